@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shared libraries for --plugin, and the programs that load them.
+
+A plugin is bound to the framework of the program that loads it: it must not bring a
+second one along, or there would be two registries.
+"""
+
+# What a program that loads plugins is linked with: its symbols are there for them.
+HOST_LINKOPTS = ["-rdynamic", "-ldl"]
+
+# Packages whose code is always the host's.
+_HOST_PACKAGES = ["framework", "proto"]
+
+def _is_own(linker_input):
+    owner = linker_input.owner
+    return owner.workspace_name != "" or owner.package not in _HOST_PACKAGES
+
+def _without_host_code(ctx):
+    infos = [
+        CcInfo(
+            compilation_context = dep[CcInfo].compilation_context,
+            linking_context = cc_common.create_linking_context(
+                linker_inputs = depset(
+                    [i for i in dep[CcInfo].linking_context.linker_inputs.to_list() if _is_own(i)],
+                    order = "topological",
+                ),
+            ),
+        )
+        for dep in ctx.attr.deps
+    ]
+    return [cc_common.merge_cc_infos(cc_infos = infos)]
+
+_without_host_code_rule = rule(
+    implementation = _without_host_code,
+    doc = "The libraries deps, less the object code that the host of a plugin has.",
+    attrs = {"deps": attr.label_list(providers = [CcInfo])},
+    provides = [CcInfo],
+)
+
+def millrace_plugin(name, srcs = [], deps = [], **kwargs):
+    """Defines NAME, a shared library to be named to --plugin.
+
+    Args:
+      name: the file, lib<something>.so.
+      srcs: sources, with their REGISTER_ lines.
+      deps: libraries; those of the framework are compiled against, not linked.
+      **kwargs: as for cc_binary.
+    """
+    _without_host_code_rule(
+        name = name + "_deps",
+        testonly = kwargs.get("testonly", 0),
+        visibility = ["//visibility:private"],
+        deps = deps,
+    )
+    native.cc_binary(
+        name = name,
+        srcs = srcs,
+        linkshared = 1,
+        deps = [":" + name + "_deps"],
+        **kwargs
+    )

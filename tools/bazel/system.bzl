@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""@system: the libraries of the operating system, one target each.
+
+Their headers lie in the compiler's own search path, which Bazel trusts, so that a
+library is nothing but what to link. Eigen's do not, and are given as one directory.
+"""
+
+# name: (Debian package, a header that proves it is there, linker options).
+# Debian's googletest and benchmark are static libraries only.
+_LIBRARIES = {
+    "benchmark": ("libbenchmark-dev", "benchmark/benchmark.h", ["-lbenchmark_main", "-lbenchmark"]),
+    "crypto": ("libssl-dev", "openssl/evp.h", ["-lcrypto"]),
+    "deflate": ("libdeflate-dev", "libdeflate.h", ["-ldeflate"]),
+    "gflags": ("libgflags-dev", "gflags/gflags.h", ["-lgflags"]),
+    "glog": ("libgoogle-glog-dev", "glog/logging.h", ["-lglog", "-lgflags"]),
+    "gtest": ("libgtest-dev", "gtest/gtest.h", ["-lgtest"]),
+    "gtest_main": ("libgmock-dev", "gmock/gmock.h", ["-lgmock_main", "-lgmock", "-lgtest"]),
+    "json": ("nlohmann-json3-dev", "nlohmann/json.hpp", []),
+    "png": ("libpng-dev", "png.h", ["-lpng"]),
+    "protobuf": ("libprotobuf-dev", "google/protobuf/message.h", ["-lprotobuf"]),
+    "snappy": ("libsnappy-dev", "snappy.h", ["-lsnappy"]),
+    "zlib": ("zlib1g-dev", "zlib.h", ["-lz"]),
+}
+
+_LIBRARY = """
+cc_library(
+    name = "{name}",
+    linkopts = {linkopts},
+)
+"""
+
+_OTHERS = """
+cc_library(
+    name = "eigen",
+    # Eigen's own threads stay off: the same sums on any number of cores.
+    defines = ["EIGEN_DONT_PARALLELIZE"],
+    hdrs = ["eigen3"],
+    includes = ["eigen3"],
+)
+
+filegroup(
+    name = "protoc",
+    srcs = ["protoc_link"],
+)
+"""
+
+_INCLUDES = ["/usr/include", "/usr/include/x86_64-linux-gnu", "/usr/include/aarch64-linux-gnu"]
+
+def _is_installed(repository, header):
+    for folder in _INCLUDES:
+        if repository.path(folder + "/" + header).exists:
+            return True
+    return False
+
+def _system_libraries(repository):
+    missing = [
+        package
+        for package, header, _ in _LIBRARIES.values()
+        if not _is_installed(repository, header)
+    ]
+    if not _is_installed(repository, "eigen3/Eigen/Core"):
+        missing.append("libeigen3-dev")
+    protoc = repository.which("protoc")
+    if not protoc:
+        missing.append("protobuf-compiler")
+    if missing:
+        fail("not installed: %s (tools/install_dependencies installs all)" % " ".join(missing))
+    repository.symlink("/usr/include/eigen3", "eigen3")
+    repository.symlink(protoc, "protoc_link")
+    build = 'package(default_visibility = ["//visibility:public"])\n' + _OTHERS
+    for name, (_, _, linkopts) in _LIBRARIES.items():
+        build += _LIBRARY.format(name = name, linkopts = linkopts + ["-lpthread"])
+    repository.file("BUILD", build, executable = False)
+
+system_libraries = repository_rule(
+    implementation = _system_libraries,
+    # Looked at again when the server starts, so that an installation is noticed.
+    configure = True,
+    local = True,
+)
