@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs clang-tidy over our C++ sources, as bazel compiles them.
+
+  tools/clang_tidy.py [FILE...]                   all sources, or those named
+  tools/clang_tidy.py --only_compile_commands     just write compile_commands.json
+
+Writes compile_commands.json (clangd reads it too). Build //... first: generated headers
+have to be there. A file that was clean is not looked at again until it changes, or a
+header of ours that it includes, the list of checks, or its command line.
+"""
+
+import concurrent.futures
+import functools
+import hashlib
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+CLEAN = pathlib.Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "millrace/tidy"
+# What gcc takes and clang does not; warnings are gcc's business.
+NOT_FOR_CLANG = {"-fno-canonical-system-headers", "-Wno-free-nonheap-object", "-Werror"}
+
+
+def output(*command):
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def compile_commands(root):
+    """{source: arguments} of every C++ source that is ours and not generated."""
+    external = output("bazel", "info", "--noshow_progress", "output_base").strip() + "/external/"
+    query = 'mnemonic("CppCompile", //...)'
+    actions = output("bazel", "aquery", "--noshow_progress", "--output=jsonproto", query)
+    commands = {}
+    for action in json.loads(actions).get("actions", []):
+        arguments = action["arguments"]
+        source = arguments[arguments.index("-c") + 1] if "-c" in arguments else ""
+        if os.path.exists(source) and not source.startswith(("bazel-out/", "external/")):
+            commands[source] = [
+                re.sub("^external/", external, argument)
+                for argument in arguments
+                if argument not in NOT_FOR_CLANG
+            ]
+    entries = [
+        {"directory": root, "file": source, "arguments": arguments}
+        for source, arguments in sorted(commands.items())
+    ]
+    pathlib.Path("compile_commands.json").write_text(json.dumps(entries, indent=1))
+    return commands
+
+
+@functools.cache
+def content_and_includes(path):
+    content = pathlib.Path(path).read_bytes()
+    names = re.findall(rb'^#include "([^"]+)"', content, re.MULTILINE)
+    return content, [n.decode() for n in names if os.path.exists(n)]
+
+
+def fingerprint(source, arguments, common):
+    """Of all that decides what clang-tidy says of a source."""
+    # Where the outputs go says nothing, and is another path in every checkout.
+    stable = [a for a in arguments if not a.startswith("/")]
+    digest = hashlib.sha256(common + json.dumps(stable).encode())
+    seen, todo = set(), [source]
+    while todo:
+        path = todo.pop()
+        if path not in seen:
+            seen.add(path)
+            content, includes = content_and_includes(path)
+            digest.update(path.encode() + b"\0" + content)
+            todo += includes
+    return digest.hexdigest()
+
+
+def check(source, mark):
+    """Empty if clang-tidy found nothing, else what it said."""
+    result = subprocess.run(
+        ["clang-tidy", "-p", ".", "--quiet", source], capture_output=True, text=True
+    )
+    if result.returncode == 0:
+        mark.touch()
+        return ""
+    return result.stdout or result.stderr
+
+
+def main():
+    root = str(pathlib.Path(__file__).resolve().parent.parent)
+    os.chdir(root)
+    commands = compile_commands(root)
+    if sys.argv[1:] == ["--only_compile_commands"]:
+        return 0
+    chosen = set(sys.argv[1:]) or set(commands)
+    common = output("clang-tidy", "--version").encode() + pathlib.Path(".clang-tidy").read_bytes()
+    CLEAN.mkdir(parents=True, exist_ok=True)
+    todo = []
+    for source in sorted(chosen & set(commands)):
+        mark = CLEAN / fingerprint(source, commands[source], common)
+        if not mark.exists():
+            todo.append((source, mark))
+    print(f"clang-tidy: {len(todo)} files to check, {len(chosen) - len(todo)} known to be clean")
+    sys.stdout.flush()
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for said in pool.map(lambda item: check(*item), todo):
+            if said:
+                failed += 1
+                print(said)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
