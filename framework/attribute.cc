@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/attribute.h"
+
+#include <algorithm>
+#include <numeric>
+#include <type_traits>
+#include <utility>
+
+namespace millrace {
+namespace {
+
+template <typename T>
+struct IsVector : std::false_type {};
+template <typename T>
+struct IsVector<std::vector<T>> : std::true_type {};
+
+std::string Print(const std::string& value) { return "\"" + Escaped(value) + "\""; }
+std::string Print(bool value) { return value ? "true" : "false"; }
+std::string Print(BlockIndex value) { return StrCat("block ", value.value); }
+template <typename T>
+std::string Print(const T& value) {
+  return StrCat(value);
+}
+template <typename T>
+std::string Print(const std::vector<T>& values) {
+  constexpr size_t kMost = 16;
+  std::string text = "[";
+  for (size_t i = 0; i < values.size() && i < kMost; ++i) {
+    if (i > 0) text += ", ";
+    text += Print(static_cast<const T&>(values[i]));
+  }
+  if (values.size() > kMost) text += StrCat(", ... ", values.size(), " in all");
+  return text + "]";
+}
+
+void CheckLowest(const AttributeSchema& schema, double value) {
+  Require(value >= *schema.lowest, "attribute '", schema.name, "' is ", value,
+          "; it must be at least ", *schema.lowest);
+}
+
+}  // namespace
+
+const char* AttributeTypeName(const Attribute& attribute) {
+  static const char* const kNames[] = {"INT",     "FLOAT",   "STRING",   "INTS",    "FLOATS",
+                                       "STRINGS", "BOOLEAN", "BOOLEANS", "BLOCK",   "LONG",
+                                       "BLOCKS",  "LONGS",   "FLOAT64",  "FLOAT64S"};
+  static_assert(std::variant_size_v<Attribute> == sizeof(kNames) / sizeof(kNames[0]));
+  return kNames[attribute.index()];
+}
+
+std::string ToString(const Attribute& attribute) {
+  return std::visit([](const auto& value) { return Print(value); }, attribute);
+}
+
+AttributeSchema::AttributeSchema(std::string attribute_name, Attribute value, std::string text)
+    : name(std::move(attribute_name)), default_value(std::move(value)), doc(std::move(text)) {}
+
+AttributeSchema& AttributeSchema::Required() {
+  required = true;
+  return *this;
+}
+
+AttributeSchema& AttributeSchema::AtLeast(double value) {
+  lowest = value;
+  return *this;
+}
+
+AttributeSchema& AttributeSchema::OneOf(std::vector<std::string> choices) {
+  words = std::move(choices);
+  return *this;
+}
+
+Attribute AttributeSchema::Check(const Attribute& given) const {
+  Attribute value = given;
+  const auto* ints = std::get_if<std::vector<int32_t>>(&given);
+  if (std::holds_alternative<int64_t>(default_value) && std::holds_alternative<int32_t>(given)) {
+    value = static_cast<int64_t>(std::get<int32_t>(given));
+  } else if (std::holds_alternative<std::vector<int64_t>>(default_value) && ints != nullptr) {
+    value = std::vector<int64_t>(ints->begin(), ints->end());
+  }
+  Require(value.index() == default_value.index(), "attribute '", name, "' is ",
+          AttributeTypeName(given), " ", ToString(given), "; it must be ",
+          AttributeTypeName(default_value));
+  if (lowest.has_value()) {
+    std::visit(
+        [this](const auto& v) {
+          using T = std::decay_t<decltype(v)>;
+          if constexpr (std::is_arithmetic_v<T>) {
+            CheckLowest(*this, static_cast<double>(v));
+          } else if constexpr (IsVector<T>::value) {
+            if constexpr (std::is_arithmetic_v<typename T::value_type>) {
+              for (const auto element : v) CheckLowest(*this, static_cast<double>(element));
+            }
+          }
+        },
+        value);
+  }
+  if (!words.empty()) {
+    const std::string& word = std::get<std::string>(value);
+    if (std::find(words.begin(), words.end(), word) == words.end()) {
+      Throw(ErrorCode::kInvalidArgument, "attribute '", name, "' is ", ToString(value),
+            "; it must be one of ", Print(words), DidYouMean(word, words));
+    }
+  }
+  return value;
+}
+
+std::string NearestWord(const std::string& word, const std::vector<std::string>& candidates) {
+  std::string nearest;
+  size_t best = std::max<size_t>(1, word.size() / 3) + 1;
+  for (const std::string& candidate : candidates) {
+    // Edit distance by rows (Wagner and Fischer, 1974).
+    std::vector<size_t> row(candidate.size() + 1);
+    std::iota(row.begin(), row.end(), size_t{0});
+    for (size_t i = 1; i <= word.size(); ++i) {
+      size_t diagonal = std::exchange(row[0], i);
+      for (size_t k = 1; k <= candidate.size(); ++k) {
+        const size_t replaced = diagonal + (word[i - 1] == candidate[k - 1] ? 0 : 1);
+        diagonal = row[k];
+        row[k] = std::min({replaced, row[k] + 1, row[k - 1] + 1});
+      }
+    }
+    if (row.back() < best) {
+      best = row.back();
+      nearest = candidate;
+    }
+  }
+  return nearest;
+}
+
+std::string DidYouMean(const std::string& word, const std::vector<std::string>& candidates) {
+  const std::string nearest = NearestWord(word, candidates);
+  return nearest.empty() ? "" : "; did you mean '" + nearest + "'?";
+}
+
+}  // namespace millrace

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one exception family of Millrace: what went wrong, where in which file, and while doing what.
+#ifndef MILLRACE_FRAMEWORK_ERROR_H_
+#define MILLRACE_FRAMEWORK_ERROR_H_
+
+#include <cstdint>
+#include <exception>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace millrace {
+
+// What kind of thing went wrong. The numbers are the exit codes of the commands.
+enum class ErrorCode {
+  kInvalidArgument = 2,  // a program, an attribute or a flag
+  kDataLoss = 3,         // the content of a file
+  kIo = 4,               // the operating system: a missing file, a failed read
+  kResourceLimit = 5,    // a limit on memory, sizes, steps or time
+  kPlugin = 6,           // a plugin that is not allowed, not loadable or of another version
+  kInternal = 70,        // a bug of Millrace
+  kCancelled = 130,      // stopped because somebody asked for it
+};
+
+// "invalid argument", "data loss" ...
+const char* ToString(ErrorCode code);
+
+template <typename... Parts>
+std::string StrCat(const Parts&... parts) {
+  std::ostringstream out;
+  (out << ... << parts);
+  return out.str();
+}
+
+// `text` with control characters and bytes that are not printable ASCII or UTF-8 escaped, so that
+// a hostile file name cannot forge a line of a log.
+std::string Escaped(const std::string& text);
+
+// An error and the steps that led to it. what() is the message and one indented line a step,
+// innermost first:
+//
+//   train-00002.recordio: chunk at byte 18350080: payload checksum 1f0a33c2, header says 77e1904b
+//     while reading record 17201 of reader 'files' (open_files, startup.pbtxt:12)
+//     while running operator 'read' (main.pbtxt:30, block 1)
+//
+// Values of this class are immutable once thrown: a stored error is rethrown many times, so a step
+// is added to a copy.
+class Error : public std::exception {
+ public:
+  Error(ErrorCode code, std::string message);
+
+  ErrorCode code() const { return code_; }
+  const std::string& message() const { return message_; }
+  const std::vector<std::string>& context() const { return context_; }
+  // The data file that the error is about, or "".
+  const std::string& file() const { return file_; }
+  // Byte in file(), or -1.
+  int64_t offset() const { return offset_; }
+  const char* what() const noexcept override { return text_.c_str(); }
+
+  // A copy with one more outer step, e.g. "while running operator 'read' (main.pbtxt:30, block 1)".
+  Error WithContext(const std::string& step) const;
+  // A copy that names the data file and byte; the message is prefixed with the file's name.
+  Error InFile(const std::string& file, int64_t offset) const;
+
+ private:
+  void Compose();
+
+  ErrorCode code_;
+  std::string message_;
+  std::vector<std::string> context_;
+  std::string file_;
+  int64_t offset_ = -1;
+  std::string text_;
+};
+
+// There is no next element. The only subclass, because it is the only one that users catch to go
+// on. Inside a chain of readers the end is a return value; this is thrown at its edge.
+class EndOfData final : public Error {
+ public:
+  explicit EndOfData(const std::string& message) : Error(ErrorCode::kInvalidArgument, message) {}
+};
+
+template <typename... Parts>
+[[noreturn]] void Throw(ErrorCode code, const Parts&... parts) {
+  throw Error(code, StrCat(parts...));
+}
+
+// Throws kInvalidArgument unless `condition` holds.
+template <typename... Parts>
+void Require(bool condition, const Parts&... parts) {
+  if (__builtin_expect(!condition, 0)) Throw(ErrorCode::kInvalidArgument, parts...);
+}
+
+// The current exception as an Error: itself, or kInternal (kResourceLimit for std::bad_alloc) with
+// its text. Call inside a catch block only.
+Error CurrentError();
+
+}  // namespace millrace
+
+#endif  // MILLRACE_FRAMEWORK_ERROR_H_

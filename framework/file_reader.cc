@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/file_reader.h"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "framework/error.h"
+
+namespace millrace {
+namespace {
+
+// "" or what is wrong with the path.
+std::string Missing(const std::string& path) {
+  struct stat status;
+  if (path.find('\0') != std::string::npos) return Escaped(path) + ": a name with a zero byte";
+  if (::stat(path.c_str(), &status) != 0) return Escaped(path) + ": " + std::strerror(errno);
+  if (S_ISDIR(status.st_mode)) return Escaped(path) + ": is a directory";
+  if (!S_ISREG(status.st_mode)) return Escaped(path) + ": is not a regular file";
+  return "";
+}
+
+void CheckExist(const std::vector<FileEntry>& files) {
+  constexpr int kMostListed = 20;
+  std::string text;
+  int missing = 0;
+  const auto check = [&](const std::string& path) {
+    const std::string problem = Missing(path);
+    if (!problem.empty() && ++missing <= kMostListed) {
+      text += (missing == 1 ? "" : "\n  ") + problem;
+    }
+  };
+  for (const FileEntry& file : files) {
+    check(file.path);
+    if (!file.companion.empty()) check(file.companion);
+  }
+  if (missing > kMostListed) text += StrCat("\n  and ", missing - kMostListed, " more");
+  if (missing > 0) throw Error(ErrorCode::kIo, text);
+}
+
+}  // namespace
+
+FileReader::FileReader(std::unique_ptr<FileFormat> format, FileEntry file, ReadAhead read_ahead)
+    : ReaderBase(format->slots()),
+      format_(std::move(format)),
+      files_{std::move(file)},
+      read_ahead_(read_ahead) {
+  CheckExist(files_);
+}
+
+FileReader::FileReader(std::unique_ptr<FileFormat> format, std::vector<FileEntry> files)
+    : ReaderBase(format->slots()), format_(std::move(format)), files_(std::move(files)) {
+  CheckExist(files_);
+}
+
+FileReader::~FileReader() {
+  if (queue_) queue_->Cancel();
+}
+
+std::string FileReader::ReadingRecord(uint64_t sample) const {
+  return StrCat("while reading record ", sample, " of ", origin().empty() ? "a reader" : origin());
+}
+
+Ref<ChunkQueue> FileReader::OpenFile(size_t index, ReadAhead read_ahead) {
+  return Ref<ChunkQueue>(
+      new ChunkQueue(format_->Open(files_[index]), static_cast<uint32_t>(index), read_ahead));
+}
+
+void FileReader::PlanNext(size_t n, Run* run) {
+  try {
+    if (!queue_) queue_ = OpenFile(0, read_ahead_);
+    queue_->Plan(n, &sample_, run);
+  } catch (...) {
+    throw CurrentError().WithContext(ReadingRecord(sample_));
+  }
+}
+
+void FileReader::Rewind(uint64_t) {
+  if (queue_) queue_->Cancel();
+  queue_ = Ref<ChunkQueue>();
+  sample_ = 0;
+}
+
+void FileReader::Load(const Ticket* tickets, size_t n, Rows* rows) const {
+  try {
+    format_->Load(tickets, n, rows);
+    return;
+  } catch (...) {
+    if (n == 1) {
+      throw CurrentError()
+          .WithContext(
+              StrCat("in record ", tickets->record, " of the chunk at byte ", tickets->offset))
+          .InFile(files_[tickets->file].path, static_cast<int64_t>(tickets->offset))
+          .WithContext(ReadingRecord(tickets->sample));
+    }
+  }
+  // Which of them failed? One behind another they tell.
+  Rows scratch(row_slots());
+  for (size_t i = 0; i < n; ++i) Load(tickets + i, 1, &scratch);
+  Throw(ErrorCode::kInternal, "records that fail together succeed one by one");
+}
+
+}  // namespace millrace

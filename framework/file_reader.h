@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads files through a format. One file here; open_files reads many on top of this.
+#ifndef MILLRACE_FRAMEWORK_FILE_READER_H_
+#define MILLRACE_FRAMEWORK_FILE_READER_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "framework/chunk_queue.h"
+#include "framework/file_format.h"
+#include "framework/reader.h"
+
+namespace millrace {
+
+// Yields the records of one file, each checked against the declared slots. Every error names the
+// file, the byte, the record and this reader.
+class FileReader : public ReaderBase {
+ public:
+  // Throws kIo unless the file (and its companion) exists and is a regular file; reads nothing.
+  FileReader(std::unique_ptr<FileFormat> format, FileEntry file, ReadAhead read_ahead = {});
+  ~FileReader() override;
+
+  void Load(const Ticket* tickets, size_t n, Rows* rows) const override;
+  const std::vector<SlotSpec>& row_slots() const override { return format_->row_slots(); }
+
+ protected:
+  // For readers of several files, which override PlanNext and Rewind. All that are missing are
+  // named in one error.
+  FileReader(std::unique_ptr<FileFormat> format, std::vector<FileEntry> files);
+
+  void PlanNext(size_t n, Run* run) override;
+  void Rewind(uint64_t pass) override;
+
+  FileFormat& format() const { return *format_; }
+  const std::vector<FileEntry>& files() const { return files_; }
+  // "while reading record 17201 of reader 'files' (open_files, startup.pbtxt:12)".
+  std::string ReadingRecord(uint64_t sample) const;
+  // Begins to read a file.
+  Ref<ChunkQueue> OpenFile(size_t index, ReadAhead read_ahead);
+
+ private:
+  const std::unique_ptr<FileFormat> format_;
+  const std::vector<FileEntry> files_;
+  const ReadAhead read_ahead_;
+  Ref<ChunkQueue> queue_;  // of the running pass, once it has begun
+  uint64_t sample_ = 0;
+};
+
+}  // namespace millrace
+
+#endif  // MILLRACE_FRAMEWORK_FILE_READER_H_

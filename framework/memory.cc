@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/memory.h"
+
+#include <cstdlib>
+#include <functional>
+#include <utility>
+
+#include "framework/error.h"
+
+namespace millrace {
+namespace {
+
+constexpr size_t kAlignment = 64;
+constexpr size_t kSmallest = 64;
+
+// Pools live as long as the process: buffers may come back while it exits.
+BufferPool& FindPool(Place place, bool pinned,
+                     const std::function<BufferPool*(Place, bool)>& make) {
+  static auto* mutex = new std::mutex;
+  static auto* pools = new std::map<std::pair<Device*, bool>, BufferPool*>;
+  std::lock_guard<std::mutex> lock(*mutex);
+  BufferPool*& pool = (*pools)[{place.device(), pinned}];
+  if (pool == nullptr) pool = make(place, pinned);
+  return *pool;
+}
+
+}  // namespace
+
+size_t SizeClass(size_t bytes) {
+  if (bytes <= kSmallest) return kSmallest;
+  // Four classes an octave: 1.0, 1.25, 1.5 and 1.75 times a power of two.
+  size_t octave = kSmallest;
+  while (octave <= bytes / 2) octave *= 2;
+  const size_t step = octave / 4;
+  const size_t size = (bytes + step - 1) / step * step;
+  return (size + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+size_t CheckedProduct(size_t left, size_t right) {
+  size_t product = 0;
+  if (__builtin_mul_overflow(left, right, &product)) {
+    Throw(ErrorCode::kResourceLimit, "a size overflows: ", left, " times ", right);
+  }
+  return product;
+}
+
+Place Buffer::place() const { return pool_->place(); }
+
+void Buffer::Dispose() { pool_->Give(this); }
+
+BufferPool& BufferPool::At(Place place) {
+  if (place.is_cpu()) {
+    static auto* host = new BufferPool(Place(), Kind::kMemory);
+    return *host;
+  }
+  return FindPool(place, false, [](Place p, bool) { return new BufferPool(p, Kind::kMemory); });
+}
+
+BufferPool& BufferPool::PinnedFor(Place place) {
+  if (place.is_cpu()) return At(place);
+  return FindPool(place, true, [](Place p, bool) { return new BufferPool(p, Kind::kPinned); });
+}
+
+Ref<Buffer> BufferPool::Take(size_t bytes) {
+  if (bytes > (size_t{1} << 46)) {
+    Throw(ErrorCode::kResourceLimit, "a buffer of ", bytes, " bytes is out of reach");
+  }
+  const size_t capacity = SizeClass(bytes);
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    auto found = free_.find(capacity);
+    if (found != free_.end() && !found->second.empty()) {
+      Buffer* buffer = found->second.back();
+      found->second.pop_back();
+      idle_bytes_ -= capacity;
+      in_use_bytes_ += capacity;
+      return Ref<Buffer>(buffer);
+    }
+  }
+  auto* memory = static_cast<char*>(Allocate(capacity));
+  auto* buffer = new Buffer;
+  buffer->data_ = memory;
+  buffer->capacity_ = capacity;
+  buffer->pool_ = this;
+  std::lock_guard<std::mutex> lock(mutex_);
+  in_use_bytes_ += capacity;
+  return Ref<Buffer>(buffer);
+}
+
+void BufferPool::Give(Buffer* buffer) {
+  if (buffer->busy_until_ != nullptr) {
+    try {
+      buffer->busy_until_->Wait();
+    } catch (...) {  // whoever needed the copy has been told; the memory is idle either way
+    }
+    buffer->busy_until_.reset();
+  }
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    in_use_bytes_ -= buffer->capacity_;
+    if (idle_bytes_ + buffer->capacity_ <= idle_limit_) {
+      idle_bytes_ += buffer->capacity_;
+      free_[buffer->capacity_].push_back(buffer);
+      return;
+    }
+  }
+  Free(buffer);
+}
+
+void BufferPool::set_idle_limit(size_t bytes) {
+  std::vector<Buffer*> surplus;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    idle_limit_ = bytes;
+    for (auto size = free_.rbegin(); size != free_.rend(); ++size) {
+      while (idle_bytes_ > idle_limit_ && !size->second.empty()) {
+        surplus.push_back(size->second.back());
+        size->second.pop_back();
+        idle_bytes_ -= size->first;
+      }
+    }
+  }
+  for (Buffer* buffer : surplus) Free(buffer);
+}
+
+size_t BufferPool::idle_bytes() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return idle_bytes_;
+}
+
+size_t BufferPool::in_use_bytes() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return in_use_bytes_;
+}
+
+void* BufferPool::Allocate(size_t bytes) {
+  if (!place_.is_cpu()) {
+    return kind_ == Kind::kPinned ? place_.device()->AllocateHost(bytes)
+                                  : place_.device()->Allocate(bytes);
+  }
+  void* memory = std::aligned_alloc(kAlignment, bytes);
+  if (memory == nullptr) Throw(ErrorCode::kResourceLimit, "no memory for ", bytes, " bytes");
+  return memory;
+}
+
+void BufferPool::Free(Buffer* buffer) noexcept {
+  if (place_.is_cpu()) {
+    std::free(buffer->data_);
+  } else if (kind_ == Kind::kPinned) {
+    place_.device()->FreeHost(buffer->data_);
+  } else {
+    place_.device()->Free(buffer->data_);
+  }
+  delete buffer;
+}
+
+}  // namespace millrace

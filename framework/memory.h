@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pooled, aligned memory. A buffer comes from the pool of its place and goes back to it, so that a
+// training loop in its steady state neither allocates nor touches fresh pages.
+#ifndef MILLRACE_FRAMEWORK_MEMORY_H_
+#define MILLRACE_FRAMEWORK_MEMORY_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "framework/kept.h"
+#include "framework/place.h"
+
+namespace millrace {
+
+class BufferPool;
+
+// A piece of memory at a place, 64-byte aligned, shared by reference count. Once other threads can
+// see it (it is published) it is never written again.
+class Buffer final : public Kept {
+ public:
+  char* data() const { return data_; }
+  size_t capacity() const { return capacity_; }
+  Place place() const;
+
+  // Memory that a device still copies from or to may not go back to its pool before this event;
+  // the pool waits for it. Only the owner of the only reference may set it.
+  void set_busy_until(std::shared_ptr<DeviceEvent> event) { busy_until_ = std::move(event); }
+  const std::shared_ptr<DeviceEvent>& busy_until() const { return busy_until_; }
+
+ private:
+  friend class BufferPool;
+  Buffer() = default;
+  ~Buffer() override = default;
+  void Dispose() override;
+
+  char* data_ = nullptr;
+  size_t capacity_ = 0;
+  BufferPool* pool_ = nullptr;
+  std::shared_ptr<DeviceEvent> busy_until_;
+};
+
+// Free buffers of one kind of memory by size class. Idle memory is bounded in bytes: what does not
+// fit is given back to the system. Thread-safe.
+class BufferPool {
+ public:
+  // Memory at a place.
+  static BufferPool& At(Place place);
+  // Host memory that `place` copies from without a detour; ordinary memory for the host itself.
+  static BufferPool& PinnedFor(Place place);
+
+  // At least `bytes` (0 is fine), contents undefined. Throws kResourceLimit if there is none.
+  Ref<Buffer> Take(size_t bytes);
+
+  // How many idle bytes are kept; the rest is freed. Default 1 GiB.
+  void set_idle_limit(size_t bytes);
+  size_t idle_bytes() const;
+  size_t in_use_bytes() const;
+  Place place() const { return place_; }
+
+ private:
+  friend class Buffer;
+  enum class Kind { kMemory, kPinned };
+
+  BufferPool(Place place, Kind kind) : place_(place), kind_(kind) {}
+  void Give(Buffer* buffer);
+  void* Allocate(size_t bytes);
+  void Free(Buffer* buffer) noexcept;
+
+  const Place place_;
+  const Kind kind_;
+  mutable std::mutex mutex_;
+  std::map<size_t, std::vector<Buffer*>> free_;  // by capacity
+  size_t idle_bytes_ = 0;
+  size_t in_use_bytes_ = 0;
+  size_t idle_limit_ = size_t{1} << 30;
+};
+
+// The capacity that a request for `bytes` gets: few classes, at most a quarter lost.
+size_t SizeClass(size_t bytes);
+
+// `left * right`, or kResourceLimit when it overflows.
+size_t CheckedProduct(size_t left, size_t right);
+
+}  // namespace millrace
+
+#endif  // MILLRACE_FRAMEWORK_MEMORY_H_

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators: a schema and a function, no state. One operator is one file in operators/ with one
+// REGISTER_OPERATOR line:
+//
+//   OpSchema Schema() {
+//     return OpSchema("Adds a constant to every value.")
+//         .Input("X", "float32 values")
+//         .Output("Out", "the same dims as X")
+//         .Attr({"value", 0.0f, "what is added"});
+//   }
+//   void Run(OpContext& context) { ... }
+//   REGISTER_OPERATOR(add_constant, Schema, Run);
+//
+// The schema checks programs, fills in defaults, prints --list_ops and the reference.
+#ifndef MILLRACE_FRAMEWORK_OPERATOR_H_
+#define MILLRACE_FRAMEWORK_OPERATOR_H_
+
+#include <functional>
+#include <iosfwd>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "framework/attribute.h"
+#include "framework/place.h"
+#include "framework/reader_holder.h"
+#include "framework/scope.h"
+#include "framework/tensor.h"
+#include "proto/framework.pb.h"
+
+namespace millrace {
+
+namespace proto = paddle::framework::proto;
+
+class PreparedBlock;
+class Program;
+
+// What kind of variable a slot takes. kAny is for operators such as assign and print.
+enum class VariableKind { kTensor, kReader, kAny };
+
+// One named list of arguments of an operator.
+struct SlotSchema {
+  std::string name;
+  std::string doc;
+  VariableKind kind = VariableKind::kTensor;
+  bool optional = false;  // may be left out
+  bool list = false;      // may have more than one argument
+};
+
+// How an operator presents itself.
+struct OpSchema {
+  explicit OpSchema(std::string text) : doc(std::move(text)) {}
+
+  OpSchema& Input(std::string name, std::string text);          // exactly one
+  OpSchema& OptionalInput(std::string name, std::string text);  // none or one
+  OpSchema& Inputs(std::string name, std::string text);         // any number
+  OpSchema& Output(std::string name, std::string text);
+  OpSchema& OptionalOutput(std::string name, std::string text);
+  OpSchema& Outputs(std::string name, std::string text);
+  // Changes the kind of the slot declared last.
+  OpSchema& Reader();
+  OpSchema& AnyKind();
+  OpSchema& Attr(AttributeSchema attribute);
+
+  // The operator does more than write its outputs (prints, reads a reader, writes a file), so it
+  // is refused in the block of create_custom_reader.
+  OpSchema& SideEffects();
+  // The operator creates readers: it belongs to startup programs and is refused in others.
+  OpSchema& CreatesReader();
+  // The BLOCK attribute `name` is run per record, in parallel, in a scope of its own: its block
+  // may write only its own variables and contain no operator with side effects.
+  OpSchema& IsolatedBlock(std::string name);
+  // More to check when a program is loaded than slots, kinds and attributes; `attributes` have been
+  // checked. Throws kInvalidArgument with what is wrong; the place in the program is added.
+  OpSchema& Check(std::function<void(const proto::OpDesc& op, const AttributeMap& attributes)> f);
+  // Attributes that depend on the others, such as those of the format of the files that an
+  // operator names. Called with what the program gives, unchecked.
+  OpSchema& MoreAttrs(std::function<std::vector<AttributeSchema>(const proto::OpDesc& op)> f);
+
+  std::string doc;
+  std::vector<SlotSchema> inputs, outputs;
+  std::vector<AttributeSchema> attributes;
+  bool side_effects = false;
+  bool creates_reader = false;
+  std::vector<std::string> isolated_blocks;
+  std::function<void(const proto::OpDesc&, const AttributeMap&)> check;
+  std::function<std::vector<AttributeSchema>(const proto::OpDesc&)> more_attributes;
+};
+
+// What a run of a program is given, and counts. One a run; sub-blocks share it.
+struct RunState {
+  Place place;                     // of the executor: what a double buffer's place "AUTO" means
+  uint64_t seed = 0;               // --seed
+  int64_t max_steps = -1;          // of all loops together; -1 is any number
+  int64_t steps = 0;               // so far
+  std::ostream* output = nullptr;  // what `print` prints to; null is standard output
+};
+
+// An operator of a prepared block as its function sees it: arguments bound to variables, attributes
+// checked. Slots and attributes are found by name among the few of the schema, which costs
+// nanoseconds. Arguments are valid until the block's scope goes away.
+class OpContext {
+ public:
+  // The tensor of an argument. Throws kInvalidArgument naming slot and variable if it has no value
+  // yet or holds something else, and if the slot has no argument i.
+  const LoDTensor& In(std::string_view slot, size_t i = 0) const;
+  // The tensor to write; it may be the one of an input. See LoDTensor::Allocate and mutable_data.
+  LoDTensor* Out(std::string_view slot, size_t i = 0);
+  // Number of arguments: 0 for an optional slot that is not connected.
+  size_t InCount(std::string_view slot) const;
+  size_t OutCount(std::string_view slot) const;
+  Variable& InVar(std::string_view slot, size_t i = 0) const;
+  Variable& OutVar(std::string_view slot, size_t i = 0);
+  // The reader of an argument; throws kInvalidArgument if it has not been created.
+  ReaderHolder& Reader(std::string_view slot);
+
+  template <typename T>
+  const T& Attr(std::string_view name) const {
+    const T* value = std::get_if<T>(&FindAttribute(name));
+    if (value == nullptr) Throw(ErrorCode::kInternal, "attribute '", name, "' is of another type");
+    return *value;
+  }
+  const AttributeMap& attributes() const { return attribute_map_; }
+  // Whether the program gives the attribute, rather than its default.
+  bool IsGiven(std::string_view attribute) const;
+
+  // The block of a BLOCK attribute, prepared inside the block of this operator: Run it, any number
+  // of times, each in a fresh scope. Throws kInternal for an optional one that is not given.
+  PreparedBlock& Block(std::string_view attribute);
+
+  // For creation operators: "'files' (open_files, startup.pbtxt:12)", and the declaration of an
+  // output variable (null if it has none).
+  const std::string& type() const;
+  std::string Location() const;
+  const proto::VarDesc* OutDesc(std::string_view slot, size_t i = 0) const;
+  const proto::OpDesc& desc() const { return *desc_; }
+  // The program that this operator is part of, for those that keep one of its blocks.
+  const std::shared_ptr<const Program>& program() const { return *program_; }
+  // The scope of the block that this operator is in.
+  Scope& scope() { return *scope_; }
+  RunState& run() { return *run_; }
+
+ private:
+  friend class PreparedBlock;
+  struct Slot {
+    const SlotSchema* schema;
+    std::vector<Variable*> variables;
+  };
+  const Attribute& FindAttribute(std::string_view name) const;
+  const Slot& FindSlot(const std::vector<Slot>& slots, std::string_view name) const;
+
+  const proto::OpDesc* desc_ = nullptr;
+  const std::shared_ptr<const Program>* program_ = nullptr;
+  int block_ = 0;
+  int index_ = 0;
+  Scope* scope_ = nullptr;
+  RunState* run_ = nullptr;
+  std::vector<Slot> inputs_, outputs_;
+  AttributeMap attribute_map_;
+  std::vector<std::pair<std::string_view, const Attribute*>> attributes_;
+  std::vector<std::pair<std::string, std::unique_ptr<PreparedBlock>>> blocks_;
+};
+
+using OpFunction = void (*)(OpContext& context);
+
+struct OperatorDef {
+  std::string type;
+  OpSchema schema;
+  OpFunction run;
+};
+
+// Registers an operator; aborts with a message if the type is taken. Before main, or while a plugin
+// is loaded.
+bool RegisterOperator(const std::string& type, OpSchema schema, OpFunction run);
+// Null if there is none. Asks the lookups below for types that nobody registered.
+const OperatorDef* FindOperator(const std::string& type);
+std::vector<std::string> OperatorTypes();  // sorted, with those of the lookups
+
+// A family of operators made on demand, such as create_<format>_file_reader for every format.
+struct OperatorLookup {
+  std::function<const OperatorDef*(const std::string& type)> find;  // result lives for ever
+  std::function<std::vector<std::string>()> types;
+};
+bool RegisterOperatorLookup(OperatorLookup lookup);
+
+#define REGISTER_OPERATOR(type, schema, run)                \
+  [[maybe_unused]] static const bool registered_op_##type = \
+      ::millrace::RegisterOperator(#type, schema(), run)
+
+// The value of an attribute as the message holds it; its `type` has been set or inferred.
+Attribute FromProto(const proto::OpDesc::Attr& attribute);
+// The slots that a READER variable declares; empty if it declares none. Throws kInvalidArgument
+// for a type that is none of ours or a missing dim.
+std::vector<SlotSpec> DeclaredSlots(const proto::VarDesc& variable);
+
+}  // namespace millrace
+
+#endif  // MILLRACE_FRAMEWORK_OPERATOR_H_

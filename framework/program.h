@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs: loading them from text or binary, where everything in them was written, and checking
+// them before anything is run.
+#ifndef MILLRACE_FRAMEWORK_PROGRAM_H_
+#define MILLRACE_FRAMEWORK_PROGRAM_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "framework/scope.h"
+#include "proto/framework.pb.h"
+
+namespace millrace {
+
+namespace proto = paddle::framework::proto;
+
+// A place in a program file as it was written; lines and columns count from 1, 0 is unknown (a
+// program that was binary).
+struct SourcePlace {
+  int line = 0;
+  int column = 0;
+};
+
+// Something wrong with a program: "train.pbtxt:41:9: operator 'create_shuffle_reader': ...".
+struct Problem {
+  SourcePlace place;
+  std::string text;  // complete, with file, line and column
+};
+
+// What --set gives: values for ${name} in the text.
+using Settings = std::map<std::string, std::string>;
+
+enum class ProgramRole { kStartup, kMain };
+
+// What is known of the world when a program is checked.
+struct CheckContext {
+  ProgramRole role = ProgramRole::kMain;
+  // Programs that will have been run before in the same scope, in order.
+  std::vector<const class Program*> before;
+  // Or the scope itself, if it exists already; may be null.
+  const Scope* scope = nullptr;
+};
+
+// An immutable program. Shared by those that run its blocks.
+class Program {
+ public:
+  // Reads a file: text or binary by its content. `settings` replaces each ${name} in text; inside
+  // quotes the value is escaped. Attribute types are inferred where left out. Throws kIo, or
+  // kInvalidArgument with all problems of parsing (syntax, unknown fields, limits of limits.h,
+  // a ${name} without a value), one a line. Does not check operators; Check does.
+  static std::shared_ptr<const Program> FromFile(const std::string& path,
+                                                 const Settings& settings = {});
+  // The same for text or binary in memory; `name` takes the place of the path in messages.
+  static std::shared_ptr<const Program> FromString(const std::string& content,
+                                                   const std::string& name,
+                                                   const Settings& settings = {});
+
+  const proto::ProgramDesc& desc() const { return desc_; }
+  const std::string& name() const { return name_; }
+  std::string ToText() const;
+  std::string ToBinary() const;
+
+  // Everything that can be known to be wrong without running: unknown operators, slots and
+  // attributes, their types and ranges, variables that nobody declares, kinds of variables, block
+  // references and cycles, readers that no startup program creates, creation in a main program,
+  // impure blocks of create_custom_reader. All problems, in the order of the file.
+  std::vector<Problem> Check(const CheckContext& context) const;
+  // Throws kInvalidArgument with the problems, one a line, if there are any.
+  void CheckOrThrow(const CheckContext& context) const;
+
+  // Where an operator or a variable stands.
+  SourcePlace OperatorPlace(int block, int op) const;
+  // "main.pbtxt:30", or "main.pbtxt: operator 3 of block 1" without lines.
+  std::string OperatorLocation(int block, int op) const;
+
+ private:
+  friend class ProgramChecker;
+  friend class ProgramLoader;
+  Program() = default;
+
+  std::string name_;
+  proto::ProgramDesc desc_;
+  // By block and index; empty if the program was binary.
+  std::map<std::pair<int, int>, SourcePlace> operators_, variables_;
+  // By block, operator and index of the attribute, input or output in the message.
+  struct ItemKey {
+    int block, op, item;
+    bool operator<(const ItemKey& o) const {
+      return std::tie(block, op, item) < std::tie(o.block, o.op, o.item);
+    }
+  };
+  std::map<ItemKey, SourcePlace> attributes_, inputs_, outputs_;
+};
+
+}  // namespace millrace
+
+#endif  // MILLRACE_FRAMEWORK_PROGRAM_H_

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/reader.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "framework/error.h"
+#include "framework/thread_pool.h"
+
+namespace millrace {
+namespace {
+
+constexpr double kPartMicroseconds = 200;
+
+}  // namespace
+
+ReaderBase::ReaderBase(std::vector<SlotSpec> slots) : slots_(std::move(slots)) {
+  CheckSlots(slots_);
+}
+
+std::vector<Dims> ReaderBase::shapes() const {
+  std::vector<Dims> shapes;
+  for (const SlotSpec& slot : slots_) shapes.push_back(slot.dims);
+  return shapes;
+}
+
+Dims ReaderBase::shape(size_t slot) const {
+  Require(slot < slots_.size(), "slot ", slot, " of a reader with ", slots_.size(), " slots");
+  return slots_[slot].dims;
+}
+
+void ReaderBase::set_slots(std::vector<SlotSpec> slots) {
+  Require(!planned_, "the slots of a reader can be set only before it is first read");
+  CheckSlots(slots);
+  Require(slots.size() == slots_.size(), "a reader of ", slots_.size(), " slots cannot have ",
+          slots.size());
+  slots_ = std::move(slots);
+}
+
+bool ReaderBase::HasNext() { return !ahead_.tickets.empty() || Plan(1, &ahead_) == 1; }
+
+void ReaderBase::ReadNext(std::vector<LoDTensor>* out) {
+  if (!HasNext()) throw EndOfData("there is no next element: the pass is over");
+  try {
+    rows_.Reset(row_slots());
+    LoadInParallel(ahead_.tickets.data(), 1, &rows_);
+    rows_.MoveTo(out);
+  } catch (...) {
+    error_ = std::current_exception();
+    ahead_.Clear();
+    rows_.Release();
+    throw;
+  }
+  ahead_.Clear();
+}
+
+size_t ReaderBase::Plan(size_t n, Run* run) {
+  if (error_ != nullptr) std::rethrow_exception(error_);
+  if (end_) return 0;
+  planned_ = true;
+  const size_t before = run->tickets.size();
+  try {
+    PlanNext(n, run);
+  } catch (...) {
+    error_ = std::current_exception();
+    if (run->tickets.size() == before) throw;
+  }
+  const size_t added = run->tickets.size() - before;
+  end_ = added == 0;
+  return added;
+}
+
+void ReaderBase::Restart(uint64_t pass) {
+  ahead_.Clear();
+  error_ = nullptr;
+  end_ = false;
+  Rewind(pass);
+}
+
+bool ReaderBase::one_step() const {
+  const std::vector<SlotSpec>& slots = row_slots();
+  return std::all_of(slots.begin(), slots.end(),
+                     [](const SlotSpec& slot) { return slot.one_step(); });
+}
+
+void ReaderBase::LoadInParallel(const Ticket* tickets, size_t n, Rows* rows) const {
+  const size_t grain = grain_.load(std::memory_order_relaxed);
+  if (n <= grain || ThreadPool::Get().size() == 0) {
+    LoadTimed(tickets, n, rows);
+    return;
+  }
+  const size_t parts = (n + grain - 1) / grain;
+  const auto size_of = [&](size_t k) { return std::min(grain, n - k * grain); };
+  if (one_step()) {  // the place of every row is known before it is loaded
+    rows->FixInnerDims(row_slots());
+    rows->Expect(n);
+    ParallelFor(parts, [&](size_t k) {
+      Ref<ScratchRows> part = Pool<ScratchRows>::Take();
+      rows->MakePart(k * grain, &part->rows);
+      LoadTimed(tickets + k * grain, size_of(k), &part->rows);
+    });
+    rows->AdvanceParts(n);
+    return;
+  }
+  std::vector<Ref<ScratchRows>> scratch(parts);
+  ParallelFor(parts, [&](size_t k) {
+    scratch[k] = Pool<ScratchRows>::Take();
+    scratch[k]->rows.Reset(row_slots());
+    LoadTimed(tickets + k * grain, size_of(k), &scratch[k]->rows);
+  });
+  for (const Ref<ScratchRows>& part : scratch) rows->Join(part->rows);
+}
+
+void ReaderBase::LoadTimed(const Ticket* tickets, size_t n, Rows* rows) const {
+  const auto begin = std::chrono::steady_clock::now();
+  Load(tickets, n, rows);
+  const double microseconds =
+      std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
+  const double wanted = kPartMicroseconds * static_cast<double>(n) / std::max(microseconds, 0.01);
+  const auto old = static_cast<double>(grain_.load(std::memory_order_relaxed));
+  grain_.store(static_cast<size_t>(std::clamp(old * 0.75 + wanted * 0.25, 1.0, 1e6)),
+               std::memory_order_relaxed);
+}
+
+DecoratedReader::DecoratedReader(std::unique_ptr<ReaderBase> reader)
+    : ReaderBase(reader->slots()), reader_(std::move(reader)) {}
+
+DecoratedReader::DecoratedReader(std::unique_ptr<ReaderBase> reader, std::vector<SlotSpec> slots)
+    : ReaderBase(std::move(slots)), reader_(std::move(reader)) {}
+
+}  // namespace millrace

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Readers: objects that yield elements of data, one behind another, pass after pass.
+//
+// Two steps are kept apart. Plan says, in order and cheaply, which elements come next; Load
+// produces their bytes, on any number of threads, straight into the place where they are wanted.
+// So order never depends on threads, a shuffle permutes tickets instead of tensors, and a batch is
+// loaded in place. A reader overrides PlanNext, Load and Rewind, and little else; what users and
+// operators see (ReadNext, HasNext, ReInit) is written once, here.
+#ifndef MILLRACE_FRAMEWORK_READER_H_
+#define MILLRACE_FRAMEWORK_READER_H_
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "framework/rows.h"
+#include "framework/tensor.h"
+#include "framework/ticket.h"
+
+namespace millrace {
+
+class ReaderBase {
+ public:
+  virtual ~ReaderBase() = default;
+  ReaderBase(const ReaderBase&) = delete;
+  ReaderBase& operator=(const ReaderBase&) = delete;
+
+  // ---- What users and operators call: one thread at a time. ----
+
+  // Replaces *out by the next element, one tensor a slot. Throws EndOfData behind the last one,
+  // again and again; an error takes the place of the element that it hit and of everything behind
+  // it, until ReInit.
+  void ReadNext(std::vector<LoDTensor>* out);
+  // Whether there is a next element. Plans it if need be, loads nothing and changes nothing that
+  // can be seen. Throws if planning it failed: an error is never an end.
+  bool HasNext();
+  // Begins the next pass, from the end, from the middle or after an error. Blocks only until the
+  // work that has begun is done.
+  void ReInit() { Restart(++passes_); }
+
+  // What each element has, by slot. For a reader that learns it from its file, what is known now.
+  const std::vector<SlotSpec>& slots() const { return slots_; }
+  std::vector<Dims> shapes() const;
+  // Throws kInvalidArgument if there is no such slot.
+  Dims shape(size_t slot) const;
+  // Declares the slots anew. Before the first Plan only; throws kInvalidArgument afterwards.
+  void set_slots(std::vector<SlotSpec> slots);
+  // How error texts name this reader, e.g. "reader 'files' (open_files, startup.pbtxt:12)".
+  const std::string& origin() const { return origin_; }
+  void set_origin(std::string origin) { origin_ = std::move(origin); }
+
+  // ---- What readers call on the readers below them. ----
+
+  // Adds up to n of the next elements to the run and returns how many. Only 0 means that the pass
+  // is over. What precedes an error is planned first; then the error is thrown, again and again,
+  // until Restart. One thread at a time.
+  size_t Plan(size_t n, Run* run);
+  // Loads the elements of tickets that this reader planned, one behind another. Any thread, as
+  // long as the run that holds the tickets lives; a ticket is loaded once. Throws the error of the
+  // first that fails and leaves the rows in a state fit only to be dropped.
+  virtual void Load(const Ticket* tickets, size_t n, Rows* rows) const = 0;
+  // The same, split among idle workers where that pays; rows are in the order of the tickets.
+  void LoadInParallel(const Ticket* tickets, size_t n, Rows* rows) const;
+  // Begins pass number `pass`: whoever drives a reader counts its passes. Tickets planned before
+  // stay loadable.
+  void Restart(uint64_t pass);
+  // The slots as known when elements are loaded: slots(), or what the file turned out to hold.
+  virtual const std::vector<SlotSpec>& row_slots() const { return slots_; }
+  // Where the values of elements are.
+  virtual Place place() const { return Place(); }
+
+ protected:
+  explicit ReaderBase(std::vector<SlotSpec> slots);
+
+  // Plans up to n elements with run->Add. Throwing is an error behind what was added. After an
+  // error or after adding nothing it is not called again before Rewind. The constructor leaves a
+  // reader at the beginning of pass 0, having read nothing and started no thread.
+  virtual void PlanNext(size_t n, Run* run) = 0;
+  // Back to the first element, for pass number `pass`.
+  virtual void Rewind(uint64_t pass) = 0;
+
+ private:
+  bool one_step() const;
+  void LoadTimed(const Ticket* tickets, size_t n, Rows* rows) const;
+
+  std::vector<SlotSpec> slots_;
+  std::string origin_;
+  uint64_t passes_ = 0;
+  bool planned_ = false;  // anything, ever
+  bool end_ = false;
+  std::exception_ptr error_;
+  Run ahead_;  // the ticket that HasNext looked at
+  Rows rows_;  // ReadNext's, kept for its memory
+  // How many elements make about 200 us of loading: parts of that size are worth a hand-over.
+  mutable std::atomic<size_t> grain_{16};
+};
+
+// A reader on top of another one, which it owns. By default it passes everything through.
+class DecoratedReader : public ReaderBase {
+ public:
+  void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
+    reader_->Load(tickets, n, rows);
+  }
+  const std::vector<SlotSpec>& row_slots() const override { return reader_->row_slots(); }
+  Place place() const override { return reader_->place(); }
+
+ protected:
+  explicit DecoratedReader(std::unique_ptr<ReaderBase> reader);
+  // For a reader whose slots differ from those below it.
+  DecoratedReader(std::unique_ptr<ReaderBase> reader, std::vector<SlotSpec> slots);
+
+  void PlanNext(size_t n, Run* run) override { reader_->Plan(n, run); }
+  void Rewind(uint64_t pass) override { reader_->Restart(pass); }
+  ReaderBase& reader() const { return *reader_; }
+
+ private:
+  std::unique_ptr<ReaderBase> reader_;
+};
+
+}  // namespace millrace
+
+#endif  // MILLRACE_FRAMEWORK_READER_H_

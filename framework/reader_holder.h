@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a Variable holds of a reader, whatever its class; and sharing of one reader by several.
+#ifndef MILLRACE_FRAMEWORK_READER_HOLDER_H_
+#define MILLRACE_FRAMEWORK_READER_HOLDER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "framework/reader.h"
+
+namespace millrace {
+
+// What came out of a reader so far, through its holder.
+struct ReaderStats {
+  uint64_t passes = 0;      // begun
+  uint64_t elements = 0;    // read: batches, at the top of a chain
+  uint64_t records = 0;     // instances in them: sequences of the first slot, or rows
+  uint64_t bytes = 0;       // of values
+  double wait_seconds = 0;  // spent in ReadNext and HasNext
+};
+
+// Holds a reader and hands it out: to operators, which call the seeds' interface, and to decorated
+// readers, which get a handle of their own. All handles share the reader: each element goes to
+// exactly one of them, Plan is serialised, Load is not. A restart through any of them restarts the
+// reader; the others deliver what they had planned, then report the end, and join the running pass
+// with their own ReInit. Destroying a handle stops nobody else.
+class ReaderHolder {
+ public:
+  ReaderHolder() = default;
+  ReaderHolder(ReaderHolder&&) = default;
+  ReaderHolder& operator=(ReaderHolder&&) = default;
+
+  // Takes a reader; the one before lives on as long as handles of it do.
+  void Reset(std::unique_ptr<ReaderBase> reader);
+  bool has_reader() const { return source_ != nullptr; }
+
+  // A reader that shares the held one, for a decorator to own. Throws kInvalidArgument if none is
+  // held, as do the functions below.
+  std::unique_ptr<ReaderBase> NewHandle() const;
+
+  // As ReaderBase; one thread at a time.
+  void ReadNext(std::vector<LoDTensor>* out);
+  bool HasNext();
+  void ReInit();
+  const std::vector<SlotSpec>& slots() const;
+  const std::string& origin() const;
+
+  const ReaderStats& stats() const { return stats_; }
+
+ private:
+  struct Source;
+  class Handle;
+  ReaderBase& own();
+
+  std::shared_ptr<Source> source_;
+  std::unique_ptr<ReaderBase> own_;  // the handle of whoever reads through the holder itself
+  ReaderStats stats_;
+};
+
+}  // namespace millrace
+
+#endif  // MILLRACE_FRAMEWORK_READER_HOLDER_H_

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The serialised form of a LoDTensor, byte for byte that of the lineage (save, load, records of
+// RecordIO). All integers little-endian:
+//
+//   u32 version 0 | u64 levels | per level: u64 bytes, that many bytes of u64 offsets |
+//   u32 version 0 | i32 size of a TensorDesc | TensorDesc (protobuf) | values, row-major
+//
+// Programs before 2017-12-28 put the levels behind the values and had only one version word; both
+// layouts are read, the one above is written. A TensorDesc is field 1 (varint) the data type, field
+// 2 (varint, repeated or packed) the dims.
+#ifndef MILLRACE_FRAMEWORK_TENSOR_STREAM_H_
+#define MILLRACE_FRAMEWORK_TENSOR_STREAM_H_
+
+#include <cstddef>
+#include <string>
+
+#include "framework/rows.h"
+#include "framework/tensor.h"
+
+namespace millrace {
+
+// A tensor in serialised bytes: nothing is copied, pointers are into those bytes.
+struct TensorView {
+  DataType dtype = DataType::kFp32;
+  Dims dims;
+  size_t levels = 0;
+  LodLevelView lod[kMaxLodLevels];
+  const char* values = nullptr;
+  size_t value_bytes = 0;
+  size_t size = 0;  // of the whole tensor, in bytes
+};
+
+// Reads the tensor at the beginning of `size` bytes. Every declared length is checked against the
+// bytes that are left, the levels of detail as CheckLod does. Throws kDataLoss saying at which byte
+// of `bytes` what is wrong.
+TensorView ParseTensor(const char* bytes, size_t size);
+
+// Appends the serialised tensor, which must be on the host.
+void AppendTensor(const LoDTensor& tensor, std::string* out);
+
+}  // namespace millrace
+
+#endif  // MILLRACE_FRAMEWORK_TENSOR_STREAM_H_

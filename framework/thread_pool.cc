@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/thread_pool.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "framework/error.h"
+#include "framework/stop.h"
+
+namespace millrace {
+
+void Job::Submit() {
+  ThreadPool& pool = ThreadPool::Get();
+  if (pool.size() == 0) return;
+  // In this order: a call from within Work while Cancel waits either sees the old epoch, and is
+  // void, or sees that it is being cancelled.
+  const uint64_t epoch = epoch_.load();
+  if (cancelling_.load()) return;
+  pool.Push(Ref<Job>(this), epoch);
+}
+
+void Job::Cancel() {
+  cancelling_.store(true);
+  epoch_.fetch_add(1);
+  for (Backoff backoff; running_.load() > 0;) backoff.Pause();
+  cancelling_.store(false);
+}
+
+// Either this sees the new epoch, or Cancel sees that it runs: both are sequentially consistent.
+void Job::RunQueued(uint64_t epoch) {
+  running_.fetch_add(1);
+  if (epoch_.load() == epoch) Work();
+  running_.fetch_sub(1);
+}
+
+ThreadPool& ThreadPool::Get() {
+  static auto* pool = new ThreadPool;  // never destroyed: workers may outlive static objects
+  return *pool;
+}
+
+ThreadPool::ThreadPool()
+    : size_(static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))) {}
+
+void ThreadPool::SetSize(int workers) {
+  Require(workers >= 0 && workers <= 1024, "a pool of ", workers,
+          " threads; there can be 0 to 1024");
+  StopWorkers();
+  size_.store(workers);
+}
+
+int ThreadPool::started() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return static_cast<int>(threads_.size());
+}
+
+void ThreadPool::Push(Ref<Job> job, uint64_t epoch) {
+  bool wake = false;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (threads_.empty()) {
+      for (int i = size(); i > 0; --i) threads_.emplace_back([this] { Loop(); });
+    }
+    queue_.Push({std::move(job), epoch});
+    queued_.fetch_add(1, std::memory_order_relaxed);
+    wake = sleeping_ > 0 && looking_.load(std::memory_order_relaxed) == 0;
+  }
+  if (wake) wake_.notify_one();
+}
+
+void ThreadPool::Loop() {
+  for (;;) {
+    // A worker looks around for a while before it sleeps, since waking it is dear.
+    looking_.fetch_add(1);
+    for (int i = 0; i < 500 && queued_.load(std::memory_order_relaxed) == 0; ++i) {
+      __builtin_ia32_pause();
+    }
+    Entry entry;
+    {
+      std::unique_lock<std::mutex> lock(mutex_);
+      looking_.fetch_sub(1);
+      while (queue_.empty() && !stopping_) {
+        ++sleeping_;
+        wake_.wait(lock);
+        --sleeping_;
+      }
+      if (stopping_) return;
+      entry = queue_.Pop();
+      queued_.fetch_sub(1, std::memory_order_relaxed);
+      // Who was not woken because we were looking is woken by us.
+      if (!queue_.empty() && sleeping_ > 0) wake_.notify_one();
+    }
+    entry.job->RunQueued(entry.epoch);
+  }
+}
+
+void ThreadPool::StopWorkers() {
+  std::vector<std::thread> threads;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    stopping_ = true;
+    threads.swap(threads_);
+  }
+  wake_.notify_all();
+  for (std::thread& thread : threads) thread.join();
+  std::lock_guard<std::mutex> lock(mutex_);
+  stopping_ = false;
+  while (!queue_.empty()) queue_.Pop();
+  queued_.store(0);
+}
+
+void ThreadPool::Ring::Push(Entry entry) {
+  if (count_ == entries_.size()) {
+    std::vector<Entry> larger(std::max<size_t>(16, entries_.size() * 2));
+    for (size_t i = 0; i < count_; ++i) {
+      larger[i] = std::move(entries_[(first_ + i) % entries_.size()]);
+    }
+    entries_ = std::move(larger);
+    first_ = 0;
+  }
+  entries_[(first_ + count_) % entries_.size()] = std::move(entry);
+  ++count_;
+}
+
+ThreadPool::Entry ThreadPool::Ring::Pop() {
+  Entry entry = std::move(entries_[first_]);
+  first_ = (first_ + 1) % entries_.size();
+  --count_;
+  return entry;
+}
+
+namespace internal {
+
+void ParallelJob::Start(size_t n, Function function, const void* context) {
+  n_ = n;
+  function_ = function;
+  context_ = context;
+  done_.store(0, std::memory_order_relaxed);
+  next_.store(0, std::memory_order_release);
+}
+
+void ParallelJob::TakePart() {
+  for (size_t i; (i = next_.fetch_add(1, std::memory_order_acq_rel)) < n_;) {
+    try {
+      function_(context_, i);
+    } catch (...) {
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (i < failed_) {
+        failed_ = i;
+        error_ = std::current_exception();
+      }
+    }
+    done_.fetch_add(1, std::memory_order_release);
+  }
+}
+
+void ParallelJob::Finish() {
+  for (Backoff backoff; done_.load(std::memory_order_acquire) < n_;) backoff.Pause();
+  if (error_ != nullptr) {
+    std::exception_ptr error = std::exchange(error_, nullptr);
+    failed_ = SIZE_MAX;
+    std::rethrow_exception(error);
+  }
+}
+
+// A job returns to its pool only when no queued call refers to it any more, so nobody can take a
+// part of its next use by mistake.
+void ParallelJob::Dispose() {
+  next_.store(SIZE_MAX / 2);
+  n_ = 0;
+  error_ = nullptr;
+  failed_ = SIZE_MAX;
+  Pool<ParallelJob>::Give(this);
+}
+
+}  // namespace internal
+}  // namespace millrace

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one pool of threads that loads, shared by all readers of the process.
+#ifndef MILLRACE_FRAMEWORK_THREAD_POOL_H_
+#define MILLRACE_FRAMEWORK_THREAD_POOL_H_
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "framework/kept.h"
+
+namespace millrace {
+
+// Work that an owner may ask the pool for, again and again. The pool keeps a job that is queued.
+// An owner calls Cancel before it goes away: a queued call that comes later does nothing.
+//
+// Two rules keep every pool of one thread and every single core going: Work may wait only for work
+// that has begun, and whoever has to wait does work itself instead.
+class Job : public Kept {
+ public:
+  // Asks for one call of Work on some worker. Does nothing where the pool has no workers, and while
+  // Cancel waits, so a job must be work that its owner can also do. Any thread, Work included.
+  void Submit();
+  // Makes queued calls void and waits for running ones. Submit may be called again afterwards.
+  // Not from within Work of the same job.
+  void Cancel();
+
+ protected:
+  // On a worker thread, perhaps on several at once. Must not throw.
+  virtual void Work() = 0;
+
+ private:
+  friend class ThreadPool;
+  void RunQueued(uint64_t epoch);
+
+  std::atomic<uint64_t> epoch_{0};
+  std::atomic<int> running_{0};
+  std::atomic<bool> cancelling_{false};
+};
+
+// A fixed number of workers over one queue, first in, first out. Threads start at the first
+// Submit, and end with the process or at SetSize.
+class ThreadPool {
+ public:
+  static ThreadPool& Get();
+
+  // Ends the present workers and sets how many the next Submit starts; 0 means that callers do all
+  // work. Throws kInvalidArgument for a number below 0 or above 1024. While no reader is at work.
+  void SetSize(int workers);
+  int size() const { return size_.load(std::memory_order_relaxed); }
+  // Threads that have been started: 0 before the first Submit. For tests.
+  int started() const;
+
+ private:
+  friend class Job;
+  struct Entry {
+    Ref<Job> job;
+    uint64_t epoch;
+  };
+  // A first-in-first-out queue that keeps its memory.
+  class Ring {
+   public:
+    bool empty() const { return count_ == 0; }
+    void Push(Entry entry);
+    Entry Pop();
+
+   private:
+    std::vector<Entry> entries_;
+    size_t first_ = 0;
+    size_t count_ = 0;
+  };
+
+  ThreadPool();
+  void Push(Ref<Job> job, uint64_t epoch);
+  void Loop();
+  void StopWorkers();
+
+  std::atomic<int> size_;
+  mutable std::mutex mutex_;  // guards everything below but the atomics
+  std::condition_variable wake_;
+  Ring queue_;
+  int sleeping_ = 0;
+  bool stopping_ = false;
+  std::vector<std::thread> threads_;
+  std::atomic<int> queued_{0};
+  std::atomic<int> looking_{0};  // workers that are about to look into the queue
+};
+
+namespace internal {
+
+// The shared state of one ParallelFor. Pooled: a helper that comes late finds nothing to do.
+class ParallelJob final : public Job {
+ public:
+  using Function = void (*)(const void* context, size_t index);
+
+  void Start(size_t n, Function function, const void* context);
+  // Takes parts until there is none left.
+  void TakePart();
+  // Waits for the parts that others took; rethrows the error of the lowest-numbered part.
+  void Finish();
+
+ private:
+  void Work() override { TakePart(); }
+  void Dispose() override;
+
+  std::atomic<size_t> next_{SIZE_MAX / 2};
+  std::atomic<size_t> done_{0};
+  size_t n_ = 0;
+  Function function_ = nullptr;
+  const void* context_ = nullptr;
+  std::mutex mutex_;
+  size_t failed_ = SIZE_MAX;
+  std::exception_ptr error_;
+};
+
+}  // namespace internal
+
+// Calls function(0) ... function(n - 1), on idle workers too; the caller takes part and waits.
+// Parts are begun in order. All are finished when this returns or throws; of several errors the one
+// of the lowest-numbered part is thrown, whatever the timing.
+template <typename F>
+void ParallelFor(size_t n, const F& function) {
+  if (n == 0) return;
+  if (n == 1 || ThreadPool::Get().size() == 0) {
+    for (size_t i = 0; i < n; ++i) function(i);
+    return;
+  }
+  Ref<internal::ParallelJob> job = Pool<internal::ParallelJob>::Take();
+  job->Start(
+      n, [](const void* context, size_t i) { (*static_cast<const F*>(context))(i); }, &function);
+  const size_t helpers = std::min<size_t>(n - 1, ThreadPool::Get().size());
+  for (size_t i = 0; i < helpers; ++i) job->Submit();
+  job->TakePart();
+  job->Finish();
+}
+
+}  // namespace millrace
+
+#endif  // MILLRACE_FRAMEWORK_THREAD_POOL_H_
