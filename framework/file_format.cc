@@ -179,14 +179,14 @@ std::unique_ptr<FileFormat> MakeFormatByContent(const FormatArguments& arguments
 }
 
 std::vector<SlotSpec> AgreeOnSlots(const std::vector<SlotSpec>& declared,
-                                   const std::vector<SlotSpec>& known) {
+                                   const std::vector<SlotSpec>& known, const std::string& who) {
   Require(!declared.empty() || !known.empty(),
           "the slots of this reader must be declared: in the output variable's type { type: READER "
           "reader { lod_tensor { ... } } }, or by shape_concat, ranks and lod_levels");
   if (declared.empty()) return known;
   if (known.empty()) return declared;
-  Require(declared.size() == known.size(), declared.size(),
-          " slots are declared, but the format has ", known.size());
+  Require(declared.size() == known.size(), declared.size(), " slots are declared, but ", who, " ",
+          known.size());
   std::vector<SlotSpec> agreed = declared;
   for (size_t i = 0; i < declared.size(); ++i) {
     if (!known[i].known) continue;
@@ -199,7 +199,7 @@ std::vector<SlotSpec> AgreeOnSlots(const std::vector<SlotSpec>& declared,
       agree = left < 0 || right < 0 || left == right;
       agreed[i].dims[k] = left < 0 ? right : left;
     }
-    Require(agree, "slot ", i, ": ", ToString(declared[i]), " is declared, but the format has ",
+    Require(agree, "slot ", i, ": ", ToString(declared[i]), " is declared, but ", who, " ",
             ToString(known[i]));
   }
   return agreed;

@@ -143,9 +143,12 @@ FormatChoice ChooseFormat(const std::string& file_name);
 std::unique_ptr<FileFormat> MakeFormatByContent(const FormatArguments& arguments);
 
 // Slots as both declared and known by the format: they must agree (-1 agrees with anything, the
-// more precise one is taken). Throws kInvalidArgument. Either may be empty; both may not.
+// more precise one is taken). Throws kInvalidArgument "slot 1: float32 [1, 784] is declared, but
+// the format has uint8 [1, 784]", with `who` for "the format has". Either may be empty; both may
+// not.
 std::vector<SlotSpec> AgreeOnSlots(const std::vector<SlotSpec>& declared,
-                                   const std::vector<SlotSpec>& known);
+                                   const std::vector<SlotSpec>& known,
+                                   const std::string& who = "the format has");
 
 }  // namespace millrace
 
