@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// conditional_block: runs a block once if a condition holds.
+#include "framework/error.h"
+#include "framework/executor.h"
+#include "framework/operator.h"
+
+namespace millrace {
+namespace {
+
+int ArgumentCount(const proto::OpDesc& op, const std::string& slot) {
+  for (const proto::OpDesc::Var& input : op.inputs()) {
+    if (input.parameter() == slot) return input.arguments_size();
+  }
+  return 0;
+}
+
+OpSchema ConditionalBlockSchema() {
+  return OpSchema("Runs a block once if every X has values, or if the one bool of X is true.")
+      .Inputs("X", "the condition")
+      .Inputs("Params", "what the block reads of outer variables; may be left out")
+      .AnyKind()
+      .Outputs("Out", "what the block writes of outer variables; may be left out")
+      .AnyKind()
+      .OptionalOutput("Scope", "accepted, not written: the block's variables end with it")
+      .AnyKind()
+      .Attr(AttributeSchema("sub_block", BlockIndex{}, "what is run").Required())
+      .Attr({"is_scalar_condition", false,
+             "true: X is one bool, whose value decides; false: the block is run unless an X is "
+             "empty"})
+      .Check([](const proto::OpDesc& op, const AttributeMap& attributes) {
+        if (!attributes.Get<bool>("is_scalar_condition")) return;
+        Require(ArgumentCount(op, "X") == 1,
+                "with is_scalar_condition slot 'X' takes 1 argument, not ", ArgumentCount(op, "X"));
+      });
+}
+
+bool Holds(const OpContext& context) {
+  if (context.Attr<bool>("is_scalar_condition")) return context.In("X").OnHost().scalar<bool>();
+  for (size_t i = 0; i < context.InCount("X"); ++i) {
+    if (context.In("X", i).numel() == 0) return false;
+  }
+  return true;
+}
+
+void ConditionalBlock(OpContext& context) {
+  if (Holds(context)) context.Block("sub_block").Run();
+}
+
+REGISTER_OPERATOR(conditional_block, ConditionalBlockSchema, ConditionalBlock);
+
+}  // namespace
+}  // namespace millrace

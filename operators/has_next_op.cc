@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// has_next: whether a reader has a next element.
+#include "framework/operator.h"
+
+namespace millrace {
+namespace {
+
+OpSchema HasNextSchema() {
+  return OpSchema("Tells whether a reader has a next element; reads nothing.")
+      .Input("Reader", "the top-most reader of a chain")
+      .Reader()
+      .Output("Out", "bool [1] on the CPU")
+      .SideEffects();
+}
+
+void HasNext(OpContext& context) {
+  const bool has_next = context.Reader("Reader").HasNext();
+  *context.Out("Out")->Allocate<bool>({1}) = has_next;
+}
+
+REGISTER_OPERATOR(has_next, HasNextSchema, HasNext);
+
+}  // namespace
+}  // namespace millrace

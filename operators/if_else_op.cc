@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// if_else: runs one of two blocks.
+#include "framework/error.h"
+#include "framework/executor.h"
+#include "framework/operator.h"
+
+namespace millrace {
+namespace {
+
+OpSchema IfElseSchema() {
+  return OpSchema("Runs one block if a condition is true, another one if it is not.")
+      .Input("Cond", "bool [1]")
+      .Attr({"true_block", BlockIndex{}, "run if the condition is true; none by default"})
+      .Attr({"false_block", BlockIndex{}, "run if it is not; none by default"})
+      .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
+        Require(attributes.Get<BlockIndex>("true_block").value >= 0 ||
+                    attributes.Get<BlockIndex>("false_block").value >= 0,
+                "neither true_block nor false_block is given");
+      });
+}
+
+void IfElse(OpContext& context) {
+  const bool condition = context.In("Cond").OnHost().scalar<bool>();
+  const char* const block = condition ? "true_block" : "false_block";
+  if (context.IsGiven(block)) context.Block(block).Run();
+}
+
+REGISTER_OPERATOR(if_else, IfElseSchema, IfElse);
+
+}  // namespace
+}  // namespace millrace

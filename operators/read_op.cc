@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// read: the next element of a reader, one output a slot.
+#include <utility>
+#include <vector>
+
+#include "framework/error.h"
+#include "framework/operator.h"
+
+namespace millrace {
+namespace {
+
+OpSchema ReadSchema() {
+  return OpSchema("Reads the next element of a reader, a variable a slot.")
+      .Input("Reader", "the top-most reader of a chain")
+      .Reader()
+      .Outputs("Out", "as many variables as the reader has slots")
+      .OptionalOutput("HasData",
+                      "bool [1]: false if the pass is over, and Out is as it was; without it the "
+                      "end is an error")
+      .Attr({"throw_eof_exp", true, "accepted as true only; connect HasData to be told of the end"})
+      .Attr({"infer_out", true, "accepted, means nothing here"})
+      .SideEffects()
+      .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
+        Require(attributes.Get<bool>("throw_eof_exp"),
+                "attribute 'throw_eof_exp' is false; connect the output HasData instead");
+      });
+}
+
+void Read(OpContext& context) {
+  ReaderHolder& reader = context.Reader("Reader");
+  const size_t slots = reader.slots().size();
+  Require(context.OutCount("Out") == slots, reader.origin(), " has ", slots,
+          " slots, but slot 'Out' has ", context.OutCount("Out"), " arguments");
+  if (context.OutCount("HasData") > 0) {
+    const bool has_data = reader.HasNext();
+    *context.Out("HasData")->Allocate<bool>({1}) = has_data;
+    if (!has_data) return;
+  }
+  // Kept for its memory; it holds no tensor between two reads.
+  static thread_local std::vector<LoDTensor> element;
+  reader.ReadNext(&element);
+  for (size_t i = 0; i < slots; ++i) *context.Out("Out", i) = std::exchange(element[i], {});
+}
+
+REGISTER_OPERATOR(read, ReadSchema, Read);
+
+}  // namespace
+}  // namespace millrace

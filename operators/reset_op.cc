@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// reset: begins the next pass of a reader.
+#include "framework/operator.h"
+
+namespace millrace {
+namespace {
+
+OpSchema ResetSchema() {
+  return OpSchema("Begins the next pass of a reader, from wherever it is.")
+      .Input("Reader", "the top-most reader of a chain")
+      .Reader()
+      .SideEffects();
+}
+
+void Reset(OpContext& context) { context.Reader("Reader").ReInit(); }
+
+REGISTER_OPERATOR(reset, ResetSchema, Reset);
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// while: runs a block again and again as long as a condition is true.
+#include "framework/error.h"
+#include "framework/executor.h"
+#include "framework/operator.h"
+
+namespace millrace {
+namespace {
+
+OpSchema WhileSchema() {
+  return OpSchema("Runs a block again and again as long as a condition is true.")
+      .Inputs("X", "what the block reads of outer variables; may be left out")
+      .AnyKind()
+      .Input("Condition", "bool [1] on the CPU, which the block writes anew")
+      .Outputs("Out", "what the block writes of outer variables; may be left out")
+      .AnyKind()
+      .OptionalOutput("StepScopes", "accepted, not written: no step outlives its end")
+      .AnyKind()
+      .Attr(AttributeSchema("sub_block", BlockIndex{}, "the body of the loop").Required())
+      .Attr({"is_test", false, "accepted; the steps of a loop are never kept"});
+}
+
+void While(OpContext& context) {
+  const Variable& condition = context.InVar("Condition");
+  PreparedBlock& body = context.Block("sub_block");
+  RunState& run = context.run();
+  while (condition.Get<LoDTensor>().scalar<bool>()) {
+    if (run.steps == run.max_steps) {
+      Throw(ErrorCode::kResourceLimit, "the loops have run --max_steps=", run.max_steps, " steps");
+    }
+    ++run.steps;
+    body.Run();
+  }
+}
+
+REGISTER_OPERATOR(while, WhileSchema, While);
+
+}  // namespace
+}  // namespace millrace
