@@ -59,7 +59,8 @@ class BufferPool {
   void set_idle_limit(size_t bytes);
   size_t idle_bytes() const;
   size_t in_use_bytes() const;
-  Place place() const { return place_; }
+  // Where its memory is: pinned memory is on the host.
+  Place place() const { return kind_ == Kind::kPinned ? Place() : place_; }
 
  private:
   friend class Buffer;

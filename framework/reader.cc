@@ -126,7 +126,7 @@ void ReaderBase::LoadTimed(const Ticket* tickets, size_t n, Rows* rows) const {
 DecoratedReader::DecoratedReader(std::unique_ptr<ReaderBase> reader)
     : ReaderBase(reader->slots()), reader_(std::move(reader)) {}
 
-DecoratedReader::DecoratedReader(std::unique_ptr<ReaderBase> reader, std::vector<SlotSpec> slots)
+DecoratedReader::DecoratedReader(std::unique_ptr<ReaderBase>&& reader, std::vector<SlotSpec> slots)
     : ReaderBase(std::move(slots)), reader_(std::move(reader)) {}
 
 }  // namespace millrace

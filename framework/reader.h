@@ -109,8 +109,9 @@ class DecoratedReader : public ReaderBase {
 
  protected:
   explicit DecoratedReader(std::unique_ptr<ReaderBase> reader);
-  // For a reader whose slots differ from those below it.
-  DecoratedReader(std::unique_ptr<ReaderBase> reader, std::vector<SlotSpec> slots);
+  // For a reader whose slots differ from those below it. By reference, so that the slots may be
+  // computed from the reader in the same call.
+  DecoratedReader(std::unique_ptr<ReaderBase>&& reader, std::vector<SlotSpec> slots);
 
   void PlanNext(size_t n, Run* run) override { reader_->Plan(n, run); }
   void Rewind(uint64_t pass) override { reader_->Restart(pass); }

@@ -90,7 +90,8 @@ void CheckSlots(const std::vector<SlotSpec>& slots) {
   }
 }
 
-void Rows::Reset(const std::vector<SlotSpec>& specs) {
+void Rows::Reset(const std::vector<SlotSpec>& specs, BufferPool* pool) {
+  pool_ = pool;
   slots_.resize(specs.size());
   for (size_t i = 0; i < specs.size(); ++i) {
     Slot& slot = slots_[i];
@@ -121,7 +122,7 @@ void Rows::FixInner(Slot* slot, const Dims& dims) {
 void Rows::Reserve(Slot* slot, size_t bytes) {
   if (slot->buffer && !slot->shared && bytes <= slot->buffer->capacity()) return;
   if (slot->buffer) RequireHost(slot->buffer->place());
-  Ref<Buffer> larger = BufferPool::At(Place()).Take(bytes);
+  Ref<Buffer> larger = pool_->Take(bytes);
   if (slot->used > 0) std::memcpy(larger->data(), slot->buffer->data(), slot->used);
   slot->buffer = std::move(larger);
   slot->shared = false;
@@ -254,11 +255,13 @@ void Rows::Join(const Rows& part) {
   }
 }
 
-void Rows::Stack(size_t slot_index, int64_t inner) {
+void Rows::Stack(size_t slot_index, int64_t outer, int64_t inner) {
   Slot& slot = slots_[slot_index];
-  Dims dims{slot.steps / std::max<int64_t>(1, inner)};
-  for (size_t i = 0; i < slot.dims.size(); ++i) dims.push_back(i == 0 ? inner : slot.dims[i]);
-  slot.steps = dims[0];
+  Dims dims{outer, inner};
+  for (size_t i = 1; i < slot.dims.size(); ++i) dims.push_back(slot.dims[i]);
+  slot.steps = outer;
+  slot.spec.dims = dims;
+  slot.spec.dims[0] = -1;
   FixInner(&slot, dims);
 }
 
@@ -271,7 +274,7 @@ void Rows::MoveTo(std::vector<LoDTensor>* out) {
     for (size_t k = 1; k < dims.size(); ++k) dims[k] = std::max<int64_t>(0, dims[k]);
     if (dims.empty()) dims.push_back(0);
     dims[0] = slot.steps;
-    if (!slot.buffer) slot.buffer = BufferPool::At(Place()).Take(0);
+    if (!slot.buffer) slot.buffer = pool_->Take(0);
     Lod* lod = tensor.mutable_lod_unchecked();
     lod->swap(slot.lod);
     Lod kept = std::move(*lod);

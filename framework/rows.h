@@ -56,8 +56,9 @@ class Rows {
  public:
   Rows() = default;
   explicit Rows(const std::vector<SlotSpec>& specs) { Reset(specs); }
-  // Begins anew for slots like these; keeps memory for bookkeeping, but no values.
-  void Reset(const std::vector<SlotSpec>& specs);
+  // Begins anew for slots like these; keeps memory for bookkeeping, but no values. Values will be
+  // in memory of `pool`, which must be on the host.
+  void Reset(const std::vector<SlotSpec>& specs, BufferPool* pool = &BufferPool::At(Place()));
 
   size_t size() const { return slots_.size(); }
   const SlotSpec& spec(size_t slot) const { return slots_[slot].spec; }
@@ -87,9 +88,9 @@ class Rows {
   void AdvanceParts(size_t steps);
   // Appends all that `part` holds.
   void Join(const Rows& part);
-  // Makes an outer axis of runs of `inner` steps: a slot of [n * inner, ...] without levels of
-  // detail becomes [n, inner, ...]. For batches that stack.
-  void Stack(size_t slot, int64_t inner);
+  // Makes an outer axis: a slot of [outer * inner, ...] without levels of detail becomes
+  // [outer, inner, ...]. For batches that stack.
+  void Stack(size_t slot, int64_t outer, int64_t inner);
 
   // Moves everything out as tensors: (*out)[i] is slot i. These rows are untouched afterwards.
   void MoveTo(std::vector<LoDTensor>* out);
@@ -112,9 +113,10 @@ class Rows {
   };
 
   static void FixInner(Slot* slot, const Dims& dims);
-  static void Reserve(Slot* slot, size_t bytes);
+  void Reserve(Slot* slot, size_t bytes);
   char* Grow(Slot* slot, size_t bytes);
 
+  BufferPool* pool_ = &BufferPool::At(Place());
   std::vector<Slot> slots_;
 };
 

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "readers/batch_reader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "framework/error.h"
+
+namespace millrace {
+namespace {
+
+std::vector<SlotSpec> BatchSlots(const std::vector<SlotSpec>& slots, BatchMode mode) {
+  std::vector<SlotSpec> batch = slots;
+  for (size_t i = 0; i < batch.size(); ++i) {
+    SlotSpec& slot = batch[i];
+    if (!slot.known) continue;
+    if (mode == BatchMode::kConcat) {
+      slot.dims[0] = -1;
+      continue;
+    }
+    Require(slot.lod_level == 0, "slot ", i, " (", ToString(slot),
+            ") is ragged and cannot be stacked; use mode \"concat\"");
+    Dims dims{-1};
+    for (const int64_t dim : slot.dims) dims.push_back(dim);
+    slot.dims = dims;
+  }
+  return batch;
+}
+
+}  // namespace
+
+BatchReader::BatchReader(std::unique_ptr<ReaderBase> reader, int64_t batch_size,
+                         bool discard_leftover, BatchMode mode)
+    : DecoratedReader(std::move(reader), BatchSlots(reader->slots(), mode)),
+      batch_size_(static_cast<size_t>(batch_size)),
+      discard_leftover_(discard_leftover),
+      mode_(mode) {
+  Require(batch_size >= 1, "batch_size is ", batch_size, "; it must be at least 1");
+  Require(place().is_cpu(), "elements on ", place().name(),
+          " cannot be batched; put create_batch_reader below create_double_buffer_reader");
+}
+
+// A batch's own slots: what the reader below turns out to hold adds nothing but inner dims, which
+// the rows learn from what is loaded.
+const std::vector<SlotSpec>& BatchReader::row_slots() const { return slots(); }
+
+void BatchReader::PlanNext(size_t n, Run* run) {
+  for (; n > 0; --n) {
+    Ref<Run> batch = Pool<Run>::Take();
+    Fill(batch.get());
+    const size_t size = batch->tickets.size();
+    if (size == 0 || (size < batch_size_ && discard_leftover_)) return;
+    Ticket ticket;
+    ticket.where = batch.get();
+    ticket.owner = batch.get();
+    ticket.sample = sample_++;
+    ticket.size = static_cast<uint32_t>(size);
+    run->Add(ticket);
+  }
+}
+
+void BatchReader::Fill(Run* batch) {
+  try {
+    while (batch->tickets.size() < batch_size_ &&
+           reader().Plan(batch_size_ - batch->tickets.size(), batch) > 0) {
+    }
+  } catch (...) {
+    // The batch is lost to its lowest-numbered failing record, which may be one that was planned
+    // and would fail when loaded.
+    if (!batch->tickets.empty()) {
+      Rows dropped(reader().row_slots());
+      reader().Load(batch->tickets.data(), batch->tickets.size(), &dropped);
+    }
+    throw;
+  }
+}
+
+void BatchReader::Rewind(uint64_t pass) {
+  sample_ = 0;
+  DecoratedReader::Rewind(pass);
+}
+
+void BatchReader::Load(const Ticket* tickets, size_t n, Rows* rows) const {
+  for (size_t i = 0; i < n; ++i) {
+    const Run& batch = *static_cast<const Run*>(tickets[i].where);
+    if (mode_ == BatchMode::kStack) {
+      LoadStacked(batch, rows);
+    } else {
+      reader().LoadInParallel(batch.tickets.data(), batch.tickets.size(), rows);
+    }
+  }
+}
+
+void BatchReader::LoadStacked(const Run& batch, Rows* rows) const {
+  const std::vector<SlotSpec>& slots = reader().row_slots();
+  Ref<ScratchRows> elements = Pool<ScratchRows>::Take();
+  elements->rows.Reset(slots);
+  const bool lengths_known = std::all_of(slots.begin(), slots.end(), [](const SlotSpec& slot) {
+    return slot.known && slot.dims[0] >= 0;
+  });
+  std::vector<int64_t> lengths(slots.size());
+  if (lengths_known) {
+    reader().LoadInParallel(batch.tickets.data(), batch.tickets.size(), &elements->rows);
+    for (size_t k = 0; k < slots.size(); ++k) lengths[k] = slots[k].dims[0];
+  } else {
+    for (size_t i = 0; i < batch.tickets.size(); ++i) {
+      reader().Load(&batch.tickets[i], 1, &elements->rows);
+      for (size_t k = 0; k < slots.size(); ++k) {
+        const int64_t steps = elements->rows.steps(k);
+        if (i == 0) lengths[k] = steps;
+        if (steps != lengths[k] * static_cast<int64_t>(i + 1)) {
+          Throw(ErrorCode::kDataLoss, "slot ", k, ": an element of length ",
+                steps - lengths[k] * static_cast<int64_t>(i),
+                " cannot be stacked on one of length ", lengths[k]);
+        }
+      }
+    }
+  }
+  for (size_t k = 0; k < slots.size(); ++k) {
+    Require(elements->rows.spec(k).lod_level == 0, "slot ", k, " is ragged and cannot be stacked");
+    elements->rows.Stack(k, static_cast<int64_t>(batch.tickets.size()), lengths[k]);
+  }
+  if (rows->untouched()) {
+    std::swap(*rows, elements->rows);
+  } else {
+    rows->Join(elements->rows);
+  }
+}
+
+}  // namespace millrace

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes batches.
+#ifndef MILLRACE_READERS_BATCH_READER_H_
+#define MILLRACE_READERS_BATCH_READER_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "framework/reader.h"
+
+namespace millrace {
+
+// How the elements of a batch are laid out.
+enum class BatchMode {
+  kConcat,  // one behind another along axis 0; levels of detail are appended
+  kStack,   // along a new outer axis; elements must have equal dims and no levels of detail
+};
+
+// Makes one element of batch_size elements of the reader below. The last batch of a pass may be
+// shorter; with discard_leftover it is left out instead. It only plans: elements are loaded one
+// behind another, in parallel, straight into the batch, so nothing is gathered.
+class BatchReader final : public DecoratedReader {
+ public:
+  // Throws kInvalidArgument for a batch_size below 1, when a slot with levels of detail is to be
+  // stacked, or when the reader below yields tensors on a device.
+  BatchReader(std::unique_ptr<ReaderBase> reader, int64_t batch_size, bool discard_leftover,
+              BatchMode mode);
+
+  void Load(const Ticket* tickets, size_t n, Rows* rows) const override;
+  const std::vector<SlotSpec>& row_slots() const override;
+
+ private:
+  void PlanNext(size_t n, Run* run) override;
+  void Rewind(uint64_t pass) override;
+  void Fill(Run* batch);
+  void LoadStacked(const Run& batch, Rows* rows) const;
+
+  const size_t batch_size_;
+  const bool discard_leftover_;
+  const BatchMode mode_;
+  uint64_t sample_ = 0;
+};
+
+}  // namespace millrace
+
+#endif  // MILLRACE_READERS_BATCH_READER_H_

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "readers/double_buffer_reader.h"
+
+#include <utility>
+#include <vector>
+
+#include "framework/error.h"
+#include "framework/stop.h"
+
+namespace millrace {
+
+// One element of the reader below, from its plan to its hand-over.
+class DoubleBufferReader::Element final : public Kept {
+ public:
+  void Wait() const {
+    for (Backoff backoff; !ready.load(std::memory_order_acquire);) {
+      backoff.Pause();
+      CheckStop();
+    }
+  }
+
+  Run run;                         // the one ticket
+  Rows rows;                       // what is loaded, on the host
+  std::vector<LoDTensor> tensors;  // the same on the device
+  std::vector<std::shared_ptr<DeviceEvent>> copies;
+  std::exception_ptr error;
+  std::atomic<bool> ready{false};
+
+ private:
+  void Dispose() override {
+    run.Clear();
+    rows.Release();
+    tensors.clear();
+    copies.clear();
+    error = nullptr;
+    ready.store(false, std::memory_order_relaxed);
+    Pool<Element>::Give(this);
+  }
+};
+
+class DoubleBufferReader::Ahead final : public Job {
+ public:
+  explicit Ahead(DoubleBufferReader* reader) : reader_(reader) {}
+
+ private:
+  void Work() override { reader_->Advance(); }
+
+  DoubleBufferReader* const reader_;  // which cancels this job before it goes away
+};
+
+DoubleBufferReader::DoubleBufferReader(std::unique_ptr<ReaderBase> reader, Place place,
+                                       int64_t depth)
+    : DecoratedReader(std::move(reader)),
+      place_(place),
+      depth_(static_cast<size_t>(depth)),
+      ahead_(new Ahead(this)),
+      wanted_(depth_) {
+  Require(depth >= 1, "depth is ", depth, "; it must be at least 1");
+  const Place below = DecoratedReader::place();
+  Require(below.is_cpu(), "elements on ", below.name(), " cannot be buffered again");
+}
+
+DoubleBufferReader::~DoubleBufferReader() { Stop(); }
+
+void DoubleBufferReader::PlanNext(size_t n, Run* run) {
+  if (!std::exchange(started_, true)) ahead_->Submit();
+  Backoff backoff;
+  while (n > 0) {
+    if (Ref<Element> element = TakePlanned()) {
+      Ticket ticket;
+      ticket.where = element.get();
+      ticket.owner = element.get();
+      ticket.sample = sample_++;
+      ticket.size = 1;
+      run->Add(ticket);
+      --n;
+      wanted_.fetch_add(1);
+      ahead_->Submit();
+      backoff = Backoff();
+    } else if (end_.load(std::memory_order_acquire)) {
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (!planned_.empty()) continue;
+      if (error_ != nullptr) std::rethrow_exception(error_);
+      return;
+    } else if (!Advance()) {
+      backoff.Pause();
+      CheckStop();
+    }
+  }
+}
+
+Ref<DoubleBufferReader::Element> DoubleBufferReader::TakePlanned() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (planned_.empty()) return Ref<Element>();
+  Ref<Element> element = std::move(planned_.front());
+  planned_.pop_front();
+  return element;
+}
+
+bool DoubleBufferReader::Advance() {
+  Ref<Element> element;
+  {
+    std::unique_lock<std::mutex> planning(planning_, std::try_to_lock);
+    if (!planning || end_.load() || wanted_.load() == 0) return false;
+    element = Pool<Element>::Take();
+    try {
+      if (reader().Plan(1, &element->run) == 0) {
+        end_.store(true, std::memory_order_release);
+        return true;
+      }
+    } catch (...) {
+      error_ = std::current_exception();
+      end_.store(true, std::memory_order_release);
+      return true;
+    }
+    wanted_.fetch_sub(1);
+    std::lock_guard<std::mutex> lock(mutex_);
+    planned_.push_back(element);
+  }
+  if (wanted_.load() > 0) ahead_->Submit();
+  LoadElement(element.get());
+  return true;
+}
+
+void DoubleBufferReader::LoadElement(Element* element) {
+  try {
+    element->rows.Reset(reader().row_slots(), &BufferPool::PinnedFor(place_));
+    reader().LoadInParallel(element->run.tickets.data(), 1, &element->rows);
+    if (!place_.is_cpu()) {
+      element->rows.MoveTo(&element->tensors);
+      for (LoDTensor& tensor : element->tensors) {
+        Ref<Buffer> host = tensor.buffer();
+        Ref<Buffer> copy = BufferPool::At(place_).Take(tensor.bytes());
+        if (tensor.bytes() > 0) {
+          element->copies.push_back(
+              place_.device()->CopyFromHost(copy->data(), host->data(), tensor.bytes()));
+          host->set_busy_until(element->copies.back());
+          copy->set_busy_until(element->copies.back());
+        }
+        Lod lod = std::move(*tensor.mutable_lod_unchecked());
+        tensor.Share(std::move(copy), tensor.dtype(), tensor.dims());
+        *tensor.mutable_lod_unchecked() = std::move(lod);
+      }
+    }
+  } catch (...) {
+    element->error = std::current_exception();
+  }
+  element->run.Clear();
+  element->ready.store(true, std::memory_order_release);
+}
+
+void DoubleBufferReader::Load(const Ticket* tickets, size_t n, Rows* rows) const {
+  for (size_t i = 0; i < n; ++i) {
+    // The run that holds the ticket shares the element with nobody: a ticket is loaded once.
+    auto* element = const_cast<Element*>(static_cast<const Element*>(tickets[i].where));
+    element->Wait();
+    if (element->error != nullptr) std::rethrow_exception(element->error);
+    if (!place_.is_cpu()) {
+      for (const auto& copy : element->copies) copy->Wait();
+      for (size_t k = 0; k < element->tensors.size(); ++k) rows->Append(k, element->tensors[k]);
+    } else if (rows->untouched()) {
+      std::swap(*rows, element->rows);
+    } else {
+      rows->Join(element->rows);
+    }
+  }
+}
+
+void DoubleBufferReader::Stop() {
+  end_.store(true);
+  ahead_->Cancel();
+  std::lock_guard<std::mutex> lock(mutex_);
+  planned_.clear();
+}
+
+void DoubleBufferReader::Rewind(uint64_t pass) {
+  Stop();
+  error_ = nullptr;
+  wanted_.store(depth_);
+  started_ = false;
+  sample_ = 0;
+  DecoratedReader::Rewind(pass);
+  end_.store(false);
+}
+
+}  // namespace millrace

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loads elements ahead of their use, and copies them to a device if asked.
+#ifndef MILLRACE_READERS_DOUBLE_BUFFER_READER_H_
+#define MILLRACE_READERS_DOUBLE_BUFFER_READER_H_
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+
+#include "framework/place.h"
+#include "framework/reader.h"
+#include "framework/thread_pool.h"
+
+namespace millrace {
+
+// Keeps `depth` elements of the reader below loaded, or being loaded, ahead of the consumer.
+// Planning is serial: whoever holds the planner's lock plans one element, lets the next worker plan
+// on, and loads its own. A consumer that finds nothing under way does the same instead of waiting.
+//
+// For a device, elements are loaded into pinned memory and copied from there by the device's own
+// queue; an element is handed out when its copy is done, so that an error of the copy takes the
+// element's place like every other one.
+class DoubleBufferReader final : public DecoratedReader {
+ public:
+  // Throws kInvalidArgument for a depth below 1, and for elements that are on a device already.
+  DoubleBufferReader(std::unique_ptr<ReaderBase> reader, Place place, int64_t depth);
+  ~DoubleBufferReader() override;
+
+  void Load(const Ticket* tickets, size_t n, Rows* rows) const override;
+  Place place() const override { return place_; }
+
+ private:
+  class Element;
+  class Ahead;
+
+  void PlanNext(size_t n, Run* run) override;
+  void Rewind(uint64_t pass) override;
+  // Plans and loads one more element. False if there is nothing to plan, or another thread plans.
+  bool Advance();
+  Ref<Element> TakePlanned();
+  void LoadElement(Element* element);
+  void Stop();
+
+  const Place place_;
+  const size_t depth_;
+  const Ref<Ahead> ahead_;
+  bool started_ = false;
+  uint64_t sample_ = 0;
+
+  std::mutex planning_;         // held by the thread that plans
+  std::atomic<size_t> wanted_;  // elements that may still be planned ahead
+  std::atomic<bool> end_{false};
+  std::exception_ptr error_;  // of planning; set before end_
+
+  std::mutex mutex_;  // guards planned_
+  std::deque<Ref<Element>> planned_;
+};
+
+}  // namespace millrace
+
+#endif  // MILLRACE_READERS_DOUBLE_BUFFER_READER_H_

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "readers/map_reader.h"
+
+#include <utility>
+
+#include "framework/error.h"
+
+namespace millrace {
+namespace {
+
+// What one call of the function works in.
+class Workplace final : public Kept {
+ public:
+  Rows rows;
+  std::vector<LoDTensor> in, out;
+
+ private:
+  void Dispose() override {
+    rows.Release();
+    for (LoDTensor& tensor : in) tensor.Clear();
+    for (LoDTensor& tensor : out) tensor.Clear();
+    Pool<Workplace>::Give(this);
+  }
+};
+
+}  // namespace
+
+MapReader::MapReader(std::unique_ptr<ReaderBase> reader, std::vector<SlotSpec> slots,
+                     Function function)
+    : DecoratedReader(std::move(reader), std::move(slots)), function_(std::move(function)) {
+  Require(place().is_cpu(), "elements on ", place().name(),
+          " cannot be mapped; put create_custom_reader below create_double_buffer_reader");
+}
+
+void MapReader::Load(const Ticket* tickets, size_t n, Rows* rows) const {
+  Ref<Workplace> work = Pool<Workplace>::Take();
+  for (size_t i = 0; i < n; ++i) {
+    work->rows.Reset(reader().row_slots());
+    reader().Load(tickets + i, 1, &work->rows);
+    work->rows.MoveTo(&work->in);
+    try {
+      function_(&work->in, &work->out);
+      Require(work->out.size() == slots().size(), work->out.size(), " results for ", slots().size(),
+              " slots");
+      for (size_t k = 0; k < slots().size(); ++k) rows->Append(k, work->out[k]);
+    } catch (...) {
+      throw CurrentError().WithContext(StrCat("while processing element ", tickets[i].sample,
+                                              " in ", origin().empty() ? "a reader" : origin()));
+    }
+  }
+}
+
+}  // namespace millrace

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Applies a function to every element, in parallel and in order.
+#ifndef MILLRACE_READERS_MAP_READER_H_
+#define MILLRACE_READERS_MAP_READER_H_
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "framework/reader.h"
+
+namespace millrace {
+
+// Yields function(element) for every element of the reader below: a block of operators, a decoder.
+class MapReader final : public DecoratedReader {
+ public:
+  // Replaces *out (one tensor a slot) by what becomes of `in`, which it may take apart. Called on
+  // any number of threads at once. What it throws takes the element's place.
+  using Function = std::function<void(std::vector<LoDTensor>* in, std::vector<LoDTensor>* out)>;
+
+  // `slots` is what the function yields; results are checked against it. Throws kInvalidArgument
+  // when the reader below yields tensors on a device.
+  MapReader(std::unique_ptr<ReaderBase> reader, std::vector<SlotSpec> slots, Function function);
+
+  void Load(const Ticket* tickets, size_t n, Rows* rows) const override;
+  const std::vector<SlotSpec>& row_slots() const override { return slots(); }
+
+ private:
+  const Function function_;
+};
+
+}  // namespace millrace
+
+#endif  // MILLRACE_READERS_MAP_READER_H_

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "readers/multi_pass_reader.h"
+
+#include <utility>
+
+#include "framework/error.h"
+
+namespace millrace {
+
+MultiPassReader::MultiPassReader(std::unique_ptr<ReaderBase> reader, int64_t pass_num)
+    : DecoratedReader(std::move(reader)), pass_num_(static_cast<uint64_t>(pass_num)) {
+  Require(pass_num >= 1, "pass_num is ", pass_num, "; it must be at least 1");
+}
+
+void MultiPassReader::PlanNext(size_t n, Run* run) {
+  const size_t wanted = run->tickets.size() + n;
+  while (run->tickets.size() < wanted) {
+    if (reader().Plan(wanted - run->tickets.size(), run) > 0) continue;
+    if (done_ + 1 == pass_num_) return;
+    ++done_;
+    reader().Restart(first_ + done_);
+  }
+}
+
+void MultiPassReader::Rewind(uint64_t pass) {
+  done_ = 0;
+  first_ = pass * pass_num_;
+  reader().Restart(first_);
+}
+
+}  // namespace millrace

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Yields all passes of a training one behind another.
+#ifndef MILLRACE_READERS_MULTI_PASS_READER_H_
+#define MILLRACE_READERS_MULTI_PASS_READER_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "framework/reader.h"
+
+namespace millrace {
+
+// `pass_num` passes of the reader below as one. Pass k of its own pass r is the reader's pass
+// r * pass_num + k, so that every one of them is shuffled anew.
+class MultiPassReader final : public DecoratedReader {
+ public:
+  // Throws kInvalidArgument unless pass_num is at least 1.
+  MultiPassReader(std::unique_ptr<ReaderBase> reader, int64_t pass_num);
+
+ private:
+  void PlanNext(size_t n, Run* run) override;
+  void Rewind(uint64_t pass) override;
+
+  const uint64_t pass_num_;
+  uint64_t first_ = 0;  // the reader's first pass of this pass
+  uint64_t done_ = 0;
+};
+
+}  // namespace millrace
+
+#endif  // MILLRACE_READERS_MULTI_PASS_READER_H_

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes random data, for tests and for measuring everything but the reading of files.
+#ifndef MILLRACE_READERS_RANDOM_DATA_READER_H_
+#define MILLRACE_READERS_RANDOM_DATA_READER_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "framework/random.h"
+#include "framework/reader.h"
+
+namespace millrace {
+
+// Yields elements of float32 values, uniform in [low, high). Value v of sample s of pass p is the
+// same whoever asks for it: it depends on (key, p, s, v) alone.
+class RandomDataReader final : public ReaderBase {
+ public:
+  // `count` elements a pass; 0 is endless. Throws kInvalidArgument unless low < high, count >= 0,
+  // and every slot is float32 without levels of detail and with fully declared dims.
+  RandomDataReader(std::vector<SlotSpec> slots, float low, float high, int64_t count,
+                   const RandomKey& key);
+
+  void Load(const Ticket* tickets, size_t n, Rows* rows) const override;
+
+ private:
+  void PlanNext(size_t n, Run* run) override;
+  void Rewind(uint64_t pass) override;
+
+  const float low_, high_;
+  const uint64_t count_;
+  const RandomKey key_;
+  uint64_t values_ = 0;  // in one element
+  uint64_t pass_ = 0;
+  uint64_t sample_ = 0;
+};
+
+}  // namespace millrace
+
+#endif  // MILLRACE_READERS_RANDOM_DATA_READER_H_

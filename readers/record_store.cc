@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "readers/record_store.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace millrace {
+namespace {
+
+constexpr size_t kBufferBytes = size_t{1} << 20;
+
+}  // namespace
+
+void RecordStore::Lease::Dispose() {
+  if (!slots_.empty()) {
+    std::lock_guard<std::mutex> lock(store_->mutex_);
+    store_->returned_.insert(store_->returned_.end(), slots_.begin(), slots_.end());
+  }
+  slots_.clear();
+  store_ = Ref<RecordStore>();
+  Pool<Lease>::Give(this);
+}
+
+Ref<RecordStore::Lease> RecordStore::NewLease() {
+  Ref<Lease> lease = Pool<Lease>::Take();
+  lease->store_ = Ref<RecordStore>(this);
+  return lease;
+}
+
+void RecordStore::Copy(Ticket* ticket) {
+  char* place = Take(ticket->size);
+  std::memcpy(place, ticket->where, ticket->size);
+  ticket->where = place;
+  ticket->owner = nullptr;
+}
+
+size_t RecordStore::SlotSize(size_t bytes) {
+  size_t step = 64;
+  while (step * 8 < bytes) step *= 2;
+  return std::max<size_t>(1, (bytes + step - 1) / step) * step;
+}
+
+char* RecordStore::Take(size_t bytes) {
+  const size_t size = SlotSize(bytes);
+  if (size != last_size_) {
+    last_free_ = &free_[size];
+    last_size_ = size;
+  }
+  if (last_free_->empty()) Collect();
+  if (!last_free_->empty()) {
+    char* place = last_free_->back();
+    last_free_->pop_back();
+    return place;
+  }
+  if (fresh_bytes_ < size) {
+    buffers_.push_back(BufferPool::At(Place()).Take(std::max(size, kBufferBytes)));
+    fresh_ = buffers_.back()->data();
+    fresh_bytes_ = buffers_.back()->capacity();
+  }
+  char* place = fresh_;
+  fresh_ += size;
+  fresh_bytes_ -= size;
+  return place;
+}
+
+void RecordStore::Give(char* place, size_t bytes) {
+  const size_t size = SlotSize(bytes);
+  if (size != last_size_) {
+    last_free_ = &free_[size];
+    last_size_ = size;
+  }
+  last_free_->push_back(place);
+}
+
+void RecordStore::Collect() {
+  std::vector<Lease::Slot> returned;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    returned.swap(returned_);
+  }
+  for (const Lease::Slot& slot : returned) free_[SlotSize(slot.size)].push_back(slot.place);
+}
+
+}  // namespace millrace

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory for encoded records that must outlive the chunks they came from.
+#ifndef MILLRACE_READERS_RECORD_STORE_H_
+#define MILLRACE_READERS_RECORD_STORE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "framework/kept.h"
+#include "framework/memory.h"
+#include "framework/ticket.h"
+
+namespace millrace {
+
+// Copies of records in slots of their size, cut from large buffers. Copy, Drop and NewLease are
+// called by one thread at a time, the planner's. A lease may be dropped by any thread and keeps the
+// store alive, so that tickets outlive the reader's passes.
+class RecordStore final : public Kept {
+ public:
+  // The slots of one planned run. They go back together when the lease is dropped, since giving
+  // them back one by one would cost a lock a record.
+  class Lease final : public Kept {
+   public:
+    // Takes over the slot of a copied record.
+    void Add(const Ticket& ticket) { slots_.push_back({SlotOf(ticket), ticket.size}); }
+    bool empty() const { return slots_.empty(); }
+
+   private:
+    friend class RecordStore;
+    struct Slot {
+      char* place;
+      uint32_t size;
+    };
+    void Dispose() override;
+
+    Ref<RecordStore> store_;
+    std::vector<Slot> slots_;
+  };
+
+  // Copies the bytes of the ticket and points it to the copy, which nobody owns yet.
+  void Copy(Ticket* ticket);
+  // Gives back the copy of a ticket that no lease has.
+  void Drop(const Ticket& ticket) { Give(SlotOf(ticket), ticket.size); }
+  Ref<Lease> NewLease();
+
+ private:
+  static char* SlotOf(const Ticket& ticket) {
+    return const_cast<char*>(static_cast<const char*>(ticket.where));
+  }
+  // Slots are multiples of 64 bytes, and of an eighth of the size for larger records.
+  static size_t SlotSize(size_t bytes);
+  char* Take(size_t bytes);
+  void Give(char* place, size_t bytes);
+  void Collect();
+
+  std::map<size_t, std::vector<char*>> free_;  // by slot size
+  std::vector<char*>* last_free_ = nullptr;    // of last_size_: most records are of one size
+  size_t last_size_ = 0;
+  std::vector<Ref<Buffer>> buffers_;
+  char* fresh_ = nullptr;  // the part of the last buffer that was never used
+  size_t fresh_bytes_ = 0;
+  std::mutex mutex_;  // guards returned_
+  std::vector<Lease::Slot> returned_;
+};
+
+}  // namespace millrace
+
+#endif  // MILLRACE_READERS_RECORD_STORE_H_

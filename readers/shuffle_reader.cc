@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "readers/shuffle_reader.h"
+
+#include <cstring>
+#include <utility>
+
+#include "framework/error.h"
+
+namespace millrace {
+namespace {
+
+// How many elements are asked for at once: enough to make the call cheap, few enough that what is
+// planned and not yet copied keeps hardly any chunk alive.
+constexpr size_t kPlannedAtOnce = 256;
+
+}  // namespace
+
+ShuffleReader::ShuffleReader(std::unique_ptr<ReaderBase> reader, int64_t buffer_size,
+                             const RandomKey& key)
+    : DecoratedReader(std::move(reader)),
+      buffer_size_(static_cast<size_t>(buffer_size)),
+      key_(key),
+      store_(new RecordStore) {
+  Require(buffer_size >= 1, "buffer_size is ", buffer_size, "; it must be at least 1");
+}
+
+ShuffleReader::~ShuffleReader() { Empty(); }
+
+void ShuffleReader::PlanNext(size_t n, Run* run) {
+  Ticket ticket;
+  while (window_.size() < buffer_size_ && TakeNext(&ticket)) window_.push_back(ticket);
+  Ref<RecordStore::Lease> lease = store_->NewLease();
+  for (; n > 0 && !window_.empty(); --n) {
+    Ticket& drawn = window_[key_.Below(window_.size(), pass_, drawn_++)];
+    if (drawn.bytes) {
+      lease->Add(drawn);
+      drawn.owner = lease.get();
+      run->tickets.push_back(drawn);
+    } else {
+      run->Add(drawn);
+      if (drawn.owner != nullptr) drawn.owner->Release();
+    }
+    if (TakeNext(&ticket)) {
+      drawn = ticket;
+    } else {
+      drawn = window_.back();
+      window_.pop_back();
+    }
+  }
+  if (!lease->empty()) run->Keep(lease.get());
+  if (n > 0 && error_ != nullptr) std::rethrow_exception(error_);
+}
+
+bool ShuffleReader::TakeNext(Ticket* ticket) {
+  if (next_ == fresh_.tickets.size()) {
+    fresh_.Clear();
+    next_ = 0;
+    if (end_) return false;
+    try {
+      end_ = reader().Plan(kPlannedAtOnce, &fresh_) == 0;
+    } catch (...) {
+      error_ = std::current_exception();
+      end_ = true;
+    }
+    if (end_) return false;
+  }
+  *ticket = fresh_.tickets[next_++];
+  if (ticket->bytes) {
+    store_->Copy(ticket);
+  } else if (ticket->owner != nullptr) {
+    ticket->owner->Retain();
+  }
+  return true;
+}
+
+void ShuffleReader::Empty() {
+  for (const Ticket& ticket : window_) {
+    if (ticket.bytes) {
+      store_->Drop(ticket);
+    } else if (ticket.owner != nullptr) {
+      ticket.owner->Release();
+    }
+  }
+  window_.clear();
+  fresh_.Clear();
+  next_ = 0;
+}
+
+void ShuffleReader::Rewind(uint64_t pass) {
+  Empty();
+  end_ = false;
+  error_ = nullptr;
+  pass_ = pass;
+  drawn_ = 0;
+  DecoratedReader::Rewind(pass);
+}
+
+}  // namespace millrace
