@@ -5,8 +5,7 @@
   tools/clang_tidy.py [FILE...]                   all sources, or those named
   tools/clang_tidy.py --only_compile_commands     just write compile_commands.json
 
-Writes compile_commands.json (clangd reads it too). Build //... first: generated headers
-have to be there. A file that was clean is not looked at again until it changes, or a
+Writes compile_commands.json (clangd reads it too). A file that was clean is not looked at again until it changes, or a
 header of ours that it includes, the list of checks, or its command line.
 """
 
@@ -29,11 +28,16 @@ def output(*command):
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
+def bazel(command, *arguments):
+    return output("bazel", command, "--noshow_progress", "--ui_event_filters=-info", *arguments)
+
+
 def compile_commands(root):
     """{source: arguments} of every C++ source that is ours and not generated."""
-    external = output("bazel", "info", "--noshow_progress", "output_base").strip() + "/external/"
-    query = 'mnemonic("CppCompile", //...)'
-    actions = output("bazel", "aquery", "--noshow_progress", "--output=jsonproto", query)
+    # What the sources include that is generated.
+    bazel("build", "//proto/...")
+    external = bazel("info", "output_base").strip() + "/external/"
+    actions = bazel("aquery", "--output=jsonproto", 'mnemonic("CppCompile", //...)')
     commands = {}
     for action in json.loads(actions).get("actions", []):
         arguments = action["arguments"]
