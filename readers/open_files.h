@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes readers of files from what programs say: names, declared slots, attributes.
+#ifndef MILLRACE_READERS_OPEN_FILES_H_
+#define MILLRACE_READERS_OPEN_FILES_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "framework/file_format.h"
+#include "framework/reader.h"
+#include "readers/multi_file_reader.h"
+
+namespace millrace {
+
+// The format that prefixes ("recordio:") or extensions give to these names, which may be patterns;
+// null if no name tells one, and the first bytes will. Throws kInvalidArgument, naming two of them,
+// if they are not all of one format.
+const FormatSchema* FormatOf(const std::vector<std::string>& names);
+
+// What create_<tag>_file_reader makes: a reader of one file, its name taken literally behind an
+// optional prefix of that format. `companion` is "" if there is none. `arguments.attributes` are
+// checked by the schema, defaults filled in; `has_companions` is set here. Throws kInvalidArgument
+// and kIo; opens nothing.
+std::unique_ptr<ReaderBase> OpenFile(const FormatSchema& schema, const std::string& name,
+                                     const std::string& companion, FormatArguments arguments);
+
+// What open_files makes. `names` and `companions` (empty, or as many files as `names` say, paired
+// by position) are expanded by ExpandFileNames; the format is FormatOf, or found by the first bytes
+// when reading begins. `arguments` as above; where no name tells the format, attributes may be left
+// out. Throws kInvalidArgument and kIo; opens nothing.
+std::unique_ptr<ReaderBase> OpenFiles(const std::vector<std::string>& names,
+                                      const std::vector<std::string>& companions,
+                                      FormatArguments arguments, const MultiFileOptions& options);
+
+}  // namespace millrace
+
+#endif  // MILLRACE_READERS_OPEN_FILES_H_
