@@ -14,6 +14,14 @@ namespace {
 struct Devices {
   std::mutex mutex;
   std::vector<std::unique_ptr<Device>> all;
+  std::vector<std::vector<std::unique_ptr<Device>> (*)()> discoveries;
+
+  void Discover() {
+    for (auto* discover : discoveries) {
+      for (auto& device : discover()) all.push_back(std::move(device));
+    }
+    discoveries.clear();
+  }
 };
 
 Devices& AllDevices() {
@@ -35,6 +43,7 @@ Place Place::Parse(const std::string& text) {
   std::string known = "cpu";
   Devices& devices = AllDevices();
   std::lock_guard<std::mutex> lock(devices.mutex);
+  devices.Discover();
   for (const auto& device : devices.all) {
     if (Lower(device->name()) == name) return Place(device.get());
     known += ", " + device->name();
@@ -51,9 +60,17 @@ Device* RegisterDevice(std::unique_ptr<Device> device) {
   return devices.all.back().get();
 }
 
+bool RegisterDeviceDiscovery(std::vector<std::unique_ptr<Device>> (*discover)()) {
+  Devices& devices = AllDevices();
+  std::lock_guard<std::mutex> lock(devices.mutex);
+  devices.discoveries.push_back(discover);
+  return true;
+}
+
 std::vector<std::string> DeviceNames() {
   Devices& devices = AllDevices();
   std::lock_guard<std::mutex> lock(devices.mutex);
+  devices.Discover();
   std::vector<std::string> names;
   for (const auto& device : devices.all) names.push_back(device->name());
   return names;

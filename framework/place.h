@@ -63,6 +63,9 @@ class Place {
 
 // Makes a device known by its name(). Takes ownership; the device lives until the process ends.
 Device* RegisterDevice(std::unique_ptr<Device> device);
+// Has `discover` called once, when somebody first asks for a device: looking for accelerators takes
+// time that a program on the host need not spend. It returns the devices that it found.
+bool RegisterDeviceDiscovery(std::vector<std::unique_ptr<Device>> (*discover)());
 std::vector<std::string> DeviceNames();
 
 }  // namespace millrace
