@@ -5,8 +5,9 @@
   tools/clang_tidy.py [FILE...]                   all sources, or those named
   tools/clang_tidy.py --only_compile_commands     just write compile_commands.json
 
-Writes compile_commands.json (clangd reads it too). A file that was clean is not looked at again until it changes, or a
-header of ours that it includes, the list of checks, or its command line.
+Writes compile_commands.json (clangd reads it too). A file that was clean is not looked
+at again until it changes, or a header of ours that it includes, the list of checks, or
+its command line.
 """
 
 import concurrent.futures
