@@ -35,7 +35,12 @@ struct TensorView {
 // of `bytes` what is wrong.
 TensorView ParseTensor(const char* bytes, size_t size);
 
-// Appends the serialised tensor, which must be on the host.
+// Appends what precedes the values in the serialised form of such a tensor. Every tensor of this
+// type, these dims and levels begins with these bytes, if it was written in the later layout.
+void AppendTensorHeader(DataType dtype, const Dims& dims, const Lod& lod, std::string* out);
+
+// Appends the serialised tensor, which must have values and be on the host; throws
+// kInvalidArgument if it is not so.
 void AppendTensor(const LoDTensor& tensor, std::string* out);
 
 }  // namespace millrace
