@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// CRC-32C, the Castagnoli checksum of snappy's framings and of RecordIO's third dialect.
+#ifndef MILLRACE_READERS_CRC32C_H_
+#define MILLRACE_READERS_CRC32C_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace millrace {
+
+// The checksum of the bytes; with the instruction of the processor where it has one.
+uint32_t Crc32c(const char* bytes, size_t size);
+// The same from a table, on any processor.
+uint32_t Crc32cByTable(const char* bytes, size_t size);
+// As snappy's framings store it, so that a checksum of data that holds checksums stays useful.
+inline uint32_t MaskedCrc32c(const char* bytes, size_t size) {
+  const uint32_t crc = Crc32c(bytes, size);
+  return (crc >> 15 | crc << 17) + 0xa282ead8U;
+}
+
+}  // namespace millrace
+
+#endif  // MILLRACE_READERS_CRC32C_H_

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files that are read at any place, and that change while they are.
+#include "readers/input_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <functional>
+#include <string>
+
+#include "framework/error.h"
+
+namespace millrace {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string MakeFile(const std::string& name, const std::string& content) {
+  const std::string path = ::testing::TempDir() + "/" + name;
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << content;
+  return path;
+}
+
+Error ErrorOf(const std::function<void()>& function) {
+  try {
+    function();
+  } catch (const Error& error) {
+    return error;
+  }
+  ADD_FAILURE() << "no error";
+  return Error(ErrorCode::kInternal, "");
+}
+
+TEST(InputFile, ReadsAtAnyPlace) {
+  const InputFile file(MakeFile("digits", "0123456789"));
+  EXPECT_EQ(file.size(), 10u);
+  char bytes[4] = {};
+  file.Read(7, bytes, 3);
+  EXPECT_STREQ(bytes, "789");
+  file.Read(0, bytes, 3);
+  EXPECT_STREQ(bytes, "012");
+  file.Read(10, bytes, 0);
+}
+
+TEST(InputFile, SaysThatTheFileIsShorterThanItWas) {
+  const std::string path = MakeFile("shrinks", "0123456789");
+  const InputFile file(path);
+  ASSERT_EQ(::truncate(path.c_str(), 4), 0);
+  char bytes[10];
+  const Error error = ErrorOf([&] { file.Read(0, bytes, 10); });
+  EXPECT_EQ(error.code(), ErrorCode::kDataLoss);
+  EXPECT_EQ(error.file(), path);
+  EXPECT_EQ(error.offset(), 4);
+  EXPECT_THAT(error.what(), HasSubstr("file is shorter than when it was opened"));
+}
+
+TEST(InputFile, NamesAFileThatCannotBeOpened) {
+  const std::string path = ::testing::TempDir() + "/no such file";
+  const Error error = ErrorOf([&] { InputFile file(path); });
+  EXPECT_EQ(error.code(), ErrorCode::kIo);
+  EXPECT_EQ(error.file(), path);
+  EXPECT_THAT(error.what(), HasSubstr("No such file"));
+}
+
+TEST(InputFile, RefusesWhatIsNoRegularFile) {
+  EXPECT_THAT(ErrorOf([] { InputFile file(::testing::TempDir()); }).what(),
+              HasSubstr("is not a regular file"));
+  const std::string pipe = ::testing::TempDir() + "/pipe";
+  ::unlink(pipe.c_str());
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THAT(ErrorOf([&] { InputFile file(pipe); }).what(), HasSubstr("is not a regular file"));
+}
+
+}  // namespace
+}  // namespace millrace
