@@ -17,6 +17,7 @@
 
 #include <functional>
 #include <iosfwd>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -90,10 +91,12 @@ struct OpSchema {
 
 // What a run of a program is given, and counts. One a run; sub-blocks share it.
 struct RunState {
-  Place place;                     // of the executor: what a double buffer's place "AUTO" means
-  uint64_t seed = 0;               // --seed
-  int64_t max_steps = -1;          // of all loops together; -1 is any number
-  int64_t steps = 0;               // so far
+  Place place;             // of the executor: what a double buffer's place "AUTO" means
+  uint64_t seed = 0;       // --seed
+  int64_t max_steps = -1;  // of all loops together; -1 is any number
+  int64_t steps = 0;       // so far
+  // How often operators that count themselves have run so far.
+  std::map<const proto::OpDesc*, int64_t> times;
   std::ostream* output = nullptr;  // what `print` prints to; null is standard output
 };
 

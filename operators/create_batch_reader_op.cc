@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// create_batch_reader: makes batches.
+#include "operators/reader_creation.h"
+#include "readers/batch_reader.h"
+
+namespace millrace {
+namespace {
+
+OpSchema BatchSchema() {
+  return DecoratedReaderSchema("Makes one element of batch_size elements of a reader.")
+      .Attr(AttributeSchema("batch_size", int32_t{}, "elements in a batch").Required().AtLeast(1))
+      .Attr({"discard_leftover", false, "leave out a last batch that is not full"})
+      .Attr(AttributeSchema("mode", "concat",
+                            "\"concat\" lays elements one behind another along axis 0, \"stack\" "
+                            "along a new outer axis")
+                .OneOf({"concat", "stack"}));
+}
+
+void CreateBatchReader(OpContext& context) {
+  const BatchMode mode =
+      context.Attr<std::string>("mode") == "stack" ? BatchMode::kStack : BatchMode::kConcat;
+  StoreReader(context, std::make_unique<BatchReader>(UnderlyingReader(context),
+                                                     context.Attr<int32_t>("batch_size"),
+                                                     context.Attr<bool>("discard_leftover"), mode));
+}
+
+REGISTER_OPERATOR(create_batch_reader, BatchSchema, CreateBatchReader);
+
+}  // namespace
+}  // namespace millrace

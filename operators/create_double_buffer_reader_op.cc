@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// create_double_buffer_reader: loads ahead, and copies to a device.
+#include "operators/reader_creation.h"
+#include "readers/double_buffer_reader.h"
+
+namespace millrace {
+namespace {
+
+constexpr char kAuto[] = "AUTO";
+
+OpSchema DoubleBufferSchema() {
+  return DecoratedReaderSchema("Loads the elements of a reader ahead of their use.")
+      .Attr(
+          {"place", kAuto,
+           "where elements are wanted: \"AUTO\" is the executor's place, else \"CPU\" or the name "
+           "of a device such as \"CUDA:0\""})
+      .Attr(AttributeSchema("depth", int32_t{2}, "elements that are kept ready").AtLeast(1))
+      .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
+        const std::string& place = attributes.Get<std::string>("place");
+        if (place != kAuto) Place::Parse(place);
+      });
+}
+
+void CreateDoubleBufferReader(OpContext& context) {
+  const std::string& place = context.Attr<std::string>("place");
+  StoreReader(context, std::make_unique<DoubleBufferReader>(
+                           UnderlyingReader(context),
+                           place == kAuto ? context.run().place : Place::Parse(place),
+                           context.Attr<int32_t>("depth")));
+}
+
+REGISTER_OPERATOR(create_double_buffer_reader, DoubleBufferSchema, CreateDoubleBufferReader);
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// create_multi_pass_reader: several passes as one.
+#include "operators/reader_creation.h"
+#include "readers/multi_pass_reader.h"
+
+namespace millrace {
+namespace {
+
+OpSchema MultiPassSchema() {
+  return DecoratedReaderSchema("Yields several passes of a reader one behind another, as one.")
+      .Attr(AttributeSchema("pass_num", int32_t{}, "how many passes").Required().AtLeast(1));
+}
+
+void CreateMultiPassReader(OpContext& context) {
+  StoreReader(context, std::make_unique<MultiPassReader>(UnderlyingReader(context),
+                                                         context.Attr<int32_t>("pass_num")));
+}
+
+REGISTER_OPERATOR(create_multi_pass_reader, MultiPassSchema, CreateMultiPassReader);
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// create_shuffle_reader: draws elements at random from a window.
+#include "operators/reader_creation.h"
+#include "readers/shuffle_reader.h"
+
+namespace millrace {
+namespace {
+
+OpSchema ShuffleSchema() {
+  return DecoratedReaderSchema("Yields the elements of a reader in random order.")
+      .Attr(AttributeSchema("buffer_size", int32_t{},
+                            "elements in the window from which the next one is drawn")
+                .Required()
+                .AtLeast(1))
+      .Attr({"seed", int64_t{0}, "with --seed and the name of Out it decides the order"});
+}
+
+void CreateShuffleReader(OpContext& context) {
+  StoreReader(context, std::make_unique<ShuffleReader>(UnderlyingReader(context),
+                                                       context.Attr<int32_t>("buffer_size"),
+                                                       RandomKeyOf(context)));
+}
+
+REGISTER_OPERATOR(create_shuffle_reader, ShuffleSchema, CreateShuffleReader);
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operators/reader_creation.h"
+
+#include <utility>
+
+#include "framework/error.h"
+
+namespace millrace {
+namespace {
+
+using Ints = std::vector<int32_t>;
+
+std::vector<SlotSpec> SlotsOfVariable(const OpContext& context) {
+  const proto::VarDesc* variable = context.OutDesc("Out");
+  return variable == nullptr ? std::vector<SlotSpec>() : DeclaredSlots(*variable);
+}
+
+}  // namespace
+
+OpSchema ReaderCreationSchema(const std::string& doc) {
+  return OpSchema(doc).Output("Out", "the reader that is created").Reader().CreatesReader();
+}
+
+OpSchema DecoratedReaderSchema(const std::string& doc) {
+  return ReaderCreationSchema(doc)
+      .Input("UnderlyingReader", "the reader below, which others may share")
+      .Reader();
+}
+
+OpSchema WithSlotAttributes(OpSchema schema) {
+  const auto check = std::move(schema.check);
+  return std::move(
+      schema.Attr({"shape_concat", Ints{}, "the dims of all slots laid end to end; -1 is any"})
+          .Attr({"ranks", Ints{}, "how many of these dims each slot has"})
+          .Attr({"lod_levels", Ints{}, "levels of detail of each slot; all 0 by default"})
+          .Attr({"dtypes", Ints{},
+                 "type of each slot's values, by its number in framework.proto; the format's own "
+                 "by default, or FP32"})
+          .Check([check](const proto::OpDesc& op, const AttributeMap& attributes) {
+            if (check) check(op, attributes);
+            SlotsOfAttributes(attributes, {});
+          }));
+}
+
+std::vector<SlotSpec> SlotsOfAttributes(const AttributeMap& attributes,
+                                        const std::vector<SlotSpec>& own) {
+  const Ints& shapes = attributes.Get<Ints>("shape_concat");
+  const Ints& ranks = attributes.Get<Ints>("ranks");
+  const Ints& levels = attributes.Get<Ints>("lod_levels");
+  const Ints& dtypes = attributes.Get<Ints>("dtypes");
+  Require(levels.empty() || levels.size() == ranks.size(), "attribute 'lod_levels' is for ",
+          levels.size(), " slots, 'ranks' for ", ranks.size());
+  Require(dtypes.empty() || dtypes.size() == ranks.size(), "attribute 'dtypes' is for ",
+          dtypes.size(), " slots, 'ranks' for ", ranks.size());
+  std::vector<SlotSpec> slots(ranks.size());
+  size_t next = 0;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    Require(ranks[i] >= 1, "attribute 'ranks' is ", ranks[i], " for slot ", i,
+            "; it must be at least 1");
+    for (int32_t k = 0; k < ranks[i]; ++k) {
+      Require(next < shapes.size(), "attribute 'ranks' asks for more dims than the ", shapes.size(),
+              " of 'shape_concat'");
+      slots[i].dims.push_back(shapes[next++]);
+    }
+    if (!levels.empty()) slots[i].lod_level = levels[i];
+    if (!dtypes.empty()) {
+      slots[i].dtype = DataTypeFromNumber(dtypes[i]);
+    } else if (i < own.size()) {
+      slots[i].dtype = own[i].dtype;
+    }
+  }
+  Require(next == shapes.size(), "attribute 'ranks' asks for ", next,
+          " dims, but 'shape_concat' has ", shapes.size());
+  if (!slots.empty()) CheckSlots(slots);
+  return slots;
+}
+
+std::vector<SlotSpec> SlotsDeclaredFor(const OpContext& context, const std::vector<SlotSpec>& own) {
+  const std::vector<SlotSpec> by_variable = SlotsOfVariable(context);
+  const std::vector<SlotSpec> by_attributes =
+      SlotsOfAttributes(context.attributes(), by_variable.empty() ? own : by_variable);
+  if (by_variable.empty() && by_attributes.empty()) return {};
+  return AgreeOnSlots(by_variable, by_attributes, "shape_concat, ranks and lod_levels say");
+}
+
+std::vector<SlotSpec> SlotsKnownTo(const FormatSchema* format, const FormatArguments& arguments) {
+  if (format == nullptr) return {};
+  FormatArguments undeclared = arguments;
+  undeclared.declared.clear();
+  try {
+    return format->make(undeclared)->slots();
+  } catch (const Error&) {
+    return {};  // it needs a declaration; what else is wrong is said when the format is made
+  }
+}
+
+std::unique_ptr<ReaderBase> UnderlyingReader(OpContext& context) {
+  return context.Reader("UnderlyingReader").NewHandle();
+}
+
+RandomKey RandomKeyOf(OpContext& context) {
+  return RandomKey(context.run().seed, static_cast<uint64_t>(context.Attr<int64_t>("seed")),
+                   context.OutVar("Out").name());
+}
+
+void StoreReader(OpContext& context, std::unique_ptr<ReaderBase> reader) {
+  const std::vector<SlotSpec> declared = SlotsOfVariable(context);
+  if (!declared.empty()) AgreeOnSlots(declared, reader->slots(), "the reader has");
+  reader->set_origin("reader " + context.Location());
+  context.OutVar("Out").GetMutable<ReaderHolder>()->Reset(std::move(reader));
+}
+
+}  // namespace millrace

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operators/tensor_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+#include "framework/error.h"
+#include "framework/tensor_stream.h"
+
+namespace millrace {
+namespace {
+
+[[noreturn]] void ThrowIo(const std::string& path, const char* what, int error) {
+  throw Error(ErrorCode::kIo, StrCat(what, ": ", std::strerror(error))).InFile(path, -1);
+}
+
+OpSchema WithPath(OpSchema schema) {
+  return std::move(schema.Attr(AttributeSchema("file_path", "", "the file").Required())
+                       .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
+                         Require(!attributes.Get<std::string>("file_path").empty(),
+                                 "attribute 'file_path' is empty");
+                       }));
+}
+
+// The tensor in 16 bits if it holds floating-point values, else as it is.
+LoDTensor ToFp16(const LoDTensor& tensor) {
+  if (tensor.dtype() != DataType::kFp32 && tensor.dtype() != DataType::kFp64 &&
+      tensor.dtype() != DataType::kBf16) {
+    return tensor;
+  }
+  LoDTensor half;
+  half.Allocate(DataType::kFp16, tensor.dims());
+  half.set_lod(tensor.lod());
+  auto* to = static_cast<uint16_t*>(half.mutable_raw_data());
+  for (int64_t i = 0; i < tensor.numel(); ++i) {
+    switch (tensor.dtype()) {
+      case DataType::kFp32:
+        to[i] = FloatToFp16(tensor.data<float>()[i]);
+        break;
+      case DataType::kFp64:
+        to[i] = FloatToFp16(static_cast<float>(tensor.data<double>()[i]));
+        break;
+      default:
+        to[i] = FloatToFp16(Bf16ToFloat(static_cast<const uint16_t*>(tensor.raw_data())[i]));
+    }
+  }
+  return half;
+}
+
+// A file that appears under its name when it is complete, or not at all.
+class NewFile {
+ public:
+  explicit NewFile(const std::string& path)
+      : path_(path), temporary_(StrCat(path, ".", getpid(), ".part")) {
+    descriptor_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (descriptor_ < 0) ThrowIo(path_, "cannot write", errno);
+  }
+  ~NewFile() {
+    if (descriptor_ >= 0) close(descriptor_);
+    if (!temporary_.empty()) unlink(temporary_.c_str());
+  }
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+
+  void Write(const std::string& bytes) {
+    for (size_t done = 0; done < bytes.size();) {
+      const ssize_t written = write(descriptor_, bytes.data() + done, bytes.size() - done);
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) ThrowIo(path_, "cannot write", errno);
+      done += static_cast<size_t>(written);
+    }
+  }
+
+  void Finish() {
+    // Without this a crash of the machine could leave the name without the content.
+    if (fsync(descriptor_) != 0) ThrowIo(path_, "cannot write", errno);
+    if (close(std::exchange(descriptor_, -1)) != 0) ThrowIo(path_, "cannot write", errno);
+    if (std::rename(temporary_.c_str(), path_.c_str()) != 0) {
+      ThrowIo(path_, "cannot write", errno);
+    }
+    temporary_.clear();
+  }
+
+ private:
+  const std::string path_;
+  std::string temporary_;  // "" once renamed
+  int descriptor_ = -1;
+};
+
+std::string ReadFile(const std::string& path) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
+                                                             std::fclose);
+  if (file == nullptr) ThrowIo(path, "cannot open", errno);
+  std::string bytes;
+  char block[1 << 16];
+  for (size_t size; (size = std::fread(block, 1, sizeof(block), file.get())) > 0;) {
+    bytes.append(block, size);
+  }
+  if (std::ferror(file.get()) != 0) ThrowIo(path, "cannot read", errno);
+  return bytes;
+}
+
+LoDTensor ToTensor(const TensorView& view) {
+  LoDTensor tensor;
+  tensor.Allocate(view.dtype, view.dims);
+  std::memcpy(tensor.mutable_raw_data(), view.values, view.value_bytes);
+  Lod lod(view.levels);
+  for (size_t level = 0; level < view.levels; ++level) {
+    for (size_t i = 0; i < view.lod[level].count; ++i) lod[level].push_back(view.lod[level][i]);
+  }
+  tensor.set_lod(std::move(lod));
+  return tensor;
+}
+
+}  // namespace
+
+OpSchema TensorWriterSchema(const std::string& doc) {
+  return WithPath(OpSchema(doc)
+                      .Attr({"overwrite", true, "false: it is an error if the file exists"})
+                      .Attr({"save_as_fp16", false, "write floating-point values in 16 bits"})
+                      .SideEffects());
+}
+
+OpSchema TensorReaderSchema(const std::string& doc) {
+  return WithPath(
+      OpSchema(doc).Attr({"load_as_fp16", false, "turn floating-point values into 16 bits"}));
+}
+
+void WriteTensors(OpContext& context) {
+  const std::string& path = context.Attr<std::string>("file_path");
+  std::error_code error;
+  if (!context.Attr<bool>("overwrite") && std::filesystem::exists(path, error)) {
+    throw Error(ErrorCode::kIo, "the file exists and 'overwrite' is false").InFile(path, -1);
+  }
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (!folder.empty()) std::filesystem::create_directories(folder, error);
+  if (error) ThrowIo(path, "cannot make its folder", error.value());
+  NewFile file(path);
+  std::string bytes;
+  for (size_t i = 0; i < context.InCount("X"); ++i) {
+    const LoDTensor tensor = context.In("X", i).OnHost();
+    bytes.clear();
+    AppendTensor(context.Attr<bool>("save_as_fp16") ? ToFp16(tensor) : tensor, &bytes);
+    file.Write(bytes);
+  }
+  file.Finish();
+}
+
+void ReadTensors(OpContext& context) {
+  const std::string& path = context.Attr<std::string>("file_path");
+  const std::string bytes = ReadFile(path);
+  std::vector<LoDTensor> tensors(context.OutCount("Out"));
+  size_t position = 0;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    try {
+      const TensorView view = ParseTensor(bytes.data() + position, bytes.size() - position);
+      tensors[i] = ToTensor(view);
+      position += view.size;
+    } catch (const Error& error) {
+      throw error.InFile(path, static_cast<int64_t>(position))
+          .WithContext(
+              StrCat("while reading tensor ", i, " of ", tensors.size(), " at byte ", position));
+    }
+    if (context.Attr<bool>("load_as_fp16")) tensors[i] = ToFp16(tensors[i]);
+  }
+  if (position != bytes.size()) {
+    throw Error(ErrorCode::kDataLoss, StrCat(bytes.size() - position, " bytes are left behind the ",
+                                             tensors.size(), " tensors that are wanted"))
+        .InFile(path, static_cast<int64_t>(position));
+  }
+  for (size_t i = 0; i < tensors.size(); ++i) *context.Out("Out", i) = std::move(tensors[i]);
+}
+
+}  // namespace millrace
