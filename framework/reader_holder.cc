@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/reader_holder.h"
 
+#include <atomic>
 #include <chrono>
 #include <mutex>
 #include <utility>
@@ -10,17 +11,28 @@
 namespace millrace {
 namespace {
 
+// A sum that one thread adds to and others may look at.
+template <typename T>
+class Counter {
+ public:
+  void Add(T value) { sum_.store(get() + value, std::memory_order_relaxed); }
+  T get() const { return sum_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<T> sum_{0};
+};
+
 // Adds the time of a scope to a sum.
 class Stopwatch {
  public:
-  explicit Stopwatch(double* seconds)
+  explicit Stopwatch(Counter<double>* seconds)
       : seconds_(seconds), begin_(std::chrono::steady_clock::now()) {}
   ~Stopwatch() {
-    *seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+    seconds_->Add(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count());
   }
 
  private:
-  double* const seconds_;
+  Counter<double>* const seconds_;
   const std::chrono::steady_clock::time_point begin_;
 };
 
@@ -75,10 +87,21 @@ class ReaderHolder::Handle final : public ReaderBase {
   uint64_t generation_ = 0;
 };
 
+struct ReaderHolder::Counters {
+  Counter<uint64_t> passes, elements, records, bytes;
+  Counter<double> wait_seconds;
+  bool pass_counted = false;
+};
+
+ReaderHolder::ReaderHolder() : counters_(std::make_unique<Counters>()) {}
+ReaderHolder::~ReaderHolder() = default;
+ReaderHolder::ReaderHolder(ReaderHolder&&) = default;
+ReaderHolder& ReaderHolder::operator=(ReaderHolder&&) = default;
+
 void ReaderHolder::Reset(std::unique_ptr<ReaderBase> reader) {
   own_.reset();
   source_ = std::make_shared<Source>(std::move(reader));
-  stats_ = ReaderStats();
+  counters_ = std::make_unique<Counters>();
 }
 
 std::unique_ptr<ReaderBase> ReaderHolder::NewHandle() const {
@@ -89,31 +112,35 @@ std::unique_ptr<ReaderBase> ReaderHolder::NewHandle() const {
 }
 
 ReaderBase& ReaderHolder::own() {
-  if (own_ == nullptr) {
-    own_ = NewHandle();
-    stats_.passes = 1;
-  }
+  if (own_ == nullptr) own_ = NewHandle();
   return *own_;
 }
 
 void ReaderHolder::ReadNext(std::vector<LoDTensor>* out) {
-  Stopwatch stopwatch(&stats_.wait_seconds);
+  Stopwatch stopwatch(&counters_->wait_seconds);
   own().ReadNext(out);
-  ++stats_.elements;
-  for (const LoDTensor& tensor : *out) stats_.bytes += tensor.bytes();
+  if (!counters_->pass_counted) counters_->passes.Add(1);
+  counters_->pass_counted = true;
+  counters_->elements.Add(1);
+  for (const LoDTensor& tensor : *out) counters_->bytes.Add(tensor.bytes());
   const LoDTensor& first = out->front();
-  stats_.records +=
-      first.lod().empty() ? static_cast<uint64_t>(first.dims()[0]) : first.lod().front().size() - 1;
+  counters_->records.Add(first.lod().empty() ? static_cast<uint64_t>(first.dims()[0])
+                                             : first.lod().front().size() - 1);
 }
 
 bool ReaderHolder::HasNext() {
-  Stopwatch stopwatch(&stats_.wait_seconds);
+  Stopwatch stopwatch(&counters_->wait_seconds);
   return own().HasNext();
 }
 
 void ReaderHolder::ReInit() {
   own().ReInit();
-  ++stats_.passes;
+  counters_->pass_counted = false;
+}
+
+ReaderStats ReaderHolder::stats() const {
+  return {counters_->passes.get(), counters_->elements.get(), counters_->records.get(),
+          counters_->bytes.get(), counters_->wait_seconds.get()};
 }
 
 const std::vector<SlotSpec>& ReaderHolder::slots() const {

@@ -14,7 +14,7 @@ namespace millrace {
 
 // What came out of a reader so far, through its holder.
 struct ReaderStats {
-  uint64_t passes = 0;      // begun
+  uint64_t passes = 0;      // of which an element was read
   uint64_t elements = 0;    // read: batches, at the top of a chain
   uint64_t records = 0;     // instances in them: sequences of the first slot, or rows
   uint64_t bytes = 0;       // of values
@@ -28,9 +28,10 @@ struct ReaderStats {
 // with their own ReInit. Destroying a handle stops nobody else.
 class ReaderHolder {
  public:
-  ReaderHolder() = default;
-  ReaderHolder(ReaderHolder&&) = default;
-  ReaderHolder& operator=(ReaderHolder&&) = default;
+  ReaderHolder();
+  ~ReaderHolder();
+  ReaderHolder(ReaderHolder&&);
+  ReaderHolder& operator=(ReaderHolder&&);
 
   // Takes a reader; the one before lives on as long as handles of it do.
   void Reset(std::unique_ptr<ReaderBase> reader);
@@ -47,16 +48,18 @@ class ReaderHolder {
   const std::vector<SlotSpec>& slots() const;
   const std::string& origin() const;
 
-  const ReaderStats& stats() const { return stats_; }
+  // Any thread, as long as nobody calls Reset.
+  ReaderStats stats() const;
 
  private:
   struct Source;
   class Handle;
+  struct Counters;
   ReaderBase& own();
 
   std::shared_ptr<Source> source_;
   std::unique_ptr<ReaderBase> own_;  // the handle of whoever reads through the holder itself
-  ReaderStats stats_;
+  std::unique_ptr<Counters> counters_;
 };
 
 }  // namespace millrace
