@@ -72,8 +72,7 @@ class CudaDevice final : public Device {
   }
   void FreeHost(void* memory) noexcept override { cudaFreeHost(memory); }
 
-  std::shared_ptr<DeviceEvent> CopyFromHost(void* device, const void* host,
-                                            size_t bytes) override {
+  std::shared_ptr<DeviceEvent> CopyFromHost(void* device, const void* host, size_t bytes) override {
     const CurrentDevice current(index_);
     CheckCuda(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream()),
               "cudaMemcpyAsync to the device");
