@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/fake_device.h"
+
+#include <sys/mman.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <utility>
+
+#include "framework/error.h"
+#include "framework/random.h"
+
+namespace millrace {
+namespace {
+
+uint64_t SumOf(const char* bytes, size_t size) {
+  uint64_t sum = size;
+  for (size_t i = 0; i < size; ++i) sum = MixBits(sum ^ static_cast<unsigned char>(bytes[i]));
+  return sum;
+}
+
+// Counts down to the call that fails.
+bool IsDue(int* after) { return *after >= 0 && (*after)-- == 0; }
+
+}  // namespace
+
+class FakeDevice::Event final : public DeviceEvent {
+ public:
+  bool Done() override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return done_;
+  }
+  void Wait() override {
+    std::unique_lock<std::mutex> lock(mutex_);
+    finished_.wait(lock, [this] { return done_; });
+    if (failed_) Throw(ErrorCode::kIo, "the fake device failed to copy");
+  }
+  void Finish(bool failed) {
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      done_ = true;
+      failed_ = failed;
+    }
+    finished_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable finished_;
+  bool done_ = false;
+  bool failed_ = false;
+};
+
+FakeDevice::FakeDevice(std::string name, uint64_t seed) : name_(std::move(name)), seed_(seed) {}
+
+FakeDevice::~FakeDevice() {
+  Resume();
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+  for (auto& [address, block] : blocks_) {
+    if (block.on_host) {
+      std::free(const_cast<char*>(address));
+    } else {
+      munmap(const_cast<char*>(address), block.bytes);
+      std::free(block.content);
+    }
+  }
+}
+
+FakeDevice* FakeDevice::Get() {
+  static auto* device =
+      static_cast<FakeDevice*>(RegisterDevice(std::make_unique<FakeDevice>("fake:0")));
+  return device;
+}
+
+void* FakeDevice::Allocate(size_t bytes) { return AddBlock(bytes, false); }
+
+void FakeDevice::Free(void* memory) noexcept { RemoveBlock(memory, false); }
+
+void* FakeDevice::AllocateHost(size_t bytes) { return AddBlock(bytes, true); }
+
+void FakeDevice::FreeHost(void* memory) noexcept { RemoveBlock(memory, true); }
+
+void* FakeDevice::AddBlock(size_t bytes, bool on_host) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (IsDue(&fail_allocation_after_)) {
+    Throw(ErrorCode::kResourceLimit, "the fake device has no memory for ", bytes, " bytes");
+  }
+  Block block;
+  block.bytes = bytes;
+  block.on_host = on_host;
+  char* address = nullptr;
+  if (on_host) {
+    ++host_allocations_;
+    address = static_cast<char*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64));
+  } else {
+    ++allocations_;
+    address = static_cast<char*>(
+        mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    block.content = static_cast<char*>(std::malloc(bytes));
+  }
+  blocks_[address] = block;
+  return address;
+}
+
+void FakeDevice::RemoveBlock(void* memory, bool on_host) noexcept {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = blocks_.find(static_cast<const char*>(memory));
+  if (found == blocks_.end() || found->second.on_host != on_host) {
+    violations_.push_back("memory is freed that this device did not hand out");
+    return;
+  }
+  if (found->second.pending > 0) {
+    violations_.push_back("memory is freed before its event");
+    return;  // kept, so that the copy does no harm
+  }
+  if (on_host) {
+    std::free(memory);
+  } else {
+    munmap(memory, found->second.bytes);
+    std::free(found->second.content);
+  }
+  blocks_.erase(found);
+}
+
+FakeDevice::Block* FakeDevice::Find(const void* memory, size_t bytes, size_t* offset) {
+  const auto* address = static_cast<const char*>(memory);
+  auto found = blocks_.upper_bound(address);
+  if (found == blocks_.begin()) return nullptr;
+  --found;
+  *offset = static_cast<size_t>(address - found->first);
+  return *offset + bytes <= found->second.bytes ? &found->second : nullptr;
+}
+
+std::shared_ptr<DeviceEvent> FakeDevice::CopyFromHost(void* device, const void* host,
+                                                      size_t bytes) {
+  auto event = std::make_shared<Event>();
+  std::lock_guard<std::mutex> lock(mutex_);
+  size_t offset = 0;
+  Block* to = Find(device, bytes, &offset);
+  if (to == nullptr || to->on_host) {
+    violations_.push_back("a copy goes to memory that is not the device's");
+    event->Finish(true);
+    return event;
+  }
+  if (to->pending > 0)
+    violations_.push_back("memory is copied to before the event of a copy to it");
+  ++to->pending;
+  // Ordinary host memory is allowed, as on real devices, only slower.
+  Block* from = Find(host, bytes, &offset);
+  if (from != nullptr) ++from->pending;
+  if (!thread_.joinable()) thread_ = std::thread([this] { Loop(); });
+  const auto* source = static_cast<const char*>(host);
+  ++copies_;
+  queue_.push_back({static_cast<char*>(device), source, bytes, SumOf(source, bytes),
+                    IsDue(&fail_copy_after_), event});
+  changed_.notify_all();
+  return event;
+}
+
+void FakeDevice::CopyToHost(void* host, const void* device, size_t bytes) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  size_t offset = 0;
+  Block* from = Find(device, bytes, &offset);
+  if (from == nullptr || from->on_host) {
+    violations_.push_back("memory is read that is not the device's");
+    return;
+  }
+  if (from->pending > 0) violations_.push_back("memory is read before the event of the copy to it");
+  if (bytes > 0) std::memcpy(host, from->content + offset, bytes);
+}
+
+void FakeDevice::Loop() {
+  for (uint64_t index = 0;; ++index) {
+    Copy copy;
+    {
+      std::unique_lock<std::mutex> lock(mutex_);
+      changed_.wait(lock, [this] { return stopping_ || (!paused_ && !queue_.empty()); });
+      if (queue_.empty()) return;
+      copy = std::move(queue_.front());
+      queue_.pop_front();
+      copying_ = true;
+    }
+    const uint64_t bits = MixBits(seed_ + index);
+    if (bits % 4 == 0) {
+      std::this_thread::sleep_for(std::chrono::microseconds((bits >> 8) % 200));
+    }
+    Run(copy);
+  }
+}
+
+void FakeDevice::Run(const Copy& copy) {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (SumOf(copy.host, copy.bytes) != copy.sum) {
+      violations_.push_back("host memory is written before the event of the copy from it");
+    }
+    size_t offset = 0;
+    Block* to = Find(copy.device, copy.bytes, &offset);
+    if (!copy.fails && copy.bytes > 0) std::memcpy(to->content + offset, copy.host, copy.bytes);
+    --to->pending;
+    Block* from = Find(copy.host, copy.bytes, &offset);
+    if (from != nullptr) --from->pending;
+    copying_ = false;
+  }
+  copy.event->Finish(copy.fails);
+  changed_.notify_all();
+}
+
+void FakeDevice::FailCopyAfter(int copies) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  fail_copy_after_ = copies;
+}
+
+void FakeDevice::FailAllocationAfter(int allocations) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  fail_allocation_after_ = allocations;
+}
+
+void FakeDevice::Pause() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  paused_ = true;
+}
+
+void FakeDevice::Resume() {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    paused_ = false;
+  }
+  changed_.notify_all();
+}
+
+void FakeDevice::Drain() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  changed_.wait(lock, [this] { return queue_.empty() && !copying_; });
+}
+
+std::vector<std::string> FakeDevice::TakeViolations() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return std::exchange(violations_, {});
+}
+
+size_t FakeDevice::allocations() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return allocations_;
+}
+
+size_t FakeDevice::host_allocations() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return host_allocations_;
+}
+
+size_t FakeDevice::copies() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return copies_;
+}
+
+size_t FakeDevice::live_blocks() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return blocks_.size();
+}
+
+}  // namespace millrace

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// A device that is none: its copies run on a thread of its own, late by random amounts, and fail on
+// demand; it watches that nobody touches memory that a copy is still at work on.
+#ifndef MILLRACE_TESTS_FAKE_DEVICE_H_
+#define MILLRACE_TESTS_FAKE_DEVICE_H_
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "framework/place.h"
+
+namespace millrace {
+
+// Its memory cannot be touched by the host: addresses that Allocate returns fault. Thread-safe.
+class FakeDevice final : public Device {
+ public:
+  explicit FakeDevice(std::string name, uint64_t seed = 1);
+  ~FakeDevice() override;
+  // A registered one, "fake:0", for tests that need a place; made by the first call.
+  static FakeDevice* Get();
+
+  const std::string& name() const override { return name_; }
+  void* Allocate(size_t bytes) override;
+  void Free(void* memory) noexcept override;
+  void* AllocateHost(size_t bytes) override;
+  void FreeHost(void* memory) noexcept override;
+  std::shared_ptr<DeviceEvent> CopyFromHost(void* device, const void* host, size_t bytes) override;
+  void CopyToHost(void* host, const void* device, size_t bytes) override;
+
+  // ---- What tests ask for. ----
+
+  // The copy behind the next `copies` ones fails: its event is done, and Wait throws kIo.
+  void FailCopyAfter(int copies);
+  // The allocation behind the next `allocations` ones throws kResourceLimit; of either kind.
+  void FailAllocationAfter(int allocations);
+  // Copies are queued but none is begun until Resume.
+  void Pause();
+  void Resume();
+  // Waits until nothing is queued.
+  void Drain();
+
+  // ---- What tests look at. ----
+
+  // Rules that were broken so far, in words: freed, reused, written or read too early. Empties.
+  std::vector<std::string> TakeViolations();
+  size_t allocations() const;       // of device memory, so far
+  size_t host_allocations() const;  // of pinned memory, so far
+  size_t copies() const;            // queued so far
+  size_t live_blocks() const;       // of both kinds
+
+ private:
+  class Event;
+  struct Block {
+    size_t bytes = 0;
+    bool on_host = false;
+    char* content = nullptr;  // where a block of the device really is
+    int pending = 0;          // copies that are at work on it
+  };
+  struct Copy {
+    char* device;
+    const char* host;
+    size_t bytes;
+    uint64_t sum;  // of the host's bytes when the copy was queued
+    bool fails;
+    std::shared_ptr<Event> event;
+  };
+
+  void* AddBlock(size_t bytes, bool on_host);
+  void RemoveBlock(void* memory, bool on_host) noexcept;
+  // The block that these bytes lie in; null, and a violation, if there is none.
+  Block* Find(const void* memory, size_t bytes, size_t* offset);
+  void Loop();
+  void Run(const Copy& copy);
+
+  const std::string name_;
+  const uint64_t seed_;
+  mutable std::mutex mutex_;  // guards everything below
+  std::condition_variable changed_;
+  std::map<const char*, Block> blocks_;
+  std::deque<Copy> queue_;
+  bool paused_ = false;
+  bool stopping_ = false;
+  bool copying_ = false;
+  int fail_copy_after_ = -1;
+  int fail_allocation_after_ = -1;
+  size_t allocations_ = 0;
+  size_t host_allocations_ = 0;
+  size_t copies_ = 0;
+  std::vector<std::string> violations_;
+  std::thread thread_;  // started by the first copy
+};
+
+}  // namespace millrace
+
+#endif  // MILLRACE_TESTS_FAKE_DEVICE_H_

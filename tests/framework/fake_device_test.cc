@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// The watcher is watched: what the fake device is to notice, it notices.
+#include "tests/fake_device.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "framework/error.h"
+#include "framework/memory.h"
+#include "framework/tensor.h"
+#include "tests/testing.h"
+
+namespace millrace {
+namespace {
+
+using Words = std::vector<std::string>;
+
+class FakeDeviceTest : public ::testing::Test {
+ protected:
+  FakeDeviceTest()
+      : host_(static_cast<char*>(device_.AllocateHost(64))), memory_(device_.Allocate(64)) {
+    std::memset(host_, 'a', 64);
+  }
+
+  FakeDevice device_{"fake:test"};
+  char* host_;
+  void* memory_;
+};
+
+TEST_F(FakeDeviceTest, CopiesThereAndBack) {
+  const auto event = device_.CopyFromHost(memory_, host_, 64);
+  event->Wait();
+  EXPECT_TRUE(event->Done());
+  char back[64] = {};
+  device_.CopyToHost(back, memory_, 64);
+  EXPECT_EQ(std::string(back, 64), std::string(64, 'a'));
+  EXPECT_EQ(device_.TakeViolations(), Words{});
+}
+
+TEST_F(FakeDeviceTest, NothingIsDoneWhilePaused) {
+  device_.Pause();
+  const auto event = device_.CopyFromHost(memory_, host_, 64);
+  EXPECT_FALSE(event->Done());
+  device_.Resume();
+  event->Wait();
+  EXPECT_EQ(device_.copies(), 1u);
+}
+
+TEST_F(FakeDeviceTest, NoticesWritesBeforeTheEvent) {
+  device_.Pause();
+  const auto event = device_.CopyFromHost(memory_, host_, 64);
+  host_[5] = 'b';
+  device_.Resume();
+  event->Wait();
+  EXPECT_EQ(device_.TakeViolations(),
+            Words{"host memory is written before the event of the copy from it"});
+}
+
+TEST_F(FakeDeviceTest, NoticesMemoryFreedBeforeTheEvent) {
+  device_.Pause();
+  const auto event = device_.CopyFromHost(memory_, host_, 64);
+  device_.Free(memory_);
+  device_.FreeHost(host_);
+  EXPECT_EQ(device_.TakeViolations(), Words(2, "memory is freed before its event"));
+  device_.Resume();
+  event->Wait();
+  device_.Free(memory_);
+  device_.FreeHost(host_);
+  EXPECT_EQ(device_.TakeViolations(), Words{});
+  EXPECT_EQ(device_.live_blocks(), 0u);
+}
+
+TEST_F(FakeDeviceTest, NoticesReadsAndCopiesBeforeTheEvent) {
+  device_.Pause();
+  const auto first = device_.CopyFromHost(memory_, host_, 64);
+  const auto second = device_.CopyFromHost(memory_, host_, 64);
+  char back[64];
+  device_.CopyToHost(back, memory_, 64);
+  EXPECT_EQ(device_.TakeViolations().size(), 2u);
+  device_.Resume();
+  device_.Drain();
+  EXPECT_TRUE(second->Done());
+}
+
+TEST_F(FakeDeviceTest, FailsOnDemandAndOnce) {
+  device_.FailCopyAfter(1);
+  device_.CopyFromHost(memory_, host_, 64)->Wait();
+  const auto failing = device_.CopyFromHost(memory_, host_, 64);
+  for (int i = 0; i < 2; ++i) {
+    ExpectError(ErrorCode::kIo, "failed to copy", [&] { failing->Wait(); });
+  }
+  device_.CopyFromHost(memory_, host_, 64)->Wait();
+  device_.FailAllocationAfter(0);
+  ExpectError(ErrorCode::kResourceLimit, "no memory", [&] { device_.Allocate(64); });
+  device_.Free(device_.Allocate(64));
+}
+
+TEST_F(FakeDeviceTest, IsAPlace) {
+  FakeDevice* device = FakeDevice::Get();
+  EXPECT_EQ(FakeDevice::Get(), device);
+  EXPECT_EQ(Place::Parse("FAKE:0").device(), device);
+}
+
+TEST(DeviceBuffer, ReturnsToItsPoolBehindItsEvent) {
+  FakeDevice* device = FakeDevice::Get();
+  const Place place(device);
+  Ref<Buffer> pinned = BufferPool::PinnedFor(place).Take(1000);
+  std::memset(pinned->data(), 7, 1000);
+  Ref<Buffer> memory = BufferPool::At(place).Take(1000);
+  EXPECT_EQ(memory->place(), place);
+  const auto event = device->CopyFromHost(memory->data(), pinned->data(), 1000);
+  pinned->set_busy_until(event);
+  memory->set_busy_until(event);
+  const char* address = pinned->data();
+  pinned = Ref<Buffer>();  // waits
+  EXPECT_TRUE(event->Done());
+  pinned = BufferPool::PinnedFor(place).Take(1000);
+  EXPECT_EQ(pinned->data(), address);
+  EXPECT_EQ(pinned->busy_until(), nullptr);
+  std::memset(pinned->data(), 8, 1000);
+
+  LoDTensor tensor;
+  tensor.Share(memory, DataType::kUint8, {1000});
+  EXPECT_EQ(ValuesOf<uint8_t>(tensor), std::vector<uint8_t>(1000, 7));
+  ExpectError(ErrorCode::kInvalidArgument, "fake:0", [&] { tensor.data<uint8_t>(); });
+  EXPECT_EQ(device->TakeViolations(), Words{});
+}
+
+TEST(DeviceBuffer, IsGivenBackAfterAFailedCopyToo) {
+  FakeDevice* device = FakeDevice::Get();
+  Ref<Buffer> pinned = BufferPool::PinnedFor(Place(device)).Take(10);
+  Ref<Buffer> memory = BufferPool::At(Place(device)).Take(10);
+  device->FailCopyAfter(0);
+  const auto event = device->CopyFromHost(memory->data(), pinned->data(), 10);
+  memory->set_busy_until(event);
+  LoDTensor tensor;
+  tensor.Share(std::move(memory), DataType::kUint8, {10});
+  ExpectError(ErrorCode::kIo, "failed to copy", [&] { tensor.OnHost(); });
+  const size_t before = BufferPool::At(Place(device)).in_use_bytes();
+  tensor.Clear();
+  EXPECT_LT(BufferPool::At(Place(device)).in_use_bytes(), before);
+}
+
+}  // namespace
+}  // namespace millrace

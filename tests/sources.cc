@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/sources.h"
+
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "framework/error.h"
+#include "framework/random.h"
+
+namespace millrace {
+namespace {
+
+constexpr int64_t kBlockRecords = 16;
+
+std::atomic<int64_t> live_blocks{0};
+
+// A few records that lie together, as in a chunk of a file.
+class Block final : public Kept {
+ public:
+  explicit Block(int64_t first) {
+    ++live_blocks;
+    for (int64_t i = 0; i < kBlockRecords; ++i) values[i] = first + i;
+  }
+  int64_t values[kBlockRecords];
+
+ private:
+  ~Block() override { --live_blocks; }
+};
+
+void AppendRecord(const SourceSpec& spec, int64_t record, Rows* rows) {
+  if (!spec.ragged) {
+    const int64_t value = record;
+    __builtin_memcpy(rows->Append(0, DataType::kInt64, {1, 1}), &value, sizeof(value));
+    return;
+  }
+  const int64_t length = record % 4;
+  const uint64_t offsets[2] = {0, static_cast<uint64_t>(length)};
+  const LodLevelView lod{reinterpret_cast<const char*>(offsets), 2};
+  char* place = rows->Append(0, DataType::kInt64, {length, 1}, &lod, 1);
+  for (int64_t i = 0; i < length; ++i) __builtin_memcpy(place + 8 * i, &record, sizeof(record));
+}
+
+class PlannedSource final : public ReaderBase {
+ public:
+  explicit PlannedSource(const SourceSpec& spec) : ReaderBase(SlotsOf(spec)), spec_(spec) {}
+
+  void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
+    for (size_t i = 0; i < n; ++i) {
+      const int64_t record = *static_cast<const int64_t*>(tickets[i].where);
+      if (spec_.jitter != 0) Dawdle(spec_.jitter, 2 * static_cast<uint64_t>(record) + 1);
+      if (record == spec_.load_error) {
+        Throw(ErrorCode::kDataLoss, "record ", record, " cannot be loaded");
+      }
+      AppendRecord(spec_, record, rows);
+      if (spec_.ledger != nullptr) spec_.ledger->Count(record);
+    }
+  }
+
+ private:
+  void PlanNext(size_t n, Run* run) override {
+    for (; n > 0 && next_ < spec_.records; --n, ++next_) {
+      if (next_ == spec_.plan_error) {
+        Throw(ErrorCode::kDataLoss, "record ", next_, " cannot be planned");
+      }
+      if (spec_.jitter != 0) Dawdle(spec_.jitter, 2 * static_cast<uint64_t>(next_));
+      if (next_ % kBlockRecords == 0) block_ = Ref<Block>(new Block(next_));
+      Ticket ticket;
+      ticket.where = &block_->values[next_ % kBlockRecords];
+      ticket.owner = block_.get();
+      ticket.sample = static_cast<uint64_t>(next_);
+      ticket.size = sizeof(int64_t);
+      ticket.bytes = true;
+      run->Add(ticket);
+    }
+    if (next_ == spec_.records) block_ = Ref<Block>();
+  }
+
+  void Rewind(uint64_t) override {
+    next_ = 0;
+    block_ = Ref<Block>();
+  }
+
+  const SourceSpec spec_;
+  int64_t next_ = 0;
+  Ref<Block> block_;
+};
+
+class SequentialSource final : public SequentialReader {
+ public:
+  explicit SequentialSource(const SourceSpec& spec) : SequentialReader(SlotsOf(spec)), spec_(spec) {
+    Require(spec.load_error == -1, "a sequential source makes its records while it plans");
+  }
+
+ private:
+  bool ReadNextImpl(std::vector<LoDTensor>* out) override {
+    // The promise that the author of such a reader relies on.
+    if (over_) Throw(ErrorCode::kInternal, "asked again behind the end or an error");
+    over_ = next_ == spec_.records || next_ == spec_.plan_error;
+    if (next_ == spec_.records) return false;
+    if (spec_.jitter != 0) Dawdle(spec_.jitter, static_cast<uint64_t>(next_));
+    if (next_ == spec_.plan_error) {
+      Throw(ErrorCode::kDataLoss, "record ", next_, " cannot be planned");
+    }
+    Rows rows(slots());
+    AppendRecord(spec_, next_, &rows);
+    rows.MoveTo(out);
+    if (spec_.ledger != nullptr) spec_.ledger->Count(next_);
+    ++next_;
+    return true;
+  }
+
+  void ReInitImpl() override {
+    next_ = 0;
+    over_ = false;
+  }
+
+  const SourceSpec spec_;
+  int64_t next_ = 0;
+  bool over_ = false;
+};
+
+}  // namespace
+
+std::vector<SlotSpec> SlotsOf(const SourceSpec& spec) {
+  SlotSpec slot;
+  slot.dtype = DataType::kInt64;
+  slot.dims = {spec.ragged ? -1 : 1, 1};
+  slot.lod_level = spec.ragged ? 1 : 0;
+  return {slot};
+}
+
+std::unique_ptr<ReaderBase> MakePlannedSource(const SourceSpec& spec) {
+  return std::make_unique<PlannedSource>(spec);
+}
+
+std::unique_ptr<ReaderBase> MakeSequentialSource(const SourceSpec& spec) {
+  return std::make_unique<SequentialSource>(spec);
+}
+
+int64_t LiveSourceBlocks() { return live_blocks.load(); }
+
+void Dawdle(uint64_t seed, uint64_t index) {
+  const uint64_t bits = MixBits(seed ^ MixBits(index + 1));
+  if (bits % 8 == 0) {
+    std::this_thread::sleep_for(std::chrono::microseconds((bits >> 8) % 50));
+  } else if (bits % 8 == 1) {
+    std::this_thread::yield();
+  }
+}
+
+}  // namespace millrace

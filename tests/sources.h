@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sources for tests: records of which everything is known, that fail and dawdle on demand, and
+// count how often each was loaded.
+#ifndef MILLRACE_TESTS_SOURCES_H_
+#define MILLRACE_TESTS_SOURCES_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "framework/reader.h"
+#include "framework/sequential_reader.h"
+
+namespace millrace {
+
+// How often each record was loaded, in all passes together. Any thread.
+class Ledger {
+ public:
+  explicit Ledger(int64_t records) : loads_(static_cast<size_t>(records)) {}
+  void Count(int64_t record) { loads_[static_cast<size_t>(record)].fetch_add(1); }
+  int loads(int64_t record) const { return loads_[static_cast<size_t>(record)].load(); }
+
+ private:
+  std::vector<std::atomic<int>> loads_;
+};
+
+// Record i of a source is the number i: int64 [1, 1], or, if ragged, i % 4 rows of it with one
+// level of detail.
+struct SourceSpec {
+  int64_t records = 0;
+  int64_t plan_error = -1;  // planning this record fails
+  int64_t load_error = -1;  // loading this record fails
+  bool ragged = false;
+  uint64_t jitter = 0;  // seeds random pauses in Plan and Load; 0 is none
+  std::shared_ptr<Ledger> ledger = nullptr;
+};
+
+// What the sources below declare.
+std::vector<SlotSpec> SlotsOf(const SourceSpec& spec);
+
+// Plans and loads. What tickets point to is freed as soon as no run keeps it.
+std::unique_ptr<ReaderBase> MakePlannedSource(const SourceSpec& spec);
+// The same stream from a reader that a plugin's author would write first. A load error cannot be
+// told from a planning error here, so spec.load_error must be -1.
+std::unique_ptr<ReaderBase> MakeSequentialSource(const SourceSpec& spec);
+
+// Blocks of records that planned tickets still point to, over all sources.
+int64_t LiveSourceBlocks();
+
+// A pause of up to 50 us, a yield or nothing, as these numbers decide.
+void Dawdle(uint64_t seed, uint64_t index);
+
+}  // namespace millrace
+
+#endif  // MILLRACE_TESTS_SOURCES_H_
