@@ -1,130 +1,93 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/chunk_queue.h"
 
-#include <algorithm>
 #include <utility>
-
-#include "framework/stop.h"
 
 namespace millrace {
 
-ChunkQueue::ChunkQueue(std::unique_ptr<FileSource> source, uint32_t file, ReadAhead read_ahead)
-    : source_(std::move(source)), file_(file), read_ahead_(read_ahead) {}
+ChunkQueue::ChunkQueue(std::unique_ptr<FileSource> source, uint32_t file)
+    : source_(std::move(source)), file_(file) {}
 
-void ChunkQueue::Start() {
-  if (std::exchange(started_, true)) return;
-  const size_t helpers = std::min<size_t>(read_ahead_.chunks, ThreadPool::Get().size());
-  for (size_t i = 0; i < helpers; ++i) Submit();
-}
-
-bool ChunkQueue::Ready() {
-  if (claimed_all_.load(std::memory_order_acquire)) return true;
-  const Ref<Chunk> front = Front();
-  return front && front->ready_.load(std::memory_order_acquire);
-}
-
-size_t ChunkQueue::Plan(size_t n, uint64_t* sample, Run* run) {
-  Start();
-  const size_t before = run->tickets.size();
-  while (n > 0) {
-    Ref<Chunk> chunk;
-    for (Backoff backoff; !(chunk = Front());) {
-      if (claimed_all_.load(std::memory_order_acquire) && !(chunk = Front())) {
-        return run->tickets.size() - before;
-      }
-      if (chunk) break;
-      if (!Advance()) backoff.Pause();
-      CheckStop();
+ChunkQueue::State ChunkQueue::Poll() {
+  for (;;) {
+    if (current_) {
+      if (next_ < current_->pieces.size()) return State::kRecords;
+      if (current_->error_ != nullptr) std::rethrow_exception(current_->error_);
+      current_ = Ref<Chunk>();
     }
-    // Whoever waits, works: another chunk is fetched meanwhile.
-    for (Backoff backoff; !chunk->ready_.load(std::memory_order_acquire);) {
-      if (!Advance()) backoff.Pause();
-      CheckStop();
-    }
-    const size_t taken = std::min(n, chunk->pieces.size() - next_);
-    if (taken > 0) run->Keep(chunk.get());
-    for (size_t i = 0; i < taken; ++i, ++next_) {
-      Ticket ticket;
-      ticket.where = chunk->bytes->data() + chunk->pieces[next_].offset;
-      ticket.owner = chunk.get();
-      ticket.sample = (*sample)++;
-      ticket.offset = chunk->offset;
-      ticket.size = chunk->pieces[next_].size;
-      ticket.file = file_;
-      ticket.record = static_cast<uint32_t>(next_);
-      ticket.bytes = true;
-      run->tickets.push_back(ticket);
-    }
-    n -= taken;
-    if (next_ < chunk->pieces.size()) continue;
-    if (chunk->error_ != nullptr) {
-      if (n == 0) break;  // what precedes the error comes first
-      std::rethrow_exception(chunk->error_);
-    }
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (chunks_.empty()) return claimed_all_ ? State::kEnd : State::kWaiting;
+    if (!chunks_.front()->ready_) return State::kWaiting;
+    current_ = std::move(chunks_.front());
+    chunks_.pop_front();
     next_ = 0;
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      records_waiting_ -= chunk->pieces.size();
-      chunks_.pop_front();
-    }
-    if (!claimed_all_.load(std::memory_order_relaxed)) Submit();
   }
-  return run->tickets.size() - before;
 }
 
-void ChunkQueue::Work() {
-  if (Advance()) Submit();
+void ChunkQueue::Take(size_t n, size_t stride, uint64_t sample, Ticket* tickets, Run* run) {
+  Chunk* const chunk = current_.get();
+  run->Keep(chunk);
+  const char* const bytes = chunk->bytes->data();
+  for (size_t i = 0; i < n; ++i, ++next_) {
+    const Piece piece = chunk->pieces[next_];
+    Ticket& ticket = tickets[i * stride];
+    ticket.where = bytes + piece.offset;
+    ticket.owner = chunk;
+    ticket.sample = sample + i * stride;
+    ticket.offset = chunk->offset;
+    ticket.size = piece.size;
+    ticket.file = file_;
+    ticket.record = static_cast<uint32_t>(next_);
+    ticket.bytes = true;
+  }
 }
 
-Ref<Chunk> ChunkQueue::Front() {
+ChunkQueue::Load ChunkQueue::load() const {
   std::lock_guard<std::mutex> lock(mutex_);
-  return chunks_.empty() ? Ref<Chunk>() : chunks_.front();
+  Load load;
+  load.claimable = !claiming_ && !claimed_all_;
+  load.chunks = chunks_.size();
+  for (const Ref<Chunk>& chunk : chunks_) {
+    if (!chunk->ready_) {
+      load.bytes += chunk->length;  // the best that is known
+      continue;
+    }
+    load.records += chunk->pieces.size();
+    load.bytes += chunk->bytes ? chunk->bytes->capacity() : 0;
+  }
+  return load;
 }
 
-bool ChunkQueue::Advance() {
-  Ref<Chunk> chunk;
+Ref<Chunk> ChunkQueue::Claim() {
   {
-    std::unique_lock<std::mutex> claiming(claiming_, std::try_to_lock);
-    if (!claiming || claimed_all_.load(std::memory_order_relaxed)) return false;
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      if (!chunks_.empty() &&
-          (chunks_.size() >= read_ahead_.chunks || records_waiting_ >= read_ahead_.records)) {
-        return false;
-      }
-    }
-    chunk = Pool<Chunk>::Take();
-    bool found = false;
-    try {
-      found = source_->Claim(chunk.get());
-    } catch (...) {
-      chunk->error_ = std::current_exception();
-    }
-    if (!found && chunk->error_ == nullptr) {
-      claimed_all_.store(true, std::memory_order_release);
-      return true;
-    }
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      chunks_.push_back(chunk);
-    }
-    if (!found) {
-      claimed_all_.store(true, std::memory_order_release);
-      chunk->ready_.store(true, std::memory_order_release);
-      return true;
-    }
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (claiming_ || claimed_all_) return Ref<Chunk>();
+    claiming_ = true;
   }
+  Ref<Chunk> chunk = Pool<Chunk>::Take();
+  bool found = false;
+  try {
+    found = source_->Claim(chunk.get());
+  } catch (...) {
+    chunk->error_ = std::current_exception();
+  }
+  std::lock_guard<std::mutex> lock(mutex_);
+  claiming_ = false;
+  claimed_all_ = !found;
+  if (found || chunk->error_ != nullptr) chunks_.push_back(chunk);
+  if (found) return chunk;
+  chunk->ready_ = true;
+  return Ref<Chunk>();
+}
+
+void ChunkQueue::Fetch(const Ref<Chunk>& chunk) {
   try {
     source_->Fetch(chunk.get());
   } catch (...) {
     chunk->error_ = std::current_exception();
   }
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    records_waiting_ += chunk->pieces.size();
-  }
-  chunk->ready_.store(true, std::memory_order_release);
-  return true;
+  std::lock_guard<std::mutex> lock(mutex_);
+  chunk->ready_ = true;
 }
 
 }  // namespace millrace

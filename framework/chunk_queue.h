@@ -1,57 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads one file ahead: chunks are claimed in order and fetched by the pool.
+// One file that is being read: its chunks, claimed in order, fetched on any thread, planned in
+// order. Who fetches which chunk when is the Prefetcher's affair.
 #ifndef MILLRACE_FRAMEWORK_CHUNK_QUEUE_H_
 #define MILLRACE_FRAMEWORK_CHUNK_QUEUE_H_
 
-#include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <mutex>
 
 #include "framework/file_format.h"
-#include "framework/thread_pool.h"
 #include "framework/ticket.h"
 
 namespace millrace {
 
-// How far a file is read ahead: no further chunk is claimed while this many wait, or while this
-// many records do.
-struct ReadAhead {
-  size_t chunks = 4;
-  size_t records = SIZE_MAX;
-};
-
-// One pass over one file. Plan is called by one thread at a time; workers fetch meanwhile. The
-// owner calls Cancel before it lets go. Chunks that planned tickets point into live on in the run.
-class ChunkQueue final : public Job {
+// One pass over one file. Chunks that planned tickets point into live on in their run.
+class ChunkQueue final : public Kept {
  public:
-  ChunkQueue(std::unique_ptr<FileSource> source, uint32_t file, ReadAhead read_ahead);
+  ChunkQueue(std::unique_ptr<FileSource> source, uint32_t file);
 
-  // Adds up to n tickets of the next records to the run, numbered from *sample on, which advances.
-  // Returns how many; 0 is the end of the file. Rethrows the file's error behind what precedes it.
-  size_t Plan(size_t n, uint64_t* sample, Run* run);
-  // Starts fetching without planning anything.
-  void Start();
-  // True if Plan would not have to wait.
-  bool Ready();
+  // ---- The planning thread. ----
+
+  enum class State {
+    kRecords,  // available() is more than 0
+    kEnd,      // every record has been taken
+    kWaiting,  // the next chunk is not fetched yet
+  };
+  // Moves on to the next chunk if the present one is used up. Throws the file's error where the
+  // next record would be, again and again.
+  State Poll();
+  // Records that can be taken at once.
+  size_t available() const { return current_ ? current_->pieces.size() - next_ : 0; }
+  // Writes the tickets of the next n (at most available()) records to tickets[0], tickets[stride],
+  // ... and numbers them sample, sample + stride, ...; the run keeps their chunk.
+  void Take(size_t n, size_t stride, uint64_t sample, Ticket* tickets, Run* run);
+
+  // ---- Any thread. ----
+
+  // What waits to be taken.
+  struct Load {
+    bool claimable = false;  // there may be another chunk, and nobody claims it at this moment
+    size_t chunks = 0;       // fetched or not, but for the one that Take takes from
+    size_t records = 0;      // in chunks that are fetched
+    size_t bytes = 0;        // of memory
+  };
+  Load load() const;
+  // The next chunk, for the caller to Fetch; null if there is none or another thread claims it.
+  Ref<Chunk> Claim();
+  // Fetches what was claimed. Errors wait in the chunk for their turn.
+  void Fetch(const Ref<Chunk>& chunk);
 
  private:
-  void Work() override;
-  // Claims and fetches one more chunk; false if there is nothing to do or another thread claims.
-  bool Advance();
-  Ref<Chunk> Front();
-
   const std::unique_ptr<FileSource> source_;
   const uint32_t file_;
-  const ReadAhead read_ahead_;
-  bool started_ = false;
-  size_t next_ = 0;  // record of the front chunk that is planned next
+  Ref<Chunk> current_;  // the chunk that is planned from, once it is fetched
+  size_t next_ = 0;     // record of it
 
-  std::mutex claiming_;  // held while a chunk is claimed; also orders pushes
-  std::atomic<bool> claimed_all_{false};
-  std::mutex mutex_;  // guards what is below
+  mutable std::mutex mutex_;  // guards what is below, and Chunk::ready_
   std::deque<Ref<Chunk>> chunks_;
-  size_t records_waiting_ = 0;
+  bool claiming_ = false;
+  bool claimed_all_ = false;
 };
 
 }  // namespace millrace

@@ -103,7 +103,7 @@ void Chunk::Dispose() {
   pieces.clear();
   expected = 0;
   error_ = nullptr;
-  ready_.store(false, std::memory_order_relaxed);
+  ready_ = false;
   Pool<Chunk>::Give(this);
 }
 

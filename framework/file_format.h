@@ -10,7 +10,6 @@
 #ifndef MILLRACE_FRAMEWORK_FILE_FORMAT_H_
 #define MILLRACE_FRAMEWORK_FILE_FORMAT_H_
 
-#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -46,8 +45,8 @@ class Chunk final : public Kept {
   friend class ChunkQueue;
   void Dispose() override;
 
-  std::atomic<bool> ready_{false};
-  std::exception_ptr error_;
+  bool ready_ = false;        // fetched, as far as it can be
+  std::exception_ptr error_;  // behind the pieces
 };
 
 // One file that is being read from its beginning to its end.
@@ -55,7 +54,8 @@ class FileSource {
  public:
   virtual ~FileSource() = default;
   // Finds the next chunk, or returns false at the end of the file. One thread at a time, in order.
-  // Errors are kDataLoss or kIo, name the file and the byte (Error::InFile), and end the file.
+  // Errors are kDataLoss or kIo, name the file and the byte (Error::InFile), and end the file; a
+  // Claim that has listed records already delivers them first.
   virtual bool Claim(Chunk* chunk) = 0;
   // Reads and checks the chunk and lists its records. Any thread, several chunks at once. May list
   // the records before a damaged one and then throw; they are delivered first.

@@ -3,6 +3,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -11,6 +12,9 @@
 
 namespace millrace {
 namespace {
+
+// Of a single file: enough for a few workers that decompress, little enough to begin soon.
+constexpr size_t kChunksAhead = 16;
 
 // "" or what is wrong with the path.
 std::string Missing(const std::string& path) {
@@ -42,43 +46,50 @@ void CheckExist(const std::vector<FileEntry>& files) {
 
 }  // namespace
 
-FileReader::FileReader(std::unique_ptr<FileFormat> format, FileEntry file, ReadAhead read_ahead)
+FileReader::FileReader(std::unique_ptr<FileFormat> format, FileEntry file)
+    : FileReader(std::move(format), std::vector<FileEntry>{std::move(file)},
+                 ReadAhead{SIZE_MAX, kChunksAhead, SIZE_MAX}) {}
+
+FileReader::FileReader(std::unique_ptr<FileFormat> format, std::vector<FileEntry> files,
+                       ReadAhead read_ahead)
     : ReaderBase(format->slots()),
       format_(std::move(format)),
-      files_{std::move(file)},
-      read_ahead_(read_ahead) {
+      files_(std::move(files)),
+      prefetcher_(new Prefetcher(read_ahead)) {
   CheckExist(files_);
 }
 
-FileReader::FileReader(std::unique_ptr<FileFormat> format, std::vector<FileEntry> files)
-    : ReaderBase(format->slots()), format_(std::move(format)), files_(std::move(files)) {
-  CheckExist(files_);
-}
-
-FileReader::~FileReader() {
-  if (queue_) queue_->Cancel();
-}
+FileReader::~FileReader() { prefetcher_->Stop(); }
 
 std::string FileReader::ReadingRecord(uint64_t sample) const {
   return StrCat("while reading record ", sample, " of ", origin().empty() ? "a reader" : origin());
 }
 
-Ref<ChunkQueue> FileReader::OpenFile(size_t index, ReadAhead read_ahead) {
-  return Ref<ChunkQueue>(
-      new ChunkQueue(format_->Open(files_[index]), static_cast<uint32_t>(index), read_ahead));
+Ref<ChunkQueue> FileReader::OpenFile(size_t index) {
+  const Ref<ChunkQueue> queue(
+      new ChunkQueue(format_->Open(files_[index]), static_cast<uint32_t>(index)));
+  prefetcher_->Add(queue);
+  return queue;
 }
 
 void FileReader::PlanNext(size_t n, Run* run) {
   try {
-    if (!queue_) queue_ = OpenFile(0, read_ahead_);
-    queue_->Plan(n, &sample_, run);
+    if (!queue_) queue_ = OpenFile(0);
+    while (n > 0 && prefetcher_->Fill(queue_.get())) {
+      const size_t taken = std::min(n, queue_->available());
+      const size_t first = run->tickets.size();
+      run->tickets.resize(first + taken);
+      queue_->Take(taken, 1, sample_, &run->tickets[first], run);
+      sample_ += taken;
+      n -= taken;
+    }
   } catch (...) {
     throw CurrentError().WithContext(ReadingRecord(sample_));
   }
 }
 
 void FileReader::Rewind(uint64_t) {
-  if (queue_) queue_->Cancel();
+  prefetcher_->Stop();
   queue_ = Ref<ChunkQueue>();
   sample_ = 0;
 }

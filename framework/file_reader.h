@@ -9,6 +9,7 @@
 
 #include "framework/chunk_queue.h"
 #include "framework/file_format.h"
+#include "framework/prefetcher.h"
 #include "framework/reader.h"
 
 namespace millrace {
@@ -18,7 +19,7 @@ namespace millrace {
 class FileReader : public ReaderBase {
  public:
   // Throws kIo unless the file (and its companion) exists and is a regular file; reads nothing.
-  FileReader(std::unique_ptr<FileFormat> format, FileEntry file, ReadAhead read_ahead = {});
+  FileReader(std::unique_ptr<FileFormat> format, FileEntry file);
   ~FileReader() override;
 
   void Load(const Ticket* tickets, size_t n, Rows* rows) const override;
@@ -27,7 +28,8 @@ class FileReader : public ReaderBase {
  protected:
   // For readers of several files, which override PlanNext and Rewind. All that are missing are
   // named in one error.
-  FileReader(std::unique_ptr<FileFormat> format, std::vector<FileEntry> files);
+  FileReader(std::unique_ptr<FileFormat> format, std::vector<FileEntry> files,
+             ReadAhead read_ahead);
 
   void PlanNext(size_t n, Run* run) override;
   void Rewind(uint64_t pass) override;
@@ -36,13 +38,14 @@ class FileReader : public ReaderBase {
   const std::vector<FileEntry>& files() const { return files_; }
   // "while reading record 17201 of reader 'files' (open_files, startup.pbtxt:12)".
   std::string ReadingRecord(uint64_t sample) const;
-  // Begins to read a file.
-  Ref<ChunkQueue> OpenFile(size_t index, ReadAhead read_ahead);
+  // Begins to read a file ahead.
+  Ref<ChunkQueue> OpenFile(size_t index);
+  Prefetcher& prefetcher() { return *prefetcher_; }
 
  private:
   const std::unique_ptr<FileFormat> format_;
   const std::vector<FileEntry> files_;
-  const ReadAhead read_ahead_;
+  const Ref<Prefetcher> prefetcher_;
   Ref<ChunkQueue> queue_;  // of the running pass, once it has begun
   uint64_t sample_ = 0;
 };

@@ -17,8 +17,9 @@ constexpr uint64_t kMaxRecordBytes = uint64_t{1} << 31;  // one record, before d
 constexpr uint64_t kMaxChunkBytes = uint64_t{1} << 31;   // a chunk of a file as stored
 constexpr uint64_t kMaxExpandedChunkBytes = uint64_t{1} << 31;  // the same, decompressed
 constexpr uint64_t kMaxLineBytes = uint64_t{16} << 20;          // a line of a text file
-constexpr size_t kReadBlockBytes = size_t{1} << 20;  // how much of a file is read at once
-constexpr size_t kMaxSlots = 4096;                   // tensors in an element
+constexpr size_t kReadBlockBytes = size_t{1} << 20;       // how much of a file is read at once
+constexpr size_t kMaxReadAheadBytes = size_t{256} << 20;  // that wait in one reader of files
+constexpr size_t kMaxSlots = 4096;                        // tensors in an element
 
 // Programs, as text or binary.
 constexpr size_t kMaxProgramBytes = size_t{64} << 20;

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads the files of one reader ahead: chunks are fetched by the pool before they are planned.
+#ifndef MILLRACE_FRAMEWORK_PREFETCHER_H_
+#define MILLRACE_FRAMEWORK_PREFETCHER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "framework/chunk_queue.h"
+#include "framework/thread_pool.h"
+
+namespace millrace {
+
+// How far is read ahead. Each file may always have one chunk waiting behind the one that is
+// planned from; it gets another one while fewer than `chunks` of it wait and fewer than `records`
+// of all files together. Beyond kMaxReadAheadBytes nothing is read that is not needed at once.
+struct ReadAhead {
+  size_t workers = SIZE_MAX;  // of the pool, at work for this reader at once
+  size_t chunks = SIZE_MAX;
+  size_t records = SIZE_MAX;
+};
+
+// Gives the workers of the pool the chunk that is wanted first: of the file that has the least in
+// store. The planning thread never waits idly for a chunk that nobody fetches, so everything works
+// without any worker.
+class Prefetcher final : public Job {
+ public:
+  explicit Prefetcher(ReadAhead limits) : limits_(limits) {}
+
+  // ---- The planning thread, and the owner. ----
+
+  // Begins to read a file. Files that are added first come first where all else is equal.
+  void Add(const Ref<ChunkQueue>& queue);
+  // Ends the reading of a file.
+  void Remove(const ChunkQueue& queue);
+  // Waits until the file has a record to take; false if it has no more. Throws its error at its
+  // place, and kCancelled on a request to stop.
+  bool Fill(ChunkQueue* queue) { return queue->available() > 0 || FillSlowly(queue); }
+  // Ends the reading of all files; waits for the chunks that are being fetched. The owner calls it
+  // before it goes away.
+  void Stop();
+
+ private:
+  void Work() override;
+  bool FillSlowly(ChunkQueue* queue);
+  // Asks the pool for one more worker if the limit allows.
+  void Wake();
+  // Claims and fetches a chunk of this file; false if that was not possible.
+  bool Fetch(ChunkQueue* queue);
+  // The file that should get another chunk, or null. A worker that finds none leaves.
+  Ref<ChunkQueue> Choose(bool worker);
+
+  const ReadAhead limits_;
+  std::mutex mutex_;  // guards what is below
+  std::vector<Ref<ChunkQueue>> queues_;
+  size_t workers_ = 0;  // that have been asked for and have not left
+};
+
+}  // namespace millrace
+
+#endif  // MILLRACE_FRAMEWORK_PREFETCHER_H_
