@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// assign: a copy of X.
+#include <vector>
+
+#include "framework/operator.h"
+
+namespace millrace {
+namespace {
+
+OpSchema Schema() {
+  return OpSchema("A copy of X, of tensors or lists of tensors. Without X nothing is done.")
+      .OptionalInput("X", "a tensor or a list of tensors")
+      .AnyKind()
+      .Output("Out", "the same")
+      .AnyKind();
+}
+
+// The values are shared until one of both is written.
+void Run(OpContext& context) {
+  if (context.InCount("X") == 0) return;
+  const Variable& from = context.InVar("X");
+  Variable& to = context.OutVar("Out");
+  if (&from == &to) return;
+  using TensorList = std::vector<LoDTensor>;
+  if (from.Holds<TensorList>()) {
+    *to.GetMutable<TensorList>() = from.Get<TensorList>();
+  } else {
+    const LoDTensor& tensor = context.In("X");
+    *to.GetMutable<LoDTensor>() = tensor;
+  }
+}
+
+REGISTER_OPERATOR(assign, Schema, Run);
+
+}  // namespace
+}  // namespace millrace

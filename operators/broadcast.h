@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the values of a smaller Y go with those of X: Y's dims are some consecutive ones of X's.
+#ifndef MILLRACE_OPERATORS_BROADCAST_H_
+#define MILLRACE_OPERATORS_BROADCAST_H_
+
+#include <cstdint>
+
+#include "operators/arguments.h"
+
+namespace millrace {
+
+// X seen as [outer, middle, inner], with Y as [middle].
+struct Broadcast {
+  int64_t outer = 1, middle = 1, inner = 1;
+};
+
+// The broadcast of the inputs X and Y by the attribute `axis`: the axis of X where Y's dims begin,
+// or -1 if Y has the last ones; trailing 1s of Y count for nothing. Throws if the types differ or
+// the dims do not fit.
+Broadcast MatchBroadcast(const OpContext& context);
+
+// The attribute `axis`.
+AttributeSchema AxisAttr();
+
+// Calls function(i, j) for all values i of X, in order, where j is the value of Y that goes with
+// it.
+template <typename Function>
+void ForEachPair(const Broadcast& broadcast, Function function) {
+  int64_t i = 0;
+  if (broadcast.inner == 1) {
+    for (int64_t o = 0; o < broadcast.outer; ++o, i += broadcast.middle) {
+      for (int64_t j = 0; j < broadcast.middle; ++j) function(i + j, j);
+    }
+    return;
+  }
+  for (int64_t o = 0; o < broadcast.outer; ++o) {
+    for (int64_t j = 0; j < broadcast.middle; ++j, i += broadcast.inner) {
+      for (int64_t k = 0; k < broadcast.inner; ++k) function(i + k, j);
+    }
+  }
+}
+
+}  // namespace millrace
+
+#endif  // MILLRACE_OPERATORS_BROADCAST_H_

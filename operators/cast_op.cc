@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// cast: the values of X in another type.
+#include "operators/conversion.h"
+
+namespace millrace {
+namespace {
+
+OpSchema Schema() {
+  return OpSchema("The values of X in another type.")
+      .Input("X", "any dims and type")
+      .Output("Out",
+              "dims and levels of detail of X; may be X. Fractions are cut off, what an "
+              "integer cannot hold becomes its nearest value and NaN 0; integers wrap "
+              "around; any number but 0 is true")
+      .Attr(AttributeSchema("in_dtype", int32_t{}, "type of X as framework.proto numbers it")
+                .Required())
+      .Attr(AttributeSchema("out_dtype", int32_t{}, "type of Out").Required())
+      .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
+        DataTypeFromNumber(attributes.Get<int32_t>("in_dtype"));
+        DataTypeFromNumber(attributes.Get<int32_t>("out_dtype"));
+      });
+}
+
+void Run(OpContext& context) {
+  const DataType declared = DataTypeFromNumber(context.Attr<int32_t>("in_dtype"));
+  const DataType type = DataTypeFromNumber(context.Attr<int32_t>("out_dtype"));
+  RequireInput(context.In("X").dtype() == declared, context, "X", "attribute 'in_dtype' says ",
+               ToString(declared));
+  RequireInput(context.In("X").place().is_cpu(), context, "X", "it is needed on the cpu");
+  LoDTensor* output = context.Out("Out");
+  const StableInput input(context.In("X"), output);
+  const int64_t count = input->numel();
+  output->Allocate(type, input->dims());
+  VisitType(AllTypes(), input->dtype(), [&](auto from_tag) {
+    const auto* from = static_cast<const typename decltype(from_tag)::type*>(input->raw_data());
+    VisitType(AllTypes(), type, [&](auto to_tag) {
+      using To = typename decltype(to_tag)::type;
+      auto* to = static_cast<To*>(output->mutable_raw_data());
+      for (int64_t i = 0; i < count; ++i) to[i] = Convert<To>(from[i]);
+    });
+  });
+  CopyLod(*input, output);
+}
+
+REGISTER_OPERATOR(cast, Schema, Run);
+
+}  // namespace
+}  // namespace millrace

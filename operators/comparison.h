@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The comparing operators: X, Y -> Out, a bool for each value of X.
+#ifndef MILLRACE_OPERATORS_COMPARISON_H_
+#define MILLRACE_OPERATORS_COMPARISON_H_
+
+#include <cmath>
+#include <string>
+#include <type_traits>
+
+#include "operators/elementwise.h"
+
+namespace millrace {
+
+// `relation` completes the sentence "Whether each value of X <relation> the one of Y".
+inline OpSchema ComparisonSchema(const std::string& relation) {
+  return BinarySchema("Whether each value of X " + relation + " the one of Y that goes with it.")
+      .Attr({"force_cpu", true, "taken for older programs; Out is on the CPU"});
+}
+
+template <typename Function>
+void RunComparison(OpContext& context, Function function) {
+  RunBinary(context, NumberTypes(), function);
+}
+
+// Equality as in the lineage: floats are equal when they differ by less than 1e-8.
+template <typename T>
+bool AreEqual(T x, T y) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return x == y || std::abs(x - y) < T(1e-8);
+  } else {
+    return x == y;
+  }
+}
+
+}  // namespace millrace
+
+#endif  // MILLRACE_OPERATORS_COMPARISON_H_

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// elementwise_div: X divided by Y, value by value.
+#include <type_traits>
+
+#include "operators/elementwise.h"
+
+namespace millrace {
+namespace {
+
+OpSchema Schema() {
+  return BinarySchema(
+      "X divided by Y, value by value. Integers are divided towards zero, and not by zero.");
+}
+
+template <typename T>
+T Divide(T x, T y) {
+  if constexpr (std::is_integral_v<T>) {
+    Require(y != 0, "an integer is divided by zero");
+    if (y == -1) return 0 - x;  // the quotient of the lowest integer does not fit, and traps
+  }
+  return x / y;
+}
+
+void Run(OpContext& context) {
+  RunBinary(context, NumberTypes(), [](auto x, auto y) { return Divide(x, y); });
+}
+
+REGISTER_OPERATOR(elementwise_div, Schema, Run);
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// fill_constant: a tensor of one value.
+#include <algorithm>
+
+#include "operators/conversion.h"
+#include "operators/created_tensor.h"
+
+namespace millrace {
+namespace {
+
+OpSchema Schema() {
+  return CreationSchema("A tensor of one value.")
+      .Attr({"value", 0.0f,
+             "the value; a float32, so that integers are exact up to 2^24 and powers of two"})
+      .Attr({"force_cpu", false, "taken for older programs; Out is on the CPU"})
+      .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
+        const DataType type = DataTypeFromNumber(attributes.Get<int32_t>("dtype"));
+        const float value = attributes.Get<float>("value");
+        VisitType(AllTypes(), type, [&](auto tag) {
+          using T = typename decltype(tag)::type;
+          Require(CanHold<T>(value), "attribute 'value' is ", value, ", which ", ToString(type),
+                  " cannot hold");
+        });
+      });
+}
+
+void Run(OpContext& context) {
+  const float value = context.Attr<float>("value");
+  LoDTensor* out = AllocateCreated(context);
+  VisitType(AllTypes(), out->dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    std::fill_n(static_cast<T*>(out->mutable_raw_data()), out->numel(), Convert<T>(value));
+  });
+}
+
+REGISTER_OPERATOR(fill_constant, Schema, Run);
+
+}  // namespace
+}  // namespace millrace

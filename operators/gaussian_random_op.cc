@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// gaussian_random: random numbers of a normal distribution.
+#include <cmath>
+
+#include "operators/random_tensor.h"
+
+namespace millrace {
+namespace {
+
+OpSchema Schema() {
+  return RandomSchema("Random numbers of a normal distribution.")
+      .Attr({"mean", 0.0f, "their mean"})
+      .Attr(AttributeSchema("std", 1.0f, "their standard deviation").AtLeast(0));
+}
+
+// Box and Muller: two uniform numbers, the bits 2p and 2p + 1, give the values 2p and 2p + 1, the
+// first of them with the cosine.
+double StandardNormal(const RandomKey& key, uint64_t i) {
+  constexpr double kFullTurn = 6.283185307179586;
+  const uint64_t pair = i & ~uint64_t{1};
+  const double above_zero = 1.0 - ToUnitDouble(key.Bits(0, pair));
+  const double angle = kFullTurn * ToUnitDouble(key.Bits(0, pair + 1));
+  return std::sqrt(-2.0 * std::log(above_zero)) * (i == pair ? std::cos(angle) : std::sin(angle));
+}
+
+void Run(OpContext& context) {
+  const double mean = context.Attr<float>("mean");
+  const double deviation = context.Attr<float>("std");
+  RunRandom(context, [=](const RandomKey& key, int64_t i) {
+    return mean + deviation * StandardNormal(key, static_cast<uint64_t>(i));
+  });
+}
+
+REGISTER_OPERATOR(gaussian_random, Schema, Run);
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// increment: one number and a step, added.
+#include "operators/conversion.h"
+#include "operators/elementwise.h"
+
+namespace millrace {
+namespace {
+
+OpSchema Schema() {
+  return OpSchema("Adds a step to one number.")
+      .Input("X", "one value")
+      .Output("Out", "dims and type of X; mostly X itself")
+      .Attr({"step", 1.0f, "what is added, cast to the type of X"});
+}
+
+void Run(OpContext& context) {
+  RequireInput(context.In("X").numel() == 1, context, "X", "one value is needed");
+  const float step = context.Attr<float>("step");
+  RunUnary(context, NumberTypes(), [=](auto x) { return x + Convert<decltype(x)>(step); });
+}
+
+REGISTER_OPERATOR(increment, Schema, Run);
+
+}  // namespace
+}  // namespace millrace

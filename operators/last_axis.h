@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensors seen as rows along their last axis, and the labels that classify such rows.
+#ifndef MILLRACE_OPERATORS_LAST_AXIS_H_
+#define MILLRACE_OPERATORS_LAST_AXIS_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "operators/arguments.h"
+
+namespace millrace {
+
+struct LastAxis {
+  int64_t rows;    // all other axes together
+  int64_t length;  // at least 1
+};
+
+// How the input `slot` is made of rows. Throws if it has no axis or its rows no values.
+LastAxis RowsOf(const OpContext& context, std::string_view slot);
+
+// Dims that differ in the last axis.
+Dims WithLastAxis(Dims dims, int64_t length);
+
+// The input Label: for each row of the input `of` an int64 class, from 0 to the row's length less
+// 1, in the dims of `of` with 1 as the last. Throws for anything else.
+const int64_t* ClassLabels(const OpContext& context, std::string_view of);
+
+// The attribute `soft_label`: whether Label holds a weight for each class.
+AttributeSchema SoftLabelAttr();
+
+}  // namespace millrace
+
+#endif  // MILLRACE_OPERATORS_LAST_AXIS_H_

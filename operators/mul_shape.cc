@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operators/mul_shape.h"
+
+#include "operators/arguments.h"
+
+namespace millrace {
+
+MulShape MatchMul(const OpContext& context) {
+  const LoDTensor& x = context.In("X");
+  const LoDTensor& y = context.In("Y");
+  const auto x_axis = static_cast<size_t>(context.Attr<int32_t>("x_num_col_dims"));
+  const auto y_axis = static_cast<size_t>(context.Attr<int32_t>("y_num_col_dims"));
+  RequireInput(x.dims().size() > x_axis, context, "X", "more than x_num_col_dims = ", x_axis,
+               " axes are needed");
+  RequireInput(y.dims().size() > y_axis, context, "Y", "more than y_num_col_dims = ", y_axis,
+               " axes are needed");
+  RequireSameType(context, "Y", "X");
+  MulShape shape{1, 1, 1, {}};
+  for (size_t i = 0; i < x_axis; ++i) {
+    shape.rows *= x.dims()[i];
+    shape.out.push_back(x.dims()[i]);
+  }
+  for (size_t i = x_axis; i < x.dims().size(); ++i) shape.inner *= x.dims()[i];
+  int64_t y_rows = 1;
+  for (size_t i = 0; i < y_axis; ++i) y_rows *= y.dims()[i];
+  for (size_t i = y_axis; i < y.dims().size(); ++i) {
+    shape.columns *= y.dims()[i];
+    shape.out.push_back(y.dims()[i]);
+  }
+  RequireInput(y_rows == shape.inner, context, "Y", shape.inner,
+               " rows are needed, the columns of 'X' of dims ", ToString(x.dims()), "; it has ",
+               y_rows);
+  return shape;
+}
+
+OpSchema WithMulAttrs(OpSchema schema) {
+  return schema
+      .Attr(AttributeSchema("x_num_col_dims", int32_t{1}, "axes of X that are rows of the matrix")
+                .AtLeast(1))
+      .Attr(AttributeSchema("y_num_col_dims", int32_t{1}, "axes of Y that are rows of the matrix")
+                .AtLeast(1));
+}
+
+}  // namespace millrace

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// How mul and its gradient see tensors of any rank as matrices.
+#ifndef MILLRACE_OPERATORS_MUL_SHAPE_H_
+#define MILLRACE_OPERATORS_MUL_SHAPE_H_
+
+#include <cstdint>
+
+#include "framework/operator.h"
+
+namespace millrace {
+
+// X is [rows, inner] and Y [inner, columns].
+struct MulShape {
+  int64_t rows, inner, columns;
+  Dims out;  // of Out: the axes of X that are rows, then those of Y that are columns
+};
+
+// The inputs X and Y by the attributes x_num_col_dims and y_num_col_dims. Throws if one has too few
+// axes, the types differ, or X has not as many columns as Y has rows.
+MulShape MatchMul(const OpContext& context);
+
+// Adds both attributes.
+OpSchema WithMulAttrs(OpSchema schema);
+
+}  // namespace millrace
+
+#endif  // MILLRACE_OPERATORS_MUL_SHAPE_H_

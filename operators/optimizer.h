@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the operators that train a parameter have in common.
+#ifndef MILLRACE_OPERATORS_OPTIMIZER_H_
+#define MILLRACE_OPERATORS_OPTIMIZER_H_
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "operators/type_dispatch.h"
+
+namespace millrace {
+
+inline OpSchema OptimizerSchema(std::string doc) {
+  return OpSchema(std::move(doc))
+      .Input("Param", "float32 or float64")
+      .Input("Grad", "gradient of Param, with its dims and type")
+      .Input("LearningRate", "[1], type of Param")
+      .Output("ParamOut", "mostly the variable of Param");
+}
+
+// Throws unless Grad and the `states` have the dims and type of Param.
+inline void CheckOptimizer(const OpContext& context,
+                           std::initializer_list<std::string_view> states) {
+  RequireSameShape(context, "Grad", "Param");
+  for (const std::string_view state : states) RequireSameShape(context, state, "Param");
+}
+
+// The only value of an input of Param's type.
+template <typename T>
+T ScalarInput(const OpContext& context, std::string_view slot) {
+  const LoDTensor& tensor = context.In(slot);
+  RequireInput(tensor.dtype() == DataTypeOf<T>() && tensor.numel() == 1, context, slot,
+               ToString(DataTypeOf<T>()), " [1] is needed, the type of 'Param'");
+  return tensor.data<T>()[0];
+}
+
+template <typename T>
+T LearningRate(const OpContext& context) {
+  return ScalarInput<T>(context, "LearningRate");
+}
+
+}  // namespace millrace
+
+#endif  // MILLRACE_OPERATORS_OPTIMIZER_H_

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operators that fill a tensor with random numbers. Value i depends on the seeds, the name of
+// the variable and i alone, so that no other line of a program, and no thread, changes it.
+#ifndef MILLRACE_OPERATORS_RANDOM_TENSOR_H_
+#define MILLRACE_OPERATORS_RANDOM_TENSOR_H_
+
+#include <string>
+#include <utility>
+
+#include "framework/random.h"
+#include "operators/created_tensor.h"
+
+namespace millrace {
+
+inline OpSchema RandomSchema(std::string doc) {
+  return CreationSchema(std::move(doc))
+      .Attr({"seed", int32_t{0}, "counts beside --seed and the name of Out"})
+      .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
+        const int32_t dtype = attributes.Get<int32_t>("dtype");
+        Require(IsDataType(dtype) && FloatTypes::Has(DataTypeFromNumber(dtype)),
+                "attribute 'dtype' is ", dtype, "; it must be 5 (float32) or 6 (float64)");
+      });
+}
+
+// Out[i] = function(key, i), computed in double.
+template <typename Function>
+void RunRandom(OpContext& context, Function function) {
+  const RandomKey key(context.run().seed, static_cast<uint64_t>(context.Attr<int32_t>("seed")),
+                      context.OutVar("Out").name());
+  LoDTensor* out = AllocateCreated(context);
+  const int64_t count = out->numel();
+  const auto fill = [&](auto* values) {
+    for (int64_t i = 0; i < count; ++i) values[i] = function(key, i);
+  };
+  if (out->dtype() == DataType::kFp32) {
+    fill(out->mutable_data<float>());
+  } else {
+    fill(out->mutable_data<double>());
+  }
+}
+
+}  // namespace millrace
+
+#endif  // MILLRACE_OPERATORS_RANDOM_TENSOR_H_

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// tanh_grad: the gradient of tanh from what it wrote.
+#include "operators/elementwise.h"
+
+namespace millrace {
+namespace {
+
+OpSchema Schema() { return ActivationGradSchema("tanh"); }
+
+void Run(OpContext& context) {
+  RunActivationGrad(context, [](auto out, auto dout) { return dout * (1 - out * out); });
+}
+
+REGISTER_OPERATOR(tanh_grad, Schema, Run);
+
+}  // namespace
+}  // namespace millrace
