@@ -7,6 +7,7 @@
 #include <exception>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace millrace {
@@ -79,6 +80,14 @@ class Error : public std::exception {
 class EndOfData final : public Error {
  public:
   explicit EndOfData(const std::string& message) : Error(ErrorCode::kInvalidArgument, message) {}
+
+  // As Error::WithContext; it stays the end of data.
+  EndOfData WithContext(const std::string& step) const {
+    return EndOfData(Error::WithContext(step));
+  }
+
+ private:
+  explicit EndOfData(Error error) : Error(std::move(error)) {}
 };
 
 template <typename... Parts>

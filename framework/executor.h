@@ -36,11 +36,15 @@ class PreparedBlock {
 
  private:
   struct PreparedOp;
+  std::unique_ptr<PreparedOp> Prepare(int index);
+  // What the operator is named by in errors: "while running operator ...".
+  std::string Step(size_t op) const;
 
   std::shared_ptr<const Program> program_;
   const int block_;
   Scope scope_;
   RunState* const run_;
+  std::vector<Variable*> own_;  // those of scope_
   std::vector<std::unique_ptr<PreparedOp>> ops_;
 };
 

@@ -5,14 +5,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
 #include <utility>
 
 #include "framework/error.h"
+#include "framework/registration.h"
 
 namespace millrace {
 namespace {
@@ -132,11 +131,13 @@ FormatSchema& FormatSchema::Companion(std::string name, std::string list_name, s
 bool RegisterFileFormat(const std::string& tag, FormatSchema schema, MakeFormat make) {
   schema.tag = tag;
   schema.make = make;
-  if (!Registry().emplace(tag, std::move(schema)).second) {
-    std::fprintf(stderr, "file format '%s' is registered twice\n", tag.c_str());
-    std::abort();  // before main: nobody could catch an exception
+  const bool added = Registry().emplace(tag, std::move(schema)).second;
+  if (added) {
+    NoteRegistration([tag] { Registry().erase(tag); });
+  } else {
+    RefuseRegistration("file format '" + tag + "'");
   }
-  return true;
+  return added;
 }
 
 const FormatSchema* FindFileFormat(const std::string& tag) {

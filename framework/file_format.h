@@ -118,8 +118,8 @@ struct FormatSchema {
 
 using MakeFormat = std::unique_ptr<FileFormat> (*)(const FormatArguments& arguments);
 
-// Registers a format under its tag; aborts with a message if the tag is taken. Before main, or
-// while a plugin is loaded.
+// Registers a format under its tag. Before main, or while a plugin is loaded; if the tag is taken,
+// the process ends with a message, or the plugin is refused.
 bool RegisterFileFormat(const std::string& tag, FormatSchema schema, MakeFormat make);
 // Null if there is none.
 const FormatSchema* FindFileFormat(const std::string& tag);

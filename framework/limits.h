@@ -23,12 +23,13 @@ constexpr size_t kMaxSlots = 4096;                        // tensors in an eleme
 
 // Programs, as text or binary.
 constexpr size_t kMaxProgramBytes = size_t{64} << 20;
-constexpr int kMaxProgramNesting = 64;   // messages within messages
-constexpr int kMaxBlockDepth = 32;       // blocks within blocks
-constexpr int kMaxBlocks = 1000;         // in a program
-constexpr int kMaxOperators = 100000;    // in a program
-constexpr int kMaxVariables = 100000;    // in a program
-constexpr int kMaxListLength = 1000000;  // values of an attribute, files of a list
+constexpr size_t kMaxProgramItems = 4000000;  // messages and strings
+constexpr int kMaxProgramNesting = 64;        // messages within messages
+constexpr int kMaxBlockDepth = 32;            // blocks within blocks
+constexpr int kMaxBlocks = 1000;              // in a program
+constexpr int kMaxOperators = 100000;         // in a program
+constexpr int kMaxVariables = 100000;         // in a program
+constexpr int kMaxListLength = 1000000;       // values of an attribute, files of a list
 
 }  // namespace millrace
 

@@ -87,6 +87,11 @@ struct OpSchema {
   std::vector<std::string> isolated_blocks;
   std::function<void(const proto::OpDesc&, const AttributeMap&)> check;
   std::function<std::vector<AttributeSchema>(const proto::OpDesc&)> more_attributes;
+
+ private:
+  SlotSchema& LastSlot();
+
+  bool last_slot_is_input_ = true;
 };
 
 // What a run of a program is given, and counts. One a run; sub-blocks share it.
@@ -152,6 +157,7 @@ class OpContext {
   };
   const Attribute& FindAttribute(std::string_view name) const;
   const Slot& FindSlot(const std::vector<Slot>& slots, std::string_view name) const;
+  Variable& Argument(const std::vector<Slot>& slots, std::string_view name, size_t i) const;
 
   const proto::OpDesc* desc_ = nullptr;
   const std::shared_ptr<const Program>* program_ = nullptr;
@@ -173,8 +179,8 @@ struct OperatorDef {
   OpFunction run;
 };
 
-// Registers an operator; aborts with a message if the type is taken. Before main, or while a plugin
-// is loaded.
+// Registers an operator. Before main, or while a plugin is loaded; if the type is taken, the
+// process ends with a message, or the plugin is refused.
 bool RegisterOperator(const std::string& type, OpSchema schema, OpFunction run);
 // Null if there is none. Asks the lookups below for types that nobody registered.
 const OperatorDef* FindOperator(const std::string& type);

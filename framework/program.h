@@ -7,8 +7,6 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <tuple>
-#include <utility>
 #include <vector>
 
 #include "framework/scope.h"
@@ -18,11 +16,20 @@ namespace millrace {
 
 namespace proto = paddle::framework::proto;
 
-// A place in a program file as it was written; lines and columns count from 1, 0 is unknown (a
-// program that was binary).
+// A place in a program file as it was written; lines and bytes of a line count from 1, 0 is unknown
+// (a program that was binary).
 struct SourcePlace {
   int line = 0;
   int column = 0;
+};
+
+// An operator, or a part of it: the number of an attribute, input or output in its message, and of
+// an argument of that slot.
+struct OperatorPart {
+  enum Kind { kWhole, kAttribute, kInput, kOutput };
+  Kind kind = kWhole;
+  int index = 0;
+  int argument = -1;
 };
 
 // Something wrong with a program: "train.pbtxt:41:9: operator 'create_shuffle_reader': ...".
@@ -72,29 +79,46 @@ class Program {
   // Throws kInvalidArgument with the problems, one a line, if there are any.
   void CheckOrThrow(const CheckContext& context) const;
 
-  // Where an operator or a variable stands.
-  SourcePlace OperatorPlace(int block, int op) const;
+  // The declaration of a variable as a block sees it: its own, or that of the nearest block around
+  // it. Null if there is none.
+  const proto::VarDesc* FindDeclaration(int block, const std::string& name) const;
+
+  // Where an operator stands, or a part of one.
+  SourcePlace OperatorPlace(int block, int op, const OperatorPart& part = {}) const;
   // "main.pbtxt:30", or "main.pbtxt: operator 3 of block 1" without lines.
   std::string OperatorLocation(int block, int op) const;
+  // "main.pbtxt:30:5: operator 'read': <text>".
+  Problem OperatorProblem(int block, int op, const OperatorPart& part,
+                          const std::string& text) const;
+  // "main.pbtxt:7:3: variable 'image': <text>".
+  Problem VariableProblem(int block, int variable, const std::string& text) const;
 
  private:
-  friend class ProgramChecker;
   friend class ProgramLoader;
+  // Where everything stands, as ParseInfoTree knew it.
+  struct SlotPlaces {
+    SourcePlace self;
+    std::vector<SourcePlace> arguments;
+  };
+  struct OperatorPlaces {
+    SourcePlace self;
+    std::vector<SourcePlace> attributes;
+    std::vector<SlotPlaces> inputs, outputs;
+  };
+  struct BlockPlaces {
+    SourcePlace self;
+    std::vector<SourcePlace> variables;
+    std::vector<OperatorPlaces> operators;
+  };
   Program() = default;
 
   std::string name_;
   proto::ProgramDesc desc_;
-  // By block and index; empty if the program was binary.
-  std::map<std::pair<int, int>, SourcePlace> operators_, variables_;
-  // By block, operator and index of the attribute, input or output in the message.
-  struct ItemKey {
-    int block, op, item;
-    bool operator<(const ItemKey& o) const {
-      return std::tie(block, op, item) < std::tie(o.block, o.op, o.item);
-    }
-  };
-  std::map<ItemKey, SourcePlace> attributes_, inputs_, outputs_;
+  std::vector<BlockPlaces> places_;  // one a block; empty if the program was binary
 };
+
+// The problems as one text, one a line.
+std::string Join(const std::vector<Problem>& problems);
 
 }  // namespace millrace
 

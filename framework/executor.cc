@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// Prepares blocks once and runs them many times.
+#include "framework/executor.h"
+
+#include <utility>
+
+#include "framework/error.h"
+#include "framework/operator_check.h"
+#include "framework/stop.h"
+
+namespace millrace {
+
+struct PreparedBlock::PreparedOp {
+  OpFunction run;
+  OpContext context;
+};
+
+PreparedBlock::PreparedBlock(std::shared_ptr<const Program> program, int block, Scope* parent,
+                             RunState* run)
+    : program_(std::move(program)), block_(block), scope_(parent), run_(run) {
+  const proto::ProgramDesc& desc = program_->desc();
+  Require(block >= 0 && block < desc.blocks_size(), program_->name(), ": there is no block ",
+          block);
+  for (const proto::VarDesc& variable : desc.blocks(block).vars()) {
+    if (IsPersistable(variable)) {
+      parent->root()->Var(variable.name());
+    } else {
+      own_.push_back(scope_.Var(variable.name()));
+    }
+  }
+  ops_.reserve(static_cast<size_t>(desc.blocks(block).ops_size()));
+  for (int i = 0; i < desc.blocks(block).ops_size(); ++i) ops_.push_back(Prepare(i));
+}
+
+PreparedBlock::~PreparedBlock() = default;
+
+std::unique_ptr<PreparedBlock::PreparedOp> PreparedBlock::Prepare(int index) {
+  const proto::OpDesc& desc = program_->desc().blocks(block_).ops(index);
+  const ReportPart fail = [this, index](const OperatorPart& part, const std::string& text) {
+    throw Error(ErrorCode::kInvalidArgument,
+                program_->OperatorProblem(block_, index, part, text).text);
+  };
+  const OperatorDef* def = FindOperator(desc.type());
+  if (def == nullptr) fail({}, NoSuchOperator(desc.type()));
+  CheckSlots(def->schema, desc, fail);
+
+  auto op = std::make_unique<PreparedOp>();
+  op->run = def->run;
+  OpContext& context = op->context;
+  context.desc_ = &desc;
+  context.program_ = &program_;
+  context.block_ = block_;
+  context.index_ = index;
+  context.scope_ = &scope_;
+  context.run_ = run_;
+  const auto bind = [&](const std::vector<SlotSchema>& schemas, bool input) {
+    std::vector<OpContext::Slot> slots;
+    for (const SlotSchema& schema : schemas) {
+      OpContext::Slot slot{&schema, {}};
+      OperatorPart part;
+      for (const std::string& name : SlotArguments(schema, input, desc, &part)) {
+        ++part.argument;
+        Variable* variable = scope_.Find(name);
+        if (variable == nullptr) fail(part, StrCat("no variable '", Escaped(name), "'"));
+        slot.variables.push_back(variable);
+      }
+      slots.push_back(std::move(slot));
+    }
+    return slots;
+  };
+  context.inputs_ = bind(def->schema.inputs, true);
+  context.outputs_ = bind(def->schema.outputs, false);
+  context.attribute_map_ = CheckAttributes(def->schema, desc, fail);
+  for (const auto& [name, value] : context.attribute_map_.values()) {
+    context.attributes_.emplace_back(name, &value);
+    const auto* sub_block = std::get_if<BlockIndex>(&value);
+    if (sub_block == nullptr || !context.IsGiven(name) || IsIsolated(def->schema, name)) continue;
+    const int number = sub_block->value;
+    // Parents form a tree, so that this ends.
+    if (number <= 0 || number >= program_->desc().blocks_size() ||
+        program_->desc().blocks(number).parent_idx() != block_) {
+      fail({},
+           StrCat("attribute '", name, "': block ", number, " is no block inside block ", block_));
+    }
+    context.blocks_.emplace_back(name,
+                                 std::make_unique<PreparedBlock>(program_, number, &scope_, run_));
+  }
+  return op;
+}
+
+void PreparedBlock::Run() {
+  for (Variable* variable : own_) variable->Reset();
+  size_t i = 0;
+  try {
+    for (const size_t count = ops_.size(); i < count; ++i) {
+      CheckStop();
+      PreparedOp& op = *ops_[i];
+      op.run(op.context);
+    }
+  } catch (const EndOfData& end) {
+    throw end.WithContext(Step(i));
+  } catch (...) {
+    throw CurrentError().WithContext(Step(i));
+  }
+}
+
+std::string PreparedBlock::Step(size_t op) const {
+  const int index = static_cast<int>(op);
+  const std::string where = program_->OperatorLocation(block_, index);
+  const bool has_block = program_->OperatorPlace(block_, index).line == 0;
+  return StrCat("while running operator '", ops_[op]->context.type(), "' (", where,
+                has_block ? "" : StrCat(", block ", block_), ")");
+}
+
+PreparedProgram::PreparedProgram(std::shared_ptr<const Program> program, Scope* scope,
+                                 const RunState& run)
+    : run_(run), block_(std::move(program), 0, scope, &run_) {}
+
+void PreparedProgram::Run() {
+  run_.steps = 0;
+  block_.Run();
+}
+
+std::unique_ptr<PreparedProgram> Executor::Prepare(std::shared_ptr<const Program> program,
+                                                   ProgramRole role, Scope* scope) const {
+  CheckContext context;
+  context.role = role;
+  context.scope = scope;
+  program->CheckOrThrow(context);
+  return std::make_unique<PreparedProgram>(std::move(program), scope, run_);
+}
+
+void Executor::Run(std::shared_ptr<const Program> program, ProgramRole role, Scope* scope) const {
+  Prepare(std::move(program), role, scope)->Run();
+}
+
+}  // namespace millrace
