@@ -88,8 +88,11 @@ std::unique_ptr<PreparedBlock::PreparedOp> PreparedBlock::Prepare(int index) {
   return op;
 }
 
-void PreparedBlock::Run() {
+void PreparedBlock::Refresh() {
   for (Variable* variable : own_) variable->Reset();
+}
+
+void PreparedBlock::RunOperators() {
   size_t i = 0;
   try {
     for (const size_t count = ops_.size(); i < count; ++i) {
@@ -118,6 +121,7 @@ PreparedProgram::PreparedProgram(std::shared_ptr<const Program> program, Scope* 
 
 void PreparedProgram::Run() {
   run_.steps = 0;
+  run_.times.clear();
   block_.Run();
 }
 

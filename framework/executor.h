@@ -30,7 +30,13 @@ class PreparedBlock {
   // Runs all operators in order, the block's own variables being fresh. Throws what an operator
   // throws, with the step "while running operator 'read' (main.pbtxt:30, block 1)", and kCancelled
   // once a stop is requested.
-  void Run();
+  void Run() {
+    Refresh();
+    RunOperators();
+  }
+  // The two steps of Run, for those who give variables of the block their values in between.
+  void Refresh();
+  void RunOperators();
   // The scope of the block's own variables; their values stay until the next Run.
   Scope& scope() { return scope_; }
 

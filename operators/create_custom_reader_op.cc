@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// create_custom_reader: runs a block of operators on every element of a reader, in parallel.
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/error.h"
+#include "framework/executor.h"
+#include "operators/reader_creation.h"
+#include "readers/map_reader.h"
+
+namespace millrace {
+namespace {
+
+using Strings = std::vector<std::string>;
+
+// What a thread needs to make a block its own: it may run long after the program that created the
+// reader has ended.
+struct BlockRecipe {
+  std::shared_ptr<const Program> program;
+  int block = 0;
+  RunState run;
+  std::map<std::string, LoDTensor> outer;  // variables as they were when the reader was created
+  Strings sources, sinks;
+};
+
+// The block with variables of its own. One thread at a time.
+class PrivateBlock {
+ public:
+  explicit PrivateBlock(const BlockRecipe& recipe)
+      : run_(recipe.run), block_(recipe.program, recipe.block, Outer(recipe), &run_) {
+    for (const std::string& name : recipe.sources) sources_.push_back(block_.scope().Find(name));
+    for (const std::string& name : recipe.sinks) sinks_.push_back(block_.scope().Find(name));
+  }
+
+  void Run(std::vector<LoDTensor>* in, std::vector<LoDTensor>* out) {
+    run_.steps = 0;
+    block_.Refresh();
+    for (size_t i = 0; i < sources_.size(); ++i) {
+      *sources_[i]->GetMutable<LoDTensor>() = std::move((*in)[i]);
+    }
+    block_.RunOperators();
+    out->resize(sinks_.size());
+    for (size_t i = 0; i < sinks_.size(); ++i) (*out)[i] = sinks_[i]->Get<LoDTensor>();
+  }
+
+ private:
+  Scope* Outer(const BlockRecipe& recipe) {
+    for (const auto& [name, tensor] : recipe.outer) {
+      *outer_.Var(name)->GetMutable<LoDTensor>() = tensor;
+    }
+    return &outer_;
+  }
+
+  RunState run_;
+  Scope outer_;
+  PreparedBlock block_;
+  std::vector<Variable*> sources_, sinks_;
+};
+
+// As many private blocks as threads have been at work at once. Thread-safe.
+class PrivateBlocks {
+ public:
+  explicit PrivateBlocks(BlockRecipe recipe) : recipe_(std::move(recipe)) { Give(Take()); }
+
+  // A block that throws is not used again.
+  void Run(std::vector<LoDTensor>* in, std::vector<LoDTensor>* out) {
+    std::unique_ptr<PrivateBlock> block = Take();
+    block->Run(in, out);
+    Give(std::move(block));
+  }
+
+ private:
+  std::unique_ptr<PrivateBlock> Take() {
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (!idle_.empty()) {
+        std::unique_ptr<PrivateBlock> block = std::move(idle_.back());
+        idle_.pop_back();
+        return block;
+      }
+    }
+    return std::make_unique<PrivateBlock>(recipe_);
+  }
+
+  void Give(std::unique_ptr<PrivateBlock> block) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    idle_.push_back(std::move(block));
+  }
+
+  const BlockRecipe recipe_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<PrivateBlock>> idle_;
+};
+
+// Adds the names that a block, or one within it, uses without declaring them.
+void AddOuterNames(const proto::ProgramDesc& program, int block, std::set<std::string> declared,
+                   std::set<std::string>* outer) {
+  for (const proto::VarDesc& variable : program.blocks(block).vars()) {
+    declared.insert(variable.name());
+  }
+  const auto add = [&](const proto::OpDesc::Var& slot) {
+    for (const std::string& name : slot.arguments()) {
+      if (declared.count(name) == 0) outer->insert(name);
+    }
+  };
+  for (const proto::OpDesc& op : program.blocks(block).ops()) {
+    for (const proto::OpDesc::Var& slot : op.inputs()) add(slot);
+    for (const proto::OpDesc::Var& slot : op.outputs()) add(slot);
+    for (const proto::OpDesc::Attr& attribute : op.attrs()) {
+      if (attribute.type() != proto::BLOCK) continue;
+      AddOuterNames(program, attribute.block_idx(), declared, outer);
+    }
+  }
+}
+
+std::map<std::string, LoDTensor> OuterValues(const OpContext& context, const Scope& scope,
+                                             int block) {
+  std::set<std::string> names;
+  AddOuterNames(context.program()->desc(), block, {}, &names);
+  std::map<std::string, LoDTensor> values;
+  for (const std::string& name : names) {
+    const Variable* variable = scope.Find(name);
+    Require(variable != nullptr && variable->has_value(), "variable '", name,
+            "', which the block reads, has no value when the reader is created");
+    values[name] = variable->Get<LoDTensor>().OnHost();
+  }
+  return values;
+}
+
+const proto::VarDesc& VariableOfBlock(const proto::BlockDesc& block, const std::string& name,
+                                      const char* attribute) {
+  for (const proto::VarDesc& variable : block.vars()) {
+    if (variable.name() == name) return variable;
+  }
+  Throw(ErrorCode::kInvalidArgument, "attribute '", attribute, "' names '", name, "', but block ",
+        block.idx(), " does not declare it");
+}
+
+// What the sinks are declared to be, as the slots of a reader.
+std::vector<SlotSpec> SinkSlots(const proto::BlockDesc& block, const Strings& sinks) {
+  proto::VarDesc reader;
+  for (const std::string& name : sinks) {
+    const proto::VarDesc& sink = VariableOfBlock(block, name, "sink_var_names");
+    Require(sink.type().has_lod_tensor(), "the sink '", name,
+            "' must declare its type { type: LOD_TENSOR lod_tensor { ... } }");
+    *reader.mutable_type()->mutable_reader()->add_lod_tensor() = sink.type().lod_tensor();
+  }
+  return DeclaredSlots(reader);
+}
+
+OpSchema CustomReaderSchema() {
+  return DecoratedReaderSchema(
+             "Runs a block on every element of a reader, in parallel and in order.")
+      .Attr(AttributeSchema("sub_block", BlockIndex{},
+                            "the block; it writes its own variables only and reads outer ones as "
+                            "they are when the reader is created")
+                .Required())
+      .Attr(AttributeSchema("source_var_names", Strings{},
+                            "variables of the block that take the slots of an element")
+                .Required())
+      .Attr(AttributeSchema("sink_var_names", Strings{},
+                            "variables of the block that are the slots of what is yielded")
+                .Required())
+      .IsolatedBlock("sub_block")
+      .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
+        const auto& sources = attributes.Get<Strings>("source_var_names");
+        Require(!sources.empty(), "attribute 'source_var_names' is empty");
+        Require(std::set<std::string>(sources.begin(), sources.end()).size() == sources.size(),
+                "attribute 'source_var_names' names a variable twice");
+        Require(!attributes.Get<Strings>("sink_var_names").empty(),
+                "attribute 'sink_var_names' is empty");
+      });
+}
+
+void CreateCustomReader(OpContext& context) {
+  BlockRecipe recipe;
+  recipe.program = context.program();
+  recipe.block = context.Attr<BlockIndex>("sub_block").value;
+  recipe.run = context.run();
+  recipe.run.place = Place();  // elements come from the host and stay there
+  recipe.sources = context.Attr<Strings>("source_var_names");
+  recipe.sinks = context.Attr<Strings>("sink_var_names");
+  const proto::BlockDesc& block = recipe.program->desc().blocks(recipe.block);
+  for (const std::string& name : recipe.sources) VariableOfBlock(block, name, "source_var_names");
+  recipe.outer = OuterValues(context, context.scope(), recipe.block);
+  std::vector<SlotSpec> slots = SinkSlots(block, recipe.sinks);
+  std::unique_ptr<ReaderBase> below = UnderlyingReader(context);
+  Require(below->slots().size() == recipe.sources.size(), "attribute 'source_var_names' has ",
+          recipe.sources.size(), " names, but ", below->origin(), " has ", below->slots().size(),
+          " slots");
+  auto blocks = std::make_shared<PrivateBlocks>(std::move(recipe));
+  StoreReader(context, std::make_unique<MapReader>(
+                           std::move(below), std::move(slots),
+                           [blocks](std::vector<LoDTensor>* in, std::vector<LoDTensor>* out) {
+                             blocks->Run(in, out);
+                           }));
+}
+
+REGISTER_OPERATOR(create_custom_reader, CustomReaderSchema, CreateCustomReader);
+
+}  // namespace
+}  // namespace millrace
