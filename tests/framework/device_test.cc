@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every device must do, run on the fake one and on each accelerator of a --config=cuda build;
+// tools/check_gpu runs it where there is one.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/error.h"
+#include "framework/memory.h"
+#include "framework/place.h"
+#include "framework/random.h"
+#include "readers/batch_reader.h"
+#include "readers/double_buffer_reader.h"
+#include "readers/multi_pass_reader.h"
+#include "readers/random_data_reader.h"
+#include "readers/shuffle_reader.h"
+#include "tests/fake_device.h"
+#include "tests/testing.h"
+
+namespace millrace {
+namespace {
+
+std::vector<std::string> AllDevices() {
+  FakeDevice::Get();
+  return DeviceNames();
+}
+
+class EveryDevice : public ::testing::TestWithParam<std::string> {
+ protected:
+  const Place place_ = Place::Parse(GetParam());
+};
+
+TEST_P(EveryDevice, CopiesThereAndBack) {
+  Ref<Buffer> host = BufferPool::PinnedFor(place_).Take(1 << 20);
+  Ref<Buffer> device = BufferPool::At(place_).Take(1 << 20);
+  EXPECT_TRUE(host->place().is_cpu());
+  EXPECT_EQ(device->place(), place_);
+  for (size_t i = 0; i < (1 << 20); ++i) host->data()[i] = static_cast<char>(i * 7);
+  const auto copy = place_.device()->CopyFromHost(device->data(), host->data(), 1 << 20);
+  copy->Wait();
+  EXPECT_TRUE(copy->Done());
+  std::vector<char> back(1 << 20);
+  place_.device()->CopyToHost(back.data(), device->data(), back.size());
+  EXPECT_EQ(0, std::memcmp(back.data(), host->data(), back.size()));
+}
+
+TEST_P(EveryDevice, MemoryGoesBackToItsPoolAndIsTakenAgain) {
+  BufferPool& pool = BufferPool::At(place_);
+  const char* first = pool.Take(4096)->data();
+  EXPECT_EQ(first, pool.Take(4096)->data());
+}
+
+TEST_P(EveryDevice, DoubleBufferYieldsWhatTheHostYields) {
+  const PoolSize pool(2);
+  const auto chain = [](Place place) {
+    std::vector<SlotSpec> slots(2);
+    slots[0].dims = {1, 33};
+    slots[1].dims = {2, 3};
+    std::unique_ptr<ReaderBase> reader =
+        std::make_unique<RandomDataReader>(slots, 0.0f, 1.0f, 500, RandomKey(1, 2, "data"));
+    reader = std::make_unique<ShuffleReader>(std::move(reader), 64, RandomKey(1, 2, "shuffle"));
+    reader = std::make_unique<BatchReader>(std::move(reader), 7, false, BatchMode::kConcat);
+    reader = std::make_unique<DoubleBufferReader>(std::move(reader), place, 3);
+    return std::make_unique<MultiPassReader>(std::move(reader), 2);
+  };
+  const auto wanted = chain(Place());
+  const auto found = chain(place_);
+  EXPECT_EQ(found->place(), place_);
+  std::vector<LoDTensor> element;
+  for (int pass = 0; pass < 2; ++pass) {
+    for (const ElementValue& value : ReadAll(wanted.get())) {
+      found->ReadNext(&element);
+      EXPECT_EQ(element[0].place(), place_);
+      ASSERT_EQ(value, ValueOf(element));
+    }
+    EXPECT_FALSE(found->HasNext());
+    wanted->ReInit();
+    found->ReInit();
+  }
+}
+
+TEST_P(EveryDevice, RefusesToComputeOnItsValues) {
+  std::vector<SlotSpec> slots(1);
+  slots[0].dims = {1, 4};
+  DoubleBufferReader reader(
+      std::make_unique<RandomDataReader>(slots, 0.0f, 1.0f, 4, RandomKey(0, 0, "data")), place_, 2);
+  std::vector<LoDTensor> element;
+  reader.ReadNext(&element);
+  ExpectError(ErrorCode::kInvalidArgument, "needed on the cpu", [&] { element[0].data<float>(); });
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, EveryDevice, ::testing::ValuesIn(AllDevices()),
+                         [](const auto& device) {
+                           std::string name = device.param;
+                           for (char& c : name) c = c == ':' ? '_' : c;
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace millrace
