@@ -106,9 +106,12 @@ Attribute AttributeSchema::Check(const Attribute& given) const {
 }
 
 std::string NearestWord(const std::string& word, const std::vector<std::string>& candidates) {
+  constexpr size_t kLongest = 100;  // nobody mistypes more
   std::string nearest;
+  if (word.size() > kLongest) return nearest;
   size_t best = std::max<size_t>(1, word.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
+    if (candidate.size() >= word.size() + best) continue;
     // Edit distance by rows (Wagner and Fischer, 1974).
     std::vector<size_t> row(candidate.size() + 1);
     std::iota(row.begin(), row.end(), size_t{0});

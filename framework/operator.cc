@@ -295,27 +295,33 @@ Attribute FromProto(const proto::OpDesc::Attr& attribute) {
         proto::AttrType_Name(attribute.type()), ", which no operator here takes");
 }
 
+SlotSpec DeclaredTensor(const proto::VarType::LoDTensorDesc& declared) {
+  const proto::VarType::TensorDesc& tensor = declared.tensor();
+  Require(IsDataType(tensor.data_type()), "data_type ",
+          proto::VarType::Type_Name(tensor.data_type()), " is not one of values");
+  Require(static_cast<size_t>(tensor.dims_size()) <= kMaxRank, tensor.dims_size(),
+          " dims; at most ", kMaxRank, " are possible");
+  Require(declared.lod_level() >= 0 && static_cast<size_t>(declared.lod_level()) <= kMaxLodLevels,
+          "lod_level is ", declared.lod_level(), "; it must be from 0 to ", kMaxLodLevels);
+  SlotSpec spec;
+  spec.dtype = DataTypeFromNumber(tensor.data_type());
+  spec.dims = Dims(ToVector<int64_t>(tensor.dims()));
+  spec.lod_level = declared.lod_level();
+  for (size_t i = 0; i < spec.dims.size(); ++i) {
+    Require(spec.dims[i] >= -1, "dim ", i, " is ", spec.dims[i], "; it must be -1 (any) or more");
+  }
+  return spec;
+}
+
 std::vector<SlotSpec> DeclaredSlots(const proto::VarDesc& variable) {
   std::vector<SlotSpec> slots;
   for (const auto& slot : variable.type().reader().lod_tensor()) {
-    const std::string where = StrCat("slot ", slots.size(), ": ");
-    const proto::VarType::TensorDesc& tensor = slot.tensor();
-    Require(IsDataType(tensor.data_type()), where, "data_type ",
-            proto::VarType::Type_Name(tensor.data_type()), " is not one of values");
-    Require(tensor.dims_size() > 0, where, "dims are missing");
-    Require(static_cast<size_t>(tensor.dims_size()) <= kMaxRank, where, tensor.dims_size(),
-            " dims; at most ", kMaxRank, " are possible");
-    Require(slot.lod_level() >= 0 && static_cast<size_t>(slot.lod_level()) <= kMaxLodLevels, where,
-            "lod_level is ", slot.lod_level(), "; it must be from 0 to ", kMaxLodLevels);
-    SlotSpec spec;
-    spec.dtype = DataTypeFromNumber(tensor.data_type());
-    spec.dims = Dims(ToVector<int64_t>(tensor.dims()));
-    for (size_t i = 0; i < spec.dims.size(); ++i) {
-      Require(spec.dims[i] >= -1, where, "dim ", i, " is ", spec.dims[i],
-              "; it must be -1 (any) or more");
+    try {
+      Require(slot.tensor().dims_size() > 0, "dims are missing");
+      slots.push_back(DeclaredTensor(slot));
+    } catch (const Error& error) {
+      Throw(error.code(), "slot ", slots.size(), ": ", error.message());
     }
-    spec.lod_level = slot.lod_level();
-    slots.push_back(std::move(spec));
   }
   Require(slots.size() <= kMaxSlots, slots.size(), " slots; at most ", kMaxSlots, " are possible");
   return slots;

@@ -199,6 +199,9 @@ bool RegisterOperatorLookup(OperatorLookup lookup);
 
 // The value of an attribute as the message holds it; its `type` has been set or inferred.
 Attribute FromProto(const proto::OpDesc::Attr& attribute);
+// What a tensor is declared to be. Throws kInvalidArgument for a type that is none of ours, or dims
+// or levels that are impossible.
+SlotSpec DeclaredTensor(const proto::VarType::LoDTensorDesc& tensor);
 // The slots that a READER variable declares; empty if it declares none. Throws kInvalidArgument
 // for a type that is none of ours or a missing dim.
 std::vector<SlotSpec> DeclaredSlots(const proto::VarDesc& variable);

@@ -1,8 +1,380 @@
 // SPDX-License-Identifier: Apache-2.0
+// Checks a whole program before anything is run, and reports all that is wrong with it.
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "framework/attribute.h"
+#include "framework/error.h"
+#include "framework/operator.h"
+#include "framework/operator_check.h"
 #include "framework/program.h"
+#include "framework/reader_holder.h"
 
 namespace millrace {
+namespace {
 
-std::vector<Problem> Program::Check(const CheckContext&) const { return {}; }
+// Suggestions compare with every name there is; a file with more problems is no slip of the pen.
+constexpr size_t kMostSuggestions = 100;
+
+std::vector<int> BlocksOf(const proto::OpDesc::Attr& attribute) {
+  if (attribute.type() == proto::BLOCK) return {attribute.block_idx()};
+  if (attribute.type() != proto::BLOCKS) return {};
+  return {attribute.blocks_idx().begin(), attribute.blocks_idx().end()};
+}
+
+// What a name means to an operator: a declaration, or a variable that exists already, or nothing.
+struct Meaning {
+  const proto::VarDesc* declared = nullptr;
+  const Variable* existing = nullptr;
+
+  bool found() const { return declared != nullptr || existing != nullptr; }
+  bool MayBe(VariableKind kind) const {
+    if (kind == VariableKind::kAny) return true;
+    if (declared != nullptr) {
+      return declared->type().type() ==
+             (kind == VariableKind::kReader ? proto::VarType::READER : proto::VarType::LOD_TENSOR);
+    }
+    return !existing->has_value() ||
+           (kind == VariableKind::kReader ? existing->Holds<ReaderHolder>()
+                                          : existing->Holds<LoDTensor>());
+  }
+};
+
+}  // namespace
+
+class ProgramChecker {
+ public:
+  ProgramChecker(const Program& program, const CheckContext& context)
+      : program_(program), context_(context), desc_(program.desc()) {
+    for (const Program* before : context.before) LearnFrom(*before);
+  }
+
+  std::vector<Problem> Check() {
+    declared_.resize(static_cast<size_t>(desc_.blocks_size()));
+    for (int block = 0; block < desc_.blocks_size(); ++block) CheckVariables(block);
+    ForEachOperator([this](int block, int op) { CheckOperator(block, op); });
+    ForEachOperator([this](int block, int op) { CheckBlockReferences(block, op); });
+    ForEachOperator([this](int block, int op) { CheckIsolatedBlocks(block, op); });
+    CheckReaders(0);
+    std::stable_sort(found_.begin(), found_.end(), [](const Found& a, const Found& b) {
+      return std::tie(a.problem.place.line, a.problem.place.column, a.block, a.op) <
+             std::tie(b.problem.place.line, b.problem.place.column, b.block, b.op);
+    });
+    std::vector<Problem> problems;
+    for (Found& found : found_) problems.push_back(std::move(found.problem));
+    return problems;
+  }
+
+ private:
+  struct Found {
+    Problem problem;
+    int block, op;
+  };
+
+  const proto::OpDesc& Op(int block, int op) const { return desc_.blocks(block).ops(op); }
+
+  template <typename Function>
+  void ForEachOperator(const Function& function) const {
+    for (int block = 0; block < desc_.blocks_size(); ++block) {
+      for (int op = 0; op < desc_.blocks(block).ops_size(); ++op) function(block, op);
+    }
+  }
+
+  void Report(int block, int op, const OperatorPart& part, const std::string& text) {
+    found_.push_back({program_.OperatorProblem(block, op, part, text), block, op});
+  }
+
+  // What a program that runs before leaves behind: persistable variables and readers.
+  void LearnFrom(const Program& before) {
+    for (const proto::BlockDesc& block : before.desc().blocks()) {
+      for (const proto::VarDesc& variable : block.vars()) {
+        if (IsPersistable(variable)) inherited_[variable.name()] = &variable;
+      }
+      for (const proto::OpDesc& op : block.ops()) NoteCreated(op);
+    }
+  }
+
+  // Remembers the readers that an operator creates. One that nobody knows may create any.
+  void NoteCreated(const proto::OpDesc& op) {
+    const OperatorDef* def = FindOperator(op.type());
+    if (def != nullptr && !def->schema.creates_reader) return;
+    for (const auto& slot : op.outputs()) {
+      created_.insert(slot.arguments().begin(), slot.arguments().end());
+    }
+  }
+
+  void CheckVariables(int block) {
+    auto& names = declared_[static_cast<size_t>(block)];
+    for (int i = 0; i < desc_.blocks(block).vars_size(); ++i) {
+      const proto::VarDesc& variable = desc_.blocks(block).vars(i);
+      const auto report = [&](const std::string& text) {
+        found_.push_back({program_.VariableProblem(block, i, text), block, -1});
+      };
+      if (variable.name().empty()) report("a name is needed");
+      if (!names.emplace(variable.name(), &variable).second) {
+        report(StrCat("declared twice in block ", block));
+      }
+      CheckType(variable, report);
+    }
+  }
+
+  template <typename ReportText>
+  void CheckType(const proto::VarDesc& variable, const ReportText& report) const {
+    const proto::VarType& type = variable.type();
+    const std::string name = proto::VarType::Type_Name(type.type());
+    const bool is_reader = type.type() == proto::VarType::READER;
+    if (IsDataType(type.type())) {
+      report(StrCat("type ", name, " is one of values; a variable is a LOD_TENSOR, a READER ..."));
+    } else if (is_reader && type.has_lod_tensor()) {
+      report("its type is READER, so its slots stand in 'reader', not in 'lod_tensor'");
+    } else if (type.type() == proto::VarType::LOD_TENSOR && type.has_reader()) {
+      report("its type is LOD_TENSOR, but 'reader' is given");
+    } else {
+      try {
+        if (is_reader) DeclaredSlots(variable);
+        if (type.has_lod_tensor()) DeclaredTensor(type.lod_tensor());
+      } catch (const Error& error) {
+        report(error.message());
+      }
+    }
+  }
+
+  Meaning Find(int block, const std::string& name) const {
+    for (; block >= 0; block = desc_.blocks(block).parent_idx()) {
+      const auto& names = declared_[static_cast<size_t>(block)];
+      const auto found = names.find(name);
+      if (found != names.end()) return {found->second, nullptr};
+    }
+    const auto inherited = inherited_.find(name);
+    if (inherited != inherited_.end()) return {inherited->second, nullptr};
+    return {nullptr, context_.scope == nullptr ? nullptr : context_.scope->Find(name)};
+  }
+
+  std::string NotDeclared(int block, const std::string& name) const {
+    std::string text = StrCat("variable '", Escaped(name), "' is not declared");
+    if (found_.size() >= kMostSuggestions) return text;
+    for (size_t other = 0; other < declared_.size(); ++other) {
+      if (declared_[other].count(name) > 0) {
+        return StrCat(text, " here (block ", other, " has one of this name for itself)");
+      }
+    }
+    std::vector<std::string> names;
+    for (; block >= 0; block = desc_.blocks(block).parent_idx()) {
+      for (const auto& entry : declared_[static_cast<size_t>(block)]) names.push_back(entry.first);
+    }
+    for (const auto& entry : inherited_) names.push_back(entry.first);
+    for (const Scope* scope = context_.scope; scope != nullptr; scope = scope->parent()) {
+      for (std::string& existing : scope->LocalNames()) names.push_back(std::move(existing));
+    }
+    std::sort(names.begin(), names.end());  // so that equal candidates are chosen the same way
+    return text + DidYouMean(name, names);
+  }
+
+  void CheckOperator(int block, int op) {
+    const proto::OpDesc& desc = Op(block, op);
+    const size_t before = found_.size();
+    const ReportPart report = [this, block, op](const OperatorPart& part, const std::string& text) {
+      Report(block, op, part, text);
+    };
+    const OperatorDef* def = FindOperator(desc.type());
+    if (def == nullptr) {
+      report({}, NoSuchOperator(desc.type()));
+      return;
+    }
+    const OpSchema& schema = def->schema;
+    if (schema.creates_reader) {
+      for (const auto& slot : desc.outputs()) {
+        for (const std::string& name : slot.arguments()) creators_.try_emplace(name, block, op);
+      }
+    }
+    if (schema.creates_reader && context_.role == ProgramRole::kMain) {
+      report({}, "creates a reader, which belongs in a startup program");
+    }
+    CheckSlots(schema, desc, report);
+    for (const SlotSchema& slot : schema.inputs) CheckArguments(block, op, slot, true);
+    for (const SlotSchema& slot : schema.outputs) CheckArguments(block, op, slot, false);
+    const AttributeMap attributes = CheckAttributes(schema, desc, report);
+    if (!schema.check || found_.size() > before) return;
+    try {
+      schema.check(desc, attributes);
+    } catch (...) {
+      report({}, CurrentError().message());
+    }
+  }
+
+  void CheckArguments(int block, int op, const SlotSchema& slot, bool input) {
+    OperatorPart part;
+    for (const std::string& name : SlotArguments(slot, input, Op(block, op), &part)) {
+      ++part.argument;
+      const Meaning meaning = Find(block, name);
+      const std::string where = StrCat(input ? "input '" : "output '", slot.name, "': ");
+      if (!meaning.found()) {
+        // CheckReaders says more about a reader that is read.
+        if (!input || slot.kind != VariableKind::kReader) {
+          Report(block, op, part, where + NotDeclared(block, name));
+        }
+      } else if (!meaning.MayBe(slot.kind)) {
+        const char* wanted = slot.kind == VariableKind::kReader ? "READER" : "LOD_TENSOR";
+        Report(
+            block, op, part,
+            StrCat(where, "variable '", Escaped(name), "' must be a ", wanted,
+                   meaning.declared == nullptr
+                       ? ""
+                       : ", not a " + proto::VarType::Type_Name(meaning.declared->type().type())));
+      }
+    }
+  }
+
+  // Whether `outer` is the block or one around it.
+  bool LiesIn(int block, int outer) const {
+    while (block >= 0 && block != outer) block = desc_.blocks(block).parent_idx();
+    return block == outer;
+  }
+
+  // A block is run by one operator, that of the block around it.
+  void CheckBlockReferences(int block, int op) {
+    for (int i = 0; i < Op(block, op).attrs_size(); ++i) {
+      const proto::OpDesc::Attr& attribute = Op(block, op).attrs(i);
+      for (const int target : BlocksOf(attribute)) {
+        const auto report = [&](const std::string& text) {
+          Report(block, op, {OperatorPart::kAttribute, i},
+                 StrCat("attribute '", Escaped(attribute.name()), "': ", text));
+        };
+        if (target < 0 || target >= desc_.blocks_size()) {
+          report(StrCat("there is no block ", target));
+        } else if (LiesIn(block, target)) {
+          report(StrCat("block ", target, " is around this operator"));
+        } else if (desc_.blocks(target).parent_idx() != block) {
+          report(StrCat("the parent_idx of block ", target, " is ",
+                        desc_.blocks(target).parent_idx(), ", but this operator stands in block ",
+                        block));
+        } else if (const auto [owner, added] = owners_.try_emplace(target, block, op); !added) {
+          report(StrCat("block ", target, " belongs to another operator already (",
+                        program_.OperatorLocation(owner->second.first, owner->second.second), ")"));
+        }
+      }
+    }
+  }
+
+  void CheckIsolatedBlocks(int block, int op) {
+    const proto::OpDesc& desc = Op(block, op);
+    const OperatorDef* def = FindOperator(desc.type());
+    if (def == nullptr) return;
+    for (const proto::OpDesc::Attr& attribute : desc.attrs()) {
+      if (!IsIsolated(def->schema, attribute.name())) continue;
+      for (const int target : BlocksOf(attribute)) {
+        const auto owner = owners_.find(target);
+        if (owner == owners_.end() || owner->second != std::make_pair(block, op)) continue;
+        const std::string where =
+            StrCat("the block of '", desc.type(), "' (", program_.OperatorLocation(block, op), ")");
+        for (int inner = target; inner < desc_.blocks_size(); ++inner) {
+          if (LiesIn(inner, target)) CheckInside(inner, target, where);
+        }
+      }
+    }
+  }
+
+  // The rules for `block`, which is or lies in the block `outermost` that is run per record.
+  void CheckInside(int block, int outermost, const std::string& where) {
+    for (int i = 0; i < desc_.blocks(block).vars_size(); ++i) {
+      if (IsPersistable(desc_.blocks(block).vars(i))) {
+        found_.push_back(
+            {program_.VariableProblem(block, i, StrCat("nothing in ", where, " outlives its run")),
+             block, -1});
+      }
+    }
+    for (int op = 0; op < desc_.blocks(block).ops_size(); ++op) {
+      const OperatorDef* def = FindOperator(Op(block, op).type());
+      if (def == nullptr) continue;
+      if (def->schema.side_effects || def->schema.creates_reader) {
+        Report(block, op, {}, StrCat("has side effects, so it cannot be in ", where));
+      }
+      for (const SlotSchema& slot : def->schema.outputs) {
+        OperatorPart part;
+        for (const std::string& name : SlotArguments(slot, false, Op(block, op), &part)) {
+          ++part.argument;
+          int home = block;
+          while (home >= 0 && declared_[static_cast<size_t>(home)].count(name) == 0) {
+            home = desc_.blocks(home).parent_idx();
+          }
+          if (Find(block, name).found() && !LiesIn(home, outermost)) {
+            Report(block, op, part,
+                   StrCat("output '", slot.name, "': variable '", Escaped(name), "' is not one of ",
+                          where, ", which may write only its own"));
+          }
+        }
+      }
+    }
+  }
+
+  // Readers must have been created when they are used: follows the operators as they will run.
+  void CheckReaders(int block) {
+    if (!followed_.insert(block).second) return;
+    for (int op = 0; op < desc_.blocks(block).ops_size(); ++op) {
+      const proto::OpDesc& desc = Op(block, op);
+      if (const OperatorDef* def = FindOperator(desc.type())) {
+        for (const SlotSchema& slot : def->schema.inputs) {
+          if (slot.kind != VariableKind::kReader) continue;
+          OperatorPart part;
+          for (const std::string& name : SlotArguments(slot, true, desc, &part)) {
+            ++part.argument;
+            CheckCreated(block, op, part, name);
+          }
+        }
+      }
+      for (const proto::OpDesc::Attr& attribute : desc.attrs()) {
+        for (const int target : BlocksOf(attribute)) {
+          if (owners_.count(target) > 0) CheckReaders(target);
+        }
+      }
+      NoteCreated(desc);
+    }
+  }
+
+  void CheckCreated(int block, int op, const OperatorPart& part, const std::string& name) {
+    const Meaning meaning = Find(block, name);
+    if (created_.count(name) > 0 || (meaning.found() && !meaning.MayBe(VariableKind::kReader))) {
+      return;
+    }
+    const Variable* existing = context_.scope == nullptr ? nullptr : context_.scope->Find(name);
+    if (existing != nullptr && existing->Holds<ReaderHolder>() &&
+        existing->Get<ReaderHolder>().has_reader()) {
+      return;
+    }
+    if (!missing_.insert(name).second) return;  // said once
+    const std::string reader = StrCat("reader '", Escaped(name), "' is ");
+    if (const auto later = creators_.find(name); later != creators_.end()) {
+      Report(block, op, part,
+             StrCat(reader, "used before it is created (",
+                    program_.OperatorLocation(later->second.first, later->second.second), ")"));
+      return;
+    }
+    std::vector<std::string> names(created_.begin(), created_.end());
+    Report(block, op, part,
+           StrCat(reader,
+                  context_.role == ProgramRole::kStartup ? "created by no operator"
+                                                         : "created by no startup program",
+                  found_.size() < kMostSuggestions ? DidYouMean(name, names) : ""));
+  }
+
+  const Program& program_;
+  const CheckContext& context_;
+  const proto::ProgramDesc& desc_;
+  std::vector<std::unordered_map<std::string, const proto::VarDesc*>> declared_;  // by block
+  std::map<std::string, const proto::VarDesc*> inherited_;  // from the programs before
+  std::map<int, std::pair<int, int>> owners_;               // of blocks: block and operator
+  std::map<std::string, std::pair<int, int>> creators_;     // of readers: the same
+  std::set<std::string> created_, missing_;                 // readers
+  std::set<int> followed_;                                  // blocks
+  std::vector<Found> found_;
+};
+
+std::vector<Problem> Program::Check(const CheckContext& context) const {
+  return ProgramChecker(*this, context).Check();
+}
 
 }  // namespace millrace
