@@ -61,10 +61,6 @@ FileReader::FileReader(std::unique_ptr<FileFormat> format, std::vector<FileEntry
 
 FileReader::~FileReader() { prefetcher_->Stop(); }
 
-std::string FileReader::ReadingRecord(uint64_t sample) const {
-  return StrCat("while reading record ", sample, " of ", origin().empty() ? "a reader" : origin());
-}
-
 Ref<ChunkQueue> FileReader::OpenFile(size_t index) {
   const Ref<ChunkQueue> queue(
       new ChunkQueue(format_->Open(files_[index]), static_cast<uint32_t>(index)));
@@ -97,7 +93,6 @@ void FileReader::Rewind(uint64_t) {
 void FileReader::Load(const Ticket* tickets, size_t n, Rows* rows) const {
   try {
     format_->Load(tickets, n, rows);
-    return;
   } catch (...) {
     if (n == 1) {
       throw CurrentError()
@@ -106,11 +101,12 @@ void FileReader::Load(const Ticket* tickets, size_t n, Rows* rows) const {
           .InFile(files_[tickets->file].path, static_cast<int64_t>(tickets->offset))
           .WithContext(ReadingRecord(tickets->sample));
     }
+    // Which of them failed? One behind another they tell.
+    Rows scratch;
+    scratch.ResetLike(*rows);
+    for (size_t i = 0; i < n; ++i) Load(tickets + i, 1, &scratch);
+    throw;
   }
-  // Which of them failed? One behind another they tell.
-  Rows scratch(row_slots());
-  for (size_t i = 0; i < n; ++i) Load(tickets + i, 1, &scratch);
-  Throw(ErrorCode::kInternal, "records that fail together succeed one by one");
 }
 
 }  // namespace millrace

@@ -36,8 +36,6 @@ class FileReader : public ReaderBase {
 
   FileFormat& format() const { return *format_; }
   const std::vector<FileEntry>& files() const { return files_; }
-  // "while reading record 17201 of reader 'files' (open_files, startup.pbtxt:12)".
-  std::string ReadingRecord(uint64_t sample) const;
   // Begins to read a file ahead.
   Ref<ChunkQueue> OpenFile(size_t index);
   Prefetcher& prefetcher() { return *prefetcher_; }

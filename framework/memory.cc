@@ -77,7 +77,13 @@ Ref<Buffer> BufferPool::Take(size_t bytes) {
       return Ref<Buffer>(buffer);
     }
   }
-  auto* memory = static_cast<char*>(Allocate(capacity));
+  char* memory = nullptr;
+  try {
+    memory = static_cast<char*>(Allocate(capacity));
+  } catch (const Error&) {
+    Trim(0);  // what lies idle may be what is missing
+    memory = static_cast<char*>(Allocate(capacity));
+  }
   auto* buffer = new Buffer;
   buffer->data_ = memory;
   buffer->capacity_ = capacity;
@@ -108,12 +114,19 @@ void BufferPool::Give(Buffer* buffer) {
 }
 
 void BufferPool::set_idle_limit(size_t bytes) {
-  std::vector<Buffer*> surplus;
   {
     std::lock_guard<std::mutex> lock(mutex_);
     idle_limit_ = bytes;
+  }
+  Trim(bytes);
+}
+
+void BufferPool::Trim(size_t bytes) {
+  std::vector<Buffer*> surplus;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
     for (auto size = free_.rbegin(); size != free_.rend(); ++size) {
-      while (idle_bytes_ > idle_limit_ && !size->second.empty()) {
+      while (idle_bytes_ > bytes && !size->second.empty()) {
         surplus.push_back(size->second.back());
         size->second.pop_back();
         idle_bytes_ -= size->first;

@@ -30,6 +30,11 @@ class Buffer final : public Kept {
   // the pool waits for it. Only the owner of the only reference may set it.
   void set_busy_until(std::shared_ptr<DeviceEvent> event) { busy_until_ = std::move(event); }
   const std::shared_ptr<DeviceEvent>& busy_until() const { return busy_until_; }
+  // True if the caller, who holds a reference, may write: nobody else sees the buffer, no device is
+  // at work on it, and it is on the host.
+  bool writable() const {
+    return HasOneReference() && (busy_until_ == nullptr || busy_until_->Done()) && place().is_cpu();
+  }
 
  private:
   friend class BufferPool;
@@ -70,6 +75,8 @@ class BufferPool {
   void Give(Buffer* buffer);
   void* Allocate(size_t bytes);
   void Free(Buffer* buffer) noexcept;
+  // Frees idle buffers until no more than `bytes` are idle.
+  void Trim(size_t bytes);
 
   const Place place_;
   const Kind kind_;

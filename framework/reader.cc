@@ -75,7 +75,16 @@ void ReaderBase::Restart(uint64_t pass) {
   ahead_.Clear();
   error_ = nullptr;
   end_ = false;
-  Rewind(pass);
+  try {
+    Rewind(pass);
+  } catch (...) {
+    error_ = std::current_exception();
+    throw;
+  }
+}
+
+std::string ReaderBase::ReadingRecord(uint64_t sample) const {
+  return StrCat("while reading record ", sample, " of ", origin_.empty() ? "a reader" : origin_);
 }
 
 bool ReaderBase::one_step() const {
@@ -90,26 +99,55 @@ void ReaderBase::LoadInParallel(const Ticket* tickets, size_t n, Rows* rows) con
     LoadTimed(tickets, n, rows);
     return;
   }
-  const size_t parts = (n + grain - 1) / grain;
-  const auto size_of = [&](size_t k) { return std::min(grain, n - k * grain); };
-  if (one_step()) {  // the place of every row is known before it is loaded
-    rows->FixInnerDims(row_slots());
-    rows->Expect(n);
-    ParallelFor(parts, [&](size_t k) {
-      Ref<ScratchRows> part = Pool<ScratchRows>::Take();
-      rows->MakePart(k * grain, &part->rows);
-      LoadTimed(tickets + k * grain, size_of(k), &part->rows);
-    });
-    rows->AdvanceParts(n);
-    return;
+  if (one_step()) {
+    LoadOneStepParts(tickets, n, grain, rows);
+  } else {
+    LoadScratchParts(tickets, n, grain, rows);
   }
-  std::vector<Ref<ScratchRows>> scratch(parts);
-  ParallelFor(parts, [&](size_t k) {
-    scratch[k] = Pool<ScratchRows>::Take();
-    scratch[k]->rows.Reset(row_slots());
-    LoadTimed(tickets + k * grain, size_of(k), &scratch[k]->rows);
+}
+
+// The place of every row is known before it is loaded.
+void ReaderBase::LoadOneStepParts(const Ticket* tickets, size_t n, size_t grain, Rows* rows) const {
+  rows->FixInnerDims(row_slots());
+  rows->Expect(n);
+  ParallelFor((n + grain - 1) / grain, [&](size_t k) {
+    const size_t size = std::min(grain, n - k * grain);
+    Ref<ScratchRows> part = Pool<ScratchRows>::Take();
+    rows->MakePart(k * grain, &part->rows);
+    LoadTimed(tickets + k * grain, size, &part->rows);
+    for (size_t slot = 0; slot < part->rows.size(); ++slot) {
+      if (part->rows.steps(slot) == static_cast<int64_t>(size)) continue;
+      Throw(ErrorCode::kInternal, "slot ", slot, ": ", size, " elements of one step each have ",
+            part->rows.steps(slot), " steps");
+    }
   });
-  for (const Ref<ScratchRows>& part : scratch) rows->Join(part->rows);
+  rows->AdvanceParts(n);
+}
+
+// Sizes are known when all is loaded: each part has rows of its own, and one pass joins them. The
+// error is that of the first element that fails one behind another, whatever the parts.
+void ReaderBase::LoadScratchParts(const Ticket* tickets, size_t n, size_t grain, Rows* rows) const {
+  std::vector<Ref<ScratchRows>> loaded((n + grain - 1) / grain);
+  std::exception_ptr error;
+  try {
+    ParallelFor(loaded.size(), [&](size_t k) {
+      Ref<ScratchRows> part = Pool<ScratchRows>::Take();
+      part->rows.Reset(row_slots());
+      LoadTimed(tickets + k * grain, std::min(grain, n - k * grain), &part->rows);
+      loaded[k] = std::move(part);
+    });
+  } catch (...) {
+    error = std::current_exception();
+  }
+  for (size_t k = 0; k < loaded.size(); ++k) {
+    if (!loaded[k]) std::rethrow_exception(error);
+    try {
+      rows->Join(loaded[k]->rows);
+    } catch (...) {  // inner dims differ, from the first element of the part on: let it say so
+      Load(tickets + k * grain, 1, rows);
+      throw;
+    }
+  }
 }
 
 void ReaderBase::LoadTimed(const Ticket* tickets, size_t n, Rows* rows) const {

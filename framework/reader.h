@@ -54,9 +54,9 @@ class ReaderBase {
 
   // ---- What readers call on the readers below them. ----
 
-  // Adds up to n of the next elements to the run and returns how many. Only 0 means that the pass
-  // is over. What precedes an error is planned first; then the error is thrown, again and again,
-  // until Restart. One thread at a time.
+  // Adds up to n > 0 of the next elements to the run and returns how many. Only 0 means that the
+  // pass is over. What precedes an error is planned first; then the error is thrown, again and
+  // again, until Restart. One thread at a time.
   size_t Plan(size_t n, Run* run);
   // Loads the elements of tickets that this reader planned, one behind another. Any thread, as
   // long as the run that holds the tickets lives; a ticket is loaded once. Throws the error of the
@@ -65,7 +65,7 @@ class ReaderBase {
   // The same, split among idle workers where that pays; rows are in the order of the tickets.
   void LoadInParallel(const Ticket* tickets, size_t n, Rows* rows) const;
   // Begins pass number `pass`: whoever drives a reader counts its passes. Tickets planned before
-  // stay loadable.
+  // stay loadable. What it throws stays, as an error of Plan does.
   void Restart(uint64_t pass);
   // The slots as known when elements are loaded: slots(), or what the file turned out to hold.
   virtual const std::vector<SlotSpec>& row_slots() const { return slots_; }
@@ -81,9 +81,13 @@ class ReaderBase {
   virtual void PlanNext(size_t n, Run* run) = 0;
   // Back to the first element, for pass number `pass`.
   virtual void Rewind(uint64_t pass) = 0;
+  // "while reading record 17201 of reader 'files' (open_files, startup.pbtxt:12)".
+  std::string ReadingRecord(uint64_t sample) const;
 
  private:
   bool one_step() const;
+  void LoadOneStepParts(const Ticket* tickets, size_t n, size_t grain, Rows* rows) const;
+  void LoadScratchParts(const Ticket* tickets, size_t n, size_t grain, Rows* rows) const;
   void LoadTimed(const Ticket* tickets, size_t n, Rows* rows) const;
 
   std::vector<SlotSpec> slots_;

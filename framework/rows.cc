@@ -52,13 +52,10 @@ std::string ToString(const SlotSpec& spec) {
 }
 
 bool Fits(const SlotSpec& spec, DataType dtype, const Dims& dims, size_t lod_levels) {
-  if (!spec.known) return !dims.empty();
-  if (dtype != spec.dtype || dims.size() != spec.dims.size() ||
-      lod_levels != static_cast<size_t>(spec.lod_level)) {
-    return false;
-  }
+  if (lod_levels != static_cast<size_t>(spec.lod_level) || dims.empty()) return false;
+  if (spec.known && (dtype != spec.dtype || dims.size() != spec.dims.size())) return false;
   for (size_t i = 0; i < dims.size(); ++i) {
-    if (spec.dims[i] >= 0 && spec.dims[i] != dims[i]) return false;
+    if (dims[i] < 0 || (spec.known && spec.dims[i] >= 0 && spec.dims[i] != dims[i])) return false;
   }
   return true;
 }
@@ -129,7 +126,10 @@ void Rows::Reserve(Slot* slot, size_t bytes) {
 }
 
 char* Rows::Grow(Slot* slot, size_t bytes) {
-  const size_t needed = slot->used + bytes;
+  size_t needed = 0;
+  if (__builtin_add_overflow(slot->used, bytes, &needed) || needed > SIZE_MAX / 2) {
+    Throw(ErrorCode::kResourceLimit, "values of ", bytes, " bytes are out of reach");
+  }
   if (!slot->buffer || slot->shared || needed > slot->buffer->capacity()) {
     Reserve(slot, slot->used == 0 ? bytes : needed + needed / 2);
   }
@@ -190,7 +190,7 @@ void Rows::Append(size_t slot_index, const LoDTensor& tensor) {
 
 void Rows::Expect(size_t elements) {
   for (Slot& slot : slots_) {
-    if (!slot.inner_fixed || slot.shared) continue;
+    if (!slot.inner_fixed) continue;
     const size_t steps = elements * static_cast<size_t>(std::max<int64_t>(1, slot.spec.dims[0]));
     Reserve(&slot, slot.used + CheckedProduct(steps, slot.step_bytes));
     for (auto& level : slot.lod) level.reserve(level.size() + elements);
@@ -202,10 +202,26 @@ void Rows::FixInnerDims(const std::vector<SlotSpec>& known) {
     Slot& slot = slots_[i];
     if (slot.inner_fixed || !known[i].known || !InnerKnown(known[i].dims)) continue;
     if (!slot.spec.known) {
-      slot.spec = known[i];
+      slot.spec.dtype = known[i].dtype;
+      slot.spec.dims = known[i].dims;
       slot.spec.dims[0] = -1;
+      slot.spec.known = true;
     }
     FixInner(&slot, known[i].dims);
+  }
+}
+
+void Rows::ResetLike(const Rows& other) {
+  pool_ = other.pool_;
+  slots_.resize(other.slots_.size());
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    const Slot& like = other.slots_[i];
+    Slot& slot = slots_[i];
+    slot = Slot();
+    slot.spec = like.spec;
+    slot.dims = like.dims;
+    slot.lod.assign(like.spec.lod_level, {0});
+    if (like.inner_fixed) FixInner(&slot, like.dims);
   }
 }
 
@@ -215,6 +231,7 @@ void Rows::MakePart(size_t first, Rows* part) const {
     const Slot& from = slots_[i];
     Slot& to = part->slots_[i];
     to.spec = from.spec;
+    to.spec.dims[0] = 1;
     to.buffer = from.buffer;
     to.used = from.used + first * from.step_bytes;
     to.steps = 0;
@@ -236,8 +253,7 @@ void Rows::AdvanceParts(size_t steps) {
 void Rows::Join(const Rows& part) {
   for (size_t i = 0; i < slots_.size(); ++i) {
     const Slot& from = part.slots_[i];
-    if (from.steps == 0 && from.used == 0 && (from.lod.empty() || from.lod[0].size() <= 1))
-      continue;
+    if (!from.inner_fixed) continue;  // nothing was ever appended
     LodLevelView levels[kMaxLodLevels];
     for (size_t k = 0; k < from.lod.size(); ++k) {
       levels[k] = {reinterpret_cast<const char*>(from.lod[k].data()), from.lod[k].size()};

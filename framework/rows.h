@@ -19,7 +19,8 @@ struct SlotSpec {
   DataType dtype = DataType::kFp32;
   Dims dims;  // of one element, leading axis included; -1 is any
   int lod_level = 0;
-  // False while only the file knows dtype and dims (an idx file that has not been opened).
+  // False while only the file knows dtype and dims (an idx file that has not been opened). The
+  // number of levels of detail holds even then.
   bool known = true;
 
   // True if every element is exactly one step along axis 0 and its size is known, so that the
@@ -82,8 +83,11 @@ class Rows {
 
   // Fixes the inner dims of slots whose declaration leaves them open. Does nothing to others.
   void FixInnerDims(const std::vector<SlotSpec>& known);
+  // Begins anew as rows that what fits behind `other` fits into: same slots, same inner dims.
+  void ResetLike(const Rows& other);
   // Makes `part` write into these rows, beginning `first` steps behind what they hold; room must
-  // have been made by Expect, and AdvanceParts says in the end how much the parts have filled.
+  // have been made by Expect, elements are one step each, and AdvanceParts says in the end how much
+  // the parts have filled.
   void MakePart(size_t first, Rows* part) const;
   void AdvanceParts(size_t steps);
   // Appends all that `part` holds.

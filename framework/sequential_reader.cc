@@ -4,10 +4,9 @@
 #include "framework/error.h"
 
 namespace millrace {
-namespace {
 
 // An element between Plan, which made it, and Load.
-class Element final : public Kept {
+class SequentialReader::Element final : public Kept {
  public:
   std::vector<LoDTensor> tensors;
 
@@ -18,26 +17,32 @@ class Element final : public Kept {
   }
 };
 
-}  // namespace
-
 void SequentialReader::PlanNext(size_t n, Run* run) {
-  for (; n > 0; --n) {
-    Ref<Element> element = Pool<Element>::Take();
-    if (!ReadNextImpl(&element->tensors)) return;
-    Require(element->tensors.size() == slots().size(), "an element of ", element->tensors.size(),
-            " tensors from a reader of ", slots().size(), " slots");
-    for (size_t i = 0; i < slots().size(); ++i) {
-      const LoDTensor& tensor = element->tensors[i];
-      Require(tensor.initialized(), "slot ", i, " of an element has no value");
-      CheckFits(slots()[i], i, tensor.dtype(), tensor.dims(), tensor.lod().size());
+  try {
+    for (; n > 0 && !end_; --n) {
+      Ref<Element> element = Pool<Element>::Take();
+      end_ = !ReadNextImpl(&element->tensors);
+      if (!end_) Add(element.get(), run);
     }
-    Ticket ticket;
-    ticket.where = element.get();
-    ticket.owner = element.get();
-    ticket.sample = sample_++;
-    ticket.size = 1;
-    run->Add(ticket);
+  } catch (...) {
+    throw CurrentError().WithContext(ReadingRecord(sample_));
   }
+}
+
+void SequentialReader::Add(Element* element, Run* run) {
+  Require(element->tensors.size() == slots().size(), "an element of ", element->tensors.size(),
+          " tensors from a reader of ", slots().size(), " slots");
+  for (size_t i = 0; i < slots().size(); ++i) {
+    const LoDTensor& tensor = element->tensors[i];
+    Require(tensor.initialized(), "slot ", i, " of an element has no value");
+    CheckFits(slots()[i], i, tensor.dtype(), tensor.dims(), tensor.lod().size());
+  }
+  Ticket ticket;
+  ticket.where = element;
+  ticket.owner = element;
+  ticket.sample = sample_++;
+  ticket.size = 1;
+  run->Add(ticket);
 }
 
 void SequentialReader::Load(const Ticket* tickets, size_t n, Rows* rows) const {
@@ -49,6 +54,7 @@ void SequentialReader::Load(const Ticket* tickets, size_t n, Rows* rows) const {
 
 void SequentialReader::Rewind(uint64_t) {
   sample_ = 0;
+  end_ = false;
   ReInitImpl();
 }
 

@@ -21,16 +21,20 @@ class SequentialReader : public ReaderBase {
 
   // Replaces *out by the next element, one tensor a slot, or returns false at the end. One thread
   // at a time; not called again after the end or an exception before ReInitImpl. The tensors are
-  // checked against slots().
+  // checked against slots(). Whatever it throws is an error, even EndOfData of another reader.
   virtual bool ReadNextImpl(std::vector<LoDTensor>* out) = 0;
   // Back to the first element.
   virtual void ReInitImpl() = 0;
 
  private:
+  class Element;
+
+  void Add(Element* element, Run* run);
   void PlanNext(size_t n, Run* run) final;
   void Rewind(uint64_t pass) final;
 
   uint64_t sample_ = 0;
+  bool end_ = false;
 };
 
 }  // namespace millrace

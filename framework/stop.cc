@@ -21,7 +21,7 @@ void ThrowStopped() { throw Error(ErrorCode::kCancelled, "stopped on request"); 
 void Backoff::Pause() {
   constexpr int kSpins = 200;
   constexpr int kYields = 50;
-  ++turns_;
+  if (turns_ < kSpins + kYields) ++turns_;
   if (turns_ < kSpins) {
     __builtin_ia32_pause();
     return;

@@ -190,8 +190,7 @@ void LoDTensor::Allocate(DataType dtype, const Dims& dims) {
   const int64_t numel = Product(dims);
   const size_t size = SizeOf(dtype);
   const size_t bytes = static_cast<size_t>(numel) * size;
-  if (!buffer_ || !buffer_->HasOneReference() || buffer_->capacity() < bytes ||
-      !buffer_->place().is_cpu()) {
+  if (!buffer_ || !buffer_->writable() || buffer_->capacity() < bytes) {
     buffer_ = Ref<Buffer>();  // so that its memory can be taken again
     buffer_ = BufferPool::At(Place()).Take(bytes);
   }
@@ -230,7 +229,8 @@ void LoDTensor::Clear() { *this = LoDTensor(); }
 
 void* LoDTensor::mutable_raw_data() {
   Require(initialized(), "a tensor without values cannot be written in place");
-  if (!buffer_->HasOneReference()) {
+  Require(place().is_cpu(), "values on ", place().name(), " cannot be written by the host");
+  if (!buffer_->writable()) {
     Ref<Buffer> own = BufferPool::At(Place()).Take(bytes());
     std::memcpy(own->data(), buffer_->data(), bytes());
     buffer_ = std::move(own);

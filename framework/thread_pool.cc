@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/thread_pool.h"
 
+#include <glog/logging.h>
+
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
 #include "framework/error.h"
@@ -9,21 +12,21 @@
 
 namespace millrace {
 
-void Job::Submit() {
+void Job::Submit() noexcept {
   ThreadPool& pool = ThreadPool::Get();
   if (pool.size() == 0) return;
   // In this order: a call from within Work while Cancel waits either sees the old epoch, and is
   // void, or sees that it is being cancelled.
   const uint64_t epoch = epoch_.load();
-  if (cancelling_.load()) return;
+  if (cancelling_.load() > 0) return;
   pool.Push(Ref<Job>(this), epoch);
 }
 
 void Job::Cancel() {
-  cancelling_.store(true);
+  cancelling_.fetch_add(1);
   epoch_.fetch_add(1);
   for (Backoff backoff; running_.load() > 0;) backoff.Pause();
-  cancelling_.store(false);
+  cancelling_.fetch_sub(1);
 }
 
 // Either this sees the new epoch, or Cancel sees that it runs: both are sequentially consistent.
@@ -57,14 +60,24 @@ void ThreadPool::Push(Ref<Job> job, uint64_t epoch) {
   bool wake = false;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (threads_.empty()) {
-      for (int i = size(); i > 0; --i) threads_.emplace_back([this] { Loop(); });
-    }
+    if (stopping_) return;  // a worker asks while SetSize waits for it
+    if (threads_.empty()) StartWorkers();
+    if (threads_.empty()) return;
     queue_.Push({std::move(job), epoch});
     queued_.fetch_add(1, std::memory_order_relaxed);
     wake = sleeping_ > 0 && looking_.load(std::memory_order_relaxed) == 0;
   }
   if (wake) wake_.notify_one();
+}
+
+void ThreadPool::StartWorkers() {
+  threads_.reserve(static_cast<size_t>(size()));
+  try {
+    for (int i = size(); i > 0; --i) threads_.emplace_back([this] { Loop(); });
+  } catch (const std::system_error& error) {
+    LOG_FIRST_N(WARNING, 1) << "only " << threads_.size() << " of " << size()
+                            << " threads could be started: " << error.what();
+  }
 }
 
 void ThreadPool::Loop() {
@@ -102,9 +115,10 @@ void ThreadPool::StopWorkers() {
   }
   wake_.notify_all();
   for (std::thread& thread : threads) thread.join();
+  Ring dropped;  // goes behind the lock, for jobs may be disposed of
   std::lock_guard<std::mutex> lock(mutex_);
   stopping_ = false;
-  while (!queue_.empty()) queue_.Pop();
+  std::swap(dropped, queue_);
   queued_.store(0);
 }
 

@@ -24,9 +24,10 @@ namespace millrace {
 // that has begun, and whoever has to wait does work itself instead.
 class Job : public Kept {
  public:
-  // Asks for one call of Work on some worker. Does nothing where the pool has no workers, and while
-  // Cancel waits, so a job must be work that its owner can also do. Any thread, Work included.
-  void Submit();
+  // Asks for one call of Work on some worker. Does nothing where the pool has no workers or can
+  // start none, and while Cancel waits, so a job must be work that its owner can also do. Never
+  // throws. Any thread, Work included.
+  void Submit() noexcept;
   // Makes queued calls void and waits for running ones. Submit may be called again afterwards.
   // Not from within Work of the same job.
   void Cancel();
@@ -41,7 +42,7 @@ class Job : public Kept {
 
   std::atomic<uint64_t> epoch_{0};
   std::atomic<int> running_{0};
-  std::atomic<bool> cancelling_{false};
+  std::atomic<int> cancelling_{0};  // calls of Cancel that wait
 };
 
 // A fixed number of workers over one queue, first in, first out. Threads start at the first
@@ -78,6 +79,7 @@ class ThreadPool {
 
   ThreadPool();
   void Push(Ref<Job> job, uint64_t epoch);
+  void StartWorkers();
   void Loop();
   void StopWorkers();
 

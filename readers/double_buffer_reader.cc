@@ -22,16 +22,24 @@ class DoubleBufferReader::Element final : public Kept {
   Run run;                         // the one ticket
   Rows rows;                       // what is loaded, on the host
   std::vector<LoDTensor> tensors;  // the same on the device
+  std::vector<Ref<Buffer>> hosts;  // what the copies read, not to be written before they are done
   std::vector<std::shared_ptr<DeviceEvent>> copies;
   std::exception_ptr error;
   std::atomic<bool> ready{false};
 
  private:
   void Dispose() override {
+    for (const auto& copy : copies) {
+      try {
+        copy->Wait();
+      } catch (...) {  // nobody wants the element any more
+      }
+    }
+    copies.clear();
+    hosts.clear();
     run.Clear();
     rows.Release();
     tensors.clear();
-    copies.clear();
     error = nullptr;
     ready.store(false, std::memory_order_relaxed);
     Pool<Element>::Give(this);
@@ -129,12 +137,11 @@ void DoubleBufferReader::LoadElement(Element* element) {
     if (!place_.is_cpu()) {
       element->rows.MoveTo(&element->tensors);
       for (LoDTensor& tensor : element->tensors) {
-        Ref<Buffer> host = tensor.buffer();
+        element->hosts.push_back(tensor.buffer());
         Ref<Buffer> copy = BufferPool::At(place_).Take(tensor.bytes());
         if (tensor.bytes() > 0) {
-          element->copies.push_back(
-              place_.device()->CopyFromHost(copy->data(), host->data(), tensor.bytes()));
-          host->set_busy_until(element->copies.back());
+          element->copies.push_back(place_.device()->CopyFromHost(
+              copy->data(), element->hosts.back()->data(), tensor.bytes()));
           copy->set_busy_until(element->copies.back());
         }
         Lod lod = std::move(*tensor.mutable_lod_unchecked());

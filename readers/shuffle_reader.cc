@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "readers/shuffle_reader.h"
 
-#include <cstring>
+#include <algorithm>
 #include <utility>
 
 #include "framework/error.h"
@@ -33,6 +33,7 @@ void ShuffleReader::PlanNext(size_t n, Run* run) {
   for (; n > 0 && !window_.empty(); --n) {
     Ticket& drawn = window_[key_.Below(window_.size(), pass_, drawn_++)];
     if (drawn.bytes) {
+      if (lease->empty()) run->Keep(lease.get());
       lease->Add(drawn);
       drawn.owner = lease.get();
       run->tickets.push_back(drawn);
@@ -47,7 +48,6 @@ void ShuffleReader::PlanNext(size_t n, Run* run) {
       window_.pop_back();
     }
   }
-  if (!lease->empty()) run->Keep(lease.get());
   if (n > 0 && error_ != nullptr) std::rethrow_exception(error_);
 }
 
@@ -57,7 +57,7 @@ bool ShuffleReader::TakeNext(Ticket* ticket) {
     next_ = 0;
     if (end_) return false;
     try {
-      end_ = reader().Plan(kPlannedAtOnce, &fresh_) == 0;
+      end_ = reader().Plan(std::min(kPlannedAtOnce, buffer_size_), &fresh_) == 0;
     } catch (...) {
       error_ = std::current_exception();
       end_ = true;
