@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// cast.
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <vector>
+
+#include "tests/run_op.h"
+#include "tests/testing.h"
+
+namespace millrace {
+namespace {
+
+LoDTensor Cast(const LoDTensor& x, DataType type, const RunOpOptions& options = {}) {
+  return RunOp("cast", {{"X", x}}, {"Out"},
+               {{"in_dtype", static_cast<int32_t>(x.dtype())},
+                {"out_dtype", static_cast<int32_t>(type)}},
+               options)
+      .at("Out");
+}
+
+const std::vector<DataType>& AllTypes() {
+  static const auto* types = new std::vector<DataType>{
+      DataType::kBool, DataType::kInt16, DataType::kInt32, DataType::kInt64, DataType::kFp16,
+      DataType::kFp32, DataType::kFp64,  DataType::kUint8, DataType::kInt8,  DataType::kBf16};
+  return *types;
+}
+
+TEST(CastOp, KeepsWhatEveryTypeCanHold) {
+  const LoDTensor start = MakeTensor<double>({2, 1}, {1, 0}, {{0, 1, 2}});
+  for (const DataType from : AllTypes()) {
+    const LoDTensor x = Cast(start, from);
+    EXPECT_EQ(x.dtype(), from);
+    for (const DataType to : AllTypes()) {
+      const LoDTensor out = Cast(x, to, {{{"Out", "X"}}, 0});
+      EXPECT_EQ(out.dtype(), to);
+      EXPECT_EQ(out.dims(), start.dims());
+      EXPECT_EQ(out.lod(), start.lod());
+      EXPECT_EQ(ValuesOf<double>(Cast(out, DataType::kFp64)), (std::vector<double>{1, 0}))
+          << ToString(from) << " to " << ToString(to);
+    }
+  }
+}
+
+TEST(CastOp, CutsOffFractionsAndStopsAtTheLimits) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const LoDTensor x = MakeTensor<double>({7}, {2.9, -2.9, 300, -300, nan, 1e30, -1e30});
+  EXPECT_EQ(ValuesOf<uint8_t>(Cast(x, DataType::kUint8)),
+            (std::vector<uint8_t>{2, 0, 255, 0, 0, 255, 0}));
+  EXPECT_EQ(ValuesOf<int8_t>(Cast(x, DataType::kInt8)),
+            (std::vector<int8_t>{2, -2, 127, -128, 0, 127, -128}));
+  EXPECT_EQ(ValuesOf<int16_t>(Cast(x, DataType::kInt16)),
+            (std::vector<int16_t>{2, -2, 300, -300, 0, 32767, -32768}));
+  const int64_t lowest = std::numeric_limits<int64_t>::lowest();
+  const int64_t highest = std::numeric_limits<int64_t>::max();
+  EXPECT_EQ(ValuesOf<int64_t>(Cast(x, DataType::kInt64)),
+            (std::vector<int64_t>{2, -2, 300, -300, 0, highest, lowest}));
+  EXPECT_EQ(ValuesOf<bool>(Cast(x, DataType::kBool)), std::vector<bool>(7, true));
+}
+
+TEST(CastOp, WrapsIntegersAroundAndKeepsLargeOnes) {
+  const LoDTensor x = MakeTensor<int64_t>({4}, {-1, 256, (int64_t{1} << 32) + 5, 1 << 24});
+  EXPECT_EQ(ValuesOf<uint8_t>(Cast(x, DataType::kUint8)), (std::vector<uint8_t>{255, 0, 5, 0}));
+  EXPECT_EQ(ValuesOf<int32_t>(Cast(x, DataType::kInt32)),
+            (std::vector<int32_t>{-1, 256, 5, 1 << 24}));
+  EXPECT_EQ(ValuesOf<double>(Cast(x, DataType::kFp64)),
+            (std::vector<double>{-1, 256, 4294967301.0, 16777216.0}));
+}
+
+TEST(CastOp, RoundsTo16BitFloats) {
+  const LoDTensor x = MakeTensor<float>({3}, {1.0f + 1.0f / 2048, 1.0f + 3.0f / 2048, 1e30f});
+  const LoDTensor half = Cast(Cast(x, DataType::kFp16), DataType::kFp32);
+  EXPECT_EQ(ValuesOf<float>(half),
+            (std::vector<float>{1.0f, 1.0f + 4.0f / 2048, std::numeric_limits<float>::infinity()}));
+  const LoDTensor brain = Cast(Cast(x, DataType::kBf16), DataType::kFp64);
+  EXPECT_EQ(ValuesOf<double>(brain)[0], 1.0);
+  EXPECT_NEAR(ValuesOf<double>(brain)[2], 1e30, 1e28);
+}
+
+TEST(CastOp, TakesNoRows) {
+  EXPECT_EQ(Cast(MakeTensor<uint8_t>({0, 28}, {}), DataType::kFp32).dims(), (Dims{0, 28}));
+}
+
+TEST(CastOp, RefusesWhatDoesNotFit) {
+  const LoDTensor x = MakeTensor<float>({1}, {1});
+  ExpectRefused("input 'X' (variable 'x_variable') is float32 [1]; attribute 'in_dtype' says uint8",
+                "cast", {{"X", x}}, {"Out"}, {{"in_dtype", 20}, {"out_dtype", 5}});
+  ExpectRefused("7 is no data type", "cast", {{"X", x}}, {"Out"},
+                {{"in_dtype", 5}, {"out_dtype", 7}});
+  ExpectRefused("out_dtype", "cast", {{"X", x}}, {"Out"}, {{"in_dtype", 5}});
+}
+
+}  // namespace
+}  // namespace millrace

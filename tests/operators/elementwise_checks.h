@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all operators of two numeric inputs must do, and their gradients.
+#ifndef MILLRACE_TESTS_OPERATORS_ELEMENTWISE_CHECKS_H_
+#define MILLRACE_TESTS_OPERATORS_ELEMENTWISE_CHECKS_H_
+
+#include <string>
+
+namespace millrace {
+
+// `function` computes one value in double. Covers equal dims, every broadcast, integers, levels of
+// detail, results in the place of an input, no rows, and what is refused.
+void CheckBinaryOperator(const std::string& type, double (*function)(double, double));
+
+// Compares <type>_grad with differences, for equal dims and every broadcast.
+void CheckBinaryGradient(const std::string& type);
+
+}  // namespace millrace
+
+#endif  // MILLRACE_TESTS_OPERATORS_ELEMENTWISE_CHECKS_H_

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// greater_equal.
+#include <gtest/gtest.h>
+
+#include "tests/operators/comparison_checks.h"
+
+namespace millrace {
+namespace {
+
+TEST(GreaterEqualOp, ComparesValueByValue) {
+  CheckComparison("greater_equal", {false, true, true});
+}
+
+}  // namespace
+}  // namespace millrace

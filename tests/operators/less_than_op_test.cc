@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// less_than.
+#include <gtest/gtest.h>
+
+#include "tests/operators/comparison_checks.h"
+
+namespace millrace {
+namespace {
+
+TEST(LessThanOp, ComparesValueByValue) { CheckComparison("less_than", {true, false, false}); }
+
+}  // namespace
+}  // namespace millrace

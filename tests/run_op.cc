@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/run_op.h"
+
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <memory>
+#include <set>
+#include <type_traits>
+
+#include "framework/executor.h"
+#include "framework/operator.h"
+#include "framework/program.h"
+#include "framework/scope.h"
+#include "tests/testing.h"
+
+namespace millrace {
+namespace {
+
+void SetAttribute(const std::string& name, const Attribute& value, proto::OpDesc::Attr* message) {
+  message->set_name(name);
+  const auto add_all = [](const auto& values, auto* field) {
+    for (const auto& one : values) *field->Add() = one;
+  };
+  if (const auto* i = std::get_if<int32_t>(&value)) {
+    message->set_type(proto::INT);
+    message->set_i(*i);
+  } else if (const auto* f = std::get_if<float>(&value)) {
+    message->set_type(proto::FLOAT);
+    message->set_f(*f);
+  } else if (const auto* s = std::get_if<std::string>(&value)) {
+    message->set_type(proto::STRING);
+    message->set_s(*s);
+  } else if (const auto* b = std::get_if<bool>(&value)) {
+    message->set_type(proto::BOOLEAN);
+    message->set_b(*b);
+  } else if (const auto* l = std::get_if<int64_t>(&value)) {
+    message->set_type(proto::LONG);
+    message->set_l(*l);
+  } else if (const auto* ints = std::get_if<std::vector<int32_t>>(&value)) {
+    message->set_type(proto::INTS);
+    add_all(*ints, message->mutable_ints());
+  } else if (const auto* strings = std::get_if<std::vector<std::string>>(&value)) {
+    message->set_type(proto::STRINGS);
+    add_all(*strings, message->mutable_strings());
+  } else {
+    Throw(ErrorCode::kInternal, "RunOp knows no attributes of type ", AttributeTypeName(value));
+  }
+}
+
+std::string VariableName(const std::string& slot, int number) {
+  std::string name = slot + "_variable";
+  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return number == 0 ? name : name + std::to_string(number);
+}
+
+LoDTensor Find(const SlotTensors& tensors, const std::string& slot) {
+  for (const auto& [name, tensor] : tensors) {
+    if (name == slot) return tensor;
+  }
+  Throw(ErrorCode::kInternal, "the test gives no ", slot);
+}
+
+}  // namespace
+
+std::map<std::string, LoDTensor> RunOp(const std::string& type, const SlotTensors& inputs,
+                                       const std::vector<std::string>& outputs,
+                                       const Attributes& attributes, const RunOpOptions& options) {
+  proto::ProgramDesc program;
+  proto::BlockDesc* block = program.add_blocks();
+  block->set_idx(0);
+  block->set_parent_idx(-1);
+  std::set<std::string> declared;
+  const auto declare = [&](const std::string& name) {
+    if (!declared.insert(name).second) return;
+    proto::VarDesc* variable = block->add_vars();
+    variable->set_name(name);
+    variable->mutable_type()->set_type(proto::VarType::LOD_TENSOR);
+    variable->set_persistable(true);
+  };
+  proto::OpDesc* op = block->add_ops();
+  op->set_type(type);
+  Scope scope;
+  std::map<std::string, proto::OpDesc::Var*> slots;
+  for (const auto& [slot, tensor] : inputs) {
+    proto::OpDesc::Var*& arguments = slots[slot];
+    if (arguments == nullptr) {
+      arguments = op->add_inputs();
+      arguments->set_parameter(slot);
+    }
+    const std::string name = VariableName(slot, arguments->arguments_size());
+    arguments->add_arguments(name);
+    declare(name);
+    Variable* variable = scope.Var(name);
+    if (tensor.initialized()) *variable->GetMutable<LoDTensor>() = tensor;
+  }
+  std::map<std::string, std::string> written;
+  for (const std::string& slot : outputs) {
+    const auto same = options.in_place.find(slot);
+    const std::string name = VariableName(same == options.in_place.end() ? slot : same->second, 0);
+    proto::OpDesc::Var* arguments = op->add_outputs();
+    arguments->set_parameter(slot);
+    arguments->add_arguments(name);
+    declare(name);
+    written[slot] = name;
+  }
+  for (const auto& [name, value] : attributes) SetAttribute(name, value, op->add_attrs());
+
+  std::string text;
+  google::protobuf::TextFormat::PrintToString(program, &text);
+  RunState run;
+  run.seed = options.seed;
+  Executor(run).Run(Program::FromString(text, "test.pbtxt"), ProgramRole::kMain, &scope);
+  std::map<std::string, LoDTensor> results;
+  for (const auto& [slot, name] : written) results[slot] = scope.Find(name)->Get<LoDTensor>();
+  return results;
+}
+
+void ExpectRefused(const std::string& words, const std::string& type, const SlotTensors& inputs,
+                   const std::vector<std::string>& outputs, const Attributes& attributes) {
+  ExpectError(ErrorCode::kInvalidArgument, words,
+              [&] { RunOp(type, inputs, outputs, attributes); });
+}
+
+std::vector<double> NumericGradient(const std::function<double(const LoDTensor&)>& function,
+                                    const LoDTensor& at) {
+  constexpr double kStep = 1e-5;
+  std::vector<double> gradient;
+  for (int64_t i = 0; i < at.numel(); ++i) {
+    LoDTensor moved = at;
+    double* values = moved.mutable_data<double>();
+    const double value = values[i];
+    values[i] = value + kStep;
+    const double above = function(moved);
+    values = moved.mutable_data<double>();
+    values[i] = value - kStep;
+    gradient.push_back((above - function(moved)) / (2 * kStep));
+  }
+  return gradient;
+}
+
+void ExpectGradients(const GradientCase& gradient) {
+  const auto forward = RunOp(gradient.type, gradient.inputs, gradient.outputs, gradient.attributes);
+  LoDTensor weights = forward.at(gradient.output);
+  double* weight = weights.mutable_data<double>();
+  for (int64_t i = 0; i < weights.numel(); ++i) {
+    weight[i] = static_cast<double>(i * 7 % 11) / 8 - 0.55;
+  }
+
+  SlotTensors inputs;
+  for (const std::string& slot : gradient.given) {
+    const auto output = forward.find(slot);
+    inputs.emplace_back(slot,
+                        output != forward.end() ? output->second : Find(gradient.inputs, slot));
+  }
+  inputs.emplace_back(gradient.output + "@GRAD", weights);
+  std::vector<std::string> outputs;
+  for (const std::string& slot : gradient.wanted) outputs.push_back(slot + "@GRAD");
+  const auto backward = RunOp(gradient.type + "_grad", inputs, outputs, gradient.attributes);
+
+  for (const std::string& slot : gradient.wanted) {
+    SCOPED_TRACE(slot);
+    const LoDTensor at = Find(gradient.inputs, slot);
+    const std::vector<double> expected = NumericGradient(
+        [&](const LoDTensor& moved) {
+          SlotTensors changed = gradient.inputs;
+          for (auto& [name, tensor] : changed) {
+            if (name == slot) tensor = moved;
+          }
+          const LoDTensor out = RunOp(gradient.type, changed, gradient.outputs, gradient.attributes)
+                                    .at(gradient.output);
+          double sum = 0;
+          for (int64_t i = 0; i < out.numel(); ++i) {
+            sum += out.data<double>()[i] * weights.data<double>()[i];
+          }
+          return sum;
+        },
+        at);
+    const LoDTensor& result = backward.at(slot + "@GRAD");
+    EXPECT_EQ(result.dims(), at.dims());
+    EXPECT_EQ(result.lod(), at.lod());
+    const std::vector<double> values = ValuesOf<double>(result);
+    ASSERT_EQ(values.size(), expected.size());
+    for (size_t i = 0; i < values.size(); ++i) {
+      EXPECT_NEAR(values[i], expected[i], 1e-7 * (1 + std::abs(expected[i]))) << "value " << i;
+    }
+  }
+}
+
+}  // namespace millrace

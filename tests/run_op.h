@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs one operator as a program of its own, and compares gradients with numerical differences.
+#ifndef MILLRACE_TESTS_RUN_OP_H_
+#define MILLRACE_TESTS_RUN_OP_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/attribute.h"
+#include "framework/tensor.h"
+
+namespace millrace {
+
+// Tensors by slot; a slot that takes a list is named once for each.
+using SlotTensors = std::vector<std::pair<std::string, LoDTensor>>;
+using Attributes = std::vector<std::pair<std::string, Attribute>>;
+
+struct RunOpOptions {
+  // Output slots whose variable is that of an input slot.
+  std::map<std::string, std::string> in_place;
+  uint64_t seed = 0;  // --seed
+};
+
+// Runs one operator as a program of its own, checked as every program is, and returns its outputs
+// by slot. The variable of slot X is called x_variable, of a list x_variable, x_variable1 ...; it
+// has no value if the tensor has none.
+std::map<std::string, LoDTensor> RunOp(const std::string& type, const SlotTensors& inputs,
+                                       const std::vector<std::string>& outputs,
+                                       const Attributes& attributes = {},
+                                       const RunOpOptions& options = {});
+
+// Expects RunOp to throw kInvalidArgument with these words.
+void ExpectRefused(const std::string& words, const std::string& type, const SlotTensors& inputs,
+                   const std::vector<std::string>& outputs, const Attributes& attributes = {});
+
+// The gradient of a function at a float64 tensor, by central differences.
+std::vector<double> NumericGradient(const std::function<double(const LoDTensor&)>& function,
+                                    const LoDTensor& at);
+
+// An operator, and which of its tensors its gradient operator is given.
+struct GradientCase {
+  std::string type;
+  SlotTensors inputs;                // float64 where a gradient is asked for
+  std::vector<std::string> outputs;  // of the operator
+  std::string output;                // the one whose gradient is given, with fixed values
+  std::vector<std::string> given;    // inputs and outputs given to <type>_grad, by slot
+  std::vector<std::string> wanted;   // inputs whose gradients are compared
+  Attributes attributes;
+};
+
+// Expects that <type>_grad agrees with the differences.
+void ExpectGradients(const GradientCase& gradient);
+
+}  // namespace millrace
+
+#endif  // MILLRACE_TESTS_RUN_OP_H_
