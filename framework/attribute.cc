@@ -112,15 +112,18 @@ std::string NearestWord(const std::string& word, const std::vector<std::string>&
   size_t best = std::max<size_t>(1, word.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
     if (candidate.size() >= word.size() + best) continue;
-    // Edit distance by rows (Wagner and Fischer, 1974).
-    std::vector<size_t> row(candidate.size() + 1);
+    // Edit distance by rows (Wagner and Fischer, 1974), two neighbours swapped being one edit.
+    std::vector<size_t> row(candidate.size() + 1), above, above_that;
     std::iota(row.begin(), row.end(), size_t{0});
     for (size_t i = 1; i <= word.size(); ++i) {
-      size_t diagonal = std::exchange(row[0], i);
+      above_that = std::exchange(above, row);
+      row[0] = i;
       for (size_t k = 1; k <= candidate.size(); ++k) {
-        const size_t replaced = diagonal + (word[i - 1] == candidate[k - 1] ? 0 : 1);
-        diagonal = row[k];
-        row[k] = std::min({replaced, row[k] + 1, row[k - 1] + 1});
+        const size_t replaced = above[k - 1] + (word[i - 1] == candidate[k - 1] ? 0 : 1);
+        row[k] = std::min({replaced, above[k] + 1, row[k - 1] + 1});
+        if (i > 1 && k > 1 && word[i - 1] == candidate[k - 2] && word[i - 2] == candidate[k - 1]) {
+          row[k] = std::min(row[k], above_that[k - 2] + 1);
+        }
       }
     }
     if (row.back() < best) {

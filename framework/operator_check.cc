@@ -33,12 +33,14 @@ void CheckSlotsOf(const std::vector<SlotSchema>& schemas, const Slots& given,
   const std::string side = input ? "input '" : "output '";
   const OperatorPart::Kind kind = input ? OperatorPart::kInput : OperatorPart::kOutput;
   std::set<std::string> seen;
+  std::set<std::string> meant;  // what misspelt names suggest is not missing too
   for (int i = 0; i < given.size(); ++i) {
     const std::string& name = given.Get(i).parameter();
     const OperatorPart part{kind, i};
     if (std::none_of(schemas.begin(), schemas.end(),
                      [&](const SlotSchema& schema) { return schema.name == name; })) {
       report(part, StrCat("no ", side, Escaped(name), "'", DidYouMean(name, NamesOf(schemas))));
+      meant.insert(NearestWord(name, NamesOf(schemas)));
     } else if (!seen.insert(name).second) {
       report(part, StrCat(side, name, "' is given twice"));
     }
@@ -46,7 +48,7 @@ void CheckSlotsOf(const std::vector<SlotSchema>& schemas, const Slots& given,
   for (const SlotSchema& schema : schemas) {
     OperatorPart part;
     const size_t count = SlotArguments(schema, input, op, &part).size();
-    if (count == 0 && !schema.optional) {
+    if (count == 0 && !schema.optional && meant.count(schema.name) == 0) {
       report(part, StrCat(side, schema.name, "' is missing (", schema.doc, ")"));
     } else if (count > 1 && !schema.list) {
       report(part, StrCat(side, schema.name, "' has ", count, " arguments; it takes one"));
@@ -101,6 +103,7 @@ AttributeMap CheckAttributes(const OpSchema& schema, const proto::OpDesc& op,
     }
   }
   std::map<std::string, int> given;
+  std::set<std::string> meant;  // as above
   for (int i = 0; i < op.attrs_size(); ++i) {
     const std::string& name = op.attrs(i).name();
     const OperatorPart part{OperatorPart::kAttribute, i};
@@ -112,12 +115,14 @@ AttributeMap CheckAttributes(const OpSchema& schema, const proto::OpDesc& op,
                })) {
       report(part,
              StrCat("no attribute '", Escaped(name), "'", DidYouMean(name, NamesOf(schemas))));
+      meant.insert(NearestWord(name, NamesOf(schemas)));
     }
   }
   AttributeMap attributes;
   for (const AttributeSchema& attribute : schemas) {
     const auto found = given.find(attribute.name);
     if (found == given.end()) {
+      if (attribute.required && meant.count(attribute.name) > 0) continue;
       if (attribute.required) {
         report({}, StrCat("attribute '", attribute.name, "' is missing (", attribute.doc, ")"));
       } else {

@@ -35,8 +35,10 @@ struct Meaning {
   bool MayBe(VariableKind kind) const {
     if (kind == VariableKind::kAny) return true;
     if (declared != nullptr) {
-      return declared->type().type() ==
-             (kind == VariableKind::kReader ? proto::VarType::READER : proto::VarType::LOD_TENSOR);
+      const proto::VarType::Type type = declared->type().type();
+      return IsDataType(type) ||  // which has been reported
+             type == (kind == VariableKind::kReader ? proto::VarType::READER
+                                                    : proto::VarType::LOD_TENSOR);
     }
     return !existing->has_value() ||
            (kind == VariableKind::kReader ? existing->Holds<ReaderHolder>()
@@ -219,12 +221,11 @@ class ProgramChecker {
         }
       } else if (!meaning.MayBe(slot.kind)) {
         const char* wanted = slot.kind == VariableKind::kReader ? "READER" : "LOD_TENSOR";
-        Report(
-            block, op, part,
-            StrCat(where, "variable '", Escaped(name), "' must be a ", wanted,
-                   meaning.declared == nullptr
-                       ? ""
-                       : ", not a " + proto::VarType::Type_Name(meaning.declared->type().type())));
+        Report(block, op, part,
+               StrCat(where, "variable '", Escaped(name), "' must be of type ", wanted,
+                      meaning.declared == nullptr
+                          ? ""
+                          : ", not " + proto::VarType::Type_Name(meaning.declared->type().type())));
       }
     }
   }
@@ -283,7 +284,8 @@ class ProgramChecker {
     for (int i = 0; i < desc_.blocks(block).vars_size(); ++i) {
       if (IsPersistable(desc_.blocks(block).vars(i))) {
         found_.push_back(
-            {program_.VariableProblem(block, i, StrCat("nothing in ", where, " outlives its run")),
+            {program_.VariableProblem(
+                 block, i, StrCat("persistable, but nothing in ", where, " outlives its run")),
              block, -1});
       }
     }

@@ -12,7 +12,6 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
-#include <set>
 #include <utility>
 
 #include "framework/attribute.h"
@@ -47,8 +46,13 @@ std::string ReadProgramFile(const std::string& path) {
   return content;
 }
 
-// What protobuf says about a message type or a value, said again with a suggestion.
-std::string Reworded(const std::string& message) {
+// A message of protobuf's parser in our words.
+struct Reworded {
+  std::string text;
+  std::string subject;  // the word that it is about if the parser has gone on to the next; or ""
+};
+
+Reworded Reword(const std::string& message) {
   std::vector<std::string> quoted;
   for (size_t begin = message.find('"'); begin != std::string::npos;) {
     const size_t end = message.find('"', begin + 1);
@@ -64,8 +68,9 @@ std::string Reworded(const std::string& message) {
     for (int i = 0; type != nullptr && i < type->field_count(); ++i) {
       candidates.push_back(type->field(i)->name());
     }
-    return StrCat(type == nullptr ? quoted[0] : type->name(), " has no field '", Escaped(quoted[1]),
-                  "'", DidYouMean(quoted[1], candidates));
+    return {StrCat(type == nullptr ? quoted[0] : type->name(), " has no field '",
+                   Escaped(quoted[1]), "'", DidYouMean(quoted[1], candidates)),
+            quoted[1]};
   }
   if (starts("Unknown enumeration value") && quoted.size() == 2) {
     for (const EnumDescriptor* values :
@@ -74,15 +79,24 @@ std::string Reworded(const std::string& message) {
         candidates.push_back(values->value(i)->name());
       }
     }
-    return StrCat("'", Escaped(quoted[0]), "' is no value of '", quoted[1], "'",
-                  DidYouMean(quoted[0], candidates));
+    return {StrCat("'", Escaped(quoted[0]), "' is no value of '", quoted[1], "'",
+                   DidYouMean(quoted[0], candidates)),
+            quoted[0]};
+  }
+  if (starts("Non-repeated field") && quoted.size() == 1) {
+    return {StrCat("field '", quoted[0], "' is given twice"), quoted[0]};
   }
   std::string text = Escaped(message);
+  const std::string kGot = "got: ";
+  if (text.size() > kGot.size() &&
+      text.compare(text.size() - kGot.size(), kGot.size(), kGot) == 0) {
+    text += "the end of the file";
+  }
   if (!text.empty() && text.back() == '.') text.pop_back();
   if (!text.empty()) {
     text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
   }
-  return text;
+  return {text, ""};
 }
 
 // Problems that the parser finds, at their places in the file as written.
@@ -92,10 +106,11 @@ class ParseProblems final : public google::protobuf::io::ErrorCollector {
       : text_(text), name_(name), problems_(problems) {}
 
   void AddError(int line, int column, const std::string& message) override {
-    const SourcePlace place = text_.Written(line, column);
+    const Reworded reworded = Reword(message);
+    const SourcePlace place = text_.Written(line, column, reworded.subject);
     std::string where = name_ + ":";
     if (place.line > 0) where += StrCat(place.line, ":", place.column, ":");
-    problems_->push_back({place, StrCat(where, " ", Reworded(message))});
+    problems_->push_back({place, StrCat(where, " ", reworded.text)});
   }
   // Unknown fields are warnings to the parser, so that it goes on and finds the next one.
   void AddWarning(int line, int column, const std::string& message) override {
@@ -406,7 +421,7 @@ class ProgramLoader {
       if (depth > count) {
         ReportBlock(b, "its parents form a cycle");
       } else if (depth >= kMaxBlockDepth) {
-        ReportBlock(b, StrCat("lies ", depth, " blocks deep; at most ", kMaxBlockDepth - 1,
+        ReportBlock(b, StrCat("lies ", depth + 1, " blocks deep; at most ", kMaxBlockDepth,
                               " are possible"));
       }
     }

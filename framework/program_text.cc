@@ -151,7 +151,7 @@ SourcePlace ProgramText::PlaceOf(size_t written_offset) const {
   return place;
 }
 
-SourcePlace ProgramText::Written(int line, int column) const {
+SourcePlace ProgramText::Written(int line, int column, const std::string& subject) const {
   if (line < 0 || column < 0) return {};
   const std::pair<uint32_t, uint32_t> place(line, column);
   const auto mark = std::upper_bound(marks_.begin(), marks_.end(), place,
@@ -159,8 +159,11 @@ SourcePlace ProgramText::Written(int line, int column) const {
                                        return p < std::make_pair(m.line, m.column);
                                      }) -
                     1;
-  const size_t offset =
-      std::min(expanded_.size(), mark->offset + size_t{place.second - mark->column});
+  size_t offset = std::min(expanded_.size(), mark->offset + size_t{place.second - mark->column});
+  if (!subject.empty() && offset > 0) {
+    const size_t found = expanded_.rfind(subject, offset - 1);
+    if (found != std::string::npos) offset = found;
+  }
   const auto stretch =
       std::upper_bound(stretches_.begin(), stretches_.end(), offset,
                        [](size_t at, const Stretch& s) { return at < s.expanded; }) -

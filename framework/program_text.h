@@ -31,7 +31,8 @@ class ProgramText {
 
   // The place in the file of a place in expanded(), which counts lines and columns from 0 and a tab
   // as protobuf does, as up to eight columns. What a value brought stands where its ${name} does.
-  SourcePlace Written(int line, int column) const;
+  // With a `subject` it is the place of that word, the last one before.
+  SourcePlace Written(int line, int column, const std::string& subject = "") const;
 
  private:
   // From here on, bytes of expanded() correspond to bytes of the file one to one, or all to one

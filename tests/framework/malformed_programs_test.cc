@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every program of tests/programs/malformed gives exactly the problems that its .expected file
+// lists. Comments at its top say how it is used:
+//   # role: startup        (else it is a main program)
+//   # before: NAME         a startup program of the subfolder before/ that is run first
+//   # set: NAME=VALUE      what --set gives
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "framework/error.h"
+#include "framework/program.h"
+#include "tests/testing.h"
+
+namespace millrace {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kFolder = "tests/programs/malformed";
+
+std::vector<std::string> ProgramNames() {
+  std::vector<std::string> names;
+  for (const fs::directory_entry& entry : fs::directory_iterator(kFolder)) {
+    if (entry.path().extension() == ".pbtxt") names.push_back(entry.path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+struct Usage {
+  ProgramRole role = ProgramRole::kMain;
+  std::vector<std::shared_ptr<const Program>> before;
+  Settings settings;
+};
+
+Usage UsageOf(const std::string& text) {
+  Usage usage;
+  std::istringstream lines(text);
+  for (std::string hash, key, value; lines >> hash >> key >> value && hash == "#";) {
+    if (key == "role:") {
+      EXPECT_EQ(value, "startup");
+      usage.role = ProgramRole::kStartup;
+    } else if (key == "before:") {
+      usage.before.push_back(Program::FromFile(kFolder / "before" / value));
+    } else if (key == "set:") {
+      const size_t equals = value.find('=');
+      usage.settings[value.substr(0, equals)] = value.substr(equals + 1);
+    } else {
+      break;
+    }
+  }
+  return usage;
+}
+
+// All that loading and checking say, one problem a line.
+std::string ProblemsOf(const std::string& text, const std::string& name) {
+  const Usage usage = UsageOf(text);
+  CheckContext context;
+  context.role = usage.role;
+  for (const auto& program : usage.before) {
+    EXPECT_EQ(Join(program->Check({ProgramRole::kStartup, {}, nullptr})), "");
+    context.before.push_back(program.get());
+  }
+  try {
+    Program::FromString(text, name, usage.settings)->CheckOrThrow(context);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+    return error.message() + "\n";
+  }
+  return "";
+}
+
+class MalformedPrograms : public testing::TestWithParam<std::string> {};
+
+TEST_P(MalformedPrograms, GiveExactlyTheProblemsExpected) {
+  const std::string name = GetParam();
+  const std::string expected = ReadFile(kFolder / (name + ".expected"));
+  EXPECT_FALSE(expected.empty());
+  EXPECT_EQ(ProblemsOf(ReadFile(kFolder / (name + ".pbtxt")), name + ".pbtxt"), expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, MalformedPrograms, testing::ValuesIn(ProgramNames()),
+                         [](const auto& info) { return info.param; });
+
+TEST(MalformedProgramsFolder, HasAtLeastForty) { EXPECT_GE(ProgramNames().size(), 40u); }
+
+}  // namespace
+}  // namespace millrace
