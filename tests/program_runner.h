@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs in tests: built as text from short calls, and run one behind another in one scope.
+#ifndef MILLRACE_TESTS_PROGRAM_RUNNER_H_
+#define MILLRACE_TESTS_PROGRAM_RUNNER_H_
+
+#include <memory>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/executor.h"
+#include "framework/program.h"
+#include "framework/scope.h"
+
+namespace millrace {
+
+// Parts of a program text.
+using SlotTexts = std::vector<std::pair<std::string, std::vector<std::string>>>;
+// Attributes by name, with the field that holds the value: {"batch_size", "i: 4"}.
+using AttributeTexts = std::vector<std::pair<std::string, std::string>>;
+
+std::string BlockText(int index, int parent, const std::vector<std::string>& parts);
+std::string OpText(const std::string& type, const SlotTexts& inputs, const SlotTexts& outputs,
+                   const AttributeTexts& attributes = {});
+// A tensor variable: TensorText("loss", "FP32", {1}).
+std::string TensorText(const std::string& name, const std::string& dtype,
+                       const std::vector<int64_t>& dims, int lod_level = 0,
+                       bool persistable = false);
+// A persistable reader variable; slots are written as {"FP32", {1, 784}}.
+std::string ReaderText(const std::string& name,
+                       const std::vector<std::pair<std::string, std::vector<int64_t>>>& slots = {});
+// An operator that sets a variable to a value: FillText("pass", "INT64", 0).
+std::string FillText(const std::string& name, const std::string& dtype, double value);
+
+// Runs programs in one scope, as the executor command does, and keeps what they print.
+class ProgramRunner {
+ public:
+  explicit ProgramRunner(Settings settings = {}, RunState run = {});
+
+  // Each checks, prepares and runs a program called startup.pbtxt or main.pbtxt, and throws what
+  // that throws.
+  void Startup(const std::string& text) { Run(text, "startup.pbtxt", ProgramRole::kStartup); }
+  void Main(const std::string& text) { Run(text, "main.pbtxt", ProgramRole::kMain); }
+  // Runs the last program once more.
+  void Again() { last_->Run(); }
+
+  // What checking the text says, one problem a string.
+  std::vector<std::string> Problems(const std::string& text, ProgramRole role) const;
+
+  Scope& scope() { return scope_; }
+  // A variable of the last program or of the scope.
+  const LoDTensor& Tensor(const std::string& name) { return last_->Find(name)->Get<LoDTensor>(); }
+  ReaderHolder& Reader(const std::string& name) {
+    return *scope_.Find(name)->GetMutable<ReaderHolder>();
+  }
+  const RunState& run() const { return last_->run(); }
+  std::string printed() const { return printed_.str(); }
+
+ private:
+  void Run(const std::string& text, const std::string& name, ProgramRole role);
+
+  const Settings settings_;
+  std::ostringstream printed_;
+  const Executor executor_;
+  Scope scope_;
+  std::unique_ptr<PreparedProgram> last_;
+};
+
+}  // namespace millrace
+
+#endif  // MILLRACE_TESTS_PROGRAM_RUNNER_H_
