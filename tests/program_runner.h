@@ -52,7 +52,7 @@ class ProgramRunner {
   // A variable of the last program or of the scope.
   const LoDTensor& Tensor(const std::string& name) { return last_->Find(name)->Get<LoDTensor>(); }
   ReaderHolder& Reader(const std::string& name) {
-    return *scope_.Find(name)->GetMutable<ReaderHolder>();
+    return *scope_.Var(name)->GetMutable<ReaderHolder>();
   }
   const RunState& run() const { return last_->run(); }
   std::string printed() const { return printed_.str(); }
