@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operator load.
+#include <gtest/gtest.h>
+
+#include "framework/tensor_stream.h"
+#include "tests/program_runner.h"
+#include "tests/testing.h"
+
+namespace millrace {
+namespace {
+
+LoDTensor Load(const std::string& path, const AttributeTexts& more = {}) {
+  AttributeTexts attributes = more;
+  attributes.emplace_back("file_path", "s: \"" + path + "\"");
+  ProgramRunner runner;
+  runner.Main(BlockText(
+      0, -1, {TensorText("x", "FP32", {-1, 2}), OpText("load", {}, {{"Out", {"x"}}}, attributes)}));
+  return runner.Tensor("x");
+}
+
+std::string Serialised(const LoDTensor& tensor) {
+  std::string bytes;
+  AppendTensor(tensor, &bytes);
+  return bytes;
+}
+
+TEST(LoadOp, ReadsWhatWasSaved) {
+  for (const LoDTensor& tensor : {MakeTensor<float>({1, 2}, {1, 2}),
+                                  MakeTensor<int64_t>({3, 1}, {1, 2, 3}, {{0, 1, 2}, {0, 2, 3}}),
+                                  MakeTensor<bool>({0}, {})}) {
+    const TempFile file("x", Serialised(tensor));
+    EXPECT_EQ(ValueOf({Load(file.path())}), ValueOf({tensor}));
+  }
+}
+
+TEST(LoadOp, TurnsFloatsIntoSixteenBits) {
+  const TempFile file("x", Serialised(MakeTensor<float>({1, 2}, {1, -2}, {{0, 1}})));
+  const LoDTensor half = Load(file.path(), {{"load_as_fp16", "b: true"}});
+  EXPECT_EQ(half.dtype(), DataType::kFp16);
+  EXPECT_EQ(half.lod(), (Lod{{0, 1}}));
+  EXPECT_EQ(static_cast<const uint16_t*>(half.raw_data())[1], 0xc000);
+  const TempFile integers("n", Serialised(MakeTensor<int32_t>({1}, {5})));
+  EXPECT_EQ(Load(integers.path(), {{"load_as_fp16", "b: true"}}).scalar<int32_t>(), 5);
+}
+
+TEST(LoadOp, NamesAFileThatCannotBeRead) {
+  ExpectError(ErrorCode::kIo, TempName("nothing") + "x: cannot open: No such file or directory",
+              [] { Load(TempName("nothing") + "x"); });
+}
+
+TEST(LoadOp, RefusesEveryTruncation) {
+  const std::string bytes = Serialised(MakeTensor<int64_t>({3, 1}, {1, 2, 3}, {{0, 2, 3}}));
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    const TempFile file("x", bytes.substr(0, size));
+    ExpectError(ErrorCode::kDataLoss, file.path() + ": ", [&] { Load(file.path()); });
+  }
+}
+
+TEST(LoadOp, RefusesBytesBehindTheTensor) {
+  const TempFile file("x", Serialised(MakeTensor<float>({1}, {1})) + "abc");
+  ExpectError(ErrorCode::kDataLoss,
+              file.path() + ": 3 bytes are left behind the 1 tensors that are wanted",
+              [&] { Load(file.path()); });
+}
+
+}  // namespace
+}  // namespace millrace
