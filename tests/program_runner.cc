@@ -52,8 +52,7 @@ std::string TensorText(const std::string& name, const std::string& dtype,
                 persistable ? " persistable: true }\n" : " }\n");
 }
 
-std::string ReaderText(const std::string& name,
-                       const std::vector<std::pair<std::string, std::vector<int64_t>>>& slots) {
+std::string ReaderText(const std::string& name, const SlotsText& slots) {
   std::string text = "  vars { name: \"" + name + "\" persistable: true type { type: READER";
   if (!slots.empty()) text += " reader {";
   for (const auto& [dtype, dims] : slots) {
@@ -70,6 +69,14 @@ std::string FillText(const std::string& name, const std::string& dtype, double v
       {{"shape", "ints: 1"}, {"dtype", StrCat("i: ", int{type})}, {"value", StrCat("f: ", value)}});
 }
 
+std::string DecoratorProgram(const std::string& type, const AttributeTexts& attributes,
+                             const SlotsText& slots) {
+  return BlockText(
+      0, -1,
+      {ReaderText("source"), ReaderText("out", slots),
+       OpText(type, {{"UnderlyingReader", {"source"}}}, {{"Out", {"out"}}}, attributes)});
+}
+
 ProgramRunner::ProgramRunner(Settings settings, RunState run)
     : settings_(std::move(settings)), executor_(WithOutput(run, &printed_)) {}
 
@@ -83,6 +90,12 @@ std::vector<std::string> ProgramRunner::Problems(const std::string& text, Progra
     texts.push_back(problem.text);
   }
   return texts;
+}
+
+void ProgramRunner::ExpectProblem(const std::string& text, const std::string& words) const {
+  const std::vector<std::string> problems = Problems(text, ProgramRole::kStartup);
+  ASSERT_EQ(problems.size(), 1u) << words;
+  EXPECT_NE(problems[0].find(words), std::string::npos) << problems[0];
 }
 
 void ProgramRunner::Run(const std::string& text, const std::string& name, ProgramRole role) {

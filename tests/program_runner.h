@@ -12,6 +12,7 @@
 #include "framework/executor.h"
 #include "framework/program.h"
 #include "framework/scope.h"
+#include "tests/testing.h"
 
 namespace millrace {
 
@@ -28,10 +29,14 @@ std::string TensorText(const std::string& name, const std::string& dtype,
                        const std::vector<int64_t>& dims, int lod_level = 0,
                        bool persistable = false);
 // A persistable reader variable; slots are written as {"FP32", {1, 784}}.
-std::string ReaderText(const std::string& name,
-                       const std::vector<std::pair<std::string, std::vector<int64_t>>>& slots = {});
+using SlotsText = std::vector<std::pair<std::string, std::vector<int64_t>>>;
+std::string ReaderText(const std::string& name, const SlotsText& slots = {});
 // An operator that sets a variable to a value: FillText("pass", "INT64", 0).
 std::string FillText(const std::string& name, const std::string& dtype, double value);
+
+// A startup program with the operator `type` that makes the reader `out` of the reader `source`.
+std::string DecoratorProgram(const std::string& type, const AttributeTexts& attributes,
+                             const SlotsText& slots = {});
 
 // Runs programs in one scope, as the executor command does, and keeps what they print.
 class ProgramRunner {
@@ -47,12 +52,18 @@ class ProgramRunner {
 
   // What checking the text says, one problem a string.
   std::vector<std::string> Problems(const std::string& text, ProgramRole role) const;
+  // Expects checking a startup program to find one problem, with these words.
+  void ExpectProblem(const std::string& text, const std::string& words) const;
 
   Scope& scope() { return scope_; }
   // A variable of the last program or of the scope.
   const LoDTensor& Tensor(const std::string& name) { return last_->Find(name)->Get<LoDTensor>(); }
   ReaderHolder& Reader(const std::string& name) {
     return *scope_.Var(name)->GetMutable<ReaderHolder>();
+  }
+  // All that a new handle of a reader reads.
+  std::vector<ElementValue> ReadAllOf(const std::string& name) {
+    return ReadAll(Reader(name).NewHandle().get());
   }
   const RunState& run() const { return last_->run(); }
   std::string printed() const { return printed_.str(); }

@@ -44,8 +44,9 @@ TEST(LoadOp, TurnsFloatsIntoSixteenBits) {
 }
 
 TEST(LoadOp, NamesAFileThatCannotBeRead) {
-  ExpectError(ErrorCode::kIo, TempName("nothing") + "x: cannot open: No such file or directory",
-              [] { Load(TempName("nothing") + "x"); });
+  const std::string path = TempName("nothing");
+  ExpectError(ErrorCode::kIo, path + ": cannot open: No such file or directory",
+              [&] { Load(path); });
 }
 
 TEST(LoadOp, RefusesEveryTruncation) {

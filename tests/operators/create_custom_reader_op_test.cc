@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operator create_custom_reader.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "tests/program_runner.h"
+#include "tests/sources.h"
+#include "tests/testing.h"
+
+namespace millrace {
+namespace {
+
+std::unique_ptr<ReaderBase> Numbers(int64_t records, int64_t load_error = -1, bool ragged = false) {
+  SourceSpec spec;
+  spec.records = records;
+  spec.load_error = load_error;
+  spec.ragged = ragged;
+  spec.jitter = 5;
+  return MakePlannedSource(spec);
+}
+
+std::string Custom(const std::vector<std::string>& block, const std::string& sources = "n",
+                   const std::string& sinks = "y", const std::vector<std::string>& before = {},
+                   const std::vector<std::string>& after = {}) {
+  std::vector<std::string> parts = {ReaderText("source"), ReaderText("out"),
+                                    TensorText("factor", "INT64", {1}, 0, true)};
+  parts.insert(parts.end(), before.begin(), before.end());
+  parts.push_back(OpText("create_custom_reader", {{"UnderlyingReader", {"source"}}},
+                         {{"Out", {"out"}}},
+                         {{"sub_block", "block_idx: 1"},
+                          {"source_var_names", "strings: \"" + sources + "\""},
+                          {"sink_var_names", "strings: \"" + sinks + "\""}}));
+  parts.insert(parts.end(), after.begin(), after.end());
+  return BlockText(0, -1, parts) + BlockText(1, 0, block);
+}
+
+// y = n * factor.
+const std::vector<std::string> kTimesFactor = {
+    TensorText("n", "INT64", {1, 1}), TensorText("y", "INT64", {1, 1}),
+    OpText("elementwise_mul", {{"X", {"n"}}, {"Y", {"factor"}}}, {{"Out", {"y"}}})};
+
+std::vector<int64_t> NumbersOf(const std::vector<ElementValue>& elements) {
+  std::vector<int64_t> numbers;
+  for (const ElementValue& element : elements) {
+    int64_t number = 0;
+    std::memcpy(&number, element[0].bytes.data(), sizeof(number));
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
+TEST(CreateCustomReaderOp, EqualsRunningTheBlockByHandInOrderWithAnyNumberOfThreads) {
+  std::vector<int64_t> expected;
+  for (int64_t n = 0; n < 300; ++n) expected.push_back(3 * n);
+  for (const int threads : {0, 1, 2, 7}) {
+    PoolSize size(threads);
+    ProgramRunner runner;
+    runner.Reader("source").Reset(Numbers(300));
+    runner.Startup(Custom(kTimesFactor, "n", "y", {FillText("factor", "INT64", 3)}));
+    EXPECT_EQ(NumbersOf(runner.ReadAllOf("out")), expected) << threads << " threads";
+    // And in parallel, below a batch.
+    runner.Reader("source").Reset(Numbers(300));
+    runner.Startup(Custom(
+        kTimesFactor, "n", "y", {FillText("factor", "INT64", 3)},
+        {ReaderText("batches"), OpText("create_batch_reader", {{"UnderlyingReader", {"out"}}},
+                                       {{"Out", {"batches"}}}, {{"batch_size", "i: 300"}})}));
+    std::vector<LoDTensor> batch;
+    runner.Reader("batches").ReadNext(&batch);
+    EXPECT_EQ(ValuesOf<int64_t>(batch[0]), expected) << threads << " threads";
+  }
+}
+
+TEST(CreateCustomReaderOp, ReadsOuterVariablesAsTheyWereWhenItWasCreated) {
+  ProgramRunner runner;
+  runner.Reader("source").Reset(Numbers(3));
+  runner.Startup(Custom(kTimesFactor, "n", "y", {FillText("factor", "INT64", 10)},
+                        {FillText("factor", "INT64", 99)}));
+  *runner.scope().Find("factor")->GetMutable<LoDTensor>()->Allocate<int64_t>({1}) = 77;
+  EXPECT_EQ(NumbersOf(runner.ReadAllOf("out")), (std::vector<int64_t>{0, 10, 20}));
+}
+
+TEST(CreateCustomReaderOp, OutlivesTheScopeAndTheProgramItWasCreatedIn) {
+  std::unique_ptr<ReaderBase> handle;
+  {
+    ProgramRunner runner;
+    runner.Reader("source").Reset(Numbers(3));
+    runner.Startup(Custom(kTimesFactor, "n", "y", {FillText("factor", "INT64", 2)}));
+    handle = runner.Reader("out").NewHandle();
+  }
+  EXPECT_EQ(NumbersOf(ReadAll(handle.get())), (std::vector<int64_t>{0, 2, 4}));
+}
+
+TEST(CreateCustomReaderOp, KeepsTheLevelsOfDetailOfSinks) {
+  ProgramRunner runner;
+  runner.Reader("source").Reset(Numbers(4, -1, true));
+  runner.Startup(Custom({TensorText("n", "INT64", {-1, 1}, 1), TensorText("y", "INT64", {-1, 1}, 1),
+                         OpText("assign", {{"X", {"n"}}}, {{"Out", {"y"}}})}));
+  EXPECT_EQ(runner.ReadAllOf("out"), ReadAll(Numbers(4, -1, true).get()));
+  EXPECT_EQ(runner.Reader("out").slots()[0].lod_level, 1);
+}
+
+TEST(CreateCustomReaderOp, RunsBlocksWithinItsBlock) {
+  // y = n if n < 2, else 100.
+  ProgramRunner runner;
+  runner.Reader("source").Reset(Numbers(4));
+  runner.Startup(
+      Custom({TensorText("n", "INT64", {1, 1}), TensorText("y", "INT64", {1, 1}),
+              TensorText("two", "INT64", {1, 1}), TensorText("small", "BOOL", {1, 1}),
+              OpText("fill_constant", {}, {{"Out", {"two"}}},
+                     {{"shape", "ints: 1 ints: 1"}, {"dtype", "i: 3"}, {"value", "f: 2"}}),
+              OpText("less_than", {{"X", {"n"}}, {"Y", {"two"}}}, {{"Out", {"small"}}}),
+              OpText("if_else", {{"Cond", {"small"}}}, {},
+                     {{"true_block", "block_idx: 2"}, {"false_block", "block_idx: 3"}})}) +
+      BlockText(2, 1, {OpText("assign", {{"X", {"n"}}}, {{"Out", {"y"}}})}) +
+      BlockText(3, 1,
+                {OpText("fill_constant", {}, {{"Out", {"y"}}},
+                        {{"shape", "ints: 1 ints: 1"}, {"dtype", "i: 3"}, {"value", "f: 100"}})}));
+  EXPECT_EQ(NumbersOf(runner.ReadAllOf("out")), (std::vector<int64_t>{0, 1, 100, 100}));
+}
+
+TEST(CreateCustomReaderOp, LetsAnErrorTakeThePlaceOfItsElement) {
+  ProgramRunner runner;
+  runner.Reader("source").Reset(Numbers(5));
+  // y is declared [1, 1] and has two rows for n = 2 only: the checker cannot know.
+  runner.Startup(
+      Custom({TensorText("n", "INT64", {1, 1}), TensorText("y", "INT64", {1, 1}),
+              TensorText("two", "INT64", {1, 1}), TensorText("is_two", "BOOL", {1, 1}),
+              OpText("fill_constant", {}, {{"Out", {"two"}}},
+                     {{"shape", "ints: 1 ints: 1"}, {"dtype", "i: 3"}, {"value", "f: 2"}}),
+              OpText("equal", {{"X", {"n"}}, {"Y", {"two"}}}, {{"Out", {"is_two"}}}),
+              OpText("if_else", {{"Cond", {"is_two"}}}, {},
+                     {{"true_block", "block_idx: 2"}, {"false_block", "block_idx: 3"}})}) +
+      BlockText(2, 1, {OpText("assign", {{"X", {"y"}}}, {{"Out", {"y"}}})}) +
+      BlockText(3, 1, {OpText("assign", {{"X", {"n"}}}, {{"Out", {"y"}}})}));
+  const std::unique_ptr<ReaderBase> reader = runner.Reader("out").NewHandle();
+  EXPECT_EQ(NumbersOf(ReadSome(reader.get(), 2)), (std::vector<int64_t>{0, 1}));
+  const std::optional<Thrown> thrown = ErrorOf([&] { ReadSome(reader.get(), 1); });
+  ASSERT_TRUE(thrown);
+  EXPECT_NE(thrown->text.find("variable 'y' has no value yet"), std::string::npos) << thrown->text;
+  EXPECT_NE(thrown->text.find("while running operator 'assign' (startup.pbtxt:"), std::string::npos)
+      << thrown->text;
+  EXPECT_NE(thrown->text.find("while processing element 2 in reader 'out' (create_custom_reader, "
+                              "startup.pbtxt:"),
+            std::string::npos)
+      << thrown->text;
+  EXPECT_EQ(ErrorOf([&] { ReadSome(reader.get(), 1); }), thrown);
+}
+
+TEST(CreateCustomReaderOp, RefusesSourcesAndSinksThatDoNotFit) {
+  ProgramRunner runner;
+  runner.Reader("source").Reset(Numbers(3));
+  const std::vector<std::string> fill = {FillText("factor", "INT64", 1)};
+  ExpectError(ErrorCode::kInvalidArgument,
+              "attribute 'source_var_names' names 'm', but block 1 does not declare it",
+              [&] { runner.Startup(Custom(kTimesFactor, "m", "y", fill)); });
+  ExpectError(ErrorCode::kInvalidArgument, "attribute 'sink_var_names' names 'z'",
+              [&] { runner.Startup(Custom(kTimesFactor, "n", "z", fill)); });
+  ExpectError(ErrorCode::kInvalidArgument, "attribute 'source_var_names' has 2 names, but",
+              [&] { runner.Startup(Custom(kTimesFactor, "n\" strings: \"y", "y", fill)); });
+  ExpectError(ErrorCode::kInvalidArgument, "attribute 'source_var_names' names a variable twice",
+              [&] { runner.Startup(Custom(kTimesFactor, "n\" strings: \"n", "y", fill)); });
+  ExpectError(ErrorCode::kInvalidArgument,
+              "variable 'factor', which the block reads, has no value when the reader is created",
+              [&] { runner.Startup(Custom(kTimesFactor)); });
+}
+
+TEST(CreateCustomReaderOp, ChecksResultsAgainstTheDeclaredSinks) {
+  ProgramRunner runner;
+  runner.Reader("source").Reset(Numbers(3));
+  runner.Startup(Custom({TensorText("n", "INT64", {1, 1}), TensorText("y", "FP32", {1, 1}),
+                         OpText("assign", {{"X", {"n"}}}, {{"Out", {"y"}}})}));
+  ExpectError(ErrorCode::kDataLoss, "slot 0: float32 [1, 1] is declared, int64 [1, 1] was found",
+              [&] { runner.ReadAllOf("out"); });
+}
+
+TEST(CreateCustomReaderOp, RefusesBlocksThatReachOutsideWhenChecked) {
+  ProgramRunner runner;
+  runner.Reader("source").Reset(Numbers(3));
+  const std::string n = TensorText("n", "INT64", {1, 1});
+  runner.ExpectProblem(
+      Custom({n, TensorText("y", "INT64", {1, 1}),
+              OpText("assign", {{"X", {"n"}}}, {{"Out", {"y"}}}),
+              OpText("print", {{"In", {"n"}}}, {})}),
+      "operator 'print': has side effects, so it cannot be in the block of 'create_custom_reader'");
+  runner.ExpectProblem(
+      Custom({n, OpText("assign", {{"X", {"n"}}}, {{"Out", {"factor"}}})}, "n", "n"),
+      "variable 'factor' is not one of the block of 'create_custom_reader'");
+  runner.ExpectProblem(Custom({n, TensorText("y", "INT64", {1, 1}, 0, true)}, "n", "n"),
+                       "outlives its run");
+}
+
+}  // namespace
+}  // namespace millrace
