@@ -122,7 +122,7 @@ TEST(CreateCustomReaderOp, RunsBlocksWithinItsBlock) {
 TEST(CreateCustomReaderOp, LetsAnErrorTakeThePlaceOfItsElement) {
   ProgramRunner runner;
   runner.Reader("source").Reset(Numbers(5));
-  // y is declared [1, 1] and has two rows for n = 2 only: the checker cannot know.
+  // For n = 2 the block reads y before it has a value.
   runner.Startup(
       Custom({TensorText("n", "INT64", {1, 1}), TensorText("y", "INT64", {1, 1}),
               TensorText("two", "INT64", {1, 1}), TensorText("is_two", "BOOL", {1, 1}),
@@ -131,14 +131,15 @@ TEST(CreateCustomReaderOp, LetsAnErrorTakeThePlaceOfItsElement) {
               OpText("equal", {{"X", {"n"}}, {"Y", {"two"}}}, {{"Out", {"is_two"}}}),
               OpText("if_else", {{"Cond", {"is_two"}}}, {},
                      {{"true_block", "block_idx: 2"}, {"false_block", "block_idx: 3"}})}) +
-      BlockText(2, 1, {OpText("assign", {{"X", {"y"}}}, {{"Out", {"y"}}})}) +
+      BlockText(2, 1, {OpText("increment", {{"X", {"y"}}}, {{"Out", {"y"}}})}) +
       BlockText(3, 1, {OpText("assign", {{"X", {"n"}}}, {{"Out", {"y"}}})}));
   const std::unique_ptr<ReaderBase> reader = runner.Reader("out").NewHandle();
   EXPECT_EQ(NumbersOf(ReadSome(reader.get(), 2)), (std::vector<int64_t>{0, 1}));
   const std::optional<Thrown> thrown = ErrorOf([&] { ReadSome(reader.get(), 1); });
   ASSERT_TRUE(thrown);
   EXPECT_NE(thrown->text.find("variable 'y' has no value yet"), std::string::npos) << thrown->text;
-  EXPECT_NE(thrown->text.find("while running operator 'assign' (startup.pbtxt:"), std::string::npos)
+  EXPECT_NE(thrown->text.find("while running operator 'increment' (startup.pbtxt:"),
+            std::string::npos)
       << thrown->text;
   EXPECT_NE(thrown->text.find("while processing element 2 in reader 'out' (create_custom_reader, "
                               "startup.pbtxt:"),
@@ -162,7 +163,11 @@ TEST(CreateCustomReaderOp, RefusesSourcesAndSinksThatDoNotFit) {
               [&] { runner.Startup(Custom(kTimesFactor, "n\" strings: \"n", "y", fill)); });
   ExpectError(ErrorCode::kInvalidArgument,
               "variable 'factor', which the block reads, has no value when the reader is created",
-              [&] { runner.Startup(Custom(kTimesFactor)); });
+              [&] {
+                ProgramRunner other;
+                other.Reader("source").Reset(Numbers(3));
+                other.Startup(Custom(kTimesFactor));
+              });
 }
 
 TEST(CreateCustomReaderOp, ChecksResultsAgainstTheDeclaredSinks) {
