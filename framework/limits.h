@@ -16,6 +16,7 @@ constexpr size_t kMaxTensorDescBytes = 256;              // serialised dtype and
 constexpr uint64_t kMaxRecordBytes = uint64_t{1} << 31;  // one record, before decoding
 constexpr uint64_t kMaxChunkBytes = uint64_t{1} << 31;   // a chunk of a file as stored
 constexpr uint64_t kMaxExpandedChunkBytes = uint64_t{1} << 31;  // the same, decompressed
+constexpr uint32_t kMaxChunkRecords = uint32_t{1} << 26;        // records in a chunk
 constexpr uint64_t kMaxLineBytes = uint64_t{16} << 20;          // a line of a text file
 constexpr size_t kReadBlockBytes = size_t{1} << 20;       // how much of a file is read at once
 constexpr size_t kMaxReadAheadBytes = size_t{256} << 20;  // that wait in one reader of files

@@ -142,7 +142,7 @@ int64_t LiveSourceBlocks() { return live_blocks.load(); }
 
 void Dawdle(uint64_t seed, uint64_t index) {
   const uint64_t bits = MixBits(seed ^ MixBits(index + 1));
-  if (bits % 8 == 0) {
+  if (bits % 32 == 0) {
     std::this_thread::sleep_for(std::chrono::microseconds((bits >> 8) % 50));
   } else if (bits % 8 == 1) {
     std::this_thread::yield();

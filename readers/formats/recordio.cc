@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// RecordIO files. With content "tensors" a record is an element as the lineage's programs stored
+// it: a u32 number of tensors and that many serialised tensors, one a declared slot (bytes behind
+// them are ignored, as there). With "bytes" a record is one slot, uint8 [n] with LoD [[0, n]].
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "framework/error.h"
+#include "framework/file_format.h"
+#include "framework/limits.h"
+#include "framework/tensor_stream.h"
+#include "readers/recordio_file.h"
+
+namespace millrace {
+namespace {
+
+constexpr size_t kCountBytes = 4;
+
+class RecordIOFormat : public FileFormat {
+ public:
+  using FileFormat::FileFormat;
+
+  std::unique_ptr<FileSource> Open(const FileEntry& file) override {
+    return std::make_unique<RecordIOFile>(file.path);
+  }
+};
+
+class BytesFormat final : public RecordIOFormat {
+ public:
+  using RecordIOFormat::RecordIOFormat;
+
+  void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
+    for (const Ticket* ticket = tickets; ticket < tickets + n; ++ticket) {
+      const uint64_t offsets[2] = {0, ticket->size};
+      const LodLevelView level{reinterpret_cast<const char*>(offsets), 2};
+      char* place = rows->Append(0, DataType::kUint8, {ticket->size}, &level, 1);
+      if (ticket->size > 0) std::memcpy(place, ticket->where, ticket->size);
+    }
+  }
+};
+
+// Takes a record's tensors one behind another.
+class RecordCursor {
+ public:
+  RecordCursor(const Ticket& ticket, size_t slots)
+      : here_(static_cast<const char*>(ticket.where)), left_(ticket.size) {
+    if (left_ < kCountBytes) {
+      Throw(ErrorCode::kDataLoss, "a record of ", left_, " bytes holds no tensors");
+    }
+    uint32_t count;
+    std::memcpy(&count, here_, kCountBytes);
+    if (count != slots) {
+      Throw(ErrorCode::kDataLoss, "a record of ", count, " tensors, but ", slots,
+            slots == 1 ? " slot is" : " slots are", " declared");
+    }
+    here_ += kCountBytes;
+    left_ -= kCountBytes;
+  }
+
+  TensorView Next(size_t slot) {
+    try {
+      const TensorView tensor = ParseTensor(here_, left_);
+      here_ += tensor.size;
+      left_ -= tensor.size;
+      return tensor;
+    } catch (const Error& error) {
+      throw Error(error.code(), StrCat("slot ", slot, ": ", error.message()));
+    }
+  }
+
+ private:
+  const char* here_;
+  size_t left_;
+};
+
+class TensorsFormat final : public RecordIOFormat {
+ public:
+  explicit TensorsFormat(const std::vector<SlotSpec>& slots) : RecordIOFormat(slots) {
+    expected_bytes_ = kCountBytes;
+    for (const SlotSpec& slot : slots) {
+      one_step_ = one_step_ && slot.one_step();
+      if (!one_step_) return;
+      Expected expected;
+      AppendTensorHeader(slot.dtype, slot.dims, {}, &expected.header);
+      expected.value_bytes =
+          CheckedProduct(static_cast<size_t>(Product(slot.dims)), SizeOf(slot.dtype));
+      expected_bytes_ += expected.header.size() + expected.value_bytes;
+      expected_.push_back(std::move(expected));
+    }
+  }
+
+  void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
+    if (one_step_) {
+      LoadInPlace(tickets, n, rows);
+      return;
+    }
+    for (const Ticket* ticket = tickets; ticket < tickets + n; ++ticket) {
+      RecordCursor cursor(*ticket, slots().size());
+      for (size_t i = 0; i < slots().size(); ++i) {
+        const TensorView tensor = cursor.Next(i);
+        char* place = rows->Append(i, tensor.dtype, tensor.dims, tensor.lod, tensor.levels);
+        if (tensor.value_bytes > 0) std::memcpy(place, tensor.values, tensor.value_bytes);
+      }
+    }
+  }
+
+ private:
+  // What a record of one-step slots looks like, if it was written as expected.
+  struct Expected {
+    std::string header;
+    size_t value_bytes = 0;
+  };
+
+  // Every row has its place before it is loaded.
+  void LoadInPlace(const Ticket* tickets, size_t n, Rows* rows) const {
+    char* places[kMaxSlots];
+    for (size_t i = 0; i < expected_.size(); ++i) places[i] = rows->Append(i, n);
+    for (const Ticket* ticket = tickets; ticket < tickets + n; ++ticket) {
+      if (!LoadExpected(*ticket, places)) LoadChecked(*ticket, places);
+      for (size_t i = 0; i < expected_.size(); ++i) places[i] += expected_[i].value_bytes;
+    }
+  }
+
+  // Loads a record that looks as expected, or returns false: then some places may have been
+  // written, but not behind their ends.
+  bool LoadExpected(const Ticket& ticket, char* const* places) const {
+    if (ticket.size < expected_bytes_) return false;
+    const auto* here = static_cast<const char*>(ticket.where);
+    uint32_t count;
+    std::memcpy(&count, here, kCountBytes);
+    if (count != expected_.size()) return false;
+    here += kCountBytes;
+    for (size_t i = 0; i < expected_.size(); ++i) {
+      const Expected& expected = expected_[i];
+      if (std::memcmp(here, expected.header.data(), expected.header.size()) != 0) return false;
+      here += expected.header.size();
+      std::memcpy(places[i], here, expected.value_bytes);
+      here += expected.value_bytes;
+    }
+    return true;
+  }
+
+  // The same for a record in the older layout or with a description that says the same otherwise;
+  // throws if it is neither.
+  void LoadChecked(const Ticket& ticket, char* const* places) const {
+    RecordCursor cursor(ticket, slots().size());
+    for (size_t i = 0; i < slots().size(); ++i) {
+      const TensorView tensor = cursor.Next(i);
+      CheckFits(slots()[i], i, tensor.dtype, tensor.dims, tensor.levels);
+      if (tensor.value_bytes > 0) std::memcpy(places[i], tensor.values, tensor.value_bytes);
+    }
+  }
+
+  bool one_step_ = true;
+  std::vector<Expected> expected_;
+  size_t expected_bytes_ = 0;
+};
+
+FormatSchema RecordIOSchema() {
+  FormatSchema schema("RecordIO in every dialect: Fluid and Go order, crc32c; none, snappy, gzip");
+  return std::move(
+      schema.Extension(".recordio")
+          .Magic(&HasRecordIOMagic)
+          .Attr(AttributeSchema("content", std::string("tensors"),
+                                "what a record holds: serialised tensors, one a declared slot; or "
+                                "bytes, one slot of uint8 [n] with LoD [[0, n]]")
+                    .OneOf({"tensors", "bytes"})));
+}
+
+std::unique_ptr<FileFormat> MakeRecordIO(const FormatArguments& arguments) {
+  if (arguments.attributes.Get<std::string>("content") == "tensors") {
+    return std::make_unique<TensorsFormat>(AgreeOnSlots(arguments.declared, {}));
+  }
+  SlotSpec bytes;
+  bytes.dtype = DataType::kUint8;
+  bytes.dims = {-1};
+  bytes.lod_level = 1;
+  return std::make_unique<BytesFormat>(AgreeOnSlots(arguments.declared, {bytes}));
+}
+
+REGISTER_FILE_FORMAT(recordio, RecordIOSchema, MakeRecordIO);
+
+}  // namespace
+}  // namespace millrace

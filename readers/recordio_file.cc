@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "readers/recordio_file.h"
+
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "framework/error.h"
+#include "framework/limits.h"
+
+namespace millrace {
+namespace {
+
+constexpr RecordIODialect kDialects[] = {RecordIODialect::kFluid, RecordIODialect::kCrc32c,
+                                         RecordIODialect::kGo};
+
+template <typename... Parts>
+[[noreturn]] void Damaged(const Parts&... parts) {
+  Throw(ErrorCode::kDataLoss, parts...);
+}
+
+}  // namespace
+
+void RecordIOFile::Rethrow(const Position& at) const {
+  const Error error = CurrentError();
+  if (!error.file().empty()) throw error;  // a failed read, which names its own byte
+  throw Error(error.code(),
+              StrCat("chunk ", at.chunk, " at byte ", at.offset, ": ", error.message()))
+      .InFile(file_.path(), static_cast<int64_t>(at.offset));
+}
+
+void RecordIOFile::ReadChunk(uint64_t length, Chunk* chunk) const {
+  chunk->bytes = BufferPool::At(Place()).Take(length);
+  file_.Read(chunk->offset, chunk->bytes->data(), length);
+}
+
+void RecordIOFile::Recognise(const char* header, Chunk* chunk) {
+  const uint64_t payload_left = left() - kRecordIOHeaderBytes;
+  std::optional<RecordIODialect> known, fitting;
+  uint64_t read = 0;
+  for (const RecordIODialect dialect : kDialects) {
+    const RecordIOHeader fields = ReadRecordIOHeader(header, dialect);
+    if (!RecordIOCompressorOf(dialect, fields.compressor_code)) continue;
+    if (!known) known = dialect;
+    if (fields.payload_bytes > payload_left || fields.payload_bytes > kMaxChunkBytes) continue;
+    if (!fitting) fitting = dialect;
+    const uint64_t length = kRecordIOHeaderBytes + fields.payload_bytes;
+    if (length != read) ReadChunk(length, chunk);
+    read = length;
+    const char* payload = chunk->bytes->data() + kRecordIOHeaderBytes;
+    if (RecordIOChecksum(dialect, payload, fields.payload_bytes) == fields.checksum) {
+      dialect_ = dialect;
+      return;
+    }
+  }
+  // A damaged chunk: which dialect explains most of it? What is wrong is found where it is for
+  // every chunk.
+  dialect_ = fitting.value_or(known.value_or(RecordIODialect::kFluid));
+  chunk->bytes = Ref<Buffer>();
+}
+
+bool RecordIOFile::Claim(Chunk* chunk) {
+  if (left() == 0) return false;
+  try {
+    chunk->offset = next_.offset;
+    chunk->expected = next_.chunk;
+    char bytes[kRecordIOHeaderBytes];
+    if (left() < kRecordIOHeaderBytes) {
+      Damaged("the file ends ", left(), " bytes into a header of ", kRecordIOHeaderBytes);
+    }
+    file_.Read(next_.offset, bytes, kRecordIOHeaderBytes);
+    if (!HasRecordIOMagic(bytes, sizeof(bytes))) {
+      uint32_t found;
+      std::memcpy(&found, bytes, sizeof(found));
+      Damaged("it begins with ", Hex(__builtin_bswap32(found)),
+              ", which is no chunk of RecordIO (04030201)");
+    }
+    if (next_.chunk == 0) Recognise(bytes, chunk);
+    const RecordIOHeader header = ReadRecordIOHeader(bytes, dialect_);
+    if (!RecordIOCompressorOf(dialect_, header.compressor_code)) {
+      Damaged("compressor ", header.compressor_code, " is unknown in the ", ToString(dialect_),
+              " dialect");
+    }
+    const uint64_t payload_left = left() - kRecordIOHeaderBytes;
+    if (header.payload_bytes > payload_left) {
+      Damaged("the header says ", header.payload_bytes, " bytes of payload, but the file has ",
+              payload_left);
+    }
+    if (header.payload_bytes > kMaxChunkBytes) {
+      Throw(ErrorCode::kResourceLimit, "a payload of ", header.payload_bytes,
+            " bytes; the limit is ", kMaxChunkBytes);
+    }
+    chunk->length = kRecordIOHeaderBytes + header.payload_bytes;
+  } catch (...) {
+    Rethrow(next_);
+  }
+  next_.offset += chunk->length;
+  ++next_.chunk;
+  return true;
+}
+
+void RecordIOFile::Fetch(Chunk* chunk) const {
+  try {
+    if (!chunk->bytes) ReadChunk(chunk->length, chunk);
+    const char* bytes = chunk->bytes->data();
+    const RecordIOHeader header = ReadRecordIOHeader(bytes, dialect_);
+    const auto compressor = RecordIOCompressorOf(dialect_, header.compressor_code);
+    if (!HasRecordIOMagic(bytes, chunk->length) || !compressor ||
+        header.payload_bytes != chunk->length - kRecordIOHeaderBytes) {
+      Damaged("its header changed while the file was read");
+    }
+    const char* payload = bytes + kRecordIOHeaderBytes;
+    const uint32_t checksum = RecordIOChecksum(dialect_, payload, header.payload_bytes);
+    if (checksum != header.checksum) {
+      Damaged("payload checksum ", Hex(checksum), ", header says ", Hex(header.checksum));
+    }
+    if (*compressor == RecordIOCompressor::kNone) {
+      ListRecords(payload, header.payload_bytes, kRecordIOHeaderBytes, header.records,
+                  &chunk->pieces);
+    } else {
+      size_t expanded = 0;
+      chunk->bytes =
+          ExpandRecordIO(dialect_, *compressor, payload, header.payload_bytes, &expanded);
+      ListRecords(chunk->bytes->data(), expanded, 0, header.records, &chunk->pieces);
+    }
+  } catch (...) {
+    Rethrow({chunk->expected, chunk->offset});
+  }
+}
+
+RecordIOHeader RecordIOFile::Header(const Chunk& chunk) const {
+  char bytes[kRecordIOHeaderBytes];
+  file_.Read(chunk.offset, bytes, kRecordIOHeaderBytes);
+  return ReadRecordIOHeader(bytes, dialect_);
+}
+
+}  // namespace millrace

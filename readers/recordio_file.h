@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// A RecordIO file that is read chunk by chunk, in whichever dialect it was written.
+#ifndef MILLRACE_READERS_RECORDIO_FILE_H_
+#define MILLRACE_READERS_RECORDIO_FILE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "framework/file_format.h"
+#include "readers/input_file.h"
+#include "readers/recordio_chunk.h"
+
+namespace millrace {
+
+// The dialect is recognised by the first chunk: it is the one whose checksum fits. After Fetch the
+// pieces of a chunk are its records, without their lengths; those of a chunk that is stored
+// uncompressed lie in the bytes as they came from the file. Chunk::expected is the number of the
+// chunk in the file. Errors read
+//
+//   train-00002.recordio: chunk 17 at byte 18350080: payload checksum 1f0a33c2, header says
+//   77e1904b
+//
+// Claim is called by one thread at a time, Fetch and Header by any.
+class RecordIOFile final : public FileSource {
+ public:
+  // Throws kIo.
+  explicit RecordIOFile(const std::string& path) : file_(path) {}
+
+  bool Claim(Chunk* chunk) override;
+  void Fetch(Chunk* chunk) const override;
+
+  // Of a chunk that Claim has found, or the first that it tried.
+  RecordIODialect dialect() const { return dialect_; }
+  // The header of a chunk that Claim has found.
+  RecordIOHeader Header(const Chunk& chunk) const;
+
+ private:
+  struct Position {
+    uint64_t chunk;
+    uint64_t offset;
+  };
+
+  // Throws the current exception, naming the chunk and the file.
+  [[noreturn]] void Rethrow(const Position& at) const;
+  // How many bytes there are from here to the end, as the file was when it was opened.
+  uint64_t left() const { return file_.size() - next_.offset; }
+  void Recognise(const char* header, Chunk* chunk);
+  void ReadChunk(uint64_t length, Chunk* chunk) const;
+
+  const InputFile file_;
+  Position next_ = {0, 0};
+  RecordIODialect dialect_ = RecordIODialect::kFluid;
+};
+
+}  // namespace millrace
+
+#endif  // MILLRACE_READERS_RECORDIO_FILE_H_
