@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tells whether files have been opened, by anybody.
+#ifndef MILLRACE_TESTS_FILE_WATCH_H_
+#define MILLRACE_TESTS_FILE_WATCH_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace millrace {
+
+class FileWatch {
+ public:
+  explicit FileWatch(const std::vector<std::string>& paths);
+  ~FileWatch();
+  FileWatch(const FileWatch&) = delete;
+  FileWatch& operator=(const FileWatch&) = delete;
+
+  // The files that have been opened since the last call.
+  std::vector<std::string> Opened() const;
+
+ private:
+  const int descriptor_;
+  std::map<int, std::string> paths_;
+};
+
+}  // namespace millrace
+
+#endif  // MILLRACE_TESTS_FILE_WATCH_H_

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every reader promises, as tests. A reader is registered by a factory:
+//
+//   INSTANTIATE_TEST_SUITE_P(Mine, ReaderContract, WithPools({{"my_reader", MakeMyReader}}),
+//                            NameOfCase);
+//
+// in any test that includes this header; see readers/contract_test.cc.
+#ifndef MILLRACE_TESTS_READER_CONTRACT_H_
+#define MILLRACE_TESTS_READER_CONTRACT_H_
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "framework/memory.h"
+#include "framework/reader.h"
+#include "framework/reader_holder.h"
+#include "framework/thread_pool.h"
+#include "tests/fake_device.h"
+#include "tests/file_watch.h"
+#include "tests/sources.h"
+#include "tests/testing.h"
+
+namespace millrace {
+
+// Where the source below a reader fails: nowhere, when a record is planned, when it is loaded.
+enum class Fault { kNone, kPlan, kLoad };
+
+struct ContractCase {
+  std::string name;
+  // A new reader at its beginning. Called with kNone and the faults below.
+  std::function<std::unique_ptr<ReaderBase>(Fault)> make;
+  std::vector<Fault> faults = {};
+  // How many elements precede the error; for each of `faults`.
+  std::vector<size_t> before_fault = {};
+  // The values of the first slot of all elements of a pass, which is int64, in any order.
+  std::vector<int64_t> values = {};
+  // The files that it reads: none is opened before the first Plan.
+  std::function<std::vector<std::string>()> files = nullptr;
+};
+
+using ContractParam = std::tuple<ContractCase, int>;
+
+inline auto WithPools(const std::vector<ContractCase>& cases) {
+  return ::testing::Combine(::testing::ValuesIn(cases), ::testing::Values(0, 1, 2, 7));
+}
+
+inline std::string NameOfCase(const ::testing::TestParamInfo<ContractParam>& info) {
+  return StrCat(std::get<0>(info.param).name, "_pool_", std::get<1>(info.param));
+}
+
+inline void PrintTo(const ContractCase& contract, std::ostream* out) { *out << contract.name; }
+
+// Reads until the error; *before is what precedes it.
+inline std::optional<Thrown> ReadUntilError(ReaderBase* reader, std::vector<ElementValue>* before) {
+  return ErrorOf([&] {
+    std::vector<LoDTensor> element;
+    while (reader->HasNext()) {
+      reader->ReadNext(&element);
+      before->push_back(ValueOf(element));
+    }
+  });
+}
+
+class ReaderContract : public ::testing::TestWithParam<ContractParam> {
+ protected:
+  // What one pass yields without any worker: whatever the pool, it is the same.
+  static const std::vector<ElementValue>& Reference(const ContractCase& contract, uint64_t pass) {
+    static auto* cache = new std::map<std::pair<std::string, uint64_t>, std::vector<ElementValue>>;
+    const auto key = std::make_pair(contract.name, pass);
+    const auto found = cache->find(key);
+    if (found != cache->end()) return found->second;
+    const PoolSize none(0);
+    const std::unique_ptr<ReaderBase> reader = contract.make(Fault::kNone);
+    if (pass > 0) reader->Restart(pass);
+    return (*cache)[key] = ReadAll(reader.get());
+  }
+
+  void SetUp() override {
+    Reference(contract_, 0);
+    pool_.emplace(std::get<1>(GetParam()));
+    // Files, threads and pooled objects that are made once are made before anything is counted.
+    ReadAll(contract_.make(Fault::kNone).get());
+    held_ = CurrentHoldings();
+  }
+
+  void TearDown() override {
+    EXPECT_TRUE(HoldingsReturnTo(held_));
+    EXPECT_EQ(LiveSourceBlocks(), 0);
+    FakeDevice* device = FakeDevice::Get();
+    EXPECT_EQ(device->TakeViolations(), std::vector<std::string>{});
+    EXPECT_EQ(BufferPool::At(Place(device)).in_use_bytes(), 0u);
+    EXPECT_EQ(BufferPool::PinnedFor(Place(device)).in_use_bytes(), 0u);
+  }
+
+  std::unique_ptr<ReaderBase> Make(Fault fault = Fault::kNone) const {
+    return contract_.make(fault);
+  }
+
+  const ContractCase contract_ = std::get<0>(GetParam());
+  std::optional<PoolSize> pool_;
+  Holdings held_;
+};
+
+TEST_P(ReaderContract, YieldsEachRecordOnce) {
+  const std::unique_ptr<ReaderBase> reader = Make();
+  const std::vector<ElementValue> stream = ReadAll(reader.get());
+  EXPECT_EQ(stream, Reference(contract_, 0));
+  ASSERT_FALSE(stream.empty());
+  if (contract_.values.empty()) return;
+  std::vector<int64_t> values;
+  for (const ElementValue& element : stream) {
+    const std::string& bytes = element.at(0).bytes;
+    const size_t before = values.size();
+    values.resize(before + bytes.size() / 8);
+    bytes.copy(reinterpret_cast<char*>(values.data() + before), bytes.size());
+  }
+  std::vector<int64_t> wanted = contract_.values;
+  std::sort(values.begin(), values.end());
+  std::sort(wanted.begin(), wanted.end());
+  EXPECT_EQ(values, wanted);
+}
+
+TEST_P(ReaderContract, YieldsWhatItsSlotsDeclare) {
+  const std::unique_ptr<ReaderBase> reader = Make();
+  const std::vector<Dims> shapes = reader->shapes();
+  ASSERT_EQ(shapes.size(), reader->slots().size());
+  std::vector<LoDTensor> element;
+  while (reader->HasNext()) {
+    reader->ReadNext(&element);
+    ASSERT_EQ(element.size(), shapes.size());
+    for (size_t i = 0; i < shapes.size(); ++i) {
+      EXPECT_EQ(reader->shape(i), shapes[i]);
+      EXPECT_TRUE(
+          Fits(reader->slots()[i], element[i].dtype(), element[i].dims(), element[i].lod().size()))
+          << Describe(element[i]);
+      EXPECT_EQ(element[i].place(), reader->place());
+    }
+  }
+}
+
+TEST_P(ReaderContract, HasNextChangesNothing) {
+  const std::unique_ptr<ReaderBase> reader = Make();
+  std::vector<ElementValue> stream;
+  std::vector<LoDTensor> element;
+  while (reader->HasNext() && reader->HasNext() && reader->HasNext()) {
+    reader->ReadNext(&element);
+    stream.push_back(ValueOf(element));
+  }
+  EXPECT_EQ(stream, Reference(contract_, 0));
+}
+
+TEST_P(ReaderContract, NeedsNoHasNext) {
+  const std::unique_ptr<ReaderBase> reader = Make();
+  std::vector<LoDTensor> element;
+  for (const ElementValue& wanted : Reference(contract_, 0)) {
+    reader->ReadNext(&element);
+    EXPECT_EQ(ValueOf(element), wanted);
+  }
+  EXPECT_FALSE(reader->HasNext());
+}
+
+TEST_P(ReaderContract, ThrowsEndOfDataAgainAndAgain) {
+  const std::unique_ptr<ReaderBase> reader = Make();
+  ReadAll(reader.get());
+  std::vector<LoDTensor> element;
+  for (int i = 0; i < 2; ++i) {
+    const std::optional<Thrown> end = ErrorOf([&] { reader->ReadNext(&element); });
+    ASSERT_TRUE(end);
+    EXPECT_TRUE(end->is_end) << *end;
+    EXPECT_FALSE(reader->HasNext());
+  }
+}
+
+TEST_P(ReaderContract, BeginsAnewFromAnywhere) {
+  const size_t all = Reference(contract_, 0).size();
+  for (const size_t read : {size_t{0}, size_t{1}, all / 2, all - 1, all}) {
+    for (const bool look_ahead : {false, true}) {
+      SCOPED_TRACE(StrCat("after ", read, look_ahead ? " and HasNext" : ""));
+      const std::unique_ptr<ReaderBase> reader = Make();
+      ReadSome(reader.get(), read);
+      if (look_ahead) reader->HasNext();
+      reader->ReInit();
+      EXPECT_EQ(ReadAll(reader.get()), Reference(contract_, 1));
+      reader->ReInit();
+      EXPECT_EQ(ReadAll(reader.get()), Reference(contract_, 2));
+    }
+  }
+}
+
+TEST_P(ReaderContract, BeginsAnewFiftyTimesInTheMiddle) {
+  const std::unique_ptr<ReaderBase> reader = Make();
+  for (uint64_t i = 0; i < 50; ++i) {
+    ReadSome(reader.get(), i % 4);
+    if (i % 3 == 0) reader->HasNext();
+    reader->ReInit();
+  }
+  EXPECT_EQ(ReadAll(reader.get()), Reference(contract_, 50));
+}
+
+TEST_P(ReaderContract, MayBeDestroyedAnywhere) {
+  Make();
+  Make()->HasNext();
+  Make()->ReInit();
+  const size_t all = Reference(contract_, 0).size();
+  for (const size_t read : {size_t{1}, all / 2, all}) {
+    ReadSome(Make().get(), read);
+    const std::unique_ptr<ReaderBase> reader = Make();
+    ReadSome(reader.get(), read);
+    reader->ReInit();
+    reader->HasNext();
+  }
+}
+
+TEST_P(ReaderContract, LeavesAloneWhatWasRead) {
+  std::vector<std::vector<LoDTensor>> elements;
+  {
+    const std::unique_ptr<ReaderBase> reader = Make();
+    while (reader->HasNext()) {
+      elements.emplace_back();
+      reader->ReadNext(&elements.back());
+    }
+    reader->ReInit();
+    ReadSome(reader.get(), 3);
+  }
+  const std::vector<ElementValue>& wanted = Reference(contract_, 0);
+  ASSERT_EQ(elements.size(), wanted.size());
+  for (size_t i = 0; i < wanted.size(); ++i) EXPECT_EQ(ValueOf(elements[i]), wanted[i]) << i;
+}
+
+TEST_P(ReaderContract, PlansInPortionsOfAnySize) {
+  for (const size_t portion : {1, 3, 1000}) {
+    const std::unique_ptr<ReaderBase> reader = Make();
+    millrace::Run run;
+    while (reader->Plan(portion, &run) > 0) {
+    }
+    EXPECT_EQ(reader->Plan(portion, &run), 0u);
+    std::vector<ElementValue> stream;
+    std::vector<LoDTensor> element;
+    for (const Ticket& ticket : run.tickets) {
+      Rows rows(reader->row_slots());
+      reader->Load(&ticket, 1, &rows);
+      rows.MoveTo(&element);
+      stream.push_back(ValueOf(element));
+    }
+    EXPECT_EQ(stream, Reference(contract_, 0)) << "in portions of " << portion;
+  }
+}
+
+TEST_P(ReaderContract, TicketsOutliveTheirPass) {
+  const std::unique_ptr<ReaderBase> reader = Make();
+  millrace::Run run;
+  reader->Plan(3, &run);
+  const size_t planned = run.tickets.size();
+  reader->Restart(1);
+  EXPECT_EQ(ReadAll(reader.get()), Reference(contract_, 1));
+  std::vector<LoDTensor> element;
+  for (size_t i = 0; i < planned; ++i) {
+    Rows rows(reader->row_slots());
+    reader->Load(&run.tickets[i], 1, &rows);
+    rows.MoveTo(&element);
+    EXPECT_EQ(ValueOf(element), Reference(contract_, 0).at(i));
+  }
+}
+
+TEST_P(ReaderContract, KeepsAnErrorUntilReInit) {
+  for (size_t i = 0; i < contract_.faults.size(); ++i) {
+    SCOPED_TRACE(contract_.faults[i] == Fault::kPlan ? "planning fails" : "loading fails");
+    const std::unique_ptr<ReaderBase> reader = Make(contract_.faults[i]);
+    std::optional<Thrown> first;
+    for (int pass = 0; pass < 3; ++pass) {
+      std::vector<ElementValue> before;
+      const std::optional<Thrown> error = ReadUntilError(reader.get(), &before);
+      ASSERT_TRUE(error);
+      EXPECT_FALSE(error->is_end);
+      if (pass == 0 || contract_.before_fault[i] != SIZE_MAX) {
+        EXPECT_EQ(before.size(), contract_.before_fault[i]);
+      }
+      std::vector<LoDTensor> element;
+      for (int again = 0; again < 3; ++again) {
+        EXPECT_EQ(ErrorOf([&] { reader->HasNext(); }), error);
+        EXPECT_EQ(ErrorOf([&] { reader->ReadNext(&element); }), error);
+      }
+      if (!first) first = error;
+      EXPECT_EQ(error, first);
+      reader->ReInit();
+    }
+  }
+}
+
+TEST_P(ReaderContract, FailsAlikeWithoutWorkers) {
+  for (const Fault fault : contract_.faults) {
+    std::vector<ElementValue> before, without_before;
+    const std::optional<Thrown> error = ReadUntilError(Make(fault).get(), &before);
+    pool_.reset();
+    pool_.emplace(0);
+    const std::optional<Thrown> without = ReadUntilError(Make(fault).get(), &without_before);
+    EXPECT_EQ(error, without);
+    EXPECT_EQ(before, without_before);
+    pool_.reset();
+    pool_.emplace(std::get<1>(GetParam()));
+  }
+  held_.threads = CurrentHoldings().threads;  // of the pool, which starts them when it is asked
+}
+
+TEST_P(ReaderContract, SharesEachElementOutOnce) {
+  ReaderHolder holder;
+  holder.Reset(Make());
+  const std::unique_ptr<ReaderBase> handles[] = {holder.NewHandle(), holder.NewHandle()};
+  for (uint64_t pass = 0; pass < 3; ++pass) {
+    std::vector<ElementValue> streams[2];
+    std::thread other([&] { streams[1] = ReadAll(handles[1].get()); });
+    streams[0] = ReadAll(handles[0].get());
+    other.join();
+    std::vector<std::string> got, wanted;
+    for (const auto& stream : streams) {
+      for (const ElementValue& element : stream) got.push_back(DigestOf(element));
+    }
+    for (const ElementValue& element : Reference(contract_, pass)) {
+      wanted.push_back(DigestOf(element));
+    }
+    std::sort(got.begin(), got.end());
+    std::sort(wanted.begin(), wanted.end());
+    EXPECT_EQ(got, wanted) << "pass " << pass;
+    for (const auto& handle : handles) handle->ReInit();
+  }
+}
+
+TEST_P(ReaderContract, DoesNothingBeforeTheFirstPlan) {
+  const std::vector<std::string> files =
+      contract_.files ? contract_.files() : std::vector<std::string>{};
+  pool_.reset();
+  pool_.emplace(std::get<1>(GetParam()));
+  const Holdings before = CurrentHoldings();
+  {
+    const FileWatch watch(files);
+    std::unique_ptr<ReaderBase> reader = Make();
+    reader->shapes();
+    reader->slots();
+    reader->ReInit();
+    EXPECT_EQ(watch.Opened(), std::vector<std::string>{});
+    EXPECT_EQ(ThreadPool::Get().started(), 0);
+    reader.reset();
+    EXPECT_EQ(watch.Opened(), std::vector<std::string>{});
+    reader = Make();
+    reader->HasNext();
+    EXPECT_EQ(watch.Opened().empty(), files.empty());
+  }
+  held_.threads = CurrentHoldings().threads;
+  EXPECT_EQ(CurrentHoldings().descriptors, before.descriptors);
+}
+
+}  // namespace millrace
+
+#endif  // MILLRACE_TESTS_READER_CONTRACT_H_

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+// The contract of readers, kept by every reader there is, alone and in chains.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/file_format.h"
+#include "framework/file_reader.h"
+#include "framework/random.h"
+#include "framework/tensor_stream.h"
+#include "readers/batch_reader.h"
+#include "readers/double_buffer_reader.h"
+#include "readers/map_reader.h"
+#include "readers/multi_pass_reader.h"
+#include "readers/random_data_reader.h"
+#include "readers/recordio_writer.h"
+#include "readers/shuffle_reader.h"
+#include "tests/reader_contract.h"
+
+namespace millrace {
+namespace {
+
+using ReaderPtr = std::unique_ptr<ReaderBase>;
+using Decorator = std::function<ReaderPtr(ReaderPtr)>;
+
+constexpr int64_t kRecords = 50;
+constexpr int64_t kFaulty = 20;
+
+std::vector<int64_t> Numbers(int64_t count) {
+  std::vector<int64_t> numbers;
+  for (int64_t i = 0; i < count; ++i) numbers.push_back(i);
+  return numbers;
+}
+
+// ---- Decorators. ----
+
+Decorator Shuffle(int64_t window) {
+  return [window](ReaderPtr reader) {
+    return std::make_unique<ShuffleReader>(std::move(reader), window, RandomKey(1, 2, "shuffled"));
+  };
+}
+
+Decorator Batch(int64_t size, BatchMode mode = BatchMode::kConcat) {
+  return [size, mode](ReaderPtr reader) {
+    return std::make_unique<BatchReader>(std::move(reader), size, false, mode);
+  };
+}
+
+Decorator MultiPass(int64_t passes) {
+  return [passes](ReaderPtr reader) {
+    return std::make_unique<MultiPassReader>(std::move(reader), passes);
+  };
+}
+
+Decorator DoubleBuffer(int64_t depth) {
+  return [depth](ReaderPtr reader) {
+    return std::make_unique<DoubleBufferReader>(std::move(reader), Place(), depth);
+  };
+}
+
+Decorator ToDevice(int64_t depth) {
+  return [depth](ReaderPtr reader) {
+    return std::make_unique<DoubleBufferReader>(std::move(reader), Place(FakeDevice::Get()), depth);
+  };
+}
+
+// Every element becomes itself, through the function of a custom reader.
+Decorator Map() {
+  return [](ReaderPtr reader) {
+    const std::vector<SlotSpec> slots = reader->slots();
+    return std::make_unique<MapReader>(
+        std::move(reader), slots,
+        [](std::vector<LoDTensor>* in, std::vector<LoDTensor>* out) { std::swap(*in, *out); });
+  };
+}
+
+Decorator Handle() {
+  return [](ReaderPtr reader) {
+    ReaderHolder holder;
+    holder.Reset(std::move(reader));
+    return holder.NewHandle();
+  };
+}
+
+// ---- Sources. ----
+
+SourceSpec Spec(Fault fault, bool ragged, uint64_t jitter) {
+  SourceSpec spec;
+  spec.records = kRecords;
+  spec.plan_error = fault == Fault::kPlan ? kFaulty : -1;
+  spec.load_error = fault == Fault::kLoad ? kFaulty : -1;
+  spec.ragged = ragged;
+  spec.jitter = jitter;
+  return spec;
+}
+
+ReaderPtr Planned(Fault fault) { return MakePlannedSource(Spec(fault, false, 0)); }
+ReaderPtr Ragged(Fault fault) { return MakePlannedSource(Spec(fault, true, 0)); }
+ReaderPtr Jittering(Fault fault) { return MakePlannedSource(Spec(fault, false, 3)); }
+ReaderPtr Sequential(Fault fault) { return MakeSequentialSource(Spec(fault, false, 0)); }
+ReaderPtr RaggedSequential(Fault fault) { return MakeSequentialSource(Spec(fault, true, 0)); }
+
+std::vector<int64_t> RaggedValues() {
+  std::vector<int64_t> values;
+  for (int64_t i = 0; i < kRecords; ++i) values.insert(values.end(), i % 4, i);
+  return values;
+}
+
+ReaderPtr RandomData(Fault) {
+  SlotSpec image;
+  image.dims = {1, 3, 5};
+  SlotSpec label;
+  label.dims = {2};
+  return std::make_unique<RandomDataReader>(std::vector<SlotSpec>{image, label}, -1, 1, 37,
+                                            RandomKey(1, 2, "random"));
+}
+
+// ---- Files, which are written when they are first needed and removed in the end. ----
+
+std::string SerialisedNumber(int64_t number) {
+  std::string record(4, '\0');
+  record[0] = 1;
+  AppendTensor(MakeTensor<int64_t>({1, 1}, {number}), &record);
+  return record;
+}
+
+// A RecordIO file of small chunks; the record that is faulty cannot be parsed, or the chunk that
+// begins with it has a wrong checksum.
+std::string RecordIOContent(Fault fault) {
+  const std::string path = TempName("contract.recordio");
+  RecordIOOptions options;
+  options.compressor = RecordIOCompressor::kSnappy;
+  options.chunk_records = 5;
+  uint64_t damaged = 0;
+  {
+    RecordIOWriter writer(path, options);
+    for (int64_t i = 0; i < kRecords; ++i) {
+      const bool faulty = i == kFaulty && fault == Fault::kLoad;
+      writer.Write(faulty ? "no tensor" : SerialisedNumber(i));
+      if (i == kFaulty) damaged = writer.bytes() + kRecordIOHeaderBytes;
+    }
+    writer.Close();
+  }
+  std::string content = ReadFile(path);
+  std::remove(path.c_str());
+  if (fault == Fault::kPlan) content[damaged] ^= 1;
+  return content;
+}
+
+const std::string& RecordIOPath(Fault fault) {
+  static const TempFile files[] = {{"good.recordio", RecordIOContent(Fault::kNone)},
+                                   {"plan.recordio", RecordIOContent(Fault::kPlan)},
+                                   {"load.recordio", RecordIOContent(Fault::kLoad)}};
+  return files[static_cast<int>(fault)].path();
+}
+
+ReaderPtr OfFormat(const std::string& tag, const std::string& path, std::vector<SlotSpec> slots) {
+  const FormatSchema* schema = FindFileFormat(tag);
+  Require(schema != nullptr, "no format ", tag);
+  FormatArguments arguments;
+  arguments.declared = std::move(slots);
+  for (const AttributeSchema& attribute : schema->attributes) {
+    arguments.attributes.Set(attribute.name, attribute.default_value);
+  }
+  return std::make_unique<FileReader>(schema->make(arguments), FileEntry{path, ""});
+}
+
+ReaderPtr RecordIO(Fault fault) {
+  return OfFormat("recordio", RecordIOPath(fault), SlotsOf(SourceSpec()));
+}
+
+// ---- The cases. ----
+
+// A chain over a source, with the number of elements before a planning and a loading error;
+// SIZE_MAX where it depends on the pass.
+ContractCase Chain(std::string name, const std::function<ReaderPtr(Fault)>& source,
+                   const std::vector<Decorator>& decorators, std::vector<int64_t> values,
+                   std::vector<size_t> before_fault = {}) {
+  ContractCase contract;
+  contract.name = std::move(name);
+  contract.make = [source, decorators](Fault fault) {
+    ReaderPtr reader = source(fault);
+    for (const Decorator& decorate : decorators) reader = decorate(std::move(reader));
+    return reader;
+  };
+  const Fault faults[] = {Fault::kPlan, Fault::kLoad};
+  contract.faults.assign(faults, faults + before_fault.size());
+  contract.before_fault = std::move(before_fault);
+  contract.values = std::move(values);
+  return contract;
+}
+
+std::vector<int64_t> Twice(std::vector<int64_t> values) {
+  const size_t once = values.size();
+  values.resize(2 * once);
+  std::copy(values.begin(), values.begin() + once, values.begin() + once);
+  return values;
+}
+
+std::vector<ContractCase> Sources() {
+  return {
+      Chain("planned", Planned, {}, Numbers(kRecords), {20, 20}),
+      Chain("ragged", Ragged, {}, RaggedValues(), {20, 20}),
+      Chain("jittering", Jittering, {}, Numbers(kRecords), {20, 20}),
+      Chain("sequential", Sequential, {}, Numbers(kRecords), {20}),
+      Chain("ragged_sequential", RaggedSequential, {}, RaggedValues(), {20}),
+      Chain("random_data", RandomData, {}, {}),
+  };
+}
+
+std::vector<ContractCase> Decorators() {
+  const std::vector<int64_t> numbers = Numbers(kRecords);
+  return {
+      Chain("shuffle", Planned, {Shuffle(7)}, numbers, {20}),
+      Chain("shuffle_of_one", Planned, {Shuffle(1)}, numbers, {20, 20}),
+      Chain("shuffle_of_all", Planned, {Shuffle(1000)}, numbers, {20}),
+      Chain("shuffle_sequential", Sequential, {Shuffle(7)}, numbers, {20}),
+      Chain("batch", Planned, {Batch(8)}, numbers, {2, 2}),
+      Chain("batch_ragged", Ragged, {Batch(8)}, RaggedValues(), {2, 2}),
+      Chain("batch_sequential", Sequential, {Batch(8)}, numbers, {2}),
+      Chain("batch_of_all", Planned, {Batch(64)}, numbers, {0, 0}),
+      Chain("batch_stack", Planned, {Batch(8, BatchMode::kStack)}, numbers, {2, 2}),
+      Chain("multi_pass", Planned, {MultiPass(2)}, Twice(numbers), {20, 20}),
+      Chain("double_buffer", Planned, {DoubleBuffer(2)}, numbers, {20, 20}),
+      Chain("double_buffer_of_one", Jittering, {DoubleBuffer(1)}, numbers, {20, 20}),
+      Chain("double_buffer_ragged", Ragged, {DoubleBuffer(4)}, RaggedValues(), {20, 20}),
+      Chain("double_buffer_sequential", Sequential, {DoubleBuffer(2)}, numbers, {20}),
+      Chain("to_device", Planned, {ToDevice(2)}, numbers, {20, 20}),
+      Chain("to_device_ragged", Ragged, {ToDevice(3)}, RaggedValues(), {20, 20}),
+      Chain("to_device_sequential", Sequential, {ToDevice(3)}, numbers, {20}),
+      Chain("map", Planned, {Map()}, numbers, {20, 20}),
+      Chain("map_ragged", Ragged, {Map()}, RaggedValues(), {20, 20}),
+      Chain("handle", Planned, {Handle()}, numbers, {20, 20}),
+  };
+}
+
+std::vector<ContractCase> Chains() {
+  const std::vector<int64_t> numbers = Numbers(kRecords);
+  return {
+      Chain("shuffle_batch", Jittering, {Shuffle(9), Batch(4)}, numbers, {5}),
+      Chain("batch_shuffle", Planned, {Batch(4), Shuffle(3)}, numbers, {5}),
+      Chain("batch_batch", Ragged, {Batch(3), Batch(4)}, RaggedValues(), {1, 1}),
+      Chain("map_batch", Planned, {Map(), Batch(8)}, numbers, {2, 2}),
+      Chain("handle_shuffle_handle", Planned, {Handle(), Shuffle(5), Handle()}, numbers, {20}),
+      Chain("double_buffer_batch", Planned, {DoubleBuffer(3), Batch(8)}, numbers, {2, 2}),
+      Chain("double_buffer_shuffle", Ragged, {DoubleBuffer(3), Shuffle(5)}, RaggedValues(), {20}),
+      Chain("double_buffer_twice", Jittering, {DoubleBuffer(2), Batch(4), DoubleBuffer(2)}, numbers,
+            {5, 5}),
+      Chain("multi_pass_shuffle_batch", Planned, {MultiPass(2), Shuffle(9), Batch(8)},
+            Twice(numbers), {2}),
+      Chain("shuffle_batch_multi_pass_double_buffer", Planned,
+            {Shuffle(20), Batch(8), MultiPass(2), DoubleBuffer(2)}, Twice(numbers), {2}),
+      Chain("sequential_map_batch_to_device", Sequential, {Map(), Batch(8), ToDevice(2)}, numbers,
+            {2}),
+      Chain("batch_to_device_shuffle", Ragged, {Batch(3), ToDevice(2), Shuffle(4)}, RaggedValues(),
+            {6}),
+      Chain("shuffle_stack_to_device_multi_pass", Jittering,
+            {Shuffle(4), Batch(5, BatchMode::kStack), ToDevice(3), MultiPass(2)}, Twice(numbers),
+            {4}),
+      Chain("random_batch_double_buffer", RandomData, {Batch(5), DoubleBuffer(2)}, {}),
+  };
+}
+
+ContractCase Reads(ContractCase contract, std::function<std::vector<std::string>()> files) {
+  contract.files = std::move(files);
+  return contract;
+}
+
+std::vector<std::string> RecordIOPaths() { return {RecordIOPath(Fault::kNone)}; }
+
+std::vector<ContractCase> Files() {
+  const std::vector<int64_t> numbers = Numbers(kRecords);
+  return {
+      Reads(Chain("recordio", RecordIO, {}, numbers, {20, 20}), RecordIOPaths),
+      Reads(Chain("recordio_shuffle", RecordIO, {Shuffle(7)}, numbers, {20}), RecordIOPaths),
+      Reads(Chain("recordio_batch_double_buffer", RecordIO, {Batch(8), DoubleBuffer(2)}, numbers,
+                  {2, 2}),
+            RecordIOPaths),
+      Reads(Chain("recordio_shuffle_batch_multi_pass_to_device", RecordIO,
+                  {Shuffle(11), Batch(4), MultiPass(2), ToDevice(2)}, Twice(numbers), {5}),
+            RecordIOPaths),
+  };
+}
+
+INSTANTIATE_TEST_SUITE_P(Sources, ReaderContract, WithPools(Sources()), NameOfCase);
+INSTANTIATE_TEST_SUITE_P(Decorators, ReaderContract, WithPools(Decorators()), NameOfCase);
+INSTANTIATE_TEST_SUITE_P(Chains, ReaderContract, WithPools(Chains()), NameOfCase);
+INSTANTIATE_TEST_SUITE_P(Files, ReaderContract, WithPools(Files()), NameOfCase);
+
+}  // namespace
+}  // namespace millrace
