@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Attribute values, their checks, and suggestions for misspelt words.
 #include "framework/attribute.h"
 
 #include <algorithm>

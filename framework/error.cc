@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The texts of errors.
 #include "framework/error.h"
 
 #include <cstdio>
@@ -6,6 +7,28 @@
 #include <utility>
 
 namespace millrace {
+namespace {
+
+// The number of bytes of the character at `i`, or 0 if it is none that may be shown: a control
+// character, a separator of lines, or no UTF-8.
+size_t PrintableSize(const std::string& text, size_t i) {
+  const auto lead = static_cast<unsigned char>(text[i]);
+  if (lead < 0x80) return lead >= 0x20 && lead != 0x7f ? 1 : 0;
+  const size_t size = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  if (lead < 0xc2 || lead > 0xf4 || text.size() - i < size) return 0;
+  uint32_t character = lead & (0xffu >> (size + 1));
+  for (size_t k = 1; k < size; ++k) {
+    const auto byte = static_cast<unsigned char>(text[i + k]);
+    if ((byte & 0xc0u) != 0x80u) return 0;
+    character = character << 6 | (byte & 0x3fu);
+  }
+  const bool overlong = size > 2 && character < (size == 3 ? 0x800u : 0x10000u);
+  const bool surrogate = character >= 0xd800 && character <= 0xdfff;
+  const bool separator = character < 0xa0 || character == 0x2028 || character == 0x2029;
+  return overlong || surrogate || separator || character > 0x10ffff ? 0 : size;
+}
+
+}  // namespace
 
 const char* ToString(ErrorCode code) {
   switch (code) {
@@ -30,20 +53,24 @@ const char* ToString(ErrorCode code) {
 std::string Escaped(const std::string& text) {
   std::string out;
   out.reserve(text.size());
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
+  for (size_t i = 0; i < text.size();) {
+    const size_t size = PrintableSize(text, i);
+    if (size > 0) {
+      out.append(text, i, size);
+      i += size;
+      continue;
+    }
+    const char c = text[i++];
     if (c == '\n') {
       out += "\\n";
     } else if (c == '\t') {
       out += "\\t";
     } else if (c == '\r') {
       out += "\\r";
-    } else if (byte < 0x20 || byte == 0x7f) {
-      char hex[5];
-      std::snprintf(hex, sizeof(hex), "\\x%02x", byte);
-      out += hex;
     } else {
-      out += c;
+      char hex[5];
+      std::snprintf(hex, sizeof(hex), "\\x%02x", static_cast<unsigned char>(c));
+      out += hex;
     }
   }
   return out;

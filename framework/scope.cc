@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Variables and scopes.
 #include "framework/scope.h"
 
 #include <cxxabi.h>

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Looks at a plugin's file, loads it, and keeps or takes back what it registers.
+#include "framework/plugin.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <map>
+
+#include "framework/error.h"
+#include "framework/registration.h"
+
+namespace millrace {
+namespace {
+
+constexpr PluginStamp kStamp = CurrentPluginStamp();
+
+// An open file that is mapped for reading.
+class MappedFile {
+ public:
+  explicit MappedFile(const std::string& path) : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    struct stat status;
+    if (fd_ < 0 || fstat(fd_, &status) != 0) Fail(path, StrCat("cannot open: ", Reason()));
+    if (!S_ISREG(status.st_mode)) Fail(path, "no regular file");
+    if ((status.st_mode & S_IWOTH) != 0) Fail(path, "everybody may write this file");
+    size_ = static_cast<size_t>(status.st_size);
+    if (size_ == 0) Fail(path, "an empty file");
+    void* const bytes = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, fd_, 0);
+    if (bytes == MAP_FAILED) Fail(path, StrCat("cannot read: ", Reason()));
+    bytes_ = bytes;
+  }
+  ~MappedFile() {
+    munmap(bytes_, size_);
+    close(fd_);
+  }
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  const void* Find(const void* what, size_t size) const {
+    return memmem(bytes_, size_, what, size);
+  }
+  const char* end() const { return static_cast<const char*>(bytes_) + size_; }
+
+ private:
+  static const char* Reason() { return std::strerror(errno); }
+  [[noreturn]] void Fail(const std::string& path, const std::string& reason) const {
+    const Error error = Error(ErrorCode::kPlugin, reason).InFile(path, -1);
+    if (fd_ >= 0) close(fd_);
+    throw error;
+  }
+
+  const int fd_;
+  size_t size_ = 0;
+  void* bytes_ = nullptr;
+};
+
+std::string Describe(const PluginStamp& stamp) {
+  const auto text = [](const char* bytes, size_t size) {
+    return Escaped(std::string(bytes, strnlen(bytes, size)));
+  };
+  return StrCat("Millrace ", text(stamp.version, sizeof(stamp.version)), " (compiler ",
+                text(stamp.compiler, sizeof(stamp.compiler)), ", layout ", std::hex, stamp.layout,
+                ")");
+}
+
+// Throws unless the file has the stamp of this Millrace.
+void CheckStamp(const std::string& path) {
+  const MappedFile file(path);
+  const auto* found = static_cast<const char*>(file.Find(kStamp.mark, sizeof(kStamp.mark)));
+  PluginStamp stamp;
+  if (found == nullptr || static_cast<size_t>(file.end() - found) < sizeof(stamp)) {
+    throw Error(ErrorCode::kPlugin, "no plugin of Millrace: it has no line MILLRACE_PLUGIN")
+        .InFile(path, -1);
+  }
+  std::memcpy(&stamp, found, sizeof(stamp));
+  if (std::memcmp(&stamp, &kStamp, sizeof(stamp)) != 0) {
+    throw Error(ErrorCode::kPlugin,
+                StrCat("built for ", Describe(stamp), ", but this is ", Describe(kStamp)))
+        .InFile(path, -1);
+  }
+}
+
+// Where Millrace is itself a shared library of another program (Python's), its symbols are not
+// there for the libraries loaded later unless somebody says so. In a program of its own they are.
+void OfferOwnSymbols() {
+  Dl_info own;
+  if (dladdr(reinterpret_cast<void*>(&LoadPlugin), &own) != 0 && own.dli_fname != nullptr) {
+    dlopen(own.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
+  }
+}
+
+}  // namespace
+
+void LoadPlugin(const std::string& path) {
+  if (path.empty() || path[0] != '/') {
+    throw Error(ErrorCode::kPlugin, "a plugin must be named by its absolute path").InFile(path, -1);
+  }
+  CheckStamp(path);
+  OfferOwnSymbols();
+  RegistrationWatch watch;
+  void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    throw Error(ErrorCode::kPlugin, StrCat("cannot load: ", Escaped(dlerror()))).InFile(path, -1);
+  }
+  // One that was refused is still in memory and registers nothing the next time.
+  static auto* refused = new std::map<void*, std::string>;
+  for (const std::string& what : watch.refused()) {
+    std::string& list = (*refused)[library];
+    list += (list.empty() ? "" : ", ") + what;
+  }
+  const auto found = refused->find(library);
+  if (found != refused->end()) {
+    throw Error(ErrorCode::kPlugin, StrCat("registers what is registered already: ", found->second))
+        .InFile(path, -1);
+  }
+  watch.Keep();
+}
+
+}  // namespace millrace

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plugins: shared libraries that add operators, readers and formats. A plugin is built against
+// these headers by the same compiler, links nothing of Millrace and has one line MILLRACE_PLUGIN;
+// besides it are the REGISTER_ lines that everything has:
+//
+//   #include "framework/plugin.h"
+//   ...
+//   REGISTER_OPERATOR(add_constant, Schema, Run);
+//   MILLRACE_PLUGIN;
+#ifndef MILLRACE_FRAMEWORK_PLUGIN_H_
+#define MILLRACE_FRAMEWORK_PLUGIN_H_
+
+#include <google/protobuf/stubs/common.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+
+#include "framework/executor.h"
+#include "framework/file_format.h"
+#include "framework/operator.h"
+#include "framework/reader.h"
+#include "framework/version.h"
+
+namespace millrace {
+
+// Loads a plugin, which adds what it registers. `path` must be absolute, and the file must be a
+// regular one that not everybody may write. Loading it again does nothing. One thread at a time,
+// while no program is checked or run. Throws kPlugin if the file is not allowed, is no plugin, was
+// built for another Millrace (nothing of it has run then), cannot be loaded, or registers a name
+// that is taken (then nothing that it registers stays, but it has run and stays in memory).
+void LoadPlugin(const std::string& path);
+
+// What a plugin was built for. Lies in the file as it is here, to be found and compared before any
+// of the plugin's code runs.
+struct PluginStamp {
+  char mark[32];
+  char version[16];
+  char compiler[48];
+  uint64_t layout;  // of the classes that plugins use
+};
+
+namespace internal {
+
+template <size_t n>
+constexpr void CopyText(const char* text, char (&to)[n]) {
+  for (size_t i = 0; i + 1 < n && text[i] != 0; ++i) to[i] = text[i];
+}
+
+constexpr uint64_t Mixed(std::initializer_list<uint64_t> numbers) {
+  uint64_t hash = 14695981039346656037u;  // FNV-1a, of 64-bit words
+  for (const uint64_t number : numbers) hash = (hash ^ number) * 1099511628211u;
+  return hash;
+}
+
+}  // namespace internal
+
+// The stamp of code that is compiled with these headers.
+constexpr PluginStamp CurrentPluginStamp() {
+  PluginStamp stamp{};
+  internal::CopyText("millrace plugin, built for:", stamp.mark);
+  internal::CopyText(kVersion, stamp.version);
+  internal::CopyText(__VERSION__, stamp.compiler);
+  stamp.layout = internal::Mixed({__GXX_ABI_VERSION,
+                                  _GLIBCXX_USE_CXX11_ABI,
+                                  GOOGLE_PROTOBUF_VERSION,
+                                  sizeof(Attribute),
+                                  sizeof(AttributeSchema),
+                                  sizeof(OpSchema),
+                                  sizeof(OpContext),
+                                  sizeof(RunState),
+                                  sizeof(PreparedBlock),
+                                  sizeof(Variable),
+                                  sizeof(Scope),
+                                  sizeof(Error),
+                                  sizeof(LoDTensor),
+                                  sizeof(Rows),
+                                  sizeof(SlotSpec),
+                                  sizeof(Ticket),
+                                  sizeof(Run),
+                                  sizeof(ReaderBase),
+                                  sizeof(ReaderHolder),
+                                  sizeof(Chunk),
+                                  sizeof(FileFormat),
+                                  sizeof(FormatSchema)});
+  return stamp;
+}
+
+#define MILLRACE_PLUGIN                                                       \
+  [[maybe_unused]] __attribute__((                                            \
+      used)) static constexpr ::millrace::PluginStamp millrace_plugin_stamp = \
+      ::millrace::CurrentPluginStamp()
+
+}  // namespace millrace
+
+#endif  // MILLRACE_FRAMEWORK_PLUGIN_H_

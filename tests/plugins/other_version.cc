@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// A plugin of another version, which must be refused before any of its code runs: it would end the
+// process.
+#include <cstdlib>
+
+#include "framework/plugin.h"
+
+namespace {
+
+constexpr millrace::PluginStamp OtherStamp() {
+  millrace::PluginStamp stamp = millrace::CurrentPluginStamp();
+  stamp.version[0] = '9';
+  return stamp;
+}
+
+__attribute__((used)) constexpr millrace::PluginStamp stamp = OtherStamp();
+
+const bool started = [] {
+  std::abort();
+  return true;
+}();
+
+}  // namespace

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// A plugin that registers a name of its own and two that are taken, which plugin_test refuses.
+#include "framework/plugin.h"
+
+namespace {
+
+millrace::OpSchema Schema() { return millrace::OpSchema("Does nothing."); }
+
+void Run(millrace::OpContext&) {}
+
+REGISTER_OPERATOR(taken_names_test, Schema, Run);
+REGISTER_OPERATOR(mean, Schema, Run);
+REGISTER_OPERATOR(read, Schema, Run);
+
+}  // namespace
+
+MILLRACE_PLUGIN;
