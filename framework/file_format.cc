@@ -82,6 +82,11 @@ class FormatByContent final : public FileFormat {
                  candidates))
           .InFile(path, 0);
     }
+    if (arguments_.has_companions && found[0]->companion_name.empty()) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  StrCat("it is of the format ", found[0]->tag, ", which takes no second file"))
+          .InFile(path, 0);
+    }
     FormatArguments arguments = arguments_;
     for (const AttributeSchema& attribute : found[0]->attributes) {
       if (!arguments.attributes.Has(attribute.name)) {
@@ -151,13 +156,18 @@ std::vector<std::string> FileFormatTags() {
   return tags;
 }
 
-FormatChoice ChooseFormat(const std::string& file_name) {
+FormatChoice SplitFormatPrefix(const std::string& file_name) {
   const size_t colon = file_name.find(':');
   if (colon != std::string::npos && file_name.find('/') > colon) {
     const FormatSchema* schema = FindFileFormat(file_name.substr(0, colon));
     if (schema != nullptr) return {file_name.substr(colon + 1), schema};
   }
-  FormatChoice choice{file_name, nullptr};
+  return {file_name, nullptr};
+}
+
+FormatChoice ChooseFormat(const std::string& file_name) {
+  FormatChoice choice = SplitFormatPrefix(file_name);
+  if (choice.schema != nullptr) return choice;
   const std::string name =
       EndsWith(file_name, ".gz") ? file_name.substr(0, file_name.size() - 3) : file_name;
   for (const auto& [tag, schema] : Registry()) {

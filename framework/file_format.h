@@ -129,13 +129,15 @@ std::vector<std::string> FileFormatTags();  // sorted
   [[maybe_unused]] static const bool registered_##tag##_ = \
       ::millrace::RegisterFileFormat(#tag, schema(), make)
 
-// A file name without its prefix, and its format: the prefix "tag:" if it is a registered tag,
-// else the extension, else null (then the first bytes decide, when the file is first read).
+// A file name without its prefix, and the format that it has by its name, or null.
 struct FormatChoice {
   std::string path;
   const FormatSchema* schema = nullptr;
 };
-// Throws kInvalidArgument if the extension belongs to several formats.
+// By its prefix alone: a registered tag before the first colon, without a slash in it.
+FormatChoice SplitFormatPrefix(const std::string& file_name);
+// By its prefix, else by its extension. If neither tells, the first bytes will, when the file is
+// first read. Throws kInvalidArgument if the extension belongs to several formats.
 FormatChoice ChooseFormat(const std::string& file_name);
 
 // A format for files of which neither prefix nor extension names one: their first bytes, through

@@ -13,9 +13,6 @@
 namespace millrace {
 namespace {
 
-// Of a single file: enough for a few workers that decompress, little enough to begin soon.
-constexpr size_t kChunksAhead = 16;
-
 // "" or what is wrong with the path.
 std::string Missing(const std::string& path) {
   struct stat status;
@@ -47,8 +44,7 @@ void CheckExist(const std::vector<FileEntry>& files) {
 }  // namespace
 
 FileReader::FileReader(std::unique_ptr<FileFormat> format, FileEntry file)
-    : FileReader(std::move(format), std::vector<FileEntry>{std::move(file)},
-                 ReadAhead{SIZE_MAX, kChunksAhead, SIZE_MAX}) {}
+    : FileReader(std::move(format), std::vector<FileEntry>{std::move(file)}, ReadAhead{}) {}
 
 FileReader::FileReader(std::unique_ptr<FileFormat> format, std::vector<FileEntry> files,
                        ReadAhead read_ahead)

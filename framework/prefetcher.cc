@@ -31,27 +31,34 @@ void Prefetcher::Stop() {
   workers_ = 0;
 }
 
+bool Prefetcher::Ready(ChunkQueue* queue) {
+  if (queue->available() > 0) return true;
+  const ChunkQueue::State state = queue->Poll();
+  if (state == ChunkQueue::State::kRecords) Wake();  // it has left room for another chunk
+  return state != ChunkQueue::State::kWaiting;
+}
+
 bool Prefetcher::FillSlowly(ChunkQueue* queue) {
-  for (Backoff backoff;;) {
-    switch (queue->Poll()) {
-      case ChunkQueue::State::kRecords:
-        Wake();  // a chunk has left the queue
-        return true;
-      case ChunkQueue::State::kEnd:
-        return false;
-      case ChunkQueue::State::kWaiting:
-        break;
-    }
+  for (Backoff backoff; !Ready(queue);) {
     CheckStop();
     // Whoever waits, works: on this file if nothing of it is under way, else on any.
     if (queue->load().chunks == 0 && Fetch(queue)) continue;
-    const Ref<ChunkQueue> other = Choose(false);
-    if (!other || !Fetch(other.get())) backoff.Pause();
+    if (!Help()) backoff.Pause();
   }
+  return queue->available() > 0;
+}
+
+bool Prefetcher::Help() {
+  const Ref<ChunkQueue> queue = Choose(false);
+  return queue && Fetch(queue.get());
+}
+
+size_t Prefetcher::most_workers() const {
+  return std::min<size_t>(limits_.workers, ThreadPool::Get().size());
 }
 
 void Prefetcher::Wake() {
-  const size_t most = std::min<size_t>(limits_.workers, ThreadPool::Get().size());
+  const size_t most = most_workers();
   {
     std::lock_guard<std::mutex> lock(mutex_);
     if (workers_ >= most) return;
@@ -79,10 +86,12 @@ Ref<ChunkQueue> Prefetcher::Choose(bool worker) {
   std::lock_guard<std::mutex> lock(mutex_);
   const Ref<ChunkQueue>* best = nullptr;
   ChunkQueue::Load least;
+  size_t chunks = 0;
   size_t records = 0;
   size_t bytes = 0;
   for (const Ref<ChunkQueue>& queue : queues_) {
     const ChunkQueue::Load load = queue->load();
+    chunks += load.chunks;
     records += load.records;
     bytes += load.bytes;
     if (!load.claimable) continue;
@@ -94,7 +103,7 @@ Ref<ChunkQueue> Prefetcher::Choose(bool worker) {
   }
   const bool wanted =
       best != nullptr && bytes < kMaxReadAheadBytes &&
-      (least.chunks == 0 || (least.chunks < limits_.chunks && records < limits_.records));
+      (least.chunks == 0 || chunks < 2 * most_workers() || records < limits_.records);
   if (wanted) return *best;
   // Under the same lock as the look around: whoever makes room later sees that it has left.
   if (worker) --workers_;

@@ -13,13 +13,12 @@
 
 namespace millrace {
 
-// How far is read ahead. Each file may always have one chunk waiting behind the one that is
-// planned from; it gets another one while fewer than `chunks` of it wait and fewer than `records`
-// of all files together. Beyond kMaxReadAheadBytes nothing is read that is not needed at once.
+// How far is read ahead. A file may always have one chunk waiting behind the one that is planned
+// from; there may be more while they are fewer than two a worker or hold fewer than `records`, all
+// files together. Beyond kMaxReadAheadBytes nothing is read that is not needed at once.
 struct ReadAhead {
   size_t workers = SIZE_MAX;  // of the pool, at work for this reader at once
-  size_t chunks = SIZE_MAX;
-  size_t records = SIZE_MAX;
+  size_t records = 0;
 };
 
 // Gives the workers of the pool the chunk that is wanted first: of the file that has the least in
@@ -38,6 +37,10 @@ class Prefetcher final : public Job {
   // Waits until the file has a record to take; false if it has no more. Throws its error at its
   // place, and kCancelled on a request to stop.
   bool Fill(ChunkQueue* queue) { return queue->available() > 0 || FillSlowly(queue); }
+  // True if Fill would not wait. Throws as Fill does.
+  bool Ready(ChunkQueue* queue);
+  // Fetches a chunk of some file, if one is wanted; false if not.
+  bool Help();
   // Ends the reading of all files; waits for the chunks that are being fetched. The owner calls it
   // before it goes away.
   void Stop();
@@ -45,6 +48,7 @@ class Prefetcher final : public Job {
  private:
   void Work() override;
   bool FillSlowly(ChunkQueue* queue);
+  size_t most_workers() const;
   // Asks the pool for one more worker if the limit allows.
   void Wake();
   // Claims and fetches a chunk of this file; false if that was not possible.

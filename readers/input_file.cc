@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@ namespace {
 
 // Linux reads no more than this at once, whatever is asked for.
 constexpr size_t kMostAtOnce = size_t{1} << 30;
+constexpr size_t kMostPieces = 1024;  // IOV_MAX of Linux
 
 }  // namespace
 
@@ -45,24 +47,48 @@ InputFile::~InputFile() { ::close(descriptor_); }
 
 void InputFile::Read(uint64_t offset, char* out, size_t size) const {
   while (size > 0) {
-    const ssize_t got =
+    const ssize_t result =
         ::pread(descriptor_, out, std::min(size, kMostAtOnce), static_cast<off_t>(offset));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) {
-      throw Error(ErrorCode::kIo,
-                  StrCat("cannot read at byte ", offset, ": ", std::strerror(errno)))
-          .InFile(path_, static_cast<int64_t>(offset));
-    }
-    if (got == 0) {
-      throw Error(ErrorCode::kDataLoss,
-                  StrCat("file is shorter than when it was opened: it ends before byte ", offset,
-                         " and had ", size_, " bytes"))
-          .InFile(path_, static_cast<int64_t>(offset));
-    }
+    const size_t got = Check(result, offset);
     out += got;
-    offset += static_cast<uint64_t>(got);
-    size -= static_cast<size_t>(got);
+    offset += got;
+    size -= got;
   }
+}
+
+void InputFile::ReadApart(uint64_t offset, char* out, size_t size, size_t stride,
+                          size_t count) const {
+  if (size == 0) return;
+  iovec pieces[kMostPieces];
+  while (count > 0) {
+    const size_t most = std::clamp<size_t>(kMostAtOnce / size, 1, kMostPieces);
+    const size_t asked = std::min(count, most);
+    for (size_t i = 0; i < asked; ++i) pieces[i] = {out + i * stride, size};
+    const ssize_t result =
+        ::preadv(descriptor_, pieces, static_cast<int>(asked), static_cast<off_t>(offset));
+    const size_t got = Check(result, offset);
+    size_t whole = got / size;
+    if (got % size != 0) {  // cut short in the middle of a piece
+      Read(offset + got, out + whole * stride + got % size, size - got % size);
+      ++whole;
+    }
+    out += whole * stride;
+    offset += whole * size;
+    count -= whole;
+  }
+}
+
+size_t InputFile::Check(ssize_t got, uint64_t offset) const {
+  if (got > 0) return static_cast<size_t>(got);
+  if (got < 0 && errno == EINTR) return 0;
+  if (got < 0) {
+    throw Error(ErrorCode::kIo, StrCat("cannot read at byte ", offset, ": ", std::strerror(errno)))
+        .InFile(path_, static_cast<int64_t>(offset));
+  }
+  throw Error(ErrorCode::kDataLoss,
+              StrCat("file is shorter than when it was opened: it ends before byte ", offset,
+                     " and had ", size_, " bytes"))
+      .InFile(path_, static_cast<int64_t>(offset));
 }
 
 }  // namespace millrace

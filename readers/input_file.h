@@ -3,6 +3,8 @@
 #ifndef MILLRACE_READERS_INPUT_FILE_H_
 #define MILLRACE_READERS_INPUT_FILE_H_
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -25,8 +27,14 @@ class InputFile {
   // Reads exactly `size` bytes from `offset` on. Throws kIo if the system cannot read them, and
   // kDataLoss "file is shorter than when it was opened" if they are gone; both name file and byte.
   void Read(uint64_t offset, char* out, size_t size) const;
+  // The same for `count` pieces of `size` bytes each, which lie one behind another in the file and
+  // `stride` bytes apart in memory.
+  void ReadApart(uint64_t offset, char* out, size_t size, size_t stride, size_t count) const;
 
  private:
+  // How many bytes a call of the system has read, 0 to be asked again; throws where it failed.
+  size_t Check(ssize_t got, uint64_t offset) const;
+
   const std::string path_;
   int descriptor_;
   uint64_t size_ = 0;

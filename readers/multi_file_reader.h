@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <exception>
 #include <memory>
 #include <vector>
 
@@ -18,13 +17,16 @@ namespace millrace {
 // The attributes of open_files.
 struct MultiFileOptions {
   size_t thread_num = 0;       // workers on its files at once; 0 is all workers of the pool
-  size_t buffer_size = 256;    // records that wait are at least as many, if there are any to read
+  size_t buffer_size = 256;    // records to have in store; each file has one chunk at least
   size_t cycle_length = 16;    // files whose records are interleaved
   uint64_t pass_num = 1;       // how often the files are read in one pass
   bool deterministic = true;   // false: a file that is ready may overtake one that is not
   bool shuffle_files = false;  // permute the list of files anew for each time it is read
   RandomKey key{0, 0, ""};     // of that permutation
 };
+
+// The order in which `files` files are read for the pass with this number.
+std::vector<uint32_t> ShuffledFiles(size_t files, const RandomKey& key, uint64_t pass);
 
 // Yields one record at a time from each of the first `cycle_length` unfinished files, in the order
 // of the list; the place of a finished file goes to the next file of the list. The order depends on
@@ -35,12 +37,48 @@ class MultiFileReader final : public FileReader {
  public:
   // Throws kInvalidArgument for an empty list or options below 1, and kIo with the names of all
   // files that are missing; reads nothing.
-  MultiFileReader(std::unique_ptr<FileFormat> format, std::vector<FileEntry> files,
+  MultiFileReader(std::unique_ptr<FileFormat> format, std::vector<FileEntry> entries,
                   const MultiFileOptions& options);
 
  protected:
   void PlanNext(size_t n, Run* run) override;
   void Rewind(uint64_t pass) override;
+
+ private:
+  // A file that has been opened before there is a place for it.
+  struct WaitingFile {
+    Ref<ChunkQueue> queue;
+    uint64_t round;  // which of the pass_num readings it belongs to
+  };
+
+  void Interleave(size_t n, Run* run);
+  // Empty places for the files of a round.
+  void BeginRound(uint64_t round);
+  // Sees to it that the place at the cursor has a record, moving the cursor on where there is no
+  // file for it; false at the end of the round.
+  bool FillPlace();
+  // Moves the cursor to a place that need not be waited for.
+  void FindReadyPlace();
+  // Gives the empty place at the cursor the next file of this round; false if there is none.
+  bool PlaceNextFile();
+  // Opens the next files of the list until this many wait for a place. Where one cannot be opened
+  // it stops, or throws if the file is `needed` now; what is needed is of this round.
+  void OpenAhead(size_t files_wanted, bool needed);
+  // How often the places can be gone round without waiting.
+  size_t whole_rounds() const;
+
+  const MultiFileOptions options_;
+  uint64_t pass_ = 0;
+  uint64_t sample_ = 0;                  // number of the next record in the pass
+  uint64_t round_ = 0;                   // which of the pass_num readings is going on
+  uint64_t round_begin_ = 0;             // its first record
+  bool begun_ = false;                   // the pass
+  std::vector<Ref<ChunkQueue>> places_;  // null where no file has been put yet
+  size_t cursor_ = 0;                    // the place whose turn it is
+  std::deque<WaitingFile> waiting_;
+  std::vector<uint32_t> order_;  // of the files of opening_round_
+  size_t next_to_open_ = 0;      // in it
+  uint64_t opening_round_ = 0;
 };
 
 }  // namespace millrace

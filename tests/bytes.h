@@ -3,6 +3,9 @@
 #ifndef MILLRACE_TESTS_BYTES_H_
 #define MILLRACE_TESTS_BYTES_H_
 
+#include <zlib.h>
+
+#include <cstdint>
 #include <string>
 
 namespace millrace {
@@ -23,6 +26,29 @@ inline std::string FromHex(const std::string& text) {
 // The bytes with one bit turned over.
 inline std::string FlipBit(std::string bytes, size_t bit) {
   bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << (bit % 8)));
+  return bytes;
+}
+
+// One gzip member with this content.
+inline std::string Gzipped(const std::string& content) {
+  constexpr int kGzip = 16 + MAX_WBITS;
+  z_stream zlib = {};
+  deflateInit2(&zlib, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kGzip, MAX_MEM_LEVEL, Z_DEFAULT_STRATEGY);
+  std::string out(deflateBound(&zlib, content.size()), '\0');
+  zlib.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(content.data()));
+  zlib.avail_in = static_cast<uInt>(content.size());
+  zlib.next_out = reinterpret_cast<Bytef*>(out.data());
+  zlib.avail_out = static_cast<uInt>(out.size());
+  deflate(&zlib, Z_FINISH);
+  out.resize(zlib.total_out);
+  deflateEnd(&zlib);
+  return out;
+}
+
+// A number of `size` bytes, the highest first.
+inline std::string BigEndian(uint64_t number, size_t size) {
+  std::string bytes;
+  for (size_t i = size; i-- > 0;) bytes += static_cast<char>(number >> (8 * i));
   return bytes;
 }
 

@@ -45,6 +45,30 @@ TEST(InputFile, ReadsAtAnyPlace) {
   file.Read(10, bytes, 0);
 }
 
+TEST(InputFile, ScattersPieces) {
+  std::string content;
+  for (int i = 0; content.size() < 9000; ++i) content += std::to_string(i);
+  const InputFile file(MakeFile("pieces", content));
+  for (const size_t count : {0, 1, 5, 1023, 1024, 1025, 2900}) {
+    std::string bytes(count * 5 + 5, '.');
+    file.ReadApart(7, bytes.data(), 3, 5, count);
+    for (size_t i = 0; i < count; ++i) {
+      ASSERT_EQ(bytes.substr(5 * i, 5), content.substr(7 + 3 * i, 3) + "..") << count << " " << i;
+    }
+    EXPECT_EQ(bytes.substr(5 * count), ".....");
+  }
+}
+
+TEST(InputFile, ScatteringMeetsTheEndOfAFileThatShrank) {
+  const std::string path = MakeFile("shrinks", std::string(3000, 'x'));
+  const InputFile file(path);
+  ASSERT_EQ(::truncate(path.c_str(), 2000), 0);
+  std::string bytes(5000, '.');
+  const Error error = ErrorOf([&] { file.ReadApart(0, bytes.data(), 3, 5, 1000); });
+  EXPECT_EQ(error.code(), ErrorCode::kDataLoss);
+  EXPECT_EQ(error.offset(), 2000);
+}
+
 TEST(InputFile, SaysThatTheFileIsShorterThanItWas) {
   const std::string path = MakeFile("shrinks", "0123456789");
   const InputFile file(path);

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lists of files as programs write them: patterns in, names out.
+#ifndef MILLRACE_READERS_FILE_LIST_H_
+#define MILLRACE_READERS_FILE_LIST_H_
+
+#include <string>
+#include <vector>
+
+namespace millrace {
+
+// The files that the entries name, entry by entry; those of one entry sorted by their bytes and
+// each once. An entry may begin with the prefix of a format ("recordio:"), which all of its files
+// get, and may have
+//   {a,b,}           one of these, each of which may have braces of its own
+//   {00000..00127}   one of these numbers, filled up with zeros if one of the ends has a zero first
+//   * ? [a-z]        as in the shell: what is there now; never a leading dot, never a slash
+// A file that exists under exactly the name that is written is taken as it is. Throws
+// kInvalidArgument for a pattern that matches nothing, kIo for a directory that cannot be read, and
+// kResourceLimit for more than kMaxListLength names.
+std::vector<std::string> ExpandFileNames(const std::vector<std::string>& entries);
+
+}  // namespace millrace
+
+#endif  // MILLRACE_READERS_FILE_LIST_H_

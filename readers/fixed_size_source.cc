@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "readers/fixed_size_source.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "framework/error.h"
+#include "framework/limits.h"
+
+namespace millrace {
+namespace {
+
+// However small they are: the list of a chunk's records shall not outgrow its bytes by far.
+constexpr uint64_t kMostRecordsPerChunk = 64 << 10;
+
+[[noreturn]] void Fail(const ByteStream& stream, uint64_t position, const std::string& problem) {
+  throw Error(ErrorCode::kDataLoss, problem).InFile(stream.path(), static_cast<int64_t>(position));
+}
+
+}  // namespace
+
+FixedSizeSource::FixedSizeSource(std::vector<Column> columns, std::optional<uint64_t> count)
+    : columns_(std::move(columns)), count_(count), records_(count.value_or(UINT64_MAX)) {
+  for (const Column& column : columns_) {
+    begins_.push_back(column.stream->position());
+    record_bytes_ += column.bytes;
+    plain_ = plain_ && column.stream->plain();
+  }
+  for (const Column& column : columns_) {
+    if (plain_ && column.bytes > 0) {
+      records_ = std::min(records_, column.stream->most_left() / column.bytes);
+    }
+  }
+  records_per_chunk_ = std::clamp<uint64_t>(kReadBlockBytes / std::max<size_t>(1, record_bytes_), 1,
+                                            kMostRecordsPerChunk);
+}
+
+size_t FixedSizeSource::RecordsFrom(uint64_t first) const {
+  return std::min(records_per_chunk_, records_ - first);
+}
+
+bool FixedSizeSource::Claim(Chunk* chunk) {
+  chunk->offset = begins_[0] + next_ * columns_[0].bytes;
+  chunk->expected = next_;
+  if (!plain_) {
+    ReadInOrder(chunk);
+    next_ += chunk->pieces.size();
+  } else {
+    chunk->length = RecordsFrom(next_) * record_bytes_;
+    next_ += RecordsFrom(next_);
+  }
+  if (next_ > chunk->expected) return true;
+  CheckEnd();
+  return false;
+}
+
+void FixedSizeSource::Fetch(Chunk* chunk) const {
+  if (!plain_) return;
+  const uint64_t first = chunk->expected;
+  const size_t records = RecordsFrom(first);
+  chunk->bytes = BufferPool::At(Place()).Take(records * record_bytes_);
+  char* out = chunk->bytes->data();
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    const size_t bytes = columns_[i].bytes;
+    const InputFile& file = columns_[i].stream->file();
+    const uint64_t offset = begins_[i] + first * bytes;
+    if (bytes == record_bytes_) {
+      file.Read(offset, out, records * bytes);
+    } else {
+      file.ReadApart(offset, out, bytes, record_bytes_, records);
+    }
+    out += bytes;
+  }
+  ListPieces(chunk, records);
+}
+
+void FixedSizeSource::ListPieces(Chunk* chunk, size_t records) const {
+  chunk->pieces.resize(records);
+  for (size_t i = 0; i < records; ++i) {
+    chunk->pieces[i] = {static_cast<uint32_t>(i * record_bytes_),
+                        static_cast<uint32_t>(record_bytes_)};
+  }
+}
+
+void FixedSizeSource::ReadInOrder(Chunk* chunk) {
+  size_t records = RecordsFrom(next_);
+  for (const Column& column : columns_) {  // a header may promise what no file can hold
+    if (column.bytes > 0) {
+      records = std::min<uint64_t>(records, column.stream->most_left() / column.bytes);
+    }
+  }
+  chunk->length = records * record_bytes_;
+  chunk->bytes = BufferPool::At(Place()).Take(chunk->length);
+  char* out = chunk->bytes->data();
+  for (const Column& column : columns_) {
+    const size_t bytes = column.bytes;
+    if (bytes == 0) continue;
+    if (bytes == record_bytes_) {
+      records = column.stream->Read(out, records * bytes) / bytes;
+    } else {
+      size_t whole = 0;
+      while (whole < records && column.stream->Read(out + whole * record_bytes_, bytes) == bytes) {
+        ++whole;
+      }
+      records = whole;
+    }
+    out += bytes;
+  }
+  ListPieces(chunk, records);
+}
+
+uint64_t FixedSizeSource::BytesOf(size_t column, uint64_t enough) const {
+  ByteStream& stream = *columns_[column].stream;
+  if (plain_) return stream.file().size() - begins_[column];
+  std::vector<char> rest(kReadBlockBytes);
+  while (stream.position() - begins_[column] < enough &&
+         stream.Read(rest.data(), rest.size()) > 0) {
+  }
+  return stream.position() - begins_[column];
+}
+
+void FixedSizeSource::CheckEnd() const {
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    const ByteStream& stream = *columns_[i].stream;
+    const size_t size = columns_[i].bytes;
+    const uint64_t wanted = count_.has_value() ? *count_ * size : UINT64_MAX;
+    const uint64_t bytes = BytesOf(i, count_.has_value() ? wanted + 1 : wanted);
+    const uint64_t end = begins_[i] + std::min(bytes, wanted);
+    if (bytes > wanted) {
+      Fail(stream, end, StrCat("more bytes follow the last record at ", stream.Describe(end)));
+    }
+    if (size == 0) continue;
+    const uint64_t whole = bytes / size;
+    if (count_.has_value() ? bytes < wanted : bytes % size > 0) {
+      Fail(stream, end,
+           StrCat("the file ends at ", stream.Describe(end), " in record ", whole,
+                  ", of which it has ", bytes % size, " of ", size, " bytes",
+                  count_.has_value() ? StrCat("; its header promises ", *count_, " records") : ""));
+    }
+  }
+}
+
+}  // namespace millrace

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "readers/multi_file_reader.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "framework/error.h"
+#include "framework/limits.h"
+#include "framework/stop.h"
+#include "framework/thread_pool.h"
+
+namespace millrace {
+namespace {
+
+// Files that are opened before there is a place for them, so that a place is never without records
+// for long. Descriptors are dear, so they are few.
+constexpr size_t kMostOpenedAhead = 4;
+
+}  // namespace
+
+std::vector<uint32_t> ShuffledFiles(size_t files, const RandomKey& key, uint64_t pass) {
+  std::vector<uint32_t> order(files);
+  std::iota(order.begin(), order.end(), 0u);
+  for (size_t i = files; i-- > 1;) std::swap(order[i], order[key.Below(i + 1, pass, i)]);
+  return order;
+}
+
+MultiFileReader::MultiFileReader(std::unique_ptr<FileFormat> format, std::vector<FileEntry> entries,
+                                 const MultiFileOptions& options)
+    : FileReader(
+          std::move(format), std::move(entries),
+          ReadAhead{options.thread_num == 0 ? SIZE_MAX : options.thread_num, options.buffer_size}),
+      options_(options) {
+  Require(!files().empty(), "there is no file to read");
+  Require(files().size() <= static_cast<size_t>(kMaxListLength), "a list of ", files().size(),
+          " files; the limit is ", kMaxListLength);
+  Require(options_.buffer_size > 0, "buffer_size is 0; it must be at least 1");
+  Require(options_.cycle_length > 0, "cycle_length is 0; it must be at least 1");
+  Require(options_.pass_num > 0, "pass_num is 0; it must be at least 1");
+}
+
+void MultiFileReader::Rewind(uint64_t pass) {
+  prefetcher().Stop();
+  places_.clear();
+  waiting_.clear();
+  pass_ = pass;
+  begun_ = false;
+}
+
+void MultiFileReader::PlanNext(size_t n, Run* run) {
+  if (!begun_) {
+    begun_ = true;
+    sample_ = 0;
+    opening_round_ = 0;
+    next_to_open_ = 0;
+    BeginRound(0);
+  }
+  try {
+    Interleave(n, run);
+  } catch (...) {
+    throw CurrentError().WithContext(ReadingRecord(sample_));
+  }
+}
+
+void MultiFileReader::Interleave(size_t n, Run* run) {
+  while (n > 0) {
+    if (!FillPlace()) {
+      // A reading without a record would be followed by others like it.
+      if (round_ + 1 == options_.pass_num || sample_ == round_begin_) return;
+      BeginRound(round_ + 1);
+      continue;
+    }
+    const size_t first = run->tickets.size();
+    const size_t places = places_.size();
+    const size_t rounds = n < places ? 0 : std::min(n / places, whole_rounds());
+    const size_t added = std::max<size_t>(1, rounds * places);
+    run->tickets.resize(first + added);
+    if (rounds == 0) {
+      places_[cursor_]->Take(1, 1, sample_, &run->tickets[first], run);
+      cursor_ = (cursor_ + 1) % places;
+    }
+    for (size_t i = 0; rounds > 0 && i < places; ++i) {
+      places_[(cursor_ + i) % places]->Take(rounds, places, sample_ + i, &run->tickets[first + i],
+                                            run);
+    }
+    sample_ += added;
+    n -= added;
+  }
+}
+
+void MultiFileReader::BeginRound(uint64_t round) {
+  round_ = round;
+  round_begin_ = sample_;
+  cursor_ = 0;
+  places_.assign(std::min(options_.cycle_length, files().size()), Ref<ChunkQueue>());
+}
+
+bool MultiFileReader::FillPlace() {
+  while (!places_.empty()) {
+    if (!options_.deterministic) FindReadyPlace();
+    Ref<ChunkQueue>& place = places_[cursor_];
+    if (place && prefetcher().Fill(place.get())) return true;
+    if (place) {
+      prefetcher().Remove(*place);
+      place = Ref<ChunkQueue>();
+    }
+    if (PlaceNextFile()) continue;
+    places_.erase(places_.begin() + static_cast<std::ptrdiff_t>(cursor_));
+    if (cursor_ == places_.size()) cursor_ = 0;
+  }
+  return false;
+}
+
+void MultiFileReader::FindReadyPlace() {
+  for (Backoff backoff;;) {
+    for (size_t i = 0; i < places_.size(); ++i) {
+      const size_t k = (cursor_ + i) % places_.size();
+      if (!places_[k] || prefetcher().Ready(places_[k].get())) {
+        cursor_ = k;
+        return;
+      }
+    }
+    // Somebody must be at work on what is waited for; Fill works itself.
+    if (places_[cursor_]->load().chunks == 0) return;
+    CheckStop();
+    if (!prefetcher().Help()) backoff.Pause();
+  }
+}
+
+bool MultiFileReader::PlaceNextFile() {
+  OpenAhead(1, true);
+  if (waiting_.empty() || waiting_.front().round != round_) return false;
+  places_[cursor_] = std::move(waiting_.front().queue);
+  waiting_.pop_front();
+  const size_t ahead = std::min<size_t>(kMostOpenedAhead, ThreadPool::Get().size());
+  const auto empty = std::count_if(places_.begin(), places_.end(),
+                                   [](const Ref<ChunkQueue>& place) { return !place; });
+  if (ahead > 0) OpenAhead(static_cast<size_t>(empty) + ahead, false);
+  return true;
+}
+
+void MultiFileReader::OpenAhead(size_t files_wanted, bool needed) {
+  const uint64_t last_round = needed ? round_ : options_.pass_num - 1;
+  while (waiting_.size() < files_wanted) {
+    if (next_to_open_ == files().size()) {
+      if (opening_round_ >= last_round) return;
+      ++opening_round_;
+      next_to_open_ = 0;
+    }
+    if (opening_round_ > last_round) return;
+    if (options_.shuffle_files && next_to_open_ == 0) {
+      order_ =
+          ShuffledFiles(files().size(), options_.key, pass_ * options_.pass_num + opening_round_);
+    }
+    const size_t file = options_.shuffle_files ? order_[next_to_open_] : next_to_open_;
+    try {
+      waiting_.push_back({OpenFile(file), opening_round_});
+    } catch (const Error&) {
+      if (needed) throw;
+      return;  // it is tried again when its turn comes, and perhaps there is a descriptor then
+    }
+    ++next_to_open_;
+  }
+}
+
+size_t MultiFileReader::whole_rounds() const {
+  size_t rounds = SIZE_MAX;
+  for (const Ref<ChunkQueue>& place : places_) {
+    rounds = std::min(rounds, place ? place->available() : 0);
+    if (rounds == 0) break;
+  }
+  return rounds;
+}
+
+}  // namespace millrace

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "readers/open_files.h"
+
+#include <utility>
+
+#include "framework/error.h"
+#include "framework/file_reader.h"
+#include "readers/file_list.h"
+
+namespace millrace {
+namespace {
+
+std::string Named(const FormatSchema* schema) {
+  return schema == nullptr ? "not named" : schema->tag;
+}
+
+void CheckCompanions(const FormatSchema& schema) {
+  Require(!schema.companion_name.empty(), "files of the format ", schema.tag,
+          " take no second file each");
+}
+
+}  // namespace
+
+const FormatSchema* FormatOf(const std::vector<std::string>& names) {
+  const FormatSchema* first = nullptr;
+  for (size_t i = 0; i < names.size(); ++i) {
+    const FormatSchema* schema = ChooseFormat(names[i]).schema;
+    if (i == 0) first = schema;
+    Require(schema == first, "the files of one reader must have one format, but that of '",
+            Escaped(names[0]), "' is ", Named(first), " and that of '", Escaped(names[i]), "' is ",
+            Named(schema), "; a prefix such as 'recordio:' names it");
+  }
+  return first;
+}
+
+std::unique_ptr<ReaderBase> OpenFile(const FormatSchema& schema, const std::string& name,
+                                     const std::string& companion, FormatArguments arguments) {
+  const FormatChoice choice = SplitFormatPrefix(name);
+  Require(choice.schema == nullptr || choice.schema == &schema, "'", Escaped(name),
+          "' is named a file of the format ", choice.schema == nullptr ? "" : choice.schema->tag,
+          ", but read as ", schema.tag);
+  arguments.has_companions = !companion.empty();
+  if (arguments.has_companions) CheckCompanions(schema);
+  return std::make_unique<FileReader>(schema.make(arguments),
+                                      FileEntry{choice.path, SplitFormatPrefix(companion).path});
+}
+
+std::unique_ptr<ReaderBase> OpenFiles(const std::vector<std::string>& names,
+                                      const std::vector<std::string>& companions,
+                                      FormatArguments arguments, const MultiFileOptions& options) {
+  const std::vector<std::string> files = ExpandFileNames(names);
+  const std::vector<std::string> seconds = ExpandFileNames(companions);
+  Require(seconds.empty() || seconds.size() == files.size(), files.size(), " files, but ",
+          seconds.size(), " second files to pair with them");
+  std::vector<FileEntry> entries(files.size());
+  for (size_t i = 0; i < files.size(); ++i) {
+    entries[i].path = SplitFormatPrefix(files[i]).path;
+    if (!seconds.empty()) entries[i].companion = SplitFormatPrefix(seconds[i]).path;
+  }
+  arguments.has_companions = !seconds.empty();
+  const FormatSchema* schema = FormatOf(files);
+  if (schema != nullptr && arguments.has_companions) CheckCompanions(*schema);
+  return std::make_unique<MultiFileReader>(
+      schema == nullptr ? MakeFormatByContent(arguments) : schema->make(arguments),
+      std::move(entries), options);
+}
+
+}  // namespace millrace

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// Streams of plain and compressed files, whole, cut off and damaged.
+#include "readers/byte_stream.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "framework/error.h"
+#include "tests/bytes.h"
+#include "tests/testing.h"
+
+namespace millrace {
+namespace {
+
+// What a stream gives in pieces of this size, and the error behind it.
+struct Outcome {
+  std::string content;
+  std::optional<Error> error;
+};
+
+Outcome ReadWhole(const std::string& path, size_t piece = 7) {
+  Outcome outcome;
+  ByteStream stream(path);
+  std::string buffer(piece, '\0');
+  try {
+    for (;;) {
+      EXPECT_LE(outcome.content.size(), stream.position());
+      const size_t got = stream.Read(buffer.data(), piece);
+      outcome.content.append(buffer, 0, got);
+      EXPECT_EQ(stream.position(), outcome.content.size());
+      if (got == 0) return outcome;
+    }
+  } catch (const Error& error) {
+    outcome.error = error;
+  }
+  return outcome;
+}
+
+std::string Sample(size_t size) {
+  std::string text;
+  for (size_t i = 0; text.size() < size; ++i) text += std::to_string(i * i) + ";";
+  return text.substr(0, size);
+}
+
+TEST(ByteStream, ReadsAPlainFileAsItLies) {
+  const std::string content = Sample(1000);
+  const TempFile file("plain", content);
+  for (const size_t piece : {1, 3, 999, 1000, 1001}) {
+    EXPECT_EQ(ReadWhole(file.path(), piece).content, content) << piece;
+  }
+  const ByteStream stream(file.path());
+  EXPECT_TRUE(stream.plain());
+  EXPECT_EQ(stream.most_left(), 1000u);
+  EXPECT_EQ(stream.Describe(12), "byte 12");
+}
+
+TEST(ByteStream, ReadsGzipWhateverItsName) {
+  const std::string content = Sample(100000);
+  const TempFile file("compressed", Gzipped(content));
+  for (const size_t piece : {1, 7, 99999, 100000, 200000}) {
+    const Outcome outcome = ReadWhole(file.path(), piece);
+    EXPECT_EQ(outcome.content, content) << piece;
+    EXPECT_FALSE(outcome.error.has_value());
+  }
+  const ByteStream stream(file.path());
+  EXPECT_FALSE(stream.plain());
+  EXPECT_EQ(stream.Describe(12), "byte 12 of the decompressed content");
+}
+
+TEST(ByteStream, GoesOnWithEveryMemberOfAGzipFile) {
+  const TempFile file("members", Gzipped("one ") + Gzipped("") + Gzipped("two"));
+  EXPECT_EQ(ReadWhole(file.path()).content, "one two");
+}
+
+TEST(ByteStream, TakesWhatIsTooShortForGzipAsItIs) {
+  EXPECT_EQ(ReadWhole(TempFile("empty", "").path()).content, "");
+  EXPECT_EQ(ReadWhole(TempFile("one", "\x1f").path()).content, "\x1f");
+  EXPECT_EQ(ReadWhole(TempFile("other", "\x1f\x8c").path()).content, "\x1f\x8c");
+}
+
+TEST(ByteStream, SaysWhereAGzipFileIsCutOff) {
+  const std::string content = Sample(300);
+  const std::string whole = Gzipped(content);
+  for (size_t size = 2; size < whole.size(); ++size) {
+    const TempFile file("cut", whole.substr(0, size));
+    const Outcome outcome = ReadWhole(file.path());
+    ASSERT_TRUE(outcome.error.has_value()) << size;
+    EXPECT_EQ(outcome.error->code(), ErrorCode::kDataLoss);
+    EXPECT_EQ(outcome.error->file(), file.path());
+    EXPECT_EQ(outcome.error->offset(), static_cast<int64_t>(size));
+    EXPECT_EQ(outcome.content, content.substr(0, outcome.content.size())) << size;
+  }
+}
+
+TEST(ByteStream, NeverTakesDamageForContent) {
+  const std::string content = Sample(300);
+  const std::string whole = Gzipped(content);
+  for (size_t bit = 16; bit < 8 * whole.size(); ++bit) {
+    const TempFile file("damaged", FlipBit(whole, bit));
+    const Outcome outcome = ReadWhole(file.path());
+    if (outcome.error.has_value()) {
+      EXPECT_EQ(outcome.error->code(), ErrorCode::kDataLoss) << outcome.error->what();
+      EXPECT_EQ(outcome.error->file(), file.path());
+    } else {  // in the time of the header, for instance
+      EXPECT_EQ(outcome.content, content) << bit;
+    }
+  }
+}
+
+TEST(ByteStream, RefusesWhatFollowsGzip) {
+  const std::string whole = Gzipped("content");
+  for (const std::string& rest : {std::string("x"), std::string(1, '\0'), std::string("\x1f"),
+                                  std::string("\x1f\x8b"), std::string("\x1f\x8c garbage")}) {
+    const Outcome outcome = ReadWhole(TempFile("followed", whole + rest).path());
+    EXPECT_EQ(outcome.content, "content");
+    ASSERT_TRUE(outcome.error.has_value()) << rest;
+    EXPECT_EQ(outcome.error->code(), ErrorCode::kDataLoss);
+    EXPECT_GE(outcome.error->offset(), static_cast<int64_t>(whole.size()));
+  }
+}
+
+TEST(ByteStream, ThrowsAnErrorAgainAndAgainBehindWhatPrecedesIt) {
+  const std::string whole = Gzipped(Sample(300));
+  const TempFile file("cut", whole.substr(0, whole.size() - 1));
+  ByteStream stream(file.path());
+  char bytes[400];
+  EXPECT_EQ(stream.Read(bytes, sizeof(bytes)), 300u);
+  const auto read = [&] { stream.Read(bytes, 1); };
+  ExpectError(ErrorCode::kDataLoss, "in the middle of its gzip stream", read);
+  EXPECT_EQ(ErrorOf(read), ErrorOf(read));
+}
+
+TEST(ByteStream, KnowsHowMuchCanFollowAtMost) {
+  const std::string content(10 << 20, 'x');  // as well compressed as it can be
+  const TempFile file("bomb", Gzipped(content));
+  ByteStream stream(file.path());
+  std::string buffer(100000, '\0');
+  size_t left = content.size();
+  for (size_t got = 1; got > 0;) {
+    EXPECT_GE(stream.most_left(), left);
+    got = stream.Read(buffer.data(), buffer.size());
+    left -= got;
+  }
+  EXPECT_EQ(left, 0u);
+}
+
+TEST(ByteStream, NamesAFileThatIsNotThere) {
+  ExpectError(ErrorCode::kIo, "no such: cannot open", [] { ByteStream(TempName("no such")); });
+}
+
+}  // namespace
+}  // namespace millrace
