@@ -9,10 +9,11 @@
 #include <vector>
 
 #include "framework/operator.h"
-#include "framework/program.h"
 #include "framework/scope.h"
 
 namespace millrace {
+
+enum class ProgramRole;
 
 // A block whose names are bound to variables: its own live in a scope inside `parent`, persistable
 // ones in the root of `parent`, all others are found in `parent`. One thread at a time; several

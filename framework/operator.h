@@ -28,7 +28,14 @@
 #include "framework/reader_holder.h"
 #include "framework/scope.h"
 #include "framework/tensor.h"
-#include "proto/framework.pb.h"
+
+// Only names: most operators never look at a message, and the generated header is a large one.
+namespace paddle::framework::proto {
+class OpDesc;
+class OpDesc_Attr;
+class VarDesc;
+class VarType_LoDTensorDesc;
+}  // namespace paddle::framework::proto
 
 namespace millrace {
 
@@ -198,10 +205,10 @@ bool RegisterOperatorLookup(OperatorLookup lookup);
       ::millrace::RegisterOperator(#type, schema(), run)
 
 // The value of an attribute as the message holds it; its `type` has been set or inferred.
-Attribute FromProto(const proto::OpDesc::Attr& attribute);
+Attribute FromProto(const proto::OpDesc_Attr& attribute);
 // What a tensor is declared to be. Throws kInvalidArgument for a type that is none of ours, or dims
 // or levels that are impossible.
-SlotSpec DeclaredTensor(const proto::VarType::LoDTensorDesc& tensor);
+SlotSpec DeclaredTensor(const proto::VarType_LoDTensorDesc& tensor);
 // The slots that a READER variable declares; empty if it declares none. Throws kInvalidArgument
 // for a type that is none of ours or a missing dim.
 std::vector<SlotSpec> DeclaredSlots(const proto::VarDesc& variable);

@@ -3,6 +3,7 @@
 #include "framework/error.h"
 #include "framework/executor.h"
 #include "framework/operator.h"
+#include "proto/framework.pb.h"
 
 namespace millrace {
 namespace {

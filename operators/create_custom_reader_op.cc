@@ -10,6 +10,7 @@
 
 #include "framework/error.h"
 #include "framework/executor.h"
+#include "framework/program.h"
 #include "operators/reader_creation.h"
 #include "readers/map_reader.h"
 
