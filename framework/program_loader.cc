@@ -4,6 +4,7 @@
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/tokenizer.h>
+#include <google/protobuf/stubs/logging.h>
 #include <google/protobuf/text_format.h>
 
 #include <algorithm>
@@ -258,6 +259,7 @@ class ProgramLoader {
       Report(StrCat("more than ", kMaxProgramItems, " messages and strings"));
       return;
     }
+    const google::protobuf::LogSilencer quiet;  // what is wrong is reported here
     CodedInputStream in(bytes, size);
     in.SetRecursionLimit(kMaxProgramNesting);
     if (!desc().ParsePartialFromCodedStream(&in) || !in.ConsumedEntireMessage()) {
@@ -304,7 +306,9 @@ class ProgramLoader {
 
   static SourcePlace PlaceIn(const TextFormat::ParseInfoTree& tree, const ProgramText& text,
                              const FieldDescriptor* field, int index) {
-    const TextFormat::ParseLocation location = tree.GetLocation(field, index);
+    TextFormat::ParseLocation location = tree.GetLocation(field, index);
+    // Of a list in brackets only the beginning is known.
+    if (location.line < 0) location = tree.GetLocation(field, 0);
     return text.Written(location.line, location.column);
   }
 
