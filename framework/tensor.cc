@@ -136,7 +136,9 @@ int64_t Product(const Dims& dims) {
   int64_t product = 1;
   bool overflow = false;
   for (const int64_t dim : dims) {
-    Require(dim >= 0, "dims ", ToString(dims), " of a tensor with values");
+    if (dim < 0) {  // not Require, which would make the text every time
+      Throw(ErrorCode::kInvalidArgument, "dims ", ToString(dims), " of a tensor with values");
+    }
     if (dim == 0) return 0;
     overflow |= __builtin_mul_overflow(product, dim, &product) || product > kMaxElements;
   }
@@ -214,8 +216,10 @@ void LoDTensor::Share(Ref<Buffer> buffer, DataType dtype, const Dims& dims) {
 }
 
 void LoDTensor::Reshape(const Dims& dims) {
-  Require(Product(dims) == numel_, "dims ", millrace::ToString(dims), " do not fit the ", numel_,
-          " values of dims ", millrace::ToString(dims_));
+  if (Product(dims) != numel_) {
+    Throw(ErrorCode::kInvalidArgument, "dims ", millrace::ToString(dims), " do not fit the ",
+          numel_, " values of dims ", millrace::ToString(dims_));
+  }
   if (!lod_.empty() && (dims.empty() || dims_.empty() || dims[0] != dims_[0])) lod_.clear();
   dims_ = dims;
 }
@@ -229,7 +233,10 @@ void LoDTensor::Clear() { *this = LoDTensor(); }
 
 void* LoDTensor::mutable_raw_data() {
   Require(initialized(), "a tensor without values cannot be written in place");
-  Require(place().is_cpu(), "values on ", place().name(), " cannot be written by the host");
+  if (!place().is_cpu()) {
+    Throw(ErrorCode::kInvalidArgument, "values on ", place().name(),
+          " cannot be written by the host");
+  }
   if (!buffer_->writable()) {
     Ref<Buffer> own = BufferPool::At(Place()).Take(bytes());
     std::memcpy(own->data(), buffer_->data(), bytes());
@@ -246,6 +253,11 @@ LoDTensor LoDTensor::OnHost() const {
   place().device()->CopyToHost(host.buffer_->data(), buffer_->data(), bytes());
   host.lod_ = lod_;
   return host;
+}
+
+void LoDTensor::ThrowNotScalar() const {
+  Throw(ErrorCode::kInvalidArgument, "a tensor of one value is needed here, not one of dims ",
+        millrace::ToString(dims_));
 }
 
 void LoDTensor::ThrowWrongType(DataType wanted) const {

@@ -169,8 +169,7 @@ class LoDTensor {
   // The only value of a tensor of one element, for conditions and counters.
   template <typename T>
   T scalar() const {
-    Require(numel_ == 1, "a tensor of one value is needed here, not one of dims ",
-            millrace::ToString(dims_));
+    if (__builtin_expect(numel_ != 1, 0)) ThrowNotScalar();
     return *data<T>();
   }
 
@@ -183,6 +182,7 @@ class LoDTensor {
       ThrowWrongType(wanted);
     }
   }
+  [[noreturn]] void ThrowNotScalar() const;
   [[noreturn]] void ThrowWrongType(DataType wanted) const;
 
   DataType dtype_ = DataType::kFp32;
