@@ -132,12 +132,11 @@ void ExpectError(ErrorCode code, const std::string& words, const F& function) {
 // What readers hold while they live.
 struct Holdings {
   size_t chunks, runs, scratches, buffer_bytes, descriptors, threads;
-  bool operator==(const Holdings& other) const;
 };
 std::ostream& operator<<(std::ostream& out, const Holdings& holdings);
 Holdings CurrentHoldings();
 // Waits, a few seconds at most, until no more is held than this: workers may be about to drop
-// queued calls that have become void.
+// queued calls that have become void, and the system lists threads for a while that have ended.
 ::testing::AssertionResult HoldingsReturnTo(const Holdings& before);
 
 }  // namespace millrace

@@ -15,6 +15,7 @@
 #include "readers/batch_reader.h"
 #include "readers/double_buffer_reader.h"
 #include "readers/map_reader.h"
+#include "readers/multi_file_reader.h"
 #include "readers/multi_pass_reader.h"
 #include "readers/random_data_reader.h"
 #include "readers/recordio_writer.h"
@@ -128,9 +129,9 @@ std::string SerialisedNumber(int64_t number) {
   return record;
 }
 
-// A RecordIO file of small chunks; the record that is faulty cannot be parsed, or the chunk that
-// begins with it has a wrong checksum.
-std::string RecordIOContent(Fault fault) {
+// The records first, first + step, ... in a RecordIO file of small chunks; the record that is
+// faulty cannot be parsed, or the chunk that begins with it has a wrong checksum.
+std::string RecordIOContent(Fault fault, int64_t first = 0, int64_t step = 1) {
   const std::string path = TempName("contract.recordio");
   RecordIOOptions options;
   options.compressor = RecordIOCompressor::kSnappy;
@@ -138,7 +139,7 @@ std::string RecordIOContent(Fault fault) {
   uint64_t damaged = 0;
   {
     RecordIOWriter writer(path, options);
-    for (int64_t i = 0; i < kRecords; ++i) {
+    for (int64_t i = first; i < kRecords; i += step) {
       const bool faulty = i == kFaulty && fault == Fault::kLoad;
       writer.Write(faulty ? "no tensor" : SerialisedNumber(i));
       if (i == kFaulty) damaged = writer.bytes() + kRecordIOHeaderBytes;
@@ -147,7 +148,7 @@ std::string RecordIOContent(Fault fault) {
   }
   std::string content = ReadFile(path);
   std::remove(path.c_str());
-  if (fault == Fault::kPlan) content[damaged] ^= 1;
+  if (damaged != 0 && fault == Fault::kPlan) content[damaged] ^= 1;
   return content;
 }
 
@@ -158,7 +159,42 @@ const std::string& RecordIOPath(Fault fault) {
   return files[static_cast<int>(fault)].path();
 }
 
-ReaderPtr OfFormat(const std::string& tag, const std::string& path, std::vector<SlotSpec> slots) {
+// Shard 0 of 4 has the faulty record.
+const std::string& ShardPath(Fault fault, int shard) {
+  static const TempFile good[] = {{"0.recordio", RecordIOContent(Fault::kNone, 0, 4)},
+                                  {"1.recordio", RecordIOContent(Fault::kNone, 1, 4)},
+                                  {"2.recordio", RecordIOContent(Fault::kNone, 2, 4)},
+                                  {"3.recordio", RecordIOContent(Fault::kNone, 3, 4)}};
+  static const TempFile bad[] = {{"plan.recordio", RecordIOContent(Fault::kPlan, 0, 4)},
+                                 {"load.recordio", RecordIOContent(Fault::kLoad, 0, 4)}};
+  if (shard > 0 || fault == Fault::kNone) return good[shard].path();
+  return bad[fault == Fault::kPlan ? 0 : 1].path();
+}
+
+std::string FixedContent(int64_t records) {
+  const std::vector<int64_t> numbers = Numbers(records);
+  return std::string(reinterpret_cast<const char*>(numbers.data()), 8 * numbers.size());
+}
+
+const std::string& FixedPath(Fault fault) {
+  static const TempFile good("good.bin", FixedContent(kRecords));
+  static const TempFile cut("cut.bin", FixedContent(kFaulty) + "cut");
+  return fault == Fault::kNone ? good.path() : cut.path();
+}
+
+const std::string& IdxPath() {
+  static const std::string header("\0\0\x08\x02\0\0\0\x20\0\0\0\x03", 12);
+  static const TempFile file("digits-idx2-ubyte", header + std::string(32 * 3, 'x'));
+  return file.path();
+}
+
+const std::string& TextPath() {
+  static const TempFile file("lines.txt",
+                             "one\n\nthree three\r\n" + std::string(500, 'x') + "\nlast");
+  return file.path();
+}
+
+std::unique_ptr<FileFormat> Format(const std::string& tag, std::vector<SlotSpec> slots) {
   const FormatSchema* schema = FindFileFormat(tag);
   Require(schema != nullptr, "no format ", tag);
   FormatArguments arguments;
@@ -166,11 +202,45 @@ ReaderPtr OfFormat(const std::string& tag, const std::string& path, std::vector<
   for (const AttributeSchema& attribute : schema->attributes) {
     arguments.attributes.Set(attribute.name, attribute.default_value);
   }
-  return std::make_unique<FileReader>(schema->make(arguments), FileEntry{path, ""});
+  return schema->make(arguments);
+}
+
+ReaderPtr OfFormat(const std::string& tag, const std::string& path, std::vector<SlotSpec> slots) {
+  return std::make_unique<FileReader>(Format(tag, std::move(slots)), FileEntry{path, ""});
 }
 
 ReaderPtr RecordIO(Fault fault) {
   return OfFormat("recordio", RecordIOPath(fault), SlotsOf(SourceSpec()));
+}
+ReaderPtr Fixed(Fault fault) { return OfFormat("fixed", FixedPath(fault), SlotsOf(SourceSpec())); }
+ReaderPtr Idx(Fault) {
+  SlotSpec digits;
+  digits.dtype = DataType::kUint8;
+  digits.dims = {1, 3};
+  return OfFormat("idx", IdxPath(), {digits});
+}
+ReaderPtr Text(Fault) { return OfFormat("text", TextPath(), {}); }
+
+ReaderPtr OpenFiles(Fault fault) {
+  std::vector<FileEntry> files;
+  for (int shard = 0; shard < 4; ++shard) files.push_back({ShardPath(fault, shard), ""});
+  MultiFileOptions options;
+  options.buffer_size = 8;
+  return std::make_unique<MultiFileReader>(Format("recordio", SlotsOf(SourceSpec())),
+                                           std::move(files), options);
+}
+
+// Two places for four files, read twice in an order of their own each time.
+ReaderPtr OpenFilesShuffled(Fault fault) {
+  std::vector<FileEntry> files;
+  for (int shard = 0; shard < 4; ++shard) files.push_back({ShardPath(fault, shard), ""});
+  MultiFileOptions options;
+  options.thread_num = 1;
+  options.cycle_length = 2;
+  options.pass_num = 2;
+  options.shuffle_files = true;
+  return std::make_unique<MultiFileReader>(Format("recordio", SlotsOf(SourceSpec())),
+                                           std::move(files), options);
 }
 
 // ---- The cases. ----
@@ -272,6 +342,12 @@ ContractCase Reads(ContractCase contract, std::function<std::vector<std::string>
 
 std::vector<std::string> RecordIOPaths() { return {RecordIOPath(Fault::kNone)}; }
 
+std::vector<std::string> ShardPaths() {
+  std::vector<std::string> paths;
+  for (int shard = 0; shard < 4; ++shard) paths.push_back(ShardPath(Fault::kNone, shard));
+  return paths;
+}
+
 std::vector<ContractCase> Files() {
   const std::vector<int64_t> numbers = Numbers(kRecords);
   return {
@@ -283,6 +359,20 @@ std::vector<ContractCase> Files() {
       Reads(Chain("recordio_shuffle_batch_multi_pass_to_device", RecordIO,
                   {Shuffle(11), Batch(4), MultiPass(2), ToDevice(2)}, Twice(numbers), {5}),
             RecordIOPaths),
+      Reads(Chain("fixed", Fixed, {}, numbers, {20}),
+            [] { return std::vector<std::string>{FixedPath(Fault::kNone)}; }),
+      Reads(Chain("idx", Idx, {}, {}), [] { return std::vector<std::string>{IdxPath()}; }),
+      Reads(Chain("text", Text, {}, {}), [] { return std::vector<std::string>{TextPath()}; }),
+      Reads(Chain("text_shuffle_batch", Text, {Shuffle(2), Batch(2)}, {}),
+            [] { return std::vector<std::string>{TextPath()}; }),
+      Reads(Chain("open_files", OpenFiles, {}, numbers, {20, 20}), ShardPaths),
+      Reads(Chain("open_files_shuffled", OpenFilesShuffled, {}, Twice(numbers)), ShardPaths),
+      Reads(Chain("open_files_shuffle_batch_double_buffer", OpenFiles,
+                  {Shuffle(16), Batch(8), DoubleBuffer(2)}, numbers, {2}),
+            ShardPaths),
+      Reads(Chain("open_files_map_batch_multi_pass_to_device", OpenFiles,
+                  {Map(), Batch(3), MultiPass(2), ToDevice(2)}, Twice(numbers), {6, 6}),
+            ShardPaths),
   };
 }
 
