@@ -179,7 +179,8 @@ TEST(Program, SettingsAreReplacedOnceAndNotInComments) {
 
 TEST(Program, EscapesInStringsDoNotEndThem) {
   const auto program = Program::FromString(
-      WithAttributes(R"(attrs { name: 'a' s: "\"${v}\\" } # "${no}")") + "\n} }", "p", {{"v", "1"}});
+      WithAttributes(R"(attrs { name: 'a' s: "\"${v}\\" } # "${no}")") + "\n} }", "p",
+      {{"v", "1"}});
   EXPECT_EQ(FirstOp(program).attrs(0).s(), "\"1\\");
 }
 
