@@ -23,7 +23,7 @@ template <typename... Parts>
 
 void RecordIOFile::Rethrow(const Position& at) const {
   const Error error = CurrentError();
-  if (!error.file().empty()) throw error;  // a failed read, which names its own byte
+  if (!error.file().empty()) throw;  // a failed read, which names its own byte
   throw Error(error.code(),
               StrCat("chunk ", at.chunk, " at byte ", at.offset, ": ", error.message()))
       .InFile(file_.path(), static_cast<int64_t>(at.offset));

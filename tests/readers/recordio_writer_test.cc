@@ -29,7 +29,7 @@ std::string Written(const Records& records, const RecordIOOptions& options) {
   RecordIOWriter writer(path, options);
   for (const std::string& record : records) writer.Write(record);
   writer.Close();
-  const std::string bytes = ReadFile(path);
+  std::string bytes = ReadFile(path);
   EXPECT_EQ(bytes.size(), writer.bytes());
   EXPECT_EQ(records.size(), writer.records());
   ::unlink(path.c_str());

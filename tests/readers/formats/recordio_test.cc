@@ -76,7 +76,7 @@ std::string FileOf(const Records& records, const RecordIOOptions& options = {}) 
   RecordIOWriter writer(path, options);
   for (const std::string& record : records) writer.Write(record);
   writer.Close();
-  const std::string bytes = ReadFile(path);
+  std::string bytes = ReadFile(path);
   ::unlink(path.c_str());
   return bytes;
 }
