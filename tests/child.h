@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a command as a child process, as its users do.
+#ifndef MILLRACE_TESTS_CHILD_H_
+#define MILLRACE_TESTS_CHILD_H_
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace millrace {
+
+// How a child ended and what it wrote.
+struct ChildResult {
+  int exit_code = -1;  // 128 + n if it was ended by signal n
+  std::string output;
+  std::string errors;
+};
+
+// A running child. Everything that takes longer than a minute is a test failure, and the child is
+// killed.
+class Child {
+ public:
+  // `command` is a path with arguments, relative to the folder that tests run in: "tools/executor".
+  explicit Child(const std::vector<std::string>& command);
+  ~Child();
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  // Waits until its standard error holds these words.
+  void WaitForError(const std::string& words);
+  void Signal(int signal);
+  // Waits for its end.
+  ChildResult Wait();
+
+ private:
+  // Reads what there is; false once both pipes are at their end.
+  bool ReadSome();
+  void Close(int* descriptor);
+
+  pid_t pid_ = -1;
+  int output_ = -1;
+  int errors_ = -1;
+  ChildResult result_;
+};
+
+// Runs a command to its end.
+ChildResult RunChild(const std::vector<std::string>& command);
+
+// The absolute path of a file that Bazel lays out for tests, such as "tests/libpace.so".
+std::string Runfile(const std::string& path);
+
+}  // namespace millrace
+
+#endif  // MILLRACE_TESTS_CHILD_H_

@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: Apache-2.0
+// The executor command: its flags, exit codes, signals and summary, run as a child process.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/child.h"
+#include "tests/testing.h"
+
+namespace millrace {
+namespace {
+
+using Words = std::vector<std::string>;
+
+ChildResult Execute(const Words& flags) {
+  Words command = {"tools/executor"};
+  command.insert(command.end(), flags.begin(), flags.end());
+  return RunChild(command);
+}
+
+Words PluginAnd(const Words& flags) {
+  Words all = {"--plugin=" + Runfile("tests/libpace.so")};
+  all.insert(all.end(), flags.begin(), flags.end());
+  return all;
+}
+
+// x = ${value}, then printed.
+constexpr char kMain[] = R"(
+blocks {
+  idx: 0
+  parent_idx: -1
+  vars { name: "x" persistable: true type { type: LOD_TENSOR } }
+  ops {
+    type: "fill_constant"
+    outputs { parameter: "Out" arguments: "x" }
+    attrs { name: "shape" ints: 2 }
+    attrs { name: "value" f: ${value} }
+  }
+  ops {
+    type: "print"
+    inputs { parameter: "In" arguments: "x" }
+    attrs { name: "message" s: "${text}" }
+  }
+}
+)";
+
+// Adds 1 to x, which another program made.
+constexpr char kAddOne[] = R"(
+blocks {
+  idx: 0
+  parent_idx: -1
+  vars { name: "y" type { type: LOD_TENSOR } }
+  ops {
+    type: "scale"
+    inputs { parameter: "X" arguments: "x" }
+    outputs { parameter: "Out" arguments: "y" }
+    attrs { name: "bias" f: 1 }
+  }
+}
+)";
+
+constexpr char kEndless[] = R"(
+blocks {
+  idx: 0
+  parent_idx: -1
+  vars { name: "go" type { type: LOD_TENSOR } }
+  ops {
+    type: "fill_constant"
+    outputs { parameter: "Out" arguments: "go" }
+    attrs { name: "shape" ints: 1 }
+    attrs { name: "dtype" i: 0 }
+    attrs { name: "value" f: 1 }
+  }
+  ops {
+    type: "while"
+    inputs { parameter: "Condition" arguments: "go" }
+    attrs { name: "sub_block" block_idx: 1 }
+  }
+}
+blocks {
+  idx: 1
+  parent_idx: 0
+  ops {
+    type: "logical_or"
+    inputs { parameter: "X" arguments: "go" }
+    inputs { parameter: "Y" arguments: "go" }
+    outputs { parameter: "Out" arguments: "go" }
+  }
+}
+)";
+
+constexpr char kPacedStartup[] = R"(
+blocks {
+  idx: 0
+  parent_idx: -1
+  vars { name: "paced" persistable: true type { type: READER } }
+  ops {
+    type: "create_paced_reader"
+    outputs { parameter: "Out" arguments: "paced" }
+    attrs { name: "count" i: ${count} }
+    attrs { name: "milliseconds" i: ${milliseconds} }
+  }
+}
+)";
+
+// Reads all, and works after each element.
+constexpr char kPacedMain[] = R"(
+blocks {
+  idx: 0
+  parent_idx: -1
+  vars { name: "more" type { type: LOD_TENSOR } }
+  ops {
+    type: "has_next"
+    inputs { parameter: "Reader" arguments: "paced" }
+    outputs { parameter: "Out" arguments: "more" }
+  }
+  ops {
+    type: "while"
+    inputs { parameter: "Condition" arguments: "more" }
+    attrs { name: "sub_block" block_idx: 1 }
+  }
+}
+blocks {
+  idx: 1
+  parent_idx: 0
+  vars { name: "value" type { type: LOD_TENSOR } }
+  ops {
+    type: "read"
+    inputs { parameter: "Reader" arguments: "paced" }
+    outputs { parameter: "Out" arguments: "value" }
+  }
+  ops {
+    type: "work"
+    attrs { name: "wait_share" f: ${share} }
+  }
+  ops {
+    type: "has_next"
+    inputs { parameter: "Reader" arguments: "paced" }
+    outputs { parameter: "Out" arguments: "more" }
+  }
+}
+)";
+
+constexpr char kWork[] = R"(
+blocks {
+  idx: 0
+  parent_idx: -1
+  ops { type: "work" }
+}
+)";
+
+TEST(ExecutorCommand, PrintsToStandardOutputAndTheSummaryToStandardError) {
+  const TempFile program("main.pbtxt", kMain);
+  const ChildResult result =
+      Execute({"--main=" + program.path(), "--set=value=3", "--set", "text=three \"quoted\""});
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_EQ(result.output, "three \"quoted\" x: float32 [2] = {3, 3}\n");
+  EXPECT_NE(result.errors.find(program.path() + ": 0."), std::string::npos) << result.errors;
+}
+
+TEST(ExecutorCommand, IsSilentIfQuiet) {
+  const TempFile program("main.pbtxt", kMain);
+  const ChildResult result =
+      Execute({"--main", program.path(), "--quiet", "--set=value=3", "--set=text=x"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.errors, "");
+}
+
+TEST(ExecutorCommand, FetchesVariablesOfSeveralPrograms) {
+  const TempFile first("first.pbtxt", kMain), second("second.pbtxt", kAddOne);
+  const ChildResult result = Execute({"--main=" + first.path(), "--main=" + second.path(),
+                                      "--fetch=y,x", "--set=value=0.1", "--set=text=", "--quiet"});
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_EQ(result.output,
+            "x: float32 [2] = {0.1, 0.1}\n"
+            "{\"name\":\"y\",\"dtype\":\"float32\",\"dims\":[2],\"lod\":[],\"data\":[1.1,1.1]}\n"
+            "{\"name\":\"x\",\"dtype\":\"float32\",\"dims\":[2],\"lod\":[],\"data\":[0.1,0.1]}\n");
+}
+
+TEST(ExecutorCommand, RefusesToFetchWhatNoProgramDeclares) {
+  const TempFile program("main.pbtxt", kAddOne);
+  const ChildResult result = Execute({"--startup=" + program.path(), "--fetch=z"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.output, "");
+}
+
+TEST(ExecutorCommand, ChecksWithoutRunningAndReportsAllProblems) {
+  std::string text = kMain;
+  text.replace(text.find("\"print\""), 7, "\"prnit\"");
+  text.replace(text.find("\"value\""), 7, "\"valeu\"");
+  const TempFile program("main.pbtxt", text);
+  const ChildResult result =
+      Execute({"--main=" + program.path(), "--check", "--set=value=3", "--set=text="});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.output, "");
+  EXPECT_EQ(result.errors.rfind("error: " + program.path() + ":10:", 0), 0u) << result.errors;
+  EXPECT_NE(result.errors.find("did you mean 'value'?"), std::string::npos) << result.errors;
+  EXPECT_NE(result.errors.find("\nerror: " + program.path() + ":12:"), std::string::npos)
+      << result.errors;
+  EXPECT_NE(result.errors.find("did you mean 'print'?"), std::string::npos) << result.errors;
+}
+
+TEST(ExecutorCommand, ChecksGoodProgramsWithoutRunningThem) {
+  const TempFile program("main.pbtxt", kMain);
+  const ChildResult result =
+      Execute({"--main=" + program.path(), "--check", "--set=value=3", "--set=text="});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.output, "");
+  EXPECT_EQ(result.errors, program.path() + ": no problem found\n");
+}
+
+TEST(ExecutorCommand, PrintsProgramsThatItCouldNotRun) {
+  const TempFile program("other.pbtxt",
+                         "blocks { idx: 0 parent_idx: -1 ops { type: \"conv9d\" } }");
+  const ChildResult result = Execute({"--print=" + program.path()});
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_NE(result.output.find("type: \"conv9d\""), std::string::npos) << result.output;
+  const TempFile again("again.pbtxt", result.output);
+  EXPECT_EQ(Execute({"--print=" + again.path()}).output, result.output);
+}
+
+TEST(ExecutorCommand, ListsOperatorsWithTheirDocumentation) {
+  const ChildResult all = Execute({"--list_ops"});
+  EXPECT_EQ(all.exit_code, 0);
+  EXPECT_NE(all.output.find("create_shuffle_reader "), std::string::npos);
+  EXPECT_NE(all.output.find("create_recordio_file_reader "), std::string::npos);
+  const ChildResult one = Execute({"--list_ops", "create_batch_reader"});
+  EXPECT_EQ(one.exit_code, 0);
+  for (const char* words : {"create_batch_reader: ", "input UnderlyingReader, a reader\n",
+                            "output Out", "attribute batch_size, INT, required, at least 1\n",
+                            "attribute discard_leftover, BOOLEAN, default false\n"}) {
+    EXPECT_NE(one.output.find(words), std::string::npos) << words << "\n" << one.output;
+  }
+  EXPECT_EQ(Execute({"--list_ops", "create_batch_raeder"}).exit_code, 2);
+}
+
+TEST(ExecutorCommand, ListsFormats) {
+  const ChildResult result = Execute({"--list_formats"});
+  EXPECT_EQ(result.exit_code, 0);
+  for (const char* tag : {"recordio: ", "idx: ", "text: ", "fixed: "}) {
+    EXPECT_NE(("\n" + result.output).find("\n" + std::string(tag)), std::string::npos) << tag;
+  }
+}
+
+TEST(ExecutorCommand, ExplainsItsFlags) {
+  const ChildResult result = Execute({"--help"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.errors, "");
+  for (const char* flag :
+       {"--startup=", "--main=", "--set=", "--check", "--list_ops", "--list_formats",
+        "--fetch=", "--threads=", "--seed=", "--plugin=", "--print=", "--max_steps=", "--timeout=",
+        "--stats_json=", "--flagfile="}) {
+    EXPECT_NE(result.output.find(flag), std::string::npos) << flag;
+  }
+}
+
+TEST(ExecutorCommand, TakesFlagsFromFiles) {
+  const TempFile program("main.pbtxt", kMain);
+  const TempFile flags("flags", "# a comment\n--quiet\n\n  --main=" + program.path() +
+                                    "\n--set=value=1\n--set=text=a\n");
+  const ChildResult result = Execute({"--flagfile=" + flags.path(), "--set=value=2"});
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_EQ(result.output, "a x: float32 [2] = {2, 2}\n");
+}
+
+TEST(ExecutorCommand, ExitsWith2ForWrongUsage) {
+  const TempFile program("main.pbtxt", kMain);
+  for (const Words& flags : std::vector<Words>{{},
+                                               {"--mian=x"},
+                                               {"--threads=many"},
+                                               {"--threads=2000"},
+                                               {"--max_steps"},
+                                               {"--main=" + program.path(), "--set=value"},
+                                               {"--main=" + program.path()},  // ${value} is not set
+                                               {"main.pbtxt"}}) {
+    const ChildResult result = Execute(flags);
+    EXPECT_EQ(result.exit_code, 2) << ::testing::PrintToString(flags);
+    EXPECT_EQ(result.errors.rfind("error: ", 0), 0u) << result.errors;
+    EXPECT_EQ(result.output, "");
+  }
+  EXPECT_NE(Execute({"--statrup=x"}).errors.find("did you mean 'startup'?"), std::string::npos);
+}
+
+constexpr char kOpenFile[] = R"(
+blocks {
+  idx: 0
+  parent_idx: -1
+  vars {
+    name: "paced"
+    persistable: true
+    type { type: READER reader { lod_tensor { tensor { data_type: INT64 dims: 1 dims: 1 } } } }
+  }
+  ops {
+    type: "create_recordio_file_reader"
+    outputs { parameter: "Out" arguments: "paced" }
+    attrs { name: "filename" s: "${file}" }
+  }
+}
+)";
+
+TEST(ExecutorCommand, ExitsWith3ForDamagedData) {
+  const TempFile startup("startup.pbtxt", kOpenFile), main("main.pbtxt", kPacedMain);
+  const TempFile data("data.recordio", "\4\3\2\1 and then nothing that makes sense");
+  const ChildResult result =
+      Execute(PluginAnd({"--startup=" + startup.path(), "--main=" + main.path(),
+                         "--set=file=" + data.path(), "--set=share=1"}));
+  EXPECT_EQ(result.exit_code, 3) << result.errors;
+  EXPECT_NE(result.errors.find("error: " + data.path()), std::string::npos) << result.errors;
+  EXPECT_NE(result.errors.find("\n  while running operator 'has_next' (" + main.path() + ":6"),
+            std::string::npos)
+      << result.errors;
+}
+
+TEST(ExecutorCommand, ExitsWith4ForMissingFiles) {
+  EXPECT_EQ(Execute({"--main=no_such_file.pbtxt"}).exit_code, 4);
+  const TempFile startup("startup.pbtxt", kOpenFile);
+  const ChildResult result =
+      Execute({"--startup=" + startup.path(), "--set=file=no_such_file.recordio"});
+  EXPECT_EQ(result.exit_code, 4) << result.errors;
+  EXPECT_NE(result.errors.find("no_such_file.recordio"), std::string::npos) << result.errors;
+}
+
+TEST(ExecutorCommand, ExitsWith4IfTheOutputIsNotTaken) {
+  const TempFile program("main.pbtxt", kMain);
+  const ChildResult result =
+      RunChild({"/bin/sh", "-c",
+                "exec tools/executor --quiet --set=value=1 --set=text=x --main=" + program.path() +
+                    " >/dev/full"});
+  EXPECT_EQ(result.exit_code, 4);
+  EXPECT_EQ(result.errors, "error: standard output: No space left on device\n");
+}
+
+TEST(ExecutorCommand, ExitsWith5AfterTooManySteps) {
+  const TempFile program("main.pbtxt", kEndless);
+  const ChildResult result = Execute({"--main=" + program.path(), "--max_steps=100"});
+  EXPECT_EQ(result.exit_code, 5) << result.errors;
+  EXPECT_NE(result.errors.find("--max_steps=100"), std::string::npos) << result.errors;
+}
+
+TEST(ExecutorCommand, ExitsWith5AfterTheTimeIsOver) {
+  const TempFile endless("main.pbtxt", kEndless), work("work.pbtxt", kWork);
+  const ChildResult clean = Execute({"--main=" + endless.path(), "--timeout=0.2", "--quiet"});
+  EXPECT_EQ(clean.exit_code, 5);
+  EXPECT_EQ(clean.errors, "error: stopped after --timeout=0.2 seconds\n");
+  const ChildResult forced =
+      Execute(PluginAnd({"--main=" + work.path(), "--timeout=0.2", "--quiet"}));
+  EXPECT_EQ(forced.exit_code, 5);
+  EXPECT_EQ(forced.errors, "at work\nerror: stopped after --timeout=0.2 seconds\n");
+}
+
+TEST(ExecutorCommand, ExitsWith6ForPluginsThatCannotBeLoaded) {
+  const TempFile program("main.pbtxt", kMain), no_library("libno.so", "not a library");
+  for (const std::string& plugin :
+       {std::string("tests/libpace.so"), std::string("/no/such/lib.so"), no_library.path()}) {
+    const ChildResult result = Execute({"--plugin=" + plugin, "--main=" + program.path()});
+    EXPECT_EQ(result.exit_code, 6) << plugin << "\n" << result.errors;
+    EXPECT_NE(result.errors.find(plugin), std::string::npos) << result.errors;
+  }
+}
+
+class ExecutorCommandSignals : public ::testing::TestWithParam<int> {
+ protected:
+  // Signals a run that has said that it is at work.
+  static void ExpectStops(const Words& flags) {
+    Words command = {"tools/executor", "--plugin=" + Runfile("tests/libpace.so")};
+    command.insert(command.end(), flags.begin(), flags.end());
+    Child child(command);
+    child.WaitForError("at work");
+    child.Signal(GetParam());
+    EXPECT_EQ(child.Wait().exit_code, 128 + GetParam());
+  }
+};
+
+TEST_P(ExecutorCommandSignals, StopWhatIsReading) {
+  const TempFile startup("startup.pbtxt", kPacedStartup), main("main.pbtxt", kPacedMain);
+  const Words programs = {"--startup=" + startup.path(), "--main=" + main.path(), "--set=share=1"};
+  Words quick = programs, slow = programs;
+  quick.insert(quick.end(), {"--set=count=1000000000", "--set=milliseconds=0"});
+  slow.insert(slow.end(), {"--set=count=2", "--set=milliseconds=60000"});
+  ExpectStops(quick);
+  ExpectStops(slow);
+}
+
+TEST_P(ExecutorCommandSignals, StopWhatIsComputing) {
+  const TempFile work("main.pbtxt", kWork);
+  ExpectStops({"--main=" + work.path()});
+}
+
+INSTANTIATE_TEST_SUITE_P(BothSignals, ExecutorCommandSignals, ::testing::Values(SIGINT, SIGTERM));
+
+TEST(ExecutorCommand, SaysHowMuchItReadAndHowLongItWaited) {
+  const TempFile startup("startup.pbtxt", kPacedStartup), main("main.pbtxt", kPacedMain);
+  const std::string stats = TempName("stats.json");
+  const ChildResult result = Execute(
+      PluginAnd({"--startup=" + startup.path(), "--main=" + main.path(), "--set=share=0.3",
+                 "--set=count=50", "--set=milliseconds=6", "--stats_json=" + stats, "--seed=7"}));
+  ASSERT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_NE(result.errors.find("1 pass, 50 batches, 50 records ("), std::string::npos)
+      << result.errors;
+  const nlohmann::json json = nlohmann::json::parse(ReadFile(stats));
+  EXPECT_EQ(json["passes"], 1);
+  EXPECT_EQ(json["batches"], 50);
+  EXPECT_EQ(json["records"], 50);
+  EXPECT_EQ(json["bytes"], 400);
+  EXPECT_EQ(json["seed"], 7);
+  const nlohmann::json& program = json["programs"][1];
+  EXPECT_EQ(program["program"], main.path());
+  EXPECT_EQ(program["readers"][0]["name"], "paced");
+  // The plugin makes it wait for 30% of its time, by the clock; the rest is what it costs to run.
+  EXPECT_GT(program["wait_share"], 0.2);
+  EXPECT_LT(program["wait_share"], 0.35);
+}
+
+TEST(ExecutorCommand, WritesStatisticsAfterAnErrorToo) {
+  const TempFile program("main.pbtxt", kEndless);
+  const std::string stats = TempName("stats.json");
+  EXPECT_EQ(
+      Execute({"--main=" + program.path(), "--max_steps=10", "--stats_json=" + stats}).exit_code,
+      5);
+  const nlohmann::json json = nlohmann::json::parse(ReadFile(stats));
+  EXPECT_NE(json["error"].get<std::string>().find("--max_steps=10"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// The peek command, run as a child process on the random generator and on lines of text.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/child.h"
+#include "tests/testing.h"
+
+namespace millrace {
+namespace {
+
+using Words = std::vector<std::string>;
+
+constexpr char kLines[] = R"(
+blocks {
+  idx: 0
+  parent_idx: -1
+  vars {
+    name: "lines"
+    persistable: true
+    type { type: READER reader { lod_tensor { tensor { data_type: UINT8 dims: -1 } lod_level: 1 } } }
+  }
+  ops {
+    type: "create_text_file_reader"
+    outputs { parameter: "Out" arguments: "lines" }
+    attrs { name: "filename" s: "${file}" }
+  }
+  vars { name: "pairs" persistable: true type { type: READER } }
+  ops {
+    type: "create_batch_reader"
+    inputs { parameter: "UnderlyingReader" arguments: "lines" }
+    outputs { parameter: "Out" arguments: "pairs" }
+    attrs { name: "batch_size" i: 2 }
+  }
+}
+)";
+
+constexpr char kImages[] = R"(
+blocks {
+  idx: 0
+  parent_idx: -1
+  vars {
+    name: "images"
+    persistable: true
+    type {
+      type: READER
+      reader {
+        lod_tensor { tensor { data_type: FP32 dims: 1 dims: 3 dims: 8 dims: 6 } }
+        lod_tensor { tensor { data_type: FP32 dims: 1 dims: 1 } }
+      }
+    }
+  }
+  ops {
+    type: "create_random_data_generator"
+    outputs { parameter: "Out" arguments: "images" }
+    attrs { name: "count" i: ${count} }
+  }
+}
+)";
+
+class Peek : public ::testing::Test {
+ protected:
+  ChildResult PeekAtLines(const Words& flags) {
+    Words command = {"tools/peek", "--startup=" + startup_.path(), "--set=file=" + text_.path()};
+    command.insert(command.end(), flags.begin(), flags.end());
+    return RunChild(command);
+  }
+
+  const TempFile startup_{"startup.pbtxt", kLines};
+  const TempFile text_{"lines.txt", "ab\n\nc\nde"};
+};
+
+TEST_F(Peek, ShowsFirstElementsOfTheReaderCreatedLast) {
+  const ChildResult result = PeekAtLines({"--count=1"});
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_EQ(result.errors, "");
+  EXPECT_NE(result.output.find("'pairs' (create_batch_reader, " + startup_.path() + ":"),
+            std::string::npos)
+      << result.output;
+  EXPECT_NE(result.output.find("slot 0: uint8 [2], lod [[0, 2, 2]], 97 to 98\n    97 98\n"
+                               "and more elements\n"),
+            std::string::npos)
+      << result.output;
+}
+
+TEST_F(Peek, ShowsTheReaderThatIsNamed) {
+  const ChildResult result = PeekAtLines({"--reader=lines", "--count=9"});
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_NE(result.output.find("element 3\n"), std::string::npos) << result.output;
+  EXPECT_NE(result.output.find("\nno more elements\n"), std::string::npos) << result.output;
+}
+
+TEST_F(Peek, SuggestsTheReaderThatWasMeant) {
+  const ChildResult result = PeekAtLines({"--reader=linse"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.errors.find("did you mean 'lines'?"), std::string::npos) << result.errors;
+}
+
+TEST_F(Peek, PrintsAnElementALineAsJson) {
+  const ChildResult result = PeekAtLines({"--json"});
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_EQ(result.output,
+            "{\"slots\":[{\"dtype\":\"uint8\",\"dims\":[2],\"lod\":[[0,2,2]],\"data\":[97,98]}]}\n"
+            "{\"slots\":[{\"dtype\":\"uint8\",\"dims\":[3],\"lod\":[[0,1,3]],"
+            "\"data\":[99,100,101]}]}\n");
+}
+
+TEST_F(Peek, PrintsDigestsForAnyNumberOfThreads) {
+  const ChildResult one = PeekAtLines({"--digest", "--reader=lines", "--threads=1"});
+  EXPECT_EQ(one.exit_code, 0) << one.errors;
+  const std::vector<ElementValue> elements = {
+      {{DataType::kUint8, {2}, {{0, 2}}, "ab"}},
+      {{DataType::kUint8, {0}, {{0, 0}}, ""}},
+      {{DataType::kUint8, {1}, {{0, 1}}, "c"}},
+      {{DataType::kUint8, {2}, {{0, 2}}, "de"}},
+  };
+  std::string expected;
+  for (size_t i = 0; i < elements.size(); ++i) {
+    expected += std::to_string(i) + " " + DigestOf(elements[i]) + "\n";
+  }
+  EXPECT_EQ(one.output, expected + "stream " + DigestOf(elements) + " 4\n");
+  EXPECT_EQ(PeekAtLines({"--digest", "--reader=lines", "--threads=7"}).output, one.output);
+
+  const ChildResult two = PeekAtLines({"--digest", "--reader=lines", "--count=2"});
+  EXPECT_EQ(two.output,
+            expected.substr(0, expected.find("2 ")) + "stream " +
+                DigestOf(std::vector<ElementValue>(elements.begin(), elements.begin() + 2)) +
+                " 2\n");
+}
+
+TEST_F(Peek, GivesStatisticsOfAll) {
+  const ChildResult result = PeekAtLines({"--all"});
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  for (const char* words : {"2 elements\n", "slot 0: uint8 [2], uint8 [3]\n",
+                            "  values: 5, 97 to 101, mean 99, deviation 1.41421\n",
+                            "  length of axis 0: 2 to 3, mean 2.5\n",
+                            "  sequences: 4, of length 0 to 2, mean 1.25\n"}) {
+    EXPECT_NE(result.output.find(words), std::string::npos) << words << "\n" << result.output;
+  }
+}
+
+TEST_F(Peek, RefusesSlotsThatAreNoImages) {
+  const ChildResult result = PeekAtLines({"--png=" + TempName("none.png")});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.errors, "error: --png: no slot of this reader looks like an image\n");
+}
+
+TEST_F(Peek, DrawsImages) {
+  const TempFile startup("images.pbtxt", kImages);
+  const std::string png = TempName("sheet.png");
+  const ChildResult result =
+      RunChild({"tools/peek", "--startup=" + startup.path(), "--set=count=5", "--png=" + png});
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_EQ(result.output, png + ": images of 5 elements\n");
+  const std::string bytes = ReadFile(png);
+  ASSERT_GT(bytes.size(), 24u);
+  EXPECT_EQ(bytes.substr(0, 8), "\x89PNG\r\n\x1a\n");
+  // 5 images of 8 x 6 in 2 rows of 3, 2 pixels around each.
+  EXPECT_EQ(bytes.substr(16, 8), std::string("\0\0\0\x1a\0\0\0\x16", 8));
+}
+
+TEST_F(Peek, StopsDrawingAnEndlessStream) {
+  const TempFile startup("images.pbtxt", kImages);
+  const std::string png = TempName("sheet.png");
+  const ChildResult result =
+      RunChild({"tools/peek", "--startup=" + startup.path(), "--set=count=0", "--png=" + png});
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_EQ(result.output, png + ": images of 100 elements\n");
+}
+
+TEST_F(Peek, SeedsDecideWhatIsRandom) {
+  const TempFile startup("images.pbtxt", kImages);
+  const auto digest = [&startup](const std::string& seed) {
+    return RunChild({"tools/peek", "--startup=" + startup.path(), "--set=count=3", "--digest",
+                     "--seed=" + seed})
+        .output;
+  };
+  EXPECT_EQ(digest("1"), digest("1"));
+  EXPECT_NE(digest("1"), digest("2"));
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/catalog.h"
+
+#include <algorithm>
+#include <iostream>
+
+#include "framework/error.h"
+#include "framework/file_format.h"
+#include "framework/operator.h"
+
+namespace millrace {
+namespace {
+
+// The first sentence, or what of it fits on a line.
+std::string Summary(const std::string& text) {
+  constexpr size_t kLongest = 90;
+  const std::string sentence = text.substr(0, text.find(". "));
+  return sentence.size() <= kLongest ? sentence : sentence.substr(0, kLongest) + "...";
+}
+
+void DescribeSlots(const std::string& direction, const std::vector<SlotSchema>& slots) {
+  for (const SlotSchema& slot : slots) {
+    std::cout << "  " << direction << " " << slot.name;
+    if (slot.list) std::cout << ", any number";
+    if (slot.optional && !slot.list) std::cout << ", optional";
+    if (slot.kind == VariableKind::kReader) std::cout << ", a reader";
+    std::cout << "\n      " << slot.doc << "\n";
+  }
+}
+
+void DescribeAttributes(const std::vector<AttributeSchema>& attributes) {
+  for (const AttributeSchema& attribute : attributes) {
+    std::cout << "  attribute " << attribute.name << ", "
+              << AttributeTypeName(attribute.default_value);
+    if (attribute.required) {
+      std::cout << ", required";
+    } else {
+      std::cout << ", default " << ToString(attribute.default_value);
+    }
+    if (attribute.lowest) std::cout << ", at least " << *attribute.lowest;
+    for (size_t i = 0; i < attribute.words.size(); ++i) {
+      std::cout << (i == 0 ? ", one of '" : "', '") << attribute.words[i];
+    }
+    std::cout << (attribute.words.empty() ? "" : "'") << "\n      " << attribute.doc << "\n";
+  }
+}
+
+void DescribeOperator(const std::string& type) {
+  const OperatorDef* op = FindOperator(type);
+  Require(op != nullptr, "no operator '", type, "'", DidYouMean(type, OperatorTypes()),
+          " (--list_ops lists all)");
+  const OpSchema& schema = op->schema;
+  std::cout << type << ": " << schema.doc << "\n";
+  if (schema.creates_reader) std::cout << "  creates a reader, so it belongs to startup programs\n";
+  DescribeSlots("input", schema.inputs);
+  DescribeSlots("output", schema.outputs);
+  DescribeAttributes(schema.attributes);
+  if (schema.more_attributes) {
+    std::cout << "  more attributes depend on what these say (--list_formats)\n";
+  }
+}
+
+}  // namespace
+
+void ListOperators(const std::vector<std::string>& types) {
+  for (size_t i = 0; i < types.size(); ++i) {
+    if (i > 0) std::cout << "\n";
+    DescribeOperator(types[i]);
+  }
+  if (!types.empty()) return;
+  size_t width = 0;
+  for (const std::string& type : OperatorTypes()) width = std::max(width, type.size());
+  for (const std::string& type : OperatorTypes()) {
+    std::cout << type << std::string(width - type.size(), ' ') << "  "
+              << Summary(FindOperator(type)->schema.doc) << "\n";
+  }
+}
+
+void ListFormats() {
+  for (const std::string& tag : FileFormatTags()) {
+    const FormatSchema& schema = *FindFileFormat(tag);
+    std::cout << tag << ": " << schema.doc << "\n";
+    std::cout << "  created by create_" << tag << "_file_reader, or by open_files as '" << tag
+              << ":FILE'";
+    for (const std::string& extension : schema.extensions) std::cout << ", '*" << extension << "'";
+    if (schema.matches != nullptr) std::cout << ", or known by its first bytes";
+    std::cout << "\n";
+    if (!schema.companion_name.empty()) {
+      std::cout << "  attribute " << schema.companion_name << " (in open_files "
+                << schema.companion_list_name << ")\n      " << schema.companion_doc << "\n";
+    }
+    DescribeAttributes(schema.attributes);
+  }
+}
+
+}  // namespace millrace

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Prints what is registered: operators and file formats, with their documentation.
+#ifndef MILLRACE_TOOLS_CATALOG_H_
+#define MILLRACE_TOOLS_CATALOG_H_
+
+#include <string>
+#include <vector>
+
+namespace millrace {
+
+// To standard output: these operators with slots, attributes and defaults, or, if there are none,
+// every type with its first line. Throws kInvalidArgument for a type that is not registered.
+void ListOperators(const std::vector<std::string>& types);
+// To standard output: every format, how its files are known, and its attributes.
+void ListFormats();
+
+}  // namespace millrace
+
+#endif  // MILLRACE_TOOLS_CATALOG_H_

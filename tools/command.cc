@@ -1,0 +1,486 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/command.h"
+
+#include <errno.h>
+#include <gflags/gflags.h>
+#include <glog/logging.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <set>
+#include <sstream>
+#include <utility>
+
+#include "framework/attribute.h"
+#include "framework/error.h"
+#include "framework/plugin.h"
+#include "framework/stop.h"
+#include "framework/thread_pool.h"
+
+DEFINE_int32(threads, -1, "worker threads that load data, 0 to 1024; -1 is one per core");
+DEFINE_double(timeout, 0, "seconds after which to stop with exit code 5; 0 is never");
+DEFINE_uint64(seed, 0, "seed of everything random: initial values, shuffles, generators");
+DEFINE_string(set, "",
+              "NAME=VALUE: the text that takes the place of ${NAME} in programs; may be repeated");
+DEFINE_string(plugin, "",
+              "absolute path of a shared library with operators, readers and formats to add; it "
+              "runs as part of this process; may be repeated");
+
+namespace millrace {
+namespace {
+
+constexpr std::chrono::milliseconds kGrace(80);          // for a clean stop after a signal
+constexpr std::chrono::milliseconds kTimeoutGrace(500);  // and after --timeout
+constexpr size_t kHelpWidth = 80;
+constexpr size_t kMaxFlagfileDepth = 8;
+
+// ---- Flags ----
+
+struct GivenFlag {
+  std::string name;
+  std::string value;
+  bool has_value;
+};
+
+// "name=value" of "--name=value" or "-name=value"; "" for what is no flag.
+std::string WithoutDashes(const std::string& argument) {
+  if (argument.size() < 2 || argument[0] != '-') return "";
+  return argument.substr(argument[1] == '-' ? 2 : 1);
+}
+
+// Arguments with those of --flagfile in its place; a file has one flag a line, # begins a comment.
+void ExpandFlagfiles(const std::vector<std::string>& from, size_t depth,
+                     std::vector<std::string>* to) {
+  Require(depth <= kMaxFlagfileDepth, "--flagfile: files name each other more than ",
+          kMaxFlagfileDepth, " deep");
+  for (size_t i = 0; i < from.size(); ++i) {
+    if (from[i] == "--") {
+      to->insert(to->end(), from.begin() + static_cast<ptrdiff_t>(i), from.end());
+      return;
+    }
+    const std::string bare = WithoutDashes(from[i]);
+    const bool separate = bare == "flagfile" && i + 1 < from.size();
+    if (!separate && bare.rfind("flagfile=", 0) != 0) {
+      to->push_back(from[i]);
+      continue;
+    }
+    const std::string path = separate ? from[++i] : bare.substr(strlen("flagfile="));
+    std::ifstream file(path);
+    if (!file) Throw(ErrorCode::kIo, "--flagfile=", path, ": ", strerror(errno));
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(file, line);) {
+      const size_t begin = line.find_first_not_of(" \t");
+      if (begin == std::string::npos || line[begin] == '#') continue;
+      lines.push_back(line.substr(begin, line.find_last_not_of(" \t\r") + 1 - begin));
+    }
+    ExpandFlagfiles(lines, depth + 1, to);
+  }
+}
+
+bool IsRepeatable(const CommandHelp& help, const std::string& name) {
+  return std::count(help.repeatable.begin(), help.repeatable.end(), name) > 0;
+}
+
+// Flags that this file defines for whoever wants them are unknown to a command that lists them not.
+bool IsFlag(const CommandHelp& help, const std::string& name, gflags::CommandLineFlagInfo* info) {
+  if (!gflags::GetCommandLineFlagInfo(name.c_str(), info)) return false;
+  const std::string own = "tools/command.cc";
+  const std::string& file = info->filename;
+  if (file.size() < own.size() || file.substr(file.size() - own.size()) != own) return true;
+  for (const FlagGroup& group : help.groups) {
+    if (std::count(group.flags.begin(), group.flags.end(), name) > 0) return true;
+  }
+  return false;
+}
+
+[[noreturn]] void ThrowUnknownFlag(const CommandHelp& help, const std::string& name) {
+  std::vector<std::string> known;
+  for (const FlagGroup& group : help.groups) {
+    known.insert(known.end(), group.flags.begin(), group.flags.end());
+  }
+  Throw(ErrorCode::kInvalidArgument, "no flag --", name, DidYouMean(name, known),
+        " (--help lists them)");
+}
+
+// Splits expanded arguments into words, repeated flags and others. Flags that are not known yet,
+// because a plugin may bring them, are taken to have their value behind '='.
+Arguments SplitArguments(const CommandHelp& help, const std::vector<std::string>& arguments,
+                         std::vector<GivenFlag>* flags) {
+  Arguments result;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    if (argument == "--") {
+      result.words.insert(result.words.end(), arguments.begin() + static_cast<ptrdiff_t>(i) + 1,
+                          arguments.end());
+      break;
+    }
+    const std::string bare = WithoutDashes(argument);
+    if (bare.empty()) {
+      result.words.push_back(argument);
+      continue;
+    }
+    const size_t equals = bare.find('=');
+    GivenFlag flag{bare.substr(0, equals), "", equals != std::string::npos};
+    if (flag.has_value) {
+      flag.value = bare.substr(equals + 1);
+    } else {
+      gflags::CommandLineFlagInfo info;
+      if (IsFlag(help, flag.name, &info) && info.type != "bool") {
+        Require(i + 1 < arguments.size(), "--", flag.name, " needs a value");
+        flag.value = arguments[++i];
+        flag.has_value = true;
+      }
+    }
+    if (IsRepeatable(help, flag.name)) {
+      result.repeated[flag.name].push_back(flag.value);
+    } else {
+      flags->push_back(flag);
+    }
+  }
+  return result;
+}
+
+void SetFlags(const CommandHelp& help, const std::vector<GivenFlag>& flags) {
+  for (const GivenFlag& flag : flags) {
+    gflags::CommandLineFlagInfo info;
+    std::string name = flag.name;
+    std::string value = flag.has_value ? flag.value : "true";
+    if (!IsFlag(help, name, &info)) {
+      const bool negated = !flag.has_value && name.rfind("no", 0) == 0 &&
+                           IsFlag(help, name.substr(2), &info) && info.type == "bool";
+      if (!negated) ThrowUnknownFlag(help, name);
+      name = name.substr(2);
+      value = "false";
+    }
+    Require(info.type == "bool" || flag.has_value, "--", name, " needs a value");
+    Require(!gflags::SetCommandLineOption(name.c_str(), value.c_str()).empty(), "--", name, "=",
+            value, ": not a valid ", info.type == "string" ? "value" : info.type);
+  }
+}
+
+// ---- Help ----
+
+void PrintWrapped(const std::string& text, const std::string& indent) {
+  std::istringstream words(text);
+  std::string line = indent;
+  for (std::string word; words >> word;) {
+    if (line.size() + 1 + word.size() > kHelpWidth && line != indent) {
+      std::cout << line << "\n";
+      line = indent;
+    }
+    if (line != indent) line += ' ';
+    line += word;
+  }
+  std::cout << line << "\n";
+}
+
+void PrintHelp(const CommandHelp& help) {
+  std::istringstream usages(help.usage);
+  const char* before = "usage: ";
+  for (std::string line; std::getline(usages, line); before = "       ") {
+    std::cout << before << line << "\n";
+  }
+  std::istringstream lines(help.text);
+  std::string paragraph;
+  const auto finish_paragraph = [&] {
+    if (!paragraph.empty()) PrintWrapped(paragraph, "");
+    paragraph.clear();
+  };
+  std::cout << "\n";
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.empty() && line[0] != ' ') {
+      paragraph += line + " ";
+      continue;
+    }
+    finish_paragraph();
+    std::cout << line << "\n";
+  }
+  finish_paragraph();
+  for (const FlagGroup& group : help.groups) {
+    std::cout << "\n" << group.title << ":\n";
+    for (const std::string& name : group.flags) {
+      const gflags::CommandLineFlagInfo info = gflags::GetCommandLineFlagInfoOrDie(name.c_str());
+      std::cout << "  --" << name;
+      if (info.type != "bool") {
+        std::cout << "=" << (info.type == "string" ? "..." : "N");
+        if (!info.default_value.empty()) std::cout << "  (" << info.default_value << ")";
+      }
+      std::cout << "\n";
+      PrintWrapped(info.description, "      ");
+    }
+  }
+  std::cout << "\nEverywhere:\n"
+               "  --help, --helpfull      this text; every flag of every library\n"
+               "  --flagfile=FILE         more flags, one a line\n"
+               "  --v=N, --log_dir=DIR    log what happens: more of it, into files\n";
+  if (!help.examples.empty()) std::cout << "\nExamples:\n" << help.examples;
+  std::cout << "\nExit codes: 0 success, 2 usage or an invalid program, 3 damaged data, 4 the\n"
+               "operating system, 5 a limit, 6 a plugin, 70 a bug, 128+n the signal n.\n";
+}
+
+// ---- Logs ----
+
+[[noreturn]] void ExitForBug() { _exit(static_cast<int>(ErrorCode::kInternal)); }
+
+// Without --log_dir nothing is written, unless --v asks for it on standard error.
+void StartLogging(const char* program) {
+  if (FLAGS_log_dir.empty()) {
+    FLAGS_logtostderr = true;
+    if (FLAGS_v == 0 && FLAGS_vmodule.empty()) FLAGS_minloglevel = google::GLOG_FATAL;
+  } else {
+    std::error_code failed;
+    std::filesystem::create_directories(FLAGS_log_dir, failed);
+    if (failed) Throw(ErrorCode::kIo, "--log_dir=", FLAGS_log_dir, ": ", failed.message());
+    FLAGS_stderrthreshold = google::GLOG_FATAL;
+  }
+  google::InitGoogleLogging(program);
+  google::InstallFailureFunction(&ExitForBug);
+}
+
+// ---- Signals ----
+
+// Waits for signals and for the time limit, and ends the process if it does not end by itself.
+class Watcher {
+ public:
+  // To be called before any thread starts, so that every thread has the signals blocked.
+  static void BlockSignals() {
+    const sigset_t signals = Signals();
+    pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  }
+
+  // 0 seconds is no limit. The watcher lives until the process ends.
+  static Watcher* Start(double limit_seconds) {
+    auto* watcher = new Watcher(limit_seconds);
+    std::thread([watcher] { watcher->Watch(); }).detach();
+    return watcher;
+  }
+
+  // What the watcher wants the process to exit with; 0 if it wants nothing.
+  int exit_code() const { return exit_code_.load(); }
+  std::string TimeoutText() const {
+    return StrCat("stopped after --timeout=", limit_seconds_, " seconds");
+  }
+
+ private:
+  explicit Watcher(double limit_seconds) : limit_seconds_(limit_seconds) {}
+
+  static sigset_t Signals() {
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    return signals;
+  }
+
+  // The signal, or 0 when the time is over. A negative time never is.
+  static int WaitForSignal(double seconds) {
+    const sigset_t signals = Signals();
+    for (;;) {
+      int signal = -1;
+      if (seconds < 0) {
+        signal = sigwaitinfo(&signals, nullptr);
+      } else {
+        timespec time;
+        const double bounded = std::min(seconds, 1e9);
+        time.tv_sec = static_cast<time_t>(bounded);
+        time.tv_nsec = static_cast<int64_t>((bounded - std::floor(bounded)) * 1e9);
+        signal = sigtimedwait(&signals, nullptr, &time);
+        if (signal < 0 && errno == EAGAIN) return 0;
+      }
+      if (signal > 0) return signal;
+    }
+  }
+
+  void Watch() {
+    const int signal = WaitForSignal(limit_seconds_ > 0 ? limit_seconds_ : -1);
+    exit_code_.store(signal > 0 ? 128 + signal : static_cast<int>(ErrorCode::kResourceLimit));
+    RequestStop();
+    const std::chrono::duration<double> grace = signal > 0 ? kGrace : kTimeoutGrace;
+    const int second = WaitForSignal(grace.count());
+    if (second > 0) exit_code_.store(128 + second);
+    if (exit_code() == static_cast<int>(ErrorCode::kResourceLimit)) PrintError(TimeoutText());
+    FlushWithoutWaiting();
+    _exit(exit_code());
+  }
+
+  // Writes out what was printed, unless somebody holds the stream or nobody takes it.
+  static void FlushWithoutWaiting() {
+    pollfd output = {STDOUT_FILENO, POLLOUT, 0};
+    if (ftrylockfile(stdout) != 0) return;
+    if (poll(&output, 1, 0) == 1 && (output.revents & POLLOUT) != 0) fflush_unlocked(stdout);
+    funlockfile(stdout);
+  }
+
+  const double limit_seconds_;
+  std::atomic<int> exit_code_{0};
+};
+
+int ReportError() {
+  const Error error = CurrentError();
+  PrintError(error.what());
+  return static_cast<int>(error.code());
+}
+
+// How wide the terminal is, so that a status stays on one line.
+size_t TerminalWidth() {
+  winsize size = {};
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kHelpWidth;
+  return size.ws_col;
+}
+
+}  // namespace
+
+std::vector<std::string> Arguments::all(const std::string& flag) const {
+  const auto found = repeated.find(flag);
+  return found == repeated.end() ? std::vector<std::string>() : found->second;
+}
+
+int RunCommand(int argc, char** argv, const CommandHelp& help,
+               const std::function<int(const Arguments& arguments)>& body) {
+  Watcher::BlockSignals();
+  Watcher* watcher = nullptr;
+  try {
+    std::vector<std::string> expanded;
+    ExpandFlagfiles(std::vector<std::string>(argv + 1, argv + argc), 0, &expanded);
+    for (const std::string& argument : expanded) {
+      if (argument == "--") break;
+      const std::string bare = WithoutDashes(argument);
+      if (bare == "help" || bare == "h") {
+        PrintHelp(help);
+        FlushOutput();
+        return 0;
+      }
+      if (bare == "helpfull") {
+        gflags::ShowUsageWithFlags(argv[0]);
+        return 0;
+      }
+    }
+    std::vector<GivenFlag> flags;
+    const Arguments arguments = SplitArguments(help, expanded, &flags);
+    for (const std::string& path : arguments.all("plugin")) LoadPlugin(path);
+    SetFlags(help, flags);
+    StartLogging(argv[0]);
+    ThreadPool::Get().SetSize(FLAGS_threads < 0 ? std::max(1u, std::thread::hardware_concurrency())
+                                                : FLAGS_threads);
+    Require(FLAGS_timeout >= 0, "--timeout=", FLAGS_timeout, " is less than 0");
+    watcher = Watcher::Start(FLAGS_timeout);
+    const int code = body(arguments);
+    FlushOutput();
+    return watcher->exit_code() == 0 ? code : watcher->exit_code();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kCancelled || watcher == nullptr || watcher->exit_code() == 0) {
+      return ReportError();
+    }
+    if (watcher->exit_code() == static_cast<int>(ErrorCode::kResourceLimit)) {
+      PrintError(watcher->TimeoutText());
+    }
+    fflush(stdout);
+    return watcher->exit_code();
+  } catch (...) {
+    return ReportError();
+  }
+}
+
+void FlushOutput() {
+  errno = 0;
+  std::cout.flush();
+  const bool flushed = fflush(stdout) == 0;
+  if (!flushed || !std::cout || ferror(stdout) != 0) {
+    Throw(ErrorCode::kIo, "standard output: ", errno == 0 ? "cannot be written" : strerror(errno));
+  }
+}
+
+void PrintError(const std::string& text) {
+  std::istringstream lines(text);
+  std::string all;
+  for (std::string line; std::getline(lines, line);) {
+    all += (line.rfind("  ", 0) == 0 ? "" : "error: ") + line + "\n";
+  }
+  std::cerr << all << std::flush;
+}
+
+std::map<std::string, std::string> ParseSettings(const std::vector<std::string>& texts) {
+  std::map<std::string, std::string> settings;
+  for (const std::string& text : texts) {
+    const size_t equals = text.find('=');
+    Require(equals != std::string::npos && equals > 0, "--set=", text,
+            ": a setting is NAME=VALUE, such as --set passes=3");
+    settings[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  return settings;
+}
+
+uint64_t ParseBytes(const std::string& flag, const std::string& text) {
+  static const std::map<std::string, uint64_t> kUnits = {
+      {"", 1},          {"B", 1},         {"kB", 1000},
+      {"KB", 1000},     {"MB", 1000000},  {"GB", 1000000000},
+      {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}};
+  size_t digits = 0;
+  uint64_t number = 0;
+  bool fits = true;
+  for (; digits < text.size() && isdigit(static_cast<unsigned char>(text[digits])); ++digits) {
+    fits = fits && !__builtin_mul_overflow(number, uint64_t{10}, &number) &&
+           !__builtin_add_overflow(number, static_cast<uint64_t>(text[digits] - '0'), &number);
+  }
+  const auto unit = kUnits.find(text.substr(digits));
+  if (digits == 0 || unit == kUnits.end() || !fits ||
+      __builtin_mul_overflow(number, unit->second, &number)) {
+    Throw(ErrorCode::kInvalidArgument, "--", flag, "=", text,
+          ": not a number of bytes, such as 4096, 64MB or 64MiB");
+  }
+  return number;
+}
+
+std::string WithCommas(uint64_t number) {
+  std::string text = std::to_string(number);
+  for (size_t i = text.size(); i > 3;) text.insert(i -= 3, ",");
+  return text;
+}
+
+std::string HumanBytes(double bytes) {
+  static const char* const kUnits[] = {"B", "kB", "MB", "GB", "TB", "PB"};
+  size_t unit = 0;
+  for (; bytes >= 999.5 && unit + 1 < std::size(kUnits); ++unit) bytes /= 1000;
+  char text[32];
+  snprintf(text, sizeof(text), unit == 0 || bytes >= 99.5 ? "%.0f %s" : "%.1f %s", bytes,
+           kUnits[unit]);
+  return text;
+}
+
+StatusLine::StatusLine(std::function<std::string()> text) : text_(std::move(text)) {
+  if (isatty(STDERR_FILENO) == 0) return;
+  thread_ = std::thread([this] {
+    std::unique_lock<std::mutex> lock(mutex_);
+    // The first wait comes first: work that is done at once shows nothing.
+    while (!wake_.wait_for(lock, std::chrono::milliseconds(100), [this] { return done_; })) {
+      const std::string line = text_().substr(0, TerminalWidth() - 1);
+      fprintf(stderr, "\r%s\033[K\r", line.c_str());
+    }
+  });
+}
+
+StatusLine::~StatusLine() {
+  if (!thread_.joinable()) return;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    done_ = true;
+  }
+  wake_.notify_one();
+  thread_.join();
+  fputs("\r\033[K", stderr);
+}
+
+}  // namespace millrace

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/contact_sheet.h"
+
+#include <png.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "framework/error.h"
+#include "tools/digest.h"
+
+namespace millrace {
+namespace {
+
+constexpr int64_t kSmallestSide = 4;  // below, a slot is numbers rather than an image
+constexpr int64_t kLargestSide = 4096;
+constexpr size_t kGap = 2;           // pixels between images
+constexpr uint8_t kBackground = 64;  // dark grey: seen beside black and white
+constexpr size_t kMostPixels = size_t{1} << 26;
+
+// How the values of one image lie: value (y, x, channel) is at y * row + x * column + c * plane.
+struct Layout {
+  int64_t height, width, channels;
+  int64_t row, column, plane;
+};
+
+bool IsSide(int64_t side) { return side >= kSmallestSide && side <= kLargestSide; }
+bool IsChannels(int64_t n) { return n == 1 || n == 3; }
+
+std::optional<Layout> LayoutOf(const LoDTensor& tensor) {
+  const bool shown = tensor.dtype() == DataType::kUint8 || tensor.dtype() == DataType::kFp16 ||
+                     tensor.dtype() == DataType::kBf16 || tensor.dtype() == DataType::kFp32 ||
+                     tensor.dtype() == DataType::kFp64;
+  if (!shown || !tensor.lod().empty()) return std::nullopt;
+  const Dims& d = tensor.dims();
+  if (d.size() == 4 && IsChannels(d[1]) && IsSide(d[2]) && IsSide(d[3])) {
+    return Layout{d[2], d[3], d[1], d[3], 1, d[2] * d[3]};
+  }
+  if (d.size() == 4 && IsChannels(d[3]) && IsSide(d[1]) && IsSide(d[2])) {
+    return Layout{d[1], d[2], d[3], d[2] * d[3], d[3], 1};
+  }
+  if (d.size() == 3 && IsSide(d[1]) && IsSide(d[2])) return Layout{d[1], d[2], 1, d[2], 1, 0};
+  if (d.size() != 2) return std::nullopt;
+  const auto side = static_cast<int64_t>(std::lround(std::sqrt(static_cast<double>(d[1]))));
+  if (side * side != d[1] || !IsSide(side)) return std::nullopt;
+  return Layout{side, side, 1, side, 1, 0};
+}
+
+uint8_t ToByte(double value, double lowest, double highest) {
+  if (!std::isfinite(value) || highest <= lowest) return 0;
+  return static_cast<uint8_t>(std::lround(255 * (value - lowest) / (highest - lowest)));
+}
+
+// The RGB bytes of image `index`.
+std::vector<uint8_t> Render(const LoDTensor& tensor, const Layout& layout, int64_t index) {
+  const int64_t count = layout.height * layout.width * layout.channels;
+  double lowest = 0;
+  double highest = tensor.dtype() == DataType::kUint8 ? 255 : 1;
+  if (tensor.dtype() != DataType::kUint8) {
+    for (int64_t i = 0; i < count; ++i) {
+      const double value = ValueAt(tensor, index * count + i);
+      if (!std::isfinite(value)) continue;
+      lowest = std::min(lowest, value);
+      highest = std::max(highest, value);
+    }
+  }
+  std::vector<uint8_t> rgb;
+  for (int64_t y = 0; y < layout.height; ++y) {
+    for (int64_t x = 0; x < layout.width; ++x) {
+      for (int64_t c = 0; c < 3; ++c) {
+        const int64_t channel = layout.channels == 3 ? c : 0;
+        const int64_t at = y * layout.row + x * layout.column + channel * layout.plane;
+        rgb.push_back(ToByte(ValueAt(tensor, index * count + at), lowest, highest));
+      }
+    }
+  }
+  return rgb;
+}
+
+}  // namespace
+
+void ContactSheet::Add(const std::vector<LoDTensor>& element, size_t most) {
+  slots_.resize(std::max(slots_.size(), element.size()));
+  for (size_t slot = 0; slot < element.size(); ++slot) {
+    const LoDTensor tensor = element[slot].OnHost();
+    const std::optional<Layout> layout = LayoutOf(tensor);
+    if (!layout) continue;
+    for (int64_t i = 0; i < tensor.dims()[0] && slots_[slot].size() < most; ++i) {
+      slots_[slot].push_back({static_cast<size_t>(layout->height),
+                              static_cast<size_t>(layout->width), Render(tensor, *layout, i)});
+    }
+  }
+}
+
+size_t ContactSheet::image_count() const {
+  size_t most = 0;
+  for (const std::vector<Image>& images : slots_) most = std::max(most, images.size());
+  return most;
+}
+
+void ContactSheet::Write(const std::string& path) const {
+  size_t count = 0, cell_height = 0, cell_width = 0;
+  for (const std::vector<Image>& images : slots_) {
+    count += images.size();
+    for (const Image& image : images) {
+      cell_height = std::max(cell_height, image.height);
+      cell_width = std::max(cell_width, image.width);
+    }
+  }
+  Require(count > 0, "--png: no slot of this reader looks like an image");
+  const auto columns = static_cast<size_t>(std::ceil(std::sqrt(static_cast<double>(count))));
+  size_t rows = 0;
+  for (const std::vector<Image>& images : slots_) rows += (images.size() + columns - 1) / columns;
+  const size_t width = kGap + columns * (cell_width + kGap);
+  const size_t height = kGap + rows * (cell_height + kGap);
+  if (width * height > kMostPixels) {
+    Throw(ErrorCode::kResourceLimit, "--png: a sheet of ", width, " x ", height,
+          " pixels; fewer elements (--count) make a smaller one");
+  }
+  std::vector<uint8_t> sheet(width * height * 3, kBackground);
+  size_t row = 0;
+  for (const std::vector<Image>& images : slots_) {
+    for (size_t i = 0; i < images.size(); ++i) {
+      const size_t top = kGap + (row + i / columns) * (cell_height + kGap);
+      const size_t left = kGap + i % columns * (cell_width + kGap);
+      for (size_t y = 0; y < images[i].height; ++y) {
+        const size_t line = images[i].width * 3;
+        std::copy_n(images[i].rgb.begin() + static_cast<ptrdiff_t>(y * line), line,
+                    sheet.begin() + static_cast<ptrdiff_t>(((top + y) * width + left) * 3));
+      }
+    }
+    row += (images.size() + columns - 1) / columns;
+  }
+  png_image image = {};
+  image.version = PNG_IMAGE_VERSION;
+  image.width = static_cast<png_uint_32>(width);
+  image.height = static_cast<png_uint_32>(height);
+  image.format = PNG_FORMAT_RGB;
+  if (png_image_write_to_file(&image, path.c_str(), 0, sheet.data(), 0, nullptr) == 0) {
+    Throw(ErrorCode::kIo, "--png=", path, ": ", image.message);
+  }
+}
+
+}  // namespace millrace

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Images among the slots of a reader, side by side in one PNG file.
+#ifndef MILLRACE_TOOLS_CONTACT_SHEET_H_
+#define MILLRACE_TOOLS_CONTACT_SHEET_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "framework/tensor.h"
+
+namespace millrace {
+
+// Collects images and draws them in rows, one behind another. A slot is image-like if its values
+// are uint8 or floats without levels of detail, and one step along its axis 0 is [H, W],
+// [1 or 3, H, W], [H, W, 1 or 3], or so many values that they make a square. Bytes are shown as
+// they are; floats from black to white over the range of their image, or over 0 to 1 if they are in
+// it.
+class ContactSheet {
+ public:
+  // Takes the images of an element, up to `most` of each slot in all.
+  void Add(const std::vector<LoDTensor>& element, size_t most);
+  // The largest number of images that any slot has given so far.
+  size_t image_count() const;
+  // Throws kInvalidArgument if there is no image, kIo if the file cannot be written.
+  void Write(const std::string& path) const;
+
+ private:
+  struct Image {
+    size_t height, width;
+    std::vector<uint8_t> rgb;
+  };
+  std::vector<std::vector<Image>> slots_;  // images by slot
+};
+
+}  // namespace millrace
+
+#endif  // MILLRACE_TOOLS_CONTACT_SHEET_H_

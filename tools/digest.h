@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// How elements of a reader are written down so that they can be compared between languages and
+// machines: digests, and JSON.
+//
+// The digest of an element is the SHA-256 of its slots in order, each as: u32 dtype (the numbers of
+// framework.proto), u32 rank, i64 dims, u32 number of levels of detail, per level u64 count and
+// that many u64 offsets, then the values; all little-endian, no padding. The digest of a stream is
+// the SHA-256 of the 32-byte digests of its elements in order.
+#ifndef MILLRACE_TOOLS_DIGEST_H_
+#define MILLRACE_TOOLS_DIGEST_H_
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "framework/tensor.h"
+
+namespace millrace {
+
+using Digest = std::array<uint8_t, 32>;
+
+// 64 lower-case hex digits.
+std::string ToHex(const Digest& digest);
+
+// SHA-256 of what is added. One thread at a time.
+class Sha256 {
+ public:
+  Sha256();
+  ~Sha256();
+  Sha256(const Sha256&) = delete;
+  Sha256& operator=(const Sha256&) = delete;
+
+  void Add(const void* bytes, size_t size);
+  // The digest of everything added so far; more may be added afterwards.
+  Digest Value() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// Tensors on a device are copied to the host first.
+Digest DigestOf(const std::vector<LoDTensor>& element);
+
+// {"slots":[{"dtype":"uint8","dims":[1,2],"lod":[[0,1]],"data":[7,8]}]}, without a line end.
+std::string ToJson(const std::vector<LoDTensor>& element);
+// "dtype":"uint8","dims":[1,2],"lod":[[0,1]],"data":[7,8]: the fields of one tensor. Floats have as
+// few digits as tell them apart; "nan", "inf" and "-inf" are strings.
+std::string JsonFields(const LoDTensor& tensor);
+
+// Value i as a number; bool is 0 or 1. Exact but for integers above 2^53.
+double ValueAt(const LoDTensor& tensor, int64_t i);
+// Value i as it is in JSON, without the quotes of what is not finite.
+std::string ValueText(const LoDTensor& tensor, int64_t i);
+
+}  // namespace millrace
+
+#endif  // MILLRACE_TOOLS_DIGEST_H_

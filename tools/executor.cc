@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// The executor command: runs a startup program and main programs in one scope.
+#include "framework/executor.h"
+
+#include <gflags/gflags.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <utility>
+
+#include "framework/program.h"
+#include "framework/thread_pool.h"
+#include "tools/catalog.h"
+#include "tools/command.h"
+#include "tools/digest.h"
+#include "tools/usage.h"
+
+DEFINE_string(startup, "", "the startup program: creates readers and initial values, runs once");
+DEFINE_string(main, "",
+              "a main program: reads, trains, tests; may be repeated, all run in one scope, in the "
+              "order given");
+DEFINE_bool(check, false,
+            "only check the programs: all problems are printed, no file is opened, exit code 2 if "
+            "there is any");
+DEFINE_bool(list_ops, false, "list all operators, or describe in full the types that follow");
+DEFINE_bool(list_formats, false, "list all file formats");
+DEFINE_string(print, "",
+              "print a program file, text or binary, as text; it is not checked, so that it may "
+              "use operators that are not known here");
+DEFINE_string(fetch, "",
+              "A,B: variables to print in the end, one line of JSON each: name, dtype, dims, lod "
+              "and data");
+DEFINE_int64(max_steps, -1, "the most steps that all loops of a program make together; -1 is any");
+DEFINE_string(stats_json, "", "a file for the summary, as JSON; written after an error too");
+DEFINE_bool(quiet, false, "no progress and no summary on standard error");
+DECLARE_uint64(seed);
+
+namespace millrace {
+namespace {
+
+CommandHelp Help() {
+  CommandHelp help;
+  help.usage =
+      "executor --startup=FILE --main=FILE [--main=FILE ...] [flags]\n"
+      "executor --list_ops [TYPE ...]\n"
+      "executor --list_formats\n"
+      "executor --print=FILE\n";
+  help.text =
+      "Runs programs. The startup program creates readers and initial values, once; the\n"
+      "main programs read and compute. All share one scope: what is persistable in one is\n"
+      "there for the next. All programs are checked before the first one runs. What the\n"
+      "`print` operators and --fetch print goes to standard output, all else to standard error.\n";
+  help.groups = {
+      {"Programs", {"startup", "main", "set", "check", "plugin"}},
+      {"Running", {"threads", "seed", "max_steps", "timeout"}},
+      {"Results", {"fetch", "stats_json", "quiet"}},
+      {"Looking things up", {"list_ops", "list_formats", "print"}},
+  };
+  help.repeatable = {"main", "set", "plugin"};
+  help.examples =
+      "  executor --startup=startup.pbtxt --main=train.pbtxt --main=test.pbtxt --set passes=5\n"
+      "  executor --startup=startup.pbtxt --main=train.pbtxt --check\n"
+      "  executor --list_ops create_shuffle_reader read\n";
+  return help;
+}
+
+// ---- Programs ----
+
+struct ProgramFile {
+  std::string path;
+  ProgramRole role;
+  std::shared_ptr<const Program> program;     // null if it cannot be parsed
+  std::unique_ptr<PreparedProgram> prepared;  // kept for --fetch
+};
+
+std::vector<ProgramFile> ProgramsOfFlags(const Arguments& arguments) {
+  std::vector<ProgramFile> files;
+  if (!FLAGS_startup.empty()) files.push_back({FLAGS_startup, ProgramRole::kStartup, {}, {}});
+  for (const std::string& path : arguments.all("main")) {
+    files.push_back({path, ProgramRole::kMain, {}, {}});
+  }
+  Require(!files.empty(), "no program: give --startup and --main (--help tells more)");
+  return files;
+}
+
+// Parses and checks all programs; every problem of every one of them is in the error.
+void LoadPrograms(const Settings& settings, std::vector<ProgramFile>* files) {
+  std::vector<std::string> problems;
+  std::vector<const Program*> before;
+  bool all_parsed = true;
+  for (ProgramFile& file : *files) {
+    try {
+      file.program = Program::FromFile(file.path, settings);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kInvalidArgument) throw;
+      problems.push_back(error.what());
+      all_parsed = false;
+      continue;
+    }
+    // What the programs before would have made is not known if one of them is not.
+    if (!all_parsed) continue;
+    CheckContext context;
+    context.role = file.role;
+    context.before = before;
+    for (const Problem& problem : file.program->Check(context)) problems.push_back(problem.text);
+    before.push_back(file.program.get());
+  }
+  std::string text;
+  for (const std::string& problem : problems) text += (text.empty() ? "" : "\n") + problem;
+  Require(problems.empty(), text);
+}
+
+std::vector<std::string> FetchNames(const std::vector<ProgramFile>& files) {
+  std::vector<std::string> declared;
+  for (const ProgramFile& file : files) {
+    for (const proto::VarDesc& variable : file.program->desc().blocks(0).vars()) {
+      declared.push_back(variable.name());
+    }
+  }
+  std::vector<std::string> names;
+  std::istringstream list(FLAGS_fetch);
+  for (std::string name; std::getline(list, name, ',');) {
+    Require(std::count(declared.begin(), declared.end(), name) > 0, "--fetch=", FLAGS_fetch,
+            ": no program declares a variable '", name, "' in its first block",
+            DidYouMean(name, declared));
+    names.push_back(name);
+  }
+  return names;
+}
+
+void PrintFetched(const std::string& name, const std::vector<ProgramFile>& files) {
+  const Variable* variable = nullptr;
+  for (auto file = files.rbegin(); file != files.rend(); ++file) {
+    const Variable* found = file->prepared->Find(name);
+    if (variable == nullptr || (!variable->has_value() && found != nullptr)) variable = found;
+  }
+  Require(variable != nullptr, "--fetch=", FLAGS_fetch, ": no variable '", name, "' was made");
+  std::cout << "{\"name\":" << nlohmann::json(name).dump() << ","
+            << JsonFields(variable->Get<LoDTensor>()) << "}\n";
+}
+
+// Prints and writes the summary, whether or not the run came to its end.
+void Report(const std::vector<Usage>& usages, const std::string& error) {
+  if (!FLAGS_quiet) {
+    for (const Usage& usage : usages) std::cerr << ToLine(usage) << "\n";
+  }
+  if (FLAGS_stats_json.empty()) return;
+  Usage all;
+  nlohmann::json programs = nlohmann::json::array();
+  for (const Usage& usage : usages) {
+    all.Add(usage);
+    programs.push_back(ToJson(usage));
+  }
+  nlohmann::json json = ToJson(all);
+  json.erase("program");
+  json.erase("readers");
+  json["programs"] = std::move(programs);
+  json["threads"] = ThreadPool::Get().size();
+  json["seed"] = FLAGS_seed;
+  if (!error.empty()) json["error"] = error;
+  std::ofstream file(FLAGS_stats_json);
+  // Text of an error may hold bytes of a file name that are no UTF-8.
+  file << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n" << std::flush;
+  if (!file) Throw(ErrorCode::kIo, "--stats_json=", FLAGS_stats_json, ": ", strerror(errno));
+}
+
+// Runs one program and says what it read, to its end or to its error.
+void RunProgram(const Executor& executor, Scope* scope, ProgramFile* file,
+                std::vector<Usage>* usages) {
+  file->prepared = executor.Prepare(file->program, file->role, scope);
+  // The readers of a startup program are still to be made: none is to be watched.
+  const Scope none;
+  const UsageMeter meter(file->path, file->role == ProgramRole::kStartup ? none : *scope);
+  std::unique_ptr<StatusLine> status;
+  if (!FLAGS_quiet) {
+    status = std::make_unique<StatusLine>([&meter] { return ToLine(meter.SoFar()); });
+  }
+  try {
+    file->prepared->Run();
+  } catch (...) {
+    usages->push_back(meter.SoFar());
+    throw;
+  }
+  usages->push_back(meter.SoFar());
+}
+
+int RunPrograms(const Arguments& arguments) {
+  std::vector<ProgramFile> files = ProgramsOfFlags(arguments);
+  LoadPrograms(ParseSettings(arguments.all("set")), &files);
+  const std::vector<std::string> fetched = FetchNames(files);
+  if (FLAGS_check) {
+    for (const ProgramFile& file : files) std::cerr << file.path << ": no problem found\n";
+    return 0;
+  }
+  RunState run;
+  run.seed = FLAGS_seed;
+  run.max_steps = FLAGS_max_steps;
+  const Executor executor(run);
+  Scope scope;
+  std::vector<Usage> usages;
+  try {
+    for (ProgramFile& file : files) RunProgram(executor, &scope, &file, &usages);
+  } catch (...) {
+    Report(usages, CurrentError().what());
+    throw;
+  }
+  for (const std::string& name : fetched) PrintFetched(name, files);
+  FlushOutput();
+  Report(usages, "");
+  return 0;
+}
+
+int RunExecutor(const Arguments& arguments) {
+  if (FLAGS_list_ops) {
+    ListOperators(arguments.words);
+    return 0;
+  }
+  Require(arguments.words.empty(), "'", arguments.words.empty() ? "" : arguments.words.front(),
+          "' is no flag; programs are named by --startup and --main");
+  if (FLAGS_list_formats) {
+    ListFormats();
+  } else if (!FLAGS_print.empty()) {
+    std::cout << Program::FromFile(FLAGS_print, ParseSettings(arguments.all("set")))->ToText();
+  } else {
+    return RunPrograms(arguments);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace millrace
+
+int main(int argc, char** argv) {
+  return millrace::RunCommand(argc, argv, millrace::Help(), millrace::RunExecutor);
+}

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+// The peek command: shows what a reader of a startup program yields.
+#include <gflags/gflags.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <iostream>
+#include <limits>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "framework/executor.h"
+#include "framework/program.h"
+#include "framework/reader_holder.h"
+#include "tools/command.h"
+#include "tools/contact_sheet.h"
+#include "tools/digest.h"
+
+DEFINE_string(startup, "", "the startup program that creates the reader");
+DEFINE_string(reader, "",
+              "the variable of the reader to look at; by default the one that is created last");
+DEFINE_int64(count, -1,
+             "how many elements to look at; by default 3, or all of a pass with --all, --json and "
+             "--digest, or as many as give 100 images with --png");
+DEFINE_bool(all, false, "print statistics over the elements instead of the elements");
+DEFINE_bool(json, false, "print an element a line as JSON: dtype, dims, lod and data of its slots");
+DEFINE_bool(digest, false,
+            "print index and SHA-256 of each element, then 'stream', the SHA-256 of these, and how "
+            "many there are");
+DEFINE_string(png, "", "a file for a contact sheet of the slots that look like images");
+DECLARE_uint64(seed);
+
+namespace millrace {
+namespace {
+
+constexpr int64_t kShownElements = 3;
+constexpr int64_t kShownValues = 12;
+constexpr size_t kSheetImages = 100;
+
+CommandHelp Help() {
+  CommandHelp help;
+  help.usage = "peek --startup=FILE [--reader=NAME] [flags]\n";
+  help.text =
+      "Shows what a reader yields, without a main program: slots, types, dims, levels of\n"
+      "detail, ranges and first values of some elements; or statistics over all of one pass.\n";
+  help.groups = {
+      {"What to look at", {"startup", "reader", "count", "set", "plugin"}},
+      {"How to show it", {"all", "json", "digest", "png"}},
+      {"Running", {"threads", "seed", "timeout"}},
+  };
+  help.repeatable = {"set", "plugin"};
+  help.examples =
+      "  peek --startup=startup.pbtxt\n"
+      "  peek --startup=startup.pbtxt --reader=files --all\n"
+      "  peek --startup=startup.pbtxt --digest --threads=7\n";
+  return help;
+}
+
+// Variables of readers in the order of creation.
+std::vector<std::string> CreatedReaders(const Program& program) {
+  std::vector<std::string> names;
+  for (const proto::OpDesc& op : program.desc().blocks(0).ops()) {
+    if (!FindOperator(op.type())->schema.creates_reader) continue;
+    for (const proto::OpDesc::Var& output : op.outputs()) {
+      names.insert(names.end(), output.arguments().begin(), output.arguments().end());
+    }
+  }
+  return names;
+}
+
+std::string ReaderName(const Program& program) {
+  const std::vector<std::string> names = CreatedReaders(program);
+  Require(!names.empty(), program.name(), ": this program creates no reader");
+  if (FLAGS_reader.empty()) return names.back();
+  Require(std::count(names.begin(), names.end(), FLAGS_reader) > 0, "--reader=", FLAGS_reader, ": ",
+          program.name(), " creates no reader of this name", DidYouMean(FLAGS_reader, names));
+  return FLAGS_reader;
+}
+
+// Calls visit(index, element) for the elements of a pass, `standard` of them unless --count says
+// how many; below 0 is all. Stops early when visit returns false. Returns how many were visited.
+int64_t VisitElements(ReaderHolder* reader, int64_t standard,
+                      const std::function<bool(int64_t, const std::vector<LoDTensor>&)>& visit) {
+  const int64_t count = FLAGS_count >= 0 ? FLAGS_count : standard;
+  std::vector<LoDTensor> element;
+  int64_t i = 0;
+  for (bool more = true; more && i != count && reader->HasNext(); ++i) {
+    reader->ReadNext(&element);
+    more = visit(i, element);
+  }
+  return i;
+}
+
+void PrintDigests(ReaderHolder* reader) {
+  Sha256 stream;
+  const int64_t count = VisitElements(reader, -1, [&](int64_t i, const auto& element) {
+    const Digest digest = DigestOf(element);
+    stream.Add(digest.data(), digest.size());
+    std::cout << i << " " << ToHex(digest) << "\n";
+    return true;
+  });
+  std::cout << "stream " << ToHex(stream.Value()) << " " << count << "\n";
+}
+
+void PrintJson(ReaderHolder* reader) {
+  VisitElements(reader, -1, [](int64_t, const auto& element) {
+    std::cout << ToJson(element) << "\n";
+    return true;
+  });
+}
+
+void WriteSheet(ReaderHolder* reader) {
+  ContactSheet sheet;
+  const int64_t count = VisitElements(reader, -1, [&sheet](int64_t, const auto& element) {
+    const size_t before = sheet.image_count();
+    sheet.Add(element, kSheetImages);
+    // With an explicit --count as many as that; otherwise until the sheet is full.
+    return FLAGS_count >= 0 || (sheet.image_count() > before && sheet.image_count() < kSheetImages);
+  });
+  sheet.Write(FLAGS_png);
+  std::cout << FLAGS_png << ": images of " << WithCommas(static_cast<uint64_t>(count))
+            << (count == 1 ? " element\n" : " elements\n");
+}
+
+// What is known of some values, each of which may be anything.
+struct Statistics {
+  uint64_t count = 0, not_finite = 0;
+  double lowest = std::numeric_limits<double>::infinity();
+  double highest = -std::numeric_limits<double>::infinity();
+  double mean = 0, squares = 0;  // of the finite ones; squares is the sum of squared deviations
+
+  void Add(double value) {
+    ++count;
+    if (!std::isfinite(value)) {
+      ++not_finite;
+      return;
+    }
+    lowest = std::min(lowest, value);
+    highest = std::max(highest, value);
+    // Welford's method: no cancellation, however many values there are.
+    const double finite = static_cast<double>(count - not_finite);
+    const double delta = value - mean;
+    mean += delta / finite;
+    squares += delta * (value - mean);
+  }
+
+  std::string Range() const {
+    std::string text = count == not_finite ? "no finite value" : StrCat(lowest, " to ", highest);
+    if (not_finite > 0) text += StrCat(", ", WithCommas(not_finite), " nan or infinite");
+    return text;
+  }
+  double deviation() const {
+    const uint64_t finite = count - not_finite;
+    return finite == 0 ? 0 : std::sqrt(squares / static_cast<double>(finite));
+  }
+};
+
+void PrintElement(int64_t index, const std::vector<LoDTensor>& element) {
+  std::cout << "element " << index << "\n";
+  for (size_t slot = 0; slot < element.size(); ++slot) {
+    const LoDTensor tensor = element[slot].OnHost();
+    std::cout << "  slot " << slot << ": " << Describe(tensor);
+    if (!tensor.lod().empty()) std::cout << ", lod " << ToString(tensor.lod());
+    Statistics statistics;
+    for (int64_t i = 0; i < tensor.numel(); ++i) statistics.Add(ValueAt(tensor, i));
+    if (tensor.numel() > 1) std::cout << ", " << statistics.Range();
+    std::cout << "\n   ";
+    for (int64_t i = 0; i < std::min(tensor.numel(), kShownValues); ++i) {
+      std::cout << " " << ValueText(tensor, i);
+    }
+    if (tensor.numel() > kShownValues) {
+      std::cout << " ... " << WithCommas(static_cast<uint64_t>(tensor.numel())) << " values";
+    }
+    std::cout << "\n";
+  }
+}
+
+void PrintElements(ReaderHolder* reader) {
+  const int64_t count = VisitElements(reader, kShownElements, [](int64_t i, const auto& element) {
+    PrintElement(i, element);
+    return true;
+  });
+  const bool more = reader->HasNext();
+  std::cout << (more ? "and more elements\n" : count == 0 ? "no element\n" : "no more elements\n");
+}
+
+// One slot over many elements.
+struct SlotStatistics {
+  std::set<std::string> kinds;          // dtype and dims
+  Statistics values, steps, sequences;  // sequences: of the outermost level of detail
+};
+
+void PrintStatistics(ReaderHolder* reader) {
+  constexpr size_t kShownKinds = 4;
+  std::vector<SlotStatistics> slots;
+  const int64_t count = VisitElements(reader, -1, [&slots](int64_t, const auto& element) {
+    slots.resize(std::max(slots.size(), element.size()));
+    for (size_t slot = 0; slot < element.size(); ++slot) {
+      const LoDTensor tensor = element[slot].OnHost();
+      SlotStatistics& statistics = slots[slot];
+      if (statistics.kinds.size() <= kShownKinds) statistics.kinds.insert(Describe(tensor));
+      if (!tensor.dims().empty()) statistics.steps.Add(static_cast<double>(tensor.dims()[0]));
+      if (!tensor.lod().empty()) {
+        const std::vector<uint64_t>& level = tensor.lod().front();
+        for (size_t i = 1; i < level.size(); ++i) {
+          statistics.sequences.Add(static_cast<double>(level[i] - level[i - 1]));
+        }
+      }
+      for (int64_t i = 0; i < tensor.numel(); ++i) statistics.values.Add(ValueAt(tensor, i));
+    }
+    return true;
+  });
+  std::cout << WithCommas(static_cast<uint64_t>(count)) << (count == 1 ? " element" : " elements")
+            << (reader->HasNext() ? ", and more\n" : "\n");
+  for (size_t slot = 0; slot < slots.size(); ++slot) {
+    const SlotStatistics& statistics = slots[slot];
+    std::cout << "slot " << slot << ":";
+    size_t shown = 0;
+    for (const std::string& kind : statistics.kinds) {
+      if (shown++ == kShownKinds) break;
+      std::cout << (shown == 1 ? " " : ", ") << kind;
+    }
+    std::cout << (statistics.kinds.size() > kShownKinds ? ", ...\n" : "\n");
+    std::cout << "  values: " << WithCommas(statistics.values.count) << ", "
+              << statistics.values.Range() << ", mean " << statistics.values.mean << ", deviation "
+              << statistics.values.deviation() << "\n";
+    if (statistics.steps.count > 0) {
+      std::cout << "  length of axis 0: " << statistics.steps.Range() << ", mean "
+                << statistics.steps.mean << "\n";
+    }
+    if (statistics.sequences.count > 0) {
+      std::cout << "  sequences: " << WithCommas(statistics.sequences.count) << ", of length "
+                << statistics.sequences.Range() << ", mean " << statistics.sequences.mean << "\n";
+    }
+  }
+}
+
+int RunPeek(const Arguments& arguments) {
+  Require(arguments.words.empty(), "'", arguments.words.empty() ? "" : arguments.words.front(),
+          "' is no flag; the program is named by --startup");
+  Require(!FLAGS_startup.empty(), "no program: give --startup (--help tells more)");
+  Require(FLAGS_all + FLAGS_json + FLAGS_digest + !FLAGS_png.empty() <= 1,
+          "--all, --json, --digest and --png exclude each other");
+  const std::shared_ptr<const Program> program =
+      Program::FromFile(FLAGS_startup, ParseSettings(arguments.all("set")));
+  RunState run;
+  run.seed = FLAGS_seed;
+  const Executor executor(run);
+  Scope scope;
+  const std::unique_ptr<PreparedProgram> prepared =
+      executor.Prepare(program, ProgramRole::kStartup, &scope);
+  const std::string name = ReaderName(*program);
+  prepared->Run();
+  auto* reader = prepared->Find(name)->GetMutable<ReaderHolder>();
+  if (FLAGS_digest) {
+    PrintDigests(reader);
+  } else if (FLAGS_json) {
+    PrintJson(reader);
+  } else if (!FLAGS_png.empty()) {
+    WriteSheet(reader);
+  } else {
+    std::cout << reader->origin() << "\n";
+    for (size_t i = 0; i < reader->slots().size(); ++i) {
+      std::cout << "  slot " << i << " is declared "
+                << (reader->slots()[i].known ? ToString(reader->slots()[i]) : "by its file")
+                << "\n";
+    }
+    FLAGS_all ? PrintStatistics(reader) : PrintElements(reader);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace millrace
+
+int main(int argc, char** argv) {
+  return millrace::RunCommand(argc, argv, millrace::Help(), millrace::RunPeek);
+}

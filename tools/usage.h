@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a program read, how fast, and how long it waited for data.
+#ifndef MILLRACE_TOOLS_USAGE_H_
+#define MILLRACE_TOOLS_USAGE_H_
+
+#include <chrono>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/reader_holder.h"
+#include "framework/scope.h"
+
+namespace millrace {
+
+// What one program read, and in which time.
+struct Usage {
+  std::string program;
+  double seconds = 0;
+  ReaderStats total;                                         // of all readers that it read
+  std::vector<std::pair<std::string, ReaderStats>> readers;  // by the name of the variable
+
+  // The share of the time that the program spent in reading; 0 to 1.
+  double wait_share() const;
+  // Adds what another program read and its time.
+  void Add(const Usage& other);
+};
+
+// "train.pbtxt: 2.33 s, 20 passes, 900 batches, 28,760 records (12,343/s), ...".
+std::string ToLine(const Usage& usage);
+// An object with program, seconds, passes, batches, records, bytes, records_per_second,
+// bytes_per_second, wait_seconds, wait_share and readers.
+nlohmann::json ToJson(const Usage& usage);
+
+// Measures from its construction on what is read from the readers that `scope` itself has now.
+// They must stay as long as it does.
+class UsageMeter {
+ public:
+  UsageMeter(std::string program, const Scope& scope);
+
+  // Any thread.
+  Usage SoFar() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Watched {
+    std::string name;
+    const ReaderHolder* reader;
+    ReaderStats begin;
+  };
+
+  const std::string program_;
+  std::vector<Watched> readers_;
+  const Clock::time_point started_ = Clock::now();
+};
+
+}  // namespace millrace
+
+#endif  // MILLRACE_TOOLS_USAGE_H_
