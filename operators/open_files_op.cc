@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// open_files: many files as one reader.
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/error.h"
+#include "operators/reader_creation.h"
+#include "proto/framework.pb.h"
+#include "readers/open_files.h"
+
+namespace millrace {
+namespace {
+
+using Strings = std::vector<std::string>;
+
+// The formats that the files may be of: the one that their names tell, or all that are recognised
+// by their first bytes.
+std::vector<const FormatSchema*> PossibleFormats(const Strings& file_names) {
+  if (const FormatSchema* format = FormatOf(file_names)) return {format};
+  std::vector<const FormatSchema*> formats;
+  for (const std::string& tag : FileFormatTags()) {
+    const FormatSchema* format = FindFileFormat(tag);
+    if (format->matches != nullptr) formats.push_back(format);
+  }
+  return formats;
+}
+
+std::vector<AttributeSchema> FormatAttributes(const proto::OpDesc& op) {
+  Strings names;
+  for (const proto::OpDesc::Attr& attribute : op.attrs()) {
+    if (attribute.name() == "file_names") {
+      names.assign(attribute.strings().begin(), attribute.strings().end());
+    }
+  }
+  std::map<std::string, AttributeSchema> schemas;  // formats may share a name
+  for (const FormatSchema* format : PossibleFormats(names)) {
+    for (const AttributeSchema& schema : format->attributes) schemas.emplace(schema.name, schema);
+    if (!format->companion_list_name.empty()) {
+      AttributeSchema list(format->companion_list_name, Strings{},
+                           format->companion_doc + ", paired with file_names by position");
+      schemas.emplace(list.name, list);
+    }
+  }
+  std::vector<AttributeSchema> list;
+  for (const auto& entry : schemas) list.push_back(entry.second);
+  return list;
+}
+
+OpSchema OpenFilesSchema() {
+  return WithSlotAttributes(
+      ReaderCreationSchema("Reads many files as one stream, one record of each file in turn.")
+          .Attr(AttributeSchema("file_names", Strings{},
+                                "files, globs and ranges {00000..00127}, each with an optional "
+                                "format and colon before it; attributes of the format are "
+                                "accepted, too")
+                    .Required())
+          .Attr(AttributeSchema("thread_num", int32_t{0},
+                                "workers on these files at once; 0 is all that there are")
+                    .AtLeast(0))
+          .Attr(AttributeSchema("buffer_size", int32_t{256}, "records that wait to be read")
+                    .AtLeast(1))
+          .Attr(AttributeSchema("cycle_length", int32_t{16}, "files that are read in turn")
+                    .AtLeast(1))
+          .Attr(AttributeSchema("pass_num", int32_t{1}, "how often the files are read in one pass")
+                    .AtLeast(1))
+          .Attr({"deterministic", true, "false: the records of files that are ready go first"})
+          .Attr({"shuffle_files", false, "read the files in another order each pass"})
+          .Attr({"seed", int64_t{0}, "with --seed and the name of Out it decides that order"})
+          .MoreAttrs(FormatAttributes)
+          .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
+            Require(!attributes.Get<Strings>("file_names").empty(),
+                    "attribute 'file_names' is empty");
+          }));
+}
+
+void OpenFilesOperator(OpContext& context) {
+  const auto& names = context.Attr<Strings>("file_names");
+  const FormatSchema* known = FormatOf(names);
+  FormatArguments arguments;
+  Strings companions;
+  for (const FormatSchema* format : PossibleFormats(names)) {
+    for (const AttributeSchema& attribute : format->attributes) {
+      // The first bytes will decide; until then only what the program gives is sure to be meant.
+      if (known == nullptr && !context.IsGiven(attribute.name)) continue;
+      arguments.attributes.Set(attribute.name, context.attributes().values().at(attribute.name));
+    }
+    if (!format->companion_list_name.empty() && context.IsGiven(format->companion_list_name)) {
+      companions = context.Attr<Strings>(format->companion_list_name);
+    }
+  }
+  arguments.declared = SlotsDeclaredFor(context, SlotsKnownTo(known, arguments));
+  MultiFileOptions options;
+  options.thread_num = static_cast<size_t>(context.Attr<int32_t>("thread_num"));
+  options.buffer_size = static_cast<size_t>(context.Attr<int32_t>("buffer_size"));
+  options.cycle_length = static_cast<size_t>(context.Attr<int32_t>("cycle_length"));
+  options.pass_num = static_cast<uint64_t>(context.Attr<int32_t>("pass_num"));
+  options.deterministic = context.Attr<bool>("deterministic");
+  options.shuffle_files = context.Attr<bool>("shuffle_files");
+  options.key = RandomKeyOf(context);
+  StoreReader(context, OpenFiles(names, companions, std::move(arguments), options));
+}
+
+REGISTER_OPERATOR(open_files, OpenFilesSchema, OpenFilesOperator);
+
+}  // namespace
+}  // namespace millrace
