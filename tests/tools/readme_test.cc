@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// What README.md shows: its programs print what it says, and its operator and its format, which the
+// build has made from its text, do what they say.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/child.h"
+#include "tests/testing.h"
+
+namespace millrace {
+namespace {
+
+// The fenced block with this title.
+std::string BlockOfReadme(const std::string& title) {
+  const std::string text = ReadFile("README.md");
+  const size_t head = text.find(" title=" + title + "\n");
+  EXPECT_NE(head, std::string::npos) << title;
+  const size_t begin = text.find('\n', head) + 1;
+  return text.substr(begin, text.find("```", begin) - begin);
+}
+
+TEST(Readme, ShowsWhatItsProgramsPrint) {
+  const TempFile startup("startup.pbtxt", BlockOfReadme("startup.pbtxt"));
+  const TempFile main("main.pbtxt", BlockOfReadme("main.pbtxt"));
+  const ChildResult result =
+      RunChild({"tools/executor", "--startup=" + startup.path(), "--main=" + main.path()});
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_EQ(result.output, BlockOfReadme("output"));
+}
+
+TEST(Readme, ShowsAnOperatorThatWorks) {
+  const TempFile program("main.pbtxt", R"(
+blocks {
+  idx: 0
+  parent_idx: -1
+  vars { name: "x" type { type: LOD_TENSOR } }
+  ops {
+    type: "fill_constant"
+    outputs { parameter: "Out" arguments: "x" }
+    attrs { name: "shape" ints: 2 }
+    attrs { name: "value" f: 7 }
+  }
+  ops {
+    type: "clip"
+    inputs { parameter: "X" arguments: "x" }
+    outputs { parameter: "Out" arguments: "x" }
+    attrs { name: "max" f: 5 }
+  }
+  ops { type: "print" inputs { parameter: "In" arguments: "x" } }
+}
+)");
+  const ChildResult result = RunChild(
+      {"tools/executor", "--plugin=" + Runfile("tests/libreadme.so"), "--main=" + program.path()});
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_EQ(result.output, "x: float32 [2] = {5, 5}\n");
+}
+
+TEST(Readme, ShowsAFormatThatWorks) {
+  const TempFile first("first.pgm", std::string("P5\n3 2\n255\n\1\2\3\4\5\6", 17));
+  const TempFile second("second.pgm", "P5 2 1 255 \7\10");
+  const TempFile damaged("third.pgm", "P5 2 2 255 \7\10");
+  const TempFile startup("startup.pbtxt", R"(
+blocks {
+  idx: 0
+  parent_idx: -1
+  vars { name: "images" persistable: true type { type: READER } }
+  ops {
+    type: "open_files"
+    outputs { parameter: "Out" arguments: "images" }
+    attrs { name: "file_names" strings: "${first}" strings: "pgm:${second}" strings: "${third}" }
+  }
+}
+)");
+  const ChildResult result =
+      RunChild({"tools/peek", "--plugin=" + Runfile("tests/libreadme.so"),
+                "--startup=" + startup.path(), "--set=first=" + first.path(),
+                "--set=second=" + second.path(), "--set=third=" + damaged.path(), "--json"});
+  EXPECT_EQ(result.output,
+            "{\"slots\":[{\"dtype\":\"uint8\",\"dims\":[1,2,3],\"lod\":[],"
+            "\"data\":[1,2,3,4,5,6]}]}\n"
+            "{\"slots\":[{\"dtype\":\"uint8\",\"dims\":[1,1,2],\"lod\":[],\"data\":[7,8]}]}\n");
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_EQ(result.errors.rfind("error: " + damaged.path() + ": ", 0), 0u) << result.errors;
+  EXPECT_NE(result.errors.find("the header says 2 x 2, but 2 bytes follow"), std::string::npos)
+      << result.errors;
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+// The quickstart command: writes handwritten digits as RecordIO files and trains on them, with the
+// programs of tools/programs.
+#include <errno.h>
+#include <gflags/gflags.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <sstream>
+#include <streambuf>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/error.h"
+#include "framework/executor.h"
+#include "framework/program.h"
+#include "framework/reader_holder.h"
+#include "framework/tensor_stream.h"
+#include "readers/recordio_writer.h"
+#include "tools/command.h"
+
+DEFINE_string(mnist, "",
+              "a folder with the four files of MNIST, plain or gzip, to train on instead of the "
+              "digits that are shipped");
+DEFINE_int32(passes, 0, "how often to go through the training images; 0 is 20, or 5 with --mnist");
+DEFINE_string(program, "loop",
+              "loop: the program writes its loop over passes out; multi_pass: the reader does it. "
+              "Both train alike");
+DEFINE_string(data_dir, "",
+              "where to write the RecordIO files; by default a folder for temporaries");
+DECLARE_uint64(seed);
+
+namespace millrace {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kShards = 4;
+constexpr size_t kBatchSize = 32;  // as the programs say
+
+CommandHelp Help() {
+  CommandHelp help;
+  help.usage = "quickstart [--mnist=DIR] [flags]\n";
+  help.text =
+      "Trains a network of two layers to read handwritten digits. Writes the images as four\n"
+      "RecordIO files (and a fifth of the images, kept for the test, as one more), then runs a\n"
+      "startup program, a training program and a test program.\n";
+  help.groups = {{"Training", {"mnist", "passes", "program", "threads", "seed"}},
+                 {"Data", {"data_dir"}}};
+  return help;
+}
+
+// ---- Data ----
+
+struct Digit {
+  std::vector<uint8_t> pixels;
+  int64_t label;
+};
+
+// Writes records in turn to so many files "NAME-00000.recordio" and on.
+class ShardedWriter {
+ public:
+  ShardedWriter(const fs::path& folder, const std::string& name, size_t shards) {
+    for (size_t i = 0; i < shards; ++i) {
+      char file_name[64];
+      snprintf(file_name, sizeof(file_name), "%s-%05zu.recordio", name.c_str(), i);
+      writers_.push_back(
+          std::make_unique<RecordIOWriter>((folder / file_name).string(), RecordIOOptions()));
+    }
+  }
+
+  void Write(const Digit& digit) {
+    LoDTensor image, label;
+    const auto pixels = static_cast<int64_t>(digit.pixels.size());
+    memcpy(image.Allocate<uint8_t>({1, pixels}), digit.pixels.data(), digit.pixels.size());
+    *label.Allocate<int64_t>({1, 1}) = digit.label;
+    record_.assign({2, 0, 0, 0});  // the number of tensors, as u32
+    AppendTensor(image, &record_);
+    AppendTensor(label, &record_);
+    writers_[count_++ % writers_.size()]->Write(record_);
+  }
+
+  // Ends the files and returns how many records they hold.
+  size_t Finish() {
+    for (const std::unique_ptr<RecordIOWriter>& writer : writers_) writer->Close();
+    return count_;
+  }
+
+ private:
+  std::vector<std::unique_ptr<RecordIOWriter>> writers_;
+  std::string record_;
+  size_t count_ = 0;
+};
+
+struct DataSet {
+  fs::path folder;
+  size_t pixels;       // of an image
+  double scale;        // makes a byte of an image 0 to 1
+  size_t train_count;  // images
+  size_t test_count;
+};
+
+// Where the files are that come with this program: beside it, or in what Bazel lays out for it.
+fs::path ShippedFile(const std::string& name) {
+  const fs::path program = fs::read_symlink("/proc/self/exe");
+  std::vector<fs::path> folders = {program.parent_path(),
+                                   program.string() + ".runfiles/millrace/tools"};
+  for (const char* variable : {"TEST_SRCDIR", "RUNFILES_DIR"}) {
+    const char* value = getenv(variable);
+    if (value != nullptr) folders.push_back(fs::path(value) / "millrace" / "tools");
+  }
+  for (const fs::path& folder : folders) {
+    if (fs::exists(folder / name)) return folder / name;
+  }
+  Throw(ErrorCode::kIo, "'", name, "' is not where this program is, in ", folders.front().string(),
+        " (build //tools:quickstart with Bazel, which puts it there)");
+}
+
+Digit ParseDigit(const std::string& line, const std::string& place) {
+  constexpr size_t kPixels = 64;
+  std::istringstream numbers(line);
+  std::vector<int> values;
+  for (std::string text; std::getline(numbers, text, ',');) values.push_back(atoi(text.c_str()));
+  if (values.size() != kPixels + 1) {
+    Throw(ErrorCode::kDataLoss, place, ": ", values.size(), " numbers instead of ", kPixels + 1);
+  }
+  return {std::vector<uint8_t>(values.begin(), values.end() - 1), values.back()};
+}
+
+// Every fifth digit is for the test.
+DataSet WriteDigits(const fs::path& folder) {
+  const std::string path = ShippedFile("digits/digits.csv.gz").string();
+  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
+  if (file == nullptr) Throw(ErrorCode::kIo, path, ": ", strerror(errno));
+  ShardedWriter train(folder, "train", kShards);
+  ShardedWriter test(folder, "test", 1);
+  char line[1024];
+  for (size_t i = 1; gzgets(file.get(), line, sizeof(line)) != nullptr; ++i) {
+    (i % 5 == 0 ? test : train).Write(ParseDigit(line, StrCat(path, ":", i)));
+  }
+  return {folder, 64, 1.0 / 16, train.Finish(), test.Finish()};
+}
+
+// The path of a file that may be compressed.
+std::string MnistFile(const std::string& name) {
+  const fs::path plain = fs::path(FLAGS_mnist) / name;
+  const fs::path compressed = plain.string() + ".gz";
+  if (fs::exists(plain)) return plain.string();
+  if (!fs::exists(compressed)) {
+    Throw(ErrorCode::kIo, "--mnist=", FLAGS_mnist, ": neither ", name, " nor ", name,
+          ".gz is there");
+  }
+  return compressed.string();
+}
+
+size_t WriteMnist(const std::string& name, const std::string& images, const std::string& labels,
+                  size_t shards, const fs::path& folder) {
+  static const char* const kStartup = R"(
+blocks {
+  idx: 0
+  parent_idx: -1
+  vars { name: "digits" persistable: true type { type: READER } }
+  ops {
+    type: "create_idx_file_reader"
+    outputs { parameter: "Out" arguments: "digits" }
+    attrs { name: "filename" s: "${images}" }
+    attrs { name: "label_filename" s: "${labels}" }
+  }
+})";
+  const Settings files = {{"images", MnistFile(images)}, {"labels", MnistFile(labels)}};
+  Scope scope;
+  Executor().Run(Program::FromString(kStartup, "mnist.pbtxt", files), ProgramRole::kStartup,
+                 &scope);
+  auto* reader = scope.Var("digits")->GetMutable<ReaderHolder>();
+  ShardedWriter writer(folder, name, shards);
+  std::vector<LoDTensor> element;
+  while (reader->HasNext()) {
+    reader->ReadNext(&element);
+    const auto* pixels = element[0].data<uint8_t>();
+    writer.Write(
+        {std::vector<uint8_t>(pixels, pixels + element[0].numel()), element[1].scalar<int64_t>()});
+  }
+  return writer.Finish();
+}
+
+DataSet WriteData() {
+  const fs::path base = !FLAGS_data_dir.empty()
+                            ? fs::path(FLAGS_data_dir)
+                            : fs::temp_directory_path() / StrCat("millrace-quickstart-", getuid());
+  const fs::path folder = fs::absolute(base / (FLAGS_mnist.empty() ? "digits" : "mnist"));
+  fs::create_directories(folder);
+  if (FLAGS_mnist.empty()) return WriteDigits(folder);
+  const size_t train =
+      WriteMnist("train", "train-images-idx3-ubyte", "train-labels-idx1-ubyte", kShards, folder);
+  const size_t test =
+      WriteMnist("test", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte", 1, folder);
+  return {folder, 28 * 28, 1.0 / 255, train, test};
+}
+
+// ---- Training ----
+
+// Takes what the programs print, "name = {value}" a line, and makes one line of a pass.
+class PassLines : public std::streambuf {
+ protected:
+  int overflow(int c) override {
+    if (c == traits_type::eof()) return 0;
+    if (c != '\n') {
+      line_.push_back(static_cast<char>(c));
+    } else {
+      Take(line_);
+      line_.clear();
+    }
+    return c;
+  }
+
+ private:
+  void Take(const std::string& line) {
+    const size_t end = line.find(" = {");
+    if (end == std::string::npos) return;
+    const std::string name = line.substr(0, end);
+    const double value = atof(line.c_str() + end + 4);
+    if (name == "pass") pass_ = value;
+    if (name == "loss") loss_ = value;
+    if (name == "accuracy") {
+      printf("pass %2.0f: loss %.4f, accuracy %.2f%%\n", pass_, loss_, 100 * value);
+      fflush(stdout);
+    }
+  }
+
+  std::string line_;
+  double pass_ = 0, loss_ = 0;
+};
+
+// What the programs are to be told; also written to a file, for the executor command.
+Settings WriteSettings(const DataSet& data, const std::string& path) {
+  const Settings settings = {
+      {"data", data.folder.string()},
+      {"pixels", std::to_string(data.pixels)},
+      {"scale", StrCat(data.scale)},
+      {"passes", std::to_string(FLAGS_passes)},
+      {"batches", std::to_string((data.train_count + kBatchSize - 1) / kBatchSize)},
+  };
+  std::ofstream file(path);
+  for (const auto& [name, value] : settings) file << "--set=" << name << "=" << value << "\n";
+  file << std::flush;
+  if (!file) Throw(ErrorCode::kIo, path, ": ", strerror(errno));
+  return settings;
+}
+
+int RunQuickstart(const Arguments& arguments) {
+  Require(arguments.words.empty(), "'", arguments.words.empty() ? "" : arguments.words.front(),
+          "' is no flag (--help lists them)");
+  Require(FLAGS_program == "loop" || FLAGS_program == "multi_pass", "--program=", FLAGS_program,
+          ": there are loop and multi_pass");
+  Require(FLAGS_passes >= 0, "--passes=", FLAGS_passes, " is less than 0");
+  if (FLAGS_passes == 0) FLAGS_passes = FLAGS_mnist.empty() ? 20 : 5;
+
+  const DataSet data = WriteData();
+  std::cout << WithCommas(data.train_count) << " images for training in " << kShards
+            << " RecordIO files, " << WithCommas(data.test_count) << " for the test in one, in\n"
+            << data.folder.string() << "\n"
+            << std::flush;
+
+  const std::string flags = (data.folder / "settings.flags").string();
+  const Settings settings = WriteSettings(data, flags);
+  PassLines lines;
+  std::ostream output(&lines);
+  RunState run;
+  run.seed = FLAGS_seed;
+  run.output = &output;
+  const Executor executor(run);
+  const std::string startup = ShippedFile("programs/" + FLAGS_program + "_startup.pbtxt").string();
+  const std::string train = ShippedFile("programs/" + FLAGS_program + "_main.pbtxt").string();
+  const std::string test = ShippedFile("programs/test.pbtxt").string();
+  Scope scope;
+  executor.Run(Program::FromFile(startup, settings), ProgramRole::kStartup, &scope);
+  executor.Run(Program::FromFile(train, settings), ProgramRole::kMain, &scope);
+  const std::unique_ptr<PreparedProgram> tested =
+      executor.Prepare(Program::FromFile(test, settings), ProgramRole::kMain, &scope);
+  tested->Run();
+  const auto correct = tested->Find("correct")->Get<LoDTensor>().scalar<int32_t>();
+  const auto total = tested->Find("total")->Get<LoDTensor>().scalar<int32_t>();
+  char accuracy[32];
+  snprintf(accuracy, sizeof(accuracy), "%.2f%%", 100.0 * correct / total);
+  std::cout << "test accuracy " << accuracy << " (" << WithCommas(correct) << " of "
+            << WithCommas(total) << ")\n\n"
+            << "What to look at next:\n"
+            << "  The programs, explained: tools/programs/" << FLAGS_program << "_startup.pbtxt, "
+            << FLAGS_program << "_main.pbtxt, test.pbtxt.\n"
+            << "  The same, and what the reader 'train' yields, as commands and as a picture:\n"
+            << "    bazel build -c opt //tools:executor //tools:peek\n"
+            << "    bazel-bin/tools/executor --flagfile=" << flags << " \\\n"
+            << "      --startup=tools/programs/" << FLAGS_program << "_startup.pbtxt \\\n"
+            << "      --main=tools/programs/" << FLAGS_program
+            << "_main.pbtxt --main=tools/programs/test.pbtxt\n"
+            << "    bazel-bin/tools/peek --flagfile=" << flags << " \\\n"
+            << "      --startup=tools/programs/" << FLAGS_program
+            << "_startup.pbtxt --reader=train --png=digits.png\n"
+            << "  How to add an operator and a file format: README.md.\n";
+  return 0;
+}
+
+}  // namespace
+}  // namespace millrace
+
+int main(int argc, char** argv) {
+  return millrace::RunCommand(argc, argv, millrace::Help(), millrace::RunQuickstart);
+}
