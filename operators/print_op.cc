@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // print: shows a tensor. One line a time:
 //
-//   <message> <name>: <dtype> <dims>, lod <levels> = {<values>}
+//   <message> <name>: <dtype> <dims> lod <levels> = {<values>}
 //
 // for example "pass 1 loss: float32 [1] = {0.693147}". Each part but the values can be left out;
 // the levels are left out by themselves where there are none. Numbers have up to 6 significant

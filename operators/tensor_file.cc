@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -14,6 +15,7 @@
 
 #include "framework/error.h"
 #include "framework/tensor_stream.h"
+#include "operators/conversion.h"
 
 namespace millrace {
 namespace {
@@ -32,27 +34,15 @@ OpSchema WithPath(OpSchema schema) {
 
 // The tensor in 16 bits if it holds floating-point values, else as it is.
 LoDTensor ToFp16(const LoDTensor& tensor) {
-  if (tensor.dtype() != DataType::kFp32 && tensor.dtype() != DataType::kFp64 &&
-      tensor.dtype() != DataType::kBf16) {
-    return tensor;
-  }
   LoDTensor half;
-  half.Allocate(DataType::kFp16, tensor.dims());
-  half.set_lod(tensor.lod());
-  auto* to = static_cast<uint16_t*>(half.mutable_raw_data());
-  for (int64_t i = 0; i < tensor.numel(); ++i) {
-    switch (tensor.dtype()) {
-      case DataType::kFp32:
-        to[i] = FloatToFp16(tensor.data<float>()[i]);
-        break;
-      case DataType::kFp64:
-        to[i] = FloatToFp16(static_cast<float>(tensor.data<double>()[i]));
-        break;
-      default:
-        to[i] = FloatToFp16(Bf16ToFloat(static_cast<const uint16_t*>(tensor.raw_data())[i]));
-    }
-  }
-  return half;
+  const bool converted = VisitType(Types<float, double, Bf16>(), tensor.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const auto* from = static_cast<const T*>(tensor.raw_data());
+    Fp16* to = half.Allocate<Fp16>(tensor.dims());
+    std::transform(from, from + tensor.numel(), to, Convert<Fp16, T>);
+    half.set_lod(tensor.lod());
+  });
+  return converted ? half : tensor;
 }
 
 // A file that appears under its name when it is complete, or not at all.
