@@ -9,6 +9,16 @@
 #include "framework/stop.h"
 
 namespace millrace {
+namespace {
+
+constexpr char kRunning[] = "while running operator '";
+
+// Whether an operator of a block within has been named: where it stands says what is around it.
+bool ComesFromOperator(const Error& error) {
+  return !error.context().empty() && error.context().back().rfind(kRunning, 0) == 0;
+}
+
+}  // namespace
 
 struct PreparedBlock::PreparedOp {
   OpFunction run;
@@ -101,9 +111,12 @@ void PreparedBlock::RunOperators() {
       op.run(op.context);
     }
   } catch (const EndOfData& end) {
+    if (ComesFromOperator(end)) throw;
     throw end.WithContext(Step(i));
   } catch (...) {
-    throw CurrentError().WithContext(Step(i));
+    const Error error = CurrentError();
+    if (ComesFromOperator(error)) throw error;
+    throw error.WithContext(Step(i));
   }
 }
 
@@ -111,7 +124,7 @@ std::string PreparedBlock::Step(size_t op) const {
   const int index = static_cast<int>(op);
   const std::string where = program_->OperatorLocation(block_, index);
   const bool has_block = program_->OperatorPlace(block_, index).line == 0;
-  return StrCat("while running operator '", ops_[op]->context.type(), "' (", where,
+  return StrCat(kRunning, ops_[op]->context.type(), "' (", where,
                 has_block ? "" : StrCat(", block ", block_), ")");
 }
 

@@ -29,8 +29,8 @@ class PreparedBlock {
   PreparedBlock& operator=(const PreparedBlock&) = delete;
 
   // Runs all operators in order, the block's own variables being fresh. Throws what an operator
-  // throws, with the step "while running operator 'read' (main.pbtxt:30, block 1)", and kCancelled
-  // once a stop is requested.
+  // throws, with the step "while running operator 'read' (main.pbtxt:30, block 1)" for the
+  // innermost operator, and kCancelled once a stop is requested.
   void Run() {
     Refresh();
     RunOperators();

@@ -159,7 +159,7 @@ blocks {
   ops { type: "executor_test_throw" attrs { name: "what" s: "${what}" } }
 })";
 
-TEST(Executor, ErrorsNameTheOperatorsThatRan) {
+TEST(Executor, ErrorsNameTheInnermostOperator) {
   Scope scope;
   PreparedProgram prepared(Program::FromString(kThrows, "main.pbtxt", {{"what", "error"}}), &scope,
                            {});
@@ -170,8 +170,7 @@ TEST(Executor, ErrorsNameTheOperatorsThatRan) {
     EXPECT_EQ(error.code(), ErrorCode::kDataLoss);
     EXPECT_STREQ(error.what(),
                  "it is broken\n"
-                 "  while running operator 'executor_test_throw' (main.pbtxt:7, block 1)\n"
-                 "  while running operator 'executor_test_repeat' (main.pbtxt:3, block 0)");
+                 "  while running operator 'executor_test_throw' (main.pbtxt:7, block 1)");
   }
 }
 
@@ -196,7 +195,7 @@ TEST(Executor, TheEndOfDataStaysTheEndOfData) {
     prepared.Run();
     FAIL() << "nothing was thrown";
   } catch (const EndOfData& end) {
-    EXPECT_EQ(end.context().size(), 2u);
+    EXPECT_EQ(end.context().size(), 1u);
   }
 }
 
