@@ -48,10 +48,11 @@ void CreateFileReader(OpContext& context) {
   for (const AttributeSchema& attribute : format.attributes) {
     arguments.attributes.Set(attribute.name, context.attributes().values().at(attribute.name));
   }
-  arguments.declared = SlotsDeclaredFor(context, SlotsKnownTo(&format, arguments));
   const std::string companion = format.companion_name.empty()
                                     ? std::string()
                                     : context.Attr<std::string>(format.companion_name);
+  arguments.has_companions = !companion.empty();
+  arguments.declared = SlotsDeclaredFor(context, SlotsKnownTo(&format, arguments));
   StoreReader(context, OpenFile(format, context.Attr<std::string>("filename"), companion,
                                 std::move(arguments)));
 }

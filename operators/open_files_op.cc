@@ -90,6 +90,7 @@ void OpenFilesOperator(OpContext& context) {
       companions = context.Attr<Strings>(format->companion_list_name);
     }
   }
+  arguments.has_companions = !companions.empty();
   arguments.declared = SlotsDeclaredFor(context, SlotsKnownTo(known, arguments));
   MultiFileOptions options;
   options.thread_num = static_cast<size_t>(context.Attr<int32_t>("thread_num"));

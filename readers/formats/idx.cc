@@ -140,6 +140,7 @@ int64_t LabelOf(const char* bytes, DataType type) {
 std::vector<SlotSpec> SlotsBeforeOpening(bool has_labels) {
   std::vector<SlotSpec> slots(1);
   slots[0].known = false;
+  slots[0].dtype = DataType::kUint8;  // for programs that declare dims without a type
   if (has_labels) {
     SlotSpec label;
     label.dtype = DataType::kInt64;

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Golden programs: every folder of tests/programs holds a startup program, mostly a main program,
+// and what running them prints, with the error that ends them if there is one. Each is run with
+// several numbers of threads.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tests/program_runner.h"
+#include "tests/record_files.h"
+#include "tests/testing.h"
+
+namespace millrace {
+namespace {
+
+constexpr char kPrograms[] = "tests/programs";
+
+std::vector<std::string> ProgramNames() {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(kPrograms)) {
+    if (!std::filesystem::exists(entry.path() / "startup.pbtxt")) continue;
+    names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// What the programs may read, as ${data}.
+std::string WriteData() {
+  const std::string folder = NewFolder("programs");
+  WriteNumbers(folder, 4, 5);
+  WriteFile(folder + "/lines.txt", "to be\r\nor not\n\nto be\n");
+  WriteFile(folder + "/pairs.bin", std::string("\x01\x00\x02\x00\x03\x00\x04\x00", 8));
+  std::string images("\x00\x00\x08\x03\x00\x00\x00\x03\x00\x00\x00\x02\x00\x00\x00\x02", 16);
+  for (char value = 0; value < 12; ++value) images += value;
+  WriteFile(folder + "/images.idx3-ubyte", images);
+  WriteFile(folder + "/labels.idx1-ubyte",
+            std::string("\x00\x00\x08\x01\x00\x00\x00\x03\x07\x08\x09", 11));
+  std::string damaged = ReadFile(folder + "/numbers-0.recordio");
+  damaged.back() ^= 1;
+  WriteFile(folder + "/damaged.recordio", damaged);
+  return folder;
+}
+
+std::string Replaced(std::string text, const std::string& from, const std::string& to) {
+  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
+    text.replace(at, from.size(), to);
+  }
+  return text;
+}
+
+// What the programs of a folder print, and "error: ..." if they end so.
+std::string OutputOf(const std::string& folder, const std::string& data) {
+  ProgramRunner runner({{"data", data}, {"count", "3"}});
+  std::string error;
+  try {
+    runner.Startup(ReadFile(folder + "/startup.pbtxt"));
+    if (std::filesystem::exists(folder + "/main.pbtxt")) {
+      runner.Main(ReadFile(folder + "/main.pbtxt"));
+    }
+  } catch (const Error& caught) {
+    error = StrCat("error: ", caught.what(), "\n");
+  }
+  return Replaced(runner.printed() + error, data, "${data}");
+}
+
+class ProgramsTest : public testing::TestWithParam<std::string> {};
+
+TEST_P(ProgramsTest, PrintsWhatIsExpectedWithAnyNumberOfThreads) {
+  const std::string folder = std::string(kPrograms) + "/" + GetParam();
+  const std::string expected = ReadFile(folder + "/expected.txt");
+  for (const int threads : {0, 1, 2, 7}) {
+    PoolSize size(threads);
+    EXPECT_EQ(OutputOf(folder, WriteData()), expected) << "with " << threads << " threads";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ProgramsTest, testing::ValuesIn(ProgramNames()),
+                         [](const auto& info) { return info.param; });
+
+}  // namespace
+}  // namespace millrace
