@@ -160,7 +160,7 @@ TEST_F(OpenFilesOp, RefusesWrongAttributesWhenChecked) {
   expect({{"shape_concat", "ints: 1"}}, "'shape_concat' has 1");
   runner.ExpectProblem(OpenFiles(Names("numbers-0.recordio") + " " + Names("x.txt")),
                        "must have one format");
-  runner.ExpectProblem(OpenFiles(""), "file_names");
+  runner.ExpectProblem(OpenFiles("type: STRINGS"), "attribute 'file_names' is empty");
 }
 
 }  // namespace
