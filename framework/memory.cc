@@ -44,8 +44,6 @@ size_t CheckedProduct(size_t left, size_t right) {
   return product;
 }
 
-Place Buffer::place() const { return pool_->place(); }
-
 void Buffer::Dispose() { pool_->Give(this); }
 
 BufferPool& BufferPool::At(Place place) {

@@ -87,6 +87,8 @@ class BufferPool {
   size_t idle_limit_ = size_t{1} << 30;
 };
 
+inline Place Buffer::place() const { return pool_->place(); }
+
 // The capacity that a request for `bytes` gets: few classes, at most a quarter lost.
 size_t SizeClass(size_t bytes);
 

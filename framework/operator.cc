@@ -158,53 +158,32 @@ std::vector<std::string> OperatorTypes() {
   return types;
 }
 
-const OpContext::Slot& OpContext::FindSlot(const std::vector<Slot>& slots,
-                                           std::string_view name) const {
-  for (const Slot& slot : slots) {
-    if (slot.schema->name == name) return slot;
-  }
+void OpContext::ThrowNoSlot(std::string_view name) const {
   Throw(ErrorCode::kInternal, "the schema of '", type(), "' declares no such slot '", name, "'");
 }
 
-Variable& OpContext::Argument(const std::vector<Slot>& slots, std::string_view name,
-                              size_t i) const {
-  const Slot& slot = FindSlot(slots, name);
-  if (__builtin_expect(i >= slot.variables.size(), 0)) {
-    Throw(ErrorCode::kInvalidArgument, &slots == &inputs_ ? "input '" : "output '", name, "' has ",
-          slot.variables.size(), " arguments; number ", i, " is wanted");
+void OpContext::ThrowNoArgument(const std::vector<Slot>& slots, const Slot& slot, size_t i) const {
+  Throw(ErrorCode::kInvalidArgument, &slots == &inputs_ ? "input '" : "output '", slot.schema->name,
+        "' has ", slot.variables.size(), " arguments; number ", i, " is wanted");
+}
+
+void OpContext::ThrowNoTensor(std::string_view slot, const Variable& variable) const {
+  try {
+    variable.Get<LoDTensor>();
+  } catch (const Error& error) {
+    Throw(error.code(), "input '", slot, "': ", error.message());
   }
-  return *slot.variables[i];
+  Throw(ErrorCode::kInternal, "input '", slot, "' holds a tensor after all");
 }
 
-const LoDTensor& OpContext::In(std::string_view slot, size_t i) const {
-  const Variable& variable = Argument(inputs_, slot, i);
-  if (__builtin_expect(!variable.Holds<LoDTensor>(), 0)) {
-    try {
-      variable.Get<LoDTensor>();
-    } catch (const Error& error) {
-      Throw(error.code(), "input '", slot, "': ", error.message());
-    }
-  }
-  return variable.Get<LoDTensor>();
+void OpContext::ThrowNoAttribute(std::string_view name) const {
+  Throw(ErrorCode::kInternal, "the schema of '", type(), "' declares no such attribute '", name,
+        "'");
 }
 
-LoDTensor* OpContext::Out(std::string_view slot, size_t i) {
-  return Argument(outputs_, slot, i).GetMutable<LoDTensor>();
+void OpContext::ThrowOtherType(std::string_view attribute) const {
+  Throw(ErrorCode::kInternal, "attribute '", attribute, "' is of another type");
 }
-
-size_t OpContext::InCount(std::string_view slot) const {
-  return FindSlot(inputs_, slot).variables.size();
-}
-
-size_t OpContext::OutCount(std::string_view slot) const {
-  return FindSlot(outputs_, slot).variables.size();
-}
-
-Variable& OpContext::InVar(std::string_view slot, size_t i) const {
-  return Argument(inputs_, slot, i);
-}
-
-Variable& OpContext::OutVar(std::string_view slot, size_t i) { return Argument(outputs_, slot, i); }
 
 ReaderHolder& OpContext::Reader(std::string_view slot) {
   Variable& variable = Argument(inputs_, slot, 0);
@@ -215,14 +194,6 @@ ReaderHolder& OpContext::Reader(std::string_view slot) {
           "' has not been created: no startup program that does so has run");
   }
   return *variable.GetMutable<ReaderHolder>();
-}
-
-const Attribute& OpContext::FindAttribute(std::string_view name) const {
-  for (const auto& [candidate, value] : attributes_) {
-    if (candidate == name) return *value;
-  }
-  Throw(ErrorCode::kInternal, "the schema of '", type(), "' declares no such attribute '", name,
-        "'");
 }
 
 bool OpContext::IsGiven(std::string_view attribute) const {

@@ -119,21 +119,27 @@ class OpContext {
  public:
   // The tensor of an argument. Throws kInvalidArgument naming slot and variable if it has no value
   // yet or holds something else, and if the slot has no argument i.
-  const LoDTensor& In(std::string_view slot, size_t i = 0) const;
+  const LoDTensor& In(std::string_view slot, size_t i = 0) const {
+    const Variable& variable = Argument(inputs_, slot, i);
+    if (__builtin_expect(!variable.Holds<LoDTensor>(), 0)) ThrowNoTensor(slot, variable);
+    return variable.Get<LoDTensor>();
+  }
   // The tensor to write; it may be the one of an input. See LoDTensor::Allocate and mutable_data.
-  LoDTensor* Out(std::string_view slot, size_t i = 0);
+  LoDTensor* Out(std::string_view slot, size_t i = 0) {
+    return Argument(outputs_, slot, i).GetMutable<LoDTensor>();
+  }
   // Number of arguments: 0 for an optional slot that is not connected.
-  size_t InCount(std::string_view slot) const;
-  size_t OutCount(std::string_view slot) const;
-  Variable& InVar(std::string_view slot, size_t i = 0) const;
-  Variable& OutVar(std::string_view slot, size_t i = 0);
+  size_t InCount(std::string_view slot) const { return FindSlot(inputs_, slot).variables.size(); }
+  size_t OutCount(std::string_view slot) const { return FindSlot(outputs_, slot).variables.size(); }
+  Variable& InVar(std::string_view slot, size_t i = 0) const { return Argument(inputs_, slot, i); }
+  Variable& OutVar(std::string_view slot, size_t i = 0) { return Argument(outputs_, slot, i); }
   // The reader of an argument; throws kInvalidArgument if it has not been created.
   ReaderHolder& Reader(std::string_view slot);
 
   template <typename T>
   const T& Attr(std::string_view name) const {
     const T* value = std::get_if<T>(&FindAttribute(name));
-    if (value == nullptr) Throw(ErrorCode::kInternal, "attribute '", name, "' is of another type");
+    if (__builtin_expect(value == nullptr, 0)) ThrowOtherType(name);
     return *value;
   }
   const AttributeMap& attributes() const { return attribute_map_; }
@@ -162,9 +168,30 @@ class OpContext {
     const SlotSchema* schema;
     std::vector<Variable*> variables;
   };
-  const Attribute& FindAttribute(std::string_view name) const;
-  const Slot& FindSlot(const std::vector<Slot>& slots, std::string_view name) const;
-  Variable& Argument(const std::vector<Slot>& slots, std::string_view name, size_t i) const;
+  // Here, so that comparing with the literals that operators name becomes a few instructions.
+  const Attribute& FindAttribute(std::string_view name) const {
+    for (const auto& [candidate, value] : attributes_) {
+      if (candidate == name) return *value;
+    }
+    ThrowNoAttribute(name);
+  }
+  const Slot& FindSlot(const std::vector<Slot>& slots, std::string_view name) const {
+    for (const Slot& slot : slots) {
+      if (slot.schema->name == name) return slot;
+    }
+    ThrowNoSlot(name);
+  }
+  Variable& Argument(const std::vector<Slot>& slots, std::string_view name, size_t i) const {
+    const Slot& slot = FindSlot(slots, name);
+    if (__builtin_expect(i >= slot.variables.size(), 0)) ThrowNoArgument(slots, slot, i);
+    return *slot.variables[i];
+  }
+  [[noreturn]] void ThrowNoAttribute(std::string_view name) const;
+  [[noreturn]] void ThrowOtherType(std::string_view attribute) const;
+  [[noreturn]] void ThrowNoSlot(std::string_view name) const;
+  [[noreturn]] void ThrowNoArgument(const std::vector<Slot>& slots, const Slot& slot,
+                                    size_t i) const;
+  [[noreturn]] void ThrowNoTensor(std::string_view slot, const Variable& variable) const;
 
   const proto::OpDesc* desc_ = nullptr;
   const std::shared_ptr<const Program>* program_ = nullptr;

@@ -128,10 +128,6 @@ void Dims::push_back(int64_t dim) {
   dims_[rank_++] = dim;
 }
 
-bool Dims::operator==(const Dims& other) const {
-  return rank_ == other.rank_ && std::equal(begin(), end(), other.begin());
-}
-
 int64_t Product(const Dims& dims) {
   int64_t product = 1;
   bool overflow = false;
@@ -188,7 +184,7 @@ void CheckLod(const Lod& lod, uint64_t rows) {
   }
 }
 
-void LoDTensor::Allocate(DataType dtype, const Dims& dims) {
+void LoDTensor::AllocateAnew(DataType dtype, const Dims& dims) {
   const int64_t numel = Product(dims);
   const size_t size = SizeOf(dtype);
   const size_t bytes = static_cast<size_t>(numel) * size;
@@ -231,18 +227,15 @@ void LoDTensor::set_lod(Lod lod) {
 
 void LoDTensor::Clear() { *this = LoDTensor(); }
 
-void* LoDTensor::mutable_raw_data() {
+void LoDTensor::TakeCopy() {
   Require(initialized(), "a tensor without values cannot be written in place");
   if (!place().is_cpu()) {
     Throw(ErrorCode::kInvalidArgument, "values on ", place().name(),
           " cannot be written by the host");
   }
-  if (!buffer_->writable()) {
-    Ref<Buffer> own = BufferPool::At(Place()).Take(bytes());
-    std::memcpy(own->data(), buffer_->data(), bytes());
-    buffer_ = std::move(own);
-  }
-  return buffer_->data();
+  Ref<Buffer> own = BufferPool::At(Place()).Take(bytes());
+  std::memcpy(own->data(), buffer_->data(), bytes());
+  buffer_ = std::move(own);
 }
 
 LoDTensor LoDTensor::OnHost() const {

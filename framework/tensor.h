@@ -91,7 +91,13 @@ class Dims {
   const int64_t* begin() const { return dims_; }
   const int64_t* end() const { return dims_ + rank_; }
   void push_back(int64_t dim);  // throws kResourceLimit past kMaxRank
-  bool operator==(const Dims& other) const;
+  bool operator==(const Dims& other) const {
+    if (rank_ != other.rank_) return false;
+    for (size_t i = 0; i < rank_; ++i) {
+      if (dims_[i] != other.dims_[i]) return false;
+    }
+    return true;
+  }
   bool operator!=(const Dims& other) const { return !(*this == other); }
 
  private:
@@ -134,7 +140,13 @@ class LoDTensor {
 
   // Gives the tensor a type and dims on the host, without levels of detail and with undefined
   // values. Keeps its buffer if nobody shares it and it is large enough.
-  void Allocate(DataType dtype, const Dims& dims);
+  void Allocate(DataType dtype, const Dims& dims) {
+    if (dtype == dtype_ && dims == dims_ && buffer_ && buffer_->writable()) {
+      lod_.clear();
+    } else {
+      AllocateAnew(dtype, dims);
+    }
+  }
   // Takes a buffer that holds these values; the tensor shares it from now on.
   void Share(Ref<Buffer> buffer, DataType dtype, const Dims& dims);
   // Other dims for the same values; throws kInvalidArgument when their number differs.
@@ -147,7 +159,10 @@ class LoDTensor {
   void Clear();
 
   const void* raw_data() const { return buffer_ ? buffer_->data() : nullptr; }
-  void* mutable_raw_data();
+  void* mutable_raw_data() {
+    if (__builtin_expect(!buffer_ || !buffer_->writable(), 0)) TakeCopy();
+    return buffer_->data();
+  }
   // Throws kInvalidArgument when the tensor holds another type or is on a device.
   template <typename T>
   const T* data() const {
@@ -184,6 +199,8 @@ class LoDTensor {
   }
   [[noreturn]] void ThrowNotScalar() const;
   [[noreturn]] void ThrowWrongType(DataType wanted) const;
+  void AllocateAnew(DataType dtype, const Dims& dims);
+  void TakeCopy();
 
   DataType dtype_ = DataType::kFp32;
   Dims dims_;

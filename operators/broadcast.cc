@@ -9,15 +9,11 @@ AttributeSchema AxisAttr() {
       .AtLeast(-1);
 }
 
-Broadcast MatchBroadcast(const OpContext& context) {
+Broadcast MatchPart(const OpContext& context) {
   const LoDTensor& x = context.In("X");
   const LoDTensor& y = context.In("Y");
-  if (x.dtype() != y.dtype()) RequireSameType(context, "Y", "X");
+  RequireSameType(context, "Y", "X");
   Broadcast broadcast;
-  if (x.dims() == y.dims()) {
-    broadcast.middle = x.numel();
-    return broadcast;
-  }
   const auto x_rank = static_cast<int64_t>(x.dims().size());
   auto y_rank = static_cast<int64_t>(y.dims().size());
   int64_t axis = context.Attr<int32_t>("axis");

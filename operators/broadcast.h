@@ -14,10 +14,16 @@ struct Broadcast {
   int64_t outer = 1, middle = 1, inner = 1;
 };
 
+// MatchBroadcast for dims that are not all the same.
+Broadcast MatchPart(const OpContext& context);
+
 // The broadcast of the inputs X and Y by the attribute `axis`: the axis of X where Y's dims begin,
 // or -1 if Y has the last ones; trailing 1s of Y count for nothing. Throws if the types differ or
 // the dims do not fit.
-Broadcast MatchBroadcast(const OpContext& context);
+inline Broadcast MatchBroadcast(const OpContext& context, const LoDTensor& x, const LoDTensor& y) {
+  if (x.dtype() == y.dtype() && x.dims() == y.dims()) return {1, x.numel(), 1};
+  return MatchPart(context);
+}
 
 // The attribute `axis`.
 AttributeSchema AxisAttr();

@@ -70,13 +70,15 @@ inline OpSchema BinarySchema(std::string doc) {
 // Out = function(X, Y). What the function returns is the type of Out.
 template <typename... Ts, typename Function>
 void RunBinary(OpContext& context, Types<Ts...> types, Function function) {
-  const Broadcast broadcast = MatchBroadcast(context);
+  const LoDTensor& x_given = context.In("X");
+  const LoDTensor& y_given = context.In("Y");
+  const Broadcast broadcast = MatchBroadcast(context, x_given, y_given);
   DispatchType(types, context, "X", [&](auto tag) {
     using T = typename decltype(tag)::type;
     using Result = decltype(function(T(), T()));
     LoDTensor* output = context.Out("Out");
-    const StableInput x_input(context.In("X"), std::is_same_v<Result, T> ? nullptr : output);
-    const StableInput y_input(context.In("Y"), output);
+    const StableInput x_input(x_given, std::is_same_v<Result, T> ? nullptr : output);
+    const StableInput y_input(y_given, output);
     Result* out = AllocateLike<Result>(*x_input, output);
     const T* x = x_input->data<T>();
     const T* y = y_input->data<T>();
@@ -101,7 +103,7 @@ inline OpSchema BinaryGradSchema(const std::string& type) {
 // X@GRAD = of_x(X, Y, Out@GRAD), and Y@GRAD the sum of of_y(X, Y, Out@GRAD).
 template <typename OfX, typename OfY>
 void RunBinaryGrad(OpContext& context, OfX of_x, OfY of_y) {
-  const Broadcast broadcast = MatchBroadcast(context);
+  const Broadcast broadcast = MatchBroadcast(context, context.In("X"), context.In("Y"));
   RequireSameShape(context, "Out@GRAD", "X");
   DispatchType(FloatTypes(), context, "X", [&](auto tag) {
     using T = typename decltype(tag)::type;

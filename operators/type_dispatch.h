@@ -41,7 +41,8 @@ bool VisitType(Types<Ts...>, DataType type, Function function) {
 template <typename... Ts, typename Function>
 void DispatchType(Types<Ts...> types, const OpContext& context, std::string_view slot,
                   Function function) {
-  if (!VisitType(types, context.In(slot).dtype(), function)) {
+  const bool found = VisitType(types, context.In(slot).dtype(), function);
+  if (__builtin_expect(!found, 0)) {
     ThrowUnfit(
         context, slot,
         StrCat(sizeof...(Ts) > 1 ? "the types taken are " : "the type taken is ", types.Names()));
