@@ -23,8 +23,11 @@ void Run(OpContext& context) {
   const LastAxis shape = RowsOf(context, "Indices");
   RequireInput(indices.dtype() == DataType::kInt64, context, "Indices", "int64 is needed");
   const Dims wanted = WithLastAxis(indices.dims(), 1);
-  RequireInput(label.dtype() == DataType::kInt64 && label.dims() == wanted, context, "Label",
-               "int64 ", ToString(wanted), " is needed, one class for each row of 'Indices'");
+  if (label.dtype() != DataType::kInt64 || label.dims() != wanted) {
+    ThrowUnfit(
+        context, "Label",
+        StrCat("int64 ", ToString(wanted), " is needed, one class for each row of 'Indices'"));
+  }
   const auto* row = indices.data<int64_t>();
   int32_t correct = 0;
   for (int64_t i = 0; i < shape.rows; ++i, row += shape.length) {

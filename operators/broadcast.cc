@@ -21,8 +21,11 @@ Broadcast MatchPart(const OpContext& context) {
   while (y_rank > 0 && y.dims()[y_rank - 1] == 1) --y_rank;
   bool fits = axis >= 0 && axis + y_rank <= x_rank;
   for (int64_t k = 0; fits && k < y_rank; ++k) fits = x.dims()[axis + k] == y.dims()[k];
-  RequireInput(fits, context, "Y", "its dims must be those of 'X', ", ToString(x.dims()),
-               ", or a part of them that begins at axis ", axis);
+  if (!fits) {
+    ThrowUnfit(context, "Y",
+               StrCat("its dims must be those of 'X', ", ToString(x.dims()),
+                      ", or a part of them that begins at axis ", axis));
+  }
   for (int64_t k = 0; k < x_rank; ++k) {
     int64_t& part = k < axis            ? broadcast.outer
                     : k < axis + y_rank ? broadcast.middle

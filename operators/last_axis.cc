@@ -21,8 +21,11 @@ const int64_t* ClassLabels(const OpContext& context, std::string_view of) {
   const LoDTensor& label = context.In("Label");
   const LastAxis shape = RowsOf(context, of);
   const Dims wanted = WithLastAxis(context.In(of).dims(), 1);
-  RequireInput(label.dtype() == DataType::kInt64 && label.dims() == wanted, context, "Label",
-               "int64 ", ToString(wanted), " is needed, one class for each row of '", of, "'");
+  if (label.dtype() != DataType::kInt64 || label.dims() != wanted) {
+    ThrowUnfit(
+        context, "Label",
+        StrCat("int64 ", ToString(wanted), " is needed, one class for each row of '", of, "'"));
+  }
   const auto* labels = label.data<int64_t>();
   for (int64_t i = 0; i < shape.rows; ++i) {
     RequireInput(labels[i] >= 0 && labels[i] < shape.length, context, "Label", "label ", i, " is ",

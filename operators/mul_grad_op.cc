@@ -21,8 +21,9 @@ OpSchema Schema() {
 void Run(OpContext& context) {
   const MulShape shape = MatchMul(context);
   RequireSameType(context, "Out@GRAD", "X");
-  RequireInput(context.In("Out@GRAD").numel() == shape.rows * shape.columns, context, "Out@GRAD",
-               "dims ", ToString(shape.out), " are needed");
+  if (context.In("Out@GRAD").numel() != shape.rows * shape.columns) {
+    ThrowUnfit(context, "Out@GRAD", StrCat("dims ", ToString(shape.out), " are needed"));
+  }
   DispatchType(FloatTypes(), context, "X", [&](auto tag) {
     using T = typename decltype(tag)::type;
     LoDTensor* dx = IsWanted(context, "X@GRAD") ? context.Out("X@GRAD") : nullptr;

@@ -27,9 +27,11 @@ MulShape MatchMul(const OpContext& context) {
     shape.columns *= y.dims()[i];
     shape.out.push_back(y.dims()[i]);
   }
-  RequireInput(y_rows == shape.inner, context, "Y", shape.inner,
-               " rows are needed, the columns of 'X' of dims ", ToString(x.dims()), "; it has ",
-               y_rows);
+  if (y_rows != shape.inner) {
+    ThrowUnfit(context, "Y",
+               StrCat(shape.inner, " rows are needed, the columns of 'X' of dims ",
+                      ToString(x.dims()), "; it has ", y_rows));
+  }
   return shape;
 }
 

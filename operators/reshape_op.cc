@@ -40,8 +40,10 @@ Dims Resolve(const OpContext& context, const LoDTensor& x) {
     }
   }
   if (open < shape.size()) {
-    RequireInput(known > 0 && x.numel() % known == 0, context, "X",
-                 "its values do not make whole rows of dims ", ToString(dims));
+    if (known == 0 || x.numel() % known != 0) {
+      ThrowUnfit(context, "X",
+                 StrCat("its values do not make whole rows of dims ", ToString(dims)));
+    }
     dims[open] = x.numel() / known;
   }
   return dims;
@@ -50,8 +52,9 @@ Dims Resolve(const OpContext& context, const LoDTensor& x) {
 void Run(OpContext& context) {
   const LoDTensor& x = context.In("X");
   const Dims dims = Resolve(context, x);
-  RequireInput(Product(dims) == x.numel(), context, "X", "its values do not fit dims ",
-               ToString(dims));
+  if (Product(dims) != x.numel()) {
+    ThrowUnfit(context, "X", StrCat("its values do not fit dims ", ToString(dims)));
+  }
   LoDTensor* out = context.Out("Out");
   if (out != &x) *out = x;
   out->Reshape(dims);
