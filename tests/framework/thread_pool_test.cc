@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/thread_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "framework/stop.h"
+#include "tests/testing.h"
+
+namespace millrace {
+namespace {
+
+// A door that threads wait at until it is opened.
+class Gate {
+ public:
+  void Open() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    open_ = true;
+    opened_.notify_all();  // under the lock: who waits may destroy the gate at once
+  }
+  void Wait() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    opened_.wait(lock, [this] { return open_; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable opened_;
+  bool open_ = false;
+};
+
+class FunctionJob final : public Job {
+ public:
+  explicit FunctionJob(std::function<void()> function) : function_(std::move(function)) {}
+
+ private:
+  void Work() override { function_(); }
+  const std::function<void()> function_;
+};
+
+Ref<FunctionJob> MakeJob(std::function<void()> function) {
+  return Ref<FunctionJob>(new FunctionJob(std::move(function)));
+}
+
+template <typename Condition>
+void WaitUntil(const Condition& condition) {
+  for (Backoff backoff; !condition();) backoff.Pause();
+}
+
+TEST(ThreadPool, RefusesSizesOutOfRange) {
+  const PoolSize pool(2);
+  for (const int workers : {-1, 1025}) {
+    ExpectError(ErrorCode::kInvalidArgument, "0 to 1024",
+                [&] { ThreadPool::Get().SetSize(workers); });
+  }
+  EXPECT_EQ(ThreadPool::Get().size(), 2);
+}
+
+TEST(ThreadPool, StartsItsThreadsAtTheFirstSubmit) {
+  const PoolSize pool(3);
+  EXPECT_EQ(ThreadPool::Get().started(), 0);
+  Gate done;
+  MakeJob([&] { done.Open(); })->Submit();
+  done.Wait();
+  EXPECT_EQ(ThreadPool::Get().started(), 3);
+}
+
+TEST(ThreadPool, WithoutWorkersNothingIsCalled) {
+  const PoolSize pool(0);
+  std::atomic<int> calls{0};
+  const auto job = MakeJob([&] { ++calls; });
+  job->Submit();
+  job->Cancel();
+  EXPECT_EQ(calls, 0);
+  EXPECT_EQ(ThreadPool::Get().started(), 0);
+}
+
+TEST(ThreadPool, RunsAtMostAsManyAsItHasWorkers) {
+  const PoolSize pool(3);
+  std::atomic<int> running{0}, most{0}, calls{0};
+  const auto job = MakeJob([&] {
+    const int now = ++running;
+    for (int seen = most; seen < now && !most.compare_exchange_weak(seen, now);) {
+    }
+    std::this_thread::yield();
+    --running;
+    ++calls;
+  });
+  for (int i = 0; i < 500; ++i) job->Submit();
+  WaitUntil([&] { return calls == 500; });
+  EXPECT_LE(most, 3);
+}
+
+TEST(ThreadPool, CallsInTheOrderOfSubmits) {
+  const PoolSize pool(1);
+  std::vector<int> order;
+  Gate done;
+  std::vector<Ref<FunctionJob>> jobs;
+  for (int i = 0; i < 50; ++i) jobs.push_back(MakeJob([&order, i] { order.push_back(i); }));
+  jobs.push_back(MakeJob([&] { done.Open(); }));
+  for (const auto& job : jobs) job->Submit();
+  done.Wait();
+  for (int i = 0; i < 50; ++i) EXPECT_EQ(order.at(i), i);
+}
+
+TEST(ThreadPool, ManyThreadsMaySubmit) {
+  const PoolSize pool(2);
+  std::atomic<int> calls{0};
+  const auto job = MakeJob([&] { ++calls; });
+  std::vector<std::thread> threads;
+  for (int k = 0; k < 4; ++k) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 200; ++i) job->Submit();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  WaitUntil([&] { return calls == 800; });
+}
+
+TEST(ThreadPool, SetSizeDropsWhatIsQueuedEvenIfWorkAsksForMore) {
+  const PoolSize pool(1);
+  Gate begun;
+  std::atomic<bool> go_on{false};
+  std::atomic<int> calls{0};
+  Ref<FunctionJob> job;
+  job = MakeJob([&] {
+    ++calls;
+    begun.Open();
+    WaitUntil([&] { return go_on.load(); });
+    job->Submit();  // while SetSize waits for this thread, or before
+  });
+  job->Submit();
+  job->Submit();
+  begun.Wait();
+  std::thread resize([] { ThreadPool::Get().SetSize(2); });
+  go_on = true;
+  resize.join();
+  job->Cancel();
+  const int before = calls;
+  Gate done;
+  MakeJob([&] { done.Open(); })->Submit();  // the new workers are there
+  done.Wait();
+  EXPECT_EQ(calls, before);
+  EXPECT_EQ(ThreadPool::Get().started(), 2);
+}
+
+TEST(Job, CancelWaitsForWhatRunsAndVoidsWhatIsQueued) {
+  const PoolSize pool(1);
+  Gate begun;
+  std::atomic<bool> cancelling{false}, finished{false};
+  std::atomic<int> calls{0};
+  const auto job = MakeJob([&] {
+    ++calls;
+    begun.Open();
+    WaitUntil([&] { return cancelling.load(); });
+    finished = true;
+  });
+  job->Submit();
+  job->Submit();
+  begun.Wait();
+  cancelling = true;
+  job->Cancel();
+  EXPECT_TRUE(finished);
+  Gate done;
+  MakeJob([&] { done.Open(); })->Submit();  // behind the second call in the queue
+  done.Wait();
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(Job, CancelEndsWorkThatSubmitsItself) {
+  for (const int workers : {1, 2, 7}) {
+    const PoolSize pool(workers);
+    for (int round = 0; round < 50; ++round) {
+      std::atomic<int> calls{0};
+      Ref<FunctionJob> job;
+      job = MakeJob([&] {
+        ++calls;
+        job->Submit();
+      });
+      for (int i = 0; i < workers; ++i) job->Submit();
+      WaitUntil([&] { return calls > 10; });
+      job->Cancel();
+      const int after = calls;
+      Gate done;
+      MakeJob([&] { done.Open(); })->Submit();
+      done.Wait();
+      EXPECT_EQ(calls, after);
+      EXPECT_TRUE(workers > 1 || job->HasOneReference());
+      // Work still refers to `job`; it may be asked for again.
+      job->Submit();
+      WaitUntil([&] { return calls > after; });
+      job->Cancel();
+    }
+  }
+}
+
+TEST(Job, IsKeptByThePoolWhileQueued) {
+  const PoolSize pool(1);
+  Gate begun, go_on;
+  const auto blocker = MakeJob([&] {
+    begun.Open();
+    go_on.Wait();
+  });
+  blocker->Submit();
+  begun.Wait();
+  Gate done;
+  MakeJob([&] { done.Open(); })->Submit();  // nobody else refers to it
+  go_on.Open();
+  done.Wait();
+}
+
+TEST(ParallelFor, CallsEachIndexOnce) {
+  for (const int workers : {0, 1, 2, 7}) {
+    const PoolSize pool(workers);
+    for (const size_t n : {0, 1, 2, 3, 100, 1000}) {
+      std::vector<std::atomic<int>> calls(n);
+      ParallelFor(n, [&](size_t i) { ++calls[i]; });
+      for (size_t i = 0; i < n; ++i) ASSERT_EQ(calls[i], 1) << i << " of " << n;
+    }
+  }
+}
+
+TEST(ParallelFor, ThrowsTheErrorOfTheLowestIndexWhenAllIsDone) {
+  for (const int workers : {1, 2, 7}) {
+    const PoolSize pool(workers);
+    for (size_t round = 0; round < 100; ++round) {
+      std::atomic<int> calls{0};
+      std::string text;
+      try {
+        ParallelFor(40, [&](size_t i) {
+          if (i % 3 == round % 3) std::this_thread::yield();
+          ++calls;
+          if (i >= 11 && i % 2 == 1) throw std::runtime_error(std::to_string(i));
+        });
+      } catch (const std::runtime_error& error) {
+        text = error.what();
+      }
+      ASSERT_EQ(text, "11");
+      ASSERT_EQ(calls, 40);
+    }
+  }
+}
+
+TEST(ParallelFor, WithoutWorkersThrowsTheSameError) {
+  const PoolSize pool(0);
+  try {
+    ParallelFor(40, [](size_t i) {
+      if (i >= 11) throw std::runtime_error(std::to_string(i));
+    });
+    FAIL();
+  } catch (const std::runtime_error& error) {
+    EXPECT_STREQ(error.what(), "11");
+  }
+}
+
+TEST(ParallelFor, MayBeNested) {
+  for (const int workers : {1, 2, 7}) {
+    const PoolSize pool(workers);
+    std::atomic<int> calls{0};
+    ParallelFor(8, [&](size_t) {
+      ParallelFor(8, [&](size_t) { ParallelFor(8, [&](size_t) { ++calls; }); });
+    });
+    EXPECT_EQ(calls, 512);
+  }
+}
+
+TEST(ParallelFor, NeedsNoIdleWorker) {
+  const PoolSize pool(1);
+  Gate begun, go_on;
+  const auto blocker = MakeJob([&] {
+    begun.Open();
+    go_on.Wait();
+  });
+  blocker->Submit();
+  begun.Wait();
+  int calls = 0;
+  ParallelFor(10, [&](size_t) { ++calls; });  // all on this thread
+  EXPECT_EQ(calls, 10);
+  go_on.Open();
+}
+
+TEST(ParallelFor, LeavesNothingInUse) {
+  const PoolSize pool(2);
+  for (int i = 0; i < 1000; ++i) {
+    ParallelFor(3, [](size_t) {});
+  }
+  WaitUntil([] { return Pool<internal::ParallelJob>::in_use() == 0; });
+}
+
+}  // namespace
+}  // namespace millrace
