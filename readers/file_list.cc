@@ -69,7 +69,7 @@ std::vector<std::string> Alternatives(const std::string& body, const std::vector
   if (!IsNumber(left) || !IsNumber(right)) return words;
   const bool filled = (left.size() > 1 && left[0] == '0') || (right.size() > 1 && right[0] == '0');
   const size_t width = filled ? std::max(left.size(), right.size()) : 0;
-  const auto [first, last] = std::minmax(std::stoull(left), std::stoull(right));
+  const auto [first, last] = std::minmax({std::stoull(left), std::stoull(right)});
   CheckCount(last - first + 1, pattern);
   for (uint64_t number = first; number <= last; ++number) {
     std::string digits = std::to_string(number);

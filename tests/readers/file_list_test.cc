@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Patterns of file names, and what they make.
+#include "readers/file_list.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "framework/error.h"
+#include "framework/limits.h"
+#include "tests/testing.h"
+
+namespace millrace {
+namespace {
+
+using Names = std::vector<std::string>;
+
+// A folder with these files, empty ones.
+class Folder {
+ public:
+  explicit Folder(const Names& names) : path_(TempName("folder")) {
+    ::mkdir(path_.c_str(), 0700);
+    for (const std::string& name : names) {
+      files_.push_back(path_ + "/" + name);
+      WriteFile(files_.back(), "");
+    }
+  }
+  ~Folder() {
+    for (const std::string& file : files_) ::unlink(file.c_str());
+    ::rmdir(path_.c_str());
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  // What an entry of this folder makes, without the folder.
+  Names Expand(const std::string& pattern, const std::string& prefix = "") const {
+    Names names = ExpandFileNames({prefix + path_ + "/" + pattern});
+    for (std::string& name : names) {
+      EXPECT_EQ(name.substr(0, prefix.size() + path_.size() + 1), prefix + path_ + "/");
+      name = name.substr(prefix.size() + path_.size() + 1);
+    }
+    return names;
+  }
+
+ private:
+  const std::string path_;
+  Names files_;
+};
+
+TEST(FileList, ANameIsItself) {
+  EXPECT_EQ(ExpandFileNames({"b", "a", "text:c", "b"}), (Names{"b", "a", "text:c", "b"}));
+  EXPECT_EQ(ExpandFileNames({}), Names{});
+}
+
+TEST(FileList, WildcardsFindWhatIsThereInSortedOrder) {
+  const Folder folder({"part-2", "part-10", "part-1", "other", ".part-hidden"});
+  EXPECT_EQ(folder.Expand("part-*"), (Names{"part-1", "part-10", "part-2"}));
+  EXPECT_EQ(folder.Expand("part-?"), (Names{"part-1", "part-2"}));
+  EXPECT_EQ(folder.Expand("part-[13]"), Names{"part-1"});
+  EXPECT_EQ(folder.Expand("*"), (Names{"other", "part-1", "part-10", "part-2"}));
+  EXPECT_EQ(folder.Expand("part-?", "idx:"), (Names{"part-1", "part-2"}));
+  ExpectError(ErrorCode::kInvalidArgument, "no file matches '", [&] { folder.Expand("q*"); });
+  ExpectError(ErrorCode::kIo, "cannot look for files: No such file",
+              [&] { folder.Expand("no folder/*"); });
+}
+
+TEST(FileList, RangesAndListsNeedNoFiles) {
+  EXPECT_EQ(ExpandFileNames({"f{0..3}"}), (Names{"f0", "f1", "f2", "f3"}));
+  EXPECT_EQ(ExpandFileNames({"f{3..1}"}), (Names{"f1", "f2", "f3"}));
+  EXPECT_EQ(ExpandFileNames({"f{008..11}.x"}), (Names{"f008.x", "f009.x", "f010.x", "f011.x"}));
+  EXPECT_EQ(ExpandFileNames({"f{8..11}"}), (Names{"f10", "f11", "f8", "f9"}));
+  EXPECT_EQ(ExpandFileNames({"{b,a}-{0..1}"}), (Names{"a-0", "a-1", "b-0", "b-1"}));
+  EXPECT_EQ(ExpandFileNames({"x{,.gz}"}), (Names{"x", "x.gz"}));
+  EXPECT_EQ(ExpandFileNames({"{a,b{1..2},{c,d}e}"}), (Names{"a", "b1", "b2", "ce", "de"}));
+  EXPECT_EQ(ExpandFileNames({"{a,a}"}), Names{"a"});
+  EXPECT_EQ(ExpandFileNames({"text:{00000..00127}"}).size(), 128u);
+  EXPECT_EQ(ExpandFileNames({"text:{00000..00127}"})[127], "text:00127");
+}
+
+TEST(FileList, BracesThatSayNothingAreKept) {
+  for (const char* name :
+       {"{", "}", "{}", "{a}", "a{b", "a}b", "{1..}", "{a..b}", "{1..2..3}", "{-1..2}"}) {
+    EXPECT_EQ(ExpandFileNames({name}), Names{name}) << name;
+  }
+  EXPECT_EQ(ExpandFileNames({"{x}{1,2}"}), (Names{"{x}1", "{x}2"}));
+  EXPECT_EQ(ExpandFileNames({"{{1..2}"}), (Names{"{1", "{2"}));
+}
+
+TEST(FileList, EachAlternativeMustMatch) {
+  const Folder folder({"a1", "a2", "b1"});
+  EXPECT_EQ(folder.Expand("{b,a}?"), (Names{"a1", "a2", "b1"}));
+  EXPECT_EQ(folder.Expand("{a*,a1}"), (Names{"a1", "a2"}));
+  ExpectError(ErrorCode::kInvalidArgument, "/c?'", [&] { folder.Expand("{a,c}?"); });
+}
+
+TEST(FileList, AFileOfExactlyThisNameIsTakenLiterally) {
+  const Folder folder({"a[1]", "a1", "x{1..2}", "star*", "star1"});
+  EXPECT_EQ(folder.Expand("a[1]"), Names{"a[1]"});
+  EXPECT_EQ(folder.Expand("x{1..2}"), Names{"x{1..2}"});
+  EXPECT_EQ(folder.Expand("star*"), Names{"star*"});
+  EXPECT_EQ(folder.Expand("{star*,a1}"), (Names{"a1", "star*"}));
+}
+
+TEST(FileList, HasLimits) {
+  const auto expect = [](const std::string& pattern) {
+    ExpectError(ErrorCode::kResourceLimit, "makes more than 1000000 file names",
+                [&] { ExpandFileNames({pattern}); });
+  };
+  expect("{0..999999999999999999}");
+  expect("{0..9999}{0..9999}");
+  std::string pairs;
+  for (int i = 0; i < 30; ++i) pairs += "{a,b}";
+  expect(pairs);
+  ExpectError(ErrorCode::kInvalidArgument, "a file name of 5000 bytes",
+              [] { ExpandFileNames({std::string(5000, '{')}); });
+  ExpectError(ErrorCode::kInvalidArgument, "zero byte",
+              [] { ExpandFileNames({std::string("a\0*", 3)}); });
+}
+
+}  // namespace
+}  // namespace millrace
