@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "framework/operator.h"
@@ -74,7 +75,7 @@ class PreparedProgram {
 // Checks, prepares and runs programs in one scope. Not thread-safe.
 class Executor {
  public:
-  explicit Executor(RunState run = {}) : run_(run) {}
+  explicit Executor(RunState run = {}) : run_(std::move(run)) {}
 
   // Checks the program against the scope and prepares it there.
   std::unique_ptr<PreparedProgram> Prepare(std::shared_ptr<const Program> program, ProgramRole role,

@@ -211,8 +211,7 @@ PreparedBlock& OpContext::Block(std::string_view attribute) {
 const std::string& OpContext::type() const { return desc_->type(); }
 
 std::string OpContext::Location() const {
-  const std::string place =
-      StrCat("(", type(), ", ", program()->OperatorLocation(block_, index_), ")");
+  std::string place = StrCat("(", type(), ", ", program()->OperatorLocation(block_, index_), ")");
   for (const Slot& slot : outputs_) {
     if (!slot.variables.empty()) {
       return StrCat("'", Escaped(slot.variables[0]->name()), "' ", place);

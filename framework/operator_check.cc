@@ -23,6 +23,7 @@ bool IsLineageAttribute(const std::string& name) {
 template <typename Schemas>
 std::vector<std::string> NamesOf(const Schemas& schemas) {
   std::vector<std::string> names;
+  names.reserve(schemas.size());
   for (const auto& schema : schemas) names.push_back(schema.name);
   return names;
 }

@@ -49,9 +49,8 @@ class MappedFile {
  private:
   static const char* Reason() { return std::strerror(errno); }
   [[noreturn]] void Fail(const std::string& path, const std::string& reason) const {
-    const Error error = Error(ErrorCode::kPlugin, reason).InFile(path, -1);
     if (fd_ >= 0) close(fd_);
-    throw error;
+    throw Error(ErrorCode::kPlugin, reason).InFile(path, -1);
   }
 
   const int fd_;

@@ -317,6 +317,7 @@ class ProgramLoader {
                                            const ProgramText& text, const FieldDescriptor* field,
                                            int count) {
     std::vector<SourcePlace> places;
+    places.reserve(static_cast<size_t>(count));
     for (int i = 0; i < count; ++i) places.push_back(PlaceIn(tree, text, field, i));
     return places;
   }
@@ -342,6 +343,7 @@ class ProgramLoader {
     const auto slot_places = [&](const TextFormat::ParseInfoTree& op_tree,
                                  const FieldDescriptor* field, const auto& slots) {
       std::vector<Program::SlotPlaces> places;
+      places.reserve(static_cast<size_t>(slots.size()));
       for (int i = 0; i < slots.size(); ++i) {
         places.push_back(
             {PlaceIn(op_tree, text, field, i), PlacesIn(*op_tree.GetTreeForNested(field, i), text,

@@ -95,8 +95,8 @@ struct ReaderHolder::Counters {
 
 ReaderHolder::ReaderHolder() : counters_(std::make_unique<Counters>()) {}
 ReaderHolder::~ReaderHolder() = default;
-ReaderHolder::ReaderHolder(ReaderHolder&&) = default;
-ReaderHolder& ReaderHolder::operator=(ReaderHolder&&) = default;
+ReaderHolder::ReaderHolder(ReaderHolder&&) noexcept = default;
+ReaderHolder& ReaderHolder::operator=(ReaderHolder&&) noexcept = default;
 
 void ReaderHolder::Reset(std::unique_ptr<ReaderBase> reader) {
   own_.reset();

@@ -30,8 +30,8 @@ class ReaderHolder {
  public:
   ReaderHolder();
   ~ReaderHolder();
-  ReaderHolder(ReaderHolder&&);
-  ReaderHolder& operator=(ReaderHolder&&);
+  ReaderHolder(ReaderHolder&&) noexcept;
+  ReaderHolder& operator=(ReaderHolder&&) noexcept;
 
   // Takes a reader; the one before lives on as long as handles of it do.
   void Reset(std::unique_ptr<ReaderBase> reader);

@@ -157,7 +157,7 @@ TEST(Program, SettingsAreEscapedInsideQuotes) {
   const std::string value = "a \"b\" 'c' \\d\n\te\x01";
   for (const std::string quote : {"\"", "'"}) {
     const auto program = Program::FromString(
-        WithAttributes("attrs { name: 'a' s: " + quote + "<${v}>" + quote + " }"), "p",
+        WithAttributes(StrCat("attrs { name: 'a' s: ", quote, "<${v}>", quote, " }")), "p",
         {{"v", value}});
     EXPECT_EQ(FirstOp(program).attrs(0).s(), "<" + value + ">");
   }
