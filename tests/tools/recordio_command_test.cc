@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+// The recordio command, run as its users run it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "framework/file_format.h"
+#include "framework/file_reader.h"
+#include "readers/recordio_writer.h"
+#include "tests/bytes.h"
+#include "tests/child.h"
+#include "tests/testing.h"
+
+namespace millrace {
+namespace {
+
+using ::testing::HasSubstr;
+
+using Words = std::vector<std::string>;
+
+ChildResult RunRecordIO(const Words& arguments) {
+  Words command = {"tools/recordio"};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  return RunChild(command);
+}
+
+void ExpectFailure(const Words& arguments, int exit_code, const std::string& words) {
+  const ChildResult result = RunRecordIO(arguments);
+  EXPECT_EQ(result.exit_code, exit_code) << result.errors;
+  EXPECT_THAT(result.errors, HasSubstr("error: "));
+  EXPECT_THAT(result.errors, HasSubstr(words));
+}
+
+// A folder that no other test uses.
+std::string NewFolder() {
+  std::string path = TempName("folder");
+  EXPECT_EQ(::mkdir(path.c_str(), 0700), 0);
+  return path;
+}
+
+// The elements of files, one behind another, as the format reads them.
+std::vector<ElementValue> ElementsOf(const std::string& tag, const FileEntry& file,
+                                     const std::vector<SlotSpec>& slots = {},
+                                     const std::string& content = "") {
+  const FormatSchema* schema = FindFileFormat(tag);
+  FormatArguments arguments;
+  arguments.declared = slots;
+  arguments.has_companions = !file.companion.empty();
+  if (!content.empty()) arguments.attributes.Set("content", content);
+  FileReader reader(schema->make(arguments), file);
+  return ReadAll(&reader);
+}
+
+std::vector<std::string> RecordsOf(const std::string& path) {
+  std::vector<std::string> records;
+  for (const ElementValue& element : ElementsOf("recordio", {path, ""}, {}, "bytes")) {
+    records.push_back(element[0].bytes);
+  }
+  return records;
+}
+
+void WriteRecords(const std::string& path, const std::vector<std::string>& records,
+                  uint32_t chunk_records) {
+  RecordIOOptions options;
+  options.chunk_records = chunk_records;
+  RecordIOWriter writer(path, options);
+  for (const std::string& record : records) writer.Write(record);
+  writer.Close();
+}
+
+// Seven images of 2 x 3 pixels and their labels.
+std::string ImageFile() {
+  std::string bytes = FromHex("00000803 00000007 00000002 00000003");
+  for (char i = 0; i < 42; ++i) bytes += i;
+  return bytes;
+}
+std::string LabelFile() { return FromHex("00000801 00000007 09080706050403"); }
+
+const std::vector<SlotSpec>& ImageSlots() {
+  static const std::vector<SlotSpec> slots = {{DataType::kUint8, {1, 2, 3}, 0, true},
+                                              {DataType::kInt64, {1, 1}, 0, true}};
+  return slots;
+}
+
+TEST(RecordIOCommand, WritesElementsThatReadAsTheInputDoes) {
+  const std::string folder = NewFolder();
+  const std::string images = folder + "/images-idx3-ubyte";
+  const std::string labels = folder + "/labels-idx1-ubyte";
+  WriteFile(images, ImageFile());
+  WriteFile(labels, LabelFile());
+  const std::vector<ElementValue> expected = ElementsOf("idx", {images, labels});
+  ASSERT_EQ(expected.size(), 7u);
+  for (const char* dialect : {"fluid", "go", "crc32c"}) {
+    for (const char* compressor : {"none", "snappy", "gzip"}) {
+      SCOPED_TRACE(std::string(dialect) + " " + compressor);
+      const std::string output = folder + "/" + dialect + "-" + compressor;
+      const ChildResult result =
+          RunRecordIO({"write", "--output=" + output, "--shards=3", "--label_filename=" + labels,
+                       std::string("--dialect=") + dialect,
+                       std::string("--compressor=") + compressor, "--chunk_bytes=200B", images});
+      ASSERT_EQ(result.exit_code, 0) << result.errors;
+      EXPECT_THAT(result.output, HasSubstr("-00000.recordio: 3 records, 2 chunks, "));
+      std::vector<ElementValue> read(expected.size());
+      for (size_t shard = 0; shard < 3; ++shard) {
+        const std::vector<ElementValue> elements = ElementsOf(
+            "recordio", {StrCat(output, "-0000", shard, ".recordio"), ""}, ImageSlots(), "tensors");
+        for (size_t i = 0; i < elements.size(); ++i) read.at(3 * i + shard) = elements[i];
+      }
+      EXPECT_EQ(read, expected);
+    }
+  }
+}
+
+TEST(RecordIOCommand, WritesBytesOfTextAndOfFixedRecords) {
+  const std::string folder = NewFolder();
+  WriteFile(folder + "/lines.txt", "one\n\nthree");
+  WriteFile(folder + "/points", std::string("\1\0\2\0aa\3\0\4\0bb", 12));
+  const std::string output = folder + "/out.recordio";
+  ChildResult result = RunRecordIO(
+      {"write", "--output", output, "--content=bytes", "text:" + folder + "/lines.txt"});
+  ASSERT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_EQ(RecordsOf(output), (Words{"one", "", "three"}));
+  result = RunRecordIO({"write", "--output", output, "--content=bytes",
+                        "--slots=int16[1,2] uint8[1,2]", "fixed:" + folder + "/points"});
+  ASSERT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_EQ(RecordsOf(output), (Words{std::string("\1\0\2\0aa", 6), std::string("\3\0\4\0bb", 6)}));
+}
+
+TEST(RecordIOCommand, WritesTextAsTensors) {
+  const std::string folder = NewFolder();
+  WriteFile(folder + "/lines.txt", "one\n\nthree");
+  const std::string output = folder + "/out.recordio";
+  const ChildResult result =
+      RunRecordIO({"write", "--output", output, "text:" + folder + "/lines.txt"});
+  ASSERT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_EQ(ElementsOf("recordio", {output, ""}, {{DataType::kUint8, {-1}, 1, true}}, "tensors"),
+            ElementsOf("text", {folder + "/lines.txt", ""}));
+}
+
+TEST(RecordIOCommand, CopiesRecordsOfRecordIOAsTheyAre) {
+  const std::string folder = NewFolder();
+  const Words records = {"a", "", "not tensors at all", "d"};
+  // One is recognised by its name, the other by its first bytes.
+  WriteRecords(folder + "/a.recordio", records, 1);
+  WriteRecords(folder + "/b", records, 100);
+  const std::string output = folder + "/out.recordio";
+  const ChildResult result =
+      RunRecordIO({"write", "--output", output, "--dialect=go", "--compressor=gzip",
+                   folder + "/a.recordio", folder + "/b"});
+  ASSERT_EQ(result.exit_code, 0) << result.errors;
+  Words twice = records;
+  twice.insert(twice.end(), records.begin(), records.end());
+  EXPECT_EQ(RecordsOf(output), twice);
+}
+
+TEST(RecordIOCommand, WritesRecordsAnewThatSlotsDescribe) {
+  const std::string folder = NewFolder();
+  const std::string old_layout =
+      FromHex("01000000 00000000 06000000 080510011002 0000803f00000040 0000000000000000");
+  const std::string later_layout = FromHex(
+      "01000000 00000000 0000000000000000 00000000 06000000 080510011002"
+      "0000803f00000040");
+  WriteRecords(folder + "/old.recordio", {old_layout}, 1);
+  const std::string output = folder + "/new.recordio";
+  const ChildResult result =
+      RunRecordIO({"write", "--output", output, "--slots=float32[1,2]", folder + "/old.recordio"});
+  ASSERT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_EQ(RecordsOf(output), Words{later_layout});
+  ExpectFailure({"write", "--output", output, "--slots=float32[1,3]", folder + "/old.recordio"}, 3,
+                "slot 0: float32 [1, 3] is declared, float32 [1, 2] was found");
+  // What was there is still there.
+  EXPECT_EQ(RecordsOf(output), Words{later_layout});
+  EXPECT_NE(::access((output + ".partial").c_str(), F_OK), 0);
+}
+
+TEST(RecordIOCommand, RefusesElementsOfSeveralKinds) {
+  const std::string folder = NewFolder();
+  WriteFile(folder + "/lines.txt", "one\n");
+  WriteRecords(folder + "/a.recordio", {"a"}, 1);
+  ExpectFailure({"write", "--output", folder + "/out", folder + "/a.recordio",
+                 "text:" + folder + "/lines.txt"},
+                2, "cannot be mixed");
+  WriteFile(folder + "/images-idx3-ubyte", ImageFile());
+  ExpectFailure({"write", "--output", folder + "/out", folder + "/images-idx3-ubyte",
+                 "text:" + folder + "/lines.txt"},
+                2, "one output holds elements of one kind");
+  EXPECT_NE(::access((folder + "/out").c_str(), F_OK), 0);
+}
+
+TEST(RecordIOCommand, InspectsEveryChunk) {
+  const std::string folder = NewFolder();
+  const std::string path = folder + "/letters.recordio";
+  WriteRecords(path, {"ABC", "BCD", "CDE"}, 2);
+  const ChildResult result = RunRecordIO({"inspect", path});
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_EQ(result.output,
+            path +
+                "\n"
+                "   chunk          byte   records      stored    expanded  compressor  checksum\n"
+                "       0             0         2          14          14  none        63c70471\n"
+                "       1            34         1           7           7  none        4cfbc964\n"
+                "  dialect fluid\n"
+                "  2 chunks, 3 records, 61 bytes stored, 21 expanded\n");
+}
+
+TEST(RecordIOCommand, VerifiesAndNamesEveryDamagedChunk) {
+  const std::string folder = NewFolder();
+  const std::string path = folder + "/a.recordio";
+  WriteRecords(path, {"ABC", "BCD", "CDE"}, 1);
+  const std::string good = ReadFile(path);
+  WriteFile(folder + "/b.recordio", good);
+  ChildResult result = RunRecordIO({"verify", folder + "/*.recordio"});
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_EQ(result.errors, "");
+  EXPECT_THAT(result.output, HasSubstr("/a.recordio: whole, 3 chunks, 3 records, 81 bytes stored"));
+  EXPECT_THAT(result.output, HasSubstr("2 files: 6 chunks, 6 records"));
+  // Both the first and the last chunk; then a header, behind which nothing can be found.
+  WriteFile(path, FlipBit(FlipBit(good, size_t{8} * 26), size_t{8} * 80));
+  result = RunRecordIO({"verify", folder + "/*.recordio"});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.errors, HasSubstr("error: " + path + ": chunk 0 at byte 0: payload checksum"));
+  EXPECT_THAT(result.errors, HasSubstr("error: " + path + ": chunk 2 at byte 54: payload checks"));
+  EXPECT_THAT(result.output, HasSubstr("/a.recordio: DAMAGED, 3 chunks, 1 record, "));
+  EXPECT_THAT(result.output, HasSubstr("/b.recordio: whole, 3 chunks, 3 records"));
+  WriteFile(path, FlipBit(good, size_t{8} * 27));
+  result = RunRecordIO({"verify", path});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.errors, HasSubstr("error: " + path + ": chunk 1 at byte 27: it begins with"));
+  EXPECT_THAT(result.output, HasSubstr("/a.recordio: DAMAGED, 1 chunk, 1 record, "));
+  ExpectFailure({"verify", folder + "/none", path}, 4, "No such file");
+}
+
+TEST(RecordIOCommand, ShowsTheFirstRecords) {
+  const std::string path = NewFolder() + "/a.recordio";
+  WriteRecords(path,
+               {FromHex("01000000 00000000 0000000000000000 00000000 06000000 080510011002"
+                        "0000803f0000c0ff"),
+                "two"},
+               1);
+  const ChildResult result = RunRecordIO({"head", path, "--bytes=20"});
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_EQ(result.output,
+            path +
+                "\n"
+                "record 0 of chunk 0 at byte 0: 38 bytes\n"
+                "  00000000  01 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00  "
+                "|................|\n"
+                "  00000010  00 00 00 00                                      |....|\n"
+                "  ... 18 more bytes\n"
+                "  slot 0: float32 [1, 2]: 1.0 nan\n"
+                "record 0 of chunk 1 at byte 62: 3 bytes\n"
+                "  00000000  74 77 6f                                         |two|\n");
+  EXPECT_EQ(RunRecordIO({"head", path, "--count=0"}).output, path + "\n");
+}
+
+TEST(RecordIOCommand, SaysWhatIsWrongWithItsArguments) {
+  const std::string folder = NewFolder();
+  const std::string input = folder + "/a.recordio";
+  WriteRecords(input, {"a"}, 1);
+  ExpectFailure({}, 2, "write, inspect, verify or head");
+  ExpectFailure({"inspekt", input}, 2, "did you mean 'inspect'?");
+  ExpectFailure({"inspect"}, 2, "no file is named");
+  ExpectFailure({"write", input}, 2, "--output is missing");
+  const auto expect = [&](const std::string& flag, const std::string& words) {
+    ExpectFailure({"write", "--output=" + folder + "/out", flag, input}, 2, words);
+  };
+  expect("--shards=0", "--shards=0");
+  expect("--compressor=zip", "known: none, snappy, gzip");
+  expect("--dialect=rust", "known: fluid, go, crc32c");
+  expect("--chunk_bytes=0", "are possible");
+  expect("--chunk_bytes=4GiB", "are possible");
+  expect("--chunk_bytes=many", "not a number of bytes");
+  expect("--content=words", "tensors or bytes");
+  expect("--slots=float[1]", "no type 'float'");
+  expect("--slots=float32[1,2] int64", "'int64' is no slot");
+  expect("--slots=float32[-2]", "an axis is -1 (any) or more");
+  expect("--label_filename=" + input + "," + input, "2 files, but there are 1 inputs");
+  ExpectFailure({"write", "--output=" + folder + "/out", folder + "/none.recordio"}, 4,
+                "No such file");
+  ExpectFailure({"write", "--output=" + folder + "/none/out", input}, 4, "No such file");
+  ExpectFailure({"write", "--output=" + folder + "/out", "fixed:" + input}, 2, "--slots");
+  EXPECT_NE(::access((folder + "/out").c_str(), F_OK), 0);
+  const ChildResult help = RunRecordIO({"--help"});
+  EXPECT_EQ(help.exit_code, 0);
+  EXPECT_THAT(help.output, HasSubstr("recordio verify FILE..."));
+  EXPECT_THAT(help.output, HasSubstr("--chunk_bytes"));
+}
+
+}  // namespace
+}  // namespace millrace
