@@ -9,6 +9,7 @@
 
 #include <csignal>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "framework/error.h"
@@ -246,6 +247,18 @@ TEST(RecordIOChunk, RefusesDamagedCompressedData) {
         }
       }
     }
+  }
+}
+
+TEST(RecordIOChunk, ComparesTheChecksumsOfSnappyBlocks) {
+  const std::string payload(100, 'x');
+  // The first bit of the first block's checksum, in the old framing and in the official one.
+  for (const auto& [dialect, byte] : {std::make_pair(RecordIODialect::kFluid, size_t{7 + 3}),
+                                      std::make_pair(RecordIODialect::kGo, size_t{10 + 4})}) {
+    const std::string stored = CompressRecordIO(dialect, RecordIOCompressor::kSnappy, payload);
+    ExpectError(ErrorCode::kDataLoss, "snappy block checksum", [&, dialect = dialect, byte = byte] {
+      Expanded(dialect, RecordIOCompressor::kSnappy, FlipBit(stored, 8 * byte));
+    });
   }
 }
 
