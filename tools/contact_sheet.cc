@@ -15,8 +15,9 @@ namespace {
 
 constexpr int64_t kSmallestSide = 4;  // below, a slot is numbers rather than an image
 constexpr int64_t kLargestSide = 4096;
-constexpr size_t kGap = 2;           // pixels between images
-constexpr uint8_t kBackground = 64;  // dark grey: seen beside black and white
+constexpr size_t kGap = 2;            // pixels between images
+constexpr size_t kReadableSide = 32;  // smaller images are magnified to this
+constexpr uint8_t kBackground = 64;   // dark grey: seen beside black and white
 constexpr size_t kMostPixels = size_t{1} << 26;
 
 // How the values of one image lie: value (y, x, channel) is at y * row + x * column + c * plane.
@@ -47,36 +48,37 @@ std::optional<Layout> LayoutOf(const LoDTensor& tensor) {
   return Layout{side, side, 1, side, 1, 0};
 }
 
-uint8_t ToByte(double value, double lowest, double highest) {
-  if (!std::isfinite(value) || highest <= lowest) return 0;
-  return static_cast<uint8_t>(std::lround(255 * (value - lowest) / (highest - lowest)));
-}
-
-// The RGB bytes of image `index`.
-std::vector<uint8_t> Render(const LoDTensor& tensor, const Layout& layout, int64_t index) {
-  const int64_t count = layout.height * layout.width * layout.channels;
-  double lowest = 0;
-  double highest = tensor.dtype() == DataType::kUint8 ? 255 : 1;
-  if (tensor.dtype() != DataType::kUint8) {
-    for (int64_t i = 0; i < count; ++i) {
-      const double value = ValueAt(tensor, index * count + i);
-      if (!std::isfinite(value)) continue;
-      lowest = std::min(lowest, value);
-      highest = std::max(highest, value);
-    }
-  }
-  std::vector<uint8_t> rgb;
+// The red, green and blue values of image `index`.
+std::vector<float> Values(const LoDTensor& tensor, const Layout& layout, int64_t index) {
+  const int64_t begin = index * layout.height * layout.width * layout.channels;
+  std::vector<float> rgb;
   for (int64_t y = 0; y < layout.height; ++y) {
     for (int64_t x = 0; x < layout.width; ++x) {
       for (int64_t c = 0; c < 3; ++c) {
         const int64_t channel = layout.channels == 3 ? c : 0;
         const int64_t at = y * layout.row + x * layout.column + channel * layout.plane;
-        rgb.push_back(ToByte(ValueAt(tensor, index * count + at), lowest, highest));
+        rgb.push_back(static_cast<float>(ValueAt(tensor, begin + at)));
       }
     }
   }
   return rgb;
 }
+
+// What is black and what is white.
+struct Range {
+  float black = 0;
+  float white = 0;
+
+  void Include(float value) {
+    if (!std::isfinite(value)) return;
+    black = std::min(black, value);
+    white = std::max(white, value);
+  }
+  uint8_t ToByte(float value) const {
+    if (!std::isfinite(value) || white <= black) return 0;
+    return static_cast<uint8_t>(std::lround(255 * ((value - black) / (white - black))));
+  }
+};
 
 }  // namespace
 
@@ -88,7 +90,7 @@ void ContactSheet::Add(const std::vector<LoDTensor>& element, size_t most) {
     if (!layout) continue;
     for (int64_t i = 0; i < tensor.dims()[0] && slots_[slot].size() < most; ++i) {
       slots_[slot].push_back({static_cast<size_t>(layout->height),
-                              static_cast<size_t>(layout->width), Render(tensor, *layout, i)});
+                              static_cast<size_t>(layout->width), Values(tensor, *layout, i)});
     }
   }
 }
@@ -109,6 +111,9 @@ void ContactSheet::Write(const std::string& path) const {
     }
   }
   Require(count > 0, "--png: no slot of this reader looks like an image");
+  const size_t zoom = std::max<size_t>(1, kReadableSide / std::max(cell_height, cell_width));
+  cell_height *= zoom;
+  cell_width *= zoom;
   const auto columns = static_cast<size_t>(std::ceil(std::sqrt(static_cast<double>(count))));
   size_t rows = 0;
   for (const std::vector<Image>& images : slots_) rows += (images.size() + columns - 1) / columns;
@@ -121,13 +126,19 @@ void ContactSheet::Write(const std::string& path) const {
   std::vector<uint8_t> sheet(width * height * 3, kBackground);
   size_t row = 0;
   for (const std::vector<Image>& images : slots_) {
+    Range range;
+    for (const Image& image : images) {
+      for (const float value : image.rgb) range.Include(value);
+    }
     for (size_t i = 0; i < images.size(); ++i) {
       const size_t top = kGap + (row + i / columns) * (cell_height + kGap);
       const size_t left = kGap + i % columns * (cell_width + kGap);
-      for (size_t y = 0; y < images[i].height; ++y) {
-        const size_t line = images[i].width * 3;
-        std::copy_n(images[i].rgb.begin() + static_cast<ptrdiff_t>(y * line), line,
-                    sheet.begin() + static_cast<ptrdiff_t>(((top + y) * width + left) * 3));
+      for (size_t y = 0; y < images[i].height * zoom; ++y) {
+        for (size_t x = 0; x < images[i].width * zoom; ++x) {
+          const size_t from = (y / zoom * images[i].width + x / zoom) * 3;
+          const size_t to = ((top + y) * width + left + x) * 3;
+          for (size_t c = 0; c < 3; ++c) sheet[to + c] = range.ToByte(images[i].rgb[from + c]);
+        }
       }
     }
     row += (images.size() + columns - 1) / columns;

@@ -4,7 +4,6 @@
 #define MILLRACE_TOOLS_CONTACT_SHEET_H_
 
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,9 +13,8 @@ namespace millrace {
 
 // Collects images and draws them in rows, one behind another. A slot is image-like if its values
 // are uint8 or floats without levels of detail, and one step along its axis 0 is [H, W],
-// [1 or 3, H, W], [H, W, 1 or 3], or so many values that they make a square. Bytes are shown as
-// they are; floats from black to white over the range of their image, or over 0 to 1 if they are in
-// it.
+// [1 or 3, H, W], [H, W, 1 or 3], or so many values that they make a square. Black is 0, or the
+// lowest value of the slot if that is negative, and white the highest. Small images are magnified.
 class ContactSheet {
  public:
   // Takes the images of an element, up to `most` of each slot in all.
@@ -29,7 +27,7 @@ class ContactSheet {
  private:
   struct Image {
     size_t height, width;
-    std::vector<uint8_t> rgb;
+    std::vector<float> rgb;
   };
   std::vector<std::vector<Image>> slots_;  // images by slot
 };

@@ -191,6 +191,7 @@ void RunProgram(const Executor& executor, Scope* scope, ProgramFile* file,
 }
 
 int RunPrograms(const Arguments& arguments) {
+  Scope scope;  // outlives what is prepared in it
   std::vector<ProgramFile> files = ProgramsOfFlags(arguments);
   LoadPrograms(ParseSettings(arguments.all("set")), &files);
   const std::vector<std::string> fetched = FetchNames(files);
@@ -202,7 +203,6 @@ int RunPrograms(const Arguments& arguments) {
   run.seed = FLAGS_seed;
   run.max_steps = FLAGS_max_steps;
   const Executor executor(run);
-  Scope scope;
   std::vector<Usage> usages;
   try {
     for (ProgramFile& file : files) RunProgram(executor, &scope, &file, &usages);

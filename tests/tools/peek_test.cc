@@ -159,8 +159,8 @@ TEST_F(Peek, DrawsImages) {
   const std::string bytes = ReadFile(png);
   ASSERT_GT(bytes.size(), 24u);
   EXPECT_EQ(bytes.substr(0, 8), "\x89PNG\r\n\x1a\n");
-  // 5 images of 8 x 6 in 2 rows of 3, 2 pixels around each.
-  EXPECT_EQ(bytes.substr(16, 8), std::string("\0\0\0\x1a\0\0\0\x16", 8));
+  // 5 images of 8 x 6, four times as large, in 2 rows of 3, 2 pixels around each.
+  EXPECT_EQ(bytes.substr(16, 8), std::string("\0\0\0\x50\0\0\0\x46", 8));
 }
 
 TEST_F(Peek, StopsDrawingAnEndlessStream) {
