@@ -115,7 +115,7 @@ void PreparedBlock::RunOperators() {
     throw end.WithContext(Step(i));
   } catch (...) {
     const Error error = CurrentError();
-    if (ComesFromOperator(error)) throw error;
+    if (ComesFromOperator(error)) throw;
     throw error.WithContext(Step(i));
   }
 }

@@ -44,6 +44,7 @@ std::vector<AttributeSchema> FormatAttributes(const proto::OpDesc& op) {
     }
   }
   std::vector<AttributeSchema> list;
+  list.reserve(schemas.size());
   for (const auto& entry : schemas) list.push_back(entry.second);
   return list;
 }

@@ -16,7 +16,7 @@ std::string SlotText(const char* direction, const SlotTexts& slots) {
   std::string text;
   for (const auto& [name, arguments] : slots) {
     text += StrCat("    ", direction, " { parameter: \"", name, "\"");
-    for (const std::string& argument : arguments) text += " arguments: \"" + argument + "\"";
+    for (const std::string& argument : arguments) text += StrCat(" arguments: \"", argument, "\"");
     text += " }\n";
   }
   return text;
@@ -78,7 +78,7 @@ std::string DecoratorProgram(const std::string& type, const AttributeTexts& attr
 }
 
 ProgramRunner::ProgramRunner(Settings settings, RunState run)
-    : settings_(std::move(settings)), executor_(WithOutput(run, &printed_)) {}
+    : settings_(std::move(settings)), executor_(WithOutput(std::move(run), &printed_)) {}
 
 std::vector<std::string> ProgramRunner::Problems(const std::string& text, ProgramRole role) const {
   CheckContext context;

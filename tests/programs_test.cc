@@ -30,7 +30,7 @@ std::vector<std::string> ProgramNames() {
 
 // What the programs may read, as ${data}.
 std::string WriteData() {
-  const std::string folder = NewFolder("programs");
+  std::string folder = NewFolder("programs");
   WriteNumbers(folder, 4, 5);
   WriteFile(folder + "/lines.txt", "to be\r\nor not\n\nto be\n");
   WriteFile(folder + "/pairs.bin", std::string("\x01\x00\x02\x00\x03\x00\x04\x00", 8));

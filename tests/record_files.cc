@@ -45,7 +45,7 @@ std::string ChunkOf(const std::vector<std::string>& records) {
 }
 
 std::string NewFolder(const std::string& name) {
-  const std::string folder = testing::TempDir() + "/" + name;
+  std::string folder = testing::TempDir() + "/" + name;
   std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);
   return folder;
