@@ -157,8 +157,10 @@ char* Rows::Append(size_t slot_index, DataType dtype, const Dims& dims, const Lo
     }
     FixInner(&slot, dims);
   } else if (!SameInner(slot.dims, dims)) {
+    Dims wanted = slot.dims;
+    wanted[0] = -1;  // how much came before, and in how many parts, is not the point
     Throw(ErrorCode::kDataLoss, "slot ", slot_index, ": an element of dims ", ToString(dims),
-          " cannot follow one of dims ", ToString(slot.dims),
+          " cannot follow others of dims ", ToString(wanted),
           " in a batch: only the leading axis may differ");
   }
   for (size_t level = 0; level < levels; ++level) {

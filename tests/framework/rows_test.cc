@@ -103,7 +103,7 @@ TEST(Rows, WithoutElementsAreEmptyTensors) {
 TEST(Rows, RefuseInnerDimsThatDiffer) {
   Rows rows({Ints({-1, -1})});
   AppendInts(&rows, 0, {1, 2}, {1, 2});
-  ExpectError(ErrorCode::kDataLoss, "dims [1, 3] cannot follow one of dims [1, 2]", [&] {
+  ExpectError(ErrorCode::kDataLoss, "dims [1, 3] cannot follow others of dims [-1, 2]", [&] {
     AppendInts(&rows, 0, {1, 3}, {1, 2, 3});
   });
 }
@@ -226,7 +226,7 @@ TEST(Rows, ResetLikeTakesTheSameElements) {
   Rows like;
   like.ResetLike(rows);
   EXPECT_TRUE(like.untouched());
-  ExpectError(ErrorCode::kDataLoss, "dims [1, 3] cannot follow one of dims [1, 2]", [&] {
+  ExpectError(ErrorCode::kDataLoss, "dims [1, 3] cannot follow others of dims [-1, 2]", [&] {
     AppendInts(&like, 0, {1, 3}, {1, 2, 3});
   });
   like.ResetLike(rows);

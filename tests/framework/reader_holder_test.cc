@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/reader_holder.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <set>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "framework/random.h"
+#include "readers/batch_reader.h"
+#include "readers/double_buffer_reader.h"
+#include "readers/shuffle_reader.h"
+#include "tests/sources.h"
+#include "tests/testing.h"
+
+namespace millrace {
+namespace {
+
+using Values = std::vector<int64_t>;
+
+std::unique_ptr<ReaderBase> Numbers(int64_t records, int64_t plan_error = -1,
+                                    int64_t load_error = -1) {
+  SourceSpec spec;
+  spec.records = records;
+  spec.plan_error = plan_error;
+  spec.load_error = load_error;
+  return MakePlannedSource(spec);
+}
+
+Values Read(ReaderBase* reader, size_t most = SIZE_MAX) {
+  Values values;
+  std::vector<LoDTensor> element;
+  while (values.size() < most && reader->HasNext()) {
+    reader->ReadNext(&element);
+    for (const int64_t value : ValuesOf<int64_t>(element[0])) values.push_back(value);
+  }
+  return values;
+}
+
+Values UpTo(int64_t end, int64_t begin = 0) {
+  Values values(static_cast<size_t>(end - begin));
+  std::iota(values.begin(), values.end(), begin);
+  return values;
+}
+
+TEST(ReaderHolder, SaysThatThereIsNoReader) {
+  ReaderHolder holder;
+  EXPECT_FALSE(holder.has_reader());
+  std::vector<LoDTensor> element;
+  ExpectError(ErrorCode::kInvalidArgument, "no reader", [&] { holder.NewHandle(); });
+  ExpectError(ErrorCode::kInvalidArgument, "no reader", [&] { holder.HasNext(); });
+  ExpectError(ErrorCode::kInvalidArgument, "no reader", [&] { holder.ReadNext(&element); });
+  ExpectError(ErrorCode::kInvalidArgument, "no reader", [&] { holder.ReInit(); });
+  ExpectError(ErrorCode::kInvalidArgument, "no reader", [&] { holder.slots(); });
+}
+
+TEST(ReaderHolder, ReadsAsTheReaderDoes) {
+  ReaderHolder holder;
+  holder.Reset(Numbers(3));
+  std::vector<LoDTensor> element;
+  for (int pass = 0; pass < 2; ++pass) {
+    for (int64_t i = 0; i < 3; ++i) {
+      ASSERT_TRUE(holder.HasNext());
+      holder.ReadNext(&element);
+      EXPECT_EQ(element[0].scalar<int64_t>(), i);
+    }
+    EXPECT_FALSE(holder.HasNext());
+    const std::optional<Thrown> end = ErrorOf([&] { holder.ReadNext(&element); });
+    EXPECT_TRUE(end && end->is_end);
+    holder.ReInit();
+  }
+  EXPECT_EQ(holder.stats().passes, 2u);
+  EXPECT_EQ(holder.stats().elements, 6u);
+  EXPECT_EQ(holder.stats().records, 6u);
+  EXPECT_EQ(holder.stats().bytes, 48u);
+}
+
+TEST(ReaderHolder, ResetLeavesHandlesOfTheOldReaderAlone) {
+  ReaderHolder holder;
+  holder.Reset(Numbers(5));
+  const std::unique_ptr<ReaderBase> old = holder.NewHandle();
+  EXPECT_EQ(Read(old.get(), 2), UpTo(2));
+  holder.Reset(Numbers(9));
+  EXPECT_EQ(Read(old.get()), UpTo(5, 2));
+  EXPECT_EQ(Read(holder.NewHandle().get()), UpTo(9));
+}
+
+TEST(Handles, TakeTurnsWithOneSource) {
+  ReaderHolder holder;
+  holder.Reset(Numbers(6));
+  const auto one = holder.NewHandle();
+  const auto two = holder.NewHandle();
+  EXPECT_EQ(Read(one.get(), 2), UpTo(2));
+  EXPECT_EQ(Read(two.get(), 2), UpTo(4, 2));
+  EXPECT_EQ(Read(one.get()), UpTo(6, 4));
+  EXPECT_EQ(Read(two.get()), Values{});
+}
+
+TEST(Handles, DeliverWhatTheyHadPlannedWhenAnotherRestartsTheSource) {
+  ReaderHolder holder;
+  holder.Reset(Numbers(6));
+  const auto one = holder.NewHandle();
+  const auto two = holder.NewHandle();
+  EXPECT_TRUE(one->HasNext());  // record 0 is its own
+  two->ReInit();
+  EXPECT_EQ(Read(two.get(), 2), UpTo(2));
+  EXPECT_EQ(Read(one.get()), Values{0});  // and then the end
+  EXPECT_FALSE(one->HasNext());
+  one->ReInit();  // joins the running pass
+  EXPECT_EQ(Read(one.get(), 2), UpTo(4, 2));
+  EXPECT_EQ(Read(two.get()), UpTo(6, 4));
+  one->ReInit();  // nobody has begun another one: it does
+  EXPECT_EQ(Read(one.get()), UpTo(6));
+}
+
+TEST(Handles, GetTheErrorOfASharedSourceEach) {
+  ReaderHolder holder;
+  holder.Reset(Numbers(6, 2));
+  const auto one = holder.NewHandle();
+  const auto two = holder.NewHandle();
+  EXPECT_EQ(Read(one.get(), 2), UpTo(2));
+  for (int i = 0; i < 2; ++i) {
+    ExpectError(ErrorCode::kDataLoss, "record 2", [&] { one->HasNext(); });
+    ExpectError(ErrorCode::kDataLoss, "record 2", [&] { two->HasNext(); });
+  }
+  two->ReInit();
+  EXPECT_EQ(Read(two.get(), 1), UpTo(1));
+  ExpectError(ErrorCode::kDataLoss, "record 2", [&] { one->HasNext(); });
+  one->ReInit();
+  EXPECT_EQ(Read(one.get(), 1), UpTo(2, 1));
+}
+
+TEST(Handles, KeepAFailedLoadToThemselves) {
+  ReaderHolder holder;
+  holder.Reset(Numbers(6, -1, 0));
+  const auto one = holder.NewHandle();
+  const auto two = holder.NewHandle();
+  std::vector<LoDTensor> element;
+  ExpectError(ErrorCode::kDataLoss, "record 0", [&] { one->ReadNext(&element); });
+  EXPECT_EQ(Read(two.get()), UpTo(6, 1));
+}
+
+TEST(Handles, MayBeDestroyedWhileOthersRead) {
+  ReaderHolder holder;
+  holder.Reset(Numbers(6));
+  auto one = holder.NewHandle();
+  const auto two = holder.NewHandle();
+  EXPECT_EQ(Read(one.get(), 2), UpTo(2));
+  one.reset();
+  EXPECT_EQ(Read(two.get()), UpTo(6, 2));
+}
+
+// Tells which pass it is in.
+class PassSource final : public ReaderBase {
+ public:
+  PassSource() : ReaderBase(SlotsOf(SourceSpec())) {}
+  void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
+    for (size_t i = 0; i < n; ++i) {
+      __builtin_memcpy(rows->Append(0, 1), &tickets[i].offset, sizeof(int64_t));
+    }
+  }
+
+ private:
+  void PlanNext(size_t, millrace::Run* run) override {
+    if (std::exchange(planned_, true)) return;
+    Ticket ticket;
+    ticket.offset = pass_;
+    run->Add(ticket);
+  }
+  void Rewind(uint64_t pass) override {
+    pass_ = pass;
+    planned_ = false;
+  }
+  uint64_t pass_ = 0;
+  bool planned_ = false;
+};
+
+TEST(Handles, HandThePassDownToASourceOfTheirOwn) {
+  ReaderHolder holder;
+  holder.Reset(std::make_unique<PassSource>());
+  const auto only = holder.NewHandle();
+  only->Restart(17);
+  EXPECT_EQ(Read(only.get()), Values{17});
+}
+
+TEST(Handles, CountTheRestartsOfASharedSourceAsItsPass) {
+  ReaderHolder holder;
+  holder.Reset(std::make_unique<PassSource>());
+  const auto one = holder.NewHandle();
+  const auto two = holder.NewHandle();
+  one->Restart(17);
+  EXPECT_EQ(Read(one.get()), Values{1});
+  two->Restart(99);  // joins pass 1, which has been read
+  EXPECT_EQ(Read(two.get()), Values{});
+  two->Restart(100);
+  EXPECT_EQ(Read(two.get()), Values{2});
+}
+
+// Readers restart at any moment, each on its own thread: what a consumer gets twice in a pass of
+// the source it must not get, and nothing hangs.
+TEST(Handles, StandRestartsAtAnyMoment) {
+  const PoolSize pool(2);
+  SourceSpec spec;
+  spec.records = 64;
+  spec.jitter = 5;
+  ReaderHolder holder;
+  holder.Reset(MakePlannedSource(spec));
+  std::vector<std::thread> threads;
+  for (uint64_t k = 0; k < 3; ++k) {
+    threads.emplace_back([&holder, k] {
+      DoubleBufferReader reader(
+          std::make_unique<BatchReader>(
+              std::make_unique<ShuffleReader>(holder.NewHandle(), 5, RandomKey(k, 0, "")), 3, false,
+              BatchMode::kConcat),
+          Place(), 2);
+      for (uint64_t round = 0; round < 30; ++round) {
+        const Values values = Read(&reader, MixBits(k + 10 * round) % 40);
+        EXPECT_EQ(std::set<int64_t>(values.begin(), values.end()).size(), values.size());
+        reader.ReInit();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/sequential_reader.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "readers/batch_reader.h"
+#include "readers/double_buffer_reader.h"
+#include "tests/fake_device.h"
+#include "tests/sources.h"
+#include "tests/testing.h"
+
+namespace millrace {
+namespace {
+
+// Produces what a function does; calls count from 0.
+class FunctionReader final : public SequentialReader {
+ public:
+  using Function = std::function<bool(int call, std::vector<LoDTensor>* out)>;
+  explicit FunctionReader(Function function)
+      : SequentialReader(SlotsOf(SourceSpec())), function_(std::move(function)) {}
+
+  int calls() const { return calls_; }
+
+ private:
+  bool ReadNextImpl(std::vector<LoDTensor>* out) override { return function_(calls_++, out); }
+  void ReInitImpl() override { calls_ = 0; }
+
+  const Function function_;
+  int calls_ = 0;
+};
+
+TEST(SequentialReader, IsNotAskedAgainBehindItsEnd) {
+  FunctionReader reader([](int call, std::vector<LoDTensor>* out) {
+    *out = {MakeTensor<int64_t>({1, 1}, {call})};
+    return call < 3;
+  });
+  millrace::Run run;
+  EXPECT_EQ(reader.Plan(10, &run), 3u);
+  EXPECT_EQ(reader.Plan(10, &run), 0u);
+  EXPECT_EQ(reader.Plan(10, &run), 0u);
+  EXPECT_EQ(reader.calls(), 4);
+  reader.ReInit();
+  EXPECT_EQ(ReadAll(&reader).size(), 3u);
+  EXPECT_EQ(reader.calls(), 4);
+}
+
+TEST(SequentialReader, NamesTheRecordAndItselfInErrors) {
+  FunctionReader reader([](int call, std::vector<LoDTensor>* out) {
+    if (call == 2) throw std::runtime_error("no route to host");
+    *out = {MakeTensor<int64_t>({1, 1}, {call})};
+    return true;
+  });
+  reader.set_origin("reader 'feed' (my_reader, startup.pbtxt:3)");
+  EXPECT_EQ(ReadSome(&reader, 2).size(), 2u);
+  const std::optional<Thrown> error = ErrorOf([&] { reader.HasNext(); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->text,
+            "no route to host\n  while reading record 2 of reader 'feed' (my_reader, "
+            "startup.pbtxt:3)");
+  EXPECT_EQ(reader.calls(), 3);
+}
+
+// A reader on top of another one's ReadNext: forgetting to ask it first must not end the pass.
+TEST(SequentialReader, DoesNotTakeEndOfDataForTheEnd) {
+  FunctionReader reader(
+      [](int, std::vector<LoDTensor>*) -> bool { throw EndOfData("there is no next element"); });
+  const std::optional<Thrown> error = ErrorOf([&] { reader.HasNext(); });
+  ASSERT_TRUE(error);
+  EXPECT_FALSE(error->is_end);
+}
+
+TEST(SequentialReader, ChecksWhatIsProduced) {
+  const std::vector<std::pair<std::vector<LoDTensor>, std::string>> cases = {
+      {{}, "0 tensors"},
+      {{LoDTensor()}, "has no value"},
+      {{MakeTensor<float>({1, 1}, {1})}, "float32 [1, 1] was found"},
+      {{MakeTensor<int64_t>({2, 1}, {1, 2})}, "int64 [2, 1] was found"},
+      {{MakeTensor<int64_t>({1, 1}, {1}, {{0, 1}})}, "1 level of detail was found"},
+  };
+  for (const auto& [element, words] : cases) {
+    const std::vector<LoDTensor>& produced = element;
+    FunctionReader reader([&produced](int, std::vector<LoDTensor>* out) {
+      *out = produced;
+      return true;
+    });
+    const std::optional<Thrown> error = ErrorOf([&] { reader.HasNext(); });
+    ASSERT_TRUE(error);
+    EXPECT_NE(error->text.find(words), std::string::npos) << error->text;
+  }
+}
+
+// An author who keeps one tensor and writes it again for every element.
+class OneTensor {
+ public:
+  bool operator()(int call, std::vector<LoDTensor>* out) {
+    if (!tensor_.initialized()) tensor_.Allocate<int64_t>({1, 1});
+    *tensor_.mutable_data<int64_t>() = call;
+    *out = {tensor_};
+    return call < 100;
+  }
+
+ private:
+  LoDTensor tensor_;
+};
+
+TEST(SequentialReader, MayWriteOneTensorAgainAndAgain) {
+  FakeDevice* device = FakeDevice::Get();
+  for (const Place place : {Place(), Place(device)}) {
+    const PoolSize pool(2);
+    DoubleBufferReader reader(std::make_unique<FunctionReader>(OneTensor()), place, 3);
+    std::vector<std::vector<LoDTensor>> elements;
+    while (reader.HasNext()) {
+      elements.emplace_back();
+      reader.ReadNext(&elements.back());
+    }
+    ASSERT_EQ(elements.size(), 100u);
+    for (int64_t i = 0; i < 100; ++i) {
+      EXPECT_EQ(ValuesOf<int64_t>(elements[i][0]), std::vector<int64_t>{i});
+    }
+  }
+  EXPECT_EQ(device->TakeViolations(), std::vector<std::string>{});
+}
+
+}  // namespace
+}  // namespace millrace
