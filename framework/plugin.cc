@@ -11,6 +11,8 @@
 #include <cerrno>
 #include <cstring>
 #include <map>
+#include <string>
+#include <vector>
 
 #include "framework/error.h"
 #include "framework/registration.h"
@@ -84,6 +86,14 @@ void CheckStamp(const std::string& path) {
   }
 }
 
+std::string FirstOf(const std::vector<std::string>& names) {
+  constexpr size_t kMost = 3;
+  std::string text;
+  for (size_t i = 0; i < names.size() && i < kMost; ++i) text += (i > 0 ? ", " : "") + names[i];
+  if (names.size() > kMost) text += StrCat(" and ", names.size() - kMost, " more");
+  return text;
+}
+
 // Where Millrace is itself a shared library of another program (Python's), its symbols are not
 // there for the libraries loaded later unless somebody says so. In a program of its own they are.
 void OfferOwnSymbols() {
@@ -107,14 +117,12 @@ void LoadPlugin(const std::string& path) {
     throw Error(ErrorCode::kPlugin, StrCat("cannot load: ", Escaped(dlerror()))).InFile(path, -1);
   }
   // One that was refused is still in memory and registers nothing the next time.
-  static auto* refused = new std::map<void*, std::string>;
-  for (const std::string& what : watch.refused()) {
-    std::string& list = (*refused)[library];
-    list += (list.empty() ? "" : ", ") + what;
-  }
+  static auto* refused = new std::map<void*, std::vector<std::string>>;
+  if (!watch.refused().empty()) (*refused)[library] = watch.refused();
   const auto found = refused->find(library);
   if (found != refused->end()) {
-    throw Error(ErrorCode::kPlugin, StrCat("registers what is registered already: ", found->second))
+    throw Error(ErrorCode::kPlugin,
+                "registers what is registered already: " + FirstOf(found->second))
         .InFile(path, -1);
   }
   watch.Keep();
