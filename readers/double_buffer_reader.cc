@@ -109,7 +109,13 @@ bool DoubleBufferReader::Advance() {
   Ref<Element> element;
   {
     std::unique_lock<std::mutex> planning(planning_, std::try_to_lock);
-    if (!planning || end_.load() || wanted_.load() == 0) return false;
+    if (!planning || end_.load()) return false;
+    if (wanted_.load() == 0) {
+      planning.unlock();
+      // Whoever wanted more meanwhile found the lock taken, and left it to us.
+      if (wanted_.load() > 0) ahead_->Submit();
+      return false;
+    }
     element = Pool<Element>::Take();
     try {
       if (reader().Plan(1, &element->run) == 0) {

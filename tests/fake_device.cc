@@ -89,7 +89,7 @@ void FakeDevice::FreeHost(void* memory) noexcept { RemoveBlock(memory, true); }
 
 void* FakeDevice::AddBlock(size_t bytes, bool on_host) {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (IsDue(&fail_allocation_after_)) {
+  if (fail_allocations_ || IsDue(&fail_allocation_after_)) {
     Throw(ErrorCode::kResourceLimit, "the fake device has no memory for ", bytes, " bytes");
   }
   Block block;
@@ -221,6 +221,11 @@ void FakeDevice::FailCopyAfter(int copies) {
 void FakeDevice::FailAllocationAfter(int allocations) {
   std::lock_guard<std::mutex> lock(mutex_);
   fail_allocation_after_ = allocations;
+}
+
+void FakeDevice::FailAllocations(bool fail) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  fail_allocations_ = fail;
 }
 
 void FakeDevice::Pause() {

@@ -40,6 +40,8 @@ class FakeDevice final : public Device {
   void FailCopyAfter(int copies);
   // The allocation behind the next `allocations` ones throws kResourceLimit; of either kind.
   void FailAllocationAfter(int allocations);
+  // Every allocation throws, until told otherwise.
+  void FailAllocations(bool fail);
   // Copies are queued but none is begun until Resume.
   void Pause();
   void Resume();
@@ -90,6 +92,7 @@ class FakeDevice final : public Device {
   bool copying_ = false;
   int fail_copy_after_ = -1;
   int fail_allocation_after_ = -1;
+  bool fail_allocations_ = false;
   size_t allocations_ = 0;
   size_t host_allocations_ = 0;
   size_t copies_ = 0;

@@ -100,6 +100,8 @@ class TensorsFormat final : public RecordIOFormat {
       RecordCursor cursor(*ticket, slots().size());
       for (size_t i = 0; i < slots().size(); ++i) {
         const TensorView tensor = cursor.Next(i);
+        // A batch takes any length; a record has the one that is declared.
+        CheckFits(slots()[i], i, tensor.dtype, tensor.dims, tensor.levels);
         char* place = rows->Append(i, tensor.dtype, tensor.dims, tensor.lod, tensor.levels);
         if (tensor.value_bytes > 0) std::memcpy(place, tensor.values, tensor.value_bytes);
       }

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is not said by the contract that all readers keep: how far ahead, and what devices may do.
+#include "readers/double_buffer_reader.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/stop.h"
+#include "readers/batch_reader.h"
+#include "tests/fake_device.h"
+#include "tests/sources.h"
+#include "tests/testing.h"
+
+namespace millrace {
+namespace {
+
+constexpr int64_t kRecords = 100;
+
+std::unique_ptr<ReaderBase> Numbers(std::shared_ptr<Ledger> ledger = nullptr) {
+  SourceSpec spec;
+  spec.records = kRecords;
+  spec.ledger = std::move(ledger);
+  return MakePlannedSource(spec);
+}
+
+int64_t Loaded(const Ledger& ledger) {
+  int64_t loaded = 0;
+  for (int64_t i = 0; i < kRecords; ++i) loaded += ledger.loads(i);
+  return loaded;
+}
+
+TEST(DoubleBufferReader, RefusesDepthsBelowOneAndElementsOnADevice) {
+  ExpectError(ErrorCode::kInvalidArgument, "depth is 0",
+              [] { DoubleBufferReader(Numbers(), Place(), 0); });
+  const Place place(FakeDevice::Get());
+  ExpectError(ErrorCode::kInvalidArgument, "cannot be buffered again", [&] {
+    DoubleBufferReader(std::make_unique<DoubleBufferReader>(Numbers(), place, 1), Place(), 1);
+  });
+}
+
+TEST(DoubleBufferReader, LoadsAheadAndNoFurther) {
+  const PoolSize pool(2);
+  const auto ledger = std::make_shared<Ledger>(kRecords);
+  DoubleBufferReader reader(Numbers(ledger), Place(), 3);
+  EXPECT_EQ(ReadSome(&reader, 10).size(), 10u);
+  // Ten were read; the workers load three more by themselves, and then stop.
+  for (Backoff backoff; Loaded(*ledger) < 13;) backoff.Pause();
+  EXPECT_EQ(Loaded(*ledger), 13);
+  EXPECT_TRUE(reader.HasNext());
+  for (Backoff backoff; Loaded(*ledger) < 14;) backoff.Pause();
+  EXPECT_EQ(Loaded(*ledger), 14);
+}
+
+class ToDevice : public ::testing::TestWithParam<int> {
+ protected:
+  ~ToDevice() override {
+    device_->Drain();
+    EXPECT_EQ(device_->TakeViolations(), std::vector<std::string>{});
+  }
+  FakeDevice* const device_ = FakeDevice::Get();
+  const Place place_{device_};
+  const PoolSize pool_{GetParam()};
+};
+
+TEST_P(ToDevice, AFailedCopyTakesTheElementsPlace) {
+  ReadAll(std::make_unique<DoubleBufferReader>(Numbers(), place_, 1).get());
+  device_->FailCopyAfter(5);
+  DoubleBufferReader reader(Numbers(), place_, 1);
+  std::vector<LoDTensor> element;
+  int64_t read = 0;
+  const std::optional<Thrown> error = ErrorOf([&] {
+    for (;; ++read) reader.ReadNext(&element);
+  });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code, ErrorCode::kIo);
+  EXPECT_EQ(read, 5);
+  EXPECT_EQ(ErrorOf([&] { reader.HasNext(); }), error);
+  reader.ReInit();
+  EXPECT_EQ(ReadAll(&reader).size(), static_cast<size_t>(kRecords));
+}
+
+TEST_P(ToDevice, MissingMemoryIsAnErrorUntilThereIsSome) {
+  DoubleBufferReader reader(Numbers(), place_, 1);
+  device_->FailAllocations(true);
+  BufferPool::At(place_).set_idle_limit(0);
+  std::vector<LoDTensor> element;
+  for (int i = 0; i < 2; ++i) {
+    ExpectError(ErrorCode::kResourceLimit, "no memory", [&] { reader.ReadNext(&element); });
+  }
+  device_->FailAllocations(false);
+  BufferPool::At(place_).set_idle_limit(size_t{1} << 30);
+  reader.ReInit();
+  EXPECT_EQ(ReadAll(&reader).size(), static_cast<size_t>(kRecords));
+}
+
+TEST_P(ToDevice, ResetAndDestructionWaitForCopiesThatAreUnderWay) {
+  for (int round = 0; round < 30; ++round) {
+    DoubleBufferReader reader(
+        std::make_unique<BatchReader>(Numbers(), 7, false, BatchMode::kConcat), place_, 3);
+    ReadSome(&reader, static_cast<size_t>(round % 5));
+    if (round % 2 == 0) reader.ReInit();
+    if (round % 3 == 0) reader.HasNext();
+  }
+  EXPECT_EQ(BufferPool::At(place_).in_use_bytes(), 0u);
+  EXPECT_EQ(BufferPool::PinnedFor(place_).in_use_bytes(), 0u);
+}
+
+TEST_P(ToDevice, UsesItsMemoryAgain) {
+  DoubleBufferReader reader(Numbers(), place_, 2);
+  ReadAll(&reader);
+  const size_t allocations = device_->allocations() + device_->host_allocations();
+  for (int pass = 0; pass < 3; ++pass) {
+    reader.ReInit();
+    EXPECT_EQ(ReadAll(&reader).size(), static_cast<size_t>(kRecords));
+  }
+  // Timing decides how many are under way at once, never how many there are in all.
+  EXPECT_LE(device_->allocations() + device_->host_allocations(), allocations + 16);
+}
+
+INSTANTIATE_TEST_SUITE_P(Workers, ToDevice, ::testing::Values(0, 1, 2),
+                         ::testing::PrintToStringParamName());
+
+}  // namespace
+}  // namespace millrace

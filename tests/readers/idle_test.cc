@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program of its own, so that nothing has been started by others: making readers starts no
+// thread.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <utility>
+
+#include "framework/random.h"
+#include "framework/reader_holder.h"
+#include "framework/thread_pool.h"
+#include "readers/batch_reader.h"
+#include "readers/double_buffer_reader.h"
+#include "readers/multi_pass_reader.h"
+#include "readers/shuffle_reader.h"
+#include "tests/fake_device.h"
+#include "tests/sources.h"
+#include "tests/testing.h"
+
+namespace millrace {
+namespace {
+
+TEST(Readers, StartNoThreadBeforeTheFirstPlan) {
+  const Holdings before = CurrentHoldings();
+  ASSERT_GT(ThreadPool::Get().size(), 0);
+  SourceSpec source;
+  source.records = 100;
+  ReaderHolder holder;
+  holder.Reset(MakePlannedSource(source));
+  std::unique_ptr<ReaderBase> reader =
+      std::make_unique<ShuffleReader>(holder.NewHandle(), 10, RandomKey(0, 0, ""));
+  reader = std::make_unique<BatchReader>(std::move(reader), 4, false, BatchMode::kConcat);
+  reader = std::make_unique<MultiPassReader>(std::move(reader), 2);
+  reader = std::make_unique<DoubleBufferReader>(std::move(reader), Place(FakeDevice::Get()), 2);
+  reader->ReInit();
+  EXPECT_EQ(ThreadPool::Get().started(), 0);
+  EXPECT_EQ(CurrentHoldings().threads, before.threads);
+  EXPECT_TRUE(HoldingsReturnTo(before));
+  EXPECT_TRUE(reader->HasNext());
+  EXPECT_EQ(ThreadPool::Get().started(), ThreadPool::Get().size());
+}
+
+}  // namespace
+}  // namespace millrace
