@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is not said by the contract that all readers keep: functions that fail or misbehave.
+#include "readers/map_reader.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "readers/double_buffer_reader.h"
+#include "tests/fake_device.h"
+#include "tests/sources.h"
+#include "tests/testing.h"
+
+namespace millrace {
+namespace {
+
+std::unique_ptr<ReaderBase> Numbers() {
+  SourceSpec spec;
+  spec.records = 10;
+  return MakePlannedSource(spec);
+}
+
+MapReader Mapped(MapReader::Function function) {
+  return MapReader(Numbers(), SlotsOf(SourceSpec()), std::move(function));
+}
+
+TEST(MapReader, YieldsWhatTheFunctionMakesOfEachElement) {
+  SlotSpec text;
+  text.dtype = DataType::kUint8;
+  text.dims = {-1};
+  text.lod_level = 1;
+  SlotSpec number;
+  number.dims = {1};
+  MapReader reader(
+      Numbers(), {text, number}, [](std::vector<LoDTensor>* in, std::vector<LoDTensor>* out) {
+        const int64_t value = (*in)[0].scalar<int64_t>();
+        const auto size = static_cast<uint64_t>(value % 3);
+        *out = {MakeTensor<uint8_t>({value % 3}, std::vector<uint8_t>(size, 'x'), {{0, size}}),
+                MakeTensor<float>({1}, {static_cast<float>(value) / 2})};
+      });
+  const std::vector<ElementValue> stream = ReadAll(&reader);
+  ASSERT_EQ(stream.size(), 10u);
+  EXPECT_EQ(stream[5][0].bytes, "xx");
+  EXPECT_EQ(stream[5][0].lod, (Lod{{0, 2}}));
+  EXPECT_EQ(stream[5][1], ValueOf({MakeTensor<float>({1}, {2.5f})})[0]);
+}
+
+TEST(MapReader, AFailureTakesTheElementsPlaceAndNamesIt) {
+  MapReader reader = Mapped([](std::vector<LoDTensor>* in, std::vector<LoDTensor>* out) {
+    if ((*in)[0].scalar<int64_t>() == 4) throw std::runtime_error("no such word");
+    std::swap(*in, *out);
+  });
+  reader.set_origin("reader 'words' (create_custom_reader, startup.pbtxt:9)");
+  EXPECT_EQ(ReadSome(&reader, 4).size(), 4u);
+  std::vector<LoDTensor> element;
+  const std::optional<Thrown> error = ErrorOf([&] { reader.ReadNext(&element); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->text,
+            "no such word\n  while processing element 4 in reader 'words' (create_custom_reader, "
+            "startup.pbtxt:9)");
+}
+
+TEST(MapReader, ChecksWhatTheFunctionYields) {
+  const std::vector<std::pair<std::vector<LoDTensor>, std::string>> cases = {
+      {{}, "0 results for 1 slots"},
+      {{MakeTensor<float>({1, 1}, {1})}, "float32 [1, 1] was found"},
+      {{MakeTensor<int64_t>({2, 1}, {1, 2})}, "int64 [2, 1] was found"},
+      {{LoDTensor()}, "was found"},
+  };
+  for (const auto& [result, words] : cases) {
+    const std::vector<LoDTensor>& yielded = result;
+    MapReader reader = Mapped(
+        [&yielded](std::vector<LoDTensor>*, std::vector<LoDTensor>* out) { *out = yielded; });
+    std::vector<LoDTensor> element;
+    const std::optional<Thrown> error = ErrorOf([&] { reader.ReadNext(&element); });
+    ASSERT_TRUE(error);
+    EXPECT_NE(error->text.find(words), std::string::npos) << error->text;
+  }
+}
+
+TEST(MapReader, RefusesElementsOnADevice) {
+  ExpectError(ErrorCode::kInvalidArgument, "fake:0", [] {
+    MapReader(std::make_unique<DoubleBufferReader>(Numbers(), Place(FakeDevice::Get()), 1),
+              SlotsOf(SourceSpec()), [](std::vector<LoDTensor>*, std::vector<LoDTensor>*) {});
+  });
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is not said by the contract that all readers keep, nor by order_test.cc.
+#include "readers/shuffle_reader.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "readers/batch_reader.h"
+#include "readers/multi_pass_reader.h"
+#include "tests/sources.h"
+#include "tests/testing.h"
+
+namespace millrace {
+namespace {
+
+std::unique_ptr<ReaderBase> Numbers(int64_t records, int64_t plan_error = -1) {
+  SourceSpec spec;
+  spec.records = records;
+  spec.plan_error = plan_error;
+  return MakePlannedSource(spec);
+}
+
+std::vector<int64_t> Read(ReaderBase* reader) {
+  std::vector<int64_t> values;
+  std::vector<LoDTensor> element;
+  while (reader->HasNext()) {
+    reader->ReadNext(&element);
+    values.push_back(element[0].scalar<int64_t>());
+  }
+  return values;
+}
+
+TEST(ShuffleReader, RefusesWindowsBelowOne) {
+  for (const int64_t window : {int64_t{0}, int64_t{-1}, INT64_MIN}) {
+    ExpectError(ErrorCode::kInvalidArgument, "it must be at least 1",
+                [&] { ShuffleReader(Numbers(3), window, RandomKey(0, 0, "")); });
+  }
+}
+
+TEST(ShuffleReader, TakesAWindowFarLargerThanTheData) {
+  ShuffleReader reader(Numbers(10), INT64_MAX, RandomKey(0, 0, ""));
+  EXPECT_EQ(Read(&reader).size(), 10u);
+}
+
+TEST(ShuffleReader, NeverYieldsARecordBeforeItIsInTheWindow) {
+  ShuffleReader reader(Numbers(500), 10, RandomKey(3, 0, ""));
+  const std::vector<int64_t> order = Read(&reader);
+  ASSERT_EQ(order.size(), 500u);
+  for (size_t i = 0; i < order.size(); ++i) EXPECT_LT(order[i], static_cast<int64_t>(i) + 10);
+}
+
+TEST(ShuffleReader, DeliversItsWindowBeforeTheError) {
+  ShuffleReader reader(Numbers(50, 30), 10, RandomKey(0, 0, ""));
+  std::vector<int64_t> values;
+  std::vector<LoDTensor> element;
+  ExpectError(ErrorCode::kDataLoss, "record 30 cannot be planned", [&] {
+    for (;;) {
+      reader.ReadNext(&element);
+      values.push_back(element[0].scalar<int64_t>());
+    }
+  });
+  std::sort(values.begin(), values.end());
+  ASSERT_EQ(values.size(), 30u);
+  for (int64_t i = 0; i < 30; ++i) EXPECT_EQ(values[i], i);
+}
+
+TEST(ShuffleReader, ShufflesEveryPassOfAMultiPassAnew) {
+  MultiPassReader reader(std::make_unique<ShuffleReader>(Numbers(100), 100, RandomKey(0, 0, "")),
+                         3);
+  const std::vector<int64_t> all = Read(&reader);
+  ASSERT_EQ(all.size(), 300u);
+  const std::vector<int64_t> passes[] = {{all.begin(), all.begin() + 100},
+                                         {all.begin() + 100, all.begin() + 200},
+                                         {all.begin() + 200, all.end()}};
+  EXPECT_NE(passes[0], passes[1]);
+  EXPECT_NE(passes[1], passes[2]);
+  EXPECT_NE(passes[0], passes[2]);
+}
+
+// A window of copies keeps none of the blocks that its records came from.
+TEST(ShuffleReader, KeepsNoBlockOfItsSource) {
+  ShuffleReader reader(Numbers(2000), 1000, RandomKey(0, 0, ""));
+  std::vector<LoDTensor> element;
+  for (int i = 0; i < 10; ++i) reader.ReadNext(&element);
+  // What is planned and not yet copied is 256 records at most, of 16 a block.
+  EXPECT_LE(LiveSourceBlocks(), 256 / 16 + 1);
+}
+
+// Above a batch the window holds the batches' own runs: it takes no more of them than it must.
+TEST(ShuffleReader, PlansNoFurtherThanAWindowOfBatchesNeeds) {
+  ShuffleReader reader(std::make_unique<BatchReader>(Numbers(4000), 16, false, BatchMode::kConcat),
+                       4, RandomKey(0, 0, ""));
+  std::vector<LoDTensor> element;
+  for (int i = 0; i < 10; ++i) reader.ReadNext(&element);
+  EXPECT_LE(LiveSourceBlocks(), 2 * 4 + 2);
+}
+
+}  // namespace
+}  // namespace millrace
