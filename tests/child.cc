@@ -31,6 +31,7 @@ Child::Child(const std::vector<std::string>& command) {
   EXPECT_EQ(pipe2(output, O_CLOEXEC), 0);
   EXPECT_EQ(pipe2(errors, O_CLOEXEC), 0);
   std::vector<char*> arguments;
+  arguments.reserve(command.size() + 1);
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   pid_ = fork();

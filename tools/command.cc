@@ -233,7 +233,7 @@ void PrintHelp(const CommandHelp& help) {
 
 // ---- Logs ----
 
-[[noreturn]] void ExitForBug() { _exit(static_cast<int>(ErrorCode::kInternal)); }
+__attribute__((noreturn)) void ExitForBug() { _exit(static_cast<int>(ErrorCode::kInternal)); }
 
 // Without --log_dir nothing is written, unless --v asks for it on standard error.
 void StartLogging(const char* program) {

@@ -10,12 +10,12 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <iostream>
 #include <memory>
 #include <sstream>
 #include <streambuf>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -196,13 +196,15 @@ DataSet WriteData() {
                             ? fs::path(FLAGS_data_dir)
                             : fs::temp_directory_path() / StrCat("millrace-quickstart-", getuid());
   const fs::path folder = fs::absolute(base / (FLAGS_mnist.empty() ? "digits" : "mnist"));
-  fs::create_directories(folder);
+  std::error_code failed;
+  fs::create_directories(folder, failed);
+  if (failed) Throw(ErrorCode::kIo, folder.string(), ": ", failed.message());
   if (FLAGS_mnist.empty()) return WriteDigits(folder);
   const size_t train =
       WriteMnist("train", "train-images-idx3-ubyte", "train-labels-idx1-ubyte", kShards, folder);
   const size_t test =
       WriteMnist("test", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte", 1, folder);
-  return {folder, 28 * 28, 1.0 / 255, train, test};
+  return {folder, size_t{28} * 28, 1.0 / 255, train, test};
 }
 
 // ---- Training ----
@@ -241,7 +243,7 @@ class PassLines : public std::streambuf {
 
 // What the programs are to be told; also written to a file, for the executor command.
 Settings WriteSettings(const DataSet& data, const std::string& path) {
-  const Settings settings = {
+  Settings settings = {
       {"data", data.folder.string()},
       {"pixels", std::to_string(data.pixels)},
       {"scale", StrCat(data.scale)},
