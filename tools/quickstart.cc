@@ -248,6 +248,8 @@ Settings WriteSettings(const DataSet& data, const std::string& path) {
       {"pixels", std::to_string(data.pixels)},
       {"scale", StrCat(data.scale)},
       {"passes", std::to_string(FLAGS_passes)},
+      // The fewer passes there are, the sooner the steps must become small.
+      {"decay", FLAGS_mnist.empty() ? "0.95" : "0.7"},
       {"batches", std::to_string((data.train_count + kBatchSize - 1) / kBatchSize)},
   };
   std::ofstream file(path);
