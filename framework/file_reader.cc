@@ -58,8 +58,7 @@ FileReader::FileReader(std::unique_ptr<FileFormat> format, std::vector<FileEntry
 FileReader::~FileReader() { prefetcher_->Stop(); }
 
 Ref<ChunkQueue> FileReader::OpenFile(size_t index) {
-  const Ref<ChunkQueue> queue(
-      new ChunkQueue(format_->Open(files_[index]), static_cast<uint32_t>(index)));
+  Ref<ChunkQueue> queue(new ChunkQueue(format_->Open(files_[index]), static_cast<uint32_t>(index)));
   prefetcher_->Add(queue);
   return queue;
 }

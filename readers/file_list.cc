@@ -121,7 +121,7 @@ std::vector<std::string> Glob(const std::string& pattern) {
   glob_t found = {};
   const int result = ::glob(pattern.c_str(), GLOB_NOSORT | GLOB_ERR, nullptr, &found);
   const int reason = errno;
-  const std::vector<std::string> names(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  std::vector<std::string> names(found.gl_pathv, found.gl_pathv + found.gl_pathc);
   ::globfree(&found);
   if (result == GLOB_ABORTED) {
     Throw(ErrorCode::kIo, Escaped(pattern), ": cannot look for files: ", std::strerror(reason));

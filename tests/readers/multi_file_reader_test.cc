@@ -513,8 +513,9 @@ TEST(MultiFileReader, DescriptorsAndChunksDoNotGrowWithTheNumberOfFiles) {
     while (reader->HasNext()) {
       read.push_back(ReadSome(reader.get(), 1)[0][0].bytes);
       const Holdings now = CurrentHoldings();
-      EXPECT_LE(now.descriptors, before.descriptors + 21);
-      EXPECT_LE(now.chunks, before.chunks + 48);
+      // Places, a few files ahead, and those that a worker is about to let go.
+      EXPECT_LE(now.descriptors, before.descriptors + 16 + 4 + 7);
+      EXPECT_LE(now.chunks, before.chunks + 64);
     }
     const Strings once = Interleaved(contents, InOrder(300), 16);
     Strings model = once;

@@ -135,7 +135,7 @@ TEST(Fixed, ACompressedFileThatIsCutOffGivesWhatPrecedesTheCut) {
 
 TEST(Fixed, ARecordMayBeLargerThanABlock) {
   const std::vector<SlotSpec> slots{Slot(DataType::kFp32, {1, 300, 1000})};
-  std::vector<float> values(2 * 300 * 1000);
+  std::vector<float> values(size_t{2} * 300 * 1000);
   for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
   const std::string content = BytesOf(values);
   for (const std::string& stored : {content, Gzipped(content)}) {

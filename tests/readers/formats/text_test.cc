@@ -41,7 +41,7 @@ Lines LinesOf(const std::vector<ElementValue>& elements) {
 Lines Read(const std::string& content) {
   const TempFile plain("lines.txt", content);
   const TempFile compressed("lines.txt.gz", Gzipped(content));
-  const Lines lines = LinesOf(ReadAll(Reader(plain.path()).get()));
+  Lines lines = LinesOf(ReadAll(Reader(plain.path()).get()));
   EXPECT_EQ(LinesOf(ReadAll(Reader(compressed.path()).get())), lines);
   return lines;
 }
@@ -92,7 +92,7 @@ TEST(Text, LinesMayLieAcrossBlocks) {
   for (int shift = -2; shift <= 2; ++shift) {
     const std::string filler(kReadBlockBytes - 10 + shift, 'f');
     for (const std::string end : {"\r\n", "\n", "\n\n", "\r\n\r\n"}) {
-      const std::string content = "begin\n" + filler + end + "rest" + end + filler + end;
+      const std::string content = StrCat("begin\n", filler, end, "rest", end, filler, end);
       EXPECT_EQ(Read(content), Model(content)) << shift << Escaped(end);
     }
   }
@@ -118,12 +118,12 @@ TEST(Text, ManyBlocksGiveTheSameLinesForAnyNumberOfThreads) {
 TEST(Text, ALineHasALimit) {
   const std::string longest(kMaxLineBytes, 'x');
   for (const std::string end : {"", "\n", "\r\n"}) {
-    const TempFile file("longest.txt", "first\n" + longest + end);
+    const TempFile file("longest.txt", StrCat("first\n", longest, end));
     EXPECT_TRUE(LinesOf(ReadAll(Reader(file.path()).get())) == (Lines{"first", longest}))
         << Escaped(end);
   }
   for (const std::string rest : {"x", "x\n", "x\r\n", "xx\nlast\n"}) {
-    const TempFile file("longer.txt", "first\n" + longest + rest);
+    const TempFile file("longer.txt", StrCat("first\n", longest, rest));
     const std::unique_ptr<ReaderBase> reader = Reader(file.path());
     EXPECT_EQ(LinesOf(ReadSome(reader.get(), 1)), Lines{"first"});
     ExpectError(ErrorCode::kResourceLimit, file.path() + ": the line at byte 6 is longer",
