@@ -125,28 +125,30 @@ void ReaderBase::LoadOneStepParts(const Ticket* tickets, size_t n, size_t grain,
 }
 
 // Sizes are known when all is loaded: each part has rows of its own, and one pass joins them. The
-// error is that of the first element that fails one behind another, whatever the parts.
+// error is that of the first element that fails one behind another, whatever the parts: what a part
+// had loaded before its own error may already not fit behind the parts before it.
 void ReaderBase::LoadScratchParts(const Ticket* tickets, size_t n, size_t grain, Rows* rows) const {
-  std::vector<Ref<ScratchRows>> loaded((n + grain - 1) / grain);
-  std::exception_ptr error;
-  try {
-    ParallelFor(loaded.size(), [&](size_t k) {
-      Ref<ScratchRows> part = Pool<ScratchRows>::Take();
-      part->rows.Reset(row_slots());
-      LoadTimed(tickets + k * grain, std::min(grain, n - k * grain), &part->rows);
-      loaded[k] = std::move(part);
-    });
-  } catch (...) {
-    error = std::current_exception();
-  }
-  for (size_t k = 0; k < loaded.size(); ++k) {
-    if (!loaded[k]) std::rethrow_exception(error);
+  const size_t parts = (n + grain - 1) / grain;
+  std::vector<Ref<ScratchRows>> loaded(parts);
+  std::vector<std::exception_ptr> errors(parts);
+  ParallelFor(parts, [&](size_t k) {
+    loaded[k] = Pool<ScratchRows>::Take();
+    loaded[k]->rows.Reset(row_slots());
+    try {
+      LoadTimed(tickets + k * grain, std::min(grain, n - k * grain), &loaded[k]->rows);
+    } catch (...) {
+      errors[k] = std::current_exception();
+    }
+  });
+  for (size_t k = 0; k < parts; ++k) {
     try {
       rows->Join(loaded[k]->rows);
     } catch (...) {  // inner dims differ, from the first element of the part on: let it say so
       Load(tickets + k * grain, 1, rows);
+      if (errors[k] != nullptr) std::rethrow_exception(errors[k]);
       throw;
     }
+    if (errors[k] != nullptr) std::rethrow_exception(errors[k]);
   }
 }
 

@@ -22,7 +22,12 @@ import sys
 
 CLEAN = pathlib.Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "millrace/tidy"
 # What gcc takes and clang does not; warnings are gcc's business.
-NOT_FOR_CLANG = {"-fno-canonical-system-headers", "-Wno-free-nonheap-object", "-Werror"}
+NOT_FOR_CLANG = {
+    "-fno-canonical-system-headers",
+    "-fvect-cost-model=dynamic",
+    "-Wno-free-nonheap-object",
+    "-Werror",
+}
 
 
 def output(*command):
