@@ -40,7 +40,7 @@ std::string OpText(const std::string& type, const SlotTexts& inputs, const SlotT
   std::string text = "  ops {\n    type: \"" + type + "\"\n";
   text += SlotText("inputs", inputs) + SlotText("outputs", outputs);
   for (const auto& [name, value] : attributes) {
-    text += "    attrs { name: \"" + name + "\" " + value + " }\n";
+    text.append("    attrs { name: \"").append(name).append("\" ").append(value).append(" }\n");
   }
   return text + "  }\n";
 }

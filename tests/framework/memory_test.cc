@@ -88,6 +88,7 @@ TEST(BufferPool, BoundsWhatLiesIdle) {
   Host().set_idle_limit(10000);
   {
     std::vector<Ref<Buffer>> buffers;
+    buffers.reserve(10);
     for (int i = 0; i < 10; ++i) buffers.push_back(Host().Take(4096));
   }
   EXPECT_EQ(Host().idle_bytes(), 2 * 4096u);
@@ -117,6 +118,7 @@ TEST(BufferPool, FreesWhatLiesIdleBeforeItGivesUp) {
 TEST(BufferPool, IsSafeForManyThreads) {
   const size_t in_use = Host().in_use_bytes();
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int k = 0; k < 4; ++k) {
     threads.emplace_back([k] {
       for (size_t i = 0; i < 500; ++i) {

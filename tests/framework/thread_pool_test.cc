@@ -105,6 +105,7 @@ TEST(ThreadPool, CallsInTheOrderOfSubmits) {
   std::vector<int> order;
   Gate done;
   std::vector<Ref<FunctionJob>> jobs;
+  jobs.reserve(51);
   for (int i = 0; i < 50; ++i) jobs.push_back(MakeJob([&order, i] { order.push_back(i); }));
   jobs.push_back(MakeJob([&] { done.Open(); }));
   for (const auto& job : jobs) job->Submit();
@@ -117,6 +118,7 @@ TEST(ThreadPool, ManyThreadsMaySubmit) {
   std::atomic<int> calls{0};
   const auto job = MakeJob([&] { ++calls; });
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int k = 0; k < 4; ++k) {
     threads.emplace_back([&] {
       for (int i = 0; i < 200; ++i) job->Submit();

@@ -13,12 +13,12 @@ namespace millrace {
 namespace {
 
 LoDTensor Filled(DataType type, float value) {
-  const LoDTensor out = RunOp("fill_constant", {}, {"Out"},
-                              {{"shape", std::vector<int32_t>{2, 1}},
-                               {"dtype", static_cast<int32_t>(type)},
-                               {"value", value},
-                               {"force_cpu", true}})
-                            .at("Out");
+  LoDTensor out = RunOp("fill_constant", {}, {"Out"},
+                        {{"shape", std::vector<int32_t>{2, 1}},
+                         {"dtype", static_cast<int32_t>(type)},
+                         {"value", value},
+                         {"force_cpu", true}})
+                      .at("Out");
   EXPECT_EQ(out.dims(), (Dims{2, 1}));
   EXPECT_EQ(out.dtype(), type);
   return out;

@@ -184,7 +184,7 @@ const std::string& FixedPath(Fault fault) {
 
 const std::string& IdxPath() {
   static const std::string header("\0\0\x08\x02\0\0\0\x20\0\0\0\x03", 12);
-  static const TempFile file("digits-idx2-ubyte", header + std::string(32 * 3, 'x'));
+  static const TempFile file("digits-idx2-ubyte", header + std::string(size_t{32} * 3, 'x'));
   return file.path();
 }
 
@@ -223,6 +223,7 @@ ReaderPtr Text(Fault) { return OfFormat("text", TextPath(), {}); }
 
 ReaderPtr OpenFiles(Fault fault) {
   std::vector<FileEntry> files;
+  files.reserve(4);
   for (int shard = 0; shard < 4; ++shard) files.push_back({ShardPath(fault, shard), ""});
   MultiFileOptions options;
   options.buffer_size = 8;
@@ -233,6 +234,7 @@ ReaderPtr OpenFiles(Fault fault) {
 // Two places for four files, read twice in an order of their own each time.
 ReaderPtr OpenFilesShuffled(Fault fault) {
   std::vector<FileEntry> files;
+  files.reserve(4);
   for (int shard = 0; shard < 4; ++shard) files.push_back({ShardPath(fault, shard), ""});
   MultiFileOptions options;
   options.thread_num = 1;
@@ -344,6 +346,7 @@ std::vector<std::string> RecordIOPaths() { return {RecordIOPath(Fault::kNone)}; 
 
 std::vector<std::string> ShardPaths() {
   std::vector<std::string> paths;
+  paths.reserve(4);
   for (int shard = 0; shard < 4; ++shard) paths.push_back(ShardPath(Fault::kNone, shard));
   return paths;
 }

@@ -19,7 +19,7 @@ namespace {
 using ::testing::HasSubstr;
 
 std::string MakeFile(const std::string& name, const std::string& content) {
-  const std::string path = ::testing::TempDir() + "/" + name;
+  std::string path = ::testing::TempDir() + "/" + name;
   std::ofstream(path, std::ios::binary | std::ios::trunc) << content;
   return path;
 }

@@ -29,14 +29,14 @@ namespace millrace {
 namespace {
 
 #ifdef __SANITIZE_THREAD__
-constexpr int kCases = 300;
+constexpr uint64_t kCases = 300;
 #else
-constexpr int kCases = 3000;
+constexpr uint64_t kCases = 3000;
 #endif
 
-int NumberFromEnvironment(const char* name, int otherwise) {
+uint64_t NumberFromEnvironment(const char* name, uint64_t otherwise) {
   const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::atoi(text);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
 enum class Kind { kShuffle, kBatch, kStack, kMultiPass, kDoubleBuffer, kToDevice, kMap, kHandle };
@@ -411,6 +411,7 @@ void RunShared(uint64_t seed) {
   }
   for (int pass = 1; pass <= 3; ++pass) {
     std::vector<std::thread> threads;
+    threads.reserve(readers.size());
     for (const auto& reader : readers) threads.emplace_back([&reader] { ReadAll(reader.get()); });
     for (std::thread& thread : threads) thread.join();
     for (int64_t i = 0; i < source.records; ++i) {
@@ -427,19 +428,16 @@ class RandomChains : public ::testing::TestWithParam<int> {
     EXPECT_EQ(FakeDevice::Get()->TakeViolations(), std::vector<std::string>{});
   }
   const PoolSize pool_{GetParam()};
-  const int cases_ = NumberFromEnvironment("MILLRACE_CHAIN_CASES", kCases);
-  const int first_ = NumberFromEnvironment("MILLRACE_CHAIN_SEED", 1);
+  const uint64_t cases_ = NumberFromEnvironment("MILLRACE_CHAIN_CASES", kCases);
+  const uint64_t first_ = NumberFromEnvironment("MILLRACE_CHAIN_SEED", 1);
 };
 
 TEST_P(RandomChains, YieldWhatTheModelYields) {
-  for (int i = 0; i < cases_ && !HasFatalFailure(); ++i)
-    RunChain(static_cast<uint64_t>(first_ + i));
+  for (uint64_t i = 0; i < cases_ && !HasFatalFailure(); ++i) RunChain(first_ + i);
 }
 
 TEST_P(RandomChains, YieldEachRecordOfASharedSourceOnce) {
-  for (int i = 0; i < cases_ / 10 && !HasFatalFailure(); ++i) {
-    RunShared(static_cast<uint64_t>(first_ + i));
-  }
+  for (uint64_t i = 0; i < cases_ / 10 && !HasFatalFailure(); ++i) RunShared(first_ + i);
 }
 
 INSTANTIATE_TEST_SUITE_P(Workers, RandomChains, ::testing::Values(0, 1, 2, 7),
