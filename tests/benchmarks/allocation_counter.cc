@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/benchmarks/allocation_counter.h"
+
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+
+namespace millrace {
+namespace {
+
+// Initialised before any code runs: the first allocations come before main.
+std::atomic<uint64_t> allocations{0};
+
+void Count() { allocations.fetch_add(1, std::memory_order_relaxed); }
+
+}  // namespace
+
+uint64_t AllocationCount() { return allocations.load(std::memory_order_relaxed); }
+
+}  // namespace millrace
+
+// The names under which glibc keeps its own functions. free stays the library's: what is handed out
+// here is the library's memory.
+extern "C" {
+void* __libc_malloc(size_t bytes);                      // NOLINT(bugprone-reserved-identifier)
+void* __libc_calloc(size_t count, size_t bytes);        // NOLINT(bugprone-reserved-identifier)
+void* __libc_realloc(void* memory, size_t bytes);       // NOLINT(bugprone-reserved-identifier)
+void* __libc_memalign(size_t alignment, size_t bytes);  // NOLINT(bugprone-reserved-identifier)
+
+void* malloc(size_t bytes) {
+  millrace::Count();
+  return __libc_malloc(bytes);
+}
+
+void* calloc(size_t count, size_t bytes) {
+  millrace::Count();
+  return __libc_calloc(count, bytes);
+}
+
+void* realloc(void* memory, size_t bytes) {
+  millrace::Count();
+  return __libc_realloc(memory, bytes);
+}
+
+void* memalign(size_t alignment, size_t bytes) {
+  millrace::Count();
+  return __libc_memalign(alignment, bytes);
+}
+
+void* aligned_alloc(size_t alignment, size_t bytes) {
+  millrace::Count();
+  return __libc_memalign(alignment, bytes);
+}
+
+int posix_memalign(void** memory, size_t alignment, size_t bytes) {
+  millrace::Count();
+  *memory = __libc_memalign(alignment, bytes);
+  return *memory == nullptr ? ENOMEM : 0;
+}
+}

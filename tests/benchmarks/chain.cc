@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/benchmarks/chain.h"
+
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "framework/error.h"
+#include "framework/random.h"
+#include "framework/thread_pool.h"
+#include "readers/batch_reader.h"
+#include "readers/crc32c.h"
+#include "readers/open_files.h"
+#include "readers/shuffle_reader.h"
+#include "tests/benchmarks/copied_bytes.h"
+#include "tools/digest.h"
+
+namespace millrace {
+namespace {
+
+constexpr uint64_t kSeed = 7;
+
+FormatArguments ArgumentsOf(const DataSet& data) {
+  FormatArguments arguments;
+  arguments.declared = data.slots;
+  for (const AttributeSchema& schema : FindFileFormat(data.format)->attributes) {
+    arguments.attributes.Set(schema.name, schema.default_value);
+  }
+  arguments.has_companions = !data.companions.empty();
+  return arguments;
+}
+
+uint64_t RecordsIn(const std::vector<LoDTensor>& batch) {
+  const LoDTensor& first = batch.front();
+  if (!first.lod().empty()) return first.lod().front().size() - 1;
+  return static_cast<uint64_t>(first.dims()[0]);
+}
+
+// The sum over the rows of a batch without levels of detail, of all slots together.
+uint64_t SumOfRows(const std::vector<LoDTensor>& batch) {
+  uint64_t sum = 0;
+  const uint64_t rows = RecordsIn(batch);
+  for (uint64_t row = 0; row < rows; ++row) {
+    uint64_t sums = 0;
+    for (const LoDTensor& slot : batch) {
+      const size_t bytes = slot.bytes() / rows;
+      sums = MixBits(sums + Crc32c(static_cast<const char*>(slot.raw_data()) + row * bytes, bytes));
+    }
+    sum += sums;
+  }
+  return sum;
+}
+
+void UseThreads(int threads) {
+  ThreadPool& pool = ThreadPool::Get();
+  if (pool.size() != threads - 1) pool.SetSize(threads - 1);
+}
+
+// The pool is what the options say.
+void UseAllThreads() { UseThreads(Options().workers + 1); }
+
+}  // namespace
+
+ReaderPtr OpenOne(const DataSet& data) {
+  return OpenFile(*FindFileFormat(data.format), data.files.front(),
+                  data.companions.empty() ? "" : data.companions.front(), ArgumentsOf(data));
+}
+
+ReaderPtr OpenAll(const DataSet& data, const MultiFileOptions& options) {
+  std::vector<std::string> files;
+  files.reserve(data.files.size());
+  for (const std::string& file : data.files) files.push_back(data.format + ":" + file);
+  return OpenFiles(files, data.companions, ArgumentsOf(data), options);
+}
+
+ReaderPtr Shuffled(ReaderPtr reader, int64_t window) {
+  return std::make_unique<ShuffleReader>(std::move(reader), window,
+                                         RandomKey(0, kSeed, "shuffled"));
+}
+
+ReaderPtr Batched(ReaderPtr reader, int64_t batch_size) {
+  return std::make_unique<BatchReader>(std::move(reader), batch_size, false, BatchMode::kConcat);
+}
+
+void Consumer::Take(const std::vector<LoDTensor>& batch) {
+  constexpr size_t kPage = 4096;
+  ++batches;
+  records += RecordsIn(batch);
+  for (const LoDTensor& slot : batch) {
+    const auto* values = static_cast<const uint8_t*>(slot.raw_data());
+    const size_t size = slot.bytes();
+    bytes += size;
+    for (size_t at = 0; at < size; at += kPage) seen_ += values[at];
+  }
+  benchmark::DoNotOptimize(seen_);
+}
+
+std::string DigestOfPass(ReaderBase* reader, bool ordered) {
+  Sha256 stream;
+  uint64_t sum = 0;
+  std::vector<LoDTensor> batch;
+  while (reader->HasNext()) {
+    reader->ReadNext(&batch);
+    if (ordered) {
+      const Digest digest = DigestOf(batch);
+      stream.Add(digest.data(), digest.size());
+    } else {
+      sum += SumOfRows(batch);
+    }
+  }
+  return ordered ? ToHex(stream.Value()) : StrCat("without order, sum ", sum);
+}
+
+void PassTimer::ReadPass() {
+  const uint64_t warm = batches_ / 4;
+  reader_->ReInit();
+  Consumer consumer;
+  SteadyCounts before;
+  while (reader_->HasNext()) {
+    reader_->ReadNext(&batch_);
+    consumer.Take(batch_);
+    if (consumer.batches == warm) before = SteadyCounts::Now();
+  }
+  if (warm > 0) {
+    const SteadyCounts after = SteadyCounts::Now();
+    steady_.allocations += after.allocations - before.allocations;
+    steady_.page_faults += after.page_faults - before.page_faults;
+    steady_batches_ += consumer.batches - warm;
+  }
+  batches_ = consumer.batches;
+  if (consumer.records != records_) {
+    Throw(ErrorCode::kInternal, "a pass of ", consumer.records, " records instead of ", records_);
+  }
+}
+
+double PassTimer::ReadFor(double seconds) {
+  const double begin = WallSeconds();
+  double spent = 0;
+  double read = 0;
+  do {
+    ReadPass();
+    read += static_cast<double>(records_);
+    spent = WallSeconds() - begin;
+  } while (spent < seconds);
+  return read / spent;
+}
+
+Measured MeasureChain(const ChainSpec& spec) {
+  Measured measured;
+  measured.records = spec.records;
+  UseThreads(1);
+  measured.digest = DigestOfPass(spec.make().get(), spec.ordered);
+  DropIdleMemory();
+  UseAllThreads();
+  PassTimer chain(spec.make(), spec.records);
+  const std::string digest = DigestOfPass(chain.reader(), spec.ordered);
+  if (digest != measured.digest) {
+    Throw(ErrorCode::kInternal, "the stream is ", digest, ", with one thread ", measured.digest);
+  }
+  ResetPeak();
+  chain.ReadPass();
+  chain.ReadPass();
+  const uint64_t peak = PeakBytes();
+
+  const SteadyCounts warm = chain.steady();
+  const uint64_t warm_batches = chain.steady_batches();
+  const double threads = Options().threads();
+  Usage used;
+  double read = 0;
+  for (int round = 0; round < Options().rounds; ++round) {
+    if (spec.limit) measured.limits.push_back(threads / spec.limit());
+    const Usage before = Usage::Now();
+    measured.rates.push_back(chain.ReadFor(Options().min_seconds / Options().rounds));
+    const Usage spent = Usage::Now() - before;
+    used += spent;
+    read += measured.rates.back() * spent.wall_seconds;
+  }
+  const auto batches = static_cast<double>(chain.steady_batches() - warm_batches);
+  const auto per_batch = [batches](uint64_t count) {
+    return batches > 0 ? static_cast<double>(count) / batches : 0;
+  };
+  measured.foreign_share = used.foreign_share();
+  measured.counters = {
+      {"allocations_per_batch", per_batch(chain.steady().allocations - warm.allocations)},
+      {"page_faults_per_batch", per_batch(chain.steady().page_faults - warm.page_faults)},
+      {"peak_bytes", static_cast<double>(peak)},
+      {"cpu_s_per_million", 1e6 * used.cpu_seconds / read},
+  };
+  return measured;
+}
+
+Measured MeasureScaling(const ChainSpec& spec) {
+  Measured measured;
+  measured.records = spec.records;
+  std::vector<double> one_thread, all_threads;
+  Usage used;
+  UseThreads(1);
+  measured.digest = DigestOfPass(spec.make().get(), spec.ordered);
+  for (int round = 0; round < Options().rounds; ++round) {
+    const double seconds = Options().min_seconds / Options().rounds / 2;
+    const Usage before = Usage::Now();
+    for (const bool all : {false, true}) {
+      all ? UseAllThreads() : UseThreads(1);
+      PassTimer chain(spec.make(), spec.records);
+      chain.ReadPass();
+      (all ? all_threads : one_thread).push_back(chain.ReadFor(seconds));
+    }
+    used += Usage::Now() - before;
+    measured.rates.push_back(all_threads.back() / one_thread.back());
+    measured.limits.push_back(Options().threads());
+  }
+  measured.foreign_share = used.foreign_share();
+  measured.counters = {{"rate_of_one_thread", Median(one_thread)},
+                       {"rate_of_all_threads", Median(all_threads)}};
+  return measured;
+}
+
+CopiedBytes CopyChain(const ChainSpec& spec) {
+  UseAllThreads();
+  const ReaderPtr reader = spec.make();
+  std::vector<LoDTensor> batch;
+  const uint64_t before = BytesCopiedSoFar();
+  Consumer consumer;
+  while (reader->HasNext()) {
+    reader->ReadNext(&batch);
+    consumer.Take(batch);
+  }
+  return {BytesCopiedSoFar() - before, consumer.bytes};
+}
+
+}  // namespace millrace

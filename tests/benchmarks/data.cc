@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/benchmarks/data.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <memory>
+
+#include "framework/error.h"
+#include "framework/random.h"
+#include "framework/tensor_stream.h"
+#include "readers/recordio_writer.h"
+
+namespace millrace {
+namespace {
+
+constexpr uint64_t kSeed = 20180501;
+constexpr int kSide = 28;
+constexpr size_t kPixels = size_t{kSide} * kSide;
+
+std::string& Folder() {
+  static auto* folder = new std::string;
+  return *folder;
+}
+
+// Random numbers by position, so that every record can be made by itself.
+class RecordRandom {
+ public:
+  RecordRandom(const RandomKey& key, uint64_t record) : key_(key), record_(record) {}
+  uint64_t Below(uint64_t n) { return key_.Below(n, record_, next_++); }
+  uint64_t Bits() { return key_.Bits(record_, next_++); }
+
+ private:
+  const RandomKey& key_;
+  const uint64_t record_;
+  uint64_t next_ = 0;
+};
+
+// A stroke that wanders down the image: full inside, grey at its edges, 0 around it.
+void DrawImage(RecordRandom* random, uint8_t* pixels) {
+  std::memset(pixels, 0, kPixels);
+  auto left = static_cast<int>(6 + random->Below(10));
+  for (int y = 4; y < kSide - 4; ++y) {
+    left = std::clamp(left + static_cast<int>(random->Below(5)) - 2, 3, 16);
+    const auto width = static_cast<int>(4 + random->Below(7));
+    uint8_t* row = pixels + static_cast<ptrdiff_t>(y) * kSide + left;
+    for (int x = 0; x < width; ++x) {
+      const bool edge = x == 0 || x == width - 1;
+      row[x] = static_cast<uint8_t>(edge ? 1 + random->Below(252) : 253 + random->Below(8) / 7);
+    }
+  }
+}
+
+SlotSpec Slot(DataType dtype, const Dims& dims, int lod_level = 0) {
+  SlotSpec slot;
+  slot.dtype = dtype;
+  slot.dims = dims;
+  slot.lod_level = lod_level;
+  return slot;
+}
+
+// Calls write(path) for each file that does not exist yet. A file that exists is whole.
+void WriteMissing(const std::vector<std::string>& files,
+                  const std::function<void(size_t index, const std::string& path)>& write) {
+  for (size_t i = 0; i < files.size(); ++i) {
+    if (!std::filesystem::exists(files[i])) write(i, files[i]);
+  }
+}
+
+DataSet OneFile(const std::string& format, const std::string& name, uint64_t records,
+                std::vector<SlotSpec> slots) {
+  DataSet set;
+  set.format = format;
+  set.files = {StrCat(Folder(), "/", name, "-", records, ".", format)};
+  set.slots = std::move(slots);
+  set.records = records;
+  return set;
+}
+
+// Bytes through the page cache only: nothing waits for the disk.
+void WriteWhole(const std::string& path, const std::function<void(std::ostream*)>& write) {
+  const std::string partial = path + ".partial";
+  std::ofstream out(partial, std::ios::binary);
+  write(&out);
+  out.close();
+  if (!out) Throw(ErrorCode::kIo, partial, ": cannot be written");
+  std::filesystem::rename(partial, path);
+}
+
+void AppendU32(uint32_t value, std::string* out) {
+  char bytes[sizeof(value)];
+  std::memcpy(bytes, &value, sizeof(value));
+  out->append(bytes, sizeof(value));
+}
+
+// A record of an image and its label, whose values are then replaced.
+class ImageRecord {
+ public:
+  ImageRecord() {
+    AppendU32(2, &bytes_);
+    AppendTensorHeader(DataType::kFp32, Dims{1, kPixels}, {}, &bytes_);
+    pixels_at_ = bytes_.size();
+    bytes_.append(kPixels * sizeof(float), '\0');
+    AppendTensorHeader(DataType::kInt64, Dims{1, 1}, {}, &bytes_);
+    bytes_.append(sizeof(int64_t), '\0');
+    for (size_t value = 0; value < 256; ++value) grey_[value] = static_cast<float>(value) / 255;
+  }
+
+  const std::string& Make(const RandomKey& key, uint64_t record) {
+    RecordRandom random(key, record);
+    uint8_t pixels[kPixels];
+    DrawImage(&random, pixels);
+    for (size_t i = 0; i < kPixels; ++i) {
+      std::memcpy(&bytes_[pixels_at_ + i * sizeof(float)], &grey_[pixels[i]], sizeof(float));
+    }
+    const auto label = static_cast<int64_t>(random.Below(10));
+    std::memcpy(&bytes_[bytes_.size() - sizeof(label)], &label, sizeof(label));
+    return bytes_;
+  }
+
+ private:
+  std::string bytes_;
+  size_t pixels_at_ = 0;
+  float grey_[256];
+};
+
+std::vector<SlotSpec> ImageSlots() {
+  return {Slot(DataType::kFp32, {1, kPixels}), Slot(DataType::kInt64, {1, 1})};
+}
+
+}  // namespace
+
+void SetDataFolder(const std::string& folder) { Folder() = folder; }
+const std::string& DataFolder() { return Folder(); }
+
+DataSet MnistRecords(RecordIOCompressor compressor, uint64_t records, int files) {
+  DataSet set;
+  set.format = "recordio";
+  set.slots = ImageSlots();
+  set.records = records;
+  set.files.reserve(static_cast<size_t>(files));
+  for (int i = 0; i < files; ++i) {
+    set.files.push_back(StrCat(Folder(), "/mnist-", ToString(compressor), "-", records, "-", files,
+                               "-", i, ".recordio"));
+  }
+  WriteMissing(set.files, [&](size_t index, const std::string& path) {
+    const RandomKey key(kSeed, 0, "mnist");
+    RecordIOOptions options;
+    options.compressor = compressor;
+    RecordIOWriter writer(path, options);
+    ImageRecord record;
+    const uint64_t count = static_cast<uint64_t>(files);
+    for (uint64_t i = records * index / count; i < records * (index + 1) / count; ++i) {
+      writer.Write(record.Make(key, i));
+    }
+    writer.Close();
+  });
+  return set;
+}
+
+DataSet MnistIdx(uint64_t records) {
+  DataSet set =
+      OneFile("idx", "images", records,
+              {Slot(DataType::kUint8, {1, kSide, kSide}), Slot(DataType::kInt64, {1, 1})});
+  set.companions = {StrCat(Folder(), "/labels-", records, ".idx")};
+  const auto header = [records](int rank) {
+    std::string bytes{0, 0, 8, static_cast<char>(rank)};
+    AppendU32(__builtin_bswap32(static_cast<uint32_t>(records)), &bytes);
+    for (int i = 1; i < rank; ++i) AppendU32(__builtin_bswap32(kSide), &bytes);
+    return bytes;
+  };
+  const RandomKey key(kSeed, 1, "idx");
+  WriteMissing(set.files, [&](size_t, const std::string& path) {
+    WriteWhole(path, [&](std::ostream* out) {
+      *out << header(3);
+      for (uint64_t i = 0; i < records; ++i) {
+        uint8_t pixels[kPixels];
+        RecordRandom random(key, i);
+        DrawImage(&random, pixels);
+        out->write(reinterpret_cast<const char*>(pixels), kPixels);
+      }
+    });
+  });
+  WriteMissing(set.companions, [&](size_t, const std::string& path) {
+    WriteWhole(path, [&](std::ostream* out) {
+      *out << header(1);
+      for (uint64_t i = 0; i < records; ++i) out->put(static_cast<char>(i % 10));
+    });
+  });
+  return set;
+}
+
+namespace {
+
+constexpr size_t kTinyBytes = 64;
+
+void MakeTiny(const RandomKey& key, uint64_t record, char* out) {
+  RecordRandom random(key, record);
+  for (size_t at = 0; at < kTinyBytes; at += sizeof(uint64_t)) {
+    const uint64_t bits = random.Bits();
+    std::memcpy(out + at, &bits, sizeof(bits));
+  }
+}
+
+}  // namespace
+
+DataSet Tiny64Fixed(uint64_t records) {
+  DataSet set = OneFile("fixed", "tiny", records, {Slot(DataType::kUint8, {1, kTinyBytes})});
+  const RandomKey key(kSeed, 2, "tiny");
+  WriteMissing(set.files, [&](size_t, const std::string& path) {
+    WriteWhole(path, [&](std::ostream* out) {
+      char bytes[kTinyBytes];
+      for (uint64_t i = 0; i < records; ++i) {
+        MakeTiny(key, i, bytes);
+        out->write(bytes, kTinyBytes);
+      }
+    });
+  });
+  return set;
+}
+
+DataSet Tiny64Records(uint64_t records) {
+  DataSet set = OneFile("recordio", "tiny", records, {Slot(DataType::kUint8, {1, kTinyBytes})});
+  const RandomKey key(kSeed, 2, "tiny");
+  WriteMissing(set.files, [&](size_t, const std::string& path) {
+    RecordIOWriter writer(path, {});
+    std::string record;
+    AppendU32(1, &record);
+    AppendTensorHeader(DataType::kUint8, Dims{1, kTinyBytes}, {}, &record);
+    record.append(kTinyBytes, '\0');
+    for (uint64_t i = 0; i < records; ++i) {
+      MakeTiny(key, i, &record[record.size() - kTinyBytes]);
+      writer.Write(record);
+    }
+    writer.Close();
+  });
+  return set;
+}
+
+DataSet TokenSequences(uint64_t records) {
+  DataSet set = OneFile("recordio", "tokens", records, {Slot(DataType::kInt64, {-1, 1}, 1)});
+  const RandomKey key(kSeed, 3, "tokens");
+  WriteMissing(set.files, [&](size_t, const std::string& path) {
+    constexpr uint64_t kShortest = 5;
+    constexpr uint64_t kLongest = 64;
+    constexpr uint64_t kVocabulary = 50000;
+    std::vector<std::string> headers;  // by length
+    for (uint64_t length = 0; length <= kLongest; ++length) {
+      std::string header;
+      AppendU32(1, &header);
+      AppendTensorHeader(DataType::kInt64, Dims{static_cast<int64_t>(length), 1}, {{0, length}},
+                         &header);
+      headers.push_back(std::move(header));
+    }
+    RecordIOWriter writer(path, {});
+    std::string record;
+    for (uint64_t i = 0; i < records; ++i) {
+      RecordRandom random(key, i);
+      const uint64_t length = kShortest + random.Below(kLongest - kShortest + 1);
+      record = headers[length];
+      for (uint64_t k = 0; k < length; ++k) {
+        const uint64_t token = random.Below(kVocabulary);
+        record.append(reinterpret_cast<const char*>(&token), sizeof(token));
+      }
+      writer.Write(record);
+    }
+    writer.Close();
+  });
+  return set;
+}
+
+DataSet ManySmallFiles(int files) {
+  const uint64_t records = 2 * static_cast<uint64_t>(files);
+  return MnistRecords(RecordIOCompressor::kNone, records, files);
+}
+
+}  // namespace millrace

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The data that benchmarks read: synthetic, from a fixed seed, the same bytes on every machine. A
+// file is written once a folder, by our own writer, and lies in the page cache from then on.
+#ifndef MILLRACE_TESTS_BENCHMARKS_DATA_H_
+#define MILLRACE_TESTS_BENCHMARKS_DATA_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "framework/rows.h"
+#include "readers/recordio_chunk.h"
+
+namespace millrace {
+
+// Files with their records, and what a reader of them declares.
+struct DataSet {
+  std::string format;  // the tag
+  std::vector<std::string> files;
+  std::vector<std::string> companions;  // empty, or one a file
+  std::vector<SlotSpec> slots;
+  uint64_t records = 0;  // in all files together
+};
+
+// The folder where data sets are written. Set once, before any of them is asked for.
+void SetDataFolder(const std::string& folder);
+const std::string& DataFolder();
+
+// Images like those of MNIST: float32 [1, 784], a fifth of it not 0, and a label, int64 [1, 1].
+// Dealt out over `files` files in RecordIO chunks of 1 MiB.
+DataSet MnistRecords(RecordIOCompressor compressor, uint64_t records, int files = 1);
+// The same images as bytes in an idx file, labels in another.
+DataSet MnistIdx(uint64_t records);
+// Records of 64 random bytes, uint8 [1, 64]: bare, and in RecordIO.
+DataSet Tiny64Fixed(uint64_t records);
+DataSet Tiny64Records(uint64_t records);
+// Sequences of 5 to 64 tokens, int64 [n, 1] with a level of detail, in RecordIO.
+DataSet TokenSequences(uint64_t records);
+// `files` RecordIO files of two images each.
+DataSet ManySmallFiles(int files);
+
+}  // namespace millrace
+
+#endif  // MILLRACE_TESTS_BENCHMARKS_DATA_H_

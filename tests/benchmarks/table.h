@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table that benchmarks are shown in.
+#ifndef MILLRACE_TESTS_BENCHMARKS_TABLE_H_
+#define MILLRACE_TESTS_BENCHMARKS_TABLE_H_
+
+#include <benchmark/benchmark.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tests/benchmarks/workload.h"
+
+namespace millrace {
+
+std::string Digits(double value);      // three that count: "1.23", "0.0312", "145"
+std::string TimeText(double seconds);  // "31.2 ns"
+
+// Shows a row a workload as soon as it is measured: what was reached beside the limit and the
+// target; and below it what was counted and checked.
+class TableReporter final : public benchmark::BenchmarkReporter {
+ public:
+  bool ReportContext(const Context& context) override;
+  void ReportRuns(const std::vector<Run>& report) override;
+
+  void Show(const Workload& workload, const Measured& measured);
+  // Workloads that failed or could not be checked.
+  bool failed() const { return failed_; }
+
+ private:
+  bool failed_ = false;
+};
+
+}  // namespace millrace
+
+#endif  // MILLRACE_TESTS_BENCHMARKS_TABLE_H_

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is benchmarked: named workloads, each with what it measures and what it is to reach.
+#ifndef MILLRACE_TESTS_BENCHMARKS_WORKLOAD_H_
+#define MILLRACE_TESTS_BENCHMARKS_WORKLOAD_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace millrace {
+
+// What the command line says.
+struct BenchmarkOptions {
+  double min_seconds = 2;  // that a workload is timed for
+  int rounds = 5;          // in which that happens, between measurements of the limit
+  int workers = 1;         // of the pool; the caller is one more
+  std::string peek;        // the command
+  int64_t while_steps = 0;
+
+  // Processors that a reader can keep busy.
+  int threads() const;
+};
+BenchmarkOptions& Options();
+
+// What measuring a workload gives. Rates are of records, operators, ... a second: more is better.
+struct Measured {
+  std::vector<double> rates;   // one a round; what counts is the median
+  std::vector<double> limits;  // of the same rounds; empty if there is no limit
+  // What has been checked.
+  uint64_t records = 0;  // a pass
+  std::string digest;    // of the stream of pass 0
+  std::string note;      // more numbers, for people
+  // Counters beside those that all workloads have.
+  std::vector<std::pair<std::string, double>> counters;
+  double foreign_share = 0;
+
+  double rate() const;
+  double limit() const;
+  double ratio() const;
+  // The value of a counter; 0 if there is none.
+  double counter(const std::string& name) const;
+};
+
+double Median(std::vector<double> values);
+
+// What is copied between the blocks of a file and what is handed out.
+struct CopiedBytes {
+  uint64_t copied = 0;
+  uint64_t payload = 0;
+};
+
+// How a rate is shown.
+enum class Unit {
+  kPerSecond,  // "1.23 M rec/s"
+  kTime,       // "31.2 ns": the inverse
+  kFactor,     // "1.92 x"
+};
+
+struct Workload {
+  std::string name;
+  Unit unit = Unit::kPerSecond;
+  std::string what;    // "rec", what a rate counts
+  std::string target;  // as it is shown
+  std::function<bool(const Measured& measured)> reached;
+  std::function<Measured()> measure;
+  // A pass, for counting copies in a process of its own; may be empty.
+  std::function<CopiedBytes()> copy;
+};
+
+// A target that is a ratio to the limit.
+void AimAtRatio(double ratio, Workload* workload);
+// A target for the time of one (seconds).
+void AimAtTime(double seconds, Workload* workload);
+
+// In the order of the table; each file of workloads adds its own.
+using Workloads = std::vector<Workload>;
+void AddFileWorkloads(Workloads* workloads);
+
+}  // namespace millrace
+
+#endif  // MILLRACE_TESTS_BENCHMARKS_WORKLOAD_H_
