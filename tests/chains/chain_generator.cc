@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/chains/chain_generator.h"
+
+#include <utility>
+#include <vector>
+
+#include "framework/error.h"
+#include "tests/chains/dice.h"
+#include "tests/program_runner.h"
+
+namespace millrace {
+namespace {
+
+using Strings = std::vector<std::string>;
+
+std::string Int(int64_t value) { return StrCat("i: ", value); }
+std::string Bool(bool value) { return value ? "b: true" : "b: false"; }
+std::string Text(const std::string& value) { return "s: \"" + value + "\""; }
+
+std::string Texts(const Strings& values) {
+  std::string text;
+  for (const std::string& value : values) text += "strings: \"" + value + "\" ";
+  return text;
+}
+
+// A slot as a program declares it.
+struct Slot {
+  std::string dtype;
+  std::vector<int64_t> dims;
+  int lod_level = 0;
+};
+
+// The declaration of slots by attributes, as the lineage has it.
+AttributeTexts Declared(const std::vector<Slot>& slots) {
+  std::string shapes, ranks, levels, dtypes;
+  for (const Slot& slot : slots) {
+    for (const int64_t dim : slot.dims) shapes += StrCat("ints: ", dim, " ");
+    ranks += StrCat("ints: ", slot.dims.size(), " ");
+    levels += StrCat("ints: ", slot.lod_level, " ");
+    proto::VarType::Type type;
+    Require(proto::VarType::Type_Parse(slot.dtype, &type), "no type ", slot.dtype);
+    dtypes += StrCat("ints: ", int{type}, " ");
+  }
+  return {{"shape_concat", shapes}, {"ranks", ranks}, {"lod_levels", levels}, {"dtypes", dtypes}};
+}
+
+// Files of one kind, and how readers of them are made.
+struct Shards {
+  std::string format;
+  Strings names;
+  Strings companions;
+  std::vector<Slot> slots;
+  bool declared = false;  // the slots, by the program
+};
+
+class ChainWriter {
+ public:
+  ChainWriter(uint64_t seed, const ChainWishes& wishes)
+      : dice_(seed), seed_(seed), wishes_(wishes) {}
+
+  std::string Write() {
+    // How much is asked for at a time decides which counts are worth trying.
+    const int64_t depth = dice_.Between(0, 6);
+    for (int64_t i = 0; i < depth; ++i) {
+      sizes_.push_back(dice_.OneIn(8) ? dice_.Between(30, 120) : dice_.Between(1, 17));
+    }
+    free_order_ = dice_.OneIn(12) && !wishes_.jitter;
+    shared_ = dice_.OneIn(12) && !wishes_.jitter;
+    DrawSource();
+    const auto below = shared_ ? static_cast<size_t>(dice_.Between(0, depth)) : sizes_.size();
+    for (size_t i = 0; i < below; ++i) Decorate(sizes_[i]);
+    const Top split = top_;
+    for (int64_t branches = shared_ ? dice_.Between(2, 3) : 0; branches > 0; --branches) {
+      top_ = split;
+      above_ = true;
+      Decorate(DrawSize());
+      for (size_t i = below; i < sizes_.size(); ++i) Decorate(sizes_[i]);
+    }
+    std::string text = BlockText(0, -1, parts_);
+    for (const std::string& block : blocks_) text += block;
+    return text;
+  }
+
+ private:
+  // The reader that the next one is put on.
+  struct Top {
+    std::string name;
+    std::vector<Slot> slots;
+    bool on_device = false;
+    bool batched = false;
+    int multi_passes = 0;
+  };
+
+  bool ordered() const { return !free_order_ && !shared_; }
+  bool may_fail() const { return ordered() && !wishes_.no_errors; }
+  int64_t DrawSize() { return dice_.Between(1, 9); }
+
+  int64_t DrawCount(int64_t unit) {
+    const int64_t size = sizes_.empty() ? unit
+                                        : sizes_[static_cast<size_t>(dice_.Between(
+                                              0, static_cast<int64_t>(sizes_.size()) - 1))];
+    switch (dice_.Between(0, 5)) {
+      case 0:
+        return dice_.Between(0, 1);
+      case 1:
+        return unit * dice_.Between(1, 3) + dice_.Between(-1, 1);
+      case 2:
+      case 3:
+        return size * dice_.Between(1, 2) + dice_.Between(-1, 1);
+      case 4:
+        return dice_.Between(0, 40);
+      default:
+        return dice_.Between(40, 100);
+    }
+  }
+
+  void Add(const std::string& type, const AttributeTexts& attributes) {
+    SlotTexts inputs;
+    if (!top_.name.empty()) inputs = {{"UnderlyingReader", {top_.name}}};
+    top_.name = StrCat("r", readers_++);
+    parts_.push_back(ReaderText(top_.name));
+    parts_.push_back(OpText(type, inputs, {{"Out", {top_.name}}}, attributes));
+  }
+
+  // ---- Sources. ----
+
+  void DrawSource() {
+    if (free_order_ || wishes_.from_disk) {
+      DrawOpenFiles();
+      return;
+    }
+    const int64_t kind = wishes_.jitter ? 0 : dice_.Between(0, 9);
+    if (kind < 3) {
+      DrawNumberSource();
+    } else if (kind < 4) {
+      top_.slots = {{"FP32", {1, 2}}};
+      AttributeTexts attributes = {{"low", StrCat("f: ", dice_.Between(-3, 0))},
+                                   {"high", StrCat("f: ", dice_.Between(1, 5))},
+                                   {"seed", Int(dice_.Between(0, 3))},
+                                   {"count", Int(DrawCount(16) + 1)}};
+      const AttributeTexts declared = Declared(top_.slots);
+      attributes.insert(attributes.end(), declared.begin(), declared.end());
+      Add("create_random_data_generator", attributes);
+    } else if (kind < 7) {
+      DrawOneFile();
+    } else {
+      DrawOpenFiles();
+    }
+  }
+
+  void DrawNumberSource() {
+    const bool ragged = dice_.OneIn(3);
+    const bool sequential = dice_.OneIn(4);
+    const int64_t records = DrawCount(16);
+    AttributeTexts attributes = {
+        {"records", Int(records)}, {"ragged", Bool(ragged)}, {"sequential", Bool(sequential)}};
+    const int64_t one_in = wishes_.jitter ? 2 : 4;
+    if (records > 0 && may_fail() && dice_.OneIn(one_in)) {
+      attributes.emplace_back("plan_error", Int(dice_.Between(0, records - 1)));
+    }
+    if (records > 0 && may_fail() && !sequential && dice_.OneIn(one_in)) {
+      attributes.emplace_back("load_error", Int(dice_.Between(0, records - 1)));
+    }
+    if (wishes_.jitter || dice_.OneIn(20)) {
+      attributes.emplace_back("jitter", Int(static_cast<int64_t>(seed_ % 1000000) + 1));
+    }
+    top_.slots = {{"INT64", {ragged ? -1 : 1, 1}, ragged ? 1 : 0}};
+    Add("create_number_source", attributes);
+  }
+
+  Shards DrawShards(int64_t files) {
+    Shards shards;
+    const std::string kind =
+        dice_.OneOf({"numbers", "numbers", "ragged", "lines", "images", "fields"});
+    const std::string recordio =
+        StrCat("_", dice_.OneOf({"1", "3", "16"}), "_", dice_.OneOf({"fluid", "go", "crc32c"}), "_",
+               dice_.OneOf({"none", "snappy", "gzip"}));
+    const std::string packed = dice_.OneIn(4) ? ".gz" : "";
+    const bool labels = kind == "images" && dice_.OneIn(2);
+    const std::string line_end = "_" + dice_.OneOf({"lf", "crlf", "open"});
+    for (int64_t f = 0; f < files; ++f) {
+      const int64_t records = DrawCount(3) / (files > 2 ? 2 : 1);
+      const std::string numbers = StrCat("_", 1000 * f, "_", records);
+      std::string name = "${folder}/" + kind + numbers;
+      if (kind == "numbers" || kind == "ragged") {
+        name += recordio + DrawFault(kind, records, recordio) + ".recordio";
+      } else if (kind == "lines") {
+        name += line_end + ".txt" + packed;
+      } else {
+        name += (kind == "images" ? ".idx" : ".fixed") + packed;
+      }
+      shards.names.push_back(kind == "fields" ? "fixed:" + name : name);
+      if (labels) shards.companions.push_back("${folder}/labels" + numbers + ".idx" + packed);
+    }
+    if (kind == "numbers") {
+      shards = {"recordio", shards.names, {}, {{"FP32", {1, 2}}, {"INT64", {1, 1}}}, true};
+    } else if (kind == "ragged") {
+      shards = {"recordio", shards.names, {}, {{"INT64", {-1, 1}, 1}}, true};
+    } else if (kind == "lines") {
+      shards = {"text", shards.names, {}, {{"UINT8", {-1}, 1}}, false};
+    } else if (kind == "images") {
+      shards = {"idx", shards.names, shards.companions, {{"INT16", {1, 2}}}, false};
+      if (labels) shards.slots.push_back({"INT64", {1, 1}});
+    } else {
+      shards = {"fixed", shards.names, {}, {{"INT64", {1, 1}}, {"UINT8", {2}}}, true};
+    }
+    return shards;
+  }
+
+  std::string DrawFault(const std::string& kind, int64_t records, const std::string& recordio) {
+    if (!may_fail() || !dice_.OneIn(8) || records == 0) return "";
+    const int64_t chunk_records = std::stoll(recordio.substr(1));
+    const int64_t chunks = (records + chunk_records - 1) / chunk_records;
+    // The first chunk tells the dialect, so it is whole.
+    if (chunks > 1 && dice_.OneIn(2)) return StrCat("_bad_", dice_.Between(1, chunks - 1));
+    return kind == "numbers" ? StrCat("_odd_", dice_.Between(0, records - 1)) : "";
+  }
+
+  void DrawOneFile() {
+    const Shards file = DrawShards(1);
+    AttributeTexts attributes = {{"filename", Text(file.names[0])}};
+    if (!file.companions.empty()) {
+      attributes.emplace_back("label_filename", Text(file.companions[0]));
+    }
+    AddFiles("create_" + file.format + "_file_reader", file, std::move(attributes));
+  }
+
+  void DrawOpenFiles() {
+    const Shards files = DrawShards(dice_.Between(1, 7));
+    AttributeTexts attributes = {{"file_names", Texts(files.names)},
+                                 {"thread_num", Int(dice_.Between(0, 3))},
+                                 {"buffer_size", Int(dice_.Between(1, 40))},
+                                 {"cycle_length", Int(dice_.Between(1, 8))},
+                                 {"pass_num", Int(dice_.OneIn(4) ? 2 : 1)}};
+    if (!files.companions.empty()) {
+      attributes.emplace_back("label_file_names", Texts(files.companions));
+    }
+    if (free_order_) attributes.emplace_back("deterministic", Bool(false));
+    if (dice_.OneIn(3)) {
+      attributes.emplace_back("shuffle_files", Bool(true));
+      attributes.emplace_back("seed", Int(dice_.Between(0, 3)));
+    }
+    AddFiles("open_files", files, std::move(attributes));
+  }
+
+  void AddFiles(const std::string& type, const Shards& shards, AttributeTexts attributes) {
+    top_.slots = shards.slots;
+    if (shards.declared) {
+      const AttributeTexts declared = Declared(shards.slots);
+      attributes.insert(attributes.end(), declared.begin(), declared.end());
+    }
+    Add(type, attributes);
+  }
+
+  // ---- Decorated readers. ----
+
+  void Decorate(int64_t size) {
+    int64_t kind = dice_.Between(0, 5);
+    // What is on a device can only be passed on.
+    if (top_.on_device && kind != 1) kind = 0;
+    // Passes of a shared reader are those of all who read it.
+    if (kind == 1 && (above_ || top_.multi_passes == 2)) kind = 0;
+    if (kind == 4 && top_.multi_passes > 0 && dice_.OneIn(2)) kind = 3;
+    switch (kind) {
+      case 0:
+        Add("create_shuffle_reader",
+            {{"buffer_size", Int(size)}, {"seed", Int(dice_.Between(0, 3))}});
+        return;
+      case 1:
+        ++top_.multi_passes;
+        Add("create_multi_pass_reader",
+            {{"pass_num", Int(dice_.Between(1, top_.multi_passes == 1 ? 3 : 2))}});
+        return;
+      case 2:
+        DrawCustom();
+        return;
+      case 3:
+        DrawDoubleBuffer();
+        return;
+      default:
+        DrawBatch(size);
+    }
+  }
+
+  void DrawDoubleBuffer() {
+    top_.on_device = dice_.OneIn(3);
+    Add("create_double_buffer_reader",
+        {{"place", Text(top_.on_device ? "fake:0" : "CPU")}, {"depth", Int(dice_.Between(1, 4))}});
+  }
+
+  void DrawBatch(int64_t size) {
+    bool stack = !top_.batched && dice_.OneIn(2);
+    for (const Slot& slot : top_.slots) stack = stack && slot.lod_level == 0;
+    // What is left over depends on the order where records are counted, not compared.
+    const bool discard = ordered() && dice_.OneIn(2);
+    for (Slot& slot : top_.slots) {
+      if (stack) {
+        slot.dims.insert(slot.dims.begin(), -1);
+      } else {
+        slot.dims[0] = -1;
+      }
+    }
+    top_.batched = true;
+    Add("create_batch_reader", {{"batch_size", Int(size)},
+                                {"discard_leftover", Bool(discard)},
+                                {"mode", Text(stack ? "stack" : "concat")}});
+  }
+
+  // A block with one operator a slot.
+  void DrawCustom() {
+    const int block = static_cast<int>(blocks_.size()) + 1;
+    std::vector<std::string> parts;
+    Strings sources, sinks;
+    for (Slot& slot : top_.slots) {
+      sources.push_back(StrCat("x", sources.size()));
+      sinks.push_back(StrCat("y", sinks.size()));
+      const SlotTexts in = {{"X", {sources.back()}}};
+      const SlotTexts out = {{"Out", {sinks.back()}}};
+      parts.push_back(TensorText(sources.back(), slot.dtype, slot.dims, slot.lod_level));
+      std::string op = OpText("assign", in, out);
+      // Above a shared reader values stay as they are, so that they can be told.
+      const int64_t kind = above_ ? 0 : dice_.Between(0, 2);
+      if (kind == 1 && (slot.dtype == "INT64" || slot.dtype == "FP32")) {
+        op = OpText("scale", in, out, {{"bias", StrCat("f: ", dice_.Between(1, 1000))}});
+      } else if (kind == 2) {
+        proto::VarType::Type type;
+        Require(proto::VarType::Type_Parse(slot.dtype, &type), "no type ", slot.dtype);
+        op = OpText("cast", in, out, {{"in_dtype", Int(type)}, {"out_dtype", "i: 3"}});
+        slot.dtype = "INT64";
+      }
+      parts.push_back(TensorText(sinks.back(), slot.dtype, slot.dims, slot.lod_level));
+      parts.push_back(op);
+    }
+    blocks_.push_back(BlockText(block, 0, parts));
+    Add("create_custom_reader", {{"sub_block", StrCat("block_idx: ", block)},
+                                 {"source_var_names", Texts(sources)},
+                                 {"sink_var_names", Texts(sinks)}});
+  }
+
+  Dice dice_;
+  const uint64_t seed_;
+  const ChainWishes wishes_;
+  std::vector<int64_t> sizes_;
+  bool free_order_ = false;
+  bool shared_ = false;
+  bool above_ = false;  // a shared reader
+  Top top_;
+  int readers_ = 0;
+  std::vector<std::string> parts_, blocks_;
+};
+
+}  // namespace
+
+std::string DrawChain(uint64_t seed, const ChainWishes& wishes) {
+  return ChainWriter(seed, wishes).Write();
+}
+
+}  // namespace millrace

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/chains/chain_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <utility>
+
+#include "framework/error.h"
+#include "framework/random.h"
+#include "tests/chains/named_files.h"
+
+namespace millrace {
+namespace {
+
+using Strings = std::vector<std::string>;
+
+const proto::OpDesc::Attr* Find(const proto::OpDesc& op, const std::string& name) {
+  for (const proto::OpDesc::Attr& attribute : op.attrs()) {
+    if (attribute.name() == name) return &attribute;
+  }
+  return nullptr;
+}
+
+int64_t Number(const proto::OpDesc& op, const std::string& name, int64_t otherwise = 0) {
+  const proto::OpDesc::Attr* found = Find(op, name);
+  if (found == nullptr) return otherwise;
+  return found->has_l() ? found->l() : found->i();
+}
+
+bool Flag(const proto::OpDesc& op, const std::string& name, bool otherwise = false) {
+  const proto::OpDesc::Attr* found = Find(op, name);
+  return found == nullptr ? otherwise : found->b();
+}
+
+float Float(const proto::OpDesc& op, const std::string& name) { return Find(op, name)->f(); }
+
+// One string or a list.
+Strings Texts(const proto::OpDesc& op, const std::string& name) {
+  const proto::OpDesc::Attr* found = Find(op, name);
+  if (found == nullptr) return {};
+  if (found->has_s()) return {found->s()};
+  return Strings(found->strings().begin(), found->strings().end());
+}
+
+std::string Out(const proto::OpDesc& op) { return op.outputs(0).arguments(0); }
+
+std::string In(const proto::OpDesc& op) {
+  return op.inputs_size() == 0 ? "" : op.inputs(0).arguments(0);
+}
+
+RandomKey KeyOf(const proto::OpDesc& op) {
+  return RandomKey(0, static_cast<uint64_t>(Number(op, "seed")), Out(op));
+}
+
+void Append(const ExpectedStream& more, ExpectedStream* stream) {
+  stream->elements.insert(stream->elements.end(), more.elements.begin(), more.elements.end());
+  stream->error = more.error;
+}
+
+// ---- Sources. ----
+
+ExpectedStream Numbers(const proto::OpDesc& op) {
+  ExpectedStream stream;
+  for (int64_t i = 0; i < Number(op, "records"); ++i) {
+    if (i == Number(op, "plan_error", -1)) {
+      stream.error = StrCat("record ", i, " cannot be planned");
+      break;
+    }
+    const bool ragged = Flag(op, "ragged");
+    const int64_t length = ragged ? i % 4 : 1;
+    Lod lod;
+    if (ragged) lod = {{0, static_cast<uint64_t>(length)}};
+    const bool fails = i == Number(op, "load_error", -1);
+    stream.elements.push_back(
+        {{SlotOf({length, 1}, std::vector<int64_t>(static_cast<size_t>(length), i), lod)},
+         fails ? StrCat("record ", i, " cannot be loaded") : ""});
+  }
+  return stream;
+}
+
+// Of slots float32 [1, 2].
+ExpectedStream RandomData(const proto::OpDesc& op, uint64_t pass) {
+  const RandomKey key = KeyOf(op);
+  const float low = Float(op, "low");
+  const float high = Float(op, "high");
+  ExpectedStream stream;
+  for (int64_t i = 0; i < Number(op, "count"); ++i) {
+    std::vector<float> values;
+    for (uint64_t k = 0; k < 2; ++k) {
+      const float unit = ToUnitFloat(key.Bits(pass, 2 * static_cast<uint64_t>(i) + k));
+      values.push_back(std::min(low + unit * (high - low), std::nextafter(high, low)));
+    }
+    stream.elements.push_back({{SlotOf({1, 2}, values)}, ""});
+  }
+  return stream;
+}
+
+// A record of each of the first `cycle` unfinished files in turn; where one has ended, the next of
+// the list goes on.
+ExpectedStream Interleaved(const std::vector<ExpectedStream>& files, size_t cycle) {
+  struct Place {
+    const ExpectedStream* file = nullptr;
+    size_t next = 0;
+  };
+  std::vector<Place> places(std::min(cycle, files.size()));
+  ExpectedStream stream;
+  size_t next_file = 0;
+  for (size_t turn = 0; !places.empty();) {
+    Place& place = places[turn];
+    if (place.file != nullptr && place.next < place.file->elements.size()) {
+      stream.elements.push_back(place.file->elements[place.next++]);
+      ++turn;
+    } else if (place.file != nullptr && !place.file->error.empty()) {
+      stream.error = place.file->error;
+      return stream;
+    } else if (next_file < files.size()) {
+      place = {&files[next_file++], 0};
+    } else {
+      places.erase(places.begin() + static_cast<std::ptrdiff_t>(turn));
+    }
+    if (turn >= places.size()) turn = 0;
+  }
+  return stream;
+}
+
+// The permutation that ruling 6 keys: the last place first, each swapped with one up to it.
+std::vector<ExpectedStream> Shuffled(std::vector<ExpectedStream> files, const RandomKey& key,
+                                     uint64_t pass) {
+  for (size_t i = files.size(); i-- > 1;) std::swap(files[i], files[key.Below(i + 1, pass, i)]);
+  return files;
+}
+
+// ---- Decorated readers. ----
+
+ExpectedElement Joined(const std::vector<ExpectedElement>& parts, bool stack) {
+  ExpectedElement whole = parts[0];
+  for (size_t i = 1; i < parts.size(); ++i) {
+    if (whole.error.empty()) whole.error = parts[i].error;
+    for (size_t k = 0; k < whole.value.size(); ++k) {
+      const SlotValue& part = parts[i].value[k];
+      SlotValue& slot = whole.value[k];
+      slot.dims[0] += part.dims[0];
+      slot.bytes += part.bytes;
+      for (size_t j = 1; !part.lod.empty() && j < part.lod[0].size(); ++j) {
+        slot.lod[0].push_back(slot.lod[0].back() + part.lod[0][j] - part.lod[0][j - 1]);
+      }
+    }
+  }
+  for (size_t k = 0; stack && k < whole.value.size(); ++k) {
+    whole.value[k].dims = parts[0].value[k].dims;
+    whole.value[k].dims.insert(whole.value[k].dims.begin(), static_cast<int64_t>(parts.size()));
+  }
+  return whole;
+}
+
+ExpectedStream Batched(const proto::OpDesc& op, const ExpectedStream& in) {
+  const bool stack = Texts(op, "mode") == Strings{"stack"};
+  ExpectedStream out;
+  out.error = in.error;
+  std::vector<ExpectedElement> parts;
+  for (const ExpectedElement& element : in.elements) {
+    parts.push_back(element);
+    if (parts.size() < static_cast<size_t>(Number(op, "batch_size"))) continue;
+    out.elements.push_back(Joined(parts, stack));
+    parts.clear();
+  }
+  if (parts.empty()) return out;
+  const ExpectedElement leftover = Joined(parts, stack);
+  if (in.error.empty() && !Flag(op, "discard_leftover")) out.elements.push_back(leftover);
+  if (!in.error.empty() && !leftover.error.empty()) out.error = leftover.error;
+  return out;
+}
+
+ExpectedStream ShuffledWindow(const proto::OpDesc& op, const ExpectedStream& in, uint64_t pass) {
+  const RandomKey key = KeyOf(op);
+  const auto size = static_cast<size_t>(Number(op, "buffer_size"));
+  ExpectedStream out;
+  out.error = in.error;
+  auto next = in.elements.begin();
+  std::vector<ExpectedElement> window;
+  while (next != in.elements.end() && window.size() < size) window.push_back(*next++);
+  for (uint64_t drawn = 0; !window.empty(); ++drawn) {
+    ExpectedElement& place = window[key.Below(window.size(), pass, drawn)];
+    out.elements.push_back(place);
+    if (next != in.elements.end()) {
+      place = *next++;
+    } else {
+      place = window.back();
+      window.pop_back();
+    }
+  }
+  return out;
+}
+
+// The values one by one, as `To`, with a number added.
+template <typename From, typename To>
+SlotValue Mapped(const SlotValue& slot, float bias) {
+  std::vector<To> values;
+  for (size_t i = 0; i < slot.bytes.size(); i += sizeof(From)) {
+    From value;
+    std::memcpy(&value, slot.bytes.data() + i, sizeof(From));
+    values.push_back(static_cast<To>(value) + static_cast<To>(bias));
+  }
+  return SlotOf(slot.dims, values, slot.lod);
+}
+
+SlotValue ToInt64(const SlotValue& slot) {
+  if (slot.dtype == DataType::kUint8) return Mapped<uint8_t, int64_t>(slot, 0);
+  if (slot.dtype == DataType::kInt16) return Mapped<int16_t, int64_t>(slot, 0);
+  if (slot.dtype == DataType::kFp32) return Mapped<float, int64_t>(slot, 0);
+  return slot;
+}
+
+}  // namespace
+
+const proto::OpDesc& ChainModel::Creator(const std::string& reader) const {
+  for (const proto::OpDesc& op : program_.blocks(0).ops()) {
+    if (Out(op) == reader) return op;
+  }
+  Throw(ErrorCode::kInvalidArgument, "no operator makes the reader ", reader);
+}
+
+Strings ChainModel::Tops() const {
+  std::map<std::string, int> readers;
+  for (const proto::OpDesc& op : program_.blocks(0).ops()) {
+    ++readers[In(op)];
+    readers[Out(op)];
+  }
+  Strings tops;
+  for (const auto& [name, users] : readers) {
+    if (users == 0) tops.push_back(name);
+  }
+  return tops;
+}
+
+std::string ChainModel::Shared() const {
+  std::map<std::string, int> users;
+  for (const proto::OpDesc& op : program_.blocks(0).ops()) {
+    if (!In(op).empty() && ++users[In(op)] > 1) return In(op);
+  }
+  return "";
+}
+
+bool ChainModel::Ordered() const {
+  const auto& ops = program_.blocks(0).ops();
+  return Shared().empty() && std::all_of(ops.begin(), ops.end(), [](const proto::OpDesc& op) {
+           return Flag(op, "deterministic", true);
+         });
+}
+
+Strings ChainModel::Files() const {
+  Strings files;
+  for (const proto::OpDesc& op : program_.blocks(0).ops()) {
+    for (const char* name : {"filename", "label_filename", "file_names", "label_file_names"}) {
+      for (const std::string& file : Texts(op, name)) {
+        const bool prefixed = file.find(':') < file.find('/');
+        files.push_back(prefixed ? file.substr(file.find(':') + 1) : file);
+      }
+    }
+  }
+  return files;
+}
+
+ExpectedStream ChainModel::Files(const proto::OpDesc& op, uint64_t pass) const {
+  const bool one = op.type() != "open_files";
+  const Strings names = Texts(op, one ? "filename" : "file_names");
+  const Strings labels = Texts(op, one ? "label_filename" : "label_file_names");
+  std::vector<ExpectedStream> files;
+  for (size_t f = 0; f < names.size(); ++f) {
+    files.push_back(ContentOf(names[f]));
+    if (labels.empty()) continue;
+    const ExpectedStream second = ContentOf(labels[f]);
+    for (size_t i = 0; i < files[f].elements.size(); ++i) {
+      files[f].elements[i].value.push_back(second.elements[i].value[0]);
+    }
+  }
+  if (one) return files[0];
+  ExpectedStream stream;
+  const auto passes = static_cast<uint64_t>(Number(op, "pass_num", 1));
+  for (uint64_t k = 0; k < passes && stream.error.empty(); ++k) {
+    const bool shuffle = Flag(op, "shuffle_files");
+    Append(Interleaved(shuffle ? Shuffled(files, KeyOf(op), pass * passes + k) : files,
+                       static_cast<size_t>(Number(op, "cycle_length", 16))),
+           &stream);
+  }
+  return stream;
+}
+
+ExpectedStream ChainModel::Map(const proto::OpDesc& op, ExpectedStream in) const {
+  const auto& ops = program_.blocks(static_cast<int>(Find(op, "sub_block")->block_idx())).ops();
+  for (ExpectedElement& element : in.elements) {
+    for (int k = 0; k < ops.size(); ++k) {  // operator k is for slot k
+      SlotValue& slot = element.value[static_cast<size_t>(k)];
+      if (ops[k].type() == "cast") slot = ToInt64(slot);
+      if (ops[k].type() != "scale") continue;
+      const float bias = Float(ops[k], "bias");
+      slot = slot.dtype == DataType::kInt64 ? Mapped<int64_t, int64_t>(slot, bias)
+                                            : Mapped<float, float>(slot, bias);
+    }
+  }
+  return in;
+}
+
+ExpectedStream ChainModel::Pass(const std::string& reader, uint64_t pass) const {
+  const proto::OpDesc& op = Creator(reader);
+  if (op.type() == "create_number_source") return Numbers(op);
+  if (op.type() == "create_random_data_generator") return RandomData(op, pass);
+  if (In(op).empty()) return Files(op, pass);
+  if (op.type() == "create_multi_pass_reader") {
+    const auto passes = static_cast<uint64_t>(Number(op, "pass_num"));
+    ExpectedStream stream;
+    for (uint64_t k = 0; k < passes && stream.error.empty(); ++k) {
+      Append(Pass(In(op), pass * passes + k), &stream);
+    }
+    return stream;
+  }
+  ExpectedStream in = Pass(In(op), pass);
+  if (op.type() == "create_batch_reader") return Batched(op, in);
+  if (op.type() == "create_shuffle_reader") return ShuffledWindow(op, in, pass);
+  if (op.type() == "create_custom_reader") return Map(op, std::move(in));
+  Require(op.type() == "create_double_buffer_reader", "no model of ", op.type());
+  return in;
+}
+
+}  // namespace millrace

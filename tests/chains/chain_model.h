@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the readers of a startup program yield, as the rulings of the design say it, element behind
+// element. It knows no tickets, no chunks and no threads.
+#ifndef MILLRACE_TESTS_CHAINS_CHAIN_MODEL_H_
+#define MILLRACE_TESTS_CHAINS_CHAIN_MODEL_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "framework/program.h"
+#include "tests/chains/expected_stream.h"
+
+namespace millrace {
+
+// Of programs that chain_generator.h draws, run with seed 0. The program must outlive it.
+class ChainModel {
+ public:
+  explicit ChainModel(const proto::ProgramDesc& program) : program_(program) {}
+
+  // What this reader yields in pass number `pass`.
+  ExpectedStream Pass(const std::string& reader, uint64_t pass) const;
+
+  // The readers that no other one reads.
+  std::vector<std::string> Tops() const;
+  // The reader that several read, or "" if there is none.
+  std::string Shared() const;
+  // False if timing may decide the order of elements.
+  bool Ordered() const;
+  // The files that it reads.
+  std::vector<std::string> Files() const;
+
+ private:
+  const proto::OpDesc& Creator(const std::string& reader) const;
+  ExpectedStream Files(const proto::OpDesc& op, uint64_t pass) const;
+  ExpectedStream Map(const proto::OpDesc& op, ExpectedStream in) const;
+
+  const proto::ProgramDesc& program_;
+};
+
+}  // namespace millrace
+
+#endif  // MILLRACE_TESTS_CHAINS_CHAIN_MODEL_H_

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/chains/chain_runner.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <thread>
+
+#include "framework/error.h"
+#include "framework/reader_holder.h"
+#include "tests/chains/chain_model.h"
+#include "tests/chains/dice.h"
+#include "tests/chains/named_files.h"
+#include "tests/fake_device.h"
+#include "tests/program_runner.h"
+#include "tests/record_files.h"
+
+namespace millrace {
+namespace {
+
+constexpr uint64_t kPasses = 3;
+
+// The text of what a function throws, "end of data", or "" if it throws nothing.
+template <typename F>
+std::string TextOf(const F& function) {
+  try {
+    function();
+  } catch (const EndOfData&) {
+    return "end of data";
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+// Expects an error with these words, or none if there are none.
+::testing::AssertionResult Has(const std::string& thrown, const std::string& words) {
+  if (words.empty() ? thrown.empty() : thrown.find(words) != std::string::npos) {
+    return ::testing::AssertionSuccess();
+  }
+  return ::testing::AssertionFailure() << "thrown: " << thrown << "\nwanted: " << words;
+}
+
+void ReadPass(ReaderHolder* reader, const ExpectedStream& want, int64_t stop, Dice* dice) {
+  std::vector<LoDTensor> element;
+  for (size_t i = 0;; ++i) {
+    if (stop >= 0 && i == static_cast<size_t>(stop)) {
+      if (dice->OneIn(2)) TextOf([&] { reader->HasNext(); });  // planned, never read
+      return;
+    }
+    const bool behind = i == want.elements.size();
+    const std::string& error = behind ? want.error : want.elements[i].error;
+    bool has_next = false;
+    for (int64_t asked = dice->Between(0, 2); asked > 0; --asked) {
+      const std::string thrown = TextOf([&] { has_next = reader->HasNext(); });
+      ASSERT_TRUE(Has(thrown, behind ? want.error : "")) << "HasNext at element " << i;
+      ASSERT_EQ(has_next, !behind) << "at element " << i;
+    }
+    const std::string thrown = TextOf([&] { reader->ReadNext(&element); });
+    if (behind && error.empty()) {
+      ASSERT_EQ(thrown, "end of data") << "at element " << i;
+      ASSERT_EQ(TextOf([&] { reader->ReadNext(&element); }), thrown);
+      ASSERT_EQ(TextOf([&] { has_next = reader->HasNext(); }), "");
+      ASSERT_FALSE(has_next);
+      return;
+    }
+    ASSERT_TRUE(Has(thrown, error)) << "at element " << i;
+    if (!error.empty()) {
+      ASSERT_EQ(TextOf([&] { reader->HasNext(); }), thrown);
+      ASSERT_EQ(TextOf([&] { reader->ReadNext(&element); }), thrown);
+      return;
+    }
+    ASSERT_EQ(ValueOf(element), want.elements[i].value) << "at element " << i;
+  }
+}
+
+void RunOrdered(ReaderHolder* reader, const ChainModel& model, const std::string& top, Dice* dice) {
+  for (uint64_t pass = 0; pass < kPasses; ++pass) {
+    const int64_t stop = dice->OneIn(3) ? dice->Between(0, 10) : -1;
+    ReadPass(reader, model.Pass(top, pass), stop, dice);
+    if (::testing::Test::HasFatalFailure()) {
+      ADD_FAILURE() << "in pass " << pass;
+      return;
+    }
+    if (dice->OneIn(8)) return;  // destroyed wherever it is
+    reader->ReInit();
+    if (!dice->OneIn(8)) continue;
+    reader->ReInit();  // a pass of which nothing is read
+    ++pass;
+  }
+}
+
+// How often there is which value, type by type.
+using Values = std::map<std::string, int64_t>;
+
+void Count(const ElementValue& element, Values* values) {
+  for (const SlotValue& slot : element) {
+    const size_t size = SizeOf(slot.dtype);
+    for (size_t i = 0; i < slot.bytes.size(); i += size) ++(*values)[slot.bytes.substr(i, size)];
+  }
+}
+
+// Reads up to `most` elements.
+void ReadInto(ReaderHolder* reader, int64_t most, Values* values) {
+  std::vector<LoDTensor> element;
+  for (; most > 0 && reader->HasNext(); --most) {
+    reader->ReadNext(&element);
+    Count(ValueOf(element), values);
+  }
+}
+
+void RunUnordered(const std::vector<ReaderHolder*>& readers, const ChainModel& model,
+                  const std::string& source, Dice* dice) {
+  for (uint64_t pass = 0; pass < kPasses; ++pass) {
+    Values want;
+    for (const ExpectedElement& element : model.Pass(source, pass).elements) {
+      Count(element.value, &want);
+    }
+    const bool early = dice->OneIn(3);
+    std::vector<Values> got(readers.size());
+    if (dice->OneIn(2)) {  // each on its own thread
+      std::vector<std::thread> threads;
+      threads.reserve(readers.size());
+      for (size_t k = 0; k < readers.size(); ++k) {
+        const int64_t most = early ? dice->Between(0, 10) : INT64_MAX;
+        threads.emplace_back([&, k, most] { ReadInto(readers[k], most, &got[k]); });
+      }
+      for (std::thread& thread : threads) thread.join();
+    } else {  // by turns
+      for (int64_t turn = early ? dice->Between(0, 20) : 300; turn > 0; --turn) {
+        const auto k = static_cast<size_t>(dice->Between(0, static_cast<int64_t>(got.size()) - 1));
+        ReadInto(readers[k], dice->Between(0, 3), &got[k]);
+      }
+      for (size_t k = 0; !early && k < got.size(); ++k) ReadInto(readers[k], INT64_MAX, &got[k]);
+    }
+    Values all;
+    for (const Values& values : got) {
+      for (const auto& [value, count] : values) all[value] += count;
+    }
+    for (const auto& [value, count] : all) ASSERT_LE(count, want[value]) << "in pass " << pass;
+    if (!early) {
+      ASSERT_EQ(all, want) << "in pass " << pass;
+    }
+    if (dice->OneIn(8)) return;
+    for (ReaderHolder* reader : readers) reader->ReInit();
+  }
+}
+
+}  // namespace
+
+Settings ChainSettings() {
+  static const auto* folder = new std::string([] {
+    FakeDevice::Get();  // programs name it
+    const char* kept = std::getenv("MILLRACE_CHAIN_FOLDER");
+    return kept == nullptr ? NewFolder("chains") : std::string(kept);
+  }());
+  return {{"folder", *folder}};
+}
+
+std::shared_ptr<const Program> LoadChain(const std::string& text) {
+  std::shared_ptr<const Program> program =
+      Program::FromString(text, "startup.pbtxt", ChainSettings());
+  for (const std::string& file : ChainModel(program->desc()).Files()) MakeNamedFile(file);
+  return program;
+}
+
+void RunChain(const std::string& text, uint64_t calls) {
+  SCOPED_TRACE("# calls: " + std::to_string(calls) + "\n" + text);
+  const std::shared_ptr<const Program> program = LoadChain(text);
+  const ChainModel model(program->desc());
+  Dice dice(calls);
+  Scope scope;
+  try {
+    Executor().Run(program, ProgramRole::kStartup, &scope);
+    std::vector<ReaderHolder*> readers;
+    for (const std::string& top : model.Tops()) {
+      readers.push_back(scope.Var(top)->GetMutable<ReaderHolder>());
+    }
+    if (model.Ordered()) {
+      RunOrdered(readers[0], model, model.Tops()[0], &dice);
+    } else {
+      const std::string shared = model.Shared();
+      RunUnordered(readers, model, shared.empty() ? model.Tops()[0] : shared, &dice);
+    }
+  } catch (const std::exception& error) {
+    FAIL() << error.what();
+  }
+}
+
+std::vector<std::string> OutcomeOf(const std::string& text, uint64_t passes) {
+  const std::shared_ptr<const Program> program = LoadChain(text);
+  Scope scope;
+  Executor().Run(program, ProgramRole::kStartup, &scope);
+  auto* reader = scope.Var(ChainModel(program->desc()).Tops()[0])->GetMutable<ReaderHolder>();
+  std::vector<std::string> outcome;
+  std::vector<LoDTensor> element;
+  for (uint64_t pass = 0; pass < passes; ++pass) {
+    for (std::string thrown; thrown.empty();) {
+      thrown = TextOf([&] { reader->ReadNext(&element); });
+      outcome.push_back(thrown.empty() ? DigestOf(ValueOf(element)) : thrown);
+    }
+    reader->ReInit();
+  }
+  return outcome;
+}
+
+}  // namespace millrace

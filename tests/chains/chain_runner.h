@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs startup programs of readers and compares what they yield with the model.
+#ifndef MILLRACE_TESTS_CHAINS_CHAIN_RUNNER_H_
+#define MILLRACE_TESTS_CHAINS_CHAIN_RUNNER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "framework/program.h"
+
+namespace millrace {
+
+// A program as the runner has it: with the folder of its files set, which have been made.
+std::shared_ptr<const Program> LoadChain(const std::string& text);
+// The settings that LoadChain uses: where files are made, MILLRACE_CHAIN_FOLDER if that is set.
+Settings ChainSettings();
+
+// Builds the readers that the program creates, makes a few passes of calls that `calls` seeds
+// (ReadNext, HasNext, ReInit, stopping early, destroying), and fails the test where the model says
+// otherwise. The failure prints the program and the number.
+void RunChain(const std::string& text, uint64_t calls);
+
+// All that a chain yields in the first `passes` passes: digests of elements, and the texts of
+// errors.
+std::vector<std::string> OutcomeOf(const std::string& text, uint64_t passes);
+
+}  // namespace millrace
+
+#endif  // MILLRACE_TESTS_CHAINS_CHAIN_RUNNER_H_

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a reader is expected to yield in one pass.
+#ifndef MILLRACE_TESTS_CHAINS_EXPECTED_STREAM_H_
+#define MILLRACE_TESTS_CHAINS_EXPECTED_STREAM_H_
+
+#include <string>
+#include <vector>
+
+#include "framework/tensor.h"
+#include "tests/testing.h"
+
+namespace millrace {
+
+struct ExpectedElement {
+  ElementValue value;
+  std::string error;  // words of what loading it throws, or ""
+};
+
+struct ExpectedStream {
+  std::vector<ExpectedElement> elements;
+  std::string error;  // words of the error behind them, or "" for the end
+};
+
+template <typename T>
+SlotValue SlotOf(const std::vector<int64_t>& dims, const std::vector<T>& values, Lod lod = {}) {
+  return {DataTypeOf<T>(), dims, std::move(lod),
+          std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T))};
+}
+
+}  // namespace millrace
+
+#endif  // MILLRACE_TESTS_CHAINS_EXPECTED_STREAM_H_

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files whose names say what is in them, so that the text of a program is all that it takes to
+// repeat a case. Record i of a file is about the number n = first + i:
+//
+//   numbers_FIRST_RECORDS_CHUNK_DIALECT_COMPRESSOR.recordio   float32 [1, 2] (n, -n), int64 [1, 1]
+//   n ragged_FIRST_RECORDS_CHUNK_DIALECT_COMPRESSOR.recordio    int64 [n % 4, 1], each n
+//   lines_FIRST_RECORDS_END.txt                               n in digits, or an empty line
+//   images_FIRST_RECORDS.idx                                  int16 [1, 2] (n, -n)
+//   labels_FIRST_RECORDS.idx                                  int64 [1, 1] n % 256
+//   fields_FIRST_RECORDS.fixed                                int64 [1, 1] n, uint8 [2] n % 256
+//
+// CHUNK is the records in a chunk; END is "lf", "crlf" or "open", which has no end behind the last
+// line. A RecordIO file whose stem goes on with _bad_K has a wrong byte in chunk K, with _odd_I a
+// record I of other dims. All but RecordIO files may be compressed: ".gz" follows.
+#ifndef MILLRACE_TESTS_CHAINS_NAMED_FILES_H_
+#define MILLRACE_TESTS_CHAINS_NAMED_FILES_H_
+
+#include <string>
+
+#include "tests/chains/expected_stream.h"
+
+namespace millrace {
+
+// What reading the file yields; only the last part of the path counts.
+ExpectedStream ContentOf(const std::string& path);
+// Writes the file unless it is there.
+void MakeNamedFile(const std::string& path);
+
+}  // namespace millrace
+
+#endif  // MILLRACE_TESTS_CHAINS_NAMED_FILES_H_

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random chains of readers, built by programs, against a model that knows nothing of Plan and Load.
+//
+// A failure prints a program text. MILLRACE_CHAIN_PROGRAM=FILE runs a text again, with the calls of
+// its first line; MILLRACE_CHAIN_FOLDER keeps the files that it reads, so that `peek
+// --set folder=...` can show it where the source is no number source. MILLRACE_CHAIN_CASES sets how
+// many cases there are, MILLRACE_CHAIN_SEED the first.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "tests/chains/chain_generator.h"
+#include "tests/chains/chain_runner.h"
+#include "tests/chains/schedule.h"
+#include "tests/fake_device.h"
+#include "tests/sources.h"
+#include "tests/testing.h"
+
+namespace millrace {
+namespace {
+
+class RandomChains : public ::testing::TestWithParam<Schedule> {
+ protected:
+  void TearDown() override {
+    EXPECT_EQ(LiveSourceBlocks(), 0);
+    EXPECT_EQ(FakeDevice::Get()->TakeViolations(), std::vector<std::string>{});
+  }
+  const ScheduleInForce schedule_{GetParam()};
+};
+
+// Every schedule has cases of its own, so that together they are twenty thousand.
+TEST_P(RandomChains, YieldWhatTheModelYields) {
+  const uint64_t cases = NumberFromEnvironment("MILLRACE_CHAIN_CASES", 20000) / kSchedules.size();
+  const uint64_t first = NumberFromEnvironment("MILLRACE_CHAIN_SEED", 1) + GetParam().index * cases;
+  for (uint64_t seed = first; seed < first + cases && !HasFailure(); ++seed) {
+    RunChain(DrawChain(seed), seed);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Under, RandomChains, ::testing::ValuesIn(kSchedules), NameOfSchedule);
+
+TEST(RandomChain, IsRunAgainFromWhatAFailurePrints) {
+  const char* path = std::getenv("MILLRACE_CHAIN_PROGRAM");
+  const std::string mark = "# calls: ";
+  const std::string text = path == nullptr ? mark + "1\n" + DrawChain(1) : ReadFile(path);
+  const size_t calls = text.find(mark);
+  ASSERT_NE(calls, std::string::npos) << "no line begins with '" << mark << "'";
+  for (const Schedule& schedule : kSchedules) {
+    const ScheduleInForce in_force(schedule);
+    RunChain(text, std::strtoull(text.c_str() + calls + mark.size(), nullptr, 10));
+  }
+}
+
+}  // namespace
+}  // namespace millrace
