@@ -40,6 +40,56 @@ TEST_P(RandomChains, YieldWhatTheModelYields) {
 
 INSTANTIATE_TEST_SUITE_P(Under, RandomChains, ::testing::ValuesIn(kSchedules), NameOfSchedule);
 
+TEST(RandomChain, MayHaveAnythingInIt) {
+  std::string all;
+  for (uint64_t seed = 1; seed <= 2000; ++seed) all += DrawChain(seed);
+  for (const char* words : {"create_number_source",
+                            "\"sequential\" b: true",
+                            "\"ragged\" b: true",
+                            "plan_error",
+                            "load_error",
+                            "jitter",
+                            "create_random_data_generator",
+                            "create_recordio_file_reader",
+                            "create_idx_file_reader",
+                            "create_text_file_reader",
+                            "create_fixed_file_reader",
+                            "open_files",
+                            "label_filename",
+                            "label_file_names",
+                            "shuffle_files",
+                            "\"deterministic\" b: false",
+                            "_fluid_none",
+                            "_fluid_snappy",
+                            "_fluid_gzip",
+                            "_go_none",
+                            "_go_snappy",
+                            "_go_gzip",
+                            "_crc32c_none",
+                            "_crc32c_snappy",
+                            "_crc32c_gzip",
+                            "_bad_",
+                            "_odd_",
+                            "_lf.txt",
+                            "_crlf.txt",
+                            "_open.txt",
+                            ".txt.gz",
+                            ".idx.gz",
+                            ".fixed.gz",
+                            "create_shuffle_reader",
+                            "create_multi_pass_reader",
+                            "create_custom_reader",
+                            "\"scale\"",
+                            "\"cast\"",
+                            "\"concat\"",
+                            "\"stack\"",
+                            "\"discard_leftover\" b: true",
+                            "\"CPU\"",
+                            "\"fake:0\""}) {
+    EXPECT_NE(all.find(words), std::string::npos) << words;
+  }
+}
+
 TEST(RandomChain, IsRunAgainFromWhatAFailurePrints) {
   const char* path = std::getenv("MILLRACE_CHAIN_PROGRAM");
   const std::string mark = "# calls: ";
