@@ -46,8 +46,13 @@ ChunkQueue::Load ChunkQueue::load() const {
   std::lock_guard<std::mutex> lock(mutex_);
   Load load;
   load.claimable = !claiming_ && !claimed_all_;
-  load.chunks = chunks_.size();
+  load.idle = chunks_.empty() || chunks_.front()->deferred_;
   for (const Ref<Chunk>& chunk : chunks_) {
+    if (chunk->deferred_) {
+      load.claimable = true;
+      continue;
+    }
+    ++load.chunks;
     if (!chunk->ready_) {
       load.bytes += chunk->length;  // the best that is known
       continue;
@@ -61,6 +66,9 @@ ChunkQueue::Load ChunkQueue::load() const {
 Ref<Chunk> ChunkQueue::Claim() {
   {
     std::lock_guard<std::mutex> lock(mutex_);
+    for (const Ref<Chunk>& chunk : chunks_) {
+      if (std::exchange(chunk->deferred_, false)) return chunk;
+    }
     if (claiming_ || claimed_all_) return Ref<Chunk>();
     claiming_ = true;
   }
@@ -80,14 +88,27 @@ Ref<Chunk> ChunkQueue::Claim() {
   return Ref<Chunk>();
 }
 
-void ChunkQueue::Fetch(const Ref<Chunk>& chunk) {
-  try {
-    source_->Fetch(chunk.get());
-  } catch (...) {
-    chunk->error_ = std::current_exception();
+bool ChunkQueue::Fetch(const Ref<Chunk>& chunk, const Ref<MemoryAccount>& account,
+                       MemoryScope::Need need) {
+  std::exception_ptr error;
+  bool refused = false;
+  {
+    const MemoryScope scope(account, need);
+    try {
+      source_->Fetch(chunk.get());
+    } catch (...) {
+      error = std::current_exception();
+      refused = scope.refused();
+    }
   }
   std::lock_guard<std::mutex> lock(mutex_);
+  if (refused) {
+    chunk->deferred_ = true;
+    return false;
+  }
+  chunk->error_ = error;
   chunk->ready_ = true;
+  return true;
 }
 
 }  // namespace millrace

@@ -40,16 +40,18 @@ class ChunkQueue final : public Kept {
 
   // What waits to be taken.
   struct Load {
-    bool claimable = false;  // there may be another chunk, and nobody claims it at this moment
-    size_t chunks = 0;       // fetched or not, but for the one that Take takes from
+    bool claimable = false;  // Claim may find a chunk, and nobody else is claiming at this moment
+    bool idle = false;       // nobody is at work on the chunk that is planned next
+    size_t chunks = 0;       // fetched or being fetched, but for the one that Take takes from
     size_t records = 0;      // in chunks that are fetched
     size_t bytes = 0;        // of memory
   };
   Load load() const;
   // The next chunk, for the caller to Fetch; null if there is none or another thread claims it.
   Ref<Chunk> Claim();
-  // Fetches what was claimed. Errors wait in the chunk for their turn.
-  void Fetch(const Ref<Chunk>& chunk);
+  // Fetches what was claimed, with memory for `account`. Errors wait in the chunk for their turn.
+  // False if there was no memory to do so ahead of need: the chunk waits to be claimed once more.
+  bool Fetch(const Ref<Chunk>& chunk, const Ref<MemoryAccount>& account, MemoryScope::Need need);
 
  private:
   const std::unique_ptr<FileSource> source_;

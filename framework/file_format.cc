@@ -108,6 +108,7 @@ void Chunk::Dispose() {
   expected = 0;
   error_ = nullptr;
   ready_ = false;
+  deferred_ = false;
   Pool<Chunk>::Give(this);
 }
 

@@ -46,6 +46,7 @@ class Chunk final : public Kept {
   void Dispose() override;
 
   bool ready_ = false;        // fetched, as far as it can be
+  bool deferred_ = false;     // nobody is at work on it: there was no memory to fetch it ahead
   std::exception_ptr error_;  // behind the pieces
 };
 
@@ -58,7 +59,9 @@ class FileSource {
   // Claim that has listed records already delivers them first.
   virtual bool Claim(Chunk* chunk) = 0;
   // Reads and checks the chunk and lists its records. Any thread, several chunks at once. May list
-  // the records before a damaged one and then throw; they are delivered first.
+  // the records before a damaged one and then throw; they are delivered first. A call that is
+  // refused memory (MemoryScope) is made again later: until it has all the memory that it needs it
+  // lists nothing.
   virtual void Fetch(Chunk* chunk) const = 0;
 };
 

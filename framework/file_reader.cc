@@ -51,7 +51,7 @@ FileReader::FileReader(std::unique_ptr<FileFormat> format, std::vector<FileEntry
     : ReaderBase(format->slots()),
       format_(std::move(format)),
       files_(std::move(files)),
-      prefetcher_(new Prefetcher(read_ahead)) {
+      prefetcher_(new Prefetcher(read_ahead, account())) {
   CheckExist(files_);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/memory.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <functional>
 #include <utility>
@@ -14,12 +15,20 @@ constexpr size_t kAlignment = 64;
 constexpr size_t kSmallest = 64;
 
 // Pools live as long as the process: buffers may come back while it exits.
+struct Pools {
+  std::mutex mutex;
+  std::map<std::pair<Device*, bool>, BufferPool*> pools;  // by device and whether they are pinned
+};
+
+Pools& AllPools() {
+  static auto* pools = new Pools;
+  return *pools;
+}
+
 BufferPool& FindPool(Place place, bool pinned,
                      const std::function<BufferPool*(Place, bool)>& make) {
-  static auto* mutex = new std::mutex;
-  static auto* pools = new std::map<std::pair<Device*, bool>, BufferPool*>;
-  std::lock_guard<std::mutex> lock(*mutex);
-  BufferPool*& pool = (*pools)[{place.device(), pinned}];
+  std::lock_guard<std::mutex> lock(AllPools().mutex);
+  BufferPool*& pool = AllPools().pools[{place.device(), pinned}];
   if (pool == nullptr) pool = make(place, pinned);
   return *pool;
 }
@@ -64,22 +73,38 @@ Ref<Buffer> BufferPool::Take(size_t bytes) {
     Throw(ErrorCode::kResourceLimit, "a buffer of ", bytes, " bytes is out of reach");
   }
   const size_t capacity = SizeClass(bytes);
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    auto found = free_.find(capacity);
-    if (found != free_.end() && !found->second.empty()) {
-      Buffer* buffer = found->second.back();
-      found->second.pop_back();
-      idle_bytes_ -= capacity;
-      in_use_bytes_ += capacity;
-      return Ref<Buffer>(buffer);
+  Ref<MemoryAccount> account;
+  if (on_host()) account = MemoryLimit::Use(capacity);
+  Buffer* buffer = TakeIdle(capacity);
+  if (buffer == nullptr) {
+    try {
+      buffer = NewBuffer(capacity);
+    } catch (...) {
+      if (on_host()) MemoryLimit::Unuse(capacity, account.get());
+      throw;
     }
   }
+  buffer->account_ = std::move(account);
+  return Ref<Buffer>(buffer);
+}
+
+Buffer* BufferPool::TakeIdle(size_t capacity) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto found = free_.find(capacity);
+  if (found == free_.end() || found->second.empty()) return nullptr;
+  Buffer* buffer = found->second.back();
+  found->second.pop_back();
+  idle_bytes_ -= capacity;
+  in_use_bytes_ += capacity;
+  return buffer;
+}
+
+Buffer* BufferPool::NewBuffer(size_t capacity) {
   char* memory = nullptr;
   try {
     memory = static_cast<char*>(Allocate(capacity));
   } catch (const Error&) {
-    Trim(0);  // what lies idle may be what is missing
+    if (Trim(0) == 0) throw;  // what lies idle may be what is missing
     memory = static_cast<char*>(Allocate(capacity));
   }
   auto* buffer = new Buffer;
@@ -88,7 +113,7 @@ Ref<Buffer> BufferPool::Take(size_t bytes) {
   buffer->pool_ = this;
   std::lock_guard<std::mutex> lock(mutex_);
   in_use_bytes_ += capacity;
-  return Ref<Buffer>(buffer);
+  return buffer;
 }
 
 void BufferPool::Give(Buffer* buffer) {
@@ -99,6 +124,8 @@ void BufferPool::Give(Buffer* buffer) {
     }
     buffer->busy_until_.reset();
   }
+  if (on_host()) MemoryLimit::Unuse(buffer->capacity_, buffer->account_.get());
+  buffer->account_ = Ref<MemoryAccount>();
   {
     std::lock_guard<std::mutex> lock(mutex_);
     in_use_bytes_ -= buffer->capacity_;
@@ -119,8 +146,9 @@ void BufferPool::set_idle_limit(size_t bytes) {
   Trim(bytes);
 }
 
-void BufferPool::Trim(size_t bytes) {
+size_t BufferPool::Trim(size_t bytes) {
   std::vector<Buffer*> surplus;
+  size_t freed = 0;
   {
     std::lock_guard<std::mutex> lock(mutex_);
     for (auto size = free_.rbegin(); size != free_.rend(); ++size) {
@@ -128,10 +156,29 @@ void BufferPool::Trim(size_t bytes) {
         surplus.push_back(size->second.back());
         size->second.pop_back();
         idle_bytes_ -= size->first;
+        freed += size->first;
       }
     }
   }
   for (Buffer* buffer : surplus) Free(buffer);
+  return freed;
+}
+
+size_t BufferPool::FreeIdle(size_t bytes) {
+  std::vector<BufferPool*> pools{&At(Place())};
+  {
+    std::lock_guard<std::mutex> lock(AllPools().mutex);
+    for (const auto& entry : AllPools().pools) {
+      if (entry.second->on_host()) pools.push_back(entry.second);
+    }
+  }
+  size_t freed = 0;
+  for (BufferPool* pool : pools) {
+    if (freed >= bytes) break;
+    const size_t idle = pool->idle_bytes();
+    freed += pool->Trim(idle - std::min(idle, bytes - freed));
+  }
+  return freed;
 }
 
 size_t BufferPool::idle_bytes() const {
@@ -145,13 +192,17 @@ size_t BufferPool::in_use_bytes() const {
 }
 
 void* BufferPool::Allocate(size_t bytes) {
-  if (!place_.is_cpu()) {
-    return kind_ == Kind::kPinned ? place_.device()->AllocateHost(bytes)
-                                  : place_.device()->Allocate(bytes);
+  if (!on_host()) return place_.device()->Allocate(bytes);
+  MemoryLimit::Hold(bytes);
+  try {
+    if (!place_.is_cpu()) return place_.device()->AllocateHost(bytes);
+    void* memory = std::aligned_alloc(kAlignment, bytes);
+    if (memory == nullptr) Throw(ErrorCode::kResourceLimit, "no memory for ", bytes, " bytes");
+    return memory;
+  } catch (...) {
+    MemoryLimit::Unhold(bytes);
+    throw;
   }
-  void* memory = std::aligned_alloc(kAlignment, bytes);
-  if (memory == nullptr) Throw(ErrorCode::kResourceLimit, "no memory for ", bytes, " bytes");
-  return memory;
 }
 
 void BufferPool::Free(Buffer* buffer) noexcept {
@@ -162,6 +213,7 @@ void BufferPool::Free(Buffer* buffer) noexcept {
   } else {
     place_.device()->Free(buffer->data_);
   }
+  if (on_host()) MemoryLimit::Unhold(buffer->capacity_);
   delete buffer;
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "framework/kept.h"
+#include "framework/memory_limit.h"
 #include "framework/place.h"
 
 namespace millrace {
@@ -45,6 +46,7 @@ class Buffer final : public Kept {
   char* data_ = nullptr;
   size_t capacity_ = 0;
   BufferPool* pool_ = nullptr;
+  Ref<MemoryAccount> account_;  // that it counts for, if any
   std::shared_ptr<DeviceEvent> busy_until_;
 };
 
@@ -57,8 +59,12 @@ class BufferPool {
   // Host memory that `place` copies from without a detour; ordinary memory for the host itself.
   static BufferPool& PinnedFor(Place place);
 
-  // At least `bytes` (0 is fine), contents undefined. Throws kResourceLimit if there is none.
+  // At least `bytes` (0 is fine), contents undefined. Throws kResourceLimit if there is none, or
+  // where MemoryLimit says so.
   Ref<Buffer> Take(size_t bytes);
+
+  // Frees idle memory of the host, at least `bytes` if there is as much; returns how much.
+  static size_t FreeIdle(size_t bytes);
 
   // How many idle bytes are kept; the rest is freed. Default 1 GiB.
   void set_idle_limit(size_t bytes);
@@ -73,10 +79,15 @@ class BufferPool {
 
   BufferPool(Place place, Kind kind) : place_(place), kind_(kind) {}
   void Give(Buffer* buffer);
+  bool on_host() const { return place_.is_cpu() || kind_ == Kind::kPinned; }
+  // An idle buffer, or null.
+  Buffer* TakeIdle(size_t capacity);
+  Buffer* NewBuffer(size_t capacity);
   void* Allocate(size_t bytes);
   void Free(Buffer* buffer) noexcept;
-  // Frees idle buffers until no more than `bytes` are idle.
-  void Trim(size_t bytes);
+  // Frees idle buffers, large ones first, until no more than `bytes` are idle; returns how many
+  // bytes that were.
+  size_t Trim(size_t bytes);
 
   const Place place_;
   const Kind kind_;

@@ -42,7 +42,7 @@ bool Prefetcher::FillSlowly(ChunkQueue* queue) {
   for (Backoff backoff; !Ready(queue);) {
     CheckStop();
     // Whoever waits, works: on this file if nothing of it is under way, else on any.
-    if (queue->load().chunks == 0 && Fetch(queue)) continue;
+    if (queue->load().idle && Fetch(queue, MemoryScope::Need::kNow) == Result::kFetched) continue;
     if (!Help()) backoff.Pause();
   }
   return queue->available() > 0;
@@ -50,7 +50,7 @@ bool Prefetcher::FillSlowly(ChunkQueue* queue) {
 
 bool Prefetcher::Help() {
   const Ref<ChunkQueue> queue = Choose(false);
-  return queue && Fetch(queue.get());
+  return queue && Fetch(queue.get(), MemoryScope::Need::kAhead) == Result::kFetched;
 }
 
 size_t Prefetcher::most_workers() const {
@@ -67,19 +67,27 @@ void Prefetcher::Wake() {
   Submit();
 }
 
-bool Prefetcher::Fetch(ChunkQueue* queue) {
-  const Ref<Chunk> chunk = queue->Claim();
-  if (!chunk) return false;
+Prefetcher::Result Prefetcher::Fetch(ChunkQueue* queue, MemoryScope::Need need) {
+  Ref<Chunk> chunk;
+  {
+    const MemoryScope scope(account_);
+    chunk = queue->Claim();
+  }
+  if (!chunk) return Result::kNothing;
   Wake();  // somebody else can go on claiming
-  queue->Fetch(chunk);
-  return true;
+  return queue->Fetch(chunk, account_, need) ? Result::kFetched : Result::kNoMemory;
 }
 
 void Prefetcher::Work() {
   const Ref<ChunkQueue> queue = Choose(true);
   if (!queue) return;
-  Fetch(queue.get());
-  Submit();
+  if (Fetch(queue.get(), MemoryScope::Need::kAhead) != Result::kNoMemory) {
+    Submit();
+    return;
+  }
+  // What is planned makes room, and wakes a worker.
+  std::lock_guard<std::mutex> lock(mutex_);
+  --workers_;
 }
 
 Ref<ChunkQueue> Prefetcher::Choose(bool worker) {
@@ -102,7 +110,7 @@ Ref<ChunkQueue> Prefetcher::Choose(bool worker) {
     }
   }
   const bool wanted =
-      best != nullptr && bytes < kMaxReadAheadBytes &&
+      best != nullptr && bytes < kMaxReadAheadBytes && MemoryLimit::HasRoomAhead() &&
       (least.chunks == 0 || chunks < 2 * most_workers() || records < limits_.records);
   if (wanted) return *best;
   // Under the same lock as the look around: whoever makes room later sees that it has left.

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "framework/chunk_queue.h"
@@ -15,7 +16,8 @@ namespace millrace {
 
 // How far is read ahead. A file may always have one chunk waiting behind the one that is planned
 // from; there may be more while they are fewer than two a worker or hold fewer than `records`, all
-// files together. Beyond kMaxReadAheadBytes nothing is read that is not needed at once.
+// files together. Beyond kMaxReadAheadBytes, or half of the memory limit, nothing is read that is
+// not needed at once.
 struct ReadAhead {
   size_t workers = SIZE_MAX;  // of the pool, at work for this reader at once
   size_t records = 0;
@@ -26,7 +28,9 @@ struct ReadAhead {
 // without any worker.
 class Prefetcher final : public Job {
  public:
-  explicit Prefetcher(ReadAhead limits) : limits_(limits) {}
+  // Memory of chunks is counted for `account`.
+  Prefetcher(ReadAhead limits, Ref<MemoryAccount> account)
+      : limits_(limits), account_(std::move(account)) {}
 
   // ---- The planning thread, and the owner. ----
 
@@ -51,12 +55,15 @@ class Prefetcher final : public Job {
   size_t most_workers() const;
   // Asks the pool for one more worker if the limit allows.
   void Wake();
-  // Claims and fetches a chunk of this file; false if that was not possible.
-  bool Fetch(ChunkQueue* queue);
+  // What came of it.
+  enum class Result { kFetched, kNothing, kNoMemory };
+  // Claims and fetches a chunk of this file.
+  Result Fetch(ChunkQueue* queue, MemoryScope::Need need);
   // The file that should get another chunk, or null. A worker that finds none leaves.
   Ref<ChunkQueue> Choose(bool worker);
 
   const ReadAhead limits_;
+  const Ref<MemoryAccount> account_;
   std::mutex mutex_;  // guards what is below
   std::vector<Ref<ChunkQueue>> queues_;
   size_t workers_ = 0;  // that have been asked for and have not left

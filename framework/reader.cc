@@ -15,8 +15,14 @@ constexpr double kPartMicroseconds = 200;
 
 }  // namespace
 
-ReaderBase::ReaderBase(std::vector<SlotSpec> slots) : slots_(std::move(slots)) {
+ReaderBase::ReaderBase(std::vector<SlotSpec> slots)
+    : slots_(std::move(slots)), account_(new MemoryAccount) {
   CheckSlots(slots_);
+}
+
+void ReaderBase::set_origin(std::string origin) {
+  account_->set_name(origin);
+  origin_ = std::move(origin);
 }
 
 std::vector<Dims> ReaderBase::shapes() const {
@@ -42,6 +48,7 @@ bool ReaderBase::HasNext() { return !ahead_.tickets.empty() || Plan(1, &ahead_) 
 
 void ReaderBase::ReadNext(std::vector<LoDTensor>* out) {
   if (!HasNext()) throw EndOfData("there is no next element: the pass is over");
+  const MemoryScope scope(account_);
   try {
     rows_.Reset(row_slots());
     LoadInParallel(ahead_.tickets.data(), 1, &rows_);
@@ -110,7 +117,8 @@ void ReaderBase::LoadInParallel(const Ticket* tickets, size_t n, Rows* rows) con
 void ReaderBase::LoadOneStepParts(const Ticket* tickets, size_t n, size_t grain, Rows* rows) const {
   rows->FixInnerDims(row_slots());
   rows->Expect(n);
-  ParallelFor((n + grain - 1) / grain, [&](size_t k) {
+  ParallelFor((n + grain - 1) / grain, [&, scope = MemoryScope::Current()](size_t k) {
+    const MemoryScope shared(scope);
     const size_t size = std::min(grain, n - k * grain);
     Ref<ScratchRows> part = Pool<ScratchRows>::Take();
     rows->MakePart(k * grain, &part->rows);
@@ -131,7 +139,8 @@ void ReaderBase::LoadScratchParts(const Ticket* tickets, size_t n, size_t grain,
   const size_t parts = (n + grain - 1) / grain;
   std::vector<Ref<ScratchRows>> loaded(parts);
   std::vector<std::exception_ptr> errors(parts);
-  ParallelFor(parts, [&](size_t k) {
+  ParallelFor(parts, [&, scope = MemoryScope::Current()](size_t k) {
+    const MemoryScope shared(scope);
     loaded[k] = Pool<ScratchRows>::Take();
     loaded[k]->rows.Reset(row_slots());
     try {
@@ -140,6 +149,11 @@ void ReaderBase::LoadScratchParts(const Ticket* tickets, size_t n, size_t grain,
       errors[k] = std::current_exception();
     }
   });
+  for (size_t slot = 0; slot < rows->size(); ++slot) {
+    size_t bytes = 0;
+    for (const Ref<ScratchRows>& part : loaded) bytes += part->rows.bytes(slot);
+    rows->ExpectBytes(slot, bytes);
+  }
   for (size_t k = 0; k < parts; ++k) {
     try {
       rows->Join(loaded[k]->rows);

@@ -50,7 +50,7 @@ class ReaderBase {
   void set_slots(std::vector<SlotSpec> slots);
   // How error texts name this reader, e.g. "reader 'files' (open_files, startup.pbtxt:12)".
   const std::string& origin() const { return origin_; }
-  void set_origin(std::string origin) { origin_ = std::move(origin); }
+  void set_origin(std::string origin);
 
   // ---- What readers call on the readers below them. ----
 
@@ -59,8 +59,9 @@ class ReaderBase {
   // again, until Restart. One thread at a time.
   size_t Plan(size_t n, Run* run);
   // Loads the elements of tickets that this reader planned, one behind another. Any thread, as
-  // long as the run that holds the tickets lives; a ticket is loaded once. Throws the error of the
-  // first that fails and leaves the rows in a state fit only to be dropped.
+  // long as the run that holds the tickets lives; a ticket is loaded once, but for a load ahead of
+  // need that was refused memory (MemoryScope), which is done again. Throws the error of the first
+  // that fails and leaves the rows in a state fit only to be dropped.
   virtual void Load(const Ticket* tickets, size_t n, Rows* rows) const = 0;
   // The same, split among idle workers where that pays; rows are in the order of the tickets.
   void LoadInParallel(const Ticket* tickets, size_t n, Rows* rows) const;
@@ -83,6 +84,8 @@ class ReaderBase {
   virtual void Rewind(uint64_t pass) = 0;
   // "while reading record 17201 of reader 'files' (open_files, startup.pbtxt:12)".
   std::string ReadingRecord(uint64_t sample) const;
+  // Whom the memory of this reader counts for: put a MemoryScope around what takes much.
+  const Ref<MemoryAccount>& account() const { return account_; }
 
  private:
   bool one_step() const;
@@ -92,6 +95,7 @@ class ReaderBase {
 
   std::vector<SlotSpec> slots_;
   std::string origin_;
+  const Ref<MemoryAccount> account_;
   uint64_t passes_ = 0;
   bool planned_ = false;  // anything, ever
   bool end_ = false;

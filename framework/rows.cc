@@ -131,7 +131,9 @@ char* Rows::Grow(Slot* slot, size_t bytes) {
     Throw(ErrorCode::kResourceLimit, "values of ", bytes, " bytes are out of reach");
   }
   if (!slot->buffer || slot->shared || needed > slot->buffer->capacity()) {
-    Reserve(slot, slot->used == 0 ? bytes : needed + needed / 2);
+    // Half as much again, so that growth costs little; not where memory is short.
+    const bool generous = slot->used > 0 && MemoryLimit::HasRoomAhead();
+    Reserve(slot, generous ? needed + needed / 2 : needed);
   }
   char* place = slot->buffer->data() + slot->used;
   slot->used = needed;
@@ -197,6 +199,10 @@ void Rows::Expect(size_t elements) {
     Reserve(&slot, slot.used + CheckedProduct(steps, slot.step_bytes));
     for (auto& level : slot.lod) level.reserve(level.size() + elements);
   }
+}
+
+void Rows::ExpectBytes(size_t slot, size_t bytes) {
+  if (bytes > 0) Reserve(&slots_[slot], slots_[slot].used + bytes);
 }
 
 void Rows::FixInnerDims(const std::vector<SlotSpec>& known) {

@@ -80,6 +80,8 @@ class Rows {
   void Append(size_t slot, const LoDTensor& tensor);
   // Room for `elements` more elements like the declared one, so that Append need not grow.
   void Expect(size_t elements);
+  // Room for exactly `bytes` more of a slot's values.
+  void ExpectBytes(size_t slot, size_t bytes);
 
   // Fixes the inner dims of slots whose declaration leaves them open. Does nothing to others.
   void FixInnerDims(const std::vector<SlotSpec>& known);
@@ -100,7 +102,8 @@ class Rows {
   void MoveTo(std::vector<LoDTensor>* out);
   // Gives the values up, keeps memory for bookkeeping; Reset comes next.
   void Release();
-  // Total bytes of values.
+  // Bytes of values of a slot, and of all.
+  size_t bytes(size_t slot) const { return slots_[slot].used; }
   size_t bytes() const;
 
  private:

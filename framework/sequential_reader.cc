@@ -20,6 +20,7 @@ class SequentialReader::Element final : public Kept {
 void SequentialReader::PlanNext(size_t n, Run* run) {
   try {
     for (; n > 0 && !end_; --n) {
+      const MemoryScope scope(account());
       Ref<Element> element = Pool<Element>::Take();
       end_ = !ReadNextImpl(&element->tensors);
       if (!end_) Add(element.get(), run);

@@ -12,8 +12,17 @@ namespace millrace {
 // One element of the reader below, from its plan to its hand-over.
 class DoubleBufferReader::Element final : public Kept {
  public:
-  void Wait() const {
-    for (Backoff backoff; !ready.load(std::memory_order_acquire);) {
+  enum class State {
+    kLoading,
+    kDeferred,  // there was no memory to load it ahead: to be loaded by whoever wants it
+    kReady,
+  };
+
+  // What has become of the loading.
+  State Wait() const {
+    for (Backoff backoff;;) {
+      const State now = state.load(std::memory_order_acquire);
+      if (now != State::kLoading) return now;
       backoff.Pause();
       CheckStop();
     }
@@ -25,7 +34,7 @@ class DoubleBufferReader::Element final : public Kept {
   std::vector<Ref<Buffer>> hosts;  // what the copies read, not to be written before they are done
   std::vector<std::shared_ptr<DeviceEvent>> copies;
   std::exception_ptr error;
-  std::atomic<bool> ready{false};
+  std::atomic<State> state{State::kLoading};
 
  private:
   void Dispose() override {
@@ -41,7 +50,7 @@ class DoubleBufferReader::Element final : public Kept {
     rows.Release();
     tensors.clear();
     error = nullptr;
-    ready.store(false, std::memory_order_relaxed);
+    state.store(State::kLoading, std::memory_order_relaxed);
     Pool<Element>::Give(this);
   }
 };
@@ -51,7 +60,7 @@ class DoubleBufferReader::Ahead final : public Job {
   explicit Ahead(DoubleBufferReader* reader) : reader_(reader) {}
 
  private:
-  void Work() override { reader_->Advance(); }
+  void Work() override { reader_->Advance(MemoryScope::Need::kAhead); }
 
   DoubleBufferReader* const reader_;  // which cancels this job before it goes away
 };
@@ -90,7 +99,7 @@ void DoubleBufferReader::PlanNext(size_t n, Run* run) {
       if (!planned_.empty()) continue;
       if (error_ != nullptr) std::rethrow_exception(error_);
       return;
-    } else if (!Advance()) {
+    } else if (!Advance(MemoryScope::Need::kNow)) {
       backoff.Pause();
       CheckStop();
     }
@@ -105,7 +114,8 @@ Ref<DoubleBufferReader::Element> DoubleBufferReader::TakePlanned() {
   return element;
 }
 
-bool DoubleBufferReader::Advance() {
+bool DoubleBufferReader::Advance(MemoryScope::Need need) {
+  if (need == MemoryScope::Need::kAhead && !MemoryLimit::HasRoomAhead()) return false;
   Ref<Element> element;
   {
     std::unique_lock<std::mutex> planning(planning_, std::try_to_lock);
@@ -132,11 +142,12 @@ bool DoubleBufferReader::Advance() {
     planned_.push_back(element);
   }
   if (wanted_.load() > 0) ahead_->Submit();
-  LoadElement(element.get());
+  LoadElement(element.get(), need);
   return true;
 }
 
-void DoubleBufferReader::LoadElement(Element* element) {
+void DoubleBufferReader::LoadElement(Element* element, MemoryScope::Need need) const {
+  const MemoryScope scope(account(), need);
   try {
     element->rows.Reset(reader().row_slots(), &BufferPool::PinnedFor(place_));
     reader().LoadInParallel(element->run.tickets.data(), 1, &element->rows);
@@ -156,22 +167,31 @@ void DoubleBufferReader::LoadElement(Element* element) {
       }
     }
   } catch (...) {
+    if (scope.refused()) {
+      element->rows.Release();
+      element->state.store(Element::State::kDeferred, std::memory_order_release);
+      return;
+    }
     element->error = std::current_exception();
   }
   element->run.Clear();
-  element->ready.store(true, std::memory_order_release);
+  element->state.store(Element::State::kReady, std::memory_order_release);
 }
 
 void DoubleBufferReader::Load(const Ticket* tickets, size_t n, Rows* rows) const {
   for (size_t i = 0; i < n; ++i) {
     // The run that holds the ticket shares the element with nobody: a ticket is loaded once.
     auto* element = const_cast<Element*>(static_cast<const Element*>(tickets[i].where));
-    element->Wait();
+    if (element->Wait() == Element::State::kDeferred) {
+      LoadElement(element, MemoryScope::Need::kNow);
+      // Somebody above is ahead of need himself, and will come again.
+      if (element->Wait() == Element::State::kDeferred) MemoryScope::ThrowRefused();
+    }
     if (element->error != nullptr) std::rethrow_exception(element->error);
     if (!place_.is_cpu()) {
       for (const auto& copy : element->copies) copy->Wait();
       for (size_t k = 0; k < element->tensors.size(); ++k) rows->Append(k, element->tensors[k]);
-    } else if (rows->untouched()) {
+    } else if (rows->untouched() && !MemoryScope::IsAhead()) {
       std::swap(*rows, element->rows);
     } else {
       rows->Join(element->rows);

@@ -23,6 +23,9 @@ namespace millrace {
 // For a device, elements are loaded into pinned memory and copied from there by the device's own
 // queue; an element is handed out when its copy is done, so that an error of the copy takes the
 // element's place like every other one.
+//
+// Where the memory limit leaves no room for more ahead, elements are planned and loaded when they are
+// asked for, by whoever asks.
 class DoubleBufferReader final : public DecoratedReader {
  public:
   // Throws kInvalidArgument for a depth below 1, and for elements that are on a device already.
@@ -39,9 +42,9 @@ class DoubleBufferReader final : public DecoratedReader {
   void PlanNext(size_t n, Run* run) override;
   void Rewind(uint64_t pass) override;
   // Plans and loads one more element. False if there is nothing to plan, or another thread plans.
-  bool Advance();
+  bool Advance(MemoryScope::Need need);
   Ref<Element> TakePlanned();
-  void LoadElement(Element* element);
+  void LoadElement(Element* element, MemoryScope::Need need) const;
   void Stop();
 
   const Place place_;

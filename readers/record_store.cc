@@ -9,6 +9,9 @@ namespace millrace {
 namespace {
 
 constexpr size_t kBufferBytes = size_t{1} << 20;
+// Slots are kept for records of their size: that is fine for many small ones, and waste for a few
+// large ones of which each has another size.
+constexpr size_t kLargestSlot = size_t{32} << 10;
 
 }  // namespace
 
@@ -29,10 +32,13 @@ Ref<RecordStore::Lease> RecordStore::NewLease() {
 }
 
 void RecordStore::Copy(Ticket* ticket) {
-  char* place = Take(ticket->size);
+  Ref<Buffer> own;
+  if (ticket->size > kLargestSlot) own = BufferPool::At(Place()).Take(ticket->size);
+  char* place = own ? own->data() : Take(ticket->size);
   std::memcpy(place, ticket->where, ticket->size);
   ticket->where = place;
-  ticket->owner = nullptr;
+  ticket->owner = own.get();
+  if (own) own->Retain();
 }
 
 size_t RecordStore::SlotSize(size_t bytes) {
@@ -54,7 +60,7 @@ char* RecordStore::Take(size_t bytes) {
     return place;
   }
   if (fresh_bytes_ < size) {
-    buffers_.push_back(BufferPool::At(Place()).Take(std::max(size, kBufferBytes)));
+    buffers_.push_back(BufferPool::At(Place()).Take(kBufferBytes));
     fresh_ = buffers_.back()->data();
     fresh_bytes_ = buffers_.back()->capacity();
   }

@@ -15,16 +15,16 @@
 
 namespace millrace {
 
-// Copies of records in slots of their size, cut from large buffers. Copy, Drop and NewLease are
-// called by one thread at a time, the planner's. A lease may be dropped by any thread and keeps the
-// store alive, so that tickets outlive the reader's passes.
+// Copies of records: small ones in slots of their size, cut from large buffers, others in buffers of
+// their own. Copy, Drop and NewLease are called by one thread at a time, the planner's. A lease may
+// be dropped by any thread and keeps the store alive, so that tickets outlive the reader's passes.
 class RecordStore final : public Kept {
  public:
   // The slots of one planned run. They go back together when the lease is dropped, since giving
   // them back one by one would cost a lock a record.
   class Lease final : public Kept {
    public:
-    // Takes over the slot of a copied record.
+    // Takes over the slot of a copied record that has no owner.
     void Add(const Ticket& ticket) { slots_.push_back({SlotOf(ticket), ticket.size}); }
     bool empty() const { return slots_.empty(); }
 
@@ -40,9 +40,10 @@ class RecordStore final : public Kept {
     std::vector<Slot> slots_;
   };
 
-  // Copies the bytes of the ticket and points it to the copy, which nobody owns yet.
+  // Copies the bytes of the ticket and points it to the copy. A small one is in a slot and has no
+  // owner yet; a large one is owned by its buffer, of which the caller holds a reference.
   void Copy(Ticket* ticket);
-  // Gives back the copy of a ticket that no lease has.
+  // Gives back the slot of a ticket that no lease has.
   void Drop(const Ticket& ticket) { Give(SlotOf(ticket), ticket.size); }
   Ref<Lease> NewLease();
 

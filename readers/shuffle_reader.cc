@@ -9,9 +9,13 @@
 namespace millrace {
 namespace {
 
-// How many elements are asked for at once: enough to make the call cheap, few enough that what is
-// planned and not yet copied keeps hardly any chunk alive.
-constexpr size_t kPlannedAtOnce = 256;
+// How many elements are asked for at once, and of about how many bytes together: enough to make the
+// call cheap, few enough that what is planned and not yet copied keeps hardly any chunk alive.
+constexpr size_t kMostPlannedAtOnce = 256;
+constexpr size_t kPlannedBytes = size_t{1} << 20;
+
+// Whether the window has copied a ticket into a slot of its store.
+bool InSlot(const Ticket& ticket) { return ticket.bytes && ticket.owner == nullptr; }
 
 }  // namespace
 
@@ -27,12 +31,15 @@ ShuffleReader::ShuffleReader(std::unique_ptr<ReaderBase> reader, int64_t buffer_
 ShuffleReader::~ShuffleReader() { Empty(); }
 
 void ShuffleReader::PlanNext(size_t n, Run* run) {
+  const MemoryScope scope(account());
   Ticket ticket;
   while (window_.size() < buffer_size_ && TakeNext(&ticket)) window_.push_back(ticket);
   Ref<RecordStore::Lease> lease = store_->NewLease();
   for (; n > 0 && !window_.empty(); --n) {
-    Ticket& drawn = window_[key_.Below(window_.size(), pass_, drawn_++)];
-    if (drawn.bytes) {
+    const size_t index = key_.Below(window_.size(), pass_, drawn_++);
+    const bool replaced = TakeNext(&ticket);  // first: if it throws, the window is whole
+    Ticket& drawn = window_[index];
+    if (InSlot(drawn)) {
       if (lease->empty()) run->Keep(lease.get());
       lease->Add(drawn);
       drawn.owner = lease.get();
@@ -41,7 +48,7 @@ void ShuffleReader::PlanNext(size_t n, Run* run) {
       run->Add(drawn);
       if (drawn.owner != nullptr) drawn.owner->Release();
     }
-    if (TakeNext(&ticket)) {
+    if (replaced) {
       drawn = ticket;
     } else {
       drawn = window_.back();
@@ -57,12 +64,16 @@ bool ShuffleReader::TakeNext(Ticket* ticket) {
     next_ = 0;
     if (end_) return false;
     try {
-      end_ = reader().Plan(std::min(kPlannedAtOnce, buffer_size_), &fresh_) == 0;
+      end_ = reader().Plan(planned_at_once_, &fresh_) == 0;
     } catch (...) {
       error_ = std::current_exception();
       end_ = true;
     }
     if (end_) return false;
+    size_t bytes = 1;
+    for (const Ticket& planned : fresh_.tickets) bytes += planned.bytes ? planned.size : 0;
+    planned_at_once_ = std::clamp<size_t>(kPlannedBytes * fresh_.tickets.size() / bytes, 1,
+                                          std::min(kMostPlannedAtOnce, buffer_size_));
   }
   *ticket = fresh_.tickets[next_++];
   if (ticket->bytes) {
@@ -75,7 +86,7 @@ bool ShuffleReader::TakeNext(Ticket* ticket) {
 
 void ShuffleReader::Empty() {
   for (const Ticket& ticket : window_) {
-    if (ticket.bytes) {
+    if (InSlot(ticket)) {
       store_->Drop(ticket);
     } else if (ticket.owner != nullptr) {
       ticket.owner->Release();

@@ -31,7 +31,8 @@ class ShuffleReader final : public DecoratedReader {
   void PlanNext(size_t n, Run* run) override;
   void Rewind(uint64_t pass) override;
   // Takes the next element into the window's care; false at the end of the reader below or its
-  // error, which is kept in error_ until the window is empty.
+  // error, which is kept in error_ until the window is empty. Throws kResourceLimit if there is no
+  // memory for it.
   bool TakeNext(Ticket* ticket);
   void Empty();
 
@@ -41,6 +42,7 @@ class ShuffleReader final : public DecoratedReader {
   uint64_t pass_ = 0;
   uint64_t drawn_ = 0;
   std::vector<Ticket> window_;
+  size_t planned_at_once_ = 1;
   Run fresh_;         // planned, not yet in the window
   size_t next_ = 0;   // in fresh_
   bool end_ = false;  // of the reader below

@@ -26,11 +26,16 @@
 
 #include "framework/attribute.h"
 #include "framework/error.h"
+#include "framework/memory_limit.h"
 #include "framework/plugin.h"
 #include "framework/stop.h"
 #include "framework/thread_pool.h"
 
 DEFINE_int32(threads, -1, "worker threads that load data, 0 to 1024; -1 is one per core");
+DEFINE_string(memory_limit, "",
+              "the most memory for data, such as 512MB: files read ahead, shuffle windows, batches, "
+              "buffers and variables together; a program that needs more stops with exit code 5. "
+              "Empty is no limit");
 DEFINE_double(timeout, 0, "seconds after which to stop with exit code 5; 0 is never");
 DEFINE_uint64(seed, 0, "seed of everything random: initial values, shuffles, generators");
 DEFINE_string(set, "",
@@ -375,6 +380,9 @@ int RunCommand(int argc, char** argv, const CommandHelp& help,
     StartLogging(argv[0]);
     ThreadPool::Get().SetSize(FLAGS_threads < 0 ? std::max(1u, std::thread::hardware_concurrency())
                                                 : FLAGS_threads);
+    if (!FLAGS_memory_limit.empty()) {
+      MemoryLimit::Set(ParseBytes("memory_limit", FLAGS_memory_limit));
+    }
     Require(FLAGS_timeout >= 0, "--timeout=", FLAGS_timeout, " is less than 0");
     watcher = Watcher::Start(FLAGS_timeout);
     const int code = body(arguments);

@@ -58,7 +58,7 @@ CommandHelp Help() {
       "`print` operators and --fetch print goes to standard output, all else to standard error.\n";
   help.groups = {
       {"Programs", {"startup", "main", "set", "check", "plugin"}},
-      {"Running", {"threads", "seed", "max_steps", "timeout"}},
+      {"Running", {"threads", "seed", "memory_limit", "max_steps", "timeout"}},
       {"Results", {"fetch", "stats_json", "quiet"}},
       {"Looking things up", {"list_ops", "list_formats", "print"}},
   };

@@ -48,7 +48,7 @@ CommandHelp Help() {
   help.groups = {
       {"What to look at", {"startup", "reader", "count", "set", "plugin"}},
       {"How to show it", {"all", "json", "digest", "png"}},
-      {"Running", {"threads", "seed", "timeout"}},
+      {"Running", {"threads", "seed", "memory_limit", "timeout"}},
   };
   help.repeatable = {"set", "plugin"};
   help.examples =
