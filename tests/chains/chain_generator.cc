@@ -64,8 +64,8 @@ class ChainWriter {
     for (int64_t i = 0; i < depth; ++i) {
       sizes_.push_back(dice_.OneIn(8) ? dice_.Between(30, 120) : dice_.Between(1, 17));
     }
-    free_order_ = dice_.OneIn(12) && !wishes_.jitter;
-    shared_ = dice_.OneIn(12) && !wishes_.jitter;
+    free_order_ = dice_.OneIn(12) && !wishes_.ordered && !wishes_.counted;
+    shared_ = dice_.OneIn(12) && !wishes_.ordered;
     DrawSource();
     const auto below = shared_ ? static_cast<size_t>(dice_.Between(0, depth)) : sizes_.size();
     for (size_t i = 0; i < below; ++i) Decorate(sizes_[i]);
@@ -92,7 +92,7 @@ class ChainWriter {
   };
 
   bool ordered() const { return !free_order_ && !shared_; }
-  bool may_fail() const { return ordered() && !wishes_.no_errors; }
+  bool may_fail() const { return ordered() && !wishes_.counted; }
   int64_t DrawSize() { return dice_.Between(1, 9); }
 
   int64_t DrawCount(int64_t unit) {
@@ -125,11 +125,11 @@ class ChainWriter {
   // ---- Sources. ----
 
   void DrawSource() {
-    if (free_order_ || wishes_.from_disk) {
+    if (free_order_) {
       DrawOpenFiles();
       return;
     }
-    const int64_t kind = wishes_.jitter ? 0 : dice_.Between(0, 9);
+    const int64_t kind = wishes_.jitter || wishes_.counted ? 0 : dice_.Between(0, 9);
     if (kind < 3) {
       DrawNumberSource();
     } else if (kind < 4) {
@@ -190,7 +190,7 @@ class ChainWriter {
         name += (kind == "images" ? ".idx" : ".fixed") + packed;
       }
       shards.names.push_back(kind == "fields" ? "fixed:" + name : name);
-      if (labels) shards.companions.push_back("${folder}/labels" + numbers + ".idx" + packed);
+      if (labels) shards.companions.push_back(StrCat("${folder}/labels", numbers, ".idx", packed));
     }
     if (kind == "numbers") {
       shards = {"recordio", shards.names, {}, {{"FP32", {1, 2}}, {"INT64", {1, 1}}}, true};
@@ -292,7 +292,7 @@ class ChainWriter {
     bool stack = !top_.batched && dice_.OneIn(2);
     for (const Slot& slot : top_.slots) stack = stack && slot.lod_level == 0;
     // What is left over depends on the order where records are counted, not compared.
-    const bool discard = ordered() && dice_.OneIn(2);
+    const bool discard = ordered() && !wishes_.counted && dice_.OneIn(2);
     for (Slot& slot : top_.slots) {
       if (stack) {
         slot.dims.insert(slot.dims.begin(), -1);

@@ -9,9 +9,12 @@
 namespace millrace {
 
 struct ChainWishes {
-  bool jitter = false;     // the source dawdles, and fails more often than not
-  bool from_disk = false;  // the source reads files
-  bool no_errors = false;  // nothing fails
+  // The source is a number source that dawdles, and fails more often than not.
+  bool jitter = false;
+  // The source is a number source, nothing fails, and no batch is left out.
+  bool counted = false;
+  // One reader at the top, whose order is given.
+  bool ordered = false;
 };
 
 // The text of the program; the same for the same seed. Names of files begin with ${folder} and are

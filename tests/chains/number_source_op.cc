@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // create_number_source: the sources of tests/sources.h, for programs in tests.
+#include <memory>
+#include <utility>
+
 #include "operators/reader_creation.h"
-#include "tests/sources.h"
+#include "tests/chains/number_source.h"
 
 namespace millrace {
 namespace {
+
+std::shared_ptr<Ledger>& LedgerInUse() {
+  static auto* const ledger = new std::shared_ptr<Ledger>;
+  return *ledger;
+}
 
 OpSchema NumberSourceSchema() {
   return ReaderCreationSchema("Yields numbers that are in no file, late and wrong on demand.")
@@ -23,6 +31,7 @@ void CreateNumberSource(OpContext& context) {
   spec.load_error = context.Attr<int64_t>("load_error");
   spec.ragged = context.Attr<bool>("ragged");
   spec.jitter = static_cast<uint64_t>(context.Attr<int64_t>("jitter"));
+  spec.ledger = LedgerInUse();
   StoreReader(context, context.Attr<bool>("sequential") ? MakeSequentialSource(spec)
                                                         : MakePlannedSource(spec));
 }
@@ -30,4 +39,7 @@ void CreateNumberSource(OpContext& context) {
 REGISTER_OPERATOR(create_number_source, NumberSourceSchema, CreateNumberSource);
 
 }  // namespace
+
+void CountLoads(std::shared_ptr<Ledger> ledger) { LedgerInUse() = std::move(ledger); }
+
 }  // namespace millrace

@@ -20,6 +20,7 @@
 namespace millrace {
 namespace {
 
+// F23 and F34 of the fault model: any sequence of calls, on any number of workers and cores.
 class RandomChains : public ::testing::TestWithParam<Schedule> {
  protected:
   void TearDown() override {

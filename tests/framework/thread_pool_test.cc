@@ -4,39 +4,18 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "framework/stop.h"
+#include "tests/gate.h"
 #include "tests/testing.h"
 
 namespace millrace {
 namespace {
-
-// A door that threads wait at until it is opened.
-class Gate {
- public:
-  void Open() {
-    std::lock_guard<std::mutex> lock(mutex_);
-    open_ = true;
-    opened_.notify_all();  // under the lock: who waits may destroy the gate at once
-  }
-  void Wait() {
-    std::unique_lock<std::mutex> lock(mutex_);
-    opened_.wait(lock, [this] { return open_; });
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable opened_;
-  bool open_ = false;
-};
 
 class FunctionJob final : public Job {
  public:
@@ -49,11 +28,6 @@ class FunctionJob final : public Job {
 
 Ref<FunctionJob> MakeJob(std::function<void()> function) {
   return Ref<FunctionJob>(new FunctionJob(std::move(function)));
-}
-
-template <typename Condition>
-void WaitUntil(const Condition& condition) {
-  for (Backoff backoff; !condition();) backoff.Pause();
 }
 
 TEST(ThreadPool, RefusesSizesOutOfRange) {

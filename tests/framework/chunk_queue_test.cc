@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/chunk_queue.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tests/scripted_file.h"
+#include "tests/testing.h"
+
+namespace millrace {
+namespace {
+
+using State = ChunkQueue::State;
+using Numbers = std::vector<int64_t>;
+
+Ref<ChunkQueue> QueueOf(std::vector<ScriptedChunk> chunks, uint32_t file = 0) {
+  return Ref<ChunkQueue>(
+      new ChunkQueue(std::make_unique<ScriptedFile>("f", std::move(chunks)), file));
+}
+
+void FetchAll(ChunkQueue* queue) {
+  while (const Ref<Chunk> chunk = queue->Claim()) queue->Fetch(chunk);
+}
+
+// The numbers of all records that can be taken at once.
+Numbers TakeAvailable(ChunkQueue* queue) {
+  millrace::Run run;
+  run.tickets.resize(queue->available());
+  queue->Take(run.tickets.size(), 1, 0, run.tickets.data(), &run);
+  Numbers numbers;
+  numbers.reserve(run.tickets.size());
+  for (const Ticket& ticket : run.tickets) numbers.push_back(NumberOf(ticket));
+  return numbers;
+}
+
+TEST(ChunkQueue, IsPlannedInTheOrderOfClaimsWhateverIsFetchedFirst) {
+  const Ref<ChunkQueue> queue = QueueOf({{2}, {3}, {1}});
+  EXPECT_EQ(queue->Poll(), State::kWaiting);
+  const Ref<Chunk> chunks[] = {queue->Claim(), queue->Claim(), queue->Claim()};
+  EXPECT_FALSE(queue->Claim());
+  queue->Fetch(chunks[2]);
+  EXPECT_EQ(queue->Poll(), State::kWaiting);
+  EXPECT_EQ(queue->available(), 0u);
+  queue->Fetch(chunks[0]);
+  EXPECT_EQ(queue->Poll(), State::kRecords);
+  EXPECT_EQ(TakeAvailable(queue.get()), (Numbers{0, 1}));
+  EXPECT_EQ(queue->Poll(), State::kWaiting);
+  queue->Fetch(chunks[1]);
+  EXPECT_EQ(queue->Poll(), State::kRecords);
+  EXPECT_EQ(TakeAvailable(queue.get()), (Numbers{2, 3, 4}));
+  EXPECT_EQ(queue->Poll(), State::kRecords);
+  EXPECT_EQ(TakeAvailable(queue.get()), Numbers{5});
+  EXPECT_EQ(queue->Poll(), State::kEnd);
+  EXPECT_EQ(queue->Poll(), State::kEnd);
+}
+
+TEST(ChunkQueue, IsOverOnlyWhenTheFileSaysSo) {
+  const Ref<ChunkQueue> queue = QueueOf({{1}});
+  queue->Fetch(queue->Claim());
+  EXPECT_EQ(queue->Poll(), State::kRecords);
+  TakeAvailable(queue.get());
+  EXPECT_EQ(queue->Poll(), State::kWaiting);  // there might be another chunk
+  EXPECT_FALSE(queue->Claim());
+  EXPECT_EQ(queue->Poll(), State::kEnd);
+}
+
+TEST(ChunkQueue, GoesPastChunksWithoutRecords) {
+  const Ref<ChunkQueue> queue = QueueOf({{0}, {0}, {2}, {0}});
+  FetchAll(queue.get());
+  EXPECT_EQ(queue->Poll(), State::kRecords);
+  EXPECT_EQ(TakeAvailable(queue.get()), (Numbers{0, 1}));
+  EXPECT_EQ(queue->Poll(), State::kEnd);
+}
+
+TEST(ChunkQueue, AFileWithoutChunksIsOver) {
+  const Ref<ChunkQueue> queue = QueueOf({});
+  FetchAll(queue.get());
+  EXPECT_EQ(queue->Poll(), State::kEnd);
+}
+
+TEST(ChunkQueue, NumbersTicketsAndSpacesThemAsAsked) {
+  const Ref<ChunkQueue> queue = QueueOf({{1}, {4}}, 7);
+  FetchAll(queue.get());
+  queue->Poll();
+  TakeAvailable(queue.get());
+  queue->Poll();
+  millrace::Run run;
+  run.tickets.resize(7);
+  queue->Take(2, 3, 100, &run.tickets[1], &run);
+  EXPECT_EQ(queue->available(), 2u);
+  for (size_t i = 0; i < 2; ++i) {
+    const Ticket& ticket = run.tickets[1 + 3 * i];
+    EXPECT_EQ(NumberOf(ticket), static_cast<int64_t>(1 + i));
+    EXPECT_EQ(ticket.sample, 100 + 3 * i);
+    EXPECT_EQ(ticket.record, i);  // of its chunk
+    EXPECT_EQ(ticket.offset, 1u);
+    EXPECT_EQ(ticket.file, 7u);
+    EXPECT_EQ(ticket.size, 8u);
+    EXPECT_TRUE(ticket.bytes);
+  }
+  for (const size_t untouched : {0, 2, 3, 5, 6}) {
+    EXPECT_EQ(run.tickets[untouched].where, nullptr) << untouched;
+  }
+}
+
+TEST(ChunkQueue, ARunKeepsTheChunksOfItsTickets) {
+  const size_t before = Pool<Chunk>::in_use();
+  millrace::Run run;
+  {
+    const Ref<ChunkQueue> queue = QueueOf({{2}, {2}});
+    FetchAll(queue.get());
+    queue->Poll();
+    run.tickets.resize(2);
+    queue->Take(2, 1, 0, run.tickets.data(), &run);
+    EXPECT_EQ(Pool<Chunk>::in_use(), before + 2);
+  }
+  EXPECT_EQ(Pool<Chunk>::in_use(), before + 1);
+  EXPECT_EQ(NumberOf(run.tickets[1]), 1);
+  run.Clear();
+  EXPECT_EQ(Pool<Chunk>::in_use(), before);
+}
+
+TEST(ChunkQueue, AnErrorOfFetchComesBehindTheRecordsListedBeforeIt) {
+  const Ref<ChunkQueue> queue = QueueOf({{1}, {2, "", "damaged"}, {3}});
+  FetchAll(queue.get());
+  EXPECT_EQ(queue->Poll(), State::kRecords);
+  EXPECT_EQ(TakeAvailable(queue.get()), Numbers{0});
+  EXPECT_EQ(queue->Poll(), State::kRecords);
+  EXPECT_EQ(TakeAvailable(queue.get()), (Numbers{1, 2}));
+  for (int again = 0; again < 3; ++again) {
+    ExpectError(ErrorCode::kDataLoss, "damaged", [&] { queue->Poll(); });
+    EXPECT_EQ(queue->available(), 0u);
+  }
+}
+
+TEST(ChunkQueue, AnErrorOfClaimEndsTheFileBehindWhatClaimHadListed) {
+  for (const int64_t listed : {0, 2}) {
+    const Ref<ChunkQueue> queue = QueueOf({{1}, {listed, "cut off"}, {3}});
+    const Ref<Chunk> first = queue->Claim();
+    EXPECT_FALSE(queue->Claim());
+    EXPECT_FALSE(queue->Claim());  // the third is never looked for
+    EXPECT_FALSE(queue->load().claimable);
+    EXPECT_EQ(queue->Poll(), State::kWaiting);  // the error does not overtake
+    queue->Fetch(first);
+    EXPECT_EQ(queue->Poll(), State::kRecords);
+    EXPECT_EQ(TakeAvailable(queue.get()), Numbers{0});
+    if (listed > 0) {
+      EXPECT_EQ(queue->Poll(), State::kRecords);
+      EXPECT_EQ(TakeAvailable(queue.get()), (Numbers{1, 2}));
+    }
+    for (int again = 0; again < 3; ++again) {
+      ExpectError(ErrorCode::kDataLoss, "cut off", [&] { queue->Poll(); });
+    }
+  }
+}
+
+TEST(ChunkQueue, IsClaimedByOneThreadAtATime) {
+  Gate begun, go_on;
+  const Ref<ChunkQueue> queue = QueueOf({{1, "", "", &begun, &go_on}, {1}});
+  EXPECT_TRUE(queue->load().claimable);
+  std::thread other([&] { queue->Fetch(queue->Claim()); });
+  begun.Wait();
+  EXPECT_FALSE(queue->load().claimable);
+  EXPECT_FALSE(queue->Claim());
+  EXPECT_EQ(queue->Poll(), State::kWaiting);
+  go_on.Open();
+  other.join();
+  EXPECT_EQ(queue->Poll(), State::kRecords);
+  EXPECT_TRUE(queue->load().claimable);
+  EXPECT_TRUE(queue->Claim());
+}
+
+TEST(ChunkQueue, TellsWhatWaitsToBeTaken) {
+  const Ref<ChunkQueue> queue = QueueOf({{2}, {3, "", "", nullptr, nullptr, nullptr, nullptr, 99}});
+  EXPECT_EQ(queue->load().chunks, 0u);
+  queue->Fetch(queue->Claim());
+  ChunkQueue::Load load = queue->load();
+  EXPECT_EQ(load.chunks, 1u);
+  EXPECT_EQ(load.records, 2u);
+  EXPECT_EQ(load.bytes, SizeClass(16));
+  const Ref<Chunk> second = queue->Claim();
+  load = queue->load();
+  EXPECT_EQ(load.chunks, 2u);
+  EXPECT_EQ(load.records, 2u);  // of the second it is not known yet
+  EXPECT_EQ(load.bytes, SizeClass(16) + 99);
+  queue->Fetch(second);
+  EXPECT_EQ(queue->load().records, 5u);
+  EXPECT_EQ(queue->Poll(), State::kRecords);  // the first is the one that is taken from
+  load = queue->load();
+  EXPECT_EQ(load.chunks, 1u);
+  EXPECT_EQ(load.records, 3u);
+  EXPECT_TRUE(load.claimable);
+  EXPECT_FALSE(queue->Claim());
+  EXPECT_FALSE(queue->load().claimable);
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// How tests make threads meet.
+#ifndef MILLRACE_TESTS_GATE_H_
+#define MILLRACE_TESTS_GATE_H_
+
+#include <condition_variable>
+#include <mutex>
+
+#include "framework/stop.h"
+
+namespace millrace {
+
+// A door that threads wait at until it is opened.
+class Gate {
+ public:
+  void Open() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    open_ = true;
+    opened_.notify_all();  // under the lock: who waits may destroy the gate at once
+  }
+  void Wait() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    opened_.wait(lock, [this] { return open_; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable opened_;
+  bool open_ = false;
+};
+
+template <typename Condition>
+void WaitUntil(const Condition& condition) {
+  for (Backoff backoff; !condition();) backoff.Pause();
+}
+
+}  // namespace millrace
+
+#endif  // MILLRACE_TESTS_GATE_H_
