@@ -23,8 +23,13 @@ Ref<ChunkQueue> QueueOf(std::vector<ScriptedChunk> chunks, uint32_t file = 0) {
       new ChunkQueue(std::make_unique<ScriptedFile>("f", std::move(chunks)), file));
 }
 
+void Fetch(ChunkQueue* queue, const Ref<Chunk>& chunk) {
+  const Ref<MemoryAccount> account(new MemoryAccount);
+  EXPECT_TRUE(queue->Fetch(chunk, account, MemoryScope::Need::kNow));
+}
+
 void FetchAll(ChunkQueue* queue) {
-  while (const Ref<Chunk> chunk = queue->Claim()) queue->Fetch(chunk);
+  while (const Ref<Chunk> chunk = queue->Claim()) Fetch(queue, chunk);
 }
 
 // The numbers of all records that can be taken at once.
@@ -43,14 +48,14 @@ TEST(ChunkQueue, IsPlannedInTheOrderOfClaimsWhateverIsFetchedFirst) {
   EXPECT_EQ(queue->Poll(), State::kWaiting);
   const Ref<Chunk> chunks[] = {queue->Claim(), queue->Claim(), queue->Claim()};
   EXPECT_FALSE(queue->Claim());
-  queue->Fetch(chunks[2]);
+  Fetch(queue.get(), chunks[2]);
   EXPECT_EQ(queue->Poll(), State::kWaiting);
   EXPECT_EQ(queue->available(), 0u);
-  queue->Fetch(chunks[0]);
+  Fetch(queue.get(), chunks[0]);
   EXPECT_EQ(queue->Poll(), State::kRecords);
   EXPECT_EQ(TakeAvailable(queue.get()), (Numbers{0, 1}));
   EXPECT_EQ(queue->Poll(), State::kWaiting);
-  queue->Fetch(chunks[1]);
+  Fetch(queue.get(), chunks[1]);
   EXPECT_EQ(queue->Poll(), State::kRecords);
   EXPECT_EQ(TakeAvailable(queue.get()), (Numbers{2, 3, 4}));
   EXPECT_EQ(queue->Poll(), State::kRecords);
@@ -61,7 +66,7 @@ TEST(ChunkQueue, IsPlannedInTheOrderOfClaimsWhateverIsFetchedFirst) {
 
 TEST(ChunkQueue, IsOverOnlyWhenTheFileSaysSo) {
   const Ref<ChunkQueue> queue = QueueOf({{1}});
-  queue->Fetch(queue->Claim());
+  Fetch(queue.get(), queue->Claim());
   EXPECT_EQ(queue->Poll(), State::kRecords);
   TakeAvailable(queue.get());
   EXPECT_EQ(queue->Poll(), State::kWaiting);  // there might be another chunk
@@ -146,7 +151,7 @@ TEST(ChunkQueue, AnErrorOfClaimEndsTheFileBehindWhatClaimHadListed) {
     EXPECT_FALSE(queue->Claim());  // the third is never looked for
     EXPECT_FALSE(queue->load().claimable);
     EXPECT_EQ(queue->Poll(), State::kWaiting);  // the error does not overtake
-    queue->Fetch(first);
+    Fetch(queue.get(), first);
     EXPECT_EQ(queue->Poll(), State::kRecords);
     EXPECT_EQ(TakeAvailable(queue.get()), Numbers{0});
     if (listed > 0) {
@@ -163,7 +168,7 @@ TEST(ChunkQueue, IsClaimedByOneThreadAtATime) {
   Gate begun, go_on;
   const Ref<ChunkQueue> queue = QueueOf({{1, "", "", &begun, &go_on}, {1}});
   EXPECT_TRUE(queue->load().claimable);
-  std::thread other([&] { queue->Fetch(queue->Claim()); });
+  std::thread other([&] { Fetch(queue.get(), queue->Claim()); });
   begun.Wait();
   EXPECT_FALSE(queue->load().claimable);
   EXPECT_FALSE(queue->Claim());
@@ -178,7 +183,7 @@ TEST(ChunkQueue, IsClaimedByOneThreadAtATime) {
 TEST(ChunkQueue, TellsWhatWaitsToBeTaken) {
   const Ref<ChunkQueue> queue = QueueOf({{2}, {3, "", "", nullptr, nullptr, nullptr, nullptr, 99}});
   EXPECT_EQ(queue->load().chunks, 0u);
-  queue->Fetch(queue->Claim());
+  Fetch(queue.get(), queue->Claim());
   ChunkQueue::Load load = queue->load();
   EXPECT_EQ(load.chunks, 1u);
   EXPECT_EQ(load.records, 2u);
@@ -188,7 +193,7 @@ TEST(ChunkQueue, TellsWhatWaitsToBeTaken) {
   EXPECT_EQ(load.chunks, 2u);
   EXPECT_EQ(load.records, 2u);  // of the second it is not known yet
   EXPECT_EQ(load.bytes, SizeClass(16) + 99);
-  queue->Fetch(second);
+  Fetch(queue.get(), second);
   EXPECT_EQ(queue->load().records, 5u);
   EXPECT_EQ(queue->Poll(), State::kRecords);  // the first is the one that is taken from
   load = queue->load();
@@ -197,6 +202,30 @@ TEST(ChunkQueue, TellsWhatWaitsToBeTaken) {
   EXPECT_TRUE(load.claimable);
   EXPECT_FALSE(queue->Claim());
   EXPECT_FALSE(queue->load().claimable);
+}
+
+TEST(ChunkQueue, AChunkForWhichThereIsNoMemoryAheadWaitsToBeClaimedOnceMore) {
+  MemoryLimit::Set(size_t{1} << 20);
+  const Ref<ChunkQueue> queue = QueueOf({{80000}, {1}});  // more than half of the limit
+  const Ref<MemoryAccount> account(new MemoryAccount);
+  for (int time = 0; time < 2; ++time) {
+    const Ref<Chunk> chunk = queue->Claim();
+    EXPECT_EQ(chunk->offset, 0u);
+    EXPECT_FALSE(queue->load().idle);
+    EXPECT_FALSE(queue->Fetch(chunk, account, MemoryScope::Need::kAhead));
+    EXPECT_TRUE(queue->load().idle);
+    EXPECT_TRUE(queue->load().claimable);
+    EXPECT_EQ(queue->load().chunks, 0u);
+    EXPECT_EQ(queue->Poll(), State::kWaiting);
+  }
+  EXPECT_TRUE(queue->Fetch(queue->Claim(), account, MemoryScope::Need::kNow));
+  FetchAll(queue.get());
+  EXPECT_EQ(queue->Poll(), State::kRecords);
+  EXPECT_EQ(TakeAvailable(queue.get()).size(), 80000u);
+  EXPECT_EQ(queue->Poll(), State::kRecords);
+  EXPECT_EQ(TakeAvailable(queue.get()), Numbers{80000});
+  EXPECT_EQ(queue->Poll(), State::kEnd);
+  MemoryLimit::Set(SIZE_MAX);
 }
 
 }  // namespace

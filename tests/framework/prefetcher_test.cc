@@ -24,7 +24,8 @@ using Strings = std::vector<std::string>;
 // A prefetcher that is stopped in the end, as its owner would.
 class Reading {
  public:
-  explicit Reading(ReadAhead limits = {}) : prefetcher_(new Prefetcher(limits)) {}
+  explicit Reading(ReadAhead limits = {})
+      : prefetcher_(new Prefetcher(limits, Ref<MemoryAccount>(new MemoryAccount))) {}
   ~Reading() { prefetcher_->Stop(); }
   Reading(const Reading&) = delete;
   Reading& operator=(const Reading&) = delete;
