@@ -181,11 +181,11 @@ class ChainWriter {
     for (int64_t f = 0; f < files; ++f) {
       const int64_t records = DrawCount(3) / (files > 2 ? 2 : 1);
       const std::string numbers = StrCat("_", 1000 * f, "_", records);
-      std::string name = "${folder}/" + kind + numbers;
+      std::string name = StrCat("${folder}/", kind, numbers);
       if (kind == "numbers" || kind == "ragged") {
         name += recordio + DrawFault(kind, records, recordio) + ".recordio";
       } else if (kind == "lines") {
-        name += line_end + ".txt" + packed;
+        name += StrCat(line_end, ".txt", packed);
       } else {
         name += (kind == "images" ? ".idx" : ".fixed") + packed;
       }

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// What freezes the order algorithm. The numbers were computed by other code; who changes one of
-// them raises kOrderVersion and writes the change down.
+// What freezes the order algorithm: short streams as numbers that other code computed, long ones as
+// digests. Who changes one of them raises kOrderVersion and writes the change down.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "framework/random.h"
 #include "readers/multi_file_reader.h"
 #include "readers/random_data_reader.h"
 #include "readers/shuffle_reader.h"
+#include "tests/run_op.h"
 #include "tests/sources.h"
 #include "tests/testing.h"
 
@@ -85,6 +89,111 @@ TEST(Order, OfRandomData) {
         EXPECT_EQ(element[0].scalar<float>(), value * 0x1p-24f) << "seed " << wanted.seed;
       }
       reader.ReInit();
+    }
+  }
+}
+
+// ---- Long streams, by their digests. ----
+
+constexpr uint64_t kSeeds[] = {0, 1, 20260101};
+
+// The digest of three passes.
+std::string DigestOfPasses(ReaderBase* reader) {
+  std::vector<ElementValue> stream;
+  for (int pass = 0; pass < 3; ++pass) {
+    for (ElementValue& element : ReadAll(reader)) stream.push_back(std::move(element));
+    reader->ReInit();
+  }
+  return DigestOf(stream);
+}
+
+std::string OfShuffle(uint64_t seed) {
+  SourceSpec source;
+  source.records = 2000;
+  ShuffleReader reader(MakePlannedSource(source), 300, RandomKey(seed, 7, "shuffled"));
+  return DigestOfPasses(&reader);
+}
+
+std::string OfShuffledFiles(uint64_t seed) {
+  std::vector<ElementValue> stream;
+  for (uint64_t pass = 0; pass < 3; ++pass) {
+    std::vector<int64_t> order;
+    for (const uint32_t file : ShuffledFiles(2000, RandomKey(seed, 7, "files"), pass)) {
+      order.push_back(file);
+    }
+    stream.push_back(ValueOf({MakeTensor<int64_t>({2000}, order)}));
+  }
+  return DigestOf(stream);
+}
+
+std::string OfRandomData(uint64_t seed) {
+  SlotSpec slot;
+  slot.dims = {2, 3};
+  RandomDataReader reader({slot, slot}, -1, 3, 200, RandomKey(seed, 7, "random"));
+  return DigestOfPasses(&reader);
+}
+
+LoDTensor Initialised(const std::string& op, uint64_t seed) {
+  return RunOp(
+             op, {}, {"Out"},
+             {{"shape", std::vector<int32_t>{30, 40}}, {"dtype", int32_t{6}}, {"seed", int32_t{7}}},
+             {{}, seed})
+      .at("Out");
+}
+
+std::string OfUniformRandom(uint64_t seed) {
+  return DigestOf(ValueOf({Initialised("uniform_random", seed)}));
+}
+
+// Logarithms and cosines are the system's, which may differ in their last bit: six digits count.
+std::string OfGaussianRandom(uint64_t seed) {
+  std::vector<int64_t> rounded;
+  for (const double value : ValuesOf<double>(Initialised("gaussian_random", seed))) {
+    rounded.push_back(std::llround(value * 1e6));
+  }
+  return DigestOf(ValueOf({MakeTensor<int64_t>({1200}, rounded)}));
+}
+
+TEST(Order, HasTheseDigests) {
+  const struct {
+    const char* name;
+    std::string (*digest)(uint64_t seed);
+    const char* golden[3];  // for kSeeds
+  } streams[] = {
+      {"shuffle",
+       OfShuffle,
+       {"b20269f65250a6ad8ef2b744f37ac0b9c3dc464942b922f64ae2a197f443055f",
+        "5c15970d31e6a4d80c11f8e280f76c6ce6af7c431ea908f342954391f750146e",
+        "39a1020276ee9fe038589e1544e92f1810b3b474823ff918c386b07b263d3d40"}},
+      {"shuffle_files",
+       OfShuffledFiles,
+       {"a29df04b601578a0987b493dc2864ee3ebf71993e09da861080dccd6749f7749",
+        "894ab7a3e81aeafe0d5f922f7aa3486597ad24889d1f3e89a19f13542f583148",
+        "c6b3f0b3c9d898362131398a11e5293eee0e62da0084576acfc02f9bd8749548"}},
+      {"random data",
+       OfRandomData,
+       {"ff6be69bd3a296dd821b50e81e28458a73f2856b71c5c4292caa2acc18e3311c",
+        "8e24b6fe26df7a0b05104111e1d08b7be69e46bf57d00b73bb3884f607da805c",
+        "1110507dbde4ad2a8333cb9653d6ab903a97c8bfda1a0b4f24c21a9c0494a9b9"}},
+      {"uniform_random",
+       OfUniformRandom,
+       {"a8569a581e9be13409cf45af0102a85cb417c0de79fc7e8df2487298f3596951",
+        "e3fb9eb9bd3ec0df0c97157d636b6c8940efae66cf4dbb2e016f8fe97c7a7eca",
+        "848ea776a379c87c2063480664d12b4d08d78e613148a6a6f569f09108193731"}},
+      {"gaussian_random",
+       OfGaussianRandom,
+       {"6fb48eb1850526fd26750ea7d351119cbaa49cc79eeeeae1cd5ed83541b3b301",
+        "ab719e13cc7b91a4496fa893b6300634c62c374e2747ad41fd59a823c4c5e7e2",
+        "abdcaf91f3a988f1f950e42c7f4139c067d4284dda34d8dbb1ebc075a142e433"}},
+  };
+  for (const auto& stream : streams) {
+    for (size_t i = 0; i < 3; ++i) {
+      EXPECT_EQ(stream.digest(kSeeds[i]), stream.golden[i])
+          << stream.name << " with seed " << kSeeds[i] << " has another order than version "
+          << kOrderVersion
+          << " had. Streams of users change with it: raise kOrderVersion in framework/random.h, "
+             "write "
+             "the change down in CHANGELOG.md, and only then replace the digest.";
     }
   }
 }
