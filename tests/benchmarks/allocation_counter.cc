@@ -19,6 +19,8 @@ uint64_t AllocationCount() { return allocations.load(std::memory_order_relaxed);
 
 }  // namespace millrace
 
+// Sanitizers bring a malloc of their own; with them, nothing is counted.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 // The names under which glibc keeps its own functions. free stays the library's: what is handed out
 // here is the library's memory.
 extern "C" {
@@ -58,3 +60,4 @@ int posix_memalign(void** memory, size_t alignment, size_t bytes) {
   return *memory == nullptr ? ENOMEM : 0;
 }
 }
+#endif

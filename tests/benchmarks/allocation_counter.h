@@ -8,7 +8,8 @@
 
 namespace millrace {
 
-// Calls of malloc, calloc, realloc and their aligned kin so far, on all threads.
+// Calls of malloc, calloc, realloc and their aligned kin so far, on all threads; 0 with a
+// sanitizer.
 uint64_t AllocationCount();
 
 }  // namespace millrace

@@ -52,6 +52,30 @@ uint64_t SumOfRows(const std::vector<LoDTensor>& batch) {
   return sum;
 }
 
+class ResidentReader final : public ReaderBase {
+ public:
+  ResidentReader(const std::vector<SlotSpec>& slots, LoDTensor element, int64_t count)
+      : ReaderBase(slots), element_(std::move(element)), count_(count) {}
+
+  void Load(const Ticket*, size_t n, Rows* rows) const override {
+    for (size_t i = 0; i < n; ++i) rows->Append(0, element_);
+  }
+
+ private:
+  void PlanNext(size_t n, Run* run) override {
+    for (; n > 0 && next_ < count_; --n) {
+      Ticket ticket;
+      ticket.sample = static_cast<uint64_t>(next_++);
+      run->Add(ticket);
+    }
+  }
+  void Rewind(uint64_t) override { next_ = 0; }
+
+  const LoDTensor element_;
+  const int64_t count_;
+  int64_t next_ = 0;
+};
+
 void UseThreads(int threads) {
   ThreadPool& pool = ThreadPool::Get();
   if (pool.size() != threads - 1) pool.SetSize(threads - 1);
@@ -81,6 +105,13 @@ ReaderPtr Shuffled(ReaderPtr reader, int64_t window) {
 
 ReaderPtr Batched(ReaderPtr reader, int64_t batch_size) {
   return std::make_unique<BatchReader>(std::move(reader), batch_size, false, BatchMode::kConcat);
+}
+
+ReaderPtr Resident(const LoDTensor& element, int64_t count) {
+  SlotSpec slot;
+  slot.dtype = element.dtype();
+  slot.dims = element.dims();
+  return std::make_unique<ResidentReader>(std::vector<SlotSpec>{slot}, element, count);
 }
 
 void Consumer::Take(const std::vector<LoDTensor>& batch) {
@@ -124,8 +155,7 @@ void PassTimer::ReadPass() {
   }
   if (warm > 0) {
     const SteadyCounts after = SteadyCounts::Now();
-    steady_.allocations += after.allocations - before.allocations;
-    steady_.page_faults += after.page_faults - before.page_faults;
+    steady_ += after - before;
     steady_batches_ += consumer.batches - warm;
   }
   batches_ = consumer.batches;
@@ -146,13 +176,25 @@ double PassTimer::ReadFor(double seconds) {
   return read / spent;
 }
 
+namespace {
+
+void AddSteadyCounters(const SteadyCounts& counts, uint64_t batches, Measured* measured) {
+  const double divisor = std::max(1.0, static_cast<double>(batches));
+  measured->counters.emplace_back("allocations_per_batch",
+                                  static_cast<double>(counts.allocations) / divisor);
+  measured->counters.emplace_back("page_faults_per_batch",
+                                  static_cast<double>(counts.page_faults) / divisor);
+}
+
+}  // namespace
+
 Measured MeasureChain(const ChainSpec& spec) {
   Measured measured;
   measured.records = spec.records;
   UseThreads(1);
   measured.digest = DigestOfPass(spec.make().get(), spec.ordered);
   DropIdleMemory();
-  UseAllThreads();
+  if (!spec.one_thread) UseAllThreads();
   PassTimer chain(spec.make(), spec.records);
   const std::string digest = DigestOfPass(chain.reader(), spec.ordered);
   if (digest != measured.digest) {
@@ -165,7 +207,7 @@ Measured MeasureChain(const ChainSpec& spec) {
 
   const SteadyCounts warm = chain.steady();
   const uint64_t warm_batches = chain.steady_batches();
-  const double threads = Options().threads();
+  const double threads = spec.one_thread ? 1 : Options().threads();
   Usage used;
   double read = 0;
   for (int round = 0; round < Options().rounds; ++round) {
@@ -176,17 +218,10 @@ Measured MeasureChain(const ChainSpec& spec) {
     used += spent;
     read += measured.rates.back() * spent.wall_seconds;
   }
-  const auto batches = static_cast<double>(chain.steady_batches() - warm_batches);
-  const auto per_batch = [batches](uint64_t count) {
-    return batches > 0 ? static_cast<double>(count) / batches : 0;
-  };
   measured.foreign_share = used.foreign_share();
-  measured.counters = {
-      {"allocations_per_batch", per_batch(chain.steady().allocations - warm.allocations)},
-      {"page_faults_per_batch", per_batch(chain.steady().page_faults - warm.page_faults)},
-      {"peak_bytes", static_cast<double>(peak)},
-      {"cpu_s_per_million", 1e6 * used.cpu_seconds / read},
-  };
+  AddSteadyCounters(chain.steady() - warm, chain.steady_batches() - warm_batches, &measured);
+  measured.counters.emplace_back("peak_bytes", static_cast<double>(peak));
+  measured.counters.emplace_back("cpu_s_per_million", 1e6 * used.cpu_seconds / read);
   return measured;
 }
 
@@ -194,25 +229,36 @@ Measured MeasureScaling(const ChainSpec& spec) {
   Measured measured;
   measured.records = spec.records;
   std::vector<double> one_thread, all_threads;
-  Usage used;
+  Usage used, used_by_all;
+  double read = 0;
+  SteadyCounts steady;
+  uint64_t steady_batches = 0;
   UseThreads(1);
   measured.digest = DigestOfPass(spec.make().get(), spec.ordered);
   for (int round = 0; round < Options().rounds; ++round) {
     const double seconds = Options().min_seconds / Options().rounds / 2;
-    const Usage before = Usage::Now();
     for (const bool all : {false, true}) {
       all ? UseAllThreads() : UseThreads(1);
       PassTimer chain(spec.make(), spec.records);
       chain.ReadPass();
+      const Usage before = Usage::Now();
       (all ? all_threads : one_thread).push_back(chain.ReadFor(seconds));
+      const Usage spent = Usage::Now() - before;
+      used += spent;
+      if (!all) continue;
+      used_by_all += spent;
+      read += all_threads.back() * spent.wall_seconds;
+      steady += chain.steady();
+      steady_batches += chain.steady_batches();
     }
-    used += Usage::Now() - before;
     measured.rates.push_back(all_threads.back() / one_thread.back());
     measured.limits.push_back(Options().threads());
   }
   measured.foreign_share = used.foreign_share();
   measured.counters = {{"rate_of_one_thread", Median(one_thread)},
                        {"rate_of_all_threads", Median(all_threads)}};
+  AddSteadyCounters(steady, steady_batches, &measured);
+  measured.counters.emplace_back("cpu_s_per_million", 1e6 * used_by_all.cpu_seconds / read);
   return measured;
 }
 

@@ -26,6 +26,9 @@ ReaderPtr OpenAll(const DataSet& data, const MultiFileOptions& options);
 ReaderPtr Shuffled(ReaderPtr reader, int64_t window);
 ReaderPtr Batched(ReaderPtr reader, int64_t batch_size);
 
+// Yields one element, which lies in memory, `count` times: a reader that costs next to nothing.
+ReaderPtr Resident(const LoDTensor& element, int64_t count);
+
 // What a consumer does with a batch: counts its records and looks at a byte of each page.
 class Consumer {
  public:
@@ -47,6 +50,8 @@ struct ChainSpec {
   std::function<double()> limit;
   // Readers whose order is not defined are compared by the sum of their records.
   bool ordered = true;
+  // The caller's thread alone, whatever the options say.
+  bool one_thread = false;
 };
 
 // Reads pass 0 and returns the digest of the stream as tools/digest.h defines it, or, without an

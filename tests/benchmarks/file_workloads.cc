@@ -14,6 +14,8 @@ namespace {
 constexpr int64_t kWindow = 8192;
 constexpr int64_t kBatch = 128;
 constexpr uint64_t kImages = 200000;
+constexpr uint64_t kTinyRecords = 4000000;
+constexpr uint64_t kSequences = 1000000;
 // Compressing takes its time.
 constexpr uint64_t kGzipImages = 50000;
 
@@ -49,6 +51,17 @@ void AddOneFile(const std::string& name, const std::function<DataSet()>& data, i
   workloads->push_back(std::move(workload));
 }
 
+void AddScaling(const std::string& name, const std::function<DataSet()>& data,
+                Workloads* workloads) {
+  Workload workload;
+  workload.name = name;
+  workload.unit = Unit::kFactor;
+  AimAtFactor(1.7, &workload);
+  workload.measure = [data] { return MeasureScaling(OneFileSpec(data(), 0, kBatch)); };
+  workload.copy = [data] { return CopyChain(OneFileSpec(data(), 0, kBatch)); };
+  workloads->push_back(std::move(workload));
+}
+
 }  // namespace
 
 void AddFileWorkloads(Workloads* workloads) {
@@ -62,8 +75,19 @@ void AddFileWorkloads(Workloads* workloads) {
              0.70, workloads);
   AddOneFile("rio_mnist_gzip", images(RecordIOCompressor::kGzip, kGzipImages), kWindow, kBatch,
              0.70, workloads);
-  AddOneFile(
-      "idx", [] { return MnistIdx(kImages); }, kWindow, kBatch, 0, workloads);
+  const auto idx = [] { return MnistIdx(kImages); };
+  AddOneFile("idx", idx, kWindow, kBatch, 0, workloads);
+  const auto tiny = [] { return Tiny64Fixed(kTinyRecords); };
+  AddOneFile("tiny64", tiny, kWindow, kBatch, 0.15, workloads);
+  AddOneFile("tiny64_batch_4096", tiny, kWindow, 4096, 0.15, workloads);
+  const auto tiny_records = [] { return Tiny64Records(kTinyRecords); };
+  AddOneFile("tiny64_recordio", tiny_records, kWindow, kBatch, 0.15, workloads);
+  const auto tokens = [] { return TokenSequences(kSequences); };
+  AddOneFile("lod_tokens", tokens, kWindow, kBatch, 0.20, workloads);
+  // Reading, and with it checking, and decompressing too, without a window in between.
+  AddScaling("scaling_read", idx, workloads);
+  AddScaling("scaling_check", plain, workloads);
+  AddScaling("scaling_decompress", images(RecordIOCompressor::kSnappy, kImages), workloads);
 }
 
 }  // namespace millrace

@@ -54,7 +54,11 @@ class BenchmarkFolder {
 };
 
 Measured MeasureWithCopies(const Workload& workload) {
+  ResetPeak();
   Measured measured = workload.measure();
+  if (!measured.has_counter("peak_bytes")) {
+    measured.counters.emplace_back("peak_bytes", static_cast<double>(PeakBytes()));
+  }
   if (!workload.copy) return measured;
   if (const std::optional<CopiedBytes> bytes = CountCopies(workload.name)) {
     measured.counters.emplace_back("copies_per_byte", static_cast<double>(bytes->copied) /
@@ -86,6 +90,11 @@ void RunWorkload(const Workload& workload, TableReporter* table, benchmark::Stat
 Workloads AllWorkloads() {
   Workloads workloads;
   AddFileWorkloads(&workloads);
+  AddMultiFileWorkloads(&workloads);
+  AddExecutorWorkloads(&workloads);
+  AddHandoffWorkloads(&workloads);
+  AddMapWorkloads(&workloads);
+  AddStartWorkloads(&workloads);
   return workloads;
 }
 

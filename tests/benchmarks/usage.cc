@@ -37,6 +37,15 @@ double BusySeconds() {
   return busy / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
+double ChildrenSeconds() {
+  rusage usage = {};
+  getrusage(RUSAGE_CHILDREN, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
 }  // namespace
 
 double WallSeconds() { return ClockSeconds(CLOCK_MONOTONIC); }
@@ -45,7 +54,7 @@ double ThreadSeconds() { return ClockSeconds(CLOCK_THREAD_CPUTIME_ID); }
 Usage Usage::Now() {
   Usage now;
   now.busy_seconds = BusySeconds();
-  now.cpu_seconds = ClockSeconds(CLOCK_PROCESS_CPUTIME_ID);
+  now.cpu_seconds = ClockSeconds(CLOCK_PROCESS_CPUTIME_ID) + ChildrenSeconds();
   now.wall_seconds = WallSeconds();
   return now;
 }

@@ -10,7 +10,7 @@ namespace millrace {
 // Everything since some beginning; differences are what counts. All threads of the process.
 struct Usage {
   double wall_seconds = 0;
-  double cpu_seconds = 0;   // of this process
+  double cpu_seconds = 0;   // of this process, and of those that it ran
   double busy_seconds = 0;  // of all processors together, whoever used them
 
   static Usage Now();
@@ -26,6 +26,14 @@ struct SteadyCounts {
   uint64_t page_faults = 0;  // that needed no disk
 
   static SteadyCounts Now();
+  SteadyCounts operator-(const SteadyCounts& before) const {
+    return {allocations - before.allocations, page_faults - before.page_faults};
+  }
+  SteadyCounts& operator+=(const SteadyCounts& more) {
+    allocations += more.allocations;
+    page_faults += more.page_faults;
+    return *this;
+  }
 };
 
 // Monotonic.

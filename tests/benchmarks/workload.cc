@@ -30,6 +30,11 @@ double Measured::rate() const { return Median(rates); }
 double Measured::limit() const { return Median(limits); }
 double Measured::ratio() const { return limits.empty() ? 0 : rate() / limit(); }
 
+bool Measured::has_counter(const std::string& name) const {
+  return std::any_of(counters.begin(), counters.end(),
+                     [&](const auto& counter) { return counter.first == name; });
+}
+
 double Measured::counter(const std::string& name) const {
   for (const auto& [candidate, value] : counters) {
     if (candidate == name) return value;
@@ -40,6 +45,11 @@ double Measured::counter(const std::string& name) const {
 void AimAtRatio(double ratio, Workload* workload) {
   workload->target = Digits(ratio);
   workload->reached = [ratio](const Measured& measured) { return measured.ratio() >= ratio; };
+}
+
+void AimAtFactor(double factor, Workload* workload) {
+  workload->target = Digits(factor) + " x";
+  workload->reached = [factor](const Measured& measured) { return measured.rate() >= factor; };
 }
 
 void AimAtTime(double seconds, Workload* workload) {

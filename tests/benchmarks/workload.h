@@ -39,6 +39,7 @@ struct Measured {
   double rate() const;
   double limit() const;
   double ratio() const;
+  bool has_counter(const std::string& name) const;
   // The value of a counter; 0 if there is none.
   double counter(const std::string& name) const;
 };
@@ -71,12 +72,19 @@ struct Workload {
 
 // A target that is a ratio to the limit.
 void AimAtRatio(double ratio, Workload* workload);
+// A target for how many times as fast.
+void AimAtFactor(double factor, Workload* workload);
 // A target for the time of one (seconds).
 void AimAtTime(double seconds, Workload* workload);
 
 // In the order of the table; each file of workloads adds its own.
 using Workloads = std::vector<Workload>;
 void AddFileWorkloads(Workloads* workloads);
+void AddMultiFileWorkloads(Workloads* workloads);
+void AddExecutorWorkloads(Workloads* workloads);
+void AddHandoffWorkloads(Workloads* workloads);
+void AddMapWorkloads(Workloads* workloads);
+void AddStartWorkloads(Workloads* workloads);
 
 }  // namespace millrace
 

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// What does not grow however long it goes on: the heap and the memory of chains of readers and of
+// loops. One thread, so that every run is the same.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/error.h"
+#include "framework/random.h"
+#include "framework/tensor.h"
+#include "readers/batch_reader.h"
+#include "readers/multi_file_reader.h"
+#include "readers/multi_pass_reader.h"
+#include "readers/open_files.h"
+#include "readers/recordio_writer.h"
+#include "readers/shuffle_reader.h"
+#include "tests/benchmarks/allocation_counter.h"
+#include "tests/program_runner.h"
+#include "tests/record_files.h"
+#include "tests/testing.h"
+
+namespace millrace {
+namespace {
+
+constexpr int kRecords = 4000;
+constexpr int kBatch = 20;
+constexpr int kBatchesAPass = kRecords / kBatch;
+
+// A file of records, each with an image of 100 values and a label.
+std::string WriteImages(RecordIOCompressor compressor) {
+  std::string path = TempName("images.recordio");
+  RecordIOOptions options;
+  options.compressor = compressor;
+  options.chunk_bytes = 16384;
+  RecordIOWriter writer(path, options);
+  for (int64_t i = 0; i < kRecords; ++i) {
+    const std::vector<float> image(100, static_cast<float>(i));
+    writer.Write(RecordOf({MakeTensor<float>({1, 100}, image), MakeTensor<int64_t>({1, 1}, {i})}));
+  }
+  writer.Close();
+  return path;
+}
+
+std::unique_ptr<ReaderBase> ReaderOf(const std::string& path, int64_t passes) {
+  FormatArguments arguments;
+  arguments.attributes.Set("content", std::string("tensors"));
+  SlotSpec image;
+  image.dims = {1, 100};
+  SlotSpec label;
+  label.dtype = DataType::kInt64;
+  label.dims = {1, 1};
+  arguments.declared = {image, label};
+  auto files = OpenFile(*FindFileFormat("recordio"), path, "", arguments);
+  auto repeated = std::make_unique<MultiPassReader>(std::move(files), passes);
+  auto shuffled =
+      std::make_unique<ShuffleReader>(std::move(repeated), 500, RandomKey(1, 2, "shuffled"));
+  return std::make_unique<BatchReader>(std::move(shuffled), kBatch, false, BatchMode::kConcat);
+}
+
+// How often the heap is asked in this many batches.
+uint64_t AllocationsIn(ReaderBase* reader, int batches, std::vector<LoDTensor>* batch) {
+  const uint64_t before = AllocationCount();
+  for (int i = 0; i < batches; ++i) reader->ReadNext(batch);
+  return AllocationCount() - before;
+}
+
+class SteadyStateOfChains : public testing::TestWithParam<RecordIOCompressor> {};
+
+TEST_P(SteadyStateOfChains, ABatchAllocatesAtMostTwice) {
+  const PoolSize one_thread(0);
+  const std::string path = WriteImages(GetParam());
+  const std::unique_ptr<ReaderBase> reader = ReaderOf(path, 3);
+  std::vector<LoDTensor> batch;
+  AllocationsIn(reader.get(), kBatchesAPass, &batch);
+  EXPECT_LE(AllocationsIn(reader.get(), kBatchesAPass, &batch), 2u * kBatchesAPass);
+}
+
+INSTANTIATE_TEST_SUITE_P(SteadyState, SteadyStateOfChains,
+                         testing::Values(RecordIOCompressor::kNone, RecordIOCompressor::kSnappy,
+                                         RecordIOCompressor::kGzip),
+                         [](const auto& info) { return std::string(ToString(info.param)); });
+
+TEST(SteadyState, TheCounterSeesTheHeap) {
+  const uint64_t before = AllocationCount();
+  const auto number = std::make_unique<int>(3);
+  ASSERT_NE(number, nullptr);
+  EXPECT_EQ(AllocationCount(), before + 1);
+}
+
+// Runs a loop of so many empty steps; how often that asks the heap.
+uint64_t AllocationsOfLoop(int64_t steps) {
+  ProgramRunner runner;
+  runner.Main(
+      BlockText(0, -1,
+                {TensorText("i", "INT64", {1}), TensorText("n", "INT64", {1}),
+                 TensorText("more", "BOOL", {1}), FillText("i", "INT64", 0),
+                 FillText("n", "INT64", static_cast<double>(steps)),
+                 OpText("less_than", {{"X", {"i"}}, {"Y", {"n"}}}, {{"Out", {"more"}}}),
+                 OpText("while", {{"Condition", {"more"}}}, {}, {{"sub_block", "block_idx: 1"}})}) +
+      BlockText(1, 0,
+                {OpText("increment", {{"X", {"i"}}}, {{"Out", {"i"}}}),
+                 OpText("less_than", {{"X", {"i"}}, {"Y", {"n"}}}, {{"Out", {"more"}}})}));
+  EXPECT_EQ(runner.Tensor("i").scalar<int64_t>(), steps);
+  const uint64_t before = AllocationCount();
+  runner.Again();
+  return AllocationCount() - before;
+}
+
+TEST(SteadyState, ALoopOfAMillionStepsAllocatesAsOftenAsOneOfTen) {
+  EXPECT_EQ(AllocationsOfLoop(1000000), AllocationsOfLoop(10));
+}
+
+}  // namespace
+}  // namespace millrace
