@@ -156,9 +156,9 @@ void MemoryLimit::Refuse(size_t bytes) {
   const size_t used = in_use.load();
   if (current != nullptr && current->ahead_) MemoryScope::ThrowRefused();
   const std::string who = current == nullptr || !current->account_ ? "" : current->account_->name();
-  Throw(ErrorCode::kResourceLimit, "the memory limit of ", Megabytes(limit), " is reached: ",
-        who.empty() ? "" : who + " needs ", Megabytes(bytes), who.empty() ? " are needed and " : " and ",
-        Megabytes(used), " are in use", WhoUsesIt(used),
+  Throw(ErrorCode::kResourceLimit, "the memory limit of ", Megabytes(limit),
+        " is reached: ", who.empty() ? "" : who + " needs ", Megabytes(bytes),
+        who.empty() ? " are needed and " : " and ", Megabytes(used), " are in use", WhoUsesIt(used),
         "; raise the limit, or lower buffer_size, batch_size or depth of the first named");
 }
 

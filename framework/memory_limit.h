@@ -33,8 +33,8 @@ class MemoryAccount final : public Kept {
   std::atomic<size_t> bytes_{0};
 };
 
-// While one lives, what this thread takes from a pool is for its account. Scopes nest: the innermost
-// account counts, and what is ahead of need within one is so in all that it encloses.
+// While one lives, what this thread takes from a pool is for its account. Scopes nest: the
+// innermost account counts, and what is ahead of need within one is so in all that it encloses.
 class MemoryScope {
  public:
   enum class Need {
@@ -72,15 +72,15 @@ class MemoryScope {
 // What the pools ask. Any thread.
 class MemoryLimit {
  public:
-  // SIZE_MAX, which is the default, is none. Throws kInvalidArgument below 1 MiB. While no reader is
-  // at work.
+  // SIZE_MAX, which is the default, is none. Throws kInvalidArgument below 1 MiB. While no reader
+  // is at work.
   static void Set(size_t bytes);
   static size_t bytes();
   // False when half of the limit is in use, so that reading ahead had better wait.
   static bool HasRoomAhead();
 
-  // Counts memory that is about to be in use for the present scope, and returns its account or null.
-  // Throws kResourceLimit, naming who uses how much, if that would be too much.
+  // Counts memory that is about to be in use for the present scope, and returns its account or
+  // null. Throws kResourceLimit, naming who uses how much, if that would be too much.
   static Ref<MemoryAccount> Use(size_t bytes);
   static void Unuse(size_t bytes, MemoryAccount* account);
   // Counts memory that the system is asked for; frees what lies idle where the limit is in the way.

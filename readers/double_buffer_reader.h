@@ -24,8 +24,8 @@ namespace millrace {
 // queue; an element is handed out when its copy is done, so that an error of the copy takes the
 // element's place like every other one.
 //
-// Where the memory limit leaves no room for more ahead, elements are planned and loaded when they are
-// asked for, by whoever asks.
+// Where the memory limit leaves no room for more ahead, elements are planned and loaded when they
+// are asked for, by whoever asks.
 class DoubleBufferReader final : public DecoratedReader {
  public:
   // Throws kInvalidArgument for a depth below 1, and for elements that are on a device already.

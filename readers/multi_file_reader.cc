@@ -122,7 +122,7 @@ void MultiFileReader::FindReadyPlace() {
       }
     }
     // Somebody must be at work on what is waited for; Fill works itself.
-    if (places_[cursor_]->load().chunks == 0) return;
+    if (places_[cursor_]->load().idle) return;
     CheckStop();
     if (!prefetcher().Help()) backoff.Pause();
   }

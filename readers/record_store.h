@@ -15,9 +15,10 @@
 
 namespace millrace {
 
-// Copies of records: small ones in slots of their size, cut from large buffers, others in buffers of
-// their own. Copy, Drop and NewLease are called by one thread at a time, the planner's. A lease may
-// be dropped by any thread and keeps the store alive, so that tickets outlive the reader's passes.
+// Copies of records: small ones in slots of their size, cut from large buffers, others in buffers
+// of their own. Copy, Drop and NewLease are called by one thread at a time, the planner's. A lease
+// may be dropped by any thread and keeps the store alive, so that tickets outlive the reader's
+// passes.
 class RecordStore final : public Kept {
  public:
   // The slots of one planned run. They go back together when the lease is dropped, since giving

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -89,7 +90,9 @@ ChildResult Child::Wait() {
   while (ReadSome()) {
   }
   int status = 0;
-  EXPECT_EQ(waitpid(pid_, &status, 0), pid_);
+  struct rusage usage {};
+  EXPECT_EQ(wait4(pid_, &status, 0, &usage), pid_);
+  result_.most_resident_bytes = static_cast<size_t>(usage.ru_maxrss) * 1024;
   pid_ = -1;
   result_.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return result_;

@@ -15,6 +15,7 @@ struct ChildResult {
   int exit_code = -1;  // 128 + n if it was ended by signal n
   std::string output;
   std::string errors;
+  size_t most_resident_bytes = 0;  // of its memory, at any moment
 };
 
 // A running child. Everything that takes longer than a minute is a test failure, and the child is

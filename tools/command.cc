@@ -32,10 +32,11 @@
 #include "framework/thread_pool.h"
 
 DEFINE_int32(threads, -1, "worker threads that load data, 0 to 1024; -1 is one per core");
-DEFINE_string(memory_limit, "",
-              "the most memory for data, such as 512MB: files read ahead, shuffle windows, batches, "
-              "buffers and variables together; a program that needs more stops with exit code 5. "
-              "Empty is no limit");
+DEFINE_string(
+    memory_limit, "",
+    "the most memory for data, such as 512MB: files read ahead, shuffle windows, batches, "
+    "buffers and variables together; a program that needs more stops with exit code 5. "
+    "Empty is no limit");
 DEFINE_double(timeout, 0, "seconds after which to stop with exit code 5; 0 is never");
 DEFINE_uint64(seed, 0, "seed of everything random: initial values, shuffles, generators");
 DEFINE_string(set, "",

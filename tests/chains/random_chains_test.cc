@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "framework/memory.h"
+#include "framework/memory_limit.h"
 #include "tests/chains/chain_generator.h"
 #include "tests/chains/chain_runner.h"
 #include "tests/chains/schedule.h"
@@ -37,6 +39,22 @@ TEST_P(RandomChains, YieldWhatTheModelYields) {
   for (uint64_t seed = first; seed < first + cases && !HasFailure(); ++seed) {
     RunChain(DrawChain(seed), seed);
   }
+}
+
+// Half of the limit is taken already, to a few records: what is ahead of need is refused memory now
+// and then, and done again.
+TEST_P(RandomChains, YieldTheSameWhereMemoryIsShort) {
+  constexpr size_t kHalf = size_t{64} << 20;
+  const uint64_t cases =
+      NumberFromEnvironment("MILLRACE_CHAIN_CASES", 20000) / 10 / kSchedules.size();
+  const uint64_t first = 1000000 + GetParam().index * cases;
+  const Ref<Buffer> ballast = BufferPool::At(Place()).Take(kHalf);
+  const size_t in_use = BufferPool::At(Place()).in_use_bytes();
+  for (uint64_t seed = first; seed < first + cases && !HasFailure(); ++seed) {
+    MemoryLimit::Set(2 * (in_use + (seed % 8) * 512));
+    RunChain(DrawChain(seed), seed);
+  }
+  MemoryLimit::Set(SIZE_MAX);
 }
 
 INSTANTIATE_TEST_SUITE_P(Under, RandomChains, ::testing::ValuesIn(kSchedules), NameOfSchedule);
