@@ -119,8 +119,8 @@ int RunAll() {
       RunWorkload(workload, &table, &state);
     });
   }
-  benchmark::RunSpecifiedBenchmarks(&table);
-  return table.failed() ? 1 : 0;
+  const size_t ran = benchmark::RunSpecifiedBenchmarks(&table);
+  return ran == 0 || table.failed() ? 1 : 0;
 }
 
 }  // namespace
