@@ -19,7 +19,7 @@ namespace millrace {
 namespace {
 
 constexpr int64_t kRecordsAtOnce = 128;
-constexpr int64_t kElements = 100000;
+constexpr int64_t kElements = 20000;
 constexpr size_t kDepth = 2;
 
 ReaderPtr Buffered(ReaderPtr reader) {
