@@ -27,6 +27,11 @@ std::string Program::ToText() const {
   if (!printer.PrintToString(desc_, &text)) {
     Throw(ErrorCode::kInternal, name_, ": the program cannot be printed");
   }
+  // In a string "${" is to stay what it is, but whoever reads the text would look for a value.
+  const std::string kEscapedDollar = "\\044";
+  for (size_t at = text.find("${"); at != std::string::npos; at = text.find("${", at)) {
+    text.replace(at, 1, kEscapedDollar);
+  }
   return text;
 }
 

@@ -177,6 +177,13 @@ TEST(Program, SettingsAreReplacedOnceAndNotInComments) {
   EXPECT_EQ(FirstOp(program).attrs(0).s(), "${v}");
 }
 
+TEST(Program, WhatIsPrintedNeedsNoSettings) {
+  const auto program = Program::FromString(WithAttributes("attrs { name: 'a' s: '${v}' }"), "p",
+                                           {{"v", "$${v} {$}$"}});
+  const auto again = Program::FromString(program->ToText(), "printed");
+  EXPECT_EQ(FirstOp(again).attrs(0).s(), "$${v} {$}$");
+}
+
 TEST(Program, EscapesInStringsDoNotEndThem) {
   const auto program = Program::FromString(
       WithAttributes(R"(attrs { name: 'a' s: "\"${v}\\" } # "${no}")") + "\n} }", "p",

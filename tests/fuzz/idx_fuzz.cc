@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fuzzes idx files, plain and through gzip: alone, and as their own labels.
+#include <memory>
+#include <string>
+
+#include "tests/fuzz/target.h"
+
+namespace millrace {
+namespace {
+
+// A header of twelve bytes may promise 2^32 records of no bytes each, and keep it.
+constexpr size_t kMostRecords = 2000;
+
+FileContent ReadIdx(const std::string& path, bool labels, size_t most_bytes) {
+  FormatArguments arguments;
+  arguments.has_companions = labels;
+  const std::unique_ptr<FileFormat> format = FindFileFormat("idx")->make(arguments);
+  return ReadThrough(format.get(), {path, labels ? path : ""}, kMostRecords, most_bytes);
+}
+
+}  // namespace
+}  // namespace millrace
+
+int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static auto* file = new millrace::MemoryFile;
+  file->Write(data, size);
+  // A chunk is a MiB, or one record, which cannot be longer than what gzip can hold.
+  const size_t most_bytes = 2 * ((size_t{1} << 20) + 1100 * size);
+  const millrace::FileContent content = millrace::ReadIdx(file->path(), false, most_bytes);
+  const millrace::FileContent again = millrace::ReadIdx(file->path(), false, most_bytes);
+  CHECK(content.records == again.records);
+  CHECK(content.loaded == again.loaded);
+  CHECK_EQ(content.loaded.size(), content.records.size());
+  CHECK_EQ(content.errors, again.errors);
+  const millrace::FileContent labelled = millrace::ReadIdx(file->path(), true, 2 * most_bytes);
+  CHECK_EQ(labelled.loaded.size(), labelled.records.size());
+  return 0;
+}

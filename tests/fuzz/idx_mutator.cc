@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Changes idx files, those in gzip mostly inside of it.
+#include <zlib.h>
+
+#include <optional>
+#include <string>
+
+#include "tests/bytes.h"
+#include "tests/fuzz/mutation.h"
+
+namespace millrace {
+namespace {
+
+constexpr size_t kMostExpanded = 4096;
+
+// What a gzip member begins with, or nothing if it is damaged.
+std::optional<std::string> Inflated(const uint8_t* data, size_t size) {
+  constexpr int kGzipOnly = 16 + MAX_WBITS;
+  z_stream zlib = {};
+  if (inflateInit2(&zlib, kGzipOnly) != Z_OK) return std::nullopt;
+  std::string content(kMostExpanded, '\0');
+  zlib.next_in = const_cast<Bytef*>(data);
+  zlib.avail_in = static_cast<uInt>(size);
+  zlib.next_out = reinterpret_cast<Bytef*>(content.data());
+  zlib.avail_out = static_cast<uInt>(content.size());
+  const int result = inflate(&zlib, Z_NO_FLUSH);
+  content.resize(zlib.total_out);
+  inflateEnd(&zlib);
+  if (result != Z_OK && result != Z_STREAM_END) return std::nullopt;
+  return content;
+}
+
+}  // namespace
+}  // namespace millrace
+
+size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t most, unsigned int seed) {
+  constexpr unsigned int kOneInSo = 4;
+  if (seed % kOneInSo != 0) {
+    if (const auto content = millrace::Inflated(data, size)) {
+      const std::string changed = millrace::Mutated(*content, millrace::kMostExpanded);
+      return millrace::Replace(millrace::Gzipped(changed), data, size, most);
+    }
+  }
+  return LLVMFuzzerMutate(data, size, most);
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/fuzz/program_target.h"
+
+#include <memory>
+
+#include "framework/program.h"
+#include "tests/fuzz/target.h"
+
+namespace millrace {
+namespace {
+
+// The same program without the fields that we do not know, which have no names to be printed.
+std::shared_ptr<const Program> OfKnownFields(const Program& program) {
+  proto::ProgramDesc desc = program.desc();
+  desc.DiscardUnknownFields();
+  return Program::FromString(desc.SerializePartialAsString(), "fuzz");
+}
+
+// Everything a problem says is one line of text.
+void CheckLines(const std::string& problems) {
+  for (const char c : problems) {
+    CHECK(c == '\n' || static_cast<unsigned char>(c) >= ' ') << problems;
+  }
+}
+
+}  // namespace
+
+void LoadProgram(const std::string& content) {
+  std::shared_ptr<const Program> program;
+  CheckLines(Outcome([&] { program = Program::FromString(content, "fuzz"); }));
+  if (program == nullptr) return;
+  const std::string binary = program->ToBinary();
+  CHECK(Program::FromString(binary, "fuzz")->ToBinary() == binary);
+  const std::string text = OfKnownFields(*program)->ToText();
+  CHECK_EQ(Program::FromString(text, "fuzz")->ToText(), text);
+  for (const ProgramRole role : {ProgramRole::kStartup, ProgramRole::kMain}) {
+    CheckContext context;
+    context.role = role;
+    CheckLines(Outcome([&] { program->CheckOrThrow(context); }));
+  }
+}
+
+}  // namespace millrace

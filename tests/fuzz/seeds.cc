@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes what fuzzing begins with: seeds FOLDER [PROGRAM...]. A folder for each target gets small
+// files made by our own writers; the programs, which are text, are given on as they are, with a
+// value for what they leave open, and as binary ones.
+#include <filesystem>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "framework/error.h"
+#include "framework/program.h"
+#include "framework/tensor_stream.h"
+#include "readers/recordio_writer.h"
+#include "tests/bytes.h"
+#include "tests/record_files.h"
+#include "tests/testing.h"
+
+namespace millrace {
+namespace {
+
+LoDTensor Sequence(uint64_t rows) {
+  std::vector<int64_t> values;
+  for (uint64_t i = 0; i < rows; ++i) values.push_back(static_cast<int64_t>(i * i));
+  return MakeTensor<int64_t>({static_cast<int64_t>(rows), 1}, values, {{0, rows / 2, rows}});
+}
+
+std::string Numbers(int n) {
+  const auto value = static_cast<float>(n);
+  return RecordOf({MakeTensor<float>({1, 2}, {value, -value}), MakeTensor<int64_t>({1, 1}, {n})});
+}
+
+void WriteRecordIO(const std::string& folder) {
+  for (const auto dialect :
+       {RecordIODialect::kFluid, RecordIODialect::kGo, RecordIODialect::kCrc32c}) {
+    const std::string target = folder + "/recordio_" + ToString(dialect);
+    std::filesystem::create_directories(target);
+    for (const auto compressor :
+         {RecordIOCompressor::kNone, RecordIOCompressor::kSnappy, RecordIOCompressor::kGzip}) {
+      RecordIOOptions options;
+      options.dialect = dialect;
+      options.compressor = compressor;
+      options.chunk_records = 2;
+      RecordIOWriter numbers(StrCat(target, "/numbers_", ToString(compressor)), options);
+      for (int i = 0; i < 3; ++i) numbers.Write(Numbers(i));
+      numbers.Close();
+      RecordIOWriter others(StrCat(target, "/others_", ToString(compressor)), options);
+      others.Write(RecordOf({Sequence(4)}));
+      others.Write("");
+      others.Write(std::string(300, 'a'));
+      others.Close();
+    }
+  }
+}
+
+void WriteIdx(const std::string& folder) {
+  std::filesystem::create_directories(folder);
+  std::string images = BigEndian(0x0803, 4) + BigEndian(3, 4) + BigEndian(2, 4) + BigEndian(2, 4);
+  for (char value = 0; value < 12; ++value) images += value;
+  const std::string labels =
+      BigEndian(0x0c01, 4) + BigEndian(3, 4) + BigEndian(7, 4) + BigEndian(8, 4) + BigEndian(9, 4);
+  const std::string doubles = BigEndian(0x0e02, 4) + BigEndian(1, 4) + BigEndian(2, 4) +
+                              BigEndian(0x3ff0000000000000, 8) + BigEndian(0, 8);
+  WriteFile(folder + "/images", images);
+  WriteFile(folder + "/images.gz", Gzipped(images));
+  WriteFile(folder + "/images_in_two_members.gz",
+            Gzipped(images.substr(0, 20)) + Gzipped(images.substr(20)));
+  WriteFile(folder + "/labels", labels);
+  WriteFile(folder + "/labels.gz", Gzipped(labels));
+  WriteFile(folder + "/doubles", doubles);
+  WriteFile(folder + "/nothing_many_times",
+            BigEndian(0x0802, 4) + BigEndian(1000, 4) + BigEndian(0, 4));
+}
+
+void WriteTensors(const std::string& folder) {
+  std::filesystem::create_directories(folder);
+  const auto write = [&folder](const std::string& name, const LoDTensor& tensor) {
+    std::string bytes;
+    AppendTensor(tensor, &bytes);
+    WriteFile(folder + "/" + name, bytes);
+  };
+  write("floats", MakeTensor<float>({1, 2}, {1, 2}));
+  write("sequence", Sequence(5));
+  write("no_rows", MakeTensor<double>({0, 3}, {}));
+  write("two_levels", MakeTensor<uint8_t>({4, 1}, {1, 2, 3, 4}, {{0, 1, 2}, {0, 3, 4}}));
+  WriteFile(folder + "/older_layout",
+            FromHex("00000000 06000000 080310031001 0a00000000000000 0b00000000000000"
+                    "0c00000000000000 0100000000000000 1800000000000000 0000000000000000"
+                    "0200000000000000 0300000000000000"));
+  WriteFile(folder + "/packed_dims",
+            FromHex("00000000 0000000000000000 00000000 06000000 080512020102 0000803f00000040"));
+}
+
+void WritePrograms(const std::string& folder, const std::vector<std::string>& programs) {
+  for (const char* target : {"/program_text", "/program_binary", "/substitution"}) {
+    std::filesystem::create_directories(folder + target);
+  }
+  for (const std::string& program : programs) {
+    const std::filesystem::path path(program);
+    const std::string name =
+        "/" + path.parent_path().filename().string() + "_" + path.stem().string();
+    const std::string text = ReadFile(program);
+    WriteFile(folder + "/program_text" + name, text);
+    WriteFile(folder + "/substitution" + name, "a \"value\"\n" + text);
+    try {
+      WriteFile(folder + "/program_binary" + name, Program::FromString(text, name)->ToBinary());
+    } catch (const Error&) {
+      continue;  // malformed on purpose, or in need of values
+    }
+  }
+}
+
+}  // namespace
+}  // namespace millrace
+
+int main(int argc, char** argv) {
+  if (argc < 2) {
+    std::cerr << "usage: seeds FOLDER [PROGRAM...]\n";
+    return 2;
+  }
+  const std::string folder = argv[1];
+  millrace::WriteRecordIO(folder);
+  millrace::WriteIdx(folder + "/idx");
+  millrace::WriteTensors(folder + "/lod_tensor");
+  millrace::WritePrograms(folder, {argv + 2, argv + argc});
+  return 0;
+}

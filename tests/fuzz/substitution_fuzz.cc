@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fuzzes the replacement of ${name}. The input is a value up to the first line feed, which ${value}
+// stands for, and a text. Every place of what comes out must be one of the text; and between
+// quotes, a program must be given exactly the value.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "framework/program.h"
+#include "framework/program_text.h"
+#include "tests/fuzz/target.h"
+
+namespace millrace {
+namespace {
+
+std::vector<size_t> LineLengths(const std::string& text) {
+  std::vector<size_t> lengths = {0};
+  for (const char c : text) {
+    if (c == '\n') {
+      lengths.push_back(0);
+    } else {
+      ++lengths.back();
+    }
+  }
+  return lengths;
+}
+
+void CheckPlace(const SourcePlace& place, const std::vector<size_t>& lengths) {
+  CHECK_GE(place.line, 1);
+  CHECK_LE(static_cast<size_t>(place.line), lengths.size());
+  CHECK_GE(place.column, 1);
+  // The line feed, or the end of the file, is the last place of a line.
+  CHECK_LE(static_cast<size_t>(place.column), lengths[static_cast<size_t>(place.line) - 1] + 1);
+}
+
+void CheckPlaces(const std::string& written, const Settings& settings) {
+  constexpr int kTab = 8;
+  constexpr size_t kMostPlaces = 256;  // each costs a look at the whole text
+  const ProgramText text(written, "fuzz", settings);
+  const std::vector<size_t> lengths = LineLengths(written);
+  for (const Problem& problem : text.problems()) CheckPlace(problem.place, lengths);
+  SourcePlace last = {1, 1};
+  int line = 0;
+  int column = 0;
+  const size_t step = 1 + text.expanded().size() / kMostPlaces;
+  for (size_t i = 0; i < text.expanded().size(); ++i) {
+    const char c = text.expanded()[i];
+    if (i % step == 0) {
+      const SourcePlace place = text.Written(line, column);
+      CheckPlace(place, lengths);
+      CHECK(last.line < place.line || (last.line == place.line && last.column <= place.column));
+      last = place;
+      CheckPlace(text.Written(line, column, "value"), lengths);
+    }
+    column = c == '\n' ? 0 : (c == '\t' ? column + kTab - column % kTab : column + 1);
+    line += c == '\n' ? 1 : 0;
+  }
+  CheckPlace(text.Written(line, column), lengths);
+}
+
+void CheckValue(const std::string& value, char quote) {
+  const std::string text = std::string("blocks { idx: 0 parent_idx: -1 ops { type: ") + quote +
+                           "${value}" + quote + " } }";
+  const auto program = Program::FromString(text, "fuzz", {{"value", value}});
+  CHECK(program->desc().blocks(0).ops(0).type() == value);
+}
+
+}  // namespace
+}  // namespace millrace
+
+int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string input(reinterpret_cast<const char*>(data), size);
+  const size_t end = std::min(input.find('\n'), input.size());
+  const std::string value = input.substr(0, end);
+  const std::string written = input.substr(std::min(end + 1, input.size()));
+  millrace::CheckPlaces(written, {{"value", value}});
+  millrace::CheckPlaces(written, {{"value", written}});
+  for (const char quote : {'"', '\''}) {
+    millrace::CheckValue(value, quote);
+    millrace::CheckValue(written, quote);
+  }
+  millrace::Outcome([&] { millrace::Program::FromString(written, "fuzz", {{"value", value}}); });
+  return 0;
+}

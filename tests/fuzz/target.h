@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// What fuzz targets share. A target is one file <parser>_fuzz.cc that defines
+// LLVMFuzzerTestOneInput: whatever the bytes are, it returns, or an Error of the right kind is
+// thrown within it. Anything else (another exception, a failed CHECK, a sanitizer's report) ends
+// the process, which is how libFuzzer and the replay test see it.
+#ifndef MILLRACE_TESTS_FUZZ_TARGET_H_
+#define MILLRACE_TESTS_FUZZ_TARGET_H_
+
+#include <glog/logging.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "framework/error.h"
+#include "framework/file_format.h"
+#include "framework/rows.h"
+#include "framework/tensor.h"
+
+// Called again and again, by one thread; the bytes are in memory of exactly this size.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
+
+namespace millrace {
+
+// A file without a name in any folder, for parsers that open what they read.
+class MemoryFile {
+ public:
+  MemoryFile();
+  ~MemoryFile();
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+
+  void Write(const uint8_t* data, size_t size);
+  const std::string& path() const { return path_; }
+
+ private:
+  const int descriptor_;
+  const std::string path_;
+};
+
+// What hostile content may be answered with: never an error of the system, nor a bug.
+void CheckBlamesContent(const Error& error);
+
+// "" or the text of the error that `function` throws, which must blame the content.
+std::string Outcome(const std::function<void()>& function);
+
+// What reading a file through a format gave.
+struct FileContent {
+  std::vector<std::string> records;  // as the chunks list them
+  std::vector<std::string> loaded;   // the slots of each record that could be loaded, as bytes
+  std::string errors;
+};
+
+// Reads the records of a file, at most `most`, one chunk behind another, and loads each. No chunk
+// may take more than `most_bytes` of memory.
+FileContent ReadThrough(FileFormat* format, const FileEntry& file, size_t most, size_t most_bytes);
+
+}  // namespace millrace
+
+#endif  // MILLRACE_TESTS_FUZZ_TARGET_H_
