@@ -137,7 +137,7 @@ std::string NearestWord(const std::string& word, const std::vector<std::string>&
 
 std::string DidYouMean(const std::string& word, const std::vector<std::string>& candidates) {
   const std::string nearest = NearestWord(word, candidates);
-  return nearest.empty() ? "" : "; did you mean '" + nearest + "'?";
+  return nearest.empty() ? "" : "; did you mean '" + Escaped(nearest) + "'?";
 }
 
 }  // namespace millrace

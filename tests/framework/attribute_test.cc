@@ -124,6 +124,8 @@ TEST(NearestWord, TheFirstOfEquallyNearWordsWins) {
   EXPECT_EQ(NearestWord("rat", {"cat", "bat"}), "cat");
   EXPECT_EQ(DidYouMean("rat", {"cat", "bat"}), "; did you mean 'cat'?");
   EXPECT_EQ(DidYouMean("elephant", {"cat", "bat"}), "");
+  EXPECT_EQ(DidYouMean("cat", {"ca\n"}), "; did you mean 'ca\\n'?")
+      << "a name of a hostile program";
 }
 
 }  // namespace

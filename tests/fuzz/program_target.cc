@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/fuzz/program_target.h"
 
+#include <google/protobuf/stubs/logging.h>
+
 #include <memory>
 
 #include "framework/program.h"
@@ -26,6 +28,7 @@ void CheckLines(const std::string& problems) {
 }  // namespace
 
 void LoadProgram(const std::string& content) {
+  const google::protobuf::LogSilencer quiet;  // of names that are not UTF-8
   std::shared_ptr<const Program> program;
   CheckLines(Outcome([&] { program = Program::FromString(content, "fuzz"); }));
   if (program == nullptr) return;
