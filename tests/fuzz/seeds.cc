@@ -76,7 +76,7 @@ void WriteTensors(const std::string& folder) {
   const auto write = [&folder](const std::string& name, const LoDTensor& tensor) {
     std::string bytes;
     AppendTensor(tensor, &bytes);
-    WriteFile(folder + "/" + name, bytes);
+    WriteFile(StrCat(folder, "/", name), bytes);
   };
   write("floats", MakeTensor<float>({1, 2}, {1, 2}));
   write("sequence", Sequence(5));
@@ -97,12 +97,13 @@ void WritePrograms(const std::string& folder, const std::vector<std::string>& pr
   for (const std::string& program : programs) {
     const std::filesystem::path path(program);
     const std::string name =
-        "/" + path.parent_path().filename().string() + "_" + path.stem().string();
+        StrCat("/", path.parent_path().filename().string(), "_", path.stem().string());
     const std::string text = ReadFile(program);
-    WriteFile(folder + "/program_text" + name, text);
-    WriteFile(folder + "/substitution" + name, "a \"value\"\n" + text);
+    WriteFile(StrCat(folder, "/program_text", name), text);
+    WriteFile(StrCat(folder, "/substitution", name), "a \"value\"\n" + text);
     try {
-      WriteFile(folder + "/program_binary" + name, Program::FromString(text, name)->ToBinary());
+      WriteFile(StrCat(folder, "/program_binary", name),
+                Program::FromString(text, name)->ToBinary());
     } catch (const Error&) {
       continue;  // malformed on purpose, or in need of values
     }
