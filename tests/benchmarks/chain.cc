@@ -222,6 +222,11 @@ Measured MeasureChain(const ChainSpec& spec) {
   AddSteadyCounters(chain.steady() - warm, chain.steady_batches() - warm_batches, &measured);
   measured.counters.emplace_back("peak_bytes", static_cast<double>(peak));
   measured.counters.emplace_back("cpu_s_per_million", 1e6 * used.cpu_seconds / read);
+  if (spec.limit) {
+    // What the ratio would be if no thread ever waited: it holds on a busy machine, too.
+    measured.counters.emplace_back("ratio_by_cpu_time",
+                                   threads / measured.limit() / (used.cpu_seconds / read));
+  }
   return measured;
 }
 

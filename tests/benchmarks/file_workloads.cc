@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Workloads that read one file, shuffle and make batches.
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "readers/double_buffer_reader.h"
 #include "tests/benchmarks/chain.h"
 #include "tests/benchmarks/limit.h"
 #include "tests/benchmarks/workload.h"
@@ -11,34 +13,44 @@
 namespace millrace {
 namespace {
 
-constexpr int64_t kWindow = 8192;
-constexpr int64_t kBatch = 128;
 constexpr uint64_t kImages = 200000;
 constexpr uint64_t kTinyRecords = 4000000;
 constexpr uint64_t kSequences = 1000000;
 // Compressing takes its time.
 constexpr uint64_t kGzipImages = 50000;
 
-// A chain on one file; the data is written when it is first needed.
-ChainSpec OneFileSpec(const DataSet& data, int64_t window, int64_t batch) {
+// What stands on the reader of a file.
+struct Shape {
+  int64_t window = 8192;  // 0 is no shuffle
+  int64_t batch = 128;
+  bool buffered = false;
+  bool one_thread = false;
+};
+
+// The data is written when it is first needed.
+ChainSpec SpecOf(const DataSet& data, const Shape& shape) {
   ChainSpec spec;
   spec.records = data.records;
-  spec.make = [data, window, batch] {
+  spec.one_thread = shape.one_thread;
+  spec.make = [data, shape]() -> ReaderPtr {
     ReaderPtr reader = OpenOne(data);
-    if (window > 0) reader = Shuffled(std::move(reader), window);
-    return Batched(std::move(reader), batch);
+    if (shape.window > 0) reader = Shuffled(std::move(reader), shape.window);
+    reader = Batched(std::move(reader), shape.batch);
+    if (!shape.buffered) return reader;
+    return std::make_unique<DoubleBufferReader>(std::move(reader), Place(), 2);
   };
   return spec;
 }
 
-void AddOneFile(const std::string& name, const std::function<DataSet()>& data, int64_t window,
-                int64_t batch, double target, Workloads* workloads) {
+// A target of 0 is none.
+void AddOneFile(const std::string& name, const std::function<DataSet()>& data, const Shape& shape,
+                double target, Workloads* workloads) {
   Workload workload;
   workload.name = name;
   workload.what = "rec";
   if (target > 0) AimAtRatio(target, &workload);
-  workload.measure = [data, window, batch] {
-    ChainSpec spec = OneFileSpec(data(), window, batch);
+  workload.measure = [data, shape] {
+    ChainSpec spec = SpecOf(data(), shape);
     // Made when it is first used, behind the look at how much memory the chain needs.
     std::shared_ptr<FileLimit> limit;
     spec.limit = [data, limit]() mutable {
@@ -47,47 +59,61 @@ void AddOneFile(const std::string& name, const std::function<DataSet()>& data, i
     };
     return MeasureChain(spec);
   };
-  workload.copy = [data, window, batch] { return CopyChain(OneFileSpec(data(), window, batch)); };
+  workload.copy = [data, shape] { return CopyChain(SpecOf(data(), shape)); };
   workloads->push_back(std::move(workload));
 }
 
+// Without a window in between.
 void AddScaling(const std::string& name, const std::function<DataSet()>& data,
                 Workloads* workloads) {
+  Shape shape;
+  shape.window = 0;
   Workload workload;
   workload.name = name;
   workload.unit = Unit::kFactor;
   AimAtFactor(1.7, &workload);
-  workload.measure = [data] { return MeasureScaling(OneFileSpec(data(), 0, kBatch)); };
-  workload.copy = [data] { return CopyChain(OneFileSpec(data(), 0, kBatch)); };
+  workload.measure = [data, shape] { return MeasureScaling(SpecOf(data(), shape)); };
+  workload.copy = [data, shape] { return CopyChain(SpecOf(data(), shape)); };
   workloads->push_back(std::move(workload));
 }
 
 }  // namespace
 
 void AddFileWorkloads(Workloads* workloads) {
+  const Shape usual;
+  Shape unshuffled, buffered, one_thread, large_batches;
+  unshuffled.window = 0;
+  buffered.buffered = true;
+  one_thread.one_thread = true;
+  large_batches.batch = 4096;
+
   const auto images = [](RecordIOCompressor compressor, uint64_t records) {
     return [compressor, records] { return MnistRecords(compressor, records); };
   };
   const auto plain = images(RecordIOCompressor::kNone, kImages);
-  AddOneFile("rio_mnist", plain, kWindow, kBatch, 0.30, workloads);
-  AddOneFile("rio_mnist_unshuffled", plain, 0, kBatch, 0, workloads);
-  AddOneFile("rio_mnist_snappy", images(RecordIOCompressor::kSnappy, kImages), kWindow, kBatch,
-             0.70, workloads);
-  AddOneFile("rio_mnist_gzip", images(RecordIOCompressor::kGzip, kGzipImages), kWindow, kBatch,
-             0.70, workloads);
+  const auto snappy = images(RecordIOCompressor::kSnappy, kImages);
+  const auto gzip = images(RecordIOCompressor::kGzip, kGzipImages);
   const auto idx = [] { return MnistIdx(kImages); };
-  AddOneFile("idx", idx, kWindow, kBatch, 0, workloads);
   const auto tiny = [] { return Tiny64Fixed(kTinyRecords); };
-  AddOneFile("tiny64", tiny, kWindow, kBatch, 0.15, workloads);
-  AddOneFile("tiny64_batch_4096", tiny, kWindow, 4096, 0.15, workloads);
   const auto tiny_records = [] { return Tiny64Records(kTinyRecords); };
-  AddOneFile("tiny64_recordio", tiny_records, kWindow, kBatch, 0.15, workloads);
   const auto tokens = [] { return TokenSequences(kSequences); };
-  AddOneFile("lod_tokens", tokens, kWindow, kBatch, 0.20, workloads);
-  // Reading, and with it checking, and decompressing too, without a window in between.
+
+  AddOneFile("rio_mnist", plain, usual, 0.30, workloads);
+  AddOneFile("rio_mnist_1_thread", plain, one_thread, 0, workloads);
+  AddOneFile("rio_mnist_unshuffled", plain, unshuffled, 0, workloads);
+  AddOneFile("rio_mnist_double_buffer", plain, buffered, 0, workloads);
+  AddOneFile("rio_mnist_snappy", snappy, usual, 0.70, workloads);
+  AddOneFile("rio_mnist_gzip", gzip, usual, 0.70, workloads);
+  AddOneFile("idx", idx, usual, 0, workloads);
+  AddOneFile("tiny64", tiny, usual, 0.15, workloads);
+  AddOneFile("tiny64_1_thread", tiny, one_thread, 0, workloads);
+  AddOneFile("tiny64_batch_4096", tiny, large_batches, 0.15, workloads);
+  AddOneFile("tiny64_recordio", tiny_records, usual, 0.15, workloads);
+  AddOneFile("lod_tokens", tokens, usual, 0.20, workloads);
+  // Reading, and with it checking, and decompressing too.
   AddScaling("scaling_read", idx, workloads);
   AddScaling("scaling_check", plain, workloads);
-  AddScaling("scaling_decompress", images(RecordIOCompressor::kSnappy, kImages), workloads);
+  AddScaling("scaling_decompress", snappy, workloads);
 }
 
 }  // namespace millrace
