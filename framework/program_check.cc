@@ -188,17 +188,13 @@ class ProgramChecker {
       return;
     }
     const OpSchema& schema = def->schema;
-    if (schema.creates_reader) {
-      for (const auto& slot : desc.outputs()) {
-        for (const std::string& name : slot.arguments()) creators_.try_emplace(name, block, op);
-      }
-    }
     if (schema.creates_reader && context_.role == ProgramRole::kMain) {
       report({}, "creates a reader, which belongs in a startup program");
     }
     CheckSlots(schema, desc, report);
     for (const SlotSchema& slot : schema.inputs) CheckArguments(block, op, slot, true);
     for (const SlotSchema& slot : schema.outputs) CheckArguments(block, op, slot, false);
+    CheckWriters(schema, block, op);
     const AttributeMap attributes = CheckAttributes(schema, desc, report);
     if (!schema.check || found_.size() > before) return;
     try {
@@ -226,6 +222,31 @@ class ProgramChecker {
                       meaning.declared == nullptr
                           ? ""
                           : ", not " + proto::VarType::Type_Name(meaning.declared->type().type())));
+      }
+    }
+  }
+
+  // An operator writes a variable once, and a block creates a reader once.
+  void CheckWriters(const OpSchema& schema, int block, int op) {
+    std::set<std::string> written;
+    for (const SlotSchema& slot : schema.outputs) {
+      OperatorPart part;
+      for (const std::string& name : SlotArguments(slot, false, Op(block, op), &part)) {
+        ++part.argument;
+        const auto report = [&](const std::string& text) {
+          Report(block, op, part,
+                 StrCat("output '", slot.name, "': variable '", Escaped(name), "' is ", text));
+        };
+        if (!written.insert(name).second) {
+          report("written twice by this operator");
+          continue;
+        }
+        if (!schema.creates_reader) continue;
+        const auto [creator, first] = creators_.try_emplace(name, block, op);
+        if (!first && creator->second.first == block) {
+          report(StrCat("a reader that another operator creates already (",
+                        program_.OperatorLocation(block, creator->second.second), ")"));
+        }
       }
     }
   }
@@ -339,7 +360,10 @@ class ProgramChecker {
 
   void CheckCreated(int block, int op, const OperatorPart& part, const std::string& name) {
     const Meaning meaning = Find(block, name);
-    if (created_.count(name) > 0 || (meaning.found() && !meaning.MayBe(VariableKind::kReader))) {
+    if (meaning.found() && !meaning.MayBe(VariableKind::kReader)) return;
+    if (created_.count(name) > 0) {
+      // One of this name, but perhaps within a block that is none of those around.
+      if (!meaning.found()) Report(block, op, part, NotDeclared(block, name));
       return;
     }
     const Variable* existing = context_.scope == nullptr ? nullptr : context_.scope->Find(name);

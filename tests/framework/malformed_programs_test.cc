@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every program of tests/programs/malformed gives exactly the problems that its .expected file
-// lists. Comments at its top say how it is used:
+// F38, F39: every program of tests/programs/malformed gives exactly the problems that its .expected
+// file lists, and neither opens a file nor starts a thread. Comments at its top say how it is used:
 //   # role: startup        (else it is a main program)
 //   # before: NAME         a startup program of the subfolder before/ that is run first
 //   # set: NAME=VALUE      what --set gives
@@ -16,6 +16,10 @@
 
 #include "framework/error.h"
 #include "framework/program.h"
+#include "framework/thread_pool.h"
+#include "tests/file_watch.h"
+#include "tests/program_runner.h"
+#include "tests/record_files.h"
 #include "tests/testing.h"
 
 namespace millrace {
@@ -83,13 +87,48 @@ TEST_P(MalformedPrograms, GiveExactlyTheProblemsExpected) {
   const std::string name = GetParam();
   const std::string expected = ReadFile(kFolder / (name + ".expected"));
   EXPECT_FALSE(expected.empty());
-  EXPECT_EQ(ProblemsOf(ReadFile(kFolder / (name + ".pbtxt")), name + ".pbtxt"), expected);
+  const std::string text = ReadFile(kFolder / (name + ".pbtxt"));
+  const Holdings before = CurrentHoldings();
+  EXPECT_EQ(ProblemsOf(text, name + ".pbtxt"), expected);
+  EXPECT_EQ(ThreadPool::Get().started(), 0);
+  EXPECT_EQ(CurrentHoldings().threads, before.threads);
+  EXPECT_EQ(CurrentHoldings().descriptors, before.descriptors);
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, MalformedPrograms, testing::ValuesIn(ProgramNames()),
                          [](const auto& info) { return info.param; });
 
-TEST(MalformedProgramsFolder, HasAtLeastForty) { EXPECT_GE(ProgramNames().size(), 40u); }
+TEST(MalformedProgramsFolder, HasAtLeastAHundred) { EXPECT_GE(ProgramNames().size(), 100u); }
+
+// F39: no file is opened, not even those of operators that nothing is wrong with.
+TEST(MalformedProgramsFiles, AreNotOpened) {
+  const std::string folder = NewFolder("unopened");
+  WriteNumbers(folder, 2, 3);
+  const std::string files[] = {folder + "/numbers-0.recordio", folder + "/numbers-1.recordio"};
+  const SlotsText slots = {{"FP32", {1, 2}}, {"INT64", {1, 1}}};
+  const std::string good = BlockText(0, -1,
+                                     {ReaderText("one", slots), ReaderText("many", slots),
+                                      OpText("create_recordio_file_reader", {}, {{"Out", {"one"}}},
+                                             {{"filename", "s: '" + files[0] + "'"}}),
+                                      OpText("open_files", {}, {{"Out", {"many"}}},
+                                             {{"file_names", "strings: '" + files[1] + "'"}})});
+  const std::string bad = BlockText(0, -1, {OpText("mean", {}, {})});
+  const FileWatch watch({files[0], files[1]});
+  ProgramRunner runner;
+  runner.Startup(good);
+  EXPECT_EQ(watch.Opened(), std::vector<std::string>{});
+  const Holdings before = CurrentHoldings();
+  for (const std::string& text :
+       {good.substr(0, good.rfind('}')) + OpText("mean", {}, {}) + "}", good + bad}) {
+    ExpectError(ErrorCode::kInvalidArgument,
+                "startup.pbtxt:", [&] { ProgramRunner().Startup(text); });
+  }
+  ExpectError(ErrorCode::kInvalidArgument, "main.pbtxt:", [&] { runner.Main(bad); });
+  EXPECT_EQ(watch.Opened(), std::vector<std::string>{});
+  EXPECT_EQ(ThreadPool::Get().started(), 0);
+  EXPECT_EQ(CurrentHoldings().threads, before.threads);
+  EXPECT_EQ(CurrentHoldings().descriptors, before.descriptors);
+}
 
 }  // namespace
 }  // namespace millrace

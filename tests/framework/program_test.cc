@@ -14,6 +14,7 @@
 #include "framework/error.h"
 #include "framework/limits.h"
 #include "framework/operator.h"
+#include "tests/program_bytes.h"
 #include "tests/testing.h"
 
 namespace millrace {
@@ -54,24 +55,6 @@ std::string Problems(const std::string& content, const Settings& settings = {}) 
 
 const proto::OpDesc& FirstOp(const std::shared_ptr<const Program>& program) {
   return program->desc().blocks(0).ops(0);
-}
-
-// ---- Messages of protobuf's wire format, by hand. ----
-
-std::string Varint(uint64_t value) {
-  std::string bytes;
-  for (; value >= 0x80; value >>= 7) bytes += static_cast<char>(value | 0x80);
-  return bytes + static_cast<char>(value);
-}
-std::string Number(int field, uint64_t value) {
-  return Varint(static_cast<uint64_t>(field) << 3) + Varint(value);
-}
-std::string Bytes(int field, const std::string& content) {
-  return Varint(static_cast<uint64_t>(field) << 3 | 2) + Varint(content.size()) + content;
-}
-constexpr uint64_t kMinusOne = ~uint64_t{0};
-std::string Block(uint64_t idx, uint64_t parent, const std::string& content = "") {
-  return Bytes(1, Number(1, idx) + Number(2, parent) + content);
 }
 
 TEST(Program, IsTheSameAsTextAndAsBinary) {
@@ -319,6 +302,7 @@ TEST(Program, GarbageIsNoProgram) {
   EXPECT_EQ(Problems(""), "p: a program needs at least one block");
 }
 
+// F38: a huge program.
 TEST(Program, CountsAreLimitedBeforeMemoryIsTaken) {
   std::string blocks;
   for (int i = 0; i <= kMaxBlocks; ++i) {
@@ -349,6 +333,7 @@ TEST(Program, ListsAreLimited) {
             "p:1:51: operator 'test': attribute 'a' has more than 1000000 values");
 }
 
+// F38: deep recursion.
 TEST(Program, DeepTextIsRefusedBeforeItIsParsed) {
   for (const std::string open : {"a {", "a <", "a ["}) {
     std::string deep;

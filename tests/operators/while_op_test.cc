@@ -55,6 +55,7 @@ TEST(WhileOp, GivesEachStepFreshVariables) {
               [&] { runner.Main(text); });
 }
 
+// F40: a loop is ended by a limit on steps; nobody guesses whether it would ever end.
 TEST(WhileOp, CountsTheStepsOfNestedLoopsTogether) {
   const std::string text =
       CountingLoop(
