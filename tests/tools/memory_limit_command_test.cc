@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -64,7 +65,7 @@ void WriteRecords(const std::string& folder) {
   uint32_t record = 0;
   for (int shard = 0; shard < 4; ++shard) {
     RecordIOWriter writer(folder + "/heavy-" + std::to_string(shard) + ".recordio", {});
-    for (int i = 0; i < 100; ++i, ++record) {
+    for (int i = 0; i < 300; ++i, ++record) {
       const size_t size = SizeOfRecord(record);
       writer.Write(RecordOf({MakeTensor<uint8_t>(
           {static_cast<int64_t>(size)}, std::vector<uint8_t>(size, static_cast<uint8_t>(record)),
@@ -102,8 +103,11 @@ TEST_F(MemoryLimitCommandTest, LessMemoryGivesTheSameBytes) {
   const ChildResult less = RunChild(Peek(folder_, "130MB"));
   EXPECT_EQ(less.exit_code, 0) << less.errors;
   EXPECT_EQ(less.output, all.output);
+  // How far the first run came to read ahead is a matter of luck; what there is to read is not.
+  uintmax_t bytes = 0;
+  for (const auto& file : std::filesystem::directory_iterator(folder_)) bytes += file.file_size();
+  ASSERT_GT(bytes, 130e6 + 64e6) << "too small to show anything";
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  EXPECT_GT(all.most_resident_bytes, 130e6 + 64e6) << "too small to show anything";
   EXPECT_LT(less.most_resident_bytes, 130e6 + 64e6);
 #endif
 }
