@@ -17,7 +17,7 @@ ChunkQueue::State ChunkQueue::Poll() {
     }
     std::lock_guard<std::mutex> lock(mutex_);
     if (chunks_.empty()) return claimed_all_ ? State::kEnd : State::kWaiting;
-    if (!chunks_.front()->ready_) return State::kWaiting;
+    if (!chunks_.front() || !chunks_.front()->ready_) return State::kWaiting;
     current_ = std::move(chunks_.front());
     chunks_.pop_front();
     next_ = 0;
@@ -46,8 +46,9 @@ ChunkQueue::Load ChunkQueue::load() const {
   std::lock_guard<std::mutex> lock(mutex_);
   Load load;
   load.claimable = !claiming_ && !claimed_all_;
-  load.idle = chunks_.empty() || chunks_.front()->deferred_;
+  load.idle = chunks_.empty() || !chunks_.front() || chunks_.front()->deferred_;
   for (const Ref<Chunk>& chunk : chunks_) {
+    if (!chunk) continue;
     if (chunk->deferred_) {
       load.claimable = true;
       continue;
@@ -64,15 +65,18 @@ ChunkQueue::Load ChunkQueue::load() const {
 }
 
 Ref<Chunk> ChunkQueue::Claim() {
+  Ref<Chunk> chunk;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    for (const Ref<Chunk>& chunk : chunks_) {
-      if (std::exchange(chunk->deferred_, false)) return chunk;
+    for (const Ref<Chunk>& claimed : chunks_) {
+      if (claimed && std::exchange(claimed->deferred_, false)) return claimed;
     }
     if (claiming_ || claimed_all_) return Ref<Chunk>();
+    // What needs memory comes first: what the source claims must not be lost.
+    chunk = Pool<Chunk>::Take();
+    chunks_.emplace_back();
     claiming_ = true;
   }
-  Ref<Chunk> chunk = Pool<Chunk>::Take();
   bool found = false;
   try {
     found = source_->Claim(chunk.get());
@@ -82,10 +86,13 @@ Ref<Chunk> ChunkQueue::Claim() {
   std::lock_guard<std::mutex> lock(mutex_);
   claiming_ = false;
   claimed_all_ = !found;
-  if (found || chunk->error_ != nullptr) chunks_.push_back(chunk);
-  if (found) return chunk;
-  chunk->ready_ = true;
-  return Ref<Chunk>();
+  chunk->ready_ = !found;
+  if (found || chunk->error_ != nullptr) {
+    chunks_.back() = chunk;
+  } else {
+    chunks_.pop_back();
+  }
+  return found ? chunk : Ref<Chunk>();
 }
 
 bool ChunkQueue::Fetch(const Ref<Chunk>& chunk, const Ref<MemoryAccount>& account,

@@ -60,7 +60,7 @@ class ChunkQueue final : public Kept {
   size_t next_ = 0;     // record of it
 
   mutable std::mutex mutex_;  // guards what is below, and Chunk::ready_
-  std::deque<Ref<Chunk>> chunks_;
+  std::deque<Ref<Chunk>> chunks_;  // the last is null while it is being claimed
   bool claiming_ = false;
   bool claimed_all_ = false;
 };

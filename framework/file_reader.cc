@@ -9,9 +9,12 @@
 #include <utility>
 
 #include "framework/error.h"
+#include "framework/limits.h"
 
 namespace millrace {
 namespace {
+
+constexpr size_t kLoadedAtOnce = 32;
 
 // "" or what is wrong with the path.
 std::string Missing(const std::string& path) {
@@ -58,7 +61,12 @@ FileReader::FileReader(std::unique_ptr<FileFormat> format, std::vector<FileEntry
 FileReader::~FileReader() { prefetcher_->Stop(); }
 
 Ref<ChunkQueue> FileReader::OpenFile(size_t index) {
-  Ref<ChunkQueue> queue(new ChunkQueue(format_->Open(files_[index]), static_cast<uint32_t>(index)));
+  std::unique_ptr<FileSource> source = format_->Open(files_[index]);
+  if (source == nullptr) {
+    throw Error(ErrorCode::kInternal, "its format has opened nothing")
+        .InFile(files_[index].path, -1);
+  }
+  Ref<ChunkQueue> queue(new ChunkQueue(std::move(source), static_cast<uint32_t>(index)));
   prefetcher_->Add(queue);
   return queue;
 }
@@ -85,9 +93,29 @@ void FileReader::Rewind(uint64_t) {
   sample_ = 0;
 }
 
+void FileReader::LoadBlock(const Ticket* tickets, size_t n, Rows* rows) const {
+  int64_t before[kMaxSlots];
+  for (size_t slot = 0; slot < rows->size(); ++slot) before[slot] = rows->steps(slot);
+  format_->Load(tickets, n, rows);
+  for (size_t slot = 0; slot < rows->size(); ++slot) {
+    if (!slots()[slot].one_step()) continue;
+    const int64_t loaded = rows->steps(slot) - before[slot];
+    if (loaded == static_cast<int64_t>(n)) continue;
+    Throw(ErrorCode::kInternal, "its format has loaded ", loaded, " elements of slot ", slot,
+          " instead of ", n);
+  }
+}
+
 void FileReader::Load(const Ticket* tickets, size_t n, Rows* rows) const {
   try {
-    format_->Load(tickets, n, rows);
+    for (size_t i = 0; i < n; i += kLoadedAtOnce) {
+      // After a shuffle the bytes lie anywhere: the cache has to be told where it goes on.
+      const size_t next = std::min(n, i + kLoadedAtOnce);
+      for (size_t k = next; k < std::min(n, next + kLoadedAtOnce); ++k) {
+        __builtin_prefetch(tickets[k].where);
+      }
+      LoadBlock(tickets + i, next - i, rows);
+    }
   } catch (...) {
     if (n == 1) {
       throw CurrentError()

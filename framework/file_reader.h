@@ -41,6 +41,9 @@ class FileReader : public ReaderBase {
   Prefetcher& prefetcher() { return *prefetcher_; }
 
  private:
+  // Has the format load some, and checks that it has.
+  void LoadBlock(const Ticket* tickets, size_t n, Rows* rows) const;
+
   const std::unique_ptr<FileFormat> format_;
   const std::vector<FileEntry> files_;
   const Ref<Prefetcher> prefetcher_;

@@ -82,10 +82,16 @@ class Pool {
         pool.free_.pop_back();
         return Ref<T>(object);
       }
+      pool.free_.reserve(pool.made_ + 1);  // so that Give cannot fail
       ++pool.made_;
-      pool.free_.reserve(pool.made_);  // so that Give cannot fail
     }
-    return Ref<T>(new T);
+    try {
+      return Ref<T>(new T);
+    } catch (...) {
+      std::lock_guard<std::mutex> lock(pool.mutex_);
+      --pool.made_;
+      throw;
+    }
   }
   static void Give(T* object) {
     Pool& pool = Get();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
+#include <new>
 #include <utility>
 
 #include "framework/error.h"
@@ -100,15 +101,18 @@ Buffer* BufferPool::TakeIdle(size_t capacity) {
 }
 
 Buffer* BufferPool::NewBuffer(size_t capacity) {
-  char* memory = nullptr;
-  try {
-    memory = static_cast<char*>(Allocate(capacity));
-  } catch (const Error&) {
-    if (Trim(0) == 0) throw;  // what lies idle may be what is missing
-    memory = static_cast<char*>(Allocate(capacity));
-  }
   auto* buffer = new Buffer;
-  buffer->data_ = memory;
+  try {
+    try {
+      buffer->data_ = static_cast<char*>(Allocate(capacity));
+    } catch (const Error&) {
+      if (Trim(0) == 0) throw;  // what lies idle may be what is missing
+      buffer->data_ = static_cast<char*>(Allocate(capacity));
+    }
+  } catch (...) {
+    delete buffer;
+    throw;
+  }
   buffer->capacity_ = capacity;
   buffer->pool_ = this;
   std::lock_guard<std::mutex> lock(mutex_);
@@ -130,9 +134,12 @@ void BufferPool::Give(Buffer* buffer) {
     std::lock_guard<std::mutex> lock(mutex_);
     in_use_bytes_ -= buffer->capacity_;
     if (idle_bytes_ + buffer->capacity_ <= idle_limit_) {
-      idle_bytes_ += buffer->capacity_;
-      free_[buffer->capacity_].push_back(buffer);
-      return;
+      try {
+        free_[buffer->capacity_].push_back(buffer);
+        idle_bytes_ += buffer->capacity_;
+        return;
+      } catch (const std::bad_alloc&) {  // no memory even for the list: it is freed instead
+      }
     }
   }
   Free(buffer);

@@ -2,6 +2,7 @@
 #include "framework/prefetcher.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "framework/limits.h"
@@ -81,9 +82,12 @@ Prefetcher::Result Prefetcher::Fetch(ChunkQueue* queue, MemoryScope::Need need) 
 void Prefetcher::Work() {
   const Ref<ChunkQueue> queue = Choose(true);
   if (!queue) return;
-  if (Fetch(queue.get(), MemoryScope::Need::kAhead) != Result::kNoMemory) {
-    Submit();
-    return;
+  try {
+    if (Fetch(queue.get(), MemoryScope::Need::kAhead) != Result::kNoMemory) {
+      Submit();
+      return;
+    }
+  } catch (const std::bad_alloc&) {  // nothing was claimed; whoever plans says so, if it stays so
   }
   // What is planned makes room, and wakes a worker.
   std::lock_guard<std::mutex> lock(mutex_);

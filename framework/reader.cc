@@ -103,6 +103,7 @@ bool ReaderBase::one_step() const {
 void ReaderBase::LoadInParallel(const Ticket* tickets, size_t n, Rows* rows) const {
   const size_t grain = grain_.load(std::memory_order_relaxed);
   if (n <= grain || ThreadPool::Get().size() == 0) {
+    if (n > 1) rows->Expect(n);  // one element may come with a buffer of its own
     LoadTimed(tickets, n, rows);
     return;
   }

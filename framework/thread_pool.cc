@@ -4,6 +4,7 @@
 #include <glog/logging.h>
 
 #include <algorithm>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -19,7 +20,10 @@ void Job::Submit() noexcept {
   // void, or sees that it is being cancelled.
   const uint64_t epoch = epoch_.load();
   if (cancelling_.load() > 0) return;
-  pool.Push(Ref<Job>(this), epoch);
+  try {
+    pool.Push(Ref<Job>(this), epoch);
+  } catch (const std::bad_alloc&) {  // no worker helps then; whoever needs the work does it himself
+  }
 }
 
 void Job::Cancel() {

@@ -39,8 +39,8 @@ class Run final : public Kept {
   // it last, so that asking again for the same one costs a load.
   void Keep(Kept* owner) {
     if (owner->last_run_.load(std::memory_order_relaxed) == id_) return;
-    owner->last_run_.store(id_, std::memory_order_relaxed);
     kept_.emplace_back(owner);
+    owner->last_run_.store(id_, std::memory_order_relaxed);
   }
   // Forgets tickets and references, keeps the memory.
   void Clear();

@@ -14,8 +14,10 @@
 #include <utility>
 
 #include "framework/error.h"
+#include "framework/memory.h"
 #include "framework/tensor_stream.h"
 #include "operators/conversion.h"
+#include "readers/input_file.h"
 
 namespace millrace {
 namespace {
@@ -85,16 +87,10 @@ class NewFile {
   int descriptor_ = -1;
 };
 
-std::string ReadFile(const std::string& path) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
-                                                             std::fclose);
-  if (file == nullptr) ThrowIo(path, "cannot open", errno);
-  std::string bytes;
-  char block[1 << 16];
-  for (size_t size; (size = std::fread(block, 1, sizeof(block), file.get())) > 0;) {
-    bytes.append(block, size);
-  }
-  if (std::ferror(file.get()) != 0) ThrowIo(path, "cannot read", errno);
+// The content of a regular file, whatever its size was when it was opened.
+Ref<Buffer> ReadFile(const InputFile& file) {
+  Ref<Buffer> bytes = BufferPool::At(Place()).Take(file.size());
+  file.Read(0, bytes->data(), file.size());
   return bytes;
 }
 
@@ -146,12 +142,13 @@ void WriteTensors(OpContext& context) {
 
 void ReadTensors(OpContext& context) {
   const std::string& path = context.Attr<std::string>("file_path");
-  const std::string bytes = ReadFile(path);
+  const InputFile file(path);
+  const Ref<Buffer> bytes = ReadFile(file);
   std::vector<LoDTensor> tensors(context.OutCount("Out"));
   size_t position = 0;
   for (size_t i = 0; i < tensors.size(); ++i) {
     try {
-      const TensorView view = ParseTensor(bytes.data() + position, bytes.size() - position);
+      const TensorView view = ParseTensor(bytes->data() + position, file.size() - position);
       tensors[i] = ToTensor(view);
       position += view.size;
     } catch (const Error& error) {
@@ -161,8 +158,8 @@ void ReadTensors(OpContext& context) {
     }
     if (context.Attr<bool>("load_as_fp16")) tensors[i] = ToFp16(tensors[i]);
   }
-  if (position != bytes.size()) {
-    throw Error(ErrorCode::kDataLoss, StrCat(bytes.size() - position, " bytes are left behind the ",
+  if (position != file.size()) {
+    throw Error(ErrorCode::kDataLoss, StrCat(file.size() - position, " bytes are left at byte ", position, ", behind the ",
                                              tensors.size(), " tensors that are wanted"))
         .InFile(path, static_cast<int64_t>(position));
   }

@@ -13,7 +13,8 @@
 
 namespace millrace {
 
-// The bytes of a file, decompressed if the file begins as gzip does. One thread at a time.
+// The bytes of a file, decompressed if the file begins as gzip does. A file whose name ends in .gz
+// must: an empty one was cut off. One thread at a time.
 class ByteStream {
  public:
   // Throws kIo with the file's name.
@@ -24,7 +25,9 @@ class ByteStream {
 
   // Reads `size` bytes; fewer only at the end of the stream, or where an error lies: the next call
   // throws it, again and again. Errors are kDataLoss or kIo and name the file and the byte of it:
-  // a gzip stream that is damaged, that ends early, or that is followed by something else.
+  // a gzip stream that is damaged, that ends early, or that is followed by something else. Content
+  // that was read before an error is right, but for gzip streams of kReadBlockBytes or more, of
+  // which only the end tells whether they are: there an error may say that something was wrong.
   size_t Read(char* out, size_t size);
   // How many bytes were read so far.
   uint64_t position() const { return position_; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "readers/double_buffer_reader.h"
 
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -60,7 +61,12 @@ class DoubleBufferReader::Ahead final : public Job {
   explicit Ahead(DoubleBufferReader* reader) : reader_(reader) {}
 
  private:
-  void Work() override { reader_->Advance(MemoryScope::Need::kAhead); }
+  void Work() override {
+    try {
+      reader_->Advance(MemoryScope::Need::kAhead);
+    } catch (const std::bad_alloc&) {  // nothing was planned; the consumer will do it himself
+    }
+  }
 
   DoubleBufferReader* const reader_;  // which cancels this job before it goes away
 };
@@ -132,14 +138,14 @@ bool DoubleBufferReader::Advance(MemoryScope::Need need) {
         end_.store(true, std::memory_order_release);
         return true;
       }
+      std::lock_guard<std::mutex> lock(mutex_);
+      planned_.push_back(element);
     } catch (...) {
       error_ = std::current_exception();
       end_.store(true, std::memory_order_release);
       return true;
     }
     wanted_.fetch_sub(1);
-    std::lock_guard<std::mutex> lock(mutex_);
-    planned_.push_back(element);
   }
   if (wanted_.load() > 0) ahead_->Submit();
   LoadElement(element.get(), need);

@@ -14,6 +14,7 @@
 #include "framework/error.h"
 #include "framework/file_format.h"
 #include "framework/limits.h"
+#include "readers/recordio_manifest.h"
 
 namespace millrace {
 namespace {
@@ -114,6 +115,10 @@ std::vector<std::string> ExpandBraces(const std::string& pattern) {
   return names;
 }
 
+bool EndsWith(const std::string& text, const std::string& end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
 bool HasWildcard(const std::string& name) { return name.find_first_of("*?[") != std::string::npos; }
 
 // Names of existing files that match; throws if there are none.
@@ -127,6 +132,12 @@ std::vector<std::string> Glob(const std::string& pattern) {
     Throw(ErrorCode::kIo, Escaped(pattern), ": cannot look for files: ", std::strerror(reason));
   }
   if (result == GLOB_NOSPACE) Throw(ErrorCode::kResourceLimit, "no memory to look for files");
+  if (!EndsWith(pattern, ".json")) {
+    names.erase(
+        std::remove_if(names.begin(), names.end(),
+                       [](const std::string& name) { return EndsWith(name, kManifestSuffix); }),
+        names.end());
+  }
   Require(!names.empty(), "no file matches '", Escaped(pattern), "'");
   return names;
 }

@@ -13,7 +13,8 @@ namespace millrace {
 // get, and may have
 //   {a,b,}           one of these, each of which may have braces of its own
 //   {00000..00127}   one of these numbers, filled up with zeros if one of the ends has a zero first
-//   * ? [a-z]        as in the shell: what is there now; never a leading dot, never a slash
+//   * ? [a-z]        as in the shell: what is there now; never a leading dot, never a slash, and
+//                    never a manifest (recordio_manifest.h) unless the pattern ends in ".json"
 // A file that exists under exactly the name that is written is taken as it is. Throws
 // kInvalidArgument for a pattern that matches nothing, kIo for a directory that cannot be read, and
 // kResourceLimit for more than kMaxListLength names.

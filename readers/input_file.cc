@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <set>
 #include <utility>
 
 #include "framework/error.h"
@@ -22,9 +23,96 @@ constexpr size_t kMostPieces = 1024;  // IOV_MAX of Linux
 
 }  // namespace
 
-InputFile::InputFile(std::string path) : path_(std::move(path)) {
-  // A named pipe without a writer would block; for regular files O_NONBLOCK means nothing.
-  descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+// Locked before the mutex of a file only by try_lock, and behind it otherwise.
+struct InputFile::Opened {
+  std::mutex mutex;  // guards files
+  std::set<const InputFile*> files;
+
+  static Opened& Get() {
+    static auto* opened = new Opened;  // never destroyed: readers may live as long as the process
+    return *opened;
+  }
+  void Add(const InputFile* file) {
+    std::lock_guard<std::mutex> lock(mutex);
+    files.insert(file);
+  }
+  void Remove(const InputFile* file) {
+    std::lock_guard<std::mutex> lock(mutex);
+    files.erase(file);
+  }
+};
+
+class InputFile::InUse {
+ public:
+  InUse(const InputFile& file, uint64_t offset) : file_(file) {
+    std::lock_guard<std::mutex> lock(file.mutex_);
+    if (file.descriptor_ < 0) OpenAgain(offset);
+    ++file.users_;
+  }
+  ~InUse() {
+    std::lock_guard<std::mutex> lock(file_.mutex_);
+    --file_.users_;
+  }
+  InUse(const InUse&) = delete;
+  InUse& operator=(const InUse&) = delete;
+
+ private:
+  void OpenAgain(uint64_t offset) const {
+    const int descriptor = Open(file_.path_);
+    const auto fail = [&](ErrorCode code, const std::string& problem) {
+      if (descriptor >= 0) ::close(descriptor);
+      throw Error(code, StrCat(problem, " (at byte ", offset, ")"))
+          .InFile(file_.path_, static_cast<int64_t>(offset));
+    };
+    struct stat status;
+    if (descriptor < 0 || ::fstat(descriptor, &status) != 0) {
+      fail(ErrorCode::kIo, StrCat("cannot open again: ", std::strerror(errno)));
+    }
+    if (status.st_dev != file_.device_ || status.st_ino != file_.inode_) {
+      fail(ErrorCode::kDataLoss, "is another file than the one that was opened");
+    }
+    file_.descriptor_ = descriptor;
+    Opened::Get().Add(&file_);
+  }
+
+  const InputFile& file_;
+};
+
+int InputFile::Open(const std::string& path) {
+  for (;;) {
+    // A named pipe without a writer would block; for regular files O_NONBLOCK means nothing.
+    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor >= 0) return descriptor;
+    const int reason = errno;
+    if (reason == EINTR) continue;
+    if ((reason == EMFILE || reason == ENFILE) && CloseOne()) continue;
+    errno = reason;
+    return -1;
+  }
+}
+
+bool InputFile::CloseOne() {
+  Opened& opened = Opened::Get();
+  std::lock_guard<std::mutex> lock(opened.mutex);
+  for (const InputFile* file : opened.files) {
+    const std::unique_lock<std::mutex> idle(file->mutex_, std::try_to_lock);
+    if (!idle.owns_lock() || file->users_ > 0) continue;
+    ::close(file->descriptor_);
+    file->descriptor_ = -1;
+    opened.files.erase(file);
+    return true;
+  }
+  return false;
+}
+
+InputFile::InputFile(std::string path, int descriptor)
+    : path_(std::move(path)), descriptor_(descriptor) {}
+
+InputFile::InputFile(std::string path) : InputFile(std::move(path), -1) {
+  if (path_.find('\0') != std::string::npos) {
+    throw Error(ErrorCode::kIo, "a name with a zero byte").InFile(path_, -1);
+  }
+  descriptor_ = Open(path_);
   if (descriptor_ < 0) {
     throw Error(ErrorCode::kIo, StrCat("cannot open: ", std::strerror(errno))).InFile(path_, -1);
   }
@@ -35,17 +123,22 @@ InputFile::InputFile(std::string path) : path_(std::move(path)) {
   } else if (!S_ISREG(status.st_mode)) {
     problem = "is not a regular file";
   }
-  if (!problem.empty()) {
-    ::close(descriptor_);
-    throw Error(ErrorCode::kIo, problem).InFile(path_, -1);
-  }
+  if (!problem.empty()) throw Error(ErrorCode::kIo, problem).InFile(path_, -1);
   size_ = static_cast<uint64_t>(status.st_size);
+  device_ = status.st_dev;
+  inode_ = status.st_ino;
   ::posix_fadvise(descriptor_, 0, 0, POSIX_FADV_SEQUENTIAL);
+  Opened::Get().Add(this);
 }
 
-InputFile::~InputFile() { ::close(descriptor_); }
+InputFile::~InputFile() {
+  Opened::Get().Remove(this);
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
 
 void InputFile::Read(uint64_t offset, char* out, size_t size) const {
+  if (size == 0) return;
+  const InUse in_use(*this, offset);
   while (size > 0) {
     const ssize_t result =
         ::pread(descriptor_, out, std::min(size, kMostAtOnce), static_cast<off_t>(offset));
@@ -58,7 +151,8 @@ void InputFile::Read(uint64_t offset, char* out, size_t size) const {
 
 void InputFile::ReadApart(uint64_t offset, char* out, size_t size, size_t stride,
                           size_t count) const {
-  if (size == 0) return;
+  if (size == 0 || count == 0) return;
+  const InUse in_use(*this, offset);
   iovec pieces[kMostPieces];
   while (count > 0) {
     const size_t most = std::clamp<size_t>(kMostAtOnce / size, 1, kMostPieces);
@@ -80,7 +174,7 @@ void InputFile::ReadApart(uint64_t offset, char* out, size_t size, size_t stride
 
 size_t InputFile::Check(ssize_t got, uint64_t offset) const {
   if (got > 0) return static_cast<size_t>(got);
-  if (got < 0 && errno == EINTR) return 0;
+  if (got < 0 && (errno == EINTR || errno == EAGAIN)) return 0;
   if (got < 0) {
     throw Error(ErrorCode::kIo, StrCat("cannot read at byte ", offset, ": ", std::strerror(errno)))
         .InFile(path_, static_cast<int64_t>(offset));

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <string>
 
 namespace millrace {
@@ -14,6 +15,9 @@ namespace millrace {
 // A regular file open for reading. Its size is taken when it is opened: what is appended later is
 // not seen, and what is cut off is an error instead of an end. Read is safe on any thread. Files
 // are not mapped into memory, because one that shrinks under a mapping kills the process.
+//
+// Where the process may have no more descriptors, files that nobody reads at the moment are closed,
+// and opened again when they are read; they must be the same files then.
 class InputFile {
  public:
   // Throws kIo with the file's name.
@@ -25,19 +29,37 @@ class InputFile {
   const std::string& path() const { return path_; }
   uint64_t size() const { return size_; }
   // Reads exactly `size` bytes from `offset` on. Throws kIo if the system cannot read them, and
-  // kDataLoss "file is shorter than when it was opened" if they are gone; both name file and byte.
+  // kDataLoss "file is shorter than when it was opened" if they are gone, or if the name is by now
+  // that of another file and the descriptor was needed elsewhere; all name file and byte.
   void Read(uint64_t offset, char* out, size_t size) const;
   // The same for `count` pieces of `size` bytes each, which lie one behind another in the file and
   // `stride` bytes apart in memory.
   void ReadApart(uint64_t offset, char* out, size_t size, size_t stride, size_t count) const;
 
  private:
+  // Keeps the descriptor open while it lives.
+  class InUse;
+  // The files that hold a descriptor.
+  struct Opened;
+
+  // A file that is whole for its destructor, whatever else goes wrong while it is made.
+  InputFile(std::string path, int descriptor);
+
+  // The descriptor of a file that is opened now, or -1.
+  static int Open(const std::string& path);
+  // Closes a file that nobody reads; false if there is none.
+  static bool CloseOne();
   // How many bytes a call of the system has read, 0 to be asked again; throws where it failed.
   size_t Check(ssize_t got, uint64_t offset) const;
 
   const std::string path_;
-  int descriptor_;
   uint64_t size_ = 0;
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
+
+  mutable std::mutex mutex_;  // guards what is below
+  mutable int descriptor_;
+  mutable size_t users_ = 0;
 };
 
 }  // namespace millrace

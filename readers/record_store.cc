@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <utility>
 
 namespace millrace {
@@ -18,7 +19,10 @@ constexpr size_t kLargestSlot = size_t{32} << 10;
 void RecordStore::Lease::Dispose() {
   if (!slots_.empty()) {
     std::lock_guard<std::mutex> lock(store_->mutex_);
-    store_->returned_.insert(store_->returned_.end(), slots_.begin(), slots_.end());
+    try {
+      store_->returned_.insert(store_->returned_.end(), slots_.begin(), slots_.end());
+    } catch (const std::bad_alloc&) {  // the store does without these slots
+    }
   }
   slots_.clear();
   store_ = Ref<RecordStore>();
@@ -72,20 +76,25 @@ char* RecordStore::Take(size_t bytes) {
 
 void RecordStore::Give(char* place, size_t bytes) {
   const size_t size = SlotSize(bytes);
-  if (size != last_size_) {
-    last_free_ = &free_[size];
-    last_size_ = size;
+  try {
+    if (size != last_size_) {
+      last_free_ = &free_[size];
+      last_size_ = size;
+    }
+    last_free_->push_back(place);
+  } catch (const std::bad_alloc&) {  // the store does without this slot
   }
-  last_free_->push_back(place);
 }
 
 void RecordStore::Collect() {
-  std::vector<Lease::Slot> returned;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    returned.swap(returned_);
+    collected_.swap(returned_);
   }
-  for (const Lease::Slot& slot : returned) free_[SlotSize(slot.size)].push_back(slot.place);
+  for (; !collected_.empty(); collected_.pop_back()) {
+    const Lease::Slot& slot = collected_.back();
+    free_[SlotSize(slot.size)].push_back(slot.place);
+  }
 }
 
 }  // namespace millrace

@@ -66,6 +66,7 @@ class RecordStore final : public Kept {
   size_t fresh_bytes_ = 0;
   std::mutex mutex_;  // guards returned_
   std::vector<Lease::Slot> returned_;
+  std::vector<Lease::Slot> collected_;  // being given back; keeps its memory for the next time
 };
 
 }  // namespace millrace

@@ -59,8 +59,25 @@ void RecordIOFile::Recognise(const char* header, Chunk* chunk) {
   chunk->bytes = Ref<Buffer>();
 }
 
+void RecordIOFile::CheckPromise() const {
+  const RecordIOCounts found = {next_.offset, next_.chunk, records_};
+  if (!promised_ || found == *promised_) return;
+  const auto text = [](const RecordIOCounts& counts) {
+    return StrCat(counts.records, " records in ", counts.chunks, " chunks and ", counts.bytes,
+                  " bytes");
+  };
+  throw Error(ErrorCode::kDataLoss,
+              StrCat("the file ends at byte ", found.bytes, " with ", text(found),
+                     ", but its manifest says ", text(*promised_), " (",
+                     Escaped(RecordIOManifest::PathOf(file_.path())), ")"))
+      .InFile(file_.path(), static_cast<int64_t>(found.bytes));
+}
+
 bool RecordIOFile::Claim(Chunk* chunk) {
-  if (left() == 0) return false;
+  if (left() == 0) {
+    CheckPromise();
+    return false;
+  }
   try {
     chunk->offset = next_.offset;
     chunk->expected = next_.chunk;
@@ -91,6 +108,7 @@ bool RecordIOFile::Claim(Chunk* chunk) {
             " bytes; the limit is ", kMaxChunkBytes);
     }
     chunk->length = kRecordIOHeaderBytes + header.payload_bytes;
+    records_ += header.records;
   } catch (...) {
     Rethrow(next_);
   }

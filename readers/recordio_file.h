@@ -4,12 +4,14 @@
 #define MILLRACE_READERS_RECORDIO_FILE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "framework/file_format.h"
 #include "readers/input_file.h"
 #include "readers/recordio_chunk.h"
+#include "readers/recordio_manifest.h"
 
 namespace millrace {
 
@@ -24,8 +26,11 @@ namespace millrace {
 // Claim is called by one thread at a time, Fetch and Header by any.
 class RecordIOFile final : public FileSource {
  public:
-  // Throws kIo.
-  explicit RecordIOFile(const std::string& path) : file_(path) {}
+  // `promised` is what the file's manifest says. Another number of bytes, chunks or records is an
+  // error at the end of the file, behind everything that it has. Throws kIo.
+  explicit RecordIOFile(const std::string& path,
+                        std::optional<RecordIOCounts> promised = std::nullopt)
+      : file_(path), promised_(promised) {}
 
   bool Claim(Chunk* chunk) override;
   void Fetch(Chunk* chunk) const override;
@@ -45,11 +50,14 @@ class RecordIOFile final : public FileSource {
   [[noreturn]] void Rethrow(const Position& at) const;
   // How many bytes there are from here to the end, as the file was when it was opened.
   uint64_t left() const { return file_.size() - next_.offset; }
+  void CheckPromise() const;
   void Recognise(const char* header, Chunk* chunk);
   void ReadChunk(uint64_t length, Chunk* chunk) const;
 
   const InputFile file_;
+  const std::optional<RecordIOCounts> promised_;
   Position next_ = {0, 0};
+  uint64_t records_ = 0;  // that the headers before next_ say
   RecordIODialect dialect_ = RecordIODialect::kFluid;
 };
 

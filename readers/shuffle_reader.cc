@@ -12,6 +12,7 @@ namespace {
 // How many elements are asked for at once, and of about how many bytes together: enough to make the
 // call cheap, few enough that what is planned and not yet copied keeps hardly any chunk alive.
 constexpr size_t kMostPlannedAtOnce = 256;
+constexpr uint64_t kDrawsPrefetched = 8;
 constexpr size_t kPlannedBytes = size_t{1} << 20;
 
 // Whether the window has copied a ticket into a slot of its store.
@@ -32,33 +33,34 @@ ShuffleReader::~ShuffleReader() { Empty(); }
 
 void ShuffleReader::PlanNext(size_t n, Run* run) {
   const MemoryScope scope(account());
-  Ticket ticket;
-  while (window_.size() < buffer_size_ && TakeNext(&ticket)) window_.push_back(ticket);
+  while (window_.size() < buffer_size_ && TakeNext()) {
+  }
   Ref<RecordStore::Lease> lease = store_->NewLease();
   for (; n > 0 && !window_.empty(); --n) {
+    // Draws are at random, so the cache has to be told: right as long as the window is full.
+    const size_t soon = key_.Below(window_.size(), pass_, drawn_ + kDrawsPrefetched);
+    __builtin_prefetch(&window_[soon], 1);
     const size_t index = key_.Below(window_.size(), pass_, drawn_++);
-    const bool replaced = TakeNext(&ticket);  // first: if it throws, the window is whole
-    Ticket& drawn = window_[index];
-    if (InSlot(drawn)) {
+    TakeNext();  // for the place of what is drawn
+    Ticket drawn = window_[index];
+    // An error from here on leaves it either to the window or to the run.
+    const bool in_slot = InSlot(drawn);
+    if (in_slot) {
       if (lease->empty()) run->Keep(lease.get());
       lease->Add(drawn);
       drawn.owner = lease.get();
-      run->tickets.push_back(drawn);
-    } else {
-      run->Add(drawn);
-      if (drawn.owner != nullptr) drawn.owner->Release();
+    } else if (drawn.owner != nullptr) {
+      run->Keep(drawn.owner);
+      drawn.owner->Release();
     }
-    if (replaced) {
-      drawn = ticket;
-    } else {
-      drawn = window_.back();
-      window_.pop_back();
-    }
+    window_[index] = window_.back();
+    window_.pop_back();
+    run->tickets.push_back(drawn);
   }
   if (n > 0 && error_ != nullptr) std::rethrow_exception(error_);
 }
 
-bool ShuffleReader::TakeNext(Ticket* ticket) {
+bool ShuffleReader::TakeNext() {
   if (next_ == fresh_.tickets.size()) {
     fresh_.Clear();
     next_ = 0;
@@ -75,12 +77,18 @@ bool ShuffleReader::TakeNext(Ticket* ticket) {
     planned_at_once_ = std::clamp<size_t>(kPlannedBytes * fresh_.tickets.size() / bytes, 1,
                                           std::min(kMostPlannedAtOnce, buffer_size_));
   }
-  *ticket = fresh_.tickets[next_++];
-  if (ticket->bytes) {
-    store_->Copy(ticket);
-  } else if (ticket->owner != nullptr) {
-    ticket->owner->Retain();
+  // Room comes first: what is taken must not be lost.
+  if (window_.size() == window_.capacity()) {
+    window_.reserve(std::min(buffer_size_ + 1, 2 * window_.size() + kMostPlannedAtOnce));
   }
+  Ticket ticket = fresh_.tickets[next_];
+  if (ticket.bytes) {
+    store_->Copy(&ticket);
+  } else if (ticket.owner != nullptr) {
+    ticket.owner->Retain();
+  }
+  window_.push_back(ticket);
+  ++next_;
   return true;
 }
 

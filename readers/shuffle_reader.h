@@ -30,10 +30,10 @@ class ShuffleReader final : public DecoratedReader {
  private:
   void PlanNext(size_t n, Run* run) override;
   void Rewind(uint64_t pass) override;
-  // Takes the next element into the window's care; false at the end of the reader below or its
+  // Takes the next element to the end of the window; false at the end of the reader below or its
   // error, which is kept in error_ until the window is empty. Throws kResourceLimit if there is no
-  // memory for it.
-  bool TakeNext(Ticket* ticket);
+  // memory for it: the window is as it was then.
+  bool TakeNext();
   void Empty();
 
   const size_t buffer_size_;

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <functional>
 #include <iomanip>
 #include <iostream>
@@ -14,6 +15,7 @@
 #include <optional>
 #include <regex>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -27,6 +29,7 @@
 #include "framework/thread_pool.h"
 #include "readers/file_list.h"
 #include "readers/recordio_file.h"
+#include "readers/recordio_manifest.h"
 #include "readers/recordio_writer.h"
 #include "tools/command.h"
 #include "tools/digest.h"
@@ -79,13 +82,16 @@ CommandHelp Help() {
       "           prefix (idx:FILE), extension or first bytes. Records of RecordIO files\n"
       "           are copied as they are, unless --slots says to check them and write\n"
       "           them anew. A file gets its name when it is complete; until then it is\n"
-      "           called FILE.partial\n"
+      "           called FILE.partial. A manifest beside the files says what they hold\n"
+      "           (FILE.manifest.json; for shards OUTPUT.recordio.manifest.json): keep it\n"
+      "           with them, and a file that has lost chunks is an error for its readers\n"
       "  inspect  prints a line a chunk: number, first byte, records, bytes as stored and\n"
       "           expanded, compressor, checksum; then totals\n"
       "  verify   reads everything, compares every checksum and demands that each chunk\n"
       "           holds exactly the records that its header says; exits with 3 if not.\n"
       "           It reports every damaged chunk that it can find. A file that was cut\n"
-      "           off between two chunks looks whole: compare the totals\n"
+      "           off between two chunks looks whole unless it has a manifest: compare\n"
+      "           the totals\n"
       "  head     prints the first records: bytes, and the tensors if they are some\n"
       "\n"
       "Names may have *, ?, [a-z], {a,b} and {00000..00127}.\n";
@@ -287,6 +293,27 @@ std::vector<std::string> OutputNames() {
   return names;
 }
 
+// The manifest that is there, or an empty one.
+RecordIOManifest ManifestAt(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::exists(path, error) ? RecordIOManifest::Load(path) : RecordIOManifest();
+}
+
+// Gives the files their names, and says in the manifest of their set what they hold. What it says
+// of older files is taken back before, so that it is never wrong; other files stay listed.
+void CloseAll(const std::vector<std::unique_ptr<RecordIOWriter>>& writers,
+              const std::vector<std::string>& outputs, const std::string& path,
+              RecordIOManifest* manifest) {
+  size_t removed = 0;
+  for (const std::string& output : outputs) removed += manifest->Remove(output) ? 1 : 0;
+  if (removed > 0) manifest->Save(path);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    writers[i]->Close();
+    manifest->Set(outputs[i], {writers[i]->bytes(), writers[i]->chunks(), writers[i]->records()});
+  }
+  manifest->Save(path);
+}
+
 int Write(const std::vector<std::string>& patterns) {
   const std::vector<std::string> outputs = OutputNames();
   RecordIOOptions options;
@@ -306,6 +333,8 @@ int Write(const std::vector<std::string>& patterns) {
     inputs.push_back(
         std::make_unique<Input>(names[i], labels.empty() ? std::string() : labels[i], slots));
   }
+  const std::string manifest_path = RecordIOManifest::PathOf(outputs[0]);
+  RecordIOManifest manifest = ManifestAt(manifest_path);
   std::vector<std::unique_ptr<RecordIOWriter>> writers;
   writers.reserve(outputs.size());
   for (const std::string& output : outputs) {
@@ -329,7 +358,7 @@ int Write(const std::vector<std::string>& patterns) {
       }
       input.reset();
     }
-    for (const auto& writer : writers) writer->Close();
+    CloseAll(writers, outputs, manifest_path, &manifest);
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     std::cout << Escaped(outputs[i]) << ": " << Counted(writers[i]->records(), "record") << ", "
@@ -430,13 +459,14 @@ void PrintChunk(const RecordIOFile& file, const Chunk& chunk, const Error* error
 // Looks at every chunk of the files; prints them if `print_chunks`.
 int LookAtChunks(const std::vector<std::string>& patterns, bool print_chunks) {
   Totals all;
+  RecordIOManifests manifests;
   size_t files = 0;
   int code = 0;
   std::atomic<uint64_t> bytes{0};
   {
     const StatusLine status([&] { return HumanBytes(static_cast<double>(bytes.load())); });
     const int file_code = VisitFiles(patterns, [&](const std::string& name) {
-      RecordIOFile file(name);
+      RecordIOFile file(name, manifests.Find(name));
       Totals totals;
       const auto finish = [&](bool ended) {
         if (print_chunks) std::cout << "  " << totals.Text() << "\n";

@@ -2,6 +2,7 @@
 // RecordIO files. With content "tensors" a record is an element as the lineage's programs stored
 // it: a u32 number of tensors and that many serialised tensors, one a declared slot (bytes behind
 // them are ignored, as there). With "bytes" a record is one slot, uint8 [n] with LoD [[0, n]].
+// Where a manifest lies beside the files (recordio_manifest.h), they must hold what it says.
 #include <cstring>
 #include <memory>
 #include <string>
@@ -23,8 +24,11 @@ class RecordIOFormat : public FileFormat {
   using FileFormat::FileFormat;
 
   std::unique_ptr<FileSource> Open(const FileEntry& file) override {
-    return std::make_unique<RecordIOFile>(file.path);
+    return std::make_unique<RecordIOFile>(file.path, manifests_.Find(file.path));
   }
+
+ private:
+  RecordIOManifests manifests_;
 };
 
 class BytesFormat final : public RecordIOFormat {

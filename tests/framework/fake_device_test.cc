@@ -50,6 +50,7 @@ TEST_F(FakeDeviceTest, NothingIsDoneWhilePaused) {
   EXPECT_EQ(device_.copies(), 1u);
 }
 
+// F37
 TEST_F(FakeDeviceTest, NoticesWritesBeforeTheEvent) {
   device_.Pause();
   const auto event = device_.CopyFromHost(memory_, host_, 64);
@@ -105,6 +106,15 @@ TEST_F(FakeDeviceTest, IsAPlace) {
   EXPECT_EQ(Place::Parse("FAKE:0").device(), device);
 }
 
+// F35: everything else works without a GPU.
+TEST(Place, ThatNoDeviceHasIsRefusedWithTheReason) {
+  ExpectError(ErrorCode::kInvalidArgument, "no place 'cuda:99'; there are: cpu",
+              [] { Place::Parse("cuda:99"); });
+  ExpectError(ErrorCode::kInvalidArgument, "need a build with --config=cuda and a GPU",
+              [] { Place::Parse("cuda:99"); });
+}
+
+// F37
 TEST(DeviceBuffer, ReturnsToItsPoolBehindItsEvent) {
   FakeDevice* device = FakeDevice::Get();
   const Place place(device);

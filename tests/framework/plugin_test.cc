@@ -63,11 +63,13 @@ TEST(Plugin, LoadedAgainChangesNothing) {
   EXPECT_EQ(FindOperator("add_constant"), def);
 }
 
+// F21
 TEST(Plugin, NeedsAnAbsolutePath) {
   EXPECT_EQ(Refusal("tests/libadd_constant.so"), "a plugin must be named by its absolute path");
   EXPECT_EQ(Refusal(""), "a plugin must be named by its absolute path");
 }
 
+// F21
 TEST(Plugin, NeedsAFileThatNotEverybodyMayWrite) {
   EXPECT_EQ(Refusal("/nowhere/libnothing.so"), "cannot open: No such file or directory");
   EXPECT_EQ(Refusal(testing::TempDir()), "no regular file");
@@ -78,6 +80,7 @@ TEST(Plugin, NeedsAFileThatNotEverybodyMayWrite) {
   EXPECT_EQ(Refusal(writable.path()), "everybody may write this file");
 }
 
+// F21
 TEST(Plugin, IsRefusedWithoutAStampOrWithAnotherOne) {
   EXPECT_EQ(Refusal(Library("no_stamp")), "no plugin of Millrace: it has no line MILLRACE_PLUGIN");
   const std::string refusal = Refusal(Library("other_version"));
@@ -85,6 +88,7 @@ TEST(Plugin, IsRefusedWithoutAStampOrWithAnotherOne) {
   EXPECT_NE(refusal.find(std::string(", but this is Millrace ") + kVersion), std::string::npos);
 }
 
+// F21
 TEST(Plugin, ErrorsOfTheLoaderAreTold) {
   const std::string unresolved = Refusal(Library("unresolved"));
   EXPECT_EQ(unresolved.rfind("cannot load: ", 0), 0u) << unresolved;

@@ -77,6 +77,7 @@ TEST(SequentialReader, DoesNotTakeEndOfDataForTheEnd) {
   EXPECT_FALSE(error->is_end);
 }
 
+// F18
 TEST(SequentialReader, ChecksWhatIsProduced) {
   const std::vector<std::pair<std::vector<LoDTensor>, std::string>> cases = {
       {{}, "0 tensors"},

@@ -231,6 +231,7 @@ TEST(TensorStream, RefusesDimsThatOverflow) {
   EXPECT_EQ(ErrorOf(WithDescription("0805 1000" + huge, 0)), "");
 }
 
+// F16
 TEST(TensorStream, RefusesCountsBeyondTheBytes) {
   EXPECT_THAT(ErrorOf(FromHex("00000000 1100000000000000 00000000")), HasSubstr("17 levels"));
   EXPECT_THAT(ErrorOf(FromHex("00000000 0100000000000000 f8ffffffffffffff 00000000")),

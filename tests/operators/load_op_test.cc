@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operator load.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <string>
+
+#include "framework/error.h"
 #include "framework/tensor_stream.h"
+#include "tests/bytes.h"
 #include "tests/program_runner.h"
 #include "tests/testing.h"
 
@@ -57,10 +63,38 @@ TEST(LoadOp, RefusesEveryTruncation) {
   }
 }
 
+// Values have no checksum; what describes them must describe exactly the bytes that are there.
+TEST(LoadOp, TakesNoFlippedBitForMoreOrLessThanTheFileHolds) {
+  const LoDTensor whole = MakeTensor<int64_t>({3, 1}, {1, 2, 3}, {{0, 2, 3}});
+  const std::string bytes = Serialised(whole);
+  for (size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
+    const TempFile file("x", FlipBit(bytes, bit));
+    try {
+      const LoDTensor tensor = Load(file.path());
+      EXPECT_EQ(Serialised(tensor).size(), bytes.size()) << bit;
+      EXPECT_EQ(tensor.bytes(), whole.bytes()) << bit;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kDataLoss) << error.what();
+      EXPECT_EQ(error.file(), file.path()) << bit;
+      EXPECT_NE(std::string(error.what()).find(" byte "), std::string::npos) << error.what();
+    }
+  }
+}
+
+// F10: a named pipe without a writer would block for ever whoever opens it.
+TEST(LoadOp, RefusesWhatIsNoFileWithoutWaiting) {
+  const std::string pipe = TempName("pipe");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string& path : {pipe, testing::TempDir(), std::string("/dev/zero")}) {
+    ExpectError(ErrorCode::kIo, path + ": is not a regular file", [&] { Load(path); });
+  }
+  ::unlink(pipe.c_str());
+}
+
 TEST(LoadOp, RefusesBytesBehindTheTensor) {
   const TempFile file("x", Serialised(MakeTensor<float>({1}, {1})) + "abc");
   ExpectError(ErrorCode::kDataLoss,
-              file.path() + ": 3 bytes are left behind the 1 tensors that are wanted",
+              file.path() + ": 3 bytes are left at byte " + std::to_string(Serialised(MakeTensor<float>({1}, {1})).size()) + ", behind the 1 tensors that are wanted",
               [&] { Load(file.path()); });
 }
 

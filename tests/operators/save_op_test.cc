@@ -69,6 +69,7 @@ TEST(SaveOp, WritesFloatsInSixteenBits) {
             FromHex("00000000 0000000000000000 00000000 06000000 081410011002 0102"));
 }
 
+// F12
 TEST(SaveOp, NamesAFileThatCannotBeWritten) {
   const std::string folder = NewFolder("save");
   WriteFile(folder + "/file", "");

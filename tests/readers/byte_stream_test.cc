@@ -71,6 +71,7 @@ TEST(ByteStream, ReadsGzipWhateverItsName) {
   EXPECT_EQ(stream.Describe(12), "byte 12 of the decompressed content");
 }
 
+// F44
 TEST(ByteStream, GoesOnWithEveryMemberOfAGzipFile) {
   const TempFile file("members", Gzipped("one ") + Gzipped("") + Gzipped("two"));
   EXPECT_EQ(ReadWhole(file.path()).content, "one two");
@@ -124,14 +125,33 @@ TEST(ByteStream, RefusesWhatFollowsGzip) {
 }
 
 TEST(ByteStream, ThrowsAnErrorAgainAndAgainBehindWhatPrecedesIt) {
-  const std::string whole = Gzipped(Sample(300));
-  const TempFile file("cut", whole.substr(0, whole.size() - 1));
+  const std::string second = Gzipped(Sample(300));
+  const TempFile file("cut", Gzipped(Sample(300)) + second.substr(0, second.size() - 1));
   ByteStream stream(file.path());
   char bytes[400];
   EXPECT_EQ(stream.Read(bytes, sizeof(bytes)), 300u);
   const auto read = [&] { stream.Read(bytes, 1); };
   ExpectError(ErrorCode::kDataLoss, "in the middle of its gzip stream", read);
   EXPECT_EQ(ErrorOf(read), ErrorOf(read));
+}
+
+TEST(ByteStream, GivesNothingOfAMemberThatIsDamaged) {
+  const std::string first = Gzipped("right");
+  const std::string second = Gzipped(Sample(300));
+  for (size_t bit = 0; bit < 8 * second.size(); ++bit) {
+    const TempFile file("damaged", first + FlipBit(second, bit));
+    const Outcome outcome = ReadWhole(file.path());
+    EXPECT_EQ(outcome.content, outcome.error ? "right" : "right" + Sample(300)) << bit;
+  }
+}
+
+TEST(ByteStream, DemandsGzipWhereTheNameSaysSo) {
+  for (const char* content : {"", "\x1f", "plain text"}) {
+    const TempFile file("named.gz", content);
+    ExpectError(ErrorCode::kDataLoss,
+                file.path() + ": its name ends in .gz, but the bytes at byte 0",
+                [&] { ByteStream stream(file.path()); });
+  }
 }
 
 TEST(ByteStream, KnowsHowMuchCanFollowAtMost) {

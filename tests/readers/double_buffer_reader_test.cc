@@ -43,6 +43,7 @@ TEST(DoubleBufferReader, RefusesDepthsBelowOneAndElementsOnADevice) {
   });
 }
 
+// F33
 TEST(DoubleBufferReader, LoadsAheadAndNoFurther) {
   const PoolSize pool(2);
   const auto ledger = std::make_shared<Ledger>(kRecords);
@@ -67,6 +68,7 @@ class ToDevice : public ::testing::TestWithParam<int> {
   const PoolSize pool_{GetParam()};
 };
 
+// F36
 TEST_P(ToDevice, AFailedCopyTakesTheElementsPlace) {
   ReadAll(std::make_unique<DoubleBufferReader>(Numbers(), place_, 1).get());
   device_->FailCopyAfter(5);
@@ -84,6 +86,7 @@ TEST_P(ToDevice, AFailedCopyTakesTheElementsPlace) {
   EXPECT_EQ(ReadAll(&reader).size(), static_cast<size_t>(kRecords));
 }
 
+// F36
 TEST_P(ToDevice, MissingMemoryIsAnErrorUntilThereIsSome) {
   DoubleBufferReader reader(Numbers(), place_, 1);
   device_->FailAllocations(true);
@@ -98,6 +101,7 @@ TEST_P(ToDevice, MissingMemoryIsAnErrorUntilThereIsSome) {
   EXPECT_EQ(ReadAll(&reader).size(), static_cast<size_t>(kRecords));
 }
 
+// F37
 TEST_P(ToDevice, ResetAndDestructionWaitForCopiesThatAreUnderWay) {
   for (int round = 0; round < 30; ++round) {
     DoubleBufferReader reader(

@@ -105,6 +105,7 @@ TEST(FileList, AFileOfExactlyThisNameIsTakenLiterally) {
   EXPECT_EQ(folder.Expand("{star*,a1}"), (Names{"a1", "star*"}));
 }
 
+// F46
 TEST(FileList, HasLimits) {
   const auto expect = [](const std::string& pattern) {
     ExpectError(ErrorCode::kResourceLimit, "makes more than 1000000 file names",

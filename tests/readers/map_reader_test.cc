@@ -64,6 +64,7 @@ TEST(MapReader, AFailureTakesTheElementsPlaceAndNamesIt) {
             "startup.pbtxt:9)");
 }
 
+// F18
 TEST(MapReader, ChecksWhatTheFunctionYields) {
   const std::vector<std::pair<std::vector<LoDTensor>, std::string>> cases = {
       {{}, "0 results for 1 slots"},

@@ -359,6 +359,7 @@ TEST(MultiFileReader, AnErrorComesWhereItsRecordWouldHaveCome) {
   }
 }
 
+// F05
 TEST(MultiFileReader, AFileThatIsGoneWhenItsTurnComesIsAnErrorThere) {
   const FileContents contents{{"a b"}, {"c d"}, {"e f"}};
   std::vector<std::unique_ptr<TempFile>> files;
@@ -379,6 +380,7 @@ TEST(MultiFileReader, AFileThatIsGoneWhenItsTurnComesIsAnErrorThere) {
               [&] { reader->HasNext(); });
 }
 
+// F05
 TEST(MultiFileReader, EveryMissingFileIsNamed) {
   const TempFile there("there.txt", "");
   const auto thrown = ErrorOf([&] {
@@ -491,6 +493,7 @@ class DescriptorLimit {
   rlimit before_;
 };
 
+// F33, F46
 TEST(MultiFileReader, DescriptorsAndChunksDoNotGrowWithTheNumberOfFiles) {
   const FileContents contents = Numbered(std::vector<size_t>(300, 5));
   std::vector<std::unique_ptr<TempFile>> files;

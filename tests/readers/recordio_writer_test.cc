@@ -108,6 +108,7 @@ TEST(RecordIOWriter, RefusesLimitsThatMakeNoChunks) {
   EXPECT_THROW(RecordIOCompressorFromName("zstd"), Error);
 }
 
+// F12
 TEST(RecordIOWriter, GivesTheFileItsNameOnlyWhenItIsWhole) {
   const std::string path = TempName("abandoned.recordio");
   WriteFile(path, "what was there before");
@@ -124,6 +125,7 @@ TEST(RecordIOWriter, GivesTheFileItsNameOnlyWhenItIsWhole) {
   EXPECT_NE(::access((path + ".partial").c_str(), F_OK), 0);
 }
 
+// F12
 TEST(RecordIOWriter, ReportsWhatTheSystemRefuses) {
   ExpectError(ErrorCode::kIo, "No such file or directory",
               [] { RecordIOWriter writer(TempName("no folder") + "/file", {}); });
@@ -203,6 +205,7 @@ struct Bomb {
   std::string payload;
 };
 
+// F16, F44
 TEST(RecordIOChunk, RefusesSizesThatCannotBeBeforeTakingMemory) {
   const std::string marker = FromHex("736e6170707900");
   const std::string framed = FromHex("ff060000734e61507059");

@@ -323,6 +323,7 @@ TEST(ExecutorCommand, ExitsWith4ForMissingFiles) {
   EXPECT_NE(result.errors.find("no_such_file.recordio"), std::string::npos) << result.errors;
 }
 
+// F29
 TEST(ExecutorCommand, ExitsWith4IfTheOutputIsNotTaken) {
   const TempFile program("main.pbtxt", kMain);
   const ChildResult result =
@@ -333,6 +334,7 @@ TEST(ExecutorCommand, ExitsWith4IfTheOutputIsNotTaken) {
   EXPECT_EQ(result.errors, "error: standard output: No space left on device\n");
 }
 
+// F40: a loop that never ends is ended by --max_steps or --timeout.
 TEST(ExecutorCommand, ExitsWith5AfterTooManySteps) {
   const TempFile program("main.pbtxt", kEndless);
   const ChildResult result = Execute({"--main=" + program.path(), "--max_steps=100"});
@@ -340,6 +342,7 @@ TEST(ExecutorCommand, ExitsWith5AfterTooManySteps) {
   EXPECT_NE(result.errors.find("--max_steps=100"), std::string::npos) << result.errors;
 }
 
+// F20
 TEST(ExecutorCommand, ExitsWith5AfterTheTimeIsOver) {
   const TempFile endless("main.pbtxt", kEndless), work("work.pbtxt", kWork);
   const ChildResult clean = Execute({"--main=" + endless.path(), "--timeout=0.2", "--quiet"});
@@ -374,6 +377,7 @@ class ExecutorCommandSignals : public ::testing::TestWithParam<int> {
   }
 };
 
+// F26
 TEST_P(ExecutorCommandSignals, StopWhatIsReading) {
   const TempFile startup("startup.pbtxt", kPacedStartup), main("main.pbtxt", kPacedMain);
   const Words programs = {"--startup=" + startup.path(), "--main=" + main.path(), "--set=share=1"};
@@ -390,6 +394,39 @@ TEST_P(ExecutorCommandSignals, StopWhatIsComputing) {
 }
 
 INSTANTIATE_TEST_SUITE_P(BothSignals, ExecutorCommandSignals, ::testing::Values(SIGINT, SIGTERM));
+
+// F28: a run that is stopped for a while and continued loses nothing.
+TEST(ExecutorCommand, GoesOnAfterItWasSuspended) {
+  const TempFile startup("startup.pbtxt", kPacedStartup), main("main.pbtxt", kPacedMain);
+  Child child({"tools/executor", "--plugin=" + Runfile("tests/libpace.so"),
+               "--startup=" + startup.path(), "--main=" + main.path(), "--set=share=1",
+               "--set=count=40", "--set=milliseconds=5"});
+  child.WaitForError("at work");
+  for (int i = 0; i < 100; ++i) {
+    child.Signal(SIGSTOP);
+    child.Signal(SIGCONT);
+  }
+  const ChildResult result = child.Wait();
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_NE(result.errors.find("1 pass, 40 batches, 40 records ("), std::string::npos)
+      << result.errors;
+}
+
+// F29: whoever reads the output has seen enough.
+TEST(ExecutorCommand, EndsWithItsReader) {
+  std::string program = kEndless;
+  program.insert(program.rfind("  ops {"), R"(  ops {
+    type: "print"
+    inputs { parameter: "In" arguments: "go" }
+  }
+)");
+  const TempFile file("main.pbtxt", program);
+  const ChildResult result =
+      RunChild({"/bin/bash", "-c",
+                "set -o pipefail; tools/executor --quiet --main=" + file.path() + " | head -n 1"});
+  EXPECT_EQ(result.exit_code, 128 + SIGPIPE) << result.errors;
+  EXPECT_EQ(result.output, "go: bool [1] = {true}\n");
+}
 
 TEST(ExecutorCommand, SaysHowMuchItReadAndHowLongItWaited) {
   const TempFile startup("startup.pbtxt", kPacedStartup), main("main.pbtxt", kPacedMain);

@@ -236,6 +236,52 @@ TEST(RecordIOCommand, VerifiesAndNamesEveryDamagedChunk) {
   ExpectFailure({"verify", folder + "/none", path}, 4, "No such file");
 }
 
+// Of a file that was cut off exactly between two chunks all records are right, and only its
+// manifest knows that there should be more.
+TEST(RecordIOCommand, LeavesAManifestThatTellsACutBetweenChunks) {
+  const std::string folder = NewFolder();
+  const std::string input = folder + "/input.txt";
+  WriteFile(input, "a0\nb0\na1\nb1\na2\nb2\n");
+  const Words write = {"write",
+                       "--output=" + folder + "/set",
+                       "--shards=2",
+                       "--content=bytes",
+                       "--chunk_bytes=6B",
+                       "text:" + input};
+  ASSERT_EQ(RunRecordIO(write).exit_code, 0);
+  const std::string first = folder + "/set-00000.recordio";
+  const std::string manifest = folder + "/set.recordio.manifest.json";
+  EXPECT_EQ(ReadFile(manifest),
+            "{\"format\": \"recordio-manifest\", \"version\": 1, \"files\": [\n"
+            " {\"name\": \"set-00000.recordio\", \"bytes\": 78, \"chunks\": 3, \"records\": 3},\n"
+            " {\"name\": \"set-00001.recordio\", \"bytes\": 78, \"chunks\": 3, \"records\": 3}\n"
+            "]}\n");
+  EXPECT_EQ(RunRecordIO({"verify", folder + "/set*"}).exit_code, 0);
+  EXPECT_EQ(RecordsOf(first), (Words{"a0", "a1", "a2"}));
+  // Two of three chunks are left.
+  ASSERT_EQ(::truncate(first.c_str(), 52), 0);
+  ChildResult result = RunRecordIO({"verify", folder + "/set*"});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.output, HasSubstr("set-00000.recordio: DAMAGED, 2 chunks, 2 records"));
+  EXPECT_THAT(result.errors,
+              HasSubstr("error: " + first +
+                        ": the file ends at byte 52 with 2 records in 2 chunks and 52 bytes, but "
+                        "its manifest says 3 records in 3 chunks and 78 bytes (" +
+                        manifest + ")"));
+  ExpectFailure({"inspect", first}, 3, "its manifest says 3 records");
+  // Other files of the set stay listed when one is written anew by itself.
+  ASSERT_EQ(
+      RunRecordIO({"write", "--output=" + first, "--content=bytes", "text:" + input}).exit_code, 0);
+  result = RunRecordIO({"verify", folder + "/set*"});
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_THAT(ReadFile(manifest), HasSubstr("\"bytes\": 56, \"chunks\": 1, \"records\": 6}"));
+  EXPECT_THAT(ReadFile(manifest), HasSubstr("set-00001.recordio"));
+  // A foreign file under this name is neither believed nor replaced.
+  WriteFile(manifest, "{\"mine\": 1}");
+  ExpectFailure(write, 3, manifest + ": no manifest of RecordIO files");
+  EXPECT_EQ(ReadFile(manifest), "{\"mine\": 1}");
+}
+
 TEST(RecordIOCommand, ShowsTheFirstRecords) {
   const std::string path = NewFolder() + "/a.recordio";
   WriteRecords(path,

@@ -262,6 +262,7 @@ TEST(Idx, WhatIsNoIdxIsSaidSo) {
   }
 }
 
+// F16
 TEST(Idx, APromiseOfMoreThanTheFileHoldsTakesNoMemory) {
   constexpr uint32_t kMany = 0xffffffffu;
   const std::string huge = Header(0x08, {kMany, kMany});

@@ -456,42 +456,5 @@ TEST(RecordIO, SaysThatAFileShrinksWhileItIsRead) {
   EXPECT_EQ(read, 20u);
 }
 
-// Of the records that are read from a damaged file, each must be the right one, and what is missing
-// must be said.
-TEST(RecordIO, NeverTakesDamageForData) {
-  const Records records = {"one", "", "three, which is a bit longer", "four", "five"};
-  const PoolSize pool(0);  // ten thousand files: handing them over would take most of the time
-  const auto check = [&](const std::string& content, bool may_end_early) {
-    const TempFile file("damage.recordio", content);
-    const std::string& path = file.path();
-    const Outcome outcome = OutcomeOf(path);
-    ASSERT_LE(outcome.records.size(), records.size());
-    for (size_t i = 0; i < outcome.records.size(); ++i) ASSERT_EQ(outcome.records[i], records[i]);
-    if (!may_end_early && outcome.records.size() < records.size()) {
-      ASSERT_NE(outcome.error, "");
-    }
-  };
-  for (const RecordIODialect dialect : kDialects) {
-    for (const RecordIOCompressor compressor : kCompressors) {
-      const RecordIOOptions options = Options(dialect, compressor, 2);
-      const std::string good = FileOf(records, options);
-      std::vector<size_t> boundaries = {0};
-      for (const size_t n : {2, 4}) {
-        boundaries.push_back(FileOf({records.begin(), records.begin() + n}, options).size());
-      }
-      for (size_t size = 0; size <= good.size(); ++size) {
-        SCOPED_TRACE(StrCat(ToString(dialect), " ", ToString(compressor), " cut to ", size));
-        // A cut between chunks cannot be seen: the format does not count them.
-        check(good.substr(0, size),
-              std::find(boundaries.begin(), boundaries.end(), size) != boundaries.end());
-      }
-      for (size_t bit = 0; bit < 8 * good.size(); ++bit) {
-        SCOPED_TRACE(StrCat(ToString(dialect), " ", ToString(compressor), " bit ", bit));
-        check(FlipBit(good, bit), false);
-      }
-    }
-  }
-}
-
 }  // namespace
 }  // namespace millrace

@@ -78,6 +78,7 @@ TEST(Text, CutsAtLineEnds) {
 
 TEST(Text, AnEmptyFileHasNoRecords) { EXPECT_EQ(Read(""), Lines{}); }
 
+// F45
 TEST(Text, AnyStringOfEndsAndCharactersIsCutAsTheModelDoes) {
   const std::string alphabet("x\r\n", 3);
   for (int number = 0; number < 3 * 3 * 3 * 3 * 3; ++number) {
@@ -115,6 +116,7 @@ TEST(Text, ManyBlocksGiveTheSameLinesForAnyNumberOfThreads) {
   }
 }
 
+// F45
 TEST(Text, ALineHasALimit) {
   const std::string longest(kMaxLineBytes, 'x');
   for (const std::string end : {"", "\n", "\r\n"}) {

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+// F15: memory that is not there, at the n-th request for every n, and threads that cannot be
+// started. The requests are replaced for the whole process by the functions at the end of this
+// file.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <pthread.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/error.h"
+#include "framework/file_format.h"
+#include "framework/memory.h"
+#include "readers/batch_reader.h"
+#include "readers/double_buffer_reader.h"
+#include "readers/multi_pass_reader.h"
+#include "readers/open_files.h"
+#include "readers/recordio_writer.h"
+#include "readers/shuffle_reader.h"
+#include "tests/bytes.h"
+#include "tests/record_files.h"
+#include "tests/testing.h"
+
+namespace millrace {
+namespace {
+
+// Which requests fail: none, one, or all from one on.
+class Memory {
+ public:
+  static void Break(int64_t request, bool sticky) {
+    sticky_ = sticky;
+    hit_ = false;
+    left_ = request;
+    broken_ = true;
+  }
+  static void Mend() { broken_ = false; }
+  static bool hit() { return hit_; }
+  // Whether the present request fails.
+  static bool Fails() {
+    if (!broken_) return false;
+    const int64_t left = left_--;
+    if (left > 0 || (left < 0 && !sticky_)) return false;
+    hit_ = true;
+    return true;
+  }
+
+ private:
+  static std::atomic<bool> broken_, sticky_, hit_;
+  static std::atomic<int64_t> left_;
+};
+
+std::atomic<bool> Memory::broken_{false};
+std::atomic<bool> Memory::sticky_{false};
+std::atomic<bool> Memory::hit_{false};
+std::atomic<int64_t> Memory::left_{0};
+
+std::atomic<bool> no_threads{false};
+
+struct Case {
+  std::string name;
+  std::function<std::unique_ptr<ReaderBase>()> make;
+};
+
+std::unique_ptr<ReaderBase> OpenNumbers(const std::string& folder) {
+  FormatArguments arguments;
+  arguments.declared = {{DataType::kFp32, {1, 2}, 0, true}, {DataType::kInt64, {1, 1}, 0, true}};
+  arguments.attributes.Set("content", std::string("tensors"));
+  return OpenFiles({folder + "/numbers-*.recordio"}, {}, arguments, {});
+}
+
+std::unique_ptr<ReaderBase> OpenText(const std::string& folder) {
+  return OpenFile(*FindFileFormat("text"), folder + "/lines.txt.gz", "", {});
+}
+
+class Allocation : public ::testing::Test {
+ protected:
+  Allocation() : folder_(NewFolder("allocation")) {
+    WriteNumbers(folder_, 2, 5);
+    WriteFile(folder_ + "/lines.txt.gz", Gzipped("one\ntwo\n\nfour\nfive\n"));
+    RecordIOOptions options;
+    options.compressor = RecordIOCompressor::kGzip;
+    options.chunk_records = 2;
+    RecordIOWriter writer(folder_ + "/compressed.recordio", options);
+    for (const char* record : {"a", "bc", "", "def"}) writer.Write(record);
+    writer.Close();
+  }
+  ~Allocation() override { Memory::Mend(); }
+
+  std::vector<Case> Cases() const {
+    const std::string folder = folder_;
+    return {
+        {"batches",
+         [folder] {
+           return std::make_unique<BatchReader>(OpenNumbers(folder), 3, false, BatchMode::kConcat);
+         }},
+        {"lines",
+         [folder] {
+           return std::make_unique<ShuffleReader>(OpenText(folder), 3, RandomKey{0, 0, "s"});
+         }},
+        {"compressed",
+         [folder]() -> std::unique_ptr<ReaderBase> {
+           FormatArguments arguments;
+           arguments.attributes.Set("content", std::string("bytes"));
+           return OpenFile(*FindFileFormat("recordio"), folder + "/compressed.recordio", "",
+                           arguments);
+         }},
+        {"ahead",
+         [folder] {
+           return std::make_unique<DoubleBufferReader>(
+               std::make_unique<MultiPassReader>(
+                   std::make_unique<BatchReader>(OpenNumbers(folder), 2, true, BatchMode::kStack),
+                   2),
+               Place(), 2);
+         }},
+    };
+  }
+
+  // Reads one pass while memory is short; false if something else than a lack of memory was said.
+  static void ReadShort(const Case& item, int64_t request, bool sticky,
+                        const std::vector<ElementValue>& whole) {
+    std::unique_ptr<ReaderBase> reader;
+    std::vector<std::vector<LoDTensor>> elements(whole.size() + 1);
+    size_t read = 0;
+    bool failed = false;
+    Memory::Break(request, sticky);
+    try {
+      reader = item.make();
+      while (reader->HasNext()) reader->ReadNext(&elements.at(read++));
+      Memory::Mend();
+    } catch (const Error& error) {
+      Memory::Mend();
+      failed = true;
+      EXPECT_EQ(error.code(), ErrorCode::kResourceLimit) << error.what();
+    } catch (const std::bad_alloc&) {  // no memory for the words either
+      Memory::Mend();
+      failed = true;
+    }
+    if (!failed) {
+      EXPECT_EQ(read, whole.size());
+    }
+    for (size_t i = 0; i < read && !elements[i].empty(); ++i) {
+      if (i + 1 == read && failed) break;  // half an element
+      ASSERT_EQ(ValueOf(elements[i]), whole[i]);
+    }
+    if (reader == nullptr) return;
+    // There is memory again: the same stream comes.
+    reader->Restart(0);
+    ASSERT_EQ(ReadAll(reader.get()), whole);
+  }
+
+  const std::string folder_;
+};
+
+TEST_F(Allocation, F15MayFailAtEveryRequest) {
+  for (const int workers : {0, 2}) {
+    const PoolSize pool(workers);
+    for (const Case& item : Cases()) {
+      const std::vector<ElementValue> whole = ReadAll(item.make().get());
+      const Holdings before = CurrentHoldings();
+      for (const bool sticky : {false, true}) {
+        constexpr int64_t kMostRequests = 5000;
+        int64_t request = 0;
+        for (bool hit = true; hit && request < kMostRequests; ++request) {
+          SCOPED_TRACE(StrCat(item.name, ", request ", request, ", ", workers, " workers",
+                              sticky ? ", and all behind it" : ""));
+          BufferPool::At(Place()).set_idle_limit(0);  // so that buffers are requested too
+          BufferPool::At(Place()).set_idle_limit(size_t{1} << 30);
+          ReadShort(item, request, sticky, whole);
+          hit = Memory::hit();
+          ASSERT_FALSE(HasFailure());
+        }
+        EXPECT_GT(request, 20);
+        EXPECT_LT(request, kMostRequests);
+      }
+      EXPECT_TRUE(HoldingsReturnTo(before)) << item.name;
+    }
+  }
+}
+
+TEST_F(Allocation, F15ThreadsThatCannotBeStartedAreDoneWithout) {
+  for (const Case& item : Cases()) {
+    const std::vector<ElementValue> whole = ReadAll(item.make().get());
+    const PoolSize pool(7);
+    no_threads = true;
+    EXPECT_EQ(ReadAll(item.make().get()), whole);
+    no_threads = false;
+    EXPECT_EQ(ReadAll(item.make().get()), whole);
+  }
+}
+
+template <typename Function>
+Function Real(const char* name) {
+  return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+}
+
+}  // namespace
+}  // namespace millrace
+
+void* operator new(size_t size) {
+  if (millrace::Memory::Fails()) throw std::bad_alloc();
+  void* memory = std::malloc(size == 0 ? 1 : size);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+
+extern "C" {
+
+void* aligned_alloc(size_t alignment, size_t size) noexcept {
+  static const auto real = millrace::Real<void* (*)(size_t, size_t)>("aligned_alloc");
+  return millrace::Memory::Fails() ? nullptr : real(alignment, size);
+}
+
+int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*),
+                   void* argument) {
+  static const auto real =
+      millrace::Real<int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)>(
+          "pthread_create");
+  return millrace::no_threads ? EAGAIN : real(thread, attributes, start, argument);
+}
+
+}  // extern "C"

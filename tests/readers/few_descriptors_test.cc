@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// F05: more files than the process may have descriptors.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "framework/error.h"
+#include "framework/file_format.h"
+#include "readers/open_files.h"
+#include "tests/record_files.h"
+#include "tests/testing.h"
+
+namespace millrace {
+namespace {
+
+FormatArguments Bytes() {
+  FormatArguments arguments;
+  arguments.attributes.Set("content", std::string("bytes"));
+  return arguments;
+}
+
+// The process may have no more than `free` descriptors beside those that it has.
+class DescriptorLimit {
+ public:
+  explicit DescriptorLimit(rlim_t free) {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    int highest = 0;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+      highest = std::max(highest, std::stoi(entry.path().filename().string()));
+    }
+    rlimit few = before_;
+    few.rlim_cur = static_cast<rlim_t>(highest) + free;
+    ::setrlimit(RLIMIT_NOFILE, &few);
+  }
+  ~DescriptorLimit() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+  DescriptorLimit(const DescriptorLimit&) = delete;
+  DescriptorLimit& operator=(const DescriptorLimit&) = delete;
+
+ private:
+  rlimit before_ = {};
+};
+
+TEST(FewDescriptors, AreEnoughForManyFiles) {
+  const std::string folder = NewFolder("shards");
+  WriteNumbers(folder, 64, 9);
+  const std::vector<std::string> names = {folder + "/numbers-*.recordio"};
+  MultiFileOptions options;
+  options.cycle_length = 64;
+  options.buffer_size = 1000;
+  const auto all = ReadAll(OpenFiles(names, {}, Bytes(), options).get());
+  ASSERT_EQ(all.size(), size_t{64} * 9);
+  for (const int workers : {0, 1, 2, 7}) {
+    const PoolSize pool(workers);
+    const auto reader = OpenFiles(names, {}, Bytes(), options);
+    ReadSome(reader.get(), 1);  // threads and what they open are there
+    reader->ReInit();
+    const DescriptorLimit few(12);
+    EXPECT_EQ(ReadAll(reader.get()), all) << workers;
+  }
+}
+
+// A file whose descriptor was needed elsewhere is opened anew, and must be the one that it was.
+TEST(FewDescriptors, NoticeAFileThatWasReplacedWhileItWasClosed) {
+  const PoolSize pool(0);
+  const std::string folder = NewFolder("replaced");
+  WriteNumbers(folder, 20, 9);
+  MultiFileOptions options;
+  options.buffer_size = 1;
+  options.cycle_length = 20;
+  const auto reader = OpenFiles({folder + "/*.recordio"}, {}, Bytes(), options);
+  std::vector<std::string> paths;
+  for (int i = 0; i < 20; ++i) {
+    paths.push_back(StrCat(folder, "/numbers-", i, ".recordio"));
+    WriteFile(paths.back() + ".copy", ReadFile(paths.back()));
+  }
+  const DescriptorLimit few(6);
+  EXPECT_EQ(ReadSome(reader.get(), 20).size(), 20u);
+  for (const std::string& path : paths) {
+    ASSERT_EQ(std::rename((path + ".copy").c_str(), path.c_str()), 0);
+  }
+  ExpectError(ErrorCode::kDataLoss, "is another file than the one that was opened",
+              [&] { ReadAll(reader.get()); });
+}
+
+}  // namespace
+}  // namespace millrace
