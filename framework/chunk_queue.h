@@ -59,7 +59,7 @@ class ChunkQueue final : public Kept {
   Ref<Chunk> current_;  // the chunk that is planned from, once it is fetched
   size_t next_ = 0;     // record of it
 
-  mutable std::mutex mutex_;  // guards what is below, and Chunk::ready_
+  mutable std::mutex mutex_;       // guards what is below, and Chunk::ready_
   std::deque<Ref<Chunk>> chunks_;  // the last is null while it is being claimed
   bool claiming_ = false;
   bool claimed_all_ = false;

@@ -94,7 +94,9 @@ TEST(LoadOp, RefusesWhatIsNoFileWithoutWaiting) {
 TEST(LoadOp, RefusesBytesBehindTheTensor) {
   const TempFile file("x", Serialised(MakeTensor<float>({1}, {1})) + "abc");
   ExpectError(ErrorCode::kDataLoss,
-              file.path() + ": 3 bytes are left at byte " + std::to_string(Serialised(MakeTensor<float>({1}, {1})).size()) + ", behind the 1 tensors that are wanted",
+              file.path() + ": 3 bytes are left at byte " +
+                  std::to_string(Serialised(MakeTensor<float>({1}, {1})).size()) +
+                  ", behind the 1 tensors that are wanted",
               [&] { Load(file.path()); });
 }
 
