@@ -13,10 +13,22 @@ namespace {
 
 constexpr double kPartMicroseconds = 200;
 
+// Room for n elements: where their size is not declared, for as much as they take encoded. One
+// element may come with a buffer of its own.
+void Expect(const Ticket* tickets, size_t n, Rows* rows) {
+  if (n == 1) return;
+  if (rows->size() == 1 && !rows->spec(0).one_step()) {
+    size_t bytes = 0;
+    for (size_t i = 0; i < n; ++i) bytes += tickets[i].bytes ? tickets[i].size : 0;
+    rows->ExpectBytes(0, bytes);
+  }
+  rows->Expect(n);
+}
+
 }  // namespace
 
 ReaderBase::ReaderBase(std::vector<SlotSpec> slots)
-    : slots_(std::move(slots)), account_(new MemoryAccount) {
+    : slots_(std::move(slots)), account_(new MemoryAccount), forks_(ThreadPool::Get().forks()) {
   CheckSlots(slots_);
 }
 
@@ -44,7 +56,10 @@ void ReaderBase::set_slots(std::vector<SlotSpec> slots) {
   slots_ = std::move(slots);
 }
 
-bool ReaderBase::HasNext() { return !ahead_.tickets.empty() || Plan(1, &ahead_) == 1; }
+bool ReaderBase::HasNext() {
+  CheckProcess();
+  return !ahead_.tickets.empty() || Plan(1, &ahead_) == 1;
+}
 
 void ReaderBase::ReadNext(std::vector<LoDTensor>* out) {
   if (!HasNext()) throw EndOfData("there is no next element: the pass is over");
@@ -63,6 +78,7 @@ void ReaderBase::ReadNext(std::vector<LoDTensor>* out) {
 }
 
 size_t ReaderBase::Plan(size_t n, Run* run) {
+  CheckProcess();
   if (error_ != nullptr) std::rethrow_exception(error_);
   if (end_) return 0;
   planned_ = true;
@@ -79,6 +95,7 @@ size_t ReaderBase::Plan(size_t n, Run* run) {
 }
 
 void ReaderBase::Restart(uint64_t pass) {
+  CheckProcess();
   ahead_.Clear();
   error_ = nullptr;
   end_ = false;
@@ -88,6 +105,13 @@ void ReaderBase::Restart(uint64_t pass) {
     error_ = std::current_exception();
     throw;
   }
+}
+
+void ReaderBase::CheckProcess() const {
+  if (__builtin_expect(forks_ == ThreadPool::Get().forks(), 1)) return;
+  Throw(ErrorCode::kInvalidArgument, origin_.empty() ? "a reader" : origin_,
+        " was created before this process was forked, and its parent reads it; create readers in "
+        "the process that reads them");
 }
 
 std::string ReaderBase::ReadingRecord(uint64_t sample) const {
@@ -103,7 +127,7 @@ bool ReaderBase::one_step() const {
 void ReaderBase::LoadInParallel(const Ticket* tickets, size_t n, Rows* rows) const {
   const size_t grain = grain_.load(std::memory_order_relaxed);
   if (n <= grain || ThreadPool::Get().size() == 0) {
-    if (n > 1) rows->Expect(n);  // one element may come with a buffer of its own
+    Expect(tickets, n, rows);
     LoadTimed(tickets, n, rows);
     return;
   }
@@ -144,8 +168,10 @@ void ReaderBase::LoadScratchParts(const Ticket* tickets, size_t n, size_t grain,
     const MemoryScope shared(scope);
     loaded[k] = Pool<ScratchRows>::Take();
     loaded[k]->rows.Reset(row_slots());
+    const size_t size = std::min(grain, n - k * grain);
     try {
-      LoadTimed(tickets + k * grain, std::min(grain, n - k * grain), &loaded[k]->rows);
+      Expect(tickets + k * grain, size, &loaded[k]->rows);
+      LoadTimed(tickets + k * grain, size, &loaded[k]->rows);
     } catch (...) {
       errors[k] = std::current_exception();
     }

@@ -29,6 +29,8 @@ class ReaderBase {
   ReaderBase& operator=(const ReaderBase&) = delete;
 
   // ---- What users and operators call: one thread at a time. ----
+  // In a child process that was forked later, all that reads throws kInvalidArgument: the elements
+  // are the parent's. There the reader can only be destroyed.
 
   // Replaces *out by the next element, one tensor a slot. Throws EndOfData behind the last one,
   // again and again; an error takes the place of the element that it hit and of everything behind
@@ -88,6 +90,7 @@ class ReaderBase {
   const Ref<MemoryAccount>& account() const { return account_; }
 
  private:
+  void CheckProcess() const;
   bool one_step() const;
   void LoadOneStepParts(const Ticket* tickets, size_t n, size_t grain, Rows* rows) const;
   void LoadScratchParts(const Ticket* tickets, size_t n, size_t grain, Rows* rows) const;
@@ -96,6 +99,7 @@ class ReaderBase {
   std::vector<SlotSpec> slots_;
   std::string origin_;
   const Ref<MemoryAccount> account_;
+  const uint64_t forks_;  // that had led to the process that made it
   uint64_t passes_ = 0;
   bool planned_ = false;  // anything, ever
   bool end_ = false;

@@ -119,7 +119,9 @@ void Rows::FixInner(Slot* slot, const Dims& dims) {
 void Rows::Reserve(Slot* slot, size_t bytes) {
   if (slot->buffer && !slot->shared && bytes <= slot->buffer->capacity()) return;
   if (slot->buffer) RequireHost(slot->buffer->place());
-  Ref<Buffer> larger = pool_->Take(bytes);
+  // Half as much again, so that growth costs little; not where memory is short.
+  const bool generous = slot->used > 0 && MemoryLimit::HasRoomAhead();
+  Ref<Buffer> larger = pool_->Take(generous ? bytes + bytes / 2 : bytes);
   if (slot->used > 0) std::memcpy(larger->data(), slot->buffer->data(), slot->used);
   slot->buffer = std::move(larger);
   slot->shared = false;
@@ -130,11 +132,7 @@ char* Rows::Grow(Slot* slot, size_t bytes) {
   if (__builtin_add_overflow(slot->used, bytes, &needed) || needed > SIZE_MAX / 2) {
     Throw(ErrorCode::kResourceLimit, "values of ", bytes, " bytes are out of reach");
   }
-  if (!slot->buffer || slot->shared || needed > slot->buffer->capacity()) {
-    // Half as much again, so that growth costs little; not where memory is short.
-    const bool generous = slot->used > 0 && MemoryLimit::HasRoomAhead();
-    Reserve(slot, generous ? needed + needed / 2 : needed);
-  }
+  if (!slot->buffer || slot->shared || needed > slot->buffer->capacity()) Reserve(slot, needed);
   char* place = slot->buffer->data() + slot->used;
   slot->used = needed;
   return place;

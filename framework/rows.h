@@ -80,7 +80,7 @@ class Rows {
   void Append(size_t slot, const LoDTensor& tensor);
   // Room for `elements` more elements like the declared one, so that Append need not grow.
   void Expect(size_t elements);
-  // Room for exactly `bytes` more of a slot's values.
+  // Room for `bytes` more of a slot's values, and no more than that where it holds none yet.
   void ExpectBytes(size_t slot, size_t bytes);
 
   // Fixes the inner dims of slots whose declaration leaves them open. Does nothing to others.

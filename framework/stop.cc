@@ -33,7 +33,7 @@ void Backoff::Pause() {
     return;
   }
   std::this_thread::sleep_for(
-      std::min<std::chrono::nanoseconds>((now - since_) / 8, std::chrono::milliseconds(1)));
+      std::min<std::chrono::nanoseconds>((now - since_) / 8, std::chrono::milliseconds(4)));
 }
 
 }  // namespace millrace

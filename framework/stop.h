@@ -25,7 +25,7 @@ inline void CheckStop() {
 }
 
 // How a thread waits for another one that is at work: it looks often at first and ever more seldom
-// later (an eighth of the time waited so far, at most a millisecond), because waking a sleeping
+// later (an eighth of the time waited so far, at most four milliseconds), for waking a sleeping
 // thread costs more than loading a small batch does.
 class Backoff {
  public:

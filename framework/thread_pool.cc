@@ -2,6 +2,7 @@
 #include "framework/thread_pool.h"
 
 #include <glog/logging.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <new>
@@ -12,6 +13,11 @@
 #include "framework/stop.h"
 
 namespace millrace {
+namespace {
+
+thread_local bool is_worker = false;
+
+}  // namespace
 
 void Job::Submit() noexcept {
   ThreadPool& pool = ThreadPool::Get();
@@ -46,7 +52,10 @@ ThreadPool& ThreadPool::Get() {
 }
 
 ThreadPool::ThreadPool()
-    : size_(static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))) {}
+    : size_(static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))) {
+  ::pthread_atfork([] { Get().BeforeFork(); }, [] { Get().AfterForkInParent(); },
+                   [] { Get().AfterForkInChild(); });
+}
 
 void ThreadPool::SetSize(int workers) {
   Require(workers >= 0 && workers <= 1024, "a pool of ", workers,
@@ -85,6 +94,7 @@ void ThreadPool::StartWorkers() {
 }
 
 void ThreadPool::Loop() {
+  is_worker = true;
   for (;;) {
     // A worker looks around for a while before it sleeps, since waking it is dear.
     looking_.fetch_add(1);
@@ -95,19 +105,54 @@ void ThreadPool::Loop() {
     {
       std::unique_lock<std::mutex> lock(mutex_);
       looking_.fetch_sub(1);
-      while (queue_.empty() && !stopping_) {
+      while ((queue_.empty() || forking_ > 0) && !stopping_) {
         ++sleeping_;
         wake_.wait(lock);
         --sleeping_;
       }
       if (stopping_) return;
       entry = queue_.Pop();
+      working_.fetch_add(1);
       queued_.fetch_sub(1, std::memory_order_relaxed);
       // Who was not woken because we were looking is woken by us.
       if (!queue_.empty() && sleeping_ > 0) wake_.notify_one();
     }
     entry.job->RunQueued(entry.epoch);
+    entry.job = Ref<Job>();
+    working_.fetch_sub(1);
   }
+}
+
+void ThreadPool::BeforeFork() {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    ++forking_;
+  }
+  // Jobs may take the lock, so it is not held here; whoever forks within a job does not wait for
+  // himself.
+  for (Backoff backoff; working_.load() > (is_worker ? 1 : 0);) backoff.Pause();
+  mutex_.lock();  // until the process is forked
+}
+
+void ThreadPool::AfterForkInParent() {
+  --forking_;
+  mutex_.unlock();
+  wake_.notify_all();
+}
+
+void ThreadPool::AfterForkInChild() {
+  // The threads are not here: they can be neither joined nor waited for.
+  new std::vector<std::thread>(std::move(threads_));
+  threads_.clear();
+  new (&wake_) std::condition_variable;
+  sleeping_ = 0;
+  looking_.store(0);
+  queued_.store(0);
+  forking_ = 0;
+  forks_.fetch_add(1);
+  Ring dropped;  // goes behind the lock, for jobs may be disposed of
+  std::swap(dropped, queue_);
+  mutex_.unlock();
 }
 
 void ThreadPool::StopWorkers() {

@@ -47,6 +47,10 @@ class Job : public Kept {
 
 // A fixed number of workers over one queue, first in, first out. Threads start at the first
 // Submit, and end with the process or at SetSize.
+//
+// fork is survived: it waits until no worker is at work, so that no lock of theirs is held in the
+// child, whose pool is a new one. It is for whoever forks to see that no other thread is within a
+// call of a reader then.
 class ThreadPool {
  public:
   static ThreadPool& Get();
@@ -57,6 +61,9 @@ class ThreadPool {
   int size() const { return size_.load(std::memory_order_relaxed); }
   // Threads that have been started: 0 before the first Submit. For tests.
   int started() const;
+  // How many forks, since readers are in use, led to this process: what was made before the last of
+  // them is a copy of what the parent goes on using.
+  uint64_t forks() const { return forks_.load(std::memory_order_relaxed); }
 
  private:
   friend class Job;
@@ -82,6 +89,9 @@ class ThreadPool {
   void StartWorkers();
   void Loop();
   void StopWorkers();
+  void BeforeFork();
+  void AfterForkInParent();
+  void AfterForkInChild();
 
   std::atomic<int> size_;
   mutable std::mutex mutex_;  // guards everything below but the atomics
@@ -89,9 +99,12 @@ class ThreadPool {
   Ring queue_;
   int sleeping_ = 0;
   bool stopping_ = false;
+  int forking_ = 0;  // threads that are about to fork: no job is begun
   std::vector<std::thread> threads_;
   std::atomic<int> queued_{0};
   std::atomic<int> looking_{0};  // workers that are about to look into the queue
+  std::atomic<int> working_{0};  // workers that have a job
+  std::atomic<uint64_t> forks_{0};
 };
 
 namespace internal {

@@ -41,6 +41,7 @@ TEST_F(MemoryLimitTest, IsAtLeastAMegabyte) {
 
 TEST_F(MemoryLimitTest, GivesWhatIsNeededNowUpToTheLimit) {
   std::vector<Ref<Buffer>> taken;
+  taken.reserve(7);
   for (int i = 0; i < 7; ++i) taken.push_back(Take(kMegabyte));
   ExpectError(ErrorCode::kResourceLimit, "the memory limit of 8.4 MB is reached",
               [] { Take(2 * kMegabyte); });
@@ -52,6 +53,7 @@ TEST_F(MemoryLimitTest, GivesHalfOfItToWhatIsAheadOfNeed) {
   const Ref<MemoryAccount> account = Account("files");
   const MemoryScope scope(account, MemoryScope::Need::kAhead);
   std::vector<Ref<Buffer>> taken;
+  taken.reserve(4);
   for (int i = 0; i < 4; ++i) taken.push_back(Take(kMegabyte - 1));
   EXPECT_FALSE(scope.refused());
   EXPECT_FALSE(MemoryLimit::HasRoomAhead());

@@ -2,7 +2,7 @@
 // A disk that fails at the n-th call, for every n: what precedes the fault is delivered exactly,
 // then the error says where it was; faults that mean nothing are not seen. The calls of the system
 // are replaced for the whole process by the functions at the end of this file, which pass on what
-// does not concern the files of the test. F01 to F05 are those of the project's list of faults.
+// does not concern the files of the test. F01 to F11 are those of the project's list of faults.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -13,13 +13,16 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdarg>
 #include <cstdint>
 #include <cstring>
+#include <ctime>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -43,6 +46,7 @@ enum class Trouble {
   kAgain,      // EAGAIN
   kShort,      // reads one byte
   kEnd,        // reads nothing, as if the file ended here
+  kSlow,       // reads after a while
 };
 
 // The files of a test all lie in folders of this name.
@@ -272,6 +276,36 @@ TEST_F(FaultyDisk, F04AnEarlyEndIsAnError) {
   }
 }
 
+// Whoever waits for a slow disk sleeps.
+TEST_F(FaultyDisk, F11SlowReadsChangeNothingAndCostNothing) {
+  const auto seconds = [](clockid_t clock) {
+    timespec time;
+    ::clock_gettime(clock, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  };
+  for (const int workers : {0, 2}) {
+    const PoolSize pool(workers);
+    double used = 0;
+    double waited = 0;
+    for (const Case& item : Cases()) {
+      const std::vector<ElementValue> whole = ReadAll(item.make().get());
+      const std::unique_ptr<ReaderBase> reader = item.make();
+      Disk::Get().Break(Trouble::kSlow, 0, true);
+      used -= seconds(CLOCK_PROCESS_CPUTIME_ID);
+      waited -= seconds(CLOCK_MONOTONIC);
+      const Outcome outcome = Read(reader.get());
+      used += seconds(CLOCK_PROCESS_CPUTIME_ID);
+      waited += seconds(CLOCK_MONOTONIC);
+      EXPECT_TRUE(Disk::Get().hit());
+      Disk::Get().Mend();
+      EXPECT_FALSE(outcome.error.has_value()) << item.name;
+      EXPECT_EQ(outcome.elements, whole) << item.name;
+    }
+    // A thread that waits busily would use half of the time or more.
+    EXPECT_LT(used, 0.2 * waited) << workers << " workers";
+  }
+}
+
 // ---- The calls ----
 
 template <typename Function>
@@ -302,6 +336,9 @@ bool Fails(int descriptor, Size* size, ssize_t* result) {
       return true;
     case Trouble::kShort:
       *size = std::min<Size>(*size, 1);
+      return false;
+    case Trouble::kSlow:
+      std::this_thread::sleep_for(std::chrono::milliseconds(30));
       return false;
     case Trouble::kNone:
       break;

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// F41: a process that forks while readers are in use. Not for tsan, which allows no thread in the
+// child of a process with threads.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/error.h"
+#include "framework/random.h"
+#include "framework/thread_pool.h"
+#include "readers/batch_reader.h"
+#include "readers/double_buffer_reader.h"
+#include "readers/open_files.h"
+#include "readers/shuffle_reader.h"
+#include "tests/record_files.h"
+#include "tests/testing.h"
+
+namespace millrace {
+namespace {
+
+constexpr int kShards = 4;
+constexpr int kRecords = 50;
+
+std::unique_ptr<ReaderBase> Open(const std::string& folder) {
+  FormatArguments arguments;
+  arguments.declared = {{DataType::kFp32, {1, 2}, 0, true}, {DataType::kInt64, {1, 1}, 0, true}};
+  arguments.attributes.Set("content", std::string("tensors"));
+  std::unique_ptr<ReaderBase> reader =
+      OpenFiles({folder + "/numbers-*.recordio"}, {}, arguments, {});
+  reader = std::make_unique<ShuffleReader>(std::move(reader), 20, RandomKey{0, 0, "s"});
+  reader = std::make_unique<BatchReader>(std::move(reader), 3, false, BatchMode::kConcat);
+  reader = std::make_unique<DoubleBufferReader>(std::move(reader), Place(), 2);
+  reader->set_origin("reader 'ahead'");
+  return reader;
+}
+
+// Runs `check` in a child; the status of exit is 0 if it returned true, and 14 if it hung.
+int InChild(const std::function<bool()>& check) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(60);
+    bool good = false;
+    try {
+      good = check();
+    } catch (...) {
+    }
+    ::_exit(good ? 0 : 1);
+  }
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  return WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+bool IsRefused(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.code() == ErrorCode::kInvalidArgument &&
+           std::string(error.what()).find(
+               "reader 'ahead' was created before this process was forked") == 0;
+  }
+  return false;
+}
+
+class Fork : public ::testing::TestWithParam<int> {
+ protected:
+  Fork() { WriteNumbers(folder_, kShards, kRecords); }
+
+  const PoolSize pool_{GetParam()};
+  const std::string folder_ = NewFolder("fork");
+};
+
+TEST_P(Fork, F41TheChildReadsWithReadersOfItsOwn) {
+  const std::vector<ElementValue> whole = ReadAll(Open(folder_).get());
+  for (size_t step = 0; step <= whole.size(); step += 4) {
+    std::unique_ptr<ReaderBase> reader = Open(folder_);
+    std::vector<ElementValue> read = ReadSome(reader.get(), step);
+    const int status = InChild([&] {
+      std::vector<LoDTensor> element;
+      const bool refused = IsRefused([&] { reader->HasNext(); }) &&
+                           IsRefused([&] { reader->ReadNext(&element); }) &&
+                           IsRefused([&] { reader->ReInit(); });
+      reader.reset();
+      return refused && ReadAll(Open(folder_).get()) == whole;
+    });
+    EXPECT_EQ(status, 0) << "forked behind " << step << " elements";
+    for (ElementValue& value : ReadAll(reader.get())) read.push_back(std::move(value));
+    EXPECT_EQ(read, whole) << "forked behind " << step << " elements";
+  }
+}
+
+TEST_P(Fork, F41ChildrenForkToo) {
+  const std::vector<ElementValue> whole = ReadAll(Open(folder_).get());
+  EXPECT_EQ(InChild([&] {
+              const std::unique_ptr<ReaderBase> reader = Open(folder_);
+              ReadSome(reader.get(), 5);
+              return InChild([&] {
+                       return IsRefused([&] { reader->HasNext(); }) &&
+                              ReadAll(Open(folder_).get()) == whole;
+                     }) == 0;
+            }),
+            0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Pools, Fork, ::testing::Values(0, 1, 2, 7));
+
+}  // namespace
+}  // namespace millrace
