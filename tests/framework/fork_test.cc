@@ -62,8 +62,8 @@ bool IsRefused(const std::function<void()>& call) {
     call();
   } catch (const Error& error) {
     return error.code() == ErrorCode::kInvalidArgument &&
-           std::string(error.what()).find(
-               "reader 'ahead' was created before this process was forked") == 0;
+           std::string(error.what())
+                   .find("reader 'ahead' was created before this process was forked") == 0;
   }
   return false;
 }
