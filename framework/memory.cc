@@ -12,7 +12,6 @@
 namespace millrace {
 namespace {
 
-constexpr size_t kAlignment = 64;
 constexpr size_t kSmallest = 64;
 
 // Pools live as long as the process: buffers may come back while it exits.
@@ -43,7 +42,7 @@ size_t SizeClass(size_t bytes) {
   while (octave <= bytes / 2) octave *= 2;
   const size_t step = octave / 4;
   const size_t size = (bytes + step - 1) / step * step;
-  return (size + kAlignment - 1) / kAlignment * kAlignment;
+  return (size + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
 }
 
 size_t CheckedProduct(size_t left, size_t right) {
@@ -203,7 +202,7 @@ void* BufferPool::Allocate(size_t bytes) {
   MemoryLimit::Hold(bytes);
   try {
     if (!place_.is_cpu()) return place_.device()->AllocateHost(bytes);
-    void* memory = std::aligned_alloc(kAlignment, bytes);
+    void* memory = std::aligned_alloc(kBufferAlignment, bytes);
     if (memory == nullptr) Throw(ErrorCode::kResourceLimit, "no memory for ", bytes, " bytes");
     return memory;
   } catch (...) {

@@ -19,7 +19,9 @@ namespace millrace {
 
 class BufferPool;
 
-// A piece of memory at a place, 64-byte aligned, shared by reference count. Once other threads can
+constexpr size_t kBufferAlignment = 64;
+
+// A piece of memory at a place, aligned to kBufferAlignment, shared by reference count. Once other threads can
 // see it (it is published) it is never written again.
 class Buffer final : public Kept {
  public:

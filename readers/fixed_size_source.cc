@@ -58,8 +58,8 @@ void FixedSizeSource::Fetch(Chunk* chunk) const {
   if (!plain_) return;
   const uint64_t first = chunk->expected;
   const size_t records = RecordsFrom(first);
-  chunk->bytes = BufferPool::At(Place()).Take(records * record_bytes_);
-  char* out = chunk->bytes->data();
+  chunk->bytes = BufferPool::At(Place()).Take(chunk->lead() + records * record_bytes_);
+  char* out = chunk->bytes->data() + chunk->lead();
   for (size_t i = 0; i < columns_.size(); ++i) {
     const size_t bytes = columns_[i].bytes;
     const InputFile& file = columns_[i].stream->file();
@@ -77,7 +77,7 @@ void FixedSizeSource::Fetch(Chunk* chunk) const {
 void FixedSizeSource::ListPieces(Chunk* chunk, size_t records) const {
   chunk->pieces.resize(records);
   for (size_t i = 0; i < records; ++i) {
-    chunk->pieces[i] = {static_cast<uint32_t>(i * record_bytes_),
+    chunk->pieces[i] = {static_cast<uint32_t>(chunk->lead() + i * record_bytes_),
                         static_cast<uint32_t>(record_bytes_)};
   }
 }
@@ -90,8 +90,8 @@ void FixedSizeSource::ReadInOrder(Chunk* chunk) {
     }
   }
   chunk->length = records * record_bytes_;
-  chunk->bytes = BufferPool::At(Place()).Take(chunk->length);
-  char* out = chunk->bytes->data();
+  chunk->bytes = BufferPool::At(Place()).Take(chunk->lead() + chunk->length);
+  char* out = chunk->bytes->data() + chunk->lead();
   for (const Column& column : columns_) {
     const size_t bytes = column.bytes;
     if (bytes == 0) continue;

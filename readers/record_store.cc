@@ -10,9 +10,6 @@ namespace millrace {
 namespace {
 
 constexpr size_t kBufferBytes = size_t{1} << 20;
-// Slots are kept for records of their size: that is fine for many small ones, and waste for a few
-// large ones of which each has another size.
-constexpr size_t kLargestSlot = size_t{32} << 10;
 
 }  // namespace
 
@@ -45,22 +42,23 @@ void RecordStore::Copy(Ticket* ticket) {
   if (own) own->Retain();
 }
 
-size_t RecordStore::SlotSize(size_t bytes) {
+// Sizes are multiples of 64 up to 512; beyond, there are four from each power of two to the next.
+size_t RecordStore::Kind(size_t bytes, size_t* size) {
   size_t step = 64;
-  while (step * 8 < bytes) step *= 2;
-  return std::max<size_t>(1, (bytes + step - 1) / step) * step;
+  size_t kind = 0;
+  for (; step * 8 < bytes; step *= 2) kind += 4;
+  const size_t steps = std::max<size_t>(1, (bytes + step - 1) / step);
+  *size = steps * step;
+  return kind + steps - 1;
 }
 
 char* RecordStore::Take(size_t bytes) {
-  const size_t size = SlotSize(bytes);
-  if (size != last_size_) {
-    last_free_ = &free_[size];
-    last_size_ = size;
-  }
-  if (last_free_->empty()) Collect();
-  if (!last_free_->empty()) {
-    char* place = last_free_->back();
-    last_free_->pop_back();
+  size_t size;
+  std::vector<char*>& free = free_[Kind(bytes, &size)];
+  if (free.empty()) Collect();
+  if (!free.empty()) {
+    char* place = free.back();
+    free.pop_back();
     return place;
   }
   if (fresh_bytes_ < size) {
@@ -75,13 +73,9 @@ char* RecordStore::Take(size_t bytes) {
 }
 
 void RecordStore::Give(char* place, size_t bytes) {
-  const size_t size = SlotSize(bytes);
+  size_t size;
   try {
-    if (size != last_size_) {
-      last_free_ = &free_[size];
-      last_size_ = size;
-    }
-    last_free_->push_back(place);
+    free_[Kind(bytes, &size)].push_back(place);
   } catch (const std::bad_alloc&) {  // the store does without this slot
   }
 }
@@ -91,10 +85,8 @@ void RecordStore::Collect() {
     std::lock_guard<std::mutex> lock(mutex_);
     collected_.swap(returned_);
   }
-  for (; !collected_.empty(); collected_.pop_back()) {
-    const Lease::Slot& slot = collected_.back();
-    free_[SlotSize(slot.size)].push_back(slot.place);
-  }
+  for (const Lease::Slot& slot : collected_) Give(slot.place, slot.size);
+  collected_.clear();
 }
 
 }  // namespace millrace

@@ -3,9 +3,9 @@
 #ifndef MILLRACE_READERS_RECORD_STORE_H_
 #define MILLRACE_READERS_RECORD_STORE_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <mutex>
 #include <vector>
 
@@ -52,15 +52,18 @@ class RecordStore final : public Kept {
   static char* SlotOf(const Ticket& ticket) {
     return const_cast<char*>(static_cast<const char*>(ticket.where));
   }
-  // Slots are multiples of 64 bytes, and of an eighth of the size for larger records.
-  static size_t SlotSize(size_t bytes);
+  // The kind of slot that so many bytes go into, and its size.
+  static size_t Kind(size_t bytes, size_t* size);
   char* Take(size_t bytes);
   void Give(char* place, size_t bytes);
   void Collect();
 
-  std::map<size_t, std::vector<char*>> free_;  // by slot size
-  std::vector<char*>* last_free_ = nullptr;    // of last_size_: most records are of one size
-  size_t last_size_ = 0;
+  // Slots are kept for records of their size: that is fine for many small ones, and waste for a
+  // few large ones of which each has another size.
+  static constexpr size_t kLargestSlot = size_t{32} << 10;
+  static constexpr size_t kKinds = 32;
+
+  std::array<std::vector<char*>, kKinds> free_;
   std::vector<Ref<Buffer>> buffers_;
   char* fresh_ = nullptr;  // the part of the last buffer that was never used
   size_t fresh_bytes_ = 0;

@@ -30,8 +30,8 @@ void RecordIOFile::Rethrow(const Position& at) const {
 }
 
 void RecordIOFile::ReadChunk(uint64_t length, Chunk* chunk) const {
-  chunk->bytes = BufferPool::At(Place()).Take(length);
-  file_.Read(chunk->offset, chunk->bytes->data(), length);
+  chunk->bytes = BufferPool::At(Place()).Take(chunk->lead() + length);
+  file_.Read(chunk->offset, chunk->bytes->data() + chunk->lead(), length);
 }
 
 void RecordIOFile::Recognise(const char* header, Chunk* chunk) {
@@ -47,7 +47,7 @@ void RecordIOFile::Recognise(const char* header, Chunk* chunk) {
     const uint64_t length = kRecordIOHeaderBytes + fields.payload_bytes;
     if (length != read) ReadChunk(length, chunk);
     read = length;
-    const char* payload = chunk->bytes->data() + kRecordIOHeaderBytes;
+    const char* payload = chunk->bytes->data() + chunk->lead() + kRecordIOHeaderBytes;
     if (RecordIOChecksum(dialect, payload, fields.payload_bytes) == fields.checksum) {
       dialect_ = dialect;
       return;
@@ -120,7 +120,8 @@ bool RecordIOFile::Claim(Chunk* chunk) {
 void RecordIOFile::Fetch(Chunk* chunk) const {
   try {
     if (!chunk->bytes) ReadChunk(chunk->length, chunk);
-    const char* bytes = chunk->bytes->data();
+    const size_t begin = chunk->lead();
+    const char* bytes = chunk->bytes->data() + begin;
     const RecordIOHeader header = ReadRecordIOHeader(bytes, dialect_);
     const auto compressor = RecordIOCompressorOf(dialect_, header.compressor_code);
     if (!HasRecordIOMagic(bytes, chunk->length) || !compressor ||
@@ -133,7 +134,8 @@ void RecordIOFile::Fetch(Chunk* chunk) const {
       Damaged("payload checksum ", Hex(checksum), ", header says ", Hex(header.checksum));
     }
     if (*compressor == RecordIOCompressor::kNone) {
-      ListRecords(payload, header.payload_bytes, kRecordIOHeaderBytes, header.records,
+      ListRecords(payload, header.payload_bytes,
+                  static_cast<uint32_t>(begin + kRecordIOHeaderBytes), header.records,
                   &chunk->pieces);
     } else {
       size_t expanded = 0;

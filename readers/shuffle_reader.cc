@@ -40,6 +40,7 @@ void ShuffleReader::PlanNext(size_t n, Run* run) {
     // Draws are at random, so the cache has to be told: right as long as the window is full.
     const size_t soon = key_.Below(window_.size(), pass_, drawn_ + kDrawsPrefetched);
     __builtin_prefetch(&window_[soon], 1);
+    __builtin_prefetch(&window_[soon].record, 1);  // perhaps on the next line of the cache
     const size_t index = key_.Below(window_.size(), pass_, drawn_++);
     TakeNext();  // for the place of what is drawn
     Ticket drawn = window_[index];

@@ -27,10 +27,10 @@ class TextSource final : public FileSource {
       chunk->offset = stream_.position() - rest_.size();
       size_t size = rest_.size();
       Enlarge(chunk, 0, size);
-      std::memcpy(chunk->bytes->data(), rest_.data(), size);
+      std::memcpy(chunk->bytes->data() + chunk->lead(), rest_.data(), size);
       for (;;) {
-        char* const bytes = chunk->bytes->data();
-        const size_t got = Read(bytes + size, chunk->bytes->capacity() - size);
+        char* const bytes = chunk->bytes->data() + chunk->lead();
+        const size_t got = Read(bytes + size, chunk->bytes->capacity() - chunk->lead() - size);
         const void* last = ::memrchr(bytes + size, '\n', got);
         size += got;
         if (last != nullptr) lines = static_cast<const char*>(last) - bytes + 1;
@@ -39,7 +39,7 @@ class TextSource final : public FileSource {
         Enlarge(chunk, size, size);
       }
       if (ended_ && error_ == nullptr) lines = size;
-      rest_.assign(chunk->bytes->data() + lines, size - lines);
+      rest_.assign(chunk->bytes->data() + chunk->lead() + lines, size - lines);
     }
     // Behind an error nobody knows where the last line would have ended.
     if (lines == 0 && error_ != nullptr) std::rethrow_exception(error_);
@@ -48,7 +48,7 @@ class TextSource final : public FileSource {
   }
 
   void Fetch(Chunk* chunk) const override {
-    const char* const begin = chunk->bytes->data();
+    const char* const begin = chunk->bytes->data() + chunk->lead();
     const char* const end = begin + chunk->length;
     for (const char* line = begin; line < end;) {
       const void* found = std::memchr(line, '\n', end - line);
@@ -59,18 +59,19 @@ class TextSource final : public FileSource {
         if (size > 0 && line[size - 1] == '\r') --size;
       }
       if (size > kMaxLineBytes) FailTooLong(chunk->offset + (line - begin));
-      chunk->pieces.push_back({static_cast<uint32_t>(line - begin), static_cast<uint32_t>(size)});
+      chunk->pieces.push_back(
+          {static_cast<uint32_t>(line - chunk->bytes->data()), static_cast<uint32_t>(size)});
       line = next;
     }
   }
 
  private:
-  // Makes room for another block behind the first `used` bytes, and for `at_least` more.
+  // Makes room for another block behind the chunk's first `used` bytes, and for `at_least` more.
   void Enlarge(Chunk* chunk, size_t used, size_t at_least) const {
     // One byte more than there can be, so that reading meets the end.
     const size_t block = std::min<uint64_t>(kReadBlockBytes, stream_.most_left() + 1);
-    Ref<Buffer> larger = BufferPool::At(Place()).Take(used + at_least + block);
-    if (used > 0) std::memcpy(larger->data(), chunk->bytes->data(), used);
+    Ref<Buffer> larger = BufferPool::At(Place()).Take(chunk->lead() + used + at_least + block);
+    if (used > 0) std::memcpy(larger->data(), chunk->bytes->data(), chunk->lead() + used);
     chunk->bytes = std::move(larger);
   }
 
