@@ -21,8 +21,8 @@ class BufferPool;
 
 constexpr size_t kBufferAlignment = 64;
 
-// A piece of memory at a place, aligned to kBufferAlignment, shared by reference count. Once other threads can
-// see it (it is published) it is never written again.
+// A piece of memory at a place, aligned to kBufferAlignment, shared by reference count. Once other
+// threads can see it (it is published) it is never written again.
 class Buffer final : public Kept {
  public:
   char* data() const { return data_; }

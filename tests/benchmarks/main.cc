@@ -25,7 +25,7 @@ DEFINE_int32(rounds, 5, "rounds that this time is divided into");
 DECLARE_int32(threads);  // of every command: workers of the loading pool
 DEFINE_string(data, "", "folder for the data, which is kept; by default one that is removed");
 DEFINE_string(peek, "", "the peek command, for workloads that start a process");
-DEFINE_int64(while_steps, 10000000, "steps of the loop whose memory is looked at");
+DEFINE_int64(while_steps, 100000000, "steps of the loop whose memory is looked at");
 DEFINE_string(count_copies, "", "print what a workload copies, and its payload, in bytes");
 
 namespace millrace {
