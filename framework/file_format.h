@@ -38,8 +38,8 @@ class Chunk final : public Kept {
   // A number that Claim may leave for Fetch, such as how many records the file says there are.
   uint64_t expected = 0;
   // Where in `bytes` to put what is read from `offset` on, for which they need so much more room.
-  // The kernel's pages are aligned as the file is, and processors (AMD's Zen, measured) copy ten
-  // times slower where source and target differ by 1 to 15 bytes in their place within a page.
+  // The kernel's pages are aligned as the file is, and some processors (AMD's Zen) copy far slower
+  // where the target lies 1 to 15 bytes further in its page than the source does.
   size_t lead() const { return offset % kBufferAlignment; }
   // Set by Fetch, or already by Claim: the records in order and the bytes that hold them.
   Ref<Buffer> bytes;
