@@ -32,50 +32,39 @@ Ref<RecordStore::Lease> RecordStore::NewLease() {
   return lease;
 }
 
-void RecordStore::Copy(Ticket* ticket) {
-  Ref<Buffer> own;
-  if (ticket->size > kLargestSlot) own = BufferPool::At(Place()).Take(ticket->size);
-  char* place = own ? own->data() : Take(ticket->size);
-  std::memcpy(place, ticket->where, ticket->size);
-  ticket->where = place;
-  ticket->owner = own.get();
-  if (own) own->Retain();
+Ticket* RecordStore::PutLarge(const Ticket& ticket) {
+  const Ref<Buffer> copy = BufferPool::At(Place()).Take(ticket.size);
+  Ticket* const slot = Take(sizeof(Ticket));
+  *slot = ticket;
+  slot->where = std::memcpy(copy->data(), ticket.where, ticket.size);
+  slot->owner = copy.get();
+  slot->owner->Retain();
+  return slot;
 }
 
-// Sizes are multiples of 64 up to 512; beyond, there are four from each power of two to the next.
-size_t RecordStore::Kind(size_t bytes, size_t* size) {
-  size_t step = 64;
-  size_t kind = 0;
-  for (; step * 8 < bytes; step *= 2) kind += 4;
-  const size_t steps = std::max<size_t>(1, (bytes + step - 1) / step);
-  *size = steps * step;
-  return kind + steps - 1;
-}
-
-char* RecordStore::Take(size_t bytes) {
-  size_t size;
-  std::vector<char*>& free = free_[Kind(bytes, &size)];
-  if (free.empty()) Collect();
-  if (!free.empty()) {
-    char* place = free.back();
-    free.pop_back();
-    return place;
-  }
+Ticket* RecordStore::TakeFresh(size_t size) {
   if (fresh_bytes_ < size) {
     buffers_.push_back(BufferPool::At(Place()).Take(kBufferBytes));
     fresh_ = buffers_.back()->data();
     fresh_bytes_ = buffers_.back()->capacity();
   }
-  char* place = fresh_;
+  auto* const slot = new (fresh_) Ticket;
   fresh_ += size;
   fresh_bytes_ -= size;
-  return place;
+  return slot;
 }
 
-void RecordStore::Give(char* place, size_t bytes) {
+void RecordStore::Drop(Ticket* slot) {
+  Kept* const owner = slot->owner;
+  Give(slot);
+  if (owner != nullptr) owner->Release();
+}
+
+void RecordStore::Give(Ticket* slot) {
   size_t size;
+  const size_t bytes = sizeof(Ticket) + (HoldsBytes(*slot) ? slot->size : 0);
   try {
-    free_[Kind(bytes, &size)].push_back(place);
+    free_[Kind(bytes, &size)].push_back(slot);
   } catch (const std::bad_alloc&) {  // the store does without this slot
   }
 }
@@ -85,7 +74,7 @@ void RecordStore::Collect() {
     std::lock_guard<std::mutex> lock(mutex_);
     collected_.swap(returned_);
   }
-  for (const Lease::Slot& slot : collected_) Give(slot.place, slot.size);
+  for (Ticket* const slot : collected_) Give(slot);
   collected_.clear();
 }
 

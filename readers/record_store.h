@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory for encoded records that must outlive the chunks they came from.
+// Memory for elements that wait for their turn, away from the chunks that they came from.
 #ifndef MILLRACE_READERS_RECORD_STORE_H_
 #define MILLRACE_READERS_RECORD_STORE_H_
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <mutex>
 #include <vector>
 
@@ -15,47 +16,80 @@
 
 namespace millrace {
 
-// Copies of records: small ones in slots of their size, cut from large buffers, others in buffers
-// of their own. Copy, Drop and NewLease are called by one thread at a time, the planner's. A lease
-// may be dropped by any thread and keeps the store alive, so that tickets outlive the reader's
-// passes.
+// Elements that wait: tickets, each in a slot of its size, with a copy of its record behind it
+// where that is small. A window thus holds pointers and finds all of an element in one place. Put,
+// Drop and NewLease are called by one thread at a time, the planner's. A lease may be dropped by
+// any thread and keeps the store alive, so that tickets outlive the reader's passes.
 class RecordStore final : public Kept {
  public:
   // The slots of one planned run. They go back together when the lease is dropped, since giving
   // them back one by one would cost a lock a record.
   class Lease final : public Kept {
    public:
-    // Takes over the slot of a copied record that has no owner.
-    void Add(const Ticket& ticket) { slots_.push_back({SlotOf(ticket), ticket.size}); }
+    // So that as many calls of Add cannot fail.
+    void MakeRoom(size_t n) {
+      if (slots_.capacity() - slots_.size() < n) slots_.reserve(2 * slots_.size() + n);
+    }
+    // Takes over the slot of an element that HoldsBytes.
+    void Add(Ticket* slot) { slots_.push_back(slot); }
     bool empty() const { return slots_.empty(); }
 
    private:
     friend class RecordStore;
-    struct Slot {
-      char* place;
-      uint32_t size;
-    };
     void Dispose() override;
 
     Ref<RecordStore> store_;
-    std::vector<Slot> slots_;
+    std::vector<Ticket*> slots_;
   };
 
-  // Copies the bytes of the ticket and points it to the copy. A small one is in a slot and has no
-  // owner yet; a large one is owned by its buffer, of which the caller holds a reference.
-  void Copy(Ticket* ticket);
-  // Gives back the slot of a ticket that no lease has.
-  void Drop(const Ticket& ticket) { Give(SlotOf(ticket), ticket.size); }
+  // Stores an element. The ticket in the slot points to a copy of its bytes, if it has any: behind
+  // it if there are few, and otherwise in a buffer that is its owner. It holds a reference of its
+  // owner.
+  Ticket* Put(const Ticket& ticket) {
+    const size_t bytes = ticket.bytes ? ticket.size : 0;
+    if (sizeof(Ticket) + bytes > kLargestSlot) return PutLarge(ticket);
+    Ticket* const slot = Take(sizeof(Ticket) + bytes);
+    *slot = ticket;
+    if (ticket.bytes) {
+      slot->where = std::memcpy(slot + 1, ticket.where, bytes);
+      slot->owner = nullptr;
+    } else if (ticket.owner != nullptr) {
+      ticket.owner->Retain();
+    }
+    return slot;
+  }
+  // Whether the slot of an element holds its bytes too. Such a ticket has no owner: the slot is to
+  // be held by a lease for as long as the bytes are in use.
+  static bool HoldsBytes(const Ticket& stored) { return stored.bytes && stored.owner == nullptr; }
+  // Gives back a slot that no lease has, and the reference in it.
+  void Drop(Ticket* slot);
   Ref<Lease> NewLease();
 
  private:
-  static char* SlotOf(const Ticket& ticket) {
-    return const_cast<char*>(static_cast<const char*>(ticket.where));
+  // The kind of slot that so many bytes go into. Sizes are multiples of 64 up to 512; beyond, there
+  // are four from each power of two to the next.
+  static size_t Kind(size_t bytes, size_t* size) {
+    size_t step = 64;
+    size_t kind = 0;
+    for (; step * 8 < bytes; step *= 2) kind += 4;
+    const size_t steps = (bytes + step - 1) / step;
+    *size = steps * step;
+    return kind + steps - 1;
   }
-  // The kind of slot that so many bytes go into, and its size.
-  static size_t Kind(size_t bytes, size_t* size);
-  char* Take(size_t bytes);
-  void Give(char* place, size_t bytes);
+  Ticket* Take(size_t bytes) {
+    size_t size;
+    std::vector<Ticket*>& free = free_[Kind(bytes, &size)];
+    if (free.empty()) {
+      Collect();
+      if (free.empty()) return TakeFresh(size);
+    }
+    Ticket* const slot = free.back();
+    free.pop_back();
+    return slot;
+  }
+  Ticket* TakeFresh(size_t size);
+  Ticket* PutLarge(const Ticket& ticket);
+  void Give(Ticket* slot);
   void Collect();
 
   // Slots are kept for records of their size: that is fine for many small ones, and waste for a
@@ -63,13 +97,13 @@ class RecordStore final : public Kept {
   static constexpr size_t kLargestSlot = size_t{32} << 10;
   static constexpr size_t kKinds = 32;
 
-  std::array<std::vector<char*>, kKinds> free_;
+  std::array<std::vector<Ticket*>, kKinds> free_;
   std::vector<Ref<Buffer>> buffers_;
   char* fresh_ = nullptr;  // the part of the last buffer that was never used
   size_t fresh_bytes_ = 0;
   std::mutex mutex_;  // guards returned_
-  std::vector<Lease::Slot> returned_;
-  std::vector<Lease::Slot> collected_;  // being given back; keeps its memory for the next time
+  std::vector<Ticket*> returned_;
+  std::vector<Ticket*> collected_;  // being given back; keeps its memory for the next time
 };
 
 }  // namespace millrace

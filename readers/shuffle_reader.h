@@ -3,6 +3,7 @@
 #ifndef MILLRACE_READERS_SHUFFLE_READER_H_
 #define MILLRACE_READERS_SHUFFLE_READER_H_
 
+#include <array>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -18,9 +19,8 @@ namespace millrace {
 // one into its place; at the end it empties the window. The draws of pass p are
 // key.Below(elements in the window, p, k) for k = 0, 1, ...; this is frozen by kOrderVersion.
 //
-// The window holds tickets. Encoded records are copied into slots of their size, so that a window
-// costs what it holds and the chunks they came from are free at once; elements of other kinds
-// (batches) stay where they are.
+// Encoded records are copied into slots of their size, so that a window costs what it holds and the
+// chunks they came from are free at once; elements of other kinds (batches) stay where they are.
 class ShuffleReader final : public DecoratedReader {
  public:
   // Throws kInvalidArgument for a buffer_size below 1.
@@ -30,18 +30,27 @@ class ShuffleReader final : public DecoratedReader {
  private:
   void PlanNext(size_t n, Run* run) override;
   void Rewind(uint64_t pass) override;
-  // Takes the next element to the end of the window; false at the end of the reader below or its
-  // error, which is kept in error_ until the window is empty. Throws kResourceLimit if there is no
-  // memory for it: the window is as it was then.
-  bool TakeNext();
+  // How many elements are planned and not yet in the window; plans more where there are none. 0 at
+  // the end of the reader below or its error, which is kept in error_ until the window is empty.
+  size_t Fresh();
+  // The next n draws, for a window that is refilled after each or is not.
+  void Draw(size_t n, bool refilled);
+  // Takes n fresh elements to the end of the window, the first of them last. Throws kResourceLimit
+  // if there is no memory for them.
+  void TakeNext(size_t n);
+  // Moves what is drawn to the run, each time filling its place with the last of the window.
+  void HandOver(size_t n, RecordStore::Lease* lease, Run* run);
   void Empty();
+
+  static constexpr size_t kDrawnAtOnce = 32;
 
   const size_t buffer_size_;
   const RandomKey key_;
   const Ref<RecordStore> store_;
   uint64_t pass_ = 0;
   uint64_t drawn_ = 0;
-  std::vector<Ticket> window_;
+  std::array<size_t, kDrawnAtOnce> places_;  // drawn, by index in the window
+  std::vector<Ticket*> window_;              // slots of store_
   size_t planned_at_once_ = 1;
   Run fresh_;         // planned, not yet in the window
   size_t next_ = 0;   // in fresh_
