@@ -115,7 +115,7 @@ Ref<ChunkQueue> Prefetcher::Choose(bool worker) {
   }
   const bool wanted =
       best != nullptr && bytes < kMaxReadAheadBytes && MemoryLimit::HasRoomAhead() &&
-      (least.chunks == 0 || chunks < 2 * most_workers() || records < limits_.records);
+      (least.chunks == 0 || chunks < 2 * (most_workers() + 1) || records < limits_.records);
   if (wanted) return *best;
   // Under the same lock as the look around: whoever makes room later sees that it has left.
   if (worker) --workers_;

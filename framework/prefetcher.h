@@ -15,7 +15,7 @@
 namespace millrace {
 
 // How far is read ahead. A file may always have one chunk waiting behind the one that is planned
-// from; there may be more while they are fewer than two a worker or hold fewer than `records`, all
+// from; there may be more while they are fewer than two a thread or hold fewer than `records`, all
 // files together. Beyond kMaxReadAheadBytes, or half of the memory limit, nothing is read that is
 // not needed at once.
 struct ReadAhead {
