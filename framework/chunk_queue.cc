@@ -3,10 +3,13 @@
 
 #include <utility>
 
+#include "framework/at_work.h"
+
 namespace millrace {
 
-ChunkQueue::ChunkQueue(std::unique_ptr<FileSource> source, uint32_t file)
-    : source_(std::move(source)), file_(file) {}
+ChunkQueue::ChunkQueue(std::unique_ptr<FileSource> source, uint32_t file, std::string path,
+                       const char* library)
+    : source_(std::move(source)), file_(file), path_(std::move(path)), library_(library) {}
 
 ChunkQueue::State ChunkQueue::Poll() {
   for (;;) {
@@ -79,6 +82,9 @@ Ref<Chunk> ChunkQueue::Claim() {
   }
   bool found = false;
   try {
+    AtWork at_work;
+    at_work->library = library_;
+    at_work->file = path_.c_str();
     found = source_->Claim(chunk.get());
   } catch (...) {
     chunk->error_ = std::current_exception();
@@ -101,6 +107,10 @@ bool ChunkQueue::Fetch(const Ref<Chunk>& chunk, const Ref<MemoryAccount>& accoun
   bool refused = false;
   {
     const MemoryScope scope(account, need);
+    AtWork at_work;
+    at_work->library = library_;
+    at_work->file = path_.c_str();
+    at_work->offset = chunk->offset;
     try {
       source_->Fetch(chunk.get());
     } catch (...) {

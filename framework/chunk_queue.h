@@ -9,6 +9,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <string>
 
 #include "framework/file_format.h"
 #include "framework/ticket.h"
@@ -18,7 +19,9 @@ namespace millrace {
 // One pass over one file. Chunks that planned tickets point into live on in their run.
 class ChunkQueue final : public Kept {
  public:
-  ChunkQueue(std::unique_ptr<FileSource> source, uint32_t file);
+  // `library` is that of the source's code (LibraryOf).
+  ChunkQueue(std::unique_ptr<FileSource> source, uint32_t file, std::string path,
+             const char* library);
 
   // ---- The planning thread. ----
 
@@ -56,6 +59,8 @@ class ChunkQueue final : public Kept {
  private:
   const std::unique_ptr<FileSource> source_;
   const uint32_t file_;
+  const std::string path_;
+  const char* const library_;
   Ref<Chunk> current_;  // the chunk that is planned from, once it is fetched
   size_t next_ = 0;     // record of it
 

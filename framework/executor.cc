@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "framework/at_work.h"
 #include "framework/error.h"
 #include "framework/operator_check.h"
 #include "framework/stop.h"
@@ -22,6 +23,8 @@ bool ComesFromOperator(const Error& error) {
 
 struct PreparedBlock::PreparedOp {
   OpFunction run;
+  const char* library;  // of a plugin
+  std::string step;     // for errors
   OpContext context;
 };
 
@@ -56,6 +59,8 @@ std::unique_ptr<PreparedBlock::PreparedOp> PreparedBlock::Prepare(int index) {
 
   auto op = std::make_unique<PreparedOp>();
   op->run = def->run;
+  op->library = LibraryOf(reinterpret_cast<const void*>(def->run));
+  op->step = Step(index, desc.type());
   OpContext& context = op->context;
   context.desc_ = &desc;
   context.program_ = &program_;
@@ -104,28 +109,29 @@ void PreparedBlock::Refresh() {
 
 void PreparedBlock::RunOperators() {
   size_t i = 0;
+  AtWork at_work;
   try {
     for (const size_t count = ops_.size(); i < count; ++i) {
       CheckStop();
       PreparedOp& op = *ops_[i];
+      at_work->step = op.step.c_str();
+      at_work->library = op.library;
       op.run(op.context);
     }
   } catch (const EndOfData& end) {
     if (ComesFromOperator(end)) throw;
-    throw end.WithContext(Step(i));
+    throw end.WithContext(ops_[i]->step);
   } catch (...) {
     const Error error = CurrentError();
     if (ComesFromOperator(error)) throw;
-    throw error.WithContext(Step(i));
+    throw error.WithContext(ops_[i]->step);
   }
 }
 
-std::string PreparedBlock::Step(size_t op) const {
-  const int index = static_cast<int>(op);
+std::string PreparedBlock::Step(int index, const std::string& type) const {
   const std::string where = program_->OperatorLocation(block_, index);
   const bool has_block = program_->OperatorPlace(block_, index).line == 0;
-  return StrCat(kRunning, ops_[op]->context.type(), "' (", where,
-                has_block ? "" : StrCat(", block ", block_), ")");
+  return StrCat(kRunning, type, "' (", where, has_block ? "" : StrCat(", block ", block_), ")");
 }
 
 PreparedProgram::PreparedProgram(std::shared_ptr<const Program> program, Scope* scope,

@@ -46,7 +46,7 @@ class PreparedBlock {
   struct PreparedOp;
   std::unique_ptr<PreparedOp> Prepare(int index);
   // What the operator is named by in errors: "while running operator ...".
-  std::string Step(size_t op) const;
+  std::string Step(int index, const std::string& type) const;
 
   std::shared_ptr<const Program> program_;
   const int block_;

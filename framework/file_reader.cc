@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "framework/at_work.h"
 #include "framework/error.h"
 #include "framework/limits.h"
 
@@ -54,6 +55,7 @@ FileReader::FileReader(std::unique_ptr<FileFormat> format, std::vector<FileEntry
                        ReadAhead read_ahead)
     : ReaderBase(format->slots()),
       format_(std::move(format)),
+      library_(LibraryOf(*reinterpret_cast<const void* const*>(format_.get()))),
       files_(std::move(files)),
       prefetcher_(new Prefetcher(read_ahead, account())) {
   CheckExist(files_);
@@ -62,12 +64,16 @@ FileReader::FileReader(std::unique_ptr<FileFormat> format, std::vector<FileEntry
 FileReader::~FileReader() { prefetcher_->Stop(); }
 
 Ref<ChunkQueue> FileReader::OpenFile(size_t index) {
+  AtWork at_work;
+  at_work->library = library_;
+  at_work->file = files_[index].path.c_str();
   std::unique_ptr<FileSource> source = format_->Open(files_[index]);
   if (source == nullptr) {
     throw Error(ErrorCode::kInternal, "its format has opened nothing")
         .InFile(files_[index].path, -1);
   }
-  Ref<ChunkQueue> queue(new ChunkQueue(std::move(source), static_cast<uint32_t>(index)));
+  Ref<ChunkQueue> queue(new ChunkQueue(std::move(source), static_cast<uint32_t>(index),
+                                       files_[index].path, library_));
   prefetcher_->Add(queue);
   return queue;
 }
@@ -95,6 +101,10 @@ void FileReader::Rewind(uint64_t) {
 }
 
 void FileReader::LoadBlock(const Ticket* tickets, size_t n, Rows* rows) const {
+  AtWork at_work;
+  at_work->library = library_;
+  at_work->file = files_[tickets->file].path.c_str();
+  at_work->offset = tickets->offset;
   int64_t before[kMaxSlots];
   for (size_t slot = 0; slot < rows->size(); ++slot) before[slot] = rows->steps(slot);
   format_->Load(tickets, n, rows);

@@ -45,6 +45,7 @@ class FileReader : public ReaderBase {
   void LoadBlock(const Ticket* tickets, size_t n, Rows* rows) const;
 
   const std::unique_ptr<FileFormat> format_;
+  const char* const library_;  // of the format
   const std::vector<FileEntry> files_;
   const Ref<Prefetcher> prefetcher_;
   Ref<ChunkQueue> queue_;  // of the running pass, once it has begun

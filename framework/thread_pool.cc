@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "framework/at_work.h"
 #include "framework/error.h"
 #include "framework/stop.h"
 
@@ -95,6 +96,7 @@ void ThreadPool::StartWorkers() {
 
 void ThreadPool::Loop() {
   is_worker = true;
+  const CrashStack stack;
   for (;;) {
     // A worker looks around for a while before it sleeps, since waking it is dear.
     looking_.fetch_add(1);

@@ -24,6 +24,7 @@
 #include <sstream>
 #include <utility>
 
+#include "framework/at_work.h"
 #include "framework/attribute.h"
 #include "framework/error.h"
 #include "framework/memory_limit.h"
@@ -357,6 +358,7 @@ std::vector<std::string> Arguments::all(const std::string& flag) const {
 int RunCommand(int argc, char** argv, const CommandHelp& help,
                const std::function<int(const Arguments& arguments)>& body) {
   Watcher::BlockSignals();
+  InstallCrashLines();
   Watcher* watcher = nullptr;
   try {
     std::vector<std::string> expanded;

@@ -16,6 +16,7 @@
 #include "framework/error.h"
 #include "tests/benchmarks/copied_bytes.h"
 #include "tests/benchmarks/data.h"
+#include "tests/benchmarks/machine.h"
 #include "tests/benchmarks/table.h"
 #include "tests/benchmarks/usage.h"
 #include "tests/benchmarks/workload.h"
@@ -71,7 +72,9 @@ void RunWorkload(const Workload& workload, TableReporter* table, benchmark::Stat
   for (auto _ : *state) {
     try {
       DropIdleMemory();
-      const Measured measured = MeasureWithCopies(workload);
+      const double apart = RoundTripSeconds();
+      Measured measured = MeasureWithCopies(workload);
+      measured.counters.emplace_back("core_round_trip_s", std::max(apart, RoundTripSeconds()));
       table->Show(workload, measured);
       state->SetLabel(StrCat(measured.records, " records, stream ", measured.digest));
       state->counters["rate"] = measured.rate();
@@ -89,6 +92,7 @@ void RunWorkload(const Workload& workload, TableReporter* table, benchmark::Stat
 
 Workloads AllWorkloads() {
   Workloads workloads;
+  AddMachineWorkloads(&workloads);
   AddFileWorkloads(&workloads);
   AddMultiFileWorkloads(&workloads);
   AddExecutorWorkloads(&workloads);

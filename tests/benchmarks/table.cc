@@ -52,8 +52,13 @@ void PrintCounters(const Measured& measured) {
   for (const auto& [name, value] : measured.counters) {
     std::string words = name;
     std::replace(words.begin(), words.end(), '_', ' ');
-    add(name == "peak_bytes" ? StrCat("peak ", HumanBytes(value))
-                             : StrCat(Digits(value), " ", words));
+    if (name == "peak_bytes") {
+      add(StrCat("peak ", HumanBytes(value)));
+    } else if (name == "core_round_trip_s") {
+      add(StrCat("from core to core and back ", TimeText(value)));
+    } else {
+      add(StrCat(Digits(value), " ", words));
+    }
   }
   if (!measured.note.empty()) add(measured.note);
   if (!line.empty()) std::printf("    %s\n", line.c_str());

@@ -79,6 +79,7 @@ void AimAtTime(double seconds, Workload* workload);
 
 // In the order of the table; each file of workloads adds its own.
 using Workloads = std::vector<Workload>;
+void AddMachineWorkloads(Workloads* workloads);
 void AddFileWorkloads(Workloads* workloads);
 void AddMultiFileWorkloads(Workloads* workloads);
 void AddExecutorWorkloads(Workloads* workloads);

@@ -20,7 +20,7 @@ using Numbers = std::vector<int64_t>;
 
 Ref<ChunkQueue> QueueOf(std::vector<ScriptedChunk> chunks, uint32_t file = 0) {
   return Ref<ChunkQueue>(
-      new ChunkQueue(std::make_unique<ScriptedFile>("f", std::move(chunks)), file));
+      new ChunkQueue(std::make_unique<ScriptedFile>("f", std::move(chunks)), file, "f", nullptr));
 }
 
 void Fetch(ChunkQueue* queue, const Ref<Chunk>& chunk) {

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/at_work.h"
+
+#include <dlfcn.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+
+#include "framework/error.h"
+
+namespace millrace {
+namespace {
+
+constexpr size_t kStackBytes = size_t{64} << 10;
+
+std::atomic<bool> installed{false};
+
+// Lines that are put together and written without any memory but this: nothing else may be done in
+// the handler of a signal.
+class CrashLines {
+ public:
+  void Add(const char* text) {
+    for (; *text != '\0' && size_ < sizeof(bytes_); ++text) {
+      const auto byte = static_cast<unsigned char>(*text);
+      bytes_[size_++] = byte < ' ' || byte == 0x7f ? '?' : *text;  // names of files are not trusted
+    }
+  }
+  void Add(uint64_t number) {
+    char digits[21];
+    size_t at = sizeof(digits) - 1;
+    digits[at] = '\0';
+    do {
+      digits[--at] = static_cast<char>('0' + number % 10);
+      number /= 10;
+    } while (number > 0);
+    Add(digits + at);
+  }
+  void EndLine() {
+    if (size_ < sizeof(bytes_)) bytes_[size_++] = '\n';
+  }
+  void AddActivity(const Activity& activity) {
+    if (activity.library != nullptr) {
+      Add("  in code of ");
+      Add(activity.library);
+      EndLine();
+    }
+    if (activity.file != nullptr) {
+      Add("  while reading ");
+      Add(activity.file);
+      Add(", the chunk at byte ");
+      Add(activity.offset);
+      EndLine();
+    }
+    if (activity.step != nullptr) {
+      Add("  ");
+      Add(activity.step);
+      EndLine();
+    }
+  }
+  void Write() const {
+    for (size_t at = 0; at < size_;) {
+      const ssize_t written = ::write(STDERR_FILENO, bytes_ + at, size_ - at);
+      if (written <= 0) return;
+      at += static_cast<size_t>(written);
+    }
+  }
+
+ private:
+  char bytes_[4096];
+  size_t size_ = 0;
+};
+
+void OnCrash(int signal) {
+  CrashLines lines;
+  lines.Add("error: crashed by signal ");
+  lines.Add(static_cast<uint64_t>(signal));
+  if (const char* const name = sigdescr_np(signal)) {
+    lines.Add(" (");
+    lines.Add(name);
+    lines.Add(")");
+  }
+  lines.EndLine();
+  lines.AddActivity(AtWork::Now());
+  lines.Write();
+  raise(signal);  // it has its default action again, which comes when this returns
+}
+
+void OnExit() {
+  const Activity& activity = AtWork::Now();
+  if (activity.step == nullptr && activity.file == nullptr) return;
+  CrashLines lines;
+  lines.Add("error: ended by a call of exit in the middle of the work");
+  lines.EndLine();
+  lines.AddActivity(activity);
+  lines.Write();
+  // Whatever code was asked for: this is no success.
+  _exit(static_cast<int>(activity.library != nullptr ? ErrorCode::kPlugin : ErrorCode::kInternal));
+}
+
+}  // namespace
+
+thread_local Activity AtWork::now_;
+
+const char* LibraryOf(const void* code) {
+  Dl_info own, other;
+  if (dladdr(reinterpret_cast<const void*>(&LibraryOf), &own) == 0) return nullptr;
+  if (dladdr(code, &other) == 0 || other.dli_fbase == own.dli_fbase) return nullptr;
+  return other.dli_fname;
+}
+
+void InstallCrashLines() {
+  if (installed.exchange(true)) return;
+  static const CrashStack main_stack;
+  std::atexit(OnExit);
+  struct sigaction action = {};
+  action.sa_handler = OnCrash;
+  action.sa_flags = SA_ONSTACK | static_cast<int>(SA_RESETHAND);
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) {
+    sigaction(signal, &action, nullptr);
+  }
+}
+
+CrashStack::CrashStack() {
+  if (!installed.load()) return;
+  bytes_.resize(kStackBytes);
+  stack_t stack = {};
+  stack.ss_sp = bytes_.data();
+  stack.ss_size = bytes_.size();
+  sigaltstack(&stack, nullptr);
+}
+
+CrashStack::~CrashStack() {
+  if (bytes_.empty()) return;
+  stack_t none = {};
+  none.ss_flags = SS_DISABLE;
+  sigaltstack(&none, nullptr);
+}
+
+}  // namespace millrace

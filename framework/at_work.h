@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each thread is at, and the lines in which a process that crashes says so.
+#ifndef MILLRACE_FRAMEWORK_AT_WORK_H_
+#define MILLRACE_FRAMEWORK_AT_WORK_H_
+
+#include <cstdint>
+#include <vector>
+
+namespace millrace {
+
+// Texts that outlive the work; null is unknown.
+struct Activity {
+  const char* step = nullptr;     // "while running operator 'read' (main.pbtxt:30)"
+  const char* library = nullptr;  // whose code is called, as LibraryOf gives it
+  const char* file = nullptr;     // that is being read
+  uint64_t offset = 0;            // of the chunk in the file
+};
+
+// Lets the calling thread note what it is at; what it was at before comes back in the end.
+class AtWork {
+ public:
+  AtWork() : before_(now_) {}
+  ~AtWork() { now_ = before_; }
+  AtWork(const AtWork&) = delete;
+  AtWork& operator=(const AtWork&) = delete;
+
+  Activity* operator->() { return &now_; }
+  // The calling thread's, right now.
+  static const Activity& Now() { return now_; }
+
+ private:
+  static thread_local Activity now_;
+  const Activity before_;
+};
+
+// The path of the library that holds this code (a function, a table of virtual functions), if it is
+// another one than Millrace's own: a plugin. Else null.
+const char* LibraryOf(const void* code);
+
+// From now on, a thread that is ended by a signal for a fault of the program, or calls exit while
+// it is at work, leaves some lines on standard error that say what it was at. For commands: a host
+// such as Python has handlers of its own.
+void InstallCrashLines();
+
+// Where the lines are written from if the thread has used up its stack. One a thread, for as long
+// as the thread works. Does nothing before InstallCrashLines.
+class CrashStack {
+ public:
+  CrashStack();
+  ~CrashStack();
+  CrashStack(const CrashStack&) = delete;
+  CrashStack& operator=(const CrashStack&) = delete;
+
+ private:
+  std::vector<char> bytes_;
+};
+
+}  // namespace millrace
+
+#endif  // MILLRACE_FRAMEWORK_AT_WORK_H_

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// A plugin for tests of what a crash leaves behind: an operator and a file format that end the
+// process, in the way and at the place that they are told.
+#include <sys/types.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "framework/file_format.h"
+#include "framework/plugin.h"
+
+namespace millrace {
+namespace {
+
+// Deeper and deeper, until the stack ends. Neither compiler nor optimizer sees that it never
+// returns.
+int Recurse(int depth);
+int (*volatile recurse)(int) = Recurse;
+int Recurse(int depth) {
+  volatile char frame[4096];
+  frame[0] = static_cast<char>(depth);
+  return recurse(depth + 1) + frame[0];
+}
+
+void Crash(const std::string& way) {
+  if (way == "abort") std::abort();
+  if (way == "segfault") raise(SIGSEGV);
+  if (way == "exit") std::exit(0);
+  if (way == "overflow") recurse(0);
+}
+
+OpSchema CrashSchema() {
+  return OpSchema("Ends the process.").Attr({"way", "", "abort, segfault, exit, overflow"});
+}
+
+void RunCrash(OpContext& context) { Crash(context.Attr<std::string>("way")); }
+
+// A file of one chunk with one record.
+class CrashingSource final : public FileSource {
+ public:
+  CrashingSource(std::string place, std::string way)
+      : place_(std::move(place)), way_(std::move(way)) {}
+
+  bool Claim(Chunk* chunk) override {
+    if (claimed_) return false;
+    claimed_ = true;
+    if (place_ == "claim") Crash(way_);
+    chunk->offset = 7;
+    return true;
+  }
+  void Fetch(Chunk* chunk) const override {
+    if (place_ == "fetch") Crash(way_);
+    chunk->bytes = BufferPool::At(Place()).Take(8);
+    chunk->pieces.push_back({0, 8});
+  }
+
+ private:
+  const std::string place_, way_;
+  bool claimed_ = false;
+};
+
+class CrashingFormat final : public FileFormat {
+ public:
+  explicit CrashingFormat(const FormatArguments& arguments)
+      : FileFormat({{DataType::kInt64, {1, 1}, 0}}),
+        place_(arguments.attributes.Get<std::string>("place")),
+        way_(arguments.attributes.Get<std::string>("way")) {}
+
+  std::unique_ptr<FileSource> Open(const FileEntry&) override {
+    if (place_ == "open") Crash(way_);
+    return std::make_unique<CrashingSource>(place_, way_);
+  }
+  void Load(const Ticket*, size_t n, Rows* rows) const override {
+    if (place_ == "load") Crash(way_);
+    rows->Append(0, n);
+  }
+
+ private:
+  const std::string place_, way_;
+};
+
+FormatSchema FormatText() {
+  return FormatSchema("a file that ends the process")
+      .Attr({"place", "", "open, claim, fetch or load"})
+      .Attr({"way", "", "abort, segfault, exit, overflow"});
+}
+
+std::unique_ptr<FileFormat> MakeFormat(const FormatArguments& arguments) {
+  return std::make_unique<CrashingFormat>(arguments);
+}
+
+REGISTER_OPERATOR(crash, CrashSchema, RunCrash);
+REGISTER_FILE_FORMAT(crashing, FormatText, MakeFormat);
+
+}  // namespace
+}  // namespace millrace
+
+MILLRACE_PLUGIN;

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// F19: a plugin that crashes takes the process with it. What it was at stands in the last lines.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <string>
+
+#include "framework/error.h"
+#include "tests/child.h"
+#include "tests/testing.h"
+
+namespace millrace {
+namespace {
+
+constexpr char kOperator[] = R"(
+blocks {
+  idx: 0
+  parent_idx: -1
+  ops {
+    type: "crash"
+    attrs { name: "way" s: "${way}" }
+  }
+}
+)";
+
+constexpr char kStartup[] = R"(
+blocks {
+  idx: 0
+  parent_idx: -1
+  vars { name: "file" persistable: true type { type: READER } }
+  ops {
+    type: "create_crashing_file_reader"
+    outputs { parameter: "Out" arguments: "file" }
+    attrs { name: "filename" s: "${file}" }
+    attrs { name: "place" s: "${place}" }
+    attrs { name: "way" s: "${way}" }
+  }
+}
+)";
+
+constexpr char kRead[] = R"(
+blocks {
+  idx: 0
+  parent_idx: -1
+  vars { name: "value" type { type: LOD_TENSOR } }
+  ops {
+    type: "read"
+    inputs { parameter: "Reader" arguments: "file" }
+    outputs { parameter: "Out" arguments: "value" }
+  }
+}
+)";
+
+struct Way {
+  std::string name;
+  int exit_code;
+  std::string first_line;
+};
+
+class Crash : public ::testing::TestWithParam<Way> {
+ protected:
+  const std::string plugin_ = Runfile("tests/libcrash.so");
+
+  // The lines must be these, however the thread that crashed is called.
+  void ExpectLast(const ChildResult& result, const std::string& lines) const {
+    EXPECT_EQ(result.exit_code, GetParam().exit_code) << result.errors;
+    const std::string wanted = GetParam().first_line + "\n" + lines;
+    ASSERT_GE(result.errors.size(), wanted.size()) << result.errors;
+    EXPECT_EQ(result.errors.substr(result.errors.size() - wanted.size()), wanted);
+  }
+};
+
+TEST_P(Crash, F19OfAnOperatorNamesItAndItsPlugin) {
+  const TempFile main("main.pbtxt", kOperator);
+  const ChildResult result =
+      RunChild({"tools/executor", "--plugin=" + plugin_, "--main=" + main.path(),
+                "--set=way=" + GetParam().name, "--quiet"});
+  ExpectLast(result, StrCat("  in code of ", plugin_, "\n  while running operator 'crash' (",
+                            main.path(), ":5, block 0)\n"));
+}
+
+TEST_P(Crash, F19OfAFormatNamesItsPluginAndTheFile) {
+  const TempFile startup("startup.pbtxt", kStartup), main("main.pbtxt", kRead),
+      file("x.crash", "x");
+  for (const std::string place : {"open", "claim", "fetch", "load"}) {
+    SCOPED_TRACE(place);
+    const ChildResult result =
+        RunChild({"tools/executor", "--plugin=" + plugin_, "--startup=" + startup.path(),
+                  "--main=" + main.path(), "--set=way=" + GetParam().name, "--set=place=" + place,
+                  "--set=file=" + file.path(), "--threads=0", "--quiet"});
+    const int offset = place == "fetch" || place == "load" ? 7 : 0;
+    ExpectLast(result, StrCat("  in code of ", plugin_, "\n  while reading ", file.path(),
+                              ", the chunk at byte ", offset, "\n  while running operator 'read' (",
+                              main.path(), ":6, block 0)\n"));
+  }
+}
+
+// Where a worker does it, no operator is known.
+TEST_P(Crash, F19OnAWorkerNamesTheFile) {
+  const TempFile startup("startup.pbtxt", kStartup), main("main.pbtxt", kRead),
+      file("x.crash", "x");
+  const ChildResult result =
+      RunChild({"tools/executor", "--plugin=" + plugin_, "--startup=" + startup.path(),
+                "--main=" + main.path(), "--set=way=" + GetParam().name, "--set=place=fetch",
+                "--set=file=" + file.path(), "--threads=1", "--quiet"});
+  EXPECT_EQ(result.exit_code, GetParam().exit_code) << result.errors;
+  EXPECT_NE(
+      result.errors.find(StrCat(GetParam().first_line, "\n  in code of ", plugin_,
+                                "\n  while reading ", file.path(), ", the chunk at byte 7\n")),
+      std::string::npos)
+      << result.errors;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Ways, Crash,
+    ::testing::Values(
+        Way{"abort", 128 + SIGABRT, "error: crashed by signal 6 (Aborted)"},
+        Way{"segfault", 128 + SIGSEGV, "error: crashed by signal 11 (Segmentation fault)"},
+        Way{"overflow", 128 + SIGSEGV, "error: crashed by signal 11 (Segmentation fault)"},
+        Way{"exit", 6, "error: ended by a call of exit in the middle of the work"}),
+    [](const auto& way) { return way.param.name; });
+
+}  // namespace
+}  // namespace millrace
