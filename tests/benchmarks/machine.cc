@@ -56,6 +56,7 @@ Measured MeasureMemoryCopy() {
 
 double RoundTripSeconds() {
   constexpr int kTrips = 20000;
+  constexpr int kTimed = kTrips / 2;
   if (std::thread::hardware_concurrency() < 2) return 0;
   std::atomic<int> turn{0};
   std::thread other([&] {
@@ -70,11 +71,11 @@ double RoundTripSeconds() {
     turn.store(2 * i - 1, std::memory_order_release);
     while (turn.load(std::memory_order_acquire) != 2 * i) {
     }
-    if (i == kTrips / 2) begin = WallSeconds();  // the other thread has started
+    if (i == kTrips - kTimed) begin = WallSeconds();  // the other thread has started
   }
   const double spent = WallSeconds() - begin;
   other.join();
-  return spent / (kTrips - kTrips / 2);
+  return spent / kTimed;
 }
 
 void AddMachineWorkloads(Workloads* workloads) {

@@ -32,8 +32,8 @@ class Reading {
 
   Prefetcher* operator->() const { return prefetcher_.get(); }
   ChunkQueue* Add(const std::string& name, std::vector<ScriptedChunk> chunks) {
-    queues_.emplace_back(
-        new ChunkQueue(std::make_unique<ScriptedFile>(name, std::move(chunks), &script_), 0, name, nullptr));
+    queues_.emplace_back(new ChunkQueue(
+        std::make_unique<ScriptedFile>(name, std::move(chunks), &script_), 0, name, nullptr));
     prefetcher_->Add(queues_.back());
     return queues_.back().get();
   }
@@ -132,7 +132,7 @@ TEST(Prefetcher, WorkersReadTwoChunksAThreadAhead) {
     const PoolSize pool(workers);
     Reading reading;
     const ChunkQueue* file = reading.Add("a", Chunks(100));
-    const auto most = static_cast<size_t>(2 * (workers + 1));
+    const auto most = 2 * (static_cast<size_t>(workers) + 1);
     WaitUntil([&] { return file->load().records >= most; });
     EXPECT_FALSE(reading->Help());  // no more is wanted
     EXPECT_LE(file->load().chunks, most + static_cast<size_t>(workers))
