@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Counts the test cases of bazel runs and prints `N passed, M failed[, K skipped]`.
+"""Counts the test cases of bazel runs and of reports and prints `N passed, M failed[, K skipped]`.
 
-  tools/count_tests.py BUILD_EVENT_JSON_FILE...
+  tools/count_tests.py BUILD_EVENT_JSON_FILE... JUNIT_XML_FILE...
 
 Exits with 1 if a case failed, or if none ran. A case that was skipped for want of
 sample files has failed where MILLRACE_TEST_DATA says where they are.
@@ -57,6 +57,9 @@ def main():
     counts = Counter()
     for path in sys.argv[1:]:
         if not os.path.exists(path):
+            continue
+        if path.endswith(".xml"):
+            counts += count_report(path)
             continue
         with open(path, encoding="utf-8") as events:
             for line in events:

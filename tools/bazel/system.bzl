@@ -2,7 +2,8 @@
 """@system: the libraries of the operating system, one target each.
 
 Their headers lie in the compiler's own search path, which Bazel trusts, so that a
-library is nothing but what to link. Eigen's do not, and are given as one directory.
+library is nothing but what to link. Eigen's and Python's do not, and are given as one
+directory each.
 """
 
 # name: (Debian package, a header that proves it is there, linker options).
@@ -38,11 +39,21 @@ cc_library(
     includes = ["eigen3"],
 )
 
+# Extension modules find the interpreter's symbols in the process that loads them.
+cc_library(
+    name = "python",
+    hdrs = ["{python}"],
+    includes = ["{python}"],
+)
+
 filegroup(
     name = "protoc",
     srcs = ["protoc_link"],
 )
 """
+
+# The headers of Debian 12's interpreter.
+_PYTHON = "python3.11"
 
 _INCLUDES = ["/usr/include", "/usr/include/x86_64-linux-gnu", "/usr/include/aarch64-linux-gnu"]
 
@@ -60,14 +71,19 @@ def _system_libraries(repository):
     ]
     if not _is_installed(repository, "eigen3/Eigen/Core"):
         missing.append("libeigen3-dev")
+    if not _is_installed(repository, _PYTHON + "/Python.h"):
+        missing.append("python3-dev")
+    if not _is_installed(repository, "pybind11/pybind11.h"):
+        missing.append("pybind11-dev")
     protoc = repository.which("protoc")
     if not protoc:
         missing.append("protobuf-compiler")
     if missing:
         fail("not installed: %s (tools/install_dependencies installs all)" % " ".join(missing))
     repository.symlink("/usr/include/eigen3", "eigen3")
+    repository.symlink("/usr/include/" + _PYTHON, _PYTHON)
     repository.symlink(protoc, "protoc_link")
-    build = 'package(default_visibility = ["//visibility:public"])\n' + _OTHERS
+    build = 'package(default_visibility = ["//visibility:public"])\n' + _OTHERS.format(python = _PYTHON)
     for name, (_, _, linkopts) in _LIBRARIES.items():
         build += _LIBRARY.format(name = name, linkopts = linkopts + ["-lpthread"])
     repository.file("BUILD", build, executable = False)

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/core/errors.h"
+
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "framework/error.h"
+
+namespace py = pybind11;
+
+namespace millrace {
+namespace {
+
+void Raise(const char* type, const Error& error) {
+  const py::object cls = py::module_::import("millrace.errors").attr(type);
+  const py::object exception =
+      cls(py::str(error.what()), ToString(error.code()), error.message(), error.file(),
+          error.offset() < 0 ? py::object(py::none()) : py::object(py::int_(error.offset())),
+          py::tuple(py::cast(error.context())));
+  PyErr_SetObject(cls.ptr(), exception.ptr());
+}
+
+}  // namespace
+
+void TranslateErrors() {
+  py::register_exception_translator([](std::exception_ptr thrown) {
+    try {
+      if (thrown) std::rethrow_exception(thrown);
+    } catch (const EndOfData& end) {
+      Raise("EndOfData", end);
+    } catch (const Error& error) {
+      Raise("Error", error);
+    }
+  });
+}
+
+}  // namespace millrace

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// The module millrace._core: what the package is made of. Its face is python/millrace.
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "framework/error.h"
+#include "framework/plugin.h"
+#include "framework/thread_pool.h"
+#include "framework/version.h"
+#include "python/core/errors.h"
+#include "python/core/reader.h"
+#include "python/core/reader_program.h"
+
+namespace py = pybind11;
+
+namespace millrace {
+namespace {
+
+// dtype by its name in numpy, dims, levels of detail.
+using Slot = std::tuple<std::string, std::vector<int64_t>, int>;
+
+DataType DtypeNamed(const std::string& name) {
+  for (int64_t number = 0; number < 256; ++number) {
+    if (!IsDataType(number)) continue;
+    const DataType type = DataTypeFromNumber(number);
+    if (ToString(type) == name) return type;
+  }
+  Throw(ErrorCode::kInvalidArgument, "no dtype '", Escaped(name), "'");
+}
+
+std::vector<SlotSpec> SpecsOf(const std::vector<Slot>& slots) {
+  std::vector<SlotSpec> specs;
+  for (const auto& [dtype, dims, lod_level] : slots) {
+    specs.push_back({DtypeNamed(dtype), Dims(dims), lod_level});
+  }
+  return specs;
+}
+
+// None for a slot that only the file knows.
+std::vector<std::optional<Slot>> SlotsOf(const std::vector<SlotSpec>& specs) {
+  std::vector<std::optional<Slot>> slots;
+  for (const SlotSpec& spec : specs) {
+    if (!spec.known) {
+      slots.emplace_back();
+      continue;
+    }
+    slots.emplace_back(std::in_place, ToString(spec.dtype),
+                       std::vector<int64_t>(spec.dims.begin(), spec.dims.end()), spec.lod_level);
+  }
+  return slots;
+}
+
+std::unique_ptr<PythonReader> MakeReader(const std::string& program, const std::string& name,
+                                         const std::string& variable, uint64_t seed,
+                                         const Settings& settings) {
+  return std::make_unique<PythonReader>(Program::FromString(program, name, settings), variable,
+                                        seed);
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_core, module) {
+  TranslateErrors();
+  module.attr("version") = kVersion;
+  module.def(
+      "add_reader",
+      [](const std::string& program, const std::string& type, const std::string& output,
+         const std::string& underlying, const std::vector<Slot>& slots,
+         const py::dict& attributes) {
+        return AddReader(program, type, output, underlying, SpecsOf(slots), attributes);
+      },
+      py::arg("program"), py::arg("type"), py::arg("output"), py::arg("underlying"),
+      py::arg("slots"), py::arg("attributes"));
+  module.def(
+      "program_text",
+      [](const std::string& program, const std::string& name, const Settings& settings) {
+        return Program::FromString(program, name, settings)->ToText();
+      },
+      py::arg("program"), py::arg("name"), py::arg("settings"));
+  module.def("load_plugin", &LoadPlugin, py::arg("path"));
+  module.def(
+      "set_threads",
+      [](int threads) {
+        const py::gil_scoped_release release;
+        ThreadPool::Get().SetSize(threads);
+      },
+      py::arg("threads"));
+  py::class_<PythonReader>(module, "Reader")
+      .def(py::init(&MakeReader), py::arg("program"), py::arg("name"), py::arg("variable"),
+           py::arg("seed"), py::arg("settings"))
+      .def("begin", &PythonReader::Begin, py::arg("pass_number"))
+      .def("next", &PythonReader::Next)
+      .def("release", &PythonReader::Release)
+      .def("set_names", &PythonReader::SetNames, py::arg("names"))
+      .def("slots", [](PythonReader& reader) { return SlotsOf(reader.Slots()); })
+      .def_property_readonly("variable", &PythonReader::variable);
+}
+
+}  // namespace millrace

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/core/reader.h"
+
+#include <utility>
+
+#include "framework/error.h"
+#include "framework/executor.h"
+#include "framework/operator.h"
+#include "framework/reader_holder.h"
+#include "python/core/arrays.h"
+
+namespace py = pybind11;
+
+namespace millrace {
+namespace {
+
+// The variable that the last creation operator writes.
+std::string LastReader(const Program& program) {
+  const auto& ops = program.desc().blocks(0).ops();
+  for (int i = ops.size(); i-- > 0;) {
+    if (FindOperator(ops[i].type())->schema.creates_reader) return ops[i].outputs(0).arguments(0);
+  }
+  Throw(ErrorCode::kInvalidArgument, program.name(), ": this program creates no reader");
+}
+
+}  // namespace
+
+PythonReader::PythonReader(std::shared_ptr<const Program> program, std::string variable,
+                           uint64_t seed)
+    : program_(std::move(program)), seed_(seed), variable_(std::move(variable)) {
+  CheckContext context;
+  context.role = ProgramRole::kStartup;
+  program_->CheckOrThrow(context);
+  if (variable_.empty()) variable_ = LastReader(*program_);
+}
+
+PythonReader::~PythonReader() {
+  const py::gil_scoped_release release;
+  reader_.reset();
+  scope_.reset();
+}
+
+void PythonReader::Open() {
+  if (reader_ != nullptr) return;
+  auto scope = std::make_unique<Scope>();
+  RunState run;
+  run.seed = seed_;
+  Executor(run).Run(program_, ProgramRole::kStartup, scope.get());
+  const Variable* const variable = scope->Find(variable_);
+  Require(variable != nullptr && variable->Holds<ReaderHolder>(), program_->name(),
+          ": there is no reader '", Escaped(variable_), "'");
+  reader_ = variable->Get<ReaderHolder>().NewHandle();
+  scope_ = std::move(scope);
+  pass_ = 0;
+}
+
+void PythonReader::Begin(uint64_t pass) {
+  const py::gil_scoped_release release;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const bool fresh = reader_ == nullptr;
+  Open();
+  if (!fresh || pass != pass_) reader_->Restart(pass);
+  pass_ = pass;
+}
+
+py::object PythonReader::Next() {
+  std::vector<LoDTensor> element;
+  {
+    const py::gil_scoped_release release;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    Require(reader_ != nullptr, "no pass has begun");
+    if (reader_->HasNext()) reader_->ReadNext(&element);
+    for (LoDTensor& tensor : element) {
+      if (!tensor.place().is_cpu()) tensor = tensor.OnHost();
+    }
+  }
+  if (element.empty()) return py::none();
+  if (names_.empty()) {
+    for (size_t i = 0; i < element.size(); ++i) names_.emplace_back(StrCat("slot", i));
+  }
+  Require(names_.size() == element.size(), names_.size(), " names for a reader of ", element.size(),
+          " slots");
+  py::dict batch;
+  for (size_t i = 0; i < element.size(); ++i) batch[names_[i]] = ToPython(&element[i]);
+  return std::move(batch);
+}
+
+void PythonReader::Release() {
+  const py::gil_scoped_release release;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  reader_.reset();
+  scope_.reset();
+}
+
+void PythonReader::SetNames(const std::vector<std::string>& names) {
+  names_.clear();
+  for (const std::string& name : names) names_.emplace_back(name);
+}
+
+std::vector<SlotSpec> PythonReader::Slots() {
+  const py::gil_scoped_release release;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  Open();
+  return reader_->slots();
+}
+
+}  // namespace millrace

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Millrace feeds training: records are read, shuffled and batched in C++, ahead of the loop.
+
+``Reader`` yields batches as numpy arrays without a copy. Everything that the core complains about
+is an ``Error``.
+"""
+
+from millrace._core import version as __version__
+from millrace.errors import EndOfData, Error
+from millrace.pipeline import Reader
+from millrace.ragged import Ragged
+
+__all__ = ["EndOfData", "Error", "Ragged", "Reader", "__version__"]

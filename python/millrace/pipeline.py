@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reader: batches out of files, made by the C++ core."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace import _core
+from millrace.errors import Error
+from millrace.ragged import Ragged
+
+Path: TypeAlias = str | os.PathLike[str]
+# Slot by name: an array, or sequences of different lengths.
+Batch: TypeAlias = dict[str, npt.NDArray[Any] | Ragged]
+# dtype as numpy takes it, dims with the leading axis of one instance (-1 is any), and levels of
+# offsets.
+Slot: TypeAlias = Sequence[Any]
+
+
+def _slot(slot: Slot) -> tuple[str, list[int], int]:
+    dtype, dims = slot[0], slot[1]
+    levels = slot[2] if len(slot) == 3 else 0
+    name = dtype if dtype == "bfloat16" else np.dtype(dtype).name
+    return str(name), [int(dim) for dim in dims], int(levels)
+
+
+def _attribute(value: object) -> object:
+    """The value as the core takes it: paths as text, arrays and tuples as lists."""
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, tuple | list):
+        return [_attribute(item) for item in value]
+    return value
+
+
+class Reader:
+    """An iterable of batches, read by the C++ core with all cores, without Python in the way.
+
+    A reader is a chain: a source (``open_files``, ``create``, ``from_program``) and what stands on
+    it (``shuffle``, ``batch``, ``multi_pass``, ``double_buffer``). Each of these methods returns a
+    new reader and leaves the one that it is called on as it was; nothing is read before a loop
+    begins. ::
+
+        reader = (
+            millrace.Reader.open_files("train-*.recordio",
+                                       slots={"image": ("uint8", [1, 8, 8]),
+                                              "label": ("int64", [1, 1])})
+            .shuffle(4096, seed=7)
+            .batch(32)
+            .double_buffer()
+        )
+        for epoch in range(2):
+            for batch in reader:
+                batch["image"]  # numpy array uint8 [32, 8, 8]
+
+    Looping twice makes two passes, each with an order of its own that only the seeds and the number
+    of the pass decide. Arrays are not copied: they show the core's memory, which stays as it is for
+    as long as they, or views of them, exist.
+
+    One loop at a time: beginning the next pass ends the one before. Leaving a loop early, by
+    ``break`` or an exception, gives back its files, memory and work in threads. A reader may be
+    used by any thread. In a process that was forked later it must be made anew.
+    """
+
+    def __init__(
+        self,
+        program: bytes | str,
+        *,
+        variable: str = "",
+        names: Iterable[str] | None = None,
+        seed: int = 0,
+        settings: Mapping[str, str] | None = None,
+        name: str = "startup program",
+    ) -> None:
+        """A reader of a startup program, which is protobuf text or binary.
+
+        Args:
+            program: the program; it is run when the first pass begins.
+            variable: the reader in it, by default the one that it creates last.
+            names: names of the slots, in order; by default ``slot0``, ``slot1`` ...
+            seed: with the ``seed`` attributes in the program it decides everything random, as
+                ``--seed`` of the commands does.
+            settings: texts that take the place of ``${name}`` in the program.
+            name: what error texts call the program.
+
+        Raises:
+            Error: the program cannot be parsed or is wrong; all problems are named.
+        """
+        self._program = program.encode() if isinstance(program, str) else program
+        self._settings = dict(settings or {})
+        self._name = name
+        self._names = None if names is None else list(names)
+        self._seed = seed
+        self._core = _core.Reader(self._program, name, variable, seed, self._settings)
+        if self._names is not None:
+            self._core.set_names(self._names)
+        self._variable = self._core.variable
+        self._epoch = 0
+        self._loop = 0  # the number of the loop that reads
+
+    # ---- Sources ----
+
+    @classmethod
+    def open_files(
+        cls,
+        files: Path | Iterable[Path],
+        *,
+        slots: Mapping[str, Slot] | None = None,
+        names: Iterable[str] | None = None,
+        seed: int = 0,
+        name: str = "files",
+        **attributes: object,
+    ) -> Reader:
+        """Reads many files as one stream, one record of each in turn: operator ``open_files``.
+
+        Args:
+            files: paths, patterns (``train-*.recordio``) and ranges (``{00000..00127}``), each with
+                an optional format and a colon before it (``text:notes``).
+            slots: what a record holds, in order: name to (dtype, dims) or (dtype, dims, levels of
+                offsets). Dims carry the leading axis of one instance: an image is
+                ``("uint8", [1, 28, 28])``. Formats that know it themselves (idx, text) need none.
+            names: names of the slots where ``slots`` is not given.
+            seed: of everything random in this chain.
+            name: of the reader, in error texts and programs.
+            attributes: those of ``open_files`` and of the format; ``executor --list_ops
+                open_files`` lists them.
+
+        Raises:
+            Error: an attribute is unknown or has a wrong value, or slots are needed and not given.
+                Missing files are named when the first pass begins.
+        """
+        paths = [files] if isinstance(files, str | os.PathLike) else list(files)
+        attributes["file_names"] = [os.fspath(path) for path in paths]
+        return cls.create(
+            "open_files", slots=slots, names=names, seed=seed, name=name, **attributes
+        )
+
+    @classmethod
+    def create(
+        cls,
+        operator: str,
+        *,
+        slots: Mapping[str, Slot] | None = None,
+        names: Iterable[str] | None = None,
+        seed: int = 0,
+        name: str = "reader",
+        **attributes: object,
+    ) -> Reader:
+        """A source by its creation operator, for example ``create_random_data_generator``.
+
+        Args and errors are those of ``open_files``; attributes are the operator's.
+        """
+        if names is None and slots is not None:
+            names = list(slots)
+        declared = [_slot(slot) for slot in (slots or {}).values()]
+        values = {key: _attribute(value) for key, value in attributes.items()}
+        program = _core.add_reader(b"", operator, name, "", declared, values)
+        return cls(program, variable=name, names=names, seed=seed)
+
+    # ---- What stands on a reader ----
+
+    def decorate(self, operator: str, *, name: str = "", **attributes: object) -> Reader:
+        """A reader on this one, by its creation operator, which may be a plugin's.
+
+        Args:
+            operator: for example ``create_shuffle_reader``.
+            name: of the new reader; by default it is made of this one's and the operator's.
+            attributes: those of the operator; None leaves one at its default.
+
+        Raises:
+            Error: the operator or an attribute is unknown or wrong.
+        """
+        short = operator.removeprefix("create_").removesuffix("_reader")
+        variable = name or f"{self._variable}.{short}"
+        program = self._program
+        if self._settings:
+            program = _core.program_text(program, self._name, self._settings).encode()
+        values = {key: _attribute(value) for key, value in attributes.items()}
+        program = _core.add_reader(program, operator, variable, self._variable, [], values)
+        return Reader(
+            program, variable=variable, names=self._names, seed=self._seed, name=self._name
+        )
+
+    def shuffle(self, buffer_size: int, *, seed: int = 0, name: str = "") -> Reader:
+        """Yields elements at random out of a window of ``buffer_size``, refilled as it goes.
+
+        Every pass has another order; ``seed``, the reader's own seed and ``name`` decide them all.
+        """
+        return self.decorate("create_shuffle_reader", name=name, buffer_size=buffer_size, seed=seed)
+
+    def batch(
+        self, batch_size: int, *, drop_last: bool = False, mode: str = "concat", name: str = ""
+    ) -> Reader:
+        """Makes one element of ``batch_size`` elements.
+
+        Args:
+            batch_size: elements in a batch.
+            drop_last: leave out a last batch that is not full.
+            mode: ``"concat"`` lays elements end to end along their leading axis, ``"stack"`` along
+                a new one.
+            name: of the new reader.
+        """
+        return self.decorate(
+            "create_batch_reader",
+            name=name,
+            batch_size=batch_size,
+            discard_leftover=drop_last,
+            mode=mode,
+        )
+
+    def multi_pass(self, pass_num: int, *, name: str = "") -> Reader:
+        """Makes one pass of ``pass_num`` passes, each in its own order."""
+        return self.decorate("create_multi_pass_reader", name=name, pass_num=pass_num)
+
+    def double_buffer(self, depth: int = 2, *, name: str = "") -> Reader:
+        """Keeps ``depth`` elements ready, loaded by a worker while the loop does something else."""
+        return self.decorate("create_double_buffer_reader", name=name, depth=depth)
+
+    # ---- Reading ----
+
+    def set_epoch(self, epoch: int) -> None:
+        """The next loop will be pass number ``epoch``, from 0: the same order in every process."""
+        if epoch < 0:
+            raise ValueError(f"epoch {epoch} is below 0")
+        self._epoch = epoch
+
+    def slots(self) -> list[tuple[str, list[int], int] | None]:
+        """What each slot has, in order: dtype, dims of an element (-1 is any), levels of offsets.
+
+        None for a slot that only the file knows, which has not been read. Missing files are an
+        ``Error``.
+        """
+        return self._core.slots()
+
+    def __iter__(self) -> Iterator[Batch]:
+        """Begins the next pass.
+
+        Raises:
+            Error: now or at the element that it takes the place of: a missing or damaged file, a
+                limit. It names file, byte, record and reader.
+        """
+        self._core.begin(self._epoch)
+        self._epoch += 1
+        self._loop += 1
+        return self._batches(self._loop)
+
+    def _batches(self, loop: int) -> Iterator[Batch]:
+        ended = False
+        try:
+            while loop == self._loop:
+                batch = self._core.next()
+                if batch is None:
+                    ended = True
+                    return
+                yield batch
+            raise Error("another loop over this reader has begun meanwhile, which ended this one")
+        finally:
+            if not ended and loop == self._loop:
+                self._core.release()
+
+    def to_text(self) -> str:
+        """The startup program as protobuf text, which ``executor`` and ``peek`` run as well."""
+        return _core.program_text(self._program, self._name, self._settings)
+
+    def __repr__(self) -> str:
+        return f"<millrace.Reader '{self._variable}'>"

@@ -1,0 +1,313 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reader: the batches that Python sees, what they cost and what is left behind."""
+
+from __future__ import annotations
+
+import gc
+import os
+import pickle
+import subprocess
+import sys
+import threading
+from itertools import islice
+from pathlib import Path
+
+import millrace
+import numpy as np
+import pytest
+
+RECORDS = 1000
+
+
+@pytest.fixture
+def numbers(tmp_path: Path) -> Path:
+    """RECORDS records: int64 [1, 4], of which record i holds 4 * i up to 4 * i + 3."""
+    path = tmp_path / "numbers.bin"
+    np.arange(4 * RECORDS, dtype=np.int64).tofile(path)
+    return path
+
+
+def open_numbers(path: Path, **attributes: object) -> millrace.Reader:
+    return millrace.Reader.open_files(
+        f"fixed:{path}", slots={"row": ("int64", [1, 4])}, **attributes
+    )
+
+
+def descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+def test_the_version_is_the_projects() -> None:
+    assert millrace.__version__ == "0.1.0"
+
+
+def test_batches_are_dicts_of_arrays_in_order(numbers: Path) -> None:
+    batches = list(open_numbers(numbers).batch(128))
+    assert [batch["row"].shape for batch in batches] == [(128, 4)] * 7 + [(104, 4)]
+    rows = np.concatenate([batch["row"] for batch in batches])
+    assert rows.dtype == np.int64
+    np.testing.assert_array_equal(rows.ravel(), np.arange(4 * RECORDS))
+
+
+def test_options_reach_the_operators(numbers: Path) -> None:
+    assert len(list(open_numbers(numbers).batch(128, drop_last=True))) == 7
+    stacked = next(iter(open_numbers(numbers).batch(10, mode="stack")))["row"]
+    assert stacked.shape == (10, 1, 4)
+    assert len(list(open_numbers(numbers).multi_pass(3).batch(100).double_buffer())) == 30
+
+
+def test_two_loops_are_two_passes_each_in_its_own_order(numbers: Path) -> None:
+    reader = open_numbers(numbers).shuffle(100, seed=7).batch(50)
+    first = np.concatenate([batch["row"] for batch in reader])
+    second = np.concatenate([batch["row"] for batch in reader])
+    assert not np.array_equal(first, second)
+    for rows in (first, second):
+        np.testing.assert_array_equal(np.sort(rows[:, 0]), np.arange(0, 4 * RECORDS, 4))
+    reader.set_epoch(0)
+    np.testing.assert_array_equal(first, np.concatenate([batch["row"] for batch in reader]))
+    other = open_numbers(numbers).shuffle(100, seed=7).batch(50)
+    other.set_epoch(1)
+    np.testing.assert_array_equal(second, np.concatenate([batch["row"] for batch in other]))
+    with pytest.raises(ValueError, match="epoch -1"):
+        reader.set_epoch(-1)
+
+
+def test_a_reader_is_left_as_it_was_by_what_stands_on_it(numbers: Path) -> None:
+    files = open_numbers(numbers)
+    batches = files.batch(500)
+    assert (len(list(files)), len(list(batches)), len(list(files))) == (RECORDS, 2, RECORDS)
+
+
+def test_arrays_are_the_cores_own_memory_for_as_long_as_they_live(numbers: Path) -> None:
+    reader = open_numbers(numbers).batch(100)
+    kept = [batch["row"] for batch in reader]
+    addresses = [array.ctypes.data for array in kept]
+    assert len(set(addresses)) == len(kept)
+    assert not any(array.flags.owndata for array in kept)
+    assert all(array.flags.writeable and array.flags.c_contiguous for array in kept)
+    view = kept[3][10:12]
+    expected = [array.copy() for array in kept]
+    for _ in range(5):  # other batches must not take memory that is in use
+        list(reader)
+    del reader
+    gc.collect()
+    for array, copy in zip(kept, expected, strict=True):
+        np.testing.assert_array_equal(array, copy)
+    del kept, array
+    gc.collect()
+    list(open_numbers(numbers).batch(100))
+    np.testing.assert_array_equal(view, expected[3][10:12])
+
+
+def test_memory_is_used_again(numbers: Path) -> None:
+    reader = open_numbers(numbers).batch(100)
+    addresses = {batch["row"].ctypes.data for _ in range(20) for batch in reader}
+    assert len(addresses) <= 4
+
+
+def test_arrays_go_through_dlpack(numbers: Path) -> None:
+    array = next(iter(open_numbers(numbers).batch(8)))["row"]
+    shared = np.from_dlpack(array)
+    assert shared.ctypes.data == array.ctypes.data
+    np.testing.assert_array_equal(shared, array)
+
+
+def test_lines_are_ragged_bytes(tmp_path: Path) -> None:
+    lines = [b"one", b"", "zwölf".encode(), b"no newline at the end"]
+    path = tmp_path / "notes.txt"
+    path.write_bytes(b"\n".join(lines))
+    (batch,) = millrace.Reader.open_files(f"text:{path}", names=["line"]).batch(10)
+    line = batch["line"]
+    assert isinstance(line, millrace.Ragged)
+    assert line.to_bytes() == lines
+    assert [bytes(sequence) for sequence in line] == lines
+    assert line.lengths().tolist() == [len(text) for text in lines]
+    assert bytes(line[-2]) == lines[-2]
+    assert not line.offsets[0].flags.writeable
+    with pytest.raises(IndexError):
+        line[4]
+
+
+def test_ragged_of_two_levels() -> None:
+    values = np.arange(9, dtype=np.int64).reshape(9, 1)
+    offsets = (np.array([0, 2, 3]), np.array([0, 3, 5, 9]))
+    ragged = millrace.Ragged(values, offsets)
+    assert len(ragged) == 2
+    first, second = ragged
+    assert [sequence.ravel().tolist() for sequence in first] == [[0, 1, 2], [3, 4]]
+    assert [sequence.ravel().tolist() for sequence in second] == [[5, 6, 7, 8]]
+    with pytest.raises(TypeError, match="is no text"):
+        ragged.to_bytes()
+
+
+def test_slots_without_names_are_numbered(numbers: Path) -> None:
+    reader = millrace.Reader.open_files(
+        f"fixed:{numbers}", ranks=[2, 2], shape_concat=[1, 2, 1, 2], dtypes=[3, 3]
+    )
+    assert list(next(iter(reader))) == ["slot0", "slot1"]
+    assert reader.slots() == [("int64", [1, 2], 0), ("int64", [1, 2], 0)]
+    named = millrace.Reader.open_files(
+        f"fixed:{numbers}", slots={"row": ("int64", [1, 4])}, names=["a", "b"]
+    )
+    with pytest.raises(millrace.Error, match="2 names for a reader of 1 slots"):
+        next(iter(named))
+
+
+def test_a_program_is_read_as_it_is(numbers: Path) -> None:
+    program = open_numbers(numbers).shuffle(64, seed=3).batch(10)
+    text = program.to_text().replace(str(numbers), "${data}")
+    again = millrace.Reader(
+        text, names=["row"], settings={"data": str(numbers)}, name="startup.pbtxt"
+    )
+    for batch, wanted in zip(again, program, strict=True):
+        np.testing.assert_array_equal(batch["row"], wanted["row"])
+    files = millrace.Reader(text, variable="files", settings={"data": str(numbers)})
+    assert len(list(files)) == RECORDS
+    assert len(list(again.batch(10))) == RECORDS // 100
+
+
+def test_wrong_programs_are_refused_with_all_problems() -> None:
+    with pytest.raises(millrace.Error) as caught:
+        millrace.Reader("blocks { idx: 0 parent_idx: -1 ops { type: 'raed' } }", name="s.pbtxt")
+    assert caught.value.code == "invalid argument"
+    assert "s.pbtxt:1:" in str(caught.value)
+    assert "did you mean" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "message"),
+    [
+        ({"bufer_size": 3}, "no attribute 'bufer_size'; did you mean 'buffer_size'?"),
+        ({"buffer_size": "many"}, "'buffer_size' is of type INT, not 'many'"),
+        ({"buffer_size": 2**40}, "'buffer_size' is of type INT, not 1099511627776"),
+        ({"buffer_size": 0}, "it must be at least 1"),
+    ],
+)
+def test_wrong_attributes_are_named(
+    numbers: Path, attributes: dict[str, object], message: str
+) -> None:
+    with pytest.raises(millrace.Error, match=message.replace("?", r"\?")):
+        open_numbers(numbers, **attributes)
+
+
+def test_a_missing_file_is_an_error_when_the_pass_begins(tmp_path: Path) -> None:
+    reader = open_numbers(tmp_path / "nothing")
+    with pytest.raises(millrace.Error) as caught:
+        iter(reader)
+    assert caught.value.code == "input/output error"
+    assert "nothing: No such file or directory" in caught.value.message
+
+
+def test_a_damaged_file_gives_what_is_right_and_then_an_error(numbers: Path) -> None:
+    with open(numbers, "ab") as file:
+        file.write(b"tail")
+    reader = open_numbers(numbers)
+    seen = []
+    with pytest.raises(millrace.Error) as caught:
+        for batch in reader:
+            seen.append(batch)
+    error = caught.value
+    assert len(seen) == RECORDS
+    assert (error.code, error.file, error.offset) == ("data loss", str(numbers), RECORDS * 32 + 4)
+    assert "reader 'files'" in error.context[0]
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.code, again.offset) == (str(error), error.code, error.offset)
+    assert len(list(islice(reader, 10))) == 10  # a new pass, after the error
+
+
+def test_leaving_a_loop_gives_everything_back(tmp_path: Path) -> None:
+    for i in range(20):
+        np.zeros(4 << 20, dtype=np.uint8).tofile(tmp_path / f"{i}.bin")
+    before = descriptors()
+    reader = millrace.Reader.open_files(
+        f"fixed:{tmp_path}/*.bin", slots={"row": ("uint8", [1, 1024])}
+    ).batch(10)
+    for _ in reader:
+        assert descriptors() > before
+        break
+    gc.collect()
+    assert descriptors() == before
+    with pytest.raises(ZeroDivisionError):
+        for _ in reader:
+            raise ZeroDivisionError
+    gc.collect()
+    assert descriptors() == before
+    assert sum(batch["row"].shape[0] for batch in reader) == 20 * 4096
+
+
+def test_another_loop_ends_the_one_before(numbers: Path) -> None:
+    reader = open_numbers(numbers)
+    first = iter(reader)
+    next(first)
+    assert next(iter(reader))["row"][0, 0] == 0
+    with pytest.raises(millrace.Error, match="another loop over this reader has begun"):
+        next(first)
+
+
+def test_threads_share_a_reader_without_losing_anything(numbers: Path) -> None:
+    reader = open_numbers(numbers).batch(1)
+    core = reader._core
+    core.begin(0)
+    taken: list[list[int]] = [[] for _ in range(4)]
+
+    def take(mine: list[int]) -> None:
+        while (batch := core.next()) is not None:
+            mine.append(int(batch["row"][0, 0]))
+
+    threads = [threading.Thread(target=take, args=(mine,)) for mine in taken]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(sum(taken, [])) == list(range(0, 4 * RECORDS, 4))
+
+
+def test_a_forked_process_is_refused_and_makes_its_own(numbers: Path) -> None:
+    script = f"""
+import os, sys, millrace
+open_numbers = lambda: millrace.Reader.open_files(
+    "fixed:{numbers}", slots={{"row": ("int64", [1, 4])}}).batch(10).double_buffer()
+reader = open_numbers()
+loop = iter(reader)
+next(loop)
+child = os.fork()
+if child == 0:
+    try:
+        next(loop)
+    except millrace.Error as error:
+        refused = "was created before this process was forked" in str(error)
+        os._exit(0 if refused and len(list(open_numbers())) == 100 else 1)
+    os._exit(2)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+assert len(list(loop)) == 99
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+
+
+def test_the_interpreter_ends_in_the_middle_of_a_loop(numbers: Path) -> None:
+    script = f"""
+import millrace
+reader = millrace.Reader.open_files(
+    "fixed:{numbers}", slots={{"row": ("int64", [1, 4])}}).shuffle(50).batch(10).double_buffer()
+loop = iter(reader)
+kept = [next(loop), next(loop)]
+"""
+    for _ in range(10):
+        subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+
+
+def test_memory_stays_flat(numbers: Path) -> None:
+    reader = open_numbers(numbers).batch(1)
+
+    def resident() -> int:
+        gc.collect()
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGESIZE")
+
+    for _ in reader:
+        pass
+    before = resident()
+    for _ in range(50):
+        for _ in reader:
+            pass
+    assert resident() - before < 4 << 20
