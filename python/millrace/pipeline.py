@@ -44,7 +44,7 @@ class Reader:
     """An iterable of batches, read by the C++ core with all cores, without Python in the way.
 
     A reader is a chain: a source (``open_files``, ``create``, ``from_program``) and what stands on
-    it (``shuffle``, ``batch``, ``multi_pass``, ``double_buffer``). Each of these methods returns a
+    it (``shuffle``, ``shard``, ``batch``, ``multi_pass``, ``double_buffer``). Each of these methods returns a
     new reader and leaves the one that it is called on as it was; nothing is read before a loop
     begins. ::
 
@@ -218,6 +218,21 @@ class Reader:
     def multi_pass(self, pass_num: int, *, name: str = "") -> Reader:
         """Makes one pass of ``pass_num`` passes, each in its own order."""
         return self.decorate("create_multi_pass_reader", name=name, pass_num=pass_num)
+
+    def shard(
+        self, num_shards: int | None = None, index: int | None = None, *, name: str = ""
+    ) -> Reader:
+        """Yields elements ``index``, ``index + num_shards`` ...: one of ``num_shards`` parts.
+
+        The parts are disjoint and together are everything, in every pass, as long as the readers
+        below are the same in all processes, seeds included. Their sizes differ by one at most.
+
+        Args:
+            num_shards: how many parts; by default what the environment's ``WORLD_SIZE`` says.
+            index: which of them, from 0; by default what the environment's ``RANK`` says.
+            name: of the new reader.
+        """
+        return self.decorate("create_shard_reader", name=name, num_shards=num_shards, index=index)
 
     def double_buffer(self, depth: int = 2, *, name: str = "") -> Reader:
         """Keeps ``depth`` elements ready, loaded by a worker while the loop does something else."""

@@ -255,11 +255,13 @@ class ChainWriter {
   // ---- Decorated readers. ----
 
   void Decorate(int64_t size) {
-    int64_t kind = dice_.Between(0, 5);
+    int64_t kind = dice_.Between(0, 6);
     // What is on a device can only be passed on.
     if (top_.on_device && kind != 1) kind = 0;
     // Passes of a shared reader are those of all who read it.
     if (kind == 1 && (above_ || top_.multi_passes == 2)) kind = 0;
+    // Parts depend on the order, and nobody gets what is in the others.
+    if (kind == 6 && (!ordered() || wishes_.counted)) kind = 5;
     if (kind == 4 && top_.multi_passes > 0 && dice_.OneIn(2)) kind = 3;
     switch (kind) {
       case 0:
@@ -277,9 +279,18 @@ class ChainWriter {
       case 3:
         DrawDoubleBuffer();
         return;
+      case 6:
+        DrawShard();
+        return;
       default:
         DrawBatch(size);
     }
+  }
+
+  void DrawShard() {
+    const int64_t shards = dice_.Between(1, 4);
+    Add("create_shard_reader",
+        {{"num_shards", Int(shards)}, {"index", Int(dice_.Between(0, shards - 1))}});
   }
 
   void DrawDoubleBuffer() {

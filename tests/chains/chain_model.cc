@@ -173,6 +173,16 @@ ExpectedStream Batched(const proto::OpDesc& op, const ExpectedStream& in) {
   return out;
 }
 
+ExpectedStream Part(const proto::OpDesc& op, const ExpectedStream& in) {
+  ExpectedStream out;
+  out.error = in.error;
+  for (auto i = static_cast<size_t>(Number(op, "index")); i < in.elements.size();
+       i += static_cast<size_t>(Number(op, "num_shards"))) {
+    out.elements.push_back(in.elements[i]);
+  }
+  return out;
+}
+
 ExpectedStream ShuffledWindow(const proto::OpDesc& op, const ExpectedStream& in, uint64_t pass) {
   const RandomKey key = KeyOf(op);
   const auto size = static_cast<size_t>(Number(op, "buffer_size"));
@@ -320,6 +330,7 @@ ExpectedStream ChainModel::Pass(const std::string& reader, uint64_t pass) const 
   if (op.type() == "create_batch_reader") return Batched(op, in);
   if (op.type() == "create_shuffle_reader") return ShuffledWindow(op, in, pass);
   if (op.type() == "create_custom_reader") return Map(op, std::move(in));
+  if (op.type() == "create_shard_reader") return Part(op, in);
   Require(op.type() == "create_double_buffer_reader", "no model of ", op.type());
   return in;
 }

@@ -98,6 +98,7 @@ TEST(RandomChain, MayHaveAnythingInIt) {
                             "create_shuffle_reader",
                             "create_multi_pass_reader",
                             "create_custom_reader",
+                            "create_shard_reader",
                             "\"scale\"",
                             "\"cast\"",
                             "\"concat\"",

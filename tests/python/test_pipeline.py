@@ -72,6 +72,23 @@ def test_two_loops_are_two_passes_each_in_its_own_order(numbers: Path) -> None:
         reader.set_epoch(-1)
 
 
+def test_shards_are_disjoint_and_together_everything(
+    numbers: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shuffled = open_numbers(numbers).shuffle(100, seed=1)
+    parts = [shuffled.shard(3, index) for index in range(3)]
+    for _ in range(2):
+        seen = [[int(record["row"][0, 0]) for record in part] for part in parts]
+        assert [len(part) for part in seen] == [334, 333, 333]
+        assert sorted(sum(seen, [])) == list(range(0, 4 * RECORDS, 4))
+    monkeypatch.setenv("WORLD_SIZE", "3")
+    monkeypatch.setenv("RANK", "2")
+    assert [int(record["row"][0, 0]) for record in shuffled.shard()][:5] != seen[2][:5]
+    again = shuffled.shard()
+    again.set_epoch(1)
+    assert [int(record["row"][0, 0]) for record in again] == seen[2]
+
+
 def test_a_reader_is_left_as_it_was_by_what_stands_on_it(numbers: Path) -> None:
     files = open_numbers(numbers)
     batches = files.batch(500)

@@ -19,6 +19,7 @@
 #include "readers/multi_pass_reader.h"
 #include "readers/random_data_reader.h"
 #include "readers/recordio_writer.h"
+#include "readers/shard_reader.h"
 #include "readers/shuffle_reader.h"
 #include "tests/reader_contract.h"
 
@@ -54,6 +55,12 @@ Decorator Batch(int64_t size, BatchMode mode = BatchMode::kConcat) {
 Decorator MultiPass(int64_t passes) {
   return [passes](ReaderPtr reader) {
     return std::make_unique<MultiPassReader>(std::move(reader), passes);
+  };
+}
+
+Decorator Shard(int64_t shards, int64_t index) {
+  return [shards, index](ReaderPtr reader) {
+    return std::make_unique<ShardReader>(std::move(reader), shards, index);
   };
 }
 
@@ -273,6 +280,12 @@ std::vector<int64_t> Twice(std::vector<int64_t> values) {
   return values;
 }
 
+std::vector<int64_t> EveryNth(const std::vector<int64_t>& values, size_t n, size_t first) {
+  std::vector<int64_t> some;
+  for (size_t i = first; i < values.size(); i += n) some.push_back(values[i]);
+  return some;
+}
+
 std::vector<ContractCase> Sources() {
   return {
       Chain("planned", Planned, {}, Numbers(kRecords), {20, 20}),
@@ -297,6 +310,8 @@ std::vector<ContractCase> Decorators() {
       Chain("batch_of_all", Planned, {Batch(64)}, numbers, {0, 0}),
       Chain("batch_stack", Planned, {Batch(8, BatchMode::kStack)}, numbers, {2, 2}),
       Chain("multi_pass", Planned, {MultiPass(2)}, Twice(numbers), {20, 20}),
+      Chain("shard", Planned, {Shard(3, 2)}, EveryNth(numbers, 3, 2), {6, 6}),
+      Chain("shard_of_one", Sequential, {Shard(1, 0)}, numbers, {20}),
       Chain("double_buffer", Planned, {DoubleBuffer(2)}, numbers, {20, 20}),
       Chain("double_buffer_of_one", Jittering, {DoubleBuffer(1)}, numbers, {20, 20}),
       Chain("double_buffer_ragged", Ragged, {DoubleBuffer(4)}, RaggedValues(), {20, 20}),
@@ -333,6 +348,8 @@ std::vector<ContractCase> Chains() {
       Chain("shuffle_stack_to_device_multi_pass", Jittering,
             {Shuffle(4), Batch(5, BatchMode::kStack), ToDevice(3), MultiPass(2)}, Twice(numbers),
             {4}),
+      Chain("shard_shuffle_batch_double_buffer", Jittering,
+            {Shard(2, 0), Shuffle(9), Batch(4), DoubleBuffer(2)}, EveryNth(numbers, 2, 0), {}),
       Chain("random_batch_double_buffer", RandomData, {Batch(5), DoubleBuffer(2)}, {}),
   };
 }

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// create_shard_reader: the part of one process among several.
+#include <cerrno>
+#include <cstdlib>
+#include <string>
+
+#include "framework/error.h"
+#include "operators/reader_creation.h"
+#include "readers/shard_reader.h"
+
+namespace millrace {
+namespace {
+
+// What the launchers of PyTorch, JAX and MPI scripts set.
+constexpr char kShards[] = "WORLD_SIZE";
+constexpr char kIndex[] = "RANK";
+
+OpSchema ShardSchema() {
+  return DecoratedReaderSchema(
+             "Yields elements index, index + num_shards, ... of a reader: one of num_shards "
+             "disjoint parts.")
+      .Attr(AttributeSchema("num_shards", int32_t{0},
+                            "how many parts; 0 is what the environment's WORLD_SIZE says")
+                .AtLeast(0))
+      .Attr(AttributeSchema("index", int32_t{-1},
+                            "which of them, from 0; -1 is what the environment's RANK says")
+                .AtLeast(-1))
+      .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
+        const auto shards = attributes.Get<int32_t>("num_shards");
+        const auto index = attributes.Get<int32_t>("index");
+        Require(shards == 0 || index < shards, "attribute 'index' is ", index,
+                "; it must be below 'num_shards', ", shards);
+      });
+}
+
+// A number of the environment.
+int64_t NumberOf(const char* variable, const char* attribute) {
+  const char* const text = std::getenv(variable);
+  Require(text != nullptr, "attribute '", attribute, "' is not given, and the environment has no ",
+          variable);
+  char* end = nullptr;
+  errno = 0;
+  const int64_t number = std::strtoll(text, &end, 10);
+  Require(errno == 0 && end != text && *end == '\0', "the environment's ", variable, " is '",
+          Escaped(text), "', which is no number");
+  return number;
+}
+
+void CreateShardReader(OpContext& context) {
+  int64_t shards = context.Attr<int32_t>("num_shards");
+  int64_t index = context.Attr<int32_t>("index");
+  if (shards == 0) shards = NumberOf(kShards, "num_shards");
+  if (index < 0) index = NumberOf(kIndex, "index");
+  StoreReader(context, std::make_unique<ShardReader>(UnderlyingReader(context), shards, index));
+}
+
+REGISTER_OPERATOR(create_shard_reader, ShardSchema, CreateShardReader);
+
+}  // namespace
+}  // namespace millrace

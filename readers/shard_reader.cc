@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "readers/shard_reader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "framework/error.h"
+
+namespace millrace {
+namespace {
+
+// Enough to make the call cheap, few enough to keep hardly any chunk alive.
+constexpr size_t kMostPlannedAtOnce = 256;
+
+}  // namespace
+
+ShardReader::ShardReader(std::unique_ptr<ReaderBase> reader, int64_t num_shards, int64_t index)
+    : DecoratedReader(std::move(reader)),
+      num_shards_(static_cast<size_t>(num_shards)),
+      index_(static_cast<size_t>(index)),
+      next_(index_) {
+  Require(num_shards >= 1, "num_shards is ", num_shards, "; it must be at least 1");
+  Require(index >= 0 && index < num_shards, "index is ", index, "; it must be 0 to ",
+          num_shards - 1, " for ", num_shards, " shards");
+}
+
+void ShardReader::PlanNext(size_t n, Run* run) {
+  while (n > 0) {
+    if (next_ < planned_.tickets.size()) {
+      run->Add(planned_.tickets[next_]);
+      next_ += num_shards_;
+      --n;
+      continue;
+    }
+    next_ -= planned_.tickets.size();
+    planned_.Clear();
+    // Up to our last one and no further: who shares the reader below wants the rest.
+    const size_t last = next_ + (n - 1) * num_shards_;
+    if (reader().Plan(std::min(last + 1, kMostPlannedAtOnce), &planned_) == 0) return;
+  }
+}
+
+void ShardReader::Rewind(uint64_t pass) {
+  planned_.Clear();
+  next_ = index_;
+  DecoratedReader::Rewind(pass);
+}
+
+}  // namespace millrace
