@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What README.md shows of Python prints what it says."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def block(title: str) -> str:
+    text = (ROOT / "README.md").read_text()
+    found = re.search(rf"^```\w+ title={re.escape(title)}\n(.*?)^```$", text, re.M | re.S)
+    assert found, f"README.md has no block {title}"
+    return found[1]
+
+
+def test_its_lines_are_printed() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", block("lines.py")],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert ran.stdout == block("lines")
