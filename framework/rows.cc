@@ -144,6 +144,12 @@ char* Rows::Append(size_t slot_index, size_t steps) {
   return Grow(&slot, steps * slot.step_bytes);
 }
 
+char* Rows::AppendSequence(size_t slot_index, size_t steps) {
+  std::vector<uint64_t>& offsets = slots_[slot_index].lod.front();
+  offsets.push_back(offsets.back() + steps);
+  return Append(slot_index, steps);
+}
+
 char* Rows::Append(size_t slot_index, DataType dtype, const Dims& dims, const LodLevelView* lod,
                    size_t levels) {
   Slot& slot = slots_[slot_index];

@@ -76,6 +76,9 @@ class Rows {
   // levels, which have been checked as CheckLod does.
   char* Append(size_t slot, DataType dtype, const Dims& dims, const LodLevelView* lod = nullptr,
                size_t levels = 0);
+  // The place of one more sequence of so many steps, of a slot with one level of detail whose inner
+  // dims are fixed by its declaration.
+  char* AppendSequence(size_t slot, size_t steps);
   // One more element that already exists. The first one is shared, not copied.
   void Append(size_t slot, const LoDTensor& tensor);
   // Room for `elements` more elements like the declared one, so that Append need not grow.

@@ -234,6 +234,17 @@ void AppendTensorHeader(DataType dtype, const Dims& dims, const Lod& lod, std::s
   out->append(description, static_cast<size_t>(end - description));
 }
 
+SequenceHeader::SequenceHeader(DataType dtype, Dims dims) {
+  std::string other;
+  dims[0] = 1;
+  AppendTensorHeader(dtype, dims, {{0, 1}}, &bytes_);
+  dims[0] = 2;
+  AppendTensorHeader(dtype, dims, {{0, 2}}, &other);
+  while (bytes_[offset_at_] == other[offset_at_]) ++offset_at_;
+  dim_at_ = bytes_.size() - 1;
+  while (bytes_[dim_at_] == other[dim_at_]) --dim_at_;
+}
+
 void AppendTensor(const LoDTensor& tensor, std::string* out) {
   Require(tensor.initialized(), "a tensor without values cannot be serialised");
   Require(tensor.place().is_cpu(), "a tensor on ", tensor.place().name(),

@@ -43,6 +43,37 @@ void AppendTensorHeader(DataType dtype, const Dims& dims, const Lod& lod, std::s
 // kInvalidArgument if it is not so.
 void AppendTensor(const LoDTensor& tensor, std::string* out);
 
+// The header of one sequence (one level of detail with offsets 0 and its length) as
+// AppendTensorHeader writes it, where all but the length is known: it is compared, which is faster
+// than parsing it. For lengths below 128; longer ones, and headers that say the same otherwise, are
+// for ParseTensor.
+class SequenceHeader {
+ public:
+  // dims[0] does not matter.
+  SequenceHeader(DataType dtype, Dims dims);
+  size_t size() const { return bytes_.size(); }
+  // The length if these size() bytes are such a header, else -1.
+  int64_t Match(const char* bytes) const {
+    const auto length = static_cast<unsigned char>(bytes[dim_at_]);
+    uint64_t offset;
+    __builtin_memcpy(&offset, bytes + offset_at_, sizeof(offset));
+    if (length >= 128 || offset != length) return -1;
+    return Same(bytes, 0, offset_at_) && Same(bytes, offset_at_ + sizeof(offset), dim_at_) &&
+                   Same(bytes, dim_at_ + 1, bytes_.size())
+               ? length
+               : -1;
+  }
+
+ private:
+  bool Same(const char* bytes, size_t begin, size_t end) const {
+    return __builtin_memcmp(bytes + begin, bytes_.data() + begin, end - begin) == 0;
+  }
+
+  std::string bytes_;
+  size_t offset_at_ = 0;  // the length in the level of detail, and in the dims: a varint
+  size_t dim_at_ = 0;
+};
+
 }  // namespace millrace
 
 #endif  // MILLRACE_FRAMEWORK_TENSOR_STREAM_H_

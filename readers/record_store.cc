@@ -56,16 +56,20 @@ Ticket* RecordStore::TakeFresh(size_t size) {
 
 void RecordStore::Drop(Ticket* slot) {
   Kept* const owner = slot->owner;
-  Give(slot);
+  Give(&slot, 1);
   if (owner != nullptr) owner->Release();
 }
 
-void RecordStore::Give(Ticket* slot) {
-  size_t size;
-  const size_t bytes = sizeof(Ticket) + (HoldsBytes(*slot) ? slot->size : 0);
-  try {
-    free_[Kind(bytes, &size)].push_back(slot);
-  } catch (const std::bad_alloc&) {  // the store does without this slot
+// Mostly they are all of one kind, so the list to put them on is looked up where that changes.
+void RecordStore::Give(Ticket* const* slots, size_t n) {
+  for (size_t i = 0; i < n;) {
+    const size_t kind = KindOf(*slots[i]);
+    const size_t begin = i;
+    while (i < n && KindOf(*slots[i]) == kind) ++i;
+    try {
+      free_[kind].insert(free_[kind].end(), slots + begin, slots + i);
+    } catch (const std::bad_alloc&) {  // the store does without these slots
+    }
   }
 }
 
@@ -74,7 +78,7 @@ void RecordStore::Collect() {
     std::lock_guard<std::mutex> lock(mutex_);
     collected_.swap(returned_);
   }
-  for (Ticket* const slot : collected_) Give(slot);
+  Give(collected_.data(), collected_.size());
   collected_.clear();
 }
 

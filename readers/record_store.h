@@ -89,7 +89,12 @@ class RecordStore final : public Kept {
   }
   Ticket* TakeFresh(size_t size);
   Ticket* PutLarge(const Ticket& ticket);
-  void Give(Ticket* slot);
+  // The kind of slot that a stored element has.
+  static size_t KindOf(const Ticket& stored) {
+    size_t size;
+    return Kind(sizeof(Ticket) + (HoldsBytes(stored) ? stored.size : 0), &size);
+  }
+  void Give(Ticket* const* slots, size_t n);
   void Collect();
 
   // Slots are kept for records of their size: that is fine for many small ones, and waste for a

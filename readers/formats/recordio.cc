@@ -3,8 +3,10 @@
 // it: a u32 number of tensors and that many serialised tensors, one a declared slot (bytes behind
 // them are ignored, as there). With "bytes" a record is one slot, uint8 [n] with LoD [[0, n]].
 // Where a manifest lies beside the files (recordio_manifest.h), they must hold what it says.
+#include <algorithm>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -63,11 +65,17 @@ class RecordCursor {
     left_ -= kCountBytes;
   }
 
+  const char* here() const { return here_; }
+  size_t left() const { return left_; }
+  void Skip(size_t bytes) {
+    here_ += bytes;
+    left_ -= bytes;
+  }
+
   TensorView Next(size_t slot) {
     try {
       const TensorView tensor = ParseTensor(here_, left_);
-      here_ += tensor.size;
-      left_ -= tensor.size;
+      Skip(tensor.size);
       return tensor;
     } catch (const Error& error) {
       throw Error(error.code(), StrCat("slot ", slot, ": ", error.message()));
@@ -82,6 +90,7 @@ class RecordCursor {
 class TensorsFormat final : public RecordIOFormat {
  public:
   explicit TensorsFormat(const std::vector<SlotSpec>& slots) : RecordIOFormat(slots) {
+    for (const SlotSpec& slot : slots) sequences_.push_back(SequenceOf(slot));
     expected_bytes_ = kCountBytes;
     for (const SlotSpec& slot : slots) {
       one_step_ = one_step_ && slot.one_step();
@@ -103,6 +112,7 @@ class TensorsFormat final : public RecordIOFormat {
     for (const Ticket* ticket = tickets; ticket < tickets + n; ++ticket) {
       RecordCursor cursor(*ticket, slots().size());
       for (size_t i = 0; i < slots().size(); ++i) {
+        if (LoadSequence(i, &cursor, rows)) continue;
         const TensorView tensor = cursor.Next(i);
         // A batch takes any length; a record has the one that is declared.
         CheckFits(slots()[i], i, tensor.dtype, tensor.dims, tensor.levels);
@@ -118,6 +128,40 @@ class TensorsFormat final : public RecordIOFormat {
     std::string header;
     size_t value_bytes = 0;
   };
+
+  // What a short sequence looks like, for slots that are declared as sequences of anything whose
+  // size is known.
+  struct Sequence {
+    SequenceHeader header;
+    size_t step_bytes;
+  };
+
+  static std::optional<Sequence> SequenceOf(const SlotSpec& slot) {
+    if (slot.lod_level != 1 || slot.dims[0] != -1) return std::nullopt;
+    Dims step = slot.dims;
+    step[0] = 1;
+    if (std::any_of(step.begin(), step.end(), [](int64_t dim) { return dim < 0; })) {
+      return std::nullopt;
+    }
+    const size_t bytes = CheckedProduct(static_cast<size_t>(Product(step)), SizeOf(slot.dtype));
+    if (bytes > kMaxRecordBytes) return std::nullopt;
+    return Sequence{SequenceHeader(slot.dtype, step), bytes};
+  }
+
+  // Takes the next tensor of a record if it is such a sequence; else nothing has happened.
+  bool LoadSequence(size_t slot, RecordCursor* cursor, Rows* rows) const {
+    if (!sequences_[slot].has_value()) return false;
+    const auto& [header, step_bytes] = *sequences_[slot];
+    if (cursor->left() < header.size()) return false;
+    const int64_t length = header.Match(cursor->here());
+    if (length < 0) return false;
+    const size_t bytes = static_cast<size_t>(length) * step_bytes;
+    if (cursor->left() - header.size() < bytes) return false;
+    char* const place = rows->AppendSequence(slot, static_cast<size_t>(length));
+    if (bytes > 0) std::memcpy(place, cursor->here() + header.size(), bytes);
+    cursor->Skip(header.size() + bytes);
+    return true;
+  }
 
   // Every row has its place before it is loaded.
   void LoadInPlace(const Ticket* tickets, size_t n, Rows* rows) const {
@@ -159,6 +203,7 @@ class TensorsFormat final : public RecordIOFormat {
     }
   }
 
+  std::vector<std::optional<Sequence>> sequences_;  // by slot
   bool one_step_ = true;
   std::vector<Expected> expected_;
   size_t expected_bytes_ = 0;

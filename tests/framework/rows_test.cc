@@ -91,6 +91,18 @@ TEST(Rows, LayElementsEndToEnd) {
   EXPECT_TRUE(rows.untouched());
 }
 
+TEST(Rows, LaySequencesEndToEnd) {
+  Rows rows({{DataType::kUint8, {-1, 2}, 1}});
+  for (const size_t steps : {2, 0, 3}) {
+    std::memset(rows.AppendSequence(0, steps), 'a' + static_cast<int>(steps), 2 * steps);
+  }
+  std::vector<LoDTensor> tensors;
+  rows.MoveTo(&tensors);
+  EXPECT_EQ(tensors[0].dims(), Dims({5, 2}));
+  EXPECT_EQ(tensors[0].lod(), (Lod{{0, 2, 2, 5}}));
+  EXPECT_EQ(std::string(static_cast<const char*>(tensors[0].raw_data()), 10), "ccccdddddd");
+}
+
 TEST(Rows, WithoutElementsAreEmptyTensors) {
   Rows rows({Ints({-1, 2}), Ints({-1, -1}, 1)});
   std::vector<LoDTensor> out;

@@ -269,6 +269,36 @@ TEST(TensorStream, SurvivesEveryFlippedBit) {
   }
 }
 
+std::string HeaderOf(int64_t length, uint64_t offset) {
+  std::string header;
+  AppendTensorHeader(DataType::kInt64, {length, 3}, {{0, offset}}, &header);
+  return header;
+}
+
+TEST(SequenceHeader, KnowsShortSequencesByTheirBytes) {
+  const SequenceHeader header(DataType::kInt64, {-1, 3});
+  for (int64_t length = 0; length < 128; ++length) {
+    const std::string bytes = HeaderOf(length, static_cast<uint64_t>(length));
+    ASSERT_EQ(header.size(), bytes.size());
+    EXPECT_EQ(header.Match(bytes.data()), length);
+  }
+  for (const int64_t length : {128, 255, 256, 100000}) {
+    EXPECT_EQ(header.Match(HeaderOf(length, static_cast<uint64_t>(length)).data()), -1);
+  }
+}
+
+TEST(SequenceHeader, LeavesEverythingElseToTheParser) {
+  const SequenceHeader header(DataType::kInt64, {-1, 3});
+  const std::string bytes = HeaderOf(5, 5);
+  for (size_t bit = 0; bit < bytes.size() * 8; ++bit) {
+    EXPECT_EQ(header.Match(FlipBit(bytes, bit).data()), -1) << "bit " << bit;
+  }
+  EXPECT_EQ(header.Match(HeaderOf(5, 6).data()), -1);
+  EXPECT_EQ(header.Match(HeaderOf(5, 5 + (uint64_t{1} << 32)).data()), -1);
+  EXPECT_EQ(SequenceHeader(DataType::kInt64, {-1, 4}).Match(bytes.data()), -1);
+  EXPECT_EQ(SequenceHeader(DataType::kFp64, {-1, 3}).Match(bytes.data()), -1);
+}
+
 TEST(TensorStream, RefusesToWriteWhatHasNoValues) {
   std::string bytes;
   EXPECT_THROW(AppendTensor(LoDTensor(), &bytes), Error);

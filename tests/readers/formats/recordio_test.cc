@@ -240,6 +240,40 @@ TEST(RecordIO, LaysBytesOfSeveralRecordsEndToEnd) {
   EXPECT_EQ(ValueOf(batch)[0].bytes, "abcdefg");
 }
 
+// Short ones are told by their bytes, long ones are parsed: that must not be seen.
+TEST(RecordIO, LaysSequencesOfAnyLengthEndToEnd) {
+  std::vector<std::string> records;
+  Lod lod{{0}};
+  std::string values;
+  for (const int64_t length : {5, 0, 127, 128, 1, 300, 126}) {
+    LoDTensor sequence;
+    auto* value = sequence.Allocate<int64_t>({length, 1});
+    for (int64_t i = 0; i < length; ++i) value[i] = 1000 * length + i;
+    sequence.set_lod({{0, static_cast<uint64_t>(length)}});
+    records.push_back(RecordOf({sequence}));
+    lod[0].push_back(lod[0].back() + static_cast<uint64_t>(length));
+    values.append(static_cast<const char*>(sequence.raw_data()), sequence.bytes());
+  }
+  const TempFile file("sequences.recordio", FileOf(records));
+  const std::vector<SlotSpec> slots = {{DataType::kInt64, {-1, 1}, 1, true}};
+  const std::vector<LoDTensor> batch =
+      LoadBatch(MakeReader(file.path(), "tensors", slots).get(), records.size());
+  EXPECT_EQ(batch[0].lod(), lod);
+  EXPECT_EQ(ValueOf(batch)[0].bytes, values);
+}
+
+TEST(RecordIO, SaysWhatIsMissingOfASequence) {
+  LoDTensor sequence;
+  sequence.Allocate<int64_t>({3, 1});
+  sequence.set_lod({{0, 3}});
+  std::string record = RecordOf({sequence});
+  record.pop_back();
+  const TempFile file("cut.recordio", FileOf({record}));
+  const auto reader = MakeReader(file.path(), "tensors", {{DataType::kInt64, {-1, 1}, 1, true}});
+  std::vector<LoDTensor> element;
+  ExpectError(ErrorCode::kDataLoss, "slot 0: ", [&] { reader->ReadNext(&element); });
+}
+
 TEST(RecordIO, ReadsTensorsInTheLayoutOfVersion011) {
   // The first of two slots, its dims [1, 4, 1] spelled in both ways that protobuf allows.
   std::string record = FromHex(
