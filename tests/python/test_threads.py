@@ -423,7 +423,12 @@ def test_ends_what_its_threads_wait_for(inner: Any, name: str, depth: int) -> No
 
 
 def test_says_that_a_pass_does_not_go_on_in_a_forked_process() -> None:
-    for reader in (buffered(ten, 20), xmap_readers(same, ten, 2, 20, order=True)):
+    for reader in (
+        buffered(ten, 20),
+        xmap_readers(same, ten, 2, 20, order=True),
+        multiprocess_reader([ten]),
+        multiprocess_reader([ten], use_pipe=False),
+    ):
         items: Any = reader()
         next(items)
         child = os.fork()

@@ -99,6 +99,7 @@ def multiprocess_reader(
             end = object()
             while passes:
                 for items in list(passes):
+                    this_pass.check_process()
                     item = next(items, end)
                     if item is end:
                         passes.remove(items)
@@ -310,12 +311,13 @@ def _messages(reader: Reader[Any]) -> Generator[bytes, None, None]:
         with opened(reader) as items:
             for item in items:
                 yield wire.encode((_ITEM, item))
+        last = wire.encode((_END, None))
     except Exception as error:
         summary = "".join(traceback.format_exception_only(type(error), error)).strip()
         text = "".join(traceback.format_exception(error))
-        yield wire.encode((_ERROR, (summary, text)))
-    else:
-        yield wire.encode((_END, None))
+        last = wire.encode((_ERROR, (summary, text)))
+    _flush_output()  # now: the parent may terminate this process when it has the last message
+    yield last
 
 
 def _flush_output() -> None:

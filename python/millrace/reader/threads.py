@@ -134,17 +134,21 @@ class Pass:
         self.on_leave(lambda: entries.put(None))
         for _ in range(threads):
             while True:
-                if os.getpid() != self._process:
-                    raise RuntimeError(
-                        f"process {os.getpid()} was forked during this pass and has no part in it: "
-                        f"the pass goes on in process {self._process} only, start another one here"
-                    )
+                self.check_process()
                 entry = entries.get()
                 if self.left:  # on behalf of the consumer, who waits for nothing any more
                     raise RuntimeError("the pass was ended while it waited for an item")
                 if entry is None:
                     break
                 yield entry
+
+    def check_process(self) -> None:
+        """Raises RuntimeError in a process that was forked during the pass."""
+        if os.getpid() != self._process:
+            raise RuntimeError(
+                f"process {os.getpid()} was forked during this pass and has no part in it: the "
+                f"pass goes on in process {self._process} only, start another one here"
+            )
 
     def deliver(self, result: T | Failure) -> T:
         """Gives the slot of an item back and returns the item, or raises what took its place."""
@@ -169,7 +173,7 @@ class Pass:
             return
         self.left = True
         self._given_back.put(None)
-        for inner in list(self._inner):
+        for inner in _snapshot(self._inner):
             inner.leave()
         for stop in list(self._stops):
             stop()
@@ -195,11 +199,20 @@ _passes: weakref.WeakSet[Pass] = weakref.WeakSet()
 _this_thread = threading.local()
 
 
+def _snapshot(passes: weakref.WeakSet[Pass]) -> list[Pass]:
+    # No lock keeps other threads from starting passes meanwhile, since a fork could copy it locked.
+    while True:
+        try:
+            return list(passes)
+        except RuntimeError:  # the set has changed during the iteration
+            continue
+
+
 # After this no thread may be left that comes back from C++ into an interpreter that is gone.
 @atexit.register
 def leave_all() -> None:
     """Ends all open passes of this process."""
-    for open_pass in list(_passes):
+    for open_pass in _snapshot(_passes):
         open_pass.leave()
 
 
