@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What holds for every test: it ends, and leaves nothing behind."""
+
+import contextlib
+import faulthandler
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+LONGEST_TEST = 60.0
+
+
+def children() -> int:
+    """How many child processes there are, dead ones that nobody has waited for included."""
+    count = 0
+    for task in Path("/proc/self/task").iterdir():
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # a thread that has ended
+            count += len((task / "children").read_text().split())
+    return count
+
+
+def until(condition: Callable[[], object]) -> None:
+    """Waits for what another thread or process is about to do."""
+    deadline = time.monotonic() + LONGEST_TEST / 4
+    while not condition():
+        assert time.monotonic() < deadline, "it does not happen"
+        time.sleep(0.001)
+
+
+def run_python(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Runs a program on its own, from its imports to interpreter exit."""
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=LONGEST_TEST / 4,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+
+
+def held() -> tuple[int, int, int]:
+    return threading.active_count(), children(), len(os.listdir("/proc/self/fd"))
+
+
+@pytest.fixture(autouse=True)
+def leaves_nothing_behind() -> Iterator[None]:
+    """Threads, child processes and open descriptors are as many after a test as before."""
+    before = held()
+    faulthandler.dump_traceback_later(LONGEST_TEST, exit=True)
+    yield
+    faulthandler.cancel_dump_traceback_later()
+    deadline = time.monotonic() + 2
+    while held() != before and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert held() == before, "threads, child processes, open descriptors"

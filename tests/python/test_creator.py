@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+import itertools
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from millrace.reader import creator
+
+
+class TestNpArray:
+    def test_yields_rows_of_a_matrix(self) -> None:
+        rows = [[1, 2, 3], [4, 5, 6]]
+        reader = creator.np_array(np.array(rows, np.int32))
+        for _ in range(2):
+            assert [row.tolist() for row in reader()] == rows
+
+    def test_yields_elements_of_a_vector(self) -> None:
+        assert list(creator.np_array(np.array([1.5, 2.5]))()) == [1.5, 2.5]
+
+    def test_yields_views(self) -> None:
+        array = np.zeros((3, 2, 2))
+        assert all(np.shares_memory(item, array) for item in creator.np_array(array)())
+
+    def test_yields_an_array_without_axes_once(self) -> None:
+        array = np.array(7)
+        (item,) = creator.np_array(array)()
+        assert item is array
+
+    def test_makes_an_array_of_what_is_none(self) -> None:
+        assert [row.tolist() for row in creator.np_array([[1], [2]])()] == [[1], [2]]
+
+    def test_yields_nothing_of_an_empty_array(self) -> None:
+        assert list(creator.np_array(np.zeros((0, 3)))()) == []
+
+
+class TestTextFile:
+    @pytest.fixture
+    def path(self, tmp_path: Path) -> Path:
+        return tmp_path / "lines.txt"
+
+    def test_yields_lines(self, path: Path) -> None:
+        lines = [f"{2 * i} {2 * i + 1}" for i in range(5)]
+        path.write_text("".join(line + "\n" for line in lines))
+        for reader in (creator.text_file(path), creator.text_file(str(path))):
+            assert list(reader()) == lines
+            assert list(reader()) == lines
+
+    def test_keeps_a_last_line_without_an_end(self, path: Path) -> None:
+        path.write_text("a\nb")
+        assert list(creator.text_file(path)()) == ["a", "b"]
+
+    def test_removes_nothing_but_the_line_end(self, path: Path) -> None:
+        path.write_bytes(b" a \t\n\n\nb\r\nc\x0c\n")
+        assert list(creator.text_file(path)()) == [" a \t", "", "", "b", "c\x0c"]
+
+    def test_reads_utf_8(self, path: Path) -> None:
+        path.write_bytes("größer\n日本\n".encode())
+        assert list(creator.text_file(path)()) == ["größer", "日本"]
+
+    def test_raises_in_the_pass(self, path: Path) -> None:
+        reader = creator.text_file(path)
+        with pytest.raises(FileNotFoundError):
+            list(reader())
+        path.write_bytes(b"\xff\n")
+        with pytest.raises(UnicodeDecodeError):
+            list(reader())
+
+    def test_closes_the_file_when_the_consumer_leaves(self, path: Path) -> None:
+        path.write_text("a\nb\n")
+        before = os.listdir("/proc/self/fd")
+        for _ in itertools.islice(creator.text_file(path)(), 1):
+            pass
+        assert os.listdir("/proc/self/fd") == before
