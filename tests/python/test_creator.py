@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 import itertools
 import os
+import pickle
+import struct
+import zlib
 from pathlib import Path
 
+import millrace
 import numpy as np
 import pytest
 from millrace.reader import creator
@@ -72,3 +76,51 @@ class TestTextFile:
         for _ in itertools.islice(creator.text_file(path)(), 1):
             pass
         assert os.listdir("/proc/self/fd") == before
+
+
+def recordio_file(folder: Path, name: str, records: list[bytes]) -> Path:
+    """A file of the Go package's dialect, uncompressed, one chunk."""
+    body = b"".join(struct.pack("<I", len(record)) + record for record in records)
+    # magic, checksum, compressor, size, records
+    header = struct.pack("<5I", 0x01020304, zlib.crc32(body), 0, len(body), len(records))
+    path = folder / name
+    path.write_bytes(header + body)
+    return path
+
+
+def test_recordio_yields_the_records_of_files_in_order(tmp_path: Path) -> None:
+    first = recordio_file(tmp_path, "a.recordio", [b"one", b"", b"three"])
+    second = recordio_file(tmp_path, "b.recordio", [b"four", bytes(range(256))])
+    records = [b"one", b"", b"three", b"four", bytes(range(256))]
+    for paths in ([first, second], f"{first},{second}", str(tmp_path / "*.recordio")):
+        for buf_size in (0, 1, 2, 100):
+            assert list(creator.recordio(paths, buf_size)()) == records
+    lengths = creator.recordio(first, decoder=len)
+    assert [list(lengths()), list(lengths())] == [[3, 0, 5], [3, 0, 5]]
+    for record in creator.recordio(first)():
+        assert record == b"one"
+        break
+
+
+def test_recordio_says_what_is_wrong(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="buf_size is -1"):
+        creator.recordio("x", -1)
+    with pytest.raises(millrace.Error, match="No such file"):
+        list(creator.recordio(tmp_path / "missing")())
+    damaged = recordio_file(tmp_path, "damaged", [b"record"])
+    content = bytearray(damaged.read_bytes())
+    content[-1] ^= 1
+    damaged.write_bytes(content)
+    with pytest.raises(millrace.Error, match="checksum") as caught:
+        list(creator.recordio(damaged)())
+    assert caught.value.file == str(damaged)
+
+
+def test_recordio_reads_the_lineages_file_for_those_who_trust_it() -> None:
+    data = os.environ.get("MILLRACE_TEST_DATA")
+    if not data:
+        pytest.skip("MILLRACE_TEST_DATA names no folder of sample files")
+    path = Path(data) / "recordio_paddle" / "test_reader_recordio.dat"
+    for paths in (str(path), [str(path)]):
+        rows = list(creator.recordio(paths, decoder=pickle.loads)())
+        assert rows == [(1, 2, 3), (4, 5, 6)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions that make readers: of arrays and of text files.
+"""Functions that make readers: of arrays, of text files and of RecordIO files.
 
 Names, signatures and meaning are those of PaddlePaddle's paddle.reader.creator, 2018.
 """
@@ -7,14 +7,20 @@ Names, signatures and meaning are those of PaddlePaddle's paddle.reader.creator,
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
+
+from millrace import pipeline
+from millrace.ragged import Ragged
 from millrace.reader.decorators import Reader
 
-__all__ = ["np_array", "text_file"]
+__all__ = ["np_array", "recordio", "text_file"]
+
+T = TypeVar("T")
+Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
 def np_array(x: npt.ArrayLike) -> Reader[Any]:
@@ -53,5 +59,51 @@ def text_file(path: str | os.PathLike[str]) -> Reader[str]:
         with open(path, encoding="utf-8") as lines:
             for line in lines:
                 yield line.removesuffix("\n")
+
+    return read
+
+
+@overload
+def recordio(paths: Paths, buf_size: int = 100) -> Reader[bytes]: ...
+@overload
+def recordio(paths: Paths, buf_size: int = 100, *, decoder: Callable[[bytes], T]) -> Reader[T]: ...
+def recordio(
+    paths: Paths, buf_size: int = 100, *, decoder: Callable[[bytes], T] | None = None
+) -> Reader[bytes] | Reader[T]:
+    """Returns a reader of the records of RecordIO files, as bytes or as `decoder` makes of them.
+
+    The files may be of any dialect, the Go package's included. `paths` is one path or several, also
+    as text with commas between them, and patterns such as "train-*.recordio". Order: that of the
+    paths, those of a pattern sorted, and in a file that of its records. `buf_size` records are read
+    ahead by the C++ core.
+
+    Nothing is unpickled: records that the lineage's `convert` wrote are pickles, which run code
+    when they are read. Whoever trusts a file passes `decoder=pickle.loads`.
+
+    Raises ValueError if `buf_size` is negative, and in a pass `millrace.Error` for a missing or
+    damaged file, and whatever `decoder` raises.
+
+    Source: PaddlePaddle's paddle.reader.creator, 2018.
+    """
+    if buf_size < 0:
+        raise ValueError(f"recordio: buf_size is {buf_size}, it must not be negative")
+    if isinstance(paths, str):
+        names: list[str] = paths.split(",")
+    else:
+        names = [os.fspath(path) for path in ([paths] if isinstance(paths, os.PathLike) else paths)]
+
+    def read() -> Iterator[Any]:
+        files = pipeline.Reader.open_files(
+            [f"recordio:{name}" for name in names],
+            names=["record"],
+            content="bytes",
+            buffer_size=max(1, buf_size),
+            cycle_length=1,
+        )
+        for batch in files.batch(max(1, buf_size)):
+            records = batch["record"]
+            assert isinstance(records, Ragged)  # what content "bytes" gives
+            for record in records.to_bytes():
+                yield record if decoder is None else decoder(record)
 
     return read
