@@ -23,6 +23,7 @@ void Raise(const char* type, const Error& error) {
 }  // namespace
 
 void TranslateErrors() {
+  // By value, as pybind11 declares it. NOLINTNEXTLINE(performance-unnecessary-value-param)
   py::register_exception_translator([](std::exception_ptr thrown) {
     try {
       if (thrown) std::rethrow_exception(thrown);

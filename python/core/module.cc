@@ -36,6 +36,7 @@ DataType DtypeNamed(const std::string& name) {
 
 std::vector<SlotSpec> SpecsOf(const std::vector<Slot>& slots) {
   std::vector<SlotSpec> specs;
+  specs.reserve(slots.size());
   for (const auto& [dtype, dims, lod_level] : slots) {
     specs.push_back({DtypeNamed(dtype), Dims(dims), lod_level});
   }

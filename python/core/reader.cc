@@ -35,9 +35,10 @@ PythonReader::PythonReader(std::shared_ptr<const Program> program, std::string v
 }
 
 PythonReader::~PythonReader() {
-  const py::gil_scoped_release release;
+  PyThreadState* const interpreter = PyEval_SaveThread();
   reader_.reset();
   scope_.reset();
+  PyEval_RestoreThread(interpreter);
 }
 
 void PythonReader::Open() {

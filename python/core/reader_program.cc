@@ -86,6 +86,7 @@ void SetAttributes(const OpSchema& schema, const py::dict& attributes, proto::Op
     for (AttributeSchema& more : schema.more_attributes(*op)) all.push_back(std::move(more));
   }
   std::vector<std::string> names;
+  names.reserve(all.size());
   for (const AttributeSchema& attribute : all) names.push_back(attribute.name);
   for (const auto& [name, value] : others) {
     const AttributeSchema* const found = Find(all, name);

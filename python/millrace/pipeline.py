@@ -44,9 +44,9 @@ class Reader:
     """An iterable of batches, read by the C++ core with all cores, without Python in the way.
 
     A reader is a chain: a source (``open_files``, ``create``, or that of a program in text) and
-    what stands on it (``shuffle``, ``shard``, ``batch``, ``multi_pass``, ``double_buffer``). Each of
-    these methods returns a new reader and leaves the one that it is called on as it was; nothing is
-    read before a loop begins. ::
+    what stands on it (``shuffle``, ``shard``, ``batch``, ``multi_pass``, ``double_buffer``). Each
+    of these methods returns a new reader and leaves the one that it is called on as it was; nothing
+    is read before a loop begins. ::
 
         reader = (
             millrace.Reader.open_files("train-*.recordio",
