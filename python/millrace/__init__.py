@@ -10,6 +10,17 @@ from millrace._core import version as __version__
 from millrace.errors import EndOfData, Error
 from millrace.minibatch import batch
 from millrace.pipeline import Reader
+from millrace.process import load_plugin, set_threads
 from millrace.ragged import Ragged
 
-__all__ = ["EndOfData", "Error", "Ragged", "Reader", "__version__", "batch", "reader"]
+__all__ = [
+    "EndOfData",
+    "Error",
+    "Ragged",
+    "Reader",
+    "__version__",
+    "batch",
+    "load_plugin",
+    "reader",
+    "set_threads",
+]

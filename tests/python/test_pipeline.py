@@ -9,6 +9,7 @@ import pickle
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
@@ -311,6 +312,35 @@ kept = [next(loop), next(loop)]
 """
     for _ in range(10):
         subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+
+
+@pytest.fixture
+def default_threads() -> Iterator[None]:
+    yield
+    millrace.set_threads(os.cpu_count() or 1)
+
+
+def test_any_number_of_threads_reads_the_same(numbers: Path, default_threads: None) -> None:
+    reader = open_numbers(numbers).shuffle(64, seed=1).batch(7).double_buffer()
+    streams = []
+    for threads in (0, 1, 4):
+        millrace.set_threads(threads)
+        reader.set_epoch(0)
+        streams.append(np.concatenate([batch["row"] for batch in reader]).tobytes())
+    assert streams[0] == streams[1] == streams[2]
+    with pytest.raises(millrace.Error, match="there can be 0 to 1024"):
+        millrace.set_threads(-1)
+
+
+def test_a_plugin_that_is_refused_is_named(tmp_path: Path) -> None:
+    with pytest.raises(millrace.Error, match="absolute path") as caught:
+        millrace.load_plugin("libmine.so")
+    assert caught.value.code == "plugin error"
+    library = tmp_path / "libmine.so"
+    library.write_bytes(b"no library")
+    with pytest.raises(millrace.Error, match="no plugin of Millrace") as caught:
+        millrace.load_plugin(library)
+    assert caught.value.file == str(library)
 
 
 def test_memory_stays_flat(numbers: Path) -> None:
