@@ -7,6 +7,7 @@ Nothing is downloaded, so pyproject.toml asks for no other build tool.
 import base64
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -34,7 +35,8 @@ def _built_module(mode):
     if sys.version_info[:2] != PYTHON or sys.implementation.name != "cpython":
         wanted = ".".join(str(number) for number in PYTHON)
         raise RuntimeError(f"millrace is built for CPython {wanted}; this is {sys.version}")
-    subprocess.run([ROOT / "tools" / "install_dependencies"], check=True)
+    if shutil.which("bazel") is None:
+        raise RuntimeError("there is no bazel; tools/install_dependencies installs what it takes")
     _bazel("build", "-c", mode, "//python:_core.so")
     found = _bazel("info", "-c", mode, "bazel-bin", stdout=subprocess.PIPE, text=True)
     return Path(found.stdout.strip()) / "python" / "_core.so"

@@ -66,16 +66,18 @@ void PythonReader::Begin(uint64_t pass) {
 
 py::object PythonReader::Next() {
   std::vector<LoDTensor> element;
+  bool more;
   {
     const py::gil_scoped_release release;
     const std::lock_guard<std::mutex> lock(mutex_);
     Require(reader_ != nullptr, "no pass has begun");
-    if (reader_->HasNext()) reader_->ReadNext(&element);
+    more = reader_->HasNext();
+    if (more) reader_->ReadNext(&element);
     for (LoDTensor& tensor : element) {
       if (!tensor.place().is_cpu()) tensor = tensor.OnHost();
     }
   }
-  if (element.empty()) return py::none();
+  if (!more) return py::none();
   if (names_.empty()) {
     for (size_t i = 0; i < element.size(); ++i) names_.emplace_back(StrCat("slot", i));
   }

@@ -92,11 +92,14 @@ class Reader:
 
         Raises:
             Error: the program cannot be parsed or is wrong; all problems are named.
+            ValueError: two slots have one name.
         """
         self._program = program.encode() if isinstance(program, str) else program
         self._settings = dict(settings or {})
         self._name = name
         self._names = None if names is None else list(names)
+        if self._names is not None and len(set(self._names)) < len(self._names):
+            raise ValueError(f"two slots have one name: {self._names}")
         self._seed = seed
         self._core = _core.Reader(self._program, name, variable, seed, self._settings)
         if self._names is not None:

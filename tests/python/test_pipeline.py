@@ -169,6 +169,8 @@ def test_slots_without_names_are_numbered(numbers: Path) -> None:
     )
     with pytest.raises(millrace.Error, match="2 names for a reader of 1 slots"):
         next(iter(named))
+    with pytest.raises(ValueError, match="two slots have one name"):
+        millrace.Reader.open_files(f"text:{numbers}", names=["a", "a"])
 
 
 def test_a_program_is_read_as_it_is(numbers: Path) -> None:
