@@ -218,7 +218,7 @@ class _Backward:
         self._block.append_op(type, inputs, outputs, {**(attrs or {}), "op_role": role})
 
     def _new_gradient(self, variable: Variable, suffix: str = "") -> Variable:
-        name = f"{variable.name}{_GRAD}{suffix}"
+        name = variable.grad_name + suffix
         if self._block.has_var(name):  # of another loss
             name = unique_name.generate(name)
         return self._block.create_var(
