@@ -5,6 +5,7 @@
 #include <pybind11/stl.h>
 
 #include "framework/error.h"
+#include "python/core/causes.h"
 
 namespace py = pybind11;
 
@@ -17,6 +18,8 @@ void Raise(const char* type, const Error& error) {
       cls(py::str(error.what()), ToString(error.code()), error.message(), error.file(),
           error.offset() < 0 ? py::object(py::none()) : py::object(py::int_(error.offset())),
           py::tuple(py::cast(error.context())));
+  const py::object cause = ExceptionOf(error);
+  if (!cause.is_none()) PyException_SetCause(exception.ptr(), py::object(cause).release().ptr());
   PyErr_SetObject(cls.ptr(), exception.ptr());
 }
 

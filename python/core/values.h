@@ -26,8 +26,8 @@ struct ElementForm {
 
 // An element: a tuple or list of as many values as there are slots, a dict of them by name, or the
 // only value. A value is an array, a LoDTensor, a millrace.Ragged, a number, or lists of numbers;
-// what is no array gets the dtype of its slot, and what has no axis one of length 1. The uint16 of a
-// slot of bfloat16 are its bits.
+// what is no array gets the dtype of its slot, and what has no axis one of length 1. The uint16 of
+// a slot of bfloat16 are its bits.
 //
 // `item` is the only reference to the object that the caller knows of. Large arrays that nothing
 // else refers to are shared instead of copied, if they own their memory and lie in C order. Throws

@@ -45,7 +45,7 @@ TEST(CreatePyReaderOp, YieldsWhatIsPushed) {
   queue->Close(0);
   EXPECT_EQ(runner.ReadAllOf("out"),
             (std::vector<ElementValue>{ValueOf(Of({1, 2})), ValueOf(Of({3}))}));
-  EXPECT_EQ(runner.Reader("out").origin(), "reader 'out' (create_py_reader, startup.pbtxt:6)");
+  EXPECT_EQ(runner.Reader("out").origin(), "reader 'out' (create_py_reader, startup.pbtxt:5)");
 }
 
 TEST(CreatePyReaderOp, TakesSlotsAsTheLineageDeclaresThem) {
