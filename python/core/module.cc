@@ -10,12 +10,17 @@
 #include <vector>
 
 #include "framework/error.h"
+#include "framework/place.h"
 #include "framework/plugin.h"
 #include "framework/thread_pool.h"
 #include "framework/version.h"
 #include "python/core/errors.h"
+#include "python/core/executor.h"
+#include "python/core/program.h"
 #include "python/core/reader.h"
 #include "python/core/reader_program.h"
+#include "python/core/scope.h"
+#include "python/core/tensor.h"
 
 namespace py = pybind11;
 
@@ -69,6 +74,10 @@ std::unique_ptr<PythonReader> MakeReader(const std::string& program, const std::
 PYBIND11_MODULE(_core, module) {
   TranslateErrors();
   module.attr("version") = kVersion;
+  DefineTensor(&module);
+  DefineScope(&module);
+  DefineProgram(&module);
+  DefineExecutor(&module);
   module.def(
       "add_reader",
       [](const std::string& program, const std::string& type, const std::string& output,
@@ -84,6 +93,7 @@ PYBIND11_MODULE(_core, module) {
         return Program::FromString(program, name, settings)->ToText();
       },
       py::arg("program"), py::arg("name"), py::arg("settings"));
+  module.def("device_names", &DeviceNames);
   module.def("load_plugin", &LoadPlugin, py::arg("path"));
   module.def(
       "set_threads",
