@@ -16,6 +16,7 @@
 #include "python/core/errors.h"
 #include "python/core/reader.h"
 #include "python/core/reader_program.h"
+#include "python/core/recordio.h"
 
 namespace py = pybind11;
 
@@ -92,6 +93,7 @@ PYBIND11_MODULE(_core, module) {
         ThreadPool::Get().SetSize(threads);
       },
       py::arg("threads"));
+  DefineRecordio(&module);
   py::class_<PythonReader>(module, "Reader")
       .def(py::init(&MakeReader), py::arg("program"), py::arg("name"), py::arg("variable"),
            py::arg("seed"), py::arg("settings"))

@@ -5,7 +5,7 @@
 is an ``Error``. ``reader`` and ``batch`` hold readers that are written in Python.
 """
 
-from millrace import reader
+from millrace import dataset, reader
 from millrace._core import version as __version__
 from millrace.errors import EndOfData, Error
 from millrace.minibatch import batch
@@ -20,6 +20,7 @@ __all__ = [
     "Reader",
     "__version__",
     "batch",
+    "dataset",
     "load_plugin",
     "reader",
     "set_threads",

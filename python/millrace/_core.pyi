@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The module that is built from python/core.
-from typing import Any
+from typing import Any, ClassVar
 
 version: str
 
@@ -27,3 +27,16 @@ class Reader:
     def slots(self) -> list[tuple[str, list[int], int] | None]: ...
     @property
     def variable(self) -> str: ...
+
+class RecordIOWriter:
+    class Compressor:
+        NoCompress: ClassVar[RecordIOWriter.Compressor]
+        Snappy: ClassVar[RecordIOWriter.Compressor]
+
+    def __init__(
+        self, path: str, compressor: RecordIOWriter.Compressor, max_num_records: int
+    ) -> None: ...
+    def append_tensor(self, tensor: LoDTensor) -> None: ...
+    def complete_append_tensor(self) -> None: ...
+    def close(self) -> None: ...
+    def discard(self) -> None: ...
