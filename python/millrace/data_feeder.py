@@ -90,8 +90,7 @@ class DataFeeder:
                 )
         fields = zip(*samples, strict=True) if samples else [()] * len(self._slots)
         return {
-            slot.name: slot.tensor(column)
-            for slot, column in zip(self._slots, fields, strict=True)
+            slot.name: slot.tensor(column) for slot, column in zip(self._slots, fields, strict=True)
         }
 
     def feed_parallel(

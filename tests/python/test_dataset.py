@@ -6,13 +6,13 @@ from __future__ import annotations
 import gzip
 import itertools
 import os
-import struct
 from pathlib import Path
 
 import millrace
 import numpy as np
 import pytest
 from millrace import dataset
+from mnist_files import write_mnist
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -20,23 +20,6 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture(autouse=True)
 def no_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MILLRACE_DATA", raising=False)
-
-
-def write_idx(path: Path, array: np.ndarray, compressed: bool) -> None:
-    content = struct.pack(f">BBBB{array.ndim}I", 0, 0, 8, array.ndim, *array.shape)
-    content += array.tobytes()
-    if compressed:
-        path.with_name(path.name + ".gz").write_bytes(gzip.compress(content))
-    else:
-        path.write_bytes(content)
-
-
-def write_mnist(folder: Path, prefix: str, count: int, *, compressed: bool) -> np.ndarray:
-    images = np.random.default_rng(count).integers(0, 256, (count, 28, 28), np.uint8)
-    images[0, 0, :3] = (0, 255, 51)
-    write_idx(folder / f"{prefix}-images-idx3-ubyte", images, compressed)
-    write_idx(folder / f"{prefix}-labels-idx1-ubyte", np.arange(count).astype("u1"), compressed)
-    return images
 
 
 @pytest.mark.parametrize("compressed", [False, True])
@@ -109,7 +92,8 @@ def test_digits_are_those_in_the_sources() -> None:
     train = list(dataset.digits.train(ROOT / "tools" / "digits")())
     test = list(dataset.digits.test(ROOT / "tools" / "digits")())
     assert (len(train), len(test)) == (1438, 359)
-    lines = gzip.open(ROOT / "tools" / "digits" / "digits.csv.gz").read().decode().split()
+    packed = (ROOT / "tools" / "digits" / "digits.csv.gz").read_bytes()
+    lines = gzip.decompress(packed).decode().split()
     rows = np.array([line.split(",") for line in lines], dtype=np.int64)
     for samples, of_part in ((train, np.arange(1797) % 5 != 4), (test, np.arange(1797) % 5 == 4)):
         images, labels = zip(*samples, strict=True)
