@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from millrace import layers
-from millrace.framework import Variable
+from millrace.framework import Variable, default_main_program
 
 __all__ = ["data"]
 
@@ -24,8 +24,9 @@ def data(
 
     Args:
         name: of the variable.
-        shape: as in ``layers.data``; when it is not given, the variable is a matrix with a row for
-            each item of a batch, and its width is found out when it is fed.
+        shape: as in ``layers.data``; when it is not given, the variable is the one of this name
+            that there is, or else a matrix with a row for each item of a batch, whose width is
+            found out when it is fed.
         append_batch_size, dtype, lod_level, type, stop_gradient: as in ``layers.data``.
 
     Raises what ``layers.data`` does.
@@ -40,4 +41,9 @@ def data(
         "stop_gradient": stop_gradient,
     }
     options: dict[str, Any] = {key: value for key, value in given.items() if value is not ...}
-    return layers.data(name, [-1, -1] if shape is ... else shape, **options)
+    if shape is not ...:
+        return layers.data(name, shape, **options)
+    block = default_main_program().global_block()
+    if not options and block.has_var(name):
+        return block.var(name)
+    return layers.data(name, [-1, -1], **options)

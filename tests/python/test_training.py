@@ -190,3 +190,4 @@ def test_layer_data_takes_what_is_given() -> None:
     sketched = fluid.layer.data("image", ..., dtype=...)
     assert sketched.shape == (-1, -1)
     assert sketched.dtype == fluid.core.VarDesc.VarType.FP32
+    assert fluid.layer.data("label", ...) is label
