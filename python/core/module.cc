@@ -10,13 +10,18 @@
 #include <vector>
 
 #include "framework/error.h"
+#include "framework/place.h"
 #include "framework/plugin.h"
 #include "framework/thread_pool.h"
 #include "framework/version.h"
 #include "python/core/errors.h"
+#include "python/core/executor.h"
+#include "python/core/program.h"
 #include "python/core/reader.h"
 #include "python/core/reader_program.h"
 #include "python/core/recordio.h"
+#include "python/core/scope.h"
+#include "python/core/tensor.h"
 
 namespace py = pybind11;
 
@@ -70,6 +75,11 @@ std::unique_ptr<PythonReader> MakeReader(const std::string& program, const std::
 PYBIND11_MODULE(_core, module) {
   TranslateErrors();
   module.attr("version") = kVersion;
+  DefineTensor(&module);
+  DefineScope(&module);
+  DefineProgram(&module);
+  DefineExecutor(&module);
+  DefineRecordio(&module);
   module.def(
       "add_reader",
       [](const std::string& program, const std::string& type, const std::string& output,
@@ -85,6 +95,7 @@ PYBIND11_MODULE(_core, module) {
         return Program::FromString(program, name, settings)->ToText();
       },
       py::arg("program"), py::arg("name"), py::arg("settings"));
+  module.def("device_names", &DeviceNames);
   module.def("load_plugin", &LoadPlugin, py::arg("path"));
   module.def(
       "set_threads",
@@ -93,7 +104,6 @@ PYBIND11_MODULE(_core, module) {
         ThreadPool::Get().SetSize(threads);
       },
       py::arg("threads"));
-  DefineRecordio(&module);
   py::class_<PythonReader>(module, "Reader")
       .def(py::init(&MakeReader), py::arg("program"), py::arg("name"), py::arg("variable"),
            py::arg("seed"), py::arg("settings"))
