@@ -5,23 +5,99 @@
 is an ``Error``. ``reader`` and ``batch`` hold readers that are written in Python.
 """
 
-from millrace import dataset, reader
+from millrace import (
+    backward,
+    core,
+    data_feeder,
+    dataset,
+    framework,
+    initializer,
+    layer,
+    layers,
+    optimizer,
+    reader,
+    recordio_writer,
+    unique_name,
+)
 from millrace._core import version as __version__
+from millrace.backward import append_backward
+from millrace.core import (
+    CPUPlace,
+    CUDAPinnedPlace,
+    CUDAPlace,
+    LoDTensor,
+    LoDTensorArray,
+    Scope,
+)
+from millrace.data_feeder import DataFeeder
 from millrace.errors import EndOfData, Error
+from millrace.executor import Executor, global_scope, scope_guard
+from millrace.framework import (
+    Block,
+    Operator,
+    Parameter,
+    Program,
+    Variable,
+    default_main_program,
+    default_startup_program,
+    name_scope,
+    program_guard,
+    switch_main_program,
+    switch_startup_program,
+)
+from millrace.lod_tensor import create_lod_tensor, create_random_int_lodtensor
 from millrace.minibatch import batch
+from millrace.param_attr import ParamAttr
 from millrace.pipeline import Reader
 from millrace.process import load_plugin, set_threads
 from millrace.ragged import Ragged
+from millrace.training import train
 
 __all__ = [
+    "Block",
+    "CPUPlace",
+    "CUDAPinnedPlace",
+    "CUDAPlace",
+    "DataFeeder",
     "EndOfData",
     "Error",
+    "Executor",
+    "LoDTensor",
+    "LoDTensorArray",
+    "Operator",
+    "ParamAttr",
+    "Parameter",
+    "Program",
     "Ragged",
     "Reader",
+    "Scope",
+    "Variable",
     "__version__",
+    "append_backward",
+    "backward",
     "batch",
+    "core",
+    "create_lod_tensor",
+    "create_random_int_lodtensor",
+    "data_feeder",
     "dataset",
+    "default_main_program",
+    "default_startup_program",
+    "framework",
+    "global_scope",
+    "initializer",
+    "layer",
+    "layers",
     "load_plugin",
+    "name_scope",
+    "optimizer",
+    "program_guard",
     "reader",
+    "recordio_writer",
+    "scope_guard",
     "set_threads",
+    "switch_main_program",
+    "switch_startup_program",
+    "train",
+    "unique_name",
 ]

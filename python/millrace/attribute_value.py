@@ -38,7 +38,9 @@ def _long(value: Any) -> int:
 
 
 def _double(value: Any) -> float:
-    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real | np.generic):
+    if isinstance(value, bool | np.bool_):
+        raise TypeError("a bool is no number here")
+    if not isinstance(value, numbers.Real):
         raise TypeError(f"{value!r} is no number")
     return float(value)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from millrace import unique_name
 from millrace.operator import Operator, Slots, checked_operator
@@ -16,6 +16,9 @@ from millrace.variable import Parameter, Variable
 if TYPE_CHECKING:
     from millrace.initializer import Initializer
     from millrace.program import Program
+
+
+_AnyVariable = TypeVar("_AnyVariable", bound=Variable)
 
 
 class Block:
@@ -177,7 +180,7 @@ class Block:
             initializer(parameter, self)
         return parameter
 
-    def add_var(self, variable: Variable) -> Any:
+    def add_var(self, variable: _AnyVariable) -> _AnyVariable:
         """Declares a variable that was made for this block, and returns it."""
         self._vars[variable.name] = variable
         self.program.note_change()

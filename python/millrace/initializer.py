@@ -68,7 +68,7 @@ class UniformInitializer(Initializer):
 
 
 class NormalInitializer(Initializer):
-    """Random numbers of a normal distribution with mean ``loc`` and standard deviation ``scale``."""
+    """Random numbers of a normal distribution: mean ``loc``, standard deviation ``scale``."""
 
     def __init__(self, loc: float = 0.0, scale: float = 1.0, seed: int = 0) -> None:
         self._loc, self._scale, self._seed = loc, scale, seed

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 # What a slot takes: variables or their names, one or several.
 Argument: TypeAlias = "Variable | str"
-Arguments: TypeAlias = "Argument | list[Argument] | list[Variable] | list[str] | tuple[Argument, ...]"
+Arguments: TypeAlias = (
+    "Argument | list[Argument] | list[Variable] | list[str] | tuple[Argument, ...]"
+)
 Slots: TypeAlias = Mapping[str, Arguments]
 
 
@@ -190,7 +192,9 @@ def operator_from_dict(block: Block, message: Mapping[str, Any], blocks: list[Bl
     """The operator of a message OpDesc, in protobuf's JSON mapping. It is not checked."""
 
     def slots(side: str) -> dict[str, list[str]]:
-        return {slot["parameter"]: list(slot.get("arguments", ())) for slot in message.get(side, ())}
+        return {
+            slot["parameter"]: list(slot.get("arguments", ())) for slot in message.get(side, ())
+        }
 
     attributes = {
         attribute["name"]: attribute_value.from_dict(attribute, blocks)
@@ -210,7 +214,7 @@ def _slots(
             )
     slots: dict[str, list[str]] = {}
     for slot in declared:
-        arguments = _argument_names(schema, slot, given.get(slot.name, []))
+        arguments = _argument_names(schema, slot, given.get(slot.name, ()))
         if not arguments and not slot.optional and not slot.list:
             raise ValueError(
                 f"operator {schema.type!r}: {side} {slot.name!r} is missing ({slot.doc})"

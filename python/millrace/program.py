@@ -159,7 +159,9 @@ class Program:
         return ProgramDesc(self)
 
     @staticmethod
-    def parse_from_string(content: bytes | str, settings: Mapping[str, str] | None = None) -> Program:
+    def parse_from_string(
+        content: bytes | str, settings: Mapping[str, str] | None = None
+    ) -> Program:
         """The program of protobuf text or binary, by its content. Operators are not checked.
 
         Args:

@@ -82,9 +82,7 @@ def _learn() -> None:
             if attribute["type"] == "FLOAT":
                 default = float(str(np.float32(default)))  # 0.9 instead of 0.8999999761581421
             words = tuple(attribute["words"])
-            attributes.append(
-                AttributeSchema(**{**attribute, "default": default, "words": words})
-            )
+            attributes.append(AttributeSchema(**{**attribute, "default": default, "words": words}))
         _known[op["type"]] = OperatorSchema(
             type=op["type"],
             doc=op["doc"],

@@ -2,7 +2,7 @@
 """What is known of an operator's results before it runs: dims, types, levels of offsets.
 
 The core needs none of it: operators look at the values they get. It is for the layers that follow,
-which make parameters of the right dims, and for readers and feeding, where declarations are checked.
+which make parameters of the right dims, and for readers and feeding, where declarations count.
 Only what nobody has declared is filled in; operators that are not listed leave it as it is.
 """
 

@@ -192,7 +192,7 @@ class Parameter(Variable):
         assert self.shape is not None
         if not self.shape or any(dim < 1 for dim in self.shape):
             raise ValueError(
-                f"parameter {name!r} cannot have the dims {list(self.shape)}; each must be 1 or more"
+                f"parameter {name!r} cannot have the dims {list(self.shape)}; each must be >= 1"
             )
         self.trainable = trainable
         self.optimize_attr = {"learning_rate": learning_rate}

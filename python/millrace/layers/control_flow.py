@@ -209,7 +209,9 @@ class IfElse:
             ValueError: the other block gives another number of variables.
         """
         if not self._open:
-            raise RuntimeError("IfElse.output() can only be called within true_block or false_block")
+            raise RuntimeError(
+                "IfElse.output() can only be called within true_block or false_block"
+            )
         if self._open in self._given:
             raise RuntimeError(f"IfElse: the outputs of {self._open} have been given already")
         if not self._given:
@@ -245,11 +247,11 @@ class IfElse:
 class Switch:
     """The first of several cases whose condition is true, or the default. ::
 
-        with layers.Switch() as switch:
-            with switch.case(layers.less_than(step, warm)):
-                layers.assign(small, rate)
-            with switch.default():
-                layers.assign(large, rate)
+    with layers.Switch() as switch:
+        with switch.case(layers.less_than(step, warm)):
+            layers.assign(small, rate)
+        with switch.default():
+            layers.assign(large, rate)
     """
 
     def __init__(self, name: str | None = None) -> None:

@@ -55,14 +55,18 @@ def data(
     dims = [-1 if dim is None else int(dim) for dim in shape]
     if append_batch_size and not any(dim < 0 for dim in dims):
         dims = [-1, *dims]
-    return default_main_program().global_block().create_var(
-        name,
-        shape=dims,
-        dtype=dtype,
-        lod_level=lod_level,
-        type=type,
-        stop_gradient=stop_gradient,
-        is_data=True,
+    return (
+        default_main_program()
+        .global_block()
+        .create_var(
+            name,
+            shape=dims,
+            dtype=dtype,
+            lod_level=lod_level,
+            type=type,
+            stop_gradient=stop_gradient,
+            is_data=True,
+        )
     )
 
 
@@ -258,9 +262,7 @@ def double_buffer(
     Errors are those of ``shuffle``.
     """
     where = None if place is None else str(getattr(place, "name", place)).upper()
-    return _decorate(
-        "create_double_buffer_reader", reader, name, {"place": where, "depth": depth}
-    )
+    return _decorate("create_double_buffer_reader", reader, name, {"place": where, "depth": depth})
 
 
 class Preprocessor:
@@ -402,9 +404,7 @@ def read_file(reader: Variable) -> Any:
     _check_kind(reader)
     shapes = _slot_shapes("read_file", reader)
     block = helper.current_block()
-    outs = [
-        block.create_var(unique_name.generate("read_file"), stop_gradient=True) for _ in shapes
-    ]
+    outs = [block.create_var(unique_name.generate("read_file"), stop_gradient=True) for _ in shapes]
     block.append_op("read", inputs={"Reader": reader}, outputs={"Out": outs})
     return outs[0] if len(outs) == 1 else outs
 
@@ -475,9 +475,7 @@ def load(out: Variable, file_path: _Path, load_as_fp16: bool | None = None) -> N
 def share_reader(reader: Variable) -> Variable:
     """Declares a reader of the startup program in the main program, too, and returns that one."""
     main = default_main_program().global_block()
-    shared = main.create_var(
-        reader.name, type=VarType.READER, persistable=True, stop_gradient=True
-    )
+    shared = main.create_var(reader.name, type=VarType.READER, persistable=True, stop_gradient=True)
     if shared is not reader:
         shared.copy_slots(reader)
     return shared
@@ -506,9 +504,7 @@ def _create(
     return share_reader(reader)
 
 
-def _decorate(
-    operator: str, reader: Variable, name: str | None, attrs: dict[str, Any]
-) -> Variable:
+def _decorate(operator: str, reader: Variable, name: str | None, attrs: dict[str, Any]) -> Variable:
     below = _check_reader(reader)
     return _create(operator, name, attrs, inputs={"UnderlyingReader": below})
 

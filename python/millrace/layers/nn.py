@@ -44,11 +44,7 @@ def fc(
         ValueError: the dims of an input are not known, or its values are no floats.
     """
     inputs = [input] if isinstance(input, Variable) else list(input)
-    attrs: list[ParamAttrLike]
-    if isinstance(param_attr, list | tuple):
-        attrs = list(param_attr)
-    else:
-        attrs = [param_attr] * len(inputs)  # type: ignore[list-item]
+    attrs = list(param_attr) if isinstance(param_attr, list | tuple) else [param_attr] * len(inputs)
     if len(attrs) != len(inputs):
         raise ValueError(f"fc: {len(inputs)} inputs, but {len(attrs)} param_attr")
     layer = helper.layer_name("fc", name)

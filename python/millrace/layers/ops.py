@@ -139,7 +139,7 @@ def _append(schema: OperatorSchema, arguments: dict[str, Any]) -> _Result:
 
         return share_reader(outputs["Out"])
     if len(results) == 1:
-        return results[0]  # type: ignore[no-any-return]
+        return results[0]
     return results or None
 
 
