@@ -226,7 +226,8 @@ class _Slot:
     def _joined(self, sequences: Sequence[Any]) -> Array:
         arrays = [sequence for sequence in sequences if len(sequence) > 0]
         if arrays and all(isinstance(sequence, np.ndarray) for sequence in arrays):
-            return np.concatenate(arrays).astype(self._dtype, order="C", copy=False)
+            joined: Array = np.concatenate(arrays).astype(self._dtype, order="C", copy=False)
+            return joined
         return np.array(list(itertools.chain.from_iterable(arrays)), self._dtype)
 
     def _shaped(self, values: Array, rows: int) -> Array:

@@ -9,7 +9,7 @@ from types import EllipsisType
 from typing import Any
 
 from millrace import layer
-from millrace.core import CPUPlace, Scope
+from millrace.core import CPUPlace, CUDAPlace, Scope
 from millrace.data_feeder import DataFeeder, brief
 from millrace.executor import Executor
 from millrace.framework import (
@@ -36,7 +36,7 @@ def train(
     fetch_list: Sequence[Variable | str] = (),
     program: Program | None = None,
     startup_program: Program | EllipsisType | None = ...,
-    place: object = None,
+    place: CPUPlace | CUDAPlace | None = None,
     scope: Scope | None = None,
 ) -> None:
     """Runs the startup program, then the main program once for each batch of each pass. ::
