@@ -19,6 +19,7 @@
 #include "python/core/program.h"
 #include "python/core/reader.h"
 #include "python/core/reader_program.h"
+#include "python/core/recordio.h"
 #include "python/core/scope.h"
 #include "python/core/tensor.h"
 
@@ -78,6 +79,7 @@ PYBIND11_MODULE(_core, module) {
   DefineScope(&module);
   DefineProgram(&module);
   DefineExecutor(&module);
+  DefineRecordio(&module);
   module.def(
       "add_reader",
       [](const std::string& program, const std::string& type, const std::string& output,

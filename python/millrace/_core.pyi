@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The module that is built from python/core.
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy.typing as npt
 
@@ -94,3 +94,16 @@ class Prepared:
     def run(self, feed: Mapping[str, LoDTensor], fetch: Sequence[str]) -> list[LoDTensor]: ...
 
 def prepare(program: Program, scope: Scope, place: str, seed: int) -> Prepared: ...
+
+class RecordIOWriter:
+    class Compressor:
+        NoCompress: ClassVar[RecordIOWriter.Compressor]
+        Snappy: ClassVar[RecordIOWriter.Compressor]
+
+    def __init__(
+        self, path: str, compressor: RecordIOWriter.Compressor, max_num_records: int
+    ) -> None: ...
+    def append_tensor(self, tensor: LoDTensor) -> None: ...
+    def complete_append_tensor(self) -> None: ...
+    def close(self) -> None: ...
+    def discard(self) -> None: ...
