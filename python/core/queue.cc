@@ -13,6 +13,7 @@
 #include "framework/error.h"
 #include "framework/scope.h"
 #include "python/core/causes.h"
+#include "python/core/interrupt.h"
 #include "python/core/slots.h"
 #include "python/core/values.h"
 #include "readers/element_queue.h"
@@ -40,13 +41,10 @@ class PythonQueue {
     *variable->GetMutable<std::shared_ptr<ElementQueue>>() = queue_;
   }
 
-  // Throws kInvalidArgument if the queue is closed.
-  void Push(py::object item) {
+  // Waits for room; false if the queue is closed, or its pass is over before there is room.
+  bool Push(py::object item) {
     const uint64_t generation = queue_->generation();
-    const bool pushed = PushElement(ToElement(std::move(item), form_), generation);
-    Require(pushed,
-            "the queue is closed, or its pass was reset meanwhile: it takes no more "
-            "elements before the next pass begins");
+    return PushElement(ToElement(std::move(item), form_), generation);
   }
 
   // Pushes what an iterator yields, to its end; false if the queue wants no more of that pass.
@@ -71,6 +69,16 @@ class PythonQueue {
     const Error error = ErrorOfException(who, exception);
     const py::gil_scoped_release release;
     queue_->Fail(generation, error);
+  }
+
+  // The next element. Throws EndOfData behind the last one.
+  ElementQueue::Element Take() {
+    WatchInterrupts();
+    ElementQueue::Element element;
+    bool taken = false;
+    WithoutInterpreter([&] { taken = queue_->Take(&element); });
+    if (!taken) throw EndOfData("there is no next element: the pass is over");
+    return element;
   }
 
   // The next pass; None when nobody is attached any more.
@@ -111,6 +119,7 @@ void DefineQueue(py::module_* module) {
       .def("put_into", &PythonQueue::PutInto, py::arg("variable"))
       .def("push", &PythonQueue::Push, py::arg("element"))
       .def("pump", &PythonQueue::Pump, py::arg("iterator"), py::arg("generation"))
+      .def("take", &PythonQueue::Take)
       .def("fail", &PythonQueue::Fail, py::arg("generation"), py::arg("who"), py::arg("exception"))
       .def("await_next", &PythonQueue::AwaitNext, py::arg("generation"))
       .def(

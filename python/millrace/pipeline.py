@@ -46,8 +46,8 @@ class Reader:
 
     A reader is a chain: a source (``open_files``, ``create``, or that of a program in text) and
     what stands on it (``shuffle``, ``shard``, ``map``, ``batch``, ``multi_pass``,
-    ``double_buffer``). Each of these methods returns a new reader and leaves the one that it is called on as it was; nothing
-    is read before a loop begins. ::
+    ``double_buffer``). Each of these methods returns a new reader and leaves the one that it is
+    called on as it was; nothing is read before a loop begins. ::
 
         reader = (
             millrace.Reader.open_files("train-*.recordio",
@@ -280,10 +280,10 @@ class Reader:
 
         Args:
             function: is given an element as a dict by slot name, as a loop gets it: arrays with the
-                leading axis of one instance (it may write them), or ``Ragged``. It returns a dict by
-                slot name, a tuple or list of as many values as there are slots, or the only value: an
-                array, a ``Ragged``, a number or lists of numbers. A value without axes gets one of
-                length 1. Large new arrays that it does not hold on to are not copied.
+                leading axis of one instance (it may write them), or ``Ragged``. It returns a dict
+                by slot name, a tuple or list of as many values as there are slots, or the only
+                value: an array, a ``Ragged``, a number or lists of numbers. A value without axes
+                gets one of length 1. Large new arrays that it does not hold on to are not copied.
             slots: what it returns, as for ``open_files``; numbers and lists become that dtype, and
                 arrays must have it. By default dtypes, ranks and names are learned by calling the
                 function for the first element once more when the first pass begins, and dims are
