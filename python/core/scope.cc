@@ -17,43 +17,43 @@ namespace py = pybind11;
 namespace millrace {
 namespace {
 
-// A reader in a variable, as the main program of a startup program sees it.
+// A reader in a variable, as operators use it.
 class VariableReader {
  public:
-  explicit VariableReader(std::unique_ptr<ReaderBase> reader) : reader_(std::move(reader)) {}
-  ~VariableReader() {
-    const py::gil_scoped_release release;
-    reader_.reset();
-  }
-  VariableReader(const VariableReader&) = delete;
-  VariableReader& operator=(const VariableReader&) = delete;
+  explicit VariableReader(Variable* variable) : variable_(variable) { Holder(); }
 
   void Reset() {
-    WatchInterrupts();
-    WithoutInterpreter([this] { reader_->ReInit(); });
+    Work([](ReaderHolder& holder) { holder.ReInit(); });
   }
   bool HasNext() {
-    WatchInterrupts();
     bool more = false;
-    WithoutInterpreter([this, &more] { more = reader_->HasNext(); });
+    Work([&more](ReaderHolder& holder) { more = holder.HasNext(); });
     return more;
   }
   std::vector<LoDTensor> ReadNext() {
-    WatchInterrupts();
     std::vector<LoDTensor> element;
-    WithoutInterpreter([this, &element] { reader_->ReadNext(&element); });
+    Work([&element](ReaderHolder& holder) { holder.ReadNext(&element); });
     return element;
   }
 
  private:
-  std::unique_ptr<ReaderBase> reader_;
+  ReaderHolder& Holder() {
+    static_cast<void>(variable_->Get<ReaderHolder>());  // throws if there is none
+    return *variable_->GetMutable<ReaderHolder>();
+  }
+  template <typename Function>
+  void Work(Function function) {
+    ReaderHolder& holder = Holder();
+    WatchInterrupts();
+    WithoutInterpreter([&] { function(holder); });
+  }
+
+  Variable* const variable_;
 };
 
 LoDTensor* TensorOf(Variable* variable) { return variable->GetMutable<LoDTensor>(); }
 
-std::unique_ptr<VariableReader> ReaderOf(const Variable& variable) {
-  return std::make_unique<VariableReader>(variable.Get<ReaderHolder>().NewHandle());
-}
+VariableReader ReaderOf(Variable* variable) { return VariableReader(variable); }
 
 }  // namespace
 
