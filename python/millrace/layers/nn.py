@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from millrace.layers import helper
 from millrace.param_attr import ParamAttrLike
@@ -134,12 +135,19 @@ def cross_entropy(
 
 
 def softmax_with_cross_entropy(
-    logits: Variable, label: Variable, soft_label: bool = False, ignore_index: int = -100
-) -> Variable:
+    logits: Variable,
+    label: Variable,
+    soft_label: bool = False,
+    ignore_index: int = -100,
+    return_softmax: bool = False,
+) -> Any:
     """``cross_entropy(softmax(logits), label)``, in one operator that loses no digits.
 
-    Arguments, result and errors are those of ``cross_entropy``, but for ``logits``: any numbers
+    Arguments and errors are those of ``cross_entropy``, but for ``logits``: any numbers
     [..., classes].
+
+    Returns:
+        The loss [..., 1]; with ``return_softmax`` the loss and the probabilities.
     """
     _refuse_ignore_index(ignore_index)
     layer = helper.layer_name("softmax_with_cross_entropy", None)
@@ -150,7 +158,7 @@ def softmax_with_cross_entropy(
         outputs={"Softmax": softmax, "Loss": loss},
         attrs={"soft_label": soft_label},
     )
-    return loss
+    return (loss, softmax) if return_softmax else loss
 
 
 def _refuse_ignore_index(ignore_index: int) -> None:
