@@ -133,10 +133,10 @@ def test_decorators_on_a_file(path: Path, decorate: Callable[[Any], Any]) -> Non
 def test_training_from_a_file(path: Path) -> None:
     file = fluid.layers.open_recordio_file(str(path), **SLOTS, pass_num=12)
     image, label = fluid.layers.read_file(file)
-    hidden = fluid.layers.fc(input=image, size=100, act="tanh")
+    hidden = fluid.layers.fc(input=image, size=16, act="tanh")
     prediction = fluid.layers.fc(input=hidden, size=256, act="softmax")
     loss = fluid.layers.mean(fluid.layers.cross_entropy(input=prediction, label=label))
-    fluid.optimizer.Adam(learning_rate=1e-3).minimize(loss)
+    fluid.optimizer.Adam(learning_rate=1e-2).minimize(loss)
     exe = fluid.Executor(fluid.CPUPlace())
     exe.run(fluid.default_startup_program())
     losses = []
