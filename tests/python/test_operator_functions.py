@@ -102,4 +102,8 @@ def test_there_is_none_for_what_is_no_operator() -> None:
 
 def test_defaults_are_what_people_write() -> None:
     parameters = inspect.signature(ops.adam).parameters
-    assert [parameters[name].default for name in ("beta1", "beta2", "epsilon")] == [0.9, 0.999, 1e-8]
+    assert [parameters[name].default for name in ("beta1", "beta2", "epsilon")] == [
+        0.9,
+        0.999,
+        1e-8,
+    ]
