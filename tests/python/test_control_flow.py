@@ -108,9 +108,11 @@ def test_both_blocks_give_as_many_outputs() -> None:
     branch = layers.IfElse(flag())
     with branch.true_block():
         branch.output(number(1))
-    with pytest.raises(ValueError, match="gives 2 variables, the other block 1"):
-        with branch.false_block():
-            branch.output(number(1), number(2))
+    with (
+        pytest.raises(ValueError, match="gives 2 variables, the other block 1"),
+        branch.false_block(),
+    ):
+        branch.output(number(1), number(2))
 
 
 @pytest.mark.parametrize(("value", "rate"), [(0.0, 10), (1.5, 20), (9.0, 30)])

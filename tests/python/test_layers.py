@@ -28,7 +28,7 @@ def run(*fetch: object, **feed: object) -> list[np.ndarray]:
     return executor.run(feed=feed, fetch_list=list(fetch))
 
 
-X = np.arange(6, dtype=np.float32).reshape(2, 3) + 1
+VALUES = np.arange(6, dtype=np.float32).reshape(2, 3) + 1
 
 
 # ---- fc and parameters ----
@@ -42,9 +42,9 @@ def test_fc_is_a_product_a_bias_and_an_activation() -> None:
     assert out.shape == (-1, 4)
     parameters = fluid.default_main_program().all_parameters()
     assert [parameter.name for parameter in parameters] == ["fc_0.w_0", "fc_0.b_0"]
-    found, w, b = run(out, *parameters, x=X)
+    found, w, b = run(out, *parameters, x=VALUES)
     assert b.tolist() == [0.25] * 4
-    np.testing.assert_allclose(found, np.tanh(X @ w + b), rtol=1e-5)
+    np.testing.assert_allclose(found, np.tanh(VALUES @ w + b), rtol=1e-5)
 
 
 def test_fc_of_several_inputs_without_a_bias() -> None:
@@ -52,8 +52,8 @@ def test_fc_of_several_inputs_without_a_bias() -> None:
     out = layers.fc([x, y], 4, param_attr=["a", "b"], bias_attr=False, name="both")
     assert [p.name for p in fluid.default_main_program().all_parameters()] == ["a", "b"]
     values = np.ones((2, 2, 2), np.float32)
-    found, a, b = run(out, "a", "b", x=X, y=values)
-    np.testing.assert_allclose(found, X @ a + values.reshape(2, 4) @ b, rtol=1e-5)
+    found, a, b = run(out, "a", "b", x=VALUES, y=values)
+    np.testing.assert_allclose(found, VALUES @ a + values.reshape(2, 4) @ b, rtol=1e-5)
 
 
 def test_fc_keeps_the_axes_that_it_is_told_to() -> None:
@@ -67,7 +67,7 @@ def test_layers_that_give_one_name_share_the_parameter() -> None:
     x = layers.data("x", [3])
     first, second = (layers.fc(x, 2, param_attr="w", bias_attr=False) for _ in range(2))
     assert len(fluid.default_startup_program().global_block().ops) == 1
-    a, b = run(first, second, x=X)
+    a, b = run(first, second, x=VALUES)
     np.testing.assert_array_equal(a, b)
     with pytest.raises(ValueError, match=r"parameter 'w' cannot be FP32 \[3, 5\]"):
         layers.fc(x, 5, param_attr="w")
@@ -80,8 +80,8 @@ def test_a_program_for_testing_shares_the_startup_program() -> None:
     trained = predict()
     with fluid.program_guard(Program()):
         tested = predict()
-        (b,) = run(tested, x=X)
-    (a,) = run(trained, x=X)
+        (b,) = run(tested, x=VALUES)
+    (a,) = run(trained, x=VALUES)
     np.testing.assert_array_equal(a, b)
 
 
@@ -148,31 +148,31 @@ def test_first_values_depend_on_name_and_seeds_alone() -> None:
 
 def test_arithmetic_is_that_of_numpy() -> None:
     x, y = layers.data("x", [3]), layers.data("y", [3])
-    other = X[::-1].copy()
+    a, b = VALUES, VALUES[::-1].copy()
     cases = [
-        (x + y, X + other),
-        (x - y, X - other),
-        (x * y, X * other),
-        (x / y, X / other),
-        (x + 1, X + 1),
-        (1 + x, X + 1),
-        (x - 1, X - 1),
-        (5 - x, 5 - X),
-        (x * 2, X * 2),
-        (2 * x, X * 2),
-        (x / 2, X / 2),
-        (3 / x, 3 / X),
-        (-x, -X),
-        (x < y, X < other),
-        (x <= 3, X <= 3),
-        (x > y, X > other),
-        (x >= 3, X >= 3),
-        (x == 3, X == 3),
-        (x != y, X != other),
-        (x.astype("int64") + 1, X.astype(np.int64) + 1),
-        (x.astype("int64") + y, X.astype(np.int64) + other.astype(np.int64)),
+        (x + y, a + b),
+        (x - y, a - b),
+        (x * y, a * b),
+        (x / y, a / b),
+        (x + 1, a + 1),
+        (1 + x, a + 1),
+        (x - 1, a - 1),
+        (5 - x, 5 - a),
+        (x * 2, a * 2),
+        (2 * x, a * 2),
+        (x / 2, a / 2),
+        (3 / x, 3 / a),
+        (-x, -a),
+        (x < y, a < b),
+        (x <= 3, a <= 3),
+        (x > y, a > b),
+        (x >= 3, a >= 3),
+        (x == 3, a == 3),
+        (x != y, a != b),
+        (x.astype("int64") + 1, a.astype(np.int64) + 1),
+        (x.astype("int64") + y, a.astype(np.int64) + b.astype(np.int64)),
     ]
-    found = run(*(variable for variable, _ in cases), x=X, y=other)
+    found = run(*(variable for variable, _ in cases), x=a, y=b)
     for (variable, expected), value in zip(cases, found, strict=True):
         np.testing.assert_array_equal(value, expected)
         assert np.dtype(variable.dtype) == value.dtype
@@ -202,7 +202,7 @@ def test_accuracy_counts_rows_whose_label_is_among_the_best() -> None:
     x, label = layers.data("x", [3]), layers.data("label", [1], dtype="int64")
     correct, total = layers.create_tensor("int32"), layers.create_tensor("int32")
     shares = [layers.accuracy(x, label, k=k, correct=correct, total=total) for k in (1, 2)]
-    found = run(*shares, correct, total, x=X, label=np.array([[2], [1]]))
+    found = run(*shares, correct, total, x=VALUES, label=np.array([[2], [1]]))
     assert [value.item() for value in found] == [0.5, 1.0, 2, 2]
 
 
@@ -211,8 +211,8 @@ def test_losses_of_logits_and_of_probabilities_agree() -> None:
     apart = layers.cross_entropy(layers.softmax(x), label)
     at_once, softmax = layers.softmax_with_cross_entropy(x, label, return_softmax=True)
     assert apart.shape == at_once.shape == (-1, 1)
-    a, b, c = run(apart, at_once, softmax, x=X, label=np.array([[2], [0]]))
-    expected = np.exp(X) / np.exp(X).sum(axis=1, keepdims=True)
+    a, b, c = run(apart, at_once, softmax, x=VALUES, label=np.array([[2], [0]]))
+    expected = np.exp(VALUES) / np.exp(VALUES).sum(axis=1, keepdims=True)
     np.testing.assert_allclose(c, expected, rtol=1e-5)
     np.testing.assert_allclose(a, -np.log(expected[[0, 1], [2, 0]])[:, None], rtol=1e-5)
     np.testing.assert_allclose(a, b, rtol=1e-5)
@@ -266,8 +266,8 @@ def test_a_constant_goes_where_it_is_told() -> None:
 def test_tensors_are_saved_and_loaded(tmp_path: object) -> None:
     x = layers.data("x", [3])
     layers.save(x, f"{tmp_path}/x")
-    run(x=X)
+    run(x=VALUES)
     with fluid.program_guard(Program()):
         out = layers.create_tensor("float32")
         layers.load(out, f"{tmp_path}/x")
-        np.testing.assert_array_equal(run(out)[0], X)
+        np.testing.assert_array_equal(run(out)[0], VALUES)
