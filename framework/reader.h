@@ -74,6 +74,10 @@ class ReaderBase {
   virtual const std::vector<SlotSpec>& row_slots() const { return slots_; }
   // Where the values of elements are.
   virtual Place place() const { return Place(); }
+  // How many elements Plan is sure to add without waiting for somebody outside, such as a thread
+  // that fills a queue; SIZE_MAX if it never waits for anybody. No worker of the pool may wait like
+  // that, so 0 says to leave the planning to whoever wants the element. Any thread.
+  virtual size_t Ready() const { return SIZE_MAX; }
 
  protected:
   explicit ReaderBase(std::vector<SlotSpec> slots);
@@ -118,6 +122,7 @@ class DecoratedReader : public ReaderBase {
   }
   const std::vector<SlotSpec>& row_slots() const override { return reader_->row_slots(); }
   Place place() const override { return reader_->place(); }
+  size_t Ready() const override { return reader_->Ready(); }
 
  protected:
   explicit DecoratedReader(std::unique_ptr<ReaderBase> reader);

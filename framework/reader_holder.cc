@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <mutex>
 #include <utility>
 
@@ -43,7 +44,7 @@ struct ReaderHolder::Source {
   const std::unique_ptr<ReaderBase> reader;
   std::mutex mutex;         // guards Plan and Restart of the reader and what is below
   uint64_t generation = 0;  // how often the reader was restarted
-  int handles = 0;
+  std::atomic<int> handles{0};
 };
 
 class ReaderHolder::Handle final : public ReaderBase {
@@ -65,6 +66,11 @@ class ReaderHolder::Handle final : public ReaderBase {
   }
   const std::vector<SlotSpec>& row_slots() const override { return source_->reader->row_slots(); }
   Place place() const override { return source_->reader->place(); }
+  // What is ready now may be somebody else's in a moment.
+  size_t Ready() const override {
+    const size_t ready = source_->reader->Ready();
+    return ready == SIZE_MAX || source_->handles.load() == 1 ? ready : 0;
+  }
 
  private:
   void PlanNext(size_t n, Run* run) override {

@@ -44,6 +44,11 @@ BatchReader::BatchReader(std::unique_ptr<ReaderBase> reader, int64_t batch_size,
 // the rows learn from what is loaded.
 const std::vector<SlotSpec>& BatchReader::row_slots() const { return slots(); }
 
+size_t BatchReader::Ready() const {
+  const size_t ready = reader().Ready();
+  return ready == SIZE_MAX ? ready : ready / batch_size_;
+}
+
 void BatchReader::PlanNext(size_t n, Run* run) {
   for (; n > 0; --n) {
     Ref<Run> batch = Pool<Run>::Take();

@@ -24,6 +24,11 @@ ShardReader::ShardReader(std::unique_ptr<ReaderBase> reader, int64_t num_shards,
           num_shards - 1, " for ", num_shards, " shards");
 }
 
+size_t ShardReader::Ready() const {
+  const size_t ready = reader().Ready();
+  return ready == SIZE_MAX ? ready : ready / num_shards_;
+}
+
 void ShardReader::PlanNext(size_t n, Run* run) {
   while (n > 0) {
     if (next_ < planned_.tickets.size()) {

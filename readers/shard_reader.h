@@ -20,6 +20,8 @@ class ShardReader final : public DecoratedReader {
   // Throws kInvalidArgument unless 0 <= index < num_shards.
   ShardReader(std::unique_ptr<ReaderBase> reader, int64_t num_shards, int64_t index);
 
+  size_t Ready() const override;
+
  private:
   void PlanNext(size_t n, Run* run) override;
   void Rewind(uint64_t pass) override;

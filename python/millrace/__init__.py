@@ -9,12 +9,17 @@ is an ``Error``. ``reader`` and ``batch`` hold readers that are written in Pytho
 from millrace import (
     backward,
     core,
+    data_feeder,
+    dataset,
     framework,
     initializer,
+    io,
+    layer,
     layers,
     optimizer,
     param_attr,
     reader,
+    recordio_writer,
     unique_name,
 )
 from millrace._core import version as __version__
@@ -27,6 +32,7 @@ from millrace.core import (
     LoDTensorArray,
     Scope,
 )
+from millrace.data_feeder import DataFeeder
 from millrace.errors import EndOfData, Error
 from millrace.executor import Executor, global_scope, scope_guard
 from millrace.framework import (
@@ -48,12 +54,14 @@ from millrace.param_attr import ParamAttr
 from millrace.pipeline import Reader
 from millrace.process import load_plugin, set_threads
 from millrace.ragged import Ragged
+from millrace.training import train
 
 __all__ = [
     "Block",
     "CPUPlace",
     "CUDAPinnedPlace",
     "CUDAPlace",
+    "DataFeeder",
     "EndOfData",
     "Error",
     "Executor",
@@ -74,11 +82,15 @@ __all__ = [
     "core",
     "create_lod_tensor",
     "create_random_int_lodtensor",
+    "data_feeder",
+    "dataset",
     "default_main_program",
     "default_startup_program",
     "framework",
     "global_scope",
     "initializer",
+    "io",
+    "layer",
     "layers",
     "load_plugin",
     "name_scope",
@@ -86,9 +98,11 @@ __all__ = [
     "param_attr",
     "program_guard",
     "reader",
+    "recordio_writer",
     "scope_guard",
     "set_threads",
     "switch_main_program",
     "switch_startup_program",
+    "train",
     "unique_name",
 ]

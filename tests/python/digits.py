@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The digits as RecordIO files, and the training programs of tools/programs, in Python."""
+"""The digits as RecordIO files, and the programs of tools/programs on them, in Python."""
 
 from __future__ import annotations
 

@@ -55,6 +55,7 @@ from millrace.layers.nn import (
     square_error_cost,
     topk,
 )
+from millrace.layers.python_reader import create_py_reader_by_data, py_reader
 from millrace.layers.tensor import (
     assign,
     cast,
@@ -81,6 +82,7 @@ __all__ = [
     "control_flow",
     "create_global_var",
     "create_parameter",
+    "create_py_reader_by_data",
     "create_tensor",
     "cross_entropy",
     "data",
@@ -108,6 +110,7 @@ __all__ = [
     "open_files",
     "open_recordio_file",
     "ops",
+    "py_reader",
     "random_data_generator",
     "read_file",
     "reset",
