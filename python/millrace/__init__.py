@@ -2,7 +2,8 @@
 """Millrace feeds training: records are read, shuffled and batched in C++, ahead of the loop.
 
 ``Reader`` yields batches as numpy arrays without a copy. Everything that the core complains about
-is an ``Error``. ``reader`` and ``batch`` hold readers that are written in Python.
+is an ``Error``. ``reader`` and ``batch`` hold readers that are written in Python. ``Program``,
+``layers`` and ``Executor`` write programs for the core and run them.
 """
 
 from millrace import (
@@ -16,6 +17,7 @@ from millrace import (
     layer,
     layers,
     optimizer,
+    param_attr,
     reader,
     recordio_writer,
     unique_name,
@@ -93,6 +95,7 @@ __all__ = [
     "load_plugin",
     "name_scope",
     "optimizer",
+    "param_attr",
     "program_guard",
     "reader",
     "recordio_writer",

@@ -49,7 +49,12 @@ def _float(value: Any) -> float:
     number = _double(value)
     if math.isfinite(number) and abs(number) > _LARGEST_FLOAT:
         raise ValueError(f"{number} does not fit")
-    return number
+    return shortest_float(number)
+
+
+def shortest_float(value: float) -> float:
+    """The float32 next to ``value``, as its shortest decimal: 0.9, not 0.8999999761581421."""
+    return float(str(np.float32(value)))
 
 
 def _bool(value: Any) -> bool:
@@ -152,9 +157,13 @@ def from_dict(message: Mapping[str, Any], blocks: list[Block]) -> tuple[str, Any
         return type, int(value)
     if type in ("LONGS", "INTS"):
         return type, [int(item) for item in value]
-    if type in ("FLOAT", "FLOAT64"):
+    if type == "FLOAT":
+        return type, shortest_float(float(value))
+    if type == "FLOATS":
+        return type, [shortest_float(float(item)) for item in value]
+    if type == "FLOAT64":
         return type, float(value)
-    if type in ("FLOATS", "FLOAT64S"):
+    if type == "FLOAT64S":
         return type, [float(item) for item in value]
     if type == "BLOCK":
         return type, blocks[value]

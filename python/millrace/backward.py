@@ -10,7 +10,7 @@ from millrace import unique_name
 from millrace.block import Block
 from millrace.operator import Operator
 from millrace.program import BACKWARD_ROLE
-from millrace.schemas import find_schema
+from millrace.schemas import find_schema, schema_of
 from millrace.var_type import is_float
 from millrace.variable import Parameter, Variable
 
@@ -53,16 +53,17 @@ def append_backward(
         parameters = [parameter for parameter in program.all_parameters() if parameter.trainable]
     else:
         parameters = [_parameter(loss.block, item) for item in parameter_list]
-    stopped = {
-        loss.block.var_recursive(item) if isinstance(item, str) else item
-        for item in no_grad_set or ()
-    }
+    stopped = {_variable(loss.block, item) for item in no_grad_set or ()}
     gradients = _Backward(loss, parameters, stopped).append()
     return [(parameter, gradients[parameter]) for parameter in parameters if parameter in gradients]
 
 
+def _variable(block: Block, item: Variable | str) -> Variable:
+    return block.var_recursive(item if isinstance(item, str) else item.name)
+
+
 def _parameter(block: Block, item: Parameter | str) -> Parameter:
-    variable = block.var_recursive(item) if isinstance(item, str) else item
+    variable = _variable(block, item)
     if not isinstance(variable, Parameter):
         raise ValueError(f"{variable!r} is no parameter")
     return variable
@@ -99,6 +100,7 @@ class _Backward:
     def append(self) -> dict[Variable, Variable]:
         path = self._path()
         for index, op in path:
+            self._check_gradient_exists(op)
             self._check_values_last(index, op)
             for variable in self._receivers(op):
                 self._expected[variable] = self._expected.get(variable, 0) + 1
@@ -187,6 +189,25 @@ class _Backward:
             " its stop_gradient"
         )
 
+    def _check_gradient_exists(self, op: Operator) -> None:
+        if op.type in _SPECIAL:
+            return
+        schema = find_schema(f"{op.type}_grad")
+        if schema is None:
+            raise ValueError(
+                f"operator {op.type!r}, which writes {', '.join(op.output_arg_names)}, has no"
+                f" gradient, but loss {self._loss.name!r} depends on parameters through it; set"
+                " stop_gradient of what it reads or writes"
+            )
+        for name in op.input_names:
+            receivers = self._depends.intersection(_variables(self._block, op.input(name)))
+            if receivers and schema.output(name + _GRAD) is None:
+                raise ValueError(
+                    f"operator {op.type!r} has no gradient of its input {name!r}, but loss"
+                    f" {self._loss.name!r} depends on parameters through"
+                    f" {', '.join(sorted(v.name for v in receivers))}; set stop_gradient there"
+                )
+
     def _check_values_last(self, index: int, op: Operator) -> None:
         """What the gradient operator will read is still what ``op`` has read and written."""
         read = set(_variables(self._block, op.input_arg_names))
@@ -218,7 +239,7 @@ class _Backward:
         self._block.append_op(type, inputs, outputs, {**(attrs or {}), "op_role": role})
 
     def _new_gradient(self, variable: Variable, suffix: str = "") -> Variable:
-        name = f"{variable.name}{_GRAD}{suffix}"
+        name = variable.grad_name + suffix
         if self._block.has_var(name):  # of another loss
             name = unique_name.generate(name)
         return self._block.create_var(
@@ -269,13 +290,7 @@ class _Backward:
     def _append_gradient_operator(self, op: Operator) -> None:
         """The operator ``<type>_grad``, whose slots are those of ``<type>`` and their gradients."""
         type = f"{op.type}_grad"
-        schema = find_schema(type)
-        if schema is None:
-            raise ValueError(
-                f"operator {op.type!r}, which writes {', '.join(op.output_arg_names)}, has no"
-                f" gradient, but loss {self._loss.name!r} depends on parameters through it; set"
-                " stop_gradient of what it reads or writes"
-            )
+        schema = schema_of(type)
         inputs: dict[str, Variable | list[Variable]] = {}
         for slot in schema.inputs:
             forward = _variables(
@@ -298,15 +313,8 @@ class _Backward:
                 for variable in _variables(self._block, op.input(name))
                 if variable in self._depends
             ]
-            if not receivers:
-                continue
-            if schema.output(name + _GRAD) is None:
-                raise ValueError(
-                    f"operator {op.type!r} has no gradient of its input {name!r}, but loss"
-                    f" {self._loss.name!r} depends on parameters through {receivers[0].name!r};"
-                    " set its stop_gradient"
-                )
-            outputs[name + _GRAD] = [self._new_part(variable) for variable in receivers]
+            if receivers:
+                outputs[name + _GRAD] = [self._new_part(variable) for variable in receivers]
         attrs = {
             name: value
             for name, value in op.all_attrs().items()

@@ -38,8 +38,8 @@ def scope_guard(scope: Scope) -> Iterator[None]:
         _scope = before
 
 
-def _as_tensor(name: str, value: object, program: Program) -> _core.LoDTensor:
-    """A copy of the values, for the program may keep them: numbers and lists in the declared type."""
+def _as_tensor(name: str, value: Any, program: Program) -> _core.LoDTensor:
+    """A copy of the values, for the program may keep them; lists become the declared type."""
     if isinstance(value, _core.LoDTensor):
         return value
     tensor = _core.LoDTensor()
@@ -125,9 +125,7 @@ class Executor:
         elif isinstance(fetch_list, Variable | str):
             fetch_list = [fetch_list]
         names = [item if isinstance(item, str) else item.name for item in fetch_list]
-        tensors = {
-            name: _as_tensor(name, value, program) for name, value in (feed or {}).items()
-        }
+        tensors = {name: _as_tensor(name, value, program) for name, value in (feed or {}).items()}
         prepared = self._prepare(program, global_scope() if scope is None else scope)
         fetched = prepared.run(tensors, names)
         return [_as_array(tensor) for tensor in fetched] if return_numpy else fetched

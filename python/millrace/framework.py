@@ -13,7 +13,9 @@ from millrace.program import (
     switch_startup_program,
 )
 from millrace.var_type import VarType, convert_dtype, dtype_name
-from millrace.variable import Parameter, Variable
+from millrace.variable import Parameter, Variable, grad_var_name
+
+convert_np_dtype_to_dtype_ = convert_dtype
 
 __all__ = [
     "Block",
@@ -23,9 +25,11 @@ __all__ = [
     "VarType",
     "Variable",
     "convert_dtype",
+    "convert_np_dtype_to_dtype_",
     "default_main_program",
     "default_startup_program",
     "dtype_name",
+    "grad_var_name",
     "name_scope",
     "program_guard",
     "switch_main_program",

@@ -67,19 +67,17 @@ class Optimizer(abc.ABC):
         block = loss.block
         with program_guard(block.program, startup_program or default_startup_program()):
             ops = [
-                self._append_update(block, parameter, gradient) for parameter, gradient in gradients
+                op
+                for parameter, gradient in gradients
+                for op in self._append_update(block, parameter, gradient)
             ]
-            for parameter, _ in gradients:
-                ops += self._append_finish(block, parameter)
         return ops, gradients
 
     @abc.abstractmethod
-    def _append_update(self, block: Block, parameter: Parameter, gradient: Variable) -> Operator:
-        """Appends the operator that changes a parameter."""
-
-    def _append_finish(self, block: Block, parameter: Parameter) -> list[Operator]:
-        """Appends what is to be done once all parameters have been changed."""
-        return []
+    def _append_update(
+        self, block: Block, parameter: Parameter, gradient: Variable
+    ) -> list[Operator]:
+        """Appends the operators that change a parameter."""
 
     def _append(
         self,
@@ -126,15 +124,18 @@ class Optimizer(abc.ABC):
 class SGDOptimizer(Optimizer):
     """Parameter -= rate * gradient: operator ``sgd``."""
 
-    def _append_update(self, block: Block, parameter: Parameter, gradient: Variable) -> Operator:
+    def _append_update(
+        self, block: Block, parameter: Parameter, gradient: Variable
+    ) -> list[Operator]:
         rate = self._rate(block, parameter)
-        return self._append(
+        update = self._append(
             block,
             "sgd",
             {"Param": parameter, "Grad": gradient, "LearningRate": rate},
             {"ParamOut": parameter},
             {},
         )
+        return [update]
 
 
 class MomentumOptimizer(Optimizer):
@@ -159,16 +160,19 @@ class MomentumOptimizer(Optimizer):
         super().__init__(learning_rate, regularization, name)
         self._momentum, self._use_nesterov = momentum, use_nesterov
 
-    def _append_update(self, block: Block, parameter: Parameter, gradient: Variable) -> Operator:
+    def _append_update(
+        self, block: Block, parameter: Parameter, gradient: Variable
+    ) -> list[Operator]:
         rate = self._rate(block, parameter)
         velocity = self._accumulator(parameter, "velocity", parameter.shape)
-        return self._append(
+        update = self._append(
             block,
             "momentum",
             {"Param": parameter, "Grad": gradient, "Velocity": velocity, "LearningRate": rate},
             {"ParamOut": parameter, "VelocityOut": velocity},
             {"mu": self._momentum, "use_nesterov": self._use_nesterov},
         )
+        return [update]
 
 
 class AdamOptimizer(Optimizer):
@@ -193,16 +197,16 @@ class AdamOptimizer(Optimizer):
         """
         super().__init__(learning_rate, regularization, name)
         self._beta1, self._beta2, self._epsilon = beta1, beta2, epsilon
-        self._powers: WeakKeyDictionary[Parameter, tuple[Variable, Variable]] = WeakKeyDictionary()
 
-    def _append_update(self, block: Block, parameter: Parameter, gradient: Variable) -> Operator:
+    def _append_update(
+        self, block: Block, parameter: Parameter, gradient: Variable
+    ) -> list[Operator]:
         rate = self._rate(block, parameter)
         moment1 = self._accumulator(parameter, "moment1", parameter.shape)
         moment2 = self._accumulator(parameter, "moment2", parameter.shape)
         power1 = self._accumulator(parameter, "beta1_pow", (1,), self._beta1)
         power2 = self._accumulator(parameter, "beta2_pow", (1,), self._beta2)
-        self._powers[parameter] = power1, power2
-        return self._append(
+        update = self._append(
             block,
             "adam",
             {
@@ -217,13 +221,11 @@ class AdamOptimizer(Optimizer):
             {"ParamOut": parameter, "Moment1Out": moment1, "Moment2Out": moment2},
             {"beta1": self._beta1, "beta2": self._beta2, "epsilon": self._epsilon},
         )
-
-    def _append_finish(self, block: Block, parameter: Parameter) -> list[Operator]:
-        powers = zip(self._powers[parameter], (self._beta1, self._beta2), strict=True)
-        return [
+        powers = [
             self._append(block, "scale", {"X": power}, {"Out": power}, {"scale": beta})
-            for power, beta in powers
+            for power, beta in ((power1, self._beta1), (power2, self._beta2))
         ]
+        return [update, *powers]
 
 
 SGD = SGDOptimizer

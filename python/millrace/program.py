@@ -26,18 +26,28 @@ class Program:
     Layers (``millrace.layers``) and ``Block.append_op`` write it; ``Executor.run`` runs it, and so
     do the commands, from what ``to_text`` or ``to_bytes`` give.
 
-    Attributes:
-        random_seed: decides all random numbers together with the ``seed`` attributes and the
-            variables' names, as ``--seed`` of the commands does.
+    ``random_seed`` decides all random numbers together with the ``seed`` attributes and the
+    variables' names, as ``--seed`` of the commands does.
     """
 
     def __init__(self) -> None:
-        self.random_seed = 0
+        self._random_seed = 0
         self.current_block_idx = 0
         self.current_name_scope = ""
         self._changes = 0
         self._blocks = [Block(self, 0, -1)]
         self._core: tuple[int, str, _core.Program] | None = None
+
+    @property
+    def random_seed(self) -> int:
+        """Decides all random numbers; 0 is a seed like any other."""
+        return self._random_seed
+
+    @random_seed.setter
+    def random_seed(self, seed: int) -> None:
+        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+            raise ValueError(f"a random_seed is an integer from 0 on, not {seed!r}")
+        self._random_seed = seed
 
     # ---- Blocks ----
 

@@ -7,9 +7,8 @@ import difflib
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from millrace import _core
+from millrace.attribute_value import shortest_float
 
 
 @dataclass(frozen=True)
@@ -80,7 +79,7 @@ def _learn() -> None:
         for attribute in op["attributes"]:
             default = attribute["default"]
             if attribute["type"] == "FLOAT":
-                default = float(str(np.float32(default)))  # 0.9 instead of 0.8999999761581421
+                default = shortest_float(default)
             words = tuple(attribute["words"])
             attributes.append(AttributeSchema(**{**attribute, "default": default, "words": words}))
         _known[op["type"]] = OperatorSchema(

@@ -20,6 +20,11 @@ _TENSOR_MEMBERS = {
 }
 
 
+def grad_var_name(name: str) -> str:
+    """What ``append_backward`` calls the gradient of the variable of this name."""
+    return f"{name}@GRAD"
+
+
 class Variable(Arithmetic):
     """A variable of a block, as ``Block.create_var`` makes it.
 
@@ -74,6 +79,11 @@ class Variable(Arithmetic):
     def desc(self) -> VariableDesc:
         """The declaration, as the lineage's C++ class shows it: ``set_shapes``, ``dtypes`` ..."""
         return VariableDesc(self)
+
+    @property
+    def grad_name(self) -> str:
+        """What ``append_backward`` calls the gradient of this variable."""
+        return grad_var_name(self.name)
 
     def set_slots(
         self,
@@ -227,6 +237,14 @@ class VariableDesc:
     def set_persistable(self, persistable: bool) -> None:
         """Declares whether it outlives one run."""
         self._variable.persistable = bool(persistable)
+
+    def stop_gradient(self) -> bool:
+        """Whether gradients end at it."""
+        return self._variable.stop_gradient
+
+    def set_stop_gradient(self, stop_gradient: bool) -> None:
+        """Declares whether gradients end at it."""
+        self._variable.stop_gradient = bool(stop_gradient)
 
     def shape(self) -> list[int]:
         """The dims of a tensor; empty if they are not known."""

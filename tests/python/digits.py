@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The digits as RecordIO files, and the programs of tools/programs that train on them, in Python."""
+"""The digits as RecordIO files, and the programs of tools/programs on them, in Python."""
 
 from __future__ import annotations
 
@@ -80,7 +80,9 @@ class _Training:
     def step(self, reader: fluid.Variable) -> None:
         pixels, label = layers.read_file(reader)
         image = layers.scale(layers.cast(pixels, "float32"), scale=SCALE)
-        hidden = layers.fc(image, 128, param_attr=_weights("weight1"), bias_attr="bias1", act="relu")
+        hidden = layers.fc(
+            image, 128, param_attr=_weights("weight1"), bias_attr="bias1", act="relu"
+        )
         logits = layers.fc(hidden, 10, param_attr=_weights("weight2"), bias_attr="bias2")
         losses, probabilities = layers.softmax_with_cross_entropy(
             logits, label, return_softmax=True

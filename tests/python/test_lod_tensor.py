@@ -149,9 +149,7 @@ def test_create_lod_tensor() -> None:
     other = create_lod_tensor(nested, [[2, 2, 1], [1, 2, 2, 3, 2]])
     assert nested.recursive_sequence_lengths() == [[2, 1], [3, 3, 4]]
     assert other.recursive_sequence_lengths() == [[2, 2, 1], [1, 2, 2, 3, 2]]
-    assert str(other).splitlines()[0] == (
-        "float64 [10, 1] lod [[0, 2, 4, 5], [0, 1, 3, 5, 8, 10]]"
-    )
+    assert str(other).splitlines()[0] == ("float64 [10, 1] lod [[0, 2, 4, 5], [0, 1, 3, 5, 8, 10]]")
 
 
 def test_create_lod_tensor_refuses_what_does_not_fit() -> None:

@@ -11,8 +11,6 @@ import digits
 import millrace as fluid
 import numpy as np
 import pytest
-from millrace.core import CPUPlace, Scope
-from millrace.executor import Executor
 
 PASSES = 3
 EXECUTOR = digits.ROOT / "bazel-bin/tools/executor"
@@ -63,8 +61,8 @@ def train(
     startup: fluid.Program, main: fluid.Program, capfd: pytest.CaptureFixture[str]
 ) -> tuple[str, dict[str, np.ndarray]]:
     """What a training prints, and the parameters that it ends with."""
-    scope = Scope()
-    executor = Executor(CPUPlace())
+    scope = fluid.Scope()
+    executor = fluid.Executor(fluid.CPUPlace())
     executor.run(startup, scope=scope)
     executor.run(main, scope=scope)
     names = ("weight1", "bias1", "weight2", "bias2", "learning_rate")

@@ -24,7 +24,7 @@ def _check_condition(layer: str, cond: Variable) -> None:
         raise TypeError(f"{layer}: condition {cond.name!r} holds {cond.dtype.name}, not bool")
     if cond.shape not in (None, (1,), (-1,)):
         assert cond.shape is not None
-        raise ValueError(
+        raise TypeError(
             f"{layer}: condition {cond.name!r} is one bool, [1], not {list(cond.shape)}"
         )
 
@@ -62,8 +62,7 @@ class While:
             name: the lineage's, without effect.
 
         Raises:
-            TypeError: the condition is no variable or holds no bool.
-            ValueError: it is declared to have more than one value.
+            TypeError: the condition is no variable, holds no bool or more than one.
         """
         _check_condition("While", cond)
         self._cond, self._is_test = cond, is_test
@@ -143,8 +142,7 @@ class IfElse:
             name: of the layer.
 
         Raises:
-            TypeError: the condition is no variable or holds no bool.
-            ValueError: it is declared to have more than one value.
+            TypeError: the condition is no variable, holds no bool or more than one.
         """
         _check_condition("IfElse", cond)
         self._cond = cond
