@@ -49,9 +49,9 @@ class OperatorSchema:
 
     @property
     def takes_more(self) -> bool:
-        """Whether there may be attributes beside these: a source takes those of its files' format,
-        which the core knows."""
-        return self.creates_reader and not any(slot.kind == "reader" for slot in self.inputs)
+        """Whether there may be attributes beside these: where files may be of any format, those of
+        the format, which the core knows."""
+        return self.creates_reader and self.attribute("file_names") is not None
 
     def input(self, name: str) -> SlotSchema | None:
         """The input slot of this name, if there is one."""

@@ -137,13 +137,14 @@ def fill_constant(
         force_cpu: the lineage's; values are made on the CPU always.
         out: takes the tensor.
     """
-    out = helper.result(helper.layer_name("fill_constant", None), out)
+    if out is None:
+        layer = helper.layer_name("fill_constant", None)
+        out = helper.new_variable(layer, stop_gradient=True)
     helper.current_block().append_op(
         "fill_constant",
         outputs={"Out": out},
         attrs={"shape": list(shape), "dtype": convert_dtype(dtype), "value": float(value)},
     )
-    out.stop_gradient = True
     return out
 
 
