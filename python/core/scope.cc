@@ -17,6 +17,9 @@ namespace py = pybind11;
 namespace millrace {
 namespace {
 
+// What one program may be fed with; it keeps a mistaken index from taking all memory.
+constexpr size_t kMaxFed = 1 << 16;
+
 // A reader in a variable, as operators use it.
 class VariableReader {
  public:
@@ -52,6 +55,26 @@ class VariableReader {
 };
 
 LoDTensor* TensorOf(Variable* variable) { return variable->GetMutable<LoDTensor>(); }
+
+using Tensors = std::vector<LoDTensor>;
+
+// The list that feed operators take tensors of.
+void SetFeedVariable(PythonScope& scope, const LoDTensor& tensor, const std::string& name,
+                     size_t index) {
+  Require(index < kMaxFed, "tensor ", index, " of a list that holds ", kMaxFed, " at most");
+  auto* tensors = scope.scope().Var(name)->GetMutable<Tensors>();
+  if (tensors->size() <= index) tensors->resize(index + 1);
+  (*tensors)[index] = tensor;
+}
+
+LoDTensor GetFetchVariable(PythonScope& scope, const std::string& name, size_t index) {
+  const Variable* variable = scope.scope().Find(name);
+  Require(variable != nullptr, "there is no variable '", Escaped(name), "' in the scope");
+  const auto& tensors = variable->Get<Tensors>();
+  Require(index < tensors.size(), "variable '", Escaped(name), "' holds ", tensors.size(),
+          " tensors; there is no tensor ", index);
+  return tensors[index];
+}
 
 VariableReader ReaderOf(Variable* variable) { return VariableReader(variable); }
 
@@ -101,6 +124,13 @@ void DefineScope(py::module_* module) {
       .def(
           "names", [](PythonScope& self) { return self.scope().LocalNames(); },
           "The names of the variables of this scope itself, sorted.");
+  module->def(
+      "set_feed_variable", &SetFeedVariable, py::arg("scope"), py::arg("tensor"), py::arg("name"),
+      py::arg("index"),
+      "Puts a tensor, which is shared, into the list of tensors that `feed` operators read.");
+  module->def("get_fetch_variable", &GetFetchVariable, py::arg("scope"), py::arg("name"),
+              py::arg("index"),
+              "A tensor, which is shared, of a list that `fetch` operators wrote.");
 }
 
 }  // namespace millrace

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from millrace import attribute_value
-from millrace.schemas import OperatorSchema, SlotSchema, did_you_mean, schema_of
+from millrace.schemas import OperatorSchema, SlotSchema, did_you_mean, find_schema, schema_of
 from millrace.var_type import VarType
 from millrace.variable import Variable
 
@@ -86,11 +86,16 @@ class Operator:
         return name in self._attributes
 
     def attr(self, name: str) -> Any:
-        """The value of an attribute; a block for one that names a block.
+        """The value of an attribute, or its default; a block for one that names a block.
 
         Raises:
-            KeyError: it is not given.
+            KeyError: it is not given, and the operator has no default for it.
         """
+        if name not in self._attributes:
+            schema = find_schema(self.type)
+            attribute = None if schema is None else schema.attribute(name)
+            if attribute is not None and not attribute.required:
+                return attribute.default
         return self._attributes[name][1]
 
     def all_attrs(self) -> dict[str, Any]:
