@@ -54,6 +54,31 @@ class VariableReader {
   Variable* const variable_;
 };
 
+// A list of tensors in a variable, as operators use it. What goes in and out shares its values.
+class VariableTensors {
+ public:
+  explicit VariableTensors(Variable* variable) : variable_(variable) { tensors(); }
+
+  size_t Size() const { return tensors().size(); }
+  LoDTensor Get(int64_t index) const { return tensors()[Checked(index)]; }
+  void Set(int64_t index, const LoDTensor& tensor) { tensors()[Checked(index)] = tensor; }
+  void Append(const LoDTensor& tensor) { tensors().push_back(tensor); }
+
+ private:
+  std::vector<LoDTensor>& tensors() const {
+    return *variable_->GetMutable<std::vector<LoDTensor>>();
+  }
+  size_t Checked(int64_t index) const {
+    const auto size = static_cast<int64_t>(Size());
+    if (index < -size || index >= size) {
+      throw py::index_error(StrCat("tensor ", index, " of a list of ", size));
+    }
+    return static_cast<size_t>(index < 0 ? index + size : index);
+  }
+
+  Variable* const variable_;
+};
+
 LoDTensor* TensorOf(Variable* variable) { return variable->GetMutable<LoDTensor>(); }
 
 using Tensors = std::vector<LoDTensor>;
@@ -76,6 +101,8 @@ LoDTensor GetFetchVariable(PythonScope& scope, const std::string& name, size_t i
   return tensors[index];
 }
 
+VariableTensors TensorsOf(Variable* variable) { return VariableTensors(variable); }
+
 VariableReader ReaderOf(Variable* variable) { return VariableReader(variable); }
 
 }  // namespace
@@ -92,12 +119,21 @@ void DefineScope(py::module_* module) {
       .def("read_next", &VariableReader::ReadNext,
            "The next element, a LoDTensor a slot.\n\n"
            "Raises:\n    EndOfData: there is none.\n    Error: it cannot be read.");
+  py::class_<VariableTensors>(*module, "VariableTensors",
+                              "A list of tensors in a variable. Tensors that go in and out share "
+                              "their values with those in it, not their levels of detail.")
+      .def("__len__", &VariableTensors::Size)
+      .def("__getitem__", &VariableTensors::Get, py::arg("index"))
+      .def("__setitem__", &VariableTensors::Set, py::arg("index"), py::arg("tensor"))
+      .def("append", &VariableTensors::Append, py::arg("tensor"), "Puts a tensor at the end.");
   py::class_<Variable, std::unique_ptr<Variable, py::nodelete>>(
       *module, "Variable", "A named value in a scope; not to be used while a program runs there.")
       .def_property_readonly("name", &Variable::name)
       .def("is_initialized", &Variable::has_value, "Whether it holds anything.")
       .def("get_tensor", &TensorOf, py::return_value_policy::reference_internal,
            "The tensor in it; made, and anything else dropped, if there is none.")
+      .def("get_lod_tensor_array", &TensorsOf, py::keep_alive<0, 1>(),
+           "The list of tensors in it; made, and anything else dropped, if there is none.")
       .def("get_reader", &ReaderOf, py::keep_alive<0, 1>(),
            "The reader in it.\n\nRaises:\n    Error: there is none.");
   py::class_<PythonScope, std::shared_ptr<PythonScope>>(

@@ -92,6 +92,7 @@ class Executor:
         fetch_list: Sequence[Variable | str] | Variable | str | None = None,
         scope: Scope | None = None,
         return_numpy: bool = True,
+        use_program_cache: bool = True,
     ) -> list[Any]:
         """Runs all operators of a program, in order.
 
@@ -103,6 +104,7 @@ class Executor:
             fetch_list: variables, or their names, whose values are returned.
             scope: where persistable variables live; by default ``global_scope()``.
             return_numpy: whether arrays are returned, else LoDTensors.
+            use_program_cache: the lineage's, without effect: programs are prepared once.
 
         Returns:
             The fetched values in order: arrays over the core's memory, which is not written again

@@ -41,6 +41,20 @@ def test_a_program_takes_from_one_list_and_puts_into_another() -> None:
     assert (np.asarray(core.get_fetch_variable(scope, "fetch", 0)) == 6).all()
 
 
+def test_a_list_of_tensors_is_filled_and_read_in_its_variable() -> None:
+    tensors = core.Scope().var("list").get_lod_tensor_array()
+    assert len(tensors) == 0
+    for number in range(10):
+        tensors.append(sequences(number))
+    assert [np.asarray(tensor)[0, 0, 0] for tensor in tensors] == list(range(10))
+    tensors[0] = sequences(11)
+    assert np.asarray(tensors[0])[0, 0, 0] == 11
+    assert tensors[-1].lod() == [[0, 2, 4, 6]]
+    for index in (10, -11):
+        with pytest.raises(IndexError):
+            tensors[index]
+
+
 def test_what_is_not_there_is_named() -> None:
     scope = core.Scope()
     with pytest.raises(fluid.Error, match="no variable 'none'"):
