@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from millrace import _core
-from millrace.errors import Error
 from millrace.ragged import Ragged
 
 Path: TypeAlias = str | os.PathLike[str]
@@ -106,7 +105,6 @@ class Reader:
             self._core.set_names(self._names)
         self._variable = self._core.variable
         self._epoch = 0
-        self._loop = 0  # the number of the loop that reads
 
     # ---- Sources ----
 
@@ -264,24 +262,9 @@ class Reader:
             Error: now or at the element that it takes the place of: a missing or damaged file, a
                 limit. It names file, byte, record and reader.
         """
-        self._core.begin(self._epoch)
+        loop = self._core.begin(self._epoch)
         self._epoch += 1
-        self._loop += 1
-        return self._batches(self._loop)
-
-    def _batches(self, loop: int) -> Iterator[Batch]:
-        ended = False
-        try:
-            while loop == self._loop:
-                batch = self._core.next()
-                if batch is None:
-                    ended = True
-                    return
-                yield batch
-            raise Error("another loop over this reader has begun meanwhile, which ended this one")
-        finally:
-            if not ended and loop == self._loop:
-                self._core.release()
+        return loop
 
     def to_text(self) -> str:
         """The startup program as protobuf text, which ``executor`` and ``peek`` run as well."""
