@@ -65,6 +65,13 @@ class ReaderHolder::Handle final : public ReaderBase {
   }
   const std::vector<SlotSpec>& row_slots() const override { return source_->reader->row_slots(); }
   Place place() const override { return source_->reader->place(); }
+  std::optional<uint64_t> PassLength() const override {
+    {
+      std::lock_guard<std::mutex> lock(source_->mutex);
+      if (source_->handles > 1) return std::nullopt;
+    }
+    return source_->reader->PassLength();
+  }
 
  private:
   void PlanNext(size_t n, Run* run) override {
@@ -137,6 +144,8 @@ void ReaderHolder::ReInit() {
   own().ReInit();
   counters_->pass_counted = false;
 }
+
+std::optional<uint64_t> ReaderHolder::PassLength() { return own().PassLength(); }
 
 ReaderStats ReaderHolder::stats() const {
   return {counters_->passes.get(), counters_->elements.get(), counters_->records.get(),

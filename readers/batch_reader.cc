@@ -44,6 +44,13 @@ BatchReader::BatchReader(std::unique_ptr<ReaderBase> reader, int64_t batch_size,
 // the rows learn from what is loaded.
 const std::vector<SlotSpec>& BatchReader::row_slots() const { return slots(); }
 
+std::optional<uint64_t> BatchReader::PassLength() const {
+  const std::optional<uint64_t> below = reader().PassLength();
+  if (!below) return std::nullopt;
+  const bool leftover = !discard_leftover_ && *below % batch_size_ > 0;
+  return *below / batch_size_ + (leftover ? 1 : 0);
+}
+
 void BatchReader::PlanNext(size_t n, Run* run) {
   for (; n > 0; --n) {
     Ref<Run> batch = Pool<Run>::Take();

@@ -24,6 +24,12 @@ ShardReader::ShardReader(std::unique_ptr<ReaderBase> reader, int64_t num_shards,
           num_shards - 1, " for ", num_shards, " shards");
 }
 
+std::optional<uint64_t> ShardReader::PassLength() const {
+  const std::optional<uint64_t> below = reader().PassLength();
+  if (!below) return std::nullopt;
+  return *below / num_shards_ + (index_ < *below % num_shards_ ? 1 : 0);
+}
+
 void ShardReader::PlanNext(size_t n, Run* run) {
   while (n > 0) {
     if (next_ < planned_.tickets.size()) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "framework/reader.h"
 
@@ -19,6 +20,8 @@ class ShardReader final : public DecoratedReader {
  public:
   // Throws kInvalidArgument unless 0 <= index < num_shards.
   ShardReader(std::unique_ptr<ReaderBase> reader, int64_t num_shards, int64_t index);
+
+  std::optional<uint64_t> PassLength() const override;
 
  private:
   void PlanNext(size_t n, Run* run) override;

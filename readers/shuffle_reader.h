@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "framework/random.h"
@@ -26,6 +27,8 @@ class ShuffleReader final : public DecoratedReader {
   // Throws kInvalidArgument for a buffer_size below 1.
   ShuffleReader(std::unique_ptr<ReaderBase> reader, int64_t buffer_size, const RandomKey& key);
   ~ShuffleReader() override;
+
+  std::optional<uint64_t> PassLength() const override { return reader().PassLength(); }
 
  private:
   void PlanNext(size_t n, Run* run) override;
