@@ -138,10 +138,16 @@ PreparedProgram::PreparedProgram(std::shared_ptr<const Program> program, Scope* 
                                  const RunState& run)
     : run_(run), block_(std::move(program), 0, scope, &run_) {}
 
-void PreparedProgram::Run() {
+void PreparedProgram::Run(const std::map<std::string, LoDTensor>& feed) {
   run_.steps = 0;
   run_.times.clear();
-  block_.Run();
+  block_.Refresh();
+  for (const auto& [name, tensor] : feed) {
+    Variable* const variable = Find(name);
+    Require(variable != nullptr, "no variable '", Escaped(name), "' to feed");
+    *variable->GetMutable<LoDTensor>() = tensor;
+  }
+  block_.RunOperators();
 }
 
 std::unique_ptr<PreparedProgram> Executor::Prepare(std::shared_ptr<const Program> program,

@@ -4,6 +4,7 @@
 #ifndef MILLRACE_FRAMEWORK_EXECUTOR_H_
 #define MILLRACE_FRAMEWORK_EXECUTOR_H_
 
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -61,8 +62,9 @@ class PreparedProgram {
  public:
   PreparedProgram(std::shared_ptr<const Program> program, Scope* scope, const RunState& run);
 
-  // Runs block 0. Counters of the run state begin anew.
-  void Run();
+  // Runs block 0, whose variables have the values of `feed` when it begins and no others. Counters
+  // of the run state begin anew. Throws kInvalidArgument if there is no variable to feed.
+  void Run(const std::map<std::string, LoDTensor>& feed = {});
   // A variable of the last run or of the scope; null if there is none.
   Variable* Find(const std::string& name) { return block_.scope().Find(name); }
   const RunState& run() const { return run_; }

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -21,8 +22,8 @@ class BufferPool;
 
 constexpr size_t kBufferAlignment = 64;
 
-// A piece of memory at a place, aligned to kBufferAlignment, shared by reference count. Once other
-// threads can see it (it is published) it is never written again.
+// A piece of memory at a place, aligned to kBufferAlignment unless it is foreign, shared by
+// reference count. Once other threads can see it (it is published) it is never written again.
 class Buffer final : public Kept {
  public:
   char* data() const { return data_; }
@@ -34,10 +35,15 @@ class Buffer final : public Kept {
   void set_busy_until(std::shared_ptr<DeviceEvent> event) { busy_until_ = std::move(event); }
   const std::shared_ptr<DeviceEvent>& busy_until() const { return busy_until_; }
   // True if the caller, who holds a reference, may write: nobody else sees the buffer, no device is
-  // at work on it, and it is on the host.
+  // at work on it, it is on the host, and it is ours.
   bool writable() const {
-    return HasOneReference() && (busy_until_ == nullptr || busy_until_->Done()) && place().is_cpu();
+    return HasOneReference() && (busy_until_ == nullptr || busy_until_->Done()) &&
+           place().is_cpu() && release_ == nullptr;
   }
+
+  // Memory of somebody else on the host, of any alignment. `release` is called when nobody sees it
+  // any more, on whichever thread that is; it must not throw. Until then its values must stay.
+  static Ref<Buffer> Foreign(void* data, size_t bytes, std::function<void()> release);
 
  private:
   friend class BufferPool;
@@ -50,6 +56,7 @@ class Buffer final : public Kept {
   BufferPool* pool_ = nullptr;
   Ref<MemoryAccount> account_;  // that it counts for, if any
   std::shared_ptr<DeviceEvent> busy_until_;
+  std::function<void()> release_;  // of foreign memory
 };
 
 // Free buffers of one kind of memory by size class. Idle memory is bounded in bytes: what does not

@@ -3,6 +3,7 @@
 #include "framework/error.h"
 #include "framework/executor.h"
 #include "framework/operator.h"
+#include "framework/stop.h"
 
 namespace millrace {
 namespace {
@@ -29,6 +30,7 @@ void While(OpContext& context) {
       Throw(ErrorCode::kResourceLimit, "the loops have run --max_steps=", run.max_steps, " steps");
     }
     ++run.steps;
+    CheckStop();  // a body without operators never would
     body.Run();
   }
 }

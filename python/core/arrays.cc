@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/core/arrays.h"
 
+#include <string>
 #include <utility>
 
+#include "framework/error.h"
 #include "python/core/numpy.h"
 
 namespace py = pybind11;
@@ -30,6 +32,18 @@ const py::object& RaggedClass() {
 }
 
 }  // namespace
+
+DataType TypeOf(const py::dtype& dtype) {
+  const auto name = dtype.attr("name").cast<std::string>();
+  const bool swapped = !dtype.attr("isnative").cast<bool>();
+  for (int64_t number = 0; number < 256 && !swapped; ++number) {
+    if (IsDataType(number) && name == ToString(DataTypeFromNumber(number))) {
+      return DataTypeFromNumber(number);
+    }
+  }
+  Throw(ErrorCode::kInvalidArgument, "values of ", py::repr(dtype).cast<std::string>(),
+        " are none of Millrace's: bool, int8 to int64, uint8, float16 to float64, bfloat16");
+}
 
 py::array ToArray(const LoDTensor& tensor) {
   const Dims& dims = tensor.dims();

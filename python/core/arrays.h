@@ -14,6 +14,9 @@ namespace millrace {
 // the uint16 of its bits. The tensor must be on the host.
 pybind11::array ToArray(const LoDTensor& tensor);
 
+// The type of values of an array. Throws kInvalidArgument if it is none of ours.
+DataType TypeOf(const pybind11::dtype& dtype);
+
 // ToArray, or for a tensor with levels of detail a millrace.Ragged of the values and an int64 array
 // of offsets a level, outermost first. Takes the offsets out of the tensor.
 pybind11::object ToPython(LoDTensor* tensor);

@@ -10,13 +10,18 @@
 #include <vector>
 
 #include "framework/error.h"
+#include "framework/place.h"
 #include "framework/plugin.h"
 #include "framework/thread_pool.h"
 #include "framework/version.h"
 #include "python/core/errors.h"
+#include "python/core/executor.h"
 #include "python/core/loop.h"
+#include "python/core/program.h"
 #include "python/core/reader.h"
 #include "python/core/reader_program.h"
+#include "python/core/scope.h"
+#include "python/core/tensor.h"
 
 namespace py = pybind11;
 
@@ -76,6 +81,10 @@ std::shared_ptr<PythonReader> MakeReader(const std::string& program, const std::
 PYBIND11_MODULE(_core, module) {
   TranslateErrors();
   module.attr("version") = kVersion;
+  DefineTensor(&module);
+  DefineScope(&module);
+  DefineProgram(&module);
+  DefineExecutor(&module);
   module.def(
       "add_reader",
       [](const std::string& program, const std::string& type, const std::string& output,
@@ -91,6 +100,7 @@ PYBIND11_MODULE(_core, module) {
         return Program::FromString(program, name, settings)->ToText();
       },
       py::arg("program"), py::arg("name"), py::arg("settings"));
+  module.def("device_names", &DeviceNames);
   module.def("load_plugin", &LoadPlugin, py::arg("path"));
   module.def(
       "set_threads",
@@ -106,6 +116,7 @@ PYBIND11_MODULE(_core, module) {
       .def("begin", &BeginLoop, py::arg("pass_number"))
       .def("read_through", &PythonReader::ReadThrough, py::arg("pass_number"))
       .def("set_names", &PythonReader::SetNames, py::arg("names"))
+      .def("length", &PythonReader::Length)
       .def("dtypes", &DtypeNames)
       .def("slots", [](PythonReader& reader) { return SlotsOf(reader.Slots()); })
       .def_property_readonly("variable", &PythonReader::variable);

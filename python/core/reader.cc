@@ -134,6 +134,13 @@ void PythonReader::SetNames(const std::vector<std::string>& names) {
   for (const std::string& name : names) names_.emplace_back(name);
 }
 
+std::optional<uint64_t> PythonReader::Length() {
+  const py::gil_scoped_release release;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  Open();
+  return reader_->PassLength();
+}
+
 std::vector<SlotSpec> PythonReader::Slots() {
   const py::gil_scoped_release release;
   const std::lock_guard<std::mutex> lock(mutex_);

@@ -42,6 +42,8 @@ class PythonReader {
   uint64_t ReadThrough(uint64_t pass);
 
   void SetNames(const std::vector<std::string>& names);
+  // How many elements a pass has, where that is known without reading one.
+  std::optional<uint64_t> Length();
   // As known now: (dtype, dims, levels of detail) each.
   std::vector<SlotSpec> Slots();
   // How the values of each slot came in the last element; empty before the first one.

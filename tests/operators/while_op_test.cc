@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 #include <malloc.h>
 
+#include <chrono>
+#include <thread>
+
 #include "framework/memory.h"
 #include "framework/stop.h"
 #include "tests/program_runner.h"
@@ -124,6 +127,23 @@ TEST(WhileOp, StopsWhenAskedTo) {
   ProgramRunner runner;
   RequestStop();
   ExpectError(ErrorCode::kCancelled, "", [&] { runner.Main(CountingLoop(5)); });
+  ClearStop();
+}
+
+TEST(WhileOp, StopsWhenItsBodyIsEmpty) {
+  ProgramRunner runner;
+  std::thread later([] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    RequestStop();
+  });
+  ExpectError(ErrorCode::kCancelled, "", [&] {
+    runner.Main(BlockText(0, -1,
+                          {TensorText("more", "BOOL", {1}), FillText("more", "BOOL", 1),
+                           OpText("while", {{"Condition", {"more"}}}, {},
+                                  {{"sub_block", "block_idx: 1"}})}) +
+                BlockText(1, 0, {}));
+  });
+  later.join();
   ClearStop();
 }
 

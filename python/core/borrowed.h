@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory that Python owns, as a buffer of the core.
+#ifndef MILLRACE_PYTHON_CORE_BORROWED_H_
+#define MILLRACE_PYTHON_CORE_BORROWED_H_
+
+#include <pybind11/pybind11.h>
+
+#include <cstddef>
+
+#include "framework/memory.h"
+
+namespace millrace {
+
+// The memory at `data`, which `owner` keeps for as long as the buffer exists; its values must not
+// change before. The buffer may be dropped by any thread, with the interpreter or without, also
+// when the interpreter is gone: the owner is let go later, when Python runs. The caller has the
+// interpreter.
+Ref<Buffer> Borrow(void* data, size_t bytes, pybind11::object owner);
+
+}  // namespace millrace
+
+#endif  // MILLRACE_PYTHON_CORE_BORROWED_H_

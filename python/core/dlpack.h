@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensors handed from one library to another by DLPack's struct, without a copy
+// (https://dmlc.github.io/dlpack, version 0.8, and the Python array API that names its capsules).
+#ifndef MILLRACE_PYTHON_CORE_DLPACK_H_
+#define MILLRACE_PYTHON_CORE_DLPACK_H_
+
+#include <pybind11/pybind11.h>
+
+#include "framework/tensor.h"
+
+namespace millrace {
+
+// A capsule "dltensor" over the tensor's memory, which lives until the consumer lets go of it.
+// Levels of detail are left behind. Throws kInvalidArgument if there are no values.
+pybind11::capsule ToDlpack(const LoDTensor& tensor);
+// (device type, number) as __dlpack_device__ gives it.
+pybind11::tuple DlpackDevice(const LoDTensor& tensor);
+// The tensor of a capsule, which is used up, or of an object with __dlpack__. Throws
+// kInvalidArgument if it is not on the host, not laid out row by row, or of a type that is none of
+// ours.
+LoDTensor FromDlpack(const pybind11::object& source);
+
+}  // namespace millrace
+
+#endif  // MILLRACE_PYTHON_CORE_DLPACK_H_

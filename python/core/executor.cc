@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/core/executor.h"
+
+#include <pybind11/stl.h>
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/error.h"
+#include "framework/executor.h"
+#include "framework/operator.h"
+#include "framework/program.h"
+#include "python/core/interrupt.h"
+#include "python/core/scope.h"
+
+namespace py = pybind11;
+
+namespace millrace {
+namespace {
+
+// A program that creates readers is a startup program.
+ProgramRole RoleOf(const Program& program) {
+  for (const proto::BlockDesc& block : program.desc().blocks()) {
+    for (const proto::OpDesc& op : block.ops()) {
+      const OperatorDef* const def = FindOperator(op.type());
+      if (def != nullptr && def->schema.creates_reader) return ProgramRole::kStartup;
+    }
+  }
+  return ProgramRole::kMain;
+}
+
+class Prepared {
+ public:
+  Prepared(const std::shared_ptr<Program>& program, std::shared_ptr<PythonScope> scope,
+           const std::string& place, uint64_t seed)
+      : scope_(std::move(scope)) {
+    RunState run;
+    run.place = Place::Parse(place);
+    run.seed = seed;
+    const py::gil_scoped_release release;
+    prepared_ = Executor(run).Prepare(program, RoleOf(*program), &scope_->scope());
+  }
+  ~Prepared() {
+    const py::gil_scoped_release release;
+    prepared_.reset();
+  }
+  Prepared(const Prepared&) = delete;
+  Prepared& operator=(const Prepared&) = delete;
+
+  std::vector<LoDTensor> Run(const std::map<std::string, LoDTensor>& feed,
+                             const std::vector<std::string>& fetch) {
+    for (const auto& [name, tensor] : feed) {
+      Require(tensor.initialized(), "what is fed to '", Escaped(name), "' has no values");
+      CheckLod(tensor.lod(), tensor.dims().empty() ? 0 : static_cast<uint64_t>(tensor.dims()[0]));
+    }
+    WatchInterrupts();
+    std::vector<LoDTensor> fetched;
+    WithoutInterpreter([&] {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      prepared_->Run(feed);
+      for (const std::string& name : fetch) fetched.push_back(Fetch(name));
+    });
+    return fetched;
+  }
+
+ private:
+  LoDTensor Fetch(const std::string& name) const {
+    const Variable* const variable = prepared_->Find(name);
+    Require(variable != nullptr, "no variable '", Escaped(name), "' to fetch");
+    return variable->Get<LoDTensor>().OnHost();
+  }
+
+  const std::shared_ptr<PythonScope> scope_;
+  std::mutex mutex_;  // taken without the interpreter
+  std::unique_ptr<PreparedProgram> prepared_;
+};
+
+}  // namespace
+
+void DefineExecutor(py::module_* module) {
+  py::class_<Prepared>(*module, "Prepared")
+      .def("run", &Prepared::Run, py::arg("feed"), py::arg("fetch"));
+  module->def(
+      "prepare",
+      [](const std::shared_ptr<Program>& program, const std::shared_ptr<PythonScope>& scope,
+         const std::string& place,
+         uint64_t seed) { return std::make_unique<Prepared>(program, scope, place, seed); },
+      py::arg("program"), py::arg("scope"), py::arg("place"), py::arg("seed"));
+}
+
+}  // namespace millrace

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/core/tensor.h"
+
+#include <pybind11/numpy.h>
+#include <pybind11/stl.h>
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/error.h"
+#include "framework/tensor.h"
+#include "python/core/arrays.h"
+#include "python/core/borrowed.h"
+#include "python/core/dlpack.h"
+
+namespace py = pybind11;
+
+namespace millrace {
+namespace {
+
+using Lengths = std::vector<std::vector<uint64_t>>;
+
+Lod OffsetsOf(const Lengths& lengths) {
+  Lod lod;
+  for (const std::vector<uint64_t>& level : lengths) {
+    std::vector<uint64_t>& offsets = lod.emplace_back(1, 0);
+    for (const uint64_t length : level) {
+      uint64_t end = 0;
+      Require(!__builtin_add_overflow(offsets.back(), length, &end), "lengths overflow");
+      offsets.push_back(end);
+    }
+  }
+  return lod;
+}
+
+Lengths LengthsOf(const Lod& lod) {
+  Lengths lengths;
+  for (const std::vector<uint64_t>& level : lod) {
+    std::vector<uint64_t>& row = lengths.emplace_back();
+    for (size_t i = 1; i < level.size(); ++i) row.push_back(level[i] - level[i - 1]);
+  }
+  return lengths;
+}
+
+// The levels are checked against one another; the last one against the rows where it is used, for
+// values may be set later.
+void SetLod(LoDTensor* tensor, Lod lod) {
+  for (const std::vector<uint64_t>& level : lod) {
+    Require(!level.empty(), "a level of offsets is empty; it begins with 0");
+  }
+  CheckLod(lod, lod.empty() ? 0 : lod.back().back());
+  *tensor->mutable_lod_unchecked() = std::move(lod);
+}
+
+bool HasValidLod(const LoDTensor& tensor) {
+  if (tensor.lod().empty()) return true;
+  const auto rows = tensor.dims().empty() ? 0 : static_cast<uint64_t>(tensor.dims()[0]);
+  return tensor.initialized() && tensor.lod().back().back() == rows;
+}
+
+Dims DimsOf(const py::array& array) {
+  return Dims(std::vector<int64_t>(array.shape(), array.shape() + array.ndim()));
+}
+
+py::array RowByRow(const py::object& values) {
+  py::array array = py::array::ensure(values, py::array::c_style);
+  if (!array) throw py::error_already_set();
+  return array;
+}
+
+void Set(LoDTensor* tensor, const py::object& values, const py::object& place) {
+  if (!place.is_none()) {
+    Require(Place::Parse(py::str(place.attr("name"))).is_cpu(),
+            "a tensor is set on the host; a double buffer takes batches to the device");
+  }
+  const py::array array = RowByRow(values);
+  Lod lod = tensor->lod();  // values may be set before or after it
+  tensor->Allocate(TypeOf(array.dtype()), DimsOf(array));
+  std::memcpy(tensor->mutable_raw_data(), array.data(), tensor->bytes());
+  *tensor->mutable_lod_unchecked() = std::move(lod);
+}
+
+LoDTensor FromArray(const py::array& array) {
+  Require((array.flags() & py::array::c_style) != 0,
+          "the array is not laid out row by row; numpy.ascontiguousarray makes it so");
+  const DataType type = TypeOf(array.dtype());
+  const Dims dims = DimsOf(array);
+  const size_t bytes = static_cast<size_t>(Product(dims)) * SizeOf(type);
+  LoDTensor tensor;
+  tensor.Share(Borrow(const_cast<void*>(array.data()), bytes, array), type, dims);
+  return tensor;
+}
+
+py::array OnHostArray(const LoDTensor& tensor) { return ToArray(tensor.OnHost()); }
+
+// The buffer protocol, as the array over the same memory has it: whoever uses it keeps that memory.
+int GetBuffer(PyObject* self, Py_buffer* view, int flags) {
+  try {
+    const py::array array = OnHostArray(py::cast<const LoDTensor&>(py::handle(self)));
+    return PyObject_GetBuffer(array.ptr(), view, flags);
+  } catch (const std::exception& error) {
+    view->obj = nullptr;
+    PyErr_SetString(PyExc_BufferError, error.what());
+    return -1;
+  }
+}
+
+void SetUpType(PyHeapTypeObject* type) {
+  type->ht_type.tp_as_buffer = &type->as_buffer;
+  type->as_buffer.bf_getbuffer = &GetBuffer;
+}
+
+std::string Text(const LoDTensor& tensor) {
+  std::string text = tensor.initialized() ? Describe(tensor) : "no values";
+  if (!tensor.lod().empty()) text += " lod " + ToString(tensor.lod());
+  return text;
+}
+
+}  // namespace
+
+void DefineTensor(py::module_* module) {
+  py::class_<LoDTensor>(*module, "LoDTensor", py::custom_type_setup(&SetUpType),
+                        R"(Values with a dtype, dims and levels of detail.
+
+A level of detail cuts the rows of the level below it into sequences: lengths ``[[2, 1], [3, 2, 4]]``
+are two paragraphs, of two sentences and one, of 3, 2 and 4 words, which are rows (Paddle Fluid's
+LoDTensor). ``numpy.asarray(tensor)``, the buffer protocol and DLPack show the values without a copy;
+that memory is not written again while somebody sees it.)")
+      .def(py::init([](const Lengths& lengths) {
+             LoDTensor tensor;
+             SetLod(&tensor, OffsetsOf(lengths));
+             return tensor;
+           }),
+           py::arg("recursive_sequence_lengths") = Lengths(),
+           "A tensor without values.\n\nRaises:\n    Error: the levels do not fit one another.")
+      .def("set", &Set, py::arg("array"), py::arg("place") = py::none(),
+           "Takes dims, dtype and a copy of the values of an array. Levels of detail stay.\n\n"
+           "Raises:\n    Error: the dtype is none of Millrace's, or the place is not the host.")
+      .def_static("from_array", &FromArray, py::arg("array"),
+                  "A tensor over the memory of a C-contiguous array, without a copy. The array "
+                  "must not be written while the tensor is used.\n\n"
+                  "Raises:\n    Error: the array is not contiguous, or its dtype is none of "
+                  "Millrace's.")
+      .def(
+          "shape",
+          [](const LoDTensor& tensor) {
+            return std::vector<int64_t>(tensor.dims().begin(), tensor.dims().end());
+          },
+          "The lengths of the axes, outermost first.")
+      .def_property_readonly(
+          "dtype", [](const LoDTensor& tensor) { return ToString(tensor.dtype()); },
+          "The name of the dtype as numpy has it; ``\"bfloat16\"`` beside.")
+      .def(
+          "_dtype", [](const LoDTensor& tensor) { return static_cast<int>(tensor.dtype()); },
+          "The number of the dtype in framework.proto (``VarDesc.VarType``).")
+      .def(
+          "lod", [](const LoDTensor& tensor) { return tensor.lod(); },
+          "The offsets of each level, outermost first.")
+      .def("set_lod", &SetLod, py::arg("lod"),
+           "Sets the offsets of each level, outermost first.\n\n"
+           "Raises:\n    Error: a level does not begin with 0, descends, or does not fit the next.")
+      .def(
+          "recursive_sequence_lengths",
+          [](const LoDTensor& tensor) { return LengthsOf(tensor.lod()); },
+          "How many units of the next level each sequence has, level by level.")
+      .def(
+          "set_recursive_sequence_lengths",
+          [](LoDTensor* tensor, const Lengths& lengths) { SetLod(tensor, OffsetsOf(lengths)); },
+          py::arg("recursive_sequence_lengths"),
+          "Sets levels by their lengths.\n\nRaises:\n    Error: a level does not fit the next.")
+      .def("has_valid_recursive_sequence_lengths", &HasValidLod,
+           "Whether the last level covers the rows exactly. There may be no levels.")
+      .def(
+          "__array__",
+          [](const LoDTensor& tensor, const py::object& dtype) -> py::object {
+            const py::array array = OnHostArray(tensor);
+            return dtype.is_none() ? py::object(array) : array.attr("astype")(dtype);
+          },
+          py::arg("dtype") = py::none())
+      .def(
+          "__dlpack__", [](const LoDTensor& tensor, const py::object&) { return ToDlpack(tensor); },
+          py::arg("stream") = py::none())
+      .def("__dlpack_device__", &DlpackDevice)
+      .def("_to_dlpack", &ToDlpack)
+      .def("__repr__", [](const LoDTensor& tensor) { return "<LoDTensor " + Text(tensor) + ">"; })
+      .def("__str__", [](const LoDTensor& tensor) {
+        return Text(tensor) + "\n" + py::str(OnHostArray(tensor)).cast<std::string>();
+      });
+  module->def(
+      "from_dlpack", &FromDlpack, py::arg("source"),
+      R"(The tensor of a DLPack capsule, or of any object with ``__dlpack__``, without a copy.
+
+Raises:
+    Error: it is on a device, not contiguous, or of a dtype that is none of Millrace's.
+    TypeError: it does not speak DLPack.)");
+}
+
+}  // namespace millrace

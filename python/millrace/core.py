@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The C++ classes under the names that programs of Paddle Fluid call them by (``fluid.core``)."""
+
+from __future__ import annotations
+
+from millrace._core import LoDTensor, Scope, Variable, device_names, from_dlpack
+from millrace.errors import EndOfData as EOFException
+from millrace.errors import Error as EnforceNotMet
+from millrace.var_type import VarType
+
+__all__ = [
+    "CPUPlace",
+    "CUDAPinnedPlace",
+    "CUDAPlace",
+    "EOFException",
+    "EnforceNotMet",
+    "LoDTensor",
+    "LoDTensorArray",
+    "Scope",
+    "Tensor",
+    "VarDesc",
+    "Variable",
+    "from_dlpack",
+    "get_cuda_device_count",
+    "is_compiled_with_cuda",
+]
+
+Tensor = LoDTensor
+
+
+class LoDTensorArray(list[LoDTensor]):
+    """A list of tensors."""
+
+
+class _Place:
+    """Where memory is; equal if it is the same memory.
+
+    Attributes:
+        name: as programs and commands write it: ``"cpu"``, ``"cuda:0"``.
+    """
+
+    name: str
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Place) and (type(self), self.name) == (type(other), other.name)
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+class CPUPlace(_Place):
+    """The host's memory."""
+
+    name = "cpu"
+
+
+class CUDAPinnedPlace(_Place):
+    """The host's memory; what a device copies from is pinned by the double buffer itself."""
+
+    name = "cpu"
+
+
+class CUDAPlace(_Place):
+    """The memory of CUDA device ``device_id``, counted from 0.
+
+    That there is such a device, and a build with CUDA, is checked where the place is used.
+    """
+
+    def __init__(self, device_id: int) -> None:
+        self.name = f"cuda:{int(device_id)}"
+
+    def __repr__(self) -> str:
+        return f"CUDAPlace({self.name.removeprefix('cuda:')})"
+
+
+class VarDesc:
+    """Declarations of variables; here only their types."""
+
+    VarType = VarType
+
+
+def is_compiled_with_cuda() -> bool:
+    """Whether this build can use CUDA devices and there is one."""
+    return get_cuda_device_count() > 0
+
+
+def get_cuda_device_count() -> int:
+    """How many CUDA devices the core can use; 0 in a build without CUDA."""
+    return sum(name.startswith("cuda:") for name in device_names())

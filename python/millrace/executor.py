@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Executor: runs programs that were built in Python, fed with arrays."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace import _core
+from millrace.core import CPUPlace, CUDAPlace, Scope
+from millrace.framework import Program, Variable, default_main_program
+from millrace.ragged import Ragged
+
+# What a program gives back: an array, or sequences of different lengths.
+Fetched: TypeAlias = npt.NDArray[Any] | Ragged
+
+_scope = Scope()
+
+
+def global_scope() -> Scope:
+    """The scope that programs run in unless they are given another one."""
+    return _scope
+
+
+@contextlib.contextmanager
+def scope_guard(scope: Scope) -> Iterator[None]:
+    """Within ``with``, ``scope`` is the global scope."""
+    global _scope  # what the lineage's programs expect to be one for all threads
+    before, _scope = _scope, scope
+    try:
+        yield
+    finally:
+        _scope = before
+
+
+def _as_tensor(name: str, value: object, program: Program) -> _core.LoDTensor:
+    """A copy of the values, for the program may keep them: numbers and lists in the declared type."""
+    if isinstance(value, _core.LoDTensor):
+        return value
+    tensor = _core.LoDTensor()
+    if isinstance(value, Ragged):
+        tensor.set(value.values)
+        tensor.set_lod([offsets.tolist() for offsets in value.offsets])
+        return tensor
+    if hasattr(value, "__dlpack__") and not isinstance(value, np.ndarray):
+        value = np.asarray(_core.from_dlpack(value))
+    elif not hasattr(value, "__array__"):
+        variable = program.global_block().vars.get(name)
+        value = np.asarray(value, None if variable is None else variable.dtype)
+    tensor.set(value)
+    return tensor
+
+
+def _as_array(tensor: _core.LoDTensor) -> Fetched:
+    values = np.asarray(tensor)
+    offsets = tensor.lod()
+    if not offsets:
+        return values
+    return Ragged(values, tuple(np.array(level, np.int64) for level in offsets))
+
+
+class Executor:
+    """Runs programs in a scope: startup programs, which create readers and parameters, and others.
+
+    A program is checked and prepared when it is run first, and again when it has changed. The
+    interpreter is free for other threads while the core works; Ctrl-C stops it between two
+    operators or where it waits. One thread at a time may run programs in one scope.
+    """
+
+    def __init__(self, place: CPUPlace | CUDAPlace | None = None) -> None:
+        """An executor.
+
+        Args:
+            place: where double buffers leave their batches unless they say so themselves; the host
+                by default. Operators compute on the host.
+        """
+        self.place = CPUPlace() if place is None else place
+        # What was run last of each program: its text, the scope, and both together, prepared.
+        self._prepared: WeakKeyDictionary[
+            Program, tuple[_core.Program, Scope, int, _core.Prepared]
+        ] = WeakKeyDictionary()
+
+    def run(
+        self,
+        program: Program | None = None,
+        feed: Mapping[str, object] | None = None,
+        fetch_list: Sequence[Variable | str] | Variable | str | None = None,
+        scope: Scope | None = None,
+        return_numpy: bool = True,
+    ) -> list[Any]:
+        """Runs all operators of a program, in order.
+
+        Args:
+            program: by default ``default_main_program()``.
+            feed: values by the variable's name: arrays, LoDTensors, ``Ragged``, whatever speaks
+                DLPack, numbers and nested lists (which become the declared dtype). Copied, but for
+                LoDTensors.
+            fetch_list: variables, or their names, whose values are returned.
+            scope: where persistable variables live; by default ``global_scope()``.
+            return_numpy: whether arrays are returned, else LoDTensors.
+
+        Returns:
+            The fetched values in order: arrays over the core's memory, which is not written again
+            while they exist and which they must not write; ``Ragged`` for values with levels.
+
+        Raises:
+            EndOfData: a ``read`` operator found no next element.
+            Error: the program is wrong (all problems are named), or an operator failed; its
+                ``operator`` says which, with the line of ``program.to_text()``.
+            KeyboardInterrupt: Ctrl-C; what was read before stays consumed.
+        """
+        if program is None:
+            program = default_main_program()
+        if not isinstance(program, Program):
+            raise TypeError(f"Executor.run takes a Program, not {program!r}")
+        if feed is not None and not isinstance(feed, Mapping):
+            raise TypeError(f"feed is a dict of values by name, not {type(feed).__name__}")
+        if fetch_list is None:
+            fetch_list = []
+        elif isinstance(fetch_list, Variable | str):
+            fetch_list = [fetch_list]
+        names = [item if isinstance(item, str) else item.name for item in fetch_list]
+        tensors = {
+            name: _as_tensor(name, value, program) for name, value in (feed or {}).items()
+        }
+        prepared = self._prepare(program, global_scope() if scope is None else scope)
+        fetched = prepared.run(tensors, names)
+        return [_as_array(tensor) for tensor in fetched] if return_numpy else fetched
+
+    def close(self) -> None:
+        """Forgets all prepared programs. The executor can be used again."""
+        self._prepared.clear()
+
+    def _prepare(self, program: Program, scope: Scope) -> _core.Prepared:
+        core = program.core_program()
+        seed = program.random_seed
+        last = self._prepared.get(program)
+        if last is not None and last[0] is core and last[1] is scope and last[2] == seed:
+            return last[3]
+        prepared = _core.prepare(core, scope, self.place.name, seed)
+        self._prepared[program] = (core, scope, seed, prepared)
+        return prepared
