@@ -20,6 +20,7 @@
 #include "python/core/program.h"
 #include "python/core/reader.h"
 #include "python/core/reader_program.h"
+#include "python/core/schemas.h"
 #include "python/core/scope.h"
 #include "python/core/tensor.h"
 
@@ -84,6 +85,7 @@ PYBIND11_MODULE(_core, module) {
   DefineTensor(&module);
   DefineScope(&module);
   DefineProgram(&module);
+  DefineSchemas(&module);
   DefineExecutor(&module);
   module.def(
       "add_reader",

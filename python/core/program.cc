@@ -6,11 +6,9 @@
 
 #include <memory>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "framework/error.h"
-#include "framework/operator.h"
 #include "framework/program.h"
 
 namespace py = pybind11;
@@ -41,68 +39,6 @@ std::string ToJson(const Program& program) {
   return json;
 }
 
-py::object ToPython(const Attribute& attribute) {
-  return std::visit(
-      [](const auto& value) -> py::object {
-        using Value = std::decay_t<decltype(value)>;
-        if constexpr (std::is_same_v<Value, BlockIndex>) {
-          return py::none();
-        } else if constexpr (std::is_same_v<Value, std::vector<BlockIndex>>) {
-          return py::list();
-        } else {
-          return py::cast(value);
-        }
-      },
-      attribute);
-}
-
-py::dict Describe(const SlotSchema& slot) {
-  const char* kinds[] = {"tensor", "reader", "any"};
-  py::dict result;
-  result["name"] = slot.name;
-  result["doc"] = slot.doc;
-  result["kind"] = kinds[static_cast<int>(slot.kind)];
-  result["optional"] = slot.optional;
-  result["list"] = slot.list;
-  return result;
-}
-
-py::dict Describe(const AttributeSchema& attribute) {
-  py::dict result;
-  result["name"] = attribute.name;
-  result["type"] = AttributeTypeName(attribute.default_value);
-  result["default"] = ToPython(attribute.default_value);
-  result["required"] = attribute.required;
-  result["doc"] = attribute.doc;
-  result["words"] = attribute.words;
-  result["lowest"] = attribute.lowest;
-  return result;
-}
-
-template <typename T>
-py::list DescribeAll(const std::vector<T>& items) {
-  py::list result;
-  for (const T& item : items) result.append(Describe(item));
-  return result;
-}
-
-py::list OperatorSchemas() {
-  py::list result;
-  for (const std::string& type : OperatorTypes()) {
-    const OpSchema& schema = FindOperator(type)->schema;
-    py::dict op;
-    op["type"] = type;
-    op["doc"] = schema.doc;
-    op["inputs"] = DescribeAll(schema.inputs);
-    op["outputs"] = DescribeAll(schema.outputs);
-    op["attributes"] = DescribeAll(schema.attributes);
-    op["creates_reader"] = schema.creates_reader;
-    op["side_effects"] = schema.side_effects;
-    result.append(op);
-  }
-  return result;
-}
-
 }  // namespace
 
 void DefineProgram(py::module_* module) {
@@ -124,13 +60,14 @@ void DefineProgram(py::module_* module) {
       .def("to_json", &ToJson)
       .def(
           "check",
-          [](const Program& program, const std::string& role) {
+          [](const Program& program, const std::string& role,
+             const std::vector<const Program*>& before) {
             CheckContext context;
             context.role = role == "startup" ? ProgramRole::kStartup : ProgramRole::kMain;
+            context.before = before;
             program.CheckOrThrow(context);
           },
-          py::arg("role"));
-  module->def("operator_schemas", &OperatorSchemas);
+          py::arg("role"), py::arg("before") = std::vector<const Program*>());
 }
 
 }  // namespace millrace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// millrace._core.Program, and the operators that programs are made of.
+// millrace._core.Program.
 #ifndef MILLRACE_PYTHON_CORE_PROGRAM_H_
 #define MILLRACE_PYTHON_CORE_PROGRAM_H_
 

@@ -3,6 +3,11 @@
 
 from __future__ import annotations
 
+import re
+
+# How steps name an operator, and a reader with the operator that created it.
+_OPERATOR = re.compile(r"operator '([^']+)'|reader '[^']*' \((\w+),")
+
 
 class Error(RuntimeError):
     """Something went wrong in the core: a program, a data file, a limit, a plugin.
@@ -17,6 +22,7 @@ class Error(RuntimeError):
         file: the data file that it is about, or ``""``.
         offset: the byte in that file, or None.
         context: the steps, innermost first.
+        operator: the innermost operator in them, such as ``"read"`` or ``"open_files"``, or ``""``.
     """
 
     def __init__(
@@ -34,6 +40,13 @@ class Error(RuntimeError):
         self.file = file
         self.offset = offset
         self.context = context
+
+    @property
+    def operator(self) -> str:
+        for step in (*self.context, self.message):
+            if found := _OPERATOR.search(step):
+                return found[1] or found[2]
+        return ""
 
     def __reduce__(self) -> tuple[object, ...]:
         fields = (str(self), self.code, self.message, self.file, self.offset, self.context)

@@ -125,9 +125,7 @@ class Executor:
         elif isinstance(fetch_list, Variable | str):
             fetch_list = [fetch_list]
         names = [item if isinstance(item, str) else item.name for item in fetch_list]
-        tensors = {
-            name: _as_tensor(name, value, program) for name, value in (feed or {}).items()
-        }
+        tensors = {name: _as_tensor(name, value, program) for name, value in (feed or {}).items()}
         prepared = self._prepare(program, global_scope() if scope is None else scope)
         fetched = prepared.run(tensors, names)
         return [_as_array(tensor) for tensor in fetched] if return_numpy else fetched

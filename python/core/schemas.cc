@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/core/schemas.h"
+
+#include <pybind11/stl.h>
+
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "framework/error.h"
+#include "framework/file_format.h"
+#include "framework/operator.h"
+
+namespace py = pybind11;
+
+namespace millrace {
+namespace {
+
+py::object ToPython(const Attribute& attribute) {
+  return std::visit(
+      [](const auto& value) -> py::object {
+        using Value = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<Value, BlockIndex>) {
+          return py::none();
+        } else if constexpr (std::is_same_v<Value, std::vector<BlockIndex>>) {
+          return py::list();
+        } else {
+          return py::cast(value);
+        }
+      },
+      attribute);
+}
+
+py::dict Describe(const SlotSchema& slot) {
+  const char* kinds[] = {"tensor", "reader", "any"};
+  py::dict result;
+  result["name"] = slot.name;
+  result["doc"] = slot.doc;
+  result["kind"] = kinds[static_cast<int>(slot.kind)];
+  result["optional"] = slot.optional;
+  result["list"] = slot.list;
+  return result;
+}
+
+py::dict Describe(const AttributeSchema& attribute) {
+  py::dict result;
+  result["name"] = attribute.name;
+  result["type"] = AttributeTypeName(attribute.default_value);
+  result["default"] = ToPython(attribute.default_value);
+  result["required"] = attribute.required;
+  result["doc"] = attribute.doc;
+  result["words"] = attribute.words;
+  result["lowest"] = attribute.lowest;
+  return result;
+}
+
+template <typename T>
+py::list DescribeAll(const std::vector<T>& items) {
+  py::list result;
+  for (const T& item : items) result.append(Describe(item));
+  return result;
+}
+
+py::list OperatorSchemas() {
+  py::list result;
+  for (const std::string& type : OperatorTypes()) {
+    const OpSchema& schema = FindOperator(type)->schema;
+    py::dict op;
+    op["type"] = type;
+    op["doc"] = schema.doc;
+    op["inputs"] = DescribeAll(schema.inputs);
+    op["outputs"] = DescribeAll(schema.outputs);
+    op["attributes"] = DescribeAll(schema.attributes);
+    op["creates_reader"] = schema.creates_reader;
+    op["side_effects"] = schema.side_effects;
+    result.append(op);
+  }
+  return result;
+}
+
+py::list FormatSchemas() {
+  py::list result;
+  for (const std::string& tag : FileFormatTags()) {
+    const FormatSchema& schema = *FindFileFormat(tag);
+    py::dict format;
+    format["tag"] = tag;
+    format["doc"] = schema.doc;
+    format["extensions"] = schema.extensions;
+    format["known_by_content"] = schema.matches != nullptr;
+    format["attributes"] = DescribeAll(schema.attributes);
+    format["companion"] =
+        py::make_tuple(schema.companion_name, schema.companion_list_name, schema.companion_doc);
+    result.append(format);
+  }
+  return result;
+}
+
+// How commands of Millrace end, by the kind of error.
+py::dict ExitCodes() {
+  py::dict codes;
+  for (const ErrorCode code : {ErrorCode::kInvalidArgument, ErrorCode::kDataLoss, ErrorCode::kIo,
+                               ErrorCode::kResourceLimit, ErrorCode::kPlugin, ErrorCode::kInternal,
+                               ErrorCode::kCancelled}) {
+    codes[ToString(code)] = static_cast<int>(code);
+  }
+  return codes;
+}
+
+}  // namespace
+
+void DefineSchemas(py::module_* module) {
+  module->attr("exit_codes") = ExitCodes();
+  module->def("operator_schemas", &OperatorSchemas);
+  module->def("format_schemas", &FormatSchemas);
+}
+
+}  // namespace millrace

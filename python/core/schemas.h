@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// What operators and file formats say of themselves, as dicts, and how errors end commands.
+#ifndef MILLRACE_PYTHON_CORE_SCHEMAS_H_
+#define MILLRACE_PYTHON_CORE_SCHEMAS_H_
+
+#include <pybind11/pybind11.h>
+
+namespace millrace {
+
+void DefineSchemas(pybind11::module_* module);
+
+}  // namespace millrace
+
+#endif  // MILLRACE_PYTHON_CORE_SCHEMAS_H_

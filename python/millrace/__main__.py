@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command ``python -m millrace``: lists what there is, and runs, checks and prints programs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+import millrace
+from millrace import _core, catalog
+from millrace.errors import Error
+
+USAGE_ERROR = 2
+
+
+def _settings(texts: list[str]) -> dict[str, str]:
+    settings = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise argparse.ArgumentTypeError(f"--set takes NAME=VALUE, not '{text}'")
+        settings[name] = value
+    return settings
+
+
+def _load(path: str, settings: dict[str, str]) -> _core.Program:
+    return _core.Program(Path(path).read_bytes(), path, settings)
+
+
+def _programs(
+    arguments: argparse.Namespace,
+) -> tuple[list[_core.Program], list[_core.Program]]:
+    """Startup and main programs, checked in the order in which they are run."""
+    settings = _settings(arguments.set)
+    startup = [_load(path, settings) for path in arguments.startup]
+    main = [_load(path, settings) for path in arguments.main]
+    for i, program in enumerate(startup):
+        program.check("startup", startup[:i])
+    for i, program in enumerate(main):
+        program.check("main", [*startup, *main[:i]])
+    return startup, main
+
+
+def _plain(value: Any) -> Any:
+    """Numbers as JSON has them: non-finite ones as text."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return "nan" if math.isnan(value) else ("inf" if value > 0 else "-inf")
+    return value
+
+
+def _print_tensor(name: str, tensor: _core.LoDTensor) -> None:
+    values = memoryview(tensor)
+    flat = values.cast("B").cast(values.format) if values.ndim != 1 and values.nbytes else values
+    fields = {
+        "name": name,
+        "dtype": tensor.dtype,
+        "dims": tensor.shape(),
+        "lod": tensor.lod(),
+        "data": [_plain(value) for value in flat.tolist()] if values.nbytes else [],
+    }
+    print(json.dumps(fields))
+
+
+def _run(arguments: argparse.Namespace) -> None:
+    startup, main = _programs(arguments)
+    scope = _core.Scope()
+    fetch = [name for name in arguments.fetch.split(",") if name]
+    for i, program in enumerate([*startup, *main]):
+        last = i == len(startup) + len(main) - 1
+        prepared = _core.prepare(program, scope, arguments.place, arguments.seed)
+        fetched = prepared.run({}, fetch if last else [])
+        if last:
+            for name, tensor in zip(fetch, fetched, strict=True):
+                _print_tensor(name, tensor)
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    startup, main = _programs(arguments)
+    print(f"{len(startup) + len(main)} programs: nothing wrong", file=sys.stderr)
+
+
+def _print(arguments: argparse.Namespace) -> None:
+    print(_load(arguments.file, _settings(arguments.set)).to_text(), end="")
+
+
+def _operators(arguments: argparse.Namespace) -> None:
+    for type in arguments.type:
+        print(f"{type}: {catalog.describe_operator(catalog.find_operator(type))}\n")
+    if not arguments.type:
+        schemas = catalog.operators()
+        width = max(map(len, schemas))
+        for type, schema in schemas.items():
+            print(f"{type:{width}}  {catalog.summary(schema['doc'])}")
+
+
+def _formats(_: argparse.Namespace) -> None:
+    for tag, schema in catalog.formats().items():
+        print(f"{tag}: {catalog.describe_format(schema)}\n")
+
+
+def _reference(_: argparse.Namespace) -> None:
+    from millrace import reference  # looks at every module of the package
+
+    print(reference.page())
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m millrace",
+        description="Lists what Millrace can do, and runs, checks and prints programs. What programs "
+        "print goes to standard output. Exit codes: 0 ok, 2 a wrong program or usage, 3 bad data, "
+        "4 input or output, 5 a limit, 6 a plugin, 70 a bug, 130 Ctrl-C.",
+    )
+    parser.add_argument("--version", action="version", version=millrace.__version__)
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+
+    programs = argparse.ArgumentParser(add_help=False)
+    programs.add_argument(
+        "--startup", action="append", default=[], metavar="FILE", help="a startup program"
+    )
+    programs.add_argument(
+        "--main",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="a main program; all run in one scope, in the order given",
+    )
+    settings = argparse.ArgumentParser(add_help=False)
+    settings.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="the text that takes the place of ${NAME} in programs",
+    )
+    plugins = argparse.ArgumentParser(add_help=False)
+    plugins.add_argument(
+        "--plugin",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="absolute path of a shared library to load; it runs as part of this process",
+    )
+
+    def command(name: str, function: Any, text: str, *parents: argparse.ArgumentParser) -> Any:
+        added = commands.add_parser(
+            name,
+            help=text,
+            description=f"{text[0].upper()}{text[1:]}.",
+            parents=[*parents, plugins],
+        )
+        added.set_defaults(function=function)
+        return added
+
+    run = command("run", _run, "run programs, startup first", programs, settings)
+    run.add_argument("--seed", type=int, default=0, help="of everything random; default 0")
+    run.add_argument(
+        "--threads", type=int, default=-1, help="workers that load data; -1 (default) is one a core"
+    )
+    run.add_argument(
+        "--place", default="cpu", help="where double buffers leave batches: cpu, cuda:0"
+    )
+    run.add_argument(
+        "--fetch",
+        default="",
+        metavar="A,B",
+        help="variables of the last program, printed in the end as one line of JSON each",
+    )
+    command("check", _check, "name all problems of programs, without running", programs, settings)
+    printed = command("print", _print, "print a program, text or binary, as text", settings)
+    printed.add_argument("file")
+    operators = command("ops", _operators, "list the operators, or describe some")
+    operators.add_argument("type", nargs="*")
+    command("formats", _formats, "list the file formats")
+    command("reference", _reference, "print the reference page, in Markdown")
+    return parser
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the command and returns its exit code."""
+    parser = _parser()
+    parsed = parser.parse_args(arguments)
+    try:
+        if parsed.function in (_run, _check) and not parsed.startup and not parsed.main:
+            parser.error("no program is given: --startup=FILE or --main=FILE")
+        for path in parsed.plugin:
+            millrace.load_plugin(path)
+        if getattr(parsed, "threads", -1) >= 0:
+            millrace.set_threads(parsed.threads)
+        parsed.function(parsed)
+    except Error as error:
+        for line in str(error).splitlines():
+            print(line if line.startswith(" ") else f"error: {line}", file=sys.stderr)
+        return _core.exit_codes[error.code]
+    except (LookupError, argparse.ArgumentTypeError) as error:
+        print(f"error: {error.args[0]}", file=sys.stderr)
+        return USAGE_ERROR
+    except OSError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return _core.exit_codes["input/output error"]
+    except KeyboardInterrupt:
+        return _core.exit_codes["cancelled"]
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The reference page: every public name with its docstring, every operator and file format."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Iterator
+from typing import Any
+
+import millrace
+from millrace import catalog
+
+
+def _signature(item: Any) -> str:
+    try:
+        return str(inspect.signature(item))
+    except (TypeError, ValueError):  # of the core: the first line of the docstring has it
+        first = (inspect.getdoc(item) or "").split("\n")[0]
+        return first[first.index("(") :] if "(" in first and " " not in first.split("(")[0] else ""
+
+
+def _doc(item: Any) -> str:
+    text = inspect.getdoc(item) or ""
+    first, _, rest = text.partition("\n")
+    # pybind11 begins the docstring of a function with its signature.
+    if first.startswith(f"{getattr(item, '__name__', '')}(") and "->" in first:
+        text = rest.strip()
+    return text
+
+
+def public_names(module: types.ModuleType) -> Iterator[tuple[str, Any]]:
+    """The names that a module says are public (``__all__``), sorted, and what they are."""
+    for name in sorted(module.__all__, key=str.lower):
+        yield name, getattr(module, name)
+
+
+def _members(cls: type) -> Iterator[tuple[str, Any]]:
+    for name, member in sorted(vars(cls).items()):
+        if not name.startswith("_") and (
+            inspect.isroutine(member) or isinstance(member, property | classmethod | staticmethod)
+        ):
+            yield name, member
+
+
+def _class_lines(path: str, cls: type) -> Iterator[str]:
+    yield f"### `{path}{_signature(cls)}`\n"
+    yield _block(_doc(cls))
+    if "__init__" in vars(cls) and _doc(cls.__init__) != _doc(object.__init__):
+        yield _block(_doc(cls.__init__))
+    for name, member in _members(cls):
+        if isinstance(member, property):
+            yield f"#### `{path}.{name}`\n"
+            yield _block(_doc(member.fget))
+        else:
+            function = getattr(cls, name)
+            yield f"#### `{path}.{name}{_signature(function)}`\n"
+            yield _block(_doc(function))
+
+
+def _block(text: str) -> str:
+    """A docstring as it is written: its lists of arguments are aligned by spaces."""
+    return f"```text\n{text}\n```\n" if text else ""
+
+
+def _module_lines(path: str, module: types.ModuleType, seen: set[int]) -> Iterator[str]:
+    yield f"## `{path}`\n"
+    yield _block(_doc(module))
+    inner = []
+    for name, item in public_names(module):
+        if inspect.ismodule(item):
+            inner.append((f"{path}.{name}", item))
+        elif isinstance(item, type):
+            if id(item) in seen:
+                yield f"### `{path}.{name}`\n\nThe class `{item.__name__}`, described above.\n"
+            else:
+                seen.add(id(item))
+                yield from _class_lines(f"{path}.{name}", item)
+        elif callable(item):
+            yield f"### `{path}.{name}{_signature(item)}`\n"
+            yield _block(_doc(item))
+        else:
+            yield f"### `{path}.{name}`\n\n`{item!r}`\n"
+    for inner_path, item in inner:
+        if hasattr(item, "__all__") and id(item) not in seen:
+            seen.add(id(item))
+            yield from _module_lines(inner_path, item, seen)
+
+
+def page() -> str:
+    """The whole page, in Markdown."""
+    lines = [
+        f"# Millrace {millrace.__version__}: reference\n",
+        "Made by `python -m millrace reference` out of docstrings and schemas.\n",
+        *_module_lines("millrace", millrace, {id(millrace)}),
+        "## Operators\n",
+    ]
+    for type, schema in catalog.operators().items():
+        lines.append(f"### `{type}`\n\n{catalog.describe_operator(schema)}\n")
+    lines.append("## File formats\n")
+    for tag, schema in catalog.formats().items():
+        lines.append(f"### `{tag}`\n\n{catalog.describe_format(schema)}\n")
+    return "\n".join(lines)

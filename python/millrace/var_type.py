@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""VarType: types of values and kinds of variables, by their numbers in framework.proto."""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+import numpy as np
+
+
+class VarType(enum.IntEnum):
+    """What a variable holds, or the type of a tensor's values; both share one numbering."""
+
+    BOOL = 0
+    INT16 = 1
+    INT32 = 2
+    INT64 = 3
+    FP16 = 4
+    FP32 = 5
+    FP64 = 6
+    LOD_TENSOR = 7
+    SELECTED_ROWS = 8
+    FEED_MINIBATCH = 9
+    FETCH_LIST = 10
+    STEP_SCOPES = 11
+    LOD_RANK_TABLE = 12
+    LOD_TENSOR_ARRAY = 13
+    PLACE_LIST = 14
+    READER = 15
+    CHANNEL = 16
+    RAW = 17
+    TUPLE = 18
+    SIZE_T = 19
+    UINT8 = 20
+    INT8 = 21
+    BF16 = 22
+    COMPLEX64 = 23
+    COMPLEX128 = 24
+    STRING = 25
+    STRINGS = 26
+    VOCAB = 27
+    FEED_LIST = 28
+    PSTRING = 29
+    SPARSE_COO = 30
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """What numpy calls a type of values; numpy asks for it, so it takes a VarType as a dtype.
+
+        Raises:
+            TypeError: it has none: for bfloat16, and kinds of variables.
+        """
+        if self not in _NAMES or self is VarType.BF16:
+            raise TypeError(f"numpy has no {self.name}")
+        return np.dtype(_NAMES[self])
+
+
+_NAMES = {
+    VarType.BOOL: "bool",
+    VarType.INT16: "int16",
+    VarType.INT32: "int32",
+    VarType.INT64: "int64",
+    VarType.FP16: "float16",
+    VarType.FP32: "float32",
+    VarType.FP64: "float64",
+    VarType.UINT8: "uint8",
+    VarType.INT8: "int8",
+    VarType.BF16: "bfloat16",
+}
+_BY_NAME = {name: number for number, name in _NAMES.items()}
+
+
+def convert_dtype(dtype: Any) -> VarType:
+    """The type of values that ``dtype`` means: a ``VarType`` or what numpy takes, or "bfloat16".
+
+    Raises:
+        ValueError: it means none, or one that tensors of the core cannot have.
+    """
+    if isinstance(dtype, VarType):
+        if dtype in _NAMES:
+            return dtype
+        raise ValueError(f"{dtype.name} is a kind of variable, not a type of values")
+    try:
+        name = dtype if dtype == "bfloat16" else np.dtype(dtype).name
+    except TypeError:
+        name = dtype
+    if name not in _BY_NAME:
+        raise ValueError(f"values cannot be of type {dtype!r}; the types are {', '.join(_BY_NAME)}")
+    return _BY_NAME[name]
+
+
+def dtype_name(dtype: VarType) -> str:
+    """What numpy calls a type of values: ``VarType.FP32`` is "float32"."""
+    return _NAMES[dtype]
+
+
+def is_float(dtype: VarType | None) -> bool:
+    """Whether values of this type have gradients."""
+    return dtype in (VarType.FP16, VarType.BF16, VarType.FP32, VarType.FP64)

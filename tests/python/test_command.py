@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command ``python -m millrace``, and the reference page that it prints."""
+
+import inspect
+import json
+from pathlib import Path
+
+import millrace
+import pytest
+from millrace import catalog, reference
+from millrace.__main__ import main
+
+STARTUP = """
+blocks {
+  idx: 0
+  parent_idx: -1
+  vars {
+    name: "numbers"
+    persistable: true
+    type { type: READER reader { lod_tensor { tensor { data_type: FP32 dims: 1 dims: 2 } } } }
+  }
+  ops {
+    type: "create_random_data_generator"
+    outputs { parameter: "Out" arguments: "numbers" }
+    attrs { name: "count" i: ${count} }
+    attrs { name: "low" f: 3 }
+    attrs { name: "high" f: 3.0000002 }
+  }
+}
+"""
+MAIN = """
+blocks {
+  idx: 0
+  parent_idx: -1
+  vars { name: "x" type { type: LOD_TENSOR } }
+  ops {
+    type: "read"
+    inputs { parameter: "Reader" arguments: "numbers" }
+    outputs { parameter: "Out" arguments: "x" }
+  }
+}
+"""
+
+
+@pytest.fixture
+def programs(tmp_path: Path) -> list[str]:
+    (tmp_path / "startup.pbtxt").write_text(STARTUP)
+    (tmp_path / "main.pbtxt").write_text(MAIN)
+    return [f"--startup={tmp_path / 'startup.pbtxt'}", f"--main={tmp_path / 'main.pbtxt'}"]
+
+
+def test_run_prints_what_is_fetched(programs: list[str], capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", *programs, "--set=count=2", "--fetch=x"]) == 0
+    printed = json.loads(capfd.readouterr().out)
+    assert printed == {"name": "x", "dtype": "float32", "dims": [1, 2], "lod": [], "data": [3, 3]}
+
+
+def test_the_end_of_data_is_an_error_of_the_program(
+    programs: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    startup, read = programs
+    assert main(["run", startup, read, read, "--set=count=1"]) == 2
+    assert "error: there is no next element" in capfd.readouterr().err
+
+
+def test_check_names_all_problems(
+    programs: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", *programs, "--set=count=1"]) == 0
+    (tmp_path / "wrong.pbtxt").write_text(MAIN.replace("numbers", "letters").replace('"x"', '"y"'))
+    capfd.readouterr()
+    assert main(["check", programs[0], f"--main={tmp_path / 'wrong.pbtxt'}", "--set=count=1"]) == 2
+    assert "letters" in capfd.readouterr().err
+
+
+def test_print_needs_no_operator_to_be_known(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "odd.pbtxt").write_text(MAIN.replace('"read"', '"odd"'))
+    assert main(["print", str(tmp_path / "odd.pbtxt")]) == 0
+    assert 'type: "odd"' in capfd.readouterr().out
+
+
+def test_ops_and_formats(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["ops"]) == 0
+    assert len(capfd.readouterr().out.splitlines()) == len(catalog.operators())
+    assert main(["ops", "create_shuffle_reader"]) == 0
+    assert "attribute `buffer_size`, INT, required, at least 1" in capfd.readouterr().out
+    assert main(["ops", "create_shufle_reader"]) == 2
+    assert "did you mean create_shuffle_reader" in capfd.readouterr().err
+    assert main(["formats"]) == 0
+    assert "`recordio:FILE`" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "text"),
+    [
+        (["run"], 2, "no program is given"),
+        (["run", "--main=/nowhere.pbtxt"], 4, "/nowhere.pbtxt"),
+        (["run", "--main=/nowhere.pbtxt", "--set=x"], 2, "NAME=VALUE"),
+        (["ops", "--plugin=relative.so"], 6, "absolute"),
+        ([], 2, "COMMAND"),
+    ],
+)
+def test_wrong_usage_says_so(
+    arguments: list[str], code: int, text: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        assert main(arguments) == code
+    except SystemExit as ended:
+        assert ended.code == code
+    assert text in capfd.readouterr().err
+
+
+def test_every_public_name_has_a_docstring_and_is_on_the_page() -> None:
+    page = reference.page()
+    missing = []
+
+    def visit(path: str, module: object) -> None:
+        for name, item in reference.public_names(module):
+            if inspect.ismodule(item):
+                if hasattr(item, "__all__"):
+                    visit(f"{path}.{name}", item)
+                continue
+            if callable(item) and not inspect.getdoc(item):
+                missing.append(f"{path}.{name}")
+            if f"`{path}.{name}" not in page:
+                missing.append(f"{path}.{name} on the page")
+            if isinstance(item, type):
+                missing.extend(
+                    f"{path}.{name}.{member}"
+                    for member, value in vars(item).items()
+                    if not member.startswith("_")
+                    and inspect.isroutine(getattr(item, member))
+                    and not inspect.getdoc(getattr(item, member))
+                    and value is not None
+                )
+
+    visit("millrace", millrace)
+    assert not missing
+    for operator in catalog.operators():
+        assert f"### `{operator}`" in page
+    for tag in catalog.formats():
+        assert f"### `{tag}`" in page
