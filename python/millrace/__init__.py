@@ -15,6 +15,7 @@ from millrace.core import (
     LoDTensorArray,
     Scope,
 )
+from millrace.data_loader import DataLoader
 from millrace.errors import EndOfData, Error
 from millrace.lod_tensor import create_lod_tensor, create_random_int_lodtensor
 from millrace.minibatch import batch
@@ -26,6 +27,7 @@ __all__ = [
     "CPUPlace",
     "CUDAPinnedPlace",
     "CUDAPlace",
+    "DataLoader",
     "EndOfData",
     "Error",
     "LoDTensor",

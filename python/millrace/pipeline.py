@@ -5,13 +5,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from millrace import _core
 from millrace.ragged import Ragged
+
+if TYPE_CHECKING:
+    from millrace.jax import JaxReader
+    from millrace.torch import TorchReader
 
 Path: TypeAlias = str | os.PathLike[str]
 # Slot by name: an array, or sequences of different lengths.
@@ -255,6 +259,61 @@ class Reader:
         """
         return self._core.slots()
 
+    def dtypes(self) -> list[str]:
+        """The dtype of each slot in the last batch, in order; empty before the first one.
+
+        These are numpy's names, but for ``"bfloat16"``: numpy has no such type, so that its values
+        come as the uint16 of their bits.
+        """
+        return self._core.dtypes()
+
+    def __len__(self) -> int:
+        """How many batches (or elements, without ``batch``) a pass has.
+
+        It is known of idx and uncompressed fixed files, of RecordIO files that have a manifest, of
+        random data with a count, and of every chain on those; files may be opened for it, none is
+        read. Of a damaged file it is what the file should have.
+
+        Raises:
+            TypeError: it is not known: other files tell only when they are read, and of a source
+                that several readers share each gets what the others leave.
+            Error: a file is missing, or its header or manifest is damaged.
+        """
+        length = self._core.length()
+        if length is None:
+            raise TypeError(
+                f"how many elements a pass of {self!r} has is not known without reading it: that "
+                "takes idx files, uncompressed fixed files, RecordIO files with a manifest, or "
+                "random data with a count, read by no other reader"
+            )
+        return length
+
+    def __bool__(self) -> bool:
+        return True
+
+    def torch(self) -> TorchReader:
+        """This reader with batches of torch tensors, without a copy.
+
+        Raises:
+            ImportError: torch is not installed.
+        """
+        from millrace.torch import TorchReader
+
+        return TorchReader(self)
+
+    def jax(self, device: Any = None) -> JaxReader:
+        """This reader with batches of JAX arrays, without a copy where they stay on the CPU.
+
+        Args:
+            device: where they go, as ``jax.device_put`` takes it: a device or a sharding.
+
+        Raises:
+            ImportError: JAX is not installed.
+        """
+        from millrace.jax import JaxReader
+
+        return JaxReader(self, device)
+
     def __iter__(self) -> Iterator[Batch]:
         """Begins the next pass.
 
@@ -266,9 +325,30 @@ class Reader:
         self._epoch += 1
         return loop
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # What makes it, so that a process that was spawned makes its own; never a running pass.
+        fields = (self._program, self._variable, self._names, self._seed, self._settings)
+        return _remake, (type(self), *fields, self._name, self._epoch)
+
     def to_text(self) -> str:
         """The startup program as protobuf text, which ``executor`` and ``peek`` run as well."""
         return _core.program_text(self._program, self._name, self._settings)
 
     def __repr__(self) -> str:
         return f"<millrace.Reader '{self._variable}'>"
+
+
+def _remake(
+    cls: type[Reader],
+    program: bytes,
+    variable: str,
+    names: list[str] | None,
+    seed: int,
+    settings: dict[str, str],
+    name: str,
+    epoch: int,
+) -> Reader:
+    """The reader that was pickled: the next loop over it has the same number."""
+    reader = cls(program, variable=variable, names=names, seed=seed, settings=settings, name=name)
+    reader.set_epoch(epoch)
+    return reader
