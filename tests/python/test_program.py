@@ -127,7 +127,7 @@ def test_an_operator_shows_slots_and_attributes() -> None:
 @pytest.mark.parametrize(
     ("change", "error", "words"),
     [
-        ({"type": "mull"}, ValueError, "no operator 'mull'; did you mean 'mul'"),
+        ({"type": "mull"}, ValueError, "has not been registered; did you mean 'mul'"),
         ({"inputs": {"X": "x"}}, ValueError, "input 'Y' is missing"),
         ({"inputs": {"X": "x", "Y": "w", "Z": "x"}}, ValueError, "has no input 'Z'"),
         ({"inputs": {"X": ["x", "x"], "Y": "w"}}, ValueError, "'X' takes one variable, not 2"),
