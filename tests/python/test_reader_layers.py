@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from millrace import layers
 from millrace.framework import Program, VarType
+from millrace.layers.reader_creation import share_reader
 
 RECORDS = 10
 
@@ -41,7 +42,7 @@ def open_numbers(path: Path, **options: object) -> fluid.Variable:
 def read_all(reader: fluid.Variable) -> list[np.ndarray]:
     """What `read_file` gives in a new main program, until the data end."""
     with fluid.program_guard(Program()):
-        layers.io.share_reader(reader)
+        share_reader(reader)
         out = layers.read_file(reader)
         executor = fluid.Executor()
         elements = []

@@ -135,7 +135,7 @@ def _append(schema: OperatorSchema, arguments: dict[str, Any]) -> _Result:
     block.append_op(schema.type, inputs, outputs, attributes)
     results = tuple(outputs.get(slot.name) for slot in schema.outputs if slot.name in outputs)
     if schema.creates_reader:
-        from millrace.layers.io import share_reader
+        from millrace.layers.reader_creation import share_reader
 
         return share_reader(outputs["Out"])
     if len(results) == 1:
