@@ -161,6 +161,12 @@ def test_required_attributes_and_words_are_checked() -> None:
         block.append_op("create_batch_reader", attrs=attrs, **slots)  # type: ignore[arg-type]
 
 
+def test_text_that_is_not_utf8_is_refused() -> None:
+    block = Program().global_block()
+    with pytest.raises(ValueError, match="'file_path'.*surrogates not allowed"):
+        block.append_op("load", outputs={"Out": "x"}, attrs={"file_path": "caf\udce9"})
+
+
 def test_readers_and_tensors_are_told_apart() -> None:
     block = Program().global_block()
     reader = block.create_var(name="r", type=VarType.READER)
