@@ -85,6 +85,10 @@ def test_readers_are_created_in_the_startup_program() -> None:
     assert types == ["create_random_data_generator", "create_batch_reader", "open_files"]
     with pytest.raises(TypeError, match="create_batch_reader: "):
         ops.create_batch_reader(batches, 2, batch_sizes=3)
+    with pytest.raises(ValueError, match="there is a variable 'r' already"):
+        ops.create_batch_reader(batches, 2, name="r")
+    with pytest.raises(TypeError, match="is no reader"):
+        ops.create_batch_reader(layers.data("x", [1]), 2)
 
 
 def test_gradient_operators_have_arguments_without_signs() -> None:

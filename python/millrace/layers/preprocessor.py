@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from millrace import unique_name
 from millrace.block import Block
-from millrace.layers.reader_creation import created_reader, decorate_reader, slot_shapes
+from millrace.layers.reader_creation import check_created, decorate_reader, slot_shapes
 from millrace.program import default_startup_program, program_guard
 from millrace.var_type import VarType
 from millrace.variable import Variable
@@ -37,7 +37,7 @@ class Preprocessor:
         Raises:
             TypeError, ValueError: as in ``shuffle``, or its slots are not known.
         """
-        created_reader(reader)
+        check_created(reader)
         slot_shapes("Preprocessor", reader)
         self._below, self._name = reader, name
         self._block: Block | None = None

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from millrace import unique_name
 from millrace.program import default_main_program, default_startup_program
+from millrace.schemas import schema_of
 from millrace.var_type import VarType
 from millrace.variable import Variable
 
@@ -37,13 +38,16 @@ def create_reader(
         operator: the type of the operator.
         name: of the reader; None makes one up.
         attrs: the operator's attributes; None leaves one at its default.
-        inputs: what it stands on.
+        inputs: what it stands on; readers may be those of either program.
         slots: shapes, dtypes and lod_levels, where they are declared.
 
     Returns:
         The reader in the main program.
     """
     block = default_startup_program().global_block()
+    for slot in schema_of(operator).inputs:
+        if slot.kind == "reader" and inputs is not None and slot.name in inputs:
+            check_created(inputs[slot.name])
     kind = operator.removeprefix("create_")
     name = unique_name.generate(kind) if name is None else name
     if block.has_var(name):
@@ -63,8 +67,7 @@ def decorate_reader(
     operator: str, reader: Variable, name: str | None, attrs: dict[str, Any]
 ) -> Variable:
     """``create_reader`` on another reader."""
-    below = created_reader(reader)
-    return create_reader(operator, name, attrs, inputs={"UnderlyingReader": below})
+    return create_reader(operator, name, attrs, inputs={"UnderlyingReader": reader})
 
 
 def check_kind(reader: Variable) -> None:
@@ -75,21 +78,17 @@ def check_kind(reader: Variable) -> None:
         raise TypeError(f"{reader!r} is no reader")
 
 
-def created_reader(reader: Variable) -> Variable:
-    """The reader of the startup program that a reader in either program is.
-
-    Raises:
-        TypeError: it is no reader.
-        ValueError: it is not created there.
+def check_created(reader: Variable) -> None:
+    """Raises:
+    TypeError: it is no reader.
+    ValueError: it is not created in the startup program.
     """
     check_kind(reader)
-    block = default_startup_program().global_block()
-    if not block.has_var(reader.name):
+    if not default_startup_program().global_block().has_var(reader.name):
         raise ValueError(
             f"reader {reader.name!r} is not created in the startup program that is in use;"
             " program_guard chooses both programs"
         )
-    return block.var(reader.name)
 
 
 def slot_shapes(layer: str, reader: Variable) -> tuple[tuple[int, ...], ...]:
