@@ -5,21 +5,16 @@ from __future__ import annotations
 
 import inspect
 import keyword
-from collections.abc import Iterator
 
 import millrace as fluid
 import numpy as np
 import pytest
 from millrace import layers
-from millrace.framework import Program, VarType
+from millrace.framework import VarType
 from millrace.layers import ops
 from millrace.schemas import operator_types, schema_of
 
-
-@pytest.fixture(autouse=True)
-def programs() -> Iterator[None]:
-    with fluid.program_guard(Program(), Program()), fluid.unique_name.guard():
-        yield
+pytestmark = pytest.mark.usefixtures("fresh_programs")
 
 
 @pytest.mark.parametrize("type", operator_types())

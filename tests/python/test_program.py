@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import millrace as fluid
 import numpy as np
 import pytest
@@ -14,11 +12,7 @@ from millrace.framework import Program, VarType, convert_dtype
 FLOAT = VarType.FP32
 
 
-@pytest.fixture(autouse=True)
-def programs() -> Iterator[None]:
-    """Every test has default programs of its own."""
-    with fluid.program_guard(Program(), Program()), fluid.unique_name.guard():
-        yield
+pytestmark = pytest.mark.usefixtures("fresh_programs")
 
 
 def small() -> Program:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import millrace as fluid
@@ -16,15 +15,7 @@ from millrace.layers.reader_creation import share_reader
 RECORDS = 10
 
 
-@pytest.fixture(autouse=True)
-def programs() -> Iterator[None]:
-    """Every test has default programs and a global scope of its own."""
-    with (
-        fluid.program_guard(Program(), Program()),
-        fluid.unique_name.guard(),
-        fluid.scope_guard(fluid.Scope()),
-    ):
-        yield
+pytestmark = pytest.mark.usefixtures("fresh_programs")
 
 
 @pytest.fixture
