@@ -108,7 +108,8 @@ def schema_of(type: str) -> OperatorSchema:
     """
     schema = find_schema(type)
     if schema is None:
-        raise ValueError(f"there is no operator {type!r}" + did_you_mean(type, operator_types()))
+        hint = did_you_mean(type, operator_types()) or "."
+        raise ValueError(f'Operator "{type}" has not been registered{hint}')
     return schema
 
 
