@@ -78,6 +78,9 @@ class ReaderHolder::Handle final : public ReaderBase {
     const size_t ready = source_->reader->Ready();
     return ready == SIZE_MAX || source_->handles.load() == 1 ? ready : 0;
   }
+  std::optional<uint64_t> PassLength() const override {
+    return source_->handles.load() > 1 ? std::nullopt : source_->reader->PassLength();
+  }
 
  private:
   void PlanNext(size_t n, Run* run) override {
@@ -196,6 +199,8 @@ bool ReaderHolder::HasNext() {
 }
 
 void ReaderHolder::ReInit() { held().ReInit(); }
+
+std::optional<uint64_t> ReaderHolder::PassLength() { return own().PassLength(); }
 
 ReaderStats ReaderHolder::stats() const {
   if (!has_reader()) return {};

@@ -37,6 +37,7 @@ from millrace.core import (
     is_compiled_with_cuda,
 )
 from millrace.data_feeder import DataFeeder
+from millrace.data_loader import DataLoader
 from millrace.errors import EndOfData, Error
 from millrace.executor import Executor, global_scope, scope_guard
 from millrace.framework import (
@@ -66,6 +67,7 @@ __all__ = [
     "CUDAPinnedPlace",
     "CUDAPlace",
     "DataFeeder",
+    "DataLoader",
     "EndOfData",
     "Error",
     "Executor",

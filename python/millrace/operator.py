@@ -86,16 +86,17 @@ class Operator:
         return name in self._attributes
 
     def attr(self, name: str) -> Any:
-        """The value of an attribute, or its default; a block for one that names a block.
+        """The value of an attribute, its default if it is not given; a block for one that names a
+        block.
 
         Raises:
-            KeyError: it is not given, and the operator has no default for it.
+            KeyError: it is not given and has no default.
         """
         if name not in self._attributes:
             schema = find_schema(self.type)
-            attribute = None if schema is None else schema.attribute(name)
-            if attribute is not None and not attribute.required:
-                return attribute.default
+            declared = None if schema is None else schema.attribute(name)
+            if declared is not None and not declared.required:
+                return declared.default
         return self._attributes[name][1]
 
     def all_attrs(self) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import millrace
 from millrace import catalog
+from millrace.schemas import format_schemas, operator_types, schema_of
 
 
 def _signature(item: Any) -> str:
@@ -95,9 +96,9 @@ def page() -> str:
         *_module_lines("millrace", millrace, {id(millrace)}),
         "## Operators\n",
     ]
-    for type, schema in catalog.operators().items():
-        lines.append(f"### `{type}`\n\n{catalog.describe_operator(schema)}\n")
+    for type in operator_types():
+        lines.append(f"### `{type}`\n\n{catalog.describe_operator(schema_of(type))}\n")
     lines.append("## File formats\n")
-    for tag, schema in catalog.formats().items():
-        lines.append(f"### `{tag}`\n\n{catalog.describe_format(schema)}\n")
+    for format in format_schemas():
+        lines.append(f"### `{format.tag}`\n\n{catalog.describe_format(format)}\n")
     return "\n".join(lines)

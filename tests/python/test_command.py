@@ -7,8 +7,9 @@ from pathlib import Path
 
 import millrace
 import pytest
-from millrace import catalog, reference
+from millrace import reference
 from millrace.__main__ import main
+from millrace.schemas import format_schemas, operator_types
 
 STARTUP = """
 blocks {
@@ -83,11 +84,11 @@ def test_print_needs_no_operator_to_be_known(
 
 def test_ops_and_formats(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["ops"]) == 0
-    assert len(capfd.readouterr().out.splitlines()) == len(catalog.operators())
+    assert len(capfd.readouterr().out.splitlines()) == len(operator_types())
     assert main(["ops", "create_shuffle_reader"]) == 0
     assert "attribute `buffer_size`, INT, required, at least 1" in capfd.readouterr().out
     assert main(["ops", "create_shufle_reader"]) == 2
-    assert "did you mean create_shuffle_reader" in capfd.readouterr().err
+    assert "did you mean 'create_shuffle_reader'" in capfd.readouterr().err
     assert main(["formats"]) == 0
     assert "`recordio:FILE`" in capfd.readouterr().out
 
@@ -138,7 +139,7 @@ def test_every_public_name_has_a_docstring_and_is_on_the_page() -> None:
 
     visit("millrace", millrace)
     assert not missing
-    for operator in catalog.operators():
+    for operator in operator_types():
         assert f"### `{operator}`" in page
-    for tag in catalog.formats():
-        assert f"### `{tag}`" in page
+    for schema in format_schemas():
+        assert f"### `{schema.tag}`" in page

@@ -3,19 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import millrace as fluid
 import numpy as np
 import pytest
 from millrace import layers
-from millrace.framework import Program, VarType
+from millrace.framework import VarType
 
-
-@pytest.fixture(autouse=True)
-def programs() -> Iterator[None]:
-    with fluid.program_guard(Program(), Program()), fluid.unique_name.guard():
-        yield
+pytestmark = pytest.mark.usefixtures("fresh_programs")
 
 
 def run(*fetch: fluid.Variable, **feed: object) -> list[np.ndarray]:

@@ -3,23 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import millrace as fluid
 import numpy as np
 import pytest
 from millrace import layers
 from millrace.framework import Program, VarType
 
-
-@pytest.fixture(autouse=True)
-def programs() -> Iterator[None]:
-    with (
-        fluid.program_guard(Program(), Program()),
-        fluid.unique_name.guard(),
-        fluid.scope_guard(fluid.Scope()),
-    ):
-        yield
+pytestmark = pytest.mark.usefixtures("fresh_programs")
 
 
 def run(*fetch: object, **feed: object) -> list[np.ndarray]:
@@ -179,10 +169,23 @@ def test_arithmetic_is_that_of_numpy() -> None:
         assert variable.shape == (-1, 3)
 
 
+def test_numbers_before_infinities() -> None:
+    x = layers.data("x", [4])
+    values = np.float32([[np.inf, -np.inf, np.nan, 0]])
+    with np.errstate(divide="ignore"):
+        expected = [3 / values, 3 - values]
+    np.testing.assert_array_equal(run(3 / x, 3 - x, x=values), expected)
+
+
 def test_a_number_that_the_type_cannot_hold_is_refused() -> None:
     x = layers.data("x", [1], dtype="int64")
-    with pytest.raises(ValueError, match="holds INT64, which 1.5 is not"):
-        x + 1.5
+    for number in (1.5, 2**24 + 1):
+        with pytest.raises(ValueError, match="a constant of type INT64 cannot be"):
+            x + number
+        with pytest.raises(ValueError, match="a constant of type INT32 cannot be"):
+            layers.fill_constant([1], "int32", number)
+    large = x + 2**40
+    assert run(large, x=np.array([[1]]))[0] == 2**40 + 1
     for other in ("1", None, [1]):
         with pytest.raises(TypeError, match="it takes a number"):
             x + other  # type: ignore[operator]

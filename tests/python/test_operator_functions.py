@@ -5,21 +5,16 @@ from __future__ import annotations
 
 import inspect
 import keyword
-from collections.abc import Iterator
 
 import millrace as fluid
 import numpy as np
 import pytest
 from millrace import layers
-from millrace.framework import Program, VarType
+from millrace.framework import VarType
 from millrace.layers import ops
 from millrace.schemas import operator_types, schema_of
 
-
-@pytest.fixture(autouse=True)
-def programs() -> Iterator[None]:
-    with fluid.program_guard(Program(), Program()), fluid.unique_name.guard():
-        yield
+pytestmark = pytest.mark.usefixtures("fresh_programs")
 
 
 @pytest.mark.parametrize("type", operator_types())
@@ -85,6 +80,10 @@ def test_readers_are_created_in_the_startup_program() -> None:
     assert types == ["create_random_data_generator", "create_batch_reader", "open_files"]
     with pytest.raises(TypeError, match="create_batch_reader: "):
         ops.create_batch_reader(batches, 2, batch_sizes=3)
+    with pytest.raises(ValueError, match="there is a variable 'r' already"):
+        ops.create_batch_reader(batches, 2, name="r")
+    with pytest.raises(TypeError, match="is no reader"):
+        ops.create_batch_reader(layers.data("x", [1]), 2)
 
 
 def test_gradient_operators_have_arguments_without_signs() -> None:

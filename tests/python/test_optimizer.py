@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import millrace as fluid
 import numpy as np
@@ -15,14 +15,7 @@ Formula = Callable[[np.ndarray, np.ndarray, dict[str, np.ndarray]], np.ndarray]
 RATE, STEPS = 0.1, 4
 
 
-@pytest.fixture(autouse=True)
-def programs() -> Iterator[None]:
-    with (
-        fluid.program_guard(Program(), Program()),
-        fluid.unique_name.guard(),
-        fluid.scope_guard(fluid.Scope()),
-    ):
-        yield
+pytestmark = pytest.mark.usefixtures("fresh_programs")
 
 
 def sgd(p: np.ndarray, g: np.ndarray, state: dict[str, np.ndarray]) -> np.ndarray:

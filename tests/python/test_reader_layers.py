@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import millrace as fluid
@@ -11,19 +10,12 @@ import numpy as np
 import pytest
 from millrace import layers
 from millrace.framework import Program, VarType
+from millrace.layers.reader_creation import share_reader
 
 RECORDS = 10
 
 
-@pytest.fixture(autouse=True)
-def programs() -> Iterator[None]:
-    """Every test has default programs and a global scope of its own."""
-    with (
-        fluid.program_guard(Program(), Program()),
-        fluid.unique_name.guard(),
-        fluid.scope_guard(fluid.Scope()),
-    ):
-        yield
+pytestmark = pytest.mark.usefixtures("fresh_programs")
 
 
 @pytest.fixture
@@ -41,7 +33,7 @@ def open_numbers(path: Path, **options: object) -> fluid.Variable:
 def read_all(reader: fluid.Variable) -> list[np.ndarray]:
     """What `read_file` gives in a new main program, until the data end."""
     with fluid.program_guard(Program()):
-        layers.io.share_reader(reader)
+        share_reader(reader)
         out = layers.read_file(reader)
         executor = fluid.Executor()
         elements = []

@@ -13,6 +13,7 @@ import millrace as fluid
 import numpy as np
 import pytest
 from millrace import layers
+from millrace.layers.reader_creation import share_reader
 
 RECORDS = 50
 BATCH = 8
@@ -101,7 +102,7 @@ def test_the_order_is_that_of_a_reset_from_the_top(files: fluid.Variable) -> Non
     orders = []
     for handle in (files, top):
         with fluid.scope_guard(fluid.Scope()), fluid.program_guard(fluid.Program()):
-            layers.io.share_reader(top)
+            share_reader(top)
             running = Running(top)
             orders.append([])
             for _ in range(3):
