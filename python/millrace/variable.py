@@ -117,7 +117,7 @@ class Variable(Arithmetic):
         self.lod_levels = reader.lod_levels
 
     def reset(self) -> None:
-        """Begins the next pass of this reader, from wherever it is.
+        """Begins the next pass of this reader and of those that stand on it, wherever they are.
 
         While the block of a ``While``, ``IfElse`` ... is being written, it appends the operator
         (``layers.reset``). Elsewhere it resets the reader at once, in ``global_scope()``, as in the

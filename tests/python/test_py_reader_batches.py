@@ -21,13 +21,7 @@ def batch(number: int) -> list[np.ndarray]:
     return [np.full((4, 8, 8), number, np.float32), np.full((4, 1), number, np.int64)]
 
 
-@pytest.fixture(autouse=True)
-def programs() -> Iterator[None]:
-    with (
-        fluid.program_guard(fluid.Program(), fluid.Program()),
-        fluid.scope_guard(fluid.Scope()),
-    ):
-        yield
+pytestmark = pytest.mark.usefixtures("fresh_programs")
 
 
 @pytest.mark.parametrize("iterable", [False, True])

@@ -6,7 +6,7 @@ The lineage's programs keep the handle of their files (lineage.md, 4.1 and 6, re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import millrace as fluid
@@ -29,13 +29,7 @@ CHAINS: dict[str, Decorate] = {
 }
 
 
-@pytest.fixture(autouse=True)
-def programs() -> Iterator[None]:
-    with (
-        fluid.program_guard(fluid.Program(), fluid.Program()),
-        fluid.scope_guard(fluid.Scope()),
-    ):
-        yield
+pytestmark = pytest.mark.usefixtures("fresh_programs")
 
 
 @pytest.fixture

@@ -328,7 +328,7 @@ def has_next(reader: Variable, out: Variable | None = None) -> Variable:
 
 
 def reset(reader: Variable) -> None:
-    """Begins the next pass of a reader when the program comes by here: operator ``reset``.
+    """Begins the next pass of a reader, and of those on it, when the program comes by here.
 
     Raises:
         TypeError: ``reader`` is no reader.
