@@ -12,6 +12,7 @@
 #include "framework/stop.h"
 #include "framework/thread_pool.h"
 #include "python/core/arrays.h"
+#include "python/core/away.h"
 #include "python/core/causes.h"
 #include "python/core/slots.h"
 
@@ -54,7 +55,7 @@ class CallsPython {
 // Has no function called from now on, and waits, up to `seconds`, for those that are at work.
 void EndFunctions(double seconds) {
   ended.store(true);
-  const py::gil_scoped_release release;
+  const Away away;
   const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   for (Backoff backoff; calls.load() > 0 && std::chrono::steady_clock::now() < until;) {
     backoff.Pause();
@@ -200,10 +201,9 @@ void DefineFunction(py::module_* module) {
       .def("names", &PythonFunction::names);
   module->def("end_functions", &EndFunctions, py::arg("seconds"));
   module->def(
-      "hold_workers", [] { ThreadPool::Get().Hold(); }, py::call_guard<py::gil_scoped_release>());
+      "hold_workers", [] { ThreadPool::Get().Hold(); }, py::call_guard<Away>());
   module->def(
-      "let_workers_go", [] { ThreadPool::Get().LetGo(); },
-      py::call_guard<py::gil_scoped_release>());
+      "let_workers_go", [] { ThreadPool::Get().LetGo(); }, py::call_guard<Away>());
 }
 
 }  // namespace millrace

@@ -8,6 +8,7 @@
 #include "framework/operator.h"
 #include "framework/reader_holder.h"
 #include "python/core/arrays.h"
+#include "python/core/away.h"
 
 namespace py = pybind11;
 
@@ -56,7 +57,7 @@ void PythonReader::Open() {
 }
 
 void PythonReader::Begin(uint64_t pass) {
-  const py::gil_scoped_release release;
+  const Away away;
   const std::lock_guard<std::mutex> lock(mutex_);
   const bool fresh = reader_ == nullptr;
   Open();
@@ -68,7 +69,7 @@ py::object PythonReader::Next() {
   std::vector<LoDTensor> element;
   bool more;
   {
-    const py::gil_scoped_release release;
+    const Away away;
     const std::lock_guard<std::mutex> lock(mutex_);
     Require(reader_ != nullptr, "no pass has begun");
     more = reader_->HasNext();
@@ -89,7 +90,7 @@ py::object PythonReader::Next() {
 }
 
 void PythonReader::Release() {
-  const py::gil_scoped_release release;
+  const Away away;
   const std::lock_guard<std::mutex> lock(mutex_);
   reader_.reset();
   scope_.reset();
@@ -101,7 +102,7 @@ void PythonReader::SetNames(const std::vector<std::string>& names) {
 }
 
 std::vector<SlotSpec> PythonReader::Slots() {
-  const py::gil_scoped_release release;
+  const Away away;
   const std::lock_guard<std::mutex> lock(mutex_);
   Open();
   return reader_->slots();

@@ -17,8 +17,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-RUNS = int(os.environ.get("MILLRACE_EXIT_RUNS", "42"))
-AT_ONCE = 14  # in one test, which may not take long
+RUNS = int(os.environ.get("MILLRACE_EXIT_RUNS", "48"))
+AT_ONCE = 16  # in one test, which may not take long
 LONGEST = 40.0
 
 # Each defines step(), which reads one element, and leaves threads at work ahead of it.
@@ -94,7 +94,16 @@ LEAVE = {
     "an exception": ("raise LookupError('on purpose')", 1),
     "sys.exit": ("sys.exit(3)", 3),
     "a break": ("while True:\n    step()\n    break", 0),
-    "a thread that goes on": ("threading.Thread(target=lambda: [step() for _ in range(5)]).start()", 0),
+    "a daemon that goes on": (
+        "import time\n"
+        "threading.Thread(target=lambda: [step() for _ in iter(int, 1)], daemon=True).start()\n"
+        "time.sleep(0.01)",
+        0,
+    ),
+    "a thread that goes on": (
+        "threading.Thread(target=lambda: [step() for _ in range(5)]).start()",
+        0,
+    ),
     "a forked child": (
         "child = os.fork()\n"
         "if child == 0:\n"
