@@ -64,7 +64,8 @@ def step():
     "map": """
 def function(element):
     return {"x": np.sqrt(element["slot0"])}
-numbers = millrace.Reader.create("create_random_data_generator", slots={"slot0": ("float32", [1, 50])})
+numbers = millrace.Reader.create(
+    "create_random_data_generator", slots={"slot0": ("float32", [1, 50])})
 batches = iter(numbers.map(function).map(lambda e: e["x"] + 1).batch(16).double_buffer(4))
 def step():
     return next(batches)
@@ -74,7 +75,8 @@ import time
 def function(element):
     time.sleep(0.001)
     return element
-numbers = millrace.Reader.create("create_random_data_generator", slots={"slot0": ("float32", [1, 50])})
+numbers = millrace.Reader.create(
+    "create_random_data_generator", slots={"slot0": ("float32", [1, 50])})
 batches = iter(numbers.map(function).batch(16).double_buffer(4))
 def step():
     return next(batches)
@@ -95,8 +97,12 @@ LEAVE = {
     "sys.exit": ("sys.exit(3)", 3),
     "a break": ("while True:\n    step()\n    break", 0),
     "a daemon that goes on": (
-        "import time\n"
-        "threading.Thread(target=lambda: [step() for _ in iter(int, 1)], daemon=True).start()\n"
+        "import contextlib, time\n"
+        "def go_on():\n"
+        "    with contextlib.suppress(Exception):  # at exit, its data may come to an end\n"
+        "        while True:\n"
+        "            step()\n"
+        "threading.Thread(target=go_on, daemon=True).start()\n"
         "time.sleep(0.01)",
         0,
     ),

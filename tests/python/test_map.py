@@ -9,6 +9,7 @@ import subprocess
 import threading
 import weakref
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -268,7 +269,7 @@ def test_leaving_a_loop_ends_the_calls(numbers: millrace.Reader) -> None:
         calls.append(threading.get_ident())
         return element
 
-    for _ in zip(numbers.map(counted).double_buffer(4), range(2)):
+    for _ in islice(numbers.map(counted).double_buffer(4), 2):
         pass
     after = len(calls)
     assert after < RECORDS
