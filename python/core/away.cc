@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/core/away.h"
 
+#include <pthread.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -13,6 +14,10 @@ namespace {
 std::atomic<bool> exiting{false};
 std::atomic<int> coming_back{0};
 thread_local bool ends_the_interpreter = false;
+
+// In a forked process only the thread that forked it exists, and that one was in Python.
+[[maybe_unused]] const int registered =
+    pthread_atfork(nullptr, nullptr, [] { coming_back.store(0); });
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <map>
+#include <random>
 #include <utility>
 
 #include "framework/error.h"
@@ -23,11 +24,18 @@ namespace {
 
 using Names = PythonFunction::Names;
 
+// Numbers that no other process gives, so that a program that has come from one calls nothing here.
+int64_t FirstNumber() {
+  std::random_device random;
+  return static_cast<int64_t>(random() & 0x7fffffff) << 32 |
+         static_cast<int64_t>(random() >> 8 << 8);
+}
+
 // Functions by number. Never destroyed: readers may go when the process exits.
 struct Registry {
   std::mutex mutex;
   std::map<int64_t, std::weak_ptr<PythonFunction>> functions;
-  std::atomic<int64_t> next{1};
+  std::atomic<int64_t> next{FirstNumber()};
 };
 
 Registry& AllFunctions() {

@@ -96,5 +96,7 @@ def _fill(
             if complete:
                 queue.close(generation)
         except BaseException as error:
-            queue.fail(generation, title, error)
+            # Without this frame, through which the error in the queue would keep the queue.
+            trace = error.__traceback__
+            queue.fail(generation, title, error.with_traceback(trace and trace.tb_next))
         generation = queue.await_next(generation)
