@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Sequence
@@ -38,6 +39,7 @@ class Feeding:
         self.thread: threading.Thread | None = None
         self._provider: tuple[Provider, str] | None = None
         self._leave: Callable[[], object] | None = None
+        self._process = os.getpid()
 
     def provide(self, provider: Provider, source: object) -> None:
         """Has ``provider`` fill the queue; errors name ``source``, the function that was given.
@@ -73,6 +75,11 @@ class Feeding:
         if self._leave is not None:
             self._leave()
             self._leave = None
+
+    @property
+    def is_forked(self) -> bool:
+        """Whether this process was forked later, so that queue and thread are its parent's."""
+        return os.getpid() != self._process
 
     @property
     def at_work(self) -> bool:
