@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -87,6 +88,9 @@ class FileFormat {
   virtual const std::vector<SlotSpec>& row_slots() const { return slots_; }
   // Opens the file. One thread at a time. Throws kIo or kDataLoss with the file's name.
   virtual std::unique_ptr<FileSource> Open(const FileEntry& file) = 0;
+  // How many records the files hold together, where their sizes or headers or what lies beside them
+  // tells without reading records. Any thread, at any time. Throws as Open.
+  virtual std::optional<uint64_t> CountRecords(const std::vector<FileEntry>& files) const;
   // Appends the records of the tickets to the rows. Any thread. Errors say what is wrong with the
   // record; file and place are added by the reader.
   virtual void Load(const Ticket* tickets, size_t n, Rows* rows) const = 0;

@@ -4,6 +4,7 @@
 #define MILLRACE_FRAMEWORK_FILE_READER_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@ class FileReader : public ReaderBase {
 
   void Load(const Ticket* tickets, size_t n, Rows* rows) const override;
   const std::vector<SlotSpec>& row_slots() const override { return format_->row_slots(); }
+  std::optional<uint64_t> PassLength() const override { return format_->CountRecords(files_); }
 
  protected:
   // For readers of several files, which override PlanNext and Rewind. All that are missing are

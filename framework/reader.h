@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -78,6 +79,10 @@ class ReaderBase {
   // that fills a queue; SIZE_MAX if it never waits for anybody. No worker of the pool may wait like
   // that, so 0 says to leave the planning to whoever wants the element. Any thread.
   virtual size_t Ready() const { return SIZE_MAX; }
+  // How many elements a whole pass has, where that is known without reading one: from the sizes and
+  // headers of files, which may be opened for it. A pass that ends with an error has fewer. Any
+  // thread at any time. Throws as opening the files does.
+  virtual std::optional<uint64_t> PassLength() const { return std::nullopt; }
 
  protected:
   explicit ReaderBase(std::vector<SlotSpec> slots);
@@ -114,7 +119,8 @@ class ReaderBase {
   mutable std::atomic<size_t> grain_{16};
 };
 
-// A reader on top of another one, which it owns. By default it passes everything through.
+// A reader on top of another one, which it owns. By default it passes everything through, but for
+// PassLength: only who leaves nothing out and adds nothing may hand that on.
 class DecoratedReader : public ReaderBase {
  public:
   void Load(const Ticket* tickets, size_t n, Rows* rows) const override {

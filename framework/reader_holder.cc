@@ -71,6 +71,9 @@ class ReaderHolder::Handle final : public ReaderBase {
     const size_t ready = source_->reader->Ready();
     return ready == SIZE_MAX || source_->handles.load() == 1 ? ready : 0;
   }
+  std::optional<uint64_t> PassLength() const override {
+    return source_->handles.load() > 1 ? std::nullopt : source_->reader->PassLength();
+  }
 
  private:
   void PlanNext(size_t n, Run* run) override {
@@ -143,6 +146,8 @@ void ReaderHolder::ReInit() {
   own().ReInit();
   counters_->pass_counted = false;
 }
+
+std::optional<uint64_t> ReaderHolder::PassLength() { return own().PassLength(); }
 
 ReaderStats ReaderHolder::stats() const {
   return {counters_->passes.get(), counters_->elements.get(), counters_->records.get(),

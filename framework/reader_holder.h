@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,9 @@ class ReaderHolder {
   void ReInit();
   const std::vector<SlotSpec>& slots() const;
   const std::string& origin() const;
+
+  // Also unknown while handles share the reader: each gets what the others leave.
+  std::optional<uint64_t> PassLength();
 
   // Any thread, as long as nobody calls Reset.
   ReaderStats stats() const;

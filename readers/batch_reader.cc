@@ -49,6 +49,13 @@ size_t BatchReader::Ready() const {
   return ready == SIZE_MAX ? ready : ready / batch_size_;
 }
 
+std::optional<uint64_t> BatchReader::PassLength() const {
+  const std::optional<uint64_t> below = reader().PassLength();
+  if (!below) return std::nullopt;
+  const bool leftover = !discard_leftover_ && *below % batch_size_ > 0;
+  return *below / batch_size_ + (leftover ? 1 : 0);
+}
+
 void BatchReader::PlanNext(size_t n, Run* run) {
   for (; n > 0; --n) {
     Ref<Run> batch = Pool<Run>::Take();

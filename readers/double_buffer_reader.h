@@ -9,6 +9,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "framework/place.h"
 #include "framework/reader.h"
@@ -35,6 +36,7 @@ class DoubleBufferReader final : public DecoratedReader {
 
   void Load(const Ticket* tickets, size_t n, Rows* rows) const override;
   Place place() const override { return place_; }
+  std::optional<uint64_t> PassLength() const override { return reader().PassLength(); }
 
  private:
   class Element;

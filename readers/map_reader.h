@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "framework/reader.h"
@@ -24,6 +25,7 @@ class MapReader final : public DecoratedReader {
 
   void Load(const Ticket* tickets, size_t n, Rows* rows) const override;
   const std::vector<SlotSpec>& row_slots() const override { return slots(); }
+  std::optional<uint64_t> PassLength() const override { return reader().PassLength(); }
 
  private:
   const Function function_;

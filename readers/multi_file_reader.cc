@@ -40,6 +40,12 @@ MultiFileReader::MultiFileReader(std::unique_ptr<FileFormat> format, std::vector
   Require(options_.pass_num > 0, "pass_num is 0; it must be at least 1");
 }
 
+std::optional<uint64_t> MultiFileReader::PassLength() const {
+  std::optional<uint64_t> records = FileReader::PassLength();
+  if (records && __builtin_mul_overflow(*records, options_.pass_num, &*records)) records.reset();
+  return records;
+}
+
 void MultiFileReader::Rewind(uint64_t pass) {
   prefetcher().Stop();
   places_.clear();

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "framework/file_reader.h"
@@ -39,6 +40,8 @@ class MultiFileReader final : public FileReader {
   // files that are missing; reads nothing.
   MultiFileReader(std::unique_ptr<FileFormat> format, std::vector<FileEntry> entries,
                   const MultiFileOptions& options);
+
+  std::optional<uint64_t> PassLength() const override;
 
  protected:
   void PlanNext(size_t n, Run* run) override;

@@ -12,6 +12,12 @@ MultiPassReader::MultiPassReader(std::unique_ptr<ReaderBase> reader, int64_t pas
   Require(pass_num >= 1, "pass_num is ", pass_num, "; it must be at least 1");
 }
 
+std::optional<uint64_t> MultiPassReader::PassLength() const {
+  std::optional<uint64_t> length = reader().PassLength();
+  if (length && __builtin_mul_overflow(*length, pass_num_, &*length)) length.reset();
+  return length;
+}
+
 void MultiPassReader::PlanNext(size_t n, Run* run) {
   const size_t wanted = run->tickets.size() + n;
   while (run->tickets.size() < wanted) {

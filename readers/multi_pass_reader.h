@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "framework/reader.h"
 
@@ -16,6 +17,8 @@ class MultiPassReader final : public DecoratedReader {
  public:
   // Throws kInvalidArgument unless pass_num is at least 1.
   MultiPassReader(std::unique_ptr<ReaderBase> reader, int64_t pass_num);
+
+  std::optional<uint64_t> PassLength() const override;
 
  private:
   void PlanNext(size_t n, Run* run) override;

@@ -29,6 +29,10 @@ RandomDataReader::RandomDataReader(std::vector<SlotSpec> slot_specs, float low, 
   }
 }
 
+std::optional<uint64_t> RandomDataReader::PassLength() const {
+  return count_ == 0 ? std::nullopt : std::optional<uint64_t>(count_);
+}
+
 void RandomDataReader::PlanNext(size_t n, Run* run) {
   for (; n > 0 && (count_ == 0 || sample_ < count_); --n) {
     Ticket ticket;

@@ -4,6 +4,7 @@
 #define MILLRACE_READERS_RANDOM_DATA_READER_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "framework/random.h"
@@ -21,6 +22,7 @@ class RandomDataReader final : public ReaderBase {
                    const RandomKey& key);
 
   void Load(const Ticket* tickets, size_t n, Rows* rows) const override;
+  std::optional<uint64_t> PassLength() const override;
 
  private:
   void PlanNext(size_t n, Run* run) override;

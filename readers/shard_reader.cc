@@ -29,6 +29,12 @@ size_t ShardReader::Ready() const {
   return ready == SIZE_MAX ? ready : ready / num_shards_;
 }
 
+std::optional<uint64_t> ShardReader::PassLength() const {
+  const std::optional<uint64_t> below = reader().PassLength();
+  if (!below) return std::nullopt;
+  return *below / num_shards_ + (index_ < *below % num_shards_ ? 1 : 0);
+}
+
 void ShardReader::PlanNext(size_t n, Run* run) {
   while (n > 0) {
     if (next_ < planned_.tickets.size()) {

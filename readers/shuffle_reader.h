@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "framework/random.h"
@@ -29,6 +30,7 @@ class ShuffleReader final : public DecoratedReader {
 
   // It looks further ahead than it is asked to.
   size_t Ready() const override { return reader().Ready() == SIZE_MAX ? SIZE_MAX : 0; }
+  std::optional<uint64_t> PassLength() const override { return reader().PassLength(); }
 
  private:
   void PlanNext(size_t n, Run* run) override;

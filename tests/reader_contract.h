@@ -151,6 +151,17 @@ TEST_P(ReaderContract, YieldsWhatItsSlotsDeclare) {
   }
 }
 
+TEST_P(ReaderContract, KnowsHowLongAPassIsOrSaysNothing) {
+  const size_t length = Reference(contract_, 0).size();
+  const std::unique_ptr<ReaderBase> reader = Make();
+  for (const size_t read : {size_t{0}, length / 2, length}) {
+    EXPECT_EQ(reader->PassLength().value_or(length), length);
+    EXPECT_EQ(ReadSome(reader.get(), read).size(), read);
+    EXPECT_EQ(reader->PassLength().value_or(length), length) << "after " << read;
+    reader->ReInit();
+  }
+}
+
 TEST_P(ReaderContract, HasNextChangesNothing) {
   const std::unique_ptr<ReaderBase> reader = Make();
   std::vector<ElementValue> stream;

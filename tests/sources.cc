@@ -2,6 +2,7 @@
 #include "tests/sources.h"
 
 #include <chrono>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -55,6 +56,10 @@ class PlannedSource final : public ReaderBase {
       AppendRecord(spec_, record, rows);
       if (spec_.ledger != nullptr) spec_.ledger->Count(record);
     }
+  }
+
+  std::optional<uint64_t> PassLength() const override {
+    return static_cast<uint64_t>(spec_.records);
   }
 
  private:

@@ -1,62 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/core/arrays.h"
 
-#include <array>
-#include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "framework/error.h"
+#include "python/core/numpy.h"
 
 namespace py = pybind11;
 
 namespace millrace {
 namespace {
 
-py::dtype MakeDtype(DataType type) {
-  switch (type) {
-    case DataType::kBool:
-      return py::dtype::of<bool>();
-    case DataType::kInt8:
-      return py::dtype::of<int8_t>();
-    case DataType::kInt16:
-      return py::dtype::of<int16_t>();
-    case DataType::kInt32:
-      return py::dtype::of<int32_t>();
-    case DataType::kInt64:
-      return py::dtype::of<int64_t>();
-    case DataType::kUint8:
-      return py::dtype::of<uint8_t>();
-    case DataType::kFp16:
-      return py::dtype("e");
-    case DataType::kFp32:
-      return py::dtype::of<float>();
-    case DataType::kFp64:
-      return py::dtype::of<double>();
-    case DataType::kBf16:
-      return py::dtype::of<uint16_t>();
-  }
-  Throw(ErrorCode::kInternal, "no array can hold ", ToString(type));
-}
-
-// Made once a type, never destroyed: the interpreter may be gone by then.
-const py::dtype& DtypeOf(DataType type) {
-  constexpr size_t kTypes = 32;
-  static auto* const dtypes = new std::array<py::dtype*, kTypes>{};
-  py::dtype*& dtype = dtypes->at(static_cast<size_t>(type));
-  if (dtype == nullptr) dtype = new py::dtype(MakeDtype(type));
-  return *dtype;
+// Keeps the buffer for as long as arrays show it. The capsule holds the reference itself, since
+// there is one for each array.
+py::capsule Keep(const Ref<Buffer>& buffer) {
+  py::capsule kept(buffer.get(), [](void* held) { static_cast<Buffer*>(held)->Release(); });
+  buffer->Retain();
+  return kept;
 }
 
 // What keeps a value alive for as long as arrays show parts of it.
 template <typename T>
 py::capsule Keep(T* value) {
   return py::capsule(value, [](void* kept) { delete static_cast<T*>(kept); });
-}
-
-void SetReadOnly(const py::array& array) {
-  py::detail::array_proxy(array.ptr())->flags &= ~py::detail::npy_api::NPY_ARRAY_WRITEABLE_;
 }
 
 const py::object& RaggedClass() {
@@ -104,13 +71,10 @@ DataType TypeOf(const py::dtype& dtype) {
 
 py::array ToArray(const LoDTensor& tensor) {
   const Dims& dims = tensor.dims();
-  std::vector<py::ssize_t> shape(dims.begin(), dims.end());
-  if (!tensor.initialized()) return py::array(DtypeOf(tensor.dtype()), std::move(shape));
+  if (!tensor.initialized()) return NewArray(tensor.dtype(), dims.begin(), dims.size());
   const bool writable = tensor.buffer()->writable();
-  py::array array(DtypeOf(tensor.dtype()), std::move(shape), tensor.buffer()->data(),
-                  Keep(new Ref<Buffer>(tensor.buffer())));
-  if (!writable) SetReadOnly(array);
-  return array;
+  return ArrayOver(tensor.dtype(), dims.begin(), dims.size(), tensor.buffer()->data(), writable,
+                   Keep(tensor.buffer()));
 }
 
 py::object ToPython(LoDTensor* tensor) {
@@ -122,10 +86,8 @@ py::object ToPython(LoDTensor* tensor) {
   py::tuple offsets(lod->size());
   for (size_t level = 0; level < lod->size(); ++level) {
     // Below 2^63: offsets are checked against the number of values.
-    const auto* numbers = reinterpret_cast<const int64_t*>((*lod)[level].data());
-    py::array array(DtypeOf(DataType::kInt64), {(*lod)[level].size()}, numbers, kept);
-    SetReadOnly(array);
-    offsets[level] = std::move(array);
+    const auto count = static_cast<int64_t>((*lod)[level].size());
+    offsets[level] = ArrayOver(DataType::kInt64, &count, 1, (*lod)[level].data(), true, kept);
   }
   return RaggedClass()(std::move(values), std::move(offsets));
 }

@@ -4,6 +4,9 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <exception>
+#include <new>
+
 #include "framework/error.h"
 #include "python/core/causes.h"
 
@@ -35,12 +38,26 @@ void TranslateErrors() {
   py::register_exception_translator([](std::exception_ptr thrown) {
     try {
       if (thrown) std::rethrow_exception(thrown);
-    } catch (const EndOfData& end) {
-      Raise("EndOfData", end);
-    } catch (const Error& error) {
-      Raise("Error", error);
+    } catch (const Error&) {
+      SetPythonError();
     }
   });
+}
+
+void SetPythonError() {
+  try {
+    throw;
+  } catch (py::error_already_set& error) {
+    error.restore();
+  } catch (const EndOfData& end) {
+    Raise("EndOfData", end);
+  } catch (const Error& error) {
+    Raise("Error", error);
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
 }
 
 }  // namespace millrace

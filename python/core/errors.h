@@ -10,6 +10,10 @@ namespace millrace {
 // millrace/errors.py.
 void TranslateErrors();
 
+// For functions that Python calls without pybind11: makes what is being handled in a catch block
+// Python's present exception.
+void SetPythonError();
+
 }  // namespace millrace
 
 #endif  // MILLRACE_PYTHON_CORE_ERRORS_H_

@@ -16,6 +16,7 @@
 #include "python/core/errors.h"
 #include "python/core/executor.h"
 #include "python/core/function.h"
+#include "python/core/loop.h"
 #include "python/core/program.h"
 #include "python/core/queue.h"
 #include "python/core/reader.h"
@@ -31,10 +32,16 @@ namespace py = pybind11;
 namespace millrace {
 namespace {
 
-std::unique_ptr<PythonReader> MakeReader(const std::string& program, const std::string& name,
+std::vector<std::string> DtypeNames(const PythonReader& reader) {
+  std::vector<std::string> names;
+  for (const DataType type : reader.dtypes()) names.emplace_back(ToString(type));
+  return names;
+}
+
+std::shared_ptr<PythonReader> MakeReader(const std::string& program, const std::string& name,
                                          const std::string& variable, uint64_t seed,
                                          const Settings& settings) {
-  return std::make_unique<PythonReader>(Program::FromString(program, name, settings), variable,
+  return std::make_shared<PythonReader>(Program::FromString(program, name, settings), variable,
                                         seed);
 }
 
@@ -76,13 +83,15 @@ PYBIND11_MODULE(_core, module) {
         ThreadPool::Get().SetSize(threads);
       },
       py::arg("threads"));
-  py::class_<PythonReader>(module, "Reader")
+  DefineLoop(&module);
+  py::class_<PythonReader, std::shared_ptr<PythonReader>>(module, "Reader")
       .def(py::init(&MakeReader), py::arg("program"), py::arg("name"), py::arg("variable"),
            py::arg("seed"), py::arg("settings"))
-      .def("begin", &PythonReader::Begin, py::arg("pass_number"))
-      .def("next", &PythonReader::Next)
-      .def("release", &PythonReader::Release)
+      .def("begin", &BeginLoop, py::arg("pass_number"))
+      .def("read_through", &PythonReader::ReadThrough, py::arg("pass_number"))
       .def("set_names", &PythonReader::SetNames, py::arg("names"))
+      .def("length", &PythonReader::Length)
+      .def("dtypes", &DtypeNames)
       .def("slots", [](PythonReader& reader) { return SlotsOf(reader.Slots()); })
       .def_property_readonly("variable", &PythonReader::variable);
 }

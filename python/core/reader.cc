@@ -56,49 +56,90 @@ void PythonReader::Open() {
   pass_ = 0;
 }
 
-void PythonReader::Begin(uint64_t pass) {
+uint64_t PythonReader::Begin(uint64_t pass) {
   const Away away;
   const std::lock_guard<std::mutex> lock(mutex_);
   const bool fresh = reader_ == nullptr;
+  ++loop_;
   Open();
   if (!fresh || pass != pass_) reader_->Restart(pass);
   pass_ = pass;
+  return loop_;
 }
 
-py::object PythonReader::Next() {
-  std::vector<LoDTensor> element;
+ReaderBase& PythonReader::OfLoop(uint64_t loop) {
+  Require(loop == loop_ && reader_ != nullptr,
+          "another loop over this reader has begun meanwhile, which ended this one");
+  return *reader_;
+}
+
+std::optional<py::dict> PythonReader::Next(uint64_t loop) {
+  std::vector<LoDTensor> element = std::move(spare_);
   bool more;
   {
     const Away away;
     const std::lock_guard<std::mutex> lock(mutex_);
-    Require(reader_ != nullptr, "no pass has begun");
-    more = reader_->HasNext();
-    if (more) reader_->ReadNext(&element);
+    ReaderBase& reader = OfLoop(loop);
+    more = reader.HasNext();
+    if (more) reader.ReadNext(&element);
     for (LoDTensor& tensor : element) {
       if (!tensor.place().is_cpu()) tensor = tensor.OnHost();
     }
   }
-  if (!more) return py::none();
-  if (names_.empty()) {
-    for (size_t i = 0; i < element.size(); ++i) names_.emplace_back(StrCat("slot", i));
-  }
-  Require(names_.size() == element.size(), names_.size(), " names for a reader of ", element.size(),
-          " slots");
-  py::dict batch;
-  for (size_t i = 0; i < element.size(); ++i) batch[names_[i]] = ToPython(&element[i]);
-  return std::move(batch);
+  std::optional<py::dict> batch;
+  if (more) batch = ToDict(&element);
+  for (LoDTensor& tensor : element) tensor.Clear();
+  spare_ = std::move(element);
+  return batch;
 }
 
-void PythonReader::Release() {
+py::dict PythonReader::ToDict(std::vector<LoDTensor>* element) {
+  if (names_.empty()) {
+    for (size_t i = 0; i < element->size(); ++i) names_.emplace_back(StrCat("slot", i));
+  }
+  Require(names_.size() == element->size(), names_.size(), " names for a reader of ",
+          element->size(), " slots");
+  dtypes_.clear();
+  py::dict batch;
+  for (size_t i = 0; i < element->size(); ++i) {
+    LoDTensor& tensor = (*element)[i];
+    dtypes_.push_back(tensor.dtype());
+    const py::object value = ToPython(&tensor);
+    if (PyDict_SetItem(batch.ptr(), names_[i].ptr(), value.ptr()) < 0)
+      throw py::error_already_set();
+  }
+  return batch;
+}
+
+void PythonReader::Release(uint64_t loop) {
   const Away away;
   const std::lock_guard<std::mutex> lock(mutex_);
+  if (loop != loop_) return;
   reader_.reset();
   scope_.reset();
+}
+
+uint64_t PythonReader::ReadThrough(uint64_t pass) {
+  const uint64_t loop = Begin(pass);
+  const Away away;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  ReaderBase& reader = OfLoop(loop);
+  std::vector<LoDTensor> element;
+  uint64_t elements = 0;
+  for (; reader.HasNext(); ++elements) reader.ReadNext(&element);
+  return elements;
 }
 
 void PythonReader::SetNames(const std::vector<std::string>& names) {
   names_.clear();
   for (const std::string& name : names) names_.emplace_back(name);
+}
+
+std::optional<uint64_t> PythonReader::Length() {
+  const Away away;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  Open();
+  return reader_->PassLength();
 }
 
 std::vector<SlotSpec> PythonReader::Slots() {

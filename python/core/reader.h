@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,22 +28,33 @@ class PythonReader {
   PythonReader(std::shared_ptr<const Program> program, std::string variable, uint64_t seed);
   ~PythonReader();
 
-  // Begins pass number `pass`, from wherever the reader is.
-  void Begin(uint64_t pass);
-  // The next element as a dict by slot name, or None at the end of the pass. There must be as many
-  // names as slots, or none: then they are "slot0", "slot1" ... Throws kInvalidArgument before
-  // Begin.
-  pybind11::object Next();
-  // Gives back all that the running pass holds: threads' work, files, memory. Begin is next.
-  void Release();
+  // Begins pass number `pass`, from wherever the reader is, and returns the number of the loop that
+  // reads it. The loop before it ends.
+  uint64_t Begin(uint64_t pass);
+  // The next element of this loop as a dict by slot name, or none at the end of the pass. There
+  // must be as many names as slots, or none: then they are "slot0", "slot1" ... Throws
+  // kInvalidArgument if another loop has begun meanwhile.
+  std::optional<pybind11::dict> Next(uint64_t loop);
+  // Gives back all that the pass holds, if this loop still reads it: threads' work, files, memory.
+  void Release(uint64_t loop);
+  // Begins a pass, reads all of it and returns how many elements that were: what the same loop
+  // costs in C++.
+  uint64_t ReadThrough(uint64_t pass);
 
   void SetNames(const std::vector<std::string>& names);
+  // How many elements a pass has, where that is known without reading one.
+  std::optional<uint64_t> Length();
   // As known now: (dtype, dims, levels of detail) each.
   std::vector<SlotSpec> Slots();
+  // How the values of each slot came in the last element; empty before the first one.
+  const std::vector<DataType>& dtypes() const { return dtypes_; }
   const std::string& variable() const { return variable_; }
 
  private:
   void Open();
+  // The reader of a running loop. Without the interpreter, mutex_ held.
+  ReaderBase& OfLoop(uint64_t loop);
+  pybind11::dict ToDict(std::vector<LoDTensor>* element);
 
   const std::shared_ptr<const Program> program_;
   const uint64_t seed_;
@@ -51,7 +63,11 @@ class PythonReader {
   std::unique_ptr<Scope> scope_;
   std::unique_ptr<ReaderBase> reader_;  // shares the one in scope_
   uint64_t pass_ = 0;                   // that reader_ is in
-  std::vector<pybind11::str> names_;    // guarded by the interpreter
+  uint64_t loop_ = 0;                   // that reads it; how many there were
+  // Guarded by the interpreter.
+  std::vector<pybind11::str> names_;
+  std::vector<LoDTensor> spare_;  // empty tensors for the next element
+  std::vector<DataType> dtypes_;
 };
 
 }  // namespace millrace

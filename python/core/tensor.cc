@@ -86,9 +86,11 @@ void Set(LoDTensor* tensor, const py::object& values, const py::object& place) {
 LoDTensor FromArray(const py::array& array) {
   Require((array.flags() & py::array::c_style) != 0,
           "the array is not laid out row by row; numpy.ascontiguousarray makes it so");
+  const DataType type = TypeOf(array.dtype());
+  const Dims dims = DimsOf(array);
+  const size_t bytes = static_cast<size_t>(Product(dims)) * SizeOf(type);
   LoDTensor tensor;
-  tensor.Share(Borrow(const_cast<void*>(array.data()), static_cast<size_t>(array.nbytes()), array),
-               TypeOf(array.dtype()), DimsOf(array));
+  tensor.Share(Borrow(const_cast<void*>(array.data()), bytes, array), type, dims);
   return tensor;
 }
 

@@ -33,6 +33,7 @@ from millrace.core import (
     Scope,
 )
 from millrace.data_feeder import DataFeeder
+from millrace.data_loader import DataLoader
 from millrace.errors import EndOfData, Error
 from millrace.executor import Executor, global_scope, scope_guard
 from millrace.framework import (
@@ -62,6 +63,7 @@ __all__ = [
     "CUDAPinnedPlace",
     "CUDAPlace",
     "DataFeeder",
+    "DataLoader",
     "EndOfData",
     "Error",
     "Executor",

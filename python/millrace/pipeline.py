@@ -5,15 +5,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from millrace import _core
-from millrace.errors import Error
 from millrace.mapping import keep_function
 from millrace.ragged import Ragged
+
+if TYPE_CHECKING:
+    from millrace.jax import JaxReader
+    from millrace.torch import TorchReader
 
 Path: TypeAlias = str | os.PathLike[str]
 # Slot by name: an array, or sequences of different lengths.
@@ -110,7 +113,6 @@ class Reader:
             self._core.set_names(self._names)
         self._variable = self._core.variable
         self._epoch = 0
-        self._loop = 0  # the number of the loop that reads
 
     # ---- Sources ----
 
@@ -321,6 +323,61 @@ class Reader:
         """
         return self._core.slots()
 
+    def dtypes(self) -> list[str]:
+        """The dtype of each slot in the last batch, in order; empty before the first one.
+
+        These are numpy's names, but for ``"bfloat16"``: numpy has no such type, so that its values
+        come as the uint16 of their bits.
+        """
+        return self._core.dtypes()
+
+    def __len__(self) -> int:
+        """How many batches (or elements, without ``batch``) a pass has.
+
+        It is known of idx and uncompressed fixed files, of RecordIO files that have a manifest, of
+        random data with a count, and of every chain on those; files may be opened for it, none is
+        read. Of a damaged file it is what the file should have.
+
+        Raises:
+            TypeError: it is not known: other files tell only when they are read, and of a source
+                that several readers share each gets what the others leave.
+            Error: a file is missing, or its header or manifest is damaged.
+        """
+        length = self._core.length()
+        if length is None:
+            raise TypeError(
+                f"how many elements a pass of {self!r} has is not known without reading it: that "
+                "takes idx files, uncompressed fixed files, RecordIO files with a manifest, or "
+                "random data with a count, read by no other reader"
+            )
+        return length
+
+    def __bool__(self) -> bool:
+        return True
+
+    def torch(self) -> TorchReader:
+        """This reader with batches of torch tensors, without a copy.
+
+        Raises:
+            ImportError: torch is not installed.
+        """
+        from millrace.torch import TorchReader
+
+        return TorchReader(self)
+
+    def jax(self, device: Any = None) -> JaxReader:
+        """This reader with batches of JAX arrays, without a copy where they stay on the CPU.
+
+        Args:
+            device: where they go, as ``jax.device_put`` takes it: a device or a sharding.
+
+        Raises:
+            ImportError: JAX is not installed.
+        """
+        from millrace.jax import JaxReader
+
+        return JaxReader(self, device)
+
     def __iter__(self) -> Iterator[Batch]:
         """Begins the next pass.
 
@@ -328,26 +385,21 @@ class Reader:
             Error: now or at the element that it takes the place of: a missing or damaged file, a
                 limit. It names file, byte, record and reader.
         """
-        self._core.begin(self._epoch)
+        loop = self._core.begin(self._epoch)
         if self._names is None and self._functions:
             self._core.set_names(self._functions[-1].names() or [])
         self._epoch += 1
-        self._loop += 1
-        return self._batches(self._loop)
+        return loop
 
-    def _batches(self, loop: int) -> Iterator[Batch]:
-        ended = False
-        try:
-            while loop == self._loop:
-                batch = self._core.next()
-                if batch is None:
-                    ended = True
-                    return
-                yield batch
-            raise Error("another loop over this reader has begun meanwhile, which ended this one")
-        finally:
-            if not ended and loop == self._loop:
-                self._core.release()
+    def __reduce__(self) -> tuple[object, ...]:
+        # What makes it, so that a process that was spawned makes its own; never a running pass.
+        if self._functions:
+            raise TypeError(
+                "a reader with functions of Python (map) stays in its process; make it anew in the "
+                "other one"
+            )
+        fields = (self._program, self._variable, self._names, self._seed, self._settings)
+        return _remake, (type(self), *fields, self._name, self._epoch)
 
     def to_text(self) -> str:
         """The startup program as protobuf text, which ``executor`` and ``peek`` run as well."""
@@ -355,3 +407,19 @@ class Reader:
 
     def __repr__(self) -> str:
         return f"<millrace.Reader '{self._variable}'>"
+
+
+def _remake(
+    cls: type[Reader],
+    program: bytes,
+    variable: str,
+    names: list[str] | None,
+    seed: int,
+    settings: dict[str, str],
+    name: str,
+    epoch: int,
+) -> Reader:
+    """The reader that was pickled: the next loop over it has the same number."""
+    reader = cls(program, variable=variable, names=names, seed=seed, settings=settings, name=name)
+    reader.set_epoch(epoch)
+    return reader

@@ -4,6 +4,7 @@
 // labels may be zipped in as a second slot.
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -169,6 +170,15 @@ class IdxFormat final : public FileFormat {
     if (has_labels_) columns.push_back(OpenLabels(file, header.records, &label_type));
     Learn(file, header.spec, label_type);
     return std::make_unique<FixedSizeSource>(std::move(columns), header.records);
+  }
+
+  std::optional<uint64_t> CountRecords(const std::vector<FileEntry>& files) const override {
+    uint64_t records = 0;
+    for (const FileEntry& file : files) {
+      ByteStream stream(file.path);
+      records += ReadHeader(&stream).records;
+    }
+    return records;
   }
 
   void Load(const Ticket* tickets, size_t n, Rows* rows) const override {

@@ -29,6 +29,18 @@ class RecordIOFormat : public FileFormat {
     return std::make_unique<RecordIOFile>(file.path, manifests_.Find(file.path));
   }
 
+  // Only a manifest tells.
+  std::optional<uint64_t> CountRecords(const std::vector<FileEntry>& files) const override {
+    RecordIOManifests manifests;
+    uint64_t records = 0;
+    for (const FileEntry& file : files) {
+      const std::optional<RecordIOCounts> counts = manifests.Find(file.path);
+      if (!counts) return std::nullopt;
+      records += counts->records;
+    }
+    return records;
+  }
+
  private:
   RecordIOManifests manifests_;
 };

@@ -44,7 +44,18 @@ std::string TextOf(const F& function) {
   return ::testing::AssertionFailure() << "thrown: " << thrown << "\nwanted: " << words;
 }
 
+// What a reader says of the length of a pass is right, if the pass comes to its end.
+void CheckLength(ReaderHolder* reader, const ExpectedStream& want) {
+  const bool whole =
+      want.error.empty() && std::all_of(want.elements.begin(), want.elements.end(),
+                                        [](const ExpectedElement& e) { return e.error.empty(); });
+  if (!whole) return;
+  const size_t length = want.elements.size();
+  ASSERT_EQ(reader->PassLength().value_or(length), length);
+}
+
 void ReadPass(ReaderHolder* reader, const ExpectedStream& want, int64_t stop, Dice* dice) {
+  ASSERT_NO_FATAL_FAILURE(CheckLength(reader, want));
   std::vector<LoDTensor> element;
   for (size_t i = 0;; ++i) {
     if (stop >= 0 && i == static_cast<size_t>(stop)) {

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/core/loop.h"
+
+#include <new>
+#include <utility>
+
+#include "python/core/errors.h"
+
+namespace py = pybind11;
+
+namespace millrace {
+namespace {
+
+struct Loop {
+  PyObject_HEAD;
+  std::shared_ptr<PythonReader> reader;  // null when the loop is over
+  uint64_t number;
+};
+
+Loop* From(PyObject* self) { return reinterpret_cast<Loop*>(self); }
+
+// Ends the loop before its end.
+void Leave(Loop* loop) {
+  if (const std::shared_ptr<PythonReader> reader = std::exchange(loop->reader, nullptr)) {
+    reader->Release(loop->number);
+  }
+}
+
+PyObject* Next(PyObject* self) {
+  Loop* const loop = From(self);
+  // Its own reference: another thread may end the loop meanwhile.
+  const std::shared_ptr<PythonReader> reader = loop->reader;
+  if (reader == nullptr) return nullptr;
+  try {
+    if (std::optional<py::dict> batch = reader->Next(loop->number)) return batch->release().ptr();
+    loop->reader = nullptr;
+  } catch (...) {
+    SetPythonError();
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    Leave(loop);
+    PyErr_Restore(type, value, trace);
+  }
+  return nullptr;
+}
+
+void Destroy(PyObject* self) {
+  PyObject *type, *value, *trace;  // of whatever goes on where the loop is dropped
+  PyErr_Fetch(&type, &value, &trace);
+  Loop* const loop = From(self);
+  Leave(loop);
+  loop->reader.~shared_ptr();
+  PyTypeObject* const cls = Py_TYPE(self);
+  cls->tp_free(self);
+  Py_DECREF(cls);
+  PyErr_Restore(type, value, trace);
+}
+
+PyTypeObject* loop_type = nullptr;
+
+}  // namespace
+
+py::object BeginLoop(std::shared_ptr<PythonReader> reader, uint64_t pass) {
+  const uint64_t number = reader->Begin(pass);
+  PyObject* const self = loop_type->tp_alloc(loop_type, 0);
+  if (self == nullptr) throw py::error_already_set();
+  Loop* const loop = From(self);
+  new (&loop->reader) std::shared_ptr<PythonReader>(std::move(reader));
+  loop->number = number;
+  return py::reinterpret_steal<py::object>(self);
+}
+
+void DefineLoop(py::module_* module) {
+  static PyType_Slot slots[] = {
+      {Py_tp_doc, const_cast<char*>("The batches of one pass.")},
+      {Py_tp_iter, reinterpret_cast<void*>(&PyObject_SelfIter)},
+      {Py_tp_iternext, reinterpret_cast<void*>(&Next)},
+      {Py_tp_dealloc, reinterpret_cast<void*>(&Destroy)},
+      {0, nullptr},
+  };
+  static PyType_Spec spec = {"millrace._core.Loop", sizeof(Loop), 0,
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+  PyObject* const type = PyType_FromSpec(&spec);
+  if (type == nullptr) throw py::error_already_set();
+  loop_type = reinterpret_cast<PyTypeObject*>(type);
+  module->attr("Loop") = py::handle(type);
+}
+
+}  // namespace millrace

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// One pass of a reader as an iterator of Python.
+#ifndef MILLRACE_PYTHON_CORE_LOOP_H_
+#define MILLRACE_PYTHON_CORE_LOOP_H_
+
+#include <pybind11/pybind11.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "python/core/reader.h"
+
+namespace millrace {
+
+// Begins a pass and returns its iterator, which yields a dict for each element. An iterator that is
+// dropped before its end, or that has raised an error, gives back all that the pass holds. A type
+// of its own and no generator, so that a batch costs little; any thread may ask for the next one.
+pybind11::object BeginLoop(std::shared_ptr<PythonReader> reader, uint64_t pass);
+
+// Adds the iterator's type to the module. Before the first BeginLoop.
+void DefineLoop(pybind11::module_* module);
+
+}  // namespace millrace
+
+#endif  // MILLRACE_PYTHON_CORE_LOOP_H_
