@@ -61,7 +61,7 @@ def test_the_end_of_data_is_an_error_of_the_program(
 ) -> None:
     startup, read = programs
     assert main(["run", startup, read, read, "--set=count=1"]) == 2
-    assert "error: there is no next element" in capfd.readouterr().err
+    assert "error: There is no next data." in capfd.readouterr().err
 
 
 def test_check_names_all_problems(
