@@ -96,6 +96,12 @@ Error Error::InFile(const std::string& file, int64_t offset) const {
   return copy;
 }
 
+Error Error::WithCause(std::shared_ptr<const ErrorCause> cause) const {
+  Error copy = *this;
+  copy.cause_ = std::move(cause);
+  return copy;
+}
+
 void Error::Compose() {
   text_ = message_;
   for (const std::string& step : context_) text_ += "\n  " + step;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -37,6 +38,16 @@ std::string StrCat(const Parts&... parts) {
 // a hostile file name cannot forge a line of a log.
 std::string Escaped(const std::string& text);
 
+// What an error was before it became one of ours, for whoever wants it back at the other end: the
+// exception of another language, which has its own way to hold and to drop it. Any thread.
+class ErrorCause {
+ public:
+  ErrorCause() = default;
+  ErrorCause(const ErrorCause&) = delete;
+  ErrorCause& operator=(const ErrorCause&) = delete;
+  virtual ~ErrorCause() = default;
+};
+
 // An error and the steps that led to it. what() is the message and one indented line a step,
 // innermost first:
 //
@@ -57,12 +68,16 @@ class Error : public std::exception {
   const std::string& file() const { return file_; }
   // Byte in file(), or -1.
   int64_t offset() const { return offset_; }
+  // What it was before, or null.
+  const std::shared_ptr<const ErrorCause>& cause() const { return cause_; }
   const char* what() const noexcept override { return text_.c_str(); }
 
   // A copy with one more outer step, e.g. "while running operator 'read' (main.pbtxt:30, block 1)".
   Error WithContext(const std::string& step) const;
   // A copy that names the data file and byte; the message is prefixed with the file's name.
   Error InFile(const std::string& file, int64_t offset) const;
+  // A copy with a cause.
+  Error WithCause(std::shared_ptr<const ErrorCause> cause) const;
 
  private:
   void Compose();
@@ -72,6 +87,7 @@ class Error : public std::exception {
   std::vector<std::string> context_;
   std::string file_;
   int64_t offset_ = -1;
+  std::shared_ptr<const ErrorCause> cause_;
   std::string text_;
 };
 

@@ -79,6 +79,10 @@ class ReaderBase {
   // headers of files, which may be opened for it. A pass that ends with an error has fewer. Any
   // thread at any time. Throws as opening the files does.
   virtual std::optional<uint64_t> PassLength() const { return std::nullopt; }
+  // How many elements Plan is sure to add without waiting for somebody outside, such as a thread
+  // that fills a queue; SIZE_MAX if it never waits for anybody. No worker of the pool may wait like
+  // that, so 0 says to leave the planning to whoever wants the element. Any thread.
+  virtual size_t Ready() const { return SIZE_MAX; }
 
  protected:
   explicit ReaderBase(std::vector<SlotSpec> slots);
@@ -124,6 +128,7 @@ class DecoratedReader : public ReaderBase {
   }
   const std::vector<SlotSpec>& row_slots() const override { return reader_->row_slots(); }
   Place place() const override { return reader_->place(); }
+  size_t Ready() const override { return reader_->Ready(); }
 
  protected:
   explicit DecoratedReader(std::unique_ptr<ReaderBase> reader);

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <mutex>
 #include <utility>
 
@@ -43,7 +44,7 @@ struct ReaderHolder::Source {
   const std::unique_ptr<ReaderBase> reader;
   std::mutex mutex;         // guards Plan and Restart of the reader and what is below
   uint64_t generation = 0;  // how often the reader was restarted
-  int handles = 0;
+  std::atomic<int> handles{0};
 };
 
 class ReaderHolder::Handle final : public ReaderBase {
@@ -66,11 +67,12 @@ class ReaderHolder::Handle final : public ReaderBase {
   const std::vector<SlotSpec>& row_slots() const override { return source_->reader->row_slots(); }
   Place place() const override { return source_->reader->place(); }
   std::optional<uint64_t> PassLength() const override {
-    {
-      std::lock_guard<std::mutex> lock(source_->mutex);
-      if (source_->handles > 1) return std::nullopt;
-    }
-    return source_->reader->PassLength();
+    return source_->handles.load() == 1 ? source_->reader->PassLength() : std::nullopt;
+  }
+  // What is ready now may be somebody else's in a moment.
+  size_t Ready() const override {
+    const size_t ready = source_->reader->Ready();
+    return ready == SIZE_MAX || source_->handles.load() == 1 ? ready : 0;
   }
 
  private:

@@ -125,7 +125,7 @@ void ThreadPool::Loop() {
   }
 }
 
-void ThreadPool::BeforeFork() {
+void ThreadPool::Hold() {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     ++forking_;
@@ -133,6 +133,18 @@ void ThreadPool::BeforeFork() {
   // Jobs may take the lock, so it is not held here; whoever forks within a job does not wait for
   // himself.
   for (Backoff backoff; working_.load() > (is_worker ? 1 : 0);) backoff.Pause();
+}
+
+void ThreadPool::LetGo() {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    --forking_;
+  }
+  wake_.notify_all();
+}
+
+void ThreadPool::BeforeFork() {
+  Hold();
   mutex_.lock();  // until the process is forked
 }
 

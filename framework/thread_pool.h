@@ -61,6 +61,11 @@ class ThreadPool {
   int size() const { return size_.load(std::memory_order_relaxed); }
   // Threads that have been started: 0 before the first Submit. For tests.
   int started() const;
+  // Has no job begin until LetGo, and waits for those that have begun. For who is about to fork and
+  // holds a lock that jobs may want, such as an interpreter's: called before, without that lock. In
+  // the child nothing is held.
+  void Hold();
+  void LetGo();
   // How many forks, since readers are in use, led to this process: what was made before the last of
   // them is a copy of what the parent goes on using.
   uint64_t forks() const { return forks_.load(std::memory_order_relaxed); }

@@ -51,6 +51,11 @@ std::optional<uint64_t> BatchReader::PassLength() const {
   return *below / batch_size_ + (leftover ? 1 : 0);
 }
 
+size_t BatchReader::Ready() const {
+  const size_t ready = reader().Ready();
+  return ready == SIZE_MAX ? ready : ready / batch_size_;
+}
+
 void BatchReader::PlanNext(size_t n, Run* run) {
   for (; n > 0; --n) {
     Ref<Run> batch = Pool<Run>::Take();

@@ -132,6 +132,7 @@ bool DoubleBufferReader::Advance(MemoryScope::Need need) {
       if (wanted_.load() > 0) ahead_->Submit();
       return false;
     }
+    if (need == MemoryScope::Need::kAhead && reader().Ready() == 0) return false;
     element = Pool<Element>::Take();
     try {
       if (reader().Plan(1, &element->run) == 0) {

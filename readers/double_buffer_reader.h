@@ -26,7 +26,8 @@ namespace millrace {
 // element's place like every other one.
 //
 // Where the memory limit leaves no room for more ahead, elements are planned and loaded when they
-// are asked for, by whoever asks.
+// are asked for, by whoever asks; so they are where planning would have to wait for somebody
+// outside.
 class DoubleBufferReader final : public DecoratedReader {
  public:
   // Throws kInvalidArgument for a depth below 1, and for elements that are on a device already.

@@ -30,6 +30,11 @@ std::optional<uint64_t> ShardReader::PassLength() const {
   return *below / num_shards_ + (index_ < *below % num_shards_ ? 1 : 0);
 }
 
+size_t ShardReader::Ready() const {
+  const size_t ready = reader().Ready();
+  return ready == SIZE_MAX ? ready : ready / num_shards_;
+}
+
 void ShardReader::PlanNext(size_t n, Run* run) {
   while (n > 0) {
     if (next_ < planned_.tickets.size()) {

@@ -22,6 +22,7 @@ class ShardReader final : public DecoratedReader {
   ShardReader(std::unique_ptr<ReaderBase> reader, int64_t num_shards, int64_t index);
 
   std::optional<uint64_t> PassLength() const override;
+  size_t Ready() const override;
 
  private:
   void PlanNext(size_t n, Run* run) override;

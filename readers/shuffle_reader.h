@@ -29,6 +29,8 @@ class ShuffleReader final : public DecoratedReader {
   ~ShuffleReader() override;
 
   std::optional<uint64_t> PassLength() const override { return reader().PassLength(); }
+  // It looks further ahead than it is asked to.
+  size_t Ready() const override { return reader().Ready() == SIZE_MAX ? SIZE_MAX : 0; }
 
  private:
   void PlanNext(size_t n, Run* run) override;

@@ -8,6 +8,7 @@
 #include <new>
 
 #include "framework/error.h"
+#include "python/core/causes.h"
 
 namespace py = pybind11;
 
@@ -20,6 +21,13 @@ void Raise(const char* type, const Error& error) {
       cls(py::str(error.what()), ToString(error.code()), error.message(), error.file(),
           error.offset() < 0 ? py::object(py::none()) : py::object(py::int_(error.offset())),
           py::tuple(py::cast(error.context())));
+  const py::object cause = ExceptionOf(error);
+  if (!cause.is_none() && PyObject_IsInstance(cause.ptr(), PyExc_Exception) == 0) {
+    // KeyboardInterrupt, SystemExit: whoever catches errors does not mean them.
+    PyErr_SetObject(py::type::handle_of(cause).ptr(), cause.ptr());
+    return;
+  }
+  if (!cause.is_none()) PyException_SetCause(exception.ptr(), py::object(cause).release().ptr());
   PyErr_SetObject(cls.ptr(), exception.ptr());
 }
 

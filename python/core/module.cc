@@ -4,9 +4,7 @@
 #include <pybind11/stl.h>
 
 #include <memory>
-#include <optional>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "framework/error.h"
@@ -16,53 +14,22 @@
 #include "framework/version.h"
 #include "python/core/errors.h"
 #include "python/core/executor.h"
+#include "python/core/function.h"
 #include "python/core/loop.h"
 #include "python/core/program.h"
+#include "python/core/queue.h"
 #include "python/core/reader.h"
 #include "python/core/reader_program.h"
+#include "python/core/recordio.h"
 #include "python/core/schemas.h"
 #include "python/core/scope.h"
+#include "python/core/slots.h"
 #include "python/core/tensor.h"
 
 namespace py = pybind11;
 
 namespace millrace {
 namespace {
-
-// dtype by its name in numpy, dims, levels of detail.
-using Slot = std::tuple<std::string, std::vector<int64_t>, int>;
-
-DataType DtypeNamed(const std::string& name) {
-  for (int64_t number = 0; number < 256; ++number) {
-    if (!IsDataType(number)) continue;
-    const DataType type = DataTypeFromNumber(number);
-    if (ToString(type) == name) return type;
-  }
-  Throw(ErrorCode::kInvalidArgument, "no dtype '", Escaped(name), "'");
-}
-
-std::vector<SlotSpec> SpecsOf(const std::vector<Slot>& slots) {
-  std::vector<SlotSpec> specs;
-  specs.reserve(slots.size());
-  for (const auto& [dtype, dims, lod_level] : slots) {
-    specs.push_back({DtypeNamed(dtype), Dims(dims), lod_level});
-  }
-  return specs;
-}
-
-// None for a slot that only the file knows.
-std::vector<std::optional<Slot>> SlotsOf(const std::vector<SlotSpec>& specs) {
-  std::vector<std::optional<Slot>> slots;
-  for (const SlotSpec& spec : specs) {
-    if (!spec.known) {
-      slots.emplace_back();
-      continue;
-    }
-    slots.emplace_back(std::in_place, ToString(spec.dtype),
-                       std::vector<int64_t>(spec.dims.begin(), spec.dims.end()), spec.lod_level);
-  }
-  return slots;
-}
 
 std::vector<std::string> DtypeNames(const PythonReader& reader) {
   std::vector<std::string> names;
@@ -87,6 +54,9 @@ PYBIND11_MODULE(_core, module) {
   DefineProgram(&module);
   DefineSchemas(&module);
   DefineExecutor(&module);
+  DefineQueue(&module);
+  DefineFunction(&module);
+  DefineRecordio(&module);
   module.def(
       "add_reader",
       [](const std::string& program, const std::string& type, const std::string& output,

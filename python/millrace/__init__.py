@@ -2,11 +2,28 @@
 """Millrace feeds training: records are read, shuffled and batched in C++, ahead of the loop.
 
 ``Reader`` yields batches as numpy arrays without a copy. Everything that the core complains about
-is an ``Error``. ``reader`` and ``batch`` hold readers that are written in Python.
+is an ``Error``. ``reader`` and ``batch`` hold readers that are written in Python. ``Program``,
+``layers`` and ``Executor`` write programs for the core and run them.
 """
 
-from millrace import core, reader
+from millrace import (
+    backward,
+    core,
+    data_feeder,
+    dataset,
+    framework,
+    initializer,
+    io,
+    layer,
+    layers,
+    optimizer,
+    param_attr,
+    reader,
+    recordio_writer,
+    unique_name,
+)
 from millrace._core import version as __version__
+from millrace.backward import append_backward
 from millrace.core import (
     CPUPlace,
     CUDAPinnedPlace,
@@ -15,32 +32,79 @@ from millrace.core import (
     LoDTensorArray,
     Scope,
 )
+from millrace.data_feeder import DataFeeder
 from millrace.data_loader import DataLoader
 from millrace.errors import EndOfData, Error
+from millrace.executor import Executor, global_scope, scope_guard
+from millrace.framework import (
+    Block,
+    Operator,
+    Parameter,
+    Program,
+    Variable,
+    default_main_program,
+    default_startup_program,
+    name_scope,
+    program_guard,
+    switch_main_program,
+    switch_startup_program,
+)
 from millrace.lod_tensor import create_lod_tensor, create_random_int_lodtensor
 from millrace.minibatch import batch
+from millrace.param_attr import ParamAttr
 from millrace.pipeline import Reader
 from millrace.process import load_plugin, set_threads
 from millrace.ragged import Ragged
+from millrace.training import train
 
 __all__ = [
+    "Block",
     "CPUPlace",
     "CUDAPinnedPlace",
     "CUDAPlace",
+    "DataFeeder",
     "DataLoader",
     "EndOfData",
     "Error",
+    "Executor",
     "LoDTensor",
     "LoDTensorArray",
+    "Operator",
+    "ParamAttr",
+    "Parameter",
+    "Program",
     "Ragged",
     "Reader",
     "Scope",
+    "Variable",
     "__version__",
+    "append_backward",
+    "backward",
     "batch",
     "core",
     "create_lod_tensor",
     "create_random_int_lodtensor",
+    "data_feeder",
+    "dataset",
+    "default_main_program",
+    "default_startup_program",
+    "framework",
+    "global_scope",
+    "initializer",
+    "io",
+    "layer",
+    "layers",
     "load_plugin",
+    "name_scope",
+    "optimizer",
+    "param_attr",
+    "program_guard",
     "reader",
+    "recordio_writer",
+    "scope_guard",
     "set_threads",
+    "switch_main_program",
+    "switch_startup_program",
+    "train",
+    "unique_name",
 ]

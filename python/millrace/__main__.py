@@ -6,9 +6,12 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import sys
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 import millrace
 from millrace import _core, catalog
@@ -53,14 +56,12 @@ def _plain(value: Any) -> Any:
 
 
 def _print_tensor(name: str, tensor: _core.LoDTensor) -> None:
-    values = memoryview(tensor)
-    flat = values.cast("B").cast(values.format) if values.ndim != 1 and values.nbytes else values
     fields = {
         "name": name,
         "dtype": tensor.dtype,
         "dims": tensor.shape(),
         "lod": tensor.lod(),
-        "data": [_plain(value) for value in flat.tolist()] if values.nbytes else [],
+        "data": [_plain(value) for value in np.ravel(np.asarray(tensor)).tolist()],
     }
     print(json.dumps(fields))
 
@@ -111,9 +112,9 @@ def _reference(_: argparse.Namespace) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m millrace",
-        description="Lists what Millrace can do, and runs, checks and prints programs. What programs "
-        "print goes to standard output. Exit codes: 0 ok, 2 a wrong program or usage, 3 bad data, "
-        "4 input or output, 5 a limit, 6 a plugin, 70 a bug, 130 Ctrl-C.",
+        description="Lists what Millrace can do, and runs, checks and prints programs. What "
+        "programs print goes to standard output. Exit codes: 0 ok, 2 a wrong program or usage, "
+        "3 bad data, 4 input or output, 5 a limit, 6 a plugin, 70 a bug, 130 Ctrl-C.",
     )
     parser.add_argument("--version", action="version", version=millrace.__version__)
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
@@ -199,6 +200,8 @@ def main(arguments: list[str] | None = None) -> int:
     except (LookupError, argparse.ArgumentTypeError) as error:
         print(f"error: {error.args[0]}", file=sys.stderr)
         return USAGE_ERROR
+    except BrokenPipeError:  # whoever reads has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
         print(f"error: {error}", file=sys.stderr)
         return _core.exit_codes["input/output error"]

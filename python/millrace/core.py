@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from millrace._core import LoDTensor, Scope, Variable, device_names, from_dlpack
+from millrace._core import LoDTensor, RecordIOWriter, Scope, Variable, device_names, from_dlpack
 from millrace.errors import EndOfData as EOFException
 from millrace.errors import Error as EnforceNotMet
 from millrace.var_type import VarType
@@ -16,6 +16,7 @@ __all__ = [
     "EnforceNotMet",
     "LoDTensor",
     "LoDTensorArray",
+    "RecordIOWriter",
     "Scope",
     "Tensor",
     "VarDesc",

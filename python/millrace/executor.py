@@ -38,8 +38,8 @@ def scope_guard(scope: Scope) -> Iterator[None]:
         _scope = before
 
 
-def _as_tensor(name: str, value: object, program: Program) -> _core.LoDTensor:
-    """A copy of the values, for the program may keep them: numbers and lists in the declared type."""
+def _as_tensor(name: str, value: Any, program: Program) -> _core.LoDTensor:
+    """A copy of the values, for the program may keep them; lists become the declared type."""
     if isinstance(value, _core.LoDTensor):
         return value
     tensor = _core.LoDTensor()

@@ -68,7 +68,7 @@ def create_random_int_lodtensor(
     """A tensor of random int64 numbers, ``low`` and ``high`` included.
 
     Args:
-        recursive_seq_lens: the lengths of the sequences; those of the last level add up to the rows.
+        recursive_seq_lens: the lengths of the sequences; the last level's are rows.
         base_shape: dims of one row.
         place: the host.
         low: the smallest number.

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from millrace import _core
+from millrace.mapping import keep_function
 from millrace.ragged import Ragged
 
 if TYPE_CHECKING:
@@ -47,9 +48,9 @@ class Reader:
     """An iterable of batches, read by the C++ core with all cores, without Python in the way.
 
     A reader is a chain: a source (``open_files``, ``create``, or that of a program in text) and
-    what stands on it (``shuffle``, ``shard``, ``batch``, ``multi_pass``, ``double_buffer``). Each
-    of these methods returns a new reader and leaves the one that it is called on as it was; nothing
-    is read before a loop begins. ::
+    what stands on it (``shuffle``, ``shard``, ``map``, ``batch``, ``multi_pass``,
+    ``double_buffer``). Each of these methods returns a new reader and leaves the one that it is
+    called on as it was; nothing is read before a loop begins. ::
 
         reader = (
             millrace.Reader.open_files("train-*.recordio",
@@ -81,6 +82,7 @@ class Reader:
         seed: int = 0,
         settings: Mapping[str, str] | None = None,
         name: str = "startup program",
+        functions: Iterable[_core.Function] = (),
     ) -> None:
         """A reader of a startup program, which is protobuf text or binary.
 
@@ -92,6 +94,7 @@ class Reader:
                 ``--seed`` of the commands does.
             settings: texts that take the place of ``${name}`` in the program.
             name: what error texts call the program.
+            functions: those that the program calls, to be held; ``map`` makes them.
 
         Raises:
             Error: the program cannot be parsed or is wrong; all problems are named.
@@ -104,6 +107,7 @@ class Reader:
         if self._names is not None and len(set(self._names)) < len(self._names):
             raise ValueError(f"two slots have one name: {self._names}")
         self._seed = seed
+        self._functions = tuple(functions)
         self._core = _core.Reader(self._program, name, variable, seed, self._settings)
         if self._names is not None:
             self._core.set_names(self._names)
@@ -182,15 +186,32 @@ class Reader:
         Raises:
             Error: the operator or an attribute is unknown or wrong.
         """
-        short = operator.removeprefix("create_").removesuffix("_reader")
+        return self._decorate(operator, name, {}, attributes, self._names, self._functions)
+
+    def _decorate(
+        self,
+        operator: str,
+        name: str,
+        slots: Mapping[str, Slot],
+        attributes: Mapping[str, object],
+        names: Iterable[str] | None,
+        functions: Iterable[_core.Function],
+    ) -> Reader:
+        short = operator.removeprefix("create_").removeprefix("python_").removesuffix("_reader")
         variable = name or f"{self._variable}.{short}"
+        declared = [_slot(slot) for slot in slots.values()]
         program = self._program
         if self._settings:
             program = _core.program_text(program, self._name, self._settings).encode()
         values = {key: _attribute(value) for key, value in attributes.items()}
-        program = _core.add_reader(program, operator, variable, self._variable, [], values)
+        program = _core.add_reader(program, operator, variable, self._variable, declared, values)
         return Reader(
-            program, variable=variable, names=self._names, seed=self._seed, name=self._name
+            program,
+            variable=variable,
+            names=names,
+            seed=self._seed,
+            name=self._name,
+            functions=functions,
         )
 
     def shuffle(self, buffer_size: int, *, seed: int = 0, name: str = "") -> Reader:
@@ -242,6 +263,49 @@ class Reader:
     def double_buffer(self, depth: int = 2, *, name: str = "") -> Reader:
         """Keeps ``depth`` elements ready, loaded by a worker while the loop does something else."""
         return self.decorate("create_double_buffer_reader", name=name, depth=depth)
+
+    def map(
+        self,
+        function: Callable[[dict[str, Any]], object],
+        *,
+        slots: Mapping[str, Slot] | None = None,
+        name: str = "",
+    ) -> Reader:
+        """Yields what ``function`` makes of each element, in the order of the elements.
+
+        The function is called on the core's threads, on several at once, so it must not change what
+        others use; threads gain where it lets go of the GIL, as numpy and decoders do. What it
+        raises takes its element's place and arrives as an ``Error`` whose ``__cause__`` it is.
+        Whatever its random choices are to depend on must be in the element. ::
+
+            reader.map(lambda e: {"image": e["image"] / np.float32(255), "label": e["label"]})
+
+        Args:
+            function: is given an element as a dict by slot name, as a loop gets it: arrays with the
+                leading axis of one instance (it may write them), or ``Ragged``. It returns a dict
+                by slot name, a tuple or list of as many values as there are slots, or the only
+                value: an array, a ``Ragged``, a number or lists of numbers. A value without axes
+                gets one of length 1. Large new arrays that it does not hold on to are not copied.
+            slots: what it returns, as for ``open_files``; numbers and lists become that dtype, and
+                arrays must have it. By default dtypes, ranks and names are learned by calling the
+                function for the first element once more when the first pass begins, and dims are
+                any; batches are made faster of slots that are declared with all their dims.
+            name: of the new reader.
+
+        Raises:
+            TypeError: ``function`` cannot be called.
+            Error: at the element: the function raised, or returned something else than declared.
+
+        Source: paddle.reader.xmap_readers, which does the same for readers of Python.
+        """
+        below = self._functions[-1] if self._functions and self._names is None else None
+        declared = {key: _slot(slot) for key, slot in (slots or {}).items()}
+        held, attributes = keep_function(function, self._names, below, declared)
+        functions = (*self._functions, held)
+        names = list(declared) or None
+        return self._decorate(
+            "create_python_map_reader", name, declared, attributes, names, functions
+        )
 
     # ---- Reading ----
 
@@ -314,19 +378,26 @@ class Reader:
 
         return JaxReader(self, device)
 
-    def __iter__(self) -> Iterator[Batch]:
-        """Begins the next pass.
+    def __iter__(self) -> _core.Loop:
+        """Begins the next pass: an iterator of ``Batch``, whose ``close()`` ends it early.
 
         Raises:
             Error: now or at the element that it takes the place of: a missing or damaged file, a
                 limit. It names file, byte, record and reader.
         """
         loop = self._core.begin(self._epoch)
+        if self._names is None and self._functions:
+            self._core.set_names(self._functions[-1].names() or [])
         self._epoch += 1
         return loop
 
     def __reduce__(self) -> tuple[object, ...]:
         # What makes it, so that a process that was spawned makes its own; never a running pass.
+        if self._functions:
+            raise TypeError(
+                f"{self!r} calls functions of this process (map), so it cannot be pickled; make it "
+                "in the process that reads it"
+            )
         fields = (self._program, self._variable, self._names, self._seed, self._settings)
         return _remake, (type(self), *fields, self._name, self._epoch)
 

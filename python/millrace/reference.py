@@ -46,8 +46,8 @@ def _members(cls: type) -> Iterator[tuple[str, Any]]:
 def _class_lines(path: str, cls: type) -> Iterator[str]:
     yield f"### `{path}{_signature(cls)}`\n"
     yield _block(_doc(cls))
-    if "__init__" in vars(cls) and _doc(cls.__init__) != _doc(object.__init__):
-        yield _block(_doc(cls.__init__))
+    if made := vars(cls).get("__init__"):
+        yield _block(_doc(made))
     for name, member in _members(cls):
         if isinstance(member, property):
             yield f"#### `{path}.{name}`\n"

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "readers/map_reader.h"
 #include "readers/multi_file_reader.h"
 #include "readers/multi_pass_reader.h"
+#include "readers/queue_reader.h"
 #include "readers/random_data_reader.h"
 #include "readers/recordio_writer.h"
 #include "readers/shard_reader.h"
@@ -111,6 +113,54 @@ ReaderPtr Ragged(Fault fault) { return MakePlannedSource(Spec(fault, true, 0)); 
 ReaderPtr Jittering(Fault fault) { return MakePlannedSource(Spec(fault, false, 3)); }
 ReaderPtr Sequential(Fault fault) { return MakeSequentialSource(Spec(fault, false, 0)); }
 ReaderPtr RaggedSequential(Fault fault) { return MakeSequentialSource(Spec(fault, true, 0)); }
+
+// A queue together with a thread that fills it, which starts when a pass is first read.
+class FedQueue final : public DecoratedReader {
+ public:
+  using Queue = std::shared_ptr<ElementQueue>;
+
+  FedQueue(const Queue& queue, int64_t fails)
+      : DecoratedReader(std::make_unique<QueueReader>(queue, SlotsOf(SourceSpec()))),
+        queue_(queue),
+        fails_(fails) {}
+  ~FedQueue() override { Leave(); }
+
+ private:
+  void PlanNext(size_t n, Run* run) override {
+    if (!provider_.joinable()) {
+      provider_ = std::thread([this, generation = queue_->generation()] { Provide(generation); });
+    }
+    DecoratedReader::PlanNext(n, run);
+  }
+  void Rewind(uint64_t pass) override {
+    Leave();
+    DecoratedReader::Rewind(pass);
+  }
+  void Provide(uint64_t generation) {
+    for (int64_t i = 0; i < kRecords; ++i) {
+      if (i == fails_) {
+        queue_->Fail(generation, Error(ErrorCode::kDataLoss, StrCat("record ", i, " is bad")));
+        return;
+      }
+      Dawdle(5, static_cast<uint64_t>(i));
+      if (!queue_->Push(generation, {MakeTensor<int64_t>({1, 1}, {i})})) return;
+    }
+    queue_->Close(generation);
+  }
+  void Leave() {
+    queue_->Close(queue_->generation());
+    if (provider_.joinable()) provider_.join();
+  }
+
+  const Queue queue_;
+  const int64_t fails_;
+  std::thread provider_;
+};
+
+ReaderPtr Fed(Fault fault) {
+  return std::make_unique<FedQueue>(std::make_shared<ElementQueue>(3),
+                                    fault == Fault::kPlan ? kFaulty : -1);
+}
 
 std::vector<int64_t> RaggedValues() {
   std::vector<int64_t> values;
@@ -294,6 +344,7 @@ std::vector<ContractCase> Sources() {
       Chain("sequential", Sequential, {}, Numbers(kRecords), {20}),
       Chain("ragged_sequential", RaggedSequential, {}, RaggedValues(), {20}),
       Chain("random_data", RandomData, {}, {}),
+      Chain("fed_queue", Fed, {}, Numbers(kRecords), {20}),
   };
 }
 
@@ -348,6 +399,9 @@ std::vector<ContractCase> Chains() {
       Chain("shuffle_stack_to_device_multi_pass", Jittering,
             {Shuffle(4), Batch(5, BatchMode::kStack), ToDevice(3), MultiPass(2)}, Twice(numbers),
             {4}),
+      Chain("fed_queue_batch_double_buffer", Fed, {Batch(4), DoubleBuffer(2)}, numbers, {5}),
+      Chain("fed_queue_handle_shuffle_multi_pass_double_buffer", Fed,
+            {Handle(), Shuffle(7), MultiPass(2), DoubleBuffer(2)}, Twice(numbers), {20}),
       Chain("shard_shuffle_batch_double_buffer", Jittering,
             {Shard(2, 0), Shuffle(9), Batch(4), DoubleBuffer(2)}, EveryNth(numbers, 2, 0), {}),
       Chain("random_batch_double_buffer", RandomData, {Batch(5), DoubleBuffer(2)}, {}),

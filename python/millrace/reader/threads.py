@@ -88,7 +88,7 @@ class Pass:
     ) -> None:
         self.leave()
 
-    def start(self, work: Callable[[], None]) -> None:
+    def start(self, work: Callable[[], None]) -> threading.Thread:
         """Runs `work` on a thread of this pass. It must end soon after `left` is set."""
 
         # A daemon, so that interpreter exit gets as far as leave_all, which ends it.
@@ -99,6 +99,7 @@ class Pass:
         thread = threading.Thread(target=run, name="millrace reader", daemon=True)
         thread.start()
         self._threads.append(thread)
+        return thread
 
     def on_leave(self, stop: Callable[[], object]) -> None:
         """Has `stop` called when the consumer leaves, before threads are waited for.

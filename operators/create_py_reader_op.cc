@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// create_py_reader: yields what the process that runs the program pushes into a queue.
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "framework/error.h"
+#include "operators/reader_creation.h"
+#include "readers/queue_reader.h"
+
+namespace millrace {
+namespace {
+
+OpSchema PyReaderSchema() {
+  return WithSlotAttributes(
+      ReaderCreationSchema("Yields the elements that the process which runs the program, Python "
+                           "for one, pushes into a queue.")
+          .Input("blocking_queue",
+                 "a variable of type RAW that holds the queue (std::shared_ptr<ElementQueue>) "
+                 "before the program is run")
+          .AnyKind());
+}
+
+void CreatePyReader(OpContext& context) {
+  using Queue = std::shared_ptr<ElementQueue>;
+  const Variable& variable = context.InVar("blocking_queue");
+  Require(variable.Holds<Queue>(), "variable '", variable.name(),
+          "' holds no queue: the process that runs this program has to make it first, as "
+          "millrace.layers.py_reader does in Python, in the scope that the program is run in");
+  StoreReader(context, std::make_unique<QueueReader>(
+                           variable.Get<Queue>(), AgreeOnSlots(SlotsDeclaredFor(context, {}), {})));
+}
+
+REGISTER_OPERATOR(create_py_reader, PyReaderSchema, CreatePyReader);
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// create_python_map_reader: calls a function of Python for every element. Only this module has it.
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "framework/error.h"
+#include "operators/reader_creation.h"
+#include "python/core/function.h"
+#include "readers/map_reader.h"
+
+namespace millrace {
+namespace {
+
+OpSchema PythonMapSchema() {
+  return DecoratedReaderSchema(
+             "Calls a function of Python for every element of a reader, on the threads that load, "
+             "in order.")
+      .Attr(AttributeSchema("function", int64_t{},
+                            "its number in this process, which millrace.Reader.map gives it")
+                .Required())
+      .Attr({"title", "", "what to call the function; for whoever reads the program"});
+}
+
+// What the function yields, by trying it on the first element. Leaves the reader as it was.
+ElementForm Learn(PythonFunction* function, ReaderBase* below) {
+  std::vector<LoDTensor> first;
+  {
+    Run run;
+    Require(below->Plan(1, &run) == 1, below->origin(),
+            " has no element from which to learn what the function yields; say it with slots=");
+    Rows rows(below->row_slots());
+    below->Load(run.tickets.data(), 1, &rows);
+    rows.MoveTo(&first);
+  }
+  below->Restart(0);
+  return function->Learn(&first);
+}
+
+void CreatePythonMapReader(OpContext& context) {
+  const std::shared_ptr<PythonFunction> function =
+      PythonFunction::Find(context.Attr<int64_t>("function"));
+  std::unique_ptr<ReaderBase> below = UnderlyingReader(context);
+  const ElementForm form =
+      function->form().slots.empty() ? Learn(function.get(), below.get()) : function->form();
+  StoreReader(context, std::make_unique<MapReader>(std::move(below), form.slots,
+                                                   [function, form](std::vector<LoDTensor>* in,
+                                                                    std::vector<LoDTensor>* out) {
+                                                     function->Call(in, form, out);
+                                                   }));
+}
+
+REGISTER_OPERATOR(create_python_map_reader, PythonMapSchema, CreatePythonMapReader);
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// References to objects of Python for threads that do without the interpreter.
+#ifndef MILLRACE_PYTHON_CORE_KEPT_OBJECT_H_
+#define MILLRACE_PYTHON_CORE_KEPT_OBJECT_H_
+
+#include <pybind11/pybind11.h>
+
+#include "framework/memory.h"
+#include "python/core/borrowed.h"
+
+namespace millrace {
+
+// A reference that any thread may copy and drop, also when the interpreter is gone; what is dropped
+// last is let go when Python runs.
+class KeptObject {
+ public:
+  // With the interpreter, as get().
+  explicit KeptObject(const pybind11::object& object)
+      : object_(object.ptr()), kept_(Borrow(nullptr, 0, object)) {}
+  pybind11::object get() const { return pybind11::reinterpret_borrow<pybind11::object>(object_); }
+
+ private:
+  PyObject* object_;
+  Ref<Buffer> kept_;
+};
+
+}  // namespace millrace
+
+#endif  // MILLRACE_PYTHON_CORE_KEPT_OBJECT_H_

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/core/queue.h"
+
+#include <pybind11/stl.h>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/error.h"
+#include "framework/scope.h"
+#include "python/core/causes.h"
+#include "python/core/interrupt.h"
+#include "python/core/slots.h"
+#include "python/core/values.h"
+#include "readers/element_queue.h"
+
+namespace py = pybind11;
+
+namespace millrace {
+namespace {
+
+using Pushed = ElementQueue::Pushed;
+
+// How long a signal may go unnoticed.
+constexpr std::chrono::milliseconds kUntilSignals{50};
+
+// A queue and what is put into it.
+class PythonQueue {
+ public:
+  PythonQueue(int64_t capacity, const std::vector<Slot>& slots)
+      : queue_(std::make_shared<ElementQueue>(capacity)), form_{SpecsOf(slots), {}} {}
+
+  ElementQueue& queue() { return *queue_; }
+
+  // Puts the queue into a variable, for create_py_reader.
+  void PutInto(Variable* variable) const {
+    *variable->GetMutable<std::shared_ptr<ElementQueue>>() = queue_;
+  }
+
+  // Waits for room; false if the queue is closed, or its pass is over before there is room.
+  bool Push(py::object item) {
+    const uint64_t generation = queue_->generation();
+    return PushElement(ToElement(std::move(item), form_), generation);
+  }
+
+  // Pushes what an iterator yields, to its end; false if the queue wants no more of that pass.
+  bool Pump(const py::object& iterator, uint64_t generation) {
+    for (uint64_t number = 0;; ++number) {
+      PyObject* const next = PyIter_Next(iterator.ptr());
+      if (next == nullptr) {
+        if (PyErr_Occurred() != nullptr) throw py::error_already_set();
+        return true;
+      }
+      ElementQueue::Element element;
+      try {
+        element = ToElement(py::reinterpret_steal<py::object>(next), form_);
+      } catch (const Error& error) {
+        throw error.WithContext(StrCat("while taking element ", number, " of its provider"));
+      }
+      if (!PushElement(std::move(element), generation)) return false;
+    }
+  }
+
+  void Fail(uint64_t generation, const std::string& who, const py::object& exception) {
+    const Error error = ErrorOfException(who, exception);
+    const py::gil_scoped_release release;
+    queue_->Fail(generation, error);
+  }
+
+  // The next element. Throws EndOfData behind the last one.
+  ElementQueue::Element Take() {
+    WatchInterrupts();
+    ElementQueue::Element element;
+    bool taken = false;
+    WithoutInterpreter([&] { taken = queue_->Take(&element); });
+    if (!taken) throw EndOfData("there is no next element: the pass is over");
+    return element;
+  }
+
+  // The next pass; None when nobody is attached any more.
+  std::optional<uint64_t> AwaitNext(uint64_t generation) {
+    const py::gil_scoped_release release;
+    for (;;) {
+      const auto next = queue_->AwaitNext(std::chrono::hours(1), generation);
+      if (next || !queue_->attached()) return next;
+    }
+  }
+
+ private:
+  bool PushElement(ElementQueue::Element element, uint64_t generation) {
+    for (;;) {
+      Pushed pushed;
+      {
+        const py::gil_scoped_release release;
+        pushed = queue_->PushWithin(kUntilSignals, generation, &element);
+      }
+      if (pushed != Pushed::kFull) return pushed == Pushed::kDone;
+      if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    }
+  }
+
+  const std::shared_ptr<ElementQueue> queue_;
+  const ElementForm form_;
+};
+
+}  // namespace
+
+void DefineQueue(py::module_* module) {
+  PrepareValues();
+  const auto release = py::call_guard<py::gil_scoped_release>();
+  py::class_<PythonQueue>(*module, "Queue",
+                          "A bounded queue of elements, filled by Python and read by the reader "
+                          "that create_py_reader makes.")
+      .def(py::init<int64_t, const std::vector<Slot>&>(), py::arg("capacity"), py::arg("slots"))
+      .def("put_into", &PythonQueue::PutInto, py::arg("variable"))
+      .def("push", &PythonQueue::Push, py::arg("element"))
+      .def("pump", &PythonQueue::Pump, py::arg("iterator"), py::arg("generation"))
+      .def("take", &PythonQueue::Take)
+      .def("fail", &PythonQueue::Fail, py::arg("generation"), py::arg("who"), py::arg("exception"))
+      .def("await_next", &PythonQueue::AwaitNext, py::arg("generation"))
+      .def(
+          "generation", [](PythonQueue& self) { return self.queue().generation(); }, release)
+      .def(
+          "close",
+          [](PythonQueue& self, std::optional<uint64_t> generation) {
+            self.queue().Close(generation ? *generation : self.queue().generation());
+          },
+          py::arg("generation") = std::nullopt, release)
+      .def(
+          "expect",
+          [](PythonQueue& self, const std::string& missing) { self.queue().Expect(missing); },
+          py::arg("missing"), release)
+      .def(
+          "attach", [](PythonQueue& self) { return self.queue().Attach(); }, release)
+      .def(
+          "detach", [](PythonQueue& self) { self.queue().Detach(); }, release)
+      .def(
+          "attached", [](PythonQueue& self) { return self.queue().attached(); }, release)
+      .def(
+          "restart", [](PythonQueue& self) { self.queue().Restart(); }, release)
+      .def(
+          "size", [](PythonQueue& self) { return self.queue().size(); }, release)
+      .def("capacity", [](PythonQueue& self) { return self.queue().capacity(); })
+      .def(
+          "is_closed", [](PythonQueue& self) { return self.queue().closed(); }, release);
+}
+
+}  // namespace millrace

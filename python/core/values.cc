@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/core/values.h"
+
+#include <pybind11/numpy.h>
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "framework/error.h"
+#include "python/core/arrays.h"
+#include "python/core/borrowed.h"
+
+namespace py = pybind11;
+
+namespace millrace {
+namespace {
+
+// Below this size, copying costs less than giving an array back to Python does.
+constexpr py::ssize_t kWorthSharing = 16 << 10;
+// Above this one, others may have the interpreter while it is copied.
+constexpr size_t kLongCopy = 64 << 10;
+
+// Of other modules; never destroyed, for the interpreter may be gone by then.
+struct Known {
+  py::object ragged = py::module_::import("millrace.ragged").attr("Ragged");
+  py::object asarray = py::module_::import("numpy").attr("asarray");
+  py::object uint16 = py::module_::import("numpy").attr("dtype")("uint16");
+};
+const Known* known = nullptr;
+
+// How many references to an object its caller knows of; of what is in a container that others refer
+// to, it cannot be known.
+using Holders = py::ssize_t;
+constexpr Holders kUnknown = -1;
+
+bool OwnsItsValues(const py::array& array) {
+  constexpr int kOwnsInOrder = py::detail::npy_api::NPY_ARRAY_OWNDATA_ | py::array::c_style |
+                               py::detail::npy_api::NPY_ARRAY_ALIGNED_;
+  return (array.flags() & kOwnsInOrder) == kOwnsInOrder;
+}
+
+DataType TypeFor(const py::array& array, const SlotSpec* spec) {
+  const bool bits = spec != nullptr && spec->known && spec->dtype == DataType::kBf16;
+  return bits && array.dtype().equal(known->uint16) ? DataType::kBf16 : TypeOf(array.dtype());
+}
+
+void SetToArray(py::array array, Holders holders, const SlotSpec* spec, LoDTensor* tensor) {
+  if ((array.flags() & py::array::c_style) == 0) {
+    array = py::array::ensure(array, py::array::c_style);
+    if (!array) throw py::error_already_set();
+    holders = 0;
+  }
+  const DataType type = TypeFor(array, spec);
+  const Dims dims = array.ndim() == 0
+                        ? Dims{1}
+                        : Dims(std::vector<int64_t>(array.shape(), array.shape() + array.ndim()));
+  const auto bytes = static_cast<size_t>(array.nbytes());
+  void* const values = const_cast<void*>(array.data());
+  if (Py_REFCNT(array.ptr()) == holders + 1 && array.nbytes() >= kWorthSharing &&
+      OwnsItsValues(array)) {
+    tensor->Share(Borrow(values, bytes, std::move(array)), type, dims);
+    return;
+  }
+  tensor->Allocate(type, dims);
+  if (bytes < kLongCopy) {
+    std::memcpy(tensor->mutable_raw_data(), values, bytes);
+    return;
+  }
+  const py::gil_scoped_release release;
+  std::memcpy(tensor->mutable_raw_data(), values, bytes);
+}
+
+Lod LodOf(const py::object& offsets) {
+  Lod lod;
+  for (const py::handle level : offsets) {
+    const auto array = py::array_t<uint64_t, py::array::c_style | py::array::forcecast>::ensure(
+        py::reinterpret_borrow<py::object>(level));
+    if (!array) throw py::error_already_set();
+    lod.emplace_back(array.data(), array.data() + array.size());
+  }
+  return lod;
+}
+
+void SetTo(py::handle value, Holders holders, const SlotSpec* spec, LoDTensor* tensor) {
+  if (py::isinstance<py::array>(value)) {
+    SetToArray(py::reinterpret_borrow<py::array>(value), holders, spec, tensor);
+  } else if (py::isinstance<LoDTensor>(value)) {
+    *tensor = value.cast<const LoDTensor&>();
+    Require(tensor->initialized(), "a tensor without values");
+    tensor->set_lod(tensor->lod());  // which is checked against its values now
+  } else if (py::isinstance(value, known->ragged)) {
+    SetToArray(value.attr("values"), kUnknown, spec, tensor);
+    tensor->set_lod(LodOf(value.attr("offsets")));
+  } else {
+    const bool typed = spec != nullptr && spec->known && spec->dtype != DataType::kBf16;
+    const py::object dtype = typed ? py::object(py::str(ToString(spec->dtype))) : py::none();
+    SetToArray(known->asarray(value, dtype), 0, spec, tensor);
+  }
+}
+
+std::string NameOf(const ElementForm& form, size_t slot) {
+  return slot < form.names.size() ? StrCat("slot '", form.names[slot], "'") : StrCat("slot ", slot);
+}
+
+// Sets slot `slot` and checks it.
+void SetSlot(py::handle value, Holders holders, const ElementForm& form, size_t slot,
+             LoDTensor* tensor) {
+  const SlotSpec* const spec = slot < form.slots.size() ? &form.slots[slot] : nullptr;
+  try {
+    SetTo(value, holders, spec, tensor);
+  } catch (const Error& error) {
+    Throw(error.code(), NameOf(form, slot), ": ", error.message());
+  }
+  if (spec == nullptr || Fits(*spec, tensor->dtype(), tensor->dims(), tensor->lod().size())) return;
+  Throw(ErrorCode::kInvalidArgument, NameOf(form, slot), ": ", ToString(*spec),
+        " is declared, but this is ", Describe(*tensor), " with ", tensor->lod().size(),
+        " levels of detail");
+}
+
+std::vector<LoDTensor> OfDict(const py::dict& values, bool alone, const ElementForm& form) {
+  Require(!form.names.empty(), "a dict, but the slots have no names; a tuple or list is wanted");
+  std::vector<LoDTensor> element(form.names.size());
+  for (size_t slot = 0; slot < element.size(); ++slot) {
+    PyObject* const value = PyDict_GetItemString(values.ptr(), form.names[slot].c_str());
+    Require(value != nullptr, "no value for slot '", form.names[slot], "'; there are ",
+            py::repr(py::list(values)).cast<std::string>());
+    SetSlot(value, alone ? 1 : kUnknown, form, slot, &element[slot]);
+  }
+  Require(values.size() == element.size(), values.size(), " values for ", element.size(),
+          " slots; there are ", py::repr(py::list(values)).cast<std::string>());
+  return element;
+}
+
+std::vector<LoDTensor> OfSequence(const py::handle& values, bool alone, const ElementForm& form) {
+  const auto count = static_cast<size_t>(PySequence_Fast_GET_SIZE(values.ptr()));
+  Require(form.slots.empty() || count == form.slots.size(), "a ",
+          py::str(py::type::of(values).attr("__name__")).cast<std::string>(), " of ", count,
+          " values for ", form.slots.size(), " slots");
+  std::vector<LoDTensor> element(count);
+  for (size_t slot = 0; slot < count; ++slot) {
+    SetSlot(PySequence_Fast_GET_ITEM(values.ptr(), static_cast<py::ssize_t>(slot)),
+            alone ? 1 : kUnknown, form, slot, &element[slot]);
+  }
+  return element;
+}
+
+}  // namespace
+
+void PrepareValues() {
+  if (known == nullptr) known = new Known;
+}
+
+std::vector<LoDTensor> ToElement(py::object item, const ElementForm& form) {
+  const bool alone = Py_REFCNT(item.ptr()) == 1;
+  if (PyDict_Check(item.ptr())) {
+    return OfDict(py::reinterpret_borrow<py::dict>(item), alone, form);
+  }
+  if (PyTuple_Check(item.ptr()) || PyList_Check(item.ptr())) return OfSequence(item, alone, form);
+  Require(form.slots.size() <= 1, "an element of ", form.slots.size(),
+          " slots is a tuple or list of as many values, not a ",
+          py::str(py::type::of(item).attr("__name__")).cast<std::string>());
+  std::vector<LoDTensor> element(1);
+  SetSlot(item, 1, form, 0, &element[0]);
+  return element;
+}
+
+}  // namespace millrace

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What Python makes, as elements of readers.
+#ifndef MILLRACE_PYTHON_CORE_VALUES_H_
+#define MILLRACE_PYTHON_CORE_VALUES_H_
+
+#include <pybind11/pybind11.h>
+
+#include <string>
+#include <vector>
+
+#include "framework/rows.h"
+#include "framework/tensor.h"
+
+namespace millrace {
+
+// Looks up what ToElement needs of other modules. Once, when the module is made: a thread must not
+// import while another one waits for that with the interpreter.
+void PrepareValues();
+
+// What is made is an element of these slots. Where they are not declared, `slots` is empty and an
+// element may have any.
+struct ElementForm {
+  std::vector<SlotSpec> slots;
+  std::vector<std::string> names;  // of slots; empty if they have none
+};
+
+// An element: a tuple or list of as many values as there are slots, a dict of them by name, or the
+// only value. A value is an array, a LoDTensor, a millrace.Ragged, a number, or lists of numbers;
+// what is no array gets the dtype of its slot, and what has no axis one of length 1. The uint16 of
+// a slot of bfloat16 are its bits.
+//
+// `item` is the only reference to the object that the caller knows of. Large arrays that nothing
+// else refers to are shared instead of copied, if they own their memory and lie in C order. Throws
+// what numpy throws, and kInvalidArgument for another number of values, other names, or another
+// dtype, rank or dims than is declared; it names the slot.
+std::vector<LoDTensor> ToElement(pybind11::object item, const ElementForm& form);
+
+}  // namespace millrace
+
+#endif  // MILLRACE_PYTHON_CORE_VALUES_H_

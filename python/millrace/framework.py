@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs and what they are made of, under the names of the lineage's module ``framework``."""
+
+from millrace.block import Block
+from millrace.operator import Operator
+from millrace.program import (
+    Program,
+    default_main_program,
+    default_startup_program,
+    name_scope,
+    program_guard,
+    switch_main_program,
+    switch_startup_program,
+)
+from millrace.var_type import VarType, convert_dtype, dtype_name
+from millrace.variable import Parameter, Variable, grad_var_name
+
+convert_np_dtype_to_dtype_ = convert_dtype
+
+__all__ = [
+    "Block",
+    "Operator",
+    "Parameter",
+    "Program",
+    "VarType",
+    "Variable",
+    "convert_dtype",
+    "convert_np_dtype_to_dtype_",
+    "default_main_program",
+    "default_startup_program",
+    "dtype_name",
+    "grad_var_name",
+    "name_scope",
+    "program_guard",
+    "switch_main_program",
+    "switch_startup_program",
+]

@@ -1,0 +1,535 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Data: variables that are fed, and readers.
+
+Functions that create a reader append its operator to the startup program and declare the reader's
+variable in both programs; ``read_file``, ``has_next`` and ``reset`` go into the main program. What
+is random in a reader depends on its variable's name, so ``name`` gives the same order in any
+program; by default names are numbered (``millrace.unique_name``).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeAlias
+
+from millrace import unique_name
+from millrace.block import Block
+from millrace.layers import helper
+from millrace.program import default_main_program, default_startup_program, program_guard
+from millrace.var_type import VarType
+from millrace.variable import Variable
+
+_Path: TypeAlias = "str | os.PathLike[str]"
+_Shapes: TypeAlias = "Sequence[Sequence[int]]"
+
+
+def data(
+    name: str,
+    shape: Sequence[int | None],
+    append_batch_size: bool = True,
+    dtype: Any = "float32",
+    lod_level: int = 0,
+    type: VarType = VarType.LOD_TENSOR,
+    stop_gradient: bool = True,
+) -> Variable:
+    """A variable that the caller feeds.
+
+    Args:
+        name: what it is fed by.
+        shape: dims of one instance; -1 or None where they differ.
+        append_batch_size: put -1, the batch, before the shape. With a dim of -1 or None in it the
+            shape is taken to have all axes.
+        dtype: type of its values.
+        lod_level: levels of offsets.
+        type: the kind of variable.
+        stop_gradient: whether gradients end here.
+
+    Returns:
+        The variable, in the global block; the same one if it has been declared the same before.
+
+    Raises:
+        ValueError: there is a variable of this name that is declared otherwise.
+    """
+    dims = [-1 if dim is None else int(dim) for dim in shape]
+    if append_batch_size and not any(dim < 0 for dim in dims):
+        dims = [-1, *dims]
+    return (
+        default_main_program()
+        .global_block()
+        .create_var(
+            name,
+            shape=dims,
+            dtype=dtype,
+            lod_level=lod_level,
+            type=type,
+            stop_gradient=stop_gradient,
+            is_data=True,
+        )
+    )
+
+
+# ---- Sources ----
+
+
+def open_files(
+    filenames: _Path | Iterable[_Path],
+    shapes: _Shapes | None = None,
+    lod_levels: Sequence[int] | None = None,
+    dtypes: Sequence[Any] | None = None,
+    thread_num: int | None = None,
+    buffer_size: int | None = None,
+    pass_num: int = 1,
+    is_test: bool | None = None,
+    for_parallel: bool = True,
+    name: str | None = None,
+    **attributes: Any,
+) -> Variable:
+    """A reader of many files as one stream, one record of each in turn.
+
+    Args:
+        filenames: paths, patterns and ranges (``{00000..00127}``), each with an optional format and
+            a colon before it.
+        shapes: dims of one record in each slot, the leading axis included: [1, 784] is one row.
+        lod_levels: levels of offsets of each slot; none by default.
+        dtypes: types of the slots' values; float32 by default.
+        thread_num: workers on these files at once; all that there are by default.
+        buffer_size: records that wait to be read.
+        pass_num: how often the files are read in one pass.
+        is_test: read one file after the other (``cycle_length=1``).
+        for_parallel: the lineage's, without effect; every reader may be shared.
+        name: of the reader.
+        attributes: other attributes of the operator ``open_files`` and of the files' format.
+
+    Raises:
+        ValueError: shapes, lod_levels and dtypes are for different numbers of slots, or the name is
+            taken.
+    """
+    paths = [filenames] if isinstance(filenames, str | os.PathLike) else list(filenames)
+    if is_test:
+        attributes.setdefault("cycle_length", 1)
+    return _create(
+        "open_files",
+        name,
+        attrs={
+            "file_names": paths,
+            "thread_num": thread_num,
+            "buffer_size": buffer_size,
+            "pass_num": pass_num,
+            **attributes,
+        },
+        slots=(shapes, dtypes, lod_levels),
+    )
+
+
+def open_recordio_file(
+    filename: _Path,
+    shapes: _Shapes,
+    lod_levels: Sequence[int] | None = None,
+    dtypes: Sequence[Any] | None = None,
+    pass_num: int = 1,
+    for_parallel: bool = True,
+    name: str | None = None,
+) -> Variable:
+    """A reader of one RecordIO file; arguments and errors as in ``open_files``.
+
+    With ``pass_num`` above 1 a multi-pass reader stands on it.
+    """
+    reader = _create(
+        "create_recordio_file_reader",
+        name,
+        attrs={"filename": filename},
+        slots=(shapes, dtypes, lod_levels),
+    )
+    return multi_pass(reader, pass_num) if pass_num > 1 else reader
+
+
+def random_data_generator(
+    low: float,
+    high: float,
+    shapes: _Shapes,
+    lod_levels: Sequence[int] | None = None,
+    for_parallel: bool = True,
+    seed: int = 0,
+    count: int = 0,
+    name: str | None = None,
+) -> Variable:
+    """A reader of random float32 values, uniform in [low, high), instead of files.
+
+    Args:
+        low: the lowest value.
+        high: values are below this one.
+        shapes: dims of each slot.
+        lod_levels: levels of offsets of each slot; none by default.
+        for_parallel: the lineage's, without effect.
+        seed: with the program's ``random_seed`` and the name it decides the values.
+        count: elements of a pass; 0 is without end.
+        name: of the reader.
+
+    Raises:
+        ValueError: shapes and lod_levels are for different numbers of slots.
+    """
+    return _create(
+        "create_random_data_generator",
+        name,
+        attrs={"low": low, "high": high, "seed": seed, "count": count},
+        slots=(shapes, None, lod_levels),
+    )
+
+
+# ---- Readers on readers ----
+
+
+def shuffle(reader: Variable, buffer_size: int, seed: int = 0, name: str | None = None) -> Variable:
+    """A reader that yields elements at random out of a window, in another order each pass.
+
+    Args:
+        reader: the reader below.
+        buffer_size: elements in the window.
+        seed: with the program's ``random_seed`` and the name it decides the order.
+        name: of the new reader.
+
+    Raises:
+        TypeError: ``reader`` is no reader.
+        ValueError: it has not been created in the startup program that is in use.
+    """
+    return _decorate(
+        "create_shuffle_reader", reader, name, {"buffer_size": buffer_size, "seed": seed}
+    )
+
+
+def batch(
+    reader: Variable,
+    batch_size: int,
+    discard_leftover: bool = False,
+    mode: str = "concat",
+    name: str | None = None,
+) -> Variable:
+    """A reader that makes one element of ``batch_size`` elements.
+
+    Args:
+        reader: the reader below.
+        batch_size: elements in a batch.
+        discard_leftover: leave out a last batch that is not full; the lineage always did.
+        mode: "concat" lays elements end to end along their leading axis, "stack" along a new one.
+        name: of the new reader.
+
+    Errors are those of ``shuffle``.
+    """
+    attrs = {"batch_size": batch_size, "discard_leftover": discard_leftover, "mode": mode}
+    return _decorate("create_batch_reader", reader, name, attrs)
+
+
+def multi_pass(reader: Variable, pass_num: int, name: str | None = None) -> Variable:
+    """A reader that makes one pass of ``pass_num`` passes. Errors are those of ``shuffle``."""
+    return _decorate("create_multi_pass_reader", reader, name, {"pass_num": pass_num})
+
+
+def shard(
+    reader: Variable,
+    num_shards: int | None = None,
+    index: int | None = None,
+    name: str | None = None,
+) -> Variable:
+    """A reader of elements ``index``, ``index + num_shards`` ...: the part of one process.
+
+    Args:
+        reader: the reader below.
+        num_shards: how many parts; by default what the environment's ``WORLD_SIZE`` says.
+        index: which of them, from 0; by default what the environment's ``RANK`` says.
+        name: of the new reader.
+
+    Errors are those of ``shuffle``.
+    """
+    return _decorate(
+        "create_shard_reader", reader, name, {"num_shards": num_shards, "index": index}
+    )
+
+
+def double_buffer(
+    reader: Variable, place: Any = None, name: str | None = None, depth: int = 2
+) -> Variable:
+    """A reader that loads elements ahead of their use.
+
+    Args:
+        reader: the reader below.
+        place: where they are wanted: a place of ``millrace.core``, or its name ("cpu", "cuda:0");
+            by default that of the executor.
+        name: of the new reader.
+        depth: elements that are kept ready.
+
+    Errors are those of ``shuffle``.
+    """
+    where = None if place is None else str(getattr(place, "name", place)).upper()
+    return _decorate("create_double_buffer_reader", reader, name, {"place": where, "depth": depth})
+
+
+class Preprocessor:
+    """A reader that runs a block of operators on every element of another, in parallel. ::
+
+        preprocessor = layers.Preprocessor(reader)
+        with preprocessor.block():
+            image, label = preprocessor.inputs()
+            preprocessor.outputs(image / 2, label + 1)
+        reader = preprocessor()
+
+    The block belongs to the startup program, as all of a reader's creation does: it may write its
+    own variables only, and reads outer ones as they are when the reader is created.
+    """
+
+    def __init__(self, reader: Variable, name: str | None = None) -> None:
+        """A preprocessor on a reader.
+
+        Args:
+            reader: the reader below; its slots must be declared.
+            name: of the new reader.
+
+        Raises:
+            TypeError, ValueError: as in ``shuffle``, or its slots are not known.
+        """
+        _check_reader(reader)
+        _slot_shapes("Preprocessor", reader)
+        self._below, self._name = reader, name
+        self._block: Block | None = None
+        self._is_open = False
+        self._sources: list[str] = []
+        self._sinks: list[str] = []
+
+    @contextlib.contextmanager
+    def block(self) -> Iterator[None]:
+        """What is written within runs once for each element.
+
+        Raises:
+            RuntimeError: inputs or outputs have not been called within, or it is the second block.
+        """
+        if self._block is not None:
+            raise RuntimeError("a Preprocessor has one block, which has been written already")
+        startup = default_startup_program()
+        if startup.current_block_idx != 0:
+            raise RuntimeError("a Preprocessor cannot be written within the block of another one")
+        with program_guard(startup, startup):
+            self._block = startup.create_block()
+            self._is_open = True
+            try:
+                yield
+            finally:
+                self._is_open = False
+                startup.rollback()
+        if not self._sources or not self._sinks:
+            raise RuntimeError(
+                "The definition of the preprocessor is incomplete: call inputs() and outputs()"
+                " within its block"
+            )
+
+    def inputs(self) -> list[Variable]:
+        """The slots of an element, as variables of the block.
+
+        Raises:
+            RuntimeError: not within the block.
+        """
+        block = self._open_block("inputs")
+        below = self._below
+        shapes = _slot_shapes("Preprocessor", below)
+        dtypes = below.dtypes or (VarType.FP32,) * len(shapes)
+        levels = below.lod_levels or (0,) * len(shapes)
+        variables = [
+            block.create_var(
+                unique_name.generate("preprocessor_source"),
+                shape=shape,
+                dtype=dtype,
+                lod_level=level,
+                stop_gradient=True,
+            )
+            for shape, dtype, level in zip(shapes, dtypes, levels, strict=True)
+        ]
+        self._sources = [variable.name for variable in variables]
+        return variables
+
+    def outputs(self, *outs: Variable) -> None:
+        """The variables of the block that are the slots of what is yielded.
+
+        Raises:
+            RuntimeError: not within the block.
+            ValueError: one is not of this block, or its dims or type are not known.
+        """
+        block = self._open_block("outputs")
+        for out in outs:
+            if out.block is not block:
+                raise ValueError(f"Preprocessor: {out.name!r} is not a variable of its block")
+            if out.shape is None or out.dtype is None:
+                raise ValueError(
+                    f"Preprocessor: the dims and type of {out.name!r} are not known; declare them"
+                )
+        self._sinks = [out.name for out in outs]
+
+    def __call__(self) -> Variable:
+        """The reader.
+
+        Raises:
+            RuntimeError: its block has not been written.
+        """
+        if self._block is None or self._is_open or not self._sources or not self._sinks:
+            raise RuntimeError("Preprocessor: write its block, with inputs() and outputs(), first")
+        return _decorate(
+            "create_custom_reader",
+            self._below,
+            self._name,
+            {
+                "sub_block": self._block,
+                "source_var_names": self._sources,
+                "sink_var_names": self._sinks,
+            },
+        )
+
+    def _open_block(self, method: str) -> Block:
+        if not self._is_open or self._block is None:
+            raise RuntimeError(f"Preprocessor.{method}() can only be invoked inside its block")
+        return self._block
+
+
+# ---- Reading ----
+
+
+def read_file(reader: Variable) -> Any:
+    """The next element of a reader.
+
+    Returns:
+        A variable for each slot, as a list; the variable itself if there is one.
+
+    Raises:
+        TypeError: ``reader`` is no reader.
+        ValueError: its slots are not known.
+    """
+    _check_kind(reader)
+    shapes = _slot_shapes("read_file", reader)
+    block = helper.current_block()
+    outs = [block.create_var(unique_name.generate("read_file"), stop_gradient=True) for _ in shapes]
+    block.append_op("read", inputs={"Reader": reader}, outputs={"Out": outs})
+    return outs[0] if len(outs) == 1 else outs
+
+
+def has_next(reader: Variable, out: Variable | None = None) -> Variable:
+    """Whether a reader has a next element: bool [1]. Reads nothing.
+
+    Args:
+        reader: the top-most reader of a chain.
+        out: takes the result; for a loop the variable that decides it.
+
+    Raises:
+        TypeError: ``reader`` is no reader.
+    """
+    _check_kind(reader)
+    if out is None:
+        out = helper.new_variable(helper.layer_name("has_next", None), VarType.BOOL, True)
+    helper.current_block().append_op("has_next", inputs={"Reader": reader}, outputs={"Out": out})
+    return out
+
+
+def reset(reader: Variable) -> None:
+    """Begins the next pass of a reader when the program comes by here: operator ``reset``.
+
+    Raises:
+        TypeError: ``reader`` is no reader.
+    """
+    _check_kind(reader)
+    helper.current_block().append_op("reset", inputs={"Reader": reader})
+
+
+def reset_reader(reader: Variable) -> None:
+    """What ``Variable.reset`` does; it says what that is."""
+    _check_kind(reader)
+    if default_main_program().current_block_idx != 0:
+        reset(reader)
+        return
+    from millrace.executor import global_scope
+
+    variable = global_scope().find_var(reader.name)
+    if variable is None or not variable.is_initialized():
+        raise RuntimeError(
+            f"reader {reader.name!r} is not in the global scope: run its startup program first."
+            " (layers.reset appends an operator to the program.)"
+        )
+    variable.get_reader().reset()
+
+
+# ---- Files of tensors ----
+
+
+def load(out: Variable, file_path: _Path, load_as_fp16: bool | None = None) -> None:
+    """Reads a tensor from a file when the program comes by here: operator ``load``.
+
+    Args:
+        out: takes the tensor.
+        file_path: the file, as operator ``save`` writes it.
+        load_as_fp16: turn floating-point values into 16 bits.
+    """
+    helper.current_block().append_op(
+        "load", outputs={"Out": out}, attrs={"file_path": file_path, "load_as_fp16": load_as_fp16}
+    )
+
+
+# ---- What they share ----
+
+
+def share_reader(reader: Variable) -> Variable:
+    """Declares a reader of the startup program in the main program, too, and returns that one."""
+    main = default_main_program().global_block()
+    shared = main.create_var(reader.name, type=VarType.READER, persistable=True, stop_gradient=True)
+    if shared is not reader:
+        shared.copy_slots(reader)
+    return shared
+
+
+def _create(
+    operator: str,
+    name: str | None,
+    attrs: dict[str, Any],
+    inputs: dict[str, Variable] | None = None,
+    slots: tuple[_Shapes | None, Sequence[Any] | None, Sequence[int] | None] = (None, None, None),
+) -> Variable:
+    block = default_startup_program().global_block()
+    kind = operator.removeprefix("create_")
+    name = unique_name.generate(kind) if name is None else name
+    if block.has_var(name):
+        raise ValueError(f"{operator}: there is a variable {name!r} already; give another name")
+    reader = Variable(block, name, type=VarType.READER, persistable=True, stop_gradient=True)
+    shapes, dtypes, lod_levels = slots
+    if shapes is not None:
+        reader.set_slots(shapes, dtypes or [VarType.FP32] * len(shapes), lod_levels)
+    elif dtypes or lod_levels:
+        raise ValueError(f"{operator}: dtypes and lod_levels are those of slots; give shapes, too")
+    block.add_var(reader)
+    block.append_op(operator, inputs=inputs, outputs={"Out": reader}, attrs=attrs)
+    return share_reader(reader)
+
+
+def _decorate(operator: str, reader: Variable, name: str | None, attrs: dict[str, Any]) -> Variable:
+    below = _check_reader(reader)
+    return _create(operator, name, attrs, inputs={"UnderlyingReader": below})
+
+
+def _check_kind(reader: Variable) -> None:
+    if not isinstance(reader, Variable) or reader.type is not VarType.READER:
+        raise TypeError(f"{reader!r} is no reader")
+
+
+def _check_reader(reader: Variable) -> Variable:
+    """The reader of the startup program that a reader in either program is."""
+    _check_kind(reader)
+    block = default_startup_program().global_block()
+    if not block.has_var(reader.name):
+        raise ValueError(
+            f"reader {reader.name!r} is not created in the startup program that is in use;"
+            " program_guard chooses both programs"
+        )
+    return block.var(reader.name)
+
+
+def _slot_shapes(layer: str, reader: Variable) -> tuple[tuple[int, ...], ...]:
+    if reader.shapes is None:
+        raise ValueError(
+            f"{layer}: the slots of reader {reader.name!r} are not declared; give shapes and dtypes"
+            " where the files are opened"
+        )
+    return reader.shapes

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Yields what others push.
+#ifndef MILLRACE_READERS_QUEUE_READER_H_
+#define MILLRACE_READERS_QUEUE_READER_H_
+
+#include <memory>
+#include <vector>
+
+#include "framework/sequential_reader.h"
+#include "readers/element_queue.h"
+
+namespace millrace {
+
+// Yields the elements of a queue, without copying them where one is read by itself. A pass is a
+// generation of the queue; who reads waits for who pushes.
+class QueueReader final : public SequentialReader {
+ public:
+  QueueReader(std::shared_ptr<ElementQueue> queue, std::vector<SlotSpec> slots);
+
+  size_t Ready() const override { return queue_->size(); }
+
+ private:
+  bool ReadNextImpl(std::vector<LoDTensor>* out) override { return queue_->Take(out); }
+  void ReInitImpl() override { queue_->Restart(); }
+
+  const std::shared_ptr<ElementQueue> queue_;
+};
+
+}  // namespace millrace
+
+#endif  // MILLRACE_READERS_QUEUE_READER_H_

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""RecordIO files written by Python are read by the core: values, levels of detail, what is left."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import millrace as fluid
+import numpy as np
+import pytest
+from millrace.recordio_writer import (
+    convert_reader_to_recordio_file,
+    convert_reader_to_recordio_files,
+    create_recordio_writer,
+)
+
+ROOT = Path(__file__).resolve().parents[2]
+Compressor = fluid.core.RecordIOWriter.Compressor
+SLOTS = {"words": ("int64", [-1, 1], 1), "label": ("int64", [1, 1])}
+
+
+def tensor(values: object, lengths: list[list[int]] | None = None) -> fluid.LoDTensor:
+    made = fluid.LoDTensor.from_array(np.array(values, np.int64))
+    made.set_recursive_sequence_lengths(lengths or [])
+    return made
+
+
+def write_words(path: Path, count: int, **options: object) -> None:
+    """Record i is i words, 100 * i and on, and the label i."""
+    with create_recordio_writer(path, **options) as writer:
+        for i in range(count):
+            words = np.arange(100 * i, 101 * i).reshape(-1, 1)
+            writer.append_tensor(tensor(words, [[i]]))
+            writer.append_tensor(tensor([[i]]))
+            writer.complete_append_tensor()
+
+
+@pytest.fixture
+def feeder() -> fluid.DataFeeder:
+    with fluid.program_guard(fluid.Program(), fluid.Program()):
+        words = fluid.layers.data("words", [1], dtype="int64", lod_level=1)
+        label = fluid.layers.data("label", [1], dtype="int64")
+        return fluid.DataFeeder([words, label], fluid.CPUPlace())
+
+
+def samples(count: int) -> Iterator[tuple[list[int], int]]:
+    return ((list(range(100 * i, 101 * i)), i) for i in range(count))
+
+
+@pytest.mark.parametrize("compressor", [Compressor.Snappy, Compressor.NoCompress])
+def test_what_is_written_is_read_back(tmp_path: Path, compressor: Compressor) -> None:
+    path = tmp_path / "words.recordio"
+    write_words(path, 50, compressor=compressor, max_num_records=7)
+    for i, record in enumerate(fluid.Reader.open_files(path, slots=SLOTS)):
+        assert record["words"].values.ravel().tolist() == list(range(100 * i, 101 * i))
+        assert record["words"].offsets[0].tolist() == [0, i]
+        assert record["label"].tolist() == [[i]]
+    assert i == 49
+    (batch,) = fluid.Reader.open_files(path, slots=SLOTS).batch(50)
+    assert batch["words"].lengths().tolist() == list(range(50))
+
+
+def test_the_command_peek_reads_it(tmp_path: Path) -> None:
+    peek = ROOT / "bazel-bin" / "tools" / "peek"
+    if not peek.exists():
+        pytest.skip(f"{peek} has not been built")
+    path = tmp_path / "words.recordio"
+    write_words(path, 4)
+    program = tmp_path / "startup.pbtxt"
+    program.write_text(fluid.Reader.open_files(path, slots=SLOTS, name="words").to_text())
+    ran = subprocess.run(
+        [peek, f"--startup={program}", "--reader=words", "--json", "--count=10"],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    records = [json.loads(line)["slots"] for line in ran.stdout.splitlines()]
+    assert [[slot["data"] for slot in record] for record in records] == [
+        [[], [0]],
+        [[100], [1]],
+        [[200, 201], [2]],
+        [[300, 301, 302], [3]],
+    ]
+    assert records[3][0]["lod"] == [[0, 3]]
+    assert (records[3][0]["dtype"], records[3][0]["dims"]) == ("int64", [3, 1])
+
+
+def test_max_num_records_makes_chunks(tmp_path: Path) -> None:
+    def size(max_num_records: int) -> int:
+        path = tmp_path / "file.recordio"
+        write_words(path, 12, compressor=Compressor.NoCompress, max_num_records=max_num_records)
+        return path.stat().st_size
+
+    assert size(5) - size(1000) == 2 * 20  # two headers more
+    assert size(1) - size(1000) == 11 * 20
+
+
+@pytest.mark.parametrize(
+    "dtype", "bool int8 uint8 int16 int32 int64 float16 float32 float64".split()
+)
+def test_every_dtype_and_two_levels(tmp_path: Path, dtype: str) -> None:
+    values = np.arange(18).reshape(9, 2).astype(dtype)
+    written = fluid.LoDTensor()
+    written.set(values, fluid.CPUPlace())
+    written.set_recursive_sequence_lengths([[2, 1], [3, 2, 4]])
+    path = tmp_path / "file.recordio"
+    with create_recordio_writer(path) as writer:
+        writer.append_tensor(written)
+        writer.complete_append_tensor()
+    (record,) = fluid.Reader.open_files(path, slots={"x": (dtype, [-1, 2], 2)})
+    np.testing.assert_array_equal(record["x"].values, values)
+    assert record["x"].values.dtype == values.dtype
+    assert [level.tolist() for level in record["x"].offsets] == [[0, 2, 3], [0, 3, 5, 9]]
+
+
+def test_a_block_that_raises_leaves_what_was_there(tmp_path: Path) -> None:
+    path = tmp_path / "file.recordio"
+    with pytest.raises(ZeroDivisionError), create_recordio_writer(path) as writer:
+        writer.append_tensor(tensor([[1]]))
+        writer.complete_append_tensor()
+        raise ZeroDivisionError
+    assert os.listdir(tmp_path) == []
+    write_words(path, 2)
+    content = path.read_bytes()
+    unfinished = pytest.raises(fluid.Error, match="1 tensors belong to no record")
+    with unfinished, create_recordio_writer(path) as writer:
+        writer.append_tensor(tensor([[1]]))
+    assert os.listdir(tmp_path) == ["file.recordio"]
+    assert path.read_bytes() == content
+
+
+def test_misuse_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "file.recordio"
+    with create_recordio_writer(path) as writer:
+        with pytest.raises(fluid.Error, match="append_tensor comes first"):
+            writer.complete_append_tensor()
+        with pytest.raises(fluid.Error, match="has no values"):
+            writer.append_tensor(fluid.LoDTensor())
+        with pytest.raises(fluid.Error, match="3"):
+            writer.append_tensor(tensor([[1], [2]], [[3]]))
+        writer.append_tensor(tensor([[1]]))
+        writer.complete_append_tensor()
+        writer.close()
+        writer.close()
+        with pytest.raises(fluid.Error, match="file.recordio: this file has been closed"):
+            writer.append_tensor(tensor([[1]]))
+    assert len(list(fluid.Reader.open_files(path, slots={"x": ("int64", [1, 1])}))) == 1
+    with pytest.raises(fluid.Error, match="max_num_records is 0"):
+        fluid.core.RecordIOWriter(str(path), Compressor.Snappy, 0)
+    with pytest.raises(fluid.Error, match="No such file") as caught:
+        fluid.core.RecordIOWriter(str(tmp_path / "no" / "x"), Compressor.Snappy, 1)
+    assert caught.value.code == "input/output error"
+
+
+def test_a_writer_that_is_dropped_leaves_nothing(tmp_path: Path) -> None:
+    writer = fluid.core.RecordIOWriter(str(tmp_path / "x"), Compressor.Snappy, 1)
+    assert os.listdir(tmp_path) == ["x.partial"]
+    del writer
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_reader_becomes_a_file(tmp_path: Path, feeder: fluid.DataFeeder) -> None:
+    path = tmp_path / "words.recordio"
+    reader = fluid.batch(lambda: samples(10), 4)
+    assert convert_reader_to_recordio_file(path, reader, feeder) == 3
+    records = list(fluid.Reader.open_files(path, slots={**SLOTS, "label": ("int64", [-1, 1])}))
+    assert [record["label"].ravel().tolist() for record in records] == [
+        [0, 1, 2, 3],
+        [4, 5, 6, 7],
+        [8, 9],
+    ]
+    assert records[1]["words"].lengths().tolist() == [4, 5, 6, 7]
+    assert records[1]["words"].values[:5].ravel().tolist() == [400, 401, 402, 403, 500]
+
+
+def test_feed_order_picks_slots(tmp_path: Path, feeder: fluid.DataFeeder) -> None:
+    path = tmp_path / "labels.recordio"
+    reader = fluid.batch(lambda: samples(3), 1)
+    convert_reader_to_recordio_file(path, reader, feeder, feed_order=["label"])
+    records = fluid.Reader.open_files(path, slots={"label": ("int64", [1, 1])})
+    assert [int(record["label"]) for record in records] == [0, 1, 2]
+    with pytest.raises(ValueError, match="'lable'"):
+        convert_reader_to_recordio_file(path, reader, feeder, feed_order=["lable"])
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, 4, 6, 7])
+def test_files_of_a_reader_lose_nothing(
+    tmp_path: Path, feeder: fluid.DataFeeder, count: int
+) -> None:
+    reader = fluid.batch(lambda: samples(count), 1)
+    path = tmp_path / "words.recordio"
+    assert convert_reader_to_recordio_files(path, 3, reader, feeder) == count
+    names = sorted(os.listdir(tmp_path))
+    assert names == [f"words-{number:05d}.recordio" for number in range(-(-count // 3))]
+    labels = [
+        [int(record["label"]) for record in fluid.Reader.open_files(tmp_path / name, slots=SLOTS)]
+        for name in names
+    ]
+    assert sum(labels, []) == list(range(count))
+    assert all(len(of_file) == 3 for of_file in labels[:-1])
+
+
+def test_whole_files_stay_when_a_reader_fails(tmp_path: Path, feeder: fluid.DataFeeder) -> None:
+    def failing() -> Iterator[object]:
+        yield from samples(5)
+        raise ZeroDivisionError
+
+    path = tmp_path / "words.recordio"
+    for convert in (
+        lambda: convert_reader_to_recordio_files(path, 2, fluid.batch(failing, 1), feeder),
+        lambda: convert_reader_to_recordio_file(path, fluid.batch(failing, 1), feeder),
+    ):
+        with pytest.raises(ZeroDivisionError):
+            convert()
+        assert sorted(os.listdir(tmp_path)) == ["words-00000.recordio", "words-00001.recordio"]
+
+
+def test_wrong_arguments_of_files_are_said(tmp_path: Path, feeder: fluid.DataFeeder) -> None:
+    reader = fluid.batch(lambda: samples(3), 1)
+    with pytest.raises(ValueError, match="does not end in .recordio"):
+        convert_reader_to_recordio_files(tmp_path / "words.rec", 2, reader, feeder)
+    with pytest.raises(ValueError, match="batch_per_file is 0"):
+        convert_reader_to_recordio_files(tmp_path / "words.recordio", 0, reader, feeder)
