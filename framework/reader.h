@@ -75,14 +75,14 @@ class ReaderBase {
   virtual const std::vector<SlotSpec>& row_slots() const { return slots_; }
   // Where the values of elements are.
   virtual Place place() const { return Place(); }
-  // How many elements a whole pass has, where that is known without reading one: from the sizes and
-  // headers of files, which may be opened for it. A pass that ends with an error has fewer. Any
-  // thread at any time. Throws as opening the files does.
-  virtual std::optional<uint64_t> PassLength() const { return std::nullopt; }
   // How many elements Plan is sure to add without waiting for somebody outside, such as a thread
   // that fills a queue; SIZE_MAX if it never waits for anybody. No worker of the pool may wait like
   // that, so 0 says to leave the planning to whoever wants the element. Any thread.
   virtual size_t Ready() const { return SIZE_MAX; }
+  // How many elements a whole pass has, where that is known without reading one: from the sizes and
+  // headers of files, which may be opened for it. A pass that ends with an error has fewer. Any
+  // thread at any time. Throws as opening the files does.
+  virtual std::optional<uint64_t> PassLength() const { return std::nullopt; }
 
  protected:
   explicit ReaderBase(std::vector<SlotSpec> slots);

@@ -44,16 +44,16 @@ BatchReader::BatchReader(std::unique_ptr<ReaderBase> reader, int64_t batch_size,
 // the rows learn from what is loaded.
 const std::vector<SlotSpec>& BatchReader::row_slots() const { return slots(); }
 
+size_t BatchReader::Ready() const {
+  const size_t ready = reader().Ready();
+  return ready == SIZE_MAX ? ready : ready / batch_size_;
+}
+
 std::optional<uint64_t> BatchReader::PassLength() const {
   const std::optional<uint64_t> below = reader().PassLength();
   if (!below) return std::nullopt;
   const bool leftover = !discard_leftover_ && *below % batch_size_ > 0;
   return *below / batch_size_ + (leftover ? 1 : 0);
-}
-
-size_t BatchReader::Ready() const {
-  const size_t ready = reader().Ready();
-  return ready == SIZE_MAX ? ready : ready / batch_size_;
 }
 
 void BatchReader::PlanNext(size_t n, Run* run) {

@@ -29,8 +29,8 @@ class BatchReader final : public DecoratedReader {
 
   void Load(const Ticket* tickets, size_t n, Rows* rows) const override;
   const std::vector<SlotSpec>& row_slots() const override;
-  std::optional<uint64_t> PassLength() const override;
   size_t Ready() const override;
+  std::optional<uint64_t> PassLength() const override;
 
  private:
   void PlanNext(size_t n, Run* run) override;

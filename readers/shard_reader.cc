@@ -24,15 +24,15 @@ ShardReader::ShardReader(std::unique_ptr<ReaderBase> reader, int64_t num_shards,
           num_shards - 1, " for ", num_shards, " shards");
 }
 
+size_t ShardReader::Ready() const {
+  const size_t ready = reader().Ready();
+  return ready == SIZE_MAX ? ready : ready / num_shards_;
+}
+
 std::optional<uint64_t> ShardReader::PassLength() const {
   const std::optional<uint64_t> below = reader().PassLength();
   if (!below) return std::nullopt;
   return *below / num_shards_ + (index_ < *below % num_shards_ ? 1 : 0);
-}
-
-size_t ShardReader::Ready() const {
-  const size_t ready = reader().Ready();
-  return ready == SIZE_MAX ? ready : ready / num_shards_;
 }
 
 void ShardReader::PlanNext(size_t n, Run* run) {

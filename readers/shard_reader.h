@@ -21,8 +21,8 @@ class ShardReader final : public DecoratedReader {
   // Throws kInvalidArgument unless 0 <= index < num_shards.
   ShardReader(std::unique_ptr<ReaderBase> reader, int64_t num_shards, int64_t index);
 
-  std::optional<uint64_t> PassLength() const override;
   size_t Ready() const override;
+  std::optional<uint64_t> PassLength() const override;
 
  private:
   void PlanNext(size_t n, Run* run) override;

@@ -28,9 +28,9 @@ class ShuffleReader final : public DecoratedReader {
   ShuffleReader(std::unique_ptr<ReaderBase> reader, int64_t buffer_size, const RandomKey& key);
   ~ShuffleReader() override;
 
-  std::optional<uint64_t> PassLength() const override { return reader().PassLength(); }
   // It looks further ahead than it is asked to.
   size_t Ready() const override { return reader().Ready() == SIZE_MAX ? SIZE_MAX : 0; }
+  std::optional<uint64_t> PassLength() const override { return reader().PassLength(); }
 
  private:
   void PlanNext(size_t n, Run* run) override;

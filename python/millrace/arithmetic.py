@@ -6,7 +6,7 @@ from __future__ import annotations
 import numbers
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from millrace.var_type import VarType, convert_dtype
+from millrace.var_type import VarType, constant_of, convert_dtype
 
 if TYPE_CHECKING:
     from millrace.block import Block
@@ -41,7 +41,8 @@ class Arithmetic:
         return _binary("elementwise_sub", self, other)
 
     def __rsub__(self, other: Operand) -> Variable:
-        return _binary("elementwise_sub", _like(self, other), self)
+        x = cast("Variable", self)
+        return _scale(x, -1.0, _number(x, other))
 
     def __mul__(self, other: Operand) -> Variable:
         return _binary("elementwise_mul", self, other)
@@ -53,7 +54,8 @@ class Arithmetic:
         return _binary("elementwise_div", self, other)
 
     def __rtruediv__(self, other: Operand) -> Variable:
-        return _binary("elementwise_div", _like(self, other), self)
+        x = cast("Variable", self)
+        return _binary("elementwise_div", _like(x, _number(x, other)), x)
 
     def __neg__(self) -> Variable:
         return _scale(cast("Variable", self), -1.0, 0.0)
@@ -118,27 +120,29 @@ def _scale(x: Variable, scale: float, bias: float) -> Variable:
     return out
 
 
+def _number(x: Variable, value: object) -> float:
+    """A number to compute with x."""
+    if not isinstance(value, numbers.Real):
+        raise TypeError(f"cannot compute with variable {x.name!r} and {value!r}; it takes a number")
+    return constant_of(_dtype(x), float(value))
+
+
 def _constant(x: Variable, value: float) -> Variable:
     """``value`` as one number of the type of x."""
-    dtype = _dtype(x)
-    if dtype not in (VarType.FP16, VarType.BF16, VarType.FP32, VarType.FP64) and value != int(
-        value
-    ):
-        raise ValueError(f"variable {x.name!r} holds {dtype.name}, which {value} is not")
     out = _block(x).create_var(stop_gradient=True)
     _block(x).append_op(
         type="fill_constant",
         outputs={"Out": out},
-        attrs={"shape": [1], "dtype": dtype, "value": float(value)},
+        attrs={"shape": [1], "dtype": _dtype(x), "value": value},
     )
     return out
 
 
-def _like(x: object, value: object) -> Variable:
-    """``value`` with the dims of x, which only the run may know."""
-    if not isinstance(value, numbers.Real):
-        raise TypeError(f"cannot compute with {value!r} and a variable; it takes a number")
-    return _scale(cast("Variable", x), 0.0, float(value))
+def _like(x: Variable, value: float) -> Variable:
+    """``value`` with the dims of x, which only the run may know, whatever x holds: 0 times infinity
+    would be no number, but bools are finite."""
+    finite = _cast(_cast(x, VarType.BOOL), _dtype(x))
+    return _scale(finite, 0.0, value)
 
 
 def _binary(type: str, left: object, right: object) -> Variable:
@@ -147,10 +151,8 @@ def _binary(type: str, left: object, right: object) -> Variable:
         y = cast("Variable", right)
         if x.dtype is not None and y.dtype is not None and x.dtype is not y.dtype:
             y = _cast(y, x.dtype)
-    elif isinstance(right, numbers.Real):
-        y = _constant(x, float(right))
     else:
-        raise TypeError(f"cannot compute with variable {x.name!r} and {right!r}; it takes a number")
+        y = _constant(x, _number(x, right))
     out = _block(x).create_var()
     _block(x).append_op(type=type, inputs={"X": x, "Y": y}, outputs={"Out": out})
     return out

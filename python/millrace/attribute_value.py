@@ -67,6 +67,7 @@ def _string(value: Any) -> str:
     text = os.fspath(value)
     if not isinstance(text, str):
         raise TypeError(f"{value!r} is no text")
+    text.encode()  # programs are UTF-8; a path that is not raises a ValueError
     return text
 
 

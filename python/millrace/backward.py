@@ -327,8 +327,7 @@ class _Backward:
         self._append_to_each(op, "assign", {})
 
     def _append_scaled(self, op: Operator) -> None:
-        scale = op.attr("scale") if op.has_attr("scale") else 1.0
-        self._append_to_each(op, "scale", {"scale": scale})
+        self._append_to_each(op, "scale", {"scale": op.attr("scale")})
 
     def _append_cast(self, op: Operator) -> None:
         attrs = {"in_dtype": op.attr("out_dtype"), "out_dtype": op.attr("in_dtype")}

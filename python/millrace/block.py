@@ -154,11 +154,21 @@ class Block:
         name: str,
         shape: Iterable[int],
         dtype: Any,
+        lod_level: int = 0,
         initializer: Initializer | None = None,
         trainable: bool = True,
-        learning_rate: float = 1.0,
+        optimize_attr: Mapping[str, float] | None = None,
     ) -> Parameter:
         """Declares a parameter in the global block, and fills it in this one if told how.
+
+        Args:
+            name: of the parameter.
+            shape: dims, all known.
+            dtype: type of its values.
+            lod_level: levels of offsets.
+            initializer: appends the operator that fills it, to this block.
+            trainable: whether optimizers change it.
+            optimize_attr: ``{"learning_rate": factor}``, by which its learning rate is multiplied.
 
         Raises:
             ValueError: the name is taken, or a dim is not known.
@@ -171,8 +181,9 @@ class Block:
             name,
             shape=shape,
             dtype=dtype,
+            lod_level=lod_level,
             trainable=trainable,
-            learning_rate=learning_rate,
+            optimize_attr=optimize_attr,
             initializer=initializer,
         )
         home.add_var(parameter)

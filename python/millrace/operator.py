@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from millrace import attribute_value
-from millrace.schemas import OperatorSchema, SlotSchema, did_you_mean, schema_of
+from millrace.schemas import OperatorSchema, SlotSchema, did_you_mean, find_schema, schema_of
 from millrace.var_type import VarType
 from millrace.variable import Variable
 
@@ -86,11 +86,17 @@ class Operator:
         return name in self._attributes
 
     def attr(self, name: str) -> Any:
-        """The value of an attribute; a block for one that names a block.
+        """The value of an attribute, its default if it is not given; a block for one that names a
+        block.
 
         Raises:
-            KeyError: it is not given.
+            KeyError: it is not given and has no default.
         """
+        if name not in self._attributes:
+            schema = find_schema(self.type)
+            declared = None if schema is None else schema.attribute(name)
+            if declared is not None and not declared.required:
+                return declared.default
         return self._attributes[name][1]
 
     def all_attrs(self) -> dict[str, Any]:

@@ -66,17 +66,13 @@ class Optimizer(abc.ABC):
         gradients = append_backward(loss, parameter_list, no_grad_set)
         block = loss.block
         with program_guard(block.program, startup_program or default_startup_program()):
-            ops = [
-                op
-                for parameter, gradient in gradients
-                for op in self._append_update(block, parameter, gradient)
-            ]
-        return ops, gradients
+            first = len(block.ops)
+            for parameter, gradient in gradients:
+                self._append_update(block, parameter, gradient)
+        return list(block.ops[first:]), gradients
 
     @abc.abstractmethod
-    def _append_update(
-        self, block: Block, parameter: Parameter, gradient: Variable
-    ) -> list[Operator]:
+    def _append_update(self, block: Block, parameter: Parameter, gradient: Variable) -> None:
         """Appends the operators that change a parameter."""
 
     def _append(
@@ -86,8 +82,8 @@ class Optimizer(abc.ABC):
         inputs: dict[str, Variable],
         outputs: dict[str, Variable],
         attrs: dict[str, object],
-    ) -> Operator:
-        return block.append_op(type, inputs, outputs, {**attrs, "op_role": OPTIMIZE_ROLE})
+    ) -> None:
+        block.append_op(type, inputs, outputs, {**attrs, "op_role": OPTIMIZE_ROLE})
 
     def _accumulator(
         self, parameter: Parameter, kind: str, shape: tuple[int, ...] | None, value: float = 0.0
@@ -124,18 +120,15 @@ class Optimizer(abc.ABC):
 class SGDOptimizer(Optimizer):
     """Parameter -= rate * gradient: operator ``sgd``."""
 
-    def _append_update(
-        self, block: Block, parameter: Parameter, gradient: Variable
-    ) -> list[Operator]:
+    def _append_update(self, block: Block, parameter: Parameter, gradient: Variable) -> None:
         rate = self._rate(block, parameter)
-        update = self._append(
+        self._append(
             block,
             "sgd",
             {"Param": parameter, "Grad": gradient, "LearningRate": rate},
             {"ParamOut": parameter},
             {},
         )
-        return [update]
 
 
 class MomentumOptimizer(Optimizer):
@@ -160,19 +153,16 @@ class MomentumOptimizer(Optimizer):
         super().__init__(learning_rate, regularization, name)
         self._momentum, self._use_nesterov = momentum, use_nesterov
 
-    def _append_update(
-        self, block: Block, parameter: Parameter, gradient: Variable
-    ) -> list[Operator]:
+    def _append_update(self, block: Block, parameter: Parameter, gradient: Variable) -> None:
         rate = self._rate(block, parameter)
         velocity = self._accumulator(parameter, "velocity", parameter.shape)
-        update = self._append(
+        self._append(
             block,
             "momentum",
             {"Param": parameter, "Grad": gradient, "Velocity": velocity, "LearningRate": rate},
             {"ParamOut": parameter, "VelocityOut": velocity},
             {"mu": self._momentum, "use_nesterov": self._use_nesterov},
         )
-        return [update]
 
 
 class AdamOptimizer(Optimizer):
@@ -198,15 +188,13 @@ class AdamOptimizer(Optimizer):
         super().__init__(learning_rate, regularization, name)
         self._beta1, self._beta2, self._epsilon = beta1, beta2, epsilon
 
-    def _append_update(
-        self, block: Block, parameter: Parameter, gradient: Variable
-    ) -> list[Operator]:
+    def _append_update(self, block: Block, parameter: Parameter, gradient: Variable) -> None:
         rate = self._rate(block, parameter)
         moment1 = self._accumulator(parameter, "moment1", parameter.shape)
         moment2 = self._accumulator(parameter, "moment2", parameter.shape)
         power1 = self._accumulator(parameter, "beta1_pow", (1,), self._beta1)
         power2 = self._accumulator(parameter, "beta2_pow", (1,), self._beta2)
-        update = self._append(
+        self._append(
             block,
             "adam",
             {
@@ -221,11 +209,8 @@ class AdamOptimizer(Optimizer):
             {"ParamOut": parameter, "Moment1Out": moment1, "Moment2Out": moment2},
             {"beta1": self._beta1, "beta2": self._beta2, "epsilon": self._epsilon},
         )
-        powers = [
+        for power, beta in ((power1, self._beta1), (power2, self._beta2)):
             self._append(block, "scale", {"X": power}, {"Out": power}, {"scale": beta})
-            for power, beta in ((power1, self._beta1), (power2, self._beta2))
-        ]
-        return [update, *powers]
 
 
 SGD = SGDOptimizer

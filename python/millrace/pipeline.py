@@ -395,8 +395,8 @@ class Reader:
         # What makes it, so that a process that was spawned makes its own; never a running pass.
         if self._functions:
             raise TypeError(
-                f"{self!r} calls functions of this process (map), so it cannot be pickled; make it "
-                "in the process that reads it"
+                "a reader with functions of Python (map) stays in its process; make it anew in the "
+                "other one"
             )
         fields = (self._program, self._variable, self._names, self._seed, self._settings)
         return _remake, (type(self), *fields, self._name, self._epoch)

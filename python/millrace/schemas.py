@@ -49,9 +49,9 @@ class OperatorSchema:
 
     @property
     def takes_more(self) -> bool:
-        """Whether there may be attributes beside these: a source takes those of its files' format,
-        which the core knows."""
-        return self.creates_reader and not any(slot.kind == "reader" for slot in self.inputs)
+        """Whether there may be attributes beside these: where files may be of any format, those of
+        the format, which the core knows."""
+        return self.creates_reader and self.attribute("file_names") is not None
 
     def input(self, name: str) -> SlotSchema | None:
         """The input slot of this name, if there is one."""
@@ -108,7 +108,8 @@ def schema_of(type: str) -> OperatorSchema:
     """
     schema = find_schema(type)
     if schema is None:
-        raise ValueError(f"there is no operator {type!r}" + did_you_mean(type, operator_types()))
+        hint = did_you_mean(type, operator_types()) or "."
+        raise ValueError(f'Operator "{type}" has not been registered{hint}')
     return schema
 
 

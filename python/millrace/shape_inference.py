@@ -37,8 +37,8 @@ class _Inference:
     def outputs(self, slot: str) -> list[Variable]:
         return self._find(self._op.output(slot))
 
-    def attr(self, name: str, default: Any = None) -> Any:
-        return self._op.attr(name) if self._op.has_attr(name) else default
+    def attr(self, name: str) -> Any:
+        return self._op.attr(name)
 
     def set(
         self, slot: str, shape: _Shape | None, dtype: VarType | None, lod_level: int = 0
@@ -89,7 +89,7 @@ def _bool(inference: _Inference) -> None:
 
 
 def _filled(inference: _Inference) -> None:
-    dtype = VarType(inference.attr("dtype", VarType.FP32))
+    dtype = VarType(inference.attr("dtype"))
     inference.set("Out", tuple(inference.attr("shape")), dtype)
 
 
@@ -110,7 +110,7 @@ def _mul(inference: _Inference) -> None:
     x, y = inference.input("X"), inference.input("Y")
     if x is None or y is None or x.shape is None or y.shape is None:
         return
-    rows, below = inference.attr("x_num_col_dims", 1), inference.attr("y_num_col_dims", 1)
+    rows, below = inference.attr("x_num_col_dims"), inference.attr("y_num_col_dims")
     columns, height = x.shape[rows:], y.shape[:below]
     if -1 not in columns and -1 not in height and math.prod(columns) != math.prod(height):
         raise ValueError(
@@ -139,7 +139,7 @@ def _softmax_with_cross_entropy(inference: _Inference) -> None:
 def _top_k(inference: _Inference) -> None:
     x = inference.input("X")
     if x is not None and x.shape is not None:
-        shape = (*x.shape[:-1], inference.attr("k", 1))
+        shape = (*x.shape[:-1], inference.attr("k"))
         inference.set("Out", shape, x.dtype, x.lod_level)
         inference.set("Indices", shape, VarType.INT64, x.lod_level)
 
@@ -187,18 +187,18 @@ def _read(inference: _Inference) -> None:
 
 def _slots_of_attributes(inference: _Inference) -> None:
     """The slots that shape_concat, ranks, lod_levels and dtypes of a source declare."""
-    ranks, dims = inference.attr("ranks", []), inference.attr("shape_concat", [])
+    ranks, dims = inference.attr("ranks"), inference.attr("shape_concat")
     if not ranks or sum(ranks) != len(dims):
         return  # which the core reports
     starts = [sum(ranks[:slot]) for slot in range(len(ranks))]
     shapes = [dims[start : start + rank] for start, rank in zip(starts, ranks, strict=True)]
-    levels = inference.attr("lod_levels", [])
+    levels = inference.attr("lod_levels")
     if levels and len(levels) != len(shapes):
         raise ValueError(
             f"The number of 'lod_levels'({len(levels)}) doesn't match the number of"
             f" 'shapes'({len(shapes)})."
         )
-    dtypes = inference.attr("dtypes", [])
+    dtypes = inference.attr("dtypes")
     for reader in inference.outputs("Out"):
         if reader.shapes is None:
             reader.desc.set_shapes(shapes)
@@ -223,7 +223,7 @@ def _decorated(inference: _Inference) -> None:
 
 def _batch(inference: _Inference) -> None:
     below = inference.input("UnderlyingReader")
-    stacked = inference.attr("mode", "concat") == "stack"
+    stacked = inference.attr("mode") == "stack"
     for reader in inference.outputs("Out"):
         if below is not None and reader.shapes is None:
             reader.copy_slots(below)

@@ -98,3 +98,17 @@ def dtype_name(dtype: VarType) -> str:
 def is_float(dtype: VarType | None) -> bool:
     """Whether values of this type have gradients."""
     return dtype in (VarType.FP16, VarType.BF16, VarType.FP32, VarType.FP64)
+
+
+def constant_of(dtype: VarType, value: float) -> float:
+    """``value``, which programs hold as float32, for values of a type.
+
+    Raises:
+        ValueError: the type is one of integers or bools, and would not get this very value.
+    """
+    if not is_float(dtype) and (not value.is_integer() or float(np.float32(value)) != value):
+        raise ValueError(
+            f"a constant of type {dtype.name} cannot be {value:.17g}: it is held as float32, which"
+            " has whole numbers up to 2^24; feed it instead"
+        )
+    return value

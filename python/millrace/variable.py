@@ -193,7 +193,7 @@ class Parameter(Variable):
         dtype: Any,
         lod_level: int = 0,
         trainable: bool = True,
-        learning_rate: float = 1.0,
+        optimize_attr: Mapping[str, float] | None = None,
         initializer: Initializer | None = None,
     ) -> None:
         super().__init__(
@@ -205,7 +205,7 @@ class Parameter(Variable):
                 f"parameter {name!r} cannot have the dims {list(self.shape)}; each must be >= 1"
             )
         self.trainable = trainable
-        self.optimize_attr = {"learning_rate": learning_rate}
+        self.optimize_attr = {"learning_rate": 1.0, **(optimize_attr or {})}
         self.initializer = initializer
 
 

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import millrace as fluid
 import pytest
 
 LONGEST_TEST = 60.0
@@ -60,3 +61,14 @@ def leaves_nothing_behind() -> Iterator[None]:
     while held() != before and time.monotonic() < deadline:
         time.sleep(0.01)
     assert held() == before, "threads, child processes, open descriptors"
+
+
+@pytest.fixture
+def fresh_programs() -> Iterator[None]:
+    """Default programs, names and a global scope that no other test has written to."""
+    with (
+        fluid.program_guard(fluid.Program(), fluid.Program()),
+        fluid.unique_name.guard(),
+        fluid.scope_guard(fluid.Scope()),
+    ):
+        yield

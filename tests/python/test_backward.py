@@ -3,21 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import millrace as fluid
 import numpy as np
 import pytest
 from millrace import layers
-from millrace.framework import Program
 
 Variables = Callable[..., fluid.Variable]
 
 
-@pytest.fixture(autouse=True)
-def programs() -> Iterator[None]:
-    with fluid.program_guard(Program(), Program()), fluid.unique_name.guard():
-        yield
+pytestmark = pytest.mark.usefixtures("fresh_programs")
 
 
 def parameter(name: str, shape: list[int], dtype: str = "float64") -> fluid.Parameter:

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import millrace as fluid
 import numpy as np
 import pytest
@@ -14,11 +12,7 @@ from millrace.framework import Program, VarType, convert_dtype
 FLOAT = VarType.FP32
 
 
-@pytest.fixture(autouse=True)
-def programs() -> Iterator[None]:
-    """Every test has default programs of its own."""
-    with fluid.program_guard(Program(), Program()), fluid.unique_name.guard():
-        yield
+pytestmark = pytest.mark.usefixtures("fresh_programs")
 
 
 def small() -> Program:
@@ -127,7 +121,7 @@ def test_an_operator_shows_slots_and_attributes() -> None:
 @pytest.mark.parametrize(
     ("change", "error", "words"),
     [
-        ({"type": "mull"}, ValueError, "no operator 'mull'; did you mean 'mul'"),
+        ({"type": "mull"}, ValueError, "has not been registered; did you mean 'mul'"),
         ({"inputs": {"X": "x"}}, ValueError, "input 'Y' is missing"),
         ({"inputs": {"X": "x", "Y": "w", "Z": "x"}}, ValueError, "has no input 'Z'"),
         ({"inputs": {"X": ["x", "x"], "Y": "w"}}, ValueError, "'X' takes one variable, not 2"),
@@ -159,6 +153,12 @@ def test_required_attributes_and_words_are_checked() -> None:
     attrs = {"batch_size": 2, "mode": "pile"}
     with pytest.raises(ValueError, match="must be one of"):
         block.append_op("create_batch_reader", attrs=attrs, **slots)  # type: ignore[arg-type]
+
+
+def test_text_that_is_not_utf8_is_refused() -> None:
+    block = Program().global_block()
+    with pytest.raises(ValueError, match="'file_path'.*surrogates not allowed"):
+        block.append_op("load", outputs={"Out": "x"}, attrs={"file_path": "caf\udce9"})
 
 
 def test_readers_and_tensors_are_told_apart() -> None:

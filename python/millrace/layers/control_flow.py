@@ -225,9 +225,9 @@ class IfElse:
             )
         self._given[self._open] = len(outs)
         for out, result in zip(outs, self._results, strict=True):
-            if out.shape != result.shape:
-                result.shape = None
+            shape = _common_shape(out.shape, result.shape)
             assign(out, result)
+            result.shape = shape
 
     def __call__(self) -> list[Variable]:
         """What the block that ran gave.
@@ -240,6 +240,13 @@ class IfElse:
         if len(self._given) != 2:
             raise RuntimeError("IfElse: both blocks must give outputs, by output()")
         return list(self._results)
+
+
+def _common_shape(a: Sequence[int] | None, b: Sequence[int] | None) -> tuple[int, ...] | None:
+    """The dims that two variables have in common, -1 where they differ; None if in number."""
+    if a is None or b is None or len(a) != len(b):
+        return None
+    return tuple(i if i == j else -1 for i, j in zip(a, b, strict=True))
 
 
 class Switch:

@@ -82,8 +82,6 @@ def make_parameter(
                 f"parameter {name!r} cannot be {dtype.name} {list(shape)}; there is {known!r}"
             )
         return known
-    rate = param_attr.learning_rate
-    trainable = param_attr.trainable
     for program in (main, startup):
         # Two main programs, say of training and of testing, may have one startup program.
         if program is main or not startup.global_block().has_var(name):
@@ -91,8 +89,8 @@ def make_parameter(
                 name=name,
                 shape=shape,
                 dtype=dtype,
-                trainable=trainable,
-                learning_rate=rate,
+                trainable=param_attr.trainable,
+                optimize_attr={"learning_rate": param_attr.learning_rate},
                 initializer=initializer if program is startup else None,
             )
     made = main.global_block().var(name)

@@ -9,20 +9,42 @@ program; by default names are numbered (``millrace.unique_name``).
 
 from __future__ import annotations
 
-import contextlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 from millrace import unique_name
-from millrace.block import Block
 from millrace.layers import helper
-from millrace.program import default_main_program, default_startup_program, program_guard
+from millrace.layers.preprocessor import Preprocessor
+from millrace.layers.reader_creation import (
+    Shapes,
+    check_kind,
+    create_reader,
+    decorate_reader,
+    slot_shapes,
+)
+from millrace.program import default_main_program
 from millrace.var_type import VarType
 from millrace.variable import Variable
 
+__all__ = [
+    "Preprocessor",
+    "batch",
+    "data",
+    "double_buffer",
+    "has_next",
+    "load",
+    "multi_pass",
+    "open_files",
+    "open_recordio_file",
+    "random_data_generator",
+    "read_file",
+    "reset",
+    "shard",
+    "shuffle",
+]
+
 _Path: TypeAlias = "str | os.PathLike[str]"
-_Shapes: TypeAlias = "Sequence[Sequence[int]]"
 
 
 def data(
@@ -75,7 +97,7 @@ def data(
 
 def open_files(
     filenames: _Path | Iterable[_Path],
-    shapes: _Shapes | None = None,
+    shapes: Shapes | None = None,
     lod_levels: Sequence[int] | None = None,
     dtypes: Sequence[Any] | None = None,
     thread_num: int | None = None,
@@ -109,7 +131,7 @@ def open_files(
     paths = [filenames] if isinstance(filenames, str | os.PathLike) else list(filenames)
     if is_test:
         attributes.setdefault("cycle_length", 1)
-    return _create(
+    return create_reader(
         "open_files",
         name,
         attrs={
@@ -125,7 +147,7 @@ def open_files(
 
 def open_recordio_file(
     filename: _Path,
-    shapes: _Shapes,
+    shapes: Shapes,
     lod_levels: Sequence[int] | None = None,
     dtypes: Sequence[Any] | None = None,
     pass_num: int = 1,
@@ -136,7 +158,7 @@ def open_recordio_file(
 
     With ``pass_num`` above 1 a multi-pass reader stands on it.
     """
-    reader = _create(
+    reader = create_reader(
         "create_recordio_file_reader",
         name,
         attrs={"filename": filename},
@@ -148,7 +170,7 @@ def open_recordio_file(
 def random_data_generator(
     low: float,
     high: float,
-    shapes: _Shapes,
+    shapes: Shapes,
     lod_levels: Sequence[int] | None = None,
     for_parallel: bool = True,
     seed: int = 0,
@@ -170,7 +192,7 @@ def random_data_generator(
     Raises:
         ValueError: shapes and lod_levels are for different numbers of slots.
     """
-    return _create(
+    return create_reader(
         "create_random_data_generator",
         name,
         attrs={"low": low, "high": high, "seed": seed, "count": count},
@@ -194,7 +216,7 @@ def shuffle(reader: Variable, buffer_size: int, seed: int = 0, name: str | None 
         TypeError: ``reader`` is no reader.
         ValueError: it has not been created in the startup program that is in use.
     """
-    return _decorate(
+    return decorate_reader(
         "create_shuffle_reader", reader, name, {"buffer_size": buffer_size, "seed": seed}
     )
 
@@ -218,12 +240,12 @@ def batch(
     Errors are those of ``shuffle``.
     """
     attrs = {"batch_size": batch_size, "discard_leftover": discard_leftover, "mode": mode}
-    return _decorate("create_batch_reader", reader, name, attrs)
+    return decorate_reader("create_batch_reader", reader, name, attrs)
 
 
 def multi_pass(reader: Variable, pass_num: int, name: str | None = None) -> Variable:
     """A reader that makes one pass of ``pass_num`` passes. Errors are those of ``shuffle``."""
-    return _decorate("create_multi_pass_reader", reader, name, {"pass_num": pass_num})
+    return decorate_reader("create_multi_pass_reader", reader, name, {"pass_num": pass_num})
 
 
 def shard(
@@ -242,7 +264,7 @@ def shard(
 
     Errors are those of ``shuffle``.
     """
-    return _decorate(
+    return decorate_reader(
         "create_shard_reader", reader, name, {"num_shards": num_shards, "index": index}
     )
 
@@ -262,130 +284,9 @@ def double_buffer(
     Errors are those of ``shuffle``.
     """
     where = None if place is None else str(getattr(place, "name", place)).upper()
-    return _decorate("create_double_buffer_reader", reader, name, {"place": where, "depth": depth})
-
-
-class Preprocessor:
-    """A reader that runs a block of operators on every element of another, in parallel. ::
-
-        preprocessor = layers.Preprocessor(reader)
-        with preprocessor.block():
-            image, label = preprocessor.inputs()
-            preprocessor.outputs(image / 2, label + 1)
-        reader = preprocessor()
-
-    The block belongs to the startup program, as all of a reader's creation does: it may write its
-    own variables only, and reads outer ones as they are when the reader is created.
-    """
-
-    def __init__(self, reader: Variable, name: str | None = None) -> None:
-        """A preprocessor on a reader.
-
-        Args:
-            reader: the reader below; its slots must be declared.
-            name: of the new reader.
-
-        Raises:
-            TypeError, ValueError: as in ``shuffle``, or its slots are not known.
-        """
-        _check_reader(reader)
-        _slot_shapes("Preprocessor", reader)
-        self._below, self._name = reader, name
-        self._block: Block | None = None
-        self._is_open = False
-        self._sources: list[str] = []
-        self._sinks: list[str] = []
-
-    @contextlib.contextmanager
-    def block(self) -> Iterator[None]:
-        """What is written within runs once for each element.
-
-        Raises:
-            RuntimeError: inputs or outputs have not been called within, or it is the second block.
-        """
-        if self._block is not None:
-            raise RuntimeError("a Preprocessor has one block, which has been written already")
-        startup = default_startup_program()
-        if startup.current_block_idx != 0:
-            raise RuntimeError("a Preprocessor cannot be written within the block of another one")
-        with program_guard(startup, startup):
-            self._block = startup.create_block()
-            self._is_open = True
-            try:
-                yield
-            finally:
-                self._is_open = False
-                startup.rollback()
-        if not self._sources or not self._sinks:
-            raise RuntimeError(
-                "The definition of the preprocessor is incomplete: call inputs() and outputs()"
-                " within its block"
-            )
-
-    def inputs(self) -> list[Variable]:
-        """The slots of an element, as variables of the block.
-
-        Raises:
-            RuntimeError: not within the block.
-        """
-        block = self._open_block("inputs")
-        below = self._below
-        shapes = _slot_shapes("Preprocessor", below)
-        dtypes = below.dtypes or (VarType.FP32,) * len(shapes)
-        levels = below.lod_levels or (0,) * len(shapes)
-        variables = [
-            block.create_var(
-                unique_name.generate("preprocessor_source"),
-                shape=shape,
-                dtype=dtype,
-                lod_level=level,
-                stop_gradient=True,
-            )
-            for shape, dtype, level in zip(shapes, dtypes, levels, strict=True)
-        ]
-        self._sources = [variable.name for variable in variables]
-        return variables
-
-    def outputs(self, *outs: Variable) -> None:
-        """The variables of the block that are the slots of what is yielded.
-
-        Raises:
-            RuntimeError: not within the block.
-            ValueError: one is not of this block, or its dims or type are not known.
-        """
-        block = self._open_block("outputs")
-        for out in outs:
-            if out.block is not block:
-                raise ValueError(f"Preprocessor: {out.name!r} is not a variable of its block")
-            if out.shape is None or out.dtype is None:
-                raise ValueError(
-                    f"Preprocessor: the dims and type of {out.name!r} are not known; declare them"
-                )
-        self._sinks = [out.name for out in outs]
-
-    def __call__(self) -> Variable:
-        """The reader.
-
-        Raises:
-            RuntimeError: its block has not been written.
-        """
-        if self._block is None or self._is_open or not self._sources or not self._sinks:
-            raise RuntimeError("Preprocessor: write its block, with inputs() and outputs(), first")
-        return _decorate(
-            "create_custom_reader",
-            self._below,
-            self._name,
-            {
-                "sub_block": self._block,
-                "source_var_names": self._sources,
-                "sink_var_names": self._sinks,
-            },
-        )
-
-    def _open_block(self, method: str) -> Block:
-        if not self._is_open or self._block is None:
-            raise RuntimeError(f"Preprocessor.{method}() can only be invoked inside its block")
-        return self._block
+    return decorate_reader(
+        "create_double_buffer_reader", reader, name, {"place": where, "depth": depth}
+    )
 
 
 # ---- Reading ----
@@ -401,8 +302,8 @@ def read_file(reader: Variable) -> Any:
         TypeError: ``reader`` is no reader.
         ValueError: its slots are not known.
     """
-    _check_kind(reader)
-    shapes = _slot_shapes("read_file", reader)
+    check_kind(reader)
+    shapes = slot_shapes("read_file", reader)
     block = helper.current_block()
     outs = [block.create_var(unique_name.generate("read_file"), stop_gradient=True) for _ in shapes]
     block.append_op("read", inputs={"Reader": reader}, outputs={"Out": outs})
@@ -419,7 +320,7 @@ def has_next(reader: Variable, out: Variable | None = None) -> Variable:
     Raises:
         TypeError: ``reader`` is no reader.
     """
-    _check_kind(reader)
+    check_kind(reader)
     if out is None:
         out = helper.new_variable(helper.layer_name("has_next", None), VarType.BOOL, True)
     helper.current_block().append_op("has_next", inputs={"Reader": reader}, outputs={"Out": out})
@@ -432,13 +333,13 @@ def reset(reader: Variable) -> None:
     Raises:
         TypeError: ``reader`` is no reader.
     """
-    _check_kind(reader)
+    check_kind(reader)
     helper.current_block().append_op("reset", inputs={"Reader": reader})
 
 
 def reset_reader(reader: Variable) -> None:
     """What ``Variable.reset`` does; it says what that is."""
-    _check_kind(reader)
+    check_kind(reader)
     if default_main_program().current_block_idx != 0:
         reset(reader)
         return
@@ -467,69 +368,3 @@ def load(out: Variable, file_path: _Path, load_as_fp16: bool | None = None) -> N
     helper.current_block().append_op(
         "load", outputs={"Out": out}, attrs={"file_path": file_path, "load_as_fp16": load_as_fp16}
     )
-
-
-# ---- What they share ----
-
-
-def share_reader(reader: Variable) -> Variable:
-    """Declares a reader of the startup program in the main program, too, and returns that one."""
-    main = default_main_program().global_block()
-    shared = main.create_var(reader.name, type=VarType.READER, persistable=True, stop_gradient=True)
-    if shared is not reader:
-        shared.copy_slots(reader)
-    return shared
-
-
-def _create(
-    operator: str,
-    name: str | None,
-    attrs: dict[str, Any],
-    inputs: dict[str, Variable] | None = None,
-    slots: tuple[_Shapes | None, Sequence[Any] | None, Sequence[int] | None] = (None, None, None),
-) -> Variable:
-    block = default_startup_program().global_block()
-    kind = operator.removeprefix("create_")
-    name = unique_name.generate(kind) if name is None else name
-    if block.has_var(name):
-        raise ValueError(f"{operator}: there is a variable {name!r} already; give another name")
-    reader = Variable(block, name, type=VarType.READER, persistable=True, stop_gradient=True)
-    shapes, dtypes, lod_levels = slots
-    if shapes is not None:
-        reader.set_slots(shapes, dtypes or [VarType.FP32] * len(shapes), lod_levels)
-    elif dtypes or lod_levels:
-        raise ValueError(f"{operator}: dtypes and lod_levels are those of slots; give shapes, too")
-    block.add_var(reader)
-    block.append_op(operator, inputs=inputs, outputs={"Out": reader}, attrs=attrs)
-    return share_reader(reader)
-
-
-def _decorate(operator: str, reader: Variable, name: str | None, attrs: dict[str, Any]) -> Variable:
-    below = _check_reader(reader)
-    return _create(operator, name, attrs, inputs={"UnderlyingReader": below})
-
-
-def _check_kind(reader: Variable) -> None:
-    if not isinstance(reader, Variable) or reader.type is not VarType.READER:
-        raise TypeError(f"{reader!r} is no reader")
-
-
-def _check_reader(reader: Variable) -> Variable:
-    """The reader of the startup program that a reader in either program is."""
-    _check_kind(reader)
-    block = default_startup_program().global_block()
-    if not block.has_var(reader.name):
-        raise ValueError(
-            f"reader {reader.name!r} is not created in the startup program that is in use;"
-            " program_guard chooses both programs"
-        )
-    return block.var(reader.name)
-
-
-def _slot_shapes(layer: str, reader: Variable) -> tuple[tuple[int, ...], ...]:
-    if reader.shapes is None:
-        raise ValueError(
-            f"{layer}: the slots of reader {reader.name!r} are not declared; give shapes and dtypes"
-            " where the files are opened"
-        )
-    return reader.shapes

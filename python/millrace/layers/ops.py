@@ -16,11 +16,9 @@ import re
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from millrace import unique_name
 from millrace.layers import helper
-from millrace.program import default_startup_program
+from millrace.layers.reader_creation import create_reader
 from millrace.schemas import OperatorSchema, SlotSchema, find_schema, operator_types
-from millrace.var_type import VarType
 from millrace.variable import Variable
 
 _Result: TypeAlias = "Variable | tuple[Variable | list[Variable] | None, ...] | None"
@@ -72,75 +70,71 @@ def generate_function(schema: OperatorSchema) -> Callable[..., Any]:
 
 
 def _signature(schema: OperatorSchema) -> inspect.Signature:
-    parameter = inspect.Parameter
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     required, optional = [], []
     for slot in schema.inputs:
-        kind = parameter.POSITIONAL_OR_KEYWORD
+        name = argument_name(slot.name)
         if slot.optional or slot.list:
-            optional.append(parameter(argument_name(slot.name), kind, default=None))
+            optional.append(inspect.Parameter(name, kind, default=None))
         else:
-            required.append(parameter(argument_name(slot.name), kind))
+            required.append(inspect.Parameter(name, kind))
     for attribute in schema.attributes:
-        name = attribute.name
         if attribute.required:
-            required.append(parameter(name, kind=parameter.POSITIONAL_OR_KEYWORD))
+            required.append(inspect.Parameter(attribute.name, kind))
         else:
-            optional.append(
-                parameter(name, kind=parameter.POSITIONAL_OR_KEYWORD, default=attribute.default)
-            )
+            optional.append(inspect.Parameter(attribute.name, kind, default=attribute.default))
     arguments = required + optional
-    taken = {argument.name for argument in arguments}
-    for name in [_output_argument(schema, slot) for slot in schema.outputs] + ["name"]:
-        if name not in taken:
-            arguments.append(parameter(name, parameter.KEYWORD_ONLY, default=None))
+    for name in [*_output_arguments(schema).values(), "name"]:
+        arguments.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None))
     if schema.takes_more:
-        arguments.append(parameter("more_attributes", parameter.VAR_KEYWORD))
+        arguments.append(inspect.Parameter("more_attributes", inspect.Parameter.VAR_KEYWORD))
     return inspect.Signature(arguments)
 
 
-def _output_argument(schema: OperatorSchema, slot: SlotSchema) -> str:
-    """What an output is called as an argument, beside inputs that may be called the same."""
-    name = argument_name(slot.name)
-    taken = {argument_name(other.name) for other in schema.inputs}
+def _output_arguments(schema: OperatorSchema) -> dict[str, str]:
+    """What outputs are called as arguments, beside inputs that may be called the same."""
+    taken = {argument_name(slot.name) for slot in schema.inputs}
     taken |= {attribute.name for attribute in schema.attributes}
-    return f"{name}_to" if name in taken else name
+    names = {}
+    for slot in schema.outputs:
+        if slot.kind != "reader":
+            name = argument_name(slot.name)
+            names[slot.name] = f"{name}_to" if name in taken else name
+    return names
 
 
 def _append(schema: OperatorSchema, arguments: dict[str, Any]) -> _Result:
-    program = default_startup_program() if schema.creates_reader else None
-    block = program.global_block() if program is not None else helper.current_block()
-    layer = helper.layer_name(schema.type, arguments.get("name"))
-    inputs = {
-        slot.name: arguments[argument_name(slot.name)]
-        for slot in schema.inputs
-        if arguments.get(argument_name(slot.name)) is not None
-    }
+    inputs = {}
+    for slot in schema.inputs:
+        given = arguments.get(argument_name(slot.name))
+        if given is not None:
+            inputs[slot.name] = given
     attributes = {
         attribute.name: arguments[attribute.name]
         for attribute in schema.attributes
         if attribute.name in arguments
     }
     attributes.update(arguments.get("more_attributes", {}))
-    outputs: dict[str, Any] = {}
+    name = arguments.get("name")
+    if schema.creates_reader:
+        return create_reader(schema.type, name, attributes, inputs)
+    layer = helper.layer_name(schema.type, name)
+    names = _output_arguments(schema)
+    outputs = {}
     for slot in schema.outputs:
-        given = arguments.get(_output_argument(schema, slot))
+        given = arguments.get(names[slot.name])
         if given is not None:
             outputs[slot.name] = given
-        elif slot.kind == "reader":
-            outputs[slot.name] = block.create_var(
-                layer, type=VarType.READER, persistable=True, stop_gradient=True
-            )
-        elif not slot.optional and not slot.list:
-            outputs[slot.name] = block.create_var(unique_name.generate(f"{layer}.tmp"))
-    block.append_op(schema.type, inputs, outputs, attributes)
-    results = tuple(outputs.get(slot.name) for slot in schema.outputs if slot.name in outputs)
-    if schema.creates_reader:
-        from millrace.layers.io import share_reader
+        elif _is_made(slot):
+            outputs[slot.name] = helper.new_variable(layer)
+    helper.current_block().append_op(schema.type, inputs, outputs, attributes)
+    results = tuple(outputs.values())
+    return results[0] if len(results) == 1 else results or None
 
-        return share_reader(outputs["Out"])
-    if len(results) == 1:
-        return results[0]
-    return results or None
+
+def _is_made(slot: SlotSchema) -> bool:
+    """Whether an output that is not given is a new variable."""
+    return not slot.optional and not slot.list
 
 
 def _docstring(schema: OperatorSchema) -> str:
@@ -157,20 +151,25 @@ def _docstring(schema: OperatorSchema) -> str:
             notes.append(f"at least {attribute.lowest:g}")
         notes.append("required" if attribute.required else f"default {attribute.default!r}")
         lines.append(f"    {attribute.name} ({', '.join(notes)}): {attribute.doc}.")
+    outputs = _output_arguments(schema)
     for slot in schema.outputs:
-        made = "written only if given" if slot.optional or slot.list else "made if not given"
-        lines.append(f"    {_output_argument(schema, slot)} (output, {made}): {slot.doc}.")
+        if slot.name in outputs:
+            made = "made if not given" if _is_made(slot) else "written only if given"
+            lines.append(f"    {outputs[slot.name]} (output, {made}): {slot.doc}.")
     lines.append("    name: of the layer, from which those of new variables are made.")
     if schema.takes_more:
-        lines.append("    more_attributes: those of the files' format, where there are files.")
+        lines.append("    more_attributes: those of the files' format.")
     lines += ["", "Returns:"]
-    made_names = [
-        _output_argument(schema, slot)
-        for slot in schema.outputs
-        if not slot.optional and not slot.list
-    ]
-    what = ", ".join(made_names) if made_names else "the outputs that are given"
-    lines.append(f"    {what}: one variable, or several as a tuple; None if there is none.")
+    if schema.creates_reader:
+        lines.append(f"    {schema.outputs[0].doc}, in the main program.")
+    elif len(schema.outputs) == 1:
+        lines.append(
+            f"    {outputs[schema.outputs[0].name]}; None if it is neither made nor given."
+        )
+    elif schema.outputs:
+        lines.append("    The outputs that are made or given: one, or several as a tuple; or None.")
+    else:
+        lines.append("    None.")
     lines += [
         "",
         "Raises:",

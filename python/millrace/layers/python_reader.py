@@ -17,6 +17,7 @@ from millrace import _core, unique_name
 from millrace.data_feeder import DataFeeder
 from millrace.feeding import Element, Feeding
 from millrace.layers import io
+from millrace.layers.reader_creation import share_reader
 from millrace.minibatch import batch
 from millrace.program import Program, default_main_program, default_startup_program, program_guard
 from millrace.reader.decorators import Reader, opened
@@ -298,7 +299,7 @@ def _make(
     dtypes = [variable.dtype for variable in feed_list]
     reader.set_slots(shapes, dtypes, [variable.lod_level for variable in feed_list])
     startup.append_op("create_py_reader", inputs={"blocking_queue": queue}, outputs={"Out": reader})
-    io.share_reader(reader)
+    share_reader(reader)
     if use_double_buffer:
         io.double_buffer(reader, name=double_buffer_name)
     feeding.queue.put_into(global_scope().var(queue_name))

@@ -12,7 +12,7 @@ from millrace import unique_name
 from millrace.initializer import Initializer
 from millrace.layers import helper
 from millrace.param_attr import ParamAttr, ParamAttrLike
-from millrace.var_type import VarType, convert_dtype
+from millrace.var_type import VarType, constant_of, convert_dtype
 from millrace.variable import Parameter, Variable
 
 
@@ -133,17 +133,22 @@ def fill_constant(
     Args:
         shape: its dims.
         dtype: type of its values.
-        value: passed on as float32; integers beyond 2^24 may be rounded.
+        value: of all elements; held as float32.
         force_cpu: the lineage's; values are made on the CPU always.
         out: takes the tensor.
+
+    Raises:
+        ValueError: integers are to be made of a value that float32 does not hold.
     """
-    out = helper.result(helper.layer_name("fill_constant", None), out)
+    dtype = convert_dtype(dtype)
+    if out is None:
+        layer = helper.layer_name("fill_constant", None)
+        out = helper.new_variable(layer, stop_gradient=True)
     helper.current_block().append_op(
         "fill_constant",
         outputs={"Out": out},
-        attrs={"shape": list(shape), "dtype": convert_dtype(dtype), "value": float(value)},
+        attrs={"shape": list(shape), "dtype": dtype, "value": constant_of(dtype, float(value))},
     )
-    out.stop_gradient = True
     return out
 
 

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Interpreters that exit while readers are at work: none hangs, crashes or says anything.
+
+MILLRACE_EXIT_RUNS says how many interpreters are started; each way of working meets each way of
+leaving before any does so again.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+RUNS = int(os.environ.get("MILLRACE_EXIT_RUNS", "42"))
+AT_ONCE = 14  # in one test, which may not take long
+LONGEST = 40.0
+
+# Each defines step(), which reads one element, and leaves threads at work ahead of it.
+AT_WORK = {
+    "py_reader": """
+reader = millrace.layers.py_reader(4, [(-1, 1000)], ["float32"])
+out = millrace.layers.read_file(reader)
+def provider():
+    while True:
+        yield [np.zeros((64, 1000), np.float32)]
+reader.decorate_tensor_provider(provider)
+executor = millrace.Executor(millrace.CPUPlace())
+executor.run(millrace.default_startup_program())
+reader.start()
+def step():
+    return executor.run(fetch_list=[out])
+""",
+    "py_reader of a buffered reader": """
+reader = millrace.layers.py_reader(2, [(-1, 10)], ["float32"])
+out = millrace.layers.read_file(reader)
+def samples():
+    while True:
+        yield (np.zeros(10),)
+ahead = millrace.reader.xmap_readers(lambda sample: sample, samples, 2, 4)
+reader.decorate_paddle_reader(millrace.batch(millrace.reader.buffered(ahead, 4), 8))
+executor = millrace.Executor(millrace.CPUPlace())
+executor.run(millrace.default_startup_program())
+reader.start()
+def step():
+    return executor.run(fetch_list=[out])
+""",
+    "iterable PyReader": """
+row = millrace.layers.data("row", [10])
+reader = millrace.io.PyReader([row], 3)
+def provider():
+    while True:
+        yield [np.zeros((8, 10), np.float32)]
+reader.decorate_batch_generator(provider)
+batches = iter(reader)
+def step():
+    return next(batches)
+""",
+    "map": """
+def function(element):
+    return {"x": np.sqrt(element["slot0"])}
+numbers = millrace.Reader.create("create_random_data_generator", slots={"slot0": ("float32", [1, 50])})
+batches = iter(numbers.map(function).map(lambda e: e["x"] + 1).batch(16).double_buffer(4))
+def step():
+    return next(batches)
+""",
+    "a map that takes its time": """
+import time
+def function(element):
+    time.sleep(0.001)
+    return element
+numbers = millrace.Reader.create("create_random_data_generator", slots={"slot0": ("float32", [1, 50])})
+batches = iter(numbers.map(function).batch(16).double_buffer(4))
+def step():
+    return next(batches)
+""",
+    "double_buffer": """
+numbers = millrace.Reader.create(
+    "create_random_data_generator", slots={"slot0": ("float32", [1, 1000])})
+batches = iter(numbers.shuffle(100).batch(64).double_buffer(8))
+def step():
+    return next(batches)
+""",
+}
+
+# What follows, and the status that it exits with.
+LEAVE = {
+    "the end": ("", 0),
+    "an exception": ("raise LookupError('on purpose')", 1),
+    "sys.exit": ("sys.exit(3)", 3),
+    "a break": ("while True:\n    step()\n    break", 0),
+    "a thread that goes on": ("threading.Thread(target=lambda: [step() for _ in range(5)]).start()", 0),
+    "a forked child": (
+        "child = os.fork()\n"
+        "if child == 0:\n"
+        "    sys.exit(5)\n"
+        "step()\n"
+        "sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))",
+        5,
+    ),
+    "Ctrl-C": ("print('ready', flush=True)\nwhile True:\n    step()", -signal.SIGINT),
+}
+
+PROGRAM = """
+import os, sys, threading
+import millrace
+import numpy as np
+{at_work}
+for _ in range(3):
+    step()
+{leave}
+"""
+
+
+def run(at_work: str, leave: str, delay: float) -> None:
+    action, status = LEAVE[leave]
+    program = PROGRAM.format(at_work=AT_WORK[at_work], leave=action)
+    with subprocess.Popen(
+        [sys.executable, "-X", "faulthandler", "-c", program],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    ) as process:
+        assert process.stdout is not None
+        try:
+            if leave == "Ctrl-C":
+                assert process.stdout.readline() == "ready\n"
+                time.sleep(delay)
+                process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=LONGEST)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGABRT)  # faulthandler tells where it hangs
+            _, errors = process.communicate()
+            pytest.fail(f"{at_work}, {leave}: it hangs\n{errors}")
+    assert process.returncode == status, f"{at_work}, {leave}\n{errors}"
+    said = {"an exception": "LookupError: on purpose", "Ctrl-C": "KeyboardInterrupt"}.get(leave)
+    if said is None:
+        assert errors == "", f"{at_work}, {leave}"
+    else:
+        assert errors.rstrip().splitlines()[-1] == said, f"{at_work}, {leave}\n{errors}"
+
+
+@pytest.mark.parametrize("first", range(0, RUNS, AT_ONCE))
+def test_every_way_of_leaving_ends_every_way_of_working(first: int) -> None:
+    cases = itertools.cycle(itertools.product(AT_WORK, LEAVE))
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        futures = [
+            pool.submit(run, at_work, leave, (first % 170) / 10000)
+            for at_work, leave in itertools.islice(cases, first, min(first + AT_ONCE, RUNS))
+        ]
+        for future in futures:
+            future.result()
