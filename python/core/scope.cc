@@ -10,6 +10,7 @@
 #include "framework/error.h"
 #include "framework/reader_holder.h"
 #include "framework/tensor.h"
+#include "python/core/away.h"
 #include "python/core/interrupt.h"
 
 namespace py = pybind11;
@@ -108,7 +109,7 @@ VariableReader ReaderOf(Variable* variable) { return VariableReader(variable); }
 }  // namespace
 
 PythonScope::~PythonScope() {
-  const py::gil_scoped_release release;
+  const Away away;
   scope_.reset();
 }
 

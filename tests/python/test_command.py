@@ -120,8 +120,7 @@ def test_every_public_name_has_a_docstring_and_is_on_the_page() -> None:
     def visit(path: str, module: object) -> None:
         for name, item in reference.public_names(module):
             if inspect.ismodule(item):
-                if hasattr(item, "__all__"):
-                    visit(f"{path}.{name}", item)
+                visit(f"{path}.{name}", item)
                 continue
             if callable(item) and not inspect.getdoc(item):
                 missing.append(f"{path}.{name}")
