@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import enum
 import math
 import numbers
 import operator
@@ -14,6 +15,28 @@ import numpy as np
 
 if TYPE_CHECKING:
     from millrace.block import Block
+
+
+class AttrType(enum.IntEnum):
+    """Types of attributes, with the names and numbers of framework.proto."""
+
+    INT = 0
+    FLOAT = 1
+    STRING = 2
+    INTS = 3
+    FLOATS = 4
+    STRINGS = 5
+    BOOLEAN = 6
+    BOOLEANS = 7
+    BLOCK = 8
+    LONG = 9
+    BLOCKS = 10
+    LONGS = 11
+    FLOAT64S = 12
+    VAR = 13
+    VARS = 14
+    FLOAT64 = 15
+
 
 _INT = (-(2**31), 2**31 - 1)
 _LONG = (-(2**63), 2**63 - 1)

@@ -17,11 +17,13 @@ from millrace._core import (
     set_feed_variable,
 )
 from millrace._core import Queue as LoDTensorBlockingQueue
+from millrace.attribute_value import AttrType
 from millrace.errors import EndOfData as EOFException
 from millrace.errors import Error as EnforceNotMet
 from millrace.var_type import VarType
 
 __all__ = [
+    "AttrType",
     "CPUPlace",
     "CUDAPinnedPlace",
     "CUDAPlace",

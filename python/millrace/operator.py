@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from millrace import attribute_value
+from millrace.attribute_value import AttrType
 from millrace.schemas import OperatorSchema, SlotSchema, did_you_mean, find_schema, schema_of
 from millrace.var_type import VarType
 from millrace.variable import Variable
@@ -98,6 +99,14 @@ class Operator:
             if declared is not None and not declared.required:
                 return declared.default
         return self._attributes[name][1]
+
+    def attr_type(self, name: str) -> AttrType:
+        """The type of an attribute.
+
+        Raises:
+            KeyError: it is not given.
+        """
+        return AttrType[self._attributes[name][0]]
 
     def all_attrs(self) -> dict[str, Any]:
         """The values of all attributes that are given, by name."""

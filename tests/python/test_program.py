@@ -116,6 +116,7 @@ def test_an_operator_shows_slots_and_attributes() -> None:
     assert op.input("Z") == []
     op.set_attr("x_num_col_dims", 1)
     assert op.all_attrs() == {"x_num_col_dims": 1}
+    assert op.attr_type("x_num_col_dims") == fluid.core.AttrType.INT
 
 
 def test_an_attribute_that_is_not_given_has_its_default() -> None:
