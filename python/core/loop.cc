@@ -44,6 +44,11 @@ PyObject* Next(PyObject* self) {
   return nullptr;
 }
 
+PyObject* Close(PyObject* self, PyObject* /*unused*/) {
+  Leave(From(self));
+  Py_RETURN_NONE;
+}
+
 void Destroy(PyObject* self) {
   PyObject *type, *value, *trace;  // of whatever goes on where the loop is dropped
   PyErr_Fetch(&type, &value, &trace);
@@ -71,10 +76,15 @@ py::object BeginLoop(std::shared_ptr<PythonReader> reader, uint64_t pass) {
 }
 
 void DefineLoop(py::module_* module) {
+  static PyMethodDef methods[] = {
+      {"close", &Close, METH_NOARGS, "Ends the pass here and gives back all that it holds."},
+      {nullptr, nullptr, 0, nullptr},
+  };
   static PyType_Slot slots[] = {
       {Py_tp_doc, const_cast<char*>("The batches of one pass.")},
       {Py_tp_iter, reinterpret_cast<void*>(&PyObject_SelfIter)},
       {Py_tp_iternext, reinterpret_cast<void*>(&Next)},
+      {Py_tp_methods, methods},
       {Py_tp_dealloc, reinterpret_cast<void*>(&Destroy)},
       {0, nullptr},
   };

@@ -13,8 +13,9 @@
 namespace millrace {
 
 // Begins a pass and returns its iterator, which yields a dict for each element. An iterator that is
-// dropped before its end, or that has raised an error, gives back all that the pass holds. A type
-// of its own and no generator, so that a batch costs little; any thread may ask for the next one.
+// dropped or closed before its end, or that has raised an error, gives back all that the pass
+// holds. A type of its own and no generator, so that a batch costs little; any thread may ask for
+// the next one.
 pybind11::object BeginLoop(std::shared_ptr<PythonReader> reader, uint64_t pass);
 
 // Adds the iterator's type to the module. Before the first BeginLoop.

@@ -78,7 +78,7 @@ class PythonQueue {
     ElementQueue::Element element;
     bool taken = false;
     WithoutInterpreter([&] { taken = queue_->Take(&element); });
-    if (!taken) throw EndOfData("there is no next element: the pass is over");
+    if (!taken) throw EndOfData("There is no next data. The pass is over");
     return element;
   }
 

@@ -96,6 +96,26 @@ LoDTensor FromArray(const py::array& array) {
 
 py::array OnHostArray(const LoDTensor& tensor) { return ToArray(tensor.OnHost()); }
 
+// numpy hands over no array that can only be read, and makes none but those of a capsule of ours.
+LoDTensor TakeOver(const py::object& source) {
+  if (py::isinstance<py::array>(source))
+    return FromArray(py::reinterpret_borrow<py::array>(source));
+  return FromDlpack(source);
+}
+
+// As Python's array API standard has it. The capsule is of the version that every consumer takes.
+py::capsule Export(const LoDTensor& tensor, const py::object& /*stream*/,
+                   const py::object& /*max_version*/, const py::object& device,
+                   const py::object& copy) {
+  if (!device.is_none() && !device.equal(DlpackDevice(tensor))) {
+    throw py::buffer_error("a tensor is handed over where it is, not on another device");
+  }
+  if (copy.is_none() || !copy.cast<bool>()) return ToDlpack(tensor);
+  LoDTensor own = tensor.OnHost();
+  if (own.initialized()) own.mutable_raw_data();  // which takes a copy, for the other is shared
+  return ToDlpack(own);
+}
+
 // The buffer protocol, as the array over the same memory has it: whoever uses it keeps that memory.
 int GetBuffer(PyObject* self, Py_buffer* view, int flags) {
   try {
@@ -175,14 +195,16 @@ that memory is not written again while somebody sees it.)")
            "Whether the last level covers the rows exactly. There may be no levels.")
       .def(
           "__array__",
-          [](const LoDTensor& tensor, const py::object& dtype) -> py::object {
-            const py::array array = OnHostArray(tensor);
-            return dtype.is_none() ? py::object(array) : array.attr("astype")(dtype);
+          [](const LoDTensor& tensor, const py::object& dtype, const py::object& copy) {
+            const py::object array = OnHostArray(tensor);
+            const bool copies = !copy.is_none() && copy.cast<bool>();
+            const py::object type = dtype.is_none() ? array.attr("dtype") : dtype;
+            return array.attr("astype")(type, py::arg("copy") = copies);
           },
-          py::arg("dtype") = py::none())
-      .def(
-          "__dlpack__", [](const LoDTensor& tensor, const py::object&) { return ToDlpack(tensor); },
-          py::arg("stream") = py::none())
+          py::arg("dtype") = py::none(), py::arg("copy") = py::none())
+      .def("__dlpack__", &Export, py::kw_only(), py::arg("stream") = py::none(),
+           py::arg("max_version") = py::none(), py::arg("dl_device") = py::none(),
+           py::arg("copy") = py::none())
       .def("__dlpack_device__", &DlpackDevice)
       .def("_to_dlpack", &ToDlpack)
       .def("__repr__", [](const LoDTensor& tensor) { return "<LoDTensor " + Text(tensor) + ">"; })
@@ -190,7 +212,7 @@ that memory is not written again while somebody sees it.)")
         return Text(tensor) + "\n" + py::str(OnHostArray(tensor)).cast<std::string>();
       });
   module->def(
-      "from_dlpack", &FromDlpack, py::arg("source"),
+      "from_dlpack", &TakeOver, py::arg("source"),
       R"(The tensor of a DLPack capsule, or of any object with ``__dlpack__``, without a copy.
 
 Raises:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -378,8 +378,8 @@ class Reader:
 
         return JaxReader(self, device)
 
-    def __iter__(self) -> Iterator[Batch]:
-        """Begins the next pass.
+    def __iter__(self) -> _core.Loop:
+        """Begins the next pass: an iterator of ``Batch``, whose ``close()`` ends it early.
 
         Raises:
             Error: now or at the element that it takes the place of: a missing or damaged file, a

@@ -246,6 +246,11 @@ def test_leaving_a_loop_gives_everything_back(tmp_path: Path) -> None:
         break
     gc.collect()
     assert descriptors() == before
+    loop = iter(reader)
+    next(loop)
+    loop.close()
+    assert descriptors() == before
+    assert list(loop) == []
     with pytest.raises(ZeroDivisionError):
         for _ in reader:
             raise ZeroDivisionError

@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -28,3 +31,19 @@ def test_its_lines_are_printed() -> None:
         timeout=60,
     )
     assert ran.stdout == block("lines")
+
+
+def test_its_training_script_reads_digits(tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    ran = subprocess.run(
+        [sys.executable, "-c", block("train_digits.py")],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, "MILLRACE_DATA": str(ROOT / "tools" / "digits")},
+    )
+    found = re.fullmatch(r"(\d+) of 359 digits that it has not seen\n", ran.stdout)
+    assert found, ran.stdout
+    assert int(found[1]) >= 345
