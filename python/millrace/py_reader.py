@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from millrace import _core
 from millrace.errors import EndOfData
@@ -56,7 +57,7 @@ class PyReader(Decorated):
             capacity: batches that wait at most.
             use_double_buffer: whether a double buffer reads for the program; nothing if iterable.
             iterable: yield batches instead of reading them in the program.
-            return_list: yield lists of LoDTensors instead of dicts of them by variable name.
+            return_list: yield LoDTensors instead of dicts of them by variable name.
 
         Raises:
             TypeError: an item of ``feed_list`` is no variable.
@@ -102,12 +103,16 @@ class PyReader(Decorated):
         """
         self._require_not_iterable("reset").reset()
 
-    def __call__(self) -> Iterator[dict[str, _core.LoDTensor] | list[_core.LoDTensor]]:
+    def __call__(self) -> Iterator[list[Any]]:
         """Begins a pass: ``iter(self)``."""
         return iter(self)
 
-    def __iter__(self) -> Iterator[dict[str, _core.LoDTensor] | list[_core.LoDTensor]]:
+    def __iter__(self) -> Iterator[list[Any]]:
         """Begins a pass, which ends the one before.
+
+        Yields:
+            A list of one dict, LoDTensor by variable name, for the one place that there is; or with
+            ``return_list`` a list of LoDTensors in the order of ``feed_list``.
 
         Raises:
             RuntimeError: the reader is not iterable, or has no provider.
@@ -119,9 +124,7 @@ class PyReader(Decorated):
         self.feeding.start()
         return self._batches(self.queue.generation())
 
-    def _batches(
-        self, generation: int
-    ) -> Iterator[dict[str, _core.LoDTensor] | list[_core.LoDTensor]]:
+    def _batches(self, generation: int) -> Iterator[list[Any]]:
         names = [variable.name for variable in self.feed_list]
         try:
             while generation == self.queue.generation():
@@ -129,7 +132,7 @@ class PyReader(Decorated):
                     values = self.queue.take()
                 except EndOfData:
                     return
-                yield values if self._return_list else dict(zip(names, values, strict=True))
+                yield list(values) if self._return_list else [dict(zip(names, values, strict=True))]
             raise RuntimeError("another loop over this PyReader has begun, which ended this one")
         finally:
             if not self.feeding.is_forked and generation == self.queue.generation():

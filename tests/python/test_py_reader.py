@@ -421,7 +421,7 @@ def test_an_iterable_py_reader_yields_what_executors_are_fed_with() -> None:
     for _ in range(2):
         numbers = []
         for data in fed.reader():
-            assert set(data) == {"row", "number"}
+            assert [set(fed_place) for fed_place in data] == [{"row", "number"}]
             row, number = fed.executor.run(fed.main, feed=data, fetch_list=fed.outs)
             assert (row == number).all()
             numbers += number.ravel().tolist()

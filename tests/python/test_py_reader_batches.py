@@ -38,7 +38,7 @@ def test_no_batch_is_written_again(iterable: bool, double_buffer: bool) -> None:
     kept: list[list[np.ndarray]] = []
     for _ in range(EPOCHS):
         if iterable:
-            kept += [[np.asarray(data["image"]), np.asarray(data["label"])] for data in reader()]
+            kept += [[np.asarray(d["image"]), np.asarray(d["label"])] for (d,) in reader()]
             continue
         reader.start()
         with pytest.raises(core.EOFException):
