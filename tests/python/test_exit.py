@@ -94,10 +94,7 @@ LEAVE = {
     "an exception": ("raise LookupError('on purpose')", 1),
     "sys.exit": ("sys.exit(3)", 3),
     "a break": ("while True:\n    step()\n    break", 0),
-    "a thread that goes on": (
-        "threading.Thread(target=lambda: [step() for _ in range(5)]).start()",
-        0,
-    ),
+    "a thread that goes on": ("threading.Thread(target=lambda: [step() for _ in range(5)]).start()", 0),
     "a forked child": (
         "child = os.fork()\n"
         "if child == 0:\n"

@@ -204,7 +204,9 @@ def test_chains_of_functions_know_each_others_names(numbers: millrace.Reader) ->
     )
     [batch] = list(chain)
     assert list(batch) == ["c"]
-    np.testing.assert_array_equal(np.sort(batch["c"].ravel()), np.arange(2, 8 * RECORDS + 2, 2))
+    np.testing.assert_array_equal(
+        np.sort(batch["c"].ravel()), np.arange(2, 8 * RECORDS + 2, 2)
+    )
 
 
 def test_functions_live_as_long_as_readers_that_call_them(numbers: millrace.Reader) -> None:

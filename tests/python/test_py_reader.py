@@ -30,9 +30,7 @@ class Fed:
             self.reader: ReaderVariable = fluid.layers.py_reader(
                 capacity, [(-1, 3), (-1, 1)], ["float32", "int64"], use_double_buffer=double_buffer
             )
-            top = (
-                fluid.layers.multi_pass(self.reader, multi_pass) if multi_pass > 1 else self.reader
-            )
+            top = fluid.layers.multi_pass(self.reader, multi_pass) if multi_pass > 1 else self.reader
             self.outs = fluid.layers.read_file(top)
         self.executor.run(self.startup)
 
@@ -163,9 +161,7 @@ def test_what_the_provider_raises_arrives_at_its_place() -> None:
         for number in range(3):
             assert int(fed.step()[1][0, 0]) == number
         for _ in range(2):  # again and again, until reset
-            with pytest.raises(
-                fluid.Error, match="provider.*test_py_reader.*no such word"
-            ) as error:
+            with pytest.raises(fluid.Error, match="provider.*test_py_reader.*no such word") as error:
                 fed.step()
             assert isinstance(error.value.__cause__, LookupError)
             assert not isinstance(error.value, fluid.EndOfData)
