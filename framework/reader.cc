@@ -62,7 +62,7 @@ bool ReaderBase::HasNext() {
 }
 
 void ReaderBase::ReadNext(std::vector<LoDTensor>* out) {
-  if (!HasNext()) throw EndOfData("there is no next element: the pass is over");
+  if (!HasNext()) throw EndOfData("There is no next data. The pass is over");
   const MemoryScope scope(account_);
   try {
     rows_.Reset(row_slots());

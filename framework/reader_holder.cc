@@ -41,9 +41,16 @@ class Stopwatch {
 
 struct ReaderHolder::Source {
   explicit Source(std::unique_ptr<ReaderBase> r) : reader(std::move(r)) {}
+  // Ends the pass for all handles; the first that is restarted begins the next one.
+  void EndPass() {
+    std::lock_guard<std::mutex> lock(mutex);
+    ++generation;
+    due = true;
+  }
   const std::unique_ptr<ReaderBase> reader;
   std::mutex mutex;         // guards Plan and Restart of the reader and what is below
   uint64_t generation = 0;  // how often the reader was restarted
+  bool due = false;         // whether it is yet to be, by the first handle to do so
   std::atomic<int> handles{0};
 };
 
@@ -85,83 +92,124 @@ class ReaderHolder::Handle final : public ReaderBase {
   // number of restarts, since the handles may count differently.
   void Rewind(uint64_t pass) override {
     std::lock_guard<std::mutex> lock(source_->mutex);
-    if (generation_ == source_->generation) {
-      ++source_->generation;
-      source_->reader->Restart(source_->handles == 1 ? pass : source_->generation);
-    }
+    const bool first = generation_ == source_->generation;
+    if (first) ++source_->generation;
     generation_ = source_->generation;
+    if (!first && !source_->due) return;
+    source_->due = false;
+    source_->reader->Restart(source_->handles == 1 ? pass : source_->generation);
   }
 
   const std::shared_ptr<Source> source_;
   uint64_t generation_ = 0;
 };
 
-struct ReaderHolder::Counters {
+// The reader of one holder, as part of the tree of those that stand on one another.
+struct ReaderHolder::Held {
+  Held(std::unique_ptr<ReaderBase> r, std::shared_ptr<Held> b)
+      : source(std::make_shared<Source>(std::move(r))), below(std::move(b)) {}
+
+  std::vector<std::shared_ptr<Held>> Above() {
+    std::vector<std::shared_ptr<Held>> living;
+    std::lock_guard<std::mutex> lock(mutex);
+    for (const std::weak_ptr<Held>& reader : above) {
+      if (std::shared_ptr<Held> held = reader.lock()) living.push_back(std::move(held));
+    }
+    above.assign(living.begin(), living.end());
+    return living;
+  }
+
+  ReaderBase& Own() {
+    if (own == nullptr) own = std::make_unique<Handle>(source);
+    return *own;
+  }
+
+  // All that stand on the reader join one new pass of it, whoever of them began the last one:
+  // `anew` says that this is the pass of a reader below.
+  void ReInit(bool anew = false) {
+    const std::vector<std::shared_ptr<Held>> readers = Above();
+    if (anew || !readers.empty()) source->EndPass();
+    for (const std::shared_ptr<Held>& reader : readers) reader->ReInit(true);
+    if (!readers.empty() && own == nullptr) return;
+    Own().ReInit();
+    pass_counted = false;
+  }
+
+  const std::shared_ptr<Source> source;
+  std::unique_ptr<ReaderBase> own;    // the handle of whoever reads through the holder itself
+  const std::shared_ptr<Held> below;  // kept, so that what is below it finds what is above
+  std::mutex mutex;                   // guards:
+  std::vector<std::weak_ptr<Held>> above;
   Counter<uint64_t> passes, elements, records, bytes;
   Counter<double> wait_seconds;
   bool pass_counted = false;
 };
 
-ReaderHolder::ReaderHolder() : counters_(std::make_unique<Counters>()) {}
-ReaderHolder::~ReaderHolder() = default;
+ReaderHolder::ReaderHolder() = default;
 ReaderHolder::ReaderHolder(ReaderHolder&&) noexcept = default;
-ReaderHolder& ReaderHolder::operator=(ReaderHolder&&) noexcept = default;
 
-void ReaderHolder::Reset(std::unique_ptr<ReaderBase> reader) {
-  own_.reset();
-  source_ = std::make_shared<Source>(std::move(reader));
-  counters_ = std::make_unique<Counters>();
+ReaderHolder::~ReaderHolder() {
+  // Whoever stands on the reader may keep it, but nobody reads through this holder any more.
+  if (has_reader()) held_->own.reset();
+}
+
+ReaderHolder& ReaderHolder::operator=(ReaderHolder&& other) noexcept {
+  held_.swap(other.held_);
+  return *this;
+}
+
+void ReaderHolder::Reset(std::unique_ptr<ReaderBase> reader, const ReaderHolder* below) {
+  std::shared_ptr<Held> under = below == nullptr ? nullptr : below->held_;
+  auto held = std::make_shared<Held>(std::move(reader), under);
+  if (under != nullptr) {
+    std::lock_guard<std::mutex> lock(under->mutex);
+    under->above.push_back(held);
+  }
+  if (has_reader()) held_->own.reset();
+  held_ = std::move(held);
 }
 
 std::unique_ptr<ReaderBase> ReaderHolder::NewHandle() const {
+  return std::make_unique<Handle>(held().source);
+}
+
+ReaderHolder::Held& ReaderHolder::held() const {
   Require(has_reader(),
           "there is no reader here yet: the startup program that creates it has not "
           "been run");
-  return std::make_unique<Handle>(source_);
-}
-
-ReaderBase& ReaderHolder::own() {
-  if (own_ == nullptr) own_ = NewHandle();
-  return *own_;
+  return *held_;
 }
 
 void ReaderHolder::ReadNext(std::vector<LoDTensor>* out) {
-  Stopwatch stopwatch(&counters_->wait_seconds);
-  own().ReadNext(out);
-  if (!counters_->pass_counted) counters_->passes.Add(1);
-  counters_->pass_counted = true;
-  counters_->elements.Add(1);
-  for (const LoDTensor& tensor : *out) counters_->bytes.Add(tensor.bytes());
+  Held& held = this->held();
+  Stopwatch stopwatch(&held.wait_seconds);
+  held.Own().ReadNext(out);
+  if (!held.pass_counted) held.passes.Add(1);
+  held.pass_counted = true;
+  held.elements.Add(1);
+  for (const LoDTensor& tensor : *out) held.bytes.Add(tensor.bytes());
   const LoDTensor& first = out->front();
-  counters_->records.Add(first.lod().empty() ? static_cast<uint64_t>(first.dims()[0])
-                                             : first.lod().front().size() - 1);
+  held.records.Add(first.lod().empty() ? static_cast<uint64_t>(first.dims()[0])
+                                       : first.lod().front().size() - 1);
 }
 
 bool ReaderHolder::HasNext() {
-  Stopwatch stopwatch(&counters_->wait_seconds);
-  return own().HasNext();
+  Stopwatch stopwatch(&held().wait_seconds);
+  return held().Own().HasNext();
 }
 
-void ReaderHolder::ReInit() {
-  own().ReInit();
-  counters_->pass_counted = false;
-}
+void ReaderHolder::ReInit() { held().ReInit(); }
 
 std::optional<uint64_t> ReaderHolder::PassLength() { return own().PassLength(); }
 
 ReaderStats ReaderHolder::stats() const {
-  return {counters_->passes.get(), counters_->elements.get(), counters_->records.get(),
-          counters_->bytes.get(), counters_->wait_seconds.get()};
+  if (!has_reader()) return {};
+  return {held_->passes.get(), held_->elements.get(), held_->records.get(), held_->bytes.get(),
+          held_->wait_seconds.get()};
 }
 
-const std::vector<SlotSpec>& ReaderHolder::slots() const {
-  Require(has_reader(), "there is no reader here yet");
-  return source_->reader->slots();
-}
+const std::vector<SlotSpec>& ReaderHolder::slots() const { return held().source->reader->slots(); }
 
-const std::string& ReaderHolder::origin() const {
-  Require(has_reader(), "there is no reader here yet");
-  return source_->reader->origin();
-}
+const std::string& ReaderHolder::origin() const { return held().source->reader->origin(); }
 
 }  // namespace millrace

@@ -34,9 +34,10 @@ class ReaderHolder {
   ReaderHolder(ReaderHolder&&) noexcept;
   ReaderHolder& operator=(ReaderHolder&&) noexcept;
 
-  // Takes a reader; the one before lives on as long as handles of it do.
-  void Reset(std::unique_ptr<ReaderBase> reader);
-  bool has_reader() const { return source_ != nullptr; }
+  // Takes a reader; the one before lives on as long as handles of it do. `below` is the holder that
+  // the reader has its handle from, if any; from then on that one's ReInit reaches this reader.
+  void Reset(std::unique_ptr<ReaderBase> reader, const ReaderHolder* below = nullptr);
+  bool has_reader() const { return held_ != nullptr; }
 
   // A reader that shares the held one, for a decorator to own. Throws kInvalidArgument if none is
   // held, as do the functions below.
@@ -45,6 +46,8 @@ class ReaderHolder {
   // As ReaderBase; one thread at a time.
   void ReadNext(std::vector<LoDTensor>* out);
   bool HasNext();
+  // Where other holders' readers stand on this one, it is those on top that begin their next pass
+  // (the reader itself would otherwise run on without them), and nobody may read them meanwhile.
   void ReInit();
   const std::vector<SlotSpec>& slots() const;
   const std::string& origin() const;
@@ -58,12 +61,10 @@ class ReaderHolder {
  private:
   struct Source;
   class Handle;
-  struct Counters;
-  ReaderBase& own();
+  struct Held;
+  Held& held() const;
 
-  std::shared_ptr<Source> source_;
-  std::unique_ptr<ReaderBase> own_;  // the handle of whoever reads through the holder itself
-  std::unique_ptr<Counters> counters_;
+  std::shared_ptr<Held> held_;
 };
 
 }  // namespace millrace

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "framework/error.h"
+#include "proto/framework.pb.h"
 
 namespace millrace {
 namespace {
@@ -13,6 +14,14 @@ using Ints = std::vector<int32_t>;
 std::vector<SlotSpec> SlotsOfVariable(const OpContext& context) {
   const proto::VarDesc* variable = context.OutDesc("Out");
   return variable == nullptr ? std::vector<SlotSpec>() : DeclaredSlots(*variable);
+}
+
+// Null for a reader that stands on none.
+const ReaderHolder* HolderBelow(OpContext& context) {
+  for (const auto& input : context.desc().inputs()) {
+    if (input.parameter() == "UnderlyingReader") return &context.Reader("UnderlyingReader");
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -107,7 +116,7 @@ void StoreReader(OpContext& context, std::unique_ptr<ReaderBase> reader) {
   const std::vector<SlotSpec> declared = SlotsOfVariable(context);
   if (!declared.empty()) AgreeOnSlots(declared, reader->slots(), "the reader has");
   reader->set_origin("reader " + context.Location());
-  context.OutVar("Out").GetMutable<ReaderHolder>()->Reset(std::move(reader));
+  context.OutVar("Out").GetMutable<ReaderHolder>()->Reset(std::move(reader), HolderBelow(context));
 }
 
 }  // namespace millrace

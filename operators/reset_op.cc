@@ -7,7 +7,7 @@ namespace {
 
 OpSchema ResetSchema() {
   return OpSchema("Begins the next pass of a reader, from wherever it is.")
-      .Input("Reader", "the top-most reader of a chain")
+      .Input("Reader", "a reader; those that stand on it begin their next pass, too")
       .Reader()
       .SideEffects();
 }

@@ -6,38 +6,52 @@
 
 #include "framework/memory_limit.h"
 #include "framework/stop.h"
+#include "framework/thread_pool.h"
 
 namespace millrace {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 // How long a request to stop, or memory that has become free, may go unnoticed.
 constexpr std::chrono::milliseconds kMoment{10};
 
 }  // namespace
 
-ElementQueue::ElementQueue(int64_t capacity) : capacity_(static_cast<size_t>(capacity)) {
-  Require(capacity >= 1, "the capacity of a queue is ", capacity, "; it must be at least 1");
+ElementQueue::ElementQueue(int64_t capacity)
+    : capacity_(static_cast<size_t>(capacity)), forks_(ThreadPool::Get().forks()), sync_(new Sync) {
+  if (capacity >= 1) return;
+  delete sync_;
+  Throw(ErrorCode::kInvalidArgument, "the capacity of a queue is ", capacity,
+        "; it must be at least 1");
+}
+
+ElementQueue::~ElementQueue() {
+  if (forks_ == ThreadPool::Get().forks()) delete sync_;
+}
+
+ElementQueue::Lock ElementQueue::TakeLock() const {
+  Require(forks_ == ThreadPool::Get().forks(),
+          "a queue that was made before this process was forked belongs to its parent; make queues "
+          "in the process that uses them");
+  return Lock(sync_->mutex);
 }
 
 uint64_t ElementQueue::generation() const {
-  const Lock lock(mutex_);
+  const Lock lock = TakeLock();
   return generation_;
 }
 
 size_t ElementQueue::size() const {
-  const Lock lock(mutex_);
+  const Lock lock = TakeLock();
   return elements_.size();
 }
 
 bool ElementQueue::closed() const {
-  const Lock lock(mutex_);
+  const Lock lock = TakeLock();
   return closed_;
 }
 
 bool ElementQueue::attached() const {
-  const Lock lock(mutex_);
+  const Lock lock = TakeLock();
   return attached_;
 }
 
@@ -46,28 +60,32 @@ bool ElementQueue::full() const {
   return elements_.size() >= capacity_ || (!elements_.empty() && !MemoryLimit::HasRoomAhead());
 }
 
-void ElementQueue::WaitABit(Lock* lock, std::condition_variable* condition, int* waiting,
-                            Clock::time_point until) {
-  ++*waiting;
-  condition->wait_until(*lock, std::min(until, Clock::now() + kMoment));
-  --*waiting;
+void ElementQueue::WaitABit(Lock* lock, Waiting* waiting, Clock::time_point until) {
+  ++waiting->count;
+  waiting->changed.wait_until(*lock, std::min(until, Clock::now() + kMoment));
+  --waiting->count;
+}
+
+void ElementQueue::WakeAll() {
+  sync_->readers.changed.notify_all();
+  sync_->providers.changed.notify_all();
 }
 
 ElementQueue::Pushed ElementQueue::PushWithin(std::chrono::milliseconds patience,
                                               uint64_t generation, Element* element) {
-  Lock lock(mutex_);
+  Lock lock = TakeLock();
   if (open(generation) && full()) {
     const auto until = Clock::now() + patience;
     while (open(generation) && full()) {
       if (Clock::now() >= until) return Pushed::kFull;
-      WaitABit(&lock, &changed_for_provider_, &providers_waiting_, until);
+      WaitABit(&lock, &sync_->providers, until);
     }
   }
   if (!open(generation)) return Pushed::kRefused;
   elements_.push_back(std::exchange(*element, {}));
-  const bool wake = readers_waiting_ > 0;
+  const bool wake = sync_->readers.count > 0;
   lock.unlock();
-  if (wake) changed_for_reader_.notify_one();
+  if (wake) sync_->readers.changed.notify_one();
   return Pushed::kDone;
 }
 
@@ -81,72 +99,69 @@ bool ElementQueue::Push(uint64_t generation, Element element) {
 
 void ElementQueue::Close(uint64_t generation) {
   {
-    const Lock lock(mutex_);
+    const Lock lock = TakeLock();
     if (open(generation)) closed_ = true;
   }
-  changed_for_reader_.notify_all();
-  changed_for_provider_.notify_all();
+  WakeAll();
 }
 
 void ElementQueue::Fail(uint64_t generation, const Error& error) {
   {
-    const Lock lock(mutex_);
+    const Lock lock = TakeLock();
     if (open(generation)) {
       error_ = error;
       closed_ = true;
     }
   }
-  changed_for_reader_.notify_all();
-  changed_for_provider_.notify_all();
+  WakeAll();
 }
 
 void ElementQueue::Expect(const std::string& missing) {
-  const Lock lock(mutex_);
+  const Lock lock = TakeLock();
   missing_ = missing;
 }
 
 uint64_t ElementQueue::Attach() {
-  const Lock lock(mutex_);
+  const Lock lock = TakeLock();
   attached_ = true;
   return generation_;
 }
 
 void ElementQueue::Detach() {
   {
-    const Lock lock(mutex_);
+    const Lock lock = TakeLock();
     if (attached_) closed_ = true;
     attached_ = false;
   }
-  changed_for_reader_.notify_all();
-  changed_for_provider_.notify_all();
+  WakeAll();
 }
 
 std::optional<uint64_t> ElementQueue::AwaitNext(std::chrono::milliseconds patience,
                                                 uint64_t generation) {
-  Lock lock(mutex_);
+  Lock lock = TakeLock();
   const auto until = Clock::now() + patience;
   while (attached_ && generation_ == generation && Clock::now() < until) {
-    WaitABit(&lock, &changed_for_provider_, &providers_waiting_, until);
+    WaitABit(&lock, &sync_->providers, until);
   }
   if (!attached_ || generation_ == generation) return std::nullopt;
   return generation_;
 }
 
 bool ElementQueue::Take(Element* element) {
-  Lock lock(mutex_);
+  Lock lock = TakeLock();
   while (elements_.empty()) {
     if (error_) throw Error(*error_);
     if (closed_) return false;
     Require(attached_ || missing_.empty(), missing_);
-    WaitABit(&lock, &changed_for_reader_, &readers_waiting_, Clock::time_point::max());
+    WaitABit(&lock, &sync_->readers, Clock::time_point::max());
     CheckStop();
   }
   std::swap(*element, elements_.front());
   Element old = std::move(elements_.front());
   elements_.pop_front();
-  const bool wake = providers_waiting_ > 0;
+  const bool wake = sync_->providers.count > 0;
   lock.unlock();
-  if (wake) changed_for_provider_.notify_one();
+  if (wake) sync_->providers.changed.notify_one();
   return true;
 }
 
@@ -154,14 +169,13 @@ void ElementQueue::Restart() {
   std::deque<Element> dropped;
   std::optional<Error> error;
   {
-    const Lock lock(mutex_);
+    const Lock lock = TakeLock();
     ++generation_;
     dropped.swap(elements_);
     error_.swap(error);
     closed_ = false;
   }
-  changed_for_reader_.notify_all();
-  changed_for_provider_.notify_all();
+  WakeAll();
 }
 
 }  // namespace millrace

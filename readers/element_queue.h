@@ -25,7 +25,10 @@ namespace millrace {
 //
 // A pass is open from its beginning, unless a provider is expected (Expect): then somebody who is
 // Attached makes all elements, and taking one while nobody is attached is an error instead of a
-// wait without end. Any thread.
+// wait without end.
+//
+// Any thread. In a child process that was forked later a queue can only be destroyed, for another
+// thread may have been at work on it: all else throws kInvalidArgument.
 class ElementQueue {
  public:
   using Element = std::vector<LoDTensor>;
@@ -33,6 +36,7 @@ class ElementQueue {
 
   // Throws kInvalidArgument for a capacity below 1.
   explicit ElementQueue(int64_t capacity);
+  ~ElementQueue();
   ElementQueue(const ElementQueue&) = delete;
   ElementQueue& operator=(const ElementQueue&) = delete;
 
@@ -78,18 +82,31 @@ class ElementQueue {
 
  private:
   using Lock = std::unique_lock<std::mutex>;
+  using Clock = std::chrono::steady_clock;
 
+  // Somebody who waits, and how many do.
+  struct Waiting {
+    std::condition_variable changed;
+    int count = 0;
+  };
+  // By itself because it cannot be destroyed in a child process while it was in use.
+  struct Sync {
+    std::mutex mutex;
+    Waiting readers, providers;
+  };
+
+  Lock TakeLock() const;
   bool full() const;
   // True if `generation` takes elements.
   bool open(uint64_t generation) const { return generation == generation_ && !closed_; }
-  // Waits a moment for `condition` to be signalled; more of a moment than anybody should notice.
-  static void WaitABit(Lock* lock, std::condition_variable* condition, int* waiting,
-                       std::chrono::steady_clock::time_point until);
+  // Waits for a change, or for as long as a request to stop or memory that has become free may go
+  // unnoticed, but not beyond `until`.
+  static void WaitABit(Lock* lock, Waiting* waiting, Clock::time_point until);
+  void WakeAll();
 
   const size_t capacity_;
-  mutable std::mutex mutex_;  // guards all below; no element is dropped while it is held
-  std::condition_variable changed_for_reader_, changed_for_provider_;
-  int readers_waiting_ = 0, providers_waiting_ = 0;
+  const uint64_t forks_;  // that had led to the process that made it
+  Sync* const sync_;      // its mutex guards all below; no element is dropped while it is held
   std::deque<Element> elements_;
   uint64_t generation_ = 0;
   bool closed_ = false;

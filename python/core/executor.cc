@@ -14,6 +14,7 @@
 #include "framework/executor.h"
 #include "framework/operator.h"
 #include "framework/program.h"
+#include "python/core/away.h"
 #include "python/core/interrupt.h"
 #include "python/core/scope.h"
 
@@ -41,11 +42,11 @@ class Prepared {
     RunState run;
     run.place = Place::Parse(place);
     run.seed = seed;
-    const py::gil_scoped_release release;
+    const Away away;
     prepared_ = Executor(run).Prepare(program, RoleOf(*program), &scope_->scope());
   }
   ~Prepared() {
-    const py::gil_scoped_release release;
+    const Away away;
     prepared_.reset();
   }
   Prepared(const Prepared&) = delete;

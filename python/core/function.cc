@@ -6,12 +6,14 @@
 #include <atomic>
 #include <chrono>
 #include <map>
+#include <random>
 #include <utility>
 
 #include "framework/error.h"
 #include "framework/stop.h"
 #include "framework/thread_pool.h"
 #include "python/core/arrays.h"
+#include "python/core/away.h"
 #include "python/core/causes.h"
 #include "python/core/slots.h"
 
@@ -22,11 +24,18 @@ namespace {
 
 using Names = PythonFunction::Names;
 
+// Numbers that no other process gives, so that a program that has come from one calls nothing here.
+int64_t FirstNumber() {
+  std::random_device random;
+  return static_cast<int64_t>(random() & 0x7fffffff) << 32 |
+         static_cast<int64_t>(random() >> 8 << 8);
+}
+
 // Functions by number. Never destroyed: readers may go when the process exits.
 struct Registry {
   std::mutex mutex;
   std::map<int64_t, std::weak_ptr<PythonFunction>> functions;
-  std::atomic<int64_t> next{1};
+  std::atomic<int64_t> next{FirstNumber()};
 };
 
 Registry& AllFunctions() {
@@ -54,7 +63,7 @@ class CallsPython {
 // Has no function called from now on, and waits, up to `seconds`, for those that are at work.
 void EndFunctions(double seconds) {
   ended.store(true);
-  const py::gil_scoped_release release;
+  const Away away;
   const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   for (Backoff backoff; calls.load() > 0 && std::chrono::steady_clock::now() < until;) {
     backoff.Pause();
@@ -200,10 +209,9 @@ void DefineFunction(py::module_* module) {
       .def("names", &PythonFunction::names);
   module->def("end_functions", &EndFunctions, py::arg("seconds"));
   module->def(
-      "hold_workers", [] { ThreadPool::Get().Hold(); }, py::call_guard<py::gil_scoped_release>());
+      "hold_workers", [] { ThreadPool::Get().Hold(); }, py::call_guard<Away>());
   module->def(
-      "let_workers_go", [] { ThreadPool::Get().LetGo(); },
-      py::call_guard<py::gil_scoped_release>());
+      "let_workers_go", [] { ThreadPool::Get().LetGo(); }, py::call_guard<Away>());
 }
 
 }  // namespace millrace

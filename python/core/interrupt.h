@@ -8,6 +8,8 @@
 #include <exception>
 #include <utility>
 
+#include "python/core/away.h"
+
 namespace millrace {
 
 // Makes Ctrl-C stop the core where Python would raise KeyboardInterrupt by itself; a handler that
@@ -36,7 +38,7 @@ template <typename Work>
 void WithoutInterpreter(Work&& work) {
   std::exception_ptr error;
   {
-    const pybind11::gil_scoped_release release;
+    const Away away;
     const AtWorkForMain at_work;
     try {
       std::forward<Work>(work)();

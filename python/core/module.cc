@@ -12,6 +12,7 @@
 #include "framework/plugin.h"
 #include "framework/thread_pool.h"
 #include "framework/version.h"
+#include "python/core/away.h"
 #include "python/core/errors.h"
 #include "python/core/executor.h"
 #include "python/core/function.h"
@@ -73,11 +74,12 @@ PYBIND11_MODULE(_core, module) {
       },
       py::arg("program"), py::arg("name"), py::arg("settings"));
   module.def("device_names", &DeviceNames);
+  module.def("nobody_else_comes_back", &Away::NobodyElseComesBack);
   module.def("load_plugin", &LoadPlugin, py::arg("path"));
   module.def(
       "set_threads",
       [](int threads) {
-        const py::gil_scoped_release release;
+        const Away away;
         ThreadPool::Get().SetSize(threads);
       },
       py::arg("threads"));

@@ -12,6 +12,7 @@
 
 #include "framework/error.h"
 #include "framework/scope.h"
+#include "python/core/away.h"
 #include "python/core/causes.h"
 #include "python/core/interrupt.h"
 #include "python/core/slots.h"
@@ -67,7 +68,7 @@ class PythonQueue {
 
   void Fail(uint64_t generation, const std::string& who, const py::object& exception) {
     const Error error = ErrorOfException(who, exception);
-    const py::gil_scoped_release release;
+    const Away away;
     queue_->Fail(generation, error);
   }
 
@@ -77,13 +78,13 @@ class PythonQueue {
     ElementQueue::Element element;
     bool taken = false;
     WithoutInterpreter([&] { taken = queue_->Take(&element); });
-    if (!taken) throw EndOfData("there is no next element: the pass is over");
+    if (!taken) throw EndOfData("There is no next data. The pass is over");
     return element;
   }
 
   // The next pass; None when nobody is attached any more.
   std::optional<uint64_t> AwaitNext(uint64_t generation) {
-    const py::gil_scoped_release release;
+    const Away away;
     for (;;) {
       const auto next = queue_->AwaitNext(std::chrono::hours(1), generation);
       if (next || !queue_->attached()) return next;
@@ -95,7 +96,7 @@ class PythonQueue {
     for (;;) {
       Pushed pushed;
       {
-        const py::gil_scoped_release release;
+        const Away away;
         pushed = queue_->PushWithin(kUntilSignals, generation, &element);
       }
       if (pushed != Pushed::kFull) return pushed == Pushed::kDone;
@@ -111,7 +112,7 @@ class PythonQueue {
 
 void DefineQueue(py::module_* module) {
   PrepareValues();
-  const auto release = py::call_guard<py::gil_scoped_release>();
+  const auto away = py::call_guard<Away>();
   py::class_<PythonQueue>(*module, "Queue",
                           "A bounded queue of elements, filled by Python and read by the reader "
                           "that create_py_reader makes.")
@@ -123,30 +124,30 @@ void DefineQueue(py::module_* module) {
       .def("fail", &PythonQueue::Fail, py::arg("generation"), py::arg("who"), py::arg("exception"))
       .def("await_next", &PythonQueue::AwaitNext, py::arg("generation"))
       .def(
-          "generation", [](PythonQueue& self) { return self.queue().generation(); }, release)
+          "generation", [](PythonQueue& self) { return self.queue().generation(); }, away)
       .def(
           "close",
           [](PythonQueue& self, std::optional<uint64_t> generation) {
             self.queue().Close(generation ? *generation : self.queue().generation());
           },
-          py::arg("generation") = std::nullopt, release)
+          py::arg("generation") = std::nullopt, away)
       .def(
           "expect",
           [](PythonQueue& self, const std::string& missing) { self.queue().Expect(missing); },
-          py::arg("missing"), release)
+          py::arg("missing"), away)
       .def(
-          "attach", [](PythonQueue& self) { return self.queue().Attach(); }, release)
+          "attach", [](PythonQueue& self) { return self.queue().Attach(); }, away)
       .def(
-          "detach", [](PythonQueue& self) { self.queue().Detach(); }, release)
+          "detach", [](PythonQueue& self) { self.queue().Detach(); }, away)
       .def(
-          "attached", [](PythonQueue& self) { return self.queue().attached(); }, release)
+          "attached", [](PythonQueue& self) { return self.queue().attached(); }, away)
       .def(
-          "restart", [](PythonQueue& self) { self.queue().Restart(); }, release)
+          "restart", [](PythonQueue& self) { self.queue().Restart(); }, away)
       .def(
-          "size", [](PythonQueue& self) { return self.queue().size(); }, release)
+          "size", [](PythonQueue& self) { return self.queue().size(); }, away)
       .def("capacity", [](PythonQueue& self) { return self.queue().capacity(); })
       .def(
-          "is_closed", [](PythonQueue& self) { return self.queue().closed(); }, release);
+          "is_closed", [](PythonQueue& self) { return self.queue().closed(); }, away);
 }
 
 }  // namespace millrace

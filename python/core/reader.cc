@@ -8,6 +8,7 @@
 #include "framework/operator.h"
 #include "framework/reader_holder.h"
 #include "python/core/arrays.h"
+#include "python/core/away.h"
 
 namespace py = pybind11;
 
@@ -56,7 +57,7 @@ void PythonReader::Open() {
 }
 
 uint64_t PythonReader::Begin(uint64_t pass) {
-  const py::gil_scoped_release release;
+  const Away away;
   const std::lock_guard<std::mutex> lock(mutex_);
   const bool fresh = reader_ == nullptr;
   ++loop_;
@@ -76,7 +77,7 @@ std::optional<py::dict> PythonReader::Next(uint64_t loop) {
   std::vector<LoDTensor> element = std::move(spare_);
   bool more;
   {
-    const py::gil_scoped_release release;
+    const Away away;
     const std::lock_guard<std::mutex> lock(mutex_);
     ReaderBase& reader = OfLoop(loop);
     more = reader.HasNext();
@@ -111,7 +112,7 @@ py::dict PythonReader::ToDict(std::vector<LoDTensor>* element) {
 }
 
 void PythonReader::Release(uint64_t loop) {
-  const py::gil_scoped_release release;
+  const Away away;
   const std::lock_guard<std::mutex> lock(mutex_);
   if (loop != loop_) return;
   reader_.reset();
@@ -120,7 +121,7 @@ void PythonReader::Release(uint64_t loop) {
 
 uint64_t PythonReader::ReadThrough(uint64_t pass) {
   const uint64_t loop = Begin(pass);
-  const py::gil_scoped_release release;
+  const Away away;
   const std::lock_guard<std::mutex> lock(mutex_);
   ReaderBase& reader = OfLoop(loop);
   std::vector<LoDTensor> element;
@@ -135,14 +136,14 @@ void PythonReader::SetNames(const std::vector<std::string>& names) {
 }
 
 std::optional<uint64_t> PythonReader::Length() {
-  const py::gil_scoped_release release;
+  const Away away;
   const std::lock_guard<std::mutex> lock(mutex_);
   Open();
   return reader_->PassLength();
 }
 
 std::vector<SlotSpec> PythonReader::Slots() {
-  const py::gil_scoped_release release;
+  const Away away;
   const std::lock_guard<std::mutex> lock(mutex_);
   Open();
   return reader_->slots();

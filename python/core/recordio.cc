@@ -11,6 +11,7 @@
 #include "framework/error.h"
 #include "framework/tensor.h"
 #include "framework/tensor_stream.h"
+#include "python/core/away.h"
 #include "readers/recordio_writer.h"
 
 namespace py = pybind11;
@@ -36,7 +37,7 @@ class TensorWriter {
 
   // By value: it shares the values, whatever happens to the tensor meanwhile.
   void Append(LoDTensor tensor) {
-    const py::gil_scoped_release release;
+    const Away away;
     const std::lock_guard<std::mutex> lock(mutex_);
     RequireOpen();
     tensor = tensor.OnHost();
@@ -48,7 +49,7 @@ class TensorWriter {
   }
 
   void CompleteRecord() {
-    const py::gil_scoped_release release;
+    const Away away;
     const std::lock_guard<std::mutex> lock(mutex_);
     RequireOpen();
     Require(tensors_ > 0, "a record of no tensors; append_tensor comes first");
@@ -59,7 +60,7 @@ class TensorWriter {
   }
 
   void Close() {
-    const py::gil_scoped_release release;
+    const Away away;
     const std::lock_guard<std::mutex> lock(mutex_);
     if (writer_ == nullptr) return;
     Require(tensors_ == 0, Escaped(path_), ": ", tensors_,
@@ -69,7 +70,7 @@ class TensorWriter {
   }
 
   void Discard() {
-    const py::gil_scoped_release release;
+    const Away away;
     const std::lock_guard<std::mutex> lock(mutex_);
     writer_.reset();
   }

@@ -10,12 +10,16 @@
 #include "framework/error.h"
 #include "framework/reader_holder.h"
 #include "framework/tensor.h"
+#include "python/core/away.h"
 #include "python/core/interrupt.h"
 
 namespace py = pybind11;
 
 namespace millrace {
 namespace {
+
+// What one program may be fed with; it keeps a mistaken index from taking all memory.
+constexpr size_t kMaxFed = 1 << 16;
 
 // A reader in a variable, as operators use it.
 class VariableReader {
@@ -51,14 +55,61 @@ class VariableReader {
   Variable* const variable_;
 };
 
+// A list of tensors in a variable, as operators use it. What goes in and out shares its values.
+class VariableTensors {
+ public:
+  explicit VariableTensors(Variable* variable) : variable_(variable) { tensors(); }
+
+  size_t Size() const { return tensors().size(); }
+  LoDTensor Get(int64_t index) const { return tensors()[Checked(index)]; }
+  void Set(int64_t index, const LoDTensor& tensor) { tensors()[Checked(index)] = tensor; }
+  void Append(const LoDTensor& tensor) { tensors().push_back(tensor); }
+
+ private:
+  std::vector<LoDTensor>& tensors() const {
+    return *variable_->GetMutable<std::vector<LoDTensor>>();
+  }
+  size_t Checked(int64_t index) const {
+    const auto size = static_cast<int64_t>(Size());
+    if (index < -size || index >= size) {
+      throw py::index_error(StrCat("tensor ", index, " of a list of ", size));
+    }
+    return static_cast<size_t>(index < 0 ? index + size : index);
+  }
+
+  Variable* const variable_;
+};
+
 LoDTensor* TensorOf(Variable* variable) { return variable->GetMutable<LoDTensor>(); }
+
+using Tensors = std::vector<LoDTensor>;
+
+// The list that feed operators take tensors of.
+void SetFeedVariable(PythonScope& scope, const LoDTensor& tensor, const std::string& name,
+                     size_t index) {
+  Require(index < kMaxFed, "tensor ", index, " of a list that holds ", kMaxFed, " at most");
+  auto* tensors = scope.scope().Var(name)->GetMutable<Tensors>();
+  if (tensors->size() <= index) tensors->resize(index + 1);
+  (*tensors)[index] = tensor;
+}
+
+LoDTensor GetFetchVariable(PythonScope& scope, const std::string& name, size_t index) {
+  const Variable* variable = scope.scope().Find(name);
+  Require(variable != nullptr, "there is no variable '", Escaped(name), "' in the scope");
+  const auto& tensors = variable->Get<Tensors>();
+  Require(index < tensors.size(), "variable '", Escaped(name), "' holds ", tensors.size(),
+          " tensors; there is no tensor ", index);
+  return tensors[index];
+}
+
+VariableTensors TensorsOf(Variable* variable) { return VariableTensors(variable); }
 
 VariableReader ReaderOf(Variable* variable) { return VariableReader(variable); }
 
 }  // namespace
 
 PythonScope::~PythonScope() {
-  const py::gil_scoped_release release;
+  const Away away;
   scope_.reset();
 }
 
@@ -69,12 +120,21 @@ void DefineScope(py::module_* module) {
       .def("read_next", &VariableReader::ReadNext,
            "The next element, a LoDTensor a slot.\n\n"
            "Raises:\n    EndOfData: there is none.\n    Error: it cannot be read.");
+  py::class_<VariableTensors>(*module, "VariableTensors",
+                              "A list of tensors in a variable. Tensors that go in and out share "
+                              "their values with those in it, not their levels of detail.")
+      .def("__len__", &VariableTensors::Size)
+      .def("__getitem__", &VariableTensors::Get, py::arg("index"))
+      .def("__setitem__", &VariableTensors::Set, py::arg("index"), py::arg("tensor"))
+      .def("append", &VariableTensors::Append, py::arg("tensor"), "Puts a tensor at the end.");
   py::class_<Variable, std::unique_ptr<Variable, py::nodelete>>(
       *module, "Variable", "A named value in a scope; not to be used while a program runs there.")
       .def_property_readonly("name", &Variable::name)
       .def("is_initialized", &Variable::has_value, "Whether it holds anything.")
       .def("get_tensor", &TensorOf, py::return_value_policy::reference_internal,
            "The tensor in it; made, and anything else dropped, if there is none.")
+      .def("get_lod_tensor_array", &TensorsOf, py::keep_alive<0, 1>(),
+           "The list of tensors in it; made, and anything else dropped, if there is none.")
       .def("get_reader", &ReaderOf, py::keep_alive<0, 1>(),
            "The reader in it.\n\nRaises:\n    Error: there is none.");
   py::class_<PythonScope, std::shared_ptr<PythonScope>>(
@@ -101,6 +161,13 @@ void DefineScope(py::module_* module) {
       .def(
           "names", [](PythonScope& self) { return self.scope().LocalNames(); },
           "The names of the variables of this scope itself, sorted.");
+  module->def(
+      "set_feed_variable", &SetFeedVariable, py::arg("scope"), py::arg("tensor"), py::arg("name"),
+      py::arg("index"),
+      "Puts a tensor, which is shared, into the list of tensors that `feed` operators read.");
+  module->def("get_fetch_variable", &GetFetchVariable, py::arg("scope"), py::arg("name"),
+              py::arg("index"),
+              "A tensor, which is shared, of a list that `fetch` operators wrote.");
 }
 
 }  // namespace millrace

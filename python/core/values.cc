@@ -10,6 +10,7 @@
 
 #include "framework/error.h"
 #include "python/core/arrays.h"
+#include "python/core/away.h"
 #include "python/core/borrowed.h"
 
 namespace py = pybind11;
@@ -68,7 +69,7 @@ void SetToArray(py::array array, Holders holders, const SlotSpec* spec, LoDTenso
     std::memcpy(tensor->mutable_raw_data(), values, bytes);
     return;
   }
-  const py::gil_scoped_release release;
+  const Away away;
   std::memcpy(tensor->mutable_raw_data(), values, bytes);
 }
 

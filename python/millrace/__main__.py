@@ -16,6 +16,7 @@ import numpy as np
 import millrace
 from millrace import _core, catalog
 from millrace.errors import Error
+from millrace.schemas import format_schemas, operator_types, schema_of
 
 USAGE_ERROR = 2
 
@@ -25,7 +26,7 @@ def _settings(texts: list[str]) -> dict[str, str]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name:
-            raise argparse.ArgumentTypeError(f"--set takes NAME=VALUE, not '{text}'")
+            raise ValueError(f"--set takes NAME=VALUE, not '{text}'")
         settings[name] = value
     return settings
 
@@ -90,17 +91,16 @@ def _print(arguments: argparse.Namespace) -> None:
 
 def _operators(arguments: argparse.Namespace) -> None:
     for type in arguments.type:
-        print(f"{type}: {catalog.describe_operator(catalog.find_operator(type))}\n")
+        print(f"{type}: {catalog.describe_operator(schema_of(type))}\n")
     if not arguments.type:
-        schemas = catalog.operators()
-        width = max(map(len, schemas))
-        for type, schema in schemas.items():
-            print(f"{type:{width}}  {catalog.summary(schema['doc'])}")
+        width = max(map(len, operator_types()))
+        for type in operator_types():
+            print(f"{type:{width}}  {catalog.summary(schema_of(type).doc)}")
 
 
 def _formats(_: argparse.Namespace) -> None:
-    for tag, schema in catalog.formats().items():
-        print(f"{tag}: {catalog.describe_format(schema)}\n")
+    for schema in format_schemas():
+        print(f"{schema.tag}: {catalog.describe_format(schema)}\n")
 
 
 def _reference(_: argparse.Namespace) -> None:
@@ -197,7 +197,7 @@ def main(arguments: list[str] | None = None) -> int:
         for line in str(error).splitlines():
             print(line if line.startswith(" ") else f"error: {line}", file=sys.stderr)
         return _core.exit_codes[error.code]
-    except (LookupError, argparse.ArgumentTypeError) as error:
+    except ValueError as error:
         print(f"error: {error.args[0]}", file=sys.stderr)
         return USAGE_ERROR
     except BrokenPipeError:  # whoever reads has seen enough

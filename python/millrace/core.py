@@ -3,7 +3,20 @@
 
 from __future__ import annotations
 
-from millrace._core import LoDTensor, RecordIOWriter, Scope, Variable, device_names, from_dlpack
+import os
+from collections.abc import Iterable
+
+from millrace._core import (
+    LoDTensor,
+    RecordIOWriter,
+    Scope,
+    Variable,
+    device_names,
+    from_dlpack,
+    get_fetch_variable,
+    set_feed_variable,
+)
+from millrace._core import Queue as LoDTensorBlockingQueue
 from millrace.errors import EndOfData as EOFException
 from millrace.errors import Error as EnforceNotMet
 from millrace.var_type import VarType
@@ -16,14 +29,19 @@ __all__ = [
     "EnforceNotMet",
     "LoDTensor",
     "LoDTensorArray",
+    "LoDTensorBlockingQueue",
     "RecordIOWriter",
     "Scope",
     "Tensor",
     "VarDesc",
     "Variable",
+    "cpu_places",
+    "cuda_places",
     "from_dlpack",
     "get_cuda_device_count",
+    "get_fetch_variable",
     "is_compiled_with_cuda",
+    "set_feed_variable",
 ]
 
 Tensor = LoDTensor
@@ -91,3 +109,22 @@ def is_compiled_with_cuda() -> bool:
 def get_cuda_device_count() -> int:
     """How many CUDA devices the core can use; 0 in a build without CUDA."""
     return sum(name.startswith("cuda:") for name in device_names())
+
+
+def cpu_places(device_count: int | None = None) -> list[CPUPlace]:
+    """The host, as many times as there are places to feed on it.
+
+    Args:
+        device_count: how many; by default what the environment's ``CPU_NUM`` says, or the number of
+            processors.
+    """
+    if device_count is None:
+        device_count = int(os.environ.get("CPU_NUM") or os.cpu_count() or 1)
+    return [CPUPlace() for _ in range(device_count)]
+
+
+def cuda_places(device_ids: Iterable[int] | None = None) -> list[CUDAPlace]:
+    """CUDA devices by their numbers; by default all that the core can use."""
+    return [
+        CUDAPlace(i) for i in (range(get_cuda_device_count()) if device_ids is None else device_ids)
+    ]

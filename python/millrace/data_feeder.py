@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import reprlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -162,8 +161,8 @@ class DataFeeder:
         if num_places is not None:
             return int(num_places)
         if isinstance(self.place, core.CUDAPlace):
-            return core.get_cuda_device_count()
-        return int(os.environ.get("CPU_NUM") or os.cpu_count() or 1)
+            return len(core.cuda_places())
+        return len(core.cpu_places())
 
 
 def brief(value: object) -> str:

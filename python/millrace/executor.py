@@ -88,10 +88,11 @@ class Executor:
     def run(
         self,
         program: Program | None = None,
-        feed: Mapping[str, object] | None = None,
+        feed: Mapping[str, object] | Sequence[Mapping[str, object]] | None = None,
         fetch_list: Sequence[Variable | str] | Variable | str | None = None,
         scope: Scope | None = None,
         return_numpy: bool = True,
+        use_program_cache: bool = True,
     ) -> list[Any]:
         """Runs all operators of a program, in order.
 
@@ -99,10 +100,11 @@ class Executor:
             program: by default ``default_main_program()``.
             feed: values by the variable's name: arrays, LoDTensors, ``Ragged``, whatever speaks
                 DLPack, numbers and nested lists (which become the declared dtype). Copied, but for
-                LoDTensors.
+                LoDTensors. A list of one such dict is taken, too: the feed of one place.
             fetch_list: variables, or their names, whose values are returned.
             scope: where persistable variables live; by default ``global_scope()``.
             return_numpy: whether arrays are returned, else LoDTensors.
+            use_program_cache: the lineage's, without effect: programs are prepared once.
 
         Returns:
             The fetched values in order: arrays over the core's memory, which is not written again
@@ -118,6 +120,8 @@ class Executor:
             program = default_main_program()
         if not isinstance(program, Program):
             raise TypeError(f"Executor.run takes a Program, not {program!r}")
+        if isinstance(feed, list | tuple) and len(feed) == 1:
+            (feed,) = feed
         if feed is not None and not isinstance(feed, Mapping):
             raise TypeError(f"feed is a dict of values by name, not {type(feed).__name__}")
         if fetch_list is None:

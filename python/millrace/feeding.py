@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Sequence
@@ -38,6 +39,7 @@ class Feeding:
         self.thread: threading.Thread | None = None
         self._provider: tuple[Provider, str] | None = None
         self._leave: Callable[[], object] | None = None
+        self._process = os.getpid()
 
     def provide(self, provider: Provider, source: object) -> None:
         """Has ``provider`` fill the queue; errors name ``source``, the function that was given.
@@ -75,6 +77,11 @@ class Feeding:
             self._leave = None
 
     @property
+    def is_forked(self) -> bool:
+        """Whether this process was forked later, so that queue and thread are its parent's."""
+        return os.getpid() != self._process
+
+    @property
     def at_work(self) -> bool:
         """Whether there is a thread between ``start`` and ``stop``."""
         return self._leave is not None and self.queue.attached()
@@ -96,5 +103,7 @@ def _fill(
             if complete:
                 queue.close(generation)
         except BaseException as error:
-            queue.fail(generation, title, error)
+            # Without this frame, through which the error in the queue would keep the queue.
+            trace = error.__traceback__
+            queue.fail(generation, title, error.with_traceback(trace and trace.tb_next))
         generation = queue.await_next(generation)

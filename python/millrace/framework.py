@@ -2,6 +2,7 @@
 """Programs and what they are made of, under the names of the lineage's module ``framework``."""
 
 from millrace.block import Block
+from millrace.core import cpu_places, cuda_places
 from millrace.operator import Operator
 from millrace.program import (
     Program,
@@ -26,6 +27,8 @@ __all__ = [
     "Variable",
     "convert_dtype",
     "convert_np_dtype_to_dtype_",
+    "cpu_places",
+    "cuda_places",
     "default_main_program",
     "default_startup_program",
     "dtype_name",

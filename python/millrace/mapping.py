@@ -1,24 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions of Python that the core's threads call.
-
-No thread of the core may be within Python when the interpreter goes away, or wait for it while the
-process forks with the interpreter held. So at exit no function is called any more and those at work
-are waited for, up to ``PATIENCE`` seconds; and before ``os.fork`` the threads finish what they are
-at, while the interpreter is free for them.
-"""
+"""Functions of Python that the core's threads call."""
 
 from __future__ import annotations
 
-import atexit
-import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from millrace import _core
-from millrace.reader.threads import PATIENCE
-
-atexit.register(_core.end_functions, PATIENCE)
-os.register_at_fork(before=_core.hold_workers, after_in_parent=_core.let_workers_go)
 
 
 def keep_function(

@@ -1,11 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What holds for the whole process: the threads that load, and plugins."""
+"""What holds for the whole process: the threads that load, plugins, how it exits and forks."""
 
 from __future__ import annotations
 
+import atexit
 import os
 
 from millrace import _core
+from millrace.reader.threads import PATIENCE, leave_all
+
+
+def _leave() -> None:
+    # CPython ends threads that come back to it when it is gone, wherever they are. So first those
+    # that read ahead in Python are ended, then no function of map is called any more and those at
+    # work are waited for, and at last nobody comes back from the core.
+    leave_all()
+    _core.end_functions(PATIENCE)
+    _core.nobody_else_comes_back()
+
+
+atexit.register(_leave)
+# A fork waits until the core's threads have finished what they are at. It holds the interpreter,
+# which a function of map may be waiting for; so they are waited for before, without it.
+os.register_at_fork(before=_core.hold_workers, after_in_parent=_core.let_workers_go)
 
 
 def set_threads(threads: int) -> None:

@@ -132,7 +132,7 @@ class PyReader(Decorated):
                 yield values if self._return_list else dict(zip(names, values, strict=True))
             raise RuntimeError("another loop over this PyReader has begun, which ended this one")
         finally:
-            if generation == self.queue.generation():
+            if not self.feeding.is_forked and generation == self.queue.generation():
                 self._end_pass()
 
     def _end_pass(self) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import millrace
 from millrace import catalog
+from millrace.schemas import format_schemas, operator_types, schema_of
 
 
 def _signature(item: Any) -> str:
@@ -30,8 +31,16 @@ def _doc(item: Any) -> str:
 
 
 def public_names(module: types.ModuleType) -> Iterator[tuple[str, Any]]:
-    """The names that a module says are public (``__all__``), sorted, and what they are."""
-    for name in sorted(module.__all__, key=str.lower):
+    """The public names of a module, sorted, and what they are.
+
+    They are those in ``__all__``, or all classes and functions that the module itself defines.
+    """
+    names = getattr(module, "__all__", None) or [
+        name
+        for name, item in vars(module).items()
+        if not name.startswith("_") and getattr(item, "__module__", None) == module.__name__
+    ]
+    for name in sorted(names, key=str.lower):
         yield name, getattr(module, name)
 
 
@@ -70,19 +79,19 @@ def _module_lines(path: str, module: types.ModuleType, seen: set[int]) -> Iterat
     for name, item in public_names(module):
         if inspect.ismodule(item):
             inner.append((f"{path}.{name}", item))
-        elif isinstance(item, type):
-            if id(item) in seen:
-                yield f"### `{path}.{name}`\n\nThe class `{item.__name__}`, described above.\n"
-            else:
-                seen.add(id(item))
-                yield from _class_lines(f"{path}.{name}", item)
-        elif callable(item):
-            yield f"### `{path}.{name}{_signature(item)}`\n"
-            yield _block(_doc(item))
-        else:
+        elif not callable(item):
             yield f"### `{path}.{name}`\n\n`{item!r}`\n"
+        elif id(item) in seen:
+            yield f"### `{path}.{name}`\n\nDescribed above.\n"
+        else:
+            seen.add(id(item))
+            if isinstance(item, type):
+                yield from _class_lines(f"{path}.{name}", item)
+            else:
+                yield f"### `{path}.{name}{_signature(item)}`\n"
+                yield _block(_doc(item))
     for inner_path, item in inner:
-        if hasattr(item, "__all__") and id(item) not in seen:
+        if id(item) not in seen:
             seen.add(id(item))
             yield from _module_lines(inner_path, item, seen)
 
@@ -95,9 +104,9 @@ def page() -> str:
         *_module_lines("millrace", millrace, {id(millrace)}),
         "## Operators\n",
     ]
-    for type, schema in catalog.operators().items():
-        lines.append(f"### `{type}`\n\n{catalog.describe_operator(schema)}\n")
+    for type in operator_types():
+        lines.append(f"### `{type}`\n\n{catalog.describe_operator(schema_of(type))}\n")
     lines.append("## File formats\n")
-    for tag, schema in catalog.formats().items():
-        lines.append(f"### `{tag}`\n\n{catalog.describe_format(schema)}\n")
+    for format in format_schemas():
+        lines.append(f"### `{format.tag}`\n\n{catalog.describe_format(format)}\n")
     return "\n".join(lines)

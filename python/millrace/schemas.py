@@ -66,6 +66,18 @@ class OperatorSchema:
         return next((attribute for attribute in self.attributes if attribute.name == name), None)
 
 
+@dataclass(frozen=True)
+class FormatSchema:
+    """A format of files: how its files are known, and what there is to say about them."""
+
+    tag: str
+    doc: str
+    extensions: tuple[str, ...]
+    known_by_content: bool  # by the first bytes of a file
+    attributes: tuple[AttributeSchema, ...]
+    companion: tuple[str, str, str]  # one more file a file: attribute, that of open_files, meaning
+
+
 _known: dict[str, OperatorSchema] = {}
 
 
@@ -73,21 +85,25 @@ def _slots(described: list[dict[str, Any]]) -> tuple[SlotSchema, ...]:
     return tuple(SlotSchema(**slot) for slot in described)
 
 
+def _attributes(described: list[dict[str, Any]]) -> tuple[AttributeSchema, ...]:
+    attributes = []
+    for attribute in described:
+        default = attribute["default"]
+        if attribute["type"] == "FLOAT":
+            default = shortest_float(default)
+        words = tuple(attribute["words"])
+        attributes.append(AttributeSchema(**{**attribute, "default": default, "words": words}))
+    return tuple(attributes)
+
+
 def _learn() -> None:
     for op in _core.operator_schemas():
-        attributes = []
-        for attribute in op["attributes"]:
-            default = attribute["default"]
-            if attribute["type"] == "FLOAT":
-                default = shortest_float(default)
-            words = tuple(attribute["words"])
-            attributes.append(AttributeSchema(**{**attribute, "default": default, "words": words}))
         _known[op["type"]] = OperatorSchema(
             type=op["type"],
             doc=op["doc"],
             inputs=_slots(op["inputs"]),
             outputs=_slots(op["outputs"]),
-            attributes=tuple(attributes),
+            attributes=_attributes(op["attributes"]),
             creates_reader=op["creates_reader"],
             side_effects=op["side_effects"],
         )
@@ -117,6 +133,21 @@ def operator_types() -> list[str]:
     """The types of all operators, sorted."""
     _learn()
     return sorted(_known)
+
+
+def format_schemas() -> list[FormatSchema]:
+    """The formats of files, by tag, those of loaded plugins included."""
+    return [
+        FormatSchema(
+            tag=format["tag"],
+            doc=format["doc"],
+            extensions=tuple(format["extensions"]),
+            known_by_content=format["known_by_content"],
+            attributes=_attributes(format["attributes"]),
+            companion=format["companion"],
+        )
+        for format in _core.format_schemas()
+    ]
 
 
 def did_you_mean(word: str, candidates: list[str]) -> str:

@@ -5,9 +5,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -16,6 +18,7 @@
 #include "framework/thread_pool.h"
 #include "readers/batch_reader.h"
 #include "readers/double_buffer_reader.h"
+#include "readers/element_queue.h"
 #include "readers/open_files.h"
 #include "readers/shuffle_reader.h"
 #include "tests/record_files.h"
@@ -57,13 +60,15 @@ int InChild(const std::function<bool()>& check) {
   return WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-bool IsRefused(const std::function<void()>& call) {
+bool IsRefused(const std::function<void()>& call,
+               const std::string& words =
+                   "reader 'ahead' was created before this process was "
+                   "forked") {
   try {
     call();
   } catch (const Error& error) {
     return error.code() == ErrorCode::kInvalidArgument &&
-           std::string(error.what())
-                   .find("reader 'ahead' was created before this process was forked") == 0;
+           std::string(error.what()).find(words) == 0;
   }
   return false;
 }
@@ -106,6 +111,23 @@ TEST_P(Fork, F41ChildrenForkToo) {
                      }) == 0;
             }),
             0);
+}
+
+TEST_P(Fork, F41QueuesAreTheParents) {
+  for (int repeat = 0; repeat < 20; ++repeat) {
+    auto queue = std::make_unique<ElementQueue>(1);
+    queue->Push(0, {});
+    std::thread provider([&] { queue->Push(0, {}); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(repeat % 3));  // until it waits for room
+    EXPECT_EQ(InChild([&] {
+                const bool refused = IsRefused([&] { queue->size(); }, "a queue that was made");
+                queue.reset();
+                return refused;
+              }),
+              0);
+    queue->Close(0);
+    provider.join();
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Pools, Fork, ::testing::Values(0, 1, 2, 7));

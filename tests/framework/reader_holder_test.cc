@@ -91,6 +91,97 @@ TEST(ReaderHolder, ResetLeavesHandlesOfTheOldReaderAlone) {
   EXPECT_EQ(Read(holder.NewHandle().get()), UpTo(9));
 }
 
+// Readers that stand on one another, by name, as the operators that create readers leave them.
+class Tree {
+ public:
+  explicit Tree(int64_t records) { root.Reset(Numbers(records)); }
+  void Batch(ReaderHolder* below, ReaderHolder* reader, int64_t size) {
+    reader->Reset(
+        std::make_unique<BatchReader>(below->NewHandle(), size, false, BatchMode::kConcat), below);
+  }
+  ReaderHolder root, middle, left, right;
+};
+
+Values Read(ReaderHolder* holder, size_t most = SIZE_MAX) {
+  Values values;
+  std::vector<LoDTensor> element;
+  while (values.size() < most && holder->HasNext()) {
+    holder->ReadNext(&element);
+    for (const int64_t value : ValuesOf<int64_t>(element[0])) values.push_back(value);
+  }
+  return values;
+}
+
+TEST(ReInit, ReachesWhatStandsOnTheReader) {
+  Tree tree(6);
+  tree.Batch(&tree.root, &tree.middle, 1);
+  tree.Batch(&tree.middle, &tree.left, 2);
+  EXPECT_EQ(Read(&tree.left), UpTo(6));
+  for (ReaderHolder* reader : {&tree.root, &tree.middle, &tree.left, &tree.root}) {
+    EXPECT_FALSE(tree.left.HasNext());
+    reader->ReInit();
+    EXPECT_EQ(Read(&tree.left, 2), UpTo(2));
+    reader->ReInit();  // from the middle of a pass
+    EXPECT_EQ(Read(&tree.left), UpTo(6));
+  }
+  EXPECT_EQ(tree.left.stats().passes, 9u);
+}
+
+TEST(ReInit, IsOnePassForAllThatShareTheReader) {
+  Tree tree(6);
+  tree.Batch(&tree.root, &tree.middle, 1);
+  tree.Batch(&tree.middle, &tree.left, 2);
+  tree.Batch(&tree.middle, &tree.right, 2);
+  for (ReaderHolder* alone : {&tree.left, &tree.right}) {
+    alone->ReInit();  // the other one's pass is over now
+    EXPECT_EQ(Read(alone, 2), UpTo(2));
+    for (ReaderHolder* reader : {&tree.root, &tree.middle, &tree.root}) {
+      reader->ReInit();
+      EXPECT_EQ(Read(&tree.left, 2), UpTo(2));
+      EXPECT_EQ(Read(&tree.right, 2), UpTo(4, 2));
+      EXPECT_EQ(Read(&tree.left), UpTo(6, 4));
+      EXPECT_FALSE(tree.right.HasNext());
+    }
+  }
+}
+
+TEST(ReInit, ReachesThoseThatReadInTheMiddle) {
+  Tree tree(6);
+  tree.Batch(&tree.root, &tree.left, 2);
+  EXPECT_EQ(Read(&tree.root, 1), UpTo(1));
+  EXPECT_EQ(Read(&tree.left, 2), UpTo(3, 1));
+  tree.root.ReInit();
+  EXPECT_EQ(Read(&tree.left, 2), UpTo(2));
+  EXPECT_EQ(Read(&tree.root), UpTo(6, 2));
+}
+
+TEST(ReInit, ReachesOverHoldersThatAreGone) {
+  Tree tree(6);
+  {
+    ReaderHolder gone;
+    tree.Batch(&tree.root, &gone, 1);
+    tree.Batch(&gone, &tree.left, 2);
+    tree.Batch(&tree.root, &tree.right, 2);
+    tree.right = ReaderHolder();
+    EXPECT_EQ(Read(&gone, 1), UpTo(1));
+  }
+  tree.root.ReInit();
+  EXPECT_EQ(Read(&tree.left), UpTo(6));
+  tree.left = ReaderHolder();
+  tree.root.ReInit();
+  EXPECT_EQ(Read(&tree.root), UpTo(6));
+}
+
+TEST(ReInit, LeavesAReaderThatHasBeenReplacedAlone) {
+  Tree tree(6);
+  tree.Batch(&tree.root, &tree.left, 2);
+  EXPECT_EQ(Read(&tree.left, 2), UpTo(2));
+  tree.root.Reset(Numbers(3));
+  tree.root.ReInit();
+  EXPECT_EQ(Read(&tree.root), UpTo(3));
+  EXPECT_EQ(Read(&tree.left), UpTo(6, 2));
+}
+
 TEST(Handles, TakeTurnsWithOneSource) {
   ReaderHolder holder;
   holder.Reset(Numbers(6));

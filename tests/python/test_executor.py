@@ -118,7 +118,7 @@ def test_misuse_is_named(program: fluid.Program, executor: fluid.Executor) -> No
     with pytest.raises(fluid.Error, match="no values"):
         executor.run(program, {"x": fluid.LoDTensor()})
     with pytest.raises(TypeError, match="a dict"):
-        executor.run(program, feed=[{"x": ROW}])  # type: ignore[arg-type]
+        executor.run(program, feed=[{"x": ROW}] * 2)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="a Program"):
         executor.run("program")  # type: ignore[arg-type]
     with pytest.raises(fluid.Error, match="no place 'cuda:99'"):

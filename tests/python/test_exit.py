@@ -17,8 +17,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-RUNS = int(os.environ.get("MILLRACE_EXIT_RUNS", "42"))
-AT_ONCE = 14  # in one test, which may not take long
+RUNS = int(os.environ.get("MILLRACE_EXIT_RUNS", "48"))
+AT_ONCE = 16  # in one test, which may not take long
 LONGEST = 40.0
 
 # Each defines step(), which reads one element, and leaves threads at work ahead of it.
@@ -64,7 +64,8 @@ def step():
     "map": """
 def function(element):
     return {"x": np.sqrt(element["slot0"])}
-numbers = millrace.Reader.create("create_random_data_generator", slots={"slot0": ("float32", [1, 50])})
+numbers = millrace.Reader.create(
+    "create_random_data_generator", slots={"slot0": ("float32", [1, 50])})
 batches = iter(numbers.map(function).map(lambda e: e["x"] + 1).batch(16).double_buffer(4))
 def step():
     return next(batches)
@@ -74,7 +75,8 @@ import time
 def function(element):
     time.sleep(0.001)
     return element
-numbers = millrace.Reader.create("create_random_data_generator", slots={"slot0": ("float32", [1, 50])})
+numbers = millrace.Reader.create(
+    "create_random_data_generator", slots={"slot0": ("float32", [1, 50])})
 batches = iter(numbers.map(function).batch(16).double_buffer(4))
 def step():
     return next(batches)
@@ -94,7 +96,20 @@ LEAVE = {
     "an exception": ("raise LookupError('on purpose')", 1),
     "sys.exit": ("sys.exit(3)", 3),
     "a break": ("while True:\n    step()\n    break", 0),
-    "a thread that goes on": ("threading.Thread(target=lambda: [step() for _ in range(5)]).start()", 0),
+    "a daemon that goes on": (
+        "import contextlib, time\n"
+        "def go_on():\n"
+        "    with contextlib.suppress(Exception):  # at exit, its data may come to an end\n"
+        "        while True:\n"
+        "            step()\n"
+        "threading.Thread(target=go_on, daemon=True).start()\n"
+        "time.sleep(0.01)",
+        0,
+    ),
+    "a thread that goes on": (
+        "threading.Thread(target=lambda: [step() for _ in range(5)]).start()",
+        0,
+    ),
     "a forked child": (
         "child = os.fork()\n"
         "if child == 0:\n"

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 from millrace import Error, LoDTensor, create_lod_tensor, create_random_int_lodtensor
-from millrace.core import CPUPlace, CUDAPlace, VarDesc, from_dlpack
+from millrace.core import CPUPlace, CUDAPlace, LoDTensorArray, VarDesc, from_dlpack
 
 DTYPES = [
     "bool",
@@ -137,6 +137,17 @@ def test_a_capsule_is_used_once() -> None:
         from_dlpack([1, 2])
     with pytest.raises(Error, match="row by row"):
         from_dlpack(np.arange(6).reshape(2, 3).T)
+
+
+def test_an_array_of_tensors_is_a_list() -> None:
+    array = LoDTensorArray()
+    for number in range(10):
+        tensor = tensor_of(np.array([number], np.float32))
+        tensor.set_lod([[0, 1]])
+        array.append(tensor)
+    array[0] = tensor_of(np.array([11], np.float32))
+    assert [np.asarray(tensor)[0] for tensor in array] == [11, *range(1, 10)]
+    assert array[9].lod() == [[0, 1]]
 
 
 def test_create_lod_tensor() -> None:

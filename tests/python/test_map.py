@@ -9,6 +9,7 @@ import subprocess
 import threading
 import weakref
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -204,9 +205,7 @@ def test_chains_of_functions_know_each_others_names(numbers: millrace.Reader) ->
     )
     [batch] = list(chain)
     assert list(batch) == ["c"]
-    np.testing.assert_array_equal(
-        np.sort(batch["c"].ravel()), np.arange(2, 8 * RECORDS + 2, 2)
-    )
+    np.testing.assert_array_equal(np.sort(batch["c"].ravel()), np.arange(2, 8 * RECORDS + 2, 2))
 
 
 def test_functions_live_as_long_as_readers_that_call_them(numbers: millrace.Reader) -> None:
@@ -270,7 +269,7 @@ def test_leaving_a_loop_ends_the_calls(numbers: millrace.Reader) -> None:
         calls.append(threading.get_ident())
         return element
 
-    for _ in zip(numbers.map(counted).double_buffer(4), range(2)):
+    for _ in islice(numbers.map(counted).double_buffer(4), 2):
         pass
     after = len(calls)
     assert after < RECORDS

@@ -118,6 +118,14 @@ def test_an_operator_shows_slots_and_attributes() -> None:
     assert op.all_attrs() == {"x_num_col_dims": 1}
 
 
+def test_an_attribute_that_is_not_given_has_its_default() -> None:
+    op = small().global_block().ops[0]
+    assert not op.has_attr("y_num_col_dims")
+    assert op.attr("y_num_col_dims") == 1
+    with pytest.raises(KeyError):
+        op.attr("z_num_col_dims")
+
+
 @pytest.mark.parametrize(
     ("change", "error", "words"),
     [

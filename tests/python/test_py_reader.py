@@ -30,7 +30,9 @@ class Fed:
             self.reader: ReaderVariable = fluid.layers.py_reader(
                 capacity, [(-1, 3), (-1, 1)], ["float32", "int64"], use_double_buffer=double_buffer
             )
-            top = fluid.layers.multi_pass(self.reader, multi_pass) if multi_pass > 1 else self.reader
+            top = (
+                fluid.layers.multi_pass(self.reader, multi_pass) if multi_pass > 1 else self.reader
+            )
             self.outs = fluid.layers.read_file(top)
         self.executor.run(self.startup)
 
@@ -161,7 +163,9 @@ def test_what_the_provider_raises_arrives_at_its_place() -> None:
         for number in range(3):
             assert int(fed.step()[1][0, 0]) == number
         for _ in range(2):  # again and again, until reset
-            with pytest.raises(fluid.Error, match="provider.*test_py_reader.*no such word") as error:
+            with pytest.raises(
+                fluid.Error, match="provider.*test_py_reader.*no such word"
+            ) as error:
                 fed.step()
             assert isinstance(error.value.__cause__, LookupError)
             assert not isinstance(error.value, fluid.EndOfData)
@@ -423,7 +427,7 @@ def test_an_iterable_py_reader_yields_what_executors_are_fed_with() -> None:
             numbers += number.ravel().tolist()
         assert numbers == twice(range(20))
         assert threading.active_count() == 1
-    for _ in zip(fed.reader, range(3)):  # leaves early
+    for _ in itertools.islice(fed.reader, 3):  # leaves early
         pass
     assert threading.active_count() == 1
     first = iter(fed.reader)

@@ -145,3 +145,28 @@ def test_training_from_a_file(path: Path) -> None:
             losses.append(float(exe.run(fetch_list=[loss])[0]))
     assert len(losses) == 12 * BATCHES
     assert np.mean(losses[-BATCHES:]) < np.mean(losses[:BATCHES]) - 1
+
+
+def test_a_preprocessor_on_images(path: Path) -> None:
+    """Ten batches, of which the block makes what numpy makes of them (lineage.md, section 6)."""
+    files = fluid.layers.io.open_recordio_file(str(path), **SLOTS)
+    files = fluid.layers.io.double_buffer(fluid.layers.multi_pass(files, 2))
+    preprocessor = fluid.layers.io.Preprocessor(reader=files)
+    with preprocessor.block():
+        image, label = preprocessor.inputs()
+        two = fluid.layers.fill_constant(shape=[1], dtype="float32", value=2)
+        one = fluid.layers.fill_constant(shape=[1], dtype="int64", value=1)
+        preprocessor.outputs(
+            fluid.layers.elementwise_div(image, two), fluid.layers.elementwise_add(label, one)
+        )
+    plain = fluid.layers.open_recordio_file(str(path), **SLOTS)
+    outs = [
+        *fluid.layers.read_file(fluid.layers.io.double_buffer(preprocessor())),
+        *fluid.layers.read_file(fluid.layers.multi_pass(plain, 2)),
+    ]
+    exe = fluid.Executor(fluid.CPUPlace())
+    exe.run(fluid.default_startup_program())
+    for _ in range(10):
+        halves, more, images, labels = exe.run(fetch_list=outs)
+        np.testing.assert_array_equal(halves, images / 2)
+        np.testing.assert_array_equal(more, labels + 1)

@@ -10,7 +10,7 @@ program; by default names are numbered (``millrace.unique_name``).
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 from millrace import unique_name
@@ -368,3 +368,13 @@ def load(out: Variable, file_path: _Path, load_as_fp16: bool | None = None) -> N
     helper.current_block().append_op(
         "load", outputs={"Out": out}, attrs={"file_path": file_path, "load_as_fp16": load_as_fp16}
     )
+
+
+def __getattr__(name: str) -> Callable[..., Variable]:
+    """``py_reader`` and ``create_py_reader_by_data``, which the lineage has in this module."""
+    if name in ("py_reader", "create_py_reader_by_data"):
+        from millrace.layers import python_reader
+
+        function: Callable[..., Variable] = getattr(python_reader, name)
+        return function
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -11,7 +11,7 @@
 `millrace.reader.decorators` says what a reader is and what all decorators have in common.
 """
 
-from millrace.reader import creator
+from millrace.reader import creator, decorator
 from millrace.reader.decorators import (
     ComposeNotAligned,
     Fake,
@@ -37,6 +37,7 @@ __all__ = [
     "chain",
     "compose",
     "creator",
+    "decorator",
     "firstn",
     "map_readers",
     "multiprocess_reader",

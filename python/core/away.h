@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Threads of Python while the core works for them.
+#ifndef MILLRACE_PYTHON_CORE_AWAY_H_
+#define MILLRACE_PYTHON_CORE_AWAY_H_
+
+#include <pybind11/pybind11.h>
+
+namespace millrace {
+
+// While it exists, the thread does without the interpreter, which others may use.
+//
+// CPython ends a thread that comes back while the process exits, in the middle of what it is in; in
+// C++ that is a crash. So, unlike pybind11::gil_scoped_release, this lets nobody come back then:
+// the thread sleeps until the process is gone.
+class Away {
+ public:
+  Away() : thread_(PyEval_SaveThread()) {}
+  ~Away();
+  Away(const Away&) = delete;
+  Away& operator=(const Away&) = delete;
+
+  // From now on only this thread, which ends the interpreter, comes back. Stops what the others
+  // have the core do, and lets those through who are about to come back. With the interpreter.
+  static void NobodyElseComesBack();
+
+ private:
+  PyThreadState* const thread_;
+};
+
+}  // namespace millrace
+
+#endif  // MILLRACE_PYTHON_CORE_AWAY_H_
