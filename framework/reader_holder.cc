@@ -200,7 +200,7 @@ bool ReaderHolder::HasNext() {
 
 void ReaderHolder::ReInit() { held().ReInit(); }
 
-std::optional<uint64_t> ReaderHolder::PassLength() { return own().PassLength(); }
+std::optional<uint64_t> ReaderHolder::PassLength() { return held().Own().PassLength(); }
 
 ReaderStats ReaderHolder::stats() const {
   if (!has_reader()) return {};
