@@ -9,6 +9,7 @@
 #include "framework/reader_holder.h"
 #include "python/core/arrays.h"
 #include "python/core/away.h"
+#include "python/core/interrupt.h"
 
 namespace py = pybind11;
 
@@ -56,15 +57,25 @@ void PythonReader::Open() {
   pass_ = 0;
 }
 
+template <typename Function>
+void PythonReader::Work(Function function) {
+  WithoutInterpreter([&] {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    function();
+  });
+}
+
 uint64_t PythonReader::Begin(uint64_t pass) {
-  const Away away;
-  const std::lock_guard<std::mutex> lock(mutex_);
-  const bool fresh = reader_ == nullptr;
-  ++loop_;
-  Open();
-  if (!fresh || pass != pass_) reader_->Restart(pass);
-  pass_ = pass;
-  return loop_;
+  WatchInterrupts();
+  uint64_t loop;
+  Work([&] {
+    const bool fresh = reader_ == nullptr;
+    loop = ++loop_;
+    Open();
+    if (!fresh || pass != pass_) reader_->Restart(pass);
+    pass_ = pass;
+  });
+  return loop;
 }
 
 ReaderBase& PythonReader::OfLoop(uint64_t loop) {
@@ -76,16 +87,14 @@ ReaderBase& PythonReader::OfLoop(uint64_t loop) {
 std::optional<py::dict> PythonReader::Next(uint64_t loop) {
   std::vector<LoDTensor> element = std::move(spare_);
   bool more;
-  {
-    const Away away;
-    const std::lock_guard<std::mutex> lock(mutex_);
+  Work([&] {
     ReaderBase& reader = OfLoop(loop);
     more = reader.HasNext();
     if (more) reader.ReadNext(&element);
     for (LoDTensor& tensor : element) {
       if (!tensor.place().is_cpu()) tensor = tensor.OnHost();
     }
-  }
+  });
   std::optional<py::dict> batch;
   if (more) batch = ToDict(&element);
   for (LoDTensor& tensor : element) tensor.Clear();
@@ -121,12 +130,12 @@ void PythonReader::Release(uint64_t loop) {
 
 uint64_t PythonReader::ReadThrough(uint64_t pass) {
   const uint64_t loop = Begin(pass);
-  const Away away;
-  const std::lock_guard<std::mutex> lock(mutex_);
-  ReaderBase& reader = OfLoop(loop);
-  std::vector<LoDTensor> element;
   uint64_t elements = 0;
-  for (; reader.HasNext(); ++elements) reader.ReadNext(&element);
+  Work([&] {
+    ReaderBase& reader = OfLoop(loop);
+    std::vector<LoDTensor> element;
+    for (; reader.HasNext(); ++elements) reader.ReadNext(&element);
+  });
   return elements;
 }
 
@@ -136,17 +145,21 @@ void PythonReader::SetNames(const std::vector<std::string>& names) {
 }
 
 std::optional<uint64_t> PythonReader::Length() {
-  const Away away;
-  const std::lock_guard<std::mutex> lock(mutex_);
-  Open();
-  return reader_->PassLength();
+  std::optional<uint64_t> length;
+  Work([&] {
+    Open();
+    length = reader_->PassLength();
+  });
+  return length;
 }
 
 std::vector<SlotSpec> PythonReader::Slots() {
-  const Away away;
-  const std::lock_guard<std::mutex> lock(mutex_);
-  Open();
-  return reader_->slots();
+  std::vector<SlotSpec> slots;
+  Work([&] {
+    Open();
+    slots = reader_->slots();
+  });
+  return slots;
 }
 
 }  // namespace millrace

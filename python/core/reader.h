@@ -51,6 +51,9 @@ class PythonReader {
   const std::string& variable() const { return variable_; }
 
  private:
+  // Calls it without the interpreter and with the mutex; a Ctrl-C becomes KeyboardInterrupt.
+  template <typename Function>
+  void Work(Function function);
   void Open();
   // The reader of a running loop. Without the interpreter, mutex_ held.
   ReaderBase& OfLoop(uint64_t loop);

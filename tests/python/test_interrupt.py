@@ -114,3 +114,24 @@ print(set(passes))
 """
     )
     assert ended.stdout == "interrupted\n{100}\n", ended.stderr
+
+
+def test_a_loop_over_a_reader_is_interrupted_and_can_begin_again() -> None:
+    ended = run_python(
+        ENDLESS
+        + """
+import millrace
+endless = millrace.Reader.create("create_random_data_generator",
+                                 slots={"x": ("float32", [1, 4])}).batch(1 << 20).multi_pass(2)
+for _ in range(2):
+    thread = press()
+    try:
+        for batch in endless:
+            assert len(batch["x"]) == 1 << 20
+    except KeyboardInterrupt:
+        print("interrupted")
+    thread.join()
+print(len(next(iter(endless))["x"]))
+"""
+    )
+    assert ended.stdout == f"interrupted\ninterrupted\n{1 << 20}\n", ended.stderr

@@ -21,16 +21,29 @@ def block(title: str) -> str:
     return found[1]
 
 
-def test_its_lines_are_printed() -> None:
+def run(title: str) -> str:
+    """What a block of Python prints, run in this folder."""
     ran = subprocess.run(
-        [sys.executable, "-c", block("lines.py")],
+        [sys.executable, "-c", block(title)],
         cwd=ROOT,
         check=True,
         capture_output=True,
         text=True,
         timeout=60,
     )
-    assert ran.stdout == block("lines")
+    return ran.stdout
+
+
+@pytest.mark.parametrize("name", ["lines", "train_layers"])
+def test_a_script_prints_what_is_shown(name: str) -> None:
+    assert run(f"{name}.py") == block(name)
+
+
+def test_the_program_written_in_python_is_that_in_text() -> None:
+    def values(printed: str) -> list[str]:
+        return [line.partition(": ")[2] for line in printed.splitlines()]
+
+    assert values(run("programs.py")) == values(block("output"))
 
 
 def test_its_training_script_reads_digits(tmp_path: Path) -> None:
