@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <thread>
 #include <utility>
@@ -290,6 +291,16 @@ TEST(Handles, CountTheRestartsOfASharedSourceAsItsPass) {
   EXPECT_EQ(Read(two.get()), Values{});
   two->Restart(100);
   EXPECT_EQ(Read(two.get()), Values{2});
+}
+
+TEST(Handles, KnowTheLengthOfAPassOnlyWhereTheyGetAllOfIt) {
+  ReaderHolder holder;
+  holder.Reset(Numbers(6));
+  auto one = holder.NewHandle();
+  EXPECT_EQ(one->PassLength(), 6u);
+  EXPECT_EQ(BatchReader(holder.NewHandle(), 4, false, BatchMode::kConcat).PassLength(),
+            std::nullopt);
+  EXPECT_EQ(BatchReader(std::move(one), 4, false, BatchMode::kConcat).PassLength(), 2u);
 }
 
 // Readers restart at any moment, each on its own thread: what a consumer gets twice in a pass of
