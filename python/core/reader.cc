@@ -37,10 +37,9 @@ PythonReader::PythonReader(std::shared_ptr<const Program> program, std::string v
 }
 
 PythonReader::~PythonReader() {
-  PyThreadState* const interpreter = PyEval_SaveThread();
+  const Away away;
   reader_.reset();
   scope_.reset();
-  PyEval_RestoreThread(interpreter);
 }
 
 void PythonReader::Open() {
