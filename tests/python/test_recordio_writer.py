@@ -188,7 +188,7 @@ def test_feed_order_picks_slots(tmp_path: Path, feeder: fluid.DataFeeder) -> Non
     reader = fluid.batch(lambda: samples(3), 1)
     convert_reader_to_recordio_file(path, reader, feeder, feed_order=["label"])
     records = fluid.Reader.open_files(path, slots={"label": ("int64", [1, 1])})
-    assert [int(record["label"]) for record in records] == [0, 1, 2]
+    assert [record["label"].item() for record in records] == [0, 1, 2]
     with pytest.raises(ValueError, match="'lable'"):
         convert_reader_to_recordio_file(path, reader, feeder, feed_order=["lable"])
 
@@ -203,7 +203,7 @@ def test_files_of_a_reader_lose_nothing(
     names = data_files(tmp_path)
     assert names == [f"words-{number:05d}.recordio" for number in range(-(-count // 3))]
     labels = [
-        [int(record["label"]) for record in fluid.Reader.open_files(tmp_path / name, slots=SLOTS)]
+        [record["label"].item() for record in fluid.Reader.open_files(tmp_path / name, slots=SLOTS)]
         for name in names
     ]
     assert sum(labels, []) == list(range(count))
