@@ -16,6 +16,7 @@
 #include "framework/program.h"
 #include "python/core/away.h"
 #include "python/core/interrupt.h"
+#include "python/core/outside.h"
 #include "python/core/scope.h"
 
 namespace py = pybind11;
@@ -46,8 +47,8 @@ class Prepared {
     prepared_ = Executor(run).Prepare(program, RoleOf(*program), &scope_->scope());
   }
   ~Prepared() {
-    const Away away;
-    prepared_.reset();
+    // What was prepared points into the scope.
+    CallOutside([scope = scope_, prepared = std::move(prepared_)]() mutable { prepared.reset(); });
   }
   Prepared(const Prepared&) = delete;
   Prepared& operator=(const Prepared&) = delete;
@@ -77,7 +78,7 @@ class Prepared {
 
   const std::shared_ptr<PythonScope> scope_;
   std::mutex mutex_;  // taken without the interpreter
-  std::unique_ptr<PreparedProgram> prepared_;
+  std::shared_ptr<PreparedProgram> prepared_;  // not shared but with what destroys it
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "python/core/away.h"
+#include "python/core/outside.h"
 
 namespace millrace {
 
@@ -45,6 +46,7 @@ void WithoutInterpreter(Work&& work) {
     } catch (...) {
       error = std::current_exception();
     }
+    CallWhatWasLeft();
   }
   RaiseInterrupt();
   if (error) std::rethrow_exception(error);
