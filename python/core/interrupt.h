@@ -28,6 +28,7 @@ class AtWorkForMain {
 
  private:
   const bool main_;
+  const bool outer_;  // whether it was at work already
 };
 
 // Forgets the request to stop that a Ctrl-C has made, if it has, and throws KeyboardInterrupt. To

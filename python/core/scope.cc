@@ -21,6 +21,14 @@ namespace {
 // What one program may be fed with; it keeps a mistaken index from taking all memory.
 constexpr size_t kMaxFed = 1 << 16;
 
+// The value to write to. Without the interpreter: what it takes the place of may be a reader, whose
+// workers may be waiting for it.
+template <typename T>
+T* MutableValue(Variable* variable) {
+  const Away away;
+  return variable->GetMutable<T>();
+}
+
 // A reader in a variable, as operators use it.
 class VariableReader {
  public:
@@ -67,7 +75,7 @@ class VariableTensors {
 
  private:
   std::vector<LoDTensor>& tensors() const {
-    return *variable_->GetMutable<std::vector<LoDTensor>>();
+    return *MutableValue<std::vector<LoDTensor>>(variable_);
   }
   size_t Checked(int64_t index) const {
     const auto size = static_cast<int64_t>(Size());
@@ -80,7 +88,12 @@ class VariableTensors {
   Variable* const variable_;
 };
 
-LoDTensor* TensorOf(Variable* variable) { return variable->GetMutable<LoDTensor>(); }
+LoDTensor* TensorOf(Variable* variable) { return MutableValue<LoDTensor>(variable); }
+
+void Clear(Variable* variable) {
+  const Away away;
+  variable->Reset();
+}
 
 using Tensors = std::vector<LoDTensor>;
 
@@ -88,7 +101,7 @@ using Tensors = std::vector<LoDTensor>;
 void SetFeedVariable(PythonScope& scope, const LoDTensor& tensor, const std::string& name,
                      size_t index) {
   Require(index < kMaxFed, "tensor ", index, " of a list that holds ", kMaxFed, " at most");
-  auto* tensors = scope.scope().Var(name)->GetMutable<Tensors>();
+  auto* tensors = MutableValue<Tensors>(scope.scope().Var(name));
   if (tensors->size() <= index) tensors->resize(index + 1);
   (*tensors)[index] = tensor;
 }
@@ -131,6 +144,7 @@ void DefineScope(py::module_* module) {
       *module, "Variable", "A named value in a scope; not to be used while a program runs there.")
       .def_property_readonly("name", &Variable::name)
       .def("is_initialized", &Variable::has_value, "Whether it holds anything.")
+      .def("clear", &Clear, "Drops what it holds: the files and threads' work of a reader.")
       .def("get_tensor", &TensorOf, py::return_value_policy::reference_internal,
            "The tensor in it; made, and anything else dropped, if there is none.")
       .def("get_lod_tensor_array", &TensorsOf, py::keep_alive<0, 1>(),

@@ -6,12 +6,14 @@ from __future__ import annotations
 import gc
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import millrace
 import numpy as np
 import pytest
+from conftest import until
 
 Element = dict[str, Any]
 SLOTS = {"x": ("float32", [1, 2])}
@@ -68,31 +70,33 @@ def test_a_function_may_collect_an_old_loop_of_its_reader(threads: int) -> None:
 def test_a_function_may_collect_the_loop_that_calls_it() -> None:
     main = threading.get_ident()
     armed = threading.Event()
+    collected: list[int] = []
     calls: list[int] = []
 
     def function(element: Element) -> Element:
-        if threading.get_ident() != main:
-            armed.wait()
-            gc.collect()
         calls.append(1)
+        if threading.get_ident() != main:
+            if armed.is_set():
+                collected.append(gc.collect())
+            elif len(calls) > COUNT // 2:
+                armed.wait()
+        time.sleep(0.001)
         return {"x": np.array(element["x"])}
 
     for _ in range(5):
         armed.clear()
-        loop = iter(mapped(function).batch(1).double_buffer(8))
-        garbage = [loop]
-        garbage.append(garbage)  # type: ignore[arg-type]
-        next(loop)
-        del loop, garbage
+        collected.clear()
+        calls.clear()
+        Abandoned(mapped(function).batch(2).double_buffer(COUNT))
         armed.set()
-    before = os.fork()  # waits for the workers
-    if before == 0:
+        until(lambda: any(collected))
+    child = os.fork()  # waits for the workers
+    if child == 0:
         os._exit(0)
-    assert os.waitpid(before, 0)[1] == 0
-    gc.collect()
-    done = len(calls)
-    list(mapped(lambda e: e).batch(8).double_buffer())
-    assert len(calls) == done  # nobody is called any more
+    assert os.waitpid(child, 0)[1] == 0
+    made = len(calls)
+    assert len(list(mapped(lambda e: e).batch(8).double_buffer())) == COUNT // 8
+    assert len(calls) == made  # nobody reads those any more
 
 
 def test_a_function_may_drop_and_close_other_loops(threads: int) -> None:
