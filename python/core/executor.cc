@@ -17,6 +17,7 @@
 #include "framework/program.h"
 #include "python/core/away.h"
 #include "python/core/interrupt.h"
+#include "python/core/outside.h"
 #include "python/core/scope.h"
 
 namespace py = pybind11;
@@ -47,8 +48,8 @@ class Prepared {
     prepared_ = Executor(run).Prepare(program, RoleOf(*program), &scope_->scope());
   }
   ~Prepared() {
-    const Away away;
-    prepared_.reset();
+    // What was prepared points into the scope.
+    CallOutside([scope = scope_, prepared = std::move(prepared_)]() mutable { prepared.reset(); });
   }
   Prepared(const Prepared&) = delete;
   Prepared& operator=(const Prepared&) = delete;
@@ -85,7 +86,7 @@ class Prepared {
 
   const std::shared_ptr<PythonScope> scope_;
   std::mutex mutex_;  // taken without the interpreter
-  std::unique_ptr<PreparedProgram> prepared_;
+  std::shared_ptr<PreparedProgram> prepared_;  // not shared but with what destroys it
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "python/core/away.h"
+#include "python/core/outside.h"
 
 namespace millrace {
 
@@ -46,6 +47,7 @@ void WithoutInterpreter(Work&& work) {
     } catch (...) {
       error = std::current_exception();
     }
+    CallWhatWasLeft();
   }
   RaiseInterrupt();
   if (error) std::rethrow_exception(error);

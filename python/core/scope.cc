@@ -10,8 +10,8 @@
 #include "framework/error.h"
 #include "framework/reader_holder.h"
 #include "framework/tensor.h"
-#include "python/core/away.h"
 #include "python/core/interrupt.h"
+#include "python/core/outside.h"
 
 namespace py = pybind11;
 
@@ -122,8 +122,8 @@ VariableReader ReaderOf(Variable* variable) { return VariableReader(variable); }
 }  // namespace
 
 PythonScope::~PythonScope() {
-  const Away away;
-  scope_.reset();
+  // The parent is kept for as long: the scope points to it.
+  CallOutside([parent = parent_, scope = std::move(scope_)]() mutable { scope.reset(); });
 }
 
 void DefineScope(py::module_* module) {
