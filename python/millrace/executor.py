@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from millrace import _core
 from millrace.core import CPUPlace, CUDAPlace, Scope
+from millrace.feed_values import fed_tensors
 from millrace.framework import Program, Variable, default_main_program
 from millrace.ragged import Ragged
 
@@ -36,24 +37,6 @@ def scope_guard(scope: Scope) -> Iterator[None]:
         yield
     finally:
         _scope = before
-
-
-def _as_tensor(name: str, value: Any, program: Program) -> _core.LoDTensor:
-    """A copy of the values, for the program may keep them; lists become the declared type."""
-    if isinstance(value, _core.LoDTensor):
-        return value
-    tensor = _core.LoDTensor()
-    if isinstance(value, Ragged):
-        tensor.set(value.values)
-        tensor.set_lod([offsets.tolist() for offsets in value.offsets])
-        return tensor
-    if hasattr(value, "__dlpack__") and not isinstance(value, np.ndarray):
-        value = np.asarray(_core.from_dlpack(value))
-    elif not hasattr(value, "__array__"):
-        variable = program.global_block().vars.get(name)
-        value = np.asarray(value, None if variable is None else variable.dtype)
-    tensor.set(value)
-    return tensor
 
 
 def _as_array(tensor: _core.LoDTensor) -> Fetched:
@@ -88,7 +71,7 @@ class Executor:
     def run(
         self,
         program: Program | None = None,
-        feed: Mapping[str, object] | Sequence[Mapping[str, object]] | None = None,
+        feed: Mapping[Any, object] | Sequence[Mapping[Any, object]] | None = None,
         fetch_list: Sequence[Variable | str] | Variable | str | None = None,
         scope: Scope | None = None,
         return_numpy: bool = True,
@@ -98,9 +81,10 @@ class Executor:
 
         Args:
             program: by default ``default_main_program()``.
-            feed: values by the variable's name: arrays, LoDTensors, ``Ragged``, whatever speaks
-                DLPack, numbers and nested lists (which become the declared dtype). Copied, but for
-                LoDTensors. A list of one such dict is taken, too: the feed of one place.
+            feed: values by the variable, or its name: arrays, LoDTensors, ``Ragged``, whatever
+                speaks DLPack, numbers and nested lists (which become the declared dtype). Copied,
+                but for LoDTensors. Variables of ``layers.data`` are fed with the dtype and dims
+                that they declare. A list of one such dict is taken, too: the feed of one place.
             fetch_list: variables, or their names, whose values are returned.
             scope: where persistable variables live; by default ``global_scope()``.
             return_numpy: whether arrays are returned, else LoDTensors.
@@ -111,6 +95,8 @@ class Executor:
             while they exist and which they must not write; ``Ragged`` for values with levels.
 
         Raises:
+            TypeError: an argument is of the wrong type, or what is fed holds no numbers.
+            ValueError: what is fed has another dtype, or other dims, than declared.
             EndOfData: a ``read`` operator found no next element.
             Error: the program is wrong (all problems are named), or an operator failed; its
                 ``operator`` says which, with the line of ``program.to_text()``.
@@ -129,7 +115,7 @@ class Executor:
         elif isinstance(fetch_list, Variable | str):
             fetch_list = [fetch_list]
         names = [item if isinstance(item, str) else item.name for item in fetch_list]
-        tensors = {name: _as_tensor(name, value, program) for name, value in (feed or {}).items()}
+        tensors = fed_tensors(feed or {}, program)
         prepared = self._prepare(program, global_scope() if scope is None else scope)
         fetched = prepared.run(tensors, names)
         return [_as_array(tensor) for tensor in fetched] if return_numpy else fetched
