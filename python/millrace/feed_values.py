@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from millrace import _core
-from millrace.errors import Error
 from millrace.framework import Program, Variable
 from millrace.ragged import Ragged
 from millrace.var_type import dtype_name
@@ -37,7 +36,7 @@ def fed_tensors(feed: Mapping[Any, object], program: Program) -> dict[str, _core
         variable = program.global_block().vars.get(name)
         try:
             tensor = _tensor(name, value, variable)
-        except (Error, BufferError, RuntimeError) as error:  # of the core, or who speaks DLPack
+        except (BufferError, RuntimeError) as error:  # of the core, or who speaks DLPack
             error.add_note(f"while variable {name!r} was fed")
             raise
         is_empty = isinstance(value, _core.LoDTensor) and not tensor.shape()  # the core refuses it
