@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """RecordIO files of what readers in Python yield, for programs of any language to read.
 
-A record holds what one batch of the reader becomes: a tensor for each slot. ``open_files`` and the
-command ``peek`` read it as one element, so that readers of ``batch(..., 1)`` make files whose
-elements can be shuffled and batched again. Names and meaning are those of PaddlePaddle's
-fluid.recordio_writer, 2018, without its faults: no batch is lost at the end, every file but the
-last holds ``batch_per_file`` of them, and what an exception interrupts leaves no half file.
+A record holds what one batch of the reader becomes: a tensor for each slot. ``open_files`` (in
+programs that ``python -m millrace`` runs, too) and the command ``peek`` of a build of the sources
+read it as one element, so that readers of ``batch(..., 1)`` make files whose elements can be
+shuffled and batched again. Names and meaning are those of PaddlePaddle's fluid.recordio_writer,
+2018, without its faults: no batch is lost at the end, every file but the last holds
+``batch_per_file`` of them, and what an exception interrupts leaves no half file.
 """
 
 from __future__ import annotations
