@@ -17,7 +17,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from millrace._core import RecordIOWriter
+from millrace import _core
+from millrace.core import RecordIOWriter
 from millrace.data_feeder import DataFeeder
 from millrace.pipeline import Path
 from millrace.reader.decorators import Reader, opened
@@ -28,7 +29,7 @@ __all__ = [
     "create_recordio_writer",
 ]
 
-Compressor = RecordIOWriter.Compressor
+Compressor = _core.RecordIOWriter.Compressor
 
 
 @contextmanager
@@ -38,7 +39,7 @@ def create_recordio_writer(
     """The writer of one file, for a ``with`` block, at whose end the file is there. ::
 
         with create_recordio_writer("digits.recordio") as writer:
-            for image, label in tensors:  # of class LoDTensor
+            for image, label in samples:  # arrays, or of class LoDTensor
                 writer.append_tensor(image)
                 writer.append_tensor(label)
                 writer.complete_append_tensor()
