@@ -119,6 +119,7 @@ struct ReaderHolder::Held {
     return living;
   }
 
+  // With `use`.
   ReaderBase& Own() {
     if (own == nullptr) own = std::make_unique<Handle>(source);
     return *own;
@@ -130,13 +131,15 @@ struct ReaderHolder::Held {
     const std::vector<std::shared_ptr<Held>> readers = Above();
     if (anew || !readers.empty()) source->EndPass();
     for (const std::shared_ptr<Held>& reader : readers) reader->ReInit(true);
+    std::lock_guard<std::mutex> lock(use);
     if (!readers.empty() && own == nullptr) return;
     Own().ReInit();
     pass_counted = false;
   }
 
   const std::shared_ptr<Source> source;
-  std::unique_ptr<ReaderBase> own;    // the handle of whoever reads through the holder itself
+  std::mutex use;                     // whoever reads through the holder itself has it, and guards:
+  std::unique_ptr<ReaderBase> own;    // his handle
   const std::shared_ptr<Held> below;  // kept, so that what is below it finds what is above
   std::mutex mutex;                   // guards:
   std::vector<std::weak_ptr<Held>> above;
@@ -182,6 +185,7 @@ ReaderHolder::Held& ReaderHolder::held() const {
 
 void ReaderHolder::ReadNext(std::vector<LoDTensor>* out) {
   Held& held = this->held();
+  std::lock_guard<std::mutex> lock(held.use);
   Stopwatch stopwatch(&held.wait_seconds);
   held.Own().ReadNext(out);
   if (!held.pass_counted) held.passes.Add(1);
@@ -194,13 +198,17 @@ void ReaderHolder::ReadNext(std::vector<LoDTensor>* out) {
 }
 
 bool ReaderHolder::HasNext() {
+  std::lock_guard<std::mutex> lock(held().use);
   Stopwatch stopwatch(&held().wait_seconds);
   return held().Own().HasNext();
 }
 
 void ReaderHolder::ReInit() { held().ReInit(); }
 
-std::optional<uint64_t> ReaderHolder::PassLength() { return held().Own().PassLength(); }
+std::optional<uint64_t> ReaderHolder::PassLength() {
+  std::lock_guard<std::mutex> lock(held().use);
+  return held().Own().PassLength();
+}
 
 ReaderStats ReaderHolder::stats() const {
   if (!has_reader()) return {};

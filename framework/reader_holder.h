@@ -43,11 +43,11 @@ class ReaderHolder {
   // held, as do the functions below.
   std::unique_ptr<ReaderBase> NewHandle() const;
 
-  // As ReaderBase; one thread at a time.
+  // As ReaderBase; any thread, one at a time gets on.
   void ReadNext(std::vector<LoDTensor>* out);
   bool HasNext();
   // Where other holders' readers stand on this one, it is those on top that begin their next pass
-  // (the reader itself would otherwise run on without them), and nobody may read them meanwhile.
+  // (the reader itself would otherwise run on without them).
   void ReInit();
   const std::vector<SlotSpec>& slots() const;
   const std::string& origin() const;

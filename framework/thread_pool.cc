@@ -17,8 +17,11 @@ namespace millrace {
 namespace {
 
 thread_local bool is_worker = false;
+thread_local int forks_at_once = 0;
 
 }  // namespace
+
+Job::Job() : forks_(ThreadPool::Get().forks()) {}
 
 void Job::Submit() noexcept {
   ThreadPool& pool = ThreadPool::Get();
@@ -36,7 +39,9 @@ void Job::Submit() noexcept {
 void Job::Cancel() {
   cancelling_.fetch_add(1);
   epoch_.fetch_add(1);
-  for (Backoff backoff; running_.load() > 0;) backoff.Pause();
+  if (forks_ == ThreadPool::Get().forks()) {
+    for (Backoff backoff; running_.load() > 0;) backoff.Pause();
+  }
   cancelling_.fetch_sub(1);
 }
 
@@ -130,9 +135,9 @@ void ThreadPool::Hold() {
     std::lock_guard<std::mutex> lock(mutex_);
     ++forking_;
   }
-  // Jobs may take the lock, so it is not held here; whoever forks within a job does not wait for
-  // himself.
-  for (Backoff backoff; working_.load() > (is_worker ? 1 : 0);) backoff.Pause();
+  if (is_worker || forks_at_once > 0) return;
+  // Jobs may take the lock, so it is not held here.
+  for (Backoff backoff; working_.load() > 0;) backoff.Pause();
 }
 
 void ThreadPool::LetGo() {
@@ -162,12 +167,17 @@ void ThreadPool::AfterForkInChild() {
   sleeping_ = 0;
   looking_.store(0);
   queued_.store(0);
+  working_.store(is_worker ? 1 : 0);
   forking_ = 0;
   forks_.fetch_add(1);
   Ring dropped;  // goes behind the lock, for jobs may be disposed of
   std::swap(dropped, queue_);
   mutex_.unlock();
 }
+
+ForksAtOnce::ForksAtOnce() { ++forks_at_once; }
+
+ForksAtOnce::~ForksAtOnce() { --forks_at_once; }
 
 void ThreadPool::StopWorkers() {
   std::vector<std::thread> threads;

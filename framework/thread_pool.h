@@ -24,11 +24,12 @@ namespace millrace {
 // that has begun, and whoever has to wait does work itself instead.
 class Job : public Kept {
  public:
+  Job();
   // Asks for one call of Work on some worker. Does nothing where the pool has no workers or can
   // start none, and while Cancel waits, so a job must be work that its owner can also do. Never
   // throws. Any thread, Work included.
   void Submit() noexcept;
-  // Makes queued calls void and waits for running ones. Submit may be called again afterwards.
+  // Makes queued calls void and waits for running ones, which a forked child has none of. Submit may be called again afterwards.
   // Not from within Work of the same job.
   void Cancel();
 
@@ -43,6 +44,7 @@ class Job : public Kept {
   std::atomic<uint64_t> epoch_{0};
   std::atomic<int> running_{0};
   std::atomic<int> cancelling_{0};  // calls of Cancel that wait
+  const uint64_t forks_;            // of the pool, when the job was made
 };
 
 // A fixed number of workers over one queue, first in, first out. Threads start at the first
@@ -50,7 +52,8 @@ class Job : public Kept {
 //
 // fork is survived: it waits until no worker is at work, so that no lock of theirs is held in the
 // child, whose pool is a new one. It is for whoever forks to see that no other thread is within a
-// call of a reader then.
+// call of a reader then. A fork from within a job does not wait, for others may wait for that job:
+// its child is to run another program or to exit.
 class ThreadPool {
  public:
   static ThreadPool& Get();
@@ -61,7 +64,8 @@ class ThreadPool {
   int size() const { return size_.load(std::memory_order_relaxed); }
   // Threads that have been started: 0 before the first Submit. For tests.
   int started() const;
-  // Has no job begin until LetGo, and waits for those that have begun. For who is about to fork and
+  // Has no job begin until LetGo, and waits for those that have begun, but where ForksAtOnce says
+  // otherwise. For who is about to fork and
   // holds a lock that jobs may want, such as an interpreter's: called before, without that lock. In
   // the child nothing is held.
   void Hold();
@@ -110,6 +114,16 @@ class ThreadPool {
   std::atomic<int> looking_{0};  // workers that are about to look into the queue
   std::atomic<int> working_{0};  // workers that have a job
   std::atomic<uint64_t> forks_{0};
+};
+
+// While it exists, a fork by this thread waits for no job, as one from within a job: for code that a
+// reader calls on the thread of whoever reads.
+class ForksAtOnce {
+ public:
+  ForksAtOnce();
+  ~ForksAtOnce();
+  ForksAtOnce(const ForksAtOnce&) = delete;
+  ForksAtOnce& operator=(const ForksAtOnce&) = delete;
 };
 
 namespace internal {

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -154,6 +155,20 @@ void RecordIOManifest::Set(const std::string& file, const RecordIOCounts& counts
 }
 
 bool RecordIOManifest::Remove(const std::string& file) { return files_.erase(NameOf(file)) > 0; }
+
+RecordIOManifest RecordIOManifest::LoadIfThere(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::exists(path, error) ? Load(path) : RecordIOManifest();
+}
+
+void RecordIOManifest::Relist(const std::string& path, const std::vector<std::string>& files,
+                              const std::function<RecordIOCounts(size_t i)>& close) {
+  size_t removed = 0;
+  for (const std::string& file : files) removed += Remove(file) ? 1 : 0;
+  if (removed > 0) Save(path);
+  for (size_t i = 0; i < files.size(); ++i) Set(files[i], close(i));
+  Save(path);
+}
 
 void RecordIOManifest::Save(const std::string& path) const {
   const auto check = [&](bool done, const char* problem) {

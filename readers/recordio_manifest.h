@@ -23,10 +23,12 @@
 #include <sys/stat.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace millrace {
 
@@ -50,6 +52,8 @@ class RecordIOManifest {
   // Reads a manifest. Throws kIo if it cannot be read, kDataLoss if it is none, kResourceLimit if
   // it is longer than any manifest; all name it.
   static RecordIOManifest Load(const std::string& path);
+  // The same; an empty one if there is no such file.
+  static RecordIOManifest LoadIfThere(const std::string& path);
 
   std::optional<RecordIOCounts> Find(const std::string& file) const;
   void Set(const std::string& file, const RecordIOCounts& counts);
@@ -57,6 +61,11 @@ class RecordIOManifest {
   bool Remove(const std::string& file);
   // Replaces the manifest at `path` at once; an empty one is removed. Throws kIo.
   void Save(const std::string& path) const;
+  // Has files written anew: calls `close`, which gives files[i] its name and says what it holds,
+  // for each, and saves that at `path`. What is said of older files of these names is taken back
+  // before, so that it is never wrong; others stay listed.
+  void Relist(const std::string& path, const std::vector<std::string>& files,
+              const std::function<RecordIOCounts(size_t i)>& close);
 
  private:
   std::map<std::string, RecordIOCounts> files_;  // by escaped name

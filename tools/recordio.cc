@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <functional>
 #include <iomanip>
 #include <iostream>
@@ -293,27 +292,6 @@ std::vector<std::string> OutputNames() {
   return names;
 }
 
-// The manifest that is there, or an empty one.
-RecordIOManifest ManifestAt(const std::string& path) {
-  std::error_code error;
-  return std::filesystem::exists(path, error) ? RecordIOManifest::Load(path) : RecordIOManifest();
-}
-
-// Gives the files their names, and says in the manifest of their set what they hold. What it says
-// of older files is taken back before, so that it is never wrong; other files stay listed.
-void CloseAll(const std::vector<std::unique_ptr<RecordIOWriter>>& writers,
-              const std::vector<std::string>& outputs, const std::string& path,
-              RecordIOManifest* manifest) {
-  size_t removed = 0;
-  for (const std::string& output : outputs) removed += manifest->Remove(output) ? 1 : 0;
-  if (removed > 0) manifest->Save(path);
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    writers[i]->Close();
-    manifest->Set(outputs[i], {writers[i]->bytes(), writers[i]->chunks(), writers[i]->records()});
-  }
-  manifest->Save(path);
-}
-
 int Write(const std::vector<std::string>& patterns) {
   const std::vector<std::string> outputs = OutputNames();
   RecordIOOptions options;
@@ -334,7 +312,7 @@ int Write(const std::vector<std::string>& patterns) {
         std::make_unique<Input>(names[i], labels.empty() ? std::string() : labels[i], slots));
   }
   const std::string manifest_path = RecordIOManifest::PathOf(outputs[0]);
-  RecordIOManifest manifest = ManifestAt(manifest_path);
+  RecordIOManifest manifest = RecordIOManifest::LoadIfThere(manifest_path);
   std::vector<std::unique_ptr<RecordIOWriter>> writers;
   writers.reserve(outputs.size());
   for (const std::string& output : outputs) {
@@ -358,7 +336,10 @@ int Write(const std::vector<std::string>& patterns) {
       }
       input.reset();
     }
-    CloseAll(writers, outputs, manifest_path, &manifest);
+    manifest.Relist(manifest_path, outputs, [&writers](size_t i) {
+      writers[i]->Close();
+      return RecordIOCounts{writers[i]->bytes(), writers[i]->chunks(), writers[i]->records()};
+    });
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     std::cout << Escaped(outputs[i]) << ": " << Counted(writers[i]->records(), "record") << ", "

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // create_python_map_reader: calls a function of Python for every element. Only this module has it.
+#include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "framework/error.h"
 #include "operators/reader_creation.h"
 #include "python/core/function.h"
+#include "python/core/python_call.h"
 #include "readers/map_reader.h"
 
 namespace millrace {
@@ -34,7 +36,7 @@ ElementForm Learn(PythonFunction* function, ReaderBase* below) {
     rows.MoveTo(&first);
   }
   below->Restart(0);
-  return function->Learn(&first);
+  return function->Learn(&first, OpensReader::Current());
 }
 
 void CreatePythonMapReader(OpContext& context) {
@@ -43,11 +45,14 @@ void CreatePythonMapReader(OpContext& context) {
   std::unique_ptr<ReaderBase> below = UnderlyingReader(context);
   const ElementForm form =
       function->form().slots.empty() ? Learn(function.get(), below.get()) : function->form();
-  StoreReader(context, std::make_unique<MapReader>(std::move(below), form.slots,
-                                                   [function, form](std::vector<LoDTensor>* in,
-                                                                    std::vector<LoDTensor>* out) {
-                                                     function->Call(in, form, out);
-                                                   }));
+  const uint64_t reader = OpensReader::Current();
+  StoreReader(context,
+              std::make_unique<MapReader>(
+                  std::move(below), form.slots,
+                  [function, form, reader](std::vector<LoDTensor>* in,
+                                           std::vector<LoDTensor>* out) {
+                    function->Call(in, form, out, reader);
+                  }));
 }
 
 REGISTER_OPERATOR(create_python_map_reader, PythonMapSchema, CreatePythonMapReader);

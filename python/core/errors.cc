@@ -2,10 +2,10 @@
 #include "python/core/errors.h"
 
 #include <pybind11/pybind11.h>
-#include <pybind11/stl.h>
 
 #include <exception>
 #include <new>
+#include <string>
 
 #include "framework/error.h"
 #include "python/core/causes.h"
@@ -15,12 +15,22 @@ namespace py = pybind11;
 namespace millrace {
 namespace {
 
+// File names, and so the texts that name them, are any bytes.
+py::object Text(const std::string& text) {
+  PyObject* const decoded =
+      PyUnicode_DecodeUTF8(text.data(), static_cast<py::ssize_t>(text.size()), "surrogateescape");
+  if (decoded == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(decoded);
+}
+
 void Raise(const char* type, const Error& error) {
   const py::object cls = py::module_::import("millrace.errors").attr(type);
+  py::list context;
+  for (const std::string& step : error.context()) context.append(Text(step));
   const py::object exception =
-      cls(py::str(error.what()), ToString(error.code()), error.message(), error.file(),
+      cls(Text(error.what()), ToString(error.code()), Text(error.message()), Text(error.file()),
           error.offset() < 0 ? py::object(py::none()) : py::object(py::int_(error.offset())),
-          py::tuple(py::cast(error.context())));
+          py::tuple(context));
   const py::object cause = ExceptionOf(error);
   if (!cause.is_none() && PyObject_IsInstance(cause.ptr(), PyExc_Exception) == 0) {
     // KeyboardInterrupt, SystemExit: whoever catches errors does not mean them.
@@ -46,13 +56,15 @@ void TranslateErrors() {
 
 void SetPythonError() {
   try {
-    throw;
+    try {
+      throw;
+    } catch (const EndOfData& end) {
+      Raise("EndOfData", end);
+    } catch (const Error& error) {
+      Raise("Error", error);
+    }
   } catch (py::error_already_set& error) {
     error.restore();
-  } catch (const EndOfData& end) {
-    Raise("EndOfData", end);
-  } catch (const Error& error) {
-    Raise("Error", error);
   } catch (const std::bad_alloc&) {
     PyErr_NoMemory();
   } catch (const std::exception& error) {

@@ -3,6 +3,7 @@
 
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -16,6 +17,7 @@
 #include "framework/program.h"
 #include "python/core/away.h"
 #include "python/core/interrupt.h"
+#include "python/core/outside.h"
 #include "python/core/scope.h"
 
 namespace py = pybind11;
@@ -46,8 +48,8 @@ class Prepared {
     prepared_ = Executor(run).Prepare(program, RoleOf(*program), &scope_->scope());
   }
   ~Prepared() {
-    const Away away;
-    prepared_.reset();
+    // What was prepared points into the scope.
+    CallOutside([scope = scope_, prepared = std::move(prepared_)]() mutable { prepared.reset(); });
   }
   Prepared(const Prepared&) = delete;
   Prepared& operator=(const Prepared&) = delete;
@@ -63,21 +65,28 @@ class Prepared {
     WithoutInterpreter([&] {
       const std::lock_guard<std::mutex> lock(mutex_);
       prepared_->Run(feed);
-      for (const std::string& name : fetch) fetched.push_back(Fetch(name));
+      for (size_t i = 0; i < fetch.size(); ++i) {
+        const auto first = std::find(fetch.begin(), fetch.end(), fetch[i]) - fetch.begin();
+        const bool again = static_cast<size_t>(first) < i;
+        fetched.push_back(again ? fetched[static_cast<size_t>(first)] : Fetch(fetch[i]));
+      }
     });
     return fetched;
   }
 
  private:
+  // The program's own variables are fresh in the next run: their values are handed over.
   LoDTensor Fetch(const std::string& name) const {
-    const Variable* const variable = prepared_->Find(name);
+    Variable* const variable = prepared_->Find(name);
     Require(variable != nullptr, "no variable '", Escaped(name), "' to fetch");
-    return variable->Get<LoDTensor>().OnHost();
+    LoDTensor tensor = variable->Get<LoDTensor>().OnHost();
+    if (variable != scope_->scope().Find(name)) variable->GetMutable<LoDTensor>()->Clear();
+    return tensor;
   }
 
   const std::shared_ptr<PythonScope> scope_;
   std::mutex mutex_;  // taken without the interpreter
-  std::unique_ptr<PreparedProgram> prepared_;
+  std::shared_ptr<PreparedProgram> prepared_;  // not shared but with what destroys it
 };
 
 }  // namespace

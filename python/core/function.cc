@@ -4,17 +4,14 @@
 #include <pybind11/stl.h>
 
 #include <atomic>
-#include <chrono>
 #include <map>
 #include <random>
 #include <utility>
 
 #include "framework/error.h"
-#include "framework/stop.h"
-#include "framework/thread_pool.h"
 #include "python/core/arrays.h"
-#include "python/core/away.h"
 #include "python/core/causes.h"
+#include "python/core/python_call.h"
 #include "python/core/slots.h"
 
 namespace py = pybind11;
@@ -41,33 +38,6 @@ struct Registry {
 Registry& AllFunctions() {
   static auto* const registry = new Registry;
   return *registry;
-}
-
-// No thread of the core may be in Python when the interpreter goes away, nor come later.
-std::atomic<int> calls{0};
-std::atomic<bool> ended{false};
-
-class CallsPython {
- public:
-  CallsPython() {
-    calls.fetch_add(1);
-    if (!ended.load()) return;
-    calls.fetch_sub(1);
-    Throw(ErrorCode::kCancelled, "the interpreter is exiting");
-  }
-  ~CallsPython() { calls.fetch_sub(1); }
-  CallsPython(const CallsPython&) = delete;
-  CallsPython& operator=(const CallsPython&) = delete;
-};
-
-// Has no function called from now on, and waits, up to `seconds`, for those that are at work.
-void EndFunctions(double seconds) {
-  ended.store(true);
-  const Away away;
-  const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
-  for (Backoff backoff; calls.load() > 0 && std::chrono::steady_clock::now() < until;) {
-    backoff.Pause();
-  }
 }
 
 std::string TitleOf(const py::object& function) {
@@ -139,13 +109,12 @@ py::object PythonFunction::Result(std::vector<LoDTensor>* in) const {
     element[py::str(names[i])] = ToPython(&(*in)[i]);
     (*in)[i].Clear();
   }
-  return function_.get()(std::move(element));
+  return PythonCall::Result(function_.get(), std::move(element));
 }
 
 void PythonFunction::Call(std::vector<LoDTensor>* in, const ElementForm& form,
-                          std::vector<LoDTensor>* out) const {
-  const CallsPython calls_python;
-  const py::gil_scoped_acquire interpreter;
+                          std::vector<LoDTensor>* out, uint64_t reader) const {
+  const PythonCall call(reader);
   try {
     *out = ToElement(Result(in), form);
   } catch (py::error_already_set& raised) {
@@ -155,9 +124,8 @@ void PythonFunction::Call(std::vector<LoDTensor>* in, const ElementForm& form,
   }
 }
 
-ElementForm PythonFunction::Learn(std::vector<LoDTensor>* in) {
-  const CallsPython calls_python;
-  const py::gil_scoped_acquire interpreter;
+ElementForm PythonFunction::Learn(std::vector<LoDTensor>* in, uint64_t reader) {
+  const PythonCall call(reader);
   const size_t inputs = in->size();
   try {
     py::object result = Result(in);
@@ -207,11 +175,7 @@ void DefineFunction(py::module_* module) {
            py::arg("names"))
       .def_property_readonly("number", &PythonFunction::number)
       .def("names", &PythonFunction::names);
-  module->def("end_functions", &EndFunctions, py::arg("seconds"));
-  module->def(
-      "hold_workers", [] { ThreadPool::Get().Hold(); }, py::call_guard<Away>());
-  module->def(
-      "let_workers_go", [] { ThreadPool::Get().LetGo(); }, py::call_guard<Away>());
+  module->def("end_functions", &PythonCall::EndAll, py::arg("seconds"));
 }
 
 }  // namespace millrace

@@ -39,10 +39,11 @@ class PythonFunction {
 
   // Replaces *out by what the function makes of `in`, whose values it takes. Any thread, without
   // the interpreter. What the function raises is thrown as an Error with the exception as its
-  // cause; kCancelled when the interpreter exits.
-  void Call(std::vector<LoDTensor>* in, const ElementForm& form, std::vector<LoDTensor>* out) const;
+  // cause; kCancelled when the interpreter exits. `reader` says who calls, as for PythonCall.
+  void Call(std::vector<LoDTensor>* in, const ElementForm& form, std::vector<LoDTensor>* out,
+            uint64_t reader) const;
   // Calls it for a first element to see what it yields: dtypes, ranks, levels of detail and names.
-  ElementForm Learn(std::vector<LoDTensor>* in);
+  ElementForm Learn(std::vector<LoDTensor>* in, uint64_t reader);
 
  private:
   // With the interpreter, as all that follows.

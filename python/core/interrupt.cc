@@ -63,12 +63,11 @@ void WatchInterrupts() {
   sigaction(SIGINT, &action, nullptr);
 }
 
-AtWorkForMain::AtWorkForMain() : main_(OnMainThread()) {
-  if (main_) main_at_work.store(true, std::memory_order_relaxed);
-}
+AtWorkForMain::AtWorkForMain()
+    : main_(OnMainThread()), outer_(main_ && main_at_work.exchange(true)) {}
 
 AtWorkForMain::~AtWorkForMain() {
-  if (main_) main_at_work.store(false, std::memory_order_relaxed);
+  if (main_) main_at_work.store(outer_);
 }
 
 void RaiseInterrupt() {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "python/core/away.h"
+#include "python/core/outside.h"
 
 namespace millrace {
 
@@ -27,6 +28,7 @@ class AtWorkForMain {
 
  private:
   const bool main_;
+  const bool outer_;  // whether it was at work already
 };
 
 // Forgets the request to stop that a Ctrl-C has made, if it has, and throws KeyboardInterrupt. To
@@ -45,6 +47,7 @@ void WithoutInterpreter(Work&& work) {
     } catch (...) {
       error = std::current_exception();
     }
+    CallWhatWasLeft();
   }
   RaiseInterrupt();
   if (error) std::rethrow_exception(error);

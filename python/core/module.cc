@@ -15,6 +15,7 @@
 #include "python/core/away.h"
 #include "python/core/errors.h"
 #include "python/core/executor.h"
+#include "python/core/forks.h"
 #include "python/core/function.h"
 #include "python/core/loop.h"
 #include "python/core/program.h"
@@ -57,6 +58,7 @@ PYBIND11_MODULE(_core, module) {
   DefineExecutor(&module);
   DefineQueue(&module);
   DefineFunction(&module);
+  DefineForks(&module);
   DefineRecordio(&module);
   module.def(
       "add_reader",

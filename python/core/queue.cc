@@ -39,6 +39,7 @@ class PythonQueue {
 
   // Puts the queue into a variable, for create_py_reader.
   void PutInto(Variable* variable) const {
+    const Away away;  // what it takes the place of may be a reader at work
     *variable->GetMutable<std::shared_ptr<ElementQueue>>() = queue_;
   }
 

@@ -8,8 +8,9 @@
 #include "framework/operator.h"
 #include "framework/reader_holder.h"
 #include "python/core/arrays.h"
-#include "python/core/away.h"
 #include "python/core/interrupt.h"
+#include "python/core/outside.h"
+#include "python/core/python_call.h"
 
 namespace py = pybind11;
 
@@ -25,11 +26,16 @@ std::string LastReader(const Program& program) {
   Throw(ErrorCode::kInvalidArgument, program.name(), ": this program creates no reader");
 }
 
+std::atomic<uint64_t> readers{0};  // how many there were
+
 }  // namespace
 
 PythonReader::PythonReader(std::shared_ptr<const Program> program, std::string variable,
                            uint64_t seed)
-    : program_(std::move(program)), seed_(seed), variable_(std::move(variable)) {
+    : program_(std::move(program)),
+      seed_(seed),
+      variable_(std::move(variable)),
+      number_(readers.fetch_add(1) + 1) {
   CheckContext context;
   context.role = ProgramRole::kStartup;
   program_->CheckOrThrow(context);
@@ -37,14 +43,15 @@ PythonReader::PythonReader(std::shared_ptr<const Program> program, std::string v
 }
 
 PythonReader::~PythonReader() {
-  PyThreadState* const interpreter = PyEval_SaveThread();
-  reader_.reset();
-  scope_.reset();
-  PyEval_RestoreThread(interpreter);
+  CallOutside([chain = std::move(chain_)] {
+    const std::lock_guard<std::mutex> lock(chain->mutex);
+    chain->Close();
+  });
 }
 
 void PythonReader::Open() {
-  if (reader_ != nullptr) return;
+  if (chain_->reader != nullptr) return;
+  const OpensReader opens(number_);
   auto scope = std::make_unique<Scope>();
   RunState run;
   run.seed = seed_;
@@ -52,15 +59,17 @@ void PythonReader::Open() {
   const Variable* const variable = scope->Find(variable_);
   Require(variable != nullptr && variable->Holds<ReaderHolder>(), program_->name(),
           ": there is no reader '", Escaped(variable_), "'");
-  reader_ = variable->Get<ReaderHolder>().NewHandle();
-  scope_ = std::move(scope);
-  pass_ = 0;
+  chain_->reader = variable->Get<ReaderHolder>().NewHandle();
+  chain_->scope = std::move(scope);
+  chain_->pass = 0;
 }
 
 template <typename Function>
 void PythonReader::Work(Function function) {
+  Require(!PythonCall::WithinOneOf(number_), "reader '", Escaped(variable_),
+          "' is used by a function of map that it calls itself: each would wait for the other");
   WithoutInterpreter([&] {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::lock_guard<std::mutex> lock(chain_->mutex);
     function();
   });
 }
@@ -69,19 +78,19 @@ uint64_t PythonReader::Begin(uint64_t pass) {
   WatchInterrupts();
   uint64_t loop;
   Work([&] {
-    const bool fresh = reader_ == nullptr;
-    loop = ++loop_;
+    const bool fresh = chain_->reader == nullptr;
+    loop = ++chain_->loop;
     Open();
-    if (!fresh || pass != pass_) reader_->Restart(pass);
-    pass_ = pass;
+    if (!fresh || pass != chain_->pass) chain_->reader->Restart(pass);
+    chain_->pass = pass;
   });
   return loop;
 }
 
 ReaderBase& PythonReader::OfLoop(uint64_t loop) {
-  Require(loop == loop_ && reader_ != nullptr,
+  Require(loop == chain_->loop && chain_->reader != nullptr,
           "another loop over this reader has begun meanwhile, which ended this one");
-  return *reader_;
+  return *chain_->reader;
 }
 
 std::optional<py::dict> PythonReader::Next(uint64_t loop) {
@@ -121,11 +130,12 @@ py::dict PythonReader::ToDict(std::vector<LoDTensor>* element) {
 }
 
 void PythonReader::Release(uint64_t loop) {
-  const Away away;
-  const std::lock_guard<std::mutex> lock(mutex_);
-  if (loop != loop_) return;
-  reader_.reset();
-  scope_.reset();
+  // Whoever reads now holds the mutex for as long as functions of map take.
+  if (loop != chain_->loop) return;
+  CallOutside([chain = chain_, loop] {
+    const std::lock_guard<std::mutex> lock(chain->mutex);
+    if (loop == chain->loop) chain->Close();
+  });
 }
 
 uint64_t PythonReader::ReadThrough(uint64_t pass) {
@@ -148,7 +158,7 @@ std::optional<uint64_t> PythonReader::Length() {
   std::optional<uint64_t> length;
   Work([&] {
     Open();
-    length = reader_->PassLength();
+    length = chain_->reader->PassLength();
   });
   return length;
 }
@@ -157,7 +167,7 @@ std::vector<SlotSpec> PythonReader::Slots() {
   std::vector<SlotSpec> slots;
   Work([&] {
     Open();
-    slots = reader_->slots();
+    slots = chain_->reader->slots();
   });
   return slots;
 }

@@ -5,6 +5,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -20,7 +21,8 @@ namespace millrace {
 
 // Runs a startup program, in a scope of its own, when a pass begins, and reads one of its readers.
 // All functions may be called by any thread of Python, one of them works at a time; the interpreter
-// is free while C++ works.
+// is free while C++ works. A function of map that the reader calls cannot have it work, which is
+// kInvalidArgument.
 class PythonReader {
  public:
   // Checks the program and runs nothing. `variable` names the reader; empty is the one that is
@@ -36,6 +38,7 @@ class PythonReader {
   // kInvalidArgument if another loop has begun meanwhile.
   std::optional<pybind11::dict> Next(uint64_t loop);
   // Gives back all that the pass holds, if this loop still reads it: threads' work, files, memory.
+  // Within a function of map that happens soon, by another thread.
   void Release(uint64_t loop);
   // Begins a pass, reads all of it and returns how many elements that were: what the same loop
   // costs in C++.
@@ -51,22 +54,33 @@ class PythonReader {
   const std::string& variable() const { return variable_; }
 
  private:
+  // What reads, as long as something does. On its own, for it may have to be closed by a thread
+  // that is without the interpreter, when the PythonReader is gone.
+  struct Chain {
+    void Close() {
+      reader.reset();
+      scope.reset();
+    }
+    std::mutex mutex;  // taken without the interpreter
+    std::unique_ptr<Scope> scope;
+    std::unique_ptr<ReaderBase> reader;  // shares the one in scope
+    uint64_t pass = 0;                   // that the reader is in
+    std::atomic<uint64_t> loop{0};       // that reads it; how many there were. Set with the mutex.
+  };
+
   // Calls it without the interpreter and with the mutex; a Ctrl-C becomes KeyboardInterrupt.
   template <typename Function>
   void Work(Function function);
   void Open();
-  // The reader of a running loop. Without the interpreter, mutex_ held.
+  // The reader of a running loop. Without the interpreter, the mutex held.
   ReaderBase& OfLoop(uint64_t loop);
   pybind11::dict ToDict(std::vector<LoDTensor>* element);
 
   const std::shared_ptr<const Program> program_;
   const uint64_t seed_;
   std::string variable_;
-  std::mutex mutex_;  // taken without the interpreter
-  std::unique_ptr<Scope> scope_;
-  std::unique_ptr<ReaderBase> reader_;  // shares the one in scope_
-  uint64_t pass_ = 0;                   // that reader_ is in
-  uint64_t loop_ = 0;                   // that reads it; how many there were
+  const uint64_t number_;  // of all there were, from 1
+  std::shared_ptr<Chain> chain_ = std::make_shared<Chain>();
   // Guarded by the interpreter.
   std::vector<pybind11::str> names_;
   std::vector<LoDTensor> spare_;  // empty tensors for the next element

@@ -12,6 +12,7 @@
 #include "framework/tensor.h"
 #include "framework/tensor_stream.h"
 #include "python/core/away.h"
+#include "readers/recordio_manifest.h"
 #include "readers/recordio_writer.h"
 
 namespace py = pybind11;
@@ -33,7 +34,9 @@ class TensorWriter {
  public:
   TensorWriter(const std::string& path, RecordIOCompressor compressor, int64_t max_num_records)
       : path_(path),
-        writer_(std::make_unique<RecordIOWriter>(path, OptionsFor(compressor, max_num_records))) {}
+        writer_(std::make_unique<RecordIOWriter>(path, OptionsFor(compressor, max_num_records))) {
+    RecordIOManifest::LoadIfThere(RecordIOManifest::PathOf(path));  // one that is bad is told now
+  }
 
   // By value: it shares the values, whatever happens to the tensor meanwhile.
   void Append(LoDTensor tensor) {
@@ -66,7 +69,11 @@ class TensorWriter {
     Require(tensors_ == 0, Escaped(path_), ": ", tensors_,
             " tensors belong to no record; complete_append_tensor makes one of them");
     const std::unique_ptr<RecordIOWriter> writer = std::move(writer_);
-    writer->Close();
+    const std::string manifest = RecordIOManifest::PathOf(path_);
+    RecordIOManifest::LoadIfThere(manifest).Relist(manifest, {path_}, [&writer](size_t) {
+      writer->Close();
+      return RecordIOCounts{writer->bytes(), writer->chunks(), writer->records()};
+    });
   }
 
   void Discard() {
@@ -118,7 +125,8 @@ Raises:
            "Raises:\n    Error: there are none, the record is too large, the disk is full, or the "
            "file is closed.")
       .def("close", &TensorWriter::Close,
-           "Gives the file its name. Again, it does nothing.\n\n"
+           "Gives the file its name, and lists it in the manifest beside it, by which readers\n"
+           "notice lost chunks and know how many records there are. Again, it does nothing.\n\n"
            "Raises:\n    Error: tensors were appended that belong to no record, or the disk is "
            "full.")
       .def("discard", &TensorWriter::Discard,

@@ -10,8 +10,8 @@
 #include "framework/error.h"
 #include "framework/reader_holder.h"
 #include "framework/tensor.h"
-#include "python/core/away.h"
 #include "python/core/interrupt.h"
+#include "python/core/outside.h"
 
 namespace py = pybind11;
 
@@ -20,6 +20,14 @@ namespace {
 
 // What one program may be fed with; it keeps a mistaken index from taking all memory.
 constexpr size_t kMaxFed = 1 << 16;
+
+// The value to write to. Without the interpreter: what it takes the place of may be a reader, whose
+// workers may be waiting for it.
+template <typename T>
+T* MutableValue(Variable* variable) {
+  const Away away;
+  return variable->GetMutable<T>();
+}
 
 // A reader in a variable, as operators use it.
 class VariableReader {
@@ -67,7 +75,7 @@ class VariableTensors {
 
  private:
   std::vector<LoDTensor>& tensors() const {
-    return *variable_->GetMutable<std::vector<LoDTensor>>();
+    return *MutableValue<std::vector<LoDTensor>>(variable_);
   }
   size_t Checked(int64_t index) const {
     const auto size = static_cast<int64_t>(Size());
@@ -80,7 +88,12 @@ class VariableTensors {
   Variable* const variable_;
 };
 
-LoDTensor* TensorOf(Variable* variable) { return variable->GetMutable<LoDTensor>(); }
+LoDTensor* TensorOf(Variable* variable) { return MutableValue<LoDTensor>(variable); }
+
+void Clear(Variable* variable) {
+  const Away away;
+  variable->Reset();
+}
 
 using Tensors = std::vector<LoDTensor>;
 
@@ -88,7 +101,7 @@ using Tensors = std::vector<LoDTensor>;
 void SetFeedVariable(PythonScope& scope, const LoDTensor& tensor, const std::string& name,
                      size_t index) {
   Require(index < kMaxFed, "tensor ", index, " of a list that holds ", kMaxFed, " at most");
-  auto* tensors = scope.scope().Var(name)->GetMutable<Tensors>();
+  auto* tensors = MutableValue<Tensors>(scope.scope().Var(name));
   if (tensors->size() <= index) tensors->resize(index + 1);
   (*tensors)[index] = tensor;
 }
@@ -109,8 +122,8 @@ VariableReader ReaderOf(Variable* variable) { return VariableReader(variable); }
 }  // namespace
 
 PythonScope::~PythonScope() {
-  const Away away;
-  scope_.reset();
+  // The parent is kept for as long: the scope points to it.
+  CallOutside([parent = parent_, scope = std::move(scope_)]() mutable { scope.reset(); });
 }
 
 void DefineScope(py::module_* module) {
@@ -131,6 +144,7 @@ void DefineScope(py::module_* module) {
       *module, "Variable", "A named value in a scope; not to be used while a program runs there.")
       .def_property_readonly("name", &Variable::name)
       .def("is_initialized", &Variable::has_value, "Whether it holds anything.")
+      .def("clear", &Clear, "Drops what it holds: the files and threads' work of a reader.")
       .def("get_tensor", &TensorOf, py::return_value_policy::reference_internal,
            "The tensor in it; made, and anything else dropped, if there is none.")
       .def("get_lod_tensor_array", &TensorsOf, py::keep_alive<0, 1>(),

@@ -17,7 +17,7 @@ class PythonScope {
  public:
   explicit PythonScope(std::shared_ptr<PythonScope> parent = nullptr)
       : parent_(std::move(parent)),
-        scope_(std::make_unique<Scope>(parent_ == nullptr ? nullptr : parent_->scope_.get())) {}
+        scope_(std::make_shared<Scope>(parent_ == nullptr ? nullptr : parent_->scope_.get())) {}
   ~PythonScope();
   PythonScope(const PythonScope&) = delete;
   PythonScope& operator=(const PythonScope&) = delete;
@@ -26,7 +26,7 @@ class PythonScope {
 
  private:
   const std::shared_ptr<PythonScope> parent_;
-  std::unique_ptr<Scope> scope_;
+  std::shared_ptr<Scope> scope_;  // not shared but with what destroys it
 };
 
 void DefineScope(pybind11::module_* module);

@@ -19,7 +19,7 @@ namespace millrace {
 namespace {
 
 // Below this size, copying costs less than giving an array back to Python does.
-constexpr py::ssize_t kWorthSharing = 16 << 10;
+constexpr size_t kWorthSharing = 16 << 10;
 // Above this one, others may have the interpreter while it is copied.
 constexpr size_t kLongCopy = 64 << 10;
 
@@ -57,10 +57,10 @@ void SetToArray(py::array array, Holders holders, const SlotSpec* spec, LoDTenso
   const Dims dims = array.ndim() == 0
                         ? Dims{1}
                         : Dims(std::vector<int64_t>(array.shape(), array.shape() + array.ndim()));
-  const auto bytes = static_cast<size_t>(array.nbytes());
+  // Not array.nbytes(), which reads numpy 2's descriptors wrongly.
+  const size_t bytes = CheckedProduct(static_cast<size_t>(Product(dims)), SizeOf(type));
   void* const values = const_cast<void*>(array.data());
-  if (Py_REFCNT(array.ptr()) == holders + 1 && array.nbytes() >= kWorthSharing &&
-      OwnsItsValues(array)) {
+  if (Py_REFCNT(array.ptr()) == holders + 1 && bytes >= kWorthSharing && OwnsItsValues(array)) {
     tensor->Share(Borrow(values, bytes, std::move(array)), type, dims);
     return;
   }
@@ -124,9 +124,11 @@ std::vector<LoDTensor> OfDict(const py::dict& values, bool alone, const ElementF
   Require(!form.names.empty(), "a dict, but the slots have no names; a tuple or list is wanted");
   std::vector<LoDTensor> element(form.names.size());
   for (size_t slot = 0; slot < element.size(); ++slot) {
-    PyObject* const value = PyDict_GetItemString(values.ptr(), form.names[slot].c_str());
-    Require(value != nullptr, "no value for slot '", form.names[slot], "'; there are ",
+    const py::handle value = PyDict_GetItemString(values.ptr(), form.names[slot].c_str());
+    Require(value.ptr() != nullptr, "no value for slot '", form.names[slot], "'; there are ",
             py::repr(py::list(values)).cast<std::string>());
+    // What others can change must not go while it is looked at.
+    const py::object kept = alone ? py::object() : py::reinterpret_borrow<py::object>(value);
     SetSlot(value, alone ? 1 : kUnknown, form, slot, &element[slot]);
   }
   Require(values.size() == element.size(), values.size(), " values for ", element.size(),
@@ -134,10 +136,12 @@ std::vector<LoDTensor> OfDict(const py::dict& values, bool alone, const ElementF
   return element;
 }
 
-std::vector<LoDTensor> OfSequence(const py::handle& values, bool alone, const ElementForm& form) {
+std::vector<LoDTensor> OfSequence(py::object values, bool alone, const ElementForm& form) {
+  const auto type = py::str(py::type::of(values).attr("__name__")).cast<std::string>();
+  // What others can change must not change while it is looked at.
+  if (!alone) values = py::tuple(values);
   const auto count = static_cast<size_t>(PySequence_Fast_GET_SIZE(values.ptr()));
-  Require(form.slots.empty() || count == form.slots.size(), "a ",
-          py::str(py::type::of(values).attr("__name__")).cast<std::string>(), " of ", count,
+  Require(form.slots.empty() || count == form.slots.size(), "a ", type, " of ", count,
           " values for ", form.slots.size(), " slots");
   std::vector<LoDTensor> element(count);
   for (size_t slot = 0; slot < count; ++slot) {
@@ -158,7 +162,9 @@ std::vector<LoDTensor> ToElement(py::object item, const ElementForm& form) {
   if (PyDict_Check(item.ptr())) {
     return OfDict(py::reinterpret_borrow<py::dict>(item), alone, form);
   }
-  if (PyTuple_Check(item.ptr()) || PyList_Check(item.ptr())) return OfSequence(item, alone, form);
+  if (PyTuple_Check(item.ptr()) || PyList_Check(item.ptr())) {
+    return OfSequence(std::move(item), alone, form);
+  }
   Require(form.slots.size() <= 1, "an element of ", form.slots.size(),
           " slots is a tuple or list of as many values, not a ",
           py::str(py::type::of(item).attr("__name__")).cast<std::string>());

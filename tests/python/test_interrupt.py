@@ -135,3 +135,27 @@ print(len(next(iter(endless))["x"]))
 """
     )
     assert ended.stdout == f"interrupted\ninterrupted\n{1 << 20}\n", ended.stderr
+
+
+def test_work_within_work_does_not_hide_it() -> None:
+    ended = run_python(
+        ENDLESS
+        + """
+import millrace
+inner = iter(millrace.Reader.create("create_random_data_generator",
+                                    slots={"x": ("float32", [1, 4])}))
+def function(element):
+    next(inner)
+    endless.run({}, [])
+outer = millrace.Reader.create("create_random_data_generator",
+                               slots={"x": ("float32", [1, 4])}, count=5).map(function)
+millrace.set_threads(0)  # so that this thread calls the function
+thread = press()
+try:
+    list(outer)
+except KeyboardInterrupt:
+    print("interrupted")
+thread.join()
+"""
+    )
+    assert ended.stdout == "interrupted\n", ended.stderr

@@ -15,6 +15,7 @@ import millrace as fluid
 import numpy as np
 import pytest
 from conftest import until
+from millrace import _core
 from millrace.layers.python_reader import ReaderVariable
 
 Element = tuple[Any, ...]
@@ -497,3 +498,17 @@ def _run(fed: FedVariables, iterable: bool) -> Iterator[list[np.ndarray]]:
             yield run(fed.main, fetch_list=fed.outs)
     except fluid.core.EOFException:
         fed.reader.reset()
+
+
+def test_a_list_that_changes_while_it_is_pushed() -> None:
+    queue = _core.Queue(4, [("float32", [1], 0)] * 40)
+    values: list[Any] = []
+
+    class Clearing:
+        def __array__(self, dtype: object = None, copy: object = None) -> np.ndarray:
+            values.clear()
+            return np.ones(1, np.float32)
+
+    values += [Clearing(), *(np.full(1, i, np.float32) for i in range(39))]
+    assert queue.push(values)
+    assert [float(np.asarray(value)[0]) for value in queue.take()] == [1, *range(39)]

@@ -39,6 +39,11 @@ def write_words(path: Path, count: int, **options: object) -> None:
             writer.complete_append_tensor()
 
 
+def data_files(folder: Path) -> list[str]:
+    """The names of files, sorted, but for manifests."""
+    return sorted(name for name in os.listdir(folder) if not name.endswith(".manifest.json"))
+
+
 @pytest.fixture
 def feeder() -> fluid.DataFeeder:
     with fluid.program_guard(fluid.Program(), fluid.Program()):
@@ -130,7 +135,7 @@ def test_a_block_that_raises_leaves_what_was_there(tmp_path: Path) -> None:
     unfinished = pytest.raises(fluid.Error, match="1 tensors belong to no record")
     with unfinished, create_recordio_writer(path) as writer:
         writer.append_tensor(tensor([[1]]))
-    assert os.listdir(tmp_path) == ["file.recordio"]
+    assert data_files(tmp_path) == ["file.recordio"]
     assert path.read_bytes() == content
 
 
@@ -183,7 +188,7 @@ def test_feed_order_picks_slots(tmp_path: Path, feeder: fluid.DataFeeder) -> Non
     reader = fluid.batch(lambda: samples(3), 1)
     convert_reader_to_recordio_file(path, reader, feeder, feed_order=["label"])
     records = fluid.Reader.open_files(path, slots={"label": ("int64", [1, 1])})
-    assert [int(record["label"]) for record in records] == [0, 1, 2]
+    assert [record["label"].item() for record in records] == [0, 1, 2]
     with pytest.raises(ValueError, match="'lable'"):
         convert_reader_to_recordio_file(path, reader, feeder, feed_order=["lable"])
 
@@ -195,10 +200,10 @@ def test_files_of_a_reader_lose_nothing(
     reader = fluid.batch(lambda: samples(count), 1)
     path = tmp_path / "words.recordio"
     assert convert_reader_to_recordio_files(path, 3, reader, feeder) == count
-    names = sorted(os.listdir(tmp_path))
+    names = data_files(tmp_path)
     assert names == [f"words-{number:05d}.recordio" for number in range(-(-count // 3))]
     labels = [
-        [int(record["label"]) for record in fluid.Reader.open_files(tmp_path / name, slots=SLOTS)]
+        [record["label"].item() for record in fluid.Reader.open_files(tmp_path / name, slots=SLOTS)]
         for name in names
     ]
     assert sum(labels, []) == list(range(count))
@@ -217,7 +222,7 @@ def test_whole_files_stay_when_a_reader_fails(tmp_path: Path, feeder: fluid.Data
     ):
         with pytest.raises(ZeroDivisionError):
             convert()
-        assert sorted(os.listdir(tmp_path)) == ["words-00000.recordio", "words-00001.recordio"]
+        assert data_files(tmp_path) == ["words-00000.recordio", "words-00001.recordio"]
 
 
 def test_wrong_arguments_of_files_are_said(tmp_path: Path, feeder: fluid.DataFeeder) -> None:
@@ -241,3 +246,25 @@ def test_arrays_are_written_as_tensors(tmp_path: Path) -> None:
     (element,) = fluid.Reader.open_files(path, slots=slots)
     np.testing.assert_array_equal(element["t"], array.T)
     np.testing.assert_array_equal(element["a"], array)
+
+
+def test_a_file_that_lost_chunks_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "words.recordio"
+    write_words(path, 5, max_num_records=1)
+    first = path.stat().st_size
+    write_words(path, 10, max_num_records=1)
+    assert len(fluid.Reader.open_files(path, slots=SLOTS)) == 10
+    os.truncate(path, first)  # between two chunks: by itself it looks whole
+    with pytest.raises(fluid.Error, match="manifest") as error:
+        list(fluid.Reader.open_files(path, slots=SLOTS))
+    assert error.value.code == "data loss"
+
+
+def test_a_bad_manifest_is_told_before_anything_is_written(tmp_path: Path) -> None:
+    (tmp_path / "words.recordio.manifest.json").write_text("none")
+    with (
+        pytest.raises(fluid.Error, match="manifest"),
+        create_recordio_writer(tmp_path / "words.recordio"),
+    ):
+        pass
+    assert data_files(tmp_path) == []

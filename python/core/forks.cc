@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/core/forks.h"
+
+#include <pthread.h>
+
+#include "framework/thread_pool.h"
+#include "python/core/away.h"
+
+namespace py = pybind11;
+
+namespace millrace {
+namespace {
+
+// Who has the workers held for a fork of this thread.
+enum class HeldBy { kNobody, kHook, kHandler };
+thread_local HeldBy held_by = HeldBy::kNobody;
+
+void Hold(HeldBy who) {
+  const Away away;
+  ThreadPool::Get().Hold();
+  held_by = who;
+}
+
+void LetGo() {
+  ThreadPool::Get().LetGo();
+  held_by = HeldBy::kNobody;
+}
+
+void BeforeFork() {
+  const bool has_interpreter = Py_IsInitialized() != 0 && PyGILState_Check() == 1;
+  if (has_interpreter && held_by == HeldBy::kNobody) Hold(HeldBy::kHandler);
+}
+
+void AfterForkInParent() {
+  if (held_by == HeldBy::kHandler) LetGo();
+}
+
+void AfterForkInChild() { held_by = HeldBy::kNobody; }
+
+}  // namespace
+
+void DefineForks(py::module_* module) {
+  ThreadPool::Get();  // has its handler registered first, and thus called after this one
+  pthread_atfork(&BeforeFork, &AfterForkInParent, &AfterForkInChild);
+  module->def("hold_workers", [] { Hold(HeldBy::kHook); });
+  module->def("let_workers_go", &LetGo, py::call_guard<Away>());
+}
+
+}  // namespace millrace

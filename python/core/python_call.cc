@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/core/python_call.h"
+
+#include <cxxabi.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+
+#include "framework/error.h"
+#include "framework/stop.h"
+#include "python/core/away.h"
+
+namespace py = pybind11;
+
+namespace millrace {
+namespace {
+
+// No thread of the core may be in Python when the interpreter goes away, nor come later.
+std::atomic<int> calls{0};
+std::atomic<bool> ended{false};
+
+[[noreturn]] void Park() {
+  for (;;) pause();
+}
+
+}  // namespace
+
+thread_local const PythonCall* PythonCall::innermost_ = nullptr;
+thread_local uint64_t OpensReader::current_ = 0;
+
+PythonCall::PythonCall(uint64_t reader) : reader_(reader), outer_(innermost_) {
+  // In a forked process only the calls of the thread that forked it go on.
+  static const int registered = pthread_atfork(nullptr, nullptr, [] {
+    int own = 0;
+    for (const PythonCall* call = innermost_; call != nullptr; call = call->outer_) ++own;
+    calls.store(own);
+  });
+  static_cast<void>(registered);
+  calls.fetch_add(1);
+  if (ended.load()) {
+    calls.fetch_sub(1);
+    Throw(ErrorCode::kCancelled, "the interpreter is exiting");
+  }
+  try {
+    state_ = PyGILState_Ensure();
+  } catch (const abi::__forced_unwind&) {
+    Park();
+  }
+  innermost_ = this;
+}
+
+PythonCall::~PythonCall() {
+  innermost_ = outer_;
+  PyGILState_Release(state_);
+  calls.fetch_sub(1);
+}
+
+py::object PythonCall::Result(const py::object& function, py::dict element) {
+  PyObject* result = nullptr;
+  try {  // nothing in here is destroyed by the unwinding
+    result = PyObject_CallOneArg(function.ptr(), element.ptr());
+  } catch (const abi::__forced_unwind&) {
+    Park();
+  }
+  if (result == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(result);
+}
+
+bool PythonCall::WithinOneOf(uint64_t reader) {
+  for (const PythonCall* call = innermost_; call != nullptr; call = call->outer_) {
+    if (call->reader_ == reader) return true;
+  }
+  return false;
+}
+
+void PythonCall::EndAll(double seconds) {
+  ended.store(true);
+  const Away away;
+  const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  for (Backoff backoff; calls.load() > 0 && std::chrono::steady_clock::now() < until;) {
+    backoff.Pause();
+  }
+}
+
+bool PythonCall::SomeOutlast() { return ended.load() && calls.load() > 0; }
+
+}  // namespace millrace
