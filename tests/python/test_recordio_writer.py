@@ -233,6 +233,21 @@ def test_wrong_arguments_of_files_are_said(tmp_path: Path, feeder: fluid.DataFee
         convert_reader_to_recordio_files(tmp_path / "words.recordio", 0, reader, feeder)
 
 
+def test_arrays_are_written_as_tensors(tmp_path: Path) -> None:
+    path = tmp_path / "arrays.recordio"
+    array = np.arange(6, dtype=np.float32).reshape(2, 3)
+    with create_recordio_writer(path) as writer:
+        for slot in (array.T, fluid.LoDTensor.from_array(array)):
+            writer.append_tensor(slot)
+        with pytest.raises(TypeError, match="a LoDTensor or an array, not 'text'"):
+            writer.append_tensor("text")  # type: ignore[arg-type]
+        writer.complete_append_tensor()
+    slots = {"t": ("float32", [-1, 2]), "a": ("float32", [-1, 3])}
+    (element,) = fluid.Reader.open_files(path, slots=slots)
+    np.testing.assert_array_equal(element["t"], array.T)
+    np.testing.assert_array_equal(element["a"], array)
+
+
 def test_a_file_that_lost_chunks_is_noticed(tmp_path: Path) -> None:
     path = tmp_path / "words.recordio"
     write_words(path, 5, max_num_records=1)
