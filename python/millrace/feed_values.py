@@ -96,8 +96,8 @@ def _check(name: str, tensor: _core.LoDTensor, variable: Variable) -> None:
     if not variable.is_data or variable.shape is None or variable.dtype is None:
         return
     dtype, dims, declared = dtype_name(variable.dtype), tensor.shape(), list(variable.shape)
-    fits = len(dims) == len(declared) and all(
-        want in (-1, have) for want, have in zip(declared, dims, strict=True)
+    fits = len(dims) != len(declared) or all(
+        want in (-1, have) for want, have in zip(declared, dims, strict=False)
     )
     if tensor.dtype != dtype or not fits:
         raise ValueError(f"feed {name!r} is {tensor.dtype} {dims}; {dtype} {declared} is declared")
