@@ -50,7 +50,7 @@ Error ErrorOfException(const std::string& who, const py::object& exception) {
 }
 
 Error ErrorOfException(const std::string& who, py::error_already_set* raised) {
-  const py::object exception = raised->value();
+  const py::object& exception = raised->value();
   if (raised->trace()) PyException_SetTraceback(exception.ptr(), raised->trace().ptr());
   return ErrorOfException(who, exception);
 }

@@ -119,13 +119,13 @@ py::capsule ToDlpack(const LoDTensor& tensor) {
   exported->managed.deleter = [](DlManaged* managed) {
     delete static_cast<Exported*>(managed->context);
   };
-  const py::capsule capsule(&exported->managed, kFresh, [](PyObject* object) {
+  py::capsule capsule(&exported->managed, kFresh, [](PyObject* object) {
     // A consumer renames what it has taken, and then calls the deleter itself.
     if (PyCapsule_IsValid(object, kFresh) == 0) return;
     auto* const managed = static_cast<DlManaged*>(PyCapsule_GetPointer(object, kFresh));
     managed->deleter(managed);
   });
-  exported.release();
+  static_cast<void>(exported.release());
   return capsule;
 }
 

@@ -85,7 +85,7 @@ class Prepared {
   }
 
   const std::shared_ptr<PythonScope> scope_;
-  std::mutex mutex_;  // taken without the interpreter
+  std::mutex mutex_;                           // taken without the interpreter
   std::shared_ptr<PreparedProgram> prepared_;  // not shared but with what destroys it
 };
 

@@ -8,6 +8,7 @@ import json
 import math
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +110,21 @@ def _reference(_: argparse.Namespace) -> None:
     print(reference.page())
 
 
+def _within(low: int, high: int) -> Callable[[str], int]:
+    """The type of an option that takes integers from ``low`` to ``high``."""
+
+    def number(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            value = low - 1
+        if not low <= value <= high:
+            raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {low} to {high}")
+        return value
+
+    return number
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m millrace",
@@ -158,9 +174,14 @@ def _parser() -> argparse.ArgumentParser:
         return added
 
     run = command("run", _run, "run programs, startup first", programs, settings)
-    run.add_argument("--seed", type=int, default=0, help="of everything random; default 0")
     run.add_argument(
-        "--threads", type=int, default=-1, help="workers that load data; -1 (default) is one a core"
+        "--seed", type=_within(0, 2**64 - 1), default=0, help="of everything random; default 0"
+    )
+    run.add_argument(
+        "--threads",
+        type=_within(-1, 1024),
+        default=-1,
+        help="workers that load data, 0 to 1024; -1 (default) is one a core",
     )
     run.add_argument(
         "--place", default="cpu", help="where double buffers leave batches: cpu, cuda:0"

@@ -197,6 +197,11 @@ class Block:
         self.program.note_change()
         return variable
 
+    def remove_var(self, name: str) -> None:
+        """Takes back the declaration of a variable that no operator uses."""
+        del self._vars[name]
+        self.program.note_change()
+
     def iter_parameters(self) -> Iterator[Parameter]:
         """The parameters that this block declares, in order."""
         return (var for var in self._vars.values() if isinstance(var, Parameter))

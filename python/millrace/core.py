@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from typing import Any
+
+import numpy.typing as npt
 
 from millrace._core import (
     LoDTensor,
-    RecordIOWriter,
     Scope,
     Variable,
     device_names,
@@ -17,6 +19,7 @@ from millrace._core import (
     set_feed_variable,
 )
 from millrace._core import Queue as LoDTensorBlockingQueue
+from millrace._core import RecordIOWriter as _RecordIOWriter
 from millrace.attribute_value import AttrType
 from millrace.errors import EndOfData as EOFException
 from millrace.errors import Error as EnforceNotMet
@@ -47,6 +50,25 @@ __all__ = [
 ]
 
 Tensor = LoDTensor
+
+
+class RecordIOWriter(_RecordIOWriter):
+    __doc__ = _RecordIOWriter.__doc__
+
+    def append_tensor(self, tensor: LoDTensor | npt.NDArray[Any]) -> None:
+        """Adds a ``LoDTensor``, or an array, to the record that is being made: its next slot.
+
+        Raises:
+            TypeError: it is neither.
+            Error: it has no values, its levels of detail do not fit its rows, or the file is
+                closed.
+        """
+        if not isinstance(tensor, LoDTensor):
+            if not hasattr(tensor, "__array__"):
+                raise TypeError(f"append_tensor takes a LoDTensor or an array, not {tensor!r}")
+            array, tensor = tensor, LoDTensor()
+            tensor.set(array)
+        super().append_tensor(tensor)
 
 
 class LoDTensorArray(list[LoDTensor]):

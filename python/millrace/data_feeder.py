@@ -73,7 +73,8 @@ class DataFeeder:
             TypeError: a sample is no tuple or list, or a field is no sequence where its variable
                 has a level of detail.
             AssertionError: a sample has more or fewer fields than there are variables.
-            ValueError: values that cannot be converted, or have not the variable's shape.
+            ValueError: values that cannot be converted, or have not the variable's shape; the text
+                begins with the first such item of the batch.
         """
         samples = list(iterable)
         for position, sample in enumerate(samples):
@@ -89,7 +90,7 @@ class DataFeeder:
                 )
         fields = zip(*samples, strict=True) if samples else [()] * len(self._slots)
         return {
-            slot.name: slot.tensor(column) for slot, column in zip(self._slots, fields, strict=True)
+            slot.name: slot.batch(column) for slot, column in zip(self._slots, fields, strict=True)
         }
 
     def feed_parallel(
@@ -195,6 +196,22 @@ class _Slot:
         if variable.dtype == VarType.BF16:
             raise ValueError(f"variable {self.name}: no numpy array holds bfloat16 to feed it with")
         self._dtype = np.dtype(dtype_name(variable.dtype))
+
+    def batch(self, fields: Sequence[Any]) -> LoDTensor:
+        """``tensor``, whose errors say at which item of the batch."""
+        try:
+            return self.tensor(fields)
+        except (ValueError, TypeError) as error:
+            # All were converted at once, so each is tried alone; or with the first one, where they
+            # do not fit each other.
+            for alone in ([], list(fields[:1])) if self._shape[0] < 0 else ():
+                for position, field in enumerate(fields):
+                    try:
+                        self.tensor([*alone, field])
+                    except (ValueError, TypeError) as wrong:
+                        text = f"item {position} of the batch: {wrong}"
+                        raise type(error)(text) from wrong.__cause__
+            raise
 
     def tensor(self, fields: Sequence[Any]) -> LoDTensor:
         """The fields of a batch, one a sample, as one tensor."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
@@ -57,13 +58,14 @@ class DataLoader:
         in_order: bool = True,
         seed: int | None = None,
         shuffle_buffer: int = 16384,
+        mode: str = "concat",
     ) -> None:
         """The loader of a reader.
 
         Args:
             dataset: a reader of single elements; with ``batch_size=None`` of anything.
-            batch_size: elements in a batch, laid end to end along their leading axis, so that
-                images [1, 28, 28] make [batch_size, 28, 28]. None: elements are batches already.
+            batch_size: elements in a batch; ``mode`` says in which shape. None: elements are
+                batches already.
             shuffle: draw elements at random from a window of ``shuffle_buffer``.
             collate_fn: makes the batch, in Python: it is called with the list of the batch's
                 elements (with ``batch_size=None`` with the element), which are dicts of tensors.
@@ -74,15 +76,22 @@ class DataLoader:
             seed: of the order; by default that of ``torch.manual_seed``.
             shuffle_buffer: elements in the window of ``shuffle``. As in torch, all orders are
                 possible if it has room for the whole data set, which it then holds in memory.
+            mode: ``"concat"`` lays elements end to end along their leading axis, so that images
+                [1, 28, 28] make [batch_size, 28, 28], and [28, 28] make [batch_size * 28, 28];
+                ``"stack"`` puts a new axis first, as torch does: [28, 28] make
+                [batch_size, 28, 28], and [1, 28, 28] make [batch_size, 1, 28, 28]. It is that of
+                ``Reader.batch``.
 
         Ignored, since all that they would do here is nothing: ``num_workers`` (all readers share
         the threads of ``millrace.set_threads``, by default one a core), ``persistent_workers``,
         ``multiprocessing_context``, ``pin_memory_device`` and ``in_order`` (batches always are).
 
         Raises:
-            TypeError: the dataset is no Reader, or ``collate_fn`` is no function.
+            TypeError: the dataset is no Reader, ``batch_size`` no integer, or ``collate_fn`` no
+                function.
             ValueError: what cannot be done here, each with what to do instead: ``sampler``,
-                ``batch_sampler``, ``worker_init_fn``, a ``timeout``; or a number out of range.
+                ``batch_sampler``, ``worker_init_fn``, a ``timeout``; a number out of range; or
+                another ``mode``, or one where no batches are made here.
             Error: a wrong ``prefetch_factor`` or ``shuffle_buffer``.
             ImportError: torch is not installed.
         """
@@ -100,10 +109,16 @@ class DataLoader:
             raise ValueError(f"num_workers is {num_workers}; it must be at least 0")
         if collate_fn is not None and not callable(collate_fn):
             raise TypeError(f"collate_fn is {collate_fn!r}, which is no function")
+        if batch_size is not None and not isinstance(batch_size, numbers.Integral):
+            raise TypeError(f"batch_size is {batch_size!r}; it must be an integer, or None")
         if batch_size is not None and batch_size < 1:
             raise ValueError(f"batch_size is {batch_size}; it must be at least 1, or None")
         if batch_size is None and drop_last:
             raise ValueError("drop_last has no meaning without a batch_size")
+        if mode not in ("concat", "stack"):
+            raise ValueError(f"mode is {mode!r}; it must be 'concat' or 'stack'")
+        if mode == "stack" and (batch_size is None or collate_fn is not None):
+            raise ValueError("mode has no meaning without a batch_size, or with a collate_fn")
         torch = optional_module("torch", "millrace.DataLoader", "torch")
 
         self.dataset = dataset
@@ -117,7 +132,7 @@ class DataLoader:
         if shuffle:
             reader = reader.shuffle(shuffle_buffer, seed=seed % 2**63)
         if batch_size is not None and collate_fn is None:
-            reader = reader.batch(batch_size, drop_last=drop_last)
+            reader = reader.batch(int(batch_size), drop_last=drop_last, mode=mode)
         depth = 2 if prefetch_factor is None else prefetch_factor
         if batch_size is not None and collate_fn is not None:
             depth *= batch_size

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import numbers
+import operator as python_operator
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -11,8 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from millrace import _core
+from millrace.errors import Error
 from millrace.mapping import keep_function
 from millrace.ragged import Ragged
+from millrace.var_type import convert_dtype, dtype_name
 
 if TYPE_CHECKING:
     from millrace.jax import JaxReader
@@ -25,12 +29,33 @@ Batch: TypeAlias = dict[str, npt.NDArray[Any] | Ragged]
 # offsets.
 Slot: TypeAlias = Sequence[Any]
 
+# How the core's error begins where slots are needed; it tells how programs in text declare them.
+_SLOTS_MISSING = "the slots of this reader must be declared"
 
-def _slot(slot: Slot) -> tuple[str, list[int], int]:
-    dtype, dims = slot[0], slot[1]
-    levels = slot[2] if len(slot) == 3 else 0
-    name = dtype if dtype == "bfloat16" else np.dtype(dtype).name
-    return str(name), [int(dim) for dim in dims], int(levels)
+
+def _declared(slots: Mapping[str, Slot] | None) -> dict[str, tuple[str, list[int], int]]:
+    """Slots as the core takes them."""
+    if slots is None:
+        return {}
+    if not isinstance(slots, Mapping):
+        raise TypeError(f'slots is {slots!r}; it must be a dict: {{"name": (dtype, dims)}}')
+    return {name: _slot(name, slot) for name, slot in slots.items()}
+
+
+def _slot(name: str, slot: Slot) -> tuple[str, list[int], int]:
+    if not isinstance(name, str):
+        raise TypeError(f"slot {name!r}: a slot's name is a text")
+    wanted = f"slot {name!r} is {slot!r}; it must be (dtype, dims) or (dtype, dims, levels)"
+    if not isinstance(slot, tuple | list) or len(slot) not in (2, 3):
+        raise TypeError(f'{wanted}, for example ("float32", [1, 64])')
+    dtype, dims, levels = (*slot, 0)[:3]
+    try:
+        sizes = [python_operator.index(dim) for dim in dims]
+        return dtype_name(convert_dtype(dtype)), sizes, python_operator.index(levels)
+    except TypeError:
+        raise TypeError(f"{wanted}, with dims as a list of integers") from None
+    except ValueError as error:
+        raise ValueError(f"slot {name!r}: {error}") from None
 
 
 def _attribute(value: object) -> object:
@@ -139,12 +164,13 @@ class Reader:
             names: names of the slots where ``slots`` is not given.
             seed: of everything random in this chain.
             name: of the reader, in error texts and programs.
-            attributes: those of ``open_files`` and of the format; ``executor --list_ops
-                open_files`` lists them.
+            attributes: those of ``open_files`` and of the format; ``python -m millrace ops
+                open_files`` and ``executor --list_ops open_files`` list them.
 
         Raises:
-            Error: an attribute is unknown or has a wrong value, or slots are needed and not given.
-                Missing files are named when the first pass begins.
+            TypeError, ValueError: ``slots`` is no dict, or a slot in it is no (dtype, dims).
+            Error: an attribute is unknown or has a wrong value. Missing files, and slots that are
+                needed and not given, are named when the first pass begins.
         """
         paths = [files] if isinstance(files, str | os.PathLike) else list(files)
         attributes["file_names"] = [os.fspath(path) for path in paths]
@@ -167,9 +193,9 @@ class Reader:
 
         Args and errors are those of ``open_files``; attributes are the operator's.
         """
-        if names is None and slots is not None:
+        if names is None and isinstance(slots, Mapping):
             names = list(slots)
-        declared = [_slot(slot) for slot in (slots or {}).values()]
+        declared = list(_declared(slots).values())
         values = {key: _attribute(value) for key, value in attributes.items()}
         program = _core.add_reader(b"", operator, name, "", declared, values)
         return cls(program, variable=name, names=names, seed=seed)
@@ -200,7 +226,7 @@ class Reader:
     ) -> Reader:
         short = operator.removeprefix("create_").removeprefix("python_").removesuffix("_reader")
         variable = name or f"{self._variable}.{short}"
-        declared = [_slot(slot) for slot in slots.values()]
+        declared = list(_declared(slots).values())
         program = self._program
         if self._settings:
             program = _core.program_text(program, self._name, self._settings).encode()
@@ -300,7 +326,7 @@ class Reader:
         Source: paddle.reader.xmap_readers, which does the same for readers of Python.
         """
         below = self._functions[-1] if self._functions and self._names is None else None
-        declared = {key: _slot(slot) for key, slot in (slots or {}).items()}
+        declared = _declared(slots)
         held, attributes = keep_function(function, self._names, below, declared)
         functions = (*self._functions, held)
         names = list(declared) or None
@@ -311,10 +337,17 @@ class Reader:
     # ---- Reading ----
 
     def set_epoch(self, epoch: int) -> None:
-        """The next loop will be pass number ``epoch``, from 0: the same order in every process."""
+        """The next loop will be pass number ``epoch``, from 0: the same order in every process.
+
+        Raises:
+            TypeError: it is no integer.
+            ValueError: it is below 0.
+        """
+        if not isinstance(epoch, numbers.Integral):
+            raise TypeError(f"epoch is {epoch!r}; it must be an integer")
         if epoch < 0:
             raise ValueError(f"epoch {epoch} is below 0")
-        self._epoch = epoch
+        self._epoch = int(epoch)
 
     def slots(self) -> list[tuple[str, list[int], int] | None]:
         """What each slot has, in order: dtype, dims of an element (-1 is any), levels of offsets.
@@ -386,7 +419,17 @@ class Reader:
             Error: now or at the element that it takes the place of: a missing or damaged file, a
                 limit. It names file, byte, record and reader.
         """
-        loop = self._core.begin(self._epoch)
+        try:
+            loop = self._core.begin(self._epoch)
+        except Error as error:
+            if not error.message.startswith(_SLOTS_MISSING):
+                raise
+            text = (
+                'what a record holds is not known: say slots={"name": (dtype, dims), ...} where the'
+                " reader is made, or in a program in text: " + error.message
+            )
+            steps = "".join(f"\n  {step}" for step in error.context)
+            raise Error(text + steps, error.code, text, context=error.context) from None
         if self._names is None and self._functions:
             self._core.set_names(self._functions[-1].names() or [])
         self._epoch += 1
@@ -403,7 +446,8 @@ class Reader:
         return _remake, (type(self), *fields, self._name, self._epoch)
 
     def to_text(self) -> str:
-        """The startup program as protobuf text, which ``executor`` and ``peek`` run as well."""
+        """The startup program as protobuf text, which ``python -m millrace``, and the commands
+        ``executor`` and ``peek`` of a build of the sources, run as well."""
         return _core.program_text(self._program, self._name, self._settings)
 
     def __repr__(self) -> str:

@@ -156,7 +156,8 @@ class Program:
         return json.dumps(self.to_dict(), allow_nan=False)
 
     def to_text(self) -> str:
-        """Protobuf text, which ``executor``, ``peek`` and ``parse_from_string`` read."""
+        """Protobuf text, which ``python -m millrace``, ``parse_from_string``, and the commands
+        ``executor`` and ``peek`` of a build of the sources, read."""
         return self.core_program().to_text()
 
     def to_bytes(self) -> bytes:

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """RecordIO files of what readers in Python yield, for programs of any language to read.
 
-A record holds what one batch of the reader becomes: a tensor for each slot. ``open_files`` and the
-command ``peek`` read it as one element, so that readers of ``batch(..., 1)`` make files whose
-elements can be shuffled and batched again. Names and meaning are those of PaddlePaddle's
-fluid.recordio_writer, 2018, without its faults: no batch is lost at the end, every file but the
-last holds ``batch_per_file`` of them, and what an exception interrupts leaves no half file.
+A record holds what one batch of the reader becomes: a tensor for each slot. ``open_files`` (in
+programs that ``python -m millrace`` runs, too) and the command ``peek`` of a build of the sources
+read it as one element, so that readers of ``batch(..., 1)`` make files whose elements can be
+shuffled and batched again. Names and meaning are those of PaddlePaddle's fluid.recordio_writer,
+2018, without its faults: no batch is lost at the end, every file but the last holds
+``batch_per_file`` of them, and what an exception interrupts leaves no half file.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from millrace._core import RecordIOWriter
+from millrace import _core
+from millrace.core import RecordIOWriter
 from millrace.data_feeder import DataFeeder
 from millrace.pipeline import Path
 from millrace.reader.decorators import Reader, opened
@@ -27,7 +29,7 @@ __all__ = [
     "create_recordio_writer",
 ]
 
-Compressor = RecordIOWriter.Compressor
+Compressor = _core.RecordIOWriter.Compressor
 
 
 @contextmanager
@@ -37,7 +39,7 @@ def create_recordio_writer(
     """The writer of one file, for a ``with`` block, at whose end the file is there. ::
 
         with create_recordio_writer("digits.recordio") as writer:
-            for image, label in tensors:  # of class LoDTensor
+            for image, label in samples:  # arrays, or of class LoDTensor
                 writer.append_tensor(image)
                 writer.append_tensor(label)
                 writer.complete_append_tensor()

@@ -100,15 +100,41 @@ def is_float(dtype: VarType | None) -> bool:
     return dtype in (VarType.FP16, VarType.BF16, VarType.FP32, VarType.FP64)
 
 
+def common_type(left: VarType, right: VarType) -> VarType:
+    """The type that values of two types are computed in: floating if one of them is, and otherwise
+    the smallest that holds the values of both."""
+    if left is right:
+        return left
+    if is_float(left) != is_float(right):
+        return left if is_float(left) else right
+    if VarType.BF16 in (left, right):
+        other = right if left is VarType.BF16 else left
+        return VarType.FP32 if other is VarType.FP16 else other
+    return convert_dtype(np.promote_types(left.dtype, right.dtype))
+
+
 def constant_of(dtype: VarType, value: float) -> float:
     """``value``, which programs hold as float32, for values of a type.
 
     Raises:
         ValueError: the type is one of integers or bools, and would not get this very value.
     """
-    if not is_float(dtype) and (not value.is_integer() or float(np.float32(value)) != value):
+    if is_float(dtype):
+        return value
+    name = dtype_name(dtype)
+    if not value.is_integer():
+        raise ValueError(f"a constant of type {name} cannot be {value:.17g}, which is not whole")
+    low, high = (0, 1) if dtype is VarType.BOOL else _limits(dtype)
+    if not low <= value <= high:
+        raise ValueError(f"a constant of type {name} cannot be {value:.17g}: {low} to {high}")
+    if float(np.float32(value)) != value:
         raise ValueError(
-            f"a constant of type {dtype.name} cannot be {value:.17g}: it is held as float32, which"
-            " has whole numbers up to 2^24; feed it instead"
+            f"a constant of type {name} cannot be {value:.17g}: programs hold it as float32, which"
+            " has all whole numbers up to 2^24 only; feed it as a variable (layers.data) instead"
         )
     return value
+
+
+def _limits(dtype: VarType) -> tuple[int, int]:
+    info = np.iinfo(dtype.dtype)
+    return int(info.min), int(info.max)

@@ -56,6 +56,29 @@ def test_run_prints_what_is_fetched(programs: list[str], capfd: pytest.CaptureFi
     assert printed == {"name": "x", "dtype": "float32", "dims": [1, 2], "lod": [], "data": [3, 3]}
 
 
+@pytest.mark.parametrize(
+    ("option", "text"),
+    [
+        ("--seed=-1", "argument --seed: '-1' is no whole number from 0 to 18446744073709551615"),
+        (f"--seed={10**20}", "argument --seed: '1000"),
+        ("--seed=x", "argument --seed: 'x' is no whole number"),
+        ("--threads=-5", "argument --threads: '-5' is no whole number from -1 to 1024"),
+        ("--threads=1025", "argument --threads: '1025' is no whole number from -1 to 1024"),
+    ],
+)
+def test_numbers_have_bounds(
+    option: str, text: str, programs: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["run", *programs, "--set=count=2", option])
+    assert left.value.code == 2
+    assert text in capfd.readouterr().err
+
+
+def test_the_largest_seed_is_taken(programs: list[str]) -> None:
+    assert main(["run", *programs, "--set=count=2", f"--seed={2**64 - 1}"]) == 0
+
+
 def test_the_end_of_data_is_an_error_of_the_program(
     programs: list[str], capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -32,6 +32,31 @@ def fed(feeder: fluid.DataFeeder, *fields: object) -> fluid.LoDTensor:
     return feeder.feed([(field,) for field in fields])["x"]
 
 
+def test_a_wrong_value_is_said_to_be_in_its_item_of_the_batch() -> None:
+    program = fluid.Program()
+    with fluid.program_guard(program, fluid.Program()):
+        x = fluid.layers.data("x", [64])
+        any_size = fluid.layers.data("any_size", [-1, -1])
+        words = fluid.layers.data("words", [1], dtype="int64", lod_level=1)
+    good = np.zeros(64, np.float32)
+
+    def fed(variable: fluid.Variable, wrong: object, others: object) -> None:
+        fields = [others] * 1000
+        fields[700] = wrong
+        fluid.DataFeeder([variable], None, program).feed([(field,) for field in fields])
+
+    for variable, wrong, others, text in (
+        (x, np.zeros(63, np.float32), good, r"\[-1, 64\], but receive \[1, 63\]"),
+        (x, ["a"] * 64, good, "variable x takes float32: could not convert string"),
+        (any_size, np.zeros(3), np.zeros(4), "variable any_size takes float32"),
+        (words, ["a"], [1, 2], "variable words takes int64"),
+    ):
+        with pytest.raises(ValueError, match=f"^item 700 of the batch: .*{text}"):
+            fed(variable, wrong, others)
+    with pytest.raises(TypeError, match="^item 700 of the batch: variable words has lod_level 1"):
+        fed(words, 1, [1, 2])
+
+
 def test_instances_become_a_batch_in_the_declared_shape() -> None:
     image = fluid.layers.data(name="image", shape=[1, 28, 28])
     label = fluid.layers.data(name="label", shape=[1], dtype="int64")

@@ -36,6 +36,24 @@ def test_batches_of_tensors_in_the_order_of_the_files(dataset: millrace.Reader) 
     assert len(loader.dataset) == RECORDS
 
 
+def test_batches_are_laid_end_to_end_or_stacked(dataset: millrace.Reader) -> None:
+    shapes = {"concat": (8, 4), "stack": (8, 1, 4)}
+    for mode, shape in shapes.items():
+        batches = list(millrace.DataLoader(dataset, batch_size=8, mode=mode))
+        assert tuple(batches[0]["row"].shape) == shape
+        assert batches[1]["row"].flatten().tolist() == list(range(32, 64))
+
+
+def test_modes_and_batch_sizes_that_are_none_are_named(dataset: millrace.Reader) -> None:
+    with pytest.raises(ValueError, match="mode is 'pad'"):
+        millrace.DataLoader(dataset, 8, mode="pad")
+    with pytest.raises(ValueError, match="mode has no meaning"):
+        millrace.DataLoader(dataset, None, mode="stack")
+    for size in ("32", 32.0):
+        with pytest.raises(TypeError, match="batch_size is .*32.* it must be an integer"):
+            millrace.DataLoader(dataset, size)  # type: ignore[arg-type]
+
+
 def test_its_defaults_are_torchs(dataset: millrace.Reader) -> None:
     loader = millrace.DataLoader(dataset)
     assert len(loader) == RECORDS

@@ -148,6 +148,76 @@ def test_programs_and_scopes_go_when_nobody_needs_them(executor: fluid.Executor)
     assert program() is None
 
 
+def test_a_program_stays_prepared_for_several_scopes(
+    program: fluid.Program, executor: fluid.Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepared = []
+    prepare = fluid._core.prepare
+
+    def counted(core: object, scope: fluid.Scope, *rest: object) -> object:
+        prepared.append(id(scope))
+        return prepare(core, scope, *rest)
+
+    monkeypatch.setattr(fluid._core, "prepare", counted)
+    scopes = [fluid.Scope() for _ in range(8)]
+    for scope in scopes * 2:
+        (y,) = executor.run(program, {"x": ROW}, ["y"], scope=scope)
+        np.testing.assert_array_equal(y, ROW * 2)
+    assert prepared == [id(scope) for scope in scopes]
+    program.random_seed = 1
+    executor.run(program, {"x": ROW}, scope=scopes[0])
+    assert len(prepared) == 9
+    many = [fluid.Scope() for _ in range(8)]
+    for scope in (*many, scopes[0]):
+        executor.run(program, {"x": ROW}, scope=scope)
+    assert len(prepared) == 18  # the first was forgotten
+
+
+def test_a_scope_that_goes_is_not_kept(program: fluid.Program, executor: fluid.Executor) -> None:
+    scope = fluid.Scope()
+    executor.run(program, {"x": ROW}, scope=scope)
+    (preparations,) = executor._prepared.values()
+    assert len(preparations._by_scope) == 1
+    del scope
+    gc.collect()
+    assert len(preparations._by_scope) == 0
+
+
+def test_what_was_fetched_may_be_written(executor: fluid.Executor) -> None:
+    main, startup = fluid.Program(), fluid.Program()
+    with fluid.program_guard(main, startup):
+        kept = layers.create_global_var([2], 3.0, "float32", persistable=True)
+        words = layers.data("words", shape=[1], dtype="int64", lod_level=1)
+    feed = {"words": fluid.create_lod_tensor(np.arange(5).reshape(5, 1), [[2, 3]])}
+    executor.run(startup, scope=(scope := fluid.Scope()))
+    for _ in range(2):
+        value, ragged, twice = executor.run(main, feed, [kept, words, kept], scope=scope)
+        assert value.tolist() == twice.tolist() == [3, 3]
+        assert ragged.values.ravel().tolist() == [0, 1, 2, 3, 4]
+        value += 1
+        ragged.values[:] = 9
+        assert twice.tolist() == [3, 3]
+
+
+def test_places_are_names_too(program: fluid.Program) -> None:
+    for place in ("cpu", fluid.CPUPlace(), None):
+        assert fluid.Executor(place).place == fluid.CPUPlace()
+    assert fluid.Executor("cuda:3").place == fluid.CUDAPlace(3)
+    for text in ("gpu", "cuda", "cuda:x"):
+        with pytest.raises(ValueError, match=f"no place '{text}'"):
+            fluid.Executor(text)
+    with pytest.raises(TypeError, match="not 3"):
+        fluid.Executor(3)  # type: ignore[arg-type]
+
+
+def test_a_fetch_list_holds_variables_or_names(
+    program: fluid.Program, executor: fluid.Executor
+) -> None:
+    for wrong in (3, [3], ["y", None]):
+        with pytest.raises(TypeError, match="fetch_list .*(3|None)"):
+            executor.run(program, {"x": ROW}, wrong)  # type: ignore[arg-type]
+
+
 def reading(path: Path) -> tuple[fluid.Program, fluid.Program, fluid.Variable]:
     path.write_text("first\nsecond\n")
     main, startup = fluid.Program(), fluid.Program()

@@ -252,7 +252,7 @@ def test_programs_with_functions_show_it_and_the_commands_refuse_them(
 def test_misuse_is_refused(numbers: millrace.Reader) -> None:
     with pytest.raises(TypeError, match="takes a function"):
         numbers.map("upper")  # type: ignore[arg-type]
-    with pytest.raises(TypeError):
+    with pytest.raises(ValueError, match="slot 'row'"):
         numbers.map(lambda e: e, slots={"row": ("no such dtype", [1])})
     empty = millrace.Reader.create(
         "create_random_data_generator", slots={"x": ("float32", [1])}, count=1

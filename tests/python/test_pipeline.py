@@ -57,6 +57,43 @@ def test_options_reach_the_operators(numbers: Path) -> None:
     assert len(list(open_numbers(numbers).multi_pass(3).batch(100).double_buffer())) == 30
 
 
+@pytest.mark.parametrize(
+    ("slots", "error", "text"),
+    [
+        ([("float32", [1])], TypeError, "slots is .* it must be a dict"),
+        ({3: ("float32", [1])}, TypeError, "slot 3: a slot's name is a text"),
+        ({"row": "float32"}, TypeError, "slot 'row' is 'float32'; it must be .dtype, dims."),
+        ({"row": ("int64",)}, TypeError, "slot 'row' is .* it must be .dtype, dims."),
+        ({"row": ("int64", 4)}, TypeError, "slot 'row' is .* list of integers"),
+        ({"row": ("int64", [1.5])}, TypeError, "slot 'row' is .* list of integers"),
+        ({"row": ("int63", [1])}, ValueError, "slot 'row': values cannot be of type 'int63'"),
+    ],
+)
+def test_slots_that_are_none_are_named(
+    numbers: Path, slots: object, error: type[Exception], text: str
+) -> None:
+    with pytest.raises(error, match=text):
+        millrace.Reader.open_files(f"fixed:{numbers}", slots=slots)  # type: ignore[arg-type]
+    with pytest.raises(error, match=text):
+        open_numbers(numbers).map(lambda element: element, slots=slots)  # type: ignore[arg-type]
+
+
+def test_slots_that_are_missing_are_asked_for(numbers: Path) -> None:
+    reader = millrace.Reader.open_files(f"fixed:{numbers}").batch(2)
+    with pytest.raises(millrace.Error, match=r'slots=\{"name": \(dtype, dims\)') as failed:
+        next(iter(reader))
+    assert failed.value.operator == "open_files"
+    assert str(failed.value).count("while running operator") == 1
+
+
+def test_epochs_are_whole_numbers(numbers: Path) -> None:
+    reader = open_numbers(numbers)
+    reader.set_epoch(np.int64(3))
+    for wrong in (1.5, "1", None):
+        with pytest.raises(TypeError, match=f"epoch is {wrong!r}; it must be an integer"):
+            reader.set_epoch(wrong)  # type: ignore[arg-type]
+
+
 def test_two_loops_are_two_passes_each_in_its_own_order(numbers: Path) -> None:
     reader = open_numbers(numbers).shuffle(100, seed=7).batch(50)
     first = np.concatenate([batch["row"] for batch in reader])

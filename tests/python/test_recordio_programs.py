@@ -142,7 +142,7 @@ def test_training_from_a_file(path: Path) -> None:
     losses = []
     with pytest.raises(fluid.core.EOFException):
         while True:
-            losses.append(float(exe.run(fetch_list=[loss])[0]))
+            losses.append(exe.run(fetch_list=[loss])[0].item())
     assert len(losses) == 12 * BATCHES
     assert np.mean(losses[-BATCHES:]) < np.mean(losses[:BATCHES]) - 1
 

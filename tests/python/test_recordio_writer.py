@@ -188,7 +188,7 @@ def test_feed_order_picks_slots(tmp_path: Path, feeder: fluid.DataFeeder) -> Non
     reader = fluid.batch(lambda: samples(3), 1)
     convert_reader_to_recordio_file(path, reader, feeder, feed_order=["label"])
     records = fluid.Reader.open_files(path, slots={"label": ("int64", [1, 1])})
-    assert [int(record["label"]) for record in records] == [0, 1, 2]
+    assert [record["label"].item() for record in records] == [0, 1, 2]
     with pytest.raises(ValueError, match="'lable'"):
         convert_reader_to_recordio_file(path, reader, feeder, feed_order=["lable"])
 
@@ -203,7 +203,7 @@ def test_files_of_a_reader_lose_nothing(
     names = data_files(tmp_path)
     assert names == [f"words-{number:05d}.recordio" for number in range(-(-count // 3))]
     labels = [
-        [int(record["label"]) for record in fluid.Reader.open_files(tmp_path / name, slots=SLOTS)]
+        [record["label"].item() for record in fluid.Reader.open_files(tmp_path / name, slots=SLOTS)]
         for name in names
     ]
     assert sum(labels, []) == list(range(count))
@@ -231,6 +231,21 @@ def test_wrong_arguments_of_files_are_said(tmp_path: Path, feeder: fluid.DataFee
         convert_reader_to_recordio_files(tmp_path / "words.rec", 2, reader, feeder)
     with pytest.raises(ValueError, match="batch_per_file is 0"):
         convert_reader_to_recordio_files(tmp_path / "words.recordio", 0, reader, feeder)
+
+
+def test_arrays_are_written_as_tensors(tmp_path: Path) -> None:
+    path = tmp_path / "arrays.recordio"
+    array = np.arange(6, dtype=np.float32).reshape(2, 3)
+    with create_recordio_writer(path) as writer:
+        for slot in (array.T, fluid.LoDTensor.from_array(array)):
+            writer.append_tensor(slot)
+        with pytest.raises(TypeError, match="a LoDTensor or an array, not 'text'"):
+            writer.append_tensor("text")  # type: ignore[arg-type]
+        writer.complete_append_tensor()
+    slots = {"t": ("float32", [-1, 2]), "a": ("float32", [-1, 3])}
+    (element,) = fluid.Reader.open_files(path, slots=slots)
+    np.testing.assert_array_equal(element["t"], array.T)
+    np.testing.assert_array_equal(element["a"], array)
 
 
 def test_a_file_that_lost_chunks_is_noticed(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def files(tmp_path: Path) -> fluid.Variable:
         fluid.batch(lambda: ((i,) for i in range(RECORDS)), 1),
         feeder,
     )
-    names = sorted(map(str, tmp_path.iterdir()))
+    names = sorted(map(str, tmp_path.glob("*.recordio")))
     return layers.open_files(names, shapes=[[-1, 1]], lod_levels=[0], dtypes=["int64"])
 
 

@@ -39,7 +39,7 @@ class Handler:
         self.seen: list[tuple[int, int, list[float]]] = []
 
     def __call__(self, number: int, batch: int, values: list[Any]) -> None:
-        self.seen.append((number, batch, [float(value) for value in values]))
+        self.seen.append((number, batch, [value.item() for value in values]))
 
 
 def test_batches_go_through_the_program_pass_after_pass() -> None:

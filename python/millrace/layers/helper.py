@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
 from typing import Any
 
@@ -29,6 +30,22 @@ def new_variable(layer: str, dtype: Any = None, stop_gradient: bool = False) -> 
     """A variable for a result of a layer, in the current block."""
     name = unique_name.generate(f"{layer}.tmp")
     return current_block().create_var(name, dtype=dtype, stop_gradient=stop_gradient)
+
+
+def checked_dims(layer: str, shape: Any) -> list[int]:
+    """Dims that the caller gives as a list of integers; -1 where one is None.
+
+    Raises:
+        TypeError: it is none.
+    """
+    try:
+        if isinstance(shape, str | bytes):
+            raise TypeError
+        return [-1 if dim is None else operator.index(dim) for dim in shape]
+    except TypeError:
+        raise TypeError(
+            f"{layer}: the shape is {shape!r}; it must be a list of integers, such as [1, 28, 28]"
+        ) from None
 
 
 def known_shape(layer: str, variable: Variable) -> tuple[int, ...]:

@@ -72,9 +72,14 @@ def data(
         The variable, in the global block; the same one if it has been declared the same before.
 
     Raises:
-        ValueError: there is a variable of this name that is declared otherwise.
+        TypeError: the name is no text, or the shape no list of integers.
+        ValueError: there is a variable of this name that is declared otherwise, or it is empty.
     """
-    dims = [-1 if dim is None else int(dim) for dim in shape]
+    if not isinstance(name, str):
+        raise TypeError(f"data: a variable's name is a text, not {name!r}")
+    if not name:
+        raise ValueError("data: the name is empty; it is what the variable is fed by")
+    dims = helper.checked_dims(f"data {name!r}", shape)
     if append_batch_size and not any(dim < 0 for dim in dims):
         dims = [-1, *dims]
     return (

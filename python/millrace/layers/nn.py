@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -42,8 +43,13 @@ def fc(
         The input's first ``num_flatten_dims`` dims, and size.
 
     Raises:
-        ValueError: the dims of an input are not known, or its values are no floats.
+        TypeError: ``size`` is no integer.
+        ValueError: it is below 1, the dims of an input are not known, or its values are no floats.
     """
+    if not isinstance(size, numbers.Integral):
+        raise TypeError(f"fc: size is {size!r}; it must be an integer")
+    if size < 1:
+        raise ValueError(f"fc: size is {size}; it must be at least 1")
     inputs = [input] if isinstance(input, Variable) else list(input)
     attrs = list(param_attr) if isinstance(param_attr, list | tuple) else [param_attr] * len(inputs)
     if len(attrs) != len(inputs):

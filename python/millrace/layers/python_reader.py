@@ -10,13 +10,14 @@ into the next one, and reading without ``start`` is an error instead of a wait w
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from millrace import _core, unique_name
 from millrace.data_feeder import DataFeeder
 from millrace.feeding import Element, Feeding
-from millrace.layers import io
+from millrace.layers import helper, io
 from millrace.layers.reader_creation import share_reader
 from millrace.minibatch import batch
 from millrace.program import Program, default_main_program, default_startup_program, program_guard
@@ -212,6 +213,7 @@ def py_reader(
         ``global_scope()``: the startup program has to be run in the scope that is that now.
 
     Raises:
+        TypeError: ``capacity`` is no integer, or shapes or dtypes are no lists.
         ValueError: shapes, dtypes and lod_levels are for different numbers of slots, or the name is
             taken.
         Error: ``capacity`` is below 1.
@@ -220,6 +222,18 @@ def py_reader(
 
     Source: Paddle Fluid 0.15, layers.io.
     """
+    if not isinstance(capacity, numbers.Integral):
+        raise TypeError(f"py_reader: capacity is {capacity!r}; it must be an integer")
+    for what, given, example in (
+        ("shapes", shapes, "[(-1, 784), (-1, 1)]"),
+        ("dtypes", dtypes, '["float32", "int64"]'),
+    ):
+        if not isinstance(given, list | tuple):
+            raise TypeError(
+                f"py_reader: {what} is {given!r}; it must be a list with one for each slot, such as"
+                f" {example}"
+            )
+    dims = [helper.checked_dims(f"py_reader: slot {i}", shape) for i, shape in enumerate(shapes)]
     kinds = ("lod_tensor_blocking_queue", "create_py_reader", "double_buffer")
     parts = ("queue", "reader", "double_buffer")
     names = [
@@ -227,13 +241,13 @@ def py_reader(
         for kind, part in zip(kinds, parts, strict=True)
     ]
     types = [convert_dtype(dtype) for dtype in dtypes]
-    levels = [0] * len(shapes) if lod_levels is None else list(lod_levels)
+    levels = [0] * len(dims) if lod_levels is None else list(lod_levels)
     with program_guard(Program(), Program()):
         feed_list = [
             io.data(f"slot{i}", shape, False, dtype, level)
-            for i, (shape, dtype, level) in enumerate(zip(shapes, types, levels, strict=True))
+            for i, (shape, dtype, level) in enumerate(zip(dims, types, levels, strict=True))
         ]
-    return _make(names, capacity, feed_list, use_double_buffer)
+    return _make(names, int(capacity), feed_list, use_double_buffer)
 
 
 def create_py_reader_by_data(
