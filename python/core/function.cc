@@ -103,13 +103,15 @@ Names PythonFunction::InputNames(size_t slots) const {
 }
 
 py::object PythonFunction::Result(std::vector<LoDTensor>* in) const {
+  const py::object function = function_.get();
+  Require(static_cast<bool>(function), "it is gone, with the millrace.Reader whose map() took it");
   const Names names = InputNames(in->size());
   py::dict element;
   for (size_t i = 0; i < in->size(); ++i) {
     element[py::str(names[i])] = ToPython(&(*in)[i]);
     (*in)[i].Clear();
   }
-  return PythonCall::Result(function_.get(), std::move(element));
+  return PythonCall::Result(function, std::move(element));
 }
 
 void PythonFunction::Call(std::vector<LoDTensor>* in, const ElementForm& form,
@@ -158,10 +160,36 @@ ElementForm PythonFunction::Learn(std::vector<LoDTensor>* in, uint64_t reader) {
   }
 }
 
+namespace {
+
+// Null while it is made.
+PythonFunction* In(PyObject* self) {
+  const auto value = reinterpret_cast<py::detail::instance*>(self)->get_value_and_holder();
+  return value.holder_constructed() ? value.value_ptr<PythonFunction>() : nullptr;
+}
+
+// A method whose object holds the reader that calls it is freed by the collector only.
+void LetCollectorSee(PyHeapTypeObject* heap_type) {
+  PyTypeObject* const type = &heap_type->ht_type;
+  type->tp_flags |= Py_TPFLAGS_HAVE_GC;
+  type->tp_traverse = [](PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(self));
+    const PythonFunction* const function = In(self);
+    return function == nullptr ? 0 : function->Visit(visit, arg);
+  };
+  type->tp_clear = [](PyObject* self) {
+    if (PythonFunction* const function = In(self)) function->Forget();
+    return 0;
+  };
+}
+
+}  // namespace
+
 void DefineFunction(py::module_* module) {
   PrepareValues();
   py::class_<PythonFunction, std::shared_ptr<PythonFunction>>(
-      *module, "Function", "A function that create_python_map_reader calls, by its number.")
+      *module, "Function", "A function that create_python_map_reader calls, by its number.",
+      py::custom_type_setup(&LetCollectorSee))
       .def(py::init([](const py::object& function, std::optional<Names> inputs,
                        std::shared_ptr<const PythonFunction> below, const std::vector<Slot>& slots,
                        Names names) {

@@ -45,13 +45,18 @@ class PythonFunction {
   // Calls it for a first element to see what it yields: dtypes, ranks, levels of detail and names.
   ElementForm Learn(std::vector<LoDTensor>* in, uint64_t reader);
 
+  // For Python's collector: what holds the function may be held by it. With the interpreter.
+  int Visit(visitproc visit, void* arg) const { return function_.Visit(visit, arg); }
+  // Calls are kInvalidArgument from now on.
+  void Forget() { function_.Clear(); }
+
  private:
   // With the interpreter, as all that follows.
   pybind11::object Result(std::vector<LoDTensor>* in) const;
   Names InputNames(size_t slots) const;
 
   const int64_t number_;
-  const KeptObject function_;
+  KeptObject function_;  // guarded by the interpreter
   const std::string title_;  // "function 'decode' (/home/me/train.py:12)"
   const std::optional<Names> inputs_;
   const std::shared_ptr<const PythonFunction> below_;

@@ -14,10 +14,19 @@ namespace millrace {
 // last is let go when Python runs.
 class KeptObject {
  public:
-  // With the interpreter, as get().
+  // With the interpreter, as get(), Clear() and Visit().
   explicit KeptObject(const pybind11::object& object)
       : object_(object.ptr()), kept_(Borrow(nullptr, 0, object)) {}
   pybind11::object get() const { return pybind11::reinterpret_borrow<pybind11::object>(object_); }
+  // Lets go of the object; get() is null then.
+  void Clear() {
+    object_ = nullptr;
+    kept_ = Ref<Buffer>();
+  }
+  // For Python's collector, where nobody has copied this.
+  int Visit(visitproc visit, void* arg) const {
+    return object_ == nullptr ? 0 : visit(object_, arg);
+  }
 
  private:
   PyObject* object_;

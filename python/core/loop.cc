@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/core/loop.h"
 
-#include <new>
+#include <optional>
 #include <utility>
 
 #include "python/core/errors.h"
+#include "python/core/reader.h"
 
 namespace py = pybind11;
 
@@ -13,27 +14,33 @@ namespace {
 
 struct Loop {
   PyObject_HEAD;
-  std::shared_ptr<PythonReader> reader;  // null when the loop is over
+  PyObject* reader;  // null when the loop is over
   uint64_t number;
 };
 
 Loop* From(PyObject* self) { return reinterpret_cast<Loop*>(self); }
 
+PythonReader& ReaderOf(const py::object& object) { return object.cast<PythonReader&>(); }
+
+py::object Take(Loop* loop) {
+  return py::reinterpret_steal<py::object>(std::exchange(loop->reader, nullptr));
+}
+
 // Ends the loop before its end.
 void Leave(Loop* loop) {
-  if (const std::shared_ptr<PythonReader> reader = std::exchange(loop->reader, nullptr)) {
-    reader->Release(loop->number);
-  }
+  if (const py::object reader = Take(loop)) ReaderOf(reader).Release(loop->number);
 }
 
 PyObject* Next(PyObject* self) {
   Loop* const loop = From(self);
   // Its own reference: another thread may end the loop meanwhile.
-  const std::shared_ptr<PythonReader> reader = loop->reader;
-  if (reader == nullptr) return nullptr;
+  const auto reader = py::reinterpret_borrow<py::object>(loop->reader);
+  if (!reader) return nullptr;
   try {
-    if (std::optional<py::dict> batch = reader->Next(loop->number)) return batch->release().ptr();
-    loop->reader = nullptr;
+    if (std::optional<py::dict> batch = ReaderOf(reader).Next(loop->number)) {
+      return batch->release().ptr();
+    }
+    Take(loop);
   } catch (...) {
     SetPythonError();
     PyObject *type, *value, *trace;
@@ -54,7 +61,6 @@ void Destroy(PyObject* self) {
   PyErr_Fetch(&type, &value, &trace);
   Loop* const loop = From(self);
   Leave(loop);
-  loop->reader.~shared_ptr();
   PyTypeObject* const cls = Py_TYPE(self);
   cls->tp_free(self);
   Py_DECREF(cls);
@@ -65,12 +71,12 @@ PyTypeObject* loop_type = nullptr;
 
 }  // namespace
 
-py::object BeginLoop(std::shared_ptr<PythonReader> reader, uint64_t pass) {
-  const uint64_t number = reader->Begin(pass);
+py::object BeginLoop(const py::object& reader, uint64_t pass) {
+  const uint64_t number = ReaderOf(reader).Begin(pass);
   PyObject* const self = loop_type->tp_alloc(loop_type, 0);
   if (self == nullptr) throw py::error_already_set();
   Loop* const loop = From(self);
-  new (&loop->reader) std::shared_ptr<PythonReader>(std::move(reader));
+  loop->reader = py::object(reader).release().ptr();
   loop->number = number;
   return py::reinterpret_steal<py::object>(self);
 }

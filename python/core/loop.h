@@ -6,17 +6,14 @@
 #include <pybind11/pybind11.h>
 
 #include <cstdint>
-#include <memory>
-
-#include "python/core/reader.h"
 
 namespace millrace {
 
 // Begins a pass and returns its iterator, which yields a dict for each element. An iterator that is
 // dropped or closed before its end, or that has raised an error, gives back all that the pass
 // holds. A type of its own and no generator, so that a batch costs little; any thread may ask for
-// the next one.
-pybind11::object BeginLoop(std::shared_ptr<PythonReader> reader, uint64_t pass);
+// the next one. `reader` is a PythonReader, which is kept with what Python has put on it.
+pybind11::object BeginLoop(const pybind11::object& reader, uint64_t pass);
 
 // Adds the iterator's type to the module. Before the first BeginLoop.
 void DefineLoop(pybind11::module_* module);

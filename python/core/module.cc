@@ -86,7 +86,7 @@ PYBIND11_MODULE(_core, module) {
       },
       py::arg("threads"));
   DefineLoop(&module);
-  py::class_<PythonReader, std::shared_ptr<PythonReader>>(module, "Reader")
+  py::class_<PythonReader, std::shared_ptr<PythonReader>>(module, "Reader", py::dynamic_attr())
       .def(py::init(&MakeReader), py::arg("program"), py::arg("name"), py::arg("variable"),
            py::arg("seed"), py::arg("settings"))
       .def("begin", &BeginLoop, py::arg("pass_number"))

@@ -10,6 +10,7 @@
 #include "framework/error.h"
 #include "framework/reader_holder.h"
 #include "framework/tensor.h"
+#include "python/core/away.h"
 #include "python/core/interrupt.h"
 #include "python/core/outside.h"
 

@@ -134,6 +134,7 @@ class Reader:
         self._seed = seed
         self._functions = tuple(functions)
         self._core = _core.Reader(self._program, name, variable, seed, self._settings)
+        self._core.functions = self._functions  # which its loops need, also without this
         if self._names is not None:
             self._core.set_names(self._names)
         self._variable = self._core.variable
