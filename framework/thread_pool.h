@@ -29,8 +29,8 @@ class Job : public Kept {
   // start none, and while Cancel waits, so a job must be work that its owner can also do. Never
   // throws. Any thread, Work included.
   void Submit() noexcept;
-  // Makes queued calls void and waits for running ones, which a forked child has none of. Submit may be called again afterwards.
-  // Not from within Work of the same job.
+  // Makes queued calls void and waits for running ones, which a forked child has none of. Submit
+  // may be called again afterwards. Not from within Work of the same job.
   void Cancel();
 
  protected:
@@ -116,8 +116,8 @@ class ThreadPool {
   std::atomic<uint64_t> forks_{0};
 };
 
-// While it exists, a fork by this thread waits for no job, as one from within a job: for code that a
-// reader calls on the thread of whoever reads.
+// While it exists, a fork by this thread waits for no job, as one from within a job: for code that
+// a reader calls on the thread of whoever reads.
 class ForksAtOnce {
  public:
   ForksAtOnce();

@@ -11,6 +11,7 @@
 #include "framework/error.h"
 #include "python/core/arrays.h"
 #include "python/core/causes.h"
+#include "python/core/collected.h"
 #include "python/core/python_call.h"
 #include "python/core/slots.h"
 
@@ -170,6 +171,7 @@ PythonFunction* In(PyObject* self) {
 
 // A method whose object holds the reader that calls it is freed by the collector only.
 void LetCollectorSee(PyHeapTypeObject* heap_type) {
+  HideWhatIsDestroyed(heap_type);
   PyTypeObject* const type = &heap_type->ht_type;
   type->tp_flags |= Py_TPFLAGS_HAVE_GC;
   type->tp_traverse = [](PyObject* self, visitproc visit, void* arg) {

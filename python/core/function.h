@@ -56,7 +56,7 @@ class PythonFunction {
   Names InputNames(size_t slots) const;
 
   const int64_t number_;
-  KeptObject function_;  // guarded by the interpreter
+  KeptObject function_;      // guarded by the interpreter
   const std::string title_;  // "function 'decode' (/home/me/train.py:12)"
   const std::optional<Names> inputs_;
   const std::shared_ptr<const PythonFunction> below_;

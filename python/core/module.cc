@@ -13,6 +13,7 @@
 #include "framework/thread_pool.h"
 #include "framework/version.h"
 #include "python/core/away.h"
+#include "python/core/collected.h"
 #include "python/core/errors.h"
 #include "python/core/executor.h"
 #include "python/core/forks.h"
@@ -86,7 +87,8 @@ PYBIND11_MODULE(_core, module) {
       },
       py::arg("threads"));
   DefineLoop(&module);
-  py::class_<PythonReader, std::shared_ptr<PythonReader>>(module, "Reader", py::dynamic_attr())
+  py::class_<PythonReader, std::shared_ptr<PythonReader>>(
+      module, "Reader", py::dynamic_attr(), py::custom_type_setup(&HideWhatIsDestroyed))
       .def(py::init(&MakeReader), py::arg("program"), py::arg("name"), py::arg("variable"),
            py::arg("seed"), py::arg("settings"))
       .def("begin", &BeginLoop, py::arg("pass_number"))
