@@ -37,8 +37,9 @@ using Holders = py::ssize_t;
 constexpr Holders kUnknown = -1;
 
 bool OwnsItsValues(const py::array& array) {
-  constexpr int kOwnsInOrder = py::detail::npy_api::NPY_ARRAY_OWNDATA_ | py::array::c_style |
-                               py::detail::npy_api::NPY_ARRAY_ALIGNED_;
+  constexpr int kOwnsInOrder = int{py::detail::npy_api::NPY_ARRAY_OWNDATA_} |
+                               int{py::array::c_style} |
+                               int{py::detail::npy_api::NPY_ARRAY_ALIGNED_};
   return (array.flags() & kOwnsInOrder) == kOwnsInOrder;
 }
 

@@ -82,7 +82,7 @@ TEST(CreatePyReaderOp, FeedsAProgramThatLoopsAndBeginsAnew) {
   runner.Startup(Program());
   std::thread provider([&queue, generation = queue->Attach()]() mutable {
     for (int pass = 0; pass < 2; ++pass) {
-      for (int64_t i = 0; i < 30; ++i) queue->Push(generation, Of({i + 100 * pass}));
+      for (int64_t i = 0; i < 30; ++i) queue->Push(generation, Of({i + int64_t{100} * pass}));
       queue->Close(generation);
       const auto next = queue->AwaitNext(std::chrono::minutes(1), generation);
       if (!next) return;
@@ -94,9 +94,8 @@ TEST(CreatePyReaderOp, FeedsAProgramThatLoopsAndBeginsAnew) {
       BlockText(
           0, -1,
           {TensorText("more", "BOOL", {1}), TensorText("sum", "INT64", {1, 1}),
-           "ops { type: \"fill_constant\" outputs { parameter: \"Out\" arguments: "
-           "\"sum\" } attrs { name: \"shape\" ints: 1 ints: 1 } attrs { name: "
-           "\"dtype\" i: 3 } attrs { name: \"value\" f: 0 } }",
+           OpText("fill_constant", {}, {{"Out", {"sum"}}},
+                  {{"shape", "ints: 1 ints: 1"}, {"dtype", "i: 3"}, {"value", "f: 0"}}),
            has_next,
            OpText("while", {{"Condition", {"more"}}}, {}, {{"sub_block", "block_idx: 1"}}),
            OpText("print", {{"In", {"sum"}}}, {}), OpText("reset", {{"Reader", {"out"}}}, {})}) +
