@@ -92,6 +92,7 @@ class ReaderContract : public ::testing::TestWithParam<ContractParam> {
     // Files, threads and pooled objects that are made once are made before anything is counted;
     // with the first thread, a sanitizer starts one of its own.
     std::thread([] {}).join();
+    StartPoolThreads();
     ReadAll(contract_.make(Fault::kNone).get());
     held_ = CurrentHoldings();
   }

@@ -116,6 +116,10 @@ PoolSize::PoolSize(int workers) : before_(ThreadPool::Get().size()) {
 
 PoolSize::~PoolSize() { ThreadPool::Get().SetSize(before_); }
 
+void StartPoolThreads() {
+  ParallelFor(2, [](size_t) {});
+}
+
 ElementValue ValueOf(const std::vector<LoDTensor>& element) {
   ElementValue value;
   for (const LoDTensor& tensor : element) {

@@ -56,6 +56,10 @@ class PoolSize {
   const int before_;
 };
 
+// Starts the threads of the loading pool, which a reader does only where it finds work worth
+// sharing: for tests that count threads.
+void StartPoolThreads();
+
 template <typename T>
 LoDTensor MakeTensor(const Dims& dims, const std::vector<T>& values, Lod lod = {}) {
   LoDTensor tensor;

@@ -114,6 +114,7 @@ TEST_P(Leftovers, EachRecordIsLoadedOncePerPass) {
 TEST_P(Leftovers, ResetAndDestructionLeaveNothingBehind) {
   FakeDevice* const device = FakeDevice::Get();
   // What is started once is started before anything is counted.
+  StartPoolThreads();
   for (uint64_t seed = 1; seed < 40; ++seed) ReadOnThreads(Chain(DrawChain(seed)).tops(), 100);
   const Holdings before = CurrentHoldings();
   for (uint64_t seed = first_; seed < first_ + cases_; ++seed) {

@@ -164,6 +164,7 @@ class Allocation : public ::testing::Test {
 TEST_F(Allocation, F15MayFailAtEveryRequest) {
   for (const int workers : {0, 2}) {
     const PoolSize pool(workers);
+    StartPoolThreads();
     for (const Case& item : Cases()) {
       const std::vector<ElementValue> whole = ReadAll(item.make().get());
       const Holdings before = CurrentHoldings();

@@ -541,7 +541,7 @@ TEST(MultiFileReader, MayBeginAnewOrEndAtAnyMoment) {
     const PoolSize pool(workers);
     Behaviour behaviour;
     behaviour.jitter = 17;
-    files.Open(options, &behaviour)->HasNext();  // the pool's threads stay
+    StartPoolThreads();
     const Holdings before = CurrentHoldings();
     {
       const auto reader = files.Open(options, &behaviour);

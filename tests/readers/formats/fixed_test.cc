@@ -189,7 +189,7 @@ TEST(Fixed, MayBeginAnewAtAnyMoment) {
   constexpr size_t kRecords = 70000;  // more than a chunk
   const TempFile file("anew", SampleFile(kRecords));
   const PoolSize pool(2);
-  ReadSome(Reader(file.path(), SampleSlots()).get(), 1);  // the pool's threads stay
+  StartPoolThreads();
   const Holdings before = CurrentHoldings();
   {
     const std::unique_ptr<ReaderBase> reader = Reader(file.path(), SampleSlots());

@@ -326,7 +326,7 @@ TEST(Idx, MayBeginAnewAtAnyMoment) {
   const TempFile images("images", Images(kRecords));
   const TempFile labels("labels.gz", Gzipped(Labels(kRecords)));
   const PoolSize pool(2);
-  ReadSome(Reader(images.path()).get(), 1);  // the pool's threads stay
+  StartPoolThreads();
   const Holdings before = CurrentHoldings();
   {
     for (const std::string& second : {std::string(), labels.path()}) {

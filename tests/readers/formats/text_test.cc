@@ -185,7 +185,7 @@ TEST(Text, MayBeginAnewAtAnyMoment) {
   const TempFile file("anew.txt", content);
   const Lines model = Model(content);
   const PoolSize pool(2);
-  ReadSome(Reader(file.path()).get(), 1);  // the pool's threads stay
+  StartPoolThreads();
   const Holdings before = CurrentHoldings();
   {
     const std::unique_ptr<ReaderBase> reader = Reader(file.path());
