@@ -57,8 +57,11 @@ ThreadPool& ThreadPool::Get() {
   return *pool;
 }
 
-ThreadPool::ThreadPool()
-    : size_(static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))) {
+int ThreadPool::DefaultSize() {
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) - 1);
+}
+
+ThreadPool::ThreadPool() : size_(DefaultSize()) {
   ::pthread_atfork([] { Get().BeforeFork(); }, [] { Get().AfterForkInParent(); },
                    [] { Get().AfterForkInChild(); });
 }

@@ -57,6 +57,10 @@ class Job : public Kept {
 class ThreadPool {
  public:
   static ThreadPool& Get();
+  // As many workers as there are processors beside the one of whoever reads, who works too where he
+  // would have to wait; at least 1, so that somebody reads ahead. More than that only take
+  // processors from one another.
+  static int DefaultSize();
 
   // Ends the present workers and sets how many the next Submit starts; 0 means that callers do all
   // work. Throws kInvalidArgument for a number below 0 or above 1024. While no reader is at work.

@@ -10,25 +10,16 @@
 
 namespace millrace {
 
+// What has become of loading an element.
+enum class DoubleBufferReader::State {
+  kLoading,
+  kDeferred,  // there was no memory to load it ahead: to be loaded by whoever wants it
+  kReady,
+};
+
 // One element of the reader below, from its plan to its hand-over.
 class DoubleBufferReader::Element final : public Kept {
  public:
-  enum class State {
-    kLoading,
-    kDeferred,  // there was no memory to load it ahead: to be loaded by whoever wants it
-    kReady,
-  };
-
-  // What has become of the loading.
-  State Wait() const {
-    for (Backoff backoff;;) {
-      const State now = state.load(std::memory_order_acquire);
-      if (now != State::kLoading) return now;
-      backoff.Pause();
-      CheckStop();
-    }
-  }
-
   Run run;                         // the one ticket
   Rows rows;                       // what is loaded, on the host
   std::vector<LoDTensor> tensors;  // the same on the device
@@ -60,13 +51,18 @@ class DoubleBufferReader::Ahead final : public Job {
  public:
   explicit Ahead(DoubleBufferReader* reader) : reader_(reader) {}
 
- private:
-  void Work() override {
+  // Plans and loads one more element, if there is one to plan and memory for it.
+  bool Step() {
+    const MemoryScope none(nullptr);  // whatever else this thread is at
     try {
-      reader_->Advance(MemoryScope::Need::kAhead);
+      return reader_->Advance(MemoryScope::Need::kAhead);
     } catch (const std::bad_alloc&) {  // nothing was planned; the consumer will do it himself
+      return false;
     }
   }
+
+ private:
+  void Work() override { Step(); }
 
   DoubleBufferReader* const reader_;  // which cancels this job before it goes away
 };
@@ -176,23 +172,33 @@ void DoubleBufferReader::LoadElement(Element* element, MemoryScope::Need need) c
   } catch (...) {
     if (scope.refused()) {
       element->rows.Release();
-      element->state.store(Element::State::kDeferred, std::memory_order_release);
+      element->state.store(State::kDeferred, std::memory_order_release);
       return;
     }
     element->error = std::current_exception();
   }
   element->run.Clear();
-  element->state.store(Element::State::kReady, std::memory_order_release);
+  element->state.store(State::kReady, std::memory_order_release);
+}
+
+DoubleBufferReader::State DoubleBufferReader::Wait(const Element& element) const {
+  for (Backoff backoff;;) {
+    const State now = element.state.load(std::memory_order_acquire);
+    if (now != State::kLoading) return now;
+    if (ahead_->Step()) continue;
+    backoff.Pause();
+    CheckStop();
+  }
 }
 
 void DoubleBufferReader::Load(const Ticket* tickets, size_t n, Rows* rows) const {
   for (size_t i = 0; i < n; ++i) {
     // The run that holds the ticket shares the element with nobody: a ticket is loaded once.
     auto* element = const_cast<Element*>(static_cast<const Element*>(tickets[i].where));
-    if (element->Wait() == Element::State::kDeferred) {
+    if (Wait(*element) == State::kDeferred) {
       LoadElement(element, MemoryScope::Need::kNow);
       // Somebody above is ahead of need himself, and will come again.
-      if (element->Wait() == Element::State::kDeferred) MemoryScope::ThrowRefused();
+      if (Wait(*element) == State::kDeferred) MemoryScope::ThrowRefused();
     }
     if (element->error != nullptr) std::rethrow_exception(element->error);
     if (!place_.is_cpu()) {
@@ -209,12 +215,16 @@ void DoubleBufferReader::Load(const Ticket* tickets, size_t n, Rows* rows) const
 void DoubleBufferReader::Stop() {
   end_.store(true);
   ahead_->Cancel();
-  std::lock_guard<std::mutex> lock(mutex_);
-  planned_.clear();
 }
 
 void DoubleBufferReader::Rewind(uint64_t pass) {
   Stop();
+  // Who waits for an element of the pass that is over may be planning the next one.
+  std::lock_guard<std::mutex> planning(planning_);
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    planned_.clear();
+  }
   error_ = nullptr;
   wanted_.store(depth_);
   started_ = false;

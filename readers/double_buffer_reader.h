@@ -19,7 +19,7 @@ namespace millrace {
 
 // Keeps `depth` elements of the reader below loaded, or being loaded, ahead of the consumer.
 // Planning is serial: whoever holds the planner's lock plans one element, lets the next worker plan
-// on, and loads its own. A consumer that finds nothing under way does the same instead of waiting.
+// on, and loads its own. A consumer that would have to wait does the same instead.
 //
 // For a device, elements are loaded into pinned memory and copied from there by the device's own
 // queue; an element is handed out when its copy is done, so that an error of the copy takes the
@@ -39,6 +39,7 @@ class DoubleBufferReader final : public DecoratedReader {
   std::optional<uint64_t> PassLength() const override { return reader().PassLength(); }
 
  private:
+  enum class State;
   class Element;
   class Ahead;
 
@@ -47,6 +48,8 @@ class DoubleBufferReader final : public DecoratedReader {
   // Plans and loads one more element. False if there is nothing to plan, or another thread plans.
   bool Advance(MemoryScope::Need need);
   Ref<Element> TakePlanned();
+  // Waits for the loading of an element, and works on the next ones meanwhile.
+  State Wait(const Element& element) const;
   void LoadElement(Element* element, MemoryScope::Need need) const;
   void Stop();
 

@@ -60,15 +60,10 @@ bool ElementQueue::full() const {
   return elements_.size() >= capacity_ || (!elements_.empty() && !MemoryLimit::HasRoomAhead());
 }
 
-void ElementQueue::WaitABit(Lock* lock, Waiting* waiting, Clock::time_point until) {
-  ++waiting->count;
-  waiting->changed.wait_until(*lock, std::min(until, Clock::now() + kMoment));
-  --waiting->count;
-}
-
-void ElementQueue::WakeAll() {
-  sync_->readers.changed.notify_all();
-  sync_->providers.changed.notify_all();
+void ElementQueue::WaitABit(Lock* lock, Clock::time_point until) {
+  ++sync_->waiting;
+  sync_->changed.wait_until(*lock, std::min(until, Clock::now() + kMoment));
+  --sync_->waiting;
 }
 
 ElementQueue::Pushed ElementQueue::PushWithin(std::chrono::milliseconds patience,
@@ -78,14 +73,11 @@ ElementQueue::Pushed ElementQueue::PushWithin(std::chrono::milliseconds patience
     const auto until = Clock::now() + patience;
     while (open(generation) && full()) {
       if (Clock::now() >= until) return Pushed::kFull;
-      WaitABit(&lock, &sync_->providers, until);
+      WaitABit(&lock, until);
     }
   }
   if (!open(generation)) return Pushed::kRefused;
   elements_.push_back(std::exchange(*element, {}));
-  const bool wake = sync_->readers.count > 0;
-  lock.unlock();
-  if (wake) sync_->readers.changed.notify_one();
   return Pushed::kDone;
 }
 
@@ -102,7 +94,7 @@ void ElementQueue::Close(uint64_t generation) {
     const Lock lock = TakeLock();
     if (open(generation)) closed_ = true;
   }
-  WakeAll();
+  sync_->changed.notify_all();
 }
 
 void ElementQueue::Fail(uint64_t generation, const Error& error) {
@@ -113,7 +105,7 @@ void ElementQueue::Fail(uint64_t generation, const Error& error) {
       closed_ = true;
     }
   }
-  WakeAll();
+  sync_->changed.notify_all();
 }
 
 void ElementQueue::Expect(const std::string& missing) {
@@ -133,7 +125,7 @@ void ElementQueue::Detach() {
     if (attached_) closed_ = true;
     attached_ = false;
   }
-  WakeAll();
+  sync_->changed.notify_all();
 }
 
 std::optional<uint64_t> ElementQueue::AwaitNext(std::chrono::milliseconds patience,
@@ -141,27 +133,31 @@ std::optional<uint64_t> ElementQueue::AwaitNext(std::chrono::milliseconds patien
   Lock lock = TakeLock();
   const auto until = Clock::now() + patience;
   while (attached_ && generation_ == generation && Clock::now() < until) {
-    WaitABit(&lock, &sync_->providers, until);
+    WaitABit(&lock, until);
   }
   if (!attached_ || generation_ == generation) return std::nullopt;
   return generation_;
 }
 
+// Looks again and again instead of being woken, which whoever makes elements would pay for, and he
+// is what is waited for.
 bool ElementQueue::Take(Element* element) {
   Lock lock = TakeLock();
-  while (elements_.empty()) {
+  for (Backoff backoff; elements_.empty();) {
     if (error_) throw Error(*error_);
     if (closed_) return false;
     Require(attached_ || missing_.empty(), missing_);
-    WaitABit(&lock, &sync_->readers, Clock::time_point::max());
+    lock.unlock();
+    backoff.Pause();
     CheckStop();
+    lock.lock();
   }
   std::swap(*element, elements_.front());
   Element old = std::move(elements_.front());
   elements_.pop_front();
-  const bool wake = sync_->providers.count > 0;
+  const bool wake = sync_->waiting > 0;
   lock.unlock();
-  if (wake) sync_->providers.changed.notify_one();
+  if (wake) sync_->changed.notify_one();
   return true;
 }
 
@@ -175,7 +171,7 @@ void ElementQueue::Restart() {
     error_.swap(error);
     closed_ = false;
   }
-  WakeAll();
+  sync_->changed.notify_all();
 }
 
 }  // namespace millrace

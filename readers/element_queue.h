@@ -84,25 +84,20 @@ class ElementQueue {
   using Lock = std::unique_lock<std::mutex>;
   using Clock = std::chrono::steady_clock;
 
-  // Somebody who waits, and how many do.
-  struct Waiting {
-    std::condition_variable changed;
-    int count = 0;
-  };
   // By itself because it cannot be destroyed in a child process while it was in use.
   struct Sync {
     std::mutex mutex;
-    Waiting readers, providers;
+    std::condition_variable changed;  // for providers
+    int waiting = 0;                  // of them
   };
 
   Lock TakeLock() const;
   bool full() const;
   // True if `generation` takes elements.
   bool open(uint64_t generation) const { return generation == generation_ && !closed_; }
-  // Waits for a change, or for as long as a request to stop or memory that has become free may go
-  // unnoticed, but not beyond `until`.
-  static void WaitABit(Lock* lock, Waiting* waiting, Clock::time_point until);
-  void WakeAll();
+  // A provider waits for a change, or for as long as a request to stop or memory that has become
+  // free may go unnoticed, but not beyond `until`.
+  void WaitABit(Lock* lock, Clock::time_point until);
 
   const size_t capacity_;
   const uint64_t forks_;  // that had led to the process that made it

@@ -32,7 +32,8 @@
 #include "framework/stop.h"
 #include "framework/thread_pool.h"
 
-DEFINE_int32(threads, -1, "worker threads that load data, 0 to 1024; -1 is one per core");
+DEFINE_int32(threads, -1,
+             "worker threads that load data, 0 to 1024; -1 is one per core but the first");
 DEFINE_string(
     memory_limit, "",
     "the most memory for data, such as 512MB: files read ahead, shuffle windows, batches, "
@@ -381,8 +382,7 @@ int RunCommand(int argc, char** argv, const CommandHelp& help,
     for (const std::string& path : arguments.all("plugin")) LoadPlugin(path);
     SetFlags(help, flags);
     StartLogging(argv[0]);
-    ThreadPool::Get().SetSize(FLAGS_threads < 0 ? std::max(1u, std::thread::hardware_concurrency())
-                                                : FLAGS_threads);
+    ThreadPool::Get().SetSize(FLAGS_threads < 0 ? ThreadPool::DefaultSize() : FLAGS_threads);
     if (!FLAGS_memory_limit.empty()) {
       MemoryLimit::Set(ParseBytes("memory_limit", FLAGS_memory_limit));
     }

@@ -76,7 +76,7 @@ void PythonReader::Work(Function function) {
 
 uint64_t PythonReader::Begin(uint64_t pass) {
   WatchInterrupts();
-  uint64_t loop;
+  uint64_t loop = 0;
   Work([&] {
     const bool fresh = chain_->reader == nullptr;
     loop = ++chain_->loop;
@@ -95,7 +95,7 @@ ReaderBase& PythonReader::OfLoop(uint64_t loop) {
 
 std::optional<py::dict> PythonReader::Next(uint64_t loop) {
   std::vector<LoDTensor> element = std::move(spare_);
-  bool more;
+  bool more = false;
   Work([&] {
     ReaderBase& reader = OfLoop(loop);
     more = reader.HasNext();

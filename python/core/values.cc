@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "framework/error.h"
+#include "framework/thread_pool.h"
 #include "python/core/arrays.h"
 #include "python/core/away.h"
 #include "python/core/borrowed.h"
@@ -22,6 +23,8 @@ namespace {
 constexpr size_t kWorthSharing = 16 << 10;
 // Above this one, others may have the interpreter while it is copied.
 constexpr size_t kLongCopy = 64 << 10;
+// What one thread copies where idle workers help: worth waking one.
+constexpr size_t kCopiedAtOnce = 256 << 10;
 
 // Of other modules; never destroyed, for the interpreter may be gone by then.
 struct Known {
@@ -71,7 +74,12 @@ void SetToArray(py::array array, Holders holders, const SlotSpec* spec, LoDTenso
     return;
   }
   const Away away;
-  std::memcpy(tensor->mutable_raw_data(), values, bytes);
+  auto* const to = static_cast<char*>(tensor->mutable_raw_data());
+  const auto* const from = static_cast<const char*>(values);
+  ParallelFor((bytes + kCopiedAtOnce - 1) / kCopiedAtOnce, [=](size_t part) {
+    const size_t begin = part * kCopiedAtOnce;
+    std::memcpy(to + begin, from + begin, std::min(kCopiedAtOnce, bytes - begin));
+  });
 }
 
 Lod LodOf(const py::object& offsets) {

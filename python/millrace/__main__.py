@@ -181,7 +181,7 @@ def _parser() -> argparse.ArgumentParser:
         "--threads",
         type=_within(-1, 1024),
         default=-1,
-        help="workers that load data, 0 to 1024; -1 (default) is one a core",
+        help="workers that load data, 0 to 1024; -1 (default) is one a core but the first",
     )
     run.add_argument(
         "--place", default="cpu", help="where double buffers leave batches: cpu, cuda:0"

@@ -26,9 +26,10 @@ os.register_at_fork(before=_core.hold_workers, after_in_parent=_core.let_workers
 
 
 def set_threads(threads: int) -> None:
-    """Sets how many worker threads load data, for all readers; by default one a core.
+    """Sets how many worker threads load data, for all readers.
 
-    With 0 whoever reads does all the work. Streams are the same with any number. Ends the present
+    By default one for every core but the first (on a single core too there is one), since whoever
+    reads works as well where he would have to wait; with 0 he does all the work. Streams are the same with any number. Ends the present
     workers, so call it while no reader is being read.
 
     Raises:

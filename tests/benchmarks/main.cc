@@ -10,10 +10,10 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "framework/error.h"
+#include "framework/thread_pool.h"
 #include "tests/benchmarks/copied_bytes.h"
 #include "tests/benchmarks/data.h"
 #include "tests/benchmarks/machine.h"
@@ -105,9 +105,7 @@ Workloads AllWorkloads() {
 int RunAll() {
   Options().min_seconds = FLAGS_min_time;
   Options().rounds = std::max(1, FLAGS_rounds);
-  Options().workers = FLAGS_threads >= 0
-                          ? FLAGS_threads
-                          : static_cast<int>(std::thread::hardware_concurrency()) - 1;
+  Options().workers = FLAGS_threads >= 0 ? FLAGS_threads : ThreadPool::DefaultSize();
   Options().peek = FLAGS_peek;
   Options().while_steps = FLAGS_while_steps;
   const BenchmarkFolder folder;

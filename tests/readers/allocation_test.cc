@@ -207,14 +207,15 @@ Function Real(const char* name) {
 }  // namespace
 }  // namespace millrace
 
-void* operator new(size_t size) {
+// Not inlined: gcc would take a `free` beside a call of `operator new` for a mistake.
+__attribute__((noinline)) void* operator new(size_t size) {
   if (millrace::Memory::Fails()) throw std::bad_alloc();
   void* memory = std::malloc(size == 0 ? 1 : size);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+__attribute__((noinline)) void operator delete(void* memory) noexcept { std::free(memory); }
+__attribute__((noinline)) void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 extern "C" {
 

@@ -12,7 +12,9 @@
 
 #include "framework/stop.h"
 #include "readers/batch_reader.h"
+#include "readers/map_reader.h"
 #include "tests/fake_device.h"
+#include "tests/gate.h"
 #include "tests/sources.h"
 #include "tests/testing.h"
 
@@ -55,6 +57,27 @@ TEST(DoubleBufferReader, LoadsAheadAndNoFurther) {
   EXPECT_TRUE(reader.HasNext());
   for (Backoff backoff; Loaded(*ledger) < 14;) backoff.Pause();
   EXPECT_EQ(Loaded(*ledger), 14);
+}
+
+TEST(DoubleBufferReader, WorksOnTheNextElementInsteadOfWaiting) {
+  const PoolSize pool(1);
+  Gate begun, next_begun;
+  const auto function = [&](std::vector<LoDTensor>* in, std::vector<LoDTensor>* out) {
+    const int64_t number = (*in)[0].data<int64_t>()[0];
+    if (number == 2) next_begun.Open();
+    if (number == 1) {
+      begun.Open();
+      next_begun.Wait();
+    }
+    out->swap(*in);
+  };
+  std::unique_ptr<ReaderBase> numbers = Numbers();
+  const std::vector<SlotSpec> slots = numbers->slots();
+  DoubleBufferReader reader(std::make_unique<MapReader>(std::move(numbers), slots, function),
+                            Place(), 2);
+  ReadSome(&reader, 1);
+  begun.Wait();  // by the one worker there is
+  EXPECT_EQ(ReadSome(&reader, 2).size(), 2u);
 }
 
 class ToDevice : public ::testing::TestWithParam<int> {
