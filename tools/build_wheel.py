@@ -30,15 +30,15 @@ def _bazel(*words, **options):
     return subprocess.run(["bazel", *words], cwd=ROOT, check=True, **options)
 
 
-def _built_module(mode):
-    """The path of the module, built in this compilation mode of Bazel."""
+def _built_module():
+    """The path of the module, optimised."""
     if sys.version_info[:2] != PYTHON or sys.implementation.name != "cpython":
         wanted = ".".join(str(number) for number in PYTHON)
         raise RuntimeError(f"millrace is built for CPython {wanted}; this is {sys.version}")
     if shutil.which("bazel") is None:
         raise RuntimeError("there is no bazel; tools/install_dependencies installs what it takes")
-    _bazel("build", "-c", mode, "//python:_core.so")
-    found = _bazel("info", "-c", mode, "bazel-bin", stdout=subprocess.PIPE, text=True)
+    _bazel("build", "-c", "opt", "//python:_core.so")
+    found = _bazel("info", "-c", "opt", "bazel-bin", stdout=subprocess.PIPE, text=True)
     return Path(found.stdout.strip()) / "python" / "_core.so"
 
 
@@ -91,15 +91,9 @@ def _write(wheel_directory, files):
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
-    """Called by pip install and pip wheel.
-
-    `--config-settings compilation_mode=fastbuild` builds what is slower but sooner there.
-    """
-    mode = (config_settings or {}).get("compilation_mode", "opt")
+    """Called by pip install and pip wheel."""
     files = {name: path.read_bytes() for name, path in _package_files()}
-    files["millrace/_core" + sysconfig.get_config_var("EXT_SUFFIX")] = _built_module(
-        mode
-    ).read_bytes()
+    files["millrace/_core" + sysconfig.get_config_var("EXT_SUFFIX")] = _built_module().read_bytes()
     return _write(wheel_directory, files)
 
 

@@ -12,6 +12,8 @@ namespace py = pybind11;
 namespace millrace {
 namespace {
 
+constexpr int kNumberOfFloat16 = 23;  // NPY_HALF, which pybind11 does not know
+
 // Keeps the buffer for as long as arrays show it. The capsule holds the reference itself, since
 // there is one for each array.
 py::capsule Keep(const Ref<Buffer>& buffer) {
@@ -34,27 +36,29 @@ const py::object& RaggedClass() {
 }  // namespace
 
 DataType TypeOf(const py::dtype& dtype) {
-  // The usual ones by what numpy calls their kind and size; asking for a name takes microseconds.
+  // The usual ones by numpy's numbers for them, which lie where they did before numpy 2 as sizes do
+  // not; asking for a name takes microseconds.
   const auto* const layout = py::detail::array_descriptor_proxy(dtype.ptr());
   if (layout->byteorder == '=' || layout->byteorder == '|') {
-    switch (layout->kind << 8 | layout->elsize) {
-      case 'b' << 8 | 1:
+    switch (layout->type_num) {
+      case py::detail::npy_api::NPY_BOOL_:
         return DataType::kBool;
-      case 'u' << 8 | 1:
+      case py::detail::npy_api::NPY_UBYTE_:
         return DataType::kUint8;
-      case 'i' << 8 | 1:
+      case py::detail::npy_api::NPY_BYTE_:
         return DataType::kInt8;
-      case 'i' << 8 | 2:
+      case py::detail::npy_api::NPY_SHORT_:
         return DataType::kInt16;
-      case 'i' << 8 | 4:
+      case py::detail::npy_api::NPY_INT_:
         return DataType::kInt32;
-      case 'i' << 8 | 8:
+      case py::detail::npy_api::NPY_LONG_:
+      case py::detail::npy_api::NPY_LONGLONG_:
         return DataType::kInt64;
-      case 'f' << 8 | 2:
+      case kNumberOfFloat16:
         return DataType::kFp16;
-      case 'f' << 8 | 4:
+      case py::detail::npy_api::NPY_FLOAT_:
         return DataType::kFp32;
-      case 'f' << 8 | 8:
+      case py::detail::npy_api::NPY_DOUBLE_:
         return DataType::kFp64;
     }
   }

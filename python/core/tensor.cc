@@ -94,7 +94,10 @@ LoDTensor FromArray(const py::array& array) {
   return tensor;
 }
 
-py::array OnHostArray(const LoDTensor& tensor) { return ToArray(tensor.OnHost()); }
+py::array OnHostArray(const LoDTensor& tensor) {
+  Require(tensor.initialized(), "the tensor has no values");
+  return ToArray(tensor.OnHost());
+}
 
 // numpy hands over no array that can only be read, and makes none but those of a capsule of ours.
 LoDTensor TakeOver(const py::object& source) {
@@ -209,6 +212,7 @@ that memory is not written again while somebody sees it.)")
       .def("_to_dlpack", &ToDlpack)
       .def("__repr__", [](const LoDTensor& tensor) { return "<LoDTensor " + Text(tensor) + ">"; })
       .def("__str__", [](const LoDTensor& tensor) {
+        if (!tensor.initialized()) return Text(tensor);
         return Text(tensor) + "\n" + py::str(OnHostArray(tensor)).cast<std::string>();
       });
   module->def(

@@ -32,6 +32,15 @@ def tensor_of(values: object) -> LoDTensor:
     return tensor
 
 
+def test_a_tensor_without_values_shows_none() -> None:
+    tensor = LoDTensor([[1, 2]])
+    assert str(tensor) == "no values lod [[0, 1, 3]]"
+    with pytest.raises(Error, match="the tensor has no values"):
+        np.asarray(tensor)
+    with pytest.raises(BufferError, match="the tensor has no values"):
+        memoryview(tensor)
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_values_go_in_and_come_out(dtype: str) -> None:
     values = np.arange(6).astype(dtype).reshape(2, 3)
