@@ -83,7 +83,7 @@ class DataLoader:
                 ``Reader.batch``.
 
         Ignored, since all that they would do here is nothing: ``num_workers`` (all readers share
-        the threads of ``millrace.set_threads``, by default one a core but the first), ``persistent_workers``,
+        the threads of ``millrace.set_threads``), ``persistent_workers``,
         ``multiprocessing_context``, ``pin_memory_device`` and ``in_order`` (batches always are).
 
         Raises:

@@ -29,8 +29,8 @@ def set_threads(threads: int) -> None:
     """Sets how many worker threads load data, for all readers.
 
     By default one for every core but the first (on a single core too there is one), since whoever
-    reads works as well where he would have to wait; with 0 he does all the work. Streams are the same with any number. Ends the present
-    workers, so call it while no reader is being read.
+    reads works as well where he would have to wait; with 0 he does all the work. Streams are the
+    same with any number. Ends the present workers, so call it while no reader is being read.
 
     Raises:
         Error: the number is not 0 to 1024.
