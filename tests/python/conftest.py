@@ -4,6 +4,7 @@
 import contextlib
 import faulthandler
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -16,6 +17,9 @@ import millrace as fluid
 import pytest
 
 LONGEST_TEST = 60.0
+
+# Shells have what they start in the background ignore Ctrl-C, and what that starts, too.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def children() -> int:
