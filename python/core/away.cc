@@ -7,6 +7,7 @@
 #include <atomic>
 
 #include "framework/stop.h"
+#include "python/core/borrowed.h"
 
 namespace millrace {
 namespace {
@@ -31,6 +32,7 @@ Away::~Away() {
   }
   PyEval_RestoreThread(thread_);
   coming_back.fetch_sub(1);
+  LetDepartedGo();
 }
 
 void Away::NobodyElseComesBack() {

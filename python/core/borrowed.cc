@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/core/borrowed.h"
 
+#include <atomic>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@ namespace {
 struct Departed {
   std::mutex mutex;
   std::vector<PyObject*> owners;
+  bool is_pending = false;  // whether LetGo is going to be called
 };
 
 // Never destroyed: buffers go when the process exits, too.
@@ -23,26 +25,29 @@ Departed& AllDeparted() {
   return *departed;
 }
 
+// Whether there are any: seen without the mutex.
+std::atomic<bool> some_departed{false};
+
 // Runs with the interpreter.
 int LetGo(void* /*unused*/) {
   std::vector<PyObject*> owners;
   {
     const std::lock_guard<std::mutex> lock(AllDeparted().mutex);
     owners.swap(AllDeparted().owners);
+    AllDeparted().is_pending = false;
+    some_departed.store(false);
   }
   for (PyObject* const owner : owners) Py_DECREF(owner);
   return 0;
 }
 
 void Depart(PyObject* owner) {
-  bool first;
   {
     const std::lock_guard<std::mutex> lock(AllDeparted().mutex);
-    first = AllDeparted().owners.empty();
     AllDeparted().owners.push_back(owner);
+    some_departed.store(true);
   }
-  // May be called without the interpreter. If there is no room, the next Borrow does it.
-  if (first && Py_IsInitialized() != 0) Py_AddPendingCall(&LetGo, nullptr);
+  if (Py_IsInitialized() != 0 && PyGILState_Check() != 0) LetDepartedGo();
 }
 
 }  // namespace
@@ -51,6 +56,17 @@ Ref<Buffer> Borrow(void* data, size_t bytes, py::object owner) {
   LetGo(nullptr);
   PyObject* const kept = owner.release().ptr();
   return Buffer::Foreign(data, bytes, [kept] { Depart(kept); });
+}
+
+// Py_AddPendingCall is made for threads without the interpreter, too, but until CPython 3.12 it
+// looks at the state of the thread that has it, which may just be going.
+void LetDepartedGo() {
+  if (!some_departed.load()) return;
+  const std::lock_guard<std::mutex> lock(AllDeparted().mutex);
+  Departed& departed = AllDeparted();
+  if (departed.is_pending || departed.owners.empty()) return;
+  // If there is no room, somebody else does it.
+  departed.is_pending = Py_AddPendingCall(&LetGo, nullptr) == 0;
 }
 
 }  // namespace millrace

@@ -17,6 +17,10 @@ namespace millrace {
 // interpreter.
 Ref<Buffer> Borrow(void* data, size_t bytes, pybind11::object owner);
 
+// Has the owners of buffers that were dropped without the interpreter let go when Python runs next.
+// With the interpreter: whoever comes back to it.
+void LetDepartedGo();
+
 }  // namespace millrace
 
 #endif  // MILLRACE_PYTHON_CORE_BORROWED_H_
