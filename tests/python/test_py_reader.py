@@ -512,3 +512,13 @@ def test_a_list_that_changes_while_it_is_pushed() -> None:
     values += [Clearing(), *(np.full(1, i, np.float32) for i in range(39))]
     assert queue.push(values)
     assert [float(np.asarray(value)[0]) for value in queue.take()] == [1, *range(39)]
+
+
+@pytest.mark.parametrize("values", [0, 1, 65535, 65536, 65537, 1000003])
+def test_arrays_of_any_size_are_copied_whole(values: int) -> None:
+    queue = _core.Queue(1, [("float32", [-1], 0)])
+    array = np.random.default_rng(1).random(values, np.float32)
+    assert queue.push([array])
+    wanted = array.copy()
+    array[:] = -1  # the queue has a copy, which idle workers may have made in parts
+    np.testing.assert_array_equal(np.asarray(queue.take()[0]), wanted)
