@@ -125,7 +125,7 @@ bool ReaderBase::one_step() const {
 }
 
 void ReaderBase::LoadInParallel(const Ticket* tickets, size_t n, Rows* rows) const {
-  const size_t grain = grain_.load(std::memory_order_relaxed);
+  const size_t grain = this->grain();
   if (n <= grain || ThreadPool::Get().size() == 0) {
     Expect(tickets, n, rows);
     LoadTimed(tickets, n, rows);
@@ -199,7 +199,7 @@ void ReaderBase::LoadTimed(const Ticket* tickets, size_t n, Rows* rows) const {
   const double microseconds =
       std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
   const double wanted = kPartMicroseconds * static_cast<double>(n) / std::max(microseconds, 0.01);
-  const auto old = static_cast<double>(grain_.load(std::memory_order_relaxed));
+  const auto old = static_cast<double>(grain());
   grain_.store(static_cast<size_t>(std::clamp(old * 0.75 + wanted * 0.25, 1.0, 1e6)),
                std::memory_order_relaxed);
 }

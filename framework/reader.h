@@ -68,6 +68,9 @@ class ReaderBase {
   virtual void Load(const Ticket* tickets, size_t n, Rows* rows) const = 0;
   // The same, split among idle workers where that pays; rows are in the order of the tickets.
   void LoadInParallel(const Ticket* tickets, size_t n, Rows* rows) const;
+  // How many elements make about 200 us of loading, by what was loaded last: parts of that size are
+  // worth a hand-over. Any thread.
+  size_t grain() const { return grain_.load(std::memory_order_relaxed); }
   // Begins pass number `pass`: whoever drives a reader counts its passes. Tickets planned before
   // stay loadable. What it throws stays, as an error of Plan does.
   void Restart(uint64_t pass);
@@ -115,7 +118,6 @@ class ReaderBase {
   std::exception_ptr error_;
   Run ahead_;  // the ticket that HasNext looked at
   Rows rows_;  // ReadNext's, kept for its memory
-  // How many elements make about 200 us of loading: parts of that size are worth a hand-over.
   mutable std::atomic<size_t> grain_{16};
 };
 

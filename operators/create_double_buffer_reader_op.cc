@@ -14,7 +14,10 @@ OpSchema DoubleBufferSchema() {
           {"place", kAuto,
            "where elements are wanted: \"AUTO\" is the executor's place, else \"CPU\" or the name "
            "of a device such as \"CUDA:0\""})
-      .Attr(AttributeSchema("depth", int32_t{2}, "elements that are kept ready").AtLeast(1))
+      .Attr(AttributeSchema("depth", int32_t{2},
+                            "elements that are kept ready, if each takes longer to load "
+                            "than to hand over: 5 us or so")
+                .AtLeast(1))
       .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
         const std::string& place = attributes.Get<std::string>("place");
         if (place != kAuto) Place::Parse(place);

@@ -21,6 +21,9 @@ namespace millrace {
 // Planning is serial: whoever holds the planner's lock plans one element, lets the next worker plan
 // on, and loads its own. A consumer that would have to wait does the same instead.
 //
+// Elements for the host that load in less than 5 us are loaded when they are asked for, by whoever
+// asks: to hand them over would cost more. Workers have the more time to read the files ahead.
+//
 // For a device, elements are loaded into pinned memory and copied from there by the device's own
 // queue; an element is handed out when its copy is done, so that an error of the copy takes the
 // element's place like every other one.
@@ -51,6 +54,8 @@ class DoubleBufferReader final : public DecoratedReader {
   // Waits for the loading of an element, and works on the next ones meanwhile.
   State Wait(const Element& element) const;
   void LoadElement(Element* element, MemoryScope::Need need) const;
+  // Has a worker come for an element that is wanted, where it is worth a hand-over.
+  void CallWorker();
   void Stop();
 
   const Place place_;

@@ -288,7 +288,11 @@ class Reader:
         return self.decorate("create_shard_reader", name=name, num_shards=num_shards, index=index)
 
     def double_buffer(self, depth: int = 2, *, name: str = "") -> Reader:
-        """Keeps ``depth`` elements ready, loaded by a worker while the loop does something else."""
+        """Keeps ``depth`` elements ready, loaded by workers while the loop does something else.
+
+        Elements that load in less than about 5 us are loaded when the loop asks for them: to hand
+        them over from a worker would take longer.
+        """
         return self.decorate("create_double_buffer_reader", name=name, depth=depth)
 
     def map(

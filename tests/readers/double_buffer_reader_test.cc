@@ -4,9 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -30,6 +33,23 @@ std::unique_ptr<ReaderBase> Numbers(std::shared_ptr<Ledger> ledger = nullptr) {
   return MakePlannedSource(spec);
 }
 
+// Calls a function for each number.
+std::unique_ptr<ReaderBase> Map(std::unique_ptr<ReaderBase> numbers,
+                                const std::function<void(int64_t number)>& function) {
+  const std::vector<SlotSpec> slots = numbers->slots();
+  return std::make_unique<MapReader>(std::move(numbers), slots,
+                                     [=](std::vector<LoDTensor>* in, std::vector<LoDTensor>* out) {
+                                       function((*in)[0].data<int64_t>()[0]);
+                                       out->swap(*in);
+                                     });
+}
+
+// Elements that take so long to load that they are worth a hand-over.
+std::unique_ptr<ReaderBase> Slow(std::unique_ptr<ReaderBase> numbers) {
+  return Map(std::move(numbers),
+             [](int64_t) { std::this_thread::sleep_for(std::chrono::microseconds(50)); });
+}
+
 int64_t Loaded(const Ledger& ledger) {
   int64_t loaded = 0;
   for (int64_t i = 0; i < kRecords; ++i) loaded += ledger.loads(i);
@@ -49,7 +69,7 @@ TEST(DoubleBufferReader, RefusesDepthsBelowOneAndElementsOnADevice) {
 TEST(DoubleBufferReader, LoadsAheadAndNoFurther) {
   const PoolSize pool(2);
   const auto ledger = std::make_shared<Ledger>(kRecords);
-  DoubleBufferReader reader(Numbers(ledger), Place(), 3);
+  DoubleBufferReader reader(Slow(Numbers(ledger)), Place(), 3);
   EXPECT_EQ(ReadSome(&reader, 10).size(), 10u);
   // Ten were read; the workers load three more by themselves, and then stop.
   for (Backoff backoff; Loaded(*ledger) < 13;) backoff.Pause();
@@ -62,19 +82,14 @@ TEST(DoubleBufferReader, LoadsAheadAndNoFurther) {
 TEST(DoubleBufferReader, WorksOnTheNextElementInsteadOfWaiting) {
   const PoolSize pool(1);
   Gate begun, next_begun;
-  const auto function = [&](std::vector<LoDTensor>* in, std::vector<LoDTensor>* out) {
-    const int64_t number = (*in)[0].data<int64_t>()[0];
+  const auto meet = [&](int64_t number) {
     if (number == 2) next_begun.Open();
     if (number == 1) {
       begun.Open();
       next_begun.Wait();
     }
-    out->swap(*in);
   };
-  std::unique_ptr<ReaderBase> numbers = Numbers();
-  const std::vector<SlotSpec> slots = numbers->slots();
-  DoubleBufferReader reader(std::make_unique<MapReader>(std::move(numbers), slots, function),
-                            Place(), 2);
+  DoubleBufferReader reader(Map(Slow(Numbers()), meet), Place(), 2);
   ReadSome(&reader, 1);
   begun.Wait();  // by the one worker there is
   EXPECT_EQ(ReadSome(&reader, 2).size(), 2u);
