@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "framework/error.h"
 #include "framework/thread_pool.h"
 #include "readers/double_buffer_reader.h"
+#include "readers/map_reader.h"
 #include "tests/benchmarks/chain.h"
 #include "tests/benchmarks/table.h"
 #include "tests/benchmarks/workload.h"
@@ -26,13 +28,22 @@ ReaderPtr Buffered(ReaderPtr reader) {
   return std::make_unique<DoubleBufferReader>(std::move(reader), Place(), kDepth);
 }
 
-ChainSpec HandoffSpec() {
+// Works until a moment in time.
+void WorkUntil(double until) {
+  while (WallSeconds() < until) continue;
+}
+
+// Elements that each take 10 us to make: smaller ones are not handed over.
+ReaderPtr WorkedOn() {
   LoDTensor element;
   std::fill_n(element.Allocate<float>({kRecordsAtOnce, 1}), kRecordsAtOnce, 1.0f);
-  ChainSpec spec;
-  spec.records = static_cast<uint64_t>(kElements * kRecordsAtOnce);
-  spec.make = [element] { return Buffered(Resident(element, kElements)); };
-  return spec;
+  ReaderPtr resident = Resident(element, kElements);
+  const std::vector<SlotSpec> slots = resident->slots();
+  return std::make_unique<MapReader>(std::move(resident), slots,
+                                     [](std::vector<LoDTensor>* in, std::vector<LoDTensor>* out) {
+                                       WorkUntil(WallSeconds() + 10e-6);
+                                       out->swap(*in);
+                                     });
 }
 
 // Two threads and a ring of pointers that is as deep, nobody ever sleeping: seconds an element.
@@ -61,22 +72,40 @@ double SecondsPerPointer() {
   return spent / static_cast<double>(kElements);
 }
 
+void CheckDigest(ReaderBase* reader, const std::string& wanted) {
+  const std::string digest = DigestOfPass(reader, true);
+  Require(digest == wanted, "the stream behind a double buffer is ", digest);
+}
+
+// What passes between two elements beside the making of them, which all threads share.
 Measured MeasureHandoff() {
-  ChainSpec spec = HandoffSpec();
-  // MeasureChain multiplies what one thread can do, but a handoff takes two.
-  spec.limit = [] {
-    return SecondsPerPointer() / static_cast<double>(kRecordsAtOnce) * Options().threads();
+  constexpr auto kRecords = static_cast<uint64_t>(kElements * kRecordsAtOnce);
+  const auto seconds_an_element = [](PassTimer* chain) {
+    return static_cast<double>(kRecordsAtOnce) / chain->ReadFor(0.0);
   };
-  return MeasureChain(spec);
+  Measured measured;
+  measured.records = kRecords;
+  Usage used;
+  for (int round = 0; round < Options().rounds; ++round) {
+    const Usage before = Usage::Now();
+    ThreadPool::Get().SetSize(0);
+    PassTimer bare(WorkedOn(), kRecords);
+    if (round == 0) measured.digest = DigestOfPass(bare.reader(), true);
+    const double made = seconds_an_element(&bare);
+    ThreadPool::Get().SetSize(Options().workers);
+    PassTimer buffered(Buffered(WorkedOn()), kRecords);
+    if (round == 0) CheckDigest(buffered.reader(), measured.digest);
+    const double spent = seconds_an_element(&buffered);
+    measured.rates.push_back(kRecordsAtOnce / (spent - made / Options().threads()));
+    measured.limits.push_back(kRecordsAtOnce / SecondsPerPointer());
+    used += Usage::Now() - before;
+  }
+  measured.foreign_share = used.foreign_share();
+  return measured;
 }
 
 ReaderPtr ImageBatches() {
   return Batched(Shuffled(OpenOne(MnistRecords(RecordIOCompressor::kNone, 200000)), 8192), 128);
-}
-
-// Works until a moment in time.
-void WorkUntil(double until) {
-  while (WallSeconds() < until) continue;
 }
 
 // What one thread needs for a batch.
@@ -117,10 +146,7 @@ Measured MeasureDoubleBuffer() {
     const double work = ProducerSeconds(&bare);
     ThreadPool::Get().SetSize(workers);
     const ReaderPtr reader = Buffered(ImageBatches());
-    if (round == 0) {
-      const std::string digest = DigestOfPass(reader.get(), true);
-      Require(digest == measured.digest, "the stream behind a double buffer is ", digest);
-    }
+    if (round == 0) CheckDigest(reader.get(), measured.digest);
     std::vector<double> waits;
     double spent = 0;
     ConsumePass(reader.get(), work, &waits, &spent);
@@ -152,7 +178,11 @@ void AddHandoffWorkloads(Workloads* workloads) {
   handoff.what = "rec";
   AimAtTime(10e-9, &handoff);
   handoff.measure = MeasureHandoff;
-  handoff.copy = [] { return CopyChain(HandoffSpec()); };
+  handoff.copy = [] {
+    ChainSpec spec;
+    spec.make = [] { return Buffered(WorkedOn()); };
+    return CopyChain(spec);
+  };
   workloads->push_back(std::move(handoff));
 
   Workload buffer;
