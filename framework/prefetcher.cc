@@ -65,7 +65,10 @@ void Prefetcher::Wake() {
     if (workers_ >= most) return;
     ++workers_;
   }
-  Submit();
+  if (!Submit()) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    --workers_;
+  }
 }
 
 Prefetcher::Result Prefetcher::Fetch(ChunkQueue* queue, MemoryScope::Need need) {
@@ -83,10 +86,7 @@ void Prefetcher::Work() {
   const Ref<ChunkQueue> queue = Choose(true);
   if (!queue) return;
   try {
-    if (Fetch(queue.get(), MemoryScope::Need::kAhead) != Result::kNoMemory) {
-      Submit();
-      return;
-    }
+    if (Fetch(queue.get(), MemoryScope::Need::kAhead) != Result::kNoMemory && Submit()) return;
   } catch (const std::bad_alloc&) {  // nothing was claimed; whoever plans says so, if it stays so
   }
   // What is planned makes room, and wakes a worker.

@@ -23,16 +23,17 @@ thread_local int forks_at_once = 0;
 
 Job::Job() : forks_(ThreadPool::Get().forks()) {}
 
-void Job::Submit() noexcept {
+bool Job::Submit() noexcept {
   ThreadPool& pool = ThreadPool::Get();
-  if (pool.size() == 0) return;
+  if (pool.size() == 0) return false;
   // In this order: a call from within Work while Cancel waits either sees the old epoch, and is
   // void, or sees that it is being cancelled.
   const uint64_t epoch = epoch_.load();
-  if (cancelling_.load() > 0) return;
+  if (cancelling_.load() > 0) return false;
   try {
-    pool.Push(Ref<Job>(this), epoch);
+    return pool.Push(Ref<Job>(this), epoch);
   } catch (const std::bad_alloc&) {  // no worker helps then; whoever needs the work does it himself
+    return false;
   }
 }
 
@@ -78,18 +79,19 @@ int ThreadPool::started() const {
   return static_cast<int>(threads_.size());
 }
 
-void ThreadPool::Push(Ref<Job> job, uint64_t epoch) {
+bool ThreadPool::Push(Ref<Job> job, uint64_t epoch) {
   bool wake = false;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (stopping_) return;  // a worker asks while SetSize waits for it
+    if (stopping_) return false;  // a worker asks while SetSize waits for it
     if (threads_.empty()) StartWorkers();
-    if (threads_.empty()) return;
+    if (threads_.empty()) return false;
     queue_.Push({std::move(job), epoch});
     queued_.fetch_add(1, std::memory_order_relaxed);
     wake = sleeping_ > 0 && looking_.load(std::memory_order_relaxed) == 0;
   }
   if (wake) wake_.notify_one();
+  return true;
 }
 
 void ThreadPool::StartWorkers() {
@@ -115,12 +117,12 @@ void ThreadPool::Loop() {
     {
       std::unique_lock<std::mutex> lock(mutex_);
       looking_.fetch_sub(1);
-      while ((queue_.empty() || forking_ > 0) && !stopping_) {
+      while (queue_.empty() || forking_ > 0) {
+        if (stopping_ && queue_.empty()) return;
         ++sleeping_;
         wake_.wait(lock);
         --sleeping_;
       }
-      if (stopping_) return;
       entry = queue_.Pop();
       working_.fetch_add(1);
       queued_.fetch_sub(1, std::memory_order_relaxed);
@@ -191,11 +193,8 @@ void ThreadPool::StopWorkers() {
   }
   wake_.notify_all();
   for (std::thread& thread : threads) thread.join();
-  Ring dropped;  // goes behind the lock, for jobs may be disposed of
   std::lock_guard<std::mutex> lock(mutex_);
   stopping_ = false;
-  std::swap(dropped, queue_);
-  queued_.store(0);
 }
 
 void ThreadPool::Ring::Push(Entry entry) {

@@ -25,10 +25,10 @@ namespace millrace {
 class Job : public Kept {
  public:
   Job();
-  // Asks for one call of Work on some worker. Does nothing where the pool has no workers or can
-  // start none, and while Cancel waits, so a job must be work that its owner can also do. Never
-  // throws. Any thread, Work included.
-  void Submit() noexcept;
+  // Asks for one call of Work on some worker. False where the pool has no workers or can start
+  // none, while it is given another size and while Cancel waits, so a job must be work that its
+  // owner can also do. Never throws. Any thread, Work included.
+  bool Submit() noexcept;
   // Makes queued calls void and waits for running ones, which a forked child has none of. Submit
   // may be called again afterwards. Not from within Work of the same job.
   void Cancel();
@@ -62,8 +62,9 @@ class ThreadPool {
   // processors from one another.
   static int DefaultSize();
 
-  // Ends the present workers and sets how many the next Submit starts; 0 means that callers do all
-  // work. Throws kInvalidArgument for a number below 0 or above 1024. While no reader is at work.
+  // Ends the present workers, when they have done what was submitted, and sets how many the next
+  // Submit starts; 0 means that callers do all work. Throws kInvalidArgument for a number below 0 or
+  // above 1024. While no reader is at work.
   void SetSize(int workers);
   int size() const { return size_.load(std::memory_order_relaxed); }
   // Threads that have been started: 0 before the first Submit. For tests.
@@ -98,7 +99,7 @@ class ThreadPool {
   };
 
   ThreadPool();
-  void Push(Ref<Job> job, uint64_t epoch);
+  bool Push(Ref<Job> job, uint64_t epoch);
   void StartWorkers();
   void Loop();
   void StopWorkers();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <thread>
@@ -284,6 +285,27 @@ TEST(Prefetcher, ARequestToStopEndsTheWait) {
   ClearStop();
   go_on.Open();
   EXPECT_EQ(TakeOne(reading, file), 0);  // nothing was lost by it
+}
+
+TEST(Prefetcher, WorkersComeBackAfterThePoolWasGivenAnotherSize) {
+  const PoolSize pool(1);
+  Gate begun, go_on;
+  ScriptedChunk held{1};
+  held.fetch_begun = &begun;
+  held.fetch_gate = &go_on;
+  Reading reading;
+  reading.Add("a", {held, {1}, {1}});
+  begun.Wait();
+  // Whatever that worker asks for meanwhile, none is left to come for it.
+  std::thread resize([] { ThreadPool::Get().SetSize(1); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  go_on.Open();
+  resize.join();
+  Gate another;
+  ScriptedChunk chunk{1};
+  chunk.fetch_begun = &another;
+  reading.Add("b", {chunk});
+  another.Wait();
 }
 
 TEST(Prefetcher, AnyNumberOfWorkersReadsTheSame) {
