@@ -119,6 +119,7 @@ class ReaderBase {
   Run ahead_;  // the ticket that HasNext looked at
   Rows rows_;  // ReadNext's, kept for its memory
   mutable std::atomic<size_t> grain_{16};
+  mutable std::atomic<uint32_t> short_loads_{0};
 };
 
 // A reader on top of another one, which it owns. By default it passes everything through, but for

@@ -63,8 +63,8 @@ class ThreadPool {
   static int DefaultSize();
 
   // Ends the present workers, when they have done what was submitted, and sets how many the next
-  // Submit starts; 0 means that callers do all work. Throws kInvalidArgument for a number below 0 or
-  // above 1024. While no reader is at work.
+  // Submit starts; 0 means that callers do all work. Throws kInvalidArgument for a number below 0
+  // or above 1024. While no reader is at work.
   void SetSize(int workers);
   int size() const { return size_.load(std::memory_order_relaxed); }
   // Threads that have been started: 0 before the first Submit. For tests.

@@ -14,30 +14,29 @@ namespace {
 
 struct Loop {
   PyObject_HEAD;
-  PyObject* reader;  // null when the loop is over
+  PyObject* owner;       // of the reader; null when the loop is over
+  PythonReader* reader;  // looked up once
   uint64_t number;
 };
 
 Loop* From(PyObject* self) { return reinterpret_cast<Loop*>(self); }
 
-PythonReader& ReaderOf(const py::object& object) { return object.cast<PythonReader&>(); }
-
 py::object Take(Loop* loop) {
-  return py::reinterpret_steal<py::object>(std::exchange(loop->reader, nullptr));
+  return py::reinterpret_steal<py::object>(std::exchange(loop->owner, nullptr));
 }
 
 // Ends the loop before its end.
 void Leave(Loop* loop) {
-  if (const py::object reader = Take(loop)) ReaderOf(reader).Release(loop->number);
+  if (const py::object owner = Take(loop)) loop->reader->Release(loop->number);
 }
 
 PyObject* Next(PyObject* self) {
   Loop* const loop = From(self);
   // Its own reference: another thread may end the loop meanwhile.
-  const auto reader = py::reinterpret_borrow<py::object>(loop->reader);
-  if (!reader) return nullptr;
+  const auto owner = py::reinterpret_borrow<py::object>(loop->owner);
+  if (!owner) return nullptr;
   try {
-    if (std::optional<py::dict> batch = ReaderOf(reader).Next(loop->number)) {
+    if (std::optional<py::dict> batch = loop->reader->Next(loop->number)) {
       return batch->release().ptr();
     }
     Take(loop);
@@ -72,11 +71,13 @@ PyTypeObject* loop_type = nullptr;
 }  // namespace
 
 py::object BeginLoop(const py::object& reader, uint64_t pass) {
-  const uint64_t number = ReaderOf(reader).Begin(pass);
+  auto* const core = reader.cast<PythonReader*>();
+  const uint64_t number = core->Begin(pass);
   PyObject* const self = loop_type->tp_alloc(loop_type, 0);
   if (self == nullptr) throw py::error_already_set();
   Loop* const loop = From(self);
-  loop->reader = py::object(reader).release().ptr();
+  loop->owner = py::object(reader).release().ptr();
+  loop->reader = core;
   loop->number = number;
   return py::reinterpret_steal<py::object>(self);
 }

@@ -66,8 +66,10 @@ void PythonReader::Open() {
 
 template <typename Function>
 void PythonReader::Work(Function function) {
-  Require(!PythonCall::WithinOneOf(number_), "reader '", Escaped(variable_),
+  if (PythonCall::WithinOneOf(number_)) {
+    Throw(ErrorCode::kInvalidArgument, "reader '", Escaped(variable_),
           "' is used by a function of map that it calls itself: each would wait for the other");
+  }
   WithoutInterpreter([&] {
     const std::lock_guard<std::mutex> lock(chain_->mutex);
     function();
