@@ -11,8 +11,8 @@
 namespace millrace {
 namespace {
 
-// An element is small where more than this many are loaded in 200 us. To give one to another thread
-// and take it back costs two to four microseconds: that many cache lines change hands.
+// An element is small where more than this many are loaded in 200 us. To have another thread make
+// one costs two to four microseconds, for the cache lines that change hands.
 constexpr size_t kSmall = 40;
 
 }  // namespace
@@ -157,6 +157,7 @@ bool DoubleBufferReader::Advance(MemoryScope::Need need) {
 }
 
 void DoubleBufferReader::CallWorker() {
+  // To a device there is a copy, too, which is to be on its way before it is wanted.
   if (place_.is_cpu() && reader().grain() > kSmall) return;
   ahead_->Submit();
 }
