@@ -64,6 +64,9 @@ void ShuffleReader::TakeNext(size_t n) {
   if (window_.capacity() - window_.size() < n) {
     window_.reserve(std::min(buffer_size_ + kDrawnAtOnce, 2 * window_.size() + n));
   }
+  // Those that come next may lie in another core's cache, that of the worker who read them.
+  const size_t soon = std::min(fresh_.tickets.size(), next_ + 2 * n);
+  for (size_t i = next_ + n; i < soon; ++i) __builtin_prefetch(fresh_.tickets[i].where);
   for (size_t i = n; i-- > 0;) window_.push_back(store_->Put(fresh_.tickets[next_ + i]));
   next_ += n;
 }
