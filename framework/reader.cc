@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kPartMicroseconds = 200;
 // To look at the clock takes as long as to load a small element. What is expected to take less than
-// a twentieth of a part is timed every eighth time.
+// a twentieth of a part is timed every eighth time, until it once takes longer.
 constexpr size_t kShort = 20;
 constexpr uint32_t kTimedOneIn = 8;
 
@@ -210,6 +210,9 @@ void ReaderBase::LoadTimed(const Ticket* tickets, size_t n, Rows* rows) const {
   Load(tickets, n, rows);
   const double microseconds =
       std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
+  if (microseconds > kPartMicroseconds / kShort) {
+    short_loads_.store(kTimedOneIn - 1, std::memory_order_relaxed);
+  }
   const double wanted = kPartMicroseconds * static_cast<double>(n) / std::max(microseconds, 0.01);
   const auto old = static_cast<double>(grain());
   grain_.store(static_cast<size_t>(std::clamp(old * 0.75 + wanted * 0.25, 1.0, 1e6)),

@@ -59,6 +59,14 @@ std::vector<ScriptedChunk> Chunks(size_t count, int64_t records = 1) {
   return std::vector<ScriptedChunk>(count, ScriptedChunk{records});
 }
 
+// A chunk of one record whose fetch says that it has begun, and waits.
+ScriptedChunk Held(Gate* begun, Gate* go_on) {
+  ScriptedChunk chunk{1};
+  chunk.fetch_begun = begun;
+  chunk.fetch_gate = go_on;
+  return chunk;
+}
+
 TEST(Prefetcher, NeedsNoWorker) {
   const PoolSize pool(0);
   Reading reading;
@@ -201,9 +209,7 @@ TEST(Prefetcher, BeyondItsLimitOfBytesNothingIsReadThatIsNotNeeded) {
 TEST(Prefetcher, ReadyDoesNotWait) {
   const PoolSize pool(1);
   Gate begun, go_on;
-  ScriptedChunk held{1};
-  held.fetch_begun = &begun;
-  held.fetch_gate = &go_on;
+  const ScriptedChunk held = Held(&begun, &go_on);
   Reading reading;
   ChunkQueue* file = reading.Add("a", {held});
   begun.Wait();
@@ -216,9 +222,7 @@ TEST(Prefetcher, ReadyDoesNotWait) {
 TEST(Prefetcher, WhoWaitsWorksOnOtherFiles) {
   const PoolSize pool(1);
   Gate begun, go_on;
-  ScriptedChunk held{1};
-  held.fetch_begun = &begun;
-  held.fetch_gate = &go_on;
+  const ScriptedChunk held = Held(&begun, &go_on);
   ScriptedChunk opener{1};
   opener.fetch_begun = &go_on;
   Reading reading;
@@ -274,9 +278,7 @@ TEST(Prefetcher, StopWaitsForTheChunksThatAreBeingFetched) {
 TEST(Prefetcher, ARequestToStopEndsTheWait) {
   const PoolSize pool(1);
   Gate begun, go_on;
-  ScriptedChunk held{1};
-  held.fetch_begun = &begun;
-  held.fetch_gate = &go_on;
+  const ScriptedChunk held = Held(&begun, &go_on);
   Reading reading;
   ChunkQueue* file = reading.Add("a", {held});
   begun.Wait();
@@ -290,9 +292,7 @@ TEST(Prefetcher, ARequestToStopEndsTheWait) {
 TEST(Prefetcher, WorkersComeBackAfterThePoolWasGivenAnotherSize) {
   const PoolSize pool(1);
   Gate begun, go_on;
-  ScriptedChunk held{1};
-  held.fetch_begun = &begun;
-  held.fetch_gate = &go_on;
+  const ScriptedChunk held = Held(&begun, &go_on);
   Reading reading;
   reading.Add("a", {held, {1}, {1}});
   begun.Wait();

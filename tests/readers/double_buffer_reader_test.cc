@@ -79,6 +79,15 @@ TEST(DoubleBufferReader, LoadsAheadAndNoFurther) {
   EXPECT_EQ(Loaded(*ledger), 14);
 }
 
+// However small they are: the copy is to be on its way before it is wanted.
+TEST(DoubleBufferReader, LoadsAheadForADevice) {
+  const PoolSize pool(1);
+  const auto ledger = std::make_shared<Ledger>(kRecords);
+  DoubleBufferReader reader(Numbers(ledger), Place(FakeDevice::Get()), 3);
+  EXPECT_EQ(ReadSome(&reader, 50).size(), 50u);
+  for (Backoff backoff; Loaded(*ledger) < 53;) backoff.Pause();
+}
+
 TEST(DoubleBufferReader, WorksOnTheNextElementInsteadOfWaiting) {
   const PoolSize pool(1);
   Gate begun, next_begun;
