@@ -17,18 +17,6 @@ constexpr double kPartMicroseconds = 200;
 constexpr size_t kShort = 20;
 constexpr uint32_t kTimedOneIn = 8;
 
-// Room for n elements: where their size is not declared, for as much as they take encoded. One
-// element may come with a buffer of its own.
-void Expect(const Ticket* tickets, size_t n, Rows* rows) {
-  if (n == 1) return;
-  if (rows->size() == 1 && !rows->spec(0).one_step()) {
-    size_t bytes = 0;
-    for (size_t i = 0; i < n; ++i) bytes += tickets[i].bytes ? tickets[i].size : 0;
-    rows->ExpectBytes(0, bytes);
-  }
-  rows->Expect(n);
-}
-
 }  // namespace
 
 ReaderBase::ReaderBase(std::vector<SlotSpec> slots)
@@ -128,6 +116,19 @@ bool ReaderBase::one_step() const {
                      [](const SlotSpec& slot) { return slot.one_step(); });
 }
 
+// One element may come with a buffer of its own.
+void ReaderBase::Expect(const Ticket* tickets, size_t n, Rows* rows) const {
+  if (n == 1) return;
+  if (one_step()) {
+    rows->FixInnerDims(row_slots());  // which perhaps only the file knew
+  } else if (rows->size() == 1) {
+    size_t bytes = 0;
+    for (size_t i = 0; i < n; ++i) bytes += tickets[i].bytes ? tickets[i].size : 0;
+    rows->ExpectBytes(0, bytes);
+  }
+  rows->Expect(n);
+}
+
 void ReaderBase::LoadInParallel(const Ticket* tickets, size_t n, Rows* rows) const {
   const size_t grain = this->grain();
   if (n <= grain || ThreadPool::Get().size() == 0) {
@@ -144,8 +145,7 @@ void ReaderBase::LoadInParallel(const Ticket* tickets, size_t n, Rows* rows) con
 
 // The place of every row is known before it is loaded.
 void ReaderBase::LoadOneStepParts(const Ticket* tickets, size_t n, size_t grain, Rows* rows) const {
-  rows->FixInnerDims(row_slots());
-  rows->Expect(n);
+  Expect(tickets, n, rows);
   ParallelFor((n + grain - 1) / grain, [&, scope = MemoryScope::Current()](size_t k) {
     const MemoryScope shared(scope);
     const size_t size = std::min(grain, n - k * grain);

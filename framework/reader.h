@@ -104,6 +104,8 @@ class ReaderBase {
  private:
   void CheckProcess() const;
   bool one_step() const;
+  // Makes room for n elements: where their size is not declared, for as much as they take encoded.
+  void Expect(const Ticket* tickets, size_t n, Rows* rows) const;
   void LoadOneStepParts(const Ticket* tickets, size_t n, size_t grain, Rows* rows) const;
   void LoadScratchParts(const Ticket* tickets, size_t n, size_t grain, Rows* rows) const;
   void LoadTimed(const Ticket* tickets, size_t n, Rows* rows) const;

@@ -17,11 +17,17 @@ void RecordStore::Lease::Dispose() {
   if (!slots_.empty()) {
     std::lock_guard<std::mutex> lock(store_->mutex_);
     try {
-      store_->returned_.insert(store_->returned_.end(), slots_.begin(), slots_.end());
+      if (one_size_) {
+        std::vector<Ticket*>& returned = store_->returned_[KindOf(*slots_.front())];
+        returned.insert(returned.end(), slots_.begin(), slots_.end());
+      } else {
+        for (Ticket* const slot : slots_) store_->returned_[KindOf(*slot)].push_back(slot);
+      }
     } catch (const std::bad_alloc&) {  // the store does without these slots
     }
   }
   slots_.clear();
+  one_size_ = true;
   store_ = Ref<RecordStore>();
   Pool<Lease>::Give(this);
 }
@@ -32,13 +38,16 @@ Ref<RecordStore::Lease> RecordStore::NewLease() {
   return lease;
 }
 
-Ticket* RecordStore::PutLarge(const Ticket& ticket) {
-  const Ref<Buffer> copy = BufferPool::At(Place()).Take(ticket.size);
+Ticket* RecordStore::PutOwned(const Ticket& ticket) {
+  Ref<Buffer> copy;
+  if (ticket.bytes) copy = BufferPool::At(Place()).Take(ticket.size);
   Ticket* const slot = Take(sizeof(Ticket));
   *slot = ticket;
-  slot->where = std::memcpy(copy->data(), ticket.where, ticket.size);
-  slot->owner = copy.get();
-  slot->owner->Retain();
+  if (copy) {
+    slot->where = std::memcpy(copy->data(), ticket.where, ticket.size);
+    slot->owner = copy.get();
+  }
+  if (slot->owner != nullptr) slot->owner->Retain();
   return slot;
 }
 
@@ -56,30 +65,16 @@ Ticket* RecordStore::TakeFresh(size_t size) {
 
 void RecordStore::Drop(Ticket* slot) {
   Kept* const owner = slot->owner;
-  Give(&slot, 1);
+  try {
+    free_[KindOf(*slot)].push_back(slot);
+  } catch (const std::bad_alloc&) {  // the store does without this slot
+  }
   if (owner != nullptr) owner->Release();
 }
 
-// Mostly they are all of one kind, so the list to put them on is looked up where that changes.
-void RecordStore::Give(Ticket* const* slots, size_t n) {
-  for (size_t i = 0; i < n;) {
-    const size_t kind = KindOf(*slots[i]);
-    const size_t begin = i;
-    while (i < n && KindOf(*slots[i]) == kind) ++i;
-    try {
-      free_[kind].insert(free_[kind].end(), slots + begin, slots + i);
-    } catch (const std::bad_alloc&) {  // the store does without these slots
-    }
-  }
-}
-
-void RecordStore::Collect() {
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    collected_.swap(returned_);
-  }
-  Give(collected_.data(), collected_.size());
-  collected_.clear();
+void RecordStore::Collect(size_t kind) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  free_[kind].swap(returned_[kind]);
 }
 
 }  // namespace millrace

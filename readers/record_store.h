@@ -31,7 +31,13 @@ class RecordStore final : public Kept {
       if (slots_.capacity() - slots_.size() < n) slots_.reserve(2 * slots_.size() + n);
     }
     // Takes over the slot of an element that HoldsBytes.
-    void Add(Ticket* slot) { slots_.push_back(slot); }
+    void Add(Ticket* slot) {
+      if (slot->size != record_bytes_) {
+        one_size_ = slots_.empty();
+        record_bytes_ = slot->size;
+      }
+      slots_.push_back(slot);
+    }
     bool empty() const { return slots_.empty(); }
 
    private:
@@ -40,22 +46,19 @@ class RecordStore final : public Kept {
 
     Ref<RecordStore> store_;
     std::vector<Ticket*> slots_;
+    size_t record_bytes_ = 0;  // of the last
+    bool one_size_ = true;     // all are of that size
   };
 
   // Stores an element. The ticket in the slot points to a copy of its bytes, if it has any: behind
   // it if there are few, and otherwise in a buffer that is its owner. It holds a reference of its
   // owner.
   Ticket* Put(const Ticket& ticket) {
-    const size_t bytes = ticket.bytes ? ticket.size : 0;
-    if (sizeof(Ticket) + bytes > kLargestSlot) return PutLarge(ticket);
-    Ticket* const slot = Take(sizeof(Ticket) + bytes);
+    if (!ticket.bytes || ticket.size > kLargestSlot - sizeof(Ticket)) return PutOwned(ticket);
+    Ticket* const slot = Take(sizeof(Ticket) + ticket.size);
     *slot = ticket;
-    if (ticket.bytes) {
-      slot->where = std::memcpy(slot + 1, ticket.where, bytes);
-      slot->owner = nullptr;
-    } else if (ticket.owner != nullptr) {
-      ticket.owner->Retain();
-    }
+    slot->where = std::memcpy(slot + 1, ticket.where, ticket.size);
+    slot->owner = nullptr;
     return slot;
   }
   // Whether the slot of an element holds its bytes too. Such a ticket has no owner: the slot is to
@@ -77,38 +80,46 @@ class RecordStore final : public Kept {
     return kind + steps - 1;
   }
   Ticket* Take(size_t bytes) {
-    size_t size;
-    std::vector<Ticket*>& free = free_[Kind(bytes, &size)];
+    if (bytes != taken_bytes_) {
+      taken_kind_ = Kind(bytes, &taken_size_);
+      taken_bytes_ = bytes;
+    }
+    std::vector<Ticket*>& free = free_[taken_kind_];
     if (free.empty()) {
-      Collect();
-      if (free.empty()) return TakeFresh(size);
+      Collect(taken_kind_);
+      if (free.empty()) return TakeFresh(taken_size_);
     }
     Ticket* const slot = free.back();
     free.pop_back();
     return slot;
   }
   Ticket* TakeFresh(size_t size);
-  Ticket* PutLarge(const Ticket& ticket);
+  // An element whose bytes, if it has any, its owner holds.
+  Ticket* PutOwned(const Ticket& ticket);
   // The kind of slot that a stored element has.
   static size_t KindOf(const Ticket& stored) {
     size_t size;
     return Kind(sizeof(Ticket) + (HoldsBytes(stored) ? stored.size : 0), &size);
   }
-  void Give(Ticket* const* slots, size_t n);
-  void Collect();
+  // Makes slots that leases have given back free again.
+  void Collect(size_t kind);
 
   // Slots are kept for records of their size: that is fine for many small ones, and waste for a
   // few large ones of which each has another size.
   static constexpr size_t kLargestSlot = size_t{32} << 10;
   static constexpr size_t kKinds = 32;
 
-  std::array<std::vector<Ticket*>, kKinds> free_;
+  using Slots = std::array<std::vector<Ticket*>, kKinds>;  // by kind
+
+  Slots free_;
+  size_t taken_bytes_ = 0;  // what was asked for last, and the kind and size of slot for it
+  size_t taken_kind_ = 0;
+  size_t taken_size_ = 64;
   std::vector<Ref<Buffer>> buffers_;
   char* fresh_ = nullptr;  // the part of the last buffer that was never used
   size_t fresh_bytes_ = 0;
   std::mutex mutex_;  // guards returned_
-  std::vector<Ticket*> returned_;
-  std::vector<Ticket*> collected_;  // being given back; keeps its memory for the next time
+  Slots returned_;
 };
 
 }  // namespace millrace

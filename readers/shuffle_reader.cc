@@ -14,6 +14,7 @@ namespace {
 constexpr size_t kMostPlannedAtOnce = 256;
 constexpr size_t kPlannedBytes = size_t{1} << 20;
 constexpr size_t kCacheLine = 64;
+constexpr size_t kFetchedAhead = 16;
 
 }  // namespace
 
@@ -30,66 +31,76 @@ ShuffleReader::~ShuffleReader() { Empty(); }
 
 void ShuffleReader::PlanNext(size_t n, Run* run) {
   const MemoryScope scope(account());
-  while (window_.size() < buffer_size_ && Fresh() > 0) TakeNext(1);
+  while (window_.size() < buffer_size_ && Fresh() > 0) {
+    if (window_.size() == window_.capacity()) {
+      window_.reserve(std::min(buffer_size_, 2 * window_.size() + kDrawnAtOnce));
+    }
+    window_.push_back(store_->Put(fresh_.tickets[next_++]));
+  }
   const Ref<RecordStore::Lease> lease = store_->NewLease();
   while (n > 0 && !window_.empty()) {
     const size_t window = window_.size();
     const size_t fresh = Fresh();
     const size_t draws = std::min({n, kDrawnAtOnce, fresh > 0 ? fresh : window});
     Draw(draws, fresh > 0);
-    if (fresh > 0) TakeNext(draws);  // for the places of what is drawn
-    HandOver(draws, lease.get(), run);
+    TakeOut(draws, fresh > 0);
+    HandOver(lease.get(), run);
     n -= draws;
   }
   if (n > 0 && error_ != nullptr) std::rethrow_exception(error_);
 }
 
-// Places are at random, so the cache has to be told of them all: first of those in the window, and
-// when they have come, of the elements that they point to.
+// Places are at random, so the cache has to be told of the elements in them.
 void ShuffleReader::Draw(size_t n, bool refilled) {
   const size_t window = window_.size();
   for (size_t i = 0; i < n; ++i) {
-    places_[i] = key_.Below(refilled ? window : window - i, pass_, drawn_ + i);
-    __builtin_prefetch(&window_[places_[i]], 1);
-  }
-  for (size_t i = 0; i < n; ++i) {
+    places_[i] = key_.Below(refilled ? window : window - i, pass_, draws_ + i);
     const auto* element = reinterpret_cast<const char*>(window_[places_[i]]);
     __builtin_prefetch(element);
     __builtin_prefetch(element + kCacheLine);
   }
-  drawn_ += n;
+  draws_ += n;
 }
 
-void ShuffleReader::TakeNext(size_t n) {
-  if (window_.capacity() - window_.size() < n) {
-    window_.reserve(std::min(buffer_size_ + kDrawnAtOnce, 2 * window_.size() + n));
+void ShuffleReader::TakeOut(size_t n, bool refilled) {
+  Ticket** const window = window_.data();
+  if (!refilled) {
+    for (; taken_ < n; ++taken_) {
+      out_[taken_] = std::exchange(window[places_[taken_]], window_.back());
+      window_.pop_back();
+    }
+    return;
   }
-  // Those that come next may lie in another core's cache, that of the worker who read them.
-  const size_t soon = std::min(fresh_.tickets.size(), next_ + 2 * n);
-  for (size_t i = next_ + n; i < soon; ++i) __builtin_prefetch(fresh_.tickets[i].where);
-  for (size_t i = n; i-- > 0;) window_.push_back(store_->Put(fresh_.tickets[next_ + i]));
+  const Ticket* const next = fresh_.tickets.data() + next_;
+  const size_t last = fresh_.tickets.size() - next_ - 1;
+  RecordStore& store = *store_;
+  for (size_t i = 0; i < n; ++i) {
+    // Records may lie in another core's cache, that of the worker who read them.
+    __builtin_prefetch(next[std::min(i + kFetchedAhead, last)].where);
+    Ticket* const slot = store.Put(next[i]);
+    out_[i] = std::exchange(window[places_[i]], slot);
+    taken_ = i + 1;
+  }
   next_ += n;
 }
 
-void ShuffleReader::HandOver(size_t n, RecordStore::Lease* lease, Run* run) {
-  lease->MakeRoom(n);
-  for (size_t i = 0; i < n; ++i) {
-    Ticket*& place = window_[places_[i]];
-    Ticket* const slot = place;
-    // An error leaves it to the window.
+void ShuffleReader::HandOver(RecordStore::Lease* lease, Run* run) {
+  lease->MakeRoom(taken_);
+  if (lease->empty()) run->Keep(lease);
+  std::vector<Ticket>& tickets = run->tickets;
+  for (; handed_ < taken_; ++handed_) {  // an error leaves the rest where it is
+    Ticket* const slot = out_[handed_];
     if (RecordStore::HoldsBytes(*slot)) {
-      if (lease->empty()) run->Keep(lease);
-      run->tickets.push_back(*slot);
-      run->tickets.back().owner = lease;
+      tickets.push_back(*slot);
+      tickets.back().owner = lease;
       lease->Add(slot);
     } else {
       if (slot->owner != nullptr) run->Keep(slot->owner);
-      run->tickets.push_back(*slot);
+      tickets.push_back(*slot);
       store_->Drop(slot);
     }
-    place = window_.back();
-    window_.pop_back();
   }
+  handed_ = taken_ = 0;
 }
 
 size_t ShuffleReader::Fresh() {
@@ -114,6 +125,8 @@ size_t ShuffleReader::Fresh() {
 void ShuffleReader::Empty() {
   for (Ticket* const slot : window_) store_->Drop(slot);
   window_.clear();
+  for (; handed_ < taken_; ++handed_) store_->Drop(out_[handed_]);
+  handed_ = taken_ = 0;
   fresh_.Clear();
   next_ = 0;
 }
@@ -123,7 +136,7 @@ void ShuffleReader::Rewind(uint64_t pass) {
   end_ = false;
   error_ = nullptr;
   pass_ = pass;
-  drawn_ = 0;
+  draws_ = 0;
   DecoratedReader::Rewind(pass);
 }
 

@@ -38,13 +38,13 @@ class ShuffleReader final : public DecoratedReader {
   // How many elements are planned and not yet in the window; plans more where there are none. 0 at
   // the end of the reader below or its error, which is kept in error_ until the window is empty.
   size_t Fresh();
-  // The next n draws, for a window that is refilled after each or is not.
+  // Makes the next n draws, for a window that is refilled after each or is not.
   void Draw(size_t n, bool refilled);
-  // Takes n fresh elements to the end of the window, the first of them last. Throws kResourceLimit
-  // if there is no memory for them.
-  void TakeNext(size_t n);
-  // Moves what is drawn to the run, each time filling its place with the last of the window.
-  void HandOver(size_t n, RecordStore::Lease* lease, Run* run);
+  // Takes the n elements that are drawn out of the window. The next fresh one comes into the place
+  // of each, or the last of the window. Throws kResourceLimit if there is no memory for it.
+  void TakeOut(size_t n, bool refilled);
+  // Moves what is taken out to the run.
+  void HandOver(RecordStore::Lease* lease, Run* run);
   void Empty();
 
   static constexpr size_t kDrawnAtOnce = 32;
@@ -53,9 +53,13 @@ class ShuffleReader final : public DecoratedReader {
   const RandomKey key_;
   const Ref<RecordStore> store_;
   uint64_t pass_ = 0;
-  uint64_t drawn_ = 0;
+  uint64_t draws_ = 0;                       // of this pass
   std::array<size_t, kDrawnAtOnce> places_;  // drawn, by index in the window
   std::vector<Ticket*> window_;              // slots of store_
+  // Slots taken out of the window, in the order of the draws; those from handed_ on wait for a run.
+  std::array<Ticket*, kDrawnAtOnce> out_;
+  size_t taken_ = 0;
+  size_t handed_ = 0;
   size_t planned_at_once_ = 1;
   Run fresh_;         // planned, not yet in the window
   size_t next_ = 0;   // in fresh_

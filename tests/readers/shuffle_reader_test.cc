@@ -7,11 +7,15 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "framework/error.h"
+#include "framework/memory.h"
 #include "readers/batch_reader.h"
 #include "readers/multi_pass_reader.h"
+#include "readers/open_files.h"
 #include "tests/sources.h"
 #include "tests/testing.h"
 
@@ -89,6 +93,39 @@ TEST(ShuffleReader, KeepsNoBlockOfItsSource) {
   for (int i = 0; i < 10; ++i) reader.ReadNext(&element);
   // What is planned and not yet copied is 256 records at most, of 16 a block.
   EXPECT_LE(LiveSourceBlocks(), 256 / 16 + 1);
+}
+
+// Wherever memory runs out: while the window is filled, or between a draw and its hand-over.
+TEST(ShuffleReader, GivesBackItsRecordsWhenThereIsNoMemoryForMore) {
+  const PoolSize pool(0);
+  constexpr size_t kRecord = 40000;  // too large for a slot of the window
+  const TempFile file("large", std::string(100 * kRecord, 'x'));
+  FormatArguments arguments;
+  arguments.declared.resize(1);
+  arguments.declared[0].dtype = DataType::kUint8;
+  arguments.declared[0].dims = {1, kRecord};
+  const size_t before = BufferPool::At(Place()).in_use_bytes();
+  size_t errors = 0;
+  size_t ends = 0;
+  for (size_t limit = size_t{1} << 20; limit < size_t{10} << 20; limit += kRecord) {
+    MemoryLimit::Set(limit);
+    try {
+      BatchReader reader(std::make_unique<ShuffleReader>(
+                             OpenFile(*FindFileFormat("fixed"), file.path(), "", arguments), 16,
+                             RandomKey(0, 0, "")),
+                         32, false, BatchMode::kConcat);
+      std::vector<LoDTensor> batch;
+      while (reader.HasNext()) reader.ReadNext(&batch);
+      ++ends;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kResourceLimit);
+      ++errors;
+    }
+    EXPECT_EQ(BufferPool::At(Place()).in_use_bytes(), before) << "with a limit of " << limit;
+  }
+  MemoryLimit::Set(SIZE_MAX);
+  EXPECT_GT(errors, 10u);
+  EXPECT_GT(ends, 0u);
 }
 
 // Above a batch the window holds the batches' own runs: it takes no more of them than it must.

@@ -11,6 +11,7 @@
 #include "framework/error.h"
 #include "framework/file_reader.h"
 #include "framework/limits.h"
+#include "readers/batch_reader.h"
 #include "readers/open_files.h"
 #include "tests/bytes.h"
 #include "tests/testing.h"
@@ -78,6 +79,21 @@ std::vector<ElementValue> Elements(size_t n, const Make& make) {
 TEST(Idx, AnInstanceHasALeadingAxisOfOne) {
   const TempFile file("images-idx3-ubyte", Images(5));
   EXPECT_EQ(ReadAll(Reader(file.path()).get()), Elements(5, Image));
+}
+
+// Their size is known when the file is open, so no batch grows step by step.
+TEST(Idx, BatchesTakeAsMuchMemoryAsTheyNeed) {
+  const PoolSize pool(0);
+  const TempFile images("images", Images(5000));
+  const TempFile labels("labels", Labels(5000));
+  for (const std::string& second : {std::string(), labels.path()}) {
+    BatchReader batches(Reader(images.path(), second), 5000, false, BatchMode::kConcat);
+    std::vector<LoDTensor> batch;
+    batches.ReadNext(&batch);
+    for (const LoDTensor& tensor : batch) {
+      EXPECT_EQ(tensor.buffer()->capacity(), SizeClass(tensor.bytes()));
+    }
+  }
 }
 
 TEST(Idx, LabelsAreASecondSlot) {

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Slots that go round: none is given to two elements, and no reference is lost.
+#include "readers/record_store.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "framework/kept.h"
+
+namespace millrace {
+namespace {
+
+// As large as those of several kinds of slots, the largest of which does not fit into one.
+constexpr size_t kSizes[] = {0, 1, 16, 17, 400, 500, 5000, 40000};
+
+Ticket BytesTicket(const std::string& bytes) {
+  Ticket ticket;
+  ticket.where = bytes.data();
+  ticket.size = static_cast<uint32_t>(bytes.size());
+  ticket.bytes = true;
+  return ticket;
+}
+
+std::string BytesAt(const Ticket& ticket) {
+  return std::string(static_cast<const char*>(ticket.where), ticket.size);
+}
+
+// Records of sizes that differ from one to the next.
+std::vector<std::string> Records(size_t n, size_t first) {
+  std::vector<std::string> records;
+  for (size_t i = first; i < first + n; ++i) {
+    records.emplace_back(kSizes[i % std::size(kSizes)], static_cast<char>('a' + i % 26));
+  }
+  return records;
+}
+
+TEST(RecordStore, SlotsOfOneLeaseMayBeOfAllKinds) {
+  const Ref<RecordStore> store(new RecordStore);
+  for (size_t round = 0; round < 20; ++round) {
+    // A round begins with another size, so that slots go from one element to others.
+    const std::vector<std::string> records = Records(64, 3 * round);
+    std::vector<Ticket*> slots;
+    slots.reserve(records.size());
+    for (const std::string& record : records) slots.push_back(store->Put(BytesTicket(record)));
+    const Ref<RecordStore::Lease> lease = store->NewLease();
+    lease->MakeRoom(slots.size());
+    for (size_t i = 0; i < records.size(); ++i) {
+      ASSERT_EQ(BytesAt(*slots[i]), records[i]);
+      if (RecordStore::HoldsBytes(*slots[i])) {
+        lease->Add(slots[i]);
+      } else {
+        store->Drop(slots[i]);
+      }
+    }
+  }
+}
+
+TEST(RecordStore, GivesBackTheOwnersOfWhatIsDropped) {
+  struct Owner final : Kept {};
+  const Ref<Owner> owner(new Owner);
+  const Ref<RecordStore> store(new RecordStore);
+  Ticket ticket;
+  ticket.owner = owner.get();
+  Ticket* const slot = store->Put(ticket);
+  EXPECT_FALSE(RecordStore::HoldsBytes(*slot));
+  EXPECT_FALSE(owner->HasOneReference());
+  store->Drop(slot);
+  EXPECT_TRUE(owner->HasOneReference());
+}
+
+}  // namespace
+}  // namespace millrace
