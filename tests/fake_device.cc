@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <string_view>
 #include <utility>
 
 #include "framework/error.h"
@@ -157,9 +158,10 @@ std::shared_ptr<DeviceEvent> FakeDevice::CopyFromHost(void* device, const void* 
   if (from != nullptr) ++from->pending;
   if (!thread_.joinable()) thread_ = std::thread([this] { Loop(); });
   const auto* source = static_cast<const char*>(host);
+  const bool fails = fail_copy_of_ == std::string_view(source, bytes);
+  if (fails) fail_copy_of_.reset();
   ++copies_;
-  queue_.push_back({static_cast<char*>(device), source, bytes, SumOf(source, bytes),
-                    IsDue(&fail_copy_after_), event});
+  queue_.push_back({static_cast<char*>(device), source, bytes, SumOf(source, bytes), fails, event});
   changed_.notify_all();
   return event;
 }
@@ -213,9 +215,9 @@ void FakeDevice::Run(const Copy& copy) {
   changed_.notify_all();
 }
 
-void FakeDevice::FailCopyAfter(int copies) {
+void FakeDevice::FailCopyOf(std::string content) {
   std::lock_guard<std::mutex> lock(mutex_);
-  fail_copy_after_ = copies;
+  fail_copy_of_ = std::move(content);
 }
 
 void FakeDevice::FailAllocationAfter(int allocations) {

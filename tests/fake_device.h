@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -36,8 +37,9 @@ class FakeDevice final : public Device {
 
   // ---- What tests ask for. ----
 
-  // The copy behind the next `copies` ones fails: its event is done, and Wait throws kIo.
-  void FailCopyAfter(int copies);
+  // The next copy of just these bytes fails: its event is done, and Wait throws kIo. Told by what
+  // is copied, since threads queue their copies in any order.
+  void FailCopyOf(std::string content);
   // The allocation behind the next `allocations` ones throws kResourceLimit; of either kind.
   void FailAllocationAfter(int allocations);
   // Every allocation throws, until told otherwise.
@@ -90,7 +92,7 @@ class FakeDevice final : public Device {
   bool paused_ = false;
   bool stopping_ = false;
   bool copying_ = false;
-  int fail_copy_after_ = -1;
+  std::optional<std::string> fail_copy_of_;
   int fail_allocation_after_ = -1;
   bool fail_allocations_ = false;
   size_t allocations_ = 0;

@@ -88,8 +88,9 @@ TEST_F(FakeDeviceTest, NoticesReadsAndCopiesBeforeTheEvent) {
 }
 
 TEST_F(FakeDeviceTest, FailsOnDemandAndOnce) {
-  device_.FailCopyAfter(1);
+  device_.FailCopyOf(std::string(64, 'b'));
   device_.CopyFromHost(memory_, host_, 64)->Wait();
+  std::memset(host_, 'b', 64);
   const auto failing = device_.CopyFromHost(memory_, host_, 64);
   for (int i = 0; i < 2; ++i) {
     ExpectError(ErrorCode::kIo, "failed to copy", [&] { failing->Wait(); });
@@ -144,7 +145,8 @@ TEST(DeviceBuffer, IsGivenBackAfterAFailedCopyToo) {
   FakeDevice* device = FakeDevice::Get();
   Ref<Buffer> pinned = BufferPool::PinnedFor(Place(device)).Take(10);
   Ref<Buffer> memory = BufferPool::At(Place(device)).Take(10);
-  device->FailCopyAfter(0);
+  std::memset(pinned->data(), 9, 10);
+  device->FailCopyOf(std::string(10, 9));
   const auto event = device->CopyFromHost(memory->data(), pinned->data(), 10);
   memory->set_busy_until(event);
   LoDTensor tensor;
