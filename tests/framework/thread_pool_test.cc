@@ -125,25 +125,33 @@ TEST(ThreadPool, SetSizeWaitsForWhatIsQueuedAndTakesNoMore) {
   job->Cancel();
 }
 
-TEST(Job, CancelWaitsForWhatRunsAndVoidsWhatIsQueued) {
+TEST(Job, CancelWaitsForWhatRuns) {
   const PoolSize pool(1);
   Gate begun;
   std::atomic<bool> cancelling{false}, finished{false};
-  std::atomic<int> calls{0};
   const auto job = MakeJob([&] {
-    ++calls;
     begun.Open();
     WaitUntil([&] { return cancelling.load(); });
     finished = true;
   });
   job->Submit();
-  job->Submit();
   begun.Wait();
   cancelling = true;
   job->Cancel();
   EXPECT_TRUE(finished);
-  Gate done;
-  MakeJob([&] { done.Open(); })->Submit();  // behind the second call in the queue
+}
+
+TEST(Job, CancelVoidsWhatIsQueued) {
+  const PoolSize pool(1);
+  Gate cancelled, done;
+  MakeJob([&] { cancelled.Wait(); })->Submit();  // the one worker is busy
+  std::atomic<int> calls{0};
+  const auto job = MakeJob([&] { ++calls; });
+  job->Submit();
+  job->Cancel();
+  job->Submit();
+  cancelled.Open();
+  MakeJob([&] { done.Open(); })->Submit();  // behind the others in the queue
   done.Wait();
   EXPECT_EQ(calls, 1);
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // F05: more files than the process may have descriptors.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -27,22 +29,30 @@ FormatArguments Bytes() {
 // The process may have no more than `free` descriptors beside those that it has.
 class DescriptorLimit {
  public:
-  explicit DescriptorLimit(rlim_t free) {
+  explicit DescriptorLimit(int free) {
     ::getrlimit(RLIMIT_NOFILE, &before_);
     int highest = 0;
     for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
       highest = std::max(highest, std::stoi(entry.path().filename().string()));
     }
+    // The limit is one of numbers, and there may be unused ones below the highest.
+    do {
+      gaps_.push_back(::open("/dev/null", O_RDONLY));
+    } while (gaps_.back() >= 0 && gaps_.back() < highest);
     rlimit few = before_;
-    few.rlim_cur = static_cast<rlim_t>(highest) + free;
+    few.rlim_cur = static_cast<rlim_t>(gaps_.back() + 1 + free);
     ::setrlimit(RLIMIT_NOFILE, &few);
   }
-  ~DescriptorLimit() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+  ~DescriptorLimit() {
+    for (const int gap : gaps_) ::close(gap);
+    ::setrlimit(RLIMIT_NOFILE, &before_);
+  }
   DescriptorLimit(const DescriptorLimit&) = delete;
   DescriptorLimit& operator=(const DescriptorLimit&) = delete;
 
  private:
   rlimit before_ = {};
+  std::vector<int> gaps_;
 };
 
 TEST(FewDescriptors, AreEnoughForManyFiles) {
