@@ -461,6 +461,10 @@ std::string WithCommas(uint64_t number) {
   return text;
 }
 
+std::string Counted(uint64_t number, const char* what) {
+  return StrCat(WithCommas(number), " ", what, number == 1 ? "" : "s");
+}
+
 std::string HumanBytes(double bytes) {
   static const char* const kUnits[] = {"B", "kB", "MB", "GB", "TB", "PB"};
   size_t unit = 0;

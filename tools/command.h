@@ -70,6 +70,8 @@ uint64_t ParseBytes(const std::string& flag, const std::string& text);
 
 // "12,345,678".
 std::string WithCommas(uint64_t number);
+// "1 chunk", "2,345 chunks".
+std::string Counted(uint64_t number, const char* what);
 // "3.4 MB".
 std::string HumanBytes(double bytes);
 

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+// recordio inspect, verify and head: what lies in files, chunk by chunk or record by record.
+#include <gflags/gflags.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <functional>
+#include <iomanip>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/error.h"
+#include "framework/file_format.h"
+#include "framework/limits.h"
+#include "framework/stop.h"
+#include "framework/tensor_stream.h"
+#include "framework/thread_pool.h"
+#include "readers/file_list.h"
+#include "readers/recordio_file.h"
+#include "readers/recordio_manifest.h"
+#include "tools/command.h"
+#include "tools/digest.h"
+#include "tools/recordio_command.h"
+
+DEFINE_int64(count, 3, "head: how many records of each file");
+DEFINE_int64(bytes, 64, "head: how many bytes of each record");
+
+namespace millrace {
+namespace {
+
+// Counts of a file or of several.
+struct Totals {
+  uint64_t chunks = 0, damaged = 0, records = 0, stored = 0, expanded = 0;
+
+  void Add(const Totals& other) {
+    chunks += other.chunks;
+    damaged += other.damaged;
+    records += other.records;
+    stored += other.stored;
+    expanded += other.expanded;
+  }
+  std::string Text() const {
+    return StrCat(Counted(chunks, "chunk"), ", ", Counted(records, "record"), ", ",
+                  Counted(stored, "byte"), " stored, ", WithCommas(expanded), " expanded",
+                  damaged == 0 ? "" : StrCat(", ", Counted(damaged, "chunk"), " damaged"));
+  }
+};
+
+uint64_t ExpandedBytes(const Chunk& chunk) {
+  uint64_t bytes = 0;
+  for (const Piece& piece : chunk.pieces) bytes += sizeof(uint32_t) + piece.size;
+  return bytes;
+}
+
+// Fetches the chunks of a file on all threads and calls visit(chunk, error) for each in order; the
+// error is null for one that is whole. Throws the error that ends the file, if there is one.
+void VisitChunks(RecordIOFile* file,
+                 const std::function<void(const Chunk& chunk, const Error* error)>& visit) {
+  const size_t at_once = static_cast<size_t>(std::max(1, ThreadPool::Get().size()));
+  std::optional<Error> end;
+  for (bool more = true; more;) {
+    std::vector<Ref<Chunk>> chunks;
+    try {
+      while (more && chunks.size() < at_once) {
+        Ref<Chunk> chunk = Pool<Chunk>::Take();
+        more = file->Claim(chunk.get());
+        if (more) chunks.push_back(std::move(chunk));
+      }
+    } catch (...) {
+      end = CurrentError();
+      more = false;
+    }
+    std::vector<std::optional<Error>> errors(chunks.size());
+    ParallelFor(chunks.size(), [&](size_t i) {
+      try {
+        file->Fetch(chunks[i].get());
+      } catch (...) {
+        errors[i] = CurrentError();
+      }
+    });
+    for (size_t i = 0; i < chunks.size(); ++i) {
+      visit(*chunks[i], errors[i] ? &*errors[i] : nullptr);
+    }
+    CheckStop();
+  }
+  if (end) throw Error(*end);
+}
+
+// Calls visit(name) for the files that the patterns name; what it throws is printed, and the next
+// file is looked at. Returns the exit code, that of the first error.
+int VisitFiles(const std::vector<std::string>& patterns,
+               const std::function<void(const std::string& name)>& visit) {
+  int code = 0;
+  for (const std::string& name : ExpandFileNames(patterns)) {
+    try {
+      visit(ChooseFormat(name).path);
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::kCancelled) throw;
+      std::cout << std::flush;
+      PrintError(error.what());
+      if (code == 0) code = static_cast<int>(error.code());
+    }
+  }
+  return code;
+}
+
+void PrintChunk(const RecordIOFile& file, const Chunk& chunk, const Error* error) {
+  const RecordIOHeader header = file.Header(chunk);
+  const auto compressor = RecordIOCompressorOf(file.dialect(), header.compressor_code);
+  std::cout << std::setw(8) << chunk.expected << std::setw(14) << chunk.offset << std::setw(10)
+            << header.records << std::setw(12) << header.payload_bytes << std::setw(12)
+            << ExpandedBytes(chunk) << "  " << std::left << std::setw(10)
+            << (compressor ? ToString(*compressor) : "unknown") << std::right << "  "
+            << Hex(header.checksum) << (error != nullptr ? "  damaged" : "") << "\n";
+}
+
+// Looks at every chunk of the files; prints them if `print_chunks`.
+int LookAtChunks(const std::vector<std::string>& patterns, bool print_chunks) {
+  Totals all;
+  RecordIOManifests manifests;
+  size_t files = 0;
+  int code = 0;
+  std::atomic<uint64_t> bytes{0};
+  {
+    const StatusLine status([&] { return HumanBytes(static_cast<double>(bytes.load())); });
+    const int file_code = VisitFiles(patterns, [&](const std::string& name) {
+      RecordIOFile file(name, manifests.Find(name));
+      Totals totals;
+      const auto finish = [&](bool ended) {
+        if (print_chunks) std::cout << "  " << totals.Text() << "\n";
+        if (!print_chunks) {
+          std::cout << Escaped(name) << ": "
+                    << (totals.damaged == 0 && ended ? "whole, " : "DAMAGED, ") << totals.Text()
+                    << "\n";
+        }
+        all.Add(totals);
+        ++files;
+      };
+      if (print_chunks) {
+        std::cout << Escaped(name) << "\n"
+                  << "   chunk          byte   records      stored    expanded  compressor  "
+                     "checksum\n";
+      }
+      try {
+        VisitChunks(&file, [&](const Chunk& chunk, const Error* error) {
+          ++totals.chunks;
+          totals.records += chunk.pieces.size();
+          totals.stored += chunk.length;
+          totals.expanded += ExpandedBytes(chunk);
+          bytes += chunk.length;
+          if (print_chunks) PrintChunk(file, chunk, error);
+          if (error == nullptr) return;
+          ++totals.damaged;
+          std::cout << std::flush;
+          PrintError(error->what());
+          if (code == 0) code = static_cast<int>(error->code());
+        });
+      } catch (...) {
+        finish(false);
+        throw;
+      }
+      if (print_chunks) std::cout << "  dialect " << ToString(file.dialect()) << "\n";
+      finish(true);
+    });
+    if (code == 0) code = file_code;
+  }
+  if (files > 1) std::cout << Counted(files, "file") << ": " << all.Text() << "\n";
+  return code;
+}
+
+void PrintBytes(const char* bytes, size_t size) {
+  constexpr size_t kLine = 16;
+  const size_t shown = std::min<size_t>(size, static_cast<size_t>(FLAGS_bytes));
+  for (size_t begin = 0; begin < shown; begin += kLine) {
+    std::string text;
+    std::printf("  %08zx ", begin);
+    for (size_t i = begin; i < begin + kLine; ++i) {
+      if (i >= shown) {
+        std::printf("   ");
+        continue;
+      }
+      const auto byte = static_cast<unsigned char>(bytes[i]);
+      std::printf(" %02x", byte);
+      text += byte >= 0x20 && byte < 0x7f ? bytes[i] : '.';
+    }
+    std::printf("  |%s|\n", text.c_str());
+  }
+  if (shown < size) std::printf("  ... %zu more bytes\n", size - shown);
+}
+
+// The tensors that a record holds, or nothing if it is not exactly some.
+std::vector<LoDTensor> TensorsOf(const char* bytes, size_t size) {
+  uint32_t count = 0;
+  if (size < sizeof(count)) return {};
+  std::memcpy(&count, bytes, sizeof(count));
+  if (count > kMaxSlots) return {};
+  std::vector<LoDTensor> tensors;
+  size_t position = sizeof(count);
+  try {
+    for (uint32_t i = 0; i < count; ++i) {
+      const TensorView view = ParseTensor(bytes + position, size - position);
+      Lod lod(view.levels);
+      for (size_t level = 0; level < view.levels; ++level) {
+        for (size_t k = 0; k < view.lod[level].count; ++k) lod[level].push_back(view.lod[level][k]);
+      }
+      LoDTensor tensor;
+      tensor.Allocate(view.dtype, view.dims);
+      if (view.value_bytes > 0) {
+        std::memcpy(tensor.mutable_raw_data(), view.values, view.value_bytes);
+      }
+      tensor.set_lod(std::move(lod));
+      tensors.push_back(std::move(tensor));
+      position += view.size;
+    }
+  } catch (const Error&) {
+    return {};
+  }
+  return position == size ? tensors : std::vector<LoDTensor>();
+}
+
+void PrintTensor(size_t slot, const LoDTensor& tensor) {
+  constexpr int64_t kShownValues = 8;
+  std::string text = StrCat("  slot ", slot, ": ", Describe(tensor));
+  if (!tensor.lod().empty()) text += ", lod " + ToString(tensor.lod());
+  text += ":";
+  for (int64_t i = 0; i < std::min(tensor.numel(), kShownValues); ++i) {
+    text += " " + ValueText(tensor, i);
+  }
+  if (tensor.numel() > kShownValues) text += " ...";
+  std::printf("%s\n", text.c_str());
+}
+
+// Prints the records of a chunk, `left` at most, which counts down.
+void PrintRecords(const Chunk& chunk, int64_t* left) {
+  for (size_t i = 0; i < chunk.pieces.size() && *left > 0; ++i, --*left) {
+    const Piece& piece = chunk.pieces[i];
+    const char* bytes = chunk.bytes->data() + piece.offset;
+    std::printf("record %zu of chunk %llu at byte %llu: %u bytes\n", i,
+                static_cast<unsigned long long>(chunk.expected),
+                static_cast<unsigned long long>(chunk.offset), piece.size);
+    PrintBytes(bytes, piece.size);
+    const std::vector<LoDTensor> tensors = TensorsOf(bytes, piece.size);
+    for (size_t slot = 0; slot < tensors.size(); ++slot) PrintTensor(slot, tensors[slot]);
+  }
+}
+
+}  // namespace
+
+int InspectRecordIO(const std::vector<std::string>& patterns) {
+  return LookAtChunks(patterns, true);
+}
+
+int VerifyRecordIO(const std::vector<std::string>& patterns) {
+  return LookAtChunks(patterns, false);
+}
+
+int HeadOfRecordIO(const std::vector<std::string>& patterns) {
+  Require(FLAGS_count >= 0 && FLAGS_bytes >= 0, "--count and --bytes are 0 or more");
+  return VisitFiles(patterns, [](const std::string& name) {
+    RecordIOFile file(name);
+    std::printf("%s\n", Escaped(name).c_str());
+    int64_t left = FLAGS_count;
+    while (left > 0) {
+      const Ref<Chunk> chunk = Pool<Chunk>::Take();
+      if (!file.Claim(chunk.get())) break;
+      std::exception_ptr error;
+      try {
+        file.Fetch(chunk.get());
+      } catch (...) {
+        error = std::current_exception();  // the records before the damaged place come first
+      }
+      PrintRecords(*chunk, &left);
+      std::fflush(stdout);
+      if (error != nullptr && left > 0) std::rethrow_exception(error);
+      CheckStop();
+    }
+  });
+}
+
+}  // namespace millrace

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+// recordio write: stores the records of files of any format.
+#include <gflags/gflags.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <iostream>
+#include <memory>
+#include <regex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/attribute.h"
+#include "framework/error.h"
+#include "framework/file_format.h"
+#include "framework/file_reader.h"
+#include "framework/stop.h"
+#include "framework/tensor_stream.h"
+#include "readers/file_list.h"
+#include "readers/recordio_file.h"
+#include "readers/recordio_manifest.h"
+#include "readers/recordio_writer.h"
+#include "tools/command.h"
+#include "tools/recordio_command.h"
+
+DEFINE_string(output, "",
+              "write: the file to write; with several --shards, OUTPUT-00000.recordio and so on");
+DEFINE_int32(shards, 1,
+             "write: how many files. Record i goes to file i modulo N, so that open_files, which "
+             "takes one record from each of its files in turn, gives back the order of the input "
+             "(for up to its cycle_length of files, 16 unless set)");
+DEFINE_string(compressor, "none", "write: none, snappy or gzip");
+DEFINE_string(dialect, "fluid",
+              "write: whose files these are: fluid (C++), go (the Go and Python package) or crc32c "
+              "(pyrecordio). All are recognised when they are read");
+DEFINE_string(chunk_bytes, "1MiB",
+              "write: a chunk is closed before it would have more bytes than this, uncompressed; "
+              "such as 65536, 64MB or 1MiB. It is what one thread reads at once");
+DEFINE_string(content, "tensors",
+              "write: what a record holds. tensors: the slots of the input as serialised tensors, "
+              "so that reading the output gives the elements of the input; bytes: the values of "
+              "the slots one behind another and nothing else");
+DEFINE_string(
+    label_filename, "",
+    "write: files with the labels of idx images, one for each input, separated by commas");
+DEFINE_string(slots, "",
+              "write: what an element of the inputs has, where their format does not know it, such "
+              "as 'uint8[1,28,28] int64[1,1]'; -1 is any, and :1 behind a slot is one level of "
+              "detail: 'uint8[-1]:1'. fixed needs it");
+
+namespace millrace {
+namespace {
+
+constexpr int kMaxShards = 10000;
+constexpr char kExtension[] = ".recordio";
+
+DataType DataTypeFromName(const std::string& name) {
+  std::vector<std::string> known;
+  for (int number = 0; number < 64; ++number) {
+    if (!IsDataType(number)) continue;
+    const auto type = static_cast<DataType>(number);
+    if (name == ToString(type)) return type;
+    known.emplace_back(ToString(type));
+  }
+  Throw(ErrorCode::kInvalidArgument, "--slots: no type '", name, "'", DidYouMean(name, known));
+}
+
+std::vector<SlotSpec> ParseSlots(const std::string& text) {
+  static const std::regex slot_pattern(
+      R"([\s,;]*([a-z0-9]+)\[(-?\d{1,18}(?:\s*,\s*-?\d{1,18})*)\](?::(\d{1,2}))?[\s,;]*)");
+  static const std::regex dim_pattern(R"(-?\d+)");
+  std::vector<SlotSpec> slots;
+  size_t parsed = 0;
+  for (std::sregex_iterator slot(text.begin(), text.end(), slot_pattern,
+                                 std::regex_constants::match_continuous);
+       slot != std::sregex_iterator(); ++slot) {
+    const std::string dims = (*slot)[2];
+    SlotSpec spec;
+    spec.dtype = DataTypeFromName((*slot)[1]);
+    for (std::sregex_iterator dim(dims.begin(), dims.end(), dim_pattern);
+         dim != std::sregex_iterator(); ++dim) {
+      spec.dims.push_back(std::stoll(dim->str()));
+    }
+    if ((*slot)[3].matched) spec.lod_level = std::stoi((*slot)[3]);
+    slots.push_back(spec);
+    parsed = static_cast<size_t>(slot->position() + slot->length());
+  }
+  Require(parsed == text.size(), "--slots: '", text.substr(parsed),
+          "' is no slot; one looks like float32[1,784] or, with a level of detail, uint8[-1]:1");
+  if (!slots.empty()) CheckSlots(slots);
+  return slots;
+}
+
+std::vector<std::string> SplitAtCommas(const std::string& text) {
+  std::vector<std::string> parts;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+// One file that records are taken from.
+class Input {
+ public:
+  Input(const std::string& name, const std::string& labels, const std::vector<SlotSpec>& slots) {
+    const FormatChoice choice = ChooseFormat(name);
+    const FormatSchema* schema = choice.schema;
+    if (schema == nullptr && slots.empty() && IsRecordIO(choice.path)) {
+      schema = FindFileFormat("recordio");
+    }
+    FormatArguments arguments;
+    arguments.declared = slots;
+    arguments.has_companions = !labels.empty();
+    verbatim_ = schema != nullptr && schema->tag == "recordio" && slots.empty();
+    if (schema != nullptr) {
+      for (const AttributeSchema& attribute : schema->attributes) {
+        arguments.attributes.Set(attribute.name, attribute.default_value);
+      }
+    }
+    if (verbatim_) arguments.attributes.Set("content", std::string("bytes"));
+    try {
+      reader_ = std::make_unique<FileReader>(
+          schema == nullptr ? MakeFormatByContent(arguments) : schema->make(arguments),
+          FileEntry{choice.path, labels});
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kInvalidArgument) throw;
+      throw error.WithContext(StrCat("for ", Escaped(name), " (--slots declares them here)"));
+    }
+    reader_->set_origin(Escaped(name));
+  }
+
+  // True if the records are stored as they are.
+  bool verbatim() const { return verbatim_; }
+  // The next element, or null at the end; valid until the next call.
+  const std::vector<LoDTensor>* Next() {
+    if (!reader_->HasNext()) return nullptr;
+    reader_->ReadNext(&element_);
+    return &element_;
+  }
+
+ private:
+  static bool IsRecordIO(const std::string& path) {
+    const InputFile file(path);
+    char head[kRecordIOHeaderBytes];
+    const size_t size = std::min<uint64_t>(file.size(), sizeof(head));
+    file.Read(0, head, size);
+    return HasRecordIOMagic(head, size);
+  }
+
+  bool verbatim_ = false;
+  std::unique_ptr<FileReader> reader_;
+  std::vector<LoDTensor> element_;
+};
+
+// Makes records of elements, which must be alike: whoever reads them declares their slots once.
+class Encoder {
+ public:
+  explicit Encoder(bool tensors) : tensors_(tensors) {}
+
+  // The record of an element; valid until the next call.
+  const std::string& Encode(const std::vector<LoDTensor>& element, bool verbatim) {
+    CheckKind(element, verbatim);
+    record_.clear();
+    if (tensors_ && !verbatim) {
+      const auto count = static_cast<uint32_t>(element.size());
+      record_.append(reinterpret_cast<const char*>(&count), sizeof(count));
+      for (const LoDTensor& tensor : element) AppendTensor(tensor, &record_);
+    } else {
+      for (const LoDTensor& tensor : element) {
+        record_.append(static_cast<const char*>(tensor.raw_data()), tensor.bytes());
+      }
+    }
+    return record_;
+  }
+
+ private:
+  struct Kind {
+    DataType dtype;
+    size_t rank;
+    size_t levels;
+    bool operator==(const Kind& other) const {
+      return dtype == other.dtype && rank == other.rank && levels == other.levels;
+    }
+  };
+
+  void CheckKind(const std::vector<LoDTensor>& element, bool verbatim) {
+    const bool first = kinds_.empty();
+    if (first) verbatim_ = verbatim;
+    Require(verbatim == verbatim_,
+            "records of RecordIO files are copied as they are, so they cannot be mixed with those "
+            "of other formats; --slots makes them elements");
+    Require(first || element.size() == kinds_.size(), "an element of ", element.size(),
+            " slots follows one of ", kinds_.size(), "; one output holds elements of one kind");
+    for (size_t i = 0; i < element.size(); ++i) {
+      const Kind kind = {element[i].dtype(), element[i].dims().size(), element[i].lod().size()};
+      if (first) kinds_.push_back(kind);
+      Require(kind == kinds_[i], "slot ", i, ": ", Describe(element[i]), " with ",
+              element[i].lod().size(), " levels of detail is of another type or rank than in ",
+              "records before; one output holds elements of one kind");
+    }
+  }
+
+  const bool tensors_;
+  bool verbatim_ = false;
+  std::vector<Kind> kinds_;
+  std::string record_;
+};
+
+std::vector<std::string> OutputNames() {
+  Require(!FLAGS_output.empty(), "write: --output is missing (--help tells more)");
+  Require(FLAGS_shards >= 1 && FLAGS_shards <= kMaxShards, "--shards=", FLAGS_shards, ": 1 to ",
+          kMaxShards, " are possible");
+  if (FLAGS_shards == 1) return {FLAGS_output};
+  std::string stem = FLAGS_output;
+  const size_t extension = std::strlen(kExtension);
+  if (stem.size() > extension && stem.substr(stem.size() - extension) == kExtension) {
+    stem.resize(stem.size() - extension);
+  }
+  std::vector<std::string> names;
+  names.reserve(static_cast<size_t>(FLAGS_shards));
+  for (int i = 0; i < FLAGS_shards; ++i) {
+    char number[16];
+    std::snprintf(number, sizeof(number), "-%05d", i);
+    names.push_back(stem + number + kExtension);
+  }
+  return names;
+}
+
+}  // namespace
+
+int WriteRecordIO(const std::vector<std::string>& patterns) {
+  const std::vector<std::string> outputs = OutputNames();
+  RecordIOOptions options;
+  options.compressor = RecordIOCompressorFromName(FLAGS_compressor);
+  options.dialect = RecordIODialectFromName(FLAGS_dialect);
+  options.chunk_bytes = ParseBytes("chunk_bytes", FLAGS_chunk_bytes);
+  Require(FLAGS_content == "tensors" || FLAGS_content == "bytes", "--content=", FLAGS_content,
+          ": it is tensors or bytes");
+  const std::vector<SlotSpec> slots = ParseSlots(FLAGS_slots);
+  const std::vector<std::string> names = ExpandFileNames(patterns);
+  const std::vector<std::string> labels = ExpandFileNames(SplitAtCommas(FLAGS_label_filename));
+  Require(labels.empty() || labels.size() == names.size(), "--label_filename names ", labels.size(),
+          " files, but there are ", names.size(), " inputs");
+  // All are opened before anything is written, so that a wrong name costs nothing.
+  std::vector<std::unique_ptr<Input>> inputs;
+  for (size_t i = 0; i < names.size(); ++i) {
+    inputs.push_back(
+        std::make_unique<Input>(names[i], labels.empty() ? std::string() : labels[i], slots));
+  }
+  const std::string manifest_path = RecordIOManifest::PathOf(outputs[0]);
+  RecordIOManifest manifest = RecordIOManifest::LoadIfThere(manifest_path);
+  std::vector<std::unique_ptr<RecordIOWriter>> writers;
+  writers.reserve(outputs.size());
+  for (const std::string& output : outputs) {
+    writers.push_back(std::make_unique<RecordIOWriter>(output, options));
+  }
+  std::atomic<uint64_t> records{0};
+  std::atomic<uint64_t> bytes{0};
+  {
+    const StatusLine status([&] {
+      return StrCat(Counted(records.load(), "record"), ", ",
+                    HumanBytes(static_cast<double>(bytes.load())));
+    });
+    Encoder encoder(FLAGS_content == "tensors");
+    for (std::unique_ptr<Input>& input : inputs) {
+      while (const std::vector<LoDTensor>* element = input->Next()) {
+        const std::string& record = encoder.Encode(*element, input->verbatim());
+        writers[records.load() % writers.size()]->Write(record);
+        ++records;
+        bytes += record.size();
+        CheckStop();
+      }
+      input.reset();
+    }
+    manifest.Relist(manifest_path, outputs, [&writers](size_t i) {
+      writers[i]->Close();
+      return RecordIOCounts{writers[i]->bytes(), writers[i]->chunks(), writers[i]->records()};
+    });
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    std::cout << Escaped(outputs[i]) << ": " << Counted(writers[i]->records(), "record") << ", "
+              << Counted(writers[i]->chunks(), "chunk") << ", "
+              << Counted(writers[i]->bytes(), "byte") << "\n";
+  }
+  return 0;
+}
+
+}  // namespace millrace
