@@ -67,7 +67,9 @@ class Feeding:
         queue, this_pass = self.queue, Pass()
         generation = queue.attach()
         this_pass.on_leave(queue.detach)
-        self._leave = weakref.finalize(self, this_pass.leave)
+        finalizer = weakref.finalize(self, this_pass.leave)
+        finalizer.atexit = False  # leave_all ends all passes at once
+        self._leave = finalizer
         self.thread = this_pass.start(lambda: _fill(this_pass, queue, provider, generation, title))
 
     def stop(self) -> None:

@@ -5,9 +5,9 @@ The threads of a pass start when its first item is asked for. They end with the 
 the data, and when the consumer leaves, be it by `break`, by `close()`, by garbage collection or by
 an exception, also while they wait for room or for work. A thread that is inside the caller's
 reader or mapper at that moment ends after the item it is at; leaving waits for that, but no longer
-than `PATIENCE` seconds. Passes that were started on threads of a pass, as those of `buffered` over
-a PipeReader, end with it wherever they wait. At interpreter exit the passes that are still open
-are ended in the same way.
+than `PATIENCE` seconds, and once. Passes that were started on threads of a pass, as those of
+`buffered` over a PipeReader, end with it wherever they wait. At interpreter exit the passes that
+are still open are ended in the same way, all at once.
 
 A pass belongs to the process that started it, since a fork does not copy threads: going on with it
 in a forked process raises RuntimeError, and leaving it there does nothing.
@@ -70,6 +70,7 @@ class Pass:
         self._threads: list[threading.Thread] = []
         self._stops: list[Callable[[], object]] = []
         self._inner: weakref.WeakSet[Pass] = weakref.WeakSet()
+        self._deadline = math.inf  # of waiting for threads, however often that is asked for
         _passes.add(self)
         outer: Pass | None = getattr(_this_thread, "owner", None)
         if outer is not None and outer._process == self._process:
@@ -170,18 +171,32 @@ class Pass:
 
         May be called more than once and from any thread.
         """
+        self.stop()
+        self.join(time.monotonic() + PATIENCE)
+
+    def stop(self) -> None:
+        """The first half of `leave`: has the threads end, and waits for none."""
         if os.getpid() != self._process:
             return
         self.left = True
         self._given_back.put(None)
         for inner in _snapshot(self._inner):
-            inner.leave()
+            inner.stop()
         for stop in list(self._stops):
             stop()
-        deadline = time.monotonic() + PATIENCE
+
+    def join(self, deadline: float) -> None:
+        """The second half: waits until the threads have ended, or until the first deadline of all
+        that this was called with.
+        """
+        if os.getpid() != self._process:
+            return
+        self._deadline = min(self._deadline, deadline)
+        for inner in _snapshot(self._inner):
+            inner.join(self._deadline)
         for thread in self._threads:
             if thread is not threading.current_thread():  # the garbage collector runs anywhere
-                thread.join(max(0.0, deadline - time.monotonic()))
+                thread.join(max(0.0, self._deadline - time.monotonic()))
 
     def _take_slot(self) -> bool:
         """Waits until one more item may be read; false when the consumer has left."""
@@ -212,9 +227,13 @@ def _snapshot(passes: weakref.WeakSet[Pass]) -> list[Pass]:
 # After this no thread may be left that comes back from C++ into an interpreter that is gone.
 @atexit.register
 def leave_all() -> None:
-    """Ends all open passes of this process."""
-    for open_pass in _snapshot(_passes):
-        open_pass.leave()
+    """Ends all open passes of this process, and waits for all of them up to `PATIENCE` seconds."""
+    passes = _snapshot(_passes)
+    for open_pass in passes:
+        open_pass.stop()
+    deadline = time.monotonic() + PATIENCE
+    for open_pass in passes:
+        open_pass.join(deadline)
 
 
 def _in_order(numbered: Iterator[tuple[int, T | Failure]]) -> Iterator[T | Failure]:
