@@ -237,6 +237,9 @@ void ParallelJob::TakePart() {
         failed_ = i;
         error_ = std::current_exception();
       }
+      // Nobody begins the parts behind it.
+      const size_t begun = next_.exchange(n_, std::memory_order_acq_rel);
+      if (begun < n_) done_.fetch_add(n_ - begun, std::memory_order_release);
     }
     done_.fetch_add(1, std::memory_order_release);
   }

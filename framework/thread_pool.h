@@ -161,8 +161,9 @@ class ParallelJob final : public Job {
 }  // namespace internal
 
 // Calls function(0) ... function(n - 1), on idle workers too; the caller takes part and waits.
-// Parts are begun in order. All are finished when this returns or throws; of several errors the one
-// of the lowest-numbered part is thrown, whatever the timing.
+// Parts are begun in order, and none behind an error. All that are begun are finished when this
+// returns or throws; of several errors the one of the lowest-numbered part is thrown, whatever the
+// timing.
 template <typename F>
 void ParallelFor(size_t n, const F& function) {
   if (n == 0) return;

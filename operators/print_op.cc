@@ -7,7 +7,9 @@
 // the levels are left out by themselves where there are none. Numbers have up to 6 significant
 // digits; where there are more values than `summarize`, "... n in all" follows those shown.
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
+#include <cstring>
 #include <iostream>
 #include <sstream>
 #include <string>
@@ -109,8 +111,13 @@ void Print(OpContext& context) {
   const LoDTensor& tensor = context.In("In");
   const int32_t first_n = context.Attr<int32_t>("first_n");
   if (first_n < 0 || context.run().times[&context.desc()]++ < first_n) {
-    std::ostream* output = context.run().output;
-    (output == nullptr ? std::cout : *output) << Line(context, tensor.OnHost());
+    std::ostream* const given = context.run().output;
+    std::ostream& output = given == nullptr ? std::cout : *given;
+    errno = 0;
+    if (!(output << Line(context, tensor.OnHost()))) {
+      Throw(ErrorCode::kIo,
+            "standard output: ", errno == 0 ? "cannot be written" : std::strerror(errno));
+    }
   }
   if (context.OutCount("Out") > 0) *context.Out("Out") = tensor;
 }

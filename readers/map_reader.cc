@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "framework/error.h"
+#include "framework/stop.h"
 
 namespace millrace {
 namespace {
@@ -35,6 +36,7 @@ MapReader::MapReader(std::unique_ptr<ReaderBase> reader, std::vector<SlotSpec> s
 void MapReader::Load(const Ticket* tickets, size_t n, Rows* rows) const {
   Ref<Workplace> work = Pool<Workplace>::Take();
   for (size_t i = 0; i < n; ++i) {
+    CheckStop();  // the function may take long
     work->rows.Reset(reader().row_slots());
     reader().Load(tickets + i, 1, &work->rows);
     work->rows.MoveTo(&work->in);

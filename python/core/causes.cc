@@ -31,6 +31,7 @@ std::string OneLine(const py::object& exception) {
 }
 
 ErrorCode CodeOf(const py::object& exception) {
+  if (py::isinstance(exception, py::handle(PyExc_OSError))) return ErrorCode::kIo;
   if (!py::isinstance(exception, py::module_::import("millrace.errors").attr("Error"))) {
     return ErrorCode::kInvalidArgument;
   }

@@ -12,7 +12,7 @@
 namespace millrace {
 
 // "<who> has raised ValueError: no such word", with the exception as its cause; one of the core's
-// own keeps its code. With the interpreter.
+// own keeps its code, and an OSError is kIo. With the interpreter.
 Error ErrorOfException(const std::string& who, const pybind11::object& exception);
 Error ErrorOfException(const std::string& who, pybind11::error_already_set* raised);
 

@@ -17,6 +17,7 @@
 #include "framework/program.h"
 #include "python/core/away.h"
 #include "python/core/interrupt.h"
+#include "python/core/output.h"
 #include "python/core/outside.h"
 #include "python/core/scope.h"
 
@@ -44,6 +45,7 @@ class Prepared {
     RunState run;
     run.place = Place::Parse(place);
     run.seed = seed;
+    run.output = &output_;
     const Away away;
     prepared_ = Executor(run).Prepare(program, RoleOf(*program), &scope_->scope());
   }
@@ -64,6 +66,7 @@ class Prepared {
     std::vector<LoDTensor> fetched;
     WithoutInterpreter([&] {
       const std::lock_guard<std::mutex> lock(mutex_);
+      output_.clear();
       prepared_->Run(feed);
       for (size_t i = 0; i < fetch.size(); ++i) {
         const auto first = std::find(fetch.begin(), fetch.end(), fetch[i]) - fetch.begin();
@@ -85,6 +88,7 @@ class Prepared {
   }
 
   const std::shared_ptr<PythonScope> scope_;
+  PythonOutput output_;
   std::mutex mutex_;                           // taken without the interpreter
   std::shared_ptr<PreparedProgram> prepared_;  // not shared but with what destroys it
 };

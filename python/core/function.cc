@@ -112,7 +112,7 @@ py::object PythonFunction::Result(std::vector<LoDTensor>* in) const {
     element[py::str(names[i])] = ToPython(&(*in)[i]);
     (*in)[i].Clear();
   }
-  return PythonCall::Result(function, std::move(element));
+  return PythonCall::Result(function, element);
 }
 
 void PythonFunction::Call(std::vector<LoDTensor>* in, const ElementForm& form,

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <csignal>
 
+#include "framework/error.h"
 #include "framework/stop.h"
 
 namespace py = pybind11;
@@ -44,6 +45,17 @@ void OnInterrupt(int signal, siginfo_t* info, void* context) {
   }
 }
 
+bool IsStopped(const std::exception_ptr& error) {
+  if (!error) return false;
+  try {
+    std::rethrow_exception(error);
+  } catch (const Error& stopped) {
+    return stopped.code() == ErrorCode::kCancelled && stopped.cause() == nullptr;
+  } catch (...) {
+    return false;
+  }
+}
+
 }  // namespace
 
 void WatchInterrupts() {
@@ -70,11 +82,15 @@ AtWorkForMain::~AtWorkForMain() {
   if (main_) main_at_work.store(outer_);
 }
 
-void RaiseInterrupt() {
+void RaiseInterrupt(const std::exception_ptr& error) {
   if (!interrupted.load(std::memory_order_relaxed) || !OnMainThread()) return;
   interrupted.store(false, std::memory_order_relaxed);
   ClearStop();
-  if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+  if (PyErr_CheckSignals() == 0) {
+    if (!IsStopped(error)) return;
+    PyErr_SetNone(PyExc_KeyboardInterrupt);
+  }
+  throw py::error_already_set();
 }
 
 }  // namespace millrace

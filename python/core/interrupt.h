@@ -31,9 +31,10 @@ class AtWorkForMain {
   const bool outer_;  // whether it was at work already
 };
 
-// Forgets the request to stop that a Ctrl-C has made, if it has, and throws KeyboardInterrupt. To
-// be called with the interpreter.
-void RaiseInterrupt();
+// Forgets the request to stop that a Ctrl-C has made, if it has, and throws KeyboardInterrupt; also
+// where Python has raised that already, in a function that the core called, and `error`, of the
+// core's work, is that it was stopped. To be called with the interpreter.
+void RaiseInterrupt(const std::exception_ptr& error);
 
 // Calls `work` without the interpreter; a Ctrl-C meanwhile becomes KeyboardInterrupt.
 template <typename Work>
@@ -49,7 +50,7 @@ void WithoutInterpreter(Work&& work) {
     }
     CallWhatWasLeft();
   }
-  RaiseInterrupt();
+  RaiseInterrupt(error);
   if (error) std::rethrow_exception(error);
 }
 

@@ -44,7 +44,8 @@ PyObject* Next(PyObject* self) {
     SetPythonError();
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
-    Leave(loop);
+    // A function that has no business here does not end the loop for whoever waits for it.
+    if (!loop->reader->CallsThisThread()) Leave(loop);
     PyErr_Restore(type, value, trace);
   }
   return nullptr;

@@ -57,10 +57,10 @@ PythonCall::~PythonCall() {
   calls.fetch_sub(1);
 }
 
-py::object PythonCall::Result(const py::object& function, py::dict element) {
+py::object PythonCall::Result(const py::object& function, const py::object& argument) {
   PyObject* result = nullptr;
   try {  // nothing in here is destroyed by the unwinding
-    result = PyObject_CallOneArg(function.ptr(), element.ptr());
+    result = PyObject_CallOneArg(function.ptr(), argument.ptr());
   } catch (const abi::__forced_unwind&) {
     Park();
   }

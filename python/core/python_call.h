@@ -26,7 +26,8 @@ class PythonCall {
   PythonCall& operator=(const PythonCall&) = delete;
 
   // What the function returns. Throws pybind11::error_already_set.
-  static pybind11::object Result(const pybind11::object& function, pybind11::dict element);
+  static pybind11::object Result(const pybind11::object& function,
+                                 const pybind11::object& argument);
 
   // Whether the calling thread is in such a call, or in one of this reader.
   static bool Within() { return innermost_ != nullptr; }

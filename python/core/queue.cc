@@ -116,7 +116,8 @@ void DefineQueue(py::module_* module) {
   const auto away = py::call_guard<Away>();
   py::class_<PythonQueue>(*module, "Queue",
                           "A bounded queue of elements, filled by Python and read by the reader "
-                          "that create_py_reader makes.")
+                          "that create_py_reader makes.\n\n"
+                          "Source: PaddlePaddle's fluid.core, 2018.")
       .def(py::init<int64_t, const std::vector<Slot>&>(), py::arg("capacity"), py::arg("slots"))
       .def("put_into", &PythonQueue::PutInto, py::arg("variable"))
       .def("push", &PythonQueue::Push, py::arg("element"))

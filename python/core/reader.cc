@@ -66,7 +66,7 @@ void PythonReader::Open() {
 
 template <typename Function>
 void PythonReader::Work(Function function) {
-  if (PythonCall::WithinOneOf(number_)) {
+  if (CallsThisThread()) {
     Throw(ErrorCode::kInvalidArgument, "reader '", Escaped(variable_),
           "' is used by a function of map that it calls itself: each would wait for the other");
   }
@@ -75,6 +75,8 @@ void PythonReader::Work(Function function) {
     function();
   });
 }
+
+bool PythonReader::CallsThisThread() const { return PythonCall::WithinOneOf(number_); }
 
 uint64_t PythonReader::Begin(uint64_t pass) {
   WatchInterrupts();

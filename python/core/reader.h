@@ -52,6 +52,8 @@ class PythonReader {
   // How the values of each slot came in the last element; empty before the first one.
   const std::vector<DataType>& dtypes() const { return dtypes_; }
   const std::string& variable() const { return variable_; }
+  // Whether the thread is in a function of map that this reader calls.
+  bool CallsThisThread() const;
 
  private:
   // What reads, as long as something does. On its own, for it may have to be closed by a thread

@@ -109,7 +109,9 @@ Args:
     max_num_records: in a chunk, which also ends where it would exceed 1 MiB.
 
 Raises:
-    Error: the file cannot be created, or ``max_num_records`` is less than 1.)");
+    Error: the file cannot be created, or ``max_num_records`` is less than 1.
+
+Source: PaddlePaddle's fluid.core, 2018.)");
   py::enum_<RecordIOCompressor>(writer, "Compressor", "How the chunks of a file are compressed.")
       .value("NoCompress", RecordIOCompressor::kNone)
       .value("Snappy", RecordIOCompressor::kSnappy);

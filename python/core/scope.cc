@@ -128,7 +128,9 @@ PythonScope::~PythonScope() {
 }
 
 void DefineScope(py::module_* module) {
-  py::class_<VariableReader>(*module, "VariableReader", "A reader that a startup program created.")
+  py::class_<VariableReader>(*module, "VariableReader",
+                             "A reader that a startup program created.\n\n"
+                             "Source: PaddlePaddle's fluid.core, 2018.")
       .def("reset", &VariableReader::Reset, "Begins the next pass, from wherever the reader is.")
       .def("has_next", &VariableReader::HasNext, "Whether there is a next element. Loads nothing.")
       .def("read_next", &VariableReader::ReadNext,
@@ -142,7 +144,9 @@ void DefineScope(py::module_* module) {
       .def("__setitem__", &VariableTensors::Set, py::arg("index"), py::arg("tensor"))
       .def("append", &VariableTensors::Append, py::arg("tensor"), "Puts a tensor at the end.");
   py::class_<Variable, std::unique_ptr<Variable, py::nodelete>>(
-      *module, "Variable", "A named value in a scope; not to be used while a program runs there.")
+      *module, "Variable",
+      "A named value in a scope; not to be used while a program runs there.\n\n"
+      "Source: PaddlePaddle's fluid.core, 2018.")
       .def_property_readonly("name", &Variable::name)
       .def("is_initialized", &Variable::has_value, "Whether it holds anything.")
       .def("clear", &Clear, "Drops what it holds: the files and threads' work of a reader.")
@@ -153,7 +157,9 @@ void DefineScope(py::module_* module) {
       .def("get_reader", &ReaderOf, py::keep_alive<0, 1>(),
            "The reader in it.\n\nRaises:\n    Error: there is none.");
   py::class_<PythonScope, std::shared_ptr<PythonScope>>(
-      *module, "Scope", "Variables by name, over those of a scope around it.")
+      *module, "Scope",
+      "Variables by name, over those of a scope around it.\n\n"
+      "Source: PaddlePaddle's fluid.core, 2018.")
       .def(py::init<>())
       .def(
           "var", [](PythonScope& self, const std::string& name) { return self.scope().Var(name); },
@@ -179,10 +185,15 @@ void DefineScope(py::module_* module) {
   module->def(
       "set_feed_variable", &SetFeedVariable, py::arg("scope"), py::arg("tensor"), py::arg("name"),
       py::arg("index"),
-      "Puts a tensor, which is shared, into the list of tensors that `feed` operators read.");
+      "Puts a tensor, which is shared, into the list of tensors that `feed` operators read.\n\n"
+      "Raises:\n    TypeError: the index is negative.\n"
+      "    Error: the index is 65,536 or more.\n\n"
+      "Source: PaddlePaddle's fluid.core, 2018.");
   module->def("get_fetch_variable", &GetFetchVariable, py::arg("scope"), py::arg("name"),
               py::arg("index"),
-              "A tensor, which is shared, of a list that `fetch` operators wrote.");
+              "A tensor, which is shared, of a list that `fetch` operators wrote.\n\n"
+              "Raises:\n    Error: there is no such variable, or no tensor of this index in it.\n\n"
+              "Source: PaddlePaddle's fluid.core, 2018.");
 }
 
 }  // namespace millrace

@@ -151,7 +151,9 @@ void DefineTensor(py::module_* module) {
 A level of detail cuts the rows of the level below it into sequences: lengths ``[[2, 1], [3, 2, 4]]``
 are two paragraphs, of two sentences and one, of 3, 2 and 4 words, which are rows (Paddle Fluid's
 LoDTensor). ``numpy.asarray(tensor)``, the buffer protocol and DLPack show the values without a copy;
-that memory is not written again while somebody sees it.)")
+that memory is not written again while somebody sees it.
+
+Source: PaddlePaddle's LoDTensor, 2017.)")
       .def(py::init([](const Lengths& lengths) {
              LoDTensor tensor;
              SetLod(&tensor, OffsetsOf(lengths));
@@ -221,7 +223,9 @@ that memory is not written again while somebody sees it.)")
 
 Raises:
     Error: it is on a device, not contiguous, or of a dtype that is none of Millrace's.
-    TypeError: it does not speak DLPack.)");
+    TypeError: it does not speak DLPack.
+
+Source: Millrace's own; it follows DLPack and the array API standard.)");
 }
 
 }  // namespace millrace

@@ -133,7 +133,7 @@ def _parser() -> argparse.ArgumentParser:
         "3 bad data, 4 input or output, 5 a limit, 6 a plugin, 70 a bug, 130 Ctrl-C.",
     )
     parser.add_argument("--version", action="version", version=millrace.__version__)
-    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
 
     programs = argparse.ArgumentParser(add_help=False)
     programs.add_argument(
@@ -206,6 +206,9 @@ def main(arguments: list[str] | None = None) -> int:
     """Runs the command and returns its exit code."""
     parser = _parser()
     parsed = parser.parse_args(arguments)
+    if not hasattr(parsed, "function"):
+        parser.print_help()
+        return 0
     try:
         if parsed.function in (_run, _check) and not parsed.startup and not parsed.main:
             parser.error("no program is given: --startup=FILE or --main=FILE")
@@ -214,7 +217,11 @@ def main(arguments: list[str] | None = None) -> int:
         if getattr(parsed, "threads", -1) >= 0:
             millrace.set_threads(parsed.threads)
         parsed.function(parsed)
+        _flush()
     except Error as error:
+        if isinstance(error.__cause__, BrokenPipeError):
+            _write_no_more()
+            return 0
         for line in str(error).splitlines():
             print(line if line.startswith(" ") else f"error: {line}", file=sys.stderr)
         return _core.exit_codes[error.code]
@@ -222,13 +229,26 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"error: {error.args[0]}", file=sys.stderr)
         return USAGE_ERROR
     except BrokenPipeError:  # whoever reads has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _write_no_more()
     except OSError as error:
         print(f"error: {error}", file=sys.stderr)
         return _core.exit_codes["input/output error"]
     except KeyboardInterrupt:
         return _core.exit_codes["cancelled"]
     return 0
+
+
+def _flush() -> None:
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _write_no_more()
+        raise
+
+
+def _write_no_more() -> None:
+    # Otherwise the interpreter tries again when it exits.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

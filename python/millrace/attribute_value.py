@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 
 class AttrType(enum.IntEnum):
-    """Types of attributes, with the names and numbers of framework.proto."""
+    """Types of attributes, with the names and numbers of framework.proto.
+
+    Source: framework.proto, 2018, of PaddlePaddle.
+    """
 
     INT = 0
     FLOAT = 1

@@ -43,6 +43,8 @@ def append_backward(
         ValueError: the loss is not one number, depends on no parameter, or does so through
             something that has no gradient: an operator without one, a loop or branch, a variable of
             a block around, or one that is written again before its gradient is computed.
+
+    Source: PaddlePaddle's fluid.backward, 2018.
     """
     if not isinstance(loss, Variable):
         raise TypeError(f"the loss is a variable, not {loss!r}")

@@ -31,6 +31,8 @@ class Block:
         idx: its number in the program; 0 is the global block.
         parent_idx: the number of the block around it; -1 for the global block.
         forward_block_idx: as a program of the lineage says it; -1 otherwise.
+
+    Source: PaddlePaddle's fluid.framework, 2018.
     """
 
     def __init__(self, program: Program, idx: int, parent_idx: int) -> None:

@@ -20,6 +20,7 @@ from millrace._core import (
 )
 from millrace._core import Queue as LoDTensorBlockingQueue
 from millrace._core import RecordIOWriter as _RecordIOWriter
+from millrace._core import VariableReader as Reader
 from millrace.attribute_value import AttrType
 from millrace.errors import EndOfData as EOFException
 from millrace.errors import Error as EnforceNotMet
@@ -35,6 +36,7 @@ __all__ = [
     "LoDTensor",
     "LoDTensorArray",
     "LoDTensorBlockingQueue",
+    "Reader",
     "RecordIOWriter",
     "Scope",
     "Tensor",
@@ -72,7 +74,10 @@ class RecordIOWriter(_RecordIOWriter):
 
 
 class LoDTensorArray(list[LoDTensor]):
-    """A list of tensors."""
+    """A list of tensors.
+
+    Source: PaddlePaddle's fluid.core, 2018.
+    """
 
 
 class _Place:
@@ -95,13 +100,19 @@ class _Place:
 
 
 class CPUPlace(_Place):
-    """The host's memory."""
+    """The host's memory.
+
+    Source: PaddlePaddle's fluid.core, 2018.
+    """
 
     name = "cpu"
 
 
 class CUDAPinnedPlace(_Place):
-    """The host's memory; what a device copies from is pinned by the double buffer itself."""
+    """The host's memory; what a device copies from is pinned by the double buffer itself.
+
+    Source: PaddlePaddle's fluid.core, 2018.
+    """
 
     name = "cpu"
 
@@ -110,6 +121,8 @@ class CUDAPlace(_Place):
     """The memory of CUDA device ``device_id``, counted from 0.
 
     That there is such a device, and a build with CUDA, is checked where the place is used.
+
+    Source: PaddlePaddle's fluid.core, 2018.
     """
 
     def __init__(self, device_id: int) -> None:
@@ -120,18 +133,31 @@ class CUDAPlace(_Place):
 
 
 class VarDesc:
-    """Declarations of variables; here only their types."""
+    """Declarations of variables; here only their types.
+
+    Source: PaddlePaddle's fluid.core, 2018.
+    """
 
     VarType = VarType
 
 
 def is_compiled_with_cuda() -> bool:
-    """Whether this build can use CUDA devices and there is one."""
+    """Whether this build can use CUDA devices and there is one.
+
+    Raises nothing.
+
+    Source: PaddlePaddle's fluid.core, 2018, which tells about the build only.
+    """
     return get_cuda_device_count() > 0
 
 
 def get_cuda_device_count() -> int:
-    """How many CUDA devices the core can use; 0 in a build without CUDA."""
+    """How many CUDA devices the core can use; 0 in a build without CUDA.
+
+    Raises nothing.
+
+    Source: PaddlePaddle's fluid.core, 2018.
+    """
     return sum(name.startswith("cuda:") for name in device_names())
 
 
@@ -141,6 +167,12 @@ def cpu_places(device_count: int | None = None) -> list[CPUPlace]:
     Args:
         device_count: how many; by default what the environment's ``CPU_NUM`` says, or the number of
             processors.
+
+    Raises:
+        TypeError: ``device_count`` is no integer.
+        ValueError: what ``CPU_NUM`` says is none.
+
+    Source: PaddlePaddle's fluid.framework, later than 2018.
     """
     if device_count is None:
         device_count = int(os.environ.get("CPU_NUM") or os.cpu_count() or 1)
@@ -148,7 +180,16 @@ def cpu_places(device_count: int | None = None) -> list[CPUPlace]:
 
 
 def cuda_places(device_ids: Iterable[int] | None = None) -> list[CUDAPlace]:
-    """CUDA devices by their numbers; by default all that the core can use."""
+    """CUDA devices by their numbers; by default all that the core can use.
+
+    That there are such devices is checked where the places are used.
+
+    Raises:
+        TypeError: ``device_ids`` is no list.
+        ValueError: one of them is no number.
+
+    Source: PaddlePaddle's fluid.framework, later than 2018.
+    """
     return [
         CUDAPlace(i) for i in (range(get_cuda_device_count()) if device_ids is None else device_ids)
     ]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import reprlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -56,11 +57,14 @@ class DataFeeder:
         Raises:
             TypeError: an entry is neither a variable nor a name.
             ValueError: the program has no variable of that name, or its shape has no dim -1, or its
-                dtype is another one.
+                dtype is another one; or a variable is there twice.
         """
         variables = [_variable(entry, program) for entry in feed_list]
         self._slots = [_Slot(variable) for variable in variables]
         self.feed_names = [slot.name for slot in self._slots]
+        for name in self.feed_names:
+            if self.feed_names.count(name) > 1:
+                raise ValueError(f"feed_list: variable {name} is in it more than once")
         self.place = place
 
     def feed(self, iterable: Iterable[Any]) -> Feed:
@@ -104,7 +108,7 @@ class DataFeeder:
                 what the environment's ``CPU_NUM`` says, or the number of processors.
 
         Raises:
-            ValueError: there are not as many batches as places.
+            ValueError: there are not as many batches as places, or no places.
             And, at its batch, what ``feed`` raises.
         """
         batches = list(iterable)
@@ -133,8 +137,8 @@ class DataFeeder:
             num_places: as in ``feed_parallel``.
             drop_last: leave out the batches at the end that are fewer than the places.
 
-        Raises, in a pass, what `reader` and ``feed`` do, and ValueError for batches that are left
-        over where `drop_last` is False.
+        Raises, in a pass, what `reader` and ``feed`` do, and ValueError where there is no place and
+        for batches that are left over where `drop_last` is False.
         """
         if not multi_devices:
 
@@ -159,11 +163,15 @@ class DataFeeder:
         return read_for_all
 
     def _count_places(self, num_places: int | None) -> int:
-        if num_places is not None:
-            return int(num_places)
-        if isinstance(self.place, core.CUDAPlace):
-            return len(core.cuda_places())
-        return len(core.cpu_places())
+        if num_places is None:
+            on_cuda = isinstance(self.place, core.CUDAPlace)
+            num_places = len(core.cuda_places()) if on_cuda else len(core.cpu_places())
+            if num_places == 0:
+                none = "there is no CUDA device to feed" if on_cuda else "CPU_NUM says no places"
+                raise ValueError(f"{none}; num_places says how many")
+        if num_places < 1:
+            raise ValueError(f"num_places is {num_places}, it must be at least 1")
+        return int(num_places)
 
 
 def brief(value: object) -> str:
@@ -254,10 +262,11 @@ class _Slot:
                 return values
             problem = "Shape not match"
         else:
-            try:
-                return values.reshape(shape)
-            except ValueError:  # also where more than one dim is unknown
-                problem = "Reshape error"
+            problem = "Reshape error"
+            # Behind a first dim that is fixed, values would go from one sample to another.
+            if self._shape[0] < 0:
+                with contextlib.suppress(ValueError):  # also where more than one dim is unknown
+                    return values.reshape(shape)
         raise ValueError(
             f"{problem}. What is defined in data layer is {list(self._shape)}, but receive "
             f"{list(values.shape)} for the batch of variable {self.name}"

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import numbers
+import operator
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -34,6 +36,8 @@ class DataLoader:
         dataset: the reader, as given.
         batch_size: elements in a batch, or None.
         drop_last: whether a last batch that is not full is left out.
+
+    Source: Millrace's own; the keywords are those of torch.utils.data.DataLoader.
     """
 
     def __init__(
@@ -87,8 +91,8 @@ class DataLoader:
         ``multiprocessing_context``, ``pin_memory_device`` and ``in_order`` (batches always are).
 
         Raises:
-            TypeError: the dataset is no Reader, ``batch_size`` no integer, or ``collate_fn`` no
-                function.
+            TypeError: the dataset is no Reader, ``batch_size`` or ``seed`` no integer, or
+                ``collate_fn`` no function.
             ValueError: what cannot be done here, each with what to do instead: ``sampler``,
                 ``batch_sampler``, ``worker_init_fn``, a ``timeout``; a number out of range; or
                 another ``mode``, or one where no batches are made here.
@@ -109,6 +113,10 @@ class DataLoader:
             raise ValueError(f"num_workers is {num_workers}; it must be at least 0")
         if collate_fn is not None and not callable(collate_fn):
             raise TypeError(f"collate_fn is {collate_fn!r}, which is no function")
+        try:
+            seed = None if seed is None else operator.index(seed)
+        except TypeError:
+            raise TypeError(f"seed is {seed!r}; it must be an integer, or None") from None
         if batch_size is not None and not isinstance(batch_size, numbers.Integral):
             raise TypeError(f"batch_size is {batch_size!r}; it must be an integer, or None")
         if batch_size is not None and batch_size < 1:
@@ -160,9 +168,8 @@ class DataLoader:
         """Begins the next pass. Raises what iterating over the reader raises."""
         batches: Iterator[Any] = iter(self._view)
         if self._collate is not None:
-            batches = map(
-                self._collate, batches if self.batch_size is None else self._lists(batches)
-            )
+            samples = batches if self.batch_size is None else self._lists(batches)
+            batches = map(partial(_collated, self._collate), samples)
         return map(_pinned, batches) if self._pin else batches
 
     def _lists(self, elements: Iterator[Any]) -> Iterator[list[Any]]:
@@ -175,6 +182,13 @@ class DataLoader:
 def _refuse(name: str, given: object, instead: str) -> None:
     if given is not None:
         raise ValueError(f"millrace.DataLoader takes no {name}: {instead}")
+
+
+def _collated(collate_fn: Callable[[Any], Any], samples: Any) -> Any:
+    try:
+        return collate_fn(samples)
+    except StopIteration as error:  # which the loop would take for the end of the data
+        raise RuntimeError(f"collate_fn {collate_fn!r} raised StopIteration") from error
 
 
 def _pinned(value: Any) -> Any:

@@ -23,6 +23,8 @@ class Error(RuntimeError):
         offset: the byte in that file, or None.
         context: the steps, innermost first.
         operator: the innermost operator in them, such as ``"read"`` or ``"open_files"``, or ``""``.
+
+    Source: Millrace's own; PaddlePaddle's fluid.core, 2018, has EnforceNotMet, a text alone.
     """
 
     def __init__(
@@ -43,6 +45,7 @@ class Error(RuntimeError):
 
     @property
     def operator(self) -> str:
+        """The innermost operator in the steps, such as ``"read"``, or ``""``. Raises nothing."""
         for step in (*self.context, self.message):
             if found := _OPERATOR.search(step):
                 return found[1] or found[2]
@@ -54,4 +57,9 @@ class Error(RuntimeError):
 
 
 class EndOfData(Error):
-    """A reader was asked for an element behind its last one. Loops over a reader end instead."""
+    """A reader was asked for an element behind its last one. Loops over a reader end instead.
+
+    Its code is ``"invalid argument"``: a program can ask first, by ``has_next``.
+
+    Source: PaddlePaddle's fluid.core.EOFException, 2018.
+    """

@@ -25,13 +25,23 @@ _scope = Scope()
 
 
 def global_scope() -> Scope:
-    """The scope that programs run in unless they are given another one."""
+    """The scope that programs run in unless they are given another one.
+
+    Raises nothing.
+
+    Source: PaddlePaddle's fluid.executor, 2018.
+    """
     return _scope
 
 
 @contextlib.contextmanager
 def scope_guard(scope: Scope) -> Iterator[None]:
-    """Within ``with``, ``scope`` is the global scope."""
+    """Within ``with``, ``scope`` is the global scope.
+
+    Raises nothing of its own.
+
+    Source: PaddlePaddle's fluid.executor, 2018.
+    """
     global _scope  # what the lineage's programs expect to be one for all threads
     before, _scope = _scope, scope
     try:
@@ -83,6 +93,8 @@ class Executor:
     again when it has changed. The interpreter is free for other threads while the core works;
     Ctrl-C stops it between two operators or where it waits. One thread at a time may run programs
     in one scope.
+
+    Source: PaddlePaddle's fluid.executor, 2018.
     """
 
     def __init__(self, place: CPUPlace | CUDAPlace | str | None = None) -> None:
@@ -140,7 +152,7 @@ class Executor:
             (feed,) = feed
         if feed is not None and not isinstance(feed, Mapping):
             raise TypeError(f"feed is a dict of values by name, not {type(feed).__name__}")
-        names = _names(fetch_list)
+        names = fetch_names(fetch_list)
         tensors = fed_tensors(feed or {}, program)
         prepared = self._prepare(program, global_scope() if scope is None else scope)
         fetched = prepared.run(tensors, names)
@@ -172,7 +184,7 @@ def _place(place: CPUPlace | CUDAPlace | str | None) -> CPUPlace | CUDAPlace:
     return place
 
 
-def _names(fetch_list: object) -> list[str]:
+def fetch_names(fetch_list: object) -> list[str]:
     """The names of the variables to fetch."""
     if fetch_list is None:
         return []

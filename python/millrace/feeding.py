@@ -52,7 +52,10 @@ class Feeding:
         code = getattr(source, "__code__", None)
         place = f" ({code.co_filename}:{code.co_firstlineno})" if code is not None else ""
         self._provider = (provider, f"the provider {name}{place} of {self.title}")
-        self.queue.expect(f"{self.title} has not been started: call its start() before each pass")
+        self.queue.expect(
+            f"{self.title} is read, but has not been started: reset() it, and call its start() "
+            "before each pass"
+        )
 
     def start(self) -> None:
         """Starts the thread, for the pass that is running.
@@ -60,10 +63,8 @@ class Feeding:
         Raises:
             RuntimeError: there is no provider, or it is at work since an earlier ``start``.
         """
-        if self._provider is None:
-            raise RuntimeError(f"{self.title} has no provider: decorate it with one before start()")
+        provider, title = self.require_provider()
         self._require_stopped("be started again")
-        provider, title = self._provider
         queue, this_pass = self.queue, Pass()
         generation = queue.attach()
         this_pass.on_leave(queue.detach)
@@ -71,6 +72,12 @@ class Feeding:
         finalizer.atexit = False  # leave_all ends all passes at once
         self._leave = finalizer
         self.thread = this_pass.start(lambda: _fill(this_pass, queue, provider, generation, title))
+
+    def require_provider(self) -> tuple[Provider, str]:
+        """The provider, and what errors call it. Raises RuntimeError if there is none."""
+        if self._provider is None:
+            raise RuntimeError(f"{self.title} has no provider: decorate it with one before start()")
+        return self._provider
 
     def stop(self) -> None:
         """Ends the thread; the pass that is running ends, too. Does nothing if none is at work."""
@@ -91,7 +98,8 @@ class Feeding:
     def _require_stopped(self, wish: str) -> None:
         if self.at_work:
             raise RuntimeError(
-                f"{self.title} is at work since start(): reset() it before it can {wish}"
+                f"{self.title} is at work: reset() it, or leave the loop over it, before it can "
+                f"{wish}"
             )
 
 

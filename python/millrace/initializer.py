@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 
 class Initializer(abc.ABC):
-    """Appends the operator that fills a variable."""
+    """Appends the operator that fills a variable.
+
+    Source: PaddlePaddle's fluid.initializer, 2018.
+    """
 
     @abc.abstractmethod
     def __call__(self, var: Variable, block: Block) -> Operator:
@@ -28,7 +31,10 @@ class Initializer(abc.ABC):
 
 
 class ConstantInitializer(Initializer):
-    """The same value everywhere."""
+    """The same value everywhere.
+
+    Source: PaddlePaddle's fluid.initializer, 2018.
+    """
 
     def __init__(self, value: float = 0.0, force_cpu: bool = False) -> None:
         """``force_cpu`` is the lineage's; values are made on the CPU always."""
@@ -43,7 +49,10 @@ class ConstantInitializer(Initializer):
 
 
 class UniformInitializer(Initializer):
-    """Random numbers, uniform in [low, high)."""
+    """Random numbers, uniform in [low, high).
+
+    Source: PaddlePaddle's fluid.initializer, 2018.
+    """
 
     def __init__(self, low: float = -1.0, high: float = 1.0, seed: int = 0) -> None:
         """Raises:
@@ -68,7 +77,10 @@ class UniformInitializer(Initializer):
 
 
 class NormalInitializer(Initializer):
-    """Random numbers of a normal distribution: mean ``loc``, standard deviation ``scale``."""
+    """Random numbers of a normal distribution: mean ``loc``, standard deviation ``scale``.
+
+    Source: PaddlePaddle's fluid.initializer, 2018.
+    """
 
     def __init__(self, loc: float = 0.0, scale: float = 1.0, seed: int = 0) -> None:
         self._loc, self._scale, self._seed = loc, scale, seed
@@ -88,7 +100,10 @@ class NormalInitializer(Initializer):
 
 
 class XavierInitializer(Initializer):
-    """Random numbers whose variance is 2 / (fan_in + fan_out) (Glorot and Bengio, 2010)."""
+    """Random numbers whose variance is 2 / (fan_in + fan_out) (Glorot and Bengio, 2010).
+
+    Source: PaddlePaddle's fluid.initializer, 2018.
+    """
 
     def __init__(
         self,
@@ -108,7 +123,10 @@ class XavierInitializer(Initializer):
 
 
 class MSRAInitializer(Initializer):
-    """Random numbers whose variance is 2 / fan_in, for layers before relu (He et al., 2015)."""
+    """Random numbers whose variance is 2 / fan_in, for layers before relu (He et al., 2015).
+
+    Source: PaddlePaddle's fluid.initializer, 2018.
+    """
 
     def __init__(self, uniform: bool = True, fan_in: float | None = None, seed: int = 0) -> None:
         """Uniform or normal; by default the parameter's first dim is fan_in."""

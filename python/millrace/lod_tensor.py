@@ -32,6 +32,8 @@ def create_lod_tensor(
         AssertionError: the lengths do not fit ``data`` (as in Paddle Fluid).
         TypeError: ``data`` is none of these.
         Error: the levels do not fit one another.
+
+    Source: PaddlePaddle's fluid.lod_tensor, 2018.
     """
     if isinstance(data, LoDTensor):
         data = np.asarray(data)
@@ -74,6 +76,16 @@ def create_random_int_lodtensor(
         low: the smallest number.
         high: the greatest number.
         seed: of the random numbers; by default another one each time.
+
+    Returns:
+        int64 [rows, ...].
+
+    Raises:
+        ValueError: ``low`` is above ``high``, or a number is out of range.
+        IndexError: there are no lengths.
+        Error: the levels do not fit one another.
+
+    Source: PaddlePaddle's fluid.lod_tensor, 2018, which has no seed.
     """
     rows = sum(recursive_seq_lens[-1])
     numbers = np.random.default_rng(seed).integers(

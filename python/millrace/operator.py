@@ -29,6 +29,8 @@ class Operator:
     Attributes:
         block: the block that it stands in.
         type: the operator's type, such as "create_batch_reader".
+
+    Source: PaddlePaddle's fluid.framework, 2018.
     """
 
     def __init__(

@@ -19,7 +19,10 @@ from millrace.variable import Parameter, Variable
 
 class Optimizer(abc.ABC):
     """What optimizers share. Learning rate and moments are persistable variables of the main
-    program, which the startup program fills."""
+    program, which the startup program fills.
+
+    Source: PaddlePaddle's fluid.optimizer, 2018.
+    """
 
     def __init__(
         self, learning_rate: float | Variable, regularization: None = None, name: str | None = None
@@ -118,7 +121,10 @@ class Optimizer(abc.ABC):
 
 
 class SGDOptimizer(Optimizer):
-    """Parameter -= rate * gradient: operator ``sgd``."""
+    """Parameter -= rate * gradient: operator ``sgd``.
+
+    Source: PaddlePaddle's fluid.optimizer, 2018.
+    """
 
     def _append_update(self, block: Block, parameter: Parameter, gradient: Variable) -> None:
         rate = self._rate(block, parameter)
@@ -133,7 +139,10 @@ class SGDOptimizer(Optimizer):
 
 class MomentumOptimizer(Optimizer):
     """Velocity = momentum * velocity + gradient; parameter -= rate * velocity: operator
-    ``momentum``."""
+    ``momentum``.
+
+    Source: PaddlePaddle's fluid.optimizer, 2018.
+    """
 
     def __init__(
         self,
@@ -166,7 +175,10 @@ class MomentumOptimizer(Optimizer):
 
 
 class AdamOptimizer(Optimizer):
-    """Adam (Kingma and Ba, 2015): operator ``adam``."""
+    """Adam (Kingma and Ba, 2015): operator ``adam``.
+
+    Source: PaddlePaddle's fluid.optimizer, 2018.
+    """
 
     def __init__(
         self,

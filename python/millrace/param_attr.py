@@ -21,6 +21,8 @@ class ParamAttr:
         initializer: what it is filled with first; None is the layer's default.
         learning_rate: a factor for the optimizer's learning rate.
         trainable: whether optimizers change it.
+
+    Source: PaddlePaddle's fluid.param_attr, 2018.
     """
 
     def __init__(

@@ -69,6 +69,14 @@ def _attribute(value: object) -> object:
     return value
 
 
+def _whole(name: str, number: int, largest: int) -> int:
+    if not isinstance(number, numbers.Integral):
+        raise TypeError(f"{name} is {number!r}; it must be an integer")
+    if not 0 <= number <= largest:
+        raise ValueError(f"{name} {number} is not 0 to {largest}")
+    return int(number)
+
+
 class Reader:
     """An iterable of batches, read by the C++ core with all cores, without Python in the way.
 
@@ -96,6 +104,8 @@ class Reader:
     One loop at a time: beginning the next pass ends the one before. Leaving a loop early, by
     ``break`` or an exception, gives back its files, memory and work in threads. A reader may be
     used by any thread. In a process that was forked later it must be made anew.
+
+    Source: Millrace's own; its steps are those of PaddlePaddle's reader design doc, 2018.
     """
 
     def __init__(
@@ -123,7 +133,8 @@ class Reader:
 
         Raises:
             Error: the program cannot be parsed or is wrong; all problems are named.
-            ValueError: two slots have one name.
+            TypeError: ``seed`` is no integer.
+            ValueError: two slots have one name, or ``seed`` is not 0 to 2**64 - 1.
         """
         self._program = program.encode() if isinstance(program, str) else program
         self._settings = dict(settings or {})
@@ -131,9 +142,9 @@ class Reader:
         self._names = None if names is None else list(names)
         if self._names is not None and len(set(self._names)) < len(self._names):
             raise ValueError(f"two slots have one name: {self._names}")
-        self._seed = seed
+        self._seed = _whole("seed", seed, 2**64 - 1)
         self._functions = tuple(functions)
-        self._core = _core.Reader(self._program, name, variable, seed, self._settings)
+        self._core = _core.Reader(self._program, name, variable, self._seed, self._settings)
         self._core.functions = self._functions  # which its loops need, also without this
         if self._names is not None:
             self._core.set_names(self._names)
@@ -169,10 +180,13 @@ class Reader:
 
         Raises:
             TypeError, ValueError: ``slots`` is no dict, or a slot in it is no (dtype, dims).
-            Error: an attribute is unknown or has a wrong value. Missing files, and slots that are
-                needed and not given, are named when the first pass begins.
+            Error: there are no files, or an attribute is unknown or has a wrong value. Missing
+                files, and slots that are needed and not given, are named when the first pass
+                begins.
         """
         paths = [files] if isinstance(files, str | os.PathLike) else list(files)
+        if not paths:
+            raise Error("open_files: no files are given; give at least one path or pattern")
         attributes["file_names"] = [os.fspath(path) for path in paths]
         return cls.create(
             "open_files", slots=slots, names=names, seed=seed, name=name, **attributes
@@ -345,13 +359,9 @@ class Reader:
 
         Raises:
             TypeError: it is no integer.
-            ValueError: it is below 0.
+            ValueError: it is below 0, or 2**63 or more.
         """
-        if not isinstance(epoch, numbers.Integral):
-            raise TypeError(f"epoch is {epoch!r}; it must be an integer")
-        if epoch < 0:
-            raise ValueError(f"epoch {epoch} is below 0")
-        self._epoch = int(epoch)
+        self._epoch = _whole("epoch", epoch, 2**63 - 1)
 
     def slots(self) -> list[tuple[str, list[int], int] | None]:
         """What each slot has, in order: dtype, dims of an element (-1 is any), levels of offsets.

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import atexit
+import numbers
 import os
 
 from millrace import _core
@@ -33,9 +34,14 @@ def set_threads(threads: int) -> None:
     same with any number. Ends the present workers, so call it while no reader is being read.
 
     Raises:
+        TypeError: it is no integer.
         Error: the number is not 0 to 1024.
+
+    Source: Millrace's own.
     """
-    _core.set_threads(threads)
+    if not isinstance(threads, numbers.Integral):
+        raise TypeError(f"threads is {threads!r}; it must be an integer")
+    _core.set_threads(int(threads))
 
 
 def load_plugin(path: str | os.PathLike[str]) -> None:
@@ -48,5 +54,7 @@ def load_plugin(path: str | os.PathLike[str]) -> None:
 
     Raises:
         Error: with the code ``"plugin error"``, saying why it is refused.
+
+    Source: Millrace's own.
     """
     _core.load_plugin(os.fspath(path))

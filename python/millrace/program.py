@@ -28,6 +28,8 @@ class Program:
 
     ``random_seed`` decides all random numbers together with the ``seed`` attributes and the
     variables' names, as ``--seed`` of the commands does.
+
+    Source: PaddlePaddle's fluid.framework, 2018.
     """
 
     def __init__(self) -> None:
@@ -263,13 +265,23 @@ _startup_program = Program()
 
 
 def default_main_program() -> Program:
-    """The program that layers write operators into."""
+    """The program that layers write operators into.
+
+    Raises nothing.
+
+    Source: PaddlePaddle's fluid.framework, 2018.
+    """
     return _main_program
 
 
 def default_startup_program() -> Program:
     """The program into which layers write what is done once: readers are created in it, and
-    parameters get their first values."""
+    parameters get their first values.
+
+    Raises nothing.
+
+    Source: PaddlePaddle's fluid.framework, 2018.
+    """
     return _startup_program
 
 
@@ -278,6 +290,8 @@ def switch_main_program(program: Program) -> Program:
 
     Raises:
         TypeError: it is no program.
+
+    Source: PaddlePaddle's fluid.framework, 2018.
     """
     global _main_program
     _check_program(program, "main")
@@ -290,6 +304,8 @@ def switch_startup_program(program: Program) -> Program:
 
     Raises:
         TypeError: it is no program.
+
+    Source: PaddlePaddle's fluid.framework, 2018.
     """
     global _startup_program
     _check_program(program, "startup")
@@ -307,6 +323,8 @@ def program_guard(main_program: Program, startup_program: Program | None = None)
 
     Raises:
         TypeError: one of them is no program.
+
+    Source: PaddlePaddle's fluid.framework, 2018.
     """
     _check_program(main_program, "main")
     if startup_program is not None:
@@ -328,6 +346,8 @@ def name_scope(prefix: str) -> Iterator[None]:
 
     Raises:
         ValueError: the prefix is empty or holds a slash.
+
+    Source: PaddlePaddle's fluid.framework, 2018.
     """
     if not prefix or "/" in prefix:
         raise ValueError(f"a name scope is a name without slashes, not {prefix!r}")

@@ -108,7 +108,7 @@ class PyReader(Decorated):
         return iter(self)
 
     def __iter__(self) -> Iterator[list[Any]]:
-        """Begins a pass, which ends the one before.
+        """Returns a pass. With its first item it begins, and ends the one before.
 
         Yields:
             A list of one dict, LoDTensor by variable name, for the one place that there is; or with
@@ -120,12 +120,14 @@ class PyReader(Decorated):
         """
         if not self.iterable:
             raise RuntimeError("this PyReader is not iterable: the program reads it")
+        self.feeding.require_provider()
+        return self._batches()
+
+    def _batches(self) -> Iterator[list[Any]]:
+        names = [variable.name for variable in self.feed_list]
         self._end_pass()
         self.feeding.start()
-        return self._batches(self.queue.generation())
-
-    def _batches(self, generation: int) -> Iterator[list[Any]]:
-        names = [variable.name for variable in self.feed_list]
+        generation = self.queue.generation()
         try:
             while generation == self.queue.generation():
                 try:

@@ -20,6 +20,8 @@ class Ragged:
     Attributes:
         values: array [rows, ...] of all values.
         offsets: for each level, outermost first, an int64 array that begins with 0.
+
+    Source: Millrace's own; the offsets are those of PaddlePaddle's LoDTensor, 2017.
     """
 
     __slots__ = ("offsets", "values")

@@ -53,11 +53,17 @@ def create_recordio_writer(
         max_num_records: in a chunk, which is also limited to 1 MiB.
 
     Raises:
+        TypeError: ``compressor`` is none.
         Error: the file cannot be written, ``max_num_records`` is less than 1, or tensors were
             appended behind the last ``complete_append_tensor``.
 
     Source: PaddlePaddle's fluid.recordio_writer, 2018.
     """
+    if not isinstance(compressor, Compressor):
+        raise TypeError(
+            f"compressor is {compressor!r}; it must be core.RecordIOWriter.Compressor.Snappy or "
+            ".NoCompress"
+        )
     writer = RecordIOWriter(os.fspath(filename), compressor, max_num_records)
     try:
         yield writer

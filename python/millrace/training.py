@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import numbers
 import reprlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import EllipsisType
@@ -11,7 +12,7 @@ from typing import Any
 from millrace import layer
 from millrace.core import CPUPlace, CUDAPlace, Scope
 from millrace.data_feeder import DataFeeder, brief
-from millrace.executor import Executor
+from millrace.executor import Executor, fetch_names
 from millrace.framework import (
     Program,
     Variable,
@@ -33,7 +34,7 @@ def train(
     pass_num: int | EllipsisType = ...,
     event_handler: Callable[[int, int, list[Any]], object] | EllipsisType | None = ...,
     *,
-    fetch_list: Sequence[Variable | str] = (),
+    fetch_list: Sequence[Variable | str] | Variable | str | None = (),
     program: Program | None = None,
     startup_program: Program | EllipsisType | None = ...,
     place: CPUPlace | CUDAPlace | None = None,
@@ -57,7 +58,7 @@ def train(
         pass_num: passes over the reader; 1 by default.
         event_handler: called behind each batch with the number of the pass, the number of the batch
             in it, both from 0, and the values of ``fetch_list`` as arrays.
-        fetch_list: variables, or their names.
+        fetch_list: variables, or their names; or one.
         program: by default ``default_main_program()``. If it has no operators, then variables that
             it lacks are declared: a reader can be tried before there is a network.
         startup_program: run before the first batch; by default ``default_startup_program()``. None
@@ -76,6 +77,7 @@ def train(
     _check(mapping)
     limit = None if batch_size is ... else _at_least_one("batch_size", batch_size)
     passes = 1 if pass_num is ... else _at_least_one("pass_num", pass_num)
+    fetched = fetch_names(fetch_list)
     handler = None if event_handler is ... else event_handler
     main = default_main_program() if program is None else program
     _declare(main, mapping)
@@ -87,9 +89,7 @@ def train(
         executor.run(startup, scope=scope)
     for number in range(passes):
         for count, batch in enumerate(_batches(reader, mapping, limit)):
-            values = executor.run(
-                main, feed=feeder.feed(batch), fetch_list=list(fetch_list), scope=scope
-            )
+            values = executor.run(main, feed=feeder.feed(batch), fetch_list=fetched, scope=scope)
             if handler is not None:
                 handler(number, count, values)
 
@@ -98,11 +98,13 @@ def _check(mapping: Mapping[str, int]) -> None:
     if not isinstance(mapping, Mapping):
         raise TypeError(f'mapping is {brief(mapping)}; it must be a dict such as {{"image": 0}}')
     for name, item in mapping.items():
-        if not isinstance(item, int) or item < 0:
+        if not isinstance(item, numbers.Integral) or isinstance(item, bool) or item < 0:
             raise ValueError(f"mapping: {name!r} is {item!r}, not the number of an item, from 0")
 
 
 def _at_least_one(name: str, number: int) -> int:
+    if not isinstance(number, numbers.Integral) or isinstance(number, bool):
+        raise TypeError(f"{name} is {number!r}; it must be an integer (... is the default)")
     if number < 1:
         raise ValueError(f"{name} is {number}, it must be at least 1")
     return number

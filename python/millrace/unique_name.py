@@ -12,7 +12,10 @@ from collections.abc import Iterator
 
 
 class UniqueNameGenerator:
-    """Counts how often each key was asked for; ``prefix`` stands before every name."""
+    """Counts how often each key was asked for; ``prefix`` stands before every name.
+
+    Source: PaddlePaddle's fluid.unique_name, 2018.
+    """
 
     def __init__(self, prefix: str = "") -> None:
         self._prefix = prefix
@@ -28,12 +31,22 @@ _generator = UniqueNameGenerator()
 
 
 def generate(key: str) -> str:
-    """``key`` with a number behind it that this key has not had yet."""
+    """``key`` with a number behind it that this key has not had yet.
+
+    Raises nothing.
+
+    Source: PaddlePaddle's fluid.unique_name, 2018.
+    """
     return _generator(key)
 
 
 def switch(new_generator: UniqueNameGenerator | None = None) -> UniqueNameGenerator:
-    """Names come from another generator from now on, by default a new one; returns the old one."""
+    """Names come from another generator from now on, by default a new one; returns the old one.
+
+    Raises nothing.
+
+    Source: PaddlePaddle's fluid.unique_name, 2018.
+    """
     global _generator
     old = _generator
     _generator = UniqueNameGenerator() if new_generator is None else new_generator
@@ -42,7 +55,12 @@ def switch(new_generator: UniqueNameGenerator | None = None) -> UniqueNameGenera
 
 @contextlib.contextmanager
 def guard(new_generator: UniqueNameGenerator | str | None = None) -> Iterator[None]:
-    """Within it names come from another generator; a text is a new one's prefix."""
+    """Within it names come from another generator; a text is a new one's prefix.
+
+    Raises nothing of its own.
+
+    Source: PaddlePaddle's fluid.unique_name, 2018.
+    """
     if isinstance(new_generator, str):
         new_generator = UniqueNameGenerator(new_generator)
     old = switch(new_generator)

@@ -10,7 +10,10 @@ import numpy as np
 
 
 class VarType(enum.IntEnum):
-    """What a variable holds, or the type of a tensor's values; both share one numbering."""
+    """What a variable holds, or the type of a tensor's values; both share one numbering.
+
+    Source: framework.proto, 2018, of PaddlePaddle.
+    """
 
     BOOL = 0
     INT16 = 1
@@ -76,13 +79,16 @@ def convert_dtype(dtype: Any) -> VarType:
 
     Raises:
         ValueError: it means none, or one that tensors of the core cannot have.
+
+    Source: PaddlePaddle's fluid.framework.convert_np_dtype_to_dtype_, 2018.
     """
     if isinstance(dtype, VarType):
         if dtype in _NAMES:
             return dtype
         raise ValueError(f"{dtype.name} is a kind of variable, not a type of values")
     try:
-        name = dtype if dtype == "bfloat16" else np.dtype(dtype).name
+        # numpy would take None for float64.
+        name = dtype if dtype is None or dtype == "bfloat16" else np.dtype(dtype).name
     except TypeError:
         name = dtype
     if name not in _BY_NAME:
@@ -91,7 +97,13 @@ def convert_dtype(dtype: Any) -> VarType:
 
 
 def dtype_name(dtype: VarType) -> str:
-    """What numpy calls a type of values: ``VarType.FP32`` is "float32"."""
+    """What numpy calls a type of values: ``VarType.FP32`` is "float32".
+
+    Raises:
+        KeyError: it is no type of values.
+
+    Source: Millrace's own; the names are numpy's.
+    """
     return _NAMES[dtype]
 
 

@@ -21,7 +21,12 @@ _TENSOR_MEMBERS = {
 
 
 def grad_var_name(name: str) -> str:
-    """What ``append_backward`` calls the gradient of the variable of this name."""
+    """What ``append_backward`` calls the gradient of the variable of this name.
+
+    Raises nothing.
+
+    Source: PaddlePaddle's fluid.framework, 2018.
+    """
     return f"{name}@GRAD"
 
 
@@ -41,6 +46,8 @@ class Variable(Arithmetic):
         shapes, dtypes, lod_levels: of a reader: what each slot holds, in order; None if not known.
 
     ``+ - * /`` and comparisons with variables and numbers append operators.
+
+    Source: PaddlePaddle's fluid.framework, 2018.
     """
 
     def __init__(
@@ -182,6 +189,8 @@ class Parameter(Variable):
         trainable: whether optimizers change it.
         optimize_attr: ``{"learning_rate": factor}``, by which its learning rate is multiplied.
         initializer: what the startup program fills it with, or None.
+
+    Source: PaddlePaddle's fluid.framework, 2018.
     """
 
     def __init__(

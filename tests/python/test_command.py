@@ -3,6 +3,10 @@
 
 import inspect
 import json
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import millrace
@@ -39,6 +43,32 @@ blocks {
     inputs { parameter: "Reader" arguments: "numbers" }
     outputs { parameter: "Out" arguments: "x" }
   }
+}
+"""
+
+# Prints for ever.
+ENDLESS = """
+blocks {
+  idx: 0
+  parent_idx: -1
+  vars { name: "more" type { type: LOD_TENSOR } }
+  ops {
+    type: "fill_constant"
+    outputs { parameter: "Out" arguments: "more" }
+    attrs { name: "shape" ints: 1 }
+    attrs { name: "dtype" i: 0 }
+    attrs { name: "value" f: 1 }
+  }
+  ops {
+    type: "while"
+    inputs { parameter: "Condition" arguments: "more" }
+    attrs { name: "sub_block" block_idx: 1 }
+  }
+}
+blocks {
+  idx: 1
+  parent_idx: 0
+  ops { type: "print" inputs { parameter: "In" arguments: "more" } }
 }
 """
 
@@ -123,7 +153,7 @@ def test_ops_and_formats(capfd: pytest.CaptureFixture[str]) -> None:
         (["run", "--main=/nowhere.pbtxt"], 4, "/nowhere.pbtxt"),
         (["run", "--main=/nowhere.pbtxt", "--set=x"], 2, "NAME=VALUE"),
         (["ops", "--plugin=relative.so"], 6, "absolute"),
-        ([], 2, "COMMAND"),
+        (["walk"], 2, "invalid choice: 'walk'"),
     ],
 )
 def test_wrong_usage_says_so(
@@ -136,6 +166,33 @@ def test_wrong_usage_says_so(
     assert text in capfd.readouterr().err
 
 
+def test_it_lists_what_it_can_do(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    printed = capfd.readouterr().out
+    for command in ("run", "check", "print", "ops", "formats", "reference"):
+        assert re.search(rf"^    {command}\s", printed, re.MULTILINE)
+
+
+def test_standard_output_that_cannot_be_written_ends_it(tmp_path: Path) -> None:
+    (tmp_path / "endless.pbtxt").write_text(ENDLESS)
+    command = [sys.executable, "-m", "millrace", "run", f"--main={tmp_path / 'endless.pbtxt'}"]
+    # The tests themselves may run without a buffer.
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONUNBUFFERED": ""}
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, text=True, env=environment, timeout=30
+        )
+    assert (ended.returncode, ended.stderr.count("No space left on device")) == (4, 1)
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "more: bool [1] = {true}\n"
+        process.stdout.close()
+        _, errors = process.communicate(timeout=30)
+    assert (process.returncode, errors) == (0, "")
+
+
 def test_every_public_name_has_a_docstring_and_is_on_the_page() -> None:
     page = reference.page()
     missing = []
@@ -145,8 +202,11 @@ def test_every_public_name_has_a_docstring_and_is_on_the_page() -> None:
             if inspect.ismodule(item):
                 visit(f"{path}.{name}", item)
                 continue
-            if callable(item) and not inspect.getdoc(item):
-                missing.append(f"{path}.{name}")
+            doc = inspect.getdoc(item) or ""
+            if callable(item) and "Source:" not in doc:
+                missing.append(f"{path}.{name}: its source")
+            if inspect.isroutine(item) and not re.search("Raises|raise|rrors", doc):
+                missing.append(f"{path}.{name}: its errors")
             if f"`{path}.{name}" not in page:
                 missing.append(f"{path}.{name} on the page")
             if isinstance(item, type):

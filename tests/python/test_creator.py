@@ -92,7 +92,13 @@ def test_recordio_yields_the_records_of_files_in_order(tmp_path: Path) -> None:
     first = recordio_file(tmp_path, "a.recordio", [b"one", b"", b"three"])
     second = recordio_file(tmp_path, "b.recordio", [b"four", bytes(range(256))])
     records = [b"one", b"", b"three", b"four", bytes(range(256))]
-    for paths in ([first, second], f"{first},{second}", str(tmp_path / "*.recordio")):
+    for paths in (
+        [first, second],
+        [os.fsencode(first), second],
+        os.fsencode(tmp_path / "*.recordio"),
+        f"{first},{second}",
+        str(tmp_path / "*.recordio"),
+    ):
         for buf_size in (0, 1, 2, 100):
             assert list(creator.recordio(paths, buf_size)()) == records
     lengths = creator.recordio(first, decoder=len)
@@ -102,11 +108,32 @@ def test_recordio_yields_the_records_of_files_in_order(tmp_path: Path) -> None:
         break
 
 
+@pytest.mark.parametrize("buf_size", [1, 7, 100])
+def test_recordio_yields_what_is_right_before_an_error(tmp_path: Path, buf_size: int) -> None:
+    records = [b"%d" % i for i in range(100)]
+    path = tmp_path / "chunks.recordio"
+    with open(path, "wb") as file:
+        for begin in range(0, 100, 10):
+            chunk = recordio_file(tmp_path, "chunk", records[begin : begin + 10])
+            file.write(chunk.read_bytes())
+            if begin == 40:
+                end = file.tell()
+    content = bytearray(path.read_bytes())
+    content[end + 25] ^= 1  # behind the header of the sixth chunk
+    path.write_bytes(content)
+    seen = []
+    with pytest.raises(millrace.Error, match="checksum"):
+        seen.extend(creator.recordio(path, buf_size)())
+    assert seen == records[:50]
+
+
 def test_recordio_says_what_is_wrong(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="buf_size is -1"):
         creator.recordio("x", -1)
     with pytest.raises(millrace.Error, match="No such file"):
         list(creator.recordio(tmp_path / "missing")())
+    with pytest.raises(millrace.Error, match="no files are given"):
+        list(creator.recordio([])())
     damaged = recordio_file(tmp_path, "damaged", [b"record"])
     content = bytearray(damaged.read_bytes())
     content[-1] ^= 1

@@ -179,6 +179,14 @@ def test_a_wrong_shape_is_an_error(shape: list[int], field: object, problem: str
         fed(feeder_of(shape), field, field)
 
 
+def test_samples_are_mixed_by_no_reshape() -> None:
+    feeder = feeder_of([3, -1])
+    rows = np.arange(6).reshape(3, 2)
+    assert np.asarray(fed(feeder, *rows)).tolist() == rows.tolist()
+    with pytest.raises(ValueError, match=r"Reshape error.*\[3, -1\], but receive \[2, 3, 2\]"):
+        fed(feeder, rows, rows)
+
+
 def test_rows_never_wander_between_samples() -> None:
     # In the lineage two samples of 783 + 785 values pass, and one of 1568 as two.
     feeder = feeder_of([1, 28, 28])
@@ -226,6 +234,13 @@ def test_a_feed_list_is_of_variables_of_the_program() -> None:
         fluid.DataFeeder([7], fluid.CPUPlace())
 
 
+def test_a_variable_is_fed_once() -> None:
+    x = fluid.layers.data("x", [1])
+    for feed_list in ([x, x], [x, "x"]):
+        with pytest.raises(ValueError, match="variable x is in it more than once"):
+            fluid.DataFeeder(feed_list, fluid.CPUPlace())
+
+
 def test_a_batch_has_a_dim_of_its_own() -> None:
     fixed = fluid.layers.data(name="fixed", shape=[2, 3], append_batch_size=False)
     with pytest.raises(ValueError, match="Variable fixed must has a batch size dimension"):
@@ -256,11 +271,21 @@ def test_places_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     feeder = feeder_of([1], "int64")
     monkeypatch.setenv("CPU_NUM", "3")
     assert len(list(feeder.feed_parallel([[(1,)]] * 3))) == 3
+    monkeypatch.setenv("CPU_NUM", "0")
+    with pytest.raises(ValueError, match="CPU_NUM says no places; num_places says how many"):
+        feeder.feed_parallel([])
     monkeypatch.delenv("CPU_NUM")
     assert len(list(feeder.feed_parallel([[(1,)]] * (os.cpu_count() or 1)))) == os.cpu_count()
     monkeypatch.setattr(fluid.core, "get_cuda_device_count", lambda: 5)
     on_devices = feeder_of([1], "int64", place=fluid.CUDAPlace(0))
     assert len(list(on_devices.feed_parallel([[(1,)]] * 5))) == 5
+    monkeypatch.setattr(fluid.core, "get_cuda_device_count", lambda: 0)
+    with pytest.raises(ValueError, match="there is no CUDA device to feed"):
+        list(on_devices.feed_parallel([]))
+    with pytest.raises(ValueError, match="there is no CUDA device to feed"):
+        list(on_devices.decorate_reader(lambda: [[(1,)]], multi_devices=True)())
+    with pytest.raises(ValueError, match="num_places is 0, it must be at least 1"):
+        list(feeder.decorate_reader(lambda: [[(1,)]], multi_devices=True, num_places=0)())
 
 
 def test_decorate_reader_of_one_place() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import millrace
+import numpy as np
 import pytest
 from number_files import open_numbers, write_numbers
 
@@ -85,6 +86,10 @@ def test_the_seed_is_that_of_the_generator_or_of_torch(dataset: millrace.Reader)
         torch.manual_seed(6)
         assert order() == order(seed=6) != order(seed=5)
     assert set(order(seed=2**64 - 1)) == ALL
+    assert order(seed=np.int64(5)) == order(seed=5)
+    for wrong in ("a", 1.5):
+        with pytest.raises(TypeError, match=f"seed is {wrong!r}; it must be an integer"):
+            order(seed=wrong)
 
 
 def test_elements_that_are_batches_already(dataset: millrace.Reader) -> None:
@@ -104,6 +109,15 @@ def test_collate_fn_makes_the_batch(dataset: millrace.Reader) -> None:
     assert len(dropping) == len(list(dropping)) == 3
     alone = millrace.DataLoader(dataset, None, collate_fn=lambda sample: int(sample["row"][0, 0]))
     assert list(alone) == sorted(ALL)
+
+
+def test_a_collate_fn_does_not_end_the_loop(dataset: millrace.Reader) -> None:
+    def collate(samples: Any) -> Any:
+        return next(iter([]))
+
+    for batch_size in (300, None):
+        with pytest.raises(RuntimeError, match="collate_fn <function .* raised StopIteration"):
+            list(millrace.DataLoader(dataset, batch_size, collate_fn=collate))
 
 
 def test_what_would_do_nothing_here_is_ignored(dataset: millrace.Reader) -> None:

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Executor: what is fed, what is fetched, what fails."""
 
+import contextlib
 import gc
+import io
 import threading
 import weakref
 from pathlib import Path
@@ -240,6 +242,7 @@ def test_the_end_of_data_ends_a_loop(executor: fluid.Executor, tmp_path: Path) -
             assert ended.value.operator == "read"
             variable = fluid.global_scope().find_var(main.global_block().ops[0].input("Reader")[0])
             assert variable is not None
+            assert isinstance(variable.get_reader(), fluid.core.Reader)
             variable.get_reader().reset()
 
 
@@ -292,3 +295,34 @@ def test_seeds_of_programs_count(executor: fluid.Executor) -> None:
         return executor.run(main, fetch_list=[out], scope=fluid.Scope())[0].tolist()
 
     assert numbers(1) == numbers(1) != numbers(2)
+
+
+def test_what_is_printed_goes_to_pythons_standard_output() -> None:
+    program = fluid.Program()
+    with fluid.program_guard(program, fluid.Program()):
+        fluid.layers.Print(fluid.layers.fill_constant([1], "float32", 7), message="seven")
+    executor = fluid.Executor(fluid.CPUPlace())
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        print("before")
+        executor.run(program)
+        print("behind")
+    before, line, behind = printed.getvalue().splitlines()
+    assert (before, behind) == ("before", "behind")
+    assert line.startswith("seven ")
+    assert line.endswith("= {7}")
+
+    class Full(io.StringIO):
+        def write(self, text: str) -> int:
+            raise OSError("no space left")
+
+    for _ in range(2):
+        with (
+            contextlib.redirect_stdout(Full()),
+            pytest.raises(fluid.Error, match="no space left") as caught,
+        ):
+            executor.run(program)
+        assert caught.value.code == "input/output error"
+        assert isinstance(caught.value.__cause__, OSError)
+    with contextlib.redirect_stdout(None):
+        executor.run(program)

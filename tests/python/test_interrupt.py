@@ -159,3 +159,51 @@ thread.join()
 """
     )
     assert ended.stdout == "interrupted\n", ended.stderr
+
+
+def test_it_is_no_error_of_the_core_where_a_function_met_it_first() -> None:
+    # Python raises KeyboardInterrupt within the function, and the core stops for the same Ctrl-C.
+    ended = run_python(
+        """
+import millrace, os, signal, threading, time
+millrace.set_threads(3)
+numbers = millrace.Reader.create("create_random_data_generator",
+                                 slots={"x": ("float32", [1, 3])}, count=6000)
+def function(element):
+    time.sleep(0.002)
+    return element
+raised = set()
+for _ in range(80):
+    threading.Timer(0.02, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    try:
+        for batch in numbers.map(function).batch(10).double_buffer(2):
+            pass
+    except BaseException as error:
+        raised.add(repr(error))
+print(raised)
+"""
+    )
+    assert ended.stdout == "{'KeyboardInterrupt()'}\n", ended.stderr
+
+
+def test_it_does_not_wait_for_a_batch_of_slow_calls() -> None:
+    ended = run_python(
+        """
+import millrace, os, signal, threading, time
+numbers = millrace.Reader.create("create_random_data_generator",
+                                 slots={"x": ("float32", [1, 3])}, count=6000)
+calls = []
+def function(element):
+    calls.append(time.sleep(0.02))
+    return element
+for threads in (0, 1, 3):
+    millrace.set_threads(threads)
+    calls.clear()
+    threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    try:
+        next(iter(numbers.map(function).batch(100)))
+    except KeyboardInterrupt:
+        print(len(calls) < 100)
+"""
+    )
+    assert ended.stdout == "True\n" * 3, ended.stderr

@@ -67,6 +67,7 @@ def test_options_reach_the_operators(numbers: Path) -> None:
         ({"row": ("int64", 4)}, TypeError, "slot 'row' is .* list of integers"),
         ({"row": ("int64", [1.5])}, TypeError, "slot 'row' is .* list of integers"),
         ({"row": ("int63", [1])}, ValueError, "slot 'row': values cannot be of type 'int63'"),
+        ({"row": (None, [1])}, ValueError, "slot 'row': values cannot be of type None"),
     ],
 )
 def test_slots_that_are_none_are_named(
@@ -92,6 +93,22 @@ def test_epochs_are_whole_numbers(numbers: Path) -> None:
     for wrong in (1.5, "1", None):
         with pytest.raises(TypeError, match=f"epoch is {wrong!r}; it must be an integer"):
             reader.set_epoch(wrong)  # type: ignore[arg-type]
+    for wrong in (2**63, 2**64 - 1, 2**64):
+        with pytest.raises(ValueError, match=f"epoch {wrong} is not 0 to 9223372036854775807"):
+            reader.set_epoch(wrong)
+    reader.set_epoch(2**63 - 1)
+    for _ in range(2):
+        assert len(list(reader)) == RECORDS
+
+
+def test_seeds_are_whole_numbers(numbers: Path) -> None:
+    open_numbers(numbers, seed=np.uint64(2**64 - 1))
+    for wrong in (1.5, "1", None):
+        with pytest.raises(TypeError, match=f"seed is {wrong!r}; it must be an integer"):
+            open_numbers(numbers, seed=wrong)
+    for wrong in (-1, 2**64):
+        with pytest.raises(ValueError, match=f"seed {wrong} is not 0 to 18446744073709551615"):
+            open_numbers(numbers, seed=wrong)
 
 
 def test_two_loops_are_two_passes_each_in_its_own_order(numbers: Path) -> None:
@@ -246,6 +263,12 @@ def test_wrong_attributes_are_named(
         open_numbers(numbers, **attributes)
 
 
+def test_no_files_are_an_error() -> None:
+    with pytest.raises(millrace.Error, match="no files are given") as caught:
+        millrace.Reader.open_files([])
+    assert caught.value.code == "invalid argument"
+
+
 def test_a_missing_file_is_an_error_when_the_pass_begins(tmp_path: Path) -> None:
     reader = open_numbers(tmp_path / "nothing")
     with pytest.raises(millrace.Error) as caught:
@@ -370,6 +393,8 @@ def test_any_number_of_threads_reads_the_same(numbers: Path, default_threads: No
     assert streams[0] == streams[1] == streams[2]
     with pytest.raises(millrace.Error, match="there can be 0 to 1024"):
         millrace.set_threads(-1)
+    with pytest.raises(TypeError, match=r"threads is 2\.5; it must be an integer"):
+        millrace.set_threads(2.5)  # type: ignore[arg-type]
 
 
 def test_a_plugin_that_is_refused_is_named(tmp_path: Path) -> None:

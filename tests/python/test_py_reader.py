@@ -522,3 +522,31 @@ def test_arrays_of_any_size_are_copied_whole(values: int) -> None:
     wanted = array.copy()
     array[:] = -1  # the queue has a copy, which idle workers may have made in parts
     np.testing.assert_array_equal(np.asarray(queue.take()[0]), wanted)
+
+
+def test_a_py_reader_that_was_read_too_early_says_how_to_go_on() -> None:
+    fed = Fed()
+    fed.reader.decorate_tensor_provider(lambda: map(element, range(3)))
+    with pytest.raises(
+        fluid.Error, match=r"has not been started: reset\(\) it, and call its start"
+    ):
+        fed.step()
+    fed.reader.reset()
+    fed.reader.start()
+    assert fed.rest() == twice(range(3))
+    fed.reader.reset()
+
+
+def test_a_loop_that_takes_no_item_starts_no_provider() -> None:
+    reader = FedVariables().reader
+    reader.decorate_batch_generator(lambda: map(element, itertools.count()))
+    threads = threading.active_count()
+    assert list(zip([], reader(), strict=False)) == []
+    assert threading.active_count() == threads
+    batches = reader()
+    next(batches)
+    with pytest.raises(RuntimeError, match="leave the loop over it, before it can be given"):
+        reader.decorate_batch_generator(lambda: map(element, range(1)))
+    batches.close()  # type: ignore[attr-defined]
+    reader.decorate_batch_generator(lambda: map(element, range(1)))
+    assert len(list(reader())) == 1

@@ -234,6 +234,9 @@ def test_a_preprocessor_gives_variables_of_its_own(numbers: Path) -> None:
     with pytest.raises(ValueError, match="is not a variable of its block"), preprocessor.block():
         preprocessor.inputs()
         preprocessor.outputs(outer)
+    again = layers.Preprocessor(open_numbers(numbers))
+    with pytest.raises(TypeError, match="is no variable; outputs takes"), again.block():
+        again.outputs(again.inputs())
 
 
 # ---- What is refused ----

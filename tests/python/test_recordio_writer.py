@@ -160,6 +160,11 @@ def test_misuse_is_said(tmp_path: Path) -> None:
     with pytest.raises(fluid.Error, match="No such file") as caught:
         fluid.core.RecordIOWriter(str(tmp_path / "no" / "x"), Compressor.Snappy, 1)
     assert caught.value.code == "input/output error"
+    with (
+        pytest.raises(TypeError, match="compressor is 'snappy'; it must be core.RecordIOWriter"),
+        create_recordio_writer(path, "snappy"),  # type: ignore[arg-type]
+    ):
+        pass
 
 
 def test_a_writer_that_is_dropped_leaves_nothing(tmp_path: Path) -> None:

@@ -123,6 +123,34 @@ def test_batches_are_not_larger_than_batch_size() -> None:
             fluid.train(fluid.batch(numbers(5), 4), {"x": 0, "y": 1}, **wrong)
 
 
+@pytest.mark.parametrize("wrong", [2.5, "2", None, True])
+@pytest.mark.parametrize("name", ["batch_size", "pass_num"])
+def test_numbers_are_integers_before_anything_runs(name: str, wrong: object) -> None:
+    declare_sum()
+    with pytest.raises(TypeError, match=f"{name} is {wrong!r}; it must be an integer"):
+        fluid.train(lambda: pytest.fail("it ran"), {"x": 0, "y": 1}, **{name: wrong})
+
+
+def test_integers_of_numpy_are_integers() -> None:
+    mean = declare_sum()
+    handler = Handler()
+    mapping = {"x": np.int64(0), "y": np.int32(1)}
+    reader = fluid.batch(numbers(2), 2)
+    fluid.train(reader, mapping, np.int64(2), np.int64(2), handler, fetch_list=[mean])
+    assert handler.seen == [(0, 0, [5.5]), (1, 0, [5.5])]
+
+
+def test_one_variable_is_fetched_as_a_list_of_one() -> None:
+    mean = declare_sum()
+    reader = fluid.batch(numbers(2), 2)
+    for fetch_list in (mean, mean.name):
+        handler = Handler()
+        fluid.train(reader, {"x": 0, "y": 1}, event_handler=handler, fetch_list=fetch_list)
+        assert handler.seen == [(0, 0, [5.5])]
+    with pytest.raises(TypeError, match="fetch_list holds variables or their names; 5 is neither"):
+        fluid.train(lambda: pytest.fail("it ran"), {"x": 0, "y": 1}, fetch_list=[5])
+
+
 @pytest.mark.parametrize("item", [[1, 2], np.zeros(2), 7, "ab"])
 def test_an_item_that_is_no_tuple_is_named(item: object) -> None:
     handler = Handler()
@@ -150,7 +178,7 @@ def test_a_mapping_names_variables_and_items() -> None:
         fluid.train(reader, {"imgae": 0})
     with pytest.raises(ValueError, match="item 0 of batch 0 has 2 columns.*'y': 2"):
         fluid.train(reader, {"x": 0, "y": 2})
-    for wrong in (-1, "0", None):
+    for wrong in (-1, "0", None, 0.0, True):
         with pytest.raises(ValueError, match="mapping: 'x' is"):
             fluid.train(reader, {"x": wrong})
     with pytest.raises(TypeError, match="it must be a dict"):

@@ -36,8 +36,12 @@ def train(folder: Path | None = None) -> Reader[images.Sample]:
 def test(folder: Path | None = None) -> Reader[images.Sample]:
     """Returns a reader of the images for the test (10,000 in the whole set).
 
-    As ``train``, of ``t10k-images-idx3-ubyte`` and ``t10k-labels-idx1-ubyte`` or of
-    ``test-*.recordio``.
+    Items: (float32 [784], int). As ``train``, of ``t10k-images-idx3-ubyte`` and
+    ``t10k-labels-idx1-ubyte`` or of ``test-*.recordio``.
+
+    Raises, in a pass, FileNotFoundError and `millrace.Error` as ``train``.
+
+    Source: PaddlePaddle's paddle.dataset.mnist, 2018, which downloads.
     """
     return _reader("test", "t10k", folder)
 

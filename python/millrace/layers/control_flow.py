@@ -51,6 +51,8 @@ class While:
     Each step has variables of its own for what the block declares; those declared outside are read
     and written by name. A read at the end of the data ends the run with an error unless
     ``has_next`` decides the loop.
+
+    Source: PaddlePaddle's fluid.layers, 2018.
     """
 
     def __init__(self, cond: Variable, is_test: bool = False, name: str | None = None) -> None:
@@ -82,7 +84,10 @@ class While:
 
 
 class ConditionalBlock:
-    """A block that runs once if its inputs have values, or if the one bool is true."""
+    """A block that runs once if its inputs have values, or if the one bool is true.
+
+    Source: PaddlePaddle's fluid.layers, 2018.
+    """
 
     def __init__(
         self, inputs: Sequence[Variable], is_scalar_condition: bool = False, name: str | None = None
@@ -132,6 +137,8 @@ class IfElse:
     Either block may be left out. Outer variables are read and written by name. What both blocks
     hand to ``output`` is what ``branch()`` returns. The condition is one bool: rows of a batch are
     not told apart, as the lineage's ``IfElse`` did.
+
+    Source: PaddlePaddle's fluid.layers, 2018, but for the condition.
     """
 
     def __init__(self, cond: Variable, name: str | None = None) -> None:
@@ -257,6 +264,8 @@ class Switch:
             layers.assign(small, rate)
         with switch.default():
             layers.assign(large, rate)
+
+    Source: PaddlePaddle's fluid.layers, 2018.
     """
 
     def __init__(self, name: str | None = None) -> None:
@@ -329,7 +338,23 @@ def _logical(type: str, x: Variable, y: Variable | None = None) -> Variable:
 
 
 def increment(x: Variable, value: float = 1.0, in_place: bool = True) -> Variable:
-    """x, which has one value, plus ``value``: into x itself, or a new variable."""
+    """Adds ``value`` to a variable that holds one value.
+
+    Args:
+        x: float32, float64, int32 or int64, one value.
+        value: what is added, in the type of x.
+        in_place: whether x takes the sum; otherwise a new variable does.
+
+    Returns:
+        The sum: dims and type of x.
+
+    Raises:
+        TypeError: x is no variable.
+        ValueError: ``value`` is no number.
+        Error: dims or types do not fit, when the program is run.
+
+    Source: PaddlePaddle's fluid.layers, 2018.
+    """
     out = x if in_place else helper.new_variable(helper.layer_name("increment", None), x.dtype)
     helper.current_block().append_op(
         "increment", inputs={"X": x}, outputs={"Out": out}, attrs={"step": float(value)}
@@ -350,41 +375,76 @@ def less_than(
     """Whether x < y, value by value: bool, dims of x.
 
     Args:
-        x: any dims.
+        x: any dims; float32, float64, int32 or int64.
         y: type of x; dims of x or a part of them.
         force_cpu: the lineage's; results are on the CPU always.
         cond: takes the result; for a loop the variable that decides it.
+
+    Raises:
+        TypeError: an argument is neither a variable nor a name.
+        Error: dims or types do not fit, when the program is run.
+
+    Source: PaddlePaddle's fluid.layers, 2018.
     """
     return _compare("less_than", x, y, cond)
 
 
 def less_equal(x: Variable, y: Variable, cond: Variable | None = None) -> Variable:
-    """Whether x <= y; arguments as in ``less_than``."""
+    """Whether x <= y: bool, dims of x. Arguments and errors are those of ``less_than``.
+
+    Source: PaddlePaddle's fluid.layers, later than 2018.
+    """
     return _compare("less_equal", x, y, cond)
 
 
 def greater_than(x: Variable, y: Variable, cond: Variable | None = None) -> Variable:
-    """Whether x > y; arguments as in ``less_than``."""
+    """Whether x > y: bool, dims of x. Arguments and errors are those of ``less_than``.
+
+    Source: PaddlePaddle's fluid.layers, later than 2018.
+    """
     return _compare("greater_than", x, y, cond)
 
 
 def greater_equal(x: Variable, y: Variable, cond: Variable | None = None) -> Variable:
-    """Whether x >= y; arguments as in ``less_than``."""
+    """Whether x >= y: bool, dims of x. Arguments and errors are those of ``less_than``.
+
+    Source: PaddlePaddle's fluid.layers, later than 2018.
+    """
     return _compare("greater_equal", x, y, cond)
 
 
 def equal(x: Variable, y: Variable, cond: Variable | None = None) -> Variable:
-    """Whether x = y; arguments as in ``less_than``."""
+    """Whether x = y: bool, dims of x. Arguments and errors are those of ``less_than``.
+
+    Source: PaddlePaddle's fluid.layers, 2018.
+    """
     return _compare("equal", x, y, cond)
 
 
 def not_equal(x: Variable, y: Variable, cond: Variable | None = None) -> Variable:
-    """Whether x differs from y; arguments as in ``less_than``."""
+    """Whether x differs from y: bool, dims of x. Arguments and errors are those of ``less_than``.
+
+    Source: PaddlePaddle's fluid.layers, later than 2018.
+    """
     return _compare("not_equal", x, y, cond)
 
 
 def is_empty(x: Variable, cond: Variable | None = None) -> Variable:
-    """Whether x has no values: bool [1]. ``cond`` takes the result."""
+    """Whether x has no values.
+
+    Args:
+        x: a tensor of any dims and type.
+        cond: takes the result.
+
+    Returns:
+        bool [1].
+
+    Raises:
+        TypeError: an argument is neither a variable nor a name.
+        Error: x has not been written, when the program is run.
+
+    Source: PaddlePaddle's fluid.layers, 2018.
+    """
     if cond is None:
         cond = helper.new_variable(helper.layer_name("is_empty", None), stop_gradient=True)
     helper.current_block().append_op("is_empty", inputs={"X": x}, outputs={"Out": cond})
@@ -414,6 +474,12 @@ def Print(
 
     Returns:
         The input.
+
+    Raises:
+        TypeError: the input is neither a variable nor a name, or a number is none.
+        ValueError: ``print_phase`` is none of the three, or a number is below -1.
+
+    Source: PaddlePaddle's fluid.layers, 2018.
     """
     helper.current_block().append_op(
         "print",

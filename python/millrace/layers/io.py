@@ -74,6 +74,8 @@ def data(
     Raises:
         TypeError: the name is no text, or the shape no list of integers.
         ValueError: there is a variable of this name that is declared otherwise, or it is empty.
+
+    Source: PaddlePaddle's fluid.layers.io, 2018.
     """
     if not isinstance(name, str):
         raise TypeError(f"data: a variable's name is a text, not {name!r}")
@@ -132,6 +134,8 @@ def open_files(
     Raises:
         ValueError: shapes, lod_levels and dtypes are for different numbers of slots, or the name is
             taken.
+
+    Source: PaddlePaddle's fluid.layers.io, 2018.
     """
     paths = [filenames] if isinstance(filenames, str | os.PathLike) else list(filenames)
     if is_test:
@@ -162,6 +166,8 @@ def open_recordio_file(
     """A reader of one RecordIO file; arguments and errors as in ``open_files``.
 
     With ``pass_num`` above 1 a multi-pass reader stands on it.
+
+    Source: PaddlePaddle's fluid.layers.io, 2018.
     """
     reader = create_reader(
         "create_recordio_file_reader",
@@ -196,6 +202,8 @@ def random_data_generator(
 
     Raises:
         ValueError: shapes and lod_levels are for different numbers of slots.
+
+    Source: PaddlePaddle's fluid.layers.io, 2018.
     """
     return create_reader(
         "create_random_data_generator",
@@ -219,7 +227,10 @@ def shuffle(reader: Variable, buffer_size: int, seed: int = 0, name: str | None 
 
     Raises:
         TypeError: ``reader`` is no reader.
-        ValueError: it has not been created in the startup program that is in use.
+        ValueError: it has not been created in the startup program that is in use, an attribute is
+            out of bounds, or the name is taken.
+
+    Source: PaddlePaddle's fluid.layers.io, 2018.
     """
     return decorate_reader(
         "create_shuffle_reader", reader, name, {"buffer_size": buffer_size, "seed": seed}
@@ -243,13 +254,18 @@ def batch(
         name: of the new reader.
 
     Errors are those of ``shuffle``.
+
+    Source: PaddlePaddle's fluid.layers.io, 2018.
     """
     attrs = {"batch_size": batch_size, "discard_leftover": discard_leftover, "mode": mode}
     return decorate_reader("create_batch_reader", reader, name, attrs)
 
 
 def multi_pass(reader: Variable, pass_num: int, name: str | None = None) -> Variable:
-    """A reader that makes one pass of ``pass_num`` passes. Errors are those of ``shuffle``."""
+    """A reader that makes one pass of ``pass_num`` passes. Errors are those of ``shuffle``.
+
+    Source: PaddlePaddle's fluid.layers.io, 2018.
+    """
     return decorate_reader("create_multi_pass_reader", reader, name, {"pass_num": pass_num})
 
 
@@ -268,6 +284,8 @@ def shard(
         name: of the new reader.
 
     Errors are those of ``shuffle``.
+
+    Source: Millrace's own; ``WORLD_SIZE`` and ``RANK`` are those that torchrun sets.
     """
     return decorate_reader(
         "create_shard_reader", reader, name, {"num_shards": num_shards, "index": index}
@@ -287,6 +305,8 @@ def double_buffer(
         depth: elements that are kept ready.
 
     Errors are those of ``shuffle``.
+
+    Source: PaddlePaddle's fluid.layers.io, 2018.
     """
     where = None if place is None else str(getattr(place, "name", place)).upper()
     return decorate_reader(
@@ -306,6 +326,8 @@ def read_file(reader: Variable) -> Any:
     Raises:
         TypeError: ``reader`` is no reader.
         ValueError: its slots are not known.
+
+    Source: PaddlePaddle's fluid.layers.io, 2018.
     """
     check_kind(reader)
     shapes = slot_shapes("read_file", reader)
@@ -324,6 +346,8 @@ def has_next(reader: Variable, out: Variable | None = None) -> Variable:
 
     Raises:
         TypeError: ``reader`` is no reader.
+
+    Source: Millrace's own; PaddlePaddle's reader design doc, 2018, has such an operator.
     """
     check_kind(reader)
     if out is None:
@@ -337,6 +361,8 @@ def reset(reader: Variable) -> None:
 
     Raises:
         TypeError: ``reader`` is no reader.
+
+    Source: Millrace's own; PaddlePaddle's reader design doc, 2018, has such an operator.
     """
     check_kind(reader)
     helper.current_block().append_op("reset", inputs={"Reader": reader})
@@ -369,6 +395,12 @@ def load(out: Variable, file_path: _Path, load_as_fp16: bool | None = None) -> N
         out: takes the tensor.
         file_path: the file, as operator ``save`` writes it.
         load_as_fp16: turn floating-point values into 16 bits.
+
+    Raises:
+        TypeError: ``out`` is neither a variable nor a name, or ``file_path`` no path.
+        Error: the file cannot be read, when the program is run.
+
+    Source: PaddlePaddle's fluid.layers.io, 2018.
     """
     helper.current_block().append_op(
         "load", outputs={"Out": out}, attrs={"file_path": file_path, "load_as_fp16": load_as_fp16}

@@ -45,6 +45,8 @@ def fc(
     Raises:
         TypeError: ``size`` is no integer.
         ValueError: it is below 1, the dims of an input are not known, or its values are no floats.
+
+    Source: PaddlePaddle's fluid.layers, 2018.
     """
     if not isinstance(size, numbers.Integral):
         raise TypeError(f"fc: size is {size!r}; it must be an integer")
@@ -105,9 +107,23 @@ def softmax(
     use_cudnn: bool = True,
     name: str | None = None,
 ) -> Variable:
-    """e^input, scaled so that each row along the last axis sums to 1. Dims and type of the input.
+    """e^input, scaled so that each row along the last axis sums to 1.
 
     Only ``input`` and ``name`` have a meaning; the other arguments are the lineage's.
+
+    Args:
+        input: float32 or float64 [..., classes].
+        param_attr, bias_attr, use_cudnn: the lineage's, without effect.
+        name: of the layer.
+
+    Returns:
+        Dims and type of the input.
+
+    Raises:
+        TypeError: the input is neither a variable nor a name.
+        Error: its type does not fit, when the program is run.
+
+    Source: PaddlePaddle's fluid.layers, 2018.
     """
     return helper.append_activation(helper.layer_name("softmax", name), input, "softmax")
 
@@ -128,6 +144,8 @@ def cross_entropy(
 
     Raises:
         NotImplementedError: ``ignore_index`` is another one.
+
+    Source: PaddlePaddle's fluid.layers, 2018.
     """
     _refuse_ignore_index(ignore_index)
     loss = helper.new_variable(helper.layer_name("cross_entropy", None))
@@ -154,6 +172,8 @@ def softmax_with_cross_entropy(
 
     Returns:
         The loss [..., 1]; with ``return_softmax`` the loss and the probabilities.
+
+    Source: PaddlePaddle's fluid.layers, 2018.
     """
     _refuse_ignore_index(ignore_index)
     layer = helper.layer_name("softmax_with_cross_entropy", None)
@@ -173,13 +193,43 @@ def _refuse_ignore_index(ignore_index: int) -> None:
 
 
 def square_error_cost(input: Variable, label: Variable) -> Variable:
-    """(input - label)^2, value by value; both have the same dims and type."""
+    """(input - label)^2, value by value.
+
+    Args:
+        input: float32, float64, int32 or int64, any dims.
+        label: the same; dims of the input or a part of them, or a number.
+
+    Returns:
+        Dims of the input; the type of ``input - label``.
+
+    Raises:
+        TypeError: neither is a variable, or one is neither a variable nor a number.
+        Error: dims do not fit, when the program is run.
+
+    Source: PaddlePaddle's fluid.layers, 2018.
+    """
     difference = input - label
     return difference * difference
 
 
 def topk(input: Variable, k: int, name: str | None = None) -> tuple[Variable, Variable]:
-    """The k highest values of each row along the last axis, and their places in it (int64)."""
+    """The k highest values of each row along the last axis, and their places in it.
+
+    Args:
+        input: float32 or float64 [..., classes].
+        k: how many; no more than there are classes.
+        name: of the layer.
+
+    Returns:
+        The values [..., k], type of the input, the highest first; and their places, int64 [..., k].
+
+    Raises:
+        TypeError: the input is neither a variable nor a name, or ``k`` is no integer.
+        ValueError: ``k`` is below 1.
+        Error: dims or types do not fit, when the program is run.
+
+    Source: PaddlePaddle's fluid.layers, 2018.
+    """
     layer = helper.layer_name("top_k", name)
     values = helper.new_variable(layer)
     indices = helper.new_variable(layer, stop_gradient=True)
@@ -207,6 +257,11 @@ def accuracy(
 
     Returns:
         float32 [1].
+
+    Raises:
+        TypeError, ValueError, Error: as in ``topk``; the label is checked then, too.
+
+    Source: PaddlePaddle's fluid.layers, 2018.
     """
     values, indices = topk(input, k)
     layer = helper.layer_name("accuracy", None)
@@ -243,6 +298,8 @@ def reshape(
 
     Raises:
         NotImplementedError: ``actual_shape`` is given.
+
+    Source: PaddlePaddle's fluid.layers, 2018.
     """
     if actual_shape is not None:
         raise NotImplementedError("reshape: dims from a variable are not supported; give shape")
@@ -271,11 +328,21 @@ def elementwise_add(
     """act(x + y), value by value.
 
     Args:
-        x: any dims.
+        x: any dims; float32, float64, int32 or int64.
         y: type of x; dims of x or a part of them.
         axis: the axis of x where y's dims begin; -1: y has x's last dims.
         act: an operator from X to Out on top, such as "relu".
         name: of the layer.
+
+    Returns:
+        Dims and type of x.
+
+    Raises:
+        TypeError: an argument is neither a variable nor a name.
+        ValueError: ``axis`` is below -1, or ``act`` is no such operator.
+        Error: dims or types do not fit, when the program is run.
+
+    Source: PaddlePaddle's fluid.layers, 2018.
     """
     return _elementwise("elementwise_add", x, y, axis, act, name)
 
@@ -283,19 +350,30 @@ def elementwise_add(
 def elementwise_sub(
     x: Variable, y: Variable, axis: int = -1, act: str | None = None, name: str | None = None
 ) -> Variable:
-    """act(x - y), value by value; arguments as in ``elementwise_add``."""
+    """act(x - y), value by value. Arguments, result and errors as in ``elementwise_add``.
+
+    Source: PaddlePaddle's fluid.layers, 2018.
+    """
     return _elementwise("elementwise_sub", x, y, axis, act, name)
 
 
 def elementwise_mul(
     x: Variable, y: Variable, axis: int = -1, act: str | None = None, name: str | None = None
 ) -> Variable:
-    """act(x * y), value by value; arguments as in ``elementwise_add``."""
+    """act(x * y), value by value. Arguments, result and errors as in ``elementwise_add``.
+
+    Source: PaddlePaddle's fluid.layers, 2018.
+    """
     return _elementwise("elementwise_mul", x, y, axis, act, name)
 
 
 def elementwise_div(
     x: Variable, y: Variable, axis: int = -1, act: str | None = None, name: str | None = None
 ) -> Variable:
-    """act(x / y), value by value; arguments as in ``elementwise_add``. Integers round to 0."""
+    """act(x / y), value by value. Integers round to 0.
+
+    Arguments, result and errors as in ``elementwise_add``; an integer divided by 0 is an ``Error``.
+
+    Source: PaddlePaddle's fluid.layers, 2018.
+    """
     return _elementwise("elementwise_div", x, y, axis, act, name)

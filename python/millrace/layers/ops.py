@@ -41,18 +41,33 @@ def __dir__() -> list[str]:
 
 
 def function_name(type: str) -> str:
-    """What the function of an operator is called."""
+    """What the function of an operator is called.
+
+    Raises nothing.
+
+    Source: Millrace's own.
+    """
     return f"{type}_" if keyword.iskeyword(type) else type
 
 
 def argument_name(slot: str) -> str:
-    """What an operator's slot is called as an argument: ``Beta1Pow`` is ``beta1_pow``."""
+    """What an operator's slot is called as an argument: ``Beta1Pow`` is ``beta1_pow``.
+
+    Raises nothing.
+
+    Source: Millrace's own.
+    """
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", slot.replace("@GRAD", "_grad")).lower()
     return f"{words}_" if keyword.iskeyword(words) else words
 
 
 def generate_function(schema: OperatorSchema) -> Callable[..., Any]:
-    """The function that appends an operator of this schema."""
+    """The function that appends an operator of this schema.
+
+    It raises TypeError and ValueError where arguments do not fit the schema.
+
+    Source: Millrace's own.
+    """
     signature = _signature(schema)
 
     def function(*args: Any, **kwargs: Any) -> _Result:

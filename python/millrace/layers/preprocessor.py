@@ -25,6 +25,8 @@ class Preprocessor:
 
     The block belongs to the startup program, as all of a reader's creation does: it may write its
     own variables only, and reads outer ones as they are when the reader is created.
+
+    Source: PaddlePaddle's fluid.layers.io, 2018.
     """
 
     def __init__(self, reader: Variable, name: str | None = None) -> None:
@@ -100,10 +102,15 @@ class Preprocessor:
 
         Raises:
             RuntimeError: not within the block.
+            TypeError: one is no variable.
             ValueError: one is not of this block, or its dims or type are not known.
         """
         block = self._open_block("outputs")
         for out in outs:
+            if not isinstance(out, Variable):
+                raise TypeError(
+                    f"Preprocessor: {out!r} is no variable; outputs takes them one by one"
+                )
             if out.block is not block:
                 raise ValueError(f"Preprocessor: {out.name!r} is not a variable of its block")
             if out.shape is None or out.dtype is None:

@@ -256,7 +256,21 @@ def create_py_reader_by_data(
     name: str | None = None,
     use_double_buffer: bool = True,
 ) -> ReaderVariable:
-    """``py_reader`` with the shapes, dtypes and levels of variables. Errors are those of it."""
+    """``py_reader`` with the shapes, dtypes and levels of variables.
+
+    Args:
+        capacity: elements in the queue.
+        feed_list: variables whose shapes and dtypes are known.
+        name: of the reader.
+        use_double_buffer: as in ``py_reader``.
+
+    Raises:
+        TypeError: an item of ``feed_list`` is no variable, or ``capacity`` no integer.
+        ValueError: an item has no shape or dtype, or the name is taken.
+        Error: ``capacity`` is below 1.
+
+    Source: PaddlePaddle's fluid.layers.io, 2018.
+    """
     for variable in feed_list:
         _require_declared(variable)
     return py_reader(

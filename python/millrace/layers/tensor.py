@@ -17,7 +17,18 @@ from millrace.variable import Parameter, Variable
 
 
 def create_tensor(dtype: Any, name: str | None = None, persistable: bool = False) -> Variable:
-    """Declares a variable in the current block; an operator must write it before it is read."""
+    """Declares a variable in the current block; an operator must write it before it is read.
+
+    Args:
+        dtype: type of its values.
+        name: of the variable.
+        persistable: whether it keeps its values from run to run.
+
+    Raises:
+        ValueError: ``dtype`` is none, or a variable of this name is declared otherwise.
+
+    Source: PaddlePaddle's fluid.layers, 2018.
+    """
     name = unique_name.generate("create_tensor") if name is None else name
     return helper.current_block().create_var(name, dtype=dtype, persistable=persistable)
 
@@ -42,6 +53,8 @@ def create_parameter(
 
     Raises:
         ValueError: ``attr`` is False, or the name is taken by something else.
+
+    Source: PaddlePaddle's fluid.layers, 2018.
     """
     param_attr = ParamAttr.to_attr(attr)
     if param_attr is None:
@@ -74,6 +87,13 @@ def create_global_var(
             program fills is kept in any case.
         force_cpu: the lineage's; values are made on the CPU always.
         name: of the variable.
+
+    Raises:
+        TypeError: the shape is no list.
+        ValueError: ``dtype`` is none, a dim is negative, ``value`` is no number, or a
+            variable of this name is declared otherwise.
+
+    Source: PaddlePaddle's fluid.layers, 2018.
     """
     name = unique_name.generate("global_var") if name is None else name
     return helper.make_persistable(name, shape, dtype, value)
@@ -84,6 +104,8 @@ def cast(x: Variable, dtype: Any) -> Variable:
 
     Raises:
         ValueError: the type of x is not known, or ``dtype`` is none.
+
+    Source: PaddlePaddle's fluid.layers, 2018.
     """
     return x.astype(dtype)
 
@@ -92,8 +114,17 @@ def sums(input: Variable | Sequence[Variable], out: Variable | None = None) -> V
     """All inputs added up, value by value: operator ``sum``.
 
     Args:
-        input: variables of one type and one list of dims.
+        input: variables of one type, float32, float64, int32 or int64, and one list of dims.
         out: takes the sum; may be one of the inputs.
+
+    Returns:
+        Dims and type of the inputs.
+
+    Raises:
+        TypeError: an argument is neither a variable nor a name.
+        Error: there is no input, or dims or types differ, when the program is run.
+
+    Source: PaddlePaddle's fluid.layers, 2018.
     """
     inputs = [input] if isinstance(input, Variable) else list(input)
     out = helper.result(helper.layer_name("sum", None), out)
@@ -110,6 +141,8 @@ def assign(input: Variable | Any, output: Variable | None = None) -> Variable:
 
     Raises:
         ValueError: the array has different values; feed it instead.
+
+    Source: PaddlePaddle's fluid.layers, 2018.
     """
     out = helper.result(helper.layer_name("assign", None), output)
     if isinstance(input, Variable):
@@ -139,6 +172,8 @@ def fill_constant(
 
     Raises:
         ValueError: integers are to be made of a value that float32 does not hold.
+
+    Source: PaddlePaddle's fluid.layers, 2018.
     """
     dtype = convert_dtype(dtype)
     if out is None:
@@ -153,10 +188,24 @@ def fill_constant(
 
 
 def ones(shape: Iterable[int], dtype: Any = VarType.FP32, force_cpu: bool = False) -> Variable:
-    """A tensor of ones; arguments as in ``fill_constant``."""
+    """A tensor of ones, of these dims and this type; arguments as in ``fill_constant``.
+
+    Raises:
+        TypeError: the shape is no list of integers.
+        ValueError: ``dtype`` is none, or a dim is negative.
+
+    Source: PaddlePaddle's fluid.layers, 2018.
+    """
     return fill_constant(shape, dtype, 1.0)
 
 
 def zeros(shape: Iterable[int], dtype: Any = VarType.FP32, force_cpu: bool = False) -> Variable:
-    """A tensor of zeros; arguments as in ``fill_constant``."""
+    """A tensor of zeros, of these dims and this type; arguments as in ``fill_constant``.
+
+    Raises:
+        TypeError: the shape is no list of integers.
+        ValueError: ``dtype`` is none, or a dim is negative.
+
+    Source: PaddlePaddle's fluid.layers, 2018.
+    """
     return fill_constant(shape, dtype, 0.0)

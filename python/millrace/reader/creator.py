@@ -6,6 +6,7 @@ Names, signatures and meaning are those of PaddlePaddle's paddle.reader.creator,
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar, overload
@@ -14,13 +15,15 @@ import numpy as np
 import numpy.typing as npt
 
 from millrace import pipeline
+from millrace.errors import Error
 from millrace.ragged import Ragged
 from millrace.reader.decorators import Reader
 
 __all__ = ["np_array", "recordio", "text_file"]
 
 T = TypeVar("T")
-Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+Path = str | bytes | os.PathLike[str]
+Paths = Path | Iterable[Path]
 
 
 def np_array(x: npt.ArrayLike) -> Reader[Any]:
@@ -29,6 +32,8 @@ def np_array(x: npt.ArrayLike) -> Reader[Any]:
     Order: that of the first axis. Rows are views, nothing is copied. An array without axes is
     yielded once, as it is. Anything that is not an array is made one, with the dtype that numpy
     gives it.
+
+    Raises ValueError when numpy makes no array of it, as of rows of different lengths.
 
     Source: PaddlePaddle's paddle.reader.creator, 2018.
     """
@@ -89,8 +94,10 @@ def recordio(
         raise ValueError(f"recordio: buf_size is {buf_size}, it must not be negative")
     if isinstance(paths, str):
         names: list[str] = paths.split(",")
+    elif isinstance(paths, bytes | os.PathLike):
+        names = [os.fsdecode(paths)]
     else:
-        names = [os.fspath(path) for path in ([paths] if isinstance(paths, os.PathLike) else paths)]
+        names = [os.fsdecode(path) for path in paths]
 
     def read() -> Iterator[Any]:
         files = pipeline.Reader.open_files(
@@ -100,10 +107,28 @@ def recordio(
             buffer_size=max(1, buf_size),
             cycle_length=1,
         )
-        for batch in files.batch(max(1, buf_size)):
-            records = batch["record"]
-            assert isinstance(records, Ragged)  # what content "bytes" gives
-            for record in records.to_bytes():
-                yield record if decoder is None else decoder(record)
+        for record in _records(files, max(1, buf_size)):
+            yield record if decoder is None else decoder(record)
 
     return read
+
+
+def _records(files: pipeline.Reader, at_once: int) -> Iterator[bytes]:
+    given = 0
+    batches = iter(files.batch(at_once))
+    while True:
+        try:
+            batch = next(batches)
+        except StopIteration:
+            return
+        except Error:
+            break
+        content = batch["record"]
+        assert isinstance(content, Ragged)  # what content "bytes" gives
+        yield from content.to_bytes()
+        given += len(content)
+    # A batch that an error ends is lost, with the records before the error: they come one by one.
+    for element in itertools.islice(files, given, None):
+        content = element["record"]
+        assert isinstance(content, Ragged)
+        yield from content.to_bytes()

@@ -64,7 +64,10 @@ def map_readers(func: Callable[..., R], *readers: Reader[Any]) -> Reader[R]:
 
 
 class ComposeNotAligned(ValueError):
-    """Readers that were composed do not yield the same number of items."""
+    """Readers that were composed do not yield the same number of items.
+
+    Source: PaddlePaddle's paddle.reader, 2018.
+    """
 
 
 def compose(*readers: Reader[Any], check_alignment: bool = True) -> Reader[tuple[Any, ...]]:
@@ -109,6 +112,8 @@ def chain(*readers: Reader[T]) -> Reader[T]:
 
     Items stay as they are, lists are not flattened. A reader is called when the one before it has
     ended, so that only one pass is open at a time.
+
+    Raises nothing of its own; in a pass, what a reader raises.
 
     Source: PaddlePaddle's paddle.reader, 2018, which calls all readers at the start of a pass.
     """
@@ -172,6 +177,8 @@ def cache(reader: Reader[T]) -> Reader[T]:
     that start later replay them. Of a pass that is left early or that fails nothing is kept. Of
     passes that run at once before anything is kept, each reads for itself, and what the first to
     end has read is kept. The items themselves are not copied.
+
+    Raises nothing of its own; in a pass, what the reader raises.
 
     Source: PaddlePaddle's paddle.reader, 2019, which reads everything when it is called.
     """

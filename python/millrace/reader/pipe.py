@@ -30,6 +30,8 @@ class CommandError(subprocess.CalledProcessError):
 
     `cmd` is the command, `returncode` its status, negative for the signal that killed it, and
     `stderr` the last 4 KiB of its standard error, all of which the message contains.
+
+    Source: Millrace's own; the fields are those of subprocess.CalledProcessError.
     """
 
     def __str__(self) -> str:

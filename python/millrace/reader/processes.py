@@ -34,6 +34,8 @@ class ReaderProcessError(RuntimeError):
     `index` is the reader's position in the list, from 0 on; `traceback` the text of the child's
     traceback, None if the process ended without one; `status` the exit status of a process that
     did, negative for the signal that killed it, None if it lives or ended as it should.
+
+    Source: Millrace's own.
     """
 
     def __init__(

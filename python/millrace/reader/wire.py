@@ -48,7 +48,10 @@ _F64 = struct.Struct("<d")
 
 
 class WireError(ValueError):
-    """Bytes that no value was encoded to."""
+    """Bytes that no value was encoded to.
+
+    Source: Millrace's own.
+    """
 
 
 def encode(value: object) -> bytes:
@@ -59,6 +62,8 @@ def encode(value: object) -> bytes:
 
     Raises TypeError that names any other type, and ValueError for values that take more than
     `MAX_BYTES` or are nested more than `MAX_DEPTH` deep, as those that contain themselves are.
+
+    Source: Millrace's own; dtypes are written as in numpy's format .npy.
     """
     parts: list[bytes] = []
     _encode(value, parts, 0)
@@ -72,6 +77,8 @@ def decode(data: bytes | bytearray) -> Any:
     """The value that was encoded to `data`. Arrays own their memory and may be written to.
 
     Raises WireError if `data` is no value, or more than one.
+
+    Source: Millrace's own.
     """
     source = _Source(memoryview(data))
     value = _decode(source, 0)
@@ -81,7 +88,12 @@ def decode(data: bytes | bytearray) -> Any:
 
 
 def write(stream: io.RawIOBase, data: bytes) -> None:
-    """Writes an encoded value and its length to an unbuffered stream."""
+    """Writes an encoded value and its length to an unbuffered stream.
+
+    Raises OSError or ValueError if the stream cannot be written to.
+
+    Source: Millrace's own.
+    """
     rest = memoryview(_U64.pack(len(data)) + data)
     while rest:
         rest = rest[stream.write(rest) or 0 :]
@@ -92,6 +104,8 @@ def read(stream: io.RawIOBase) -> bytearray:
 
     Raises EOFError if the stream ends before there is a whole one, and WireError if a longer one
     than `MAX_BYTES` is announced.
+
+    Source: Millrace's own.
     """
     (length,) = _U64.unpack(_read_exactly(stream, _U64.size))
     if length > MAX_BYTES:

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/core/output.h"
+
+#include <pybind11/pybind11.h>
+
+#include <cstdio>
+
+#include "python/core/causes.h"
+#include "python/core/python_call.h"
+
+namespace py = pybind11;
+
+namespace millrace {
+
+PythonOutput::PythonOutput() : std::ostream(this) { exceptions(std::ios::badbit); }
+
+std::streamsize PythonOutput::xsputn(const char* text, std::streamsize size) {
+  const PythonCall call(0);
+  try {
+    const py::object output = py::module_::import("sys").attr("stdout");
+    if (!output.is_none()) {  // as print() does without one
+      PythonCall::Result(output.attr("write"), py::str(text, static_cast<size_t>(size)));
+    }
+  } catch (py::error_already_set& raised) {
+    throw ErrorOfException("sys.stdout", &raised);
+  }
+  return size;
+}
+
+int PythonOutput::overflow(int character) {
+  const char text = static_cast<char>(character);
+  if (character != EOF) xsputn(&text, 1);
+  return 0;
+}
+
+}  // namespace millrace
