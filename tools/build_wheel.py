@@ -37,7 +37,8 @@ def _built_module():
         raise RuntimeError(f"millrace is built for CPython {wanted}; this is {sys.version}")
     if shutil.which("bazel") is None:
         raise RuntimeError("there is no bazel; tools/install_dependencies installs what it takes")
-    _bazel("build", "-c", "opt", "//python:_core.so")
+    # bazel-bin in the checkout is of what else is built there.
+    _bazel("build", "-c", "opt", "--symlink_prefix=/", "//python:_core.so")
     found = _bazel("info", "-c", "opt", "bazel-bin", stdout=subprocess.PIPE, text=True)
     return Path(found.stdout.strip()) / "python" / "_core.so"
 

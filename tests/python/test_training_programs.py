@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import struct
 import subprocess
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pytest
 
 PASSES = 3
 EXECUTOR = digits.ROOT / "bazel-bin/tools/executor"
+PEEK = digits.ROOT / "bazel-bin/tools/peek"
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +59,22 @@ def digest(startup: fluid.Program) -> str:
     return total.hexdigest()
 
 
+def stream_digest(startup: fluid.Program) -> str:
+    """What ``peek --digest`` prints for one pass: the rule is that of tools/digest.h."""
+    stream = hashlib.sha256()
+    batches = 0
+    for batch in fluid.Reader(startup.to_text(), variable="train", names=["pixels", "label"]):
+        element = hashlib.sha256()
+        for values in batch.values():
+            assert isinstance(values, np.ndarray)
+            dtype = fluid.framework.convert_dtype(values.dtype)
+            element.update(struct.pack(f"<II{values.ndim}qI", dtype, values.ndim, *values.shape, 0))
+            element.update(values.tobytes())
+        stream.update(element.digest())
+        batches += 1
+    return f"stream {stream.hexdigest()} {batches}"
+
+
 def train(
     startup: fluid.Program, main: fluid.Program, capfd: pytest.CaptureFixture[str]
 ) -> tuple[str, dict[str, np.ndarray]]:
@@ -94,6 +112,32 @@ def test_training_is_that_of_the_shipped_program(
     assert printed.count("accuracy") == PASSES
     for name, value in expected_parameters.items():
         np.testing.assert_array_equal(parameters[name], value, err_msg=name)
+
+
+@pytest.mark.skipif(not PEEK.exists(), reason="the command peek has not been built")
+@pytest.mark.parametrize("kind", ["loop", "multi_pass"])
+def test_batches_are_those_that_the_command_reads_from_text(
+    kind: str, data: tuple[Path, int]
+) -> None:
+    folder, batches = data
+    startup, _ = built(kind, folder, batches)
+    flags = [f"--set={name}={value}" for name, value in settings(folder, batches).items()]
+    for threads in (0, 3):
+        ended = subprocess.run(
+            [
+                PEEK,
+                f"--startup={digits.ROOT}/tools/programs/{kind}_startup.pbtxt",
+                "--reader=train",
+                "--digest",
+                f"--threads={threads}",
+                *flags,
+            ],
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert ended.stdout.splitlines()[-1] == stream_digest(startup)
 
 
 @pytest.mark.skipif(not EXECUTOR.exists(), reason="the command executor has not been built")
