@@ -93,6 +93,19 @@ Lod LodOf(const py::object& offsets) {
   return lod;
 }
 
+// Numbers and lists of them as an array of this type, which numpy may cut off to fit integers.
+py::object ArrayOfNumbers(py::handle value, DataType type) {
+  const py::str name(ToString(type));
+  if (type == DataType::kFp16 || type == DataType::kFp32 || type == DataType::kFp64) {
+    return known->asarray(value, name);
+  }
+  const py::object given = known->asarray(value);
+  py::object array = given.attr("astype")(name, py::arg("copy") = false);
+  Require(array.is(given) || array.attr("__eq__")(given).attr("all")().cast<bool>(), ToString(type),
+          " is declared, which does not hold ", py::repr(given).cast<std::string>());
+  return array;
+}
+
 void SetTo(py::handle value, Holders holders, const SlotSpec* spec, LoDTensor* tensor) {
   if (py::isinstance<py::array>(value)) {
     SetToArray(py::reinterpret_borrow<py::array>(value), holders, spec, tensor);
@@ -105,8 +118,7 @@ void SetTo(py::handle value, Holders holders, const SlotSpec* spec, LoDTensor* t
     tensor->set_lod(LodOf(value.attr("offsets")));
   } else {
     const bool typed = spec != nullptr && spec->known && spec->dtype != DataType::kBf16;
-    const py::object dtype = typed ? py::object(py::str(ToString(spec->dtype))) : py::none();
-    SetToArray(known->asarray(value, dtype), 0, spec, tensor);
+    SetToArray(typed ? ArrayOfNumbers(value, spec->dtype) : known->asarray(value), 0, spec, tensor);
   }
 }
 

@@ -35,11 +35,11 @@ class DataFeeder:
     A sample is a tuple or list with a field for each variable, in the order of ``feed_list``. A
     field is a number, a (nested) list or an array: for a variable without levels of detail one
     instance, in its shape or flat, else ``lod_level`` nested sequences of such. Values are
-    converted to the variable's dtype as ``numpy.array`` does. Tensors are on the host, whatever the
-    place: the executor takes them from there.
+    converted to the variable's dtype; what integers or bools would change is an error. Tensors are
+    on the host, whatever the place: the executor takes them from there.
 
     Source: PaddlePaddle's fluid.DataFeeder, 2018. It also let values in a wrong shape of the right
-    rank pass; here that is a ValueError.
+    rank pass, and cut off what does not fit; here these are ValueErrors.
     """
 
     def __init__(
@@ -230,7 +230,7 @@ class _Slot:
                 fields = list(itertools.chain.from_iterable(fields))
         rows = sum(lengths[-1]) if lengths else len(fields)
         try:
-            values = self._joined(fields) if lengths else np.array(fields, self._dtype)
+            values = self._joined(fields) if lengths else self._converted(fields)
         except (ValueError, TypeError, OverflowError) as error:
             raise ValueError(f"variable {self.name} takes {self._dtype}: {error}") from error
         tensor = LoDTensor.from_array(self._shaped(values, rows))
@@ -250,9 +250,19 @@ class _Slot:
     def _joined(self, sequences: Sequence[Any]) -> Array:
         arrays = [sequence for sequence in sequences if len(sequence) > 0]
         if arrays and all(isinstance(sequence, np.ndarray) for sequence in arrays):
-            joined: Array = np.concatenate(arrays).astype(self._dtype, order="C", copy=False)
-            return joined
-        return np.array(list(itertools.chain.from_iterable(arrays)), self._dtype)
+            return self._converted(np.concatenate(arrays))
+        return self._converted(list(itertools.chain.from_iterable(arrays)))
+
+    def _converted(self, values: Sequence[Any] | Array) -> Array:
+        if self._dtype.kind == "f":
+            return np.asarray(values, self._dtype, order="C")
+        given = np.asarray(values, order="C")
+        with np.errstate(invalid="ignore"):
+            converted: Array = given.astype(self._dtype, copy=False)
+        if converted is not given and (converted != given).any():
+            wrong = given[converted != given].flat[0]
+            raise ValueError(f"{wrong} does not fit")
+        return converted
 
     def _shaped(self, values: Array, rows: int) -> Array:
         """The values in the declared shape, of whose dims -1 the first is the number of rows."""

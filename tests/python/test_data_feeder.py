@@ -329,3 +329,18 @@ def test_leaving_a_decorated_reader_ends_the_pass_below() -> None:
         next(feeds)
         feeds.close()
     assert ended == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value"),
+    [("int64", 1.5), ("uint8", 300), ("uint8", -1), ("bool", 2), ("int32", 2**40)],
+)
+@pytest.mark.parametrize("lod_level", [0, 1])
+def test_integers_change_no_value(dtype: str, value: float, lod_level: int) -> None:
+    feeder = feeder_of([1], dtype, lod_level)
+    for field in ([value], np.array([value])):
+        with pytest.raises(
+            ValueError, match=rf"item 1 of the batch: .* takes {dtype}: .* does not fit"
+        ):
+            feeder.feed([([1],), (field,)])
+    assert np.asarray(feeder.feed([([1.0],)])["x"]).tolist() == [[1]]

@@ -290,3 +290,16 @@ def test_forks_while_functions_are_at_work_do_not_hang(numbers: millrace.Reader)
             os._exit(0)
         assert os.waitpid(child, 0)[1] == 0
     assert len(list(elements)) == RECORDS // 4 - 10
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value"), [("int64", 1.5), ("uint8", [1, 300]), ("uint8", -1), ("bool", 2)]
+)
+def test_numbers_that_do_not_fit_are_no_others(dtype: str, value: object) -> None:
+    numbers = millrace.Reader.create(
+        "create_random_data_generator", slots={"x": ("float32", [1])}, count=1
+    )
+    with pytest.raises(millrace.Error, match=f"slot 'y': {dtype} is declared, which does not hold"):
+        list(numbers.map(lambda e: {"y": value}, slots={"y": (dtype, [-1])}))
+    (fitting,) = numbers.map(lambda e: {"y": [1, 0]}, slots={"y": (dtype, [-1])})
+    assert (fitting["y"].dtype, fitting["y"].tolist()) == (np.dtype(dtype), [1, 0])
