@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <regex>
@@ -221,13 +222,17 @@ std::vector<std::string> OutputNames() {
   if (stem.size() > extension && stem.substr(stem.size() - extension) == kExtension) {
     stem.resize(stem.size() - extension);
   }
-  std::vector<std::string> names;
-  names.reserve(static_cast<size_t>(FLAGS_shards));
-  for (int i = 0; i < FLAGS_shards; ++i) {
+  const auto name = [&stem](int i) {
     char number[16];
     std::snprintf(number, sizeof(number), "-%05d", i);
-    names.push_back(stem + number + kExtension);
-  }
+    return stem + number + kExtension;
+  };
+  Require(!std::filesystem::exists(name(FLAGS_shards)), Escaped(name(FLAGS_shards)),
+          " is left of an earlier run with more than ", FLAGS_shards,
+          " shards, and would be read with them; remove it and those behind it");
+  std::vector<std::string> names;
+  names.reserve(static_cast<size_t>(FLAGS_shards));
+  for (int i = 0; i < FLAGS_shards; ++i) names.push_back(name(i));
   return names;
 }
 

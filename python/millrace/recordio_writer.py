@@ -115,8 +115,9 @@ def convert_reader_to_recordio_files(
     reader without batches makes none. Returns the number of records in all of them: batches.
 
     Args and errors are those of ``convert_reader_to_recordio_file``; also raises ValueError if
-    `filename` does not end in ``.recordio`` or `batch_per_file` is less than 1. Files before the
-    one that an exception interrupts stay.
+    `filename` does not end in ``.recordio`` or `batch_per_file` is less than 1, and FileExistsError
+    if files with higher numbers are left of an earlier conversion. Files before the one that an
+    exception interrupts stay.
 
     Source: PaddlePaddle's fluid.recordio_writer, 2018.
     """
@@ -133,6 +134,12 @@ def convert_reader_to_recordio_files(
             of_file = itertools.chain(first, itertools.islice(batches, batch_per_file - 1))
             written += _write(name, of_file, feeder, compressor, max_num_records, order)
             files += 1
+    behind = f"{stem}-{files:05d}{extension}"
+    if os.path.exists(behind):
+        raise FileExistsError(
+            f"'{behind}' and those behind it are left of an earlier conversion, and would be read "
+            f"with the {files} files written now: remove them"
+        )
     return written
 
 

@@ -215,6 +215,17 @@ def test_files_of_a_reader_lose_nothing(
     assert all(len(of_file) == 3 for of_file in labels[:-1])
 
 
+def test_files_of_an_earlier_conversion_are_not_read_with_those_of_another(
+    tmp_path: Path, feeder: fluid.DataFeeder
+) -> None:
+    path = tmp_path / "words.recordio"
+    reader = fluid.batch(lambda: samples(6), 1)
+    assert convert_reader_to_recordio_files(path, 2, reader, feeder) == 6
+    assert convert_reader_to_recordio_files(path, 2, reader, feeder) == 6
+    with pytest.raises(FileExistsError, match="words-00002.recordio' and those behind it are left"):
+        convert_reader_to_recordio_files(path, 3, reader, feeder)
+
+
 def test_whole_files_stay_when_a_reader_fails(tmp_path: Path, feeder: fluid.DataFeeder) -> None:
     def failing() -> Iterator[object]:
         yield from samples(5)

@@ -258,6 +258,10 @@ TEST(RecordIOCommand, LeavesAManifestThatTellsACutBetweenChunks) {
             "]}\n");
   EXPECT_EQ(RunRecordIO({"verify", folder + "/set*"}).exit_code, 0);
   EXPECT_EQ(RecordsOf(first), (Words{"a0", "a1", "a2"}));
+  WriteFile(folder + "/set-00002.recordio", "");
+  ExpectFailure(write, 2, "set-00002.recordio is left of an earlier run with more than 2 shards");
+  EXPECT_EQ(RecordsOf(first), (Words{"a0", "a1", "a2"}));
+  std::remove((folder + "/set-00002.recordio").c_str());
   // Two of three chunks are left.
   ASSERT_EQ(::truncate(first.c_str(), 52), 0);
   ChildResult result = RunRecordIO({"verify", folder + "/set*"});
