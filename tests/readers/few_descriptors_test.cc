@@ -29,7 +29,7 @@ FormatArguments Bytes() {
 // The process may have no more than `free` descriptors beside those that it has.
 class DescriptorLimit {
  public:
-  explicit DescriptorLimit(int free) {
+  explicit DescriptorLimit(rlim_t free) {
     ::getrlimit(RLIMIT_NOFILE, &before_);
     int highest = 0;
     for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
@@ -40,7 +40,7 @@ class DescriptorLimit {
       gaps_.push_back(::open("/dev/null", O_RDONLY));
     } while (gaps_.back() >= 0 && gaps_.back() < highest);
     rlimit few = before_;
-    few.rlim_cur = static_cast<rlim_t>(gaps_.back() + 1 + free);
+    few.rlim_cur = static_cast<rlim_t>(gaps_.back()) + 1 + free;
     ::setrlimit(RLIMIT_NOFILE, &few);
   }
   ~DescriptorLimit() {
