@@ -194,16 +194,18 @@ numbers = millrace.Reader.create("create_random_data_generator",
                                  slots={"x": ("float32", [1, 3])}, count=6000)
 calls = []
 def function(element):
-    calls.append(time.sleep(0.02))
+    calls.append(time.sleep(0.005))
     return element
 for threads in (0, 1, 3):
     millrace.set_threads(threads)
+    batches = iter(numbers.map(function).batch(400))
+    next(batches)  # from now on it is known that calls are worth sharing
     calls.clear()
-    threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     try:
-        next(iter(numbers.map(function).batch(100)))
+        next(batches)
     except KeyboardInterrupt:
-        print(len(calls) < 100)
+        print(len(calls) < 300)
 """
     )
     assert ended.stdout == "True\n" * 3, ended.stderr
