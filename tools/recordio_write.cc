@@ -11,6 +11,7 @@
 #include <memory>
 #include <regex>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -227,7 +228,8 @@ std::vector<std::string> OutputNames() {
     std::snprintf(number, sizeof(number), "-%05d", i);
     return stem + number + kExtension;
   };
-  Require(!std::filesystem::exists(name(FLAGS_shards)), Escaped(name(FLAGS_shards)),
+  std::error_code none;  // a name that cannot be is the writer's to report
+  Require(!std::filesystem::exists(name(FLAGS_shards), none), Escaped(name(FLAGS_shards)),
           " is left of an earlier run with more than ", FLAGS_shards,
           " shards, and would be read with them; remove it and those behind it");
   std::vector<std::string> names;

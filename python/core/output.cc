@@ -17,8 +17,8 @@ PythonOutput::PythonOutput() : std::ostream(this) { exceptions(std::ios::badbit)
 std::streamsize PythonOutput::xsputn(const char* text, std::streamsize size) {
   const PythonCall call(0);
   try {
-    const py::object output = py::module_::import("sys").attr("stdout");
-    if (!output.is_none()) {  // as print() does without one
+    const auto output = py::reinterpret_borrow<py::object>(PySys_GetObject("stdout"));
+    if (output && !output.is_none()) {  // as print() does without one
       PythonCall::Result(output.attr("write"), py::str(text, static_cast<size_t>(size)));
     }
   } catch (py::error_already_set& raised) {

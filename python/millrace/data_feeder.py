@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from millrace import core
 from millrace._core import LoDTensor
+from millrace.feed_values import exactly
 from millrace.framework import Program, Variable, default_main_program
 from millrace.reader.decorators import Reader, opened
 from millrace.var_type import VarType, dtype_name
@@ -257,12 +258,9 @@ class _Slot:
         if self._dtype.kind == "f":
             return np.asarray(values, self._dtype, order="C")
         given = np.asarray(values, order="C")
-        with np.errstate(invalid="ignore"):
-            converted: Array = given.astype(self._dtype, copy=False)
-        if converted is not given and (converted != given).any():
-            wrong = given[converted != given].flat[0]
-            raise ValueError(f"{wrong} does not fit")
-        return converted
+        if given.dtype.kind not in "biuf":  # no numbers; numpy says what they are not
+            return np.asarray(values, self._dtype, order="C")
+        return exactly(given, self._dtype)
 
     def _shaped(self, values: Array, rows: int) -> Array:
         """The values in the declared shape, of whose dims -1 the first is the number of rows."""

@@ -6,7 +6,6 @@ from __future__ import annotations
 import numbers
 import operator
 from collections.abc import Callable, Iterator
-from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -168,8 +167,10 @@ class DataLoader:
         """Begins the next pass. Raises what iterating over the reader raises."""
         batches: Iterator[Any] = iter(self._view)
         if self._collate is not None:
+            collate = self._collate
             samples = batches if self.batch_size is None else self._lists(batches)
-            batches = map(partial(_collated, self._collate), samples)
+            # No map(): it takes a StopIteration of collate_fn for the end.
+            batches = (collate(sample) for sample in samples)
         return map(_pinned, batches) if self._pin else batches
 
     def _lists(self, elements: Iterator[Any]) -> Iterator[list[Any]]:
@@ -182,13 +183,6 @@ class DataLoader:
 def _refuse(name: str, given: object, instead: str) -> None:
     if given is not None:
         raise ValueError(f"millrace.DataLoader takes no {name}: {instead}")
-
-
-def _collated(collate_fn: Callable[[Any], Any], samples: Any) -> Any:
-    try:
-        return collate_fn(samples)
-    except StopIteration as error:  # which the loop would take for the end of the data
-        raise RuntimeError(f"collate_fn {collate_fn!r} raised StopIteration") from error
 
 
 def _pinned(value: Any) -> Any:

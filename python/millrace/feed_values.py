@@ -86,11 +86,19 @@ def _converted(name: str, value: object, variable: Variable | None) -> npt.NDArr
     array = _numbers(name, value)
     if variable is None or variable.dtype is None:
         return array
+    try:
+        return exactly(array, variable.dtype.dtype)
+    except ValueError as error:
+        raise ValueError(f"feed {name!r} holds {error}") from None
+
+
+def exactly(array: npt.NDArray[Any], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """Numbers in another dtype. Raises ValueError if integers or bools would change one."""
     with np.errstate(invalid="ignore", over="ignore"):
-        converted = array.astype(variable.dtype.dtype)
+        converted = array.astype(dtype, copy=False)
     if converted.dtype.kind != "f" and (converted != array).any():
         wrong = array[converted != array].flat[0]
-        raise ValueError(f"feed {name!r} holds {wrong}, but {converted.dtype} is declared")
+        raise ValueError(f"{wrong}, but {converted.dtype} is declared")
     return converted
 
 

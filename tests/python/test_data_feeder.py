@@ -340,7 +340,7 @@ def test_integers_change_no_value(dtype: str, value: float, lod_level: int) -> N
     feeder = feeder_of([1], dtype, lod_level)
     for field in ([value], np.array([value])):
         with pytest.raises(
-            ValueError, match=rf"item 1 of the batch: .* takes {dtype}: .* does not fit"
+            ValueError, match=rf"item 1 of the batch: .* takes {dtype}: .* but {dtype} is declared"
         ):
             feeder.feed([([1],), (field,)])
     assert np.asarray(feeder.feed([([1.0],)])["x"]).tolist() == [[1]]

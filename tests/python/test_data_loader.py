@@ -116,7 +116,7 @@ def test_a_collate_fn_does_not_end_the_loop(dataset: millrace.Reader) -> None:
         return next(iter([]))
 
     for batch_size in (300, None):
-        with pytest.raises(RuntimeError, match="collate_fn <function .* raised StopIteration"):
+        with pytest.raises(RuntimeError, match="raised StopIteration"):
             list(millrace.DataLoader(dataset, batch_size, collate_fn=collate))
 
 

@@ -199,3 +199,23 @@ for _ in range({int(LONGEST)}):
         timeout=LONGEST,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
+
+
+def test_a_thread_that_outlasted_its_pass_has_time_again_at_exit() -> None:
+    ended = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import time\n"
+            "from millrace.reader.threads import Pass\n"
+            "late = Pass()\n"
+            "late.start(lambda: (time.sleep(1.3), print('ended', flush=True)))\n"
+            "late.leave()\n"
+            "print('left', flush=True)\n",
+        ],
+        check=True,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert ended.stdout == "left\nended\n"

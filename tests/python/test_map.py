@@ -303,3 +303,5 @@ def test_numbers_that_do_not_fit_are_no_others(dtype: str, value: object) -> Non
         list(numbers.map(lambda e: {"y": value}, slots={"y": (dtype, [-1])}))
     (fitting,) = numbers.map(lambda e: {"y": [1, 0]}, slots={"y": (dtype, [-1])})
     assert (fitting["y"].dtype, fitting["y"].tolist()) == (np.dtype(dtype), [1, 0])
+    (text,) = numbers.map(lambda e: {"y": ["1", "1"]}, slots={"y": (dtype, [-1])})
+    assert text["y"].tolist() == [1, 1]

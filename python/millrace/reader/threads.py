@@ -17,7 +17,6 @@ Names, signatures and meaning are those of PaddlePaddle's paddle.reader, 2018.
 
 from __future__ import annotations
 
-import atexit
 import itertools
 import math
 import os
@@ -70,7 +69,7 @@ class Pass:
         self._threads: list[threading.Thread] = []
         self._stops: list[Callable[[], object]] = []
         self._inner: weakref.WeakSet[Pass] = weakref.WeakSet()
-        self._deadline = math.inf  # of waiting for threads, however often that is asked for
+        self._deadline = math.inf  # of waiting for threads, however often they are left
         _passes.add(self)
         outer: Pass | None = getattr(_this_thread, "owner", None)
         if outer is not None and outer._process == self._process:
@@ -172,7 +171,7 @@ class Pass:
         May be called more than once and from any thread.
         """
         self.stop()
-        self.join(time.monotonic() + PATIENCE)
+        self.join(min(self._deadline, time.monotonic() + PATIENCE))
 
     def stop(self) -> None:
         """The first half of `leave`: has the threads end, and waits for none."""
@@ -186,17 +185,17 @@ class Pass:
             stop()
 
     def join(self, deadline: float) -> None:
-        """The second half: waits until the threads have ended, or until the first deadline of all
-        that this was called with.
+        """The second half: waits until the threads have ended, or the deadline, which then is that
+        of each `leave` behind it, too.
         """
         if os.getpid() != self._process:
             return
         self._deadline = min(self._deadline, deadline)
         for inner in _snapshot(self._inner):
-            inner.join(self._deadline)
+            inner.join(deadline)
         for thread in self._threads:
             if thread is not threading.current_thread():  # the garbage collector runs anywhere
-                thread.join(max(0.0, self._deadline - time.monotonic()))
+                thread.join(max(0.0, deadline - time.monotonic()))
 
     def _take_slot(self) -> bool:
         """Waits until one more item may be read; false when the consumer has left."""
@@ -224,8 +223,7 @@ def _snapshot(passes: weakref.WeakSet[Pass]) -> list[Pass]:
             continue
 
 
-# After this no thread may be left that comes back from C++ into an interpreter that is gone.
-@atexit.register
+# At exit: no thread may be left that comes back from C++ into an interpreter that is gone.
 def leave_all() -> None:
     """Ends all open passes of this process, and waits for all of them up to `PATIENCE` seconds."""
     passes = _snapshot(_passes)
