@@ -334,6 +334,20 @@ TEST(ExecutorCommand, ExitsWith4IfTheOutputIsNotTaken) {
   EXPECT_EQ(result.errors, "error: standard output: No space left on device\n");
 }
 
+// F29: at once, not when all is done.
+TEST(ExecutorCommand, StopsWhenTheOutputIsNotTakenAnyMore) {
+  std::string printing = kEndless;
+  printing.insert(printing.rfind("  ops {"),
+                  "  ops { type: \"print\" inputs { parameter: \"In\" arguments: \"go\" } }\n");
+  const TempFile program("main.pbtxt", printing);
+  const ChildResult result = RunChild(
+      {"/bin/sh", "-c",
+       "exec tools/executor --quiet --max_steps=100000 --main=" + program.path() + " >/dev/full"});
+  EXPECT_EQ(result.exit_code, 4);
+  EXPECT_EQ(result.errors.find("error: standard output: No space left on device\n"), 0u)
+      << result.errors;
+}
+
 // F40: a loop that never ends is ended by --max_steps or --timeout.
 TEST(ExecutorCommand, ExitsWith5AfterTooManySteps) {
   const TempFile program("main.pbtxt", kEndless);
