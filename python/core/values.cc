@@ -96,11 +96,11 @@ Lod LodOf(const py::object& offsets) {
 // Numbers and lists of them as an array of this type. Integers change no value, as numpy's would.
 py::object ArrayOfNumbers(py::handle value, DataType type) {
   const py::str name(ToString(type));
-  const bool fractions =
-      type == DataType::kFp16 || type == DataType::kFp32 || type == DataType::kFp64;
-  const py::object given = known->asarray(value, fractions ? py::object(name) : py::none());
+  if (type == DataType::kFp16 || type == DataType::kFp32 || type == DataType::kFp64) {
+    return known->asarray(value, name);
+  }
+  const py::object given = known->asarray(value);
   const auto kind = given.attr("dtype").attr("kind").cast<std::string>();
-  if (fractions) return given;
   if (std::string("biuf").find(kind) == std::string::npos) return known->asarray(value, name);
   py::object array = given.attr("astype")(name, py::arg("copy") = false);
   Require(array.is(given) || array.attr("__eq__")(given).attr("all")().cast<bool>(), ToString(type),
