@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -125,18 +126,22 @@ void InstallCrashLines() {
 
 CrashStack::CrashStack() {
   if (!installed.load()) return;
-  bytes_.resize(kStackBytes);
+  void* const bytes =
+      mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (bytes == MAP_FAILED) return;  // then a thread that uses up its stack leaves no lines
   stack_t stack = {};
-  stack.ss_sp = bytes_.data();
-  stack.ss_size = bytes_.size();
+  stack.ss_sp = bytes;
+  stack.ss_size = kStackBytes;
   sigaltstack(&stack, nullptr);
+  bytes_ = bytes;
 }
 
 CrashStack::~CrashStack() {
-  if (bytes_.empty()) return;
+  if (bytes_ == nullptr) return;
   stack_t none = {};
   none.ss_flags = SS_DISABLE;
   sigaltstack(&none, nullptr);
+  munmap(bytes_, kStackBytes);
 }
 
 }  // namespace millrace

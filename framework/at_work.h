@@ -4,7 +4,6 @@
 #define MILLRACE_FRAMEWORK_AT_WORK_H_
 
 #include <cstdint>
-#include <vector>
 
 namespace millrace {
 
@@ -43,7 +42,7 @@ const char* LibraryOf(const void* code);
 void InstallCrashLines();
 
 // Where the lines are written from if the thread has used up its stack. One a thread, for as long
-// as the thread works. Does nothing before InstallCrashLines.
+// as the thread works. Does nothing before InstallCrashLines, nor where there is no memory for it.
 class CrashStack {
  public:
   CrashStack();
@@ -52,7 +51,7 @@ class CrashStack {
   CrashStack& operator=(const CrashStack&) = delete;
 
  private:
-  std::vector<char> bytes_;
+  void* bytes_ = nullptr;
 };
 
 }  // namespace millrace

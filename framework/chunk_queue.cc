@@ -24,12 +24,12 @@ ChunkQueue::State ChunkQueue::Poll() {
     current_ = std::move(chunks_.front());
     chunks_.pop_front();
     next_ = 0;
+    if (MemoryLimit::is_set() && !MemoryScope::IsAhead()) current_->SetNeeded();
   }
 }
 
-void ChunkQueue::Take(size_t n, size_t stride, uint64_t sample, Ticket* tickets, Run* run) {
+void ChunkQueue::Take(size_t n, size_t stride, uint64_t sample, Ticket* tickets) {
   Chunk* const chunk = current_.get();
-  run->Keep(chunk);
   const char* const bytes = chunk->bytes->data();
   for (size_t i = 0; i < n; ++i, ++next_) {
     const Piece piece = chunk->pieces[next_];
@@ -86,7 +86,14 @@ Ref<Chunk> ChunkQueue::Claim() {
     at_work->library = library_;
     at_work->file = path_.c_str();
     found = source_->Claim(chunk.get());
+    chunk->claimed_pieces_ = chunk->pieces.size();
   } catch (...) {
+    if (MemoryScope::IsAhead() && MemoryScope::WasRefused()) {
+      std::lock_guard<std::mutex> lock(mutex_);
+      claiming_ = false;
+      chunks_.pop_back();
+      throw;
+    }
     chunk->error_ = std::current_exception();
   }
   std::lock_guard<std::mutex> lock(mutex_);
@@ -103,6 +110,7 @@ Ref<Chunk> ChunkQueue::Claim() {
 
 bool ChunkQueue::Fetch(const Ref<Chunk>& chunk, const Ref<MemoryAccount>& account,
                        MemoryScope::Need need) {
+  const Ref<Buffer> claimed = chunk->bytes;
   std::exception_ptr error;
   bool refused = false;
   {
@@ -115,8 +123,12 @@ bool ChunkQueue::Fetch(const Ref<Chunk>& chunk, const Ref<MemoryAccount>& accoun
       source_->Fetch(chunk.get());
     } catch (...) {
       error = std::current_exception();
-      refused = scope.refused();
+      refused = MemoryScope::IsAhead() && MemoryScope::WasRefused();
     }
+  }
+  if (refused) {  // as Claim has left it
+    chunk->pieces.resize(chunk->claimed_pieces_);
+    chunk->bytes = claimed;
   }
   std::lock_guard<std::mutex> lock(mutex_);
   if (refused) {

@@ -35,9 +35,12 @@ class ChunkQueue final : public Kept {
   State Poll();
   // Records that can be taken at once.
   size_t available() const { return current_ ? current_->pieces.size() - next_ : 0; }
+  // Has the run keep the chunk of the records that can be taken at once.
+  void KeepIn(Run* run) { run->Keep(current_.get()); }
   // Writes the tickets of the next n (at most available()) records to tickets[0], tickets[stride],
-  // ... and numbers them sample, sample + stride, ...; the run keeps their chunk.
-  void Take(size_t n, size_t stride, uint64_t sample, Ticket* tickets, Run* run);
+  // ... and numbers them sample, sample + stride, ... They belong into a run that keeps their
+  // chunk.
+  void Take(size_t n, size_t stride, uint64_t sample, Ticket* tickets);
 
   // ---- Any thread. ----
 
@@ -51,6 +54,8 @@ class ChunkQueue final : public Kept {
   };
   Load load() const;
   // The next chunk, for the caller to Fetch; null if there is none or another thread claims it.
+  // Throws only where the caller is refused memory ahead of need (MemoryScope); nothing is lost
+  // then.
   Ref<Chunk> Claim();
   // Fetches what was claimed, with memory for `account`. Errors wait in the chunk for their turn.
   // False if there was no memory to do so ahead of need: the chunk waits to be claimed once more.

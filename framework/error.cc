@@ -96,10 +96,25 @@ Error Error::InFile(const std::string& file, int64_t offset) const {
   return copy;
 }
 
+Error Error::WithMessage(std::string message) const {
+  Error copy = *this;
+  copy.message_ = std::move(message);
+  copy.Compose();
+  return copy;
+}
+
 Error Error::WithCause(std::shared_ptr<const ErrorCause> cause) const {
   Error copy = *this;
   copy.cause_ = std::move(cause);
   return copy;
+}
+
+const OutOfMemory* Error::out_of_memory() const {
+  return dynamic_cast<const OutOfMemory*>(cause_.get());
+}
+
+bool Error::interrupts() const {
+  return code_ == ErrorCode::kCancelled || out_of_memory() != nullptr;
 }
 
 void Error::Compose() {
@@ -113,7 +128,8 @@ Error CurrentError() {
   } catch (const Error& error) {
     return error;
   } catch (const std::bad_alloc&) {
-    return Error(ErrorCode::kResourceLimit, "out of memory");
+    return Error(ErrorCode::kResourceLimit, "out of memory")
+        .WithCause(std::make_shared<OutOfMemory>());
   } catch (const std::exception& error) {
     return Error(ErrorCode::kInternal, error.what());
   } catch (...) {

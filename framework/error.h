@@ -3,6 +3,7 @@
 #ifndef MILLRACE_FRAMEWORK_ERROR_H_
 #define MILLRACE_FRAMEWORK_ERROR_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -48,6 +49,19 @@ class ErrorCause {
   virtual ~ErrorCause() = default;
 };
 
+// The cause of an error of memory, which the limit (memory_limit.h) or the system did not give.
+class OutOfMemory final : public ErrorCause {
+ public:
+  // True if it was refused to work ahead of need, which is to be done again when it is needed.
+  bool refused = false;
+  // The memory that all that is needed at once would take, as far as is known; 0 if it is not.
+  size_t needed = 0;
+  // The same for one element of the reader that was refused it.
+  size_t element = 0;
+  // What the error says in front of its advice.
+  std::string problem;
+};
+
 // An error and the steps that led to it. what() is the message and one indented line a step,
 // innermost first:
 //
@@ -70,12 +84,19 @@ class Error : public std::exception {
   int64_t offset() const { return offset_; }
   // What it was before, or null.
   const std::shared_ptr<const ErrorCause>& cause() const { return cause_; }
+  // Its cause if it is an error of memory, else null.
+  const OutOfMemory* out_of_memory() const;
+  // True for a request to stop and for a lack of memory: such an error tells of this moment and not
+  // of the data, so it has no place among the elements and is handed on at once.
+  bool interrupts() const;
   const char* what() const noexcept override { return text_.c_str(); }
 
   // A copy with one more outer step, e.g. "while running operator 'read' (main.pbtxt:30, block 1)".
   Error WithContext(const std::string& step) const;
   // A copy that names the data file and byte; the message is prefixed with the file's name.
   Error InFile(const std::string& file, int64_t offset) const;
+  // A copy with another message and the same of all else.
+  Error WithMessage(std::string message) const;
   // A copy with a cause.
   Error WithCause(std::shared_ptr<const ErrorCause> cause) const;
 

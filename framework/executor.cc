@@ -107,6 +107,13 @@ void PreparedBlock::Refresh() {
   for (Variable* variable : own_) variable->Reset();
 }
 
+void PreparedBlock::Clear() {
+  for (Variable* variable : own_) variable->Clear();
+  for (const auto& op : ops_) {
+    for (const auto& block : op->context.blocks_) block.second->Clear();
+  }
+}
+
 void PreparedBlock::RunOperators() {
   size_t i = 0;
   AtWork at_work;

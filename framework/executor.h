@@ -40,6 +40,9 @@ class PreparedBlock {
   // The two steps of Run, for those who give variables of the block their values in between.
   void Refresh();
   void RunOperators();
+  // Gives up the values of the block's own variables and the memory that they keep for the next
+  // ones, and those of blocks within.
+  void Clear();
   // The scope of the block's own variables; their values stay until the next Run.
   Scope& scope() { return scope_; }
 

@@ -111,11 +111,17 @@ std::optional<uint64_t> FileFormat::CountRecords(const std::vector<FileEntry>&) 
   return std::nullopt;
 }
 
+void Chunk::SetNeeded() {
+  if (bytes) bytes->set_needed();
+  if (pieces.capacity() > 0) SetTableNeeded(pieces.data());
+}
+
 void Chunk::Dispose() {
   bytes = Ref<Buffer>();
-  pieces.clear();
+  Empty(&pieces);
   expected = 0;
   error_ = nullptr;
+  claimed_pieces_ = 0;
   ready_ = false;
   deferred_ = false;
   Pool<Chunk>::Give(this);

@@ -44,15 +44,18 @@ class Chunk final : public Kept {
   size_t lead() const { return offset % kBufferAlignment; }
   // Set by Fetch, or already by Claim: the records in order and the bytes that hold them.
   Ref<Buffer> bytes;
-  std::vector<Piece> pieces;
+  PooledVector<Piece> pieces;
 
  private:
   friend class ChunkQueue;
   void Dispose() override;
+  // What was fetched ahead of need (MemoryScope) is needed now.
+  void SetNeeded();
 
-  bool ready_ = false;        // fetched, as far as it can be
-  bool deferred_ = false;     // nobody is at work on it: there was no memory to fetch it ahead
-  std::exception_ptr error_;  // behind the pieces
+  bool ready_ = false;         // fetched, as far as it can be
+  size_t claimed_pieces_ = 0;  // how many Claim has listed
+  bool deferred_ = false;      // nobody is at work on it: there was no memory to fetch it ahead
+  std::exception_ptr error_;   // behind the pieces
 };
 
 // One file that is being read from its beginning to its end.
@@ -60,13 +63,13 @@ class FileSource {
  public:
   virtual ~FileSource() = default;
   // Finds the next chunk, or returns false at the end of the file. One thread at a time, in order.
-  // Errors are kDataLoss or kIo, name the file and the byte (Error::InFile), and end the file; a
-  // Claim that has listed records already delivers them first.
+  // A call that is refused memory (MemoryScope) is made again later, with another chunk: it must
+  // not have lost what it has read. Errors are kDataLoss or kIo, name the file and the byte
+  // (Error::InFile), and end the file; a Claim that has listed records already delivers them first.
   virtual bool Claim(Chunk* chunk) = 0;
   // Reads and checks the chunk and lists its records. Any thread, several chunks at once. May list
   // the records before a damaged one and then throw; they are delivered first. A call that is
-  // refused memory (MemoryScope) is made again later: until it has all the memory that it needs it
-  // lists nothing.
+  // refused memory (MemoryScope) is made again later, with the chunk as Claim has left it.
   virtual void Fetch(Chunk* chunk) const = 0;
 };
 

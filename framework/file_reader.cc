@@ -81,14 +81,14 @@ Ref<ChunkQueue> FileReader::OpenFile(size_t index) {
 void FileReader::PlanNext(size_t n, Run* run) {
   try {
     if (!queue_) queue_ = OpenFile(0);
-    while (n > 0 && prefetcher_->Fill(queue_.get())) {
-      const size_t taken = std::min(n, queue_->available());
-      const size_t first = run->tickets.size();
-      run->tickets.resize(first + taken);
-      queue_->Take(taken, 1, sample_, &run->tickets[first], run);
-      sample_ += taken;
-      n -= taken;
-    }
+    // Not beyond the chunk: whoever has taken its records may let go of it before the next is read.
+    if (!prefetcher_->Fill(queue_.get())) return;
+    const size_t taken = std::min(n, queue_->available());
+    const size_t first = run->tickets.size();
+    queue_->KeepIn(run);
+    run->tickets.resize(first + taken);
+    queue_->Take(taken, 1, sample_, &run->tickets[first]);
+    sample_ += taken;
   } catch (...) {
     throw CurrentError().WithContext(ReadingRecord(sample_));
   }
@@ -131,8 +131,10 @@ void FileReader::Load(const Ticket* tickets, size_t n, Rows* rows) const {
       LoadBlock(tickets + i, next - i, rows);
     }
   } catch (...) {
+    const Error error = CurrentError();
+    if (error.interrupts()) throw error.WithContext(ReadingRecord(tickets->sample));
     if (n == 1) {
-      throw CurrentError()
+      throw error
           .WithContext(
               StrCat("in record ", tickets->record, " of the chunk at byte ", tickets->offset))
           .InFile(files_[tickets->file].path, static_cast<int64_t>(tickets->offset))

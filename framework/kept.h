@@ -3,6 +3,7 @@
 #ifndef MILLRACE_FRAMEWORK_KEPT_H_
 #define MILLRACE_FRAMEWORK_KEPT_H_
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <mutex>
@@ -82,7 +83,7 @@ class Pool {
         pool.free_.pop_back();
         return Ref<T>(object);
       }
-      pool.free_.reserve(pool.made_ + 1);  // so that Give cannot fail
+      pool.free_.reserve(std::min(pool.made_ + 1, kMostIdle));  // so that Give cannot fail
       ++pool.made_;
     }
     try {
@@ -95,8 +96,15 @@ class Pool {
   }
   static void Give(T* object) {
     Pool& pool = Get();
-    std::lock_guard<std::mutex> lock(pool.mutex_);
-    pool.free_.push_back(object);
+    {
+      std::lock_guard<std::mutex> lock(pool.mutex_);
+      if (pool.free_.size() < kMostIdle) {
+        pool.free_.push_back(object);
+        return;
+      }
+      --pool.made_;
+    }
+    delete object;
   }
   // Objects that are out: 0 when every reader is gone. For tests.
   static size_t in_use() {
@@ -106,6 +114,9 @@ class Pool {
   }
 
  private:
+  // What a program that needs many once has used is not kept for good.
+  static constexpr size_t kMostIdle = 4096;
+
   static Pool& Get() {
     static auto* pool = new Pool;  // never destroyed: objects may come back at exit
     return *pool;

@@ -89,18 +89,18 @@ Ref<Buffer> BufferPool::Take(size_t bytes) {
     Throw(ErrorCode::kResourceLimit, "a buffer of ", bytes, " bytes is out of reach");
   }
   const size_t capacity = SizeClass(bytes);
-  Ref<MemoryAccount> account;
-  if (on_host()) account = MemoryLimit::Use(capacity);
+  MemoryCharge charge;
+  if (on_host()) charge = MemoryLimit::Use(capacity);
   Buffer* buffer = TakeIdle(capacity);
   if (buffer == nullptr) {
     try {
       buffer = NewBuffer(capacity);
     } catch (...) {
-      if (on_host()) MemoryLimit::Unuse(capacity, account.get());
+      if (on_host()) MemoryLimit::Unuse(capacity, charge);
       throw;
     }
   }
-  buffer->account_ = std::move(account);
+  buffer->charge_ = std::move(charge);
   return Ref<Buffer>(buffer);
 }
 
@@ -143,21 +143,25 @@ void BufferPool::Give(Buffer* buffer) {
     }
     buffer->busy_until_.reset();
   }
-  if (on_host()) MemoryLimit::Unuse(buffer->capacity_, buffer->account_.get());
-  buffer->account_ = Ref<MemoryAccount>();
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    in_use_bytes_ -= buffer->capacity_;
-    if (idle_bytes_ + buffer->capacity_ <= idle_limit_) {
-      try {
-        free_[buffer->capacity_].push_back(buffer);
-        idle_bytes_ += buffer->capacity_;
-        return;
-      } catch (const std::bad_alloc&) {  // no memory even for the list: it is freed instead
-      }
-    }
+  // The buffer lies among the idle ones before it is no longer counted, so that whoever is given
+  // the room finds it there.
+  const MemoryCharge charge = std::exchange(buffer->charge_, MemoryCharge());
+  const size_t capacity = buffer->capacity_;
+  if (!Keep(buffer)) Free(buffer);
+  if (on_host()) MemoryLimit::Unuse(capacity, charge);
+}
+
+bool BufferPool::Keep(Buffer* buffer) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  in_use_bytes_ -= buffer->capacity_;
+  if (idle_bytes_ + buffer->capacity_ > idle_limit_) return false;
+  try {
+    free_[buffer->capacity_].push_back(buffer);
+  } catch (const std::bad_alloc&) {  // no memory even for the list
+    return false;
   }
-  Free(buffer);
+  idle_bytes_ += buffer->capacity_;
+  return true;
 }
 
 void BufferPool::set_idle_limit(size_t bytes) {
@@ -219,7 +223,11 @@ void* BufferPool::Allocate(size_t bytes) {
   try {
     if (!place_.is_cpu()) return place_.device()->AllocateHost(bytes);
     void* memory = std::aligned_alloc(kBufferAlignment, bytes);
-    if (memory == nullptr) Throw(ErrorCode::kResourceLimit, "no memory for ", bytes, " bytes");
+    if (memory == nullptr) {
+      throw Error(ErrorCode::kResourceLimit,
+                  StrCat("the system has no memory for ", bytes, " bytes"))
+          .WithCause(std::make_shared<OutOfMemory>());
+    }
     return memory;
   } catch (...) {
     MemoryLimit::Unhold(bytes);

@@ -41,6 +41,10 @@ class Buffer final : public Kept {
            place().is_cpu() && release_ == nullptr;
   }
 
+  // What was taken ahead of need (MemoryScope) is needed now. Only the owner of the only reference
+  // may say so.
+  void set_needed() { MemoryLimit::UseNow(capacity_, &charge_); }
+
   // Memory of somebody else on the host, of any alignment. `release` is called when nobody sees it
   // any more, on whichever thread that is; it must not throw. Until then its values must stay.
   static Ref<Buffer> Foreign(void* data, size_t bytes, std::function<void()> release);
@@ -54,7 +58,7 @@ class Buffer final : public Kept {
   char* data_ = nullptr;
   size_t capacity_ = 0;
   BufferPool* pool_ = nullptr;
-  Ref<MemoryAccount> account_;  // that it counts for, if any
+  MemoryCharge charge_;
   std::shared_ptr<DeviceEvent> busy_until_;
   std::function<void()> release_;  // of foreign memory
 };
@@ -88,6 +92,8 @@ class BufferPool {
 
   BufferPool(Place place, Kind kind) : place_(place), kind_(kind) {}
   void Give(Buffer* buffer);
+  // Puts a buffer among the idle ones; false if they are as many as may be.
+  bool Keep(Buffer* buffer);
   bool on_host() const { return place_.is_cpu() || kind_ == Kind::kPinned; }
   // An idle buffer, or null.
   Buffer* TakeIdle(size_t capacity);

@@ -4,27 +4,38 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "framework/error.h"
+#include "framework/limits.h"
 #include "framework/memory.h"
+#include "framework/stop.h"
 
 namespace millrace {
 namespace {
 
 constexpr size_t kSmallestLimit = size_t{1} << 20;
 constexpr size_t kMostNamed = 4;
+constexpr size_t kAheadOneIn = 4;  // part of the limit is for what is ahead of need
 
 std::atomic<size_t> limit{SIZE_MAX};
-std::atomic<size_t> in_use{0};  // of pools
-std::atomic<size_t> held{0};    // the same, and what lies idle
+// Of what the pools gave out, by whether it is needed now.
+std::atomic<size_t> needed_now{0};
+std::atomic<size_t> ahead_of_need{0};
+std::atomic<size_t> peak_now{0};  // of needed_now
+std::atomic<size_t> held{0};      // what the pools gave out, and what lies idle in them
 
-thread_local MemoryScope* current = nullptr;
+thread_local const MemoryScope* current = nullptr;
+
+size_t ShareAhead() { return limit.load(std::memory_order_relaxed) / kAheadOneIn; }
+size_t ShareNow() { return limit.load(std::memory_order_relaxed) - ShareAhead(); }
 
 // Accounts live as long as buffers of theirs, which may be beyond the end of main.
 std::mutex& AccountsMutex() {
@@ -41,6 +52,18 @@ std::string Megabytes(size_t bytes) {
   char text[32];
   std::snprintf(text, sizeof(text), "%.1f MB", static_cast<double>(bytes) / 1e6);
   return text;
+}
+
+// A limit that has room for so many bytes that are needed at once, as --memory_limit takes it.
+std::string LimitFor(size_t needed) {
+  constexpr size_t kSpareOneIn = 10;  // sizes are estimated, and differ from element to element
+  constexpr size_t kMegabyte = 1000000;
+  constexpr size_t kGigabyte = 1000 * kMegabyte;
+  const size_t share = needed + needed / kSpareOneIn;
+  const size_t bytes = share + share / (kAheadOneIn - 1);
+  const bool large = bytes > 10 * kGigabyte;
+  const size_t unit = large ? kGigabyte : kMegabyte;
+  return StrCat((bytes + unit - 1) / unit, large ? "GB" : "MB");
 }
 
 // ": reader 'train' (...) 58.0 MB, reader 'files' (...) 4.5 MB", most first.
@@ -81,34 +104,37 @@ MemoryAccount::~MemoryAccount() {
 }
 
 MemoryScope::MemoryScope(const Ref<MemoryAccount>& account, Need need)
-    : outer_(current),
-      previous_(current),
+    : previous_(current),
       account_(account),
-      ahead_(need == Need::kAhead || (outer_ != nullptr && outer_->ahead_)) {
+      ahead_(need == Need::kAhead || (previous_ != nullptr && previous_->ahead_)) {
   current = this;
 }
 
-MemoryScope::MemoryScope(MemoryScope* other)
-    : outer_(other),
-      previous_(current),
+MemoryScope::MemoryScope(const MemoryScope* other, Need need)
+    : previous_(current),
       account_(other == nullptr ? Ref<MemoryAccount>() : other->account_),
-      ahead_(other != nullptr && other->ahead_) {
+      ahead_(need == Need::kAhead || (other != nullptr && other->ahead_)) {
   current = this;
 }
 
 MemoryScope::~MemoryScope() { current = previous_; }
 
-MemoryScope* MemoryScope::Current() { return current; }
+const MemoryScope* MemoryScope::Current() { return current; }
 
 bool MemoryScope::IsAhead() {
-  return current != nullptr && current->ahead_ && limit.load() != SIZE_MAX;
+  return current != nullptr && current->ahead_ && MemoryLimit::is_set();
 }
 
 void MemoryScope::ThrowRefused() {
-  for (MemoryScope* scope = current; scope != nullptr; scope = scope->outer_) {
-    scope->refused_.store(true, std::memory_order_relaxed);
-  }
-  Throw(ErrorCode::kResourceLimit, "no memory to load what is not needed yet");
+  auto cause = std::make_shared<OutOfMemory>();
+  cause->refused = true;
+  throw Error(ErrorCode::kResourceLimit, "no memory to load what is not needed yet")
+      .WithCause(std::move(cause));
+}
+
+bool MemoryScope::WasRefused() {
+  const Error error = CurrentError();
+  return error.out_of_memory() != nullptr && error.out_of_memory()->refused;
 }
 
 void MemoryLimit::Set(size_t bytes) {
@@ -119,47 +145,113 @@ void MemoryLimit::Set(size_t bytes) {
   if (bytes != SIZE_MAX) mallopt(M_MMAP_THRESHOLD, 128 * 1024);
 }
 
-size_t MemoryLimit::bytes() { return limit.load(); }
+size_t MemoryLimit::bytes() { return limit.load(std::memory_order_relaxed); }
 
-bool MemoryLimit::HasRoomAhead() { return in_use.load(std::memory_order_relaxed) < limit / 2; }
-
-Ref<MemoryAccount> MemoryLimit::Use(size_t bytes) {
-  const size_t now = in_use.fetch_add(bytes, std::memory_order_relaxed) + bytes;
-  const bool ahead = current != nullptr && current->ahead_;
-  if (now > (ahead ? limit.load() / 2 : limit.load())) {
-    in_use.fetch_sub(bytes, std::memory_order_relaxed);
-    Refuse(bytes);
-  }
-  if (current == nullptr || !current->account_) return Ref<MemoryAccount>();
-  current->account_->Add(bytes);
-  return current->account_;
+bool MemoryLimit::HasRoomAhead(size_t bytes) {
+  const size_t used = ahead_of_need.load(std::memory_order_relaxed);
+  return used <= ShareAhead() && bytes <= ShareAhead() - used;
 }
 
-void MemoryLimit::Unuse(size_t bytes, MemoryAccount* account) {
-  in_use.fetch_sub(bytes, std::memory_order_relaxed);
-  if (account != nullptr) account->Subtract(bytes);
+bool MemoryLimit::HasRoomInStore() {
+  return needed_now.load(std::memory_order_relaxed) < ShareNow() / 2;
+}
+
+MemoryCharge MemoryLimit::Use(size_t bytes) {
+  if (current != nullptr && current->ahead_) {
+    const size_t used = ahead_of_need.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+    if (used <= ShareAhead()) return {Ref<MemoryAccount>(), true};
+    ahead_of_need.fetch_sub(bytes, std::memory_order_relaxed);
+    MemoryScope::ThrowRefused();
+  }
+  const size_t used = needed_now.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  if (used > ShareNow()) {
+    needed_now.fetch_sub(bytes, std::memory_order_relaxed);
+    // Whoever is refused goes on to need more: another element of this size, at least.
+    Refuse(bytes, 2 * used);
+  }
+  if (is_set()) {
+    for (size_t peak = peak_now.load(std::memory_order_relaxed);
+         used > peak && !peak_now.compare_exchange_weak(peak, used, std::memory_order_relaxed);) {
+    }
+  }
+  if (current == nullptr || !current->account_) return {};
+  current->account_->Add(bytes);
+  return {current->account_, false};
+}
+
+void MemoryLimit::Unuse(size_t bytes, const MemoryCharge& charge) {
+  (charge.ahead ? ahead_of_need : needed_now).fetch_sub(bytes, std::memory_order_relaxed);
+  if (charge.account) charge.account->Subtract(bytes);
+}
+
+void MemoryLimit::UseNow(size_t bytes, MemoryCharge* charge) {
+  if (!charge->ahead) return;
+  needed_now.fetch_add(bytes, std::memory_order_relaxed);
+  ahead_of_need.fetch_sub(bytes, std::memory_order_relaxed);
+  charge->ahead = false;
+  if (current == nullptr || !current->account_) return;
+  charge->account = current->account_;
+  charge->account->Add(bytes);
 }
 
 void MemoryLimit::Hold(size_t bytes) {
-  for (;;) {
+  for (Backoff backoff;;) {
     const size_t now = held.fetch_add(bytes, std::memory_order_relaxed) + bytes;
-    const size_t most = limit.load();
+    const size_t most = limit.load(std::memory_order_relaxed);
     if (now <= most) return;
     held.fetch_sub(bytes, std::memory_order_relaxed);
-    if (BufferPool::FreeIdle(now - most) == 0) Refuse(bytes);
+    if (BufferPool::FreeIdle(now - most) > 0) continue;
+    // What is in use fits, so what is in the way is on its way from one thread to a pool.
+    const size_t used = needed_now.load() + ahead_of_need.load();
+    if (used > most) Refuse(bytes, 2 * used);
+    backoff.Pause();
   }
 }
 
 void MemoryLimit::Unhold(size_t bytes) { held.fetch_sub(bytes, std::memory_order_relaxed); }
 
-void MemoryLimit::Refuse(size_t bytes) {
-  const size_t used = in_use.load();
-  if (current != nullptr && current->ahead_) MemoryScope::ThrowRefused();
+size_t MemoryLimit::needed() { return needed_now.load(std::memory_order_relaxed); }
+
+size_t MemoryLimit::peak() { return peak_now.load(std::memory_order_relaxed); }
+
+void MemoryLimit::ResetPeak() { peak_now.store(needed_now.load(), std::memory_order_relaxed); }
+
+bool MemoryLimit::IsPossible(size_t bytes) {
+  constexpr size_t kDiffersOneIn = 16;  // by as much, for example, as one chunk more of a file
+  return bytes <= ShareNow() - ShareNow() / kDiffersOneIn;
+}
+
+void MemoryLimit::CheckPossible(size_t bytes) {
+  if (IsPossible(bytes)) return;
+  const size_t used = needed_now.load();
+  Refuse(bytes - std::min(bytes, used), bytes);
+}
+
+void MemoryLimit::Refuse(size_t bytes, size_t needed) {
+  const size_t used = needed_now.load();
   const std::string who = current == nullptr || !current->account_ ? "" : current->account_->name();
-  Throw(ErrorCode::kResourceLimit, "the memory limit of ", Megabytes(limit),
-        " is reached: ", who.empty() ? "" : who + " needs ", Megabytes(bytes),
-        who.empty() ? " are needed and " : " and ", Megabytes(used), " are in use", WhoUsesIt(used),
-        "; raise the limit, or lower buffer_size, batch_size or depth of the first named");
+  const std::string problem = StrCat("the memory limit of ", Megabytes(limit),
+                                     " is reached: ", who.empty() ? "" : who + " needs ",
+                                     Megabytes(bytes), who.empty() ? " are needed and " : " and ",
+                                     Megabytes(used), " are in use", WhoUsesIt(used));
+  auto cause = std::make_shared<OutOfMemory>();
+  cause->problem = problem;
+  // More than files are read by at once is wanted for one large record.
+  throw Advised(Error(ErrorCode::kResourceLimit, problem).WithCause(std::move(cause)), needed,
+                bytes > 2 * kReadBlockBytes ? bytes : 0);
+}
+
+Error MemoryLimit::Advised(const Error& error, size_t needed, size_t element) {
+  const OutOfMemory* const before = error.out_of_memory();
+  if (before == nullptr || before->problem.empty()) return error;
+  auto cause = std::make_shared<OutOfMemory>();
+  cause->problem = before->problem;
+  cause->needed = needed;
+  cause->element = element;
+  return error
+      .WithMessage(StrCat(cause->problem, "; raise the limit to ", LimitFor(needed),
+                          ", or lower buffer_size, batch_size or depth of the first named"))
+      .WithCause(std::move(cause));
 }
 
 }  // namespace millrace

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // One limit on the host memory of all pools together, and whose memory it is that they gave out.
 //
-// What is read or loaded before it is asked for may take half of the limit: so what is needed now
-// always finds the other half, and a program that fits into half of its limit runs whatever is
-// read ahead.
+// Three quarters of the limit are for what is needed now, one quarter is for what is read or loaded
+// before anybody asks for it, and neither takes from the other. So what runs with no worker, where
+// nothing is ahead of need, runs with any number of them: what they have in store is never in the
+// way. A quarter has room for one batch ahead wherever three quarters have room for the three that
+// are needed: the present one, the one before it, and what the present one is made from.
 #ifndef MILLRACE_FRAMEWORK_MEMORY_LIMIT_H_
 #define MILLRACE_FRAMEWORK_MEMORY_LIMIT_H_
 
@@ -11,11 +13,13 @@
 #include <cstddef>
 #include <string>
 
+#include "framework/error.h"
 #include "framework/kept.h"
 
 namespace millrace {
 
-// A holder of memory, by the name that error texts give it. Any thread, but for set_name.
+// A holder of memory that is needed now, by the name that error texts give it. Any thread, but for
+// set_name.
 class MemoryAccount final : public Kept {
  public:
   MemoryAccount();
@@ -38,35 +42,40 @@ class MemoryAccount final : public Kept {
 class MemoryScope {
  public:
   enum class Need {
-    kNow,    // up to the limit; beyond it is an error
-    kAhead,  // up to half of it; beyond that the work is refused and can be done again later
+    kNow,    // beyond the share of what is needed now is an error
+    kAhead,  // beyond the share of what is ahead the work is refused, and can be done again later
   };
   explicit MemoryScope(const Ref<MemoryAccount>& account, Need need = Need::kNow);
-  // Takes part in the work of another thread, whose scope (or null) it is.
-  explicit MemoryScope(MemoryScope* other);
+  // Takes part in the work of another thread, whose scope (or null) it is. A part that one thread
+  // could do without is ahead of need.
+  explicit MemoryScope(const MemoryScope* other, Need need = Need::kNow);
   ~MemoryScope();
   MemoryScope(const MemoryScope&) = delete;
   MemoryScope& operator=(const MemoryScope&) = delete;
 
   // The innermost scope of this thread, or null.
-  static MemoryScope* Current();
-  // True where memory may be refused although the limit is not reached: what is loaded now may have
-  // to be loaded again.
+  static const MemoryScope* Current();
+  // True where memory may be refused although there is some: what is done now may have to be done
+  // again. Never so without a limit.
   static bool IsAhead();
-  // Says to whoever is ahead of need that there is no memory now.
+  // Says to whoever is ahead of need that there is no memory now, by an error whose cause says that
+  // it was refused.
   [[noreturn]] static void ThrowRefused();
-  // Whether memory was refused because it was not needed yet. The error that said so is not one of
-  // the data.
-  bool refused() const { return refused_.load(std::memory_order_relaxed); }
+  // Whether the exception that is being handled is such an error. In a catch block only.
+  static bool WasRefused();
 
  private:
   friend class MemoryLimit;
 
-  MemoryScope* const outer_;  // of the same thread, or of the one whose work it shares
-  MemoryScope* const previous_;
+  const MemoryScope* const previous_;
   const Ref<MemoryAccount> account_;
   const bool ahead_;
-  std::atomic<bool> refused_{false};
+};
+
+// Whom a piece of memory is for.
+struct MemoryCharge {
+  Ref<MemoryAccount> account;  // or null
+  bool ahead = false;          // in the share of what is ahead of need
 };
 
 // What the pools ask. Any thread.
@@ -76,19 +85,38 @@ class MemoryLimit {
   // is at work.
   static void Set(size_t bytes);
   static size_t bytes();
-  // False when half of the limit is in use, so that reading ahead had better wait.
-  static bool HasRoomAhead();
+  static bool is_set() { return bytes() != SIZE_MAX; }
+  // Whether the share of what is ahead of need has so many bytes left.
+  static bool HasRoomAhead(size_t bytes);
+  // Whether more than half is left of what may be needed now, so that somebody may fill a store.
+  static bool HasRoomInStore();
 
-  // Counts memory that is about to be in use for the present scope, and returns its account or
-  // null. Throws kResourceLimit, naming who uses how much, if that would be too much.
-  static Ref<MemoryAccount> Use(size_t bytes);
-  static void Unuse(size_t bytes, MemoryAccount* account);
+  // Counts memory that is about to be in use for the present scope. Throws kResourceLimit, naming
+  // who uses how much and a limit that would do, if that would be too much.
+  static MemoryCharge Use(size_t bytes);
+  static void Unuse(size_t bytes, const MemoryCharge& charge);
+  // From now on, what was ahead of need is needed.
+  static void UseNow(size_t bytes, MemoryCharge* charge);
   // Counts memory that the system is asked for; frees what lies idle where the limit is in the way.
   static void Hold(size_t bytes);
   static void Unhold(size_t bytes);
 
+  // How much is in use that is needed now, and the most since ResetPeak.
+  static size_t needed();
+  static size_t peak();
+  static void ResetPeak();
+  // Whether so many bytes can be needed again and again, a little more at times; throws as Use does
+  // if not.
+  static bool IsPossible(size_t bytes);
+  static void CheckPossible(size_t bytes);
+
+  // The error, if it is one of this limit, with the advice of a limit that has room for `needed`
+  // bytes at once, of which one element takes `element`. Whoever knows how far the work has come
+  // knows this better than whoever was refused.
+  static Error Advised(const Error& error, size_t needed, size_t element);
+
  private:
-  [[noreturn]] static void Refuse(size_t bytes);
+  [[noreturn]] static void Refuse(size_t bytes, size_t needed);
 };
 
 }  // namespace millrace

@@ -34,6 +34,7 @@ void Prefetcher::Stop() {
 
 bool Prefetcher::Ready(ChunkQueue* queue) {
   if (queue->available() > 0) return true;
+  const MemoryScope scope(account_);
   const ChunkQueue::State state = queue->Poll();
   if (state == ChunkQueue::State::kRecords) Wake();  // it has left room for another chunk
   return state != ChunkQueue::State::kWaiting;
@@ -43,7 +44,11 @@ bool Prefetcher::FillSlowly(ChunkQueue* queue) {
   for (Backoff backoff; !Ready(queue);) {
     CheckStop();
     // Whoever waits, works: on this file if nothing of it is under way, else on any.
-    if (queue->load().idle && Fetch(queue, MemoryScope::Need::kNow) == Result::kFetched) continue;
+    if (queue->load().idle) {
+      const Result result = Fetch(queue, MemoryScope::Need::kNow);
+      if (result == Result::kFetched) continue;
+      if (result == Result::kNoMemory) MemoryScope::ThrowRefused();  // the caller is ahead of need
+    }
     if (!Help()) backoff.Pause();
   }
   return queue->available() > 0;
@@ -73,9 +78,11 @@ void Prefetcher::Wake() {
 
 Prefetcher::Result Prefetcher::Fetch(ChunkQueue* queue, MemoryScope::Need need) {
   Ref<Chunk> chunk;
-  {
-    const MemoryScope scope(account_);
+  try {
+    const MemoryScope scope(account_, need);
     chunk = queue->Claim();
+  } catch (const Error&) {
+    return Result::kNoMemory;
   }
   if (!chunk) return Result::kNothing;
   Wake();  // somebody else can go on claiming
@@ -114,7 +121,7 @@ Ref<ChunkQueue> Prefetcher::Choose(bool worker) {
     }
   }
   const bool wanted =
-      best != nullptr && bytes < kMaxReadAheadBytes && MemoryLimit::HasRoomAhead() &&
+      best != nullptr && bytes < kMaxReadAheadBytes && MemoryLimit::HasRoomAhead(1) &&
       (least.chunks == 0 || chunks < 2 * (most_workers() + 1) || records < limits_.records);
   if (wanted) return *best;
   // Under the same lock as the look around: whoever makes room later sees that it has left.

@@ -16,8 +16,8 @@ namespace millrace {
 
 // How far is read ahead. A file may always have one chunk waiting behind the one that is planned
 // from; there may be more while they are fewer than two a thread or hold fewer than `records`, all
-// files together. Beyond kMaxReadAheadBytes, or half of the memory limit, nothing is read that is
-// not needed at once.
+// files together. Beyond kMaxReadAheadBytes, or the share of the memory limit for what is ahead of
+// need, nothing is read that is not needed at once.
 struct ReadAhead {
   size_t workers = SIZE_MAX;  // of the pool, at work for this reader at once
   size_t records = 0;
@@ -39,7 +39,7 @@ class Prefetcher final : public Job {
   // Ends the reading of a file.
   void Remove(const ChunkQueue& queue);
   // Waits until the file has a record to take; false if it has no more. Throws its error at its
-  // place, and kCancelled on a request to stop.
+  // place, kCancelled on a request to stop, and a refusal of memory to who is ahead of need.
   bool Fill(ChunkQueue* queue) { return queue->available() > 0 || FillSlowly(queue); }
   // True if Fill would not wait. Throws as Fill does.
   bool Ready(ChunkQueue* queue);
@@ -57,7 +57,7 @@ class Prefetcher final : public Job {
   void Wake();
   // What came of it.
   enum class Result { kFetched, kNothing, kNoMemory };
-  // Claims and fetches a chunk of this file.
+  // Claims and fetches a chunk of this file. There is no memory only for what is ahead of need.
   Result Fetch(ChunkQueue* queue, MemoryScope::Need need);
   // The file that should get another chunk, or null. A worker that finds none leaves.
   Ref<ChunkQueue> Choose(bool worker);

@@ -17,6 +17,15 @@ constexpr double kPartMicroseconds = 200;
 constexpr size_t kShort = 20;
 constexpr uint32_t kTimedOneIn = 8;
 
+bool IsRefusal(const std::exception_ptr& error) {
+  if (error == nullptr) return false;
+  try {
+    std::rethrow_exception(error);
+  } catch (...) {
+    return MemoryScope::WasRefused();
+  }
+}
+
 }  // namespace
 
 ReaderBase::ReaderBase(std::vector<SlotSpec> slots)
@@ -50,7 +59,9 @@ void ReaderBase::set_slots(std::vector<SlotSpec> slots) {
 
 bool ReaderBase::HasNext() {
   CheckProcess();
-  return !ahead_.tickets.empty() || Plan(1, &ahead_) == 1;
+  if (!ahead_.tickets.empty()) return true;
+  if (first_) MemoryLimit::ResetPeak();
+  return Plan(1, &ahead_) == 1;
 }
 
 void ReaderBase::ReadNext(std::vector<LoDTensor>* out) {
@@ -67,6 +78,32 @@ void ReaderBase::ReadNext(std::vector<LoDTensor>* out) {
     throw;
   }
   ahead_.Clear();
+  if (!std::exchange(first_, false) || !MemoryLimit::is_set()) return;
+  try {
+    CheckRoomBeside(*out);
+  } catch (...) {
+    error_ = std::current_exception();
+    out->clear();
+    throw;
+  }
+}
+
+// Whoever reads on has an element and the next one at once, which by all that is known will take as
+// much as the first. If that is too much it is said now, and not after a while.
+void ReaderBase::CheckRoomBeside(const std::vector<LoDTensor>& first) {
+  size_t needed = MemoryLimit::peak();
+  for (const LoDTensor& tensor : first) {
+    needed += tensor.buffer()->capacity();
+    for (const LodLevel& level : tensor.lod()) needed += level.capacity() * sizeof(uint64_t);
+  }
+  if (MemoryLimit::IsPossible(needed) || Ready() != SIZE_MAX) return;
+  bool more = false;
+  try {
+    more = HasNext();
+  } catch (const Error& error) {
+    if (error.interrupts()) throw;  // another error comes behind the first element
+  }
+  if (more) MemoryLimit::CheckPossible(needed);
 }
 
 size_t ReaderBase::Plan(size_t n, Run* run) {
@@ -78,7 +115,8 @@ size_t ReaderBase::Plan(size_t n, Run* run) {
   try {
     PlanNext(n, run);
   } catch (...) {
-    error_ = std::current_exception();
+    const bool goes_on = MemoryScope::IsAhead() && MemoryScope::WasRefused();
+    if (!goes_on) error_ = std::current_exception();
     if (run->tickets.size() == before) throw;
   }
   const size_t added = run->tickets.size() - before;
@@ -91,6 +129,7 @@ void ReaderBase::Restart(uint64_t pass) {
   ahead_.Clear();
   error_ = nullptr;
   end_ = false;
+  first_ = true;
   try {
     Rewind(pass);
   } catch (...) {
@@ -131,70 +170,82 @@ void ReaderBase::Expect(const Ticket* tickets, size_t n, Rows* rows) const {
 
 void ReaderBase::LoadInParallel(const Ticket* tickets, size_t n, Rows* rows) const {
   const size_t grain = this->grain();
+  Expect(tickets, n, rows);
   if (n <= grain || ThreadPool::Get().size() == 0) {
-    Expect(tickets, n, rows);
     LoadTimed(tickets, n, rows);
-    return;
-  }
-  if (one_step()) {
+  } else if (one_step()) {
     LoadOneStepParts(tickets, n, grain, rows);
   } else {
     LoadScratchParts(tickets, n, grain, rows);
   }
 }
 
-// The place of every row is known before it is loaded.
+// The place of every row is known before it is loaded. Where there is no memory for what several
+// threads work in, one does it all.
 void ReaderBase::LoadOneStepParts(const Ticket* tickets, size_t n, size_t grain, Rows* rows) const {
-  Expect(tickets, n, rows);
-  ParallelFor((n + grain - 1) / grain, [&, scope = MemoryScope::Current()](size_t k) {
-    const MemoryScope shared(scope);
-    const size_t size = std::min(grain, n - k * grain);
-    Ref<ScratchRows> part = Pool<ScratchRows>::Take();
-    rows->MakePart(k * grain, &part->rows);
-    LoadTimed(tickets + k * grain, size, &part->rows);
-    for (size_t slot = 0; slot < part->rows.size(); ++slot) {
-      if (part->rows.steps(slot) == static_cast<int64_t>(size)) continue;
-      Throw(ErrorCode::kInternal, "slot ", slot, ": ", size, " elements of one step each have ",
-            part->rows.steps(slot), " steps");
-    }
-  });
+  try {
+    ParallelFor((n + grain - 1) / grain, [&, scope = MemoryScope::Current()](size_t k) {
+      const MemoryScope shared(scope, MemoryScope::Need::kAhead);
+      const size_t size = std::min(grain, n - k * grain);
+      Ref<ScratchRows> part = Pool<ScratchRows>::Take();
+      rows->MakePart(k * grain, &part->rows);
+      LoadTimed(tickets + k * grain, size, &part->rows);
+      for (size_t slot = 0; slot < part->rows.size(); ++slot) {
+        if (part->rows.steps(slot) == static_cast<int64_t>(size)) continue;
+        Throw(ErrorCode::kInternal, "slot ", slot, ": ", size, " elements of one step each have ",
+              part->rows.steps(slot), " steps");
+      }
+    });
+  } catch (const Error&) {
+    if (!MemoryScope::WasRefused()) throw;
+    Load(tickets, n, rows);
+    return;
+  }
   rows->AdvanceParts(n);
 }
 
 // Sizes are known when all is loaded: each part has rows of its own, and one pass joins them. The
 // error is that of the first element that fails one behind another, whatever the parts: what a part
-// had loaded before its own error may already not fit behind the parts before it.
+// had loaded before its own error may already not fit behind the parts before it. From the first
+// part on that was refused memory, one thread loads the rest.
 void ReaderBase::LoadScratchParts(const Ticket* tickets, size_t n, size_t grain, Rows* rows) const {
   const size_t parts = (n + grain - 1) / grain;
   std::vector<Ref<ScratchRows>> loaded(parts);
   std::vector<std::exception_ptr> errors(parts);
   ParallelFor(parts, [&, scope = MemoryScope::Current()](size_t k) {
-    const MemoryScope shared(scope);
+    const MemoryScope shared(scope, MemoryScope::Need::kAhead);
     loaded[k] = Pool<ScratchRows>::Take();
-    loaded[k]->rows.Reset(row_slots());
     const size_t size = std::min(grain, n - k * grain);
     try {
+      loaded[k]->rows.Reset(row_slots());
       Expect(tickets + k * grain, size, &loaded[k]->rows);
       LoadTimed(tickets + k * grain, size, &loaded[k]->rows);
     } catch (...) {
       errors[k] = std::current_exception();
     }
   });
+  const size_t refused =
+      static_cast<size_t>(std::find_if(errors.begin(), errors.end(), &IsRefusal) - errors.begin());
   for (size_t slot = 0; slot < rows->size(); ++slot) {
     size_t bytes = 0;
-    for (const Ref<ScratchRows>& part : loaded) bytes += part->rows.bytes(slot);
+    for (size_t k = 0; k < refused; ++k) bytes += loaded[k]->rows.bytes(slot);
     rows->ExpectBytes(slot, bytes);
   }
-  for (size_t k = 0; k < parts; ++k) {
+  for (size_t k = 0; k < refused; ++k) {
     try {
       rows->Join(loaded[k]->rows);
-    } catch (...) {  // inner dims differ, from the first element of the part on: let it say so
+    } catch (const Error& error) {
+      if (error.interrupts()) throw;
+      // Inner dims differ, from the first element of the part on: let it say so.
       Load(tickets + k * grain, 1, rows);
       if (errors[k] != nullptr) std::rethrow_exception(errors[k]);
       throw;
     }
     if (errors[k] != nullptr) std::rethrow_exception(errors[k]);
+    loaded[k] = Ref<ScratchRows>();
   }
+  loaded.clear();
+  if (refused < parts) Load(tickets + refused * grain, n - refused * grain, rows);
 }
 
 void ReaderBase::LoadTimed(const Ticket* tickets, size_t n, Rows* rows) const {

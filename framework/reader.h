@@ -59,11 +59,12 @@ class ReaderBase {
 
   // Adds up to n > 0 of the next elements to the run and returns how many. Only 0 means that the
   // pass is over. What precedes an error is planned first; then the error is thrown, again and
-  // again, until Restart. One thread at a time.
+  // again, until Restart. One thread at a time. A caller that is ahead of need (MemoryScope) may be
+  // refused memory; nothing is lost then, and the next call goes on where this one has stopped.
   size_t Plan(size_t n, Run* run);
   // Loads the elements of tickets that this reader planned, one behind another. Any thread, as
   // long as the run that holds the tickets lives; a ticket is loaded once, but for a load ahead of
-  // need that was refused memory (MemoryScope), which is done again. Throws the error of the first
+  // need (MemoryScope) that was refused memory, which is done again. Throws the error of the first
   // that fails and leaves the rows in a state fit only to be dropped.
   virtual void Load(const Ticket* tickets, size_t n, Rows* rows) const = 0;
   // The same, split among idle workers where that pays; rows are in the order of the tickets.
@@ -91,8 +92,10 @@ class ReaderBase {
   explicit ReaderBase(std::vector<SlotSpec> slots);
 
   // Plans up to n elements with run->Add. Throwing is an error behind what was added. After an
-  // error or after adding nothing it is not called again before Rewind. The constructor leaves a
-  // reader at the beginning of pass 0, having read nothing and started no thread.
+  // error or after adding nothing it is not called again before Rewind, but after a refusal of
+  // memory it is: whatever it calls or takes may be refused while MemoryScope::IsAhead, so that it
+  // changes its own state only behind that. The constructor leaves a reader at the beginning of
+  // pass 0, having read nothing and started no thread.
   virtual void PlanNext(size_t n, Run* run) = 0;
   // Back to the first element, for pass number `pass`.
   virtual void Rewind(uint64_t pass) = 0;
@@ -106,6 +109,8 @@ class ReaderBase {
   bool one_step() const;
   // Makes room for n elements: where their size is not declared, for as much as they take encoded.
   void Expect(const Ticket* tickets, size_t n, Rows* rows) const;
+  // Throws unless memory has room for another element beside the first one of a pass.
+  void CheckRoomBeside(const std::vector<LoDTensor>& first);
   void LoadOneStepParts(const Ticket* tickets, size_t n, size_t grain, Rows* rows) const;
   void LoadScratchParts(const Ticket* tickets, size_t n, size_t grain, Rows* rows) const;
   void LoadTimed(const Ticket* tickets, size_t n, Rows* rows) const;
@@ -117,6 +122,7 @@ class ReaderBase {
   uint64_t passes_ = 0;
   bool planned_ = false;  // anything, ever
   bool end_ = false;
+  bool first_ = true;  // whether ReadNext has still to yield the first element of the pass
   std::exception_ptr error_;
   Run ahead_;  // the ticket that HasNext looked at
   Rows rows_;  // ReadNext's, kept for its memory

@@ -119,8 +119,9 @@ void Rows::FixInner(Slot* slot, const Dims& dims) {
 void Rows::Reserve(Slot* slot, size_t bytes) {
   if (slot->buffer && !slot->shared && bytes <= slot->buffer->capacity()) return;
   if (slot->buffer) RequireHost(slot->buffer->place());
-  // Half as much again, so that growth costs little; not where memory is short.
-  const bool generous = slot->used > 0 && MemoryLimit::HasRoomAhead();
+  // Half as much again, so that growth costs little. Under a limit what fits must not depend on
+  // what was taken in vain.
+  const bool generous = slot->used > 0 && !MemoryLimit::is_set();
   Ref<Buffer> larger = pool_->Take(generous ? bytes + bytes / 2 : bytes);
   if (slot->used > 0) std::memcpy(larger->data(), slot->buffer->data(), slot->used);
   slot->buffer = std::move(larger);
@@ -145,7 +146,7 @@ char* Rows::Append(size_t slot_index, size_t steps) {
 }
 
 char* Rows::AppendSequence(size_t slot_index, size_t steps) {
-  std::vector<uint64_t>& offsets = slots_[slot_index].lod.front();
+  LodLevel& offsets = slots_[slot_index].lod.front();
   offsets.push_back(offsets.back() + steps);
   return Append(slot_index, steps);
 }
@@ -170,7 +171,7 @@ char* Rows::Append(size_t slot_index, DataType dtype, const Dims& dims, const Lo
           " in a batch: only the leading axis may differ");
   }
   for (size_t level = 0; level < levels; ++level) {
-    std::vector<uint64_t>& offsets = slot.lod[level];
+    LodLevel& offsets = slot.lod[level];
     const uint64_t base = offsets.back();
     for (size_t k = 1; k < lod[level].count; ++k) offsets.push_back(base + lod[level][k]);
   }
@@ -321,7 +322,20 @@ size_t Rows::bytes() const {
 }
 
 void Rows::Release() {
-  for (Slot& slot : slots_) slot.buffer = Ref<Buffer>();
+  for (Slot& slot : slots_) {
+    slot.buffer = Ref<Buffer>();
+    for (LodLevel& level : slot.lod) Empty(&level);
+  }
+}
+
+void Rows::SetNeeded() {
+  for (Slot& slot : slots_) {
+    // What others see, too, may be needed by them alone.
+    if (slot.buffer && slot.buffer->HasOneReference()) slot.buffer->set_needed();
+    for (LodLevel& level : slot.lod) {
+      if (level.capacity() > 0) SetTableNeeded(level.data());
+    }
+  }
 }
 
 void ScratchRows::Dispose() {

@@ -103,8 +103,10 @@ class Rows {
 
   // Moves everything out as tensors: (*out)[i] is slot i. These rows are untouched afterwards.
   void MoveTo(std::vector<LoDTensor>* out);
-  // Gives the values up, keeps memory for bookkeeping; Reset comes next.
+  // Gives the values up, keeps memory for bookkeeping (not under a limit); Reset comes next.
   void Release();
+  // What was loaded ahead of need (MemoryScope) is needed now.
+  void SetNeeded();
   // Bytes of values of a slot, and of all.
   size_t bytes(size_t slot) const { return slots_[slot].used; }
   size_t bytes() const;

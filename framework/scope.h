@@ -68,6 +68,11 @@ class Variable {
     has_value_ = false;
     if (type_ != nullptr) Drop();
   }
+  // The same, with nothing kept.
+  void Clear() {
+    Reset();
+    tensor_.Clear();
+  }
 
  private:
   void Drop();

@@ -18,6 +18,8 @@ class SequentialReader::Element final : public Kept {
 };
 
 void SequentialReader::PlanNext(size_t n, Run* run) {
+  // What is made is made once, so it is not begun where it may be refused.
+  if (MemoryScope::IsAhead()) MemoryScope::ThrowRefused();
   try {
     for (; n > 0 && !end_; --n) {
       const MemoryScope scope(account());

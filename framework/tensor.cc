@@ -169,7 +169,7 @@ std::string ToString(const Lod& lod) {
 
 void CheckLod(const Lod& lod, uint64_t rows) {
   for (size_t i = 0; i < lod.size(); ++i) {
-    const std::vector<uint64_t>& level = lod[i];
+    const LodLevel& level = lod[i];
     Require(level.size() >= 2 || (level.size() == 1 && rows == 0), "level ", i,
             " of the levels of detail has ", level.size(), " offsets; at least 2 are needed");
     Require(level.front() == 0, "level ", i, " of the levels of detail begins at ", level.front(),

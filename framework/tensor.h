@@ -11,6 +11,7 @@
 #include "framework/error.h"
 #include "framework/limits.h"
 #include "framework/memory.h"
+#include "framework/pooled_vector.h"
 
 namespace millrace {
 
@@ -114,7 +115,8 @@ std::string ToString(const Dims& dims);  // "[128, 784]"
 
 // Offsets per level, outermost first: level 0 = {0, 2, 3} says that the first sequence is made of
 // the first two units of the next level (or rows, in the last level), the second of the third.
-using Lod = std::vector<std::vector<uint64_t>>;
+using LodLevel = PooledVector<uint64_t>;
+using Lod = std::vector<LodLevel>;
 
 // Throws kInvalidArgument unless every level begins at 0, does not descend, ends at the number of
 // units of the next level, and the last one ends at `rows`.

@@ -218,7 +218,7 @@ TensorView ParseTensor(const char* bytes, size_t size) {
 void AppendTensorHeader(DataType dtype, const Dims& dims, const Lod& lod, std::string* out) {
   AppendNumber<uint32_t>(0, out);
   AppendNumber<uint64_t>(lod.size(), out);
-  for (const std::vector<uint64_t>& level : lod) {
+  for (const LodLevel& level : lod) {
     AppendNumber<uint64_t>(level.size() * sizeof(uint64_t), out);
     out->append(reinterpret_cast<const char*>(level.data()), level.size() * sizeof(uint64_t));
   }

@@ -14,9 +14,9 @@ uint64_t NextId() {
 Run::Run() : id_(NextId()) {}
 
 void Run::Clear() {
-  tickets.clear();
+  Empty(&tickets);
   if (kept_.empty()) return;
-  kept_.clear();
+  Empty(&kept_);
   id_ = NextId();
 }
 

@@ -4,9 +4,9 @@
 #define MILLRACE_FRAMEWORK_TICKET_H_
 
 #include <cstdint>
-#include <vector>
 
 #include "framework/kept.h"
+#include "framework/pooled_vector.h"
 
 namespace millrace {
 
@@ -28,9 +28,9 @@ class Run final : public Kept {
  public:
   Run();
 
-  std::vector<Ticket> tickets;
+  PooledVector<Ticket> tickets;
 
-  // Adds a ticket and keeps its owner.
+  // Adds a ticket and keeps its owner. Where there is no memory for that, nothing has changed.
   void Add(const Ticket& ticket) {
     if (ticket.owner != nullptr) Keep(ticket.owner);
     tickets.push_back(ticket);
@@ -42,13 +42,13 @@ class Run final : public Kept {
     kept_.emplace_back(owner);
     owner->last_run_.store(id_, std::memory_order_relaxed);
   }
-  // Forgets tickets and references, keeps the memory.
+  // Forgets tickets and references.
   void Clear();
 
  private:
   void Dispose() override;
 
-  std::vector<Ref<Kept>> kept_;
+  PooledVector<Ref<Kept>> kept_;
   uint64_t id_;  // of this use of the run: no owner carries it before it is kept
 };
 

@@ -10,6 +10,7 @@
 
 #include "framework/error.h"
 #include "framework/executor.h"
+#include "framework/memory_limit.h"
 #include "framework/program.h"
 #include "operators/reader_creation.h"
 #include "readers/map_reader.h"
@@ -47,6 +48,8 @@ class PrivateBlock {
     block_.RunOperators();
     out->resize(sinks_.size());
     for (size_t i = 0; i < sinks_.size(); ++i) (*out)[i] = sinks_[i]->Get<LoDTensor>();
+    // As many blocks as there are threads would hold on to an element each.
+    if (MemoryLimit::is_set()) block_.Clear();
   }
 
  private:

@@ -57,38 +57,65 @@ std::optional<uint64_t> BatchReader::PassLength() const {
 }
 
 void BatchReader::PlanNext(size_t n, Run* run) {
+  const MemoryScope scope(account());
   for (; n > 0; --n) {
-    Ref<Run> batch = Pool<Run>::Take();
-    Fill(batch.get());
-    const size_t size = batch->tickets.size();
-    if (size == 0 || (size < batch_size_ && discard_leftover_)) return;
+    if (!batch_) batch_ = Pool<Run>::Take();
+    Fill();
+    const size_t size = batch_->tickets.size();
+    if (size == 0 || (size < batch_size_ && discard_leftover_)) {
+      batch_ = Ref<Run>();
+      return;
+    }
     Ticket ticket;
-    ticket.where = batch.get();
-    ticket.owner = batch.get();
-    ticket.sample = sample_++;
+    ticket.where = batch_.get();
+    ticket.owner = batch_.get();
+    ticket.sample = sample_;
     ticket.size = static_cast<uint32_t>(size);
     run->Add(ticket);
+    batch_ = Ref<Run>();
+    ++sample_;
   }
 }
 
-void BatchReader::Fill(Run* batch) {
+void BatchReader::Fill() {
+  PooledVector<Ticket>& tickets = batch_->tickets;
+  const size_t used_before = MemoryLimit::needed();
   try {
-    while (batch->tickets.size() < batch_size_ &&
-           reader().Plan(batch_size_ - batch->tickets.size(), batch) > 0) {
+    while (tickets.size() < batch_size_ &&
+           reader().Plan(batch_size_ - tickets.size(), batch_.get()) > 0) {
     }
   } catch (...) {
+    const Error error = CurrentError();
+    if (error.interrupts()) throw WithWholeBatches(error, used_before);
     // The batch is lost to its lowest-numbered failing record, which may be one that was planned
     // and would fail when loaded.
-    if (!batch->tickets.empty()) {
+    if (!tickets.empty()) {
       Rows dropped(reader().row_slots());
-      reader().Load(batch->tickets.data(), batch->tickets.size(), &dropped);
+      reader().Load(tickets.data(), tickets.size(), &dropped);
     }
     throw;
   }
 }
 
+// An element of the reader below is needed as it was planned, as a part of the batch that is loaded
+// from it, and of the batch before.
+Error BatchReader::WithWholeBatches(const Error& error, size_t used_before) const {
+  constexpr size_t kTimes = 3;
+  const OutOfMemory* const memory = error.out_of_memory();
+  if (memory == nullptr || memory->needed == 0) return error;
+  const size_t planned = batch_->tickets.size();
+  const size_t used = MemoryLimit::needed();
+  size_t element = memory->element;
+  if (planned > 0 && used > used_before) {
+    element = std::max(element, (used - used_before) / planned + 1);
+  }
+  return MemoryLimit::Advised(error, memory->needed + kTimes * batch_size_ * element,
+                              batch_size_ * element);
+}
+
 void BatchReader::Rewind(uint64_t pass) {
   sample_ = 0;
+  batch_ = Ref<Run>();
   DecoratedReader::Rewind(pass);
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "framework/error.h"
 #include "framework/reader.h"
 
 namespace millrace {
@@ -35,13 +36,18 @@ class BatchReader final : public DecoratedReader {
  private:
   void PlanNext(size_t n, Run* run) override;
   void Rewind(uint64_t pass) override;
-  void Fill(Run* batch);
+  // Plans the rest of the present batch.
+  void Fill();
+  // The same error of memory with what batches take, if it is one. `used_before` was needed when
+  // the present batch was begun.
+  Error WithWholeBatches(const Error& error, size_t used_before) const;
   void LoadStacked(const Run& batch, Rows* rows) const;
 
   const size_t batch_size_;
   const bool discard_leftover_;
   const BatchMode mode_;
   uint64_t sample_ = 0;
+  Ref<Run> batch_;  // the present one, as far as it is planned; null between two of them
 };
 
 }  // namespace millrace

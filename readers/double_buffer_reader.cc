@@ -89,16 +89,26 @@ DoubleBufferReader::DoubleBufferReader(std::unique_ptr<ReaderBase> reader, Place
 DoubleBufferReader::~DoubleBufferReader() { Stop(); }
 
 void DoubleBufferReader::PlanNext(size_t n, Run* run) {
-  if (!std::exchange(started_, true)) CallWorker();
+  if (!std::exchange(started_, true)) {
+    if (!MemoryLimit::is_set()) ahead_allowed_.store(true);
+    CallWorker();
+  }
   Backoff backoff;
   while (n > 0) {
-    if (Ref<Element> element = TakePlanned()) {
+    if (const Ref<Element> element = Planned()) {
+      // Under a limit what an element was planned from is not kept beyond its turn.
+      if (MemoryLimit::is_set()) LoadIfDeferred(element.get());
       Ticket ticket;
       ticket.where = element.get();
       ticket.owner = element.get();
-      ticket.sample = sample_++;
+      ticket.sample = sample_;
       ticket.size = 1;
       run->Add(ticket);
+      {
+        std::lock_guard<std::mutex> lock(mutex_);
+        planned_.pop_front();
+      }
+      ++sample_;
       --n;
       wanted_.fetch_add(1);
       CallWorker();
@@ -115,16 +125,14 @@ void DoubleBufferReader::PlanNext(size_t n, Run* run) {
   }
 }
 
-Ref<DoubleBufferReader::Element> DoubleBufferReader::TakePlanned() {
+Ref<DoubleBufferReader::Element> DoubleBufferReader::Planned() {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (planned_.empty()) return Ref<Element>();
-  Ref<Element> element = std::move(planned_.front());
-  planned_.pop_front();
-  return element;
+  return planned_.empty() ? Ref<Element>() : planned_.front();
 }
 
 bool DoubleBufferReader::Advance(MemoryScope::Need need) {
-  if (need == MemoryScope::Need::kAhead && !MemoryLimit::HasRoomAhead()) return false;
+  const bool ahead = need == MemoryScope::Need::kAhead;
+  if (ahead && (!ahead_allowed_.load() || !MemoryLimit::HasRoomAhead(1))) return false;
   Ref<Element> element;
   {
     std::unique_lock<std::mutex> planning(planning_, std::try_to_lock);
@@ -135,9 +143,10 @@ bool DoubleBufferReader::Advance(MemoryScope::Need need) {
       if (wanted_.load() > 0) CallWorker();
       return false;
     }
-    if (need == MemoryScope::Need::kAhead && reader().Ready() == 0) return false;
+    if (ahead && reader().Ready() == 0) return false;
     element = Pool<Element>::Take();
     try {
+      const MemoryScope scope(account(), need);
       if (reader().Plan(1, &element->run) == 0) {
         end_.store(true, std::memory_order_release);
         return true;
@@ -145,11 +154,16 @@ bool DoubleBufferReader::Advance(MemoryScope::Need need) {
       std::lock_guard<std::mutex> lock(mutex_);
       planned_.push_back(element);
     } catch (...) {
+      if (MemoryScope::WasRefused()) {
+        if (ahead) return false;
+        throw;  // whoever reads on top is ahead of need, and comes again
+      }
       error_ = std::current_exception();
       end_.store(true, std::memory_order_release);
       return true;
     }
     wanted_.fetch_sub(1);
+    ahead_allowed_.store(true);
   }
   if (wanted_.load() > 0) CallWorker();
   LoadElement(element.get(), need);
@@ -183,7 +197,7 @@ void DoubleBufferReader::LoadElement(Element* element, MemoryScope::Need need) c
       }
     }
   } catch (...) {
-    if (scope.refused()) {
+    if (MemoryScope::IsAhead() && MemoryScope::WasRefused()) {
       element->rows.Release();
       element->state.store(State::kDeferred, std::memory_order_release);
       return;
@@ -204,21 +218,25 @@ DoubleBufferReader::State DoubleBufferReader::Wait(const Element& element) const
   }
 }
 
+void DoubleBufferReader::LoadIfDeferred(Element* element) const {
+  if (Wait(*element) != State::kDeferred) return;
+  LoadElement(element, MemoryScope::Need::kNow);
+  // Whoever reads on top may be ahead of need, and comes again then.
+  if (Wait(*element) == State::kDeferred) MemoryScope::ThrowRefused();
+}
+
 void DoubleBufferReader::Load(const Ticket* tickets, size_t n, Rows* rows) const {
   for (size_t i = 0; i < n; ++i) {
     // The run that holds the ticket shares the element with nobody: a ticket is loaded once.
     auto* element = const_cast<Element*>(static_cast<const Element*>(tickets[i].where));
-    if (Wait(*element) == State::kDeferred) {
-      LoadElement(element, MemoryScope::Need::kNow);
-      // Somebody above is ahead of need himself, and will come again.
-      if (Wait(*element) == State::kDeferred) MemoryScope::ThrowRefused();
-    }
+    LoadIfDeferred(element);
     if (element->error != nullptr) std::rethrow_exception(element->error);
     if (!place_.is_cpu()) {
       for (const auto& copy : element->copies) copy->Wait();
       for (size_t k = 0; k < element->tensors.size(); ++k) rows->Append(k, element->tensors[k]);
     } else if (rows->untouched() && !MemoryScope::IsAhead()) {
       std::swap(*rows, element->rows);
+      if (MemoryLimit::is_set()) rows->SetNeeded();
     } else {
       rows->Join(element->rows);
     }
@@ -241,6 +259,7 @@ void DoubleBufferReader::Rewind(uint64_t pass) {
   error_ = nullptr;
   wanted_.store(depth_);
   started_ = false;
+  ahead_allowed_.store(false);
   sample_ = 0;
   DecoratedReader::Rewind(pass);
   end_.store(false);

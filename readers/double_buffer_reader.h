@@ -30,7 +30,8 @@ namespace millrace {
 //
 // Where the memory limit leaves no room for more ahead, elements are planned and loaded when they
 // are asked for, by whoever asks; so they are where planning would have to wait for somebody
-// outside.
+// outside. Under a limit the first element of a pass is always the consumer's, so that what readers
+// keep for the whole pass, such as a shuffle window, is memory of what is needed.
 class DoubleBufferReader final : public DecoratedReader {
  public:
   // Throws kInvalidArgument for a depth below 1, and for elements that are on a device already.
@@ -50,9 +51,12 @@ class DoubleBufferReader final : public DecoratedReader {
   void Rewind(uint64_t pass) override;
   // Plans and loads one more element. False if there is nothing to plan, or another thread plans.
   bool Advance(MemoryScope::Need need);
-  Ref<Element> TakePlanned();
+  // The element that is handed out next; null if there is none yet.
+  Ref<Element> Planned();
   // Waits for the loading of an element, and works on the next ones meanwhile.
   State Wait(const Element& element) const;
+  // Waits for an element, and loads it if there was no memory to load it ahead.
+  void LoadIfDeferred(Element* element) const;
   void LoadElement(Element* element, MemoryScope::Need need) const;
   // Has a worker come for an element that is wanted, where it is worth a hand-over.
   void CallWorker();
@@ -62,6 +66,7 @@ class DoubleBufferReader final : public DecoratedReader {
   const size_t depth_;
   const Ref<Ahead> ahead_;
   bool started_ = false;
+  std::atomic<bool> ahead_allowed_{false};  // elements of this pass
   uint64_t sample_ = 0;
 
   std::mutex planning_;         // held by the thread that plans

@@ -57,7 +57,7 @@ bool ElementQueue::attached() const {
 
 // One element always has room, so that a limit that is too low is said where memory is taken.
 bool ElementQueue::full() const {
-  return elements_.size() >= capacity_ || (!elements_.empty() && !MemoryLimit::HasRoomAhead());
+  return elements_.size() >= capacity_ || (!elements_.empty() && !MemoryLimit::HasRoomInStore());
 }
 
 void ElementQueue::WaitABit(Lock* lock, Clock::time_point until) {

@@ -90,7 +90,9 @@ void FixedSizeSource::ReadInOrder(Chunk* chunk) {
     }
   }
   chunk->length = records * record_bytes_;
+  // All memory is taken before anything is read.
   chunk->bytes = BufferPool::At(Place()).Take(chunk->lead() + chunk->length);
+  chunk->pieces.reserve(records);
   char* out = chunk->bytes->data() + chunk->lead();
   for (const Column& column : columns_) {
     const size_t bytes = column.bytes;

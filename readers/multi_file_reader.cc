@@ -70,7 +70,12 @@ void MultiFileReader::PlanNext(size_t n, Run* run) {
 }
 
 void MultiFileReader::Interleave(size_t n, Run* run) {
+  const size_t before = run->tickets.size();
   while (n > 0) {
+    // Not beyond a chunk: whoever has taken its records may let go of it before the next is read.
+    const bool more =
+        cursor_ < places_.size() && places_[cursor_] && places_[cursor_]->available() > 0;
+    if (!more && run->tickets.size() > before) return;
     if (!FillPlace()) {
       // A reading without a record would be followed by others like it.
       if (round_ + 1 == options_.pass_num || sample_ == round_begin_) return;
@@ -81,14 +86,17 @@ void MultiFileReader::Interleave(size_t n, Run* run) {
     const size_t places = places_.size();
     const size_t rounds = n < places ? 0 : std::min(n / places, whole_rounds());
     const size_t added = std::max<size_t>(1, rounds * places);
+    // What needs memory comes first, so that nothing is half done where there is none.
+    for (size_t i = 0; i < (rounds == 0 ? 1 : places); ++i) {
+      places_[(cursor_ + i) % places]->KeepIn(run);
+    }
     run->tickets.resize(first + added);
     if (rounds == 0) {
-      places_[cursor_]->Take(1, 1, sample_, &run->tickets[first], run);
+      places_[cursor_]->Take(1, 1, sample_, &run->tickets[first]);
       cursor_ = (cursor_ + 1) % places;
     }
     for (size_t i = 0; rounds > 0 && i < places; ++i) {
-      places_[(cursor_ + i) % places]->Take(rounds, places, sample_ + i, &run->tickets[first + i],
-                                            run);
+      places_[(cursor_ + i) % places]->Take(rounds, places, sample_ + i, &run->tickets[first + i]);
     }
     sample_ += added;
     n -= added;

@@ -36,10 +36,11 @@ std::optional<uint64_t> RandomDataReader::PassLength() const {
 void RandomDataReader::PlanNext(size_t n, Run* run) {
   for (; n > 0 && (count_ == 0 || sample_ < count_); --n) {
     Ticket ticket;
-    ticket.sample = sample_++;
+    ticket.sample = sample_;
     ticket.offset = pass_;  // tickets stay loadable when the next pass has begun
     ticket.size = 1;
     run->Add(ticket);
+    ++sample_;
   }
 }
 

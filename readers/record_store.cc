@@ -10,23 +10,21 @@ namespace millrace {
 namespace {
 
 constexpr size_t kBufferBytes = size_t{1} << 20;
+constexpr size_t kFewSlots = 16;
 
 }  // namespace
 
 void RecordStore::Lease::Dispose() {
   if (!slots_.empty()) {
     std::lock_guard<std::mutex> lock(store_->mutex_);
-    try {
-      if (one_size_) {
-        std::vector<Ticket*>& returned = store_->returned_[KindOf(*slots_.front())];
-        returned.insert(returned.end(), slots_.begin(), slots_.end());
-      } else {
-        for (Ticket* const slot : slots_) store_->returned_[KindOf(*slot)].push_back(slot);
-      }
-    } catch (const std::bad_alloc&) {  // the store does without these slots
+    if (one_size_) {
+      PooledVector<Ticket*>& returned = store_->returned_[KindOf(*slots_.front())];
+      returned.insert(returned.end(), slots_.begin(), slots_.end());
+    } else {
+      for (Ticket* const slot : slots_) store_->returned_[KindOf(*slot)].push_back(slot);
     }
   }
-  slots_.clear();
+  Empty(&slots_);
   one_size_ = true;
   store_ = Ref<RecordStore>();
   Pool<Lease>::Give(this);
@@ -51,24 +49,29 @@ Ticket* RecordStore::PutOwned(const Ticket& ticket) {
   return slot;
 }
 
-Ticket* RecordStore::TakeFresh(size_t size) {
-  if (fresh_bytes_ < size) {
-    buffers_.push_back(BufferPool::At(Place()).Take(kBufferBytes));
-    fresh_ = buffers_.back()->data();
-    fresh_bytes_ = buffers_.back()->capacity();
+Ticket* RecordStore::TakeFresh(size_t kind, size_t size) {
+  if (made_[kind] == room_[kind]) {
+    const size_t room = std::max(kFewSlots, 2 * room_[kind]);
+    free_[kind].reserve(room);
+    std::lock_guard<std::mutex> lock(mutex_);
+    returned_[kind].reserve(room);
+    room_[kind] = room;
   }
-  auto* const slot = new (fresh_) Ticket;
-  fresh_ += size;
-  fresh_bytes_ -= size;
+  Fresh& fresh = MemoryScope::IsAhead() ? ahead_ : now_;
+  if (fresh.bytes < size) {
+    buffers_.push_back(BufferPool::At(Place()).Take(kBufferBytes));
+    fresh = {buffers_.back()->data(), buffers_.back()->capacity()};
+  }
+  auto* const slot = new (fresh.place) Ticket;
+  fresh.place += size;
+  fresh.bytes -= size;
+  ++made_[kind];
   return slot;
 }
 
 void RecordStore::Drop(Ticket* slot) {
   Kept* const owner = slot->owner;
-  try {
-    free_[KindOf(*slot)].push_back(slot);
-  } catch (const std::bad_alloc&) {  // the store does without this slot
-  }
+  free_[KindOf(*slot)].push_back(slot);
   if (owner != nullptr) owner->Release();
 }
 

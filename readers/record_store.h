@@ -12,6 +12,7 @@
 
 #include "framework/kept.h"
 #include "framework/memory.h"
+#include "framework/pooled_vector.h"
 #include "framework/ticket.h"
 
 namespace millrace {
@@ -19,7 +20,8 @@ namespace millrace {
 // Elements that wait: tickets, each in a slot of its size, with a copy of its record behind it
 // where that is small. A window thus holds pointers and finds all of an element in one place. Put,
 // Drop and NewLease are called by one thread at a time, the planner's. A lease may be dropped by
-// any thread and keeps the store alive, so that tickets outlive the reader's passes.
+// any thread and keeps the store alive, so that tickets outlive the reader's passes. Where there is
+// no memory, functions throw and nothing has changed.
 class RecordStore final : public Kept {
  public:
   // The slots of one planned run. They go back together when the lease is dropped, since giving
@@ -38,14 +40,13 @@ class RecordStore final : public Kept {
       }
       slots_.push_back(slot);
     }
-    bool empty() const { return slots_.empty(); }
 
    private:
     friend class RecordStore;
     void Dispose() override;
 
     Ref<RecordStore> store_;
-    std::vector<Ticket*> slots_;
+    PooledVector<Ticket*> slots_;
     size_t record_bytes_ = 0;  // of the last
     bool one_size_ = true;     // all are of that size
   };
@@ -64,6 +65,14 @@ class RecordStore final : public Kept {
   // Whether the slot of an element holds its bytes too. Such a ticket has no owner: the slot is to
   // be held by a lease for as long as the bytes are in use.
   static bool HoldsBytes(const Ticket& stored) { return stored.bytes && stored.owner == nullptr; }
+  // The memory that an element takes here.
+  static size_t BytesFor(const Ticket& stored) {
+    constexpr size_t kTables = 3 * sizeof(Ticket*);  // that of the window, and two of free slots
+    const size_t bytes = stored.bytes ? stored.size : 0;
+    size_t size;
+    Kind(sizeof(Ticket) + (HoldsBytes(stored) ? bytes : 0), &size);
+    return kTables + size + (HoldsBytes(stored) ? 0 : bytes);
+  }
   // Gives back a slot that no lease has, and the reference in it.
   void Drop(Ticket* slot);
   Ref<Lease> NewLease();
@@ -84,16 +93,16 @@ class RecordStore final : public Kept {
       taken_kind_ = Kind(bytes, &taken_size_);
       taken_bytes_ = bytes;
     }
-    std::vector<Ticket*>& free = free_[taken_kind_];
+    PooledVector<Ticket*>& free = free_[taken_kind_];
     if (free.empty()) {
       Collect(taken_kind_);
-      if (free.empty()) return TakeFresh(taken_size_);
+      if (free.empty()) return TakeFresh(taken_kind_, taken_size_);
     }
     Ticket* const slot = free.back();
     free.pop_back();
     return slot;
   }
-  Ticket* TakeFresh(size_t size);
+  Ticket* TakeFresh(size_t kind, size_t size);
   // An element whose bytes, if it has any, its owner holds.
   Ticket* PutOwned(const Ticket& ticket);
   // The kind of slot that a stored element has.
@@ -109,16 +118,25 @@ class RecordStore final : public Kept {
   static constexpr size_t kLargestSlot = size_t{32} << 10;
   static constexpr size_t kKinds = 32;
 
-  using Slots = std::array<std::vector<Ticket*>, kKinds>;  // by kind
+  // The part of a buffer that was never used.
+  struct Fresh {
+    char* place = nullptr;
+    size_t bytes = 0;
+  };
 
+  using Slots = std::array<PooledVector<Ticket*>, kKinds>;  // by kind
+
+  // Both free_ and returned_ have room for every slot that there is, so that a slot can always be
+  // given back.
   Slots free_;
+  std::array<size_t, kKinds> made_ = {};  // slots
+  std::array<size_t, kKinds> room_ = {};  // for so many
   size_t taken_bytes_ = 0;  // what was asked for last, and the kind and size of slot for it
   size_t taken_kind_ = 0;
   size_t taken_size_ = 64;
   std::vector<Ref<Buffer>> buffers_;
-  char* fresh_ = nullptr;  // the part of the last buffer that was never used
-  size_t fresh_bytes_ = 0;
-  std::mutex mutex_;  // guards returned_
+  Fresh now_, ahead_;  // of buffers that were taken when it was needed, and ahead of need
+  std::mutex mutex_;   // guards returned_
   Slots returned_;
 };
 

@@ -423,7 +423,7 @@ Ref<Buffer> ExpandRecordIO(RecordIODialect dialect, RecordIOCompressor compresso
 }
 
 void ListRecords(const char* payload, size_t size, uint32_t first, uint32_t records,
-                 std::vector<Piece>* pieces) {
+                 PooledVector<Piece>* pieces) {
   constexpr size_t kLengthBytes = 4;
   const size_t possible = std::min<size_t>(records, size / kLengthBytes);
   if (possible > kMaxChunkRecords) {

@@ -79,7 +79,7 @@ Ref<Buffer> ExpandRecordIO(RecordIODialect dialect, RecordIOCompressor compresso
 // that they are as many as the header says and fill the payload exactly; throws kDataLoss, with the
 // records before the damaged place listed.
 void ListRecords(const char* payload, size_t size, uint32_t first, uint32_t records,
-                 std::vector<Piece>* pieces);
+                 PooledVector<Piece>* pieces);
 
 }  // namespace millrace
 

@@ -23,7 +23,8 @@ template <typename... Parts>
 
 void RecordIOFile::Rethrow(const Position& at) const {
   const Error error = CurrentError();
-  if (!error.file().empty()) throw;  // a failed read, which names its own byte
+  // A failed read names its own byte, and a lack of memory tells nothing of the file.
+  if (!error.file().empty() || error.interrupts()) throw;
   throw Error(error.code(),
               StrCat("chunk ", at.chunk, " at byte ", at.offset, ": ", error.message()))
       .InFile(file_.path(), static_cast<int64_t>(at.offset));

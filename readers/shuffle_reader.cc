@@ -31,64 +31,93 @@ ShuffleReader::~ShuffleReader() { Empty(); }
 
 void ShuffleReader::PlanNext(size_t n, Run* run) {
   const MemoryScope scope(account());
-  while (window_.size() < buffer_size_ && Fresh() > 0) {
-    if (window_.size() == window_.capacity()) {
-      window_.reserve(std::min(buffer_size_, 2 * window_.size() + kDrawnAtOnce));
+  try {
+    FillWindow();
+    const Ref<RecordStore::Lease> lease = store_->NewLease();
+    while (n > 0) {
+      if (handed_ == drawn_) Draw(n);
+      if (drawn_ == 0) break;
+      TakeOut();
+      n -= HandOver(n, lease.get(), run);
     }
-    window_.push_back(store_->Put(fresh_.tickets[next_++]));
-  }
-  const Ref<RecordStore::Lease> lease = store_->NewLease();
-  while (n > 0 && !window_.empty()) {
-    const size_t window = window_.size();
-    const size_t fresh = Fresh();
-    const size_t draws = std::min({n, kDrawnAtOnce, fresh > 0 ? fresh : window});
-    Draw(draws, fresh > 0);
-    TakeOut(draws, fresh > 0);
-    HandOver(lease.get(), run);
-    n -= draws;
+  } catch (const Error& error) {
+    throw WithWholeWindow(error);
   }
   if (n > 0 && error_ != nullptr) std::rethrow_exception(error_);
 }
 
+void ShuffleReader::FillWindow() {
+  while (window_.size() < buffer_size_ && Fresh() > 0) {
+    if (window_.size() == window_.capacity()) {
+      window_.reserve(std::min(buffer_size_, 2 * window_.size() + kDrawnAtOnce));
+    }
+    window_.push_back(store_->Put(fresh_.tickets[next_]));
+    ++next_;
+  }
+}
+
+Error ShuffleReader::WithWholeWindow(const Error& error) const {
+  const OutOfMemory* const memory = error.out_of_memory();
+  if (memory == nullptr || memory->needed == 0) return error;
+  size_t bytes = 0;
+  size_t count = 0;
+  const auto add = [&](const Ticket& ticket) {
+    bytes += RecordStore::BytesFor(ticket);
+    ++count;
+  };
+  for (const Ticket* const slot : window_) add(*slot);
+  for (size_t i = next_; i < fresh_.tickets.size(); ++i) add(fresh_.tickets[i]);
+  const size_t element = count == 0 ? memory->element : bytes / count + 1;
+  constexpr size_t kBeyondReach = size_t{1} << 50;
+  const size_t missing = std::min(buffer_size_ - std::min(buffer_size_, window_.size()),
+                                  kBeyondReach / (element + 1));
+  return MemoryLimit::Advised(error, memory->needed + missing * element, element);
+}
+
 // Places are at random, so the cache has to be told of the elements in them.
-void ShuffleReader::Draw(size_t n, bool refilled) {
+void ShuffleReader::Draw(size_t n) {
+  drawn_ = taken_ = handed_ = 0;
   const size_t window = window_.size();
-  for (size_t i = 0; i < n; ++i) {
-    places_[i] = key_.Below(refilled ? window : window - i, pass_, draws_ + i);
+  if (window == 0) return;
+  const size_t fresh = Fresh();
+  refilled_ = fresh > 0;
+  drawn_ = std::min({n, kDrawnAtOnce, refilled_ ? fresh : window});
+  for (size_t i = 0; i < drawn_; ++i) {
+    places_[i] = key_.Below(refilled_ ? window : window - i, pass_, draws_ + i);
     const auto* element = reinterpret_cast<const char*>(window_[places_[i]]);
     __builtin_prefetch(element);
     __builtin_prefetch(element + kCacheLine);
   }
-  draws_ += n;
+  draws_ += drawn_;
 }
 
-void ShuffleReader::TakeOut(size_t n, bool refilled) {
+void ShuffleReader::TakeOut() {
   Ticket** const window = window_.data();
-  if (!refilled) {
-    for (; taken_ < n; ++taken_) {
+  if (!refilled_) {
+    for (; taken_ < drawn_; ++taken_) {
       out_[taken_] = std::exchange(window[places_[taken_]], window_.back());
       window_.pop_back();
     }
     return;
   }
-  const Ticket* const next = fresh_.tickets.data() + next_;
-  const size_t last = fresh_.tickets.size() - next_ - 1;
+  const Ticket* const fresh = fresh_.tickets.data();
+  const size_t last = fresh_.tickets.size() - 1;
   RecordStore& store = *store_;
-  for (size_t i = 0; i < n; ++i) {
+  for (; taken_ < drawn_; ++taken_, ++next_) {
     // Records may lie in another core's cache, that of the worker who read them.
-    __builtin_prefetch(next[std::min(i + kFetchedAhead, last)].where);
-    Ticket* const slot = store.Put(next[i]);
-    out_[i] = std::exchange(window[places_[i]], slot);
-    taken_ = i + 1;
+    __builtin_prefetch(fresh[std::min(next_ + kFetchedAhead, last)].where);
+    Ticket* const slot = store.Put(fresh[next_]);
+    out_[taken_] = std::exchange(window[places_[taken_]], slot);
   }
-  next_ += n;
 }
 
-void ShuffleReader::HandOver(RecordStore::Lease* lease, Run* run) {
-  lease->MakeRoom(taken_);
-  if (lease->empty()) run->Keep(lease);
-  std::vector<Ticket>& tickets = run->tickets;
-  for (; handed_ < taken_; ++handed_) {  // an error leaves the rest where it is
+size_t ShuffleReader::HandOver(size_t n, RecordStore::Lease* lease, Run* run) {
+  const size_t end = std::min(taken_, handed_ + n);
+  const size_t begin = handed_;
+  lease->MakeRoom(end - begin);
+  run->Keep(lease);
+  PooledVector<Ticket>& tickets = run->tickets;
+  for (; handed_ < end; ++handed_) {
     Ticket* const slot = out_[handed_];
     if (RecordStore::HoldsBytes(*slot)) {
       tickets.push_back(*slot);
@@ -100,7 +129,7 @@ void ShuffleReader::HandOver(RecordStore::Lease* lease, Run* run) {
       store_->Drop(slot);
     }
   }
-  handed_ = taken_ = 0;
+  return end - begin;
 }
 
 size_t ShuffleReader::Fresh() {
@@ -111,6 +140,7 @@ size_t ShuffleReader::Fresh() {
   try {
     end_ = reader().Plan(planned_at_once_, &fresh_) == 0;
   } catch (...) {
+    if (CurrentError().interrupts()) throw;
     error_ = std::current_exception();
     end_ = true;
   }
@@ -126,7 +156,7 @@ void ShuffleReader::Empty() {
   for (Ticket* const slot : window_) store_->Drop(slot);
   window_.clear();
   for (; handed_ < taken_; ++handed_) store_->Drop(out_[handed_]);
-  handed_ = taken_ = 0;
+  drawn_ = taken_ = handed_ = 0;
   fresh_.Clear();
   next_ = 0;
 }

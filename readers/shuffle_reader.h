@@ -8,8 +8,9 @@
 #include <exception>
 #include <memory>
 #include <optional>
-#include <vector>
 
+#include "framework/error.h"
+#include "framework/pooled_vector.h"
 #include "framework/random.h"
 #include "framework/reader.h"
 #include "readers/record_store.h"
@@ -35,16 +36,20 @@ class ShuffleReader final : public DecoratedReader {
  private:
   void PlanNext(size_t n, Run* run) override;
   void Rewind(uint64_t pass) override;
+  void FillWindow();
   // How many elements are planned and not yet in the window; plans more where there are none. 0 at
-  // the end of the reader below or its error, which is kept in error_ until the window is empty.
+  // the end of the reader below or its error, which is kept in error_ until the window is empty. A
+  // request to stop and a lack of memory are thrown: they are no end.
   size_t Fresh();
-  // Makes the next n draws, for a window that is refilled after each or is not.
-  void Draw(size_t n, bool refilled);
-  // Takes the n elements that are drawn out of the window. The next fresh one comes into the place
-  // of each, or the last of the window. Throws kResourceLimit if there is no memory for it.
-  void TakeOut(size_t n, bool refilled);
-  // Moves what is taken out to the run.
-  void HandOver(RecordStore::Lease* lease, Run* run);
+  // The same error of memory with what the whole window would take, if it is one.
+  Error WithWholeWindow(const Error& error) const;
+  // Makes up to n draws.
+  void Draw(size_t n);
+  // Takes the elements that are drawn out of the window. The next fresh one comes into the place of
+  // each, or the last of the window.
+  void TakeOut();
+  // Moves up to n of those that are taken out to the run; returns how many.
+  size_t HandOver(size_t n, RecordStore::Lease* lease, Run* run);
   void Empty();
 
   static constexpr size_t kDrawnAtOnce = 32;
@@ -53,11 +58,15 @@ class ShuffleReader final : public DecoratedReader {
   const RandomKey key_;
   const Ref<RecordStore> store_;
   uint64_t pass_ = 0;
-  uint64_t draws_ = 0;                       // of this pass
-  std::array<size_t, kDrawnAtOnce> places_;  // drawn, by index in the window
-  std::vector<Ticket*> window_;              // slots of store_
-  // Slots taken out of the window, in the order of the draws; those from handed_ on wait for a run.
+  uint64_t draws_ = 0;            // of this pass
+  PooledVector<Ticket*> window_;  // slots of store_
+  // The draws that are made at once: first where they fall, then the slots that are taken out
+  // there, then these are handed over. Wherever memory is refused, the rest waits for the next
+  // call.
+  bool refilled_ = false;                    // whether a fresh element takes each place
+  std::array<size_t, kDrawnAtOnce> places_;  // by index in the window
   std::array<Ticket*, kDrawnAtOnce> out_;
+  size_t drawn_ = 0;
   size_t taken_ = 0;
   size_t handed_ = 0;
   size_t planned_at_once_ = 1;

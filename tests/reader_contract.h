@@ -287,6 +287,42 @@ TEST_P(ReaderContract, TicketsOutliveTheirPass) {
   }
 }
 
+// Each element is planned and loaded ahead of need, with room for almost nothing or for more: what
+// is refused goes on where it was. Whatever is refused with all the room is done as needed.
+TEST_P(ReaderContract, LosesNothingWhereMemoryIsRefused) {
+  const LimitInForce limit(size_t{64} << 20);
+  for (const size_t step : {size_t{1}, size_t{3}}) {
+    const std::unique_ptr<ReaderBase> reader = Make();
+    std::vector<ElementValue> stream;
+    millrace::Run run;
+    const auto read = [&](MemoryScope::Need need, size_t n) {
+      const MemoryScope scope(nullptr, need);
+      if (run.tickets.empty() && reader->Plan(n, &run) == 0) return false;
+      for (; !run.tickets.empty(); run.tickets.erase(run.tickets.begin())) {
+        Rows rows(reader->row_slots());
+        reader->LoadInParallel(&run.tickets[0], 1, &rows);
+        std::vector<LoDTensor> element;
+        rows.MoveTo(&element);
+        stream.push_back(ValueOf(element));
+      }
+      run.Clear();
+      return true;
+    };
+    size_t room = 0;
+    for (bool more = true; more;) {
+      room = room > (size_t{16} << 20) ? 0 : 4 * room + 64 * step;
+      const LittleRoomAhead little(room);
+      try {
+        more = read(MemoryScope::Need::kAhead, 1 + room % 7);
+      } catch (const Error&) {
+        ASSERT_TRUE(MemoryScope::WasRefused());
+        if (room > (size_t{16} << 20)) more = read(MemoryScope::Need::kNow, 2);
+      }
+    }
+    EXPECT_EQ(stream, Reference(contract_, 0));
+  }
+}
+
 TEST_P(ReaderContract, KeepsAnErrorUntilReInit) {
   for (size_t i = 0; i < contract_.faults.size(); ++i) {
     SCOPED_TRACE(contract_.faults[i] == Fault::kPlan ? "planning fails" : "loading fails");

@@ -116,6 +116,19 @@ PoolSize::PoolSize(int workers) : before_(ThreadPool::Get().size()) {
 
 PoolSize::~PoolSize() { ThreadPool::Get().SetSize(before_); }
 
+LittleRoomAhead::LittleRoomAhead(size_t bytes) {
+  const MemoryScope scope(nullptr, MemoryScope::Need::kAhead);
+  for (size_t size = MemoryLimit::bytes(); size > 0; size /= 2) {
+    while (MemoryLimit::HasRoomAhead(bytes + size)) {
+      try {
+        charge_ = MemoryLimit::Use(size);
+        taken_ += size;
+      } catch (const Error&) {  // a worker has been faster
+      }
+    }
+  }
+}
+
 void StartPoolThreads() {
   ParallelFor(2, [](size_t) {});
 }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "framework/error.h"
+#include "framework/memory_limit.h"
 #include "framework/reader.h"
 #include "framework/tensor.h"
 
@@ -54,6 +55,28 @@ class PoolSize {
 
  private:
   const int before_;
+};
+
+// There is a memory limit while one of these lives.
+class LimitInForce {
+ public:
+  explicit LimitInForce(size_t bytes) { MemoryLimit::Set(bytes); }
+  ~LimitInForce() { MemoryLimit::Set(SIZE_MAX); }
+  LimitInForce(const LimitInForce&) = delete;
+  LimitInForce& operator=(const LimitInForce&) = delete;
+};
+
+// While one lives, under a limit, there is no more than so much memory for what is ahead of need.
+class LittleRoomAhead {
+ public:
+  explicit LittleRoomAhead(size_t bytes);
+  ~LittleRoomAhead() { MemoryLimit::Unuse(taken_, charge_); }
+  LittleRoomAhead(const LittleRoomAhead&) = delete;
+  LittleRoomAhead& operator=(const LittleRoomAhead&) = delete;
+
+ private:
+  size_t taken_ = 0;
+  MemoryCharge charge_;
 };
 
 // Starts the threads of the loading pool, which a reader does only where it finds work worth

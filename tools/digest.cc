@@ -128,7 +128,7 @@ Digest DigestOf(const std::vector<LoDTensor>& element) {
     AddInteger(tensor.dims().size(), 4, &head);
     for (const int64_t dim : tensor.dims()) AddInteger(static_cast<uint64_t>(dim), 8, &head);
     AddInteger(tensor.lod().size(), 4, &head);
-    for (const std::vector<uint64_t>& level : tensor.lod()) {
+    for (const LodLevel& level : tensor.lod()) {
       AddInteger(level.size(), 8, &head);
       for (const uint64_t offset : level) AddInteger(offset, 8, &head);
     }

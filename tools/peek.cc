@@ -203,7 +203,7 @@ void PrintStatistics(ReaderHolder* reader) {
       if (statistics.kinds.size() <= kShownKinds) statistics.kinds.insert(Describe(tensor));
       if (!tensor.dims().empty()) statistics.steps.Add(static_cast<double>(tensor.dims()[0]));
       if (!tensor.lod().empty()) {
-        const std::vector<uint64_t>& level = tensor.lod().front();
+        const LodLevel& level = tensor.lod().front();
         for (size_t i = 1; i < level.size(); ++i) {
           statistics.sequences.Add(static_cast<double>(level[i] - level[i - 1]));
         }

@@ -26,7 +26,7 @@ using Lengths = std::vector<std::vector<uint64_t>>;
 Lod OffsetsOf(const Lengths& lengths) {
   Lod lod;
   for (const std::vector<uint64_t>& level : lengths) {
-    std::vector<uint64_t>& offsets = lod.emplace_back(1, 0);
+    LodLevel& offsets = lod.emplace_back(1, 0);
     for (const uint64_t length : level) {
       uint64_t end = 0;
       Require(!__builtin_add_overflow(offsets.back(), length, &end), "lengths overflow");
@@ -38,7 +38,7 @@ Lod OffsetsOf(const Lengths& lengths) {
 
 Lengths LengthsOf(const Lod& lod) {
   Lengths lengths;
-  for (const std::vector<uint64_t>& level : lod) {
+  for (const LodLevel& level : lod) {
     std::vector<uint64_t>& row = lengths.emplace_back();
     for (size_t i = 1; i < level.size(); ++i) row.push_back(level[i] - level[i - 1]);
   }
@@ -48,7 +48,7 @@ Lengths LengthsOf(const Lod& lod) {
 // The levels are checked against one another; the last one against the rows where it is used, for
 // values may be set later.
 void SetLod(LoDTensor* tensor, Lod lod) {
-  for (const std::vector<uint64_t>& level : lod) {
+  for (const LodLevel& level : lod) {
     Require(!level.empty(), "a level of offsets is empty; it begins with 0");
   }
   CheckLod(lod, lod.empty() ? 0 : lod.back().back());

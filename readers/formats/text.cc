@@ -26,7 +26,10 @@ class TextSource final : public FileSource {
     if (!ended_) {
       chunk->offset = stream_.position() - rest_.size();
       size_t size = rest_.size();
-      Enlarge(chunk, 0, size);
+      // A call that was refused memory goes on with what it has asked for, so that chunks are the
+      // same wherever memory was short.
+      Enlarge(chunk, 0, refused_ ? 2 * size : size);
+      refused_ = false;
       std::memcpy(chunk->bytes->data() + chunk->lead(), rest_.data(), size);
       for (;;) {
         char* const bytes = chunk->bytes->data() + chunk->lead();
@@ -36,7 +39,13 @@ class TextSource final : public FileSource {
         if (last != nullptr) lines = static_cast<const char*>(last) - bytes + 1;
         if (lines > 0 || ended_) break;
         if (size > kMaxLineBytes + 1) FailTooLong(chunk->offset);  // not even with a CR
-        Enlarge(chunk, size, size);
+        try {
+          Enlarge(chunk, size, size);
+        } catch (const Error&) {  // what is read is not read again
+          rest_.assign(bytes, size);
+          refused_ = true;
+          throw;
+        }
       }
       if (ended_ && error_ == nullptr) lines = size;
       rest_.assign(chunk->bytes->data() + chunk->lead() + lines, size - lines);
@@ -97,6 +106,7 @@ class TextSource final : public FileSource {
 
   ByteStream stream_;
   std::string rest_;  // the beginning of a line whose end is not read yet
+  bool refused_ = false;  // memory for more of it
   bool ended_ = false;
   std::exception_ptr error_;  // behind what has been read
 };

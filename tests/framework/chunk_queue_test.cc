@@ -36,7 +36,8 @@ void FetchAll(ChunkQueue* queue) {
 Numbers TakeAvailable(ChunkQueue* queue) {
   millrace::Run run;
   run.tickets.resize(queue->available());
-  queue->Take(run.tickets.size(), 1, 0, run.tickets.data(), &run);
+  queue->KeepIn(&run);
+  queue->Take(run.tickets.size(), 1, 0, run.tickets.data());
   Numbers numbers;
   numbers.reserve(run.tickets.size());
   for (const Ticket& ticket : run.tickets) numbers.push_back(NumberOf(ticket));
@@ -96,7 +97,8 @@ TEST(ChunkQueue, NumbersTicketsAndSpacesThemAsAsked) {
   queue->Poll();
   millrace::Run run;
   run.tickets.resize(7);
-  queue->Take(2, 3, 100, &run.tickets[1], &run);
+  queue->KeepIn(&run);
+  queue->Take(2, 3, 100, &run.tickets[1]);
   EXPECT_EQ(queue->available(), 2u);
   for (size_t i = 0; i < 2; ++i) {
     const Ticket& ticket = run.tickets[1 + 3 * i];
@@ -121,7 +123,8 @@ TEST(ChunkQueue, ARunKeepsTheChunksOfItsTickets) {
     FetchAll(queue.get());
     queue->Poll();
     run.tickets.resize(2);
-    queue->Take(2, 1, 0, run.tickets.data(), &run);
+    queue->KeepIn(&run);
+    queue->Take(2, 1, 0, run.tickets.data());
     EXPECT_EQ(Pool<Chunk>::in_use(), before + 2);
   }
   EXPECT_EQ(Pool<Chunk>::in_use(), before + 1);
@@ -205,8 +208,8 @@ TEST(ChunkQueue, TellsWhatWaitsToBeTaken) {
 }
 
 TEST(ChunkQueue, AChunkForWhichThereIsNoMemoryAheadWaitsToBeClaimedOnceMore) {
-  MemoryLimit::Set(size_t{1} << 20);
-  const Ref<ChunkQueue> queue = QueueOf({{80000}, {1}});  // more than half of the limit
+  const LimitInForce limit(size_t{4} << 20);
+  const Ref<ChunkQueue> queue = QueueOf({{40000}, {1}});  // more than a quarter of the limit
   const Ref<MemoryAccount> account(new MemoryAccount);
   for (int time = 0; time < 2; ++time) {
     const Ref<Chunk> chunk = queue->Claim();
@@ -221,11 +224,38 @@ TEST(ChunkQueue, AChunkForWhichThereIsNoMemoryAheadWaitsToBeClaimedOnceMore) {
   EXPECT_TRUE(queue->Fetch(queue->Claim(), account, MemoryScope::Need::kNow));
   FetchAll(queue.get());
   EXPECT_EQ(queue->Poll(), State::kRecords);
-  EXPECT_EQ(TakeAvailable(queue.get()).size(), 80000u);
+  EXPECT_EQ(TakeAvailable(queue.get()).size(), 40000u);
   EXPECT_EQ(queue->Poll(), State::kRecords);
-  EXPECT_EQ(TakeAvailable(queue.get()), Numbers{80000});
+  EXPECT_EQ(TakeAvailable(queue.get()), Numbers{40000});
   EXPECT_EQ(queue->Poll(), State::kEnd);
-  MemoryLimit::Set(SIZE_MAX);
+}
+
+// A stream reads in Claim: what it is refused there must not be lost with the chunk.
+TEST(ChunkQueue, AClaimThatIsRefusedMemoryIsMadeOnceMore) {
+  const LimitInForce limit(size_t{4} << 20);
+  class Stream final : public FileSource {
+   public:
+    bool Claim(Chunk* chunk) override {
+      if (claimed_) return false;
+      chunk->bytes = BufferPool::At(Place()).Take(size_t{2} << 20);
+      chunk->pieces.push_back({0, 8});
+      return claimed_ = true;
+    }
+    void Fetch(Chunk*) const override {}
+
+   private:
+    bool claimed_ = false;
+  };
+  const Ref<ChunkQueue> queue(new ChunkQueue(std::make_unique<Stream>(), 0, "stream", nullptr));
+  for (int time = 0; time < 2; ++time) {
+    const MemoryScope scope(nullptr, MemoryScope::Need::kAhead);
+    EXPECT_THROW(queue->Claim(), Error);
+    EXPECT_TRUE(queue->load().claimable);
+    EXPECT_EQ(queue->Poll(), State::kWaiting);
+  }
+  Fetch(queue.get(), queue->Claim());
+  EXPECT_EQ(queue->Poll(), State::kRecords);
+  EXPECT_EQ(queue->available(), 1u);
 }
 
 }  // namespace

@@ -51,7 +51,8 @@ int64_t TakeOne(const Reading& reading, ChunkQueue* queue) {
   if (!reading->Fill(queue)) return -1;
   millrace::Run run;
   run.tickets.resize(1);
-  queue->Take(1, 1, 0, run.tickets.data(), &run);
+  queue->KeepIn(&run);
+  queue->Take(1, 1, 0, run.tickets.data());
   return NumberOf(run.tickets[0]);
 }
 

@@ -276,7 +276,7 @@ LoDTensor RandomElement(size_t levels, std::mt19937_64* bits, int64_t* next_valu
   Lod lod;
   uint64_t units = 1;
   for (size_t level = 0; level < levels; ++level) {
-    std::vector<uint64_t> offsets = {0};
+    LodLevel offsets = {0};
     for (uint64_t i = 0; i < units; ++i) offsets.push_back(offsets.back() + (*bits)() % 4);
     units = offsets.back();
     lod.push_back(std::move(offsets));
@@ -290,8 +290,8 @@ LoDTensor RandomElement(size_t levels, std::mt19937_64* bits, int64_t* next_valu
 ElementValue Split(const LoDTensor& batch, size_t k) {
   uint64_t begin = k, end = k + 1;
   Lod lod;
-  for (const std::vector<uint64_t>& level : batch.lod()) {
-    std::vector<uint64_t> offsets;
+  for (const LodLevel& level : batch.lod()) {
+    LodLevel offsets;
     for (uint64_t i = begin; i <= end; ++i) offsets.push_back(level[i] - level[begin]);
     lod.push_back(std::move(offsets));
     begin = level[begin];

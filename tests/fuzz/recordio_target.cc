@@ -35,7 +35,7 @@ void CheckCompression(RecordIODialect dialect, RecordIOCompressor compressor,
   size_t expanded = 0;
   const Ref<Buffer> buffer =
       ExpandRecordIO(dialect, compressor, stored.data(), stored.size(), &expanded);
-  std::vector<Piece> pieces;
+  PooledVector<Piece> pieces;
   ListRecords(buffer->data(), expanded, 0, static_cast<uint32_t>(records.size()), &pieces);
   for (size_t i = 0; i < records.size(); ++i) {
     CHECK(records[i] == std::string(buffer->data() + pieces[i].offset, pieces[i].size));

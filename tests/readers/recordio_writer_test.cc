@@ -269,7 +269,7 @@ TEST(RecordIOChunk, ListsTheRecordsBeforeADamagedOne) {
   const std::string payload = FromHex("01000000 61 02000000 6262 00000000");
   const auto list = [](const std::string& bytes, uint32_t records, std::string* error) {
     const std::vector<char> exact(bytes.begin(), bytes.end());
-    std::vector<Piece> pieces;
+    PooledVector<Piece> pieces;
     try {
       ListRecords(exact.data(), exact.size(), 20, records, &pieces);
       error->clear();
@@ -279,7 +279,7 @@ TEST(RecordIOChunk, ListsTheRecordsBeforeADamagedOne) {
     return pieces;
   };
   std::string error;
-  const std::vector<Piece> pieces = list(payload, 3, &error);
+  const PooledVector<Piece> pieces = list(payload, 3, &error);
   EXPECT_EQ(error, "");
   ASSERT_EQ(pieces.size(), 3u);
   EXPECT_EQ(pieces[0].offset, 24u);

@@ -6,13 +6,17 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <new>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "framework/error.h"
 #include "framework/memory.h"
+#include "framework/stop.h"
 #include "readers/batch_reader.h"
 #include "readers/multi_pass_reader.h"
 #include "readers/open_files.h"
@@ -71,6 +75,74 @@ TEST(ShuffleReader, DeliversItsWindowBeforeTheError) {
   std::sort(values.begin(), values.end());
   ASSERT_EQ(values.size(), 30u);
   for (int64_t i = 0; i < 30; ++i) EXPECT_EQ(values[i], i);
+}
+
+// A source that is interrupted at one of its records: what that is about is not the data.
+class InterruptedSource final : public ReaderBase {
+ public:
+  InterruptedSource(uint64_t at, std::function<void()> interrupt)
+      : ReaderBase({SlotSpec{DataType::kInt64, {1, 1}, 0}}),
+        at_(at),
+        interrupt_(std::move(interrupt)) {}
+
+  void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
+    for (size_t i = 0; i < n; ++i) {
+      const auto value = static_cast<int64_t>(tickets[i].sample);
+      __builtin_memcpy(rows->Append(0, DataType::kInt64, {1, 1}), &value, sizeof(value));
+    }
+  }
+
+ private:
+  void PlanNext(size_t n, Run* run) override {
+    for (; n > 0; --n) {
+      if (next_ == at_) interrupt_();
+      Ticket ticket;
+      ticket.sample = next_;
+      run->Add(ticket);
+      ++next_;
+    }
+  }
+  void Rewind(uint64_t) override { next_ = 0; }
+
+  const uint64_t at_;
+  const std::function<void()> interrupt_;
+  uint64_t next_ = 0;
+};
+
+// Otherwise the first elements would be drawn from a window that is not full: other ones.
+TEST(ShuffleReader, DeliversNothingBeforeAnInterruption) {
+  const std::function<void()> interruptions[] = {
+      [] { ThrowStopped(); },
+      [] { throw std::bad_alloc(); },
+      [] { BufferPool::At(Place()).Take(size_t{13} << 20); },
+  };
+  for (const auto& interruption : interruptions) {
+    const LimitInForce limit(size_t{16} << 20);
+    ShuffleReader reader(std::make_unique<InterruptedSource>(30, interruption), 100,
+                         RandomKey(0, 0, ""));
+    EXPECT_ANY_THROW(reader.HasNext());
+    std::vector<LoDTensor> element;
+    EXPECT_ANY_THROW(reader.ReadNext(&element));
+    reader.ReInit();
+    EXPECT_ANY_THROW(reader.HasNext());
+  }
+}
+
+// Few of a million elements lie in the window when memory is short. Each takes 64 bytes, and 24 in
+// tables: with what was wanted then, 88 MB and 2 * 14 MB, a third more, and a little.
+TEST(ShuffleReader, SaysWhatTheWholeWindowWouldTake) {
+  const LimitInForce limit(size_t{16} << 20);
+  ShuffleReader reader(std::make_unique<InterruptedSource>(
+                           30, [] { BufferPool::At(Place()).Take(size_t{13} << 20); }),
+                       1000000, RandomKey(0, 0, ""));
+  const std::optional<Thrown> thrown = ErrorOf([&] { reader.HasNext(); });
+  ASSERT_TRUE(thrown.has_value());
+  const std::string advice = "raise the limit to ";
+  const size_t place = thrown->text.find(advice);
+  ASSERT_NE(place, std::string::npos) << thrown->text;
+  const int megabytes = std::stoi(thrown->text.substr(place + advice.size()));
+  EXPECT_GT(megabytes, 165) << thrown->text;
+  EXPECT_LT(megabytes, 185) << thrown->text;
 }
 
 TEST(ShuffleReader, ShufflesEveryPassOfAMultiPassAnew) {

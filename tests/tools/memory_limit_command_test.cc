@@ -75,7 +75,8 @@ void WriteRecords(const std::string& folder) {
   }
 }
 
-std::vector<std::string> Peek(const std::string& folder, const std::string& limit) {
+std::vector<std::string> Peek(const std::string& folder, const std::string& limit,
+                              const std::string& threads = "3") {
   const std::string program = folder + "/startup.pbtxt";
   WriteFile(program, kChain);
   return {"tools/peek",
@@ -83,8 +84,16 @@ std::vector<std::string> Peek(const std::string& folder, const std::string& limi
           "--reader=ahead",
           "--digest",
           "--set=folder=" + folder,
-          "--threads=3",
+          "--threads=" + threads,
           "--memory_limit=" + limit};
+}
+
+// The limit that an error says would do, or "".
+std::string AdvisedLimit(const std::string& errors) {
+  const std::string words = "; raise the limit to ";
+  const size_t begin = errors.find(words);
+  if (begin == std::string::npos) return "";
+  return errors.substr(begin + words.size(), errors.find(',', begin) - begin - words.size());
 }
 
 class MemoryLimitCommandTest : public ::testing::Test {
@@ -119,6 +128,94 @@ TEST_F(MemoryLimitCommandTest, TooLittleIsSaidAtTheFirstRead) {
   EXPECT_NE(result.errors.find("the memory limit of 12.0 MB is reached: reader '"),
             std::string::npos)
       << result.errors;
+}
+
+// The digest without a limit, or a beginning of it and an error with a limit that would do; and
+// what is enough without workers is enough for any number.
+TEST_F(MemoryLimitCommandTest, ALimitChangesNothingButWhetherThereIsAnError) {
+  const std::string all = RunChild(Peek(folder_, "4GB")).output;
+  int fits = 0;
+  int fails = 0;
+  for (const char* limit : {"10MB", "25MB", "40MB", "55MB", "70MB", "85MB", "100MB", "120MB"}) {
+    bool fits_alone = false;
+    for (const char* threads : {"0", "1", "3", "7"}) {
+      SCOPED_TRACE(StrCat(limit, ", ", threads, " threads"));
+      const ChildResult result = RunChild(Peek(folder_, limit, threads));
+      if (result.exit_code == 0) {
+        EXPECT_EQ(result.output, all);
+        fits_alone = fits_alone || *threads == '0';
+        ++fits;
+        continue;
+      }
+      ++fails;
+      EXPECT_EQ(result.exit_code, 5);
+      EXPECT_FALSE(fits_alone) << result.errors;
+      EXPECT_EQ(result.output, all.substr(0, result.output.size()));
+      EXPECT_NE(AdvisedLimit(result.errors), "") << result.errors;
+    }
+  }
+  EXPECT_GT(fits, 0);
+  EXPECT_GT(fails, 0);
+}
+
+// Lines of one size: what is too little is too little for the first batch, and what is advised
+// then is enough.
+TEST_F(MemoryLimitCommandTest, WhatIsAdvisedIsEnough) {
+  const std::string folder = NewFolder("lines");
+  std::string lines;
+  for (int i = 0; i < 40; ++i)
+    lines += std::string(1000000, static_cast<char>('a' + i % 26)) + "\n";
+  WriteFile(folder + "/lines.txt", lines);
+  for (const char* limit : {"4MB", "8MB", "16MB", "24MB"}) {
+    for (const char* threads : {"0", "3"}) {
+      SCOPED_TRACE(StrCat(limit, ", ", threads, " threads"));
+      std::vector<std::string> command = Peek(folder, limit, threads);
+      std::string program = kChain;
+      program.replace(program.find("*.recordio"), 10, "lines.txt");
+      WriteFile(folder + "/startup.pbtxt", program);
+      const ChildResult result = RunChild(command);
+      ASSERT_EQ(result.exit_code, 5) << result.errors;
+      EXPECT_EQ(result.output, "");
+      command.back() = "--memory_limit=" + AdvisedLimit(result.errors);
+      const ChildResult advised = RunChild(command);
+      EXPECT_EQ(advised.exit_code, 0) << command.back() << advised.errors;
+    }
+  }
+}
+
+TEST_F(MemoryLimitCommandTest, ThePlanOfABatchCounts) {
+  const std::string program = folder_ + "/plan.pbtxt";
+  WriteFile(program, R"(
+blocks {
+  idx: 0
+  parent_idx: -1
+  vars {
+    name: "numbers"
+    persistable: true
+    type { type: READER reader { lod_tensor { tensor { data_type: FP32 dims: 1 } } } }
+  }
+  ops {
+    type: "create_random_data_generator"
+    outputs { parameter: "Out" arguments: "numbers" }
+  }
+  vars { name: "batches" persistable: true type { type: READER } }
+  ops {
+    type: "create_batch_reader"
+    inputs { parameter: "UnderlyingReader" arguments: "numbers" }
+    outputs { parameter: "Out" arguments: "batches" }
+    attrs { name: "batch_size" i: 40000000 }
+  }
+}
+)");
+  const ChildResult result =
+      RunChild({"tools/peek", "--startup=" + program, "--digest", "--memory_limit=16MB"});
+  EXPECT_EQ(result.exit_code, 5);
+  EXPECT_EQ(result.output, "");
+  EXPECT_NE(result.errors.find("reader 'batches' (create_batch_reader"), std::string::npos)
+      << result.errors;
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  EXPECT_LT(result.most_resident_bytes, 500e6);  // uncounted, it was 3.1 GB
+#endif
 }
 
 TEST_F(MemoryLimitCommandTest, LimitsThatAreNoneAreRefused) {
