@@ -28,6 +28,10 @@ size_t PrintableSize(const std::string& text, size_t i) {
   return overlong || surrogate || separator || character > 0x10ffff ? 0 : size;
 }
 
+// The step that NoteOutOfMemory was told last.
+thread_local char noted[512];
+thread_local size_t noted_size = 0;
+
 }  // namespace
 
 const char* ToString(ErrorCode code) {
@@ -128,12 +132,22 @@ Error CurrentError() {
   } catch (const Error& error) {
     return error;
   } catch (const std::bad_alloc&) {
-    return Error(ErrorCode::kResourceLimit, "out of memory")
-        .WithCause(std::make_shared<OutOfMemory>());
+    Error error = Error(ErrorCode::kResourceLimit, "out of memory")
+                      .WithCause(std::make_shared<OutOfMemory>());
+    if (noted_size > 0) error = error.WithContext(std::string(noted, noted_size));
+    noted_size = 0;
+    return error;
   } catch (const std::exception& error) {
     return Error(ErrorCode::kInternal, error.what());
   } catch (...) {
     return Error(ErrorCode::kInternal, "an exception of unknown type");
+  }
+}
+
+void NoteOutOfMemory(std::string_view first, std::string_view second) noexcept {
+  noted_size = 0;
+  for (const std::string_view part : {first, second}) {
+    noted_size += part.copy(noted + noted_size, sizeof(noted) - noted_size);
   }
 }
 

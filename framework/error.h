@@ -9,6 +9,7 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -141,6 +142,10 @@ void Require(bool condition, const Parts&... parts) {
 // The current exception as an Error: itself, or kInternal (kResourceLimit for std::bad_alloc) with
 // its text. Call inside a catch block only.
 Error CurrentError();
+
+// Notes a step that led to a std::bad_alloc, for CurrentError on this thread to say later: where
+// memory is exhausted there is none for an Error with context. Parts are laid end to end.
+void NoteOutOfMemory(std::string_view first, std::string_view second) noexcept;
 
 }  // namespace millrace
 

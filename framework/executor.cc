@@ -2,6 +2,8 @@
 // Prepares blocks once and runs them many times.
 #include "framework/executor.h"
 
+#include <exception>
+#include <new>
 #include <utility>
 
 #include "framework/at_work.h"
@@ -129,9 +131,16 @@ void PreparedBlock::RunOperators() {
     if (ComesFromOperator(end)) throw;
     throw end.WithContext(ops_[i]->step);
   } catch (...) {
-    const Error error = CurrentError();
-    if (ComesFromOperator(error)) throw;
-    throw error.WithContext(ops_[i]->step);
+    std::exception_ptr where;
+    try {
+      const Error error = CurrentError();
+      if (!ComesFromOperator(error))
+        where = std::make_exception_ptr(error.WithContext(ops_[i]->step));
+    } catch (const std::bad_alloc&) {
+      NoteOutOfMemory(ops_[i]->step, "");
+    }
+    if (where != nullptr) std::rethrow_exception(where);
+    throw;
   }
 }
 

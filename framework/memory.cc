@@ -224,8 +224,10 @@ void* BufferPool::Allocate(size_t bytes) {
     if (!place_.is_cpu()) return place_.device()->AllocateHost(bytes);
     void* memory = std::aligned_alloc(kBufferAlignment, bytes);
     if (memory == nullptr) {
-      throw Error(ErrorCode::kResourceLimit,
-                  StrCat("the system has no memory for ", bytes, " bytes"))
+      throw Error(
+          ErrorCode::kResourceLimit,
+          StrCat("the system has no memory for ", bytes, " bytes",
+                 MemoryScope::CurrentName().empty() ? "" : " of ", MemoryScope::CurrentName()))
           .WithCause(std::make_shared<OutOfMemory>());
     }
     return memory;

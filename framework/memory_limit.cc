@@ -121,6 +121,10 @@ MemoryScope::~MemoryScope() { current = previous_; }
 
 const MemoryScope* MemoryScope::Current() { return current; }
 
+std::string MemoryScope::CurrentName() {
+  return current == nullptr || !current->account_ ? "" : current->account_->name();
+}
+
 bool MemoryScope::IsAhead() {
   return current != nullptr && current->ahead_ && MemoryLimit::is_set();
 }
@@ -133,8 +137,13 @@ void MemoryScope::ThrowRefused() {
 }
 
 bool MemoryScope::WasRefused() {
-  const Error error = CurrentError();
-  return error.out_of_memory() != nullptr && error.out_of_memory()->refused;
+  try {
+    throw;
+  } catch (const Error& error) {
+    return error.out_of_memory() != nullptr && error.out_of_memory()->refused;
+  } catch (...) {
+    return false;
+  }
 }
 
 void MemoryLimit::Set(size_t bytes) {
@@ -229,7 +238,7 @@ void MemoryLimit::CheckPossible(size_t bytes) {
 
 void MemoryLimit::Refuse(size_t bytes, size_t needed) {
   const size_t used = needed_now.load();
-  const std::string who = current == nullptr || !current->account_ ? "" : current->account_->name();
+  const std::string who = MemoryScope::CurrentName();
   const std::string problem = StrCat("the memory limit of ", Megabytes(limit),
                                      " is reached: ", who.empty() ? "" : who + " needs ",
                                      Megabytes(bytes), who.empty() ? " are needed and " : " and ",

@@ -55,13 +55,16 @@ class MemoryScope {
 
   // The innermost scope of this thread, or null.
   static const MemoryScope* Current();
+  // Whom memory is taken for, as error texts name it; "" if that is not known.
+  static std::string CurrentName();
   // True where memory may be refused although there is some: what is done now may have to be done
   // again. Never so without a limit.
   static bool IsAhead();
   // Says to whoever is ahead of need that there is no memory now, by an error whose cause says that
   // it was refused.
   [[noreturn]] static void ThrowRefused();
-  // Whether the exception that is being handled is such an error. In a catch block only.
+  // Whether the exception that is being handled is such an error. In a catch block only. Takes no
+  // memory, of which there may be none.
   static bool WasRefused();
 
  private:

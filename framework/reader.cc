@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <utility>
 
 #include "framework/error.h"
@@ -72,19 +73,30 @@ void ReaderBase::ReadNext(std::vector<LoDTensor>* out) {
     LoadInParallel(ahead_.tickets.data(), 1, &rows_);
     rows_.MoveTo(out);
   } catch (...) {
-    error_ = std::current_exception();
     ahead_.Clear();
     rows_.Release();
-    throw;
+    KeepError("while loading what is read from ");
+    std::rethrow_exception(error_);
   }
   ahead_.Clear();
   if (!std::exchange(first_, false) || !MemoryLimit::is_set()) return;
   try {
     CheckRoomBeside(*out);
   } catch (...) {
-    error_ = std::current_exception();
+    KeepError("while reading from ");
     out->clear();
-    throw;
+    std::rethrow_exception(error_);
+  }
+}
+
+void ReaderBase::KeepError(const char* step) {
+  error_ = std::current_exception();
+  try {
+    const Error error = CurrentError();
+    if (error.out_of_memory() == nullptr || !error.context().empty()) return;
+    error_ = std::make_exception_ptr(error.WithContext(step + Name()));
+  } catch (const std::bad_alloc&) {
+    NoteOutOfMemory(step, origin_);
   }
 }
 
@@ -116,8 +128,11 @@ size_t ReaderBase::Plan(size_t n, Run* run) {
     PlanNext(n, run);
   } catch (...) {
     const bool goes_on = MemoryScope::IsAhead() && MemoryScope::WasRefused();
-    if (!goes_on) error_ = std::current_exception();
-    if (run->tickets.size() == before) throw;
+    if (!goes_on) KeepError("while planning what is read from ");
+    if (run->tickets.size() == before) {
+      if (goes_on) throw;
+      std::rethrow_exception(error_);
+    }
   }
   const size_t added = run->tickets.size() - before;
   end_ = added == 0;
@@ -140,14 +155,16 @@ void ReaderBase::Restart(uint64_t pass) {
 
 void ReaderBase::CheckProcess() const {
   if (__builtin_expect(forks_ == ThreadPool::Get().forks(), 1)) return;
-  Throw(ErrorCode::kInvalidArgument, origin_.empty() ? "a reader" : origin_,
+  Throw(ErrorCode::kInvalidArgument, Name(),
         " was created before this process was forked, and its parent reads it; create readers in "
         "the process that reads them");
 }
 
 std::string ReaderBase::ReadingRecord(uint64_t sample) const {
-  return StrCat("while reading record ", sample, " of ", origin_.empty() ? "a reader" : origin_);
+  return StrCat("while reading record ", sample, " of ", Name());
 }
+
+std::string ReaderBase::Name() const { return origin_.empty() ? "a reader" : origin_; }
 
 bool ReaderBase::one_step() const {
   const std::vector<SlotSpec>& slots = row_slots();

@@ -106,6 +106,11 @@ class ReaderBase {
 
  private:
   void CheckProcess() const;
+  // What error texts call it.
+  std::string Name() const;
+  // Keeps the error that is being handled. One of memory is given its place: this step and the
+  // reader, if it has none yet.
+  void KeepError(const char* step);
   bool one_step() const;
   // Makes room for n elements: where their size is not declared, for as much as they take encoded.
   void Expect(const Ticket* tickets, size_t n, Rows* rows) const;

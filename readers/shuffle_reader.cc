@@ -69,8 +69,8 @@ Error ShuffleReader::WithWholeWindow(const Error& error) const {
   for (size_t i = next_; i < fresh_.tickets.size(); ++i) add(fresh_.tickets[i]);
   const size_t element = count == 0 ? memory->element : bytes / count + 1;
   constexpr size_t kBeyondReach = size_t{1} << 50;
-  const size_t missing = std::min(buffer_size_ - std::min(buffer_size_, window_.size()),
-                                  kBeyondReach / (element + 1));
+  const size_t missing =
+      std::min(buffer_size_ - std::min(buffer_size_, window_.size()), kBeyondReach / (element + 1));
   return MemoryLimit::Advised(error, memory->needed + missing * element, element);
 }
 

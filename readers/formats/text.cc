@@ -105,7 +105,7 @@ class TextSource final : public FileSource {
   }
 
   ByteStream stream_;
-  std::string rest_;  // the beginning of a line whose end is not read yet
+  std::string rest_;      // the beginning of a line whose end is not read yet
   bool refused_ = false;  // memory for more of it
   bool ended_ = false;
   std::exception_ptr error_;  // behind what has been read
