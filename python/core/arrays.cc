@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "framework/error.h"
+#include "python/core/imports.h"
 #include "python/core/numpy.h"
 
 namespace py = pybind11;
@@ -26,11 +27,6 @@ py::capsule Keep(const Ref<Buffer>& buffer) {
 template <typename T>
 py::capsule Keep(T* value) {
   return py::capsule(value, [](void* kept) { delete static_cast<T*>(kept); });
-}
-
-const py::object& RaggedClass() {
-  static auto* const cls = new py::object(py::module_::import("millrace.ragged").attr("Ragged"));
-  return *cls;
 }
 
 }  // namespace
@@ -93,7 +89,7 @@ py::object ToPython(LoDTensor* tensor) {
     const auto count = static_cast<int64_t>((*lod)[level].size());
     offsets[level] = ArrayOver(DataType::kInt64, &count, 1, (*lod)[level].data(), true, kept);
   }
-  return RaggedClass()(std::move(values), std::move(offsets));
+  return Imported().ragged(std::move(values), std::move(offsets));
 }
 
 }  // namespace millrace

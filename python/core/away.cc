@@ -8,13 +8,22 @@
 
 #include "framework/stop.h"
 #include "python/core/borrowed.h"
+#include "python/core/python_call.h"
 
 namespace millrace {
 namespace {
 
-std::atomic<bool> exiting{false};
+enum class ComesBack { kEverybody, kWhoIsWaitedFor, kNobody };
+std::atomic<ComesBack> comes_back{ComesBack::kEverybody};
 std::atomic<int> coming_back{0};
 thread_local bool ends_the_interpreter = false;
+thread_local bool is_waited_for = false;
+
+bool MayComeBack() {
+  const ComesBack who = comes_back.load();
+  if (who == ComesBack::kEverybody || ends_the_interpreter) return true;
+  return who == ComesBack::kWhoIsWaitedFor && (is_waited_for || PythonCall::Within());
+}
 
 // In a forked process only the thread that forked it exists, and that one was in Python.
 [[maybe_unused]] const int registered =
@@ -26,7 +35,7 @@ thread_local bool ends_the_interpreter = false;
 // are sequentially consistent.
 Away::~Away() {
   coming_back.fetch_add(1);
-  if (exiting.load() && !ends_the_interpreter) {
+  if (!MayComeBack()) {
     coming_back.fetch_sub(1);
     for (;;) pause();
   }
@@ -35,9 +44,16 @@ Away::~Away() {
   LetDepartedGo();
 }
 
+void Away::ThisThreadIsWaitedFor() { is_waited_for = true; }
+
+void Away::OnlyThoseWaitedForComeBack() {
+  ends_the_interpreter = true;
+  comes_back.store(ComesBack::kWhoIsWaitedFor);
+}
+
 void Away::NobodyElseComesBack() {
   ends_the_interpreter = true;
-  exiting.store(true);
+  comes_back.store(ComesBack::kNobody);
   RequestStop();
   PyThreadState* const thread = PyEval_SaveThread();
   for (Backoff backoff; coming_back.load() > 0;) backoff.Pause();

@@ -11,7 +11,8 @@ namespace millrace {
 //
 // CPython ends a thread that comes back while the process exits, in the middle of what it is in; in
 // C++ that is a crash. So, unlike pybind11::gil_scoped_release, this lets nobody come back then:
-// the thread sleeps until the process is gone.
+// the thread sleeps until the process is gone. Nor does it tell its program of ends and errors that
+// only the exit has made.
 class Away {
  public:
   Away() : thread_(PyEval_SaveThread()) {}
@@ -19,8 +20,13 @@ class Away {
   Away(const Away&) = delete;
   Away& operator=(const Away&) = delete;
 
-  // From now on only this thread, which ends the interpreter, comes back. Stops what the others
-  // have the core do, and lets those through who are about to come back. With the interpreter.
+  // The calling thread is one that the exit ends and waits for; of Millrace's own.
+  static void ThisThreadIsWaitedFor();
+  // From now on only this thread, which ends the interpreter, comes back, and those that it waits
+  // for: the threads of readers in Python, and functions that the core calls.
+  static void OnlyThoseWaitedForComeBack();
+  // From now on only this thread does. Stops what the others have the core do, and lets those
+  // through who are about to come back. With the interpreter.
   static void NobodyElseComesBack();
 
  private:

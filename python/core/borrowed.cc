@@ -53,10 +53,12 @@ void Depart(PyObject* owner) {
 }  // namespace
 
 Ref<Buffer> Borrow(void* data, size_t bytes, py::object owner) {
-  LetGo(nullptr);
+  LetDepartedGoNow();
   PyObject* const kept = owner.release().ptr();
   return Buffer::Foreign(data, bytes, [kept] { Depart(kept); });
 }
+
+void LetDepartedGoNow() { LetGo(nullptr); }
 
 // Py_AddPendingCall is made for threads without the interpreter, too, but until CPython 3.12 it
 // looks at the state of the thread that has it, which may just be going.

@@ -20,6 +20,8 @@ Ref<Buffer> Borrow(void* data, size_t bytes, pybind11::object owner);
 // Has the owners of buffers that were dropped without the interpreter let go when Python runs next.
 // With the interpreter: whoever comes back to it.
 void LetDepartedGo();
+// Lets them go at once. With the interpreter, where any code of Python may run.
+void LetDepartedGoNow();
 
 }  // namespace millrace
 

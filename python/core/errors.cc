@@ -9,28 +9,21 @@
 
 #include "framework/error.h"
 #include "python/core/causes.h"
+#include "python/core/imports.h"
+#include "python/core/text.h"
 
 namespace py = pybind11;
 
 namespace millrace {
 namespace {
 
-// File names, and so the texts that name them, are any bytes.
-py::object Text(const std::string& text) {
-  PyObject* const decoded =
-      PyUnicode_DecodeUTF8(text.data(), static_cast<py::ssize_t>(text.size()), "surrogateescape");
-  if (decoded == nullptr) throw py::error_already_set();
-  return py::reinterpret_steal<py::object>(decoded);
-}
-
-void Raise(const char* type, const Error& error) {
-  const py::object cls = py::module_::import("millrace.errors").attr(type);
+void Raise(const py::object& cls, const Error& error) {
   py::list context;
-  for (const std::string& step : error.context()) context.append(Text(step));
-  const py::object exception =
-      cls(Text(error.what()), ToString(error.code()), Text(error.message()), Text(error.file()),
-          error.offset() < 0 ? py::object(py::none()) : py::object(py::int_(error.offset())),
-          py::tuple(context));
+  for (const std::string& step : error.context()) context.append(ToText(step));
+  const py::object exception = cls(
+      ToText(error.what()), ToString(error.code()), ToText(error.message()), ToText(error.file()),
+      error.offset() < 0 ? py::object(py::none()) : py::object(py::int_(error.offset())),
+      py::tuple(context));
   const py::object cause = ExceptionOf(error);
   if (!cause.is_none() && PyObject_IsInstance(cause.ptr(), PyExc_Exception) == 0) {
     // KeyboardInterrupt, SystemExit: whoever catches errors does not mean them.
@@ -59,9 +52,9 @@ void SetPythonError() {
     try {
       throw;
     } catch (const EndOfData& end) {
-      Raise("EndOfData", end);
+      Raise(Imported().end_of_data, end);
     } catch (const Error& error) {
-      Raise("Error", error);
+      Raise(Imported().error, error);
     }
   } catch (py::error_already_set& error) {
     error.restore();

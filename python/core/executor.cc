@@ -4,10 +4,12 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -19,6 +21,7 @@
 #include "python/core/interrupt.h"
 #include "python/core/output.h"
 #include "python/core/outside.h"
+#include "python/core/python_call.h"
 #include "python/core/scope.h"
 
 namespace py = pybind11;
@@ -37,11 +40,27 @@ ProgramRole RoleOf(const Program& program) {
   return ProgramRole::kMain;
 }
 
+// Whether a run may wait for readers of the scope: reads them, begins their passes, or takes the
+// place of those that the run before it created.
+bool MayWaitForReaders(const Program& program) {
+  for (const proto::BlockDesc& block : program.desc().blocks()) {
+    for (const proto::OpDesc& op : block.ops()) {
+      const OperatorDef* const def = FindOperator(op.type());
+      if (def == nullptr) continue;
+      if (def->schema.creates_reader) return true;
+      for (const SlotSchema& input : def->schema.inputs) {
+        if (input.kind == VariableKind::kReader) return true;
+      }
+    }
+  }
+  return false;
+}
+
 class Prepared {
  public:
   Prepared(const std::shared_ptr<Program>& program, std::shared_ptr<PythonScope> scope,
            const std::string& place, uint64_t seed)
-      : scope_(std::move(scope)) {
+      : scope_(std::move(scope)), may_wait_(MayWaitForReaders(*program)) {
     RunState run;
     run.place = Place::Parse(place);
     run.seed = seed;
@@ -62,10 +81,18 @@ class Prepared {
       Require(tensor.initialized(), "what is fed to '", Escaped(name), "' has no values");
       CheckLod(tensor.lod(), tensor.dims().empty() ? 0 : static_cast<uint64_t>(tensor.dims()[0]));
     }
+    Require(
+        !may_wait_ || !scope_->CallsThisThread(),
+        "a program that reads, or creates readers, is run by a function of map that a reader in "
+        "the same scope calls: each would wait for the other; run it in a scope of its own");
+    Require(runs_on_.load() != std::this_thread::get_id(),
+            "a program is run by what it calls itself, while it runs");
     WatchInterrupts();
     std::vector<LoDTensor> fetched;
     WithoutInterpreter([&] {
       const std::lock_guard<std::mutex> lock(mutex_);
+      const RunsHere runs_here(&runs_on_);
+      const OpensReader opens(scope_->number());
       output_.clear();
       prepared_->Run(feed);
       for (size_t i = 0; i < fetch.size(); ++i) {
@@ -78,6 +105,19 @@ class Prepared {
   }
 
  private:
+  class RunsHere {
+   public:
+    explicit RunsHere(std::atomic<std::thread::id>* runs_on) : runs_on_(runs_on) {
+      runs_on_->store(std::this_thread::get_id());
+    }
+    ~RunsHere() { runs_on_->store({}); }
+    RunsHere(const RunsHere&) = delete;
+    RunsHere& operator=(const RunsHere&) = delete;
+
+   private:
+    std::atomic<std::thread::id>* const runs_on_;
+  };
+
   // The program's own variables are fresh in the next run: their values are handed over.
   LoDTensor Fetch(const std::string& name) const {
     Variable* const variable = prepared_->Find(name);
@@ -88,8 +128,10 @@ class Prepared {
   }
 
   const std::shared_ptr<PythonScope> scope_;
+  const bool may_wait_;
   PythonOutput output_;
   std::mutex mutex_;                           // taken without the interpreter
+  std::atomic<std::thread::id> runs_on_{};     // who has it
   std::shared_ptr<PreparedProgram> prepared_;  // not shared but with what destroys it
 };
 

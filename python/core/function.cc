@@ -14,6 +14,7 @@
 #include "python/core/collected.h"
 #include "python/core/python_call.h"
 #include "python/core/slots.h"
+#include "python/core/text.h"
 
 namespace py = pybind11;
 
@@ -46,7 +47,7 @@ std::string TitleOf(const py::object& function) {
   const py::object code = py::getattr(function, "__code__", py::none());
   std::string title = "function " + py::repr(name.is_none() ? function : name).cast<std::string>();
   if (!code.is_none()) {
-    title += StrCat(" (", Escaped(py::str(code.attr("co_filename"))), ":",
+    title += StrCat(" (", Escaped(FromText(code.attr("co_filename"))), ":",
                     py::str(code.attr("co_firstlineno")).cast<std::string>(), ")");
   }
   return title;
@@ -89,6 +90,16 @@ std::shared_ptr<PythonFunction> PythonFunction::Find(int64_t number) {
   return function;
 }
 
+int PythonFunction::Visit(visitproc visit, void* arg) const {
+  const int status = function_.Visit(visit, arg);
+  return status != 0 ? status : raised_.Visit(visit, arg);
+}
+
+void PythonFunction::Forget() {
+  function_.Clear();
+  raised_.Forget();
+}
+
 std::optional<Names> PythonFunction::names() const {
   if (!form_.names.empty()) return form_.names;
   const std::lock_guard<std::mutex> lock(mutex_);
@@ -121,7 +132,7 @@ void PythonFunction::Call(std::vector<LoDTensor>* in, const ElementForm& form,
   try {
     *out = ToElement(Result(in), form);
   } catch (py::error_already_set& raised) {
-    throw ErrorOfException(title_, &raised);
+    throw raised_.Keep(ErrorOfException(title_, &raised));
   } catch (const Error& error) {
     throw error.WithContext("in what " + title_ + " has returned");
   }
@@ -152,7 +163,7 @@ ElementForm PythonFunction::Learn(std::vector<LoDTensor>* in, uint64_t reader) {
     learned_ = form.names;
     return form;
   } catch (py::error_already_set& raised) {
-    throw ErrorOfException(title_, &raised);
+    throw raised_.Keep(ErrorOfException(title_, &raised));
   } catch (const py::cast_error&) {
     Throw(ErrorCode::kInvalidArgument, "a name of a slot is no text, in what ", title_,
           " has returned");
@@ -161,37 +172,10 @@ ElementForm PythonFunction::Learn(std::vector<LoDTensor>* in, uint64_t reader) {
   }
 }
 
-namespace {
-
-// Null while it is made.
-PythonFunction* In(PyObject* self) {
-  const auto value = reinterpret_cast<py::detail::instance*>(self)->get_value_and_holder();
-  return value.holder_constructed() ? value.value_ptr<PythonFunction>() : nullptr;
-}
-
-// A method whose object holds the reader that calls it is freed by the collector only.
-void LetCollectorSee(PyHeapTypeObject* heap_type) {
-  HideWhatIsDestroyed(heap_type);
-  PyTypeObject* const type = &heap_type->ht_type;
-  type->tp_flags |= Py_TPFLAGS_HAVE_GC;
-  type->tp_traverse = [](PyObject* self, visitproc visit, void* arg) {
-    Py_VISIT(Py_TYPE(self));
-    const PythonFunction* const function = In(self);
-    return function == nullptr ? 0 : function->Visit(visit, arg);
-  };
-  type->tp_clear = [](PyObject* self) {
-    if (PythonFunction* const function = In(self)) function->Forget();
-    return 0;
-  };
-}
-
-}  // namespace
-
 void DefineFunction(py::module_* module) {
-  PrepareValues();
   py::class_<PythonFunction, std::shared_ptr<PythonFunction>>(
       *module, "Function", "A function that create_python_map_reader calls, by its number.",
-      py::custom_type_setup(&LetCollectorSee))
+      py::custom_type_setup(&LetCollectorSee<PythonFunction>))
       .def(py::init([](const py::object& function, std::optional<Names> inputs,
                        std::shared_ptr<const PythonFunction> below, const std::vector<Slot>& slots,
                        Names names) {
@@ -201,7 +185,7 @@ void DefineFunction(py::module_* module) {
              PythonFunction::Register(made);
              return made;
            }),
-           py::arg("function"), py::arg("inputs"), py::arg("below"), py::arg("slots"),
+           py::arg("function"), py::arg("inputs"), py::arg("below"), py::arg("slots").noconvert(),
            py::arg("names"))
       .def_property_readonly("number", &PythonFunction::number)
       .def("names", &PythonFunction::names);

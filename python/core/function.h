@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "framework/tensor.h"
+#include "python/core/causes.h"
 #include "python/core/kept_object.h"
 #include "python/core/values.h"
 
@@ -45,10 +46,10 @@ class PythonFunction {
   // Calls it for a first element to see what it yields: dtypes, ranks, levels of detail and names.
   ElementForm Learn(std::vector<LoDTensor>* in, uint64_t reader);
 
-  // For Python's collector: what holds the function may be held by it. With the interpreter.
-  int Visit(visitproc visit, void* arg) const { return function_.Visit(visit, arg); }
-  // Calls are kInvalidArgument from now on.
-  void Forget() { function_.Clear(); }
+  // For LetCollectorSee: what holds the function may be held by it, and by what it raises. Behind
+  // Forget, calls are kInvalidArgument.
+  int Visit(visitproc visit, void* arg) const;
+  void Forget();
 
  private:
   // With the interpreter, as all that follows.
@@ -56,8 +57,9 @@ class PythonFunction {
   Names InputNames(size_t slots) const;
 
   const int64_t number_;
-  KeptObject function_;      // guarded by the interpreter
-  const std::string title_;  // "function 'decode' (/home/me/train.py:12)"
+  KeptObject function_;          // guarded by the interpreter
+  mutable RaisedErrors raised_;  // guarded by the interpreter
+  const std::string title_;      // "function 'decode' (/home/me/train.py:12)"
   const std::optional<Names> inputs_;
   const std::shared_ptr<const PythonFunction> below_;
   const ElementForm form_;

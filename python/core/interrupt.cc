@@ -7,9 +7,12 @@
 
 #include <atomic>
 #include <csignal>
+#include <utility>
 
 #include "framework/error.h"
 #include "framework/stop.h"
+#include "python/core/imports.h"
+#include "python/core/python_call.h"
 
 namespace py = pybind11;
 
@@ -18,7 +21,10 @@ namespace {
 
 struct sigaction pythons;  // the handler that ours stands before
 std::atomic<bool> main_at_work{false};
-std::atomic<bool> interrupted{false};
+std::atomic<bool> interrupted{false};  // while the main thread was at work
+std::atomic<int> handling{0};          // threads that are in the handler
+PyObject* met = nullptr;               // KeyboardInterrupt, where Python has raised it meanwhile
+thread_local int works = 0;            // of the main thread, within one another
 
 // Python raises KeyboardInterrupt on the thread that the process began with, or that forked it.
 enum class IsMain { kUnknown, kYes, kNo };
@@ -26,37 +32,56 @@ thread_local IsMain is_main = IsMain::kUnknown;
 
 bool OnMainThread() {
   if (is_main == IsMain::kUnknown) {
-    static const int registered = pthread_atfork(nullptr, nullptr, [] { is_main = IsMain::kYes; });
-    static_cast<void>(registered);
     is_main = syscall(SYS_gettid) == getpid() ? IsMain::kYes : IsMain::kNo;
   }
   return is_main == IsMain::kYes;
 }
 
+// The other threads are not here, nor is what the main thread was at if it was one of them.
+void AfterForkInChild() {
+  is_main = IsMain::kYes;
+  handling.store(0);
+  main_at_work.store(works > 0);
+  if (works == 0 && interrupted.exchange(false)) ClearStop();
+}
+
+// The kernel may give the signal to any thread. Whatever the main thread begins or leaves
+// meanwhile, it waits until this is done, and then finds that Python knows of the signal, and the
+// core, too, if it was at work.
 void OnInterrupt(int signal, siginfo_t* info, void* context) {
-  if (main_at_work.load(std::memory_order_relaxed)) {
-    interrupted.store(true, std::memory_order_relaxed);
-    RequestStop();
-  }
+  handling.fetch_add(1);
+  const bool at_work = main_at_work.load();
   if ((pythons.sa_flags & SA_SIGINFO) != 0) {
     pythons.sa_sigaction(signal, info, context);
   } else {
     pythons.sa_handler(signal);
   }
+  if (at_work) {
+    interrupted.store(true);
+    RequestStop();
+  }
+  handling.fetch_sub(1);
 }
 
-bool IsStopped(const std::exception_ptr& error) {
-  if (!error) return false;
+void AwaitHandlers() {
+  for (Backoff backoff; handling.load() > 0;) backoff.Pause();
+}
+
+// A reader that was stopped stays so until its next pass, also for whoever did not press Ctrl-C.
+[[noreturn]] void Rethrow(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
   } catch (const Error& stopped) {
-    return stopped.code() == ErrorCode::kCancelled && stopped.cause() == nullptr;
-  } catch (...) {
-    return false;
+    if (stopped.code() != ErrorCode::kCancelled || PythonCall::Ended()) throw;
+    throw stopped.WithContext(
+        "by a Ctrl-C, which ends the passes of all readers that are at work then; begin the next "
+        "pass (reset the reader) to read again");
   }
 }
 
 }  // namespace
+
+void PrepareInterrupts() { pthread_atfork(nullptr, nullptr, &AfterForkInChild); }
 
 void WatchInterrupts() {
   if (!OnMainThread()) return;
@@ -65,9 +90,8 @@ void WatchInterrupts() {
   const bool ours = (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == &OnInterrupt;
   // Python forgets ours when a program sets a handler of its own.
   if (ours || now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN) return;
-  const py::module_ signal = py::module_::import("signal");
-  const py::object handler = signal.attr("getsignal")(static_cast<int>(SIGINT));
-  if (!handler.is(signal.attr("default_int_handler"))) return;
+  const py::object handler = Imported().getsignal(static_cast<int>(SIGINT));
+  if (!handler.is(Imported().default_int_handler)) return;
   pythons = now;
   struct sigaction action = now;
   action.sa_flags |= SA_SIGINFO;
@@ -75,22 +99,51 @@ void WatchInterrupts() {
   sigaction(SIGINT, &action, nullptr);
 }
 
-AtWorkForMain::AtWorkForMain()
-    : main_(OnMainThread()), outer_(main_ && main_at_work.exchange(true)) {}
-
-AtWorkForMain::~AtWorkForMain() {
-  if (main_) main_at_work.store(outer_);
+bool IsInterruptOfWork(const py::error_already_set& raised) {
+  if (!OnMainThread() || !interrupted.load()) return false;
+  if (!raised.matches(PyExc_KeyboardInterrupt)) return false;
+  if (met == nullptr) {
+    met = py::object(raised.value()).release().ptr();
+    if (raised.trace()) PyException_SetTraceback(met, raised.trace().ptr());
+  }
+  return true;
 }
 
-void RaiseInterrupt(const std::exception_ptr& error) {
-  if (!interrupted.load(std::memory_order_relaxed) || !OnMainThread()) return;
-  interrupted.store(false, std::memory_order_relaxed);
-  ClearStop();
-  if (PyErr_CheckSignals() == 0) {
-    if (!IsStopped(error)) return;
-    PyErr_SetNone(PyExc_KeyboardInterrupt);
-  }
+// What came before is Python's to raise: were it left for later, the work might never end.
+AtWorkForMain::AtWorkForMain() : main_(OnMainThread()) {
+  if (!main_) return;
+  ++works;
+  main_at_work.store(true);
+  AwaitHandlers();
+  if (PyErr_CheckSignals() == 0) return;
+  Leave();
   throw py::error_already_set();
+}
+
+AtWorkForMain::~AtWorkForMain() {
+  if (main_ && !left_) Leave();
+}
+
+bool AtWorkForMain::Leave() {
+  left_ = true;
+  if (--works > 0) return interrupted.load();
+  main_at_work.store(false);
+  AwaitHandlers();
+  if (!interrupted.exchange(false)) return false;
+  ClearStop();
+  return true;
+}
+
+void AtWorkForMain::End(const std::exception_ptr& error) {
+  if (main_ && Leave()) {
+    // Python may have raised it already, in a function that the core called. What the function has
+    // made of that is no matter: the core was stopped.
+    const auto raised = works > 0 ? py::reinterpret_borrow<py::object>(met)
+                                  : py::reinterpret_steal<py::object>(std::exchange(met, nullptr));
+    if (PyErr_CheckSignals() == 0) PyErr_SetObject(PyExc_KeyboardInterrupt, raised.ptr());
+    throw py::error_already_set();
+  }
+  if (error) Rethrow(error);
 }
 
 }  // namespace millrace

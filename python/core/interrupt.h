@@ -13,36 +13,49 @@
 
 namespace millrace {
 
+// To be called when the module is imported.
+void PrepareInterrupts();
+
 // Makes Ctrl-C stop the core where Python would raise KeyboardInterrupt by itself; a handler that
 // the program has set is run when the core is done instead. To be called, with the interpreter,
 // before work that may take long; costs a microsecond.
 void WatchInterrupts();
 
-// While it exists, on the main thread, a Ctrl-C becomes a request to stop.
+// While it exists, on the main thread, a Ctrl-C becomes a request to stop. Every one that comes
+// before End becomes one KeyboardInterrupt: there, or here if it came just before. Works may lie
+// within one another, for functions that the core calls may call the core: then each of them ends
+// with KeyboardInterrupt, and the outermost one forgets the request, which holds for all of them.
 class AtWorkForMain {
  public:
+  // With the interpreter, as all that follows.
   AtWorkForMain();
   ~AtWorkForMain();
   AtWorkForMain(const AtWorkForMain&) = delete;
   AtWorkForMain& operator=(const AtWorkForMain&) = delete;
 
+  // Throws KeyboardInterrupt if a Ctrl-C has come, and `error`, what the work has thrown, if any,
+  // otherwise.
+  void End(const std::exception_ptr& error);
+
  private:
+  // Whether a Ctrl-C has come; from now on none comes to this work.
+  bool Leave();
+
   const bool main_;
-  const bool outer_;  // whether it was at work already
+  bool left_ = false;
 };
 
-// Forgets the request to stop that a Ctrl-C has made, if it has, and throws KeyboardInterrupt; also
-// where Python has raised that already, in a function that the core called, and `error`, of the
-// core's work, is that it was stopped. To be called with the interpreter.
-void RaiseInterrupt(const std::exception_ptr& error);
+// Whether a function that the core called was left by the KeyboardInterrupt of a Ctrl-C that stops
+// the work, which is going to end with it. The function's error is that it was stopped.
+bool IsInterruptOfWork(const pybind11::error_already_set& raised);
 
 // Calls `work` without the interpreter; a Ctrl-C meanwhile becomes KeyboardInterrupt.
 template <typename Work>
 void WithoutInterpreter(Work&& work) {
+  AtWorkForMain at_work;
   std::exception_ptr error;
   {
     const Away away;
-    const AtWorkForMain at_work;
     try {
       std::forward<Work>(work)();
     } catch (...) {
@@ -50,8 +63,7 @@ void WithoutInterpreter(Work&& work) {
     }
     CallWhatWasLeft();
   }
-  RaiseInterrupt(error);
-  if (error) std::rethrow_exception(error);
+  at_work.End(error);
 }
 
 }  // namespace millrace

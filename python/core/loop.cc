@@ -12,6 +12,7 @@ namespace py = pybind11;
 namespace millrace {
 namespace {
 
+// Whoever loops may be held by what the reader calls, and is freed by Python's collector only.
 struct Loop {
   PyObject_HEAD;
   PyObject* owner;       // of the reader; null when the loop is over
@@ -56,15 +57,32 @@ PyObject* Close(PyObject* self, PyObject* /*unused*/) {
   Py_RETURN_NONE;
 }
 
-void Destroy(PyObject* self) {
+int Visit(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(From(self)->owner);
+  return 0;
+}
+
+// What the collector does before it takes garbage apart, while the reader's functions can still be
+// called, as they are until its threads have done what they are at.
+void Finalize(PyObject* self) {
   PyObject *type, *value, *trace;  // of whatever goes on where the loop is dropped
   PyErr_Fetch(&type, &value, &trace);
-  Loop* const loop = From(self);
-  Leave(loop);
+  Leave(From(self));
+  PyErr_Restore(type, value, trace);
+}
+
+int Clear(PyObject* self) {
+  Finalize(self);
+  return 0;
+}
+
+void Destroy(PyObject* self) {
+  PyObject_GC_UnTrack(self);  // what follows may wait without the interpreter
+  Finalize(self);
   PyTypeObject* const cls = Py_TYPE(self);
   cls->tp_free(self);
   Py_DECREF(cls);
-  PyErr_Restore(type, value, trace);
 }
 
 PyTypeObject* loop_type = nullptr;
@@ -93,11 +111,15 @@ void DefineLoop(py::module_* module) {
       {Py_tp_iter, reinterpret_cast<void*>(&PyObject_SelfIter)},
       {Py_tp_iternext, reinterpret_cast<void*>(&Next)},
       {Py_tp_methods, methods},
+      {Py_tp_traverse, reinterpret_cast<void*>(&Visit)},
+      {Py_tp_finalize, reinterpret_cast<void*>(&Finalize)},
+      {Py_tp_clear, reinterpret_cast<void*>(&Clear)},
       {Py_tp_dealloc, reinterpret_cast<void*>(&Destroy)},
       {0, nullptr},
   };
-  static PyType_Spec spec = {"millrace._core.Loop", sizeof(Loop), 0,
-                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+  static PyType_Spec spec = {
+      "millrace._core.Loop", sizeof(Loop), 0,
+      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
   PyObject* const type = PyType_FromSpec(&spec);
   if (type == nullptr) throw py::error_already_set();
   loop_type = reinterpret_cast<PyTypeObject*>(type);

@@ -18,8 +18,11 @@
 #include "python/core/executor.h"
 #include "python/core/forks.h"
 #include "python/core/function.h"
+#include "python/core/imports.h"
+#include "python/core/interrupt.h"
 #include "python/core/loop.h"
 #include "python/core/program.h"
+#include "python/core/python_call.h"
 #include "python/core/queue.h"
 #include "python/core/reader.h"
 #include "python/core/reader_program.h"
@@ -40,6 +43,18 @@ std::vector<std::string> DtypeNames(const PythonReader& reader) {
   return names;
 }
 
+void SetThreads(const py::int_& number) {
+  Require(!PythonCall::Within(),
+          "the number of threads is set by a function that a reader calls (map): it would wait for "
+          "the threads to finish what they are at, and they for the function");
+  int overflows = 0;
+  const int64_t threads = PyLong_AsLongLongAndOverflow(number.ptr(), &overflows);
+  Require(overflows == 0 && threads == static_cast<int>(threads), "a pool of ",
+          py::repr(number).cast<std::string>(), " threads; there can be 0 to 1024");
+  const Away away;
+  ThreadPool::Get().SetSize(static_cast<int>(threads));
+}
+
 std::shared_ptr<PythonReader> MakeReader(const std::string& program, const std::string& name,
                                          const std::string& variable, uint64_t seed,
                                          const Settings& settings) {
@@ -47,9 +62,10 @@ std::shared_ptr<PythonReader> MakeReader(const std::string& program, const std::
                                         seed);
 }
 
-}  // namespace
-
-PYBIND11_MODULE(_core, module) {
+void Define(py::module_ module) {
+  ImportAll();
+  PrepareInterrupts();
+  PythonCall::Prepare();
   TranslateErrors();
   module.attr("version") = kVersion;
   DefineTensor(&module);
@@ -69,7 +85,7 @@ PYBIND11_MODULE(_core, module) {
         return AddReader(program, type, output, underlying, SpecsOf(slots), attributes);
       },
       py::arg("program"), py::arg("type"), py::arg("output"), py::arg("underlying"),
-      py::arg("slots"), py::arg("attributes"));
+      py::arg("slots").noconvert(), py::arg("attributes"));
   module.def(
       "program_text",
       [](const std::string& program, const std::string& name, const Settings& settings) {
@@ -77,15 +93,13 @@ PYBIND11_MODULE(_core, module) {
       },
       py::arg("program"), py::arg("name"), py::arg("settings"));
   module.def("device_names", &DeviceNames);
+  module.def("this_thread_is_waited_for", &Away::ThisThreadIsWaitedFor);
+  module.def("only_those_waited_for_come_back", &Away::OnlyThoseWaitedForComeBack);
   module.def("nobody_else_comes_back", &Away::NobodyElseComesBack);
-  module.def("load_plugin", &LoadPlugin, py::arg("path"));
   module.def(
-      "set_threads",
-      [](int threads) {
-        const Away away;
-        ThreadPool::Get().SetSize(threads);
-      },
-      py::arg("threads"));
+      "come_back", [] {}, py::call_guard<Away>());
+  module.def("load_plugin", &LoadPlugin, py::arg("path"));
+  module.def("set_threads", &SetThreads, py::arg("threads"));
   DefineLoop(&module);
   py::class_<PythonReader, std::shared_ptr<PythonReader>>(
       module, "Reader", py::dynamic_attr(), py::custom_type_setup(&HideWhatIsDestroyed))
@@ -100,4 +114,43 @@ PYBIND11_MODULE(_core, module) {
       .def_property_readonly("variable", &PythonReader::variable);
 }
 
+// Makes the module of an interpreter: of the main one only. There is one core in a process, and its
+// threads come to Python by way of the main interpreter, where a thread of another one would wait
+// for itself.
+int Execute(PyObject* object) {
+  if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
+    PyErr_SetString(PyExc_ImportError,
+                    "millrace works in the main interpreter of a process only, and this is a "
+                    "subinterpreter; import it in the main one, or in a process of its own");
+    return -1;
+  }
+  try {
+    py::detail::get_internals();
+    static PyObject* first = nullptr;
+    if (first == nullptr) {
+      Define(py::reinterpret_borrow<py::module_>(object));
+      first = py::handle(object).inc_ref().ptr();
+    } else {  // somebody has removed it from sys.modules
+      PyDict_Update(PyModule_GetDict(object), PyModule_GetDict(first));
+    }
+  } catch (...) {
+    SetPythonError();
+    return -1;
+  }
+  return 0;
+}
+
+}  // namespace
 }  // namespace millrace
+
+// In the place of PYBIND11_MODULE, which asks for the interpreter before anybody could say no, and
+// which Python does not call for every interpreter.
+extern "C" PYBIND11_EXPORT PyObject* PyInit__core() {
+  static PyModuleDef_Slot slots[] = {
+      {Py_mod_exec, reinterpret_cast<void*>(&millrace::Execute)},
+      {0, nullptr},
+  };
+  static PyModuleDef definition = {
+      PyModuleDef_HEAD_INIT, "_core", nullptr, 0, nullptr, slots, nullptr, nullptr, nullptr};
+  return PyModuleDef_Init(&definition);
+}

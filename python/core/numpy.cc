@@ -2,6 +2,7 @@
 #include "python/core/numpy.h"
 
 #include "framework/error.h"
+#include "python/core/imports.h"
 
 namespace py = pybind11;
 
@@ -24,6 +25,8 @@ constexpr int kContiguous = 0x1;  // row by row
 constexpr int kAligned = 0x100;
 constexpr int kWriteable = 0x400;
 
+Numpy* numpy = nullptr;
+
 Numpy* Find() {
   py::object table;
   try {
@@ -37,14 +40,6 @@ Numpy* Find() {
   return new Numpy{static_cast<PyTypeObject*>(functions[2]),
                    reinterpret_cast<Numpy::New>(functions[93]),
                    reinterpret_cast<Numpy::SetBase>(functions[282])};
-}
-
-// Found once, and kept for good. The interpreter guards it: a static of a function would be guarded
-// by a lock that another thread could wait for while it holds the interpreter.
-const Numpy& Get() {
-  static Numpy* numpy = nullptr;
-  if (numpy == nullptr) numpy = Find();
-  return *numpy;
 }
 
 // numpy's numbers of types.
@@ -76,21 +71,24 @@ int NumberOf(DataType type) {
 
 py::array Make(DataType type, const int64_t* dims, size_t rank, void* data, int flags) {
   static_assert(sizeof(Py_intptr_t) == sizeof(int64_t));
-  const Numpy& numpy = Get();
-  PyObject* const array = numpy.make(numpy.array_type, static_cast<int>(rank), dims, NumberOf(type),
-                                     nullptr, data, 0, flags, nullptr);
+  PyObject* const array = numpy->make(numpy->array_type, static_cast<int>(rank), dims,
+                                      NumberOf(type), nullptr, data, 0, flags, nullptr);
   if (array == nullptr) throw py::error_already_set();
   return py::reinterpret_steal<py::array>(array);
 }
 
 }  // namespace
 
+void FindNumpy() { numpy = Find(); }
+
+py::array ArrayOf(py::handle value) { return Imported().asarray(value, py::none(), "C"); }
+
 py::array ArrayOver(DataType type, const int64_t* dims, size_t rank, void* data, bool writable,
                     py::object owner) {
   const bool aligned = reinterpret_cast<uintptr_t>(data) % SizeOf(type) == 0;
   py::array array = Make(type, dims, rank, data,
                          kContiguous | (aligned ? kAligned : 0) | (writable ? kWriteable : 0));
-  if (Get().set_base(array.ptr(), owner.release().ptr()) < 0) throw py::error_already_set();
+  if (numpy->set_base(array.ptr(), owner.release().ptr()) < 0) throw py::error_already_set();
   return array;
 }
 

@@ -13,6 +13,13 @@
 
 namespace millrace {
 
+// Finds the functions. When the module is imported; see ImportAll.
+void FindNumpy();
+
+// What numpy makes of a value: itself if it is an array in C order, else an array of its own.
+// Throws what numpy throws.
+pybind11::array ArrayOf(pybind11::handle value);
+
 // An array over the values at `data`, laid out row by row, which `owner` keeps. bfloat16 comes as
 // the uint16 of its bits.
 pybind11::array ArrayOver(DataType type, const int64_t* dims, size_t rank, void* data,

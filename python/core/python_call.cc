@@ -31,13 +31,6 @@ thread_local const PythonCall* PythonCall::innermost_ = nullptr;
 thread_local uint64_t OpensReader::current_ = 0;
 
 PythonCall::PythonCall(uint64_t reader) : reader_(reader), outer_(innermost_) {
-  // In a forked process only the calls of the thread that forked it go on.
-  static const int registered = pthread_atfork(nullptr, nullptr, [] {
-    int own = 0;
-    for (const PythonCall* call = innermost_; call != nullptr; call = call->outer_) ++own;
-    calls.store(own);
-  });
-  static_cast<void>(registered);
   calls.fetch_add(1);
   if (ended.load()) {
     calls.fetch_sub(1);
@@ -68,11 +61,25 @@ py::object PythonCall::Result(const py::object& function, const py::object& argu
   return py::reinterpret_steal<py::object>(result);
 }
 
+void PythonCall::Prepare() {
+  // In a forked process only the calls of the thread that forked it go on.
+  pthread_atfork(nullptr, nullptr, [] {
+    int own = 0;
+    for (const PythonCall* call = innermost_; call != nullptr; call = call->outer_) ++own;
+    calls.store(own);
+  });
+}
+
 bool PythonCall::WithinOneOf(uint64_t reader) {
   for (const PythonCall* call = innermost_; call != nullptr; call = call->outer_) {
     if (call->reader_ == reader) return true;
   }
   return false;
+}
+
+uint64_t OpensReader::NewNumber() {
+  static std::atomic<uint64_t> last{0};
+  return last.fetch_add(1) + 1;
 }
 
 void PythonCall::EndAll(double seconds) {
@@ -83,6 +90,8 @@ void PythonCall::EndAll(double seconds) {
     backoff.Pause();
   }
 }
+
+bool PythonCall::Ended() { return ended.load(); }
 
 bool PythonCall::SomeOutlast() { return ended.load() && calls.load() > 0; }
 

@@ -33,9 +33,12 @@ class PythonCall {
   static bool Within() { return innermost_ != nullptr; }
   static bool WithinOneOf(uint64_t reader);
 
+  // To be called when the module is imported.
+  static void Prepare();
   // Has no call begin from now on, and waits, up to `seconds`, for those that are at work. With the
   // interpreter.
   static void EndAll(double seconds);
+  static bool Ended();
   // Whether there are calls that did not end when the interpreter exits: what they use is to stay.
   static bool SomeOutlast();
 
@@ -57,6 +60,8 @@ class OpensReader {
   OpensReader& operator=(const OpensReader&) = delete;
 
   static uint64_t Current() { return current_; }
+  // For who opens readers: one that nobody has, from 1.
+  static uint64_t NewNumber();
 
  private:
   static thread_local uint64_t current_;

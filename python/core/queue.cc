@@ -11,10 +11,11 @@
 #include <vector>
 
 #include "framework/error.h"
-#include "framework/scope.h"
 #include "python/core/away.h"
 #include "python/core/causes.h"
+#include "python/core/collected.h"
 #include "python/core/interrupt.h"
+#include "python/core/scope.h"
 #include "python/core/slots.h"
 #include "python/core/values.h"
 #include "readers/element_queue.h"
@@ -38,9 +39,10 @@ class PythonQueue {
   ElementQueue& queue() { return *queue_; }
 
   // Puts the queue into a variable, for create_py_reader.
-  void PutInto(Variable* variable) const {
-    const Away away;  // what it takes the place of may be a reader at work
-    *variable->GetMutable<std::shared_ptr<ElementQueue>>() = queue_;
+  void PutInto(const PythonVariable& variable) const {
+    auto* const value = variable.Mutable<std::shared_ptr<ElementQueue>>();
+    const Away away;  // the queue before it may go
+    *value = queue_;
   }
 
   // Waits for room; false if the queue is closed, or its pass is over before there is room.
@@ -68,10 +70,14 @@ class PythonQueue {
   }
 
   void Fail(uint64_t generation, const std::string& who, const py::object& exception) {
-    const Error error = ErrorOfException(who, exception);
+    const Error error = raised_.Keep(ErrorOfException(who, exception));
     const Away away;
     queue_->Fail(generation, error);
   }
+
+  // For LetCollectorSee: what fails holds what its provider holds, and so perhaps the queue.
+  int Visit(visitproc visit, void* arg) const { return raised_.Visit(visit, arg); }
+  void Forget() { raised_.Forget(); }
 
   // The next element. Throws EndOfData behind the last one.
   ElementQueue::Element Take() {
@@ -107,18 +113,20 @@ class PythonQueue {
 
   const std::shared_ptr<ElementQueue> queue_;
   const ElementForm form_;
+  RaisedErrors raised_;  // guarded by the interpreter
 };
 
 }  // namespace
 
 void DefineQueue(py::module_* module) {
-  PrepareValues();
   const auto away = py::call_guard<Away>();
   py::class_<PythonQueue>(*module, "Queue",
                           "A bounded queue of elements, filled by Python and read by the reader "
                           "that create_py_reader makes.\n\n"
-                          "Source: PaddlePaddle's fluid.core, 2018.")
-      .def(py::init<int64_t, const std::vector<Slot>&>(), py::arg("capacity"), py::arg("slots"))
+                          "Source: PaddlePaddle's fluid.core, 2018.",
+                          py::custom_type_setup(&LetCollectorSee<PythonQueue>))
+      .def(py::init<int64_t, const std::vector<Slot>&>(), py::arg("capacity").noconvert(),
+           py::arg("slots").noconvert())
       .def("put_into", &PythonQueue::PutInto, py::arg("variable"))
       .def("push", &PythonQueue::Push, py::arg("element"))
       .def("pump", &PythonQueue::Pump, py::arg("iterator"), py::arg("generation"))

@@ -26,8 +26,6 @@ std::string LastReader(const Program& program) {
   Throw(ErrorCode::kInvalidArgument, program.name(), ": this program creates no reader");
 }
 
-std::atomic<uint64_t> readers{0};  // how many there were
-
 }  // namespace
 
 PythonReader::PythonReader(std::shared_ptr<const Program> program, std::string variable,
@@ -35,7 +33,7 @@ PythonReader::PythonReader(std::shared_ptr<const Program> program, std::string v
     : program_(std::move(program)),
       seed_(seed),
       variable_(std::move(variable)),
-      number_(readers.fetch_add(1) + 1) {
+      number_(OpensReader::NewNumber()) {
   CheckContext context;
   context.role = ProgramRole::kStartup;
   program_->CheckOrThrow(context);

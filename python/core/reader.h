@@ -81,7 +81,7 @@ class PythonReader {
   const std::shared_ptr<const Program> program_;
   const uint64_t seed_;
   std::string variable_;
-  const uint64_t number_;  // of all there were, from 1
+  const uint64_t number_;  // as what it calls functions
   std::shared_ptr<Chain> chain_ = std::make_shared<Chain>();
   // Guarded by the interpreter.
   std::vector<pybind11::str> names_;

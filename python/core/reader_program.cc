@@ -3,8 +3,14 @@
 
 #include <pybind11/stl.h>
 
+#include <cmath>
 #include <cstdint>
+#include <limits>
+#include <string>
+#include <type_traits>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "framework/error.h"
 #include "framework/operator.h"
@@ -17,6 +23,25 @@ namespace {
 
 using Attr = proto::OpDesc::Attr;
 
+// The value as one of this type, unchanged: pybind11 would cut off what turns into an integer, and
+// take whatever is not empty for true. Throws cast_error.
+template <typename T>
+T As(py::handle value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    const auto number = As<int64_t>(value);
+    if (number != 0 && number != 1) throw py::cast_error();
+    return number == 1;
+  } else if constexpr (std::is_integral_v<T>) {
+    if (PyIndex_Check(value.ptr()) == 0) throw py::cast_error();
+  } else if constexpr (std::is_same_v<T, float>) {
+    const auto number = value.cast<double>();
+    const auto narrow = static_cast<float>(number);
+    if (std::isfinite(number) && !std::isfinite(narrow)) throw py::cast_error();
+    return narrow;
+  }
+  return value.cast<T>();
+}
+
 // Sets the field that the declared type of the attribute belongs to.
 struct SetField {
   py::handle value;
@@ -24,11 +49,13 @@ struct SetField {
 
   template <typename T>
   T As() const {
-    return value.cast<T>();
+    return millrace::As<T>(value);
   }
   template <typename T, typename List>
   void Fill(List* list) const {
-    for (auto&& item : As<std::vector<T>>()) *list->Add() = std::move(item);
+    for (const py::object& item : value.cast<std::vector<py::object>>()) {
+      *list->Add() = millrace::As<T>(item);
+    }
   }
 
   void operator()(int32_t) const { attr->set_i(As<int32_t>()); }
@@ -49,6 +76,17 @@ struct SetField {
   void operator()(const std::vector<BlockIndex>&) const { throw py::cast_error(); }
 };
 
+// What integers it holds, for whoever gave another one.
+std::string RangeOf(const Attribute& attribute) {
+  const auto range = [](auto value) {
+    using Limits = std::numeric_limits<decltype(value)>;
+    return StrCat("; its values are ", Limits::min(), " to ", Limits::max());
+  };
+  if (const auto* const value = std::get_if<int32_t>(&attribute)) return range(*value);
+  if (const auto* const value = std::get_if<int64_t>(&attribute)) return range(*value);
+  return "";
+}
+
 void SetAttribute(const AttributeSchema& schema, py::handle value, proto::OpDesc* op) {
   Attr* const attr = op->add_attrs();
   attr->set_name(schema.name);
@@ -56,7 +94,8 @@ void SetAttribute(const AttributeSchema& schema, py::handle value, proto::OpDesc
     std::visit(SetField{value, attr}, schema.default_value);
   } catch (const py::cast_error&) {
     Throw(ErrorCode::kInvalidArgument, op->type(), ": attribute '", schema.name, "' is of type ",
-          AttributeTypeName(schema.default_value), ", not ", py::repr(value).cast<std::string>());
+          AttributeTypeName(schema.default_value), ", not ", py::repr(value).cast<std::string>(),
+          PyLong_Check(value.ptr()) != 0 ? RangeOf(schema.default_value) : "");
   }
 }
 

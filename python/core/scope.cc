@@ -3,6 +3,8 @@
 
 #include <pybind11/stl.h>
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,18 +24,10 @@ namespace {
 // What one program may be fed with; it keeps a mistaken index from taking all memory.
 constexpr size_t kMaxFed = 1 << 16;
 
-// The value to write to. Without the interpreter: what it takes the place of may be a reader, whose
-// workers may be waiting for it.
-template <typename T>
-T* MutableValue(Variable* variable) {
-  const Away away;
-  return variable->GetMutable<T>();
-}
-
 // A reader in a variable, as operators use it.
 class VariableReader {
  public:
-  explicit VariableReader(Variable* variable) : variable_(variable) { Holder(); }
+  explicit VariableReader(PythonVariable variable) : variable_(std::move(variable)) { Holder(); }
 
   void Reset() {
     Work([](ReaderHolder& holder) { holder.ReInit(); });
@@ -51,23 +45,27 @@ class VariableReader {
 
  private:
   ReaderHolder& Holder() {
-    static_cast<void>(variable_->Get<ReaderHolder>());  // throws if there is none
-    return *variable_->GetMutable<ReaderHolder>();
+    static_cast<void>(variable_.get().Get<ReaderHolder>());  // throws if there is none
+    return *variable_.Mutable<ReaderHolder>();
   }
   template <typename Function>
   void Work(Function function) {
     ReaderHolder& holder = Holder();
+    Require(!variable_.scope().CallsThisThread(), "the reader in variable '",
+            Escaped(variable_.get().name()),
+            "' is used by a function of map that a reader in the same scope calls: each would wait "
+            "for the other");
     WatchInterrupts();
     WithoutInterpreter([&] { function(holder); });
   }
 
-  Variable* const variable_;
+  const PythonVariable variable_;
 };
 
 // A list of tensors in a variable, as operators use it. What goes in and out shares its values.
 class VariableTensors {
  public:
-  explicit VariableTensors(Variable* variable) : variable_(variable) { tensors(); }
+  explicit VariableTensors(PythonVariable variable) : variable_(std::move(variable)) { tensors(); }
 
   size_t Size() const { return tensors().size(); }
   LoDTensor Get(int64_t index) const { return tensors()[Checked(index)]; }
@@ -75,9 +73,7 @@ class VariableTensors {
   void Append(const LoDTensor& tensor) { tensors().push_back(tensor); }
 
  private:
-  std::vector<LoDTensor>& tensors() const {
-    return *MutableValue<std::vector<LoDTensor>>(variable_);
-  }
+  std::vector<LoDTensor>& tensors() const { return *variable_.Mutable<std::vector<LoDTensor>>(); }
   size_t Checked(int64_t index) const {
     const auto size = static_cast<int64_t>(Size());
     if (index < -size || index >= size) {
@@ -86,23 +82,18 @@ class VariableTensors {
     return static_cast<size_t>(index < 0 ? index + size : index);
   }
 
-  Variable* const variable_;
+  const PythonVariable variable_;
 };
 
-LoDTensor* TensorOf(Variable* variable) { return MutableValue<LoDTensor>(variable); }
-
-void Clear(Variable* variable) {
-  const Away away;
-  variable->Reset();
-}
+LoDTensor* TensorOf(const PythonVariable& variable) { return variable.Mutable<LoDTensor>(); }
 
 using Tensors = std::vector<LoDTensor>;
 
 // The list that feed operators take tensors of.
-void SetFeedVariable(PythonScope& scope, const LoDTensor& tensor, const std::string& name,
-                     size_t index) {
+void SetFeedVariable(const std::shared_ptr<PythonScope>& scope, const LoDTensor& tensor,
+                     const std::string& name, size_t index) {
   Require(index < kMaxFed, "tensor ", index, " of a list that holds ", kMaxFed, " at most");
-  auto* tensors = MutableValue<Tensors>(scope.scope().Var(name));
+  auto* tensors = PythonVariable(scope, scope->scope().Var(name)).Mutable<Tensors>();
   if (tensors->size() <= index) tensors->resize(index + 1);
   (*tensors)[index] = tensor;
 }
@@ -116,15 +107,28 @@ LoDTensor GetFetchVariable(PythonScope& scope, const std::string& name, size_t i
   return tensors[index];
 }
 
-VariableTensors TensorsOf(Variable* variable) { return VariableTensors(variable); }
+VariableTensors TensorsOf(const PythonVariable& variable) { return VariableTensors(variable); }
 
-VariableReader ReaderOf(Variable* variable) { return VariableReader(variable); }
+VariableReader ReaderOf(const PythonVariable& variable) { return VariableReader(variable); }
 
 }  // namespace
 
 PythonScope::~PythonScope() {
   // The parent is kept for as long: the scope points to it.
   CallOutside([parent = parent_, scope = std::move(scope_)]() mutable { scope.reset(); });
+}
+
+void PythonVariable::Clear() const {
+  RequireNoneToWaitFor();
+  const Away away;
+  variable_->Reset();
+}
+
+void PythonVariable::RequireNoneToWaitFor() const {
+  Require(!variable_->Holds<ReaderHolder>() || !scope_->CallsThisThread(),
+          "the reader in variable '", Escaped(variable_->name()),
+          "' is dropped by a function of map that a reader in the same scope calls: it would wait "
+          "for its threads, and they for the function");
 }
 
 void DefineScope(py::module_* module) {
@@ -140,36 +144,49 @@ void DefineScope(py::module_* module) {
                               "A list of tensors in a variable. Tensors that go in and out share "
                               "their values with those in it, not their levels of detail.")
       .def("__len__", &VariableTensors::Size)
-      .def("__getitem__", &VariableTensors::Get, py::arg("index"))
-      .def("__setitem__", &VariableTensors::Set, py::arg("index"), py::arg("tensor"))
+      .def("__getitem__", &VariableTensors::Get, py::arg("index").noconvert())
+      .def("__setitem__", &VariableTensors::Set, py::arg("index").noconvert(), py::arg("tensor"))
       .def("append", &VariableTensors::Append, py::arg("tensor"), "Puts a tensor at the end.");
-  py::class_<Variable, std::unique_ptr<Variable, py::nodelete>>(
+  py::class_<PythonVariable>(
       *module, "Variable",
       "A named value in a scope; not to be used while a program runs there.\n\n"
       "Source: PaddlePaddle's fluid.core, 2018.")
-      .def_property_readonly("name", &Variable::name)
-      .def("is_initialized", &Variable::has_value, "Whether it holds anything.")
-      .def("clear", &Clear, "Drops what it holds: the files and threads' work of a reader.")
+      .def_property_readonly("name", [](const PythonVariable& self) { return self.get().name(); })
+      .def(
+          "is_initialized", [](const PythonVariable& self) { return self.get().has_value(); },
+          "Whether it holds anything.")
+      .def("clear", &PythonVariable::Clear,
+           "Drops what it holds: the files and threads' work of a reader.")
       .def("get_tensor", &TensorOf, py::return_value_policy::reference_internal,
            "The tensor in it; made, and anything else dropped, if there is none.")
-      .def("get_lod_tensor_array", &TensorsOf, py::keep_alive<0, 1>(),
+      .def("get_lod_tensor_array", &TensorsOf,
            "The list of tensors in it; made, and anything else dropped, if there is none.")
-      .def("get_reader", &ReaderOf, py::keep_alive<0, 1>(),
-           "The reader in it.\n\nRaises:\n    Error: there is none.");
+      .def("get_reader", &ReaderOf, "The reader in it.\n\nRaises:\n    Error: there is none.")
+      .def(
+          "__eq__",
+          [](const PythonVariable& self, const PythonVariable& other) { return self == other; },
+          py::is_operator())
+      .def("__hash__",
+           [](const PythonVariable& self) { return std::hash<const Variable*>()(&self.get()); });
   py::class_<PythonScope, std::shared_ptr<PythonScope>>(
       *module, "Scope",
       "Variables by name, over those of a scope around it.\n\n"
       "Source: PaddlePaddle's fluid.core, 2018.")
       .def(py::init<>())
       .def(
-          "var", [](PythonScope& self, const std::string& name) { return self.scope().Var(name); },
-          py::return_value_policy::reference_internal, py::arg("name"),
-          "The variable of this scope itself; made if there is none.")
+          "var",
+          [](const std::shared_ptr<PythonScope>& self, const std::string& name) {
+            return PythonVariable(self, self->scope().Var(name));
+          },
+          py::arg("name"), "The variable of this scope itself; made if there is none.")
       .def(
           "find_var",
-          [](PythonScope& self, const std::string& name) { return self.scope().Find(name); },
-          py::return_value_policy::reference_internal, py::arg("name"),
-          "The variable of this scope or of those around it; None if none has it.")
+          [](const std::shared_ptr<PythonScope>& self, const std::string& name) {
+            Variable* const found = self->scope().Find(name);
+            return found == nullptr ? std::nullopt
+                                    : std::optional<PythonVariable>(std::in_place, self, found);
+          },
+          py::arg("name"), "The variable of this scope or of those around it; None if none has it.")
       .def(
           "new_scope",
           [](const std::shared_ptr<PythonScope>& self) {
@@ -184,13 +201,13 @@ void DefineScope(py::module_* module) {
           "The names of the variables of this scope itself, sorted.");
   module->def(
       "set_feed_variable", &SetFeedVariable, py::arg("scope"), py::arg("tensor"), py::arg("name"),
-      py::arg("index"),
+      py::arg("index").noconvert(),
       "Puts a tensor, which is shared, into the list of tensors that `feed` operators read.\n\n"
-      "Raises:\n    TypeError: the index is negative.\n"
+      "Raises:\n    TypeError: the index is negative, or no integer.\n"
       "    Error: the index is 65,536 or more.\n\n"
       "Source: PaddlePaddle's fluid.core, 2018.");
   module->def("get_fetch_variable", &GetFetchVariable, py::arg("scope"), py::arg("name"),
-              py::arg("index"),
+              py::arg("index").noconvert(),
               "A tensor, which is shared, of a list that `fetch` operators wrote.\n\n"
               "Raises:\n    Error: there is no such variable, or no tensor of this index in it.\n\n"
               "Source: PaddlePaddle's fluid.core, 2018.");

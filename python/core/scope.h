@@ -5,9 +5,14 @@
 
 #include <pybind11/pybind11.h>
 
+#include <cstdint>
 #include <memory>
+#include <utility>
 
+#include "framework/reader_holder.h"
 #include "framework/scope.h"
+#include "python/core/away.h"
+#include "python/core/python_call.h"
 
 namespace millrace {
 
@@ -17,16 +22,50 @@ class PythonScope {
  public:
   explicit PythonScope(std::shared_ptr<PythonScope> parent = nullptr)
       : parent_(std::move(parent)),
+        number_(parent_ == nullptr ? OpensReader::NewNumber() : parent_->number_),
         scope_(std::make_shared<Scope>(parent_ == nullptr ? nullptr : parent_->scope_.get())) {}
   ~PythonScope();
   PythonScope(const PythonScope&) = delete;
   PythonScope& operator=(const PythonScope&) = delete;
 
   Scope& scope() { return *scope_; }
+  // As what readers in it, and in those around and inside it, call functions.
+  uint64_t number() const { return number_; }
+  // Whether the thread is in a function that such a reader calls. What reads here may wait for that
+  // reader, which waits for the function.
+  bool CallsThisThread() const { return PythonCall::WithinOneOf(number_); }
 
  private:
   const std::shared_ptr<PythonScope> parent_;
+  const uint64_t number_;
   std::shared_ptr<Scope> scope_;  // not shared but with what destroys it
+};
+
+// A variable, and its scope, which it keeps.
+class PythonVariable {
+ public:
+  PythonVariable(std::shared_ptr<PythonScope> scope, Variable* variable)
+      : scope_(std::move(scope)), variable_(variable) {}
+  bool operator==(const PythonVariable& other) const { return variable_ == other.variable_; }
+
+  const Variable& get() const { return *variable_; }
+  const PythonScope& scope() const { return *scope_; }
+  // The value to write to. What it takes the place of may be a reader, which waits for its workers;
+  // throws kInvalidArgument if they may wait for the calling function.
+  template <typename T>
+  T* Mutable() const {
+    if (!variable_->Holds<T>()) RequireNoneToWaitFor();
+    const Away away;  // the workers may wait for the interpreter
+    return variable_->GetMutable<T>();
+  }
+  // Drops the value; throws as Mutable.
+  void Clear() const;
+
+ private:
+  void RequireNoneToWaitFor() const;
+
+  std::shared_ptr<PythonScope> scope_;
+  Variable* variable_;
 };
 
 void DefineScope(pybind11::module_* module);

@@ -15,6 +15,8 @@
 #include "python/core/arrays.h"
 #include "python/core/borrowed.h"
 #include "python/core/dlpack.h"
+#include "python/core/levels.h"
+#include "python/core/numpy.h"
 
 namespace py = pybind11;
 
@@ -23,7 +25,8 @@ namespace {
 
 using Lengths = std::vector<std::vector<uint64_t>>;
 
-Lod OffsetsOf(const Lengths& lengths) {
+Lod OffsetsOf(py::handle given) {
+  const Lengths lengths = LevelsOf(given, "lengths");
   Lod lod;
   for (const std::vector<uint64_t>& level : lengths) {
     LodLevel& offsets = lod.emplace_back(1, 0);
@@ -65,18 +68,16 @@ Dims DimsOf(const py::array& array) {
   return Dims(std::vector<int64_t>(array.shape(), array.shape() + array.ndim()));
 }
 
-py::array RowByRow(const py::object& values) {
-  py::array array = py::array::ensure(values, py::array::c_style);
-  if (!array) throw py::error_already_set();
-  return array;
-}
-
 void Set(LoDTensor* tensor, const py::object& values, const py::object& place) {
   if (!place.is_none()) {
+    if (!py::hasattr(place, "name")) {
+      throw py::type_error("a place is CPUPlace() or CUDAPlace(0), not " +
+                           py::repr(place).cast<std::string>());
+    }
     Require(Place::Parse(py::str(place.attr("name"))).is_cpu(),
             "a tensor is set on the host; a double buffer takes batches to the device");
   }
-  const py::array array = RowByRow(values);
+  const py::array array = ArrayOf(values);
   Lod lod = tensor->lod();  // values may be set before or after it
   tensor->Allocate(TypeOf(array.dtype()), DimsOf(array));
   std::memcpy(tensor->mutable_raw_data(), array.data(), tensor->bytes());
@@ -154,13 +155,14 @@ LoDTensor). ``numpy.asarray(tensor)``, the buffer protocol and DLPack show the v
 that memory is not written again while somebody sees it.
 
 Source: PaddlePaddle's LoDTensor, 2017.)")
-      .def(py::init([](const Lengths& lengths) {
+      .def(py::init([](const py::object& lengths) {
              LoDTensor tensor;
              SetLod(&tensor, OffsetsOf(lengths));
              return tensor;
            }),
-           py::arg("recursive_sequence_lengths") = Lengths(),
-           "A tensor without values.\n\nRaises:\n    Error: the levels do not fit one another.")
+           py::arg("recursive_sequence_lengths") = py::tuple(),
+           "A tensor without values.\n\n"
+           "Raises:\n    Error: the lengths are no integers, or the levels do not fit one another.")
       .def("set", &Set, py::arg("array"), py::arg("place") = py::none(),
            "Takes dims, dtype and a copy of the values of an array. Levels of detail stay.\n\n"
            "Raises:\n    Error: the dtype is none of Millrace's, or the place is not the host.")
@@ -184,18 +186,25 @@ Source: PaddlePaddle's LoDTensor, 2017.)")
       .def(
           "lod", [](const LoDTensor& tensor) { return tensor.lod(); },
           "The offsets of each level, outermost first.")
-      .def("set_lod", &SetLod, py::arg("lod"),
-           "Sets the offsets of each level, outermost first.\n\n"
-           "Raises:\n    Error: a level does not begin with 0, descends, or does not fit the next.")
+      .def(
+          "set_lod",
+          [](LoDTensor* tensor, const py::object& lod) {
+            SetLod(tensor, LevelsOf(lod, "offsets"));
+          },
+          py::arg("lod"),
+          "Sets the offsets of each level, outermost first.\n\n"
+          "Raises:\n    Error: the offsets are no integers; or a level does not begin with 0,\n"
+          "        descends, or does not fit the next.")
       .def(
           "recursive_sequence_lengths",
           [](const LoDTensor& tensor) { return LengthsOf(tensor.lod()); },
           "How many units of the next level each sequence has, level by level.")
       .def(
           "set_recursive_sequence_lengths",
-          [](LoDTensor* tensor, const Lengths& lengths) { SetLod(tensor, OffsetsOf(lengths)); },
+          [](LoDTensor* tensor, const py::object& lengths) { SetLod(tensor, OffsetsOf(lengths)); },
           py::arg("recursive_sequence_lengths"),
-          "Sets levels by their lengths.\n\nRaises:\n    Error: a level does not fit the next.")
+          "Sets levels by their lengths.\n\n"
+          "Raises:\n    Error: the lengths are no integers, or a level does not fit the next.")
       .def("has_valid_recursive_sequence_lengths", &HasValidLod,
            "Whether the last level covers the rows exactly. There may be no levels.")
       .def(

@@ -13,6 +13,9 @@
 #include "python/core/arrays.h"
 #include "python/core/away.h"
 #include "python/core/borrowed.h"
+#include "python/core/imports.h"
+#include "python/core/levels.h"
+#include "python/core/numpy.h"
 
 namespace py = pybind11;
 
@@ -25,14 +28,6 @@ constexpr size_t kWorthSharing = 16 << 10;
 constexpr size_t kLongCopy = 64 << 10;
 // What one thread copies where idle workers help: worth waking one.
 constexpr size_t kCopiedAtOnce = 256 << 10;
-
-// Of other modules; never destroyed, for the interpreter may be gone by then.
-struct Known {
-  py::object ragged = py::module_::import("millrace.ragged").attr("Ragged");
-  py::object asarray = py::module_::import("numpy").attr("asarray");
-  py::object uint16 = py::module_::import("numpy").attr("dtype")("uint16");
-};
-const Known* known = nullptr;
 
 // How many references to an object its caller knows of; of what is in a container that others refer
 // to, it cannot be known.
@@ -48,13 +43,12 @@ bool OwnsItsValues(const py::array& array) {
 
 DataType TypeFor(const py::array& array, const SlotSpec* spec) {
   const bool bits = spec != nullptr && spec->known && spec->dtype == DataType::kBf16;
-  return bits && array.dtype().equal(known->uint16) ? DataType::kBf16 : TypeOf(array.dtype());
+  return bits && array.dtype().equal(Imported().uint16) ? DataType::kBf16 : TypeOf(array.dtype());
 }
 
 void SetToArray(py::array array, Holders holders, const SlotSpec* spec, LoDTensor* tensor) {
   if ((array.flags() & py::array::c_style) == 0) {
-    array = py::array::ensure(array, py::array::c_style);
-    if (!array) throw py::error_already_set();
+    array = ArrayOf(array);
     holders = 0;
   }
   const DataType type = TypeFor(array, spec);
@@ -82,26 +76,15 @@ void SetToArray(py::array array, Holders holders, const SlotSpec* spec, LoDTenso
   });
 }
 
-Lod LodOf(const py::object& offsets) {
-  Lod lod;
-  for (const py::handle level : offsets) {
-    const auto array = py::array_t<uint64_t, py::array::c_style | py::array::forcecast>::ensure(
-        py::reinterpret_borrow<py::object>(level));
-    if (!array) throw py::error_already_set();
-    lod.emplace_back(array.data(), array.data() + array.size());
-  }
-  return lod;
-}
-
 // Numbers and lists of them as an array of this type. Integers change no value, as numpy's would.
 py::object ArrayOfNumbers(py::handle value, DataType type) {
   const py::str name(ToString(type));
   if (type == DataType::kFp16 || type == DataType::kFp32 || type == DataType::kFp64) {
-    return known->asarray(value, name);
+    return Imported().asarray(value, name);
   }
-  const py::object given = known->asarray(value);
+  const py::object given = Imported().asarray(value);
   const auto kind = given.attr("dtype").attr("kind").cast<std::string>();
-  if (std::string("biuf").find(kind) == std::string::npos) return known->asarray(value, name);
+  if (std::string("biuf").find(kind) == std::string::npos) return Imported().asarray(value, name);
   py::object array = given.attr("astype")(name, py::arg("copy") = false);
   Require(array.is(given) || array.attr("__eq__")(given).attr("all")().cast<bool>(), ToString(type),
           " is declared, which does not hold ", py::repr(given).cast<std::string>());
@@ -115,12 +98,13 @@ void SetTo(py::handle value, Holders holders, const SlotSpec* spec, LoDTensor* t
     *tensor = value.cast<const LoDTensor&>();
     Require(tensor->initialized(), "a tensor without values");
     tensor->set_lod(tensor->lod());  // which is checked against its values now
-  } else if (py::isinstance(value, known->ragged)) {
+  } else if (py::isinstance(value, Imported().ragged)) {
     SetToArray(value.attr("values"), kUnknown, spec, tensor);
-    tensor->set_lod(LodOf(value.attr("offsets")));
+    tensor->set_lod(LevelsOf(value.attr("offsets"), "offsets"));
   } else {
     const bool typed = spec != nullptr && spec->known && spec->dtype != DataType::kBf16;
-    SetToArray(typed ? ArrayOfNumbers(value, spec->dtype) : known->asarray(value), 0, spec, tensor);
+    SetToArray(typed ? ArrayOfNumbers(value, spec->dtype) : Imported().asarray(value), 0, spec,
+               tensor);
   }
 }
 
@@ -175,10 +159,6 @@ std::vector<LoDTensor> OfSequence(py::object values, bool alone, const ElementFo
 }
 
 }  // namespace
-
-void PrepareValues() {
-  if (known == nullptr) known = new Known;
-}
 
 std::vector<LoDTensor> ToElement(py::object item, const ElementForm& form) {
   const bool alone = Py_REFCNT(item.ptr()) == 1;

@@ -13,10 +13,6 @@
 
 namespace millrace {
 
-// Looks up what ToElement needs of other modules. Once, when the module is made: a thread must not
-// import while another one waits for that with the interpreter.
-void PrepareValues();
-
 // What is made is an element of these slots. Where they are not declared, `slots` is empty and an
 // element may have any.
 struct ElementForm {

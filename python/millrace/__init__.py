@@ -7,6 +7,7 @@ is an ``Error``. ``reader`` and ``batch`` hold readers that are written in Pytho
 """
 
 from millrace import (
+    _core,
     backward,
     core,
     data_feeder,
@@ -22,7 +23,6 @@ from millrace import (
     recordio_writer,
     unique_name,
 )
-from millrace._core import version as __version__
 from millrace.backward import append_backward
 from millrace.core import (
     CPUPlace,
@@ -60,6 +60,8 @@ from millrace.pipeline import Reader
 from millrace.process import load_plugin, set_threads
 from millrace.ragged import Ragged
 from millrace.training import train
+
+__version__ = _core.version
 
 __all__ = [
     "Block",

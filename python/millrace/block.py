@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -124,7 +125,7 @@ class Block:
         elif name in self._vars:
             known = self._vars[name]
             wanted = {
-                "shape": None if shape is None else tuple(int(dim) for dim in shape),
+                "shape": None if shape is None else tuple(operator.index(dim) for dim in shape),
                 "dtype": None if dtype is None else convert_dtype(dtype),
                 "lod_level": lod_level,
                 "persistable": persistable,

@@ -24,6 +24,7 @@ from millrace._core import VariableReader as Reader
 from millrace.attribute_value import AttrType
 from millrace.errors import EndOfData as EOFException
 from millrace.errors import Error as EnforceNotMet
+from millrace.integers import INT32_MAX, integer_within
 from millrace.var_type import VarType
 
 __all__ = [
@@ -122,11 +123,15 @@ class CUDAPlace(_Place):
 
     That there is such a device, and a build with CUDA, is checked where the place is used.
 
+    Raises:
+        TypeError: ``device_id`` is no integer.
+        ValueError: it is below 0, or 2**31 or more.
+
     Source: PaddlePaddle's fluid.core, 2018.
     """
 
     def __init__(self, device_id: int) -> None:
-        self.name = f"cuda:{int(device_id)}"
+        self.name = f"cuda:{integer_within('device_id', device_id, 0, INT32_MAX)}"
 
     def __repr__(self) -> str:
         return f"CUDAPlace({self.name.removeprefix('cuda:')})"
@@ -170,13 +175,14 @@ def cpu_places(device_count: int | None = None) -> list[CPUPlace]:
 
     Raises:
         TypeError: ``device_count`` is no integer.
-        ValueError: what ``CPU_NUM`` says is none.
+        ValueError: it is below 0, or what ``CPU_NUM`` says is no integer.
 
     Source: PaddlePaddle's fluid.framework, later than 2018.
     """
     if device_count is None:
         device_count = int(os.environ.get("CPU_NUM") or os.cpu_count() or 1)
-    return [CPUPlace() for _ in range(device_count)]
+    count = integer_within("device_count", device_count, 0, INT32_MAX)
+    return [CPUPlace() for _ in range(count)]
 
 
 def cuda_places(device_ids: Iterable[int] | None = None) -> list[CUDAPlace]:

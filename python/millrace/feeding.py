@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 from millrace import _core
+from millrace.integers import INT64_MAX, integer
 from millrace.reader.decorators import opened
 from millrace.reader.threads import Pass
 
@@ -32,10 +33,13 @@ class Feeding:
         """A queue of ``capacity`` elements of these slots (dtype, dims, levels of offsets).
 
         Raises:
-            Error: ``capacity`` is below 1, or a slot has a dtype that is none of Millrace's.
+            TypeError: ``capacity`` is no integer.
+            Error: it is below 1, or a slot has a dtype that is none of Millrace's.
         """
         self.title = title
-        self.queue = _core.Queue(capacity, slots)
+        # No queue gets as far as the largest number that the core has.
+        largest = min(integer(f"{title}: capacity", capacity), INT64_MAX)
+        self.queue = _core.Queue(max(largest, 0), slots)
         self.thread: threading.Thread | None = None
         self._provider: tuple[Provider, str] | None = None
         self._leave: Callable[[], object] | None = None

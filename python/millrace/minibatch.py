@@ -20,13 +20,16 @@ def batch(reader: Reader[T], batch_size: int, drop_last: bool = False) -> Reader
     Order: that of the reader. The last list holds what is left, which may be less; with
     `drop_last` a shorter one is dropped. Every list is a new one.
 
-    Raises ValueError if `batch_size`, as an int, is not positive.
+    Raises ValueError if `batch_size` is not positive or no whole number.
 
     Source: PaddlePaddle's paddle.batch, 2018.
     """
-    size = int(batch_size)
-    if size <= 0:
-        raise ValueError(f"batch: batch_size is {batch_size}, it must be positive")
+    try:
+        size = int(batch_size)
+    except (TypeError, ValueError, OverflowError):
+        size = 0
+    if size <= 0 or size != batch_size:
+        raise ValueError(f"batch: batch_size is {batch_size!r}, it must be a positive integer")
 
     def read() -> Iterator[list[T]]:
         with opened(reader) as items:

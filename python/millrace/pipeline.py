@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import numbers
-import operator as python_operator
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -14,6 +12,7 @@ import numpy.typing as npt
 
 from millrace import _core
 from millrace.errors import Error
+from millrace.integers import INT32_MAX, INT64_MAX, UINT64_MAX, integer_within
 from millrace.mapping import keep_function
 from millrace.ragged import Ragged
 from millrace.var_type import convert_dtype, dtype_name
@@ -45,13 +44,15 @@ def _declared(slots: Mapping[str, Slot] | None) -> dict[str, tuple[str, list[int
 def _slot(name: str, slot: Slot) -> tuple[str, list[int], int]:
     if not isinstance(name, str):
         raise TypeError(f"slot {name!r}: a slot's name is a text")
+    _text("a slot's name", name)
     wanted = f"slot {name!r} is {slot!r}; it must be (dtype, dims) or (dtype, dims, levels)"
     if not isinstance(slot, tuple | list) or len(slot) not in (2, 3):
         raise TypeError(f'{wanted}, for example ("float32", [1, 64])')
     dtype, dims, levels = (*slot, 0)[:3]
     try:
-        sizes = [python_operator.index(dim) for dim in dims]
-        return dtype_name(convert_dtype(dtype)), sizes, python_operator.index(levels)
+        sizes = [integer_within("a dim", dim, -1, INT64_MAX) for dim in dims]
+        depth = integer_within("the number of levels", levels, 0, INT32_MAX)
+        return dtype_name(convert_dtype(dtype)), sizes, depth
     except TypeError:
         raise TypeError(f"{wanted}, with dims as a list of integers") from None
     except ValueError as error:
@@ -69,12 +70,11 @@ def _attribute(value: object) -> object:
     return value
 
 
-def _whole(name: str, number: int, largest: int) -> int:
-    if not isinstance(number, numbers.Integral):
-        raise TypeError(f"{name} is {number!r}; it must be an integer")
-    if not 0 <= number <= largest:
-        raise ValueError(f"{name} {number} is not 0 to {largest}")
-    return int(number)
+def _text(name: str, text: object) -> str:
+    if not isinstance(text, str):
+        raise TypeError(f"{name} is {text!r}; it must be a text")
+    text.encode()  # ValueError for surrogates, which no program can hold
+    return text
 
 
 class Reader:
@@ -133,17 +133,23 @@ class Reader:
 
         Raises:
             Error: the program cannot be parsed or is wrong; all problems are named.
-            TypeError: ``seed`` is no integer.
+            TypeError: ``seed`` is no integer, or a name, a setting or the program no text.
             ValueError: two slots have one name, or ``seed`` is not 0 to 2**64 - 1.
         """
+        if not isinstance(program, str | bytes):
+            raise TypeError(f"program is {program!r}; it must be protobuf text or bytes")
         self._program = program.encode() if isinstance(program, str) else program
-        self._settings = dict(settings or {})
-        self._name = name
-        self._names = None if names is None else list(names)
+        self._settings = {
+            _text("a setting's name", key): _text(f"setting {key!r}", value)
+            for key, value in dict(settings or {}).items()
+        }
+        self._name = _text("name", name)
+        self._names = None if names is None else [_text("a slot's name", slot) for slot in names]
         if self._names is not None and len(set(self._names)) < len(self._names):
             raise ValueError(f"two slots have one name: {self._names}")
-        self._seed = _whole("seed", seed, 2**64 - 1)
+        self._seed = integer_within("seed", seed, 0, UINT64_MAX)
         self._functions = tuple(functions)
+        variable = _text("variable", variable)
         self._core = _core.Reader(self._program, name, variable, self._seed, self._settings)
         self._core.functions = self._functions  # which its loops need, also without this
         if self._names is not None:
@@ -207,6 +213,8 @@ class Reader:
 
         Args and errors are those of ``open_files``; attributes are the operator's.
         """
+        _text("operator", operator)
+        _text("name", name)
         if names is None and isinstance(slots, Mapping):
             names = list(slots)
         declared = list(_declared(slots).values())
@@ -238,6 +246,8 @@ class Reader:
         names: Iterable[str] | None,
         functions: Iterable[_core.Function],
     ) -> Reader:
+        _text("operator", operator)
+        _text("name", name)
         short = operator.removeprefix("create_").removeprefix("python_").removesuffix("_reader")
         variable = name or f"{self._variable}.{short}"
         declared = list(_declared(slots).values())
@@ -321,6 +331,8 @@ class Reader:
         The function is called on the core's threads, on several at once, so it must not change what
         others use; threads gain where it lets go of the GIL, as numpy and decoders do. What it
         raises takes its element's place and arrives as an ``Error`` whose ``__cause__`` it is.
+        It must not wait for what waits for it: it cannot use the reader that calls it, nor set the
+        number of threads, each of which is an ``Error``.
         Whatever its random choices are to depend on must be in the element. ::
 
             reader.map(lambda e: {"image": e["image"] / np.float32(255), "label": e["label"]})
@@ -361,7 +373,7 @@ class Reader:
             TypeError: it is no integer.
             ValueError: it is below 0, or 2**63 or more.
         """
-        self._epoch = _whole("epoch", epoch, 2**63 - 1)
+        self._epoch = integer_within("epoch", epoch, 0, INT64_MAX)
 
     def slots(self) -> list[tuple[str, list[int], int] | None]:
         """What each slot has, in order: dtype, dims of an element (-1 is any), levels of offsets.

@@ -4,17 +4,19 @@
 from __future__ import annotations
 
 import atexit
-import numbers
 import os
 
 from millrace import _core
+from millrace.integers import integer
 from millrace.reader.threads import PATIENCE, leave_all
 
 
 def _leave() -> None:
     # CPython ends threads that come back to it when it is gone, wherever they are. So first those
     # that read ahead in Python are ended, then no function of map is called any more and those at
-    # work are waited for, and at last nobody comes back from the core.
+    # work are waited for, and at last nobody comes back from the core. Threads that read meanwhile,
+    # daemons of the program, are not told: whatever they read ends, and nobody has made a mistake.
+    _core.only_those_waited_for_come_back()
     leave_all()
     _core.end_functions(PATIENCE)
     _core.nobody_else_comes_back()
@@ -35,13 +37,12 @@ def set_threads(threads: int) -> None:
 
     Raises:
         TypeError: it is no integer.
-        Error: the number is not 0 to 1024.
+        Error: the number is not 0 to 1024, or a function that a reader calls says it, which would
+            wait for itself.
 
     Source: Millrace's own.
     """
-    if not isinstance(threads, numbers.Integral):
-        raise TypeError(f"threads is {threads!r}; it must be an integer")
-    _core.set_threads(int(threads))
+    _core.set_threads(integer("threads", threads))
 
 
 def load_plugin(path: str | os.PathLike[str]) -> None:
@@ -57,4 +58,4 @@ def load_plugin(path: str | os.PathLike[str]) -> None:
 
     Source: Millrace's own.
     """
-    _core.load_plugin(os.fspath(path))
+    _core.load_plugin(os.fsencode(path))

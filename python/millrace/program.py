@@ -11,6 +11,7 @@ from typing import Any
 
 from millrace import _core
 from millrace.block import Block
+from millrace.integers import UINT64_MAX
 from millrace.operator import Operator, operator_from_dict
 from millrace.schemas import find_schema
 from millrace.variable import Parameter, Variable, variable_from_dict
@@ -47,8 +48,8 @@ class Program:
 
     @random_seed.setter
     def random_seed(self, seed: int) -> None:
-        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-            raise ValueError(f"a random_seed is an integer from 0 on, not {seed!r}")
+        if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= UINT64_MAX:
+            raise ValueError(f"a random_seed is an integer from 0 to {UINT64_MAX}, not {seed!r}")
         self._random_seed = seed
 
     # ---- Blocks ----

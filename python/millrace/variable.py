@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -66,7 +67,7 @@ class Variable(Arithmetic):
         self.block = block
         self.name = name
         self.type = type
-        self.shape = None if shape is None else tuple(int(dim) for dim in shape)
+        self.shape = None if shape is None else tuple(operator.index(dim) for dim in shape)
         self.dtype = None if dtype is None else convert_dtype(dtype)
         self.lod_level = lod_level
         self.persistable = persistable
@@ -261,7 +262,7 @@ class VariableDesc:
 
     def set_shape(self, shape: Iterable[int]) -> None:
         """Declares the dims of a tensor."""
-        self._variable.shape = tuple(int(dim) for dim in shape)
+        self._variable.shape = tuple(operator.index(dim) for dim in shape)
 
     def dtype(self) -> VarType | None:
         """The type of a tensor's values."""
@@ -277,7 +278,7 @@ class VariableDesc:
 
     def set_lod_level(self, lod_level: int) -> None:
         """Declares a tensor's levels of offsets."""
-        self._variable.lod_level = int(lod_level)
+        self._variable.lod_level = operator.index(lod_level)
 
     def shapes(self) -> list[list[int]]:
         """The dims of a reader's slots; empty if they are not known."""
@@ -286,7 +287,7 @@ class VariableDesc:
     def set_shapes(self, shapes: Iterable[Iterable[int]]) -> None:
         """Declares the dims of a reader's slots."""
         self._of_reader()
-        self._variable.shapes = tuple(tuple(int(dim) for dim in shape) for shape in shapes)
+        self._variable.shapes = tuple(tuple(map(operator.index, shape)) for shape in shapes)
 
     def dtypes(self) -> list[VarType]:
         """The types of the values of a reader's slots; empty if they are not known."""
@@ -304,7 +305,7 @@ class VariableDesc:
     def set_lod_levels(self, lod_levels: Iterable[int]) -> None:
         """Declares the levels of offsets of a reader's slots."""
         self._of_reader()
-        self._variable.lod_levels = tuple(int(level) for level in lod_levels)
+        self._variable.lod_levels = tuple(operator.index(level) for level in lod_levels)
 
     def _of_reader(self) -> None:
         if self._variable.type is not VarType.READER:

@@ -9,6 +9,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import millrace
@@ -178,3 +179,135 @@ def test_a_loop_keeps_what_it_calls() -> None:
     loop = iter(Data().reader)
     gc.collect()
     assert len(list(loop)) == COUNT // 8
+
+
+def until_collected(*gone: weakref.ref[Any]) -> None:
+    """A thread that is within a function of what is garbage holds it for a moment."""
+    until(lambda: gc.collect() >= 0 and all(one() is None for one in gone))
+
+
+class Owner:
+    """What loops over lines that it decodes itself; only the collector frees it."""
+
+    def __init__(self, path: Path, fails_at: int = -1) -> None:
+        self.fails_at = fails_at
+        lines = millrace.Reader.open_files(f"text:{path}", names=["line"])
+        self.batches = iter(lines.map(self.decode, slots=LINES).batch(4).double_buffer(4))
+        next(self.batches)
+
+    def decode(self, element: Element) -> Element:
+        number = int(element["line"].to_bytes()[0].split()[1])
+        if number >= self.fails_at >= 0:
+            raise ValueError("on purpose", self)
+        return element
+
+
+LINES = {"line": ("uint8", [-1], 1)}
+
+
+@pytest.fixture
+def lines(tmp_path: Path) -> Path:
+    path = tmp_path / "lines.txt"
+    path.write_text("".join(f"line {number}\n" for number in range(1000)))
+    return path
+
+
+def open_descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+# With errors that wait, in the batches ahead, for somebody to read on: they hold their tracebacks.
+@pytest.mark.parametrize("fails_at", [-1, 4])
+def test_what_loops_over_its_own_method_is_freed(lines: Path, threads: int, fails_at: int) -> None:
+    before = open_descriptors()
+    owners: list[weakref.ref[Owner]] = []
+    for _ in range(20):
+        owners.append(weakref.ref(Owner(lines, fails_at)))
+    assert open_descriptors() > before
+    until_collected(*owners)
+    assert open_descriptors() == before
+
+
+def test_a_loop_that_is_held_is_not_freed_with_what_it_calls(lines: Path) -> None:
+    owner = Owner(lines)
+    batches = owner.batches
+    del owner
+    gc.collect()
+    assert len(list(batches)) == 1000 // 4 - 1
+
+
+def test_a_loop_is_closed_where_the_collector_meets_it_at_work(lines: Path) -> None:
+    # The functions that its threads call are whole until they call them no more. The collector
+    # takes apart what is oldest first: here the function, before what it holds.
+    for _ in range(100):
+
+        def function(element: Element) -> Element:
+            return element if COUNT > 0 else {}
+
+        reader = millrace.Reader.open_files(f"text:{lines}", names=["line"])
+        loop = iter(reader.map(function, slots=LINES).batch(2).double_buffer(64))
+        next(loop)
+        function.loop = loop  # type: ignore[attr-defined]
+        gone = weakref.ref(function)
+        del function, reader, loop
+        until_collected(gone)
+
+
+class Provider:
+    """What feeds a queue of its own, and fails."""
+
+    def __init__(self) -> None:
+        row = millrace.layers.data("row", [2])
+        self.reader = millrace.io.PyReader([row], 3)
+        self.reader.decorate_batch_generator(self.elements)
+
+    def elements(self) -> Iterator[Any]:
+        yield [np.zeros((1, 2), np.float32)]
+        raise ValueError("on purpose", self)
+
+
+@pytest.mark.usefixtures("fresh_programs")
+@pytest.mark.parametrize("read", [1, 2])
+def test_what_failed_to_feed_its_own_queue_is_freed(read: int) -> None:
+    provider = Provider()
+    queue = provider.reader.queue
+    feeding = provider.reader.feeding
+    feeding.start()
+    queue.take()
+    until(queue.is_closed)
+    if read == 2:
+        with pytest.raises(millrace.Error, match="on purpose") as failed:
+            queue.take()
+        assert isinstance(failed.value.__cause__, ValueError)
+        del failed
+    feeding.stop()
+    gone = weakref.ref(provider)
+    del provider, queue, feeding
+    with millrace.program_guard(millrace.Program(), millrace.Program()):
+        until_collected(gone)
+
+
+def test_a_function_that_was_forgotten_says_so() -> None:
+    from millrace import _core
+
+    # A program in a scope that outlives the reader whose map() took the function.
+    class Held:
+        def __init__(self) -> None:
+            self.reader = mapped(self.decode).batch(8)
+            self.itself = self
+
+        def decode(self, element: Element) -> Element:
+            return element
+
+    held = Held()
+    scope = _core.Scope()
+    program = _core.Program(held.reader.to_text(), "startup")
+    _core.prepare(program, scope, "cpu", 0).run({}, [])
+    found = scope.find_var(held.reader._variable)
+    assert found is not None
+    in_scope = found.get_reader()
+    assert len(in_scope.read_next()) == 1
+    del held
+    gc.collect()
+    with pytest.raises(millrace.Error, match="it is gone, with the millrace.Reader"):
+        in_scope.read_next()

@@ -3,6 +3,7 @@
 
 import signal
 
+import pytest
 from conftest import run_python
 
 # A program that never ends, and a way to press Ctrl-C while it runs.
@@ -27,14 +28,17 @@ blocks { idx: 1 parent_idx: 0 }""", "endless")
 scope = _core.Scope()
 endless = _core.prepare(program, scope, "cpu", 0)
 
-def press(times=1):
-    def loop():
-        for _ in range(times):
-            time.sleep(0.1)
-            os.kill(os.getpid(), signal.SIGINT)
-    thread = threading.Thread(target=loop)
-    thread.start()
-    return thread
+class Press(threading.Thread):
+    """Presses it a moment after go()."""
+    def __init__(self):
+        super().__init__()
+        self.gone = threading.Event()
+        self.go = self.gone.set
+        self.start()
+    def run(self):
+        self.gone.wait()
+        time.sleep(0.1)
+        os.kill(os.getpid(), signal.SIGINT)
 '''
 
 
@@ -43,8 +47,9 @@ def test_a_running_program_is_interrupted_and_can_run_again() -> None:
         ENDLESS
         + """
 for _ in range(3):
-    thread = press()
+    thread = Press()
     try:
+        thread.go()
         endless.run({}, [])
     except KeyboardInterrupt:
         print("interrupted")
@@ -56,7 +61,7 @@ print(scope.names())
 
 
 def test_it_ends_an_interpreter_as_it_ends_others() -> None:
-    ended = run_python(ENDLESS + "press()\nendless.run({}, [])\n")
+    ended = run_python(ENDLESS + "Press().go()\nendless.run({}, [])\n")
     assert ended.returncode in (-signal.SIGINT, 128 + signal.SIGINT)
     assert ended.stderr.rstrip().endswith("KeyboardInterrupt")
 
@@ -68,16 +73,17 @@ def test_a_handler_of_the_program_is_left_alone() -> None:
         + """
 signal.signal(signal.SIGINT, lambda *_: print("handled"))
 import millrace
-thread = press()
+thread = Press()
+thread.go()
 reader = millrace.Reader.create("create_random_data_generator",
                                 slots={"x": ("float32", [1, 4])}, count=1000000).batch(1000000)
-began = time.monotonic()
-while time.monotonic() < began + 0.3:
+while thread.is_alive():
     assert sum(len(batch["x"]) for batch in reader) == 1000000
 thread.join()
 signal.signal(signal.SIGINT, signal.default_int_handler)
-thread = press()
+thread = Press()
 try:
+    thread.go()
     endless.run({}, [])
 except KeyboardInterrupt:
     print("interrupted")
@@ -101,8 +107,9 @@ def read():
         passes.append(sum(1 for _ in reader))
 reading = threading.Thread(target=read)
 reading.start()
-pressing = press()
+pressing = Press()
 try:
+    pressing.go()
     while True:
         time.sleep(0.001)
 except KeyboardInterrupt:
@@ -124,8 +131,9 @@ import millrace
 endless = millrace.Reader.create("create_random_data_generator",
                                  slots={"x": ("float32", [1, 4])}).batch(1 << 20).multi_pass(2)
 for _ in range(2):
-    thread = press()
+    thread = Press()
     try:
+        thread.go()
         for batch in endless:
             assert len(batch["x"]) == 1 << 20
     except KeyboardInterrupt:
@@ -150,8 +158,9 @@ def function(element):
 outer = millrace.Reader.create("create_random_data_generator",
                                slots={"x": ("float32", [1, 4])}, count=5).map(function)
 millrace.set_threads(0)  # so that this thread calls the function
-thread = press()
+thread = Press()
 try:
+    thread.go()
     list(outer)
 except KeyboardInterrupt:
     print("interrupted")
@@ -174,8 +183,9 @@ def function(element):
     return element
 raised = set()
 for _ in range(80):
-    threading.Timer(0.02, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    timer = threading.Timer(0.02, lambda: os.kill(os.getpid(), signal.SIGINT))
     try:
+        timer.start()
         for batch in numbers.map(function).batch(10).double_buffer(2):
             pass
     except BaseException as error:
@@ -193,19 +203,255 @@ import millrace, os, signal, threading, time
 numbers = millrace.Reader.create("create_random_data_generator",
                                  slots={"x": ("float32", [1, 3])}, count=6000)
 calls = []
+press_at = None
 def function(element):
     calls.append(time.sleep(0.005))
+    if len(calls) == press_at:
+        os.kill(os.getpid(), signal.SIGINT)
     return element
 for threads in (0, 1, 3):
     millrace.set_threads(threads)
     batches = iter(numbers.map(function).batch(400))
     next(batches)  # from now on it is known that calls are worth sharing
     calls.clear()
-    threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    press_at = 20
     try:
         next(batches)
     except KeyboardInterrupt:
         print(len(calls) < 300)
+    press_at = None
 """
     )
     assert ended.stdout == "True\n" * 3, ended.stderr
+
+
+# Presses Ctrl-C by another process, again and again, each time when the last one has been seen.
+PRESSES = """
+import collections, mmap, os, random, signal, struct, sys, time
+import millrace
+
+slots = {"x": ("float32", [1, 3])}
+numbers = millrace.Reader.create("create_random_data_generator", slots=slots, count=3000)
+seen = collections.Counter()
+shared = mmap.mmap(-1, 16)
+READY, SEEN = 0, 8
+
+def get(place):
+    return struct.unpack_from("q", shared, place)[0]
+
+def put(place, value):
+    struct.pack_into("q", shared, place, value)
+
+def press_while(work, presses):
+    for place in (READY, SEEN):
+        put(place, 0)
+    parent = os.getpid()
+    child = os.fork()
+    if child == 0:
+        try:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            random.seed(presses)
+            for press in range(presses):
+                while get(READY) <= press:
+                    time.sleep(0.0001)
+                time.sleep(random.random() * 0.006)
+                os.kill(parent, signal.SIGINT)
+                while get(SEEN) <= press:
+                    time.sleep(0.0001)
+        finally:
+            os._exit(0)
+    for press in range(presses):
+        try:
+            put(READY, press + 1)
+            while True:
+                work()
+        except BaseException as error:
+            seen[repr(error)] += 1
+        put(SEEN, press + 1)
+    os.waitpid(child, 0)
+"""
+
+# What the main thread is at, again and again.
+AT_WORK = {
+    "a batch": """
+reader = numbers.shuffle(300).batch(10)
+def work():
+    for batch in reader:
+        pass
+""",
+    "a double buffer": """
+reader = numbers.shuffle(300).batch(10).double_buffer(3)
+def work():
+    for batch in reader:
+        pass
+""",
+    "a map": """
+reader = numbers.map(lambda e: e, slots=slots).batch(10).double_buffer(3)
+def work():
+    for batch in reader:
+        pass
+""",
+    "a slow map": """
+def function(element):
+    time.sleep(0.0001)
+    return element
+reader = numbers.map(function, slots=slots).batch(10)
+def work():
+    for batch in reader:
+        pass
+""",
+    "a map that catches everything": """
+def function(element):
+    try:
+        for _ in range(100):
+            pass
+    except BaseException:
+        pass
+    return element
+reader = numbers.map(function, slots=slots).batch(10).double_buffer(3)
+def work():
+    for batch in reader:
+        pass
+""",
+    "a map that reads": """
+inner = numbers.batch(20).double_buffer(2)
+def function(element):
+    next(iter(millrace.Reader(inner.to_text())))
+    return element
+reader = numbers.map(function, slots=slots).batch(10).double_buffer(3)
+def work():
+    for batch in reader:
+        pass
+""",
+    "readers in a scope": """
+from millrace import _core
+reader = numbers.map(lambda e: e, slots=slots).batch(10).double_buffer(3)
+scope = _core.Scope()
+_core.prepare(_core.Program(reader.to_text(), "startup"), scope, "cpu", 0).run({}, [])
+in_scope = scope.find_var(reader._variable).get_reader()
+def work():
+    in_scope.reset()
+    while in_scope.has_next():
+        in_scope.read_next()
+""",
+}
+
+
+@pytest.mark.parametrize("at_work", AT_WORK)
+def test_each_becomes_one_keyboard_interrupt_and_nothing_else(at_work: str) -> None:
+    ended = run_python(
+        PRESSES
+        + AT_WORK[at_work]
+        + """
+for threads in (0, 2):
+    millrace.set_threads(threads)
+    press_while(work, 40)
+print(dict(seen))
+"""
+    )
+    assert ended.stdout == "{'KeyboardInterrupt()': 80}\n", ended.stderr
+
+
+def test_one_that_a_function_has_swallowed_stops_the_core_all_the_same() -> None:
+    # What else was loaded meanwhile has been stopped, so the loop cannot go on.
+    ended = run_python(
+        """
+import millrace, os, signal
+millrace.set_threads(0)
+numbers = millrace.Reader.create("create_random_data_generator",
+                                 slots={"x": ("float32", [1, 3])}, count=60)
+calls = []
+def function(element):
+    calls.append(1)
+    if len(calls) == 6:  # the last one of a batch
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+        except KeyboardInterrupt:
+            print("swallowed")
+    return element
+read = 0
+try:
+    for batch in numbers.map(function, slots={"x": ("float32", [1, 3])}).batch(3):
+        read += 1
+except KeyboardInterrupt:
+    print(read, len(calls))
+"""
+    )
+    assert ended.stdout == "swallowed\n1 6\n", ended.stderr
+
+
+def test_one_that_comes_just_before_the_work_is_not_left_for_its_end() -> None:
+    ended = run_python(
+        """
+import functools, itertools, millrace, os, signal, warnings
+warnings.simplefilter("ignore")  # of what is no int exactly: that would be code of Python
+endless = millrace.Reader.create("create_random_data_generator",
+                                 slots={"x": ("float32", [1, 4])}).batch(10)
+next(iter(endless))
+
+os.setsid()
+class Pressed:  # by C++ that asks for the number of a pass: no code of Python looks at it there
+    __index__ = functools.partial(
+        any, itertools.starmap(os.killpg, [(os.getpid(), signal.SIGINT)]))
+
+try:
+    endless._core.read_through(Pressed())
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+    )
+    assert ended.stdout == "interrupted\n", ended.stderr
+
+
+def test_it_tells_where_a_function_was() -> None:
+    ended = run_python(
+        """
+import millrace, os, signal, traceback
+millrace.set_threads(0)
+def deep():
+    os.kill(os.getpid(), signal.SIGINT)
+numbers = millrace.Reader.create("create_random_data_generator",
+                                 slots={"x": ("float32", [1, 3])}, count=60)
+try:
+    list(numbers.map(lambda element: deep()).batch(3))
+except KeyboardInterrupt as interrupt:
+    print([frame.name for frame in traceback.extract_tb(interrupt.__traceback__)][-2:])
+"""
+    )
+    assert ended.stdout == "['<lambda>', 'deep']\n", ended.stderr
+
+
+def test_a_reader_in_a_scope_says_by_what_its_pass_has_ended() -> None:
+    ended = run_python(
+        """
+import millrace, os, signal
+from millrace import _core
+millrace.set_threads(0)
+pressed = []
+def function(element):
+    if len(pressed) < 1:
+        pressed.append(1)
+        os.kill(os.getpid(), signal.SIGINT)
+    return element
+slots = {"x": ("float32", [1, 3])}
+numbers = millrace.Reader.create("create_random_data_generator", slots=slots, count=60)
+reader = numbers.map(function, slots=slots).batch(3)
+scope = _core.Scope()
+_core.prepare(_core.Program(reader.to_text(), "startup"), scope, "cpu", 0).run({}, [])
+in_scope = scope.find_var(reader._variable).get_reader()
+for _ in range(3):
+    try:
+        in_scope.read_next()
+    except KeyboardInterrupt:
+        print("interrupted")
+    except millrace.Error as error:
+        print(error.code, "by a Ctrl-C" in str(error))
+in_scope.reset()
+batches = 0
+while in_scope.has_next():
+    in_scope.read_next()
+    batches += 1
+print(batches)
+"""
+    )
+    assert ended.stdout == "interrupted\n" + "cancelled True\n" * 2 + "20\n", ended.stderr

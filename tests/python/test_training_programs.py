@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import struct
 import subprocess
 from pathlib import Path
@@ -114,7 +115,7 @@ def test_training_is_that_of_the_shipped_program(
         np.testing.assert_array_equal(parameters[name], value, err_msg=name)
 
 
-@pytest.mark.skipif(not PEEK.exists(), reason="the command peek has not been built")
+@pytest.mark.skipif(not os.access(PEEK, os.X_OK), reason="the command peek has not been built")
 @pytest.mark.parametrize("kind", ["loop", "multi_pass"])
 def test_batches_are_those_that_the_command_reads_from_text(
     kind: str, data: tuple[Path, int]
@@ -140,7 +141,9 @@ def test_batches_are_those_that_the_command_reads_from_text(
         assert ended.stdout.splitlines()[-1] == stream_digest(startup)
 
 
-@pytest.mark.skipif(not EXECUTOR.exists(), reason="the command executor has not been built")
+@pytest.mark.skipif(
+    not os.access(EXECUTOR, os.X_OK), reason="the command executor has not been built"
+)
 @pytest.mark.parametrize("kind", ["loop", "multi_pass"])
 def test_command_trains_the_same_from_text(
     kind: str, data: tuple[Path, int], tmp_path: Path, capfd: pytest.CaptureFixture[str]

@@ -10,6 +10,7 @@ from typing import Any
 from millrace import unique_name
 from millrace.block import Block
 from millrace.initializer import ConstantInitializer, Initializer, XavierInitializer
+from millrace.integers import INT64_MAX, integer_within
 from millrace.param_attr import ParamAttr, ParamAttrLike
 from millrace.program import default_main_program, default_startup_program
 from millrace.var_type import VarType, convert_dtype, is_float
@@ -37,11 +38,15 @@ def checked_dims(layer: str, shape: Any) -> list[int]:
 
     Raises:
         TypeError: it is none.
+        ValueError: the core has no integers as large as one of them.
     """
     try:
         if isinstance(shape, str | bytes):
             raise TypeError
-        return [-1 if dim is None else operator.index(dim) for dim in shape]
+        return [
+            -1 if dim is None else integer_within(f"{layer}: a dim", dim, -INT64_MAX, INT64_MAX)
+            for dim in shape
+        ]
     except TypeError:
         raise TypeError(
             f"{layer}: the shape is {shape!r}; it must be a list of integers, such as [1, 28, 28]"
@@ -84,7 +89,7 @@ def make_parameter(
     if param_attr is None:
         return None
     name = param_attr.name or unique_name.generate(f"{layer}.{'b' if is_bias else 'w'}")
-    shape = tuple(int(dim) for dim in shape)
+    shape = tuple(operator.index(dim) for dim in shape)
     dtype = convert_dtype(dtype)
     initializer = param_attr.initializer or default_initializer
     if initializer is None and not is_float(dtype):

@@ -10,13 +10,13 @@ into the next one, and reading without ``start`` is an error instead of a wait w
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from millrace import _core, unique_name
 from millrace.data_feeder import DataFeeder
 from millrace.feeding import Element, Feeding
+from millrace.integers import INT32_MAX, integer, integer_within
 from millrace.layers import helper, io
 from millrace.layers.reader_creation import share_reader
 from millrace.minibatch import batch
@@ -213,17 +213,16 @@ def py_reader(
         ``global_scope()``: the startup program has to be run in the scope that is that now.
 
     Raises:
-        TypeError: ``capacity`` is no integer, or shapes or dtypes are no lists.
-        ValueError: shapes, dtypes and lod_levels are for different numbers of slots, or the name is
-            taken.
+        TypeError: ``capacity`` or a level is no integer, or shapes or dtypes are no lists.
+        ValueError: shapes, dtypes and lod_levels are for different numbers of slots, a level is
+            below 0, or the name is taken.
         Error: ``capacity`` is below 1.
 
     What a provider raises arrives at the ``read`` as an ``Error`` whose ``__cause__`` it is.
 
     Source: Paddle Fluid 0.15, layers.io.
     """
-    if not isinstance(capacity, numbers.Integral):
-        raise TypeError(f"py_reader: capacity is {capacity!r}; it must be an integer")
+    capacity = integer("py_reader: capacity", capacity)
     for what, given, example in (
         ("shapes", shapes, "[(-1, 784), (-1, 1)]"),
         ("dtypes", dtypes, '["float32", "int64"]'),
@@ -242,12 +241,13 @@ def py_reader(
     ]
     types = [convert_dtype(dtype) for dtype in dtypes]
     levels = [0] * len(dims) if lod_levels is None else list(lod_levels)
+    levels = [integer_within("py_reader: lod_level", level, 0, INT32_MAX) for level in levels]
     with program_guard(Program(), Program()):
         feed_list = [
             io.data(f"slot{i}", shape, False, dtype, level)
             for i, (shape, dtype, level) in enumerate(zip(dims, types, levels, strict=True))
         ]
-    return _make(names, int(capacity), feed_list, use_double_buffer)
+    return _make(names, capacity, feed_list, use_double_buffer)
 
 
 def create_py_reader_by_data(

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from millrace import pipeline
 from millrace.errors import Error
+from millrace.integers import integer
 from millrace.ragged import Ragged
 from millrace.reader.decorators import Reader
 
@@ -85,12 +86,12 @@ def recordio(
     Nothing is unpickled: records that the lineage's `convert` wrote are pickles, which run code
     when they are read. Whoever trusts a file passes `decoder=pickle.loads`.
 
-    Raises ValueError if `buf_size` is negative, and in a pass `millrace.Error` for a missing or
-    damaged file, and whatever `decoder` raises.
+    Raises TypeError if `buf_size` is no integer, ValueError if it is negative, and in a pass
+    `millrace.Error` for a missing or damaged file, and whatever `decoder` raises.
 
     Source: PaddlePaddle's paddle.reader.creator, 2018.
     """
-    if buf_size < 0:
+    if integer("recordio: buf_size", buf_size) < 0:
         raise ValueError(f"recordio: buf_size is {buf_size}, it must not be negative")
     if isinstance(paths, str):
         names: list[str] = paths.split(",")

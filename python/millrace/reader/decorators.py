@@ -18,6 +18,8 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
 
+from millrace.integers import integer
+
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -134,11 +136,11 @@ def shuffle(reader: Reader[T], buf_size: int, seed: int | None = None) -> Reader
     number of items; without one every pass has another. The `random` module's own generator is
     neither used nor changed.
 
-    Raises ValueError if `buf_size` is negative.
+    Raises TypeError if `buf_size` is no integer, ValueError if it is negative.
 
     Source: PaddlePaddle's paddle.reader, 2018, which has no seed.
     """
-    if buf_size < 0:
+    if integer("shuffle: buf_size", buf_size) < 0:
         raise ValueError(f"shuffle: buf_size is {buf_size}, it must not be negative")
 
     def read() -> Iterator[T]:
@@ -156,11 +158,11 @@ def firstn(reader: Reader[T], n: int) -> Reader[T]:
 
     No more than `n` items are read. Order: that of the reader.
 
-    Raises ValueError if `n` is negative.
+    Raises TypeError if `n` is no integer, ValueError if it is negative.
 
     Source: PaddlePaddle's paddle.reader, 2018, which reads one item more.
     """
-    if n < 0:
+    if integer("firstn: n", n) < 0:
         raise ValueError(f"firstn: n is {n}, it must not be negative")
 
     def read() -> Iterator[T]:
@@ -208,13 +210,14 @@ class Fake:
     measured once can be measured again; each result of a call keeps its own, and passes that run
     at once count for themselves.
 
-    Raises ValueError if `data_num` is negative and, in a pass, if `reader` yields nothing.
+    Raises TypeError if `data_num` is no integer, ValueError if it is negative and, in a pass, if
+    `reader` yields nothing.
 
     Source: PaddlePaddle's paddle.reader, 2018, where item and count belong to the Fake object.
     """
 
     def __call__(self, reader: Reader[T], data_num: int) -> Reader[T]:
-        if data_num < 0:
+        if integer("Fake: data_num", data_num) < 0:
             raise ValueError(f"Fake: data_num is {data_num}, it must not be negative")
         first = cache(firstn(reader, 1))
 

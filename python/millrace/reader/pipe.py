@@ -16,6 +16,7 @@ import zlib
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import ExitStack, closing, suppress
 
+from millrace.integers import integer
 from millrace.reader.threads import PATIENCE, Pass
 
 STDERR_BYTES = 4096
@@ -49,8 +50,8 @@ class PipeReader:
     `file_type` "gzip" its output is inflated, any number of gzip members or zlib streams one after
     the other; with "plain" it is taken as it is.
 
-    Raises TypeError if `command` is no str or `file_type` neither of the two, and ValueError if the
-    command is empty, its quotes are not closed or `bufsize` is not positive.
+    Raises TypeError if `command` is no str, `file_type` neither of the two or `bufsize` no integer,
+    and ValueError if the command is empty, its quotes are not closed or `bufsize` is not positive.
 
     Source: PaddlePaddle's paddle.reader, 2018, which starts the command at once.
     """
@@ -60,7 +61,7 @@ class PipeReader:
             raise TypeError(f"PipeReader: the command must be a str, not {command!r}")
         if file_type not in ("plain", "gzip"):
             raise TypeError(f"PipeReader: file_type {file_type!r} is neither 'plain' nor 'gzip'")
-        if bufsize <= 0:
+        if integer("PipeReader: bufsize", bufsize) <= 0:
             raise ValueError(f"PipeReader: bufsize is {bufsize}, it must be positive")
         self._words = shlex.split(command)
         if not self._words:

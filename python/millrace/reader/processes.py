@@ -23,6 +23,7 @@ from queue import SimpleQueue
 from types import FrameType
 from typing import Any, NoReturn
 
+from millrace.integers import integer
 from millrace.reader import wire
 from millrace.reader.decorators import Reader, opened
 from millrace.reader.threads import PATIENCE, Entries, Pass, leave_all
@@ -70,16 +71,16 @@ def multiprocess_reader(
     generators are closed, and SIGKILL if it still lives after a second. A child whose parent is
     gone ends at its next item. Ctrl-C is left to the parent.
 
-    Raises ValueError if there are no readers or `queue_size` is negative and, in a pass,
-    ReaderProcessError with the traceback of what a reader raised, a TypeError for an item of
-    another type included, or with the exit status of a process that died.
+    Raises TypeError if `queue_size` is no integer, ValueError if it is negative or there are no
+    readers and, in a pass, ReaderProcessError with the traceback of what a reader raised, a
+    TypeError for an item of another type included, or with the exit status of a process that died.
 
     Source: PaddlePaddle's paddle.reader, 2018, which sends JSON (`use_pipe`) or pickles.
     """
     readers = list(readers)
     if not readers:
         raise ValueError("multiprocess_reader: no reader is given")
-    if queue_size < 0:
+    if integer("multiprocess_reader: queue_size", queue_size) < 0:
         raise ValueError(
             f"multiprocess_reader: queue_size is {queue_size}, it must not be negative"
         )

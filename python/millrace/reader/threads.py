@@ -7,7 +7,8 @@ an exception, also while they wait for room or for work. A thread that is inside
 reader or mapper at that moment ends after the item it is at; leaving waits for that, but no longer
 than `PATIENCE` seconds, and once. Passes that were started on threads of a pass, as those of
 `buffered` over a PipeReader, end with it wherever they wait. At interpreter exit the passes that
-are still open are ended in the same way, all at once.
+are still open are ended in the same way, all at once; their consumers, daemon threads of the
+program, are told neither of an end nor of an error, and sleep until the process is gone.
 
 A pass belongs to the process that started it, since a fork does not copy threads: going on with it
 in a forked process raises RuntimeError, and leaving it there does nothing.
@@ -28,6 +29,8 @@ from queue import SimpleQueue
 from types import TracebackType
 from typing import TypeVar
 
+from millrace import _core
+from millrace.integers import integer
 from millrace.reader.decorators import Reader, opened
 
 T = TypeVar("T")
@@ -87,6 +90,7 @@ class Pass:
         traceback: TracebackType | None,
     ) -> None:
         self.leave()
+        _core.come_back()  # but not at exit: a program is not told what that has done to its pass
 
     def start(self, work: Callable[[], None]) -> threading.Thread:
         """Runs `work` on a thread of this pass. It must end soon after `left` is set."""
@@ -94,6 +98,7 @@ class Pass:
         # A daemon, so that interpreter exit gets as far as leave_all, which ends it.
         def run() -> None:
             _this_thread.owner = self
+            _core.this_thread_is_waited_for()
             work()
 
         thread = threading.Thread(target=run, name="millrace reader", daemon=True)
@@ -252,12 +257,12 @@ def buffered(reader: Reader[T], size: int) -> Reader[T]:
     reader does not end. Order: that of the reader. An exception of the reader reaches the consumer
     after the items that came before it.
 
-    Starts one thread a pass; see the module for when it ends. Raises ValueError if `size` is
-    negative.
+    Starts one thread a pass; see the module for when it ends. Raises TypeError if `size` is no
+    integer, ValueError if it is negative.
 
     Source: PaddlePaddle's paddle.reader, 2018.
     """
-    if size < 0:
+    if integer("buffered: size", size) < 0:
         raise ValueError(f"buffered: size is {size}, it must not be negative")
 
     def read() -> Iterator[T]:
@@ -288,14 +293,15 @@ def xmap_readers(
     An exception of `reader` or `mapper` reaches the consumer: with `order` after all that came
     before it, without it as soon as it is met.
 
-    Starts `process_num` + 1 threads a pass; see the module for when they end. Raises ValueError if
-    `process_num` is less than 1 or `buffer_size` is negative.
+    Starts `process_num` + 1 threads a pass; see the module for when they end. Raises TypeError if
+    `process_num` or `buffer_size` is no integer, ValueError if the one is less than 1 or the other
+    negative.
 
     Source: PaddlePaddle's paddle.reader, 2018.
     """
-    if process_num < 1:
+    if integer("xmap_readers: process_num", process_num) < 1:
         raise ValueError(f"xmap_readers: process_num is {process_num}, it must be at least 1")
-    if buffer_size < 0:
+    if integer("xmap_readers: buffer_size", buffer_size) < 0:
         raise ValueError(f"xmap_readers: buffer_size is {buffer_size}, it must not be negative")
     # An item takes its slot when it is read, in order, so the item whose turn is next always has
     # one: no number of threads or slots lets results wait for each other.

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/core/imports.h"
+
+#include <pybind11/numpy.h>
+
+#include "python/core/numpy.h"
+
+namespace py = pybind11;
+
+namespace millrace {
+namespace {
+
+const Imports* imports = nullptr;
+
+}  // namespace
+
+void ImportAll() {
+  py::detail::npy_api::get();
+  FindNumpy();
+  const py::module_ errors = py::module_::import("millrace.errors");
+  const py::module_ numpy = py::module_::import("numpy");
+  const py::module_ signal = py::module_::import("signal");
+  imports = new Imports{errors.attr("Error"),
+                        errors.attr("EndOfData"),
+                        py::module_::import("millrace.ragged").attr("Ragged"),
+                        numpy.attr("asarray"),
+                        numpy.attr("dtype")("uint16"),
+                        signal.attr("getsignal"),
+                        signal.attr("default_int_handler")};
+}
+
+const Imports& Imported() { return *imports; }
+
+}  // namespace millrace

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Levels of detail as Python gives them.
+#ifndef MILLRACE_PYTHON_CORE_LEVELS_H_
+#define MILLRACE_PYTHON_CORE_LEVELS_H_
+
+#include <pybind11/pybind11.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace millrace {
+
+// The integers of each level, outermost first: of a list (or any iterable) of arrays or lists of
+// integers. `what` says what they are, in error texts: "offsets" or "lengths". Throws
+// kInvalidArgument for what is no list of lists, and for numbers that are no integers from 0 to
+// 2^64 - 1; bools are none, and floats are not cut off.
+std::vector<std::vector<uint64_t>> LevelsOf(pybind11::handle levels, const char* what);
+
+}  // namespace millrace
+
+#endif  // MILLRACE_PYTHON_CORE_LEVELS_H_

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What functions that a reader calls may not do: wait for what waits for them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import millrace
+import pytest
+from conftest import run_python
+from millrace import _core
+
+Element = dict[str, Any]
+SLOTS = {"x": ("float32", [1, 2])}
+COUNT = 64
+MAIN = """
+blocks {
+  idx: 0 parent_idx: -1
+  vars { name: "batch" type { type: LOD_TENSOR } }
+  ops {
+    type: "read"
+    inputs { parameter: "Reader" arguments: "batches" }
+    outputs { parameter: "Out" arguments: "batch" }
+  }
+}"""
+# Reads nothing.
+PLAIN = """
+blocks {
+  idx: 0 parent_idx: -1
+  vars { name: "one" type { type: LOD_TENSOR } }
+  ops {
+    type: "fill_constant" outputs { parameter: "Out" arguments: "one" }
+    attrs { name: "shape" ints: 1 } attrs { name: "dtype" i: 5 } attrs { name: "value" f: 1 }
+  }
+}"""
+
+
+@pytest.fixture(params=[0, 2])
+def threads(request: pytest.FixtureRequest) -> Iterator[int]:
+    millrace.set_threads(request.param)
+    yield request.param
+    millrace.set_threads(os.cpu_count() or 1)
+
+
+def mapped(function: Callable[[Element], object]) -> millrace.Reader:
+    numbers = millrace.Reader.create("create_random_data_generator", slots=SLOTS, count=COUNT)
+    return numbers.map(function, slots=SLOTS).batch(4).double_buffer(2, name="batches")
+
+
+class Calls:
+    """A function of map that does something once, and what came of it."""
+
+    def __init__(self, act: Callable[[], object]) -> None:
+        self.act = act
+        self.raised: list[Exception] = []
+        self.done = False
+
+    def __call__(self, element: Element) -> Element:
+        if not self.done:
+            self.done = True
+            try:
+                self.act()
+            except millrace.Error as error:
+                self.raised.append(error)
+        return element
+
+
+def test_they_cannot_set_the_number_of_threads(threads: int) -> None:
+    function = Calls(lambda: millrace.set_threads(3))
+    assert len(list(mapped(function))) == COUNT // 4
+    assert "set by a function that a reader calls" in str(function.raised[0])
+
+
+def test_others_may_set_it_while_a_reader_is_read() -> None:
+    # A provider runs on a thread of its own, which no worker waits for.
+    ended = run_python(
+        """
+import millrace
+import numpy as np
+row = millrace.layers.data("row", [2])
+reader = millrace.io.PyReader([row], 3)
+def provider():
+    for threads in (1, 3, 0, 2):
+        millrace.set_threads(threads)
+        yield [np.zeros((1, 2), np.float32)]
+reader.decorate_batch_generator(provider)
+print(len(list(reader())))
+"""
+    )
+    assert ended.stdout == "4\n", ended.stderr
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda scope, programs: programs["startup"].run({}, []),
+        lambda scope, programs: programs["main"].run({}, []),
+        lambda scope, programs: scope.find_var("batches").get_reader().read_next(),
+        lambda scope, programs: scope.new_scope().find_var("batches").get_reader().has_next(),
+        lambda scope, programs: scope.find_var("batches").get_reader().reset(),
+        lambda scope, programs: scope.find_var("batches").clear(),
+        lambda scope, programs: scope.find_var("batches").get_tensor(),
+    ],
+    ids=["startup", "main", "read_next", "has_next", "reset", "clear", "get_tensor"],
+)
+def test_they_cannot_use_the_readers_in_the_scope_of_their_own(
+    use: Callable[[Any, Any], object], threads: int
+) -> None:
+    scope = _core.Scope()
+    programs: dict[str, Any] = {}
+    function = Calls(lambda: use(scope, programs))
+    reader = mapped(function)
+    for name, text in ("startup", reader.to_text()), ("main", MAIN):
+        programs[name] = _core.prepare(_core.Program(text, name), scope, "cpu", 0)
+        if name == "startup":
+            programs[name].run({}, [])
+    for _ in range(COUNT // 4):
+        programs["main"].run({}, [])
+    assert "a reader in the same scope calls" in str(function.raised[0])
+
+
+def test_they_may_run_what_does_not_read_and_read_in_other_scopes(threads: int) -> None:
+    scope, other = _core.Scope(), _core.Scope()
+    plain = _core.prepare(_core.Program(PLAIN, "plain"), scope, "cpu", 0)
+    inner = mapped(lambda element: element)
+
+    def act() -> None:
+        plain.run({}, ["one"])
+        _core.prepare(_core.Program(inner.to_text(), "inner"), other, "cpu", 0).run({}, [])
+        found = other.find_var("batches")
+        assert found is not None
+        assert len(found.get_reader().read_next()) == 1
+
+    function = Calls(act)
+    reader = mapped(function)
+    startup = _core.Program(reader.to_text(), "startup")
+    _core.prepare(startup, scope, "cpu", 0).run({}, [])
+    found = scope.find_var("batches")
+    assert found is not None
+    batches = found.get_reader()
+    for _ in range(COUNT // 4):
+        batches.read_next()
+    assert function.done and not function.raised
+
+
+def test_what_a_program_prints_to_cannot_run_it_again() -> None:
+    ended = run_python(
+        """
+import sys
+import millrace
+from millrace import layers
+
+layers.Print(layers.fill_constant([1], "float32", 1.0))
+executor = millrace.Executor()
+out = sys.stdout
+
+class Output:
+    def write(self, text):
+        sys.stdout = out
+        try:
+            executor.run()
+        except millrace.Error as error:
+            print(error.message)
+
+sys.stdout = Output()
+executor.run()
+"""
+    )
+    assert ended.stdout == "a program is run by what it calls itself, while it runs\n", ended.stderr
+
+
+def test_variables_are_equal_if_they_are_the_same() -> None:
+    scope = _core.Scope()
+    assert scope.var("a") == scope.find_var("a") == scope.new_scope().find_var("a")
+    assert scope.var("a") != scope.var("b")
+    assert len({scope.var("a"), scope.find_var("a"), scope.var("b")}) == 2
+    assert scope.find_var("c") is None
+    variable = _core.Scope().new_scope().var("a")  # which keeps its scope
+    variable.get_tensor()
+    assert variable.is_initialized()

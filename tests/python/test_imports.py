@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Importing the package: it brings all that the core uses of Python, and has one interpreter."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+from conftest import run_python
+
+# An import gives the interpreter away. One that the core's threads began would leave what they are
+# initialising with one of them, and the others, who wait for it, with the interpreter.
+SLOW_IMPORTS = """
+import builtins, time
+import millrace
+import numpy as np
+
+begun = []
+original = builtins.__import__
+
+def slow_import(name, *arguments):
+    begun.append(name)
+    time.sleep(0.02)
+    return original(name, *arguments)
+
+slots = {"x": ("float32", [1, 2])}
+numbers = millrace.Reader.create("create_random_data_generator", slots=slots, count=64)
+"""
+
+WAYS = {
+    "map": """
+assert len(list(numbers.map(lambda e: e, slots=slots).batch(2).double_buffer())) == 32
+""",
+    "learned": """
+assert len(list(numbers.map(lambda e: e).map(lambda e: e).double_buffer())) == 64
+""",
+    "other values": """
+def function(element):
+    rows = np.zeros((2, 1), np.float32)
+    tensor = millrace.LoDTensor([[1, 1]])
+    tensor.set(rows.T)
+    tensor.set(rows)
+    return millrace.Ragged(rows, ([0, 2],)), 5, [1.0, 2.0], tensor
+assert len(list(numbers.map(function).batch(2).double_buffer())) == 32
+""",
+    "errors": """
+def function(element):
+    raise ValueError("on purpose")
+for _ in range(3):
+    try:
+        list(numbers.map(function, slots=slots).double_buffer())
+    except millrace.Error as error:
+        assert isinstance(error.__cause__, ValueError)
+""",
+    "py_reader": """
+reader = millrace.layers.py_reader(4, [(-1, 2)], ["float32"])
+out = millrace.layers.read_file(reader)
+reader.decorate_tensor_provider(lambda: iter([[np.zeros((8, 2), np.float32)]] * 20))
+executor = millrace.Executor()
+executor.run(millrace.default_startup_program())
+reader.start()
+for _ in range(20):
+    executor.run(fetch_list=[out])
+reader.reset()
+""",
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_core_imports_nothing_while_it_works(way: str) -> None:
+    ended = run_python(
+        SLOW_IMPORTS
+        + "builtins.__import__ = slow_import\n"
+        + WAYS[way]
+        + "builtins.__import__ = original\nprint(begun)\n"
+    )
+    assert ended.returncode == 0, ended.stderr
+    used_by_the_core = {"millrace.errors", "millrace.ragged", "numpy", "signal"}
+    used_by_the_core |= {"numpy.core.multiarray", "numpy._core.multiarray"}
+    assert used_by_the_core.isdisjoint(ast.literal_eval(ended.stdout))
+
+
+def test_a_subinterpreter_is_refused() -> None:
+    # Whether it is the first to import the package, and when the main one already has it.
+    ended = run_python(
+        """
+import _xxsubinterpreters as interpreters
+
+def refused():
+    inner = interpreters.create()
+    try:
+        interpreters.run_string(inner, "import millrace")
+    except interpreters.RunFailedError as error:
+        print(error)
+    interpreters.destroy(inner)
+
+refused()
+import millrace
+refused()
+numbers = millrace.Reader.create(
+    "create_random_data_generator", slots={"x": ("float32", [1, 2])}, count=8)
+print(len(list(numbers.map(lambda element: element).double_buffer())))
+"""
+    )
+    lines = ended.stdout.splitlines()
+    assert len(lines) == 3, ended.stderr
+    for line in lines[:2]:
+        assert "ImportError" in line and "subinterpreter" in line
+    assert lines[2] == "8"
+
+
+def test_the_package_may_be_imported_anew() -> None:
+    ended = run_python(
+        """
+import sys, millrace
+first = millrace
+for name in [name for name in sys.modules if name.split(".")[0] == "millrace"]:
+    del sys.modules[name]
+import millrace
+print(millrace is first, millrace._core.Queue is first._core.Queue)
+"""
+    )
+    assert ended.stdout == "False True\n", ended.stderr
