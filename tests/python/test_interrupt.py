@@ -248,16 +248,20 @@ def press_while(work, presses):
     parent = os.getpid()
     child = os.fork()
     if child == 0:
+        def wait_for(place, press):
+            while get(place) <= press and os.getppid() == parent:
+                time.sleep(0.0001)
+
         try:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             random.seed(presses)
             for press in range(presses):
-                while get(READY) <= press:
-                    time.sleep(0.0001)
+                wait_for(READY, press)
                 time.sleep(random.random() * 0.006)
+                if os.getppid() != parent:  # which has been ended
+                    break
                 os.kill(parent, signal.SIGINT)
-                while get(SEEN) <= press:
-                    time.sleep(0.0001)
+                wait_for(SEEN, press)
         finally:
             os._exit(0)
     for press in range(presses):
