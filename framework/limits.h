@@ -21,6 +21,10 @@ constexpr uint64_t kMaxLineBytes = uint64_t{16} << 20;          // a line of a t
 constexpr size_t kReadBlockBytes = size_t{1} << 20;       // how much of a file is read at once
 constexpr size_t kMaxReadAheadBytes = size_t{256} << 20;  // that wait in one reader of files
 constexpr size_t kMaxSlots = 4096;                        // tensors in an element
+// Readers that stand on one another. Each calls the one below, so that all of them need room on the
+// stack of whoever reads: half a KB each, some KB with sanitizers. A chain that somebody has a use
+// for has about ten.
+constexpr int kMaxReaderDepth = 100;
 
 // Programs, as text or binary.
 constexpr size_t kMaxProgramBytes = size_t{64} << 20;

@@ -20,6 +20,10 @@ bool IsLineageAttribute(const std::string& name) {
   return names.count(name) > 0;
 }
 
+bool Contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 template <typename Schemas>
 std::vector<std::string> NamesOf(const Schemas& schemas) {
   std::vector<std::string> names;
@@ -64,8 +68,11 @@ bool IsPersistable(const proto::VarDesc& variable) {
 }
 
 bool IsIsolated(const OpSchema& schema, const std::string& name) {
-  const std::vector<std::string>& isolated = schema.isolated_blocks;
-  return std::find(isolated.begin(), isolated.end(), name) != isolated.end();
+  return Contains(schema.isolated_blocks, name);
+}
+
+bool IsLoop(const OpSchema& schema, const std::string& name) {
+  return Contains(schema.loop_blocks, name);
 }
 
 std::string NoSuchOperator(const std::string& type) {

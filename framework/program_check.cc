@@ -61,6 +61,7 @@ class ProgramChecker {
     ForEachOperator([this](int block, int op) { CheckOperator(block, op); });
     ForEachOperator([this](int block, int op) { CheckBlockReferences(block, op); });
     ForEachOperator([this](int block, int op) { CheckIsolatedBlocks(block, op); });
+    ForEachOperator([this](int block, int op) { CheckLoops(block, op); });
     CheckReaders(0);
     std::stable_sort(found_.begin(), found_.end(), [](const Found& a, const Found& b) {
       return std::tie(a.problem.place.line, a.problem.place.column, a.block, a.op) <
@@ -277,8 +278,28 @@ class ProgramChecker {
         } else if (const auto [owner, added] = owners_.try_emplace(target, block, op); !added) {
           report(StrCat("block ", target, " belongs to another operator already (",
                         program_.OperatorLocation(owner->second.first, owner->second.second), ")"));
+        } else if (const OperatorDef* def = FindOperator(Op(block, op).type());
+                   def != nullptr && IsLoop(def->schema, attribute.name())) {
+          loops_.insert(target);
         }
       }
+    }
+  }
+
+  // What creates a reader says the same in every step, so that a loop would throw readers away, or
+  // put one on another without end.
+  void CheckLoops(int block, int op) {
+    const OperatorDef* def = FindOperator(Op(block, op).type());
+    if (context_.role == ProgramRole::kMain) return;  // which may create none anywhere
+    if (def == nullptr || !def->schema.creates_reader) return;
+    for (int around = block; around >= 0; around = desc_.blocks(around).parent_idx()) {
+      if (loops_.count(around) == 0) continue;
+      const auto& [loop_block, loop] = owners_.at(around);
+      Report(block, op, {},
+             StrCat("creates a reader again in every step of the loop '",
+                    Op(loop_block, loop).type(), "' (", program_.OperatorLocation(loop_block, loop),
+                    "); create it once, outside of the loop"));
+      return;
     }
   }
 
@@ -395,6 +416,7 @@ class ProgramChecker {
   std::map<int, std::pair<int, int>> owners_;               // of blocks: block and operator
   std::map<std::string, std::pair<int, int>> creators_;     // of readers: the same
   std::set<std::string> created_, missing_;                 // readers
+  std::set<int> loops_;                                     // blocks that are run again and again
   std::set<int> followed_;                                  // blocks
   std::vector<Found> found_;
 };
