@@ -57,6 +57,18 @@ bool IsDataType(int64_t number) {
   return (number >= 0 && number <= 6) || (number >= 20 && number <= 22);
 }
 
+size_t LeadingBools(const char* bytes, size_t n) {
+  constexpr uint64_t kOthers = ~uint64_t{0x0101010101010101};
+  size_t bools = 0;
+  for (; n - bools >= sizeof(uint64_t); bools += sizeof(uint64_t)) {
+    uint64_t eight;
+    std::memcpy(&eight, bytes + bools, sizeof(eight));
+    if ((eight & kOthers) != 0) break;
+  }
+  while (bools < n && static_cast<unsigned char>(bytes[bools]) <= 1) ++bools;
+  return bools;
+}
+
 DataType DataTypeFromNumber(int64_t number) {
   Require(IsDataType(number), number,
           " is no data type; there are 0 bool, 1 int16, 2 int32, 3 int64, 4 float16, 5 float32, "

@@ -34,6 +34,9 @@ const char* ToString(DataType type);
 // Throws kInvalidArgument for a number that is no data type of ours.
 DataType DataTypeFromNumber(int64_t number);
 bool IsDataType(int64_t number);
+// How many of these bytes, from the first on, are values of type kBool: 0 or 1. Whatever comes from
+// outside must have no others, for the compiler takes it that there are none.
+size_t LeadingBools(const char* bytes, size_t n);
 
 template <typename T>
 constexpr DataType DataTypeOf();
