@@ -78,7 +78,8 @@ std::string MessageOf(const std::string& probe, const std::function<void(OpConte
 }
 
 TEST(OpSchema, IsBuiltFluently) {
-  const OpSchema schema = ProbeSchema().SideEffects().CreatesReader().IsolatedBlock("block").LoopBlock("body");
+  const OpSchema schema =
+      ProbeSchema().SideEffects().CreatesReader().IsolatedBlock("block").LoopBlock("body");
   ASSERT_EQ(schema.inputs.size(), 3u);
   EXPECT_TRUE(schema.inputs[0].optional);
   EXPECT_FALSE(schema.inputs[0].list);
