@@ -26,9 +26,9 @@ class ByteStream {
   // Reads `size` bytes; fewer only at the end of the stream, or where an error lies: the next call
   // throws it, again and again. Errors are kDataLoss or kIo and name the file and the byte of it:
   // a gzip stream that is damaged, that ends early, or that is followed by anything but gzip or, to
-  // the end of the file, zeros. Content
-  // that was read before an error is right, but for gzip streams of kReadBlockBytes or more, of
-  // which only the end tells whether they are: there an error may say that something was wrong.
+  // the end of the file, zeros. Content that was read before an error is right, but for gzip
+  // streams of kReadBlockBytes or more, of which only the end tells whether they are: there an
+  // error may say that something was wrong.
   size_t Read(char* out, size_t size);
   // How many bytes were read so far.
   uint64_t position() const { return position_; }

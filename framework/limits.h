@@ -27,6 +27,8 @@ constexpr size_t kMaxSlots = 4096;                         // tensors in an elem
 // for has about ten.
 constexpr int kMaxReaderDepth = 100;
 
+constexpr size_t kMaxPluginBytes = size_t{1} << 30;
+
 // Programs, as text or binary.
 constexpr size_t kMaxProgramBytes = size_t{64} << 20;
 constexpr size_t kMaxProgramItems = 4000000;  // messages and strings

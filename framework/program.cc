@@ -28,11 +28,13 @@ std::string Program::ToText() const {
     Throw(ErrorCode::kInternal, name_, ": the program cannot be printed");
   }
   // In a string "${" is to stay what it is, but whoever reads the text would look for a value.
-  const std::string kEscapedDollar = "\\044";
-  for (size_t at = text.find("${"); at != std::string::npos; at = text.find("${", at)) {
-    text.replace(at, 1, kEscapedDollar);
+  std::string escaped;
+  size_t done = 0;
+  for (size_t at = text.find("${"); at != std::string::npos; at = text.find("${", done)) {
+    escaped.append(text, done, at - done).append("\\044");
+    done = at + 1;
   }
-  return text;
+  return escaped.append(text, done);
 }
 
 std::string Program::ToBinary() const { return desc_.SerializePartialAsString(); }

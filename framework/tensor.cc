@@ -57,16 +57,10 @@ bool IsDataType(int64_t number) {
   return (number >= 0 && number <= 6) || (number >= 20 && number <= 22);
 }
 
-size_t LeadingBools(const char* bytes, size_t n) {
-  constexpr uint64_t kOthers = ~uint64_t{0x0101010101010101};
-  size_t bools = 0;
-  for (; n - bools >= sizeof(uint64_t); bools += sizeof(uint64_t)) {
-    uint64_t eight;
-    std::memcpy(&eight, bytes + bools, sizeof(eight));
-    if ((eight & kOthers) != 0) break;
-  }
-  while (bools < n && static_cast<unsigned char>(bytes[bools]) <= 1) ++bools;
-  return bools;
+size_t FirstOtherThanBool(const char* bytes) {
+  size_t i = 0;
+  while (static_cast<unsigned char>(bytes[i]) <= 1) ++i;
+  return i;
 }
 
 DataType DataTypeFromNumber(int64_t number) {

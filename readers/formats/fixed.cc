@@ -80,10 +80,9 @@ class FixedFormat final : public FileFormat {
   }
 
   static void CheckBools(const char* bytes, size_t n, size_t slot) {
-    const size_t bools = LeadingBools(bytes, n);
-    if (bools == n) return;
+    if (AreBools(bytes, n)) return;
     Throw(ErrorCode::kDataLoss, "slot ", slot, ": a bool is 0 or 1, not ",
-          int{static_cast<unsigned char>(bytes[bools])});
+          int{static_cast<unsigned char>(bytes[FirstOtherThanBool(bytes)])});
   }
 
   std::vector<Field> fields_;

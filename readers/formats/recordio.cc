@@ -172,7 +172,7 @@ class TensorsFormat final : public RecordIOFormat {
     if (length < 0) return false;
     const size_t bytes = static_cast<size_t>(length) * step_bytes;
     if (cursor->left() - header.size() < bytes) return false;
-    if (is_bool && LeadingBools(cursor->here() + header.size(), bytes) < bytes) return false;
+    if (is_bool && !AreBools(cursor->here() + header.size(), bytes)) return false;
     char* const place = rows->AppendSequence(slot, static_cast<size_t>(length));
     if (bytes > 0) std::memcpy(place, cursor->here() + header.size(), bytes);
     cursor->Skip(header.size() + bytes);
@@ -202,9 +202,7 @@ class TensorsFormat final : public RecordIOFormat {
       const Expected& expected = expected_[i];
       if (std::memcmp(here, expected.header.data(), expected.header.size()) != 0) return false;
       here += expected.header.size();
-      if (expected.is_bool && LeadingBools(here, expected.value_bytes) < expected.value_bytes) {
-        return false;
-      }
+      if (expected.is_bool && !AreBools(here, expected.value_bytes)) return false;
       std::memcpy(places[i], here, expected.value_bytes);
       here += expected.value_bytes;
     }

@@ -302,6 +302,18 @@ TEST(Program, GarbageIsNoProgram) {
   EXPECT_EQ(Problems(""), "p: a program needs at least one block");
 }
 
+// In one pass: a program of a few megabytes may have millions of them.
+TEST(Program, PrintsAnyNumberOfDollars) {
+  constexpr size_t kMany = 2000000;
+  std::string dollars;
+  for (size_t i = 0; i < kMany; ++i) dollars += "${";
+  const auto program =
+      Program::FromString(WithAttributes("attrs { name: 'a' s: '${v}' }"), "p", {{"v", dollars}});
+  const std::string text = program->ToText();
+  EXPECT_EQ(text.find("${"), std::string::npos);
+  EXPECT_EQ(FirstOp(Program::FromString(text, "p")).attrs(0).s(), dollars);
+}
+
 // F38: a huge program.
 TEST(Program, CountsAreLimitedBeforeMemoryIsTaken) {
   std::string blocks;
