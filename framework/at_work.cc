@@ -6,11 +6,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
 
 #include "framework/error.h"
+#include "framework/file_format.h"
+#include "framework/ticket.h"
 
 namespace millrace {
 namespace {
@@ -24,7 +27,7 @@ std::atomic<bool> installed{false};
 class CrashLines {
  public:
   void Add(const char* text) {
-    for (; *text != '\0' && size_ < sizeof(bytes_); ++text) {
+    for (; *text != '\0' && size_ + 1 < sizeof(bytes_); ++text) {
       const auto byte = static_cast<unsigned char>(*text);
       bytes_[size_++] = byte < ' ' || byte == 0x7f ? '?' : *text;  // names of files are not trusted
     }
@@ -40,7 +43,8 @@ class CrashLines {
     Add(digits + at);
   }
   void EndLine() {
-    if (size_ < sizeof(bytes_)) bytes_[size_++] = '\n';
+    bytes_[size_++] = '\n';
+    if (size_ > sizeof(bytes_) / 2) Write();
   }
   void AddActivity(const Activity& activity) {
     if (activity.library != nullptr) {
@@ -50,10 +54,9 @@ class CrashLines {
     }
     if (activity.file != nullptr) {
       Add("  while reading ");
-      Add(activity.file);
-      Add(", the chunk at byte ");
-      Add(activity.offset);
-      EndLine();
+      AddChunk(activity.file, activity.offset);
+    } else if (activity.records != nullptr) {
+      AddRecords(activity);
     }
     if (activity.step != nullptr) {
       Add("  ");
@@ -61,15 +64,35 @@ class CrashLines {
       EndLine();
     }
   }
-  void Write() const {
+  void Write() {
     for (size_t at = 0; at < size_;) {
       const ssize_t written = ::write(STDERR_FILENO, bytes_ + at, size_ - at);
-      if (written <= 0) return;
+      if (written <= 0) break;
       at += static_cast<size_t>(written);
     }
+    size_ = 0;
   }
 
  private:
+  void AddChunk(const char* file, uint64_t offset) {
+    Add(file);
+    Add(", the chunk at byte ");
+    Add(offset);
+    EndLine();
+  }
+  // Each chunk once.
+  void AddRecords(const Activity& activity) {
+    const Ticket* const end = activity.records + activity.record_count;
+    for (const Ticket* ticket = activity.records; ticket < end; ++ticket) {
+      const bool said = std::any_of(activity.records, ticket, [ticket](const Ticket& other) {
+        return other.file == ticket->file && other.offset == ticket->offset;
+      });
+      if (said) continue;
+      Add(ticket == activity.records ? "  while reading " : "  or ");
+      AddChunk(activity.files[ticket->file].path.c_str(), ticket->offset);
+    }
+  }
+
   char bytes_[4096];
   size_t size_ = 0;
 };
@@ -91,7 +114,7 @@ void OnCrash(int signal) {
 
 void OnExit() {
   const Activity& activity = AtWork::Now();
-  if (activity.step == nullptr && activity.file == nullptr) return;
+  if (activity.step == nullptr && activity.file == nullptr && activity.records == nullptr) return;
   CrashLines lines;
   lines.Add("error: ended by a call of exit in the middle of the work");
   lines.EndLine();

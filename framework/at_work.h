@@ -3,16 +3,25 @@
 #ifndef MILLRACE_FRAMEWORK_AT_WORK_H_
 #define MILLRACE_FRAMEWORK_AT_WORK_H_
 
+#include <cstddef>
 #include <cstdint>
 
 namespace millrace {
 
-// Texts that outlive the work; null is unknown.
+struct FileEntry;
+struct Ticket;
+
+// Texts and other things that outlive the work; null is unknown.
 struct Activity {
   const char* step = nullptr;     // "while running operator 'read' (main.pbtxt:30)"
   const char* library = nullptr;  // whose code is called, as LibraryOf gives it
   const char* file = nullptr;     // that is being read
   uint64_t offset = 0;            // of the chunk in the file
+  // Where `file` is null: records that are loaded at once, nobody knows at which of them the thread
+  // is; and the files that their tickets name by number.
+  const Ticket* records = nullptr;
+  size_t record_count = 0;
+  const FileEntry* files = nullptr;
 };
 
 // Lets the calling thread note what it is at; what it was at before comes back in the end.

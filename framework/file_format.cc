@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/file_format.h"
 
-#include <zlib.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <map>
 #include <mutex>
 #include <utility>
 
+#include "framework/byte_stream.h"
 #include "framework/error.h"
 #include "framework/registration.h"
 
@@ -28,17 +25,10 @@ bool EndsWith(const std::string& text, const std::string& end) {
 // Which formats the first bytes of a file can be of.
 std::vector<const FormatSchema*> FormatsByContent(const std::string& path) {
   char head[64];
-  errno = 0;
-  gzFile file = gzopen(path.c_str(), "rb");  // reads what is not gzip as it is
-  if (file == nullptr) {
-    throw Error(ErrorCode::kIo, StrCat("cannot open: ", std::strerror(errno))).InFile(path, -1);
-  }
-  const int size = gzread(file, head, sizeof(head));
-  gzclose(file);
-  if (size < 0) throw Error(ErrorCode::kDataLoss, "damaged gzip stream").InFile(path, 0);
+  const size_t size = ByteStream(path).Read(head, sizeof(head));
   std::vector<const FormatSchema*> found;
   for (const auto& [tag, schema] : Registry()) {
-    if (schema.matches != nullptr && schema.matches(head, static_cast<size_t>(size))) {
+    if (schema.matches != nullptr && schema.matches(head, size)) {
       found.push_back(&schema);
     }
   }

@@ -21,21 +21,27 @@ constexpr size_t kPrefetchedBytes = 384;  // of a record: the cache fetches the 
 // "" or what is wrong with the path.
 std::string Missing(const std::string& path) {
   struct stat status;
-  if (path.find('\0') != std::string::npos) return Escaped(path) + ": a name with a zero byte";
-  if (::stat(path.c_str(), &status) != 0) return Escaped(path) + ": " + std::strerror(errno);
-  if (S_ISDIR(status.st_mode)) return Escaped(path) + ": is a directory";
-  if (!S_ISREG(status.st_mode)) return Escaped(path) + ": is not a regular file";
+  if (path.find('\0') != std::string::npos) return "a name with a zero byte";
+  if (::stat(path.c_str(), &status) != 0) return std::strerror(errno);
+  if (S_ISDIR(status.st_mode)) return "is a directory";
+  if (!S_ISREG(status.st_mode)) return "is not a regular file";
   return "";
 }
 
+// The error is about the first file that is missing, and lists the others.
 void CheckExist(const std::vector<FileEntry>& files) {
   constexpr int kMostListed = 20;
-  std::string text;
+  std::string first, text;
   int missing = 0;
   const auto check = [&](const std::string& path) {
     const std::string problem = Missing(path);
-    if (!problem.empty() && ++missing <= kMostListed) {
-      text += (missing == 1 ? "" : "\n  ") + problem;
+    if (problem.empty()) return;
+    ++missing;
+    if (missing == 1) {
+      first = path;
+      text = problem;
+    } else if (missing <= kMostListed) {
+      text += StrCat("\n  ", Escaped(path), ": ", problem);
     }
   };
   for (const FileEntry& file : files) {
@@ -43,7 +49,16 @@ void CheckExist(const std::vector<FileEntry>& files) {
     if (!file.companion.empty()) check(file.companion);
   }
   if (missing > kMostListed) text += StrCat("\n  and ", missing - kMostListed, " more");
-  if (missing > 0) throw Error(ErrorCode::kIo, text);
+  if (missing > 0) throw Error(ErrorCode::kIo, text).InFile(first, -1);
+}
+
+// How many of the tickets, from the first on, are of the same chunk. The code of a plugin gets no
+// more of them at once: if it crashes, what it was at can be told.
+size_t OfOneChunk(const Ticket* tickets, size_t n) {
+  const auto other = [tickets](const Ticket& ticket) {
+    return ticket.file != tickets->file || ticket.offset != tickets->offset;
+  };
+  return static_cast<size_t>(std::find_if(tickets, tickets + n, other) - tickets);
 }
 
 }  // namespace
@@ -103,8 +118,10 @@ void FileReader::Rewind(uint64_t) {
 void FileReader::LoadBlock(const Ticket* tickets, size_t n, Rows* rows) const {
   AtWork at_work;
   at_work->library = library_;
-  at_work->file = files_[tickets->file].path.c_str();
-  at_work->offset = tickets->offset;
+  at_work->file = nullptr;
+  at_work->records = tickets;
+  at_work->record_count = n;
+  at_work->files = files_.data();
   int64_t before[kMaxSlots];
   for (size_t slot = 0; slot < rows->size(); ++slot) before[slot] = rows->steps(slot);
   format_->Load(tickets, n, rows);
@@ -119,7 +136,7 @@ void FileReader::LoadBlock(const Ticket* tickets, size_t n, Rows* rows) const {
 
 void FileReader::Load(const Ticket* tickets, size_t n, Rows* rows) const {
   try {
-    for (size_t i = 0; i < n; i += kLoadedAtOnce) {
+    for (size_t i = 0; i < n;) {
       // After a shuffle the bytes lie anywhere: the cache has to be told where it goes on.
       const size_t next = std::min(n, i + kLoadedAtOnce);
       for (size_t k = next; k < std::min(n, next + kLoadedAtOnce); ++k) {
@@ -128,7 +145,11 @@ void FileReader::Load(const Ticket* tickets, size_t n, Rows* rows) const {
           __builtin_prefetch(bytes + at);
         }
       }
-      LoadBlock(tickets + i, next - i, rows);
+      while (i < next) {
+        const size_t size = library_ == nullptr ? next - i : OfOneChunk(tickets + i, next - i);
+        LoadBlock(tickets + i, size, rows);
+        i += size;
+      }
     }
   } catch (...) {
     const Error error = CurrentError();

@@ -111,6 +111,11 @@ OpSchema& OpSchema::IsolatedBlock(std::string name) {
   return *this;
 }
 
+OpSchema& OpSchema::LoopBlock(std::string name) {
+  loop_blocks.push_back(std::move(name));
+  return *this;
+}
+
 OpSchema& OpSchema::Check(std::function<void(const proto::OpDesc&, const AttributeMap&)> f) {
   check = std::move(f);
   return *this;

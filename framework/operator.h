@@ -79,6 +79,8 @@ struct OpSchema {
   // The BLOCK attribute `name` is run per record, in parallel, in a scope of its own: its block
   // may write only its own variables and contain no operator with side effects.
   OpSchema& IsolatedBlock(std::string name);
+  // The BLOCK attribute `name` is run again and again: its block may create no reader.
+  OpSchema& LoopBlock(std::string name);
   // More to check when a program is loaded than slots, kinds and attributes; `attributes` have been
   // checked. Throws kInvalidArgument with what is wrong; the place in the program is added.
   OpSchema& Check(std::function<void(const proto::OpDesc& op, const AttributeMap& attributes)> f);
@@ -91,7 +93,7 @@ struct OpSchema {
   std::vector<AttributeSchema> attributes;
   bool side_effects = false;
   bool creates_reader = false;
-  std::vector<std::string> isolated_blocks;
+  std::vector<std::string> isolated_blocks, loop_blocks;
   std::function<void(const proto::OpDesc&, const AttributeMap&)> check;
   std::function<std::vector<AttributeSchema>(const proto::OpDesc&)> more_attributes;
 

@@ -20,6 +20,10 @@ bool IsLineageAttribute(const std::string& name) {
   return names.count(name) > 0;
 }
 
+bool Contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 template <typename Schemas>
 std::vector<std::string> NamesOf(const Schemas& schemas) {
   std::vector<std::string> names;
@@ -33,15 +37,16 @@ void CheckSlotsOf(const std::vector<SlotSchema>& schemas, const Slots& given,
                   const proto::OpDesc& op, bool input, const ReportPart& report) {
   const std::string side = input ? "input '" : "output '";
   const OperatorPart::Kind kind = input ? OperatorPart::kInput : OperatorPart::kOutput;
+  const std::vector<std::string> names = NamesOf(schemas);
   std::set<std::string> seen;
   std::set<std::string> meant;  // what misspelt names suggest is not missing too
   for (int i = 0; i < given.size(); ++i) {
     const std::string& name = given.Get(i).parameter();
     const OperatorPart part{kind, i};
-    if (std::none_of(schemas.begin(), schemas.end(),
-                     [&](const SlotSchema& schema) { return schema.name == name; })) {
-      report(part, StrCat("no ", side, Escaped(name), "'", DidYouMean(name, NamesOf(schemas))));
-      meant.insert(NearestWord(name, NamesOf(schemas)));
+    if (!Contains(names, name)) {
+      const std::string nearest = NearestWord(name, names);
+      report(part, StrCat("no ", side, Escaped(name), "'", DidYouMean(nearest)));
+      meant.insert(nearest);
     } else if (!seen.insert(name).second) {
       report(part, StrCat(side, name, "' is given twice"));
     }
@@ -64,8 +69,11 @@ bool IsPersistable(const proto::VarDesc& variable) {
 }
 
 bool IsIsolated(const OpSchema& schema, const std::string& name) {
-  const std::vector<std::string>& isolated = schema.isolated_blocks;
-  return std::find(isolated.begin(), isolated.end(), name) != isolated.end();
+  return Contains(schema.isolated_blocks, name);
+}
+
+bool IsLoop(const OpSchema& schema, const std::string& name) {
+  return Contains(schema.loop_blocks, name);
 }
 
 std::string NoSuchOperator(const std::string& type) {
@@ -103,6 +111,7 @@ AttributeMap CheckAttributes(const OpSchema& schema, const proto::OpDesc& op,
       return {};
     }
   }
+  const std::vector<std::string> names = NamesOf(schemas);
   std::map<std::string, int> given;
   std::set<std::string> meant;  // as above
   for (int i = 0; i < op.attrs_size(); ++i) {
@@ -110,13 +119,10 @@ AttributeMap CheckAttributes(const OpSchema& schema, const proto::OpDesc& op,
     const OperatorPart part{OperatorPart::kAttribute, i};
     if (!given.emplace(name, i).second) {
       report(part, StrCat("attribute '", Escaped(name), "' is given twice"));
-    } else if (!IsLineageAttribute(name) &&
-               std::none_of(schemas.begin(), schemas.end(), [&](const AttributeSchema& candidate) {
-                 return candidate.name == name;
-               })) {
-      report(part,
-             StrCat("no attribute '", Escaped(name), "'", DidYouMean(name, NamesOf(schemas))));
-      meant.insert(NearestWord(name, NamesOf(schemas)));
+    } else if (!IsLineageAttribute(name) && !Contains(names, name)) {
+      const std::string nearest = NearestWord(name, names);
+      report(part, StrCat("no attribute '", Escaped(name), "'", DidYouMean(nearest)));
+      meant.insert(nearest);
     }
   }
   AttributeMap attributes;

@@ -25,6 +25,9 @@ bool IsPersistable(const proto::VarDesc& variable);
 // Whether the BLOCK attribute `name` is one that the operator prepares by itself.
 bool IsIsolated(const OpSchema& schema, const std::string& name);
 
+// Whether the block of the BLOCK attribute `name` is run again and again.
+bool IsLoop(const OpSchema& schema, const std::string& name);
+
 // "no such operator; did you mean 'read'?"
 std::string NoSuchOperator(const std::string& type);
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "framework/error.h"
+#include "framework/limits.h"
 #include "framework/registration.h"
 
 namespace millrace {
@@ -32,6 +33,9 @@ class MappedFile {
     if ((status.st_mode & S_IWOTH) != 0) Fail(path, "everybody may write this file");
     size_ = static_cast<size_t>(status.st_size);
     if (size_ == 0) Fail(path, "an empty file");
+    if (size_ > kMaxPluginBytes) {
+      Fail(path, StrCat("a file of ", size_, " bytes; the limit is ", kMaxPluginBytes));
+    }
     void* const bytes = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, fd_, 0);
     if (bytes == MAP_FAILED) Fail(path, StrCat("cannot read: ", Reason()));
     bytes_ = bytes;

@@ -28,23 +28,29 @@ std::string Program::ToText() const {
     Throw(ErrorCode::kInternal, name_, ": the program cannot be printed");
   }
   // In a string "${" is to stay what it is, but whoever reads the text would look for a value.
-  const std::string kEscapedDollar = "\\044";
-  for (size_t at = text.find("${"); at != std::string::npos; at = text.find("${", at)) {
-    text.replace(at, 1, kEscapedDollar);
+  std::string escaped;
+  size_t done = 0;
+  for (size_t at = text.find("${"); at != std::string::npos; at = text.find("${", done)) {
+    escaped.append(text, done, at - done).append("\\044");
+    done = at + 1;
   }
-  return text;
+  return escaped.append(text, done);
 }
 
 std::string Program::ToBinary() const { return desc_.SerializePartialAsString(); }
 
 const proto::VarDesc* Program::FindDeclaration(int block, const std::string& name) const {
-  while (block >= 0 && block < desc_.blocks_size()) {
-    for (const proto::VarDesc& variable : desc_.blocks(block).vars()) {
-      if (variable.name() == name) return &variable;
-    }
-    block = desc_.blocks(block).parent_idx();
+  for (; block >= 0; block = desc_.blocks(block).parent_idx()) {
+    const proto::VarDesc* const own = FindOwnDeclaration(block, name);
+    if (own != nullptr) return own;
   }
   return nullptr;
+}
+
+const proto::VarDesc* Program::FindOwnDeclaration(int block, const std::string& name) const {
+  const auto& own = declarations_.at(static_cast<size_t>(block));
+  const auto found = own.find(name);
+  return found == own.end() ? nullptr : found->second;
 }
 
 SourcePlace Program::OperatorPlace(int block, int op, const OperatorPart& part) const {
@@ -92,12 +98,6 @@ Problem Program::VariableProblem(int block, int variable, const std::string& tex
 void Program::CheckOrThrow(const CheckContext& context) const {
   const std::vector<Problem> problems = Check(context);
   if (!problems.empty()) throw Error(ErrorCode::kInvalidArgument, Join(problems));
-}
-
-std::string Join(const std::vector<Problem>& problems) {
-  std::string text;
-  for (const Problem& problem : problems) text += (text.empty() ? "" : "\n") + problem.text;
-  return text;
 }
 
 }  // namespace millrace

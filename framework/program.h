@@ -7,21 +7,17 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
+#include "framework/problems.h"
 #include "framework/scope.h"
 #include "proto/framework.pb.h"
 
 namespace millrace {
 
 namespace proto = paddle::framework::proto;
-
-// A place in a program file as it was written; lines and bytes of a line count from 1, 0 is unknown
-// (a program that was binary).
-struct SourcePlace {
-  int line = 0;
-  int column = 0;
-};
 
 // An operator, or a part of it: the number of an attribute, input or output in its message, and of
 // an argument of that slot.
@@ -30,12 +26,6 @@ struct OperatorPart {
   Kind kind = kWhole;
   int index = 0;
   int argument = -1;
-};
-
-// Something wrong with a program: "train.pbtxt:41:9: operator 'create_shuffle_reader': ...".
-struct Problem {
-  SourcePlace place;
-  std::string text;  // complete, with file, line and column
 };
 
 // What --set gives: values for ${name} in the text.
@@ -58,7 +48,8 @@ class Program {
   // Reads a file: text or binary by its content. `settings` replaces each ${name} in text; inside
   // quotes the value is escaped. Attribute types are inferred where left out. Throws kIo, or
   // kInvalidArgument with all problems of parsing (syntax, unknown fields, limits of limits.h,
-  // a ${name} without a value), one a line. Does not check operators; Check does.
+  // a ${name} without a value), one a line and no more than Check gives. Does not check operators;
+  // Check does.
   static std::shared_ptr<const Program> FromFile(const std::string& path,
                                                  const Settings& settings = {});
   // The same for text or binary in memory; `name` takes the place of the path in messages.
@@ -74,7 +65,8 @@ class Program {
   // Everything that can be known to be wrong without running: unknown operators, slots and
   // attributes, their types and ranges, variables that nobody declares, kinds of variables, block
   // references and cycles, readers that no startup program creates, creation in a main program,
-  // impure blocks of create_custom_reader. All problems, in the order of the file.
+  // impure blocks of create_custom_reader. All problems, in the order of the file, or the first
+  // kMaxProblems that are found and how many more there are.
   std::vector<Problem> Check(const CheckContext& context) const;
   // Throws kInvalidArgument with the problems, one a line, if there are any.
   void CheckOrThrow(const CheckContext& context) const;
@@ -82,6 +74,8 @@ class Program {
   // The declaration of a variable as a block sees it: its own, or that of the nearest block around
   // it. Null if there is none.
   const proto::VarDesc* FindDeclaration(int block, const std::string& name) const;
+  // The block's own (the first, should there be several), or null.
+  const proto::VarDesc* FindOwnDeclaration(int block, const std::string& name) const;
 
   // Where an operator stands, or a part of one.
   SourcePlace OperatorPlace(int block, int op, const OperatorPart& part = {}) const;
@@ -115,10 +109,9 @@ class Program {
   std::string name_;
   proto::ProgramDesc desc_;
   std::vector<BlockPlaces> places_;  // one a block; empty if the program was binary
+  // One a block; the names are those in desc_.
+  std::vector<std::unordered_map<std::string_view, const proto::VarDesc*>> declarations_;
 };
-
-// The problems as one text, one a line.
-std::string Join(const std::vector<Problem>& problems);
 
 }  // namespace millrace
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks a whole program before anything is run, and reports all that is wrong with it.
 #include <algorithm>
+#include <climits>
 #include <map>
 #include <set>
-#include <tuple>
-#include <unordered_map>
 #include <utility>
 
 #include "framework/attribute.h"
@@ -17,8 +16,9 @@
 namespace millrace {
 namespace {
 
-// Suggestions compare with every name there is; a file with more problems is no slip of the pen.
+// Suggestions look at every name there is; a file with more problems is no slip of the pen.
 constexpr size_t kMostSuggestions = 100;
+constexpr int kOutside = -1;  // of the blocks of the program: where programs before declare
 
 std::vector<int> BlocksOf(const proto::OpDesc::Attr& attribute) {
   if (attribute.type() == proto::BLOCK) return {attribute.block_idx()};
@@ -51,32 +51,21 @@ struct Meaning {
 class ProgramChecker {
  public:
   ProgramChecker(const Program& program, const CheckContext& context)
-      : program_(program), context_(context), desc_(program.desc()) {
+      : program_(program), context_(context), desc_(program.desc()), problems_(program.name()) {
     for (const Program* before : context.before) LearnFrom(*before);
   }
 
   std::vector<Problem> Check() {
-    declared_.resize(static_cast<size_t>(desc_.blocks_size()));
     for (int block = 0; block < desc_.blocks_size(); ++block) CheckVariables(block);
     ForEachOperator([this](int block, int op) { CheckOperator(block, op); });
     ForEachOperator([this](int block, int op) { CheckBlockReferences(block, op); });
     ForEachOperator([this](int block, int op) { CheckIsolatedBlocks(block, op); });
+    ForEachOperator([this](int block, int op) { CheckLoops(block, op); });
     CheckReaders(0);
-    std::stable_sort(found_.begin(), found_.end(), [](const Found& a, const Found& b) {
-      return std::tie(a.problem.place.line, a.problem.place.column, a.block, a.op) <
-             std::tie(b.problem.place.line, b.problem.place.column, b.block, b.op);
-    });
-    std::vector<Problem> problems;
-    for (Found& found : found_) problems.push_back(std::move(found.problem));
-    return problems;
+    return problems_.InOrder();
   }
 
  private:
-  struct Found {
-    Problem problem;
-    int block, op;
-  };
-
   const proto::OpDesc& Op(int block, int op) const { return desc_.blocks(block).ops(op); }
 
   template <typename Function>
@@ -87,7 +76,11 @@ class ProgramChecker {
   }
 
   void Report(int block, int op, const OperatorPart& part, const std::string& text) {
-    found_.push_back({program_.OperatorProblem(block, op, part, text), block, op});
+    if (problems_.full()) {
+      problems_.AddUnread();
+    } else {
+      problems_.Add(program_.OperatorProblem(block, op, part, text), block, op);
+    }
   }
 
   // What a program that runs before leaves behind: persistable variables and readers.
@@ -110,14 +103,13 @@ class ProgramChecker {
   }
 
   void CheckVariables(int block) {
-    auto& names = declared_[static_cast<size_t>(block)];
     for (int i = 0; i < desc_.blocks(block).vars_size(); ++i) {
       const proto::VarDesc& variable = desc_.blocks(block).vars(i);
       const auto report = [&](const std::string& text) {
-        found_.push_back({program_.VariableProblem(block, i, text), block, -1});
+        problems_.Add(program_.VariableProblem(block, i, text), block, -1);
       };
       if (variable.name().empty()) report("a name is needed");
-      if (!names.emplace(variable.name(), &variable).second) {
+      if (program_.FindOwnDeclaration(block, variable.name()) != &variable) {
         report(StrCat("declared twice in block ", block));
       }
       CheckType(variable, report);
@@ -146,45 +138,55 @@ class ProgramChecker {
   }
 
   Meaning Find(int block, const std::string& name) const {
-    for (; block >= 0; block = desc_.blocks(block).parent_idx()) {
-      const auto& names = declared_[static_cast<size_t>(block)];
-      const auto found = names.find(name);
-      if (found != names.end()) return {found->second, nullptr};
-    }
+    const proto::VarDesc* const declared = program_.FindDeclaration(block, name);
+    if (declared != nullptr) return {declared, nullptr};
     const auto inherited = inherited_.find(name);
     if (inherited != inherited_.end()) return {inherited->second, nullptr};
     return {nullptr, context_.scope == nullptr ? nullptr : context_.scope->Find(name)};
   }
 
-  std::string NotDeclared(int block, const std::string& name) const {
+  std::string NotDeclared(int block, const std::string& name) {
     std::string text = StrCat("variable '", Escaped(name), "' is not declared");
-    if (found_.size() >= kMostSuggestions) return text;
-    for (size_t other = 0; other < declared_.size(); ++other) {
-      if (declared_[other].count(name) > 0) {
-        return StrCat(text, " here (block ", other, " has one of this name for itself)");
+    if (problems_.count() >= kMostSuggestions) return text;
+    if (names_.empty()) ListNames();
+    const auto same = std::lower_bound(names_.begin(), names_.end(), std::make_pair(name, INT_MIN));
+    if (same != names_.end() && same->first == name) {
+      return StrCat(text, " here (block ", same->second, " has one of this name for itself)");
+    }
+    std::set<int> visible = {kOutside};
+    for (; block >= 0; block = desc_.blocks(block).parent_idx()) visible.insert(block);
+    WordSearch search(name);
+    for (const auto& [candidate, home] : names_) {
+      if (visible.count(home) > 0) search.Try(candidate);
+    }
+    return text + DidYouMean(search.found());
+  }
+
+  // Sorted, so that of equally near ones the same is chosen everywhere.
+  void ListNames() {
+    for (int block = 0; block < desc_.blocks_size(); ++block) {
+      for (const proto::VarDesc& variable : desc_.blocks(block).vars()) {
+        names_.emplace_back(variable.name(), block);
       }
     }
-    std::vector<std::string> names;
-    for (; block >= 0; block = desc_.blocks(block).parent_idx()) {
-      for (const auto& entry : declared_[static_cast<size_t>(block)]) names.push_back(entry.first);
-    }
-    for (const auto& entry : inherited_) names.push_back(entry.first);
+    for (const auto& entry : inherited_) names_.emplace_back(entry.first, kOutside);
     for (const Scope* scope = context_.scope; scope != nullptr; scope = scope->parent()) {
-      for (std::string& existing : scope->LocalNames()) names.push_back(std::move(existing));
+      for (std::string& existing : scope->LocalNames()) {
+        names_.emplace_back(std::move(existing), kOutside);
+      }
     }
-    std::sort(names.begin(), names.end());  // so that equal candidates are chosen the same way
-    return text + DidYouMean(name, names);
+    std::sort(names_.begin(), names_.end());
   }
 
   void CheckOperator(int block, int op) {
     const proto::OpDesc& desc = Op(block, op);
-    const size_t before = found_.size();
+    const size_t before = problems_.count();
     const ReportPart report = [this, block, op](const OperatorPart& part, const std::string& text) {
       Report(block, op, part, text);
     };
     const OperatorDef* def = FindOperator(desc.type());
     if (def == nullptr) {
-      report({}, NoSuchOperator(desc.type()));
+      report({}, problems_.full() ? "" : NoSuchOperator(desc.type()));
       return;
     }
     const OpSchema& schema = def->schema;
@@ -196,7 +198,7 @@ class ProgramChecker {
     for (const SlotSchema& slot : schema.outputs) CheckArguments(block, op, slot, false);
     CheckWriters(schema, block, op);
     const AttributeMap attributes = CheckAttributes(schema, desc, report);
-    if (!schema.check || found_.size() > before) return;
+    if (!schema.check || problems_.count() > before) return;
     try {
       schema.check(desc, attributes);
     } catch (...) {
@@ -209,16 +211,15 @@ class ProgramChecker {
     for (const std::string& name : SlotArguments(slot, input, Op(block, op), &part)) {
       ++part.argument;
       const Meaning meaning = Find(block, name);
-      const std::string where = StrCat(input ? "input '" : "output '", slot.name, "': ");
+      const auto report = [&](const std::string& text) {
+        Report(block, op, part, StrCat(input ? "input '" : "output '", slot.name, "': ", text));
+      };
       if (!meaning.found()) {
         // CheckReaders says more about a reader that is read.
-        if (!input || slot.kind != VariableKind::kReader) {
-          Report(block, op, part, where + NotDeclared(block, name));
-        }
+        if (!input || slot.kind != VariableKind::kReader) report(NotDeclared(block, name));
       } else if (!meaning.MayBe(slot.kind)) {
         const char* wanted = slot.kind == VariableKind::kReader ? "READER" : "LOD_TENSOR";
-        Report(block, op, part,
-               StrCat(where, "variable '", Escaped(name), "' must be of type ", wanted,
+        report(StrCat("variable '", Escaped(name), "' must be of type ", wanted,
                       meaning.declared == nullptr
                           ? ""
                           : ", not " + proto::VarType::Type_Name(meaning.declared->type().type())));
@@ -277,8 +278,28 @@ class ProgramChecker {
         } else if (const auto [owner, added] = owners_.try_emplace(target, block, op); !added) {
           report(StrCat("block ", target, " belongs to another operator already (",
                         program_.OperatorLocation(owner->second.first, owner->second.second), ")"));
+        } else if (const OperatorDef* def = FindOperator(Op(block, op).type());
+                   def != nullptr && IsLoop(def->schema, attribute.name())) {
+          loops_.insert(target);
         }
       }
+    }
+  }
+
+  // What creates a reader says the same in every step, so that a loop would throw readers away, or
+  // put one on another without end.
+  void CheckLoops(int block, int op) {
+    const OperatorDef* def = FindOperator(Op(block, op).type());
+    if (context_.role == ProgramRole::kMain) return;  // which may create none anywhere
+    if (def == nullptr || !def->schema.creates_reader) return;
+    for (int around = block; around >= 0; around = desc_.blocks(around).parent_idx()) {
+      if (loops_.count(around) == 0) continue;
+      const auto& [loop_block, loop] = owners_.at(around);
+      Report(block, op, {},
+             StrCat("creates a reader again in every step of the loop '",
+                    Op(loop_block, loop).type(), "' (", program_.OperatorLocation(loop_block, loop),
+                    "); create it once, outside of the loop"));
+      return;
     }
   }
 
@@ -304,10 +325,10 @@ class ProgramChecker {
   void CheckInside(int block, int outermost, const std::string& where) {
     for (int i = 0; i < desc_.blocks(block).vars_size(); ++i) {
       if (IsPersistable(desc_.blocks(block).vars(i))) {
-        found_.push_back(
-            {program_.VariableProblem(
-                 block, i, StrCat("persistable, but nothing in ", where, " outlives its run")),
-             block, -1});
+        problems_.Add(
+            program_.VariableProblem(
+                block, i, StrCat("persistable, but nothing in ", where, " outlives its run")),
+            block, -1);
       }
     }
     for (int op = 0; op < desc_.blocks(block).ops_size(); ++op) {
@@ -321,7 +342,7 @@ class ProgramChecker {
         for (const std::string& name : SlotArguments(slot, false, Op(block, op), &part)) {
           ++part.argument;
           int home = block;
-          while (home >= 0 && declared_[static_cast<size_t>(home)].count(name) == 0) {
+          while (home >= 0 && program_.FindOwnDeclaration(home, name) == nullptr) {
             home = desc_.blocks(home).parent_idx();
           }
           if (Find(block, name).found() && !LiesIn(home, outermost)) {
@@ -379,24 +400,29 @@ class ProgramChecker {
                     program_.OperatorLocation(later->second.first, later->second.second), ")"));
       return;
     }
-    std::vector<std::string> names(created_.begin(), created_.end());
+    WordSearch search(name);
+    if (problems_.count() < kMostSuggestions) {
+      for (const std::string& created : created_) search.Try(created);
+    }
     Report(block, op, part,
            StrCat(reader,
                   context_.role == ProgramRole::kStartup ? "created by no operator"
                                                          : "created by no startup program",
-                  found_.size() < kMostSuggestions ? DidYouMean(name, names) : ""));
+                  DidYouMean(search.found())));
   }
 
   const Program& program_;
   const CheckContext& context_;
   const proto::ProgramDesc& desc_;
-  std::vector<std::unordered_map<std::string, const proto::VarDesc*>> declared_;  // by block
   std::map<std::string, const proto::VarDesc*> inherited_;  // from the programs before
   std::map<int, std::pair<int, int>> owners_;               // of blocks: block and operator
   std::map<std::string, std::pair<int, int>> creators_;     // of readers: the same
   std::set<std::string> created_, missing_;                 // readers
+  std::set<int> loops_;                                     // blocks that are run again and again
   std::set<int> followed_;                                  // blocks
-  std::vector<Found> found_;
+  std::vector<std::pair<std::string, int>> names_;          // all, with their blocks; listed late
+  Problems problems_;
+  const SpellingLimit limit_;
 };
 
 std::vector<Problem> Program::Check(const CheckContext& context) const {

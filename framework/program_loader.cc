@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <unordered_map>
 #include <utility>
 
 #include "framework/attribute.h"
@@ -103,15 +104,19 @@ Reworded Reword(const std::string& message) {
 // Problems that the parser finds, at their places in the file as written.
 class ParseProblems final : public google::protobuf::io::ErrorCollector {
  public:
-  ParseProblems(const ProgramText& text, const std::string& name, std::vector<Problem>* problems)
+  ParseProblems(const ProgramText& text, const std::string& name, Problems* problems)
       : text_(text), name_(name), problems_(problems) {}
 
   void AddError(int line, int column, const std::string& message) override {
+    if (problems_->full()) {
+      problems_->AddUnread();
+      return;
+    }
     const Reworded reworded = Reword(message);
     const SourcePlace place = text_.Written(line, column, reworded.subject);
     std::string where = name_ + ":";
     if (place.line > 0) where += StrCat(place.line, ":", place.column, ":");
-    problems_->push_back({place, StrCat(where, " ", reworded.text)});
+    problems_->Add({place, StrCat(where, " ", reworded.text)});
   }
   // Unknown fields are warnings to the parser, so that it goes on and finds the next one.
   void AddWarning(int line, int column, const std::string& message) override {
@@ -121,11 +126,32 @@ class ParseProblems final : public google::protobuf::io::ErrorCollector {
  private:
   const ProgramText& text_;
   const std::string& name_;
-  std::vector<Problem>* const problems_;
+  Problems* const problems_;
 };
 
-// Counts the messages and strings of a binary message without making any, up to the limit.
-void CountItems(CodedInputStream* in, const Descriptor* type, size_t* items) {
+// What a program has of everything.
+struct ProgramCounts {
+  size_t items = 0;                                        // messages and strings
+  std::unordered_map<const Descriptor*, size_t> messages;  // by type
+
+  size_t Of(const Descriptor* type) const {
+    const auto found = messages.find(type);
+    return found == messages.end() ? 0 : found->second;
+  }
+  // Of the messages alone, without what is in them.
+  size_t Bytes() const {
+    size_t bytes = 0;
+    for (const auto& [type, count] : messages) {
+      const Message* one =
+          google::protobuf::MessageFactory::generated_factory()->GetPrototype(type);
+      bytes += count * one->SpaceUsedLong();
+    }
+    return bytes;
+  }
+};
+
+// Counts what a binary message has without making any of it, up to the limit of items.
+void CountItems(CodedInputStream* in, const Descriptor* type, ProgramCounts* counts) {
   while (const uint32_t tag = in->ReadTag()) {
     uint64_t value = 0;
     uint32_t size = 0;
@@ -137,13 +163,14 @@ void CountItems(CodedInputStream* in, const Descriptor* type, size_t* items) {
         if (!in->Skip(8)) return;
         break;
       case 2: {
-        if (++*items > kMaxProgramItems || !in->ReadVarint32(&size)) return;
+        if (++counts->items > kMaxProgramItems || !in->ReadVarint32(&size)) return;
         const FieldDescriptor* field =
             type == nullptr ? nullptr : type->FindFieldByNumber(static_cast<int>(tag >> 3));
         if (size > kMaxProgramBytes) return;
         if (field != nullptr && field->message_type() != nullptr) {
+          ++counts->messages[field->message_type()];
           const CodedInputStream::Limit limit = in->PushLimit(static_cast<int>(size));
-          CountItems(in, field->message_type(), items);
+          CountItems(in, field->message_type(), counts);
           if (in->BytesUntilLimit() > 0 && !in->Skip(in->BytesUntilLimit())) return;
           in->PopLimit(limit);
         } else if (!in->Skip(static_cast<int>(size))) {
@@ -152,7 +179,7 @@ void CountItems(CodedInputStream* in, const Descriptor* type, size_t* items) {
         break;
       }
       case 3:  // a group: its fields follow, up to a tag of its own
-        if (++*items > kMaxProgramItems) return;
+        if (++counts->items > kMaxProgramItems) return;
         break;
       case 4:
         break;
@@ -164,6 +191,9 @@ void CountItems(CodedInputStream* in, const Descriptor* type, size_t* items) {
     }
   }
 }
+
+// Of a program, beside its blocks: its version, and those of its operators.
+constexpr int kOtherMessages = 2;
 
 // The field that holds values of a type.
 const FieldDescriptor* FieldOf(proto::AttrType type) {
@@ -177,7 +207,7 @@ const FieldDescriptor* FieldOf(proto::AttrType type) {
 class ProgramLoader {
  public:
   ProgramLoader(const std::string& name, const Settings& settings)
-      : settings_(settings), program_(new Program) {
+      : settings_(settings), program_(new Program), problems_(Escaped(name)) {
     program_->name_ = Escaped(name);
   }
 
@@ -190,7 +220,14 @@ class ProgramLoader {
       ParseBinary(content);
     }
     ThrowIfAny();
-    CheckCounts();
+    if (desc().blocks_size() == 0) Report("a program needs at least one block");
+    ProgramCounts counts;
+    counts.messages[proto::BlockDesc::descriptor()] = static_cast<size_t>(desc().blocks_size());
+    for (const proto::BlockDesc& block : desc().blocks()) {
+      counts.messages[proto::OpDesc::descriptor()] += static_cast<size_t>(block.ops_size());
+      counts.messages[proto::VarDesc::descriptor()] += static_cast<size_t>(block.vars_size());
+    }
+    CheckCounts(counts);
     ThrowIfAny();
     CheckBlocks();
     for (int block = 0; block < desc().blocks_size(); ++block) {
@@ -201,35 +238,51 @@ class ProgramLoader {
       }
     }
     ThrowIfAny();
+    for (const proto::BlockDesc& block : desc().blocks()) {
+      auto& names = program_->declarations_.emplace_back();
+      for (const proto::VarDesc& variable : block.vars()) names.emplace(variable.name(), &variable);
+    }
     return std::shared_ptr<const Program>(std::move(program_));
   }
 
  private:
-  // One nested message of the text.
+  // One nested message: of the text, or of a binary program, which has no lines.
   struct Position {
-    const TextFormat::ParseInfoTree* tree;  // null in binary
+    const TextFormat::ParseInfoTree* tree = nullptr;  // null in binary
     SourcePlace place;
-    std::string path;  // "blocks[0].ops[2]"
+    const Position* around = nullptr;
+    const FieldDescriptor* field = nullptr;  // of the message around that it is
+    int index = -1;                          // in a list
+
+    // "blocks[0].ops[2]"
+    std::string Path() const {
+      if (around == nullptr) return "";
+      const std::string outer = around->Path();
+      return StrCat(outer, outer.empty() ? "" : ".", field->name(),
+                    index < 0 ? "" : StrCat("[", index, "]"));
+    }
   };
 
   proto::ProgramDesc& desc() { return program_->desc_; }
 
-  void Report(const std::string& text) { problems_.push_back({{}, program_->name_ + ": " + text}); }
+  void Report(const std::string& text) { problems_.Add({{}, program_->name_ + ": " + text}); }
 
-  void ThrowIfAny() {
-    if (problems_.empty()) return;
-    std::stable_sort(problems_.begin(), problems_.end(), [](const Problem& a, const Problem& b) {
-      return std::make_pair(a.place.line, a.place.column) <
-             std::make_pair(b.place.line, b.place.column);
-    });
-    throw Error(ErrorCode::kInvalidArgument, Join(problems_));
+  void ReportAt(const SourcePlace& place, const std::string& text) {
+    problems_.Add({place, StrCat(program_->name_, ":", place.line, ":", place.column, ": ", text)});
+  }
+
+  void ThrowIfAny() const {
+    if (problems_.count() > 0) {
+      throw Error(ErrorCode::kInvalidArgument, Join(problems_.InOrder()));
+    }
   }
 
   void ParseText(const std::string& content) {
-    const ProgramText text(content, program_->name_, settings_);
-    problems_ = text.problems();
+    const ProgramText text(content, program_->name_, settings_, &problems_);
     if (text.items() > kMaxProgramItems) {
       Report(StrCat("more than ", kMaxProgramItems, " messages and strings"));
+    } else if (text.outer_messages() > kMaxBlocks + kOtherMessages) {
+      Report(StrCat("more than ", kMaxBlocks, " blocks"));
     }
     ThrowIfAny();
     ParseProblems collector(text, program_->name_, &problems_);
@@ -240,11 +293,13 @@ class ProgramLoader {
     parser.AllowPartialMessage(true);  // what is missing is found below, with its place
     parser.AllowUnknownField(true);
     parser.SetRecursionLimit(kMaxProgramNesting);
-    if (!parser.ParseFromString(text.expanded(), &desc()) && problems_.empty()) {
+    if (!parser.ParseFromString(text.expanded(), &desc()) && problems_.count() == 0) {
       Report("not a program");
     }
     ThrowIfAny();
-    CheckRequired(desc(), {&tree, {}, ""}, &text);
+    Position root;
+    root.tree = &tree;
+    CheckRequired(desc(), root, &text);
     ThrowIfAny();
     RecordPlaces(tree, text);
   }
@@ -252,13 +307,11 @@ class ProgramLoader {
   void ParseBinary(const std::string& content) {
     const auto* bytes = reinterpret_cast<const uint8_t*>(content.data());
     const int size = static_cast<int>(content.size());
-    size_t items = 0;
+    ProgramCounts counts;
     CodedInputStream counted(bytes, size);
-    CountItems(&counted, proto::ProgramDesc::descriptor(), &items);
-    if (items > kMaxProgramItems) {
-      Report(StrCat("more than ", kMaxProgramItems, " messages and strings"));
-      return;
-    }
+    CountItems(&counted, proto::ProgramDesc::descriptor(), &counts);
+    CheckCounts(counts);
+    if (problems_.count() > 0) return;
     const google::protobuf::LogSilencer quiet;  // what is wrong is reported here
     CodedInputStream in(bytes, size);
     in.SetRecursionLimit(kMaxProgramNesting);
@@ -266,36 +319,45 @@ class ProgramLoader {
       Report("neither text nor a binary program, or one that is truncated or damaged");
       return;
     }
-    CheckRequired(desc(), {nullptr, {}, ""}, nullptr);
+    CheckRequired(desc(), Position(), nullptr);
+  }
+
+  void ReportMissing(const Descriptor* type, const FieldDescriptor* field, const Position& at,
+                     bool has_lines) {
+    if (problems_.full()) {
+      problems_.AddUnread();
+      return;
+    }
+    const std::string missing = StrCat(type->name(), " needs '", field->name(), "'");
+    if (has_lines) {
+      ReportAt(at.place, missing);
+    } else {
+      Report(StrCat(at.Path(), ": ", missing));
+    }
   }
 
   // Reports required fields that are not there, in the message and those within it.
   void CheckRequired(const Message& message, const Position& at, const ProgramText* text) {
+    if (message.IsInitialized()) return;
     const Descriptor* type = message.GetDescriptor();
     const google::protobuf::Reflection* reflection = message.GetReflection();
     for (int i = 0; i < type->field_count(); ++i) {
       const FieldDescriptor* field = type->field(i);
       if (field->is_required() && !reflection->HasField(message, field)) {
-        const std::string missing = StrCat(type->name(), " needs '", field->name(), "'");
-        if (text == nullptr) {
-          Report(StrCat(at.path, ": ", missing));
-        } else {
-          problems_.push_back({at.place, StrCat(program_->name_, ":", at.place.line, ":",
-                                                at.place.column, ": ", missing)});
-        }
+        ReportMissing(type, field, at, text != nullptr);
       }
       if (field->message_type() == nullptr) continue;
       const bool list = field->is_repeated();
       const int count = list ? reflection->FieldSize(message, field)
                              : (reflection->HasField(message, field) ? 1 : 0);
       for (int k = 0; k < count; ++k) {
-        Position nested{nullptr, {}, ""};
+        Position nested;
+        nested.around = &at;
+        nested.field = field;
+        nested.index = list ? k : -1;
         if (text != nullptr) {
-          nested.tree = at.tree->GetTreeForNested(field, list ? k : -1);
-          nested.place = PlaceIn(*at.tree, *text, field, list ? k : -1);
-        } else {
-          nested.path = StrCat(at.path, at.path.empty() ? "" : ".", field->name(),
-                               list ? StrCat("[", k, "]") : "");
+          nested.tree = at.tree->GetTreeForNested(field, nested.index);
+          nested.place = PlaceIn(*at.tree, *text, field, nested.index);
         }
         CheckRequired(list ? reflection->GetRepeatedMessage(message, field, k)
                            : reflection->GetMessage(message, field),
@@ -371,20 +433,23 @@ class ProgramLoader {
     }
   }
 
-  void CheckCounts() {
-    int operators = 0;
-    int variables = 0;
-    for (const proto::BlockDesc& block : desc().blocks()) {
-      operators += block.ops_size();
-      variables += block.vars_size();
+  void CheckCounts(const ProgramCounts& counts) {
+    if (counts.items > kMaxProgramItems) {
+      Report(StrCat("more than ", kMaxProgramItems, " messages and strings"));
+      return;
     }
-    const auto check = [this](int count, int limit, const char* what) {
-      if (count > limit) Report(StrCat(count, " ", what, "; at most ", limit, " are possible"));
+    const auto check = [&](const Descriptor* type, int limit, const char* what) {
+      const size_t count = counts.Of(type);
+      if (count <= static_cast<size_t>(limit)) return;
+      Report(StrCat(count, " ", what, "; at most ", limit, " are possible"));
     };
-    if (desc().blocks_size() == 0) Report("a program needs at least one block");
-    check(desc().blocks_size(), kMaxBlocks, "blocks");
-    check(operators, kMaxOperators, "operators");
-    check(variables, kMaxVariables, "variables");
+    check(proto::BlockDesc::descriptor(), kMaxBlocks, "blocks");
+    check(proto::OpDesc::descriptor(), kMaxOperators, "operators");
+    check(proto::VarDesc::descriptor(), kMaxVariables, "variables");
+    if (counts.Bytes() > kMaxProgramBytesInMemory) {
+      Report(StrCat("its messages would take more than ", kMaxProgramBytesInMemory,
+                    " bytes of memory"));
+    }
   }
 
   void ReportBlock(int block, const std::string& text) {
@@ -392,9 +457,8 @@ class ProgramLoader {
       Report(StrCat("block ", block, ": ", text));
       return;
     }
-    const SourcePlace place = program_->places_[static_cast<size_t>(block)].self;
-    problems_.push_back({place, StrCat(program_->name_, ":", place.line, ":", place.column,
-                                       ": block ", block, ": ", text)});
+    ReportAt(program_->places_[static_cast<size_t>(block)].self,
+             StrCat("block ", block, ": ", text));
   }
 
   // Blocks are numbered by position and form a tree.
@@ -438,7 +502,11 @@ class ProgramLoader {
     proto::OpDesc::Attr& attribute =
         *desc().mutable_blocks(block)->mutable_ops(op)->mutable_attrs(index);
     const auto report = [&](const std::string& text) {
-      problems_.push_back(
+      if (problems_.full()) {
+        problems_.AddUnread();
+        return;
+      }
+      problems_.Add(
           program_->OperatorProblem(block, op, {OperatorPart::kAttribute, index},
                                     StrCat("attribute '", Escaped(attribute.name()), "' ", text)));
     };
@@ -480,7 +548,8 @@ class ProgramLoader {
 
   const Settings& settings_;
   std::unique_ptr<Program> program_;
-  std::vector<Problem> problems_;
+  Problems problems_;
+  const SpellingLimit limit_;
 };
 
 std::shared_ptr<const Program> Program::FromString(const std::string& content,

@@ -55,14 +55,14 @@ bool IsText(const std::string& content) {
 }
 
 ProgramText::ProgramText(const std::string& written, const std::string& name,
-                         const Settings& settings)
-    : name_(name), written_lines_(LineBeginnings(written)) {
+                         const Settings& settings, Problems* problems)
+    : name_(name), written_lines_(LineBeginnings(written)), problems_(problems) {
   const std::string kByteOrderMark = "\xef\xbb\xbf";
   size_t i = written.compare(0, kByteOrderMark.size(), kByteOrderMark) == 0 ? 3 : 0;
   stretches_.push_back({0, i, false});
   char quote = 0;  // the one that ends the string that i is in
   bool comment = false;
-  while (i < written.size()) {
+  while (i < written.size() && items_ <= kMaxProgramItems) {
     const char c = written[i];
     if (!comment && c == '$' && i + 1 < written.size() && written[i + 1] == '{') {
       i = Replace(written, i, quote != 0, settings);
@@ -111,6 +111,7 @@ size_t ProgramText::Replace(const std::string& written, size_t begin, bool quote
     return end;
   }
   ++end;
+  ++items_;
   const auto found = settings.find(setting);
   if (found == settings.end()) {
     std::vector<std::string> names;
@@ -133,13 +134,16 @@ void ProgramText::Count(char c, size_t written_offset) {
   if (opens && ++depth_ == kMaxProgramNesting + 1) {
     Report(written_offset, StrCat("more than ", kMaxProgramNesting, " messages within messages"));
   }
+  if (c == '[') ++lists_;
+  if (c == ']') lists_ = std::max(0, lists_ - 1);
+  if (opens && c != '[' && depth_ - lists_ == 1) ++outer_messages_;
   if (c == '}' || c == '>' || c == ']') depth_ = std::max(0, depth_ - 1);
   if (opens || c == '"' || c == '\'') ++items_;
 }
 
 void ProgramText::Report(size_t written_offset, const std::string& text) {
   const SourcePlace place = PlaceOf(written_offset);
-  problems_.push_back({place, StrCat(name_, ":", place.line, ":", place.column, ": ", text)});
+  problems_->Add({place, StrCat(name_, ":", place.line, ":", place.column, ": ", text)});
 }
 
 SourcePlace ProgramText::PlaceOf(size_t written_offset) const {

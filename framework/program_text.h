@@ -20,14 +20,17 @@ class ProgramText {
  public:
   // Replaces each ${name} outside comments; inside quotes the value is escaped, elsewhere it is
   // taken as it is. `name` is how problems call the file.
-  ProgramText(const std::string& written, const std::string& name, const Settings& settings);
+  // Added to the problems are ${name} without a value or without an end, and too deep nesting.
+  ProgramText(const std::string& written, const std::string& name, const Settings& settings,
+              Problems* problems);
 
   // What there is to parse.
   const std::string& expanded() const { return expanded_; }
-  // ${name} without a value or without an end, and too deep nesting.
-  const std::vector<Problem>& problems() const { return problems_; }
-  // How many messages and strings the text begins, at most: known before anything is parsed.
+  // How many messages and strings the text begins and how many ${name} it has, together at most:
+  // known before anything is parsed. The text ends where they are more than kMaxProgramItems.
   size_t items() const { return items_; }
+  // How many messages the text has that are in no other, at most.
+  int outer_messages() const { return outer_messages_; }
 
   // The place in the file of a place in expanded(), which counts lines and columns from 0 and a tab
   // as protobuf does, as up to eight columns. What a value brought stands where its ${name} does.
@@ -59,9 +62,11 @@ class ProgramText {
   std::vector<Mark> marks_;
   std::vector<size_t> written_lines_;  // where each begins
   std::vector<Stretch> stretches_;
-  std::vector<Problem> problems_;
+  Problems* const problems_;
   size_t items_ = 0;
-  int depth_ = 0;
+  int outer_messages_ = 0;
+  int depth_ = 0;  // of messages and lists
+  int lists_ = 0;  // of which so many are lists
 };
 
 }  // namespace millrace

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "framework/error.h"
+#include "framework/limits.h"
 #include "framework/thread_pool.h"
 
 namespace millrace {
@@ -29,8 +30,15 @@ bool IsRefusal(const std::exception_ptr& error) {
 
 }  // namespace
 
-ReaderBase::ReaderBase(std::vector<SlotSpec> slots)
-    : slots_(std::move(slots)), account_(new MemoryAccount), forks_(ThreadPool::Get().forks()) {
+ReaderBase::ReaderBase(std::vector<SlotSpec> slots, int depth)
+    : slots_(std::move(slots)),
+      depth_(depth),
+      account_(new MemoryAccount),
+      forks_(ThreadPool::Get().forks()) {
+  if (depth_ > kMaxReaderDepth) {
+    Throw(ErrorCode::kResourceLimit, depth_, " readers would stand on one another; the limit is ",
+          kMaxReaderDepth);
+  }
   CheckSlots(slots_);
 }
 
@@ -288,9 +296,9 @@ void ReaderBase::LoadTimed(const Ticket* tickets, size_t n, Rows* rows) const {
 }
 
 DecoratedReader::DecoratedReader(std::unique_ptr<ReaderBase> reader)
-    : ReaderBase(reader->slots()), reader_(std::move(reader)) {}
+    : ReaderBase(reader->slots(), reader->depth() + 1), reader_(std::move(reader)) {}
 
 DecoratedReader::DecoratedReader(std::unique_ptr<ReaderBase>&& reader, std::vector<SlotSpec> slots)
-    : ReaderBase(std::move(slots)), reader_(std::move(reader)) {}
+    : ReaderBase(std::move(slots), reader->depth() + 1), reader_(std::move(reader)) {}
 
 }  // namespace millrace

@@ -54,6 +54,8 @@ class ReaderBase {
   // How error texts name this reader, e.g. "reader 'files' (open_files, startup.pbtxt:12)".
   const std::string& origin() const { return origin_; }
   void set_origin(std::string origin);
+  // How many readers stand on one another here: 1 for a reader that stands on none.
+  int depth() const { return depth_; }
 
   // ---- What readers call on the readers below them. ----
 
@@ -89,7 +91,8 @@ class ReaderBase {
   virtual std::optional<uint64_t> PassLength() const { return std::nullopt; }
 
  protected:
-  explicit ReaderBase(std::vector<SlotSpec> slots);
+  // Throws kResourceLimit for a depth of more than kMaxReaderDepth.
+  explicit ReaderBase(std::vector<SlotSpec> slots, int depth = 1);
 
   // Plans up to n elements with run->Add. Throwing is an error behind what was added. After an
   // error or after adding nothing it is not called again before Rewind, but after a refusal of
@@ -121,6 +124,7 @@ class ReaderBase {
   void LoadTimed(const Ticket* tickets, size_t n, Rows* rows) const;
 
   std::vector<SlotSpec> slots_;
+  const int depth_;
   std::string origin_;
   const Ref<MemoryAccount> account_;
   const uint64_t forks_;  // that had led to the process that made it

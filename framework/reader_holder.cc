@@ -57,7 +57,7 @@ struct ReaderHolder::Source {
 class ReaderHolder::Handle final : public ReaderBase {
  public:
   explicit Handle(std::shared_ptr<Source> source)
-      : ReaderBase(source->reader->slots()), source_(std::move(source)) {
+      : ReaderBase(source->reader->slots(), source->reader->depth()), source_(std::move(source)) {
     set_origin(source_->reader->origin());
     std::lock_guard<std::mutex> lock(source_->mutex);
     ++source_->handles;

@@ -57,6 +57,12 @@ bool IsDataType(int64_t number) {
   return (number >= 0 && number <= 6) || (number >= 20 && number <= 22);
 }
 
+size_t FirstOtherThanBool(const char* bytes) {
+  size_t i = 0;
+  while (static_cast<unsigned char>(bytes[i]) <= 1) ++i;
+  return i;
+}
+
 DataType DataTypeFromNumber(int64_t number) {
   Require(IsDataType(number), number,
           " is no data type; there are 0 bool, 1 int16, 2 int32, 3 int64, 4 float16, 5 float32, "

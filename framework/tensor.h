@@ -3,6 +3,7 @@
 #ifndef MILLRACE_FRAMEWORK_TENSOR_H_
 #define MILLRACE_FRAMEWORK_TENSOR_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
@@ -35,6 +36,26 @@ const char* ToString(DataType type);
 // Throws kInvalidArgument for a number that is no data type of ours.
 DataType DataTypeFromNumber(int64_t number);
 bool IsDataType(int64_t number);
+// Whether all of these bytes are values of type kBool: 0 or 1. Whatever comes from outside must
+// have no others, for the compiler takes it that there are none.
+inline bool AreBools(const char* bytes, size_t n) {
+  uint64_t seen = 0;
+  size_t i = 0;
+  const auto look = [&](size_t at, size_t size) {
+    uint64_t some = 0;
+    __builtin_memcpy(&some, bytes + at, size);
+    seen |= some;
+  };
+  for (; n - i >= sizeof(seen); i += sizeof(seen)) look(i, sizeof(seen));
+  if (i > 0) {
+    look(n - sizeof(seen), sizeof(seen));  // some of them once more
+  } else {
+    for (; i < n; ++i) look(i, 1);
+  }
+  return (seen & ~uint64_t{0x0101010101010101}) == 0;
+}
+// The first of them that is neither, where there is one.
+size_t FirstOtherThanBool(const char* bytes);
 
 template <typename T>
 constexpr DataType DataTypeOf();

@@ -129,7 +129,12 @@ void ReadValues(Cursor* cursor, TensorView* view) {
     }
   }
   view->value_bytes = static_cast<size_t>(count) * SizeOf(view->dtype);
+  const size_t begin = cursor->position();
   view->values = cursor->Skip(view->value_bytes, "the values");
+  if (view->dtype != DataType::kBool || AreBools(view->values, view->value_bytes)) return;
+  const size_t other = FirstOtherThanBool(view->values);
+  cursor->Fail(begin + other, "a bool is 0 or 1, not ",
+               int{static_cast<unsigned char>(view->values[other])});
 }
 
 void ReadLevels(Cursor* cursor, TensorView* view) {

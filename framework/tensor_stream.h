@@ -31,8 +31,8 @@ struct TensorView {
 };
 
 // Reads the tensor at the beginning of `size` bytes. Every declared length is checked against the
-// bytes that are left, the levels of detail as CheckLod does. Throws kDataLoss saying at which byte
-// of `bytes` what is wrong.
+// bytes that are left, the levels of detail as CheckLod does, and bools for being 0 or 1. Throws
+// kDataLoss saying at which byte of `bytes` what is wrong.
 TensorView ParseTensor(const char* bytes, size_t size);
 
 // Appends what precedes the values in the serialised form of such a tensor. Every tensor of this

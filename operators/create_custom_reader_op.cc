@@ -101,23 +101,29 @@ class PrivateBlocks {
   std::vector<std::unique_ptr<PrivateBlock>> idle_;
 };
 
-// Adds the names that a block, or one within it, uses without declaring them.
-void AddOuterNames(const proto::ProgramDesc& program, int block, std::set<std::string> declared,
-                   std::set<std::string>* outer) {
-  for (const proto::VarDesc& variable : program.blocks(block).vars()) {
-    declared.insert(variable.name());
+// Whether `outermost`, or a block within it that `block` is or lies in, declares the name.
+bool IsDeclaredWithin(const Program& program, int outermost, int block, const std::string& name) {
+  while (program.FindOwnDeclaration(block, name) == nullptr) {
+    if (block == outermost) return false;
+    block = program.desc().blocks(block).parent_idx();
   }
+  return true;
+}
+
+// Adds the names that `block`, which is or lies in `outermost`, uses and that are declared outside
+// of that.
+void AddOuterNames(const Program& program, int outermost, int block, std::set<std::string>* outer) {
   const auto add = [&](const proto::OpDesc::Var& slot) {
     for (const std::string& name : slot.arguments()) {
-      if (declared.count(name) == 0) outer->insert(name);
+      if (!IsDeclaredWithin(program, outermost, block, name)) outer->insert(name);
     }
   };
-  for (const proto::OpDesc& op : program.blocks(block).ops()) {
+  for (const proto::OpDesc& op : program.desc().blocks(block).ops()) {
     for (const proto::OpDesc::Var& slot : op.inputs()) add(slot);
     for (const proto::OpDesc::Var& slot : op.outputs()) add(slot);
     for (const proto::OpDesc::Attr& attribute : op.attrs()) {
       if (attribute.type() != proto::BLOCK) continue;
-      AddOuterNames(program, attribute.block_idx(), declared, outer);
+      AddOuterNames(program, outermost, attribute.block_idx(), outer);
     }
   }
 }
@@ -125,7 +131,7 @@ void AddOuterNames(const proto::ProgramDesc& program, int block, std::set<std::s
 std::map<std::string, LoDTensor> OuterValues(const OpContext& context, const Scope& scope,
                                              int block) {
   std::set<std::string> names;
-  AddOuterNames(context.program()->desc(), block, {}, &names);
+  AddOuterNames(*context.program(), block, block, &names);
   std::map<std::string, LoDTensor> values;
   for (const std::string& name : names) {
     const Variable* variable = scope.Find(name);
@@ -136,20 +142,19 @@ std::map<std::string, LoDTensor> OuterValues(const OpContext& context, const Sco
   return values;
 }
 
-const proto::VarDesc& VariableOfBlock(const proto::BlockDesc& block, const std::string& name,
+const proto::VarDesc& VariableOfBlock(const Program& program, int block, const std::string& name,
                                       const char* attribute) {
-  for (const proto::VarDesc& variable : block.vars()) {
-    if (variable.name() == name) return variable;
-  }
-  Throw(ErrorCode::kInvalidArgument, "attribute '", attribute, "' names '", name, "', but block ",
-        block.idx(), " does not declare it");
+  const proto::VarDesc* const variable = program.FindOwnDeclaration(block, name);
+  Require(variable != nullptr, "attribute '", attribute, "' names '", name, "', but block ", block,
+          " does not declare it");
+  return *variable;
 }
 
 // What the sinks are declared to be, as the slots of a reader.
-std::vector<SlotSpec> SinkSlots(const proto::BlockDesc& block, const Strings& sinks) {
+std::vector<SlotSpec> SinkSlots(const Program& program, int block, const Strings& sinks) {
   proto::VarDesc reader;
   for (const std::string& name : sinks) {
-    const proto::VarDesc& sink = VariableOfBlock(block, name, "sink_var_names");
+    const proto::VarDesc& sink = VariableOfBlock(program, block, name, "sink_var_names");
     Require(sink.type().has_lod_tensor(), "the sink '", name,
             "' must declare its type { type: LOD_TENSOR lod_tensor { ... } }");
     *reader.mutable_type()->mutable_reader()->add_lod_tensor() = sink.type().lod_tensor();
@@ -189,10 +194,11 @@ void CreateCustomReader(OpContext& context) {
   recipe.run.place = Place();  // elements come from the host and stay there
   recipe.sources = context.Attr<Strings>("source_var_names");
   recipe.sinks = context.Attr<Strings>("sink_var_names");
-  const proto::BlockDesc& block = recipe.program->desc().blocks(recipe.block);
-  for (const std::string& name : recipe.sources) VariableOfBlock(block, name, "source_var_names");
+  for (const std::string& name : recipe.sources) {
+    VariableOfBlock(*recipe.program, recipe.block, name, "source_var_names");
+  }
   recipe.outer = OuterValues(context, context.scope(), recipe.block);
-  std::vector<SlotSpec> slots = SinkSlots(block, recipe.sinks);
+  std::vector<SlotSpec> slots = SinkSlots(*recipe.program, recipe.block, recipe.sinks);
   std::unique_ptr<ReaderBase> below = UnderlyingReader(context);
   Require(below->slots().size() == recipe.sources.size(), "attribute 'source_var_names' has ",
           recipe.sources.size(), " names, but ", below->origin(), " has ", below->slots().size(),

@@ -14,10 +14,10 @@
 #include <utility>
 
 #include "framework/error.h"
+#include "framework/input_file.h"
 #include "framework/memory.h"
 #include "framework/tensor_stream.h"
 #include "operators/conversion.h"
-#include "readers/input_file.h"
 
 namespace millrace {
 namespace {

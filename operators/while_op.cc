@@ -18,6 +18,7 @@ OpSchema WhileSchema() {
       .OptionalOutput("StepScopes", "accepted, not written: no step outlives its end")
       .AnyKind()
       .Attr(AttributeSchema("sub_block", BlockIndex{}, "the body of the loop").Required())
+      .LoopBlock("sub_block")
       .Attr({"is_test", false, "accepted; the steps of a loop are never kept"});
 }
 

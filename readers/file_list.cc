@@ -8,12 +8,14 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "framework/error.h"
 #include "framework/file_format.h"
 #include "framework/limits.h"
+#include "framework/stop.h"
 #include "readers/recordio_manifest.h"
 
 namespace millrace {
@@ -29,20 +31,16 @@ void CheckCount(size_t names, const std::string& pattern) {
   }
 }
 
+void CheckBytes(size_t bytes, const std::string& pattern) {
+  if (bytes > kMaxListBytes) {
+    Throw(ErrorCode::kResourceLimit, "'", Escaped(pattern), "' makes more than ", kMaxListBytes,
+          " bytes of file names");
+  }
+}
+
 bool Exists(const std::string& path) {
   struct stat status;
   return ::lstat(path.c_str(), &status) == 0;
-}
-
-// The end of the braces that open here, npos if they do not; `commas` are theirs.
-size_t FindClosing(const std::string& text, size_t open, std::vector<size_t>* commas) {
-  int depth = 0;
-  for (size_t i = open; i < text.size(); ++i) {
-    if (text[i] == '{') ++depth;
-    if (text[i] == ',' && depth == 1) commas->push_back(i);
-    if (text[i] == '}' && --depth == 0) return i;
-  }
-  return std::string::npos;
 }
 
 bool IsNumber(const std::string& text) {
@@ -50,69 +48,124 @@ bool IsNumber(const std::string& text) {
          std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// What `body`, which stands between braces, may be; empty if it is neither a list nor a range.
-std::vector<std::string> Alternatives(const std::string& body, const std::vector<size_t>& commas,
-                                      const std::string& pattern) {
-  std::vector<std::string> words;
-  if (!commas.empty()) {
-    size_t begin = 0;
-    for (const size_t comma : commas) {
-      words.push_back(body.substr(begin, comma - begin));
-      begin = comma + 1;
-    }
-    words.push_back(body.substr(begin));
-    return words;
-  }
-  const size_t dots = body.find("..");
-  if (dots == std::string::npos) return words;
-  const std::string left = body.substr(0, dots);
-  const std::string right = body.substr(dots + 2);
-  if (!IsNumber(left) || !IsNumber(right)) return words;
+// The two numbers of a range "00000..00127".
+struct Range {
+  std::string left, right;
+};
+
+std::optional<Range> RangeOf(const std::string& text) {
+  const size_t dots = text.find("..");
+  if (dots == std::string::npos) return std::nullopt;
+  Range range{text.substr(0, dots), text.substr(dots + 2)};
+  if (!IsNumber(range.left) || !IsNumber(range.right)) return std::nullopt;
+  return range;
+}
+
+std::vector<std::string> NumbersOf(const Range& range, const std::string& pattern) {
+  const auto& [left, right] = range;
   const bool filled = (left.size() > 1 && left[0] == '0') || (right.size() > 1 && right[0] == '0');
   const size_t width = filled ? std::max(left.size(), right.size()) : 0;
   const auto [first, last] = std::minmax({std::stoull(left), std::stoull(right)});
   CheckCount(last - first + 1, pattern);
+  std::vector<std::string> numbers;
   for (uint64_t number = first; number <= last; ++number) {
     std::string digits = std::to_string(number);
     if (digits.size() < width) digits.insert(0, width - digits.size(), '0');
-    words.push_back(std::move(digits));
+    numbers.push_back(std::move(digits));
+  }
+  return numbers;
+}
+
+// What stands between the commas that are in no braces of their own.
+std::vector<std::string> WordsOf(const std::string& list) {
+  std::vector<std::string> words(1);
+  int depth = 0;
+  for (const char c : list) {
+    if (c == '{') ++depth;
+    if (c == '}') --depth;
+    if (c == ',' && depth == 0) {
+      words.emplace_back();
+    } else {
+      words.back() += c;
+    }
   }
   return words;
 }
 
-// All that the braces of a pattern make of it, in any order.
-std::vector<std::string> ExpandBraces(const std::string& pattern) {
-  struct Part {
-    std::string text;
-    size_t done;  // there are no braces before
+// What stands for one pair of braces, and the text around it.
+struct Choice {
+  std::string before, after;
+  std::vector<std::string> words;
+  size_t next = 0;  // word to be taken
+};
+
+// The first braces of the text, behind its first `done` bytes, that are a list or a range; false if
+// there are none.
+bool FindChoice(const std::string& text, size_t done, const std::string& pattern, Choice* choice) {
+  constexpr size_t kLongestRange = 2 * kMaxDigits + 2;
+  struct Braces {
+    size_t open;
+    bool list;  // has a comma
   };
-  std::vector<std::string> names;
-  std::vector<Part> parts{{pattern, 0}};
-  while (!parts.empty()) {
-    const Part part = std::move(parts.back());
-    parts.pop_back();
-    const size_t open = part.text.find('{', part.done);
-    if (open == std::string::npos) {
-      names.push_back(part.text);
+  std::vector<Braces> around;
+  size_t first = std::string::npos;
+  size_t close = 0;
+  bool list = false;
+  for (size_t i = text.find('{', done); i < text.size(); ++i) {
+    if (text[i] == '{') around.push_back({i, false});
+    if (around.empty()) continue;
+    if (text[i] == ',') around.back().list = true;
+    if (text[i] != '}') continue;
+    const Braces braces = around.back();
+    around.pop_back();
+    if (braces.open > first) continue;
+    if (!braces.list && (i - braces.open - 1 > kLongestRange ||
+                         !RangeOf(text.substr(braces.open + 1, i - braces.open - 1)))) {
       continue;
     }
-    std::vector<size_t> commas;
-    const size_t close = FindClosing(part.text, open, &commas);
-    std::vector<std::string> words;
-    if (close != std::string::npos) {
-      for (size_t& comma : commas) comma -= open + 1;
-      words = Alternatives(part.text.substr(open + 1, close - open - 1), commas, pattern);
-    }
-    if (words.empty()) {
-      parts.push_back({part.text, open + 1});
-      continue;
-    }
-    CheckCount(names.size() + parts.size() + words.size(), pattern);
-    for (const std::string& word : words) {
-      parts.push_back({part.text.substr(0, open) + word + part.text.substr(close + 1), open});
-    }
+    first = braces.open;
+    close = i;
+    list = braces.list;
   }
-  return names;
+  if (first == std::string::npos) return false;
+  const std::string body = text.substr(first + 1, close - first - 1);
+  choice->words = list ? WordsOf(body) : NumbersOf(*RangeOf(body), pattern);
+  choice->before = text.substr(0, first);
+  choice->after = text.substr(close + 1);
+  return true;
+}
+
+// Calls take(name) for all that the braces of a pattern make of it, one behind another, so that
+// nothing is in memory but the choices that lead to one of them.
+template <typename Take>
+void ExpandBraces(const std::string& pattern, const Take& take) {
+  std::vector<Choice> choices;
+  size_t made = 0;
+  size_t bytes = 0;
+  size_t pending = 0;  // words that are to be taken
+  std::string text = pattern;
+  size_t done = 0;
+  for (;;) {
+    Choice choice;
+    if (FindChoice(text, done, pattern, &choice)) {
+      pending += choice.words.size();
+      choices.push_back(std::move(choice));
+    } else {
+      ++made;
+      bytes += text.size();
+      CheckBytes(bytes, pattern);
+      take(text);
+    }
+    CheckCount(made + pending, pattern);
+    while (!choices.empty() && choices.back().next == choices.back().words.size()) {
+      choices.pop_back();
+    }
+    if (choices.empty()) return;
+    Choice& last = choices.back();
+    text = last.before + last.words[last.next++] + last.after;
+    done = last.before.size();
+    --pending;
+  }
 }
 
 bool EndsWith(const std::string& text, const std::string& end) {
@@ -129,7 +182,8 @@ std::vector<std::string> Glob(const std::string& pattern) {
   std::vector<std::string> names(found.gl_pathv, found.gl_pathv + found.gl_pathc);
   ::globfree(&found);
   if (result == GLOB_ABORTED) {
-    Throw(ErrorCode::kIo, Escaped(pattern), ": cannot look for files: ", std::strerror(reason));
+    throw Error(ErrorCode::kIo, StrCat("cannot look for files: ", std::strerror(reason)))
+        .InFile(pattern, -1);
   }
   if (result == GLOB_NOSPACE) Throw(ErrorCode::kResourceLimit, "no memory to look for files");
   if (!EndsWith(pattern, ".json")) {
@@ -151,27 +205,34 @@ void Expand(const std::string& path, std::set<std::string>* names) {
           "' has a zero byte");
   Require(path.size() <= kMaxPatternBytes, "a file name of ", path.size(), " bytes; the limit is ",
           kMaxPatternBytes);
-  for (const std::string& name : ExpandBraces(path)) {
-    if (HasWildcard(name) && !Exists(name)) {
+  const bool wildcard = HasWildcard(path);
+  ExpandBraces(path, [&](const std::string& name) {
+    CheckStop();
+    if (wildcard && HasWildcard(name) && !Exists(name)) {
       for (std::string& match : Glob(name)) names->insert(std::move(match));
     } else {
       names->insert(name);
     }
     CheckCount(names->size(), path);
-  }
+  });
 }
 
 }  // namespace
 
 std::vector<std::string> ExpandFileNames(const std::vector<std::string>& entries) {
   std::vector<std::string> names;
+  size_t bytes = 0;
   for (const std::string& entry : entries) {
     const std::string path = SplitFormatPrefix(entry).path;
     const std::string prefix = entry.substr(0, entry.size() - path.size());
     std::set<std::string> expanded;
     Expand(path, &expanded);
-    for (const std::string& name : expanded) names.push_back(prefix + name);
-    CheckCount(names.size(), entry);
+    CheckCount(names.size() + expanded.size(), entry);
+    while (!expanded.empty()) {  // a name is in memory once
+      names.push_back(prefix + std::move(expanded.extract(expanded.begin()).value()));
+      bytes += names.back().size();
+      CheckBytes(bytes, entry);
+    }
   }
   return names;
 }

@@ -17,7 +17,7 @@ namespace millrace {
 //                    never a manifest (recordio_manifest.h) unless the pattern ends in ".json"
 // A file that exists under exactly the name that is written is taken as it is. Throws
 // kInvalidArgument for a pattern that matches nothing, kIo for a directory that cannot be read, and
-// kResourceLimit for more than kMaxListLength names.
+// kResourceLimit for more than kMaxListLength names or kMaxListBytes bytes of them.
 std::vector<std::string> ExpandFileNames(const std::vector<std::string>& entries);
 
 }  // namespace millrace

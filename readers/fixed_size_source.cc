@@ -31,6 +31,13 @@ FixedSizeSource::FixedSizeSource(std::vector<Column> columns, std::optional<uint
       records_ = std::min(records_, column.stream->most_left() / column.bytes);
     }
   }
+  // Nothing else bounds the records that take no bytes.
+  const InputFile& file = columns_[0].stream->file();
+  if (record_bytes_ == 0 && records_ > file.size()) {
+    Fail(*columns_[0].stream, 0,
+         StrCat("its header promises ", records_, " records without any bytes; a file of ",
+                file.size(), " bytes can have as many at most"));
+  }
   records_per_chunk_ = std::clamp<uint64_t>(kReadBlockBytes / std::max<size_t>(1, record_bytes_), 1,
                                             kMostRecordsPerChunk);
 }

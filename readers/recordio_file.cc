@@ -2,11 +2,13 @@
 #include "readers/recordio_file.h"
 
 #include <cstring>
+#include <iterator>
 #include <optional>
 #include <utility>
 
 #include "framework/error.h"
 #include "framework/limits.h"
+#include "framework/stop.h"
 
 namespace millrace {
 namespace {
@@ -23,7 +25,7 @@ template <typename... Parts>
 
 void RecordIOFile::Rethrow(const Position& at) const {
   const Error error = CurrentError();
-  // A failed read names its own byte, and a lack of memory tells nothing of the file.
+  // A failed read names its own byte; a stop or a lack of memory tells nothing of the file.
   if (!error.file().empty() || error.interrupts()) throw;
   throw Error(error.code(),
               StrCat("chunk ", at.chunk, " at byte ", at.offset, ": ", error.message()))
@@ -35,29 +37,51 @@ void RecordIOFile::ReadChunk(uint64_t length, Chunk* chunk) const {
   file_.Read(chunk->offset, chunk->bytes->data() + chunk->lead(), length);
 }
 
-void RecordIOFile::Recognise(const char* header, Chunk* chunk) {
-  const uint64_t payload_left = left() - kRecordIOHeaderBytes;
+RecordIOFile::Dialects RecordIOFile::WhereRight(const char* header, const Dialects& possible,
+                                                Chunk* chunk, RecordIODialect* likely) const {
+  const uint64_t payload_left = file_.size() - chunk->offset - kRecordIOHeaderBytes;
+  Dialects right;
   std::optional<RecordIODialect> known, fitting;
   uint64_t read = 0;
-  for (const RecordIODialect dialect : kDialects) {
+  for (const RecordIODialect dialect : possible) {
     const RecordIOHeader fields = ReadRecordIOHeader(header, dialect);
     if (!RecordIOCompressorOf(dialect, fields.compressor_code)) continue;
     if (!known) known = dialect;
     if (fields.payload_bytes > payload_left || fields.payload_bytes > kMaxChunkBytes) continue;
     if (!fitting) fitting = dialect;
-    const uint64_t length = kRecordIOHeaderBytes + fields.payload_bytes;
-    if (length != read) ReadChunk(length, chunk);
-    read = length;
-    const char* payload = chunk->bytes->data() + chunk->lead() + kRecordIOHeaderBytes;
-    if (RecordIOChecksum(dialect, payload, fields.payload_bytes) == fields.checksum) {
-      dialect_ = dialect;
-      return;
+    const char* payload = nullptr;
+    if (fields.payload_bytes > 0) {
+      const uint64_t length = kRecordIOHeaderBytes + fields.payload_bytes;
+      if (length != read) ReadChunk(length, chunk);
+      read = length;
+      payload = chunk->bytes->data() + chunk->lead() + kRecordIOHeaderBytes;
     }
+    if (RecordIOChecksum(dialect, payload, fields.payload_bytes) != fields.checksum) continue;
+    if (fields.payload_bytes > 0) return {dialect};  // no other is right by chance
+    if (fields.records == 0) right.push_back(dialect);
   }
-  // A damaged chunk: which dialect explains most of it? What is wrong is found where it is for
-  // every chunk.
-  dialect_ = fitting.value_or(known.value_or(RecordIODialect::kFluid));
-  chunk->bytes = Ref<Buffer>();
+  *likely = fitting.value_or(known.value_or(possible.front()));
+  return right;
+}
+
+// The header of an empty chunk may be right in several dialects, in which it is as long: then the
+// chunks behind it tell.
+void RecordIOFile::Recognise(const char* header, Chunk* chunk) {
+  Dialects right =
+      WhereRight(header, Dialects(std::begin(kDialects), std::end(kDialects)), chunk, &dialect_);
+  if (right.empty()) chunk->bytes = Ref<Buffer>();  // it is damaged, and Fetch will say how
+  const Ref<Chunk> ahead = Pool<Chunk>::Take();
+  ahead->offset = chunk->offset;
+  while (!right.empty()) {
+    dialect_ = right.front();
+    ahead->offset += kRecordIOHeaderBytes;
+    char bytes[kRecordIOHeaderBytes];
+    if (right.size() == 1 || file_.size() - ahead->offset < kRecordIOHeaderBytes) return;
+    CheckStop();
+    file_.Read(ahead->offset, bytes, kRecordIOHeaderBytes);
+    if (!HasRecordIOMagic(bytes, sizeof(bytes))) return;
+    right = WhereRight(bytes, right, ahead.get(), &dialect_);
+  }
 }
 
 void RecordIOFile::CheckPromise() const {
@@ -134,7 +158,7 @@ void RecordIOFile::Fetch(Chunk* chunk) const {
     if (checksum != header.checksum) {
       Damaged("payload checksum ", Hex(checksum), ", header says ", Hex(header.checksum));
     }
-    if (*compressor == RecordIOCompressor::kNone) {
+    if (*compressor == RecordIOCompressor::kNone || header.payload_bytes == 0) {
       ListRecords(payload, header.payload_bytes,
                   static_cast<uint32_t>(begin + kRecordIOHeaderBytes), header.records,
                   &chunk->pieces);

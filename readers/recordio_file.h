@@ -9,16 +9,16 @@
 #include <vector>
 
 #include "framework/file_format.h"
-#include "readers/input_file.h"
+#include "framework/input_file.h"
 #include "readers/recordio_chunk.h"
 #include "readers/recordio_manifest.h"
 
 namespace millrace {
 
-// The dialect is recognised by the first chunk: it is the one whose checksum fits. After Fetch the
-// pieces of a chunk are its records, without their lengths; those of a chunk that is stored
-// uncompressed lie in the bytes as they came from the file. Chunk::expected is the number of the
-// chunk in the file. Errors read
+// The dialect is recognised by the first chunk that is right in one only: whose checksum fits, and
+// which is not empty in several. After Fetch the pieces of a chunk are its records, without their
+// lengths; those of a chunk that is stored uncompressed lie in the bytes as they came from the
+// file. Chunk::expected is the number of the chunk in the file. Errors read
 //
 //   train-00002.recordio: chunk 17 at byte 18350080: payload checksum 1f0a33c2, header says
 //   77e1904b
@@ -51,7 +51,14 @@ class RecordIOFile final : public FileSource {
   // How many bytes there are from here to the end, as the file was when it was opened.
   uint64_t left() const { return file_.size() - next_.offset; }
   void CheckPromise() const;
+  // Sets dialect_ when the first chunk is claimed.
   void Recognise(const char* header, Chunk* chunk);
+  // Those of the `possible` dialects in which the chunk that begins with this header is right: one,
+  // or several if it is empty in all of them. Sets *likely to the one that explains most of it. The
+  // chunk's bytes are read if it takes them to know.
+  using Dialects = std::vector<RecordIODialect>;
+  Dialects WhereRight(const char* header, const Dialects& possible, Chunk* chunk,
+                      RecordIODialect* likely) const;
   void ReadChunk(uint64_t length, Chunk* chunk) const;
 
   const InputFile file_;

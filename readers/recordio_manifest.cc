@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "framework/error.h"
-#include "readers/input_file.h"
+#include "framework/input_file.h"
 
 namespace millrace {
 namespace {

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "framework/byte_stream.h"
 #include "framework/error.h"
 #include "framework/file_format.h"
 #include "framework/limits.h"
-#include "readers/byte_stream.h"
 #include "readers/fixed_size_source.h"
 
 namespace millrace {
@@ -80,11 +80,9 @@ class FixedFormat final : public FileFormat {
   }
 
   static void CheckBools(const char* bytes, size_t n, size_t slot) {
-    for (size_t i = 0; i < n; ++i) {
-      if (bytes[i] == 0 || bytes[i] == 1) continue;
-      Throw(ErrorCode::kDataLoss, "slot ", slot, ": a bool is 0 or 1, not ",
-            static_cast<int>(static_cast<unsigned char>(bytes[i])));
-    }
+    if (AreBools(bytes, n)) return;
+    Throw(ErrorCode::kDataLoss, "slot ", slot, ": a bool is 0 or 1, not ",
+          int{static_cast<unsigned char>(bytes[FirstOtherThanBool(bytes)])});
   }
 
   std::vector<Field> fields_;

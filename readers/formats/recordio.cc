@@ -108,6 +108,7 @@ class TensorsFormat final : public RecordIOFormat {
       one_step_ = one_step_ && slot.one_step();
       if (!one_step_) return;
       Expected expected;
+      expected.is_bool = slot.dtype == DataType::kBool;
       AppendTensorHeader(slot.dtype, slot.dims, {}, &expected.header);
       expected.value_bytes =
           CheckedProduct(static_cast<size_t>(Product(slot.dims)), SizeOf(slot.dtype));
@@ -139,6 +140,7 @@ class TensorsFormat final : public RecordIOFormat {
   struct Expected {
     std::string header;
     size_t value_bytes = 0;
+    bool is_bool = false;
   };
 
   // What a short sequence looks like, for slots that are declared as sequences of anything whose
@@ -146,6 +148,7 @@ class TensorsFormat final : public RecordIOFormat {
   struct Sequence {
     SequenceHeader header;
     size_t step_bytes;
+    bool is_bool;
   };
 
   static std::optional<Sequence> SequenceOf(const SlotSpec& slot) {
@@ -157,18 +160,19 @@ class TensorsFormat final : public RecordIOFormat {
     }
     const size_t bytes = CheckedProduct(static_cast<size_t>(Product(step)), SizeOf(slot.dtype));
     if (bytes > kMaxRecordBytes) return std::nullopt;
-    return Sequence{SequenceHeader(slot.dtype, step), bytes};
+    return Sequence{SequenceHeader(slot.dtype, step), bytes, slot.dtype == DataType::kBool};
   }
 
   // Takes the next tensor of a record if it is such a sequence; else nothing has happened.
   bool LoadSequence(size_t slot, RecordCursor* cursor, Rows* rows) const {
     if (!sequences_[slot].has_value()) return false;
-    const auto& [header, step_bytes] = *sequences_[slot];
+    const auto& [header, step_bytes, is_bool] = *sequences_[slot];
     if (cursor->left() < header.size()) return false;
     const int64_t length = header.Match(cursor->here());
     if (length < 0) return false;
     const size_t bytes = static_cast<size_t>(length) * step_bytes;
     if (cursor->left() - header.size() < bytes) return false;
+    if (is_bool && !AreBools(cursor->here() + header.size(), bytes)) return false;
     char* const place = rows->AppendSequence(slot, static_cast<size_t>(length));
     if (bytes > 0) std::memcpy(place, cursor->here() + header.size(), bytes);
     cursor->Skip(header.size() + bytes);
@@ -198,6 +202,7 @@ class TensorsFormat final : public RecordIOFormat {
       const Expected& expected = expected_[i];
       if (std::memcmp(here, expected.header.data(), expected.header.size()) != 0) return false;
       here += expected.header.size();
+      if (expected.is_bool && !AreBools(here, expected.value_bytes)) return false;
       std::memcpy(places[i], here, expected.value_bytes);
       here += expected.value_bytes;
     }

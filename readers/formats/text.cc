@@ -8,10 +8,10 @@
 #include <string>
 #include <utility>
 
+#include "framework/byte_stream.h"
 #include "framework/error.h"
 #include "framework/file_format.h"
 #include "framework/limits.h"
-#include "readers/byte_stream.h"
 
 namespace millrace {
 namespace {

@@ -120,6 +120,24 @@ TEST(NearestWord, FindsWhatSomebodyMeantToType) {
   EXPECT_EQ(NearestWord(std::string(200, 'a'), {std::string(199, 'a')}), "");
 }
 
+TEST(NearestWord, LooksForABoundedTime) {
+  const std::string word(100, 'a');
+  const std::string near = word + "b";
+  const std::string far =
+      std::string(70, 'a') + std::string(40, 'c');  // which takes a while to see
+  {
+    const SpellingLimit limit;
+    EXPECT_EQ(NearestWord(word, {far, near}), near);
+    EXPECT_EQ(NearestWord(word, Strings(100000, far)), "");
+    EXPECT_EQ(NearestWord(word, {near}), "") << "the time of all is used up";
+    EXPECT_EQ(DidYouMean("sed", {"seed"}), "");
+  }
+  EXPECT_EQ(NearestWord(word, {near}), near);
+  Strings many(100000, far);
+  many.push_back(near);
+  EXPECT_EQ(NearestWord(word, many), "");
+}
+
 TEST(NearestWord, TheFirstOfEquallyNearWordsWins) {
   EXPECT_EQ(NearestWord("rat", {"cat", "bat"}), "cat");
   EXPECT_EQ(DidYouMean("rat", {"cat", "bat"}), "; did you mean 'cat'?");

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -15,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "framework/at_work.h"
 #include "framework/error.h"
 #include "framework/file_format.h"
 #include "framework/file_reader.h"
@@ -186,6 +189,23 @@ TEST_P(FaultyFormatTest, F18WhatItLoadsIsChecked) {
 TEST_P(FaultyFormatTest, F18AFormatThatOpensNothingIsAnError) {
   const auto reader = Make(std::make_unique<FaultyFormat>(Step::kOpen, [] {}));
   Expect(reader.get(), 0, ErrorCode::kInternal, "its format has opened nothing");
+}
+
+// Records of several chunks are loaded at once, nobody knows at which of them it was.
+TEST(FaultyFormatDeathTest, F19ACrashNamesEveryChunkThatItMayBeIn) {
+  const PoolSize pool(0);
+  const TempFile file("some.file", "content");
+  const auto crash = [&] {
+    InstallCrashLines();
+    auto format = std::make_unique<FaultyFormat>(Step::kLoad, [] { std::abort(); });
+    BatchReader batches(std::make_unique<FileReader>(std::move(format), FileEntry{file.path(), ""}),
+                        6, false, BatchMode::kConcat);
+    ReadAll(&batches);
+  };
+  EXPECT_EXIT(crash(), ::testing::KilledBySignal(SIGABRT),
+              "  while reading .*some.file, the chunk at byte 0\n"
+              "  or .*some.file, the chunk at byte 2\n"
+              "  or .*some.file, the chunk at byte 4\n$");
 }
 
 INSTANTIATE_TEST_SUITE_P(Pools, FaultyFormatTest, ::testing::Values(0, 1, 2, 7));

@@ -78,7 +78,8 @@ std::string MessageOf(const std::string& probe, const std::function<void(OpConte
 }
 
 TEST(OpSchema, IsBuiltFluently) {
-  const OpSchema schema = ProbeSchema().SideEffects().CreatesReader().IsolatedBlock("block");
+  const OpSchema schema =
+      ProbeSchema().SideEffects().CreatesReader().IsolatedBlock("block").LoopBlock("body");
   ASSERT_EQ(schema.inputs.size(), 3u);
   EXPECT_TRUE(schema.inputs[0].optional);
   EXPECT_FALSE(schema.inputs[0].list);
@@ -95,6 +96,7 @@ TEST(OpSchema, IsBuiltFluently) {
   EXPECT_TRUE(schema.side_effects);
   EXPECT_TRUE(schema.creates_reader);
   EXPECT_EQ(schema.isolated_blocks, std::vector<std::string>{"block"});
+  EXPECT_EQ(schema.loop_blocks, std::vector<std::string>{"body"});
   EXPECT_THROW(OpSchema("").Reader(), Error);
 }
 

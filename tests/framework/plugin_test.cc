@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <functional>
@@ -75,6 +76,9 @@ TEST(Plugin, NeedsAFileThatNotEverybodyMayWrite) {
   EXPECT_EQ(Refusal(testing::TempDir()), "no regular file");
   const TempFile empty("libempty.so", "");
   EXPECT_EQ(Refusal(empty.path()), "an empty file");
+  const TempFile large("liblarge.so", ReadFile(Library("add_constant")));
+  ASSERT_EQ(truncate(large.path().c_str(), off_t{1} << 31), 0);  // takes no room on the disk
+  EXPECT_EQ(Refusal(large.path()), "a file of 2147483648 bytes; the limit is 1073741824");
   const TempFile writable("libwritable.so", ReadFile(Library("add_constant")));
   ASSERT_EQ(chmod(writable.path().c_str(), 0666), 0);
   EXPECT_EQ(Refusal(writable.path()), "everybody may write this file");

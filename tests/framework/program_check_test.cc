@@ -9,6 +9,7 @@
 
 #include "framework/error.h"
 #include "framework/executor.h"
+#include "framework/limits.h"
 #include "framework/operator.h"
 #include "framework/program.h"
 #include "framework/reader_holder.h"
@@ -173,7 +174,35 @@ TEST(ProgramCheck, AHugeProgramIsCheckedInReasonableTime) {
             "' } outputs { parameter: 'Out' arguments: 'y' } } vars { name: 'v" +
             std::to_string(i) + "' type { type: LOD_TENSOR } }";
   }
-  EXPECT_EQ(Parse(text + "}")->Check({}).size(), 10000u);
+  const std::vector<Problem> problems = Parse(text + "}")->Check({});
+  EXPECT_EQ(problems.size(), kMaxProblems + 1);
+  EXPECT_EQ(problems.back().text, "p: and 9000 more problems");
+}
+
+// Names that are like many others cost no more than a bounded time for all of them together.
+TEST(ProgramCheck, ManyMisspeltNamesAmongManyVariables) {
+  const auto name = [](int i) {
+    std::string letters;
+    uint64_t state = static_cast<uint64_t>(i) * 2654435761u + 1;
+    for (int k = 0; k < 100; ++k) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      letters += static_cast<char>('a' + (state >> 33) % 3);
+    }
+    return letters;
+  };
+  std::string text = "blocks { idx: 0 parent_idx: -1 vars { name: 'y' type { type: LOD_TENSOR } } ";
+  for (int i = 0; i < 50000; ++i) {
+    text += "vars { name: '" + name(i) + "' type { type: LOD_TENSOR } } ";
+  }
+  for (int i = 0; i < 100; ++i) {
+    text += "ops { type: 'mean' inputs { parameter: 'X' arguments: '" + name(-i - 1) +
+            "' } outputs { parameter: 'Out' arguments: 'y' } } ";
+  }
+  const std::vector<Problem> problems = Parse(text + "}")->Check({});
+  ASSERT_EQ(problems.size(), 100u);
+  const std::string last = problems.back().text;
+  EXPECT_EQ(last.substr(last.size() - 15), "is not declared")
+      << "no time was left to look for others";
 }
 
 }  // namespace

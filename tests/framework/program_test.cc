@@ -302,6 +302,18 @@ TEST(Program, GarbageIsNoProgram) {
   EXPECT_EQ(Problems(""), "p: a program needs at least one block");
 }
 
+// In one pass: a program of a few megabytes may have millions of them.
+TEST(Program, PrintsAnyNumberOfDollars) {
+  constexpr size_t kMany = 2000000;
+  std::string dollars;
+  for (size_t i = 0; i < kMany; ++i) dollars += "${";
+  const auto program =
+      Program::FromString(WithAttributes("attrs { name: 'a' s: '${v}' }"), "p", {{"v", dollars}});
+  const std::string text = program->ToText();
+  EXPECT_EQ(text.find("${"), std::string::npos);
+  EXPECT_EQ(FirstOp(Program::FromString(text, "p")).attrs(0).s(), dollars);
+}
+
 // F38: a huge program.
 TEST(Program, CountsAreLimitedBeforeMemoryIsTaken) {
   std::string blocks;
@@ -324,6 +336,43 @@ TEST(Program, CountsAreLimitedBeforeMemoryIsTaken) {
   EXPECT_EQ(Problems(braces), "p: more than 4000000 messages and strings");
 
   EXPECT_EQ(Problems(std::string(kMaxProgramBytes + 1, ' ')), "p: longer than 67108864 bytes");
+
+  // Few enough to be counted, too many to be built.
+  const size_t fewer = 3000000;
+  std::string messages;
+  for (size_t i = 0; i < fewer; ++i) messages += Bytes(1, "");
+  EXPECT_EQ(Problems(messages), "p: 3000000 blocks; at most 1000 are possible");
+  EXPECT_EQ(Problems(braces.substr(0, 8 * fewer)), "p: more than 1000 blocks");
+  messages.clear();
+  for (size_t i = 0; i < fewer; ++i) messages += Bytes(4, "");
+  EXPECT_EQ(Problems(Block(0, kMinusOne, Bytes(4, Bytes(3, "t") + messages))),
+            "p: its messages would take more than 536870912 bytes of memory");
+  std::string values;
+  for (size_t i = 0; i <= kMaxProgramItems; ++i) values += "${a}";
+  EXPECT_EQ(Problems(values, {{"a", ""}}), "p: more than 4000000 messages and strings");
+}
+
+TEST(Program, MayHaveAsManyBlocksAsAreAllowed) {
+  std::string list = "version {} op_version_map {} blocks [";
+  for (int i = 0; i < kMaxBlocks; ++i) {
+    list += StrCat(i == 0 ? "" : ",", "{ idx: ", i, " parent_idx: ", i == 0 ? -1 : 0, " }");
+  }
+  EXPECT_EQ(Program::FromString(list + "]", "p")->desc().blocks_size(), kMaxBlocks);
+}
+
+// However many there are, and however long what they are about is.
+TEST(Program, OfTooManyProblemsTheFirstAreTold) {
+  std::string text;
+  for (int i = 0; i < 5000; ++i) text += "nothing: 1\n";
+  const std::string problems = Problems(text);
+  EXPECT_EQ(problems.rfind("p:1:1: ProgramDesc has no field 'nothing'\np:2:1: ", 0), 0u);
+  EXPECT_EQ(std::count(problems.begin(), problems.end(), '\n'), 1000);
+  EXPECT_EQ(problems.substr(problems.rfind('\n') + 1), "p: and 4000 more problems");
+  const std::string name = std::string(998, 'x') + "\xc3\xa4" + std::string(100000, 'y');
+  const std::string cut = Problems(WithAttributes("attrs { name: '" + name + "' }"));
+  EXPECT_LT(cut.size(), 1100u);
+  EXPECT_EQ(cut.substr(cut.rfind("x")).rfind("x ... (", 0), 0u)
+      << "not within a character: " << cut;
 }
 
 TEST(Program, ListsAreLimited) {

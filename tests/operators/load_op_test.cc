@@ -91,6 +91,20 @@ TEST(LoadOp, RefusesWhatIsNoFileWithoutWaiting) {
   ::unlink(pipe.c_str());
 }
 
+TEST(LoadOp, RefusesBoolsThatAreNeitherZeroNorOne) {
+  std::string bytes = Serialised(MakeTensor<bool>({3}, {true, false, true}));
+  const size_t at = bytes.size() - 1;
+  bytes[at] = '\7';
+  const TempFile file("x", bytes);
+  ExpectError(ErrorCode::kDataLoss,
+              StrCat("byte ", at, " of a serialised tensor: a bool is 0 or 1, not 7"),
+              [&] { Load(file.path()); });
+}
+
+TEST(LoadOp, ReadsFilesThatDoNotKnowTheirSize) {
+  ExpectError(ErrorCode::kDataLoss, "of a serialised tensor", [&] { Load("/proc/cpuinfo"); });
+}
+
 TEST(LoadOp, RefusesBytesBehindTheTensor) {
   const TempFile file("x", Serialised(MakeTensor<float>({1}, {1})) + "abc");
   ExpectError(ErrorCode::kDataLoss,

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "framework/file_format.h"
+#include "framework/input_file.h"
 #include "framework/plugin.h"
 
 namespace millrace {
@@ -37,11 +38,11 @@ OpSchema CrashSchema() {
 
 void RunCrash(OpContext& context) { Crash(context.Attr<std::string>("way")); }
 
-// A file of one chunk with one record.
+// A file of one chunk with one record, of the file's first byte.
 class CrashingSource final : public FileSource {
  public:
-  CrashingSource(std::string place, std::string way)
-      : place_(std::move(place)), way_(std::move(way)) {}
+  CrashingSource(std::string place, std::string way, const std::string& path)
+      : place_(std::move(place)), way_(std::move(way)), file_(path) {}
 
   bool Claim(Chunk* chunk) override {
     if (claimed_) return false;
@@ -52,12 +53,14 @@ class CrashingSource final : public FileSource {
   }
   void Fetch(Chunk* chunk) const override {
     if (place_ == "fetch") Crash(way_);
-    chunk->bytes = BufferPool::At(Place()).Take(8);
-    chunk->pieces.push_back({0, 8});
+    chunk->bytes = BufferPool::At(Place()).Take(1);
+    file_.Read(0, chunk->bytes->data(), 1);
+    chunk->pieces.push_back({0, 1});
   }
 
  private:
   const std::string place_, way_;
+  const InputFile file_;
   bool claimed_ = false;
 };
 
@@ -68,12 +71,15 @@ class CrashingFormat final : public FileFormat {
         place_(arguments.attributes.Get<std::string>("place")),
         way_(arguments.attributes.Get<std::string>("way")) {}
 
-  std::unique_ptr<FileSource> Open(const FileEntry&) override {
+  std::unique_ptr<FileSource> Open(const FileEntry& file) override {
     if (place_ == "open") Crash(way_);
-    return std::make_unique<CrashingSource>(place_, way_);
+    return std::make_unique<CrashingSource>(place_, way_, file.path);
   }
-  void Load(const Ticket*, size_t n, Rows* rows) const override {
+  void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
     if (place_ == "load") Crash(way_);
+    for (size_t i = 0; i < n; ++i) {
+      if (place_ == "load x" && *static_cast<const char*>(tickets[i].where) == 'x') Crash(way_);
+    }
     rows->Append(0, n);
   }
 
@@ -83,7 +89,7 @@ class CrashingFormat final : public FileFormat {
 
 FormatSchema FormatText() {
   return FormatSchema("a file that ends the process")
-      .Attr({"place", "", "open, claim, fetch or load"})
+      .Attr({"place", "", "open, claim, fetch, load or (where the file begins so) load x"})
       .Attr({"way", "", "abort, segfault, exit, overflow"});
 }
 

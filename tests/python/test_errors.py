@@ -29,6 +29,13 @@ def test_an_error_of_data_says_file_offset_and_operator(tmp_path: Path) -> None:
     assert again.operator == error.operator
 
 
+def test_an_error_names_a_file_that_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(Error) as failed:
+        Reader.open_files([f"text:{tmp_path}/no1", f"text:{tmp_path}/no2"]).batch(2)
+    assert (failed.value.code, failed.value.file) == ("input/output error", f"{tmp_path}/no1")
+    assert f"{tmp_path}/no2: No such file" in str(failed.value)
+
+
 def test_the_name_of_a_file_may_be_any_bytes(tmp_path: Path) -> None:
     (tmp_path / os.fsdecode(b"a\xff.recordio")).write_bytes(b"junk" * 100)
     error = error_of(f"recordio:{tmp_path}/*.recordio")

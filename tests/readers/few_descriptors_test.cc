@@ -13,6 +13,7 @@
 
 #include "framework/error.h"
 #include "framework/file_format.h"
+#include "framework/file_reader.h"
 #include "readers/open_files.h"
 #include "tests/record_files.h"
 #include "tests/testing.h"
@@ -72,6 +73,24 @@ TEST(FewDescriptors, AreEnoughForManyFiles) {
     const DescriptorLimit few(12);
     EXPECT_EQ(ReadAll(reader.get()), all) << workers;
   }
+}
+
+// Also where the first bytes of a file are read to find its format.
+TEST(FewDescriptors, AreEnoughToFindAFormat) {
+  const PoolSize pool(0);
+  const std::string folder = NewFolder("unnamed");
+  WriteNumbers(folder, 20, 9);
+  WriteFile(folder + "/no extension", ReadFile(folder + "/numbers-0.recordio"));
+  MultiFileOptions options;
+  options.buffer_size = 1;
+  options.cycle_length = 20;
+  const auto reader = OpenFiles({folder + "/*.recordio"}, {}, Bytes(), options);
+  FormatArguments declared = Bytes();
+  declared.declared = reader->slots();
+  FileReader unnamed(MakeFormatByContent(declared), FileEntry{folder + "/no extension", ""});
+  const DescriptorLimit few(6);
+  EXPECT_EQ(ReadSome(reader.get(), 20).size(), 20u);  // all descriptors are in use
+  EXPECT_EQ(ReadAll(&unnamed).size(), 9u);
 }
 
 // A file whose descriptor was needed elsewhere is opened anew, and must be the one that it was.

@@ -66,6 +66,11 @@ TEST(FileList, WildcardsFindWhatIsThereInSortedOrder) {
   ExpectError(ErrorCode::kInvalidArgument, "no file matches '", [&] { folder.Expand("q*"); });
   ExpectError(ErrorCode::kIo, "cannot look for files: No such file",
               [&] { folder.Expand("no folder/*"); });
+  try {
+    ExpandFileNames({"no folder/*"});
+  } catch (const Error& error) {
+    EXPECT_EQ(error.file(), "no folder/*");
+  }
 }
 
 TEST(FileList, RangesAndListsNeedNoFiles) {
@@ -88,6 +93,18 @@ TEST(FileList, BracesThatSayNothingAreKept) {
   }
   EXPECT_EQ(ExpandFileNames({"{x}{1,2}"}), (Names{"{x}1", "{x}2"}));
   EXPECT_EQ(ExpandFileNames({"{{1..2}"}), (Names{"{1", "{2"}));
+}
+
+TEST(FileList, BracesMayStandWithinBracesToAnyDepth) {
+  std::string pattern = "x";
+  Names names = {"x"};
+  for (int i = 0; i < 500; ++i) {
+    pattern = "{" + std::to_string(i) + "," + pattern + "}";
+    names.push_back(std::to_string(i));
+  }
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(ExpandFileNames({pattern}), names);
+  EXPECT_EQ(ExpandFileNames({"{{a,b}{1,2},{}c}"}), (Names{"a1", "a2", "b1", "b2", "{}c"}));
 }
 
 TEST(FileList, EachAlternativeMustMatch) {
@@ -116,6 +133,14 @@ TEST(FileList, HasLimits) {
   std::string pairs;
   for (int i = 0; i < 30; ++i) pairs += "{a,b}";
   expect(pairs);
+  expect("{1..2}{0..999999}");
+  // Few names, but long ones. Braces that say nothing are not looked at again and again.
+  const std::string nothing = std::string(1900, '{') + std::string(1900, '}');
+  ExpectError(ErrorCode::kResourceLimit, "makes more than 134217728 bytes of file names",
+              [&] { ExpandFileNames({pairs.substr(0, 5 * 18) + nothing}); });
+  ExpectError(ErrorCode::kResourceLimit, "makes more than 134217728 bytes of file names", [&] {
+    ExpandFileNames(std::vector<std::string>(20, pairs.substr(0, 5 * 12) + std::string(3900, 'x')));
+  });
   ExpectError(ErrorCode::kInvalidArgument, "a file name of 5000 bytes",
               [] { ExpandFileNames({std::string(5000, '{')}); });
   ExpectError(ErrorCode::kInvalidArgument, "zero byte",

@@ -241,6 +241,30 @@ TEST(HostileFiles, ThatAreNoFilesAreRefusedWithoutWaiting) {
   ExpectError(ErrorCode::kIo, file + ": is not a regular file", [&] { reader->HasNext(); });
 }
 
+// The same where the first bytes of the file are to tell its format.
+TEST(HostileFiles, WhoseFormatIsNotKnownAreRefusedWithoutWaiting) {
+  const std::string file = NewFolder("unnamed") + "/file";
+  WriteFile(file, FileOf({"0"}));
+  FormatArguments arguments;
+  arguments.attributes.Set("content", std::string("bytes"));
+  arguments.declared = {{DataType::kUint8, {-1}, 1, true}};
+  FileReader reader(MakeFormatByContent(arguments), FileEntry{file, ""});
+  ASSERT_EQ(::unlink(file.c_str()), 0);
+  const auto expect = [&](const std::string& words) {
+    ExpectError(ErrorCode::kIo, file + words, [&] { reader.HasNext(); });
+    reader.ReInit();
+  };
+  expect(": cannot open: No such file");
+  ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+  expect(": is not a regular file");
+  ASSERT_EQ(::unlink(file.c_str()), 0);
+  ASSERT_EQ(::mkdir(file.c_str(), 0700), 0);
+  expect(": is not a regular file");
+  ASSERT_EQ(::rmdir(file.c_str()), 0);
+  WriteFile(file, FileOf({"0"}));
+  EXPECT_EQ(ReadAll(&reader).size(), 1u);
+}
+
 TEST(HostileFiles, OfAnyNameCannotForgeALineOfALog) {
   const std::string folder = NewFolder("names");
   const std::string name = folder + "/a\nerror: forged\r\x1b[31m\xff.recordio";

@@ -395,6 +395,21 @@ TEST(MultiFileReader, EveryMissingFileIsNamed) {
   EXPECT_EQ(thrown->text.find("there.txt"), std::string::npos) << thrown->text;
 }
 
+TEST(MultiFileReader, TheErrorIsAboutTheFirstFileThatIsMissing) {
+  const TempFile there("there.txt", "");
+  const std::vector<Strings> lists = {{"text:no1"},
+                                      {"text:" + there.path(), "text:no1", "text:no2"}};
+  for (const Strings& names : lists) {
+    try {
+      OpenFiles(names, {}, {}, {});
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.file(), "no1");
+      EXPECT_EQ(error.message().rfind("no1: No such file or directory", 0), 0u) << error.message();
+    }
+  }
+}
+
 TEST(MultiFileReader, OptionsAreChecked) {
   const Files files({{"a"}});
   Behaviour behaviour;

@@ -38,6 +38,31 @@ blocks {
 }
 )";
 
+constexpr char kManyFiles[] = R"(
+blocks {
+  idx: 0
+  parent_idx: -1
+  vars { name: "files" persistable: true type { type: READER } }
+  vars { name: "file" persistable: true type { type: READER } }
+  ops {
+    type: "open_files"
+    outputs { parameter: "Out" arguments: "files" }
+    attrs {
+      name: "file_names"
+      strings: ["crashing:${a}", "crashing:${b}", "crashing:${x}", "crashing:${c}"]
+    }
+    attrs { name: "place" s: "load x" }
+    attrs { name: "way" s: "${way}" }
+  }
+  ops {
+    type: "create_batch_reader"
+    inputs { parameter: "UnderlyingReader" arguments: "files" }
+    outputs { parameter: "Out" arguments: "file" }
+    attrs { name: "batch_size" i: 4 }
+  }
+}
+)";
+
 constexpr char kRead[] = R"(
 blocks {
   idx: 0
@@ -92,6 +117,24 @@ TEST_P(Crash, F19OfAFormatNamesItsPluginAndTheFile) {
     ExpectLast(result, StrCat("  in code of ", plugin_, "\n  while reading ", file.path(),
                               ", the chunk at byte ", offset, "\n  while running operator 'read' (",
                               main.path(), ":6, block 0)\n"));
+  }
+}
+
+// Of many files whose records come in turn and are loaded in batches, also by workers.
+TEST_P(Crash, F19OfAFormatNamesTheFileOfTheRecord) {
+  const TempFile startup("startup.pbtxt", kManyFiles), main("main.pbtxt", kRead);
+  const TempFile a("a.crash", "a"), b("b.crash", "b"), x("x.crash", "x"), c("c.crash", "c");
+  for (const std::string threads : {"0", "1"}) {
+    const ChildResult result =
+        RunChild({"tools/executor", "--plugin=" + plugin_, "--startup=" + startup.path(),
+                  "--main=" + main.path(), "--set=way=" + GetParam().name, "--set=a=" + a.path(),
+                  "--set=b=" + b.path(), "--set=x=" + x.path(), "--set=c=" + c.path(),
+                  "--threads=" + threads, "--quiet"});
+    EXPECT_EQ(result.exit_code, GetParam().exit_code) << result.errors;
+    EXPECT_NE(result.errors.find(StrCat("\n  in code of ", plugin_, "\n  while reading ", x.path(),
+                                        ", the chunk at byte 7\n")),
+              std::string::npos)
+        << result.errors;
   }
 }
 

@@ -211,6 +211,18 @@ TEST(Idx, ThereMayBeNoRecordsAndNoValues) {
   }
 }
 
+// F16: twelve bytes that promise four thousand million records.
+TEST(Idx, RecordsWithoutBytesAreNoMoreThanTheBytesOfTheFile) {
+  for (const uint32_t records : {13u, 0xffffffffu}) {
+    const TempFile file("hollow", Header(0x08, {records, 0}));
+    ExpectError(
+        ErrorCode::kDataLoss,
+        StrCat(file.path(), ": its header promises ", records, " records without any bytes"),
+        [&] { Reader(file.path())->HasNext(); });
+  }
+  EXPECT_EQ(ReadAll(Reader(TempFile("hollow", Header(0x08, {12, 0})).path()).get()).size(), 12u);
+}
+
 TEST(Idx, AFileOfAnotherLengthThanItsHeaderSaysIsAnErrorAtTheRightRecord) {
   const std::string whole = Images(3) + "x";
   const size_t head = 16;

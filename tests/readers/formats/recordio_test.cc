@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -323,6 +324,90 @@ TEST(RecordIO, KeepsRecordsWithoutBytesAndFilesWithoutRecords) {
   MakeReader(file.path(), "bytes", {})->ReadNext(&element);
   EXPECT_EQ(element[0].dims(), Dims({0}));
   EXPECT_EQ(element[0].lod(), (Lod{{0, 0}}));
+}
+
+// A chunk without records as a writer of the dialect leaves it, or with no payload at all.
+std::string EmptyChunk(RecordIODialect dialect, RecordIOCompressor compressor, bool payload) {
+  const std::string stored = payload ? CompressRecordIO(dialect, compressor, "") : "";
+  RecordIOHeader header;
+  header.checksum = RecordIOChecksum(dialect, stored.data(), stored.size());
+  header.compressor_code = RecordIOCompressorCode(dialect, compressor);
+  header.payload_bytes = static_cast<uint32_t>(stored.size());
+  char bytes[kRecordIOHeaderBytes];
+  WriteRecordIOHeader(header, dialect, bytes);
+  return std::string(bytes, sizeof(bytes)) + stored;
+}
+
+// What tells the dialect may come late: the header of an empty chunk is right in several.
+TEST(RecordIO, FindsTheDialectOfFilesWhoseFirstChunksAreEmpty) {
+  for (const RecordIODialect dialect : kDialects) {
+    for (const RecordIOCompressor empty : kCompressors) {
+      for (const bool payload : {true, false}) {
+        std::string begin;
+        for (int chunks = 1; chunks <= 3; ++chunks) {
+          SCOPED_TRACE(StrCat(ToString(dialect), " ", ToString(empty), " ", payload, " ", chunks));
+          begin += EmptyChunk(dialect, empty, payload);
+          EXPECT_EQ(BytesOf(begin), Records());
+          for (const RecordIOCompressor compressor : kCompressors) {
+            const std::string rest = FileOf({"a", "", "bc"}, Options(dialect, compressor, 2));
+            EXPECT_EQ(BytesOf(begin + rest), (Records{"a", "", "bc"})) << ToString(compressor);
+            EXPECT_EQ(BytesOf(begin + rest + begin), (Records{"a", "", "bc"}));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(RecordIO, SaysWhatIsWrongBehindEmptyChunks) {
+  for (const RecordIODialect dialect : kDialects) {
+    const std::string empty = EmptyChunk(dialect, RecordIOCompressor::kNone, true);
+    std::string bad = FileOf({"abc"}, Options(dialect, RecordIOCompressor::kNone));
+    bad.back() = 'x';
+    const std::string good = FileOf({"ok"}, Options(dialect, RecordIOCompressor::kNone));
+    const auto expect = [](const std::string& content, const std::string& words) {
+      const TempFile file("bad.recordio", content);
+      ExpectError(ErrorCode::kDataLoss, words,
+                  [&] { ReadAll(MakeReader(file.path(), "bytes", {}).get()); });
+    };
+    expect(empty + empty + bad + good, "chunk 2 at byte 40: payload checksum ");
+    expect(empty + good.substr(0, 10), "chunk 1 at byte 20: the file ends 10 bytes into a header");
+    expect(empty + "no chunk of twenty bytes", "chunk 1 at byte 20: it begins with 6e6f2063");
+  }
+}
+
+LoDTensor Flags(const Dims& dims, const std::string& values, const Lod& lod) {
+  LoDTensor tensor;
+  std::memcpy(tensor.Allocate<bool>(dims), values.data(), values.size());
+  tensor.set_lod(lod);
+  return tensor;
+}
+
+// Whichever way a record is read: into its place, as a sequence, or as any tensor.
+TEST(RecordIO, ABoolIsZeroOrOne) {
+  const std::vector<SlotSpec> declared = {{DataType::kBool, {1, 11}, 0, true},
+                                          {DataType::kBool, {-1}, 1, true},
+                                          {DataType::kBool, {11}, 0, true}};
+  for (const SlotSpec& slot : declared) {
+    const Lod lod = slot.lod_level > 0 ? Lod{{0, 11}} : Lod{};
+    const Dims dims = slot.dims.size() == 2 ? Dims{1, 11} : Dims{11};
+    const std::string values = FromHex("01 00 01 01 00 00 01 01 00 01 01");
+    const std::string good = RecordOf({Flags(dims, values, lod)});
+    for (const int bad : {2, 7, 128, 255}) {
+      for (const size_t at : {0, 7, 8, 10}) {
+        std::string others = values;
+        others[at] = static_cast<char>(bad);
+        const TempFile file("flags.recordio",
+                            FileOf({good, RecordOf({Flags(dims, others, lod)}), good}));
+        const auto reader = MakeReader(file.path(), "tensors", {slot});
+        EXPECT_EQ(ReadSome(reader.get(), 1).size(), 1u);
+        std::vector<LoDTensor> element;
+        ExpectError(ErrorCode::kDataLoss,
+                    StrCat("a bool is 0 or 1, not ", bad, "\n  in record 1 of the chunk at byte 0"),
+                    [&] { reader->ReadNext(&element); });
+      }
+    }
+  }
 }
 
 TEST(RecordIO, SaysWhichSlotIsNotAsDeclared) {

@@ -212,5 +212,13 @@ TEST(Text, ReadsRealText) {
   EXPECT_EQ(FormatOf({path}), FindFileFormat("text"));
 }
 
+// Of /proc, which says that they are empty; with no worker and with some.
+TEST(Text, ReadsFilesThatDoNotKnowTheirSize) {
+  for (const int workers : {0, 2}) {
+    const PoolSize pool(workers);
+    EXPECT_EQ(LinesOf(ReadAll(Reader("/proc/sys/kernel/ostype").get())), Lines{"Linux"});
+  }
+}
+
 }  // namespace
 }  // namespace millrace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Streams of plain and compressed files, whole, cut off and damaged.
-#include "readers/byte_stream.h"
+#include "framework/byte_stream.h"
 
 #include <gtest/gtest.h>
 
@@ -114,14 +114,29 @@ TEST(ByteStream, NeverTakesDamageForContent) {
 
 TEST(ByteStream, RefusesWhatFollowsGzip) {
   const std::string whole = Gzipped("content");
-  for (const std::string& rest : {std::string("x"), std::string(1, '\0'), std::string("\x1f"),
-                                  std::string("\x1f\x8b"), std::string("\x1f\x8c garbage")}) {
+  const std::string zeros(600, '\0');
+  for (const std::string& rest :
+       {std::string("x"), std::string("\x1f"), std::string("\x1f\x8b"),
+        std::string("\x1f\x8c garbage"), zeros + "x", zeros + whole, zeros + "x" + zeros}) {
     const Outcome outcome = ReadWhole(TempFile("followed", whole + rest).path());
     EXPECT_EQ(outcome.content, "content");
     ASSERT_TRUE(outcome.error.has_value()) << rest;
     EXPECT_EQ(outcome.error->code(), ErrorCode::kDataLoss);
     EXPECT_GE(outcome.error->offset(), static_cast<int64_t>(whole.size()));
   }
+}
+
+// As gzip does: what writes whole blocks fills up the last one.
+TEST(ByteStream, TakesZerosBehindGzipForNothing) {
+  const std::string whole = Gzipped("content") + Gzipped(" of two members");
+  for (const size_t zeros : {1, 2, 17, 511, 300000}) {  // more than is read at once
+    const Outcome outcome =
+        ReadWhole(TempFile("padded.gz", whole + std::string(zeros, '\0')).path());
+    EXPECT_EQ(outcome.content, "content of two members") << zeros;
+    EXPECT_FALSE(outcome.error.has_value()) << outcome.error->what();
+  }
+  const TempFile file("damaged.gz", whole + std::string(9, '\0') + "x");
+  EXPECT_EQ(ReadWhole(file.path()).error->offset(), static_cast<int64_t>(whole.size()) + 9);
 }
 
 TEST(ByteStream, ThrowsAnErrorAgainAndAgainBehindWhatPrecedesIt) {

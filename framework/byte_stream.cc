@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "readers/byte_stream.h"
+#include "framework/byte_stream.h"
 
 #include <zlib.h>
 
@@ -84,7 +84,7 @@ class ByteStream::Inflater {
   }
 
   void Inflate() {
-    if (!in_member_) BeginMember();
+    if (!in_member_ && !BeginMember()) return;
     zlib_.next_out = reinterpret_cast<Bytef*>(content_.data() + end_);
     zlib_.avail_out = static_cast<uInt>(content_.size() - end_);
     const int result = inflate(&zlib_, Z_NO_FLUSH);
@@ -115,12 +115,21 @@ class ByteStream::Inflater {
     return true;
   }
 
-  void BeginMember() {
-    if (*zlib_.next_in != kGzipMagic[0]) {
+  // False if there are only zeros here, with which a file may be filled up to its end, as by what
+  // writes whole blocks. gzip ignores them, too.
+  bool BeginMember() {
+    while (zlib_.avail_in > 0 && *zlib_.next_in == 0) {
+      padded_ = true;
+      ++zlib_.next_in;
+      --zlib_.avail_in;
+    }
+    if (zlib_.avail_in == 0) return false;
+    if (padded_ || *zlib_.next_in != kGzipMagic[0]) {
       Fail(StrCat("what follows the gzip stream at byte ", place(), " is not gzip"));
     }
     inflateReset(&zlib_);
     in_member_ = true;
+    return true;
   }
 
   // The next byte of the file that will be looked at.
@@ -137,6 +146,7 @@ class ByteStream::Inflater {
   std::vector<char> input_;
   uint64_t read_ = 0;  // bytes of the file
   bool in_member_ = false;
+  bool padded_ = false;
   z_stream zlib_ = {};
   std::vector<char> content_;
   size_t begin_ = 0;  // of what is to be given out

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A file that is read at any place by any thread.
-#ifndef MILLRACE_READERS_INPUT_FILE_H_
-#define MILLRACE_READERS_INPUT_FILE_H_
+#ifndef MILLRACE_FRAMEWORK_INPUT_FILE_H_
+#define MILLRACE_FRAMEWORK_INPUT_FILE_H_
 
 #include <sys/types.h>
 
@@ -10,17 +10,23 @@
 #include <mutex>
 #include <string>
 
+#include "framework/memory.h"
+
 namespace millrace {
 
 // A regular file open for reading. Its size is taken when it is opened: what is appended later is
 // not seen, and what is cut off is an error instead of an end. Read is safe on any thread. Files
 // are not mapped into memory, because one that shrinks under a mapping kills the process.
 //
+// Files that the kernel makes up while they are read (/proc, /sys) say that they have no bytes or a
+// page of them, whatever comes. They are read to their end when they are opened, and kept.
+//
 // Where the process may have no more descriptors, files that nobody reads at the moment are closed,
 // and opened again when they are read; they must be the same files then.
 class InputFile {
  public:
-  // Throws kIo with the file's name.
+  // Throws kIo with the file's name, and kResourceLimit for more than kMaxUnsizedBytes of a file
+  // that does not say how many it has.
   explicit InputFile(std::string path);
   ~InputFile();
   InputFile(const InputFile&) = delete;
@@ -49,11 +55,17 @@ class InputFile {
   static int Open(const std::string& path);
   // Closes a file that nobody reads; false if there is none.
   static bool CloseOne();
+  // Reads all that comes, into content_.
+  void ReadToTheEnd();
+  // Copies from content_.
+  void Copy(uint64_t offset, char* out, size_t size) const;
   // How many bytes a call of the system has read, 0 to be asked again; throws where it failed.
   size_t Check(ssize_t got, uint64_t offset) const;
+  [[noreturn]] void ThrowCannotRead(uint64_t offset) const;
 
   const std::string path_;
   uint64_t size_ = 0;
+  Ref<Buffer> content_;  // of a file that does not know its size
   dev_t device_ = 0;
   ino_t inode_ = 0;
 
@@ -64,4 +76,4 @@ class InputFile {
 
 }  // namespace millrace
 
-#endif  // MILLRACE_READERS_INPUT_FILE_H_
+#endif  // MILLRACE_FRAMEWORK_INPUT_FILE_H_

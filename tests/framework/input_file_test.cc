@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files that are read at any place, and that change while they are.
-#include "readers/input_file.h"
+#include "framework/input_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -43,6 +43,47 @@ TEST(InputFile, ReadsAtAnyPlace) {
   file.Read(0, bytes, 3);
   EXPECT_STREQ(bytes, "012");
   file.Read(10, bytes, 0);
+}
+
+std::string ContentOf(const InputFile& file) {
+  std::string content(file.size(), '.');
+  file.Read(0, content.data(), content.size());
+  return content;
+}
+
+// Those of /proc say that they are empty, those of /sys that they have a page.
+TEST(InputFile, ReadsFilesThatDoNotKnowTheirSize) {
+  const InputFile name("/proc/sys/kernel/ostype");
+  EXPECT_EQ(ContentOf(name), "Linux\n");
+  char pieces[4] = {};
+  name.ReadApart(1, pieces, 1, 2, 2);
+  EXPECT_EQ(std::string(pieces, 4), std::string("i\0n\0", 4));
+  const Error error = ErrorOf([&] { name.Read(4, pieces, 3); });
+  EXPECT_EQ(error.code(), ErrorCode::kDataLoss);
+  EXPECT_EQ(error.offset(), 6);
+  // More than is read at once, and another text every time.
+  EXPECT_THAT(ContentOf(InputFile("/proc/self/smaps")), HasSubstr("[stack]"));
+  const std::string page = "/sys/kernel/mm/transparent_hugepage/enabled";
+  if (::access(page.c_str(), R_OK) == 0) {
+    EXPECT_THAT(ContentOf(InputFile(page)), HasSubstr("never"));
+  }
+  EXPECT_EQ(InputFile(MakeFile("empty", "")).size(), 0u);
+}
+
+TEST(InputFile, ReadsNoMoreThanALimitOfAFileThatDoesNotKnowItsSize) {
+  const std::string endless = "/proc/self/pagemap";  // of all that there could be in memory
+  if (::access(endless.c_str(), R_OK) != 0) GTEST_SKIP() << "this kernel has no " << endless;
+  const Error error = ErrorOf([&] { InputFile file(endless); });
+  EXPECT_EQ(error.code(), ErrorCode::kResourceLimit);
+  EXPECT_EQ(error.file(), endless);
+  EXPECT_THAT(error.what(), HasSubstr("of a file that does not say how many it has"));
+}
+
+TEST(InputFile, SaysThatAFileThatDoesNotKnowItsSizeCannotBeRead) {
+  const std::string memory = "/proc/self/mem";  // nothing is at its beginning
+  const Error error = ErrorOf([&] { InputFile file(memory); });
+  EXPECT_EQ(error.code(), ErrorCode::kIo);
+  EXPECT_EQ(error.file(), memory);
 }
 
 TEST(InputFile, ScattersPieces) {

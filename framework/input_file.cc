@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "readers/input_file.h"
+#include "framework/input_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "framework/error.h"
+#include "framework/limits.h"
 
 namespace millrace {
 namespace {
@@ -20,6 +21,7 @@ namespace {
 // Linux reads no more than this at once, whatever is asked for.
 constexpr size_t kMostAtOnce = size_t{1} << 30;
 constexpr size_t kMostPieces = 1024;  // IOV_MAX of Linux
+constexpr off_t kPageBytes = 4096;    // what /sys says of any file
 
 }  // namespace
 
@@ -125,6 +127,12 @@ InputFile::InputFile(std::string path) : InputFile(std::move(path), -1) {
   }
   if (!problem.empty()) throw Error(ErrorCode::kIo, problem).InFile(path_, -1);
   size_ = static_cast<uint64_t>(status.st_size);
+  // What takes no room on a disk may be made up. What is not is short, and the same when it is
+  // kept.
+  if (status.st_blocks == 0 && status.st_size <= kPageBytes) {
+    ReadToTheEnd();
+    return;
+  }
   device_ = status.st_dev;
   inode_ = status.st_ino;
   ::posix_fadvise(descriptor_, 0, 0, POSIX_FADV_SEQUENTIAL);
@@ -136,8 +144,38 @@ InputFile::~InputFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
+void InputFile::ReadToTheEnd() {
+  size_ = 0;
+  content_ = BufferPool::At(Place()).Take(kPageBytes);
+  for (;;) {
+    if (size_ == content_->capacity()) {
+      Ref<Buffer> larger = BufferPool::At(Place()).Take(2 * size_);
+      std::memcpy(larger->data(), content_->data(), size_);
+      content_ = std::move(larger);
+    }
+    const ssize_t got = ::read(descriptor_, content_->data() + size_, content_->capacity() - size_);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) ThrowCannotRead(size_);
+    if (got == 0) break;
+    size_ += static_cast<size_t>(got);
+    if (size_ > kMaxUnsizedBytes) {
+      throw Error(ErrorCode::kResourceLimit,
+                  StrCat("more than ", kMaxUnsizedBytes,
+                         " bytes of a file that does not say how many it has; copy it to another"))
+          .InFile(path_, static_cast<int64_t>(size_));
+    }
+  }
+  ::close(std::exchange(descriptor_, -1));
+}
+
+void InputFile::Copy(uint64_t offset, char* out, size_t size) const {
+  if (offset > size_ || size > size_ - offset) Check(0, size_);
+  std::memcpy(out, content_->data() + offset, size);
+}
+
 void InputFile::Read(uint64_t offset, char* out, size_t size) const {
   if (size == 0) return;
+  if (content_) return Copy(offset, out, size);
   const InUse in_use(*this, offset);
   while (size > 0) {
     const ssize_t result =
@@ -152,6 +190,10 @@ void InputFile::Read(uint64_t offset, char* out, size_t size) const {
 void InputFile::ReadApart(uint64_t offset, char* out, size_t size, size_t stride,
                           size_t count) const {
   if (size == 0 || count == 0) return;
+  if (content_) {
+    for (; count > 0; --count, offset += size, out += stride) Copy(offset, out, size);
+    return;
+  }
   const InUse in_use(*this, offset);
   iovec pieces[kMostPieces];
   while (count > 0) {
@@ -175,13 +217,15 @@ void InputFile::ReadApart(uint64_t offset, char* out, size_t size, size_t stride
 size_t InputFile::Check(ssize_t got, uint64_t offset) const {
   if (got > 0) return static_cast<size_t>(got);
   if (got < 0 && (errno == EINTR || errno == EAGAIN)) return 0;
-  if (got < 0) {
-    throw Error(ErrorCode::kIo, StrCat("cannot read at byte ", offset, ": ", std::strerror(errno)))
-        .InFile(path_, static_cast<int64_t>(offset));
-  }
+  if (got < 0) ThrowCannotRead(offset);
   throw Error(ErrorCode::kDataLoss,
               StrCat("file is shorter than when it was opened: it ends before byte ", offset,
                      " and had ", size_, " bytes"))
+      .InFile(path_, static_cast<int64_t>(offset));
+}
+
+void InputFile::ThrowCannotRead(uint64_t offset) const {
+  throw Error(ErrorCode::kIo, StrCat("cannot read at byte ", offset, ": ", std::strerror(errno)))
       .InFile(path_, static_cast<int64_t>(offset));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A file read from its beginning to its end, plain or through gzip.
-#ifndef MILLRACE_READERS_BYTE_STREAM_H_
-#define MILLRACE_READERS_BYTE_STREAM_H_
+#ifndef MILLRACE_FRAMEWORK_BYTE_STREAM_H_
+#define MILLRACE_FRAMEWORK_BYTE_STREAM_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "readers/input_file.h"
+#include "framework/input_file.h"
 
 namespace millrace {
 
@@ -25,9 +25,10 @@ class ByteStream {
 
   // Reads `size` bytes; fewer only at the end of the stream, or where an error lies: the next call
   // throws it, again and again. Errors are kDataLoss or kIo and name the file and the byte of it:
-  // a gzip stream that is damaged, that ends early, or that is followed by something else. Content
-  // that was read before an error is right, but for gzip streams of kReadBlockBytes or more, of
-  // which only the end tells whether they are: there an error may say that something was wrong.
+  // a gzip stream that is damaged, that ends early, or that is followed by anything but gzip or, to
+  // the end of the file, zeros. Content that was read before an error is right, but for gzip
+  // streams of kReadBlockBytes or more, of which only the end tells whether they are: there an
+  // error may say that something was wrong.
   size_t Read(char* out, size_t size);
   // How many bytes were read so far.
   uint64_t position() const { return position_; }
@@ -51,4 +52,4 @@ class ByteStream {
 
 }  // namespace millrace
 
-#endif  // MILLRACE_READERS_BYTE_STREAM_H_
+#endif  // MILLRACE_FRAMEWORK_BYTE_STREAM_H_
