@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "framework/error.h"
+#include "framework/output_file.h"
 
 namespace millrace {
 namespace {
@@ -17,6 +18,8 @@ namespace {
 constexpr size_t kStackBytes = size_t{64} << 10;
 
 std::atomic<bool> installed{false};
+std::atomic<bool> exit_expected{false};
+pid_t watched_process = -1;  // set before any thread starts
 
 // Lines that are put together and written without any memory but this: nothing else may be done in
 // the handler of a signal.
@@ -89,13 +92,15 @@ void OnCrash(int signal) {
 }
 
 void OnExit() {
+  // A forked child of a plugin's ends as it likes.
+  if (exit_expected.load() || getpid() != watched_process) return;
   const Activity& activity = AtWork::Now();
-  if (activity.step == nullptr && activity.file == nullptr) return;
   CrashLines lines;
   lines.Add("error: ended by a call of exit in the middle of the work");
   lines.EndLine();
   lines.AddActivity(activity);
   lines.Write();
+  AbandonOutputs();
   // Whatever code was asked for: this is no success.
   _exit(static_cast<int>(activity.library != nullptr ? ErrorCode::kPlugin : ErrorCode::kInternal));
 }
@@ -114,7 +119,9 @@ const char* LibraryOf(const void* code) {
 void InstallCrashLines() {
   if (installed.exchange(true)) return;
   static const CrashStack main_stack;
+  watched_process = getpid();
   std::atexit(OnExit);
+  std::at_quick_exit(OnExit);
   struct sigaction action = {};
   action.sa_handler = OnCrash;
   action.sa_flags = SA_ONSTACK | static_cast<int>(SA_RESETHAND);
@@ -122,6 +129,8 @@ void InstallCrashLines() {
     sigaction(signal, &action, nullptr);
   }
 }
+
+void ExpectExit() { exit_expected.store(true); }
 
 CrashStack::CrashStack() {
   if (!installed.load()) return;

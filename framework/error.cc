@@ -3,7 +3,9 @@
 #include "framework/error.h"
 
 #include <cstdio>
+#include <filesystem>
 #include <new>
+#include <system_error>
 #include <utility>
 
 namespace millrace {
@@ -26,6 +28,18 @@ size_t PrintableSize(const std::string& text, size_t i) {
   const bool surrogate = character >= 0xd800 && character <= 0xdfff;
   const bool separator = character < 0xa0 || character == 0x2028 || character == 0x2029;
   return overlong || surrogate || separator || character > 0x10ffff ? 0 : size;
+}
+
+// Threads are what the standard library asks the system for, besides files.
+Error FromSystem(const std::system_error& error) {
+  if (error.code() == std::errc::resource_unavailable_try_again) {
+    return Error(ErrorCode::kResourceLimit,
+                 "no thread can be started: this user (ulimit -u) or this container (pids.max) has "
+                 "as many processes as it may, or there is no memory for a stack (ulimit -v)");
+  }
+  return Error(
+      error.code() == std::errc::not_enough_memory ? ErrorCode::kResourceLimit : ErrorCode::kIo,
+      error.what());
 }
 
 }  // namespace
@@ -114,6 +128,11 @@ Error CurrentError() {
     return error;
   } catch (const std::bad_alloc&) {
     return Error(ErrorCode::kResourceLimit, "out of memory");
+  } catch (const std::filesystem::filesystem_error& error) {
+    const Error io(ErrorCode::kIo, error.code().message());
+    return error.path1().empty() ? io : io.InFile(error.path1().string(), -1);
+  } catch (const std::system_error& error) {
+    return FromSystem(error);
   } catch (const std::exception& error) {
     return Error(ErrorCode::kInternal, error.what());
   } catch (...) {

@@ -18,22 +18,23 @@ namespace {
 constexpr size_t kLoadedAtOnce = 32;
 constexpr size_t kPrefetchedBytes = 384;  // of a record: the cache fetches the rest by itself
 
-// "" or what is wrong with the path.
-std::string Missing(const std::string& path) {
+// "" or what is wrong with the path of a file that will be read.
+std::string Missing(const std::string& path, FilesRead* read) {
   struct stat status;
   if (path.find('\0') != std::string::npos) return Escaped(path) + ": a name with a zero byte";
   if (::stat(path.c_str(), &status) != 0) return Escaped(path) + ": " + std::strerror(errno);
   if (S_ISDIR(status.st_mode)) return Escaped(path) + ": is a directory";
   if (!S_ISREG(status.st_mode)) return Escaped(path) + ": is not a regular file";
+  read->Add(path, status);
   return "";
 }
 
-void CheckExist(const std::vector<FileEntry>& files) {
+void CheckExist(const std::vector<FileEntry>& files, FilesRead* read) {
   constexpr int kMostListed = 20;
   std::string text;
   int missing = 0;
   const auto check = [&](const std::string& path) {
-    const std::string problem = Missing(path);
+    const std::string problem = Missing(path, read);
     if (!problem.empty() && ++missing <= kMostListed) {
       text += (missing == 1 ? "" : "\n  ") + problem;
     }
@@ -58,7 +59,7 @@ FileReader::FileReader(std::unique_ptr<FileFormat> format, std::vector<FileEntry
       library_(LibraryOf(*reinterpret_cast<const void* const*>(format_.get()))),
       files_(std::move(files)),
       prefetcher_(new Prefetcher(read_ahead, account())) {
-  CheckExist(files_);
+  CheckExist(files_, &read_);
 }
 
 FileReader::~FileReader() { prefetcher_->Stop(); }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "framework/files_in_use.h"
 #include "framework/scope.h"
 #include "proto/framework.pb.h"
 
@@ -113,6 +114,7 @@ class Program {
   Program() = default;
 
   std::string name_;
+  FilesRead read_{FileRole::kProgram};  // the file that it was read from
   proto::ProgramDesc desc_;
   std::vector<BlockPlaces> places_;  // one a block; empty if the program was binary
 };

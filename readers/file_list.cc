@@ -176,4 +176,16 @@ std::vector<std::string> ExpandFileNames(const std::vector<std::string>& entries
   return names;
 }
 
+std::vector<std::string> WildcardsOf(const std::vector<std::string>& entries) {
+  std::vector<std::string> patterns;
+  for (const std::string& entry : entries) {
+    const std::string path = SplitFormatPrefix(entry).path;
+    if (!HasWildcard(path) || Exists(path)) continue;
+    for (std::string& name : ExpandBraces(path)) {
+      if (HasWildcard(name) && !Exists(name)) patterns.push_back(std::move(name));
+    }
+  }
+  return patterns;
+}
+
 }  // namespace millrace
