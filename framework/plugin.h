@@ -87,9 +87,11 @@ constexpr PluginStamp CurrentPluginStamp() {
   return stamp;
 }
 
-#define MILLRACE_PLUGIN                                                       \
-  [[maybe_unused]] __attribute__((                                            \
-      used)) static constexpr ::millrace::PluginStamp millrace_plugin_stamp = \
+// Nothing refers to the stamp: `used` keeps it in what is compiled, `retain` in what is linked with
+// --gc-sections, as optimised libraries are.
+#define MILLRACE_PLUGIN                                                               \
+  [[maybe_unused]] __attribute__((                                                    \
+      used, retain)) static constexpr ::millrace::PluginStamp millrace_plugin_stamp = \
       ::millrace::CurrentPluginStamp()
 
 }  // namespace millrace

@@ -13,7 +13,7 @@ constexpr millrace::PluginStamp OtherStamp() {
   return stamp;
 }
 
-__attribute__((used)) constexpr millrace::PluginStamp stamp = OtherStamp();
+__attribute__((used, retain)) constexpr millrace::PluginStamp stamp = OtherStamp();
 
 const bool started = [] {
   std::abort();
