@@ -106,11 +106,13 @@ def convert_reader_to_recordio_file(
     Source: PaddlePaddle's fluid.recordio_writer, 2018.
     """
     order = _feed_order(feeder, feed_order)
-    with opened(reader_creator) as batches:
-        with create_recordio_writer(
+    with (
+        opened(reader_creator) as batches,
+        create_recordio_writer(
             filename, compressor, max_num_records, overwrite=overwrite
-        ) as writer:
-            return _append(writer, batches, feeder, order)
+        ) as writer,
+    ):
+        return _append(writer, batches, feeder, order)
 
 
 def convert_reader_to_recordio_files(
@@ -154,7 +156,7 @@ def convert_reader_to_recordio_files(
             with opened(reader_creator) as batches:
                 while first := list(itertools.islice(batches, 1)):
                     if len(writers) == _MOST_SHARDS:
-                        raise ValueError(f"more than {_MOST_SHARDS:,} files: batch_per_file is small")
+                        raise ValueError(f"batch_per_file is {batch_per_file}: too many files")
                     name = f"{stem}-{len(writers):05d}{extension}"
                     writers.append(_begin(name, compressor, max_num_records, overwrite))
                     of_file = itertools.chain(first, itertools.islice(batches, batch_per_file - 1))

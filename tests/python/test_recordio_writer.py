@@ -285,7 +285,7 @@ def test_files_of_an_earlier_conversion_are_replaced_by_all_of_another_or_none(
     tmp_path: Path, feeder: fluid.DataFeeder
 ) -> None:
     path = tmp_path / "words.recordio"
-    assert convert_reader_to_recordio_files(path, 2, fluid.batch(lambda: samples(6), 1), feeder) == 6
+    convert_reader_to_recordio_files(path, 2, fluid.batch(lambda: samples(6), 1), feeder)
     before = {name: (tmp_path / name).read_bytes() for name in os.listdir(tmp_path)}
 
     def failing() -> Iterator[object]:
