@@ -192,12 +192,16 @@ TEST_F(Peek, ReplacesAPictureOnlyIfToldTo) {
 
 TEST_F(Peek, DrawsIntoAPipe) {
   const TempFile startup("images.pbtxt", kImages);
+  const std::string link = TempName("stdout");  // as /dev/stdout is one
+  std::filesystem::create_symlink("/proc/self/fd/1", link);
   const ChildResult result = RunChild(
       {"/bin/sh", "-c",
-       "tools/peek --startup=" + startup.path() + " --set=count=5 --png=/dev/stdout | cat"});
+       "tools/peek --startup=" + startup.path() + " --set=count=5 --png=" + link + " | cat"});
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  std::filesystem::remove(link);
   EXPECT_EQ(result.output.substr(1, 3), "PNG");
   EXPECT_EQ(result.output.find("images of"), std::string::npos);
-  EXPECT_EQ(result.errors, "/dev/stdout: images of 5 elements\n");
+  EXPECT_EQ(result.errors, link + ": images of 5 elements\n");
 }
 
 TEST_F(Peek, RefusesCountsThatMeanNothing) {

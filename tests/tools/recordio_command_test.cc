@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "framework/error.h"
 #include "framework/file_format.h"
 #include "framework/file_reader.h"
 #include "readers/recordio_writer.h"
@@ -358,10 +359,15 @@ TEST(RecordIOCommand, WritesAStreamToAPipe) {
     return result;
   };
   const std::string got = folder + "/got";
-  EXPECT_EQ(expect(write + "/dev/stdout >" + got, expected).errors,
-            "/dev/stdout: 2 records, 1 chunk, " + std::to_string(expected.size()) + " bytes\n");
-  expect(write + "/dev/stdout | cat >" + got, expected);
-  expect("echo before >" + got + "; " + write + "/dev/fd/3 3>>" + got, "before\n" + expected);
+  // As /dev/stdout is one, which no test shall touch.
+  const std::string standard = folder + "/stdout", third = folder + "/third";
+  ASSERT_EQ(::symlink("/proc/self/fd/1", standard.c_str()), 0);
+  ASSERT_EQ(::symlink("/proc/self/fd/3", third.c_str()), 0);
+  EXPECT_EQ(expect(write + standard + " >" + got, expected).errors,
+            StrCat(standard, ": 2 records, 1 chunk, ", expected.size(), " bytes\n"));
+  expect(write + standard + " | cat >" + got, expected);
+  expect("echo before >" + got + "; " + write + third + " 3>>" + got, "before\n" + expected);
+  EXPECT_NE(::access((standard + ".manifest.json").c_str(), F_OK), 0);
   expect("mkfifo " + folder + "/pipe; cat " + folder + "/pipe >" + got + " & " + write + folder +
              "/pipe; wait",
          expected);
