@@ -131,6 +131,10 @@ OutputFile::OutputFile(std::string path, const OutputRules& rules)
   if (regular) replaced_ = std::make_unique<FileReplaced>(path_, status, rules_.role);
   if (is_stream_) return;
   if (regular && !rules_.overwrite) Fail(rules_.refusal);
+  // To give a name asks nobody: what may not be written to is not to be replaced either.
+  if (regular && ::faccessat(AT_FDCWD, path_.c_str(), W_OK, AT_EACCESS) != 0) {
+    FailWith("cannot write", errno);
+  }
   struct stat found;
   if (regular && (::lstat(to.place.c_str(), &found) != 0 || !(FileId(found) == FileId(status)))) {
     Fail(StrCat("cannot write: it is a link to a file that is not where the link says (",

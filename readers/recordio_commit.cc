@@ -22,7 +22,7 @@ OutputRules ManifestRules() {
 }
 
 std::string ManifestOf(const std::vector<RecordIOWriter*>& files) {
-  const std::string path = RecordIOManifest::PathOf(files.at(0)->output().path());
+  std::string path = RecordIOManifest::PathOf(files.at(0)->output().path());
   for (const RecordIOWriter* file : files) {
     if (RecordIOManifest::PathOf(file->output().path()) == path) continue;
     Throw(ErrorCode::kInternal, "files of several manifests cannot get their names together");

@@ -210,6 +210,16 @@ TEST(OutputFile, RefusesWhatIsNoRegularFile) {
   EXPECT_EQ(NamesIn(folder), before);
 }
 
+TEST(OutputFile, DoesNotReplaceWhatMayNotBeWritten) {
+  if (geteuid() == 0) GTEST_SKIP() << "root may write to any file";
+  const std::string folder = NewFolder("protected");
+  WriteFile(folder + "/x", "protected");
+  ASSERT_EQ(chmod((folder + "/x").c_str(), 0400), 0);
+  ExpectError(ErrorCode::kIo, "/x: cannot write: Permission denied",
+              [&] { OutputFile file(folder + "/x"); });
+  EXPECT_EQ(ReadFile(folder + "/x"), "protected");
+}
+
 TEST(OutputFile, RefusesNamesThatCannotBe) {
   const std::string folder = NewFolder("names");
   for (const std::string& name :
