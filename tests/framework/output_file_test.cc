@@ -192,11 +192,11 @@ TEST(OutputFile, RefusesWhatIsNoRegularFile) {
   const std::vector<std::string> odd = MakeOddFiles(folder);
   const Names before = NamesIn(folder);
   for (const std::string& name : odd) {
-    const std::string path = folder + "/" + name;
+    const std::string path = StrCat(folder, "/", name);
     const auto kind = fs::status(path).type();
     ExpectError(ErrorCode::kIo, path + ": cannot write: it is not a regular file but a ",
                 [&] { OutputFile file(path); });
-    const std::string link = folder + "/to " + name;
+    const std::string link = StrCat(folder, "/to ", name);
     fs::create_symlink(name, link);
     ExpectError(ErrorCode::kIo, "it is not a regular file but", [&] { OutputFile file(link); });
     EXPECT_EQ(fs::status(path).type(), kind);
@@ -235,7 +235,7 @@ TEST(OutputFile, NeverReplacesWhatHasBecomeSomethingElse) {
   for (const std::string& name : odd) {
     SCOPED_TRACE(name);
     OutputFile file(folder + "/x");
-    fs::rename(folder + "/" + name, folder + "/x");
+    fs::rename(StrCat(folder, "/", name), folder + "/x");
     const auto kind = fs::symlink_status(folder + "/x").type();
     ExpectError(ErrorCode::kIo, "since the writing began it has become a ",
                 [&] { file.Publish(); });

@@ -353,7 +353,7 @@ TEST(RecordIOCommand, WritesAStreamToAPipe) {
   const std::string expected = ReadFile(folder + "/out");
   const std::string write = "tools/recordio write " + words[0] + " " + words[1] + " --output=";
   const auto expect = [&](const std::string& script, const std::string& what) {
-    const ChildResult result = RunChild({"/bin/sh", "-c", script});
+    ChildResult result = RunChild({"/bin/sh", "-c", script});
     EXPECT_EQ(result.exit_code, 0) << result.errors;
     EXPECT_EQ(ReadFile(folder + "/got"), what) << script;
     return result;
