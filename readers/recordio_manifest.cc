@@ -12,6 +12,7 @@
 #include <set>
 #include <utility>
 
+#include "framework/stop.h"
 #include "readers/input_file.h"
 
 namespace millrace {
@@ -200,18 +201,22 @@ void RecordIOManifest::DropOtherShards(const std::vector<std::string>& files) {
 }
 
 std::vector<std::string> RecordIOManifest::Missing(const std::string& path) const {
-  // Listed are escaped names: those of this manifest's own file and shards are known as they are.
+  // Listed are escaped names. What they are of, without that, the manifest's own name tells.
   const std::string whole = path.substr(0, path.size() - std::strlen(kManifestSuffix));
   const std::string stem = whole.substr(0, whole.size() - std::strlen(kExtension));
+  const std::string whole_name = NameOf(whole);
+  const std::string stem_name = NameOf(stem);
   std::vector<std::string> missing;
   for (const auto& [name, entry] : files_) {
-    std::string file = path.substr(0, path.rfind('/') + 1) + name;
-    if (name == NameOf(whole)) file = whole;
-    if (IsShard(name) && name.substr(0, name.size() - kShardTail) == NameOf(stem)) {
+    CheckStop();
+    std::string file;
+    if (name == whole_name) file = whole;
+    if (IsShard(name) && name.compare(0, name.size() - kShardTail, stem_name) == 0) {
       file = stem + name.substr(name.size() - kShardTail);
     }
     struct stat status;
-    if (::stat(file.c_str(), &status) != 0 && errno == ENOENT) missing.push_back(file);
+    if (file.empty() || ::stat(file.c_str(), &status) == 0 || errno != ENOENT) continue;
+    missing.push_back(file);
   }
   return missing;
 }

@@ -78,7 +78,8 @@ class RecordIOManifest {
   void SetReplacing(const std::string& file);
   // Leaves out the shards that are none of these.
   void DropOtherShards(const std::vector<std::string>& files);
-  // Where those listed files belong that are not there; the manifest itself is at `path`.
+  // Where those files of its set belong that are listed and not there; the manifest itself is at
+  // `path`, and names that its files cannot have are passed over.
   std::vector<std::string> Missing(const std::string& path) const;
   std::string ToText() const;
 

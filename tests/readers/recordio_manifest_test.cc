@@ -93,6 +93,10 @@ TEST(RecordIOManifest, TellsOfFilesThatAreMissing) {
     entries +=
         (i == 0 ? "" : ",") + Entry(StrCat("s \\\\t-0000", i, ".recordio"), bytes.size(), 1, 2);
   }
+  // No files of this set.
+  for (const char* name : {"../s-00000.recordio", "other-00000.recordio", "s-0.recordio", ""}) {
+    entries += "," + Entry(name, 1, 1, 1);
+  }
   WriteFile(folder + "/s \t.recordio.manifest.json", Manifest(entries));
   for (const char* pattern : {"/s*", "/s*.recordio", "/*-0000?.recordio",
                               "/s \t-0000[0-3].recordio", "/s*-0000{0,[13]}.recordio"}) {
