@@ -13,6 +13,7 @@
 
 #include "framework/error.h"
 #include "framework/file_format.h"
+#include "framework/output_file.h"
 #include "framework/ticket.h"
 
 namespace millrace {
@@ -21,6 +22,8 @@ namespace {
 constexpr size_t kStackBytes = size_t{64} << 10;
 
 std::atomic<bool> installed{false};
+std::atomic<bool> exit_expected{false};
+pid_t watched_process = -1;  // set before any thread starts
 
 // Lines that are put together and written without any memory but this: nothing else may be done in
 // the handler of a signal.
@@ -113,13 +116,15 @@ void OnCrash(int signal) {
 }
 
 void OnExit() {
+  // A forked child of a plugin's ends as it likes.
+  if (exit_expected.load() || getpid() != watched_process) return;
   const Activity& activity = AtWork::Now();
-  if (activity.step == nullptr && activity.file == nullptr && activity.records == nullptr) return;
   CrashLines lines;
   lines.Add("error: ended by a call of exit in the middle of the work");
   lines.EndLine();
   lines.AddActivity(activity);
   lines.Write();
+  AbandonOutputs();
   // Whatever code was asked for: this is no success.
   _exit(static_cast<int>(activity.library != nullptr ? ErrorCode::kPlugin : ErrorCode::kInternal));
 }
@@ -138,7 +143,9 @@ const char* LibraryOf(const void* code) {
 void InstallCrashLines() {
   if (installed.exchange(true)) return;
   static const CrashStack main_stack;
+  watched_process = getpid();
   std::atexit(OnExit);
+  std::at_quick_exit(OnExit);
   struct sigaction action = {};
   action.sa_handler = OnCrash;
   action.sa_flags = SA_ONSTACK | static_cast<int>(SA_RESETHAND);
@@ -146,6 +153,8 @@ void InstallCrashLines() {
     sigaction(signal, &action, nullptr);
   }
 }
+
+void ExpectExit() { exit_expected.store(true); }
 
 CrashStack::CrashStack() {
   if (!installed.load()) return;

@@ -45,10 +45,13 @@ class AtWork {
 // another one than Millrace's own: a plugin. Else null.
 const char* LibraryOf(const void* code);
 
-// From now on, a thread that is ended by a signal for a fault of the program, or calls exit while
-// it is at work, leaves some lines on standard error that say what it was at. For commands: a host
-// such as Python has handlers of its own.
+// From now on, a thread that is ended by a signal for a fault of the program leaves some lines on
+// standard error that say what it was at. So does one that calls exit or quick_exit before
+// ExpectExit, and the process ends with a code that says so, whatever code was asked for. For
+// commands: a host such as Python has handlers of its own.
 void InstallCrashLines();
+// The work is done: exit is how the process is meant to end now.
+void ExpectExit();
 
 // Where the lines are written from if the thread has used up its stack. One a thread, for as long
 // as the thread works. Does nothing before InstallCrashLines, nor where there is no memory for it.

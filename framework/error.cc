@@ -3,7 +3,9 @@
 #include "framework/error.h"
 
 #include <cstdio>
+#include <filesystem>
 #include <new>
+#include <system_error>
 #include <utility>
 
 namespace millrace {
@@ -31,6 +33,18 @@ size_t PrintableSize(const std::string& text, size_t i) {
 // The step that NoteOutOfMemory was told last.
 thread_local char noted[512];
 thread_local size_t noted_size = 0;
+
+// Threads are what the standard library asks the system for, besides files.
+Error FromSystem(const std::system_error& error) {
+  if (error.code() == std::errc::resource_unavailable_try_again) {
+    return Error(ErrorCode::kResourceLimit,
+                 "no thread can be started: this user (ulimit -u) or this container (pids.max) has "
+                 "as many processes as it may, or there is no memory for a stack (ulimit -v)");
+  }
+  return Error(
+      error.code() == std::errc::not_enough_memory ? ErrorCode::kResourceLimit : ErrorCode::kIo,
+      error.what());
+}
 
 }  // namespace
 
@@ -137,6 +151,11 @@ Error CurrentError() {
     if (noted_size > 0) error = error.WithContext(std::string(noted, noted_size));
     noted_size = 0;
     return error;
+  } catch (const std::filesystem::filesystem_error& error) {
+    const Error io(ErrorCode::kIo, error.code().message());
+    return error.path1().empty() ? io : io.InFile(error.path1().string(), -1);
+  } catch (const std::system_error& error) {
+    return FromSystem(error);
   } catch (const std::exception& error) {
     return Error(ErrorCode::kInternal, error.what());
   } catch (...) {

@@ -139,8 +139,9 @@ void Require(bool condition, const Parts&... parts) {
   if (__builtin_expect(!condition, 0)) Throw(ErrorCode::kInvalidArgument, parts...);
 }
 
-// The current exception as an Error: itself, or kInternal (kResourceLimit for std::bad_alloc) with
-// its text. Call inside a catch block only.
+// The current exception as an Error: itself; kResourceLimit for std::bad_alloc and for a thread
+// that cannot be started; kIo for other errors of the system, naming the file if there is one; else
+// kInternal with its text. Call inside a catch block only.
 Error CurrentError();
 
 // Notes a step that led to a std::bad_alloc, for CurrentError on this thread to say later: where

@@ -106,7 +106,10 @@ class FileFormat {
 struct FormatArguments {
   std::vector<SlotSpec> declared;  // empty if the program declares no slots
   AttributeMap attributes;         // by the format's schema, defaults filled in
-  bool has_companions = false;     // every FileEntry will name one
+  // With wildcards: those by which files were found, so that a format that knows of a file that is
+  // missing can tell that it was meant.
+  std::vector<std::string> patterns;
+  bool has_companions = false;  // every FileEntry will name one
 };
 
 // How a format presents itself. Built fluently by the function given to REGISTER_FILE_FORMAT.

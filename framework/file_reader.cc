@@ -18,23 +18,24 @@ namespace {
 constexpr size_t kLoadedAtOnce = 32;
 constexpr size_t kPrefetchedBytes = 384;  // of a record: the cache fetches the rest by itself
 
-// "" or what is wrong with the path.
-std::string Missing(const std::string& path) {
+// "" or what is wrong with the path of a file that will be read.
+std::string Missing(const std::string& path, FilesRead* read) {
   struct stat status;
   if (path.find('\0') != std::string::npos) return "a name with a zero byte";
   if (::stat(path.c_str(), &status) != 0) return std::strerror(errno);
   if (S_ISDIR(status.st_mode)) return "is a directory";
   if (!S_ISREG(status.st_mode)) return "is not a regular file";
+  read->Add(path, status);
   return "";
 }
 
 // The error is about the first file that is missing, and lists the others.
-void CheckExist(const std::vector<FileEntry>& files) {
+void CheckExist(const std::vector<FileEntry>& files, FilesRead* read) {
   constexpr int kMostListed = 20;
   std::string first, text;
   int missing = 0;
   const auto check = [&](const std::string& path) {
-    const std::string problem = Missing(path);
+    const std::string problem = Missing(path, read);
     if (problem.empty()) return;
     ++missing;
     if (missing == 1) {
@@ -73,7 +74,7 @@ FileReader::FileReader(std::unique_ptr<FileFormat> format, std::vector<FileEntry
       library_(LibraryOf(*reinterpret_cast<const void* const*>(format_.get()))),
       files_(std::move(files)),
       prefetcher_(new Prefetcher(read_ahead, account())) {
-  CheckExist(files_);
+  CheckExist(files_, &read_);
 }
 
 FileReader::~FileReader() { prefetcher_->Stop(); }

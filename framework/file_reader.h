@@ -10,6 +10,7 @@
 
 #include "framework/chunk_queue.h"
 #include "framework/file_format.h"
+#include "framework/files_in_use.h"
 #include "framework/prefetcher.h"
 #include "framework/reader.h"
 
@@ -19,7 +20,8 @@ namespace millrace {
 // file, the byte, the record and this reader.
 class FileReader : public ReaderBase {
  public:
-  // Throws kIo unless the file (and its companion) exists and is a regular file; reads nothing.
+  // Throws kIo unless the file (and its companion) exists and is a regular file, kInvalidArgument
+  // if the process is writing it anew (files_in_use.h); reads nothing.
   FileReader(std::unique_ptr<FileFormat> format, FileEntry file);
   ~FileReader() override;
 
@@ -49,6 +51,7 @@ class FileReader : public ReaderBase {
   const std::unique_ptr<FileFormat> format_;
   const char* const library_;  // of the format
   const std::vector<FileEntry> files_;
+  FilesRead read_{FileRole::kData};
   const Ref<Prefetcher> prefetcher_;
   Ref<ChunkQueue> queue_;  // of the running pass, once it has begun
   uint64_t sample_ = 0;

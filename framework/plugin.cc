@@ -14,7 +14,9 @@
 #include <string>
 #include <vector>
 
+#include "framework/at_work.h"
 #include "framework/error.h"
+#include "framework/files_in_use.h"
 #include "framework/limits.h"
 #include "framework/registration.h"
 
@@ -26,7 +28,9 @@ constexpr PluginStamp kStamp = CurrentPluginStamp();
 // An open file that is mapped for reading.
 class MappedFile {
  public:
-  explicit MappedFile(const std::string& path) : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+  // Opened so, what is no regular file does not block.
+  explicit MappedFile(const std::string& path)
+      : fd_(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)) {
     struct stat status;
     if (fd_ < 0 || fstat(fd_, &status) != 0) Fail(path, StrCat("cannot open: ", Reason()));
     if (!S_ISREG(status.st_mode)) Fail(path, "no regular file");
@@ -113,7 +117,13 @@ void LoadPlugin(const std::string& path) {
   if (path.empty() || path[0] != '/') {
     throw Error(ErrorCode::kPlugin, "a plugin must be named by its absolute path").InFile(path, -1);
   }
+  // Its initialisers run while it is loaded, and may do anything.
+  AtWork at_work;
+  at_work->library = path.c_str();
+  at_work->step = "while loading it";
   CheckStamp(path);
+  static auto* loaded = new FilesRead(FileRole::kPlugin);  // until the process ends
+  loaded->Add(path);
   OfferOwnSymbols();
   RegistrationWatch watch;
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);

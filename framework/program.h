@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "framework/files_in_use.h"
 #include "framework/problems.h"
 #include "framework/scope.h"
 #include "proto/framework.pb.h"
@@ -107,6 +108,7 @@ class Program {
   Program() = default;
 
   std::string name_;
+  FilesRead read_{FileRole::kProgram};  // the file that it was read from
   proto::ProgramDesc desc_;
   std::vector<BlockPlaces> places_;  // one a block; empty if the program was binary
   // One a block; the names are those in desc_.

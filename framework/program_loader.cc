@@ -211,6 +211,12 @@ class ProgramLoader {
     program_->name_ = Escaped(name);
   }
 
+  std::shared_ptr<const Program> LoadFile(const std::string& path) {
+    const std::string content = ReadProgramFile(path);
+    program_->read_.Add(path);
+    return Load(content);
+  }
+
   std::shared_ptr<const Program> Load(const std::string& content) {
     if (content.size() > kMaxProgramBytes) {
       Report(StrCat("longer than ", kMaxProgramBytes, " bytes"));
@@ -560,7 +566,7 @@ std::shared_ptr<const Program> Program::FromString(const std::string& content,
 
 std::shared_ptr<const Program> Program::FromFile(const std::string& path,
                                                  const Settings& settings) {
-  return FromString(ReadProgramFile(path), path, settings);
+  return ProgramLoader(path, settings).LoadFile(path);
 }
 
 }  // namespace millrace

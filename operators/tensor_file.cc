@@ -1,30 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operators/tensor_file.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <memory>
 #include <system_error>
 #include <utility>
 
 #include "framework/error.h"
 #include "framework/input_file.h"
 #include "framework/memory.h"
+#include "framework/output_file.h"
 #include "framework/tensor_stream.h"
 #include "operators/conversion.h"
 
 namespace millrace {
 namespace {
-
-[[noreturn]] void ThrowIo(const std::string& path, const char* what, int error) {
-  throw Error(ErrorCode::kIo, StrCat(what, ": ", std::strerror(error))).InFile(path, -1);
-}
 
 OpSchema WithPath(OpSchema schema) {
   return std::move(schema.Attr(AttributeSchema("file_path", "", "the file").Required())
@@ -46,46 +37,6 @@ LoDTensor ToFp16(const LoDTensor& tensor) {
   });
   return converted ? half : tensor;
 }
-
-// A file that appears under its name when it is complete, or not at all.
-class NewFile {
- public:
-  explicit NewFile(const std::string& path)
-      : path_(path), temporary_(StrCat(path, ".", getpid(), ".part")) {
-    descriptor_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (descriptor_ < 0) ThrowIo(path_, "cannot write", errno);
-  }
-  ~NewFile() {
-    if (descriptor_ >= 0) close(descriptor_);
-    if (!temporary_.empty()) unlink(temporary_.c_str());
-  }
-  NewFile(const NewFile&) = delete;
-  NewFile& operator=(const NewFile&) = delete;
-
-  void Write(const std::string& bytes) {
-    for (size_t done = 0; done < bytes.size();) {
-      const ssize_t written = write(descriptor_, bytes.data() + done, bytes.size() - done);
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) ThrowIo(path_, "cannot write", errno);
-      done += static_cast<size_t>(written);
-    }
-  }
-
-  void Finish() {
-    // Without this a crash of the machine could leave the name without the content.
-    if (fsync(descriptor_) != 0) ThrowIo(path_, "cannot write", errno);
-    if (close(std::exchange(descriptor_, -1)) != 0) ThrowIo(path_, "cannot write", errno);
-    if (std::rename(temporary_.c_str(), path_.c_str()) != 0) {
-      ThrowIo(path_, "cannot write", errno);
-    }
-    temporary_.clear();
-  }
-
- private:
-  const std::string path_;
-  std::string temporary_;  // "" once renamed
-  int descriptor_ = -1;
-};
 
 // The content of a regular file, whatever its size was when it was opened.
 Ref<Buffer> ReadFile(const InputFile& file) {
@@ -110,7 +61,8 @@ LoDTensor ToTensor(const TensorView& view) {
 
 OpSchema TensorWriterSchema(const std::string& doc) {
   return WithPath(OpSchema(doc)
-                      .Attr({"overwrite", true, "false: it is an error if the file exists"})
+                      .Attr({"overwrite", true,
+                             "replace a file that exists; false: it is an error if one does"})
                       .Attr({"save_as_fp16", false, "write floating-point values in 16 bits"})
                       .SideEffects());
 }
@@ -122,14 +74,16 @@ OpSchema TensorReaderSchema(const std::string& doc) {
 
 void WriteTensors(OpContext& context) {
   const std::string& path = context.Attr<std::string>("file_path");
-  std::error_code error;
-  if (!context.Attr<bool>("overwrite") && std::filesystem::exists(path, error)) {
-    throw Error(ErrorCode::kIo, "the file exists and 'overwrite' is false").InFile(path, -1);
-  }
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::error_code error;
   if (!folder.empty()) std::filesystem::create_directories(folder, error);
-  if (error) ThrowIo(path, "cannot make its folder", error.value());
-  NewFile file(path);
+  if (error) {
+    throw Error(ErrorCode::kIo, StrCat("cannot make its folder: ", error.message()))
+        .InFile(path, -1);
+  }
+  OutputRules rules;
+  rules.overwrite = context.Attr<bool>("overwrite");
+  OutputFile file(path, rules);
   std::string bytes;
   for (size_t i = 0; i < context.InCount("X"); ++i) {
     const LoDTensor tensor = context.In("X", i).OnHost();
@@ -137,7 +91,7 @@ void WriteTensors(OpContext& context) {
     AppendTensor(context.Attr<bool>("save_as_fp16") ? ToFp16(tensor) : tensor, &bytes);
     file.Write(bytes);
   }
-  file.Finish();
+  file.Publish();
 }
 
 void ReadTensors(OpContext& context) {

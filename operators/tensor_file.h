@@ -17,7 +17,9 @@ OpSchema TensorWriterSchema(const std::string& doc);
 OpSchema TensorReaderSchema(const std::string& doc);
 
 // Writes the arguments of slot X one behind another. Folders are made as needed. The file appears
-// under its name only when it is complete; one that was there stays whole until then. Throws kIo.
+// under its name only when it is complete; one that was there stays whole until then. Only regular
+// files are written, and none that the process reads (framework/output_file.h). Throws kIo and
+// kInvalidArgument.
 void WriteTensors(OpContext& context);
 // Reads as many tensors as slot Out has arguments, which must be all that the file has. Throws kIo
 // and kDataLoss naming the file, and then leaves the outputs as they were.

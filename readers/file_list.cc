@@ -237,4 +237,16 @@ std::vector<std::string> ExpandFileNames(const std::vector<std::string>& entries
   return names;
 }
 
+std::vector<std::string> WildcardsOf(const std::vector<std::string>& entries) {
+  std::vector<std::string> patterns;
+  for (const std::string& entry : entries) {
+    const std::string path = SplitFormatPrefix(entry).path;
+    if (!HasWildcard(path) || Exists(path)) continue;
+    ExpandBraces(path, [&](const std::string& name) {
+      if (HasWildcard(name) && !Exists(name)) patterns.push_back(name);
+    });
+  }
+  return patterns;
+}
+
 }  // namespace millrace

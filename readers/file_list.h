@@ -20,6 +20,10 @@ namespace millrace {
 // kResourceLimit for more than kMaxListLength names or kMaxListBytes bytes of them.
 std::vector<std::string> ExpandFileNames(const std::vector<std::string>& entries);
 
+// Those patterns among the entries that took what was there: without prefixes and braces, each with
+// * ? or [. For entries that ExpandFileNames has expanded.
+std::vector<std::string> WildcardsOf(const std::vector<std::string>& entries);
+
 }  // namespace millrace
 
 #endif  // MILLRACE_READERS_FILE_LIST_H_

@@ -58,6 +58,7 @@ std::unique_ptr<ReaderBase> OpenFiles(const std::vector<std::string>& names,
     if (!seconds.empty()) entries[i].companion = SplitFormatPrefix(seconds[i]).path;
   }
   arguments.has_companions = !seconds.empty();
+  arguments.patterns = WildcardsOf(names);
   const FormatSchema* schema = FormatOf(files);
   if (schema != nullptr && arguments.has_companions) CheckCompanions(*schema);
   return std::make_unique<MultiFileReader>(

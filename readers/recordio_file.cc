@@ -86,15 +86,17 @@ void RecordIOFile::Recognise(const char* header, Chunk* chunk) {
 
 void RecordIOFile::CheckPromise() const {
   const RecordIOCounts found = {next_.offset, next_.chunk, records_};
-  if (!promised_ || found == *promised_) return;
+  if (!promised_ || found == promised_->counts || found == promised_->old) return;
   const auto text = [](const RecordIOCounts& counts) {
     return StrCat(counts.records, " records in ", counts.chunks, " chunks and ", counts.bytes,
                   " bytes");
   };
-  throw Error(ErrorCode::kDataLoss,
-              StrCat("the file ends at byte ", found.bytes, " with ", text(found),
-                     ", but its manifest says ", text(*promised_), " (",
-                     Escaped(RecordIOManifest::PathOf(file_.path())), ")"))
+  throw Error(
+      ErrorCode::kDataLoss,
+      StrCat("the file ends at byte ", found.bytes, " with ", text(found),
+             ", but its manifest says ", text(promised_->counts),
+             promised_->old ? StrCat(", or while it is replaced ", text(*promised_->old)) : "",
+             " (", Escaped(RecordIOManifest::PathOf(file_.path())), ")"))
       .InFile(file_.path(), static_cast<int64_t>(found.bytes));
 }
 

@@ -29,7 +29,7 @@ class RecordIOFile final : public FileSource {
   // `promised` is what the file's manifest says. Another number of bytes, chunks or records is an
   // error at the end of the file, behind everything that it has. Throws kIo.
   explicit RecordIOFile(const std::string& path,
-                        std::optional<RecordIOCounts> promised = std::nullopt)
+                        std::optional<RecordIOPromise> promised = std::nullopt)
       : file_(path), promised_(promised) {}
 
   bool Claim(Chunk* chunk) override;
@@ -62,7 +62,7 @@ class RecordIOFile final : public FileSource {
   void ReadChunk(uint64_t length, Chunk* chunk) const;
 
   const InputFile file_;
-  const std::optional<RecordIOCounts> promised_;
+  const std::optional<RecordIOPromise> promised_;
   Position next_ = {0, 0};
   uint64_t records_ = 0;  // that the headers before next_ say
   RecordIODialect dialect_ = RecordIODialect::kFluid;

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "readers/recordio_manifest.h"
 
-#include <unistd.h>
+#include <fnmatch.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "framework/error.h"
 #include "framework/input_file.h"
+#include "framework/stop.h"
 
 namespace millrace {
 namespace {
@@ -27,8 +27,21 @@ constexpr uint64_t kVersion = 1;
 constexpr char kFormat[] = "recordio-manifest";
 constexpr char kExtension[] = ".recordio";
 constexpr size_t kShardDigits = 5;
+constexpr size_t kShardTail = 1 + kShardDigits + sizeof(kExtension) - 1;  // "-00000.recordio"
 
 std::string NameOf(const std::string& file) { return Escaped(file.substr(file.rfind('/') + 1)); }
+
+// Whether a path or an escaped name is that of a shard.
+bool IsShard(const std::string& file) {
+  const size_t extension = std::strlen(kExtension);
+  if (file.size() <= kShardTail ||
+      file.compare(file.size() - extension, extension, kExtension) != 0) {
+    return false;
+  }
+  const auto tail = file.end() - static_cast<std::ptrdiff_t>(kShardTail);
+  return *tail == '-' && std::all_of(tail + 1, tail + 1 + kShardDigits,
+                                     [](char c) { return c >= '0' && c <= '9'; });
+}
 
 [[noreturn]] void Refuse(const std::string& problem) {
   Throw(ErrorCode::kDataLoss, "no manifest of RecordIO files (", problem,
@@ -43,12 +56,36 @@ uint64_t NumberOf(const Json& entry, const char* key) {
   return found->get<uint64_t>();
 }
 
+}  // namespace
+
 // Takes the entries while the text is parsed, so that a text of any kind needs no more memory than
 // the entries of a manifest do.
-class Parser {
+class RecordIOManifest::Parser {
  public:
-  explicit Parser(std::map<std::string, RecordIOCounts>* files) : files_(files) {}
+  explicit Parser(std::map<std::string, Entry>* files) : files_(files) {}
 
+  void Parse(const std::string& text) {
+    Json manifest;
+    try {
+      manifest = Json::parse(text, [this](int depth, Json::parse_event_t event, const Json& value) {
+        return Take(depth, event, value);
+      });
+    } catch (const Json::exception& error) {
+      Refuse(Escaped(error.what()));
+    }
+    const auto has = [&](const char* key) {
+      return manifest.is_object() && manifest.contains(key);
+    };
+    if (!has("format") || manifest["format"] != kFormat) {
+      Refuse(StrCat("its format is not '", kFormat, "'"));
+    }
+    if (!has("version") || manifest["version"] != kVersion) {
+      Refuse(StrCat("its version is not ", kVersion));
+    }
+    if (!has("files") || !manifest["files"].is_array()) Refuse("it has no list of files");
+  }
+
+ private:
   // False for what need not be kept.
   bool Take(int depth, Json::parse_event_t event, const Json& value) {
     constexpr int kEntryDepth = 2;
@@ -69,10 +106,10 @@ class Parser {
     return false;
   }
 
- private:
   static bool IsKnown(const Json& key) {
-    static const char* const kKeys[] = {"format", "version", "files",  "name",
-                                        "bytes",  "chunks",  "records"};
+    static const char* const kKeys[] = {"format",     "version",     "files",    "name",
+                                        "bytes",      "chunks",      "records",  "old_bytes",
+                                        "old_chunks", "old_records", "replacing"};
     return std::find(std::begin(kKeys), std::end(kKeys), key.get_ref<const std::string&>()) !=
            std::end(kKeys);
   }
@@ -80,49 +117,29 @@ class Parser {
   void TakeFile(const Json& entry) {
     const auto name = entry.find("name");
     if (name == entry.end() || !name->is_string()) Refuse("a file without its name");
-    const RecordIOCounts counts = {NumberOf(entry, "bytes"), NumberOf(entry, "chunks"),
-                                   NumberOf(entry, "records")};
-    if (!files_->emplace(name->get<std::string>(), counts).second) {
+    Entry file;
+    file.replacing = entry.contains("replacing");
+    if (file.replacing && entry["replacing"] != true) Refuse("a file that is 'replacing' what?");
+    if (!file.replacing) {
+      file.promise.counts = {NumberOf(entry, "bytes"), NumberOf(entry, "chunks"),
+                             NumberOf(entry, "records")};
+      if (entry.contains("old_bytes")) {
+        file.promise.old = {NumberOf(entry, "old_bytes"), NumberOf(entry, "old_chunks"),
+                            NumberOf(entry, "old_records")};
+      }
+    }
+    if (!files_->emplace(name->get<std::string>(), file).second) {
       Refuse(StrCat("'", Escaped(name->get<std::string>()), "' is listed twice"));
     }
   }
 
-  std::map<std::string, RecordIOCounts>* files_;
+  std::map<std::string, Entry>* files_;
 };
 
-void Parse(const std::string& text, std::map<std::string, RecordIOCounts>* files) {
-  Parser parser(files);
-  Json manifest;
-  try {
-    manifest = Json::parse(text, [&](int depth, Json::parse_event_t event, const Json& value) {
-      return parser.Take(depth, event, value);
-    });
-  } catch (const Json::exception& error) {
-    Refuse(Escaped(error.what()));
-  }
-  const auto has = [&](const char* key) { return manifest.is_object() && manifest.contains(key); };
-  if (!has("format") || manifest["format"] != kFormat) {
-    Refuse(StrCat("its format is not '", kFormat, "'"));
-  }
-  if (!has("version") || manifest["version"] != kVersion) {
-    Refuse(StrCat("its version is not ", kVersion));
-  }
-  if (!has("files") || !manifest["files"].is_array()) Refuse("it has no list of files");
-}
-
-}  // namespace
-
 std::string RecordIOManifest::PathOf(const std::string& file) {
-  const size_t extension = std::strlen(kExtension);
-  const size_t tail = 1 + kShardDigits + extension;
-  if (file.size() > tail && file.compare(file.size() - extension, extension, kExtension) == 0) {
-    const auto number = file.end() - static_cast<std::ptrdiff_t>(tail);
-    if (*number == '-' && std::all_of(number + 1, number + 1 + kShardDigits,
-                                      [](char c) { return c >= '0' && c <= '9'; })) {
-      return file.substr(0, file.size() - tail) + kExtension + kManifestSuffix;
-    }
-  }
-  return file + kManifestSuffix;
+  const std::string whole =
+      IsShard(file) ? file.substr(0, file.size() - kShardTail) + kExtension : file;
+  return whole + kManifestSuffix;
 }
 
 RecordIOManifest RecordIOManifest::Load(const std::string& path) {
@@ -135,7 +152,7 @@ RecordIOManifest RecordIOManifest::Load(const std::string& path) {
     std::string text(file.size(), '\0');
     file.Read(0, text.data(), text.size());
     RecordIOManifest manifest;
-    Parse(text, &manifest.files_);
+    Parser(&manifest.files_).Parse(text);
     return manifest;
   } catch (...) {
     const Error error = CurrentError();
@@ -144,59 +161,99 @@ RecordIOManifest RecordIOManifest::Load(const std::string& path) {
   }
 }
 
-std::optional<RecordIOCounts> RecordIOManifest::Find(const std::string& file) const {
-  const auto found = files_.find(NameOf(file));
-  if (found == files_.end()) return std::nullopt;
-  return found->second;
-}
-
-void RecordIOManifest::Set(const std::string& file, const RecordIOCounts& counts) {
-  files_[NameOf(file)] = counts;
-}
-
-bool RecordIOManifest::Remove(const std::string& file) { return files_.erase(NameOf(file)) > 0; }
-
 RecordIOManifest RecordIOManifest::LoadIfThere(const std::string& path) {
   std::error_code error;
   return std::filesystem::exists(path, error) ? Load(path) : RecordIOManifest();
 }
 
-void RecordIOManifest::Relist(const std::string& path, const std::vector<std::string>& files,
-                              const std::function<RecordIOCounts(size_t i)>& close) {
-  size_t removed = 0;
-  for (const std::string& file : files) removed += Remove(file) ? 1 : 0;
-  if (removed > 0) Save(path);
-  for (size_t i = 0; i < files.size(); ++i) Set(files[i], close(i));
-  Save(path);
+std::optional<RecordIOPromise> RecordIOManifest::Find(const std::string& file) const {
+  const auto found = files_.find(NameOf(file));
+  if (found == files_.end()) return std::nullopt;
+  if (!found->second.replacing) return found->second.promise;
+  const auto replacing = std::count_if(files_.begin(), files_.end(),
+                                       [](const auto& entry) { return entry.second.replacing; });
+  throw Error(ErrorCode::kDataLoss,
+              StrCat("is one of ", replacing,
+                     " files that were being replaced together, so that old and new ones may lie "
+                     "side by side (",
+                     Escaped(PathOf(file)),
+                     "). If nobody is writing them now, it was interrupted: write all of them "
+                     "again, with `recordio write --force` or as they were made"))
+      .InFile(file, -1);
 }
 
-void RecordIOManifest::Save(const std::string& path) const {
-  const auto check = [&](bool done, const char* problem) {
-    if (!done) throw Error(ErrorCode::kIo, StrCat(problem, std::strerror(errno))).InFile(path, -1);
-  };
-  if (files_.empty()) {
-    check(::unlink(path.c_str()) == 0 || errno == ENOENT, "cannot remove: ");
-    return;
+bool RecordIOManifest::Lists(const std::string& file) const {
+  return files_.count(NameOf(file)) > 0;
+}
+
+void RecordIOManifest::Set(const std::string& file, const RecordIOPromise& promise) {
+  files_[NameOf(file)] = {promise, false};
+}
+
+void RecordIOManifest::SetReplacing(const std::string& file) { files_[NameOf(file)] = {{}, true}; }
+
+void RecordIOManifest::DropOtherShards(const std::vector<std::string>& files) {
+  std::set<std::string> kept;
+  for (const std::string& file : files) kept.insert(NameOf(file));
+  for (auto entry = files_.begin(); entry != files_.end();) {
+    const bool drop = IsShard(entry->first) && kept.count(entry->first) == 0;
+    entry = drop ? files_.erase(entry) : std::next(entry);
   }
-  const std::string partial = path + ".partial";
-  std::ofstream out(partial, std::ios::binary | std::ios::trunc);
-  out << R"({"format": ")" << kFormat << R"(", "version": )" << kVersion << R"(, "files": [)";
+}
+
+std::vector<std::string> RecordIOManifest::Missing(const std::string& path) const {
+  // Listed are escaped names. What they are of, without that, the manifest's own name tells.
+  const std::string whole = path.substr(0, path.size() - std::strlen(kManifestSuffix));
+  const std::string stem = whole.substr(0, whole.size() - std::strlen(kExtension));
+  const std::string whole_name = NameOf(whole);
+  const std::string stem_name = NameOf(stem);
+  std::vector<std::string> missing;
+  for (const auto& [name, entry] : files_) {
+    CheckStop();
+    std::string file;
+    if (name == whole_name) file = whole;
+    if (IsShard(name) && name.compare(0, name.size() - kShardTail, stem_name) == 0) {
+      file = stem + name.substr(name.size() - kShardTail);
+    }
+    struct stat status;
+    if (file.empty() || ::stat(file.c_str(), &status) == 0 || errno != ENOENT) continue;
+    missing.push_back(file);
+  }
+  return missing;
+}
+
+std::string RecordIOManifest::ToText() const {
+  std::string text =
+      StrCat(R"({"format": ")", kFormat, R"(", "version": )", kVersion, R"(, "files": [)");
   const char* separator = "\n ";
-  for (const auto& [name, counts] : files_) {
-    out << separator << R"({"name": )" << Json(name).dump() << R"(, "bytes": )" << counts.bytes
-        << R"(, "chunks": )" << counts.chunks << R"(, "records": )" << counts.records << "}";
+  for (const auto& [name, entry] : files_) {
+    text += StrCat(separator, R"({"name": )", Json(name).dump());
     separator = ",\n ";
+    const auto add = [&text](const char* prefix, const RecordIOCounts& counts) {
+      text += StrCat(", \"", prefix, "bytes\": ", counts.bytes, ", \"", prefix,
+                     "chunks\": ", counts.chunks, ", \"", prefix, "records\": ", counts.records);
+    };
+    if (entry.replacing) {
+      text += R"(, "replacing": true)";
+    } else {
+      add("", entry.promise.counts);
+      if (entry.promise.old) add("old_", *entry.promise.old);
+    }
+    text += "}";
   }
-  out << "\n]}\n";
-  out.close();
-  const bool done = out.good() && std::rename(partial.c_str(), path.c_str()) == 0;
-  const int reason = errno;
-  if (!done) ::unlink(partial.c_str());
-  errno = reason;
-  check(done, "cannot write: ");
+  return text + "\n]}\n";
 }
 
-std::optional<RecordIOCounts> RecordIOManifests::Find(const std::string& file) {
+Error MissingFile(const std::string& file) {
+  return Error(ErrorCode::kDataLoss,
+               StrCat("is not there, but the manifest of its set lists it (",
+                      Escaped(RecordIOManifest::PathOf(file)),
+                      "): restore it or write the set again; to read what is left, name the files "
+                      "one by one"))
+      .InFile(file, -1);
+}
+
+std::optional<RecordIOPromise> RecordIOManifests::Find(const std::string& file) {
   const std::string path = RecordIOManifest::PathOf(file);
   struct stat status;
   if (::stat(path.c_str(), &status) != 0) {
@@ -208,17 +265,35 @@ std::optional<RecordIOCounts> RecordIOManifests::Find(const std::string& file) {
     return std::nullopt;
   }
   const auto same = [&](const struct stat& other) {
-    return status.st_dev == other.st_dev && status.st_ino == other.st_ino &&
-           status.st_size == other.st_size && status.st_mtim.tv_sec == other.st_mtim.tv_sec &&
+    return FileId(status) == FileId(other) && status.st_size == other.st_size &&
+           status.st_mtim.tv_sec == other.st_mtim.tv_sec &&
            status.st_mtim.tv_nsec == other.st_mtim.tv_nsec;
   };
   auto known = known_.find(path);
-  if (known == known_.end() || !same(known->second.status)) {
-    RecordIOManifest manifest = RecordIOManifest::Load(path);
+  if (known == known_.end() || !same(known->second->status)) {
+    auto loaded = std::make_unique<Known>();
+    loaded->status = status;
+    loaded->read.Add(path, status);
+    loaded->manifest = RecordIOManifest::Load(path);
+    CheckMissing(loaded->manifest, path);
     if (known_.size() >= kMostKnown) known_.clear();
-    known = known_.insert_or_assign(path, Known{status, std::move(manifest)}).first;
+    known = known_.insert_or_assign(path, std::move(loaded)).first;
   }
-  return known->second.manifest.Find(file);
+  return known->second->manifest.Find(file);
+}
+
+void RecordIOManifests::CheckMissing(const RecordIOManifest& manifest,
+                                     const std::string& path) const {
+  if (patterns_.empty()) return;
+  for (const std::string& file : manifest.Missing(path)) {
+    const bool meant =
+        std::any_of(patterns_.begin(), patterns_.end(), [&file](const std::string& pattern) {
+          return ::fnmatch(pattern.c_str(), file.c_str(), FNM_PATHNAME | FNM_PERIOD) == 0;
+        });
+    if (!meant) continue;
+    manifest.Find(file);  // says so if it is not there yet
+    throw MissingFile(file);
+  }
 }
 
 }  // namespace millrace

@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "readers/recordio_writer.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <utility>
 
 #include "framework/error.h"
@@ -18,39 +11,25 @@ namespace {
 
 constexpr size_t kLengthBytes = 4;
 
-}  // namespace
-
-RecordIOWriter::RecordIOWriter(std::string path, const RecordIOOptions& options)
-    : path_(std::move(path)), partial_path_(path_ + ".partial"), options_(options) {
+const RecordIOOptions& Checked(const RecordIOOptions& options) {
   Require(options.chunk_bytes >= 1 && options.chunk_bytes <= kMaxChunkBytes, "chunks of ",
           options.chunk_bytes, " bytes; 1 to ", kMaxChunkBytes, " are possible");
   Require(options.chunk_records >= 1 && options.chunk_records <= kMaxChunkRecords, "chunks of ",
           options.chunk_records, " records; 1 to ", kMaxChunkRecords, " are possible");
-  struct stat status;
-  if (::stat(path_.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
-    throw Error(ErrorCode::kIo, "exists and is not a regular file").InFile(path_, -1);
-  }
-  descriptor_ = ::open(partial_path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (descriptor_ < 0) ThrowSystemError("cannot create");
+  return options;
 }
 
-RecordIOWriter::~RecordIOWriter() {
-  if (descriptor_ < 0) return;
-  ::close(descriptor_);
-  ::unlink(partial_path_.c_str());
-}
+}  // namespace
 
-void RecordIOWriter::ThrowSystemError(const char* what) const {
-  const int number = errno;
-  throw Error(ErrorCode::kIo, StrCat(what, ": ", std::strerror(number)))
-      .InFile(partial_path_, static_cast<int64_t>(bytes_));
-}
+RecordIOWriter::RecordIOWriter(std::string path, const RecordIOOptions& options,
+                               const OutputRules& rules)
+    : options_(Checked(options)), output_(std::move(path), rules) {}
 
 void RecordIOWriter::Write(const char* record, size_t size) {
   if (size > kMaxRecordBytes - kLengthBytes) {
     throw Error(ErrorCode::kResourceLimit, StrCat("a record of ", size, " bytes; the limit is ",
                                                   kMaxRecordBytes - kLengthBytes))
-        .InFile(path_, static_cast<int64_t>(bytes_));
+        .InFile(output_.path(), static_cast<int64_t>(bytes()));
   }
   if (payload_records_ > 0 && (payload_records_ == options_.chunk_records ||
                                payload_.size() + kLengthBytes + size > options_.chunk_bytes)) {
@@ -74,7 +53,7 @@ void RecordIOWriter::Flush() {
   if (stored.size() > kMaxChunkBytes) {
     throw Error(ErrorCode::kResourceLimit,
                 StrCat("a chunk of ", stored.size(), " bytes; the limit is ", kMaxChunkBytes))
-        .InFile(path_, static_cast<int64_t>(bytes_));
+        .InFile(output_.path(), static_cast<int64_t>(bytes()));
   }
   RecordIOHeader header;
   header.records = payload_records_;
@@ -83,35 +62,22 @@ void RecordIOWriter::Flush() {
   header.payload_bytes = static_cast<uint32_t>(stored.size());
   char bytes[kRecordIOHeaderBytes];
   WriteRecordIOHeader(header, options_.dialect, bytes);
-  WriteBytes(bytes, sizeof(bytes));
-  WriteBytes(stored.data(), stored.size());
+  output_.Write(bytes, sizeof(bytes));
+  output_.Write(stored);
   payload_.clear();
   payload_records_ = 0;
   ++chunks_;
 }
 
-void RecordIOWriter::WriteBytes(const char* bytes, size_t size) {
-  while (size > 0) {
-    const ssize_t written = ::write(descriptor_, bytes, size);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) ThrowSystemError("cannot write");
-    bytes += written;
-    size -= static_cast<size_t>(written);
-    bytes_ += static_cast<uint64_t>(written);
-  }
+void RecordIOWriter::Finish() {
+  Flush();
+  payload_ = std::string();  // of many files of a set there may be more than memory has room for
+  output_.Finish();
 }
 
 void RecordIOWriter::Close() {
-  Flush();
-  // Some file systems say only now that there was no room.
-  const bool closed = ::close(descriptor_) == 0;
-  descriptor_ = -1;
-  if (!closed || std::rename(partial_path_.c_str(), path_.c_str()) != 0) {
-    const int number = errno;
-    ::unlink(partial_path_.c_str());
-    errno = number;
-    ThrowSystemError(closed ? "cannot be renamed" : "cannot close");
-  }
+  Finish();
+  output_.Publish();
 }
 
 }  // namespace millrace

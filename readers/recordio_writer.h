@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 
+#include "framework/output_file.h"
 #include "readers/recordio_chunk.h"
 
 namespace millrace {
@@ -20,42 +21,37 @@ struct RecordIOOptions {
   uint32_t chunk_records = 1000000;
 };
 
-// Writes to "<path>.partial" and gives the file its name in Close, so that a file of this name is
-// always whole. One thread at a time.
+// One file, which has its name once it is whole (framework/output_file.h). One thread at a time.
 class RecordIOWriter {
  public:
-  // Throws kIo if the file cannot be created, kInvalidArgument for limits out of range.
-  RecordIOWriter(std::string path, const RecordIOOptions& options);
-  // Removes what was written unless Close has succeeded.
-  ~RecordIOWriter();
-  RecordIOWriter(const RecordIOWriter&) = delete;
-  RecordIOWriter& operator=(const RecordIOWriter&) = delete;
+  // Throws what OutputFile does, and kInvalidArgument for limits out of range.
+  RecordIOWriter(std::string path, const RecordIOOptions& options, const OutputRules& rules = {});
 
   // Adds a record. Throws kIo if the system does not take the bytes, kResourceLimit for a record
   // that no reader would accept.
   void Write(const char* record, size_t size);
   void Write(const std::string& record) { Write(record.data(), record.size()); }
-  // Writes the last chunk and closes the file. Throws kIo. To be called once, last.
+  // Writes the last chunk and closes the file, which has no name yet. To be called once, last;
+  // Close or CommitRecordIO (recordio_commit.h) do. Throws kIo.
+  void Finish();
+  // Finishes the file and gives it its name, without a manifest. Throws kIo.
   void Close();
 
+  OutputFile& output() { return output_; }
+  const OutputFile& output() const { return output_; }
   uint64_t records() const { return records_; }
   uint64_t chunks() const { return chunks_; }
-  uint64_t bytes() const { return bytes_; }  // of the file so far
+  uint64_t bytes() const { return output_.bytes(); }
 
  private:
   void Flush();
-  void WriteBytes(const char* bytes, size_t size);
-  [[noreturn]] void ThrowSystemError(const char* what) const;
 
-  const std::string path_;
-  const std::string partial_path_;
   const RecordIOOptions options_;
-  int descriptor_;
+  OutputFile output_;
   std::string payload_;
   uint32_t payload_records_ = 0;
   uint64_t records_ = 0;
   uint64_t chunks_ = 0;
-  uint64_t bytes_ = 0;
 };
 
 }  // namespace millrace

@@ -17,16 +17,20 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <iterator>
 #include <set>
 #include <sstream>
+#include <system_error>
 #include <utility>
 
 #include "framework/at_work.h"
 #include "framework/attribute.h"
 #include "framework/error.h"
+#include "framework/files_in_use.h"
 #include "framework/memory_limit.h"
 #include "framework/plugin.h"
 #include "framework/stop.h"
@@ -39,7 +43,11 @@ DEFINE_string(
     "the most memory for data, such as 512MB: files read ahead, shuffle windows, batches, "
     "buffers and variables together; a program that needs more stops with exit code 5. "
     "Empty is no limit");
-DEFINE_double(timeout, 0, "seconds after which to stop with exit code 5; 0 is never");
+DEFINE_double(timeout, 0,
+              "seconds from the start after which to stop with exit code 5; 0 is never");
+DEFINE_bool(force, false,
+            "replace a file that exists and has the name of an output; without it that is an "
+            "error. A file that is read is never written, whatever it is called");
 DEFINE_uint64(seed, 0, "seed of everything random: initial values, shuffles, generators");
 DEFINE_string(set, "",
               "NAME=VALUE: the text that takes the place of ${NAME} in programs; may be repeated");
@@ -71,7 +79,7 @@ std::string WithoutDashes(const std::string& argument) {
 
 // Arguments with those of --flagfile in its place; a file has one flag a line, # begins a comment.
 void ExpandFlagfiles(const std::vector<std::string>& from, size_t depth,
-                     std::vector<std::string>* to) {
+                     std::vector<std::string>* to, FilesRead* read) {
   Require(depth <= kMaxFlagfileDepth, "--flagfile: files name each other more than ",
           kMaxFlagfileDepth, " deep");
   for (size_t i = 0; i < from.size(); ++i) {
@@ -88,13 +96,14 @@ void ExpandFlagfiles(const std::vector<std::string>& from, size_t depth,
     const std::string path = separate ? from[++i] : bare.substr(strlen("flagfile="));
     std::ifstream file(path);
     if (!file) Throw(ErrorCode::kIo, "--flagfile=", path, ": ", strerror(errno));
+    read->Add(path);
     std::vector<std::string> lines;
     for (std::string line; std::getline(file, line);) {
       const size_t begin = line.find_first_not_of(" \t");
       if (begin == std::string::npos || line[begin] == '#') continue;
       lines.push_back(line.substr(begin, line.find_last_not_of(" \t\r") + 1 - begin));
     }
-    ExpandFlagfiles(lines, depth + 1, to);
+    ExpandFlagfiles(lines, depth + 1, to, read);
   }
 }
 
@@ -260,66 +269,92 @@ void StartLogging(const char* program) {
 
 // ---- Signals ----
 
+using Clock = std::chrono::steady_clock;
+
 // Waits for signals and for the time limit, and ends the process if it does not end by itself.
 class Watcher {
  public:
-  // To be called before any thread starts, so that every thread has the signals blocked.
-  static void BlockSignals() {
-    const sigset_t signals = Signals();
-    pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  // To be called before any thread starts, so that every thread has the signals blocked. Null, and
+  // nothing is blocked, if no thread can be started; `failure` says why. The watcher lives until
+  // the process ends.
+  static Watcher* Start(std::exception_ptr* failure) {
+    // A write beyond the limit on the size of files fails instead, and is reported.
+    signal(SIGXFSZ, SIG_IGN);
+    auto* watcher = new Watcher;
+    pthread_sigmask(SIG_BLOCK, &watcher->signals_, nullptr);
+    try {
+      watcher->thread_ = std::thread([watcher] { watcher->Watch(); });
+    } catch (...) {
+      *failure = std::current_exception();
+      pthread_sigmask(SIG_UNBLOCK, &watcher->signals_, nullptr);
+      delete watcher;
+      return nullptr;
+    }
+    return watcher;
   }
 
-  // 0 seconds is no limit. The watcher lives until the process ends.
-  static Watcher* Start(double limit_seconds) {
-    auto* watcher = new Watcher(limit_seconds);
-    std::thread([watcher] { watcher->Watch(); }).detach();
-    return watcher;
+  // From the start of the watcher on; 0 seconds is no limit. One thread.
+  void SetLimit(double seconds) {
+    if (seconds == limit_seconds_.exchange(seconds)) return;
+    pthread_kill(thread_.native_handle(), kLookAgain);
   }
 
   // What the watcher wants the process to exit with; 0 if it wants nothing.
   int exit_code() const { return exit_code_.load(); }
-  std::string TimeoutText() const {
-    return StrCat("stopped after --timeout=", limit_seconds_, " seconds");
+  std::string ReasonText() const {
+    const int code = exit_code();
+    if (code == static_cast<int>(ErrorCode::kResourceLimit)) {
+      return StrCat("stopped after --timeout=", limit_seconds_.load(), " seconds");
+    }
+    return code == 128 + SIGXCPU ? "stopped: the limit on processor time (ulimit -t) is reached"
+                                 : "";
   }
 
  private:
-  explicit Watcher(double limit_seconds) : limit_seconds_(limit_seconds) {}
+  // Sent to the watcher alone; to the process it means nothing, as by default.
+  static constexpr int kLookAgain = SIGURG;
 
-  static sigset_t Signals() {
-    sigset_t signals;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGTERM);
-    return signals;
+  Watcher() {
+    sigemptyset(&signals_);
+    for (const int number : {SIGINT, SIGTERM, SIGXCPU, kLookAgain}) sigaddset(&signals_, number);
+    struct sigaction hang_up;
+    const bool ignored = sigaction(SIGHUP, nullptr, &hang_up) == 0 && hang_up.sa_handler == SIG_IGN;
+    if (!ignored) sigaddset(&signals_, SIGHUP);
   }
 
-  // The signal, or 0 when the time is over. A negative time never is.
-  static int WaitForSignal(double seconds) {
-    const sigset_t signals = Signals();
+  // The signal, 0 when the time is over, kLookAgain for what may be no signal.
+  int WaitForSignal(std::chrono::duration<double> left) const {
+    constexpr double kLongest = 1e9;
+    const double seconds = std::clamp(left.count(), 0.0, kLongest);
+    timespec time;
+    time.tv_sec = static_cast<time_t>(seconds);
+    time.tv_nsec = static_cast<int64_t>((seconds - std::floor(seconds)) * 1e9);
+    const int number = sigtimedwait(&signals_, nullptr, &time);
+    if (number > 0) return number;
+    return errno == EAGAIN ? 0 : kLookAgain;
+  }
+
+  // A signal other than kLookAgain, or 0 when the time is over.
+  int WaitForSignalUntilLimit() const {
     for (;;) {
-      int signal = -1;
-      if (seconds < 0) {
-        signal = sigwaitinfo(&signals, nullptr);
-      } else {
-        timespec time;
-        const double bounded = std::min(seconds, 1e9);
-        time.tv_sec = static_cast<time_t>(bounded);
-        time.tv_nsec = static_cast<int64_t>((bounded - std::floor(bounded)) * 1e9);
-        signal = sigtimedwait(&signals, nullptr, &time);
-        if (signal < 0 && errno == EAGAIN) return 0;
-      }
-      if (signal > 0) return signal;
+      const double limit = limit_seconds_.load();
+      std::chrono::duration<double> left = std::chrono::hours(1);
+      if (limit > 0) left = started_ + std::chrono::duration<double>(limit) - Clock::now();
+      const int number = WaitForSignal(left);
+      if (number != kLookAgain && (number != 0 || limit > 0)) return number;
     }
   }
 
   void Watch() {
-    const int signal = WaitForSignal(limit_seconds_ > 0 ? limit_seconds_ : -1);
-    exit_code_.store(signal > 0 ? 128 + signal : static_cast<int>(ErrorCode::kResourceLimit));
+    const int first = WaitForSignalUntilLimit();
+    exit_code_.store(first > 0 ? 128 + first : static_cast<int>(ErrorCode::kResourceLimit));
     RequestStop();
-    const std::chrono::duration<double> grace = signal > 0 ? kGrace : kTimeoutGrace;
-    const int second = WaitForSignal(grace.count());
+    const auto end = Clock::now() + (first > 0 ? kGrace : kTimeoutGrace);
+    int second = kLookAgain;
+    while (second == kLookAgain) second = WaitForSignal(end - Clock::now());
     if (second > 0) exit_code_.store(128 + second);
-    if (exit_code() == static_cast<int>(ErrorCode::kResourceLimit)) PrintError(TimeoutText());
+    AbandonOutputs();
+    if (!ReasonText().empty()) PrintError(ReasonText());
     FlushWithoutWaiting();
     _exit(exit_code());
   }
@@ -332,14 +367,72 @@ class Watcher {
     funlockfile(stdout);
   }
 
-  const double limit_seconds_;
+  const Clock::time_point started_ = Clock::now();
+  sigset_t signals_;
+  std::atomic<double> limit_seconds_{0};
   std::atomic<int> exit_code_{0};
+  std::thread thread_;
 };
 
 int ReportError() {
   const Error error = CurrentError();
   PrintError(error.what());
   return static_cast<int>(error.code());
+}
+
+// Sets --timeout, before anything that may take time.
+void SetTimeLimit(const CommandHelp& help, const std::vector<GivenFlag>& flags, Watcher* watcher) {
+  std::vector<GivenFlag> limits;
+  std::copy_if(flags.begin(), flags.end(), std::back_inserter(limits),
+               [](const GivenFlag& flag) { return flag.name == "timeout"; });
+  SetFlags(help, limits);
+  Require(FLAGS_timeout >= 0, "--timeout=", FLAGS_timeout, " is less than 0");
+  watcher->SetLimit(FLAGS_timeout);
+}
+
+// Prints the help that the words, of which the first is the program, ask for; false if they do not.
+bool HelpIsPrinted(const CommandHelp& help, const std::vector<std::string>& words) {
+  for (size_t i = 1; i < words.size() && words[i] != "--"; ++i) {
+    const std::string bare = WithoutDashes(words[i]);
+    if (bare == "help" || bare == "h") {
+      PrintHelp(help);
+      FlushOutput();
+      return true;
+    }
+    if (bare == "helpfull") {
+      gflags::ShowUsageWithFlags(words[0].c_str());
+      return true;
+    }
+  }
+  return false;
+}
+
+// What RunCommand does, but for what becomes of errors.
+int ParseAndRun(const CommandHelp& help, const std::vector<std::string>& words,
+                const std::function<int(const Arguments& arguments)>& body, Watcher* watcher) {
+  std::vector<GivenFlag> flags;
+  SplitArguments(help, {words.begin() + 1, words.end()}, &flags);
+  SetTimeLimit(help, flags, watcher);
+  FilesRead flagfiles(FileRole::kFlags);
+  std::vector<std::string> expanded;
+  ExpandFlagfiles(words, 0, &expanded, &flagfiles);
+  if (HelpIsPrinted(help, expanded)) return 0;
+  expanded.erase(expanded.begin());
+  flags.clear();
+  const Arguments arguments = SplitArguments(help, expanded, &flags);
+  SetTimeLimit(help, flags, watcher);
+  for (const std::string& path : arguments.all("plugin")) LoadPlugin(path);
+  SetFlags(help, flags);
+  StartLogging(words[0].c_str());
+  Require(FLAGS_threads >= -1, "--threads=", FLAGS_threads,
+          ": 0 to 1024 are possible, and -1 for one per core but the first");
+  ThreadPool::Get().SetSize(FLAGS_threads == -1 ? ThreadPool::DefaultSize() : FLAGS_threads);
+  if (!FLAGS_memory_limit.empty()) {
+    MemoryLimit::Set(ParseBytes("memory_limit", FLAGS_memory_limit));
+  }
+  const int code = body(arguments);
+  FlushOutput();
+  return code;
 }
 
 // How wide the terminal is, so that a status stays on one line.
@@ -358,51 +451,38 @@ std::vector<std::string> Arguments::all(const std::string& flag) const {
 
 int RunCommand(int argc, char** argv, const CommandHelp& help,
                const std::function<int(const Arguments& arguments)>& body) {
-  Watcher::BlockSignals();
   InstallCrashLines();
-  Watcher* watcher = nullptr;
+  std::exception_ptr no_watcher;
+  Watcher* const watcher = Watcher::Start(&no_watcher);
+  int code = 0;
   try {
-    std::vector<std::string> expanded;
-    ExpandFlagfiles(std::vector<std::string>(argv + 1, argv + argc), 0, &expanded);
-    for (const std::string& argument : expanded) {
-      if (argument == "--") break;
-      const std::string bare = WithoutDashes(argument);
-      if (bare == "help" || bare == "h") {
-        PrintHelp(help);
-        FlushOutput();
-        return 0;
-      }
-      if (bare == "helpfull") {
-        gflags::ShowUsageWithFlags(argv[0]);
-        return 0;
-      }
+    const std::vector<std::string> words(argv, argv + argc);
+    if (!HelpIsPrinted(help, words)) {
+      if (watcher == nullptr) std::rethrow_exception(no_watcher);
+      code = ParseAndRun(help, words, body, watcher);
     }
-    std::vector<GivenFlag> flags;
-    const Arguments arguments = SplitArguments(help, expanded, &flags);
-    for (const std::string& path : arguments.all("plugin")) LoadPlugin(path);
-    SetFlags(help, flags);
-    StartLogging(argv[0]);
-    ThreadPool::Get().SetSize(FLAGS_threads < 0 ? ThreadPool::DefaultSize() : FLAGS_threads);
-    if (!FLAGS_memory_limit.empty()) {
-      MemoryLimit::Set(ParseBytes("memory_limit", FLAGS_memory_limit));
-    }
-    Require(FLAGS_timeout >= 0, "--timeout=", FLAGS_timeout, " is less than 0");
-    watcher = Watcher::Start(FLAGS_timeout);
-    const int code = body(arguments);
-    FlushOutput();
-    return watcher->exit_code() == 0 ? code : watcher->exit_code();
+    if (watcher != nullptr && watcher->exit_code() != 0) code = watcher->exit_code();
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kCancelled || watcher == nullptr || watcher->exit_code() == 0) {
-      return ReportError();
+      code = ReportError();
+    } else {
+      if (!watcher->ReasonText().empty()) PrintError(watcher->ReasonText());
+      fflush(stdout);
+      code = watcher->exit_code();
     }
-    if (watcher->exit_code() == static_cast<int>(ErrorCode::kResourceLimit)) {
-      PrintError(watcher->TimeoutText());
-    }
-    fflush(stdout);
-    return watcher->exit_code();
   } catch (...) {
-    return ReportError();
+    code = ReportError();
   }
+  ExpectExit();
+  return code;
+}
+
+OutputRules RulesOfFlags() {
+  OutputRules rules;
+  rules.overwrite = FLAGS_force;
+  rules.stream = true;
+  rules.refusal = "the file exists; --force replaces it";
+  return rules;
 }
 
 void FlushOutput() {
@@ -477,14 +557,19 @@ std::string HumanBytes(double bytes) {
 
 StatusLine::StatusLine(std::function<std::string()> text) : text_(std::move(text)) {
   if (isatty(STDERR_FILENO) == 0) return;
-  thread_ = std::thread([this] {
-    std::unique_lock<std::mutex> lock(mutex_);
-    // The first wait comes first: work that is done at once shows nothing.
-    while (!wake_.wait_for(lock, std::chrono::milliseconds(100), [this] { return done_; })) {
-      const std::string line = text_().substr(0, TerminalWidth() - 1);
-      fprintf(stderr, "\r%s\033[K\r", line.c_str());
-    }
-  });
+  try {
+    thread_ = std::thread([this] { Show(); });
+  } catch (const std::system_error&) {  // the work is done without
+  }
+}
+
+void StatusLine::Show() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  // The first wait comes first: work that is done at once shows nothing.
+  while (!wake_.wait_for(lock, std::chrono::milliseconds(100), [this] { return done_; })) {
+    const std::string line = text_().substr(0, TerminalWidth() - 1);
+    fprintf(stderr, "\r%s\033[K\r", line.c_str());
+  }
 }
 
 StatusLine::~StatusLine() {

@@ -17,6 +17,8 @@
 #include <thread>
 #include <vector>
 
+#include "framework/output_file.h"
+
 namespace millrace {
 
 // Flags under a common heading of --help, in the order in which they are shown. Their texts are
@@ -48,14 +50,20 @@ struct Arguments {
 
 // The whole of a command's main function: parses flags (those of --flagfile too) after loading the
 // plugins named, applies --threads, --timeout and the flags of glog, and calls `body`, whose result
-// is the exit code. Errors that it throws are printed, one `error: ` each. The first SIGINT or
-// SIGTERM requests a stop (framework/stop.h); a process that has not ended 80 ms later, or gets a
-// second signal, is ended there and then.
+// is the exit code. Errors that it throws are printed, one `error: ` each. The first SIGINT,
+// SIGTERM, SIGHUP (unless the process was started to ignore that, as nohup does) or SIGXCPU
+// requests a stop (framework/stop.h); a process that has not ended 80 ms later, or gets a second
+// signal, is ended there and then, without its unfinished outputs. --timeout counts from the call.
+// To be called once, by main.
 int RunCommand(int argc, char** argv, const CommandHelp& help,
                const std::function<int(const Arguments& arguments)>& body);
 
 // Prints an error text, with "error: " before every line that is not indented.
 void PrintError(const std::string& text);
+
+// How the outputs of commands are written: an existing file is replaced only with --force, which
+// the command lists among its flags, and pipes and devices are written to as streams.
+OutputRules RulesOfFlags();
 
 // What was printed to standard output must have arrived: throws kIo if it has not. RunCommand calls
 // it in the end.
@@ -76,7 +84,7 @@ std::string Counted(uint64_t number, const char* what);
 std::string HumanBytes(double bytes);
 
 // A line at the bottom of the terminal that shows how far the work is, ten times a second. Does
-// nothing if standard error is no terminal.
+// nothing if standard error is no terminal, or if no thread can be started for it.
 class StatusLine {
  public:
   // `text` is called on a thread of its own, until the destructor has returned.
@@ -87,6 +95,8 @@ class StatusLine {
   StatusLine& operator=(const StatusLine&) = delete;
 
  private:
+  void Show();
+
   const std::function<std::string()> text_;
   std::mutex mutex_;
   std::condition_variable wake_;

@@ -101,7 +101,7 @@ size_t ContactSheet::image_count() const {
   return most;
 }
 
-void ContactSheet::Write(const std::string& path) const {
+std::string ContactSheet::ToPng() const {
   size_t count = 0, cell_height = 0, cell_width = 0;
   for (const std::vector<Image>& images : slots_) {
     count += images.size();
@@ -148,9 +148,13 @@ void ContactSheet::Write(const std::string& path) const {
   image.width = static_cast<png_uint_32>(width);
   image.height = static_cast<png_uint_32>(height);
   image.format = PNG_FORMAT_RGB;
-  if (png_image_write_to_file(&image, path.c_str(), 0, sheet.data(), 0, nullptr) == 0) {
-    Throw(ErrorCode::kIo, "--png=", path, ": ", image.message);
+  png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(image);
+  std::string png(size, '\0');
+  if (png_image_write_to_memory(&image, png.data(), &size, 0, sheet.data(), 0, nullptr) == 0) {
+    Throw(ErrorCode::kInternal, "--png: ", image.message);
   }
+  png.resize(size);
+  return png;
 }
 
 }  // namespace millrace

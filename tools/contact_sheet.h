@@ -21,8 +21,9 @@ class ContactSheet {
   void Add(const std::vector<LoDTensor>& element, size_t most);
   // The largest number of images that any slot has given so far.
   size_t image_count() const;
-  // Throws kInvalidArgument if there is no image, kIo if the file cannot be written.
-  void Write(const std::string& path) const;
+  // The sheet as a PNG file. Throws kInvalidArgument if there is no image, kResourceLimit if there
+  // are too many.
+  std::string ToPng() const;
 
  private:
   struct Image {

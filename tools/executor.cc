@@ -5,15 +5,13 @@
 #include <gflags/gflags.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <utility>
 
+#include "framework/output_file.h"
 #include "framework/program.h"
 #include "framework/thread_pool.h"
 #include "tools/catalog.h"
@@ -37,7 +35,9 @@ DEFINE_string(fetch, "",
               "A,B: variables to print in the end, one line of JSON each: name, dtype, dims, lod "
               "and data");
 DEFINE_int64(max_steps, -1, "the most steps that all loops of a program make together; -1 is any");
-DEFINE_string(stats_json, "", "a file for the summary, as JSON; written after an error too");
+DEFINE_string(stats_json, "",
+              "a file for the summary, as JSON; written after an error too. One that exists is "
+              "replaced only with --force; a pipe or a device is written to");
 DEFINE_bool(quiet, false, "no progress and no summary on standard error");
 DECLARE_uint64(seed);
 
@@ -59,7 +59,7 @@ CommandHelp Help() {
   help.groups = {
       {"Programs", {"startup", "main", "set", "check", "plugin"}},
       {"Running", {"threads", "seed", "memory_limit", "max_steps", "timeout"}},
-      {"Results", {"fetch", "stats_json", "quiet"}},
+      {"Results", {"fetch", "stats_json", "force", "quiet"}},
       {"Looking things up", {"list_ops", "list_formats", "print"}},
   };
   help.repeatable = {"main", "set", "plugin"};
@@ -145,12 +145,13 @@ void PrintFetched(const std::string& name, const std::vector<ProgramFile>& files
             << JsonFields(variable->Get<LoDTensor>()) << "}\n";
 }
 
-// Prints and writes the summary, whether or not the run came to its end.
-void Report(const std::vector<Usage>& usages, const std::string& error) {
+// Prints the summary and writes it to `stats`, which may be null, whether or not the run came to
+// its end.
+void Report(const std::vector<Usage>& usages, const std::string& error, OutputFile* stats) {
   if (!FLAGS_quiet) {
     for (const Usage& usage : usages) std::cerr << ToLine(usage) << "\n";
   }
-  if (FLAGS_stats_json.empty()) return;
+  if (stats == nullptr) return;
   Usage all;
   nlohmann::json programs = nlohmann::json::array();
   for (const Usage& usage : usages) {
@@ -164,10 +165,9 @@ void Report(const std::vector<Usage>& usages, const std::string& error) {
   json["threads"] = ThreadPool::Get().size();
   json["seed"] = FLAGS_seed;
   if (!error.empty()) json["error"] = error;
-  std::ofstream file(FLAGS_stats_json);
   // Text of an error may hold bytes of a file name that are no UTF-8.
-  file << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n" << std::flush;
-  if (!file) Throw(ErrorCode::kIo, "--stats_json=", FLAGS_stats_json, ": ", strerror(errno));
+  stats->Write(json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  stats->Publish();
 }
 
 // Runs one program and says what it read, to its end or to its error.
@@ -201,18 +201,24 @@ int RunPrograms(const Arguments& arguments) {
   }
   RunState run;
   run.seed = FLAGS_seed;
+  Require(FLAGS_max_steps >= -1, "--max_steps=", FLAGS_max_steps,
+          ": 0 or more are possible, and -1 for any number");
   run.max_steps = FLAGS_max_steps;
   const Executor executor(run);
+  std::unique_ptr<OutputFile> stats;
+  if (!FLAGS_stats_json.empty()) {
+    stats = std::make_unique<OutputFile>(FLAGS_stats_json, RulesOfFlags());
+  }
   std::vector<Usage> usages;
   try {
     for (ProgramFile& file : files) RunProgram(executor, &scope, &file, &usages);
   } catch (...) {
-    Report(usages, CurrentError().what());
+    Report(usages, CurrentError().what(), stats.get());
     throw;
   }
   for (const std::string& name : fetched) PrintFetched(name, files);
   FlushOutput();
-  Report(usages, "");
+  Report(usages, "", stats.get());
   return 0;
 }
 

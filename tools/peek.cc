@@ -11,7 +11,9 @@
 #include <set>
 #include <utility>
 
+#include "framework/error.h"
 #include "framework/executor.h"
+#include "framework/output_file.h"
 #include "framework/program.h"
 #include "framework/reader_holder.h"
 #include "tools/command.h"
@@ -29,7 +31,9 @@ DEFINE_bool(json, false, "print an element a line as JSON: dtype, dims, lod and 
 DEFINE_bool(digest, false,
             "print index and SHA-256 of each element, then 'stream', the SHA-256 of these, and how "
             "many there are");
-DEFINE_string(png, "", "a file for a contact sheet of the slots that look like images");
+DEFINE_string(png, "",
+              "a file for a contact sheet of the slots that look like images. One that exists is "
+              "replaced only with --force; a pipe or a device is written to");
 DECLARE_uint64(seed);
 
 namespace millrace {
@@ -47,7 +51,7 @@ CommandHelp Help() {
       "detail, ranges and first values of some elements; or statistics over all of one pass.\n";
   help.groups = {
       {"What to look at", {"startup", "reader", "count", "set", "plugin"}},
-      {"How to show it", {"all", "json", "digest", "png"}},
+      {"How to show it", {"all", "json", "digest", "png", "force"}},
       {"Running", {"threads", "seed", "memory_limit", "timeout"}},
   };
   help.repeatable = {"set", "plugin"};
@@ -112,6 +116,7 @@ void PrintJson(ReaderHolder* reader) {
 }
 
 void WriteSheet(ReaderHolder* reader) {
+  OutputFile file(FLAGS_png, RulesOfFlags());
   ContactSheet sheet;
   const int64_t count = VisitElements(reader, -1, [&sheet](int64_t, const auto& element) {
     const size_t before = sheet.image_count();
@@ -119,9 +124,11 @@ void WriteSheet(ReaderHolder* reader) {
     // With an explicit --count as many as that; otherwise until the sheet is full.
     return FLAGS_count >= 0 || (sheet.image_count() > before && sheet.image_count() < kSheetImages);
   });
-  sheet.Write(FLAGS_png);
-  std::cout << FLAGS_png << ": images of " << WithCommas(static_cast<uint64_t>(count))
-            << (count == 1 ? " element\n" : " elements\n");
+  file.Write(sheet.ToPng());
+  file.Publish();
+  (file.is_standard_output() ? std::cerr : std::cout)
+      << Escaped(FLAGS_png) << ": images of " << WithCommas(static_cast<uint64_t>(count))
+      << (count == 1 ? " element\n" : " elements\n");
 }
 
 // What is known of some values, each of which may be anything.
@@ -243,6 +250,8 @@ int RunPeek(const Arguments& arguments) {
   Require(!FLAGS_startup.empty(), "no program: give --startup (--help tells more)");
   Require(FLAGS_all + FLAGS_json + FLAGS_digest + !FLAGS_png.empty() <= 1,
           "--all, --json, --digest and --png exclude each other");
+  Require(FLAGS_count >= -1, "--count=", FLAGS_count,
+          ": 0 or more are possible, and -1 for as many as fit what is shown");
   const std::shared_ptr<const Program> program =
       Program::FromFile(FLAGS_startup, ParseSettings(arguments.all("set")));
   RunState run;

@@ -4,12 +4,12 @@
 #include <errno.h>
 #include <gflags/gflags.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <sstream>
@@ -21,9 +21,11 @@
 
 #include "framework/error.h"
 #include "framework/executor.h"
+#include "framework/output_file.h"
 #include "framework/program.h"
 #include "framework/reader_holder.h"
 #include "framework/tensor_stream.h"
+#include "readers/recordio_commit.h"
 #include "readers/recordio_writer.h"
 #include "tools/command.h"
 
@@ -35,7 +37,8 @@ DEFINE_string(program, "loop",
               "loop: the program writes its loop over passes out; multi_pass: the reader does it. "
               "Both train alike");
 DEFINE_string(data_dir, "",
-              "where to write the RecordIO files; by default a folder for temporaries");
+              "where to write the RecordIO files, those that exist only with --force; by default a "
+              "folder for temporaries, which each run writes anew");
 DECLARE_uint64(seed);
 
 namespace millrace {
@@ -54,7 +57,7 @@ CommandHelp Help() {
       "RecordIO files (and a fifth of the images, kept for the test, as one more), then runs a\n"
       "startup program, a training program and a test program.\n";
   help.groups = {{"Training", {"mnist", "passes", "program", "threads", "seed"}},
-                 {"Data", {"data_dir"}}};
+                 {"Data", {"data_dir", "force"}}};
   return help;
 }
 
@@ -65,6 +68,13 @@ struct Digit {
   int64_t label;
 };
 
+OutputRules Rules() {
+  OutputRules rules = RulesOfFlags();
+  rules.overwrite = rules.overwrite || FLAGS_data_dir.empty();
+  rules.stream = false;
+  return rules;
+}
+
 // Writes records in turn to so many files "NAME-00000.recordio" and on.
 class ShardedWriter {
  public:
@@ -72,9 +82,11 @@ class ShardedWriter {
     for (size_t i = 0; i < shards; ++i) {
       char file_name[64];
       snprintf(file_name, sizeof(file_name), "%s-%05zu.recordio", name.c_str(), i);
-      writers_.push_back(
-          std::make_unique<RecordIOWriter>((folder / file_name).string(), RecordIOOptions()));
+      writers_.push_back(std::make_unique<RecordIOWriter>((folder / file_name).string(),
+                                                          RecordIOOptions(), Rules()));
+      files_.push_back(writers_.back().get());
     }
+    CheckListing(files_);
   }
 
   void Write(const Digit& digit) {
@@ -90,12 +102,13 @@ class ShardedWriter {
 
   // Ends the files and returns how many records they hold.
   size_t Finish() {
-    for (const std::unique_ptr<RecordIOWriter>& writer : writers_) writer->Close();
+    CommitRecordIO(files_, true);
     return count_;
   }
 
  private:
   std::vector<std::unique_ptr<RecordIOWriter>> writers_;
+  std::vector<RecordIOWriter*> files_;
   std::string record_;
   size_t count_ = 0;
 };
@@ -192,13 +205,24 @@ blocks {
 }
 
 DataSet WriteData() {
-  const fs::path base = !FLAGS_data_dir.empty()
-                            ? fs::path(FLAGS_data_dir)
-                            : fs::temp_directory_path() / StrCat("millrace-quickstart-", getuid());
-  const fs::path folder = fs::absolute(base / (FLAGS_mnist.empty() ? "digits" : "mnist"));
   std::error_code failed;
+  fs::path base = FLAGS_data_dir;
+  if (base.empty()) {
+    base = fs::temp_directory_path(failed) / StrCat("millrace-quickstart-", geteuid());
+    if (failed) {
+      const char* const folder = getenv("TMPDIR");
+      Throw(ErrorCode::kIo, "no folder for temporaries: TMPDIR=", folder == nullptr ? "" : folder,
+            ": ", failed.message(), "; --data_dir names another folder");
+    }
+  }
+  const fs::path folder = fs::absolute(base / (FLAGS_mnist.empty() ? "digits" : "mnist"));
   fs::create_directories(folder, failed);
   if (failed) Throw(ErrorCode::kIo, folder.string(), ": ", failed.message());
+  struct stat status;
+  if (FLAGS_data_dir.empty() && lstat(base.c_str(), &status) == 0 && status.st_uid != geteuid()) {
+    Throw(ErrorCode::kIo, base.string(),
+          ": belongs to another user; --data_dir names another folder");
+  }
   if (FLAGS_mnist.empty()) return WriteDigits(folder);
   const size_t train =
       WriteMnist("train", "train-images-idx3-ubyte", "train-labels-idx1-ubyte", kShards, folder);
@@ -252,10 +276,9 @@ Settings WriteSettings(const DataSet& data, const std::string& path) {
       {"decay", FLAGS_mnist.empty() ? "0.95" : "0.7"},
       {"batches", std::to_string((data.train_count + kBatchSize - 1) / kBatchSize)},
   };
-  std::ofstream file(path);
-  for (const auto& [name, value] : settings) file << "--set=" << name << "=" << value << "\n";
-  file << std::flush;
-  if (!file) Throw(ErrorCode::kIo, path, ": ", strerror(errno));
+  OutputFile file(path, Rules());
+  for (const auto& [name, value] : settings) file.Write(StrCat("--set=", name, "=", value, "\n"));
+  file.Publish();
   return settings;
 }
 

@@ -26,23 +26,26 @@ CommandHelp Help() {
       "           of any format that is known: idx, text, fixed, recordio; by their\n"
       "           prefix (idx:FILE), extension or first bytes. Records of RecordIO files\n"
       "           are copied as they are, unless --slots says to check them and write\n"
-      "           them anew. A file gets its name when it is complete; until then it is\n"
-      "           called FILE.partial. A manifest beside the files says what they hold\n"
-      "           (FILE.manifest.json; for shards OUTPUT.recordio.manifest.json): keep it\n"
-      "           with them, and a file that has lost chunks is an error for its readers\n"
+      "           them anew. Outputs that exist are replaced only with --force, and none\n"
+      "           that is an input. A file gets its name when all are complete; until then\n"
+      "           it is called FILE.partial. A manifest beside the files says what they\n"
+      "           hold (FILE.manifest.json; for shards OUTPUT.recordio.manifest.json): keep\n"
+      "           it with them, and a file that has lost chunks, or is missing, is an error\n"
+      "           for its readers\n"
       "  inspect  prints a line a chunk: number, first byte, records, bytes as stored and\n"
       "           expanded, compressor, checksum; then totals\n"
       "  verify   reads everything, compares every checksum and demands that each chunk\n"
       "           holds exactly the records that its header says; exits with 3 if not.\n"
-      "           It reports every damaged chunk that it can find. A file that was cut\n"
-      "           off between two chunks looks whole unless it has a manifest: compare\n"
-      "           the totals\n"
+      "           It reports every damaged chunk that it can find, and files that are\n"
+      "           missing. A file that was cut off between two chunks looks whole unless\n"
+      "           it has a manifest: compare the totals\n"
       "  head     prints the first records: bytes, and the tensors if they are some\n"
       "\n"
       "Names may have *, ?, [a-z], {a,b} and {00000..00127}.\n";
   help.groups = {
       {"Input of write", {"slots", "label_filename", "plugin"}},
-      {"Output of write", {"output", "shards", "content", "dialect", "compressor", "chunk_bytes"}},
+      {"Output of write",
+       {"output", "shards", "content", "dialect", "compressor", "chunk_bytes", "force"}},
       {"head", {"count", "bytes"}},
       {"Running", {"threads", "timeout"}},
   };

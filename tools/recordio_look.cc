@@ -11,6 +11,7 @@
 #include <iomanip>
 #include <iostream>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -120,16 +121,41 @@ void PrintChunk(const RecordIOFile& file, const Chunk& chunk, const Error* error
             << Hex(header.checksum) << (error != nullptr ? "  damaged" : "") << "\n";
 }
 
+// An error for each file that is not there although the manifest of `name` lists it.
+std::vector<Error> MissingOfSet(const std::string& name) {
+  const std::string path = RecordIOManifest::PathOf(name);
+  const RecordIOManifest manifest = RecordIOManifest::LoadIfThere(path);
+  std::vector<Error> errors;
+  for (const std::string& file : manifest.Missing(path)) {
+    try {
+      manifest.Find(file);  // says so if it is not there yet
+      errors.push_back(MissingFile(file));
+    } catch (const Error& error) {
+      errors.push_back(error);
+    }
+  }
+  return errors;
+}
+
 // Looks at every chunk of the files; prints them if `print_chunks`.
 int LookAtChunks(const std::vector<std::string>& patterns, bool print_chunks) {
   Totals all;
   RecordIOManifests manifests;
   size_t files = 0;
   int code = 0;
+  std::set<std::string> manifests_seen;
+  const auto report = [&code](const Error& error) {
+    std::cout << std::flush;
+    PrintError(error.what());
+    if (code == 0) code = static_cast<int>(error.code());
+  };
   std::atomic<uint64_t> bytes{0};
   {
     const StatusLine status([&] { return HumanBytes(static_cast<double>(bytes.load())); });
     const int file_code = VisitFiles(patterns, [&](const std::string& name) {
+      if (manifests_seen.insert(RecordIOManifest::PathOf(name)).second) {
+        for (const Error& error : MissingOfSet(name)) report(error);
+      }
       RecordIOFile file(name, manifests.Find(name));
       Totals totals;
       const auto finish = [&](bool ended) {
@@ -157,9 +183,7 @@ int LookAtChunks(const std::vector<std::string>& patterns, bool print_chunks) {
           if (print_chunks) PrintChunk(file, chunk, error);
           if (error == nullptr) return;
           ++totals.damaged;
-          std::cout << std::flush;
-          PrintError(error->what());
-          if (code == 0) code = static_cast<int>(error->code());
+          report(*error);
         });
       } catch (...) {
         finish(false);

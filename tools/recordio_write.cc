@@ -22,6 +22,7 @@
 #include "framework/stop.h"
 #include "framework/tensor_stream.h"
 #include "readers/file_list.h"
+#include "readers/recordio_commit.h"
 #include "readers/recordio_file.h"
 #include "readers/recordio_manifest.h"
 #include "readers/recordio_writer.h"
@@ -29,7 +30,9 @@
 #include "tools/recordio_command.h"
 
 DEFINE_string(output, "",
-              "write: the file to write; with several --shards, OUTPUT-00000.recordio and so on");
+              "write: the file to write; with several --shards, OUTPUT-00000.recordio and so on. "
+              "Those that exist are replaced only with --force, all together. One file may also be "
+              "a pipe or a device, such as /dev/stdout, and has no manifest then");
 DEFINE_int32(shards, 1,
              "write: how many files. Record i goes to file i modulo N, so that open_files, which "
              "takes one record from each of its files in turn, gives back the order of the input "
@@ -109,7 +112,9 @@ std::vector<std::string> SplitAtCommas(const std::string& text) {
 // One file that records are taken from.
 class Input {
  public:
-  Input(const std::string& name, const std::string& labels, const std::vector<SlotSpec>& slots) {
+  // `patterns` are those by which inputs were found.
+  Input(const std::string& name, const std::string& labels, const std::vector<SlotSpec>& slots,
+        const std::vector<std::string>& patterns) {
     const FormatChoice choice = ChooseFormat(name);
     const FormatSchema* schema = choice.schema;
     if (schema == nullptr && slots.empty() && IsRecordIO(choice.path)) {
@@ -117,6 +122,7 @@ class Input {
     }
     FormatArguments arguments;
     arguments.declared = slots;
+    arguments.patterns = patterns;
     arguments.has_companions = !labels.empty();
     verbatim_ = schema != nullptr && schema->tag == "recordio" && slots.empty();
     if (schema != nullptr) {
@@ -213,6 +219,30 @@ class Encoder {
   std::string record_;
 };
 
+std::string ShardName(const std::string& stem, int number) {
+  char digits[16];
+  std::snprintf(digits, sizeof(digits), "-%05d", number);
+  return stem + digits + kExtension;
+}
+
+// The first shard that is there with this number or a higher one; "" if there is none.
+std::string LeftShard(const std::string& stem, int number) {
+  const size_t slash = stem.rfind('/');
+  const std::string folder = slash == std::string::npos ? "" : stem.substr(0, slash + 1);
+  const std::string lowest = ShardName(stem, number);
+  std::string first;
+  std::error_code none;  // a folder that cannot be is the writers' to report
+  for (std::filesystem::directory_iterator entry(folder.empty() ? "." : folder, none), end;
+       entry != end; entry.increment(none)) {
+    const std::string name = folder + entry->path().filename().string();
+    // Names of one length, of which digits are all that differs, are in the order of their numbers.
+    if (name.size() != lowest.size() || name.compare(0, stem.size() + 1, stem + "-") != 0) continue;
+    if (RecordIOManifest::PathOf(name) != RecordIOManifest::PathOf(lowest)) continue;
+    if (name >= lowest && (first.empty() || name < first)) first = name;
+  }
+  return first;
+}
+
 std::vector<std::string> OutputNames() {
   Require(!FLAGS_output.empty(), "write: --output is missing (--help tells more)");
   Require(FLAGS_shards >= 1 && FLAGS_shards <= kMaxShards, "--shards=", FLAGS_shards, ": 1 to ",
@@ -223,19 +253,35 @@ std::vector<std::string> OutputNames() {
   if (stem.size() > extension && stem.substr(stem.size() - extension) == kExtension) {
     stem.resize(stem.size() - extension);
   }
-  const auto name = [&stem](int i) {
-    char number[16];
-    std::snprintf(number, sizeof(number), "-%05d", i);
-    return stem + number + kExtension;
-  };
-  std::error_code none;  // a name that cannot be is the writer's to report
-  Require(!std::filesystem::exists(name(FLAGS_shards), none), Escaped(name(FLAGS_shards)),
-          " is left of an earlier run with more than ", FLAGS_shards,
+  const std::string left = LeftShard(stem, FLAGS_shards);
+  Require(left.empty(), Escaped(left), " is left of an earlier run with more than ", FLAGS_shards,
           " shards, and would be read with them; remove it and those behind it");
   std::vector<std::string> names;
   names.reserve(static_cast<size_t>(FLAGS_shards));
-  for (int i = 0; i < FLAGS_shards; ++i) names.push_back(name(i));
+  for (int i = 0; i < FLAGS_shards; ++i) names.push_back(ShardName(stem, i));
   return names;
+}
+
+// Stores the records of the inputs and gives the files their names.
+void Copy(std::vector<std::unique_ptr<Input>>* inputs, const std::vector<RecordIOWriter*>& files) {
+  std::atomic<uint64_t> records{0};
+  std::atomic<uint64_t> bytes{0};
+  const StatusLine status([&] {
+    return StrCat(Counted(records.load(), "record"), ", ",
+                  HumanBytes(static_cast<double>(bytes.load())));
+  });
+  Encoder encoder(FLAGS_content == "tensors");
+  for (std::unique_ptr<Input>& input : *inputs) {
+    while (const std::vector<LoDTensor>* element = input->Next()) {
+      const std::string& record = encoder.Encode(*element, input->verbatim());
+      files[records.load() % files.size()]->Write(record);
+      ++records;
+      bytes += record.size();
+      CheckStop();
+    }
+    input.reset();
+  }
+  CommitRecordIO(files, files.size() > 1);
 }
 
 }  // namespace
@@ -253,46 +299,27 @@ int WriteRecordIO(const std::vector<std::string>& patterns) {
   const std::vector<std::string> labels = ExpandFileNames(SplitAtCommas(FLAGS_label_filename));
   Require(labels.empty() || labels.size() == names.size(), "--label_filename names ", labels.size(),
           " files, but there are ", names.size(), " inputs");
+  const std::vector<std::string> wildcards = WildcardsOf(patterns);
   // All are opened before anything is written, so that a wrong name costs nothing.
   std::vector<std::unique_ptr<Input>> inputs;
   for (size_t i = 0; i < names.size(); ++i) {
-    inputs.push_back(
-        std::make_unique<Input>(names[i], labels.empty() ? std::string() : labels[i], slots));
+    inputs.push_back(std::make_unique<Input>(names[i], labels.empty() ? std::string() : labels[i],
+                                             slots, wildcards));
   }
-  const std::string manifest_path = RecordIOManifest::PathOf(outputs[0]);
-  RecordIOManifest manifest = RecordIOManifest::LoadIfThere(manifest_path);
+  OutputRules rules = RulesOfFlags();
+  rules.stream = outputs.size() == 1;
   std::vector<std::unique_ptr<RecordIOWriter>> writers;
-  writers.reserve(outputs.size());
+  std::vector<RecordIOWriter*> files;
   for (const std::string& output : outputs) {
-    writers.push_back(std::make_unique<RecordIOWriter>(output, options));
+    writers.push_back(std::make_unique<RecordIOWriter>(output, options, rules));
+    files.push_back(writers.back().get());
   }
-  std::atomic<uint64_t> records{0};
-  std::atomic<uint64_t> bytes{0};
-  {
-    const StatusLine status([&] {
-      return StrCat(Counted(records.load(), "record"), ", ",
-                    HumanBytes(static_cast<double>(bytes.load())));
-    });
-    Encoder encoder(FLAGS_content == "tensors");
-    for (std::unique_ptr<Input>& input : inputs) {
-      while (const std::vector<LoDTensor>* element = input->Next()) {
-        const std::string& record = encoder.Encode(*element, input->verbatim());
-        writers[records.load() % writers.size()]->Write(record);
-        ++records;
-        bytes += record.size();
-        CheckStop();
-      }
-      input.reset();
-    }
-    manifest.Relist(manifest_path, outputs, [&writers](size_t i) {
-      writers[i]->Close();
-      return RecordIOCounts{writers[i]->bytes(), writers[i]->chunks(), writers[i]->records()};
-    });
-  }
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    std::cout << Escaped(outputs[i]) << ": " << Counted(writers[i]->records(), "record") << ", "
-              << Counted(writers[i]->chunks(), "chunk") << ", "
-              << Counted(writers[i]->bytes(), "byte") << "\n";
+  if (!files[0]->output().is_stream()) CheckListing(files);
+  Copy(&inputs, files);
+  std::ostream& summary = files[0]->output().is_standard_output() ? std::cerr : std::cout;
+  for (const RecordIOWriter* file : files) {
+    summary << Escaped(file->output().path()) << ": " << Counted(file->records(), "record") << ", "
+            << Counted(file->chunks(), "chunk") << ", " << Counted(file->bytes(), "byte") << "\n";
   }
   return 0;
 }

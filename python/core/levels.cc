@@ -61,7 +61,7 @@ py::array IntegersOf(py::handle value, const Level& level) {
   return Imported().asarray(given, kind == 'i' ? "int64" : "uint64", "C");
 }
 
-std::vector<uint64_t> NumbersOf(py::handle value, const Level& level) {
+LodLevel NumbersOf(py::handle value, const Level& level) {
   const py::array integers =
       IsPlain(value) ? py::reinterpret_borrow<py::array>(value) : IntegersOf(value, level);
   const auto count = static_cast<size_t>(integers.size());
@@ -71,19 +71,19 @@ std::vector<uint64_t> NumbersOf(py::handle value, const Level& level) {
     const auto number = static_cast<int64_t>(numbers[i]);
     if (number < 0) level.Fail(": value ", i, " is ", number, "; they are integers from 0");
   }
-  return {numbers, numbers + count};
+  return LodLevel(numbers, numbers + count);
 }
 
 }  // namespace
 
-std::vector<std::vector<uint64_t>> LevelsOf(py::handle levels, const char* what) {
+Lod LevelsOf(py::handle levels, const char* what) {
   const auto iterator = py::reinterpret_steal<py::object>(PyObject_GetIter(levels.ptr()));
   if (!iterator || PyUnicode_Check(levels.ptr()) != 0) {
     PyErr_Clear();
     Throw(ErrorCode::kInvalidArgument, "the ", what, " are of type '",
           Py_TYPE(levels.ptr())->tp_name, "'; they are a list of levels, each a list of integers");
   }
-  std::vector<std::vector<uint64_t>> result;
+  Lod result;
   for (const py::handle level : iterator) {
     result.push_back(NumbersOf(level, {what, result.size()}));
   }

@@ -5,8 +5,7 @@
 
 #include <pybind11/pybind11.h>
 
-#include <cstdint>
-#include <vector>
+#include "framework/tensor.h"
 
 namespace millrace {
 
@@ -14,7 +13,7 @@ namespace millrace {
 // integers. `what` says what they are, in error texts: "offsets" or "lengths". Throws
 // kInvalidArgument for what is no list of lists, and for numbers that are no integers from 0 to
 // 2^64 - 1; bools are none, and floats are not cut off.
-std::vector<std::vector<uint64_t>> LevelsOf(pybind11::handle levels, const char* what);
+Lod LevelsOf(pybind11::handle levels, const char* what);
 
 }  // namespace millrace
 

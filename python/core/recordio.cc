@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/core/recordio.h"
 
+#include <pybind11/stl.h>
+
 #include <cstdint>
 #include <cstring>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "framework/error.h"
 #include "framework/tensor.h"
 #include "framework/tensor_stream.h"
 #include "python/core/away.h"
-#include "readers/recordio_manifest.h"
+#include "readers/recordio_commit.h"
 #include "readers/recordio_writer.h"
 
 namespace py = pybind11;
@@ -29,13 +32,36 @@ RecordIOOptions OptionsFor(RecordIOCompressor compressor, int64_t max_num_record
   return options;
 }
 
+OutputRules RulesFor(bool overwrite) {
+  OutputRules rules;
+  rules.overwrite = overwrite;
+  return rules;
+}
+
 // Makes records of tensors. Any thread of Python, one at a time; the interpreter is free meanwhile.
 class TensorWriter {
  public:
-  TensorWriter(const std::string& path, RecordIOCompressor compressor, int64_t max_num_records)
+  TensorWriter(const std::string& path, RecordIOCompressor compressor, int64_t max_num_records,
+               bool overwrite)
       : path_(path),
-        writer_(std::make_unique<RecordIOWriter>(path, OptionsFor(compressor, max_num_records))) {
-    RecordIOManifest::LoadIfThere(RecordIOManifest::PathOf(path));  // one that is bad is told now
+        writer_(std::make_unique<RecordIOWriter>(path, OptionsFor(compressor, max_num_records),
+                                                 RulesFor(overwrite))) {
+    CheckListing({writer_.get()});  // a bad manifest is told now
+  }
+
+  // Closes files that are finished, all shards of a set: they get their names together.
+  static void CloseSet(const std::vector<TensorWriter*>& writers) {
+    const Away away;
+    std::vector<std::unique_ptr<RecordIOWriter>> owned;
+    std::vector<RecordIOWriter*> files;
+    for (TensorWriter* writer : writers) {
+      const std::lock_guard<std::mutex> lock(writer->mutex_);
+      Require(writer->writer_ != nullptr && writer->finished_, Escaped(writer->path_),
+              ": this file has not been finished");
+      owned.push_back(std::move(writer->writer_));
+      files.push_back(owned.back().get());
+    }
+    if (!files.empty()) CommitRecordIO(files, true);
   }
 
   // By value: it shares the values, whatever happens to the tensor meanwhile.
@@ -66,14 +92,18 @@ class TensorWriter {
     const Away away;
     const std::lock_guard<std::mutex> lock(mutex_);
     if (writer_ == nullptr) return;
-    Require(tensors_ == 0, Escaped(path_), ": ", tensors_,
-            " tensors belong to no record; complete_append_tensor makes one of them");
+    RequireNoTensors();
     const std::unique_ptr<RecordIOWriter> writer = std::move(writer_);
-    const std::string manifest = RecordIOManifest::PathOf(path_);
-    RecordIOManifest::LoadIfThere(manifest).Relist(manifest, {path_}, [&writer](size_t) {
-      writer->Close();
-      return RecordIOCounts{writer->bytes(), writer->chunks(), writer->records()};
-    });
+    CommitRecordIO({writer.get()}, false);
+  }
+
+  void Finish() {
+    const Away away;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    RequireOpen();
+    RequireNoTensors();
+    writer_->Finish();
+    finished_ = true;
   }
 
   void Discard() {
@@ -84,12 +114,17 @@ class TensorWriter {
 
  private:
   void RequireOpen() const {
-    Require(writer_ != nullptr, Escaped(path_), ": this file has been closed");
+    Require(writer_ != nullptr && !finished_, Escaped(path_), ": this file has been closed");
+  }
+  void RequireNoTensors() const {
+    Require(tensors_ == 0, Escaped(path_), ": ", tensors_,
+            " tensors belong to no record; complete_append_tensor makes one of them");
   }
 
   const std::string path_;
   std::mutex mutex_;  // taken without the interpreter
   std::unique_ptr<RecordIOWriter> writer_;
+  bool finished_ = false;
   uint32_t tensors_ = 0;                                      // of the record that is being made
   std::string record_ = std::string(sizeof(tensors_), '\0');  // their number, then the tensors
 };
@@ -104,20 +139,22 @@ What is written has the name ``<path>.partial`` until ``close`` gives the file i
 file of this name is always whole. A writer that is dropped without ``close`` leaves nothing.
 
 Args:
-    path: of the file; one that exists is replaced by ``close``.
+    path: of the file.
     compressor: of ``RecordIOWriter.Compressor``.
     max_num_records: in a chunk, which also ends where it would exceed 1 MiB.
+    overwrite: a file that exists is replaced by ``close``; False: it is an error if one does.
 
 Raises:
-    Error: the file cannot be created, or ``max_num_records`` is less than 1.
+    Error: the file cannot be created, is no regular file, exists and ``overwrite`` is False, is
+        being read by this process, or ``max_num_records`` is less than 1.
 
 Source: PaddlePaddle's fluid.core, 2018.)");
   py::enum_<RecordIOCompressor>(writer, "Compressor", "How the chunks of a file are compressed.")
       .value("NoCompress", RecordIOCompressor::kNone)
       .value("Snappy", RecordIOCompressor::kSnappy);
   writer
-      .def(py::init<const std::string&, RecordIOCompressor, int64_t>(), py::arg("path"),
-           py::arg("compressor"), py::arg("max_num_records"))
+      .def(py::init<const std::string&, RecordIOCompressor, int64_t, bool>(), py::arg("path"),
+           py::arg("compressor"), py::arg("max_num_records"), py::arg("overwrite") = true)
       .def("append_tensor", &TensorWriter::Append, py::arg("tensor"),
            "Adds a ``LoDTensor`` to the record that is being made: its next slot.\n\n"
            "Raises:\n    Error: it has no values, its levels of detail do not fit its rows, or "
@@ -131,6 +168,14 @@ Source: PaddlePaddle's fluid.core, 2018.)");
            "notice lost chunks and know how many records there are. Again, it does nothing.\n\n"
            "Raises:\n    Error: tensors were appended that belong to no record, or the disk is "
            "full.")
+      .def("finish", &TensorWriter::Finish,
+           "Ends what is written, which has no name yet, for ``close_set``.\n\n"
+           "Raises:\n    Error: tensors were appended that belong to no record, the disk is full, "
+           "or the file is closed.")
+      .def_static("close_set", &TensorWriter::CloseSet, py::arg("writers"),
+                  "Gives files that are finished, which are all shards of a set, their names "
+                  "together.\n\n"
+                  "Raises:\n    Error: one is not finished, or the disk is full.")
       .def("discard", &TensorWriter::Discard,
            "Removes what was written; a file of this name stays as it was. Does nothing after "
            "``close``.");

@@ -23,12 +23,9 @@ namespace py = pybind11;
 namespace millrace {
 namespace {
 
-using Lengths = std::vector<std::vector<uint64_t>>;
-
 Lod OffsetsOf(py::handle given) {
-  const Lengths lengths = LevelsOf(given, "lengths");
   Lod lod;
-  for (const std::vector<uint64_t>& level : lengths) {
+  for (const LodLevel& level : LevelsOf(given, "lengths")) {
     LodLevel& offsets = lod.emplace_back(1, 0);
     for (const uint64_t length : level) {
       uint64_t end = 0;
@@ -39,10 +36,10 @@ Lod OffsetsOf(py::handle given) {
   return lod;
 }
 
-Lengths LengthsOf(const Lod& lod) {
-  Lengths lengths;
+Lod LengthsOf(const Lod& lod) {
+  Lod lengths;
   for (const LodLevel& level : lod) {
-    std::vector<uint64_t>& row = lengths.emplace_back();
+    LodLevel& row = lengths.emplace_back();
     for (size_t i = 1; i < level.size(); ++i) row.push_back(level[i] - level[i - 1]);
   }
   return lengths;

@@ -2,12 +2,14 @@
 // RecordIO files. With content "tensors" a record is an element as the lineage's programs stored
 // it: a u32 number of tensors and that many serialised tensors, one a declared slot (bytes behind
 // them are ignored, as there). With "bytes" a record is one slot, uint8 [n] with LoD [[0, n]].
-// Where a manifest lies beside the files (recordio_manifest.h), they must hold what it says.
+// Where a manifest lies beside the files (recordio_manifest.h), they must hold what it says, and
+// none that a pattern means may be missing.
 #include <algorithm>
 #include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "framework/error.h"
@@ -23,7 +25,10 @@ constexpr size_t kCountBytes = 4;
 
 class RecordIOFormat : public FileFormat {
  public:
-  using FileFormat::FileFormat;
+  RecordIOFormat(std::vector<SlotSpec> slots, const FormatArguments& arguments)
+      : FileFormat(std::move(slots)),
+        patterns_(arguments.patterns),
+        manifests_(arguments.patterns) {}
 
   std::unique_ptr<FileSource> Open(const FileEntry& file) override {
     return std::make_unique<RecordIOFile>(file.path, manifests_.Find(file.path));
@@ -31,17 +36,20 @@ class RecordIOFormat : public FileFormat {
 
   // Only a manifest tells.
   std::optional<uint64_t> CountRecords(const std::vector<FileEntry>& files) const override {
-    RecordIOManifests manifests;
+    RecordIOManifests manifests(patterns_);
     uint64_t records = 0;
     for (const FileEntry& file : files) {
-      const std::optional<RecordIOCounts> counts = manifests.Find(file.path);
-      if (!counts) return std::nullopt;
-      records += counts->records;
+      const std::optional<RecordIOPromise> promise = manifests.Find(file.path);
+      if (!promise) return std::nullopt;
+      const RecordIOCounts& counts = promise->counts;
+      if (promise->old && promise->old->records != counts.records) return std::nullopt;
+      records += counts.records;
     }
     return records;
   }
 
  private:
+  const std::vector<std::string> patterns_;
   RecordIOManifests manifests_;
 };
 
@@ -101,7 +109,8 @@ class RecordCursor {
 
 class TensorsFormat final : public RecordIOFormat {
  public:
-  explicit TensorsFormat(const std::vector<SlotSpec>& slots) : RecordIOFormat(slots) {
+  TensorsFormat(const std::vector<SlotSpec>& slots, const FormatArguments& arguments)
+      : RecordIOFormat(slots, arguments) {
     for (const SlotSpec& slot : slots) sequences_.push_back(SequenceOf(slot));
     expected_bytes_ = kCountBytes;
     for (const SlotSpec& slot : slots) {
@@ -239,13 +248,13 @@ FormatSchema RecordIOSchema() {
 
 std::unique_ptr<FileFormat> MakeRecordIO(const FormatArguments& arguments) {
   if (arguments.attributes.Get<std::string>("content") == "tensors") {
-    return std::make_unique<TensorsFormat>(AgreeOnSlots(arguments.declared, {}));
+    return std::make_unique<TensorsFormat>(AgreeOnSlots(arguments.declared, {}), arguments);
   }
   SlotSpec bytes;
   bytes.dtype = DataType::kUint8;
   bytes.dims = {-1};
   bytes.lod_level = 1;
-  return std::make_unique<BytesFormat>(AgreeOnSlots(arguments.declared, {bytes}));
+  return std::make_unique<BytesFormat>(AgreeOnSlots(arguments.declared, {bytes}), arguments);
 }
 
 REGISTER_FILE_FORMAT(recordio, RecordIOSchema, MakeRecordIO);

@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 
 namespace millrace {
 namespace {
@@ -83,6 +85,27 @@ TEST(Error, CurrentErrorTakesAnythingThatIsThrown) {
   EXPECT_EQ(foreign.code(), ErrorCode::kInternal);
   EXPECT_EQ(foreign.message(), "elsewhere");
   EXPECT_EQ(Converted(42).code(), ErrorCode::kInternal);
+}
+
+TEST(Error, CurrentErrorKnowsWhatTheSystemRefuses) {
+  const auto code = [](std::errc number) { return std::make_error_code(number); };
+  const Error file = Converted(std::filesystem::filesystem_error(
+      "some call", "a\nb", code(std::errc::no_such_file_or_directory)));
+  EXPECT_EQ(file.code(), ErrorCode::kIo);
+  EXPECT_EQ(file.file(), "a\nb");
+  EXPECT_STREQ(file.what(), "a\\nb: No such file or directory");
+  const Error nameless =
+      Converted(std::filesystem::filesystem_error("some call", code(std::errc::permission_denied)));
+  EXPECT_EQ(nameless.code(), ErrorCode::kIo);
+  EXPECT_EQ(nameless.file(), "");
+  const Error thread =
+      Converted(std::system_error(code(std::errc::resource_unavailable_try_again)));
+  EXPECT_EQ(thread.code(), ErrorCode::kResourceLimit);
+  EXPECT_NE(thread.message().find("no thread can be started"), std::string::npos);
+  EXPECT_NE(thread.message().find("ulimit -u"), std::string::npos);
+  EXPECT_EQ(Converted(std::system_error(code(std::errc::not_enough_memory))).code(),
+            ErrorCode::kResourceLimit);
+  EXPECT_EQ(Converted(std::system_error(code(std::errc::broken_pipe))).code(), ErrorCode::kIo);
 }
 
 TEST(Error, EveryCodeHasAName) {

@@ -74,6 +74,9 @@ TEST(Plugin, NeedsAnAbsolutePath) {
 TEST(Plugin, NeedsAFileThatNotEverybodyMayWrite) {
   EXPECT_EQ(Refusal("/nowhere/libnothing.so"), "cannot open: No such file or directory");
   EXPECT_EQ(Refusal(testing::TempDir()), "no regular file");
+  const std::string pipe = TempName("pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(Refusal(pipe), "no regular file");
   const TempFile empty("libempty.so", "");
   EXPECT_EQ(Refusal(empty.path()), "an empty file");
   const TempFile large("liblarge.so", ReadFile(Library("add_constant")));

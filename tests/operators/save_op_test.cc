@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operator save.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 
+#include "readers/open_files.h"
 #include "tests/bytes.h"
 #include "tests/program_runner.h"
 #include "tests/record_files.h"
@@ -80,6 +82,48 @@ TEST(SaveOp, NamesAFileThatCannotBeWritten) {
   ExpectError(ErrorCode::kIo, folder + "/folder: cannot write", [&] {
     Save(MakeTensor<float>({1, 2}, {1, 2}), folder + "/folder");
   });
+}
+
+// Devices as well, which only root may make (output_file_test.cc).
+TEST(SaveOp, WritesRegularFilesOnly) {
+  const std::string path = NewFolder("save") + "/x";
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  ExpectError(ErrorCode::kIo, path + ": cannot write: it is not a regular file but a named pipe",
+              [&] {
+                Save(MakeTensor<float>({1, 2}, {1, 2}), path);
+              });
+  EXPECT_TRUE(std::filesystem::is_fifo(path));
+}
+
+TEST(SaveOp, WritesWhatALinkLeadsTo) {
+  const std::string folder = NewFolder("save");
+  std::filesystem::create_symlink("x", folder + "/link");
+  std::string before;
+  for (const float value : {1.0f, 2.0f}) {
+    Save(MakeTensor<float>({1, 1}, {value}), folder + "/link");
+    EXPECT_NE(ReadFile(folder + "/x"), before);
+    before = ReadFile(folder + "/x");
+    EXPECT_TRUE(std::filesystem::is_symlink(folder + "/link"));
+  }
+}
+
+TEST(SaveOp, NeverReplacesWhatAReaderReads) {
+  const std::string folder = NewFolder("save");
+  WriteNumbers(folder, 2, 2);
+  std::filesystem::create_hard_link(folder + "/numbers-1.recordio", folder + "/hard");
+  FormatArguments arguments;
+  arguments.attributes.Set("content", std::string("bytes"));
+  {
+    const auto reader = OpenFiles({folder + "/numbers-*.recordio"}, {}, arguments, {});
+    for (const char* name : {"/numbers-1.recordio", "/hard"}) {
+      ExpectError(ErrorCode::kInvalidArgument, "this process reads the same file as data", [&] {
+        Save(MakeTensor<float>({1, 2}, {1, 2}), folder + name);
+      });
+    }
+    EXPECT_EQ(ReadAll(reader.get()).size(), 4u);
+  }
+  // It is nobody's input any more.
+  Save(MakeTensor<float>({1, 2}, {1, 2}), folder + "/numbers-1.recordio");
 }
 
 TEST(SaveOp, RefusesAnEmptyPath) {

@@ -167,6 +167,61 @@ def test_misuse_is_said(tmp_path: Path) -> None:
         pass
 
 
+def test_a_file_that_exists_is_replaced_unless_told_not_to(
+    tmp_path: Path, feeder: fluid.DataFeeder
+) -> None:
+    path = tmp_path / "words.recordio"
+    reader = fluid.batch(lambda: samples(6), 1)
+    write_words(path, 2)
+    (tmp_path / "words-00001.recordio").write_text("mine")
+    before = {name: (tmp_path / name).read_bytes() for name in os.listdir(tmp_path)}
+    for convert in (
+        lambda: write_words(path, 3, overwrite=False),
+        lambda: convert_reader_to_recordio_file(path, reader, feeder, overwrite=False),
+        lambda: convert_reader_to_recordio_files(path, 3, reader, feeder, overwrite=False),
+    ):
+        with pytest.raises(fluid.Error, match="the file exists and 'overwrite' is false") as error:
+            convert()
+        assert error.value.code == "input/output error"
+        assert {name: (tmp_path / name).read_bytes() for name in os.listdir(tmp_path)} == before
+    write_words(tmp_path / "new.recordio", 3, overwrite=False)
+    assert convert_reader_to_recordio_file(path, reader, feeder) == 6
+
+
+def test_only_regular_files_are_written(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(fluid.Error, match="not a regular file but a named pipe"):
+        write_words(tmp_path / "pipe", 1)
+    (tmp_path / "link").symlink_to("file")
+    write_words(tmp_path / "link", 1)
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "file").stat().st_size > 0
+
+
+def test_what_is_read_is_not_written(tmp_path: Path, feeder: fluid.DataFeeder) -> None:
+    path = tmp_path / "words.recordio"
+    write_words(path, 4)
+    content = path.read_bytes()
+    os.link(path, tmp_path / "hard")
+
+    def read() -> Iterator[tuple[list[int], int]]:
+        for record in fluid.Reader.open_files(path, slots=SLOTS):
+            yield record["words"].values.ravel().tolist(), record["label"].item()
+
+    for name in ("words.recordio", "hard"):
+        # The writer is there first,
+        with pytest.raises(fluid.Error, match="this process is writing a new file of this name"):
+            convert_reader_to_recordio_file(tmp_path / name, fluid.batch(read, 1), feeder)
+        # or the reader is.
+        records = read()
+        next(records)
+        with pytest.raises(fluid.Error, match="this process reads the same file as data"):
+            write_words(tmp_path / name, 1)
+        records.close()
+    assert path.read_bytes() == content
+    assert data_files(tmp_path) == ["hard", "words.recordio"]
+
+
 def test_a_writer_that_is_dropped_leaves_nothing(tmp_path: Path) -> None:
     writer = fluid.core.RecordIOWriter(str(tmp_path / "x"), Compressor.Snappy, 1)
     assert os.listdir(tmp_path) == ["x.partial"]
@@ -224,6 +279,43 @@ def test_files_of_an_earlier_conversion_are_not_read_with_those_of_another(
     assert convert_reader_to_recordio_files(path, 2, reader, feeder) == 6
     with pytest.raises(FileExistsError, match="words-00002.recordio' and those behind it are left"):
         convert_reader_to_recordio_files(path, 3, reader, feeder)
+
+
+def test_files_of_an_earlier_conversion_are_replaced_by_all_of_another_or_none(
+    tmp_path: Path, feeder: fluid.DataFeeder
+) -> None:
+    path = tmp_path / "words.recordio"
+    convert_reader_to_recordio_files(path, 2, fluid.batch(lambda: samples(6), 1), feeder)
+    before = {name: (tmp_path / name).read_bytes() for name in os.listdir(tmp_path)}
+
+    def failing() -> Iterator[object]:
+        yield from samples(5)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        convert_reader_to_recordio_files(path, 2, fluid.batch(failing, 1), feeder)
+    with pytest.raises(FileExistsError, match="nothing is changed"):
+        convert_reader_to_recordio_files(path, 4, fluid.batch(lambda: samples(6), 1), feeder)
+    assert {name: (tmp_path / name).read_bytes() for name in os.listdir(tmp_path)} == before
+    # An exception between two files leaves both.
+    other = tmp_path / "other.recordio"
+    with pytest.raises(ZeroDivisionError):
+        convert_reader_to_recordio_files(other, 5, fluid.batch(failing, 1), feeder)
+    assert len(fluid.Reader.open_files(tmp_path / "other-*.recordio", slots=SLOTS)) == 5
+
+
+def test_a_shard_that_is_missing_is_told(tmp_path: Path, feeder: fluid.DataFeeder) -> None:
+    path = tmp_path / "words.recordio"
+    convert_reader_to_recordio_files(path, 2, fluid.batch(lambda: samples(6), 1), feeder)
+    (tmp_path / "words-00001.recordio").unlink()
+    for use in (len, list):
+        with pytest.raises(fluid.Error, match="words-00001.recordio: is not there, but") as error:
+            use(fluid.Reader.open_files(tmp_path / "words-*.recordio", slots=SLOTS))
+        assert error.value.code == "data loss"
+    # Whoever names files one by one gets those.
+    files = [tmp_path / f"words-0000{number}.recordio" for number in (0, 2)]
+    assert len(fluid.Reader.open_files(files, slots=SLOTS)) == 4
+    assert len(list(fluid.Reader.open_files(files[0], slots=SLOTS))) == 2
 
 
 def test_whole_files_stay_when_a_reader_fails(tmp_path: Path, feeder: fluid.DataFeeder) -> None:

@@ -64,20 +64,78 @@ TEST(RecordIOManifest, KeepsWhatItIsTold) {
   const std::string path = NewFolder("kept") + "/m.manifest.json";
   RecordIOManifest manifest;
   const std::string odd = "a \"name\"\n\xff with \\ all";
-  manifest.Set("some/folder/" + odd, {1, 2, 3});
-  manifest.Set("b", {uint64_t{1} << 60, 0, 0});
-  manifest.Save(path);
+  manifest.Set("some/folder/" + odd, {{1, 2, 3}, std::nullopt});
+  manifest.Set("b", {{uint64_t{1} << 60, 0, 0}, RecordIOCounts{4, 5, 6}});
+  manifest.SetReplacing("some/d");
+  manifest.SetReplacing("e");
+  WriteFile(path, manifest.ToText());
   manifest = RecordIOManifest::Load(path);
-  EXPECT_EQ(manifest.Find("another/" + odd), (RecordIOCounts{1, 2, 3}));
-  EXPECT_EQ(manifest.Find("b"), (RecordIOCounts{uint64_t{1} << 60, 0, 0}));
-  EXPECT_EQ(manifest.Find("c"), std::nullopt);
-  EXPECT_TRUE(manifest.Remove("x/b"));
-  EXPECT_FALSE(manifest.Remove("b"));
-  EXPECT_TRUE(manifest.Remove(odd));
-  manifest.Save(path);
-  EXPECT_NE(::access(path.c_str(), F_OK), 0) << "an empty manifest needs no file";
-  ExpectError(ErrorCode::kIo,
-              "/no/such: ", [&] { manifest.Set("a", {}), manifest.Save("/no/such"); });
+  EXPECT_EQ(manifest.Find("another/" + odd)->counts, (RecordIOCounts{1, 2, 3}));
+  EXPECT_EQ(manifest.Find("another/" + odd)->old, std::nullopt);
+  EXPECT_EQ(manifest.Find("b")->counts, (RecordIOCounts{uint64_t{1} << 60, 0, 0}));
+  EXPECT_EQ(manifest.Find("b")->old, (RecordIOCounts{4, 5, 6}));
+  EXPECT_FALSE(manifest.Find("c").has_value());
+  ExpectError(ErrorCode::kDataLoss, "x/d: is one of 2 files that were being replaced together",
+              [&] { manifest.Find("x/d"); });
+}
+
+// What is missing is told to who asked for it: by a pattern that it fits, and to nobody else.
+TEST(RecordIOManifest, TellsOfFilesThatAreMissing) {
+  const std::string folder = NewFolder("missing \n");
+  const std::string bytes = [&] {
+    WriteNumbers(folder, 1, 2);
+    return ReadFile(folder + "/numbers-0.recordio");
+  }();
+  std::string entries;
+  for (const int i : {0, 1, 3}) {
+    const std::string name = StrCat("s \t-0000", i, ".recordio");
+    if (i != 3) WriteFile(StrCat(folder, "/", name), bytes);
+    entries +=
+        (i == 0 ? "" : ",") + Entry(StrCat("s \\\\t-0000", i, ".recordio"), bytes.size(), 1, 2);
+  }
+  // No files of this set.
+  for (const char* name : {"../s-00000.recordio", "other-00000.recordio", "s-0.recordio", ""}) {
+    entries += "," + Entry(name, 1, 1, 1);
+  }
+  WriteFile(folder + "/s \t.recordio.manifest.json", Manifest(entries));
+  for (const char* pattern : {"/s*", "/s*.recordio", "/*-0000?.recordio",
+                              "/s \t-0000[0-3].recordio", "/s*-0000{0,[13]}.recordio"}) {
+    const auto reader = Reader({folder + pattern});
+    EXPECT_EQ(
+        ReadUntilError(reader.get(), "-00003.recordio: is not there, but the manifest of its"), 0u);
+    ExpectError(ErrorCode::kDataLoss, "is not there, but the manifest",
+                [&] { reader->PassLength(); });
+  }
+  for (const char* pattern : {"/s*-0000[01].recordio", "/s*-00000.recordio"}) {
+    const auto reader = Reader({folder + pattern});
+    EXPECT_EQ(ReadAll(reader.get()).size(), reader->PassLength()) << pattern;
+  }
+  const auto named = Reader({folder + "/s \t-00000.recordio", folder + "/s \t-00001.recordio"});
+  EXPECT_EQ(named->PassLength(), 4u);
+  EXPECT_EQ(ReadAll(named.get()).size(), 4u);
+}
+
+// A file that is replaced while it is listed may be the old one or the new one.
+TEST(RecordIOManifest, MayPromiseOneOfTwo) {
+  const std::string folder = NewFolder("either");
+  WriteNumbers(folder, 1, 6);
+  const std::string file = folder + "/numbers-0.recordio";
+  const uint64_t size = ReadFile(file).size();
+  RecordIOManifest manifest;
+  const auto promise = [&](const RecordIOCounts& counts, const RecordIOCounts& old) {
+    manifest.Set(file, {counts, old});
+    WriteFile(RecordIOManifest::PathOf(file), manifest.ToText());
+  };
+  promise({1, 2, 3}, {size, 3, 6});
+  EXPECT_EQ(ReadAll(Reader({file}).get()).size(), 6u);
+  EXPECT_EQ(Reader({file})->PassLength(), std::nullopt);  // only reading tells
+  promise({size, 3, 6}, {1, 2, 6});
+  EXPECT_EQ(Reader({file})->PassLength(), 6u);
+  promise({1, 2, 3}, {4, 5, 6});
+  EXPECT_EQ(ReadUntilError(Reader({file}).get(),
+                           "its manifest says 3 records in 2 chunks and 1 bytes, or while it is "
+                           "replaced 6 records in 5 chunks and 4 bytes"),
+            6u);
 }
 
 TEST(RecordIOManifest, IsNoData) {
@@ -157,6 +215,10 @@ TEST(RecordIOManifest, ThatIsNoneIsAnErrorOfItsFiles) {
         Manifest(R"({"name": "a", "bytes": 1e400, "chunks": 1, "records": 1})"),
         Manifest(R"({"name": "a", "bytes": 99999999999999999999, "chunks": 1, "records": 1})"),
         Manifest(R"({"name": "a", "bytes": "1", "chunks": 1, "records": 1})"),
+        Manifest(R"({"name": "a", "replacing": false})"),
+        Manifest(R"({"name": "a", "replacing": "a"})"),
+        Manifest(R"({"replacing": true})"),
+        Manifest(R"({"name": "a", "bytes": 1, "chunks": 1, "records": 1, "old_bytes": 1})"),
         std::string(R"({"format": "recordio-manifest", "version": 2, "files": []})"),
         std::string(R"({"format": "other", "version": 1, "files": []})"),
         std::string(R"({"format": "recordio-manifest", "version": 1, "files": {}})"),

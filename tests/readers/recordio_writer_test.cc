@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -129,8 +130,10 @@ TEST(RecordIOWriter, GivesTheFileItsNameOnlyWhenItIsWhole) {
 TEST(RecordIOWriter, ReportsWhatTheSystemRefuses) {
   ExpectError(ErrorCode::kIo, "No such file or directory",
               [] { RecordIOWriter writer(TempName("no folder") + "/file", {}); });
-  ExpectError(ErrorCode::kIo, "is not a regular file",
-              [] { RecordIOWriter writer("/dev/full", {}); });
+  const std::string fifo = TempName("fifo");
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  ExpectError(ErrorCode::kIo, "is not a regular file", [&] { RecordIOWriter writer(fifo, {}); });
+  ::unlink(fifo.c_str());
   // A file that may not grow beyond 1,000 bytes.
   rlimit before;
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);

@@ -163,5 +163,46 @@ INSTANTIATE_TEST_SUITE_P(
         Way{"exit", 6, "error: ended by a call of exit in the middle of the work"}),
     [](const auto& way) { return way.param.name; });
 
+// F19: whatever an initialiser does to the process, the plugin is named.
+struct Initialiser {
+  std::string way;
+  int exit_code;
+  std::string line;
+};
+
+class CrashWhileLoading : public ::testing::TestWithParam<Initialiser> {};
+
+TEST_P(CrashWhileLoading, F19NamesThePlugin) {
+  const std::string plugin = Runfile("tests/libinitialiser.so");
+  const ChildResult result = RunChild({"/usr/bin/env", "INITIALISER=" + GetParam().way,
+                                       "tools/executor", "--plugin=" + plugin, "--list_formats"});
+  EXPECT_EQ(result.exit_code, GetParam().exit_code) << result.errors;
+  EXPECT_EQ(result.output, "");
+  const std::string wanted =
+      StrCat(GetParam().line, "\n  in code of ", plugin, "\n  while loading it\n");
+  EXPECT_NE(result.errors.find(wanted), std::string::npos) << result.errors;
+}
+
+constexpr char kExited[] = "error: ended by a call of exit in the middle of the work";
+
+INSTANTIATE_TEST_SUITE_P(
+    Ways, CrashWhileLoading,
+    ::testing::Values(
+        Initialiser{"exit", 6, kExited}, Initialiser{"quick_exit", 6, kExited},
+        Initialiser{"segfault", 128 + SIGSEGV, "error: crashed by signal 11 (Segmentation fault)"},
+        Initialiser{"abort", 128 + SIGABRT, "error: crashed by signal 6 (Aborted)"},
+        Initialiser{"terminate", 128 + SIGABRT, "error: crashed by signal 6 (Aborted)"},
+        Initialiser{"throw", 128 + SIGABRT, "error: crashed by signal 6 (Aborted)"}),
+    [](const auto& initialiser) { return initialiser.param.way; });
+
+// No thread of Millrace's, so nothing is known but that it is no success.
+TEST(Exit, OfAThreadOfAPluginIsNoSuccess) {
+  const ChildResult result =
+      RunChild({"/usr/bin/env", "INITIALISER=exit_of_a_thread", "tools/executor",
+                "--plugin=" + Runfile("tests/libinitialiser.so"), "--list_formats"});
+  EXPECT_EQ(result.exit_code, 70);
+  EXPECT_EQ(result.errors, StrCat(kExited, "\n"));
+}
+
 }  // namespace
 }  // namespace millrace

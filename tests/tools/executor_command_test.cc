@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The executor command: its flags, exit codes, signals and summary, run as a child process.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/child.h"
@@ -144,6 +149,37 @@ blocks {
 }
 )";
 
+// A named pipe to which nothing is written.
+class TempPipe {
+ public:
+  TempPipe() { EXPECT_EQ(mkfifo(path_.c_str(), 0600), 0); }
+  ~TempPipe() {
+    Close();
+    unlink(path_.c_str());
+  }
+  TempPipe(const TempPipe&) = delete;
+  TempPipe& operator=(const TempPipe&) = delete;
+
+  const std::string& path() const { return path_; }
+  // Returns when somebody waits for what is written.
+  void WaitForReader() {
+    Close();
+    while (writer_ < 0) {
+      writer_ = open(path_.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+      if (writer_ < 0) std::this_thread::yield();
+    }
+  }
+
+ private:
+  void Close() {
+    if (writer_ >= 0) close(writer_);
+    writer_ = -1;
+  }
+
+  const std::string path_ = TempName("pipe");
+  int writer_ = -1;
+};
+
 constexpr char kWork[] = R"(
 blocks {
   idx: 0
@@ -268,14 +304,19 @@ TEST(ExecutorCommand, TakesFlagsFromFiles) {
 
 TEST(ExecutorCommand, ExitsWith2ForWrongUsage) {
   const TempFile program("main.pbtxt", kMain);
-  for (const Words& flags : std::vector<Words>{{},
-                                               {"--mian=x"},
-                                               {"--threads=many"},
-                                               {"--threads=2000"},
-                                               {"--max_steps"},
-                                               {"--main=" + program.path(), "--set=value"},
-                                               {"--main=" + program.path()},  // ${value} is not set
-                                               {"main.pbtxt"}}) {
+  for (const Words& flags : std::vector<Words>{
+           {},
+           {"--mian=x"},
+           {"--threads=many"},
+           {"--threads=2000"},
+           {"--threads=-2", "--list_formats"},
+           {"--timeout=-1", "--list_formats"},
+           {"--timeout=nan", "--list_formats"},
+           {"--max_steps"},
+           {"--main=" + program.path(), "--max_steps=-2", "--set=value=1", "--set=text="},
+           {"--main=" + program.path(), "--set=value"},
+           {"--main=" + program.path()},  // ${value} is not set
+           {"main.pbtxt"}}) {
     const ChildResult result = Execute(flags);
     EXPECT_EQ(result.exit_code, 2) << ::testing::PrintToString(flags);
     EXPECT_EQ(result.errors.rfind("error: ", 0), 0u) << result.errors;
@@ -407,7 +448,74 @@ TEST_P(ExecutorCommandSignals, StopWhatIsComputing) {
   ExpectStops({"--main=" + work.path()});
 }
 
-INSTANTIATE_TEST_SUITE_P(BothSignals, ExecutorCommandSignals, ::testing::Values(SIGINT, SIGTERM));
+// Before there is a program, too: neither a pipe that nobody writes to nor a plugin that does not
+// come back holds a command.
+TEST_P(ExecutorCommandSignals, StopWhatIsStarting) {
+  TempPipe pipe;
+  const std::string plugin = Runfile("tests/libinitialiser.so");
+  for (const Words& command :
+       {Words{"tools/executor", "--flagfile=" + pipe.path()},
+        Words{"tools/executor", "--startup=" + pipe.path()},
+        Words{"tools/executor", "--main", pipe.path()},
+        Words{"tools/executor", "--print=" + pipe.path()},
+        Words{"tools/peek", "--startup=" + pipe.path()},
+        Words{"/usr/bin/env", "INITIALISER=wait", "tools/executor", "--plugin=" + plugin}}) {
+    Child child(command);
+    if (command[0] == "/usr/bin/env") {
+      child.WaitForError("at work");
+    } else {
+      pipe.WaitForReader();
+    }
+    child.Signal(GetParam());
+    EXPECT_EQ(child.Wait().exit_code, 128 + GetParam()) << ::testing::PrintToString(command);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(AllSignals, ExecutorCommandSignals,
+                         ::testing::Values(SIGINT, SIGTERM, SIGHUP, SIGXCPU));
+
+// What nohup starts goes on.
+TEST(ExecutorCommand, IgnoresAHangUpThatItWasToldToIgnore) {
+  const TempFile work("main.pbtxt", kWork);
+  Child child({"/bin/sh", "-c",
+               "trap '' HUP; exec tools/executor --plugin=" + Runfile("tests/libpace.so") +
+                   " --main=" + work.path()});
+  child.WaitForError("at work");
+  child.Signal(SIGHUP);
+  child.Signal(SIGTERM);
+  EXPECT_EQ(child.Wait().exit_code, 128 + SIGTERM);
+}
+
+// F20: the time counts from the start, whatever is done with it.
+TEST(ExecutorCommand, ExitsWith5WhileItIsStarting) {
+  const TempPipe pipe;
+  const TempFile flags("flags", "--timeout=0.1\n");
+  const std::string plugin = "--plugin=" + Runfile("tests/libinitialiser.so");
+  for (const Words& command :
+       {Words{"tools/executor", "--timeout=0.1", "--flagfile=" + pipe.path()},
+        Words{"tools/executor", "--timeout", "0.1", "--startup=" + pipe.path()},
+        Words{"/usr/bin/env", "INITIALISER=wait", "tools/executor", "--timeout=0.1", plugin},
+        Words{"/usr/bin/env", "INITIALISER=wait", "tools/executor", plugin,
+              "--flagfile=" + flags.path()}}) {
+    const ChildResult result = RunChild(command);
+    EXPECT_EQ(result.exit_code, 5) << ::testing::PrintToString(command);
+    EXPECT_NE(result.errors.find("error: stopped after --timeout=0.1 seconds\n"), std::string::npos)
+        << result.errors;
+  }
+}
+
+// F22: a thread's stack has no room in memory, as no thread may be started for other reasons.
+TEST(ExecutorCommand, SaysThatNoThreadCanBeStarted) {
+  rlimit stack;
+  ASSERT_EQ(getrlimit(RLIMIT_STACK, &stack), 0);
+  if (stack.rlim_max != RLIM_INFINITY) GTEST_SKIP() << "the stack is limited";
+  const std::string without = "ulimit -s 100000000; ulimit -v 10000000; exec tools/";
+  const ChildResult result = RunChild({"/bin/sh", "-c", without + "executor --list_formats"});
+  EXPECT_EQ(result.exit_code, 5);
+  EXPECT_EQ(result.errors.find("error: no thread can be started: "), 0u) << result.errors;
+  EXPECT_NE(result.errors.find("ulimit -u"), std::string::npos) << result.errors;
+  EXPECT_EQ(RunChild({"/bin/sh", "-c", without + "executor --help"}).exit_code, 0);
+}
 
 // F28: a run that is stopped for a while and continued loses nothing.
 TEST(ExecutorCommand, GoesOnAfterItWasSuspended) {
@@ -473,6 +581,38 @@ TEST(ExecutorCommand, WritesStatisticsAfterAnErrorToo) {
       5);
   const nlohmann::json json = nlohmann::json::parse(ReadFile(stats));
   EXPECT_NE(json["error"].get<std::string>().find("--max_steps=10"), std::string::npos);
+}
+
+TEST(ExecutorCommand, ReplacesStatisticsOnlyIfToldTo) {
+  const TempFile program("main.pbtxt", kMain), stats("stats.json", "mine");
+  const Words flags = {"--main=" + program.path(), "--set=value=1", "--set=text=", "--quiet",
+                       "--stats_json=" + stats.path()};
+  const ChildResult refused = Execute(flags);
+  EXPECT_EQ(refused.exit_code, 4);
+  EXPECT_EQ(refused.errors, "error: " + stats.path() + ": the file exists; --force replaces it\n");
+  EXPECT_EQ(refused.output, "") << "told before anything is run";
+  EXPECT_EQ(ReadFile(stats.path()), "mine");
+  Words forced = flags;
+  forced.emplace_back("--force");
+  EXPECT_EQ(Execute(forced).exit_code, 0);
+  EXPECT_EQ(nlohmann::json::parse(ReadFile(stats.path()))["seed"], 0);
+  forced.back() = "--stats_json=" + program.path();
+  forced.emplace_back("--force");
+  EXPECT_EQ(Execute(forced).exit_code, 2);
+  EXPECT_EQ(ReadFile(program.path()), kMain);
+}
+
+TEST(ExecutorCommand, WritesStatisticsToAPipe) {
+  const TempFile program("main.pbtxt", kMain);
+  const std::string link = TempName("stdout");  // as /dev/stdout is one
+  ASSERT_EQ(symlink("/proc/self/fd/1", link.c_str()), 0);
+  const ChildResult result =
+      RunChild({"/bin/sh", "-c",
+                "tools/executor --quiet --set=value=1 --set=text= --main=" + program.path() +
+                    " --stats_json=" + link + " | tail -n +2"});
+  unlink(link.c_str());
+  EXPECT_EQ(result.errors, "");
+  EXPECT_EQ(nlohmann::json::parse(result.output)["seed"], 0) << result.output;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // The peek command, run as a child process on the random generator and on lines of text.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -161,6 +162,52 @@ TEST_F(Peek, DrawsImages) {
   EXPECT_EQ(bytes.substr(0, 8), "\x89PNG\r\n\x1a\n");
   // 5 images of 8 x 6, four times as large, in 2 rows of 3, 2 pixels around each.
   EXPECT_EQ(bytes.substr(16, 8), std::string("\0\0\0\x50\0\0\0\x46", 8));
+}
+
+TEST_F(Peek, ReplacesAPictureOnlyIfToldTo) {
+  const TempFile startup("images.pbtxt", kImages), png("sheet.png", "a picture of mine");
+  const Words command = {"tools/peek", "--startup=" + startup.path(), "--set=count=5",
+                         "--png=" + png.path()};
+  const ChildResult refused = RunChild(command);
+  EXPECT_EQ(refused.exit_code, 4);
+  EXPECT_EQ(refused.errors, "error: " + png.path() + ": the file exists; --force replaces it\n");
+  EXPECT_EQ(ReadFile(png.path()), "a picture of mine");
+  Words forced = command;
+  forced.emplace_back("--force");
+  EXPECT_EQ(RunChild(forced).exit_code, 0);
+  EXPECT_EQ(ReadFile(png.path()).substr(1, 3), "PNG");
+  // Neither the program nor the data, however they are called.
+  for (const std::string& input : {startup.path(), png.path() + ".link"}) {
+    if (input != startup.path()) std::filesystem::create_hard_link(startup.path(), input);
+    const ChildResult result = RunChild({"tools/peek", "--startup=" + startup.path(),
+                                         "--set=count=5", "--force", "--png=" + input});
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_EQ(result.errors, "error: " + input +
+                                 ": cannot be written: this process reads the same file as a "
+                                 "program; write to another name\n");
+    EXPECT_EQ(ReadFile(startup.path()), kImages);
+  }
+  std::filesystem::remove(png.path() + ".link");
+}
+
+TEST_F(Peek, DrawsIntoAPipe) {
+  const TempFile startup("images.pbtxt", kImages);
+  const std::string link = TempName("stdout");  // as /dev/stdout is one
+  std::filesystem::create_symlink("/proc/self/fd/1", link);
+  const ChildResult result = RunChild(
+      {"/bin/sh", "-c",
+       "tools/peek --startup=" + startup.path() + " --set=count=5 --png=" + link + " | cat"});
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  std::filesystem::remove(link);
+  EXPECT_EQ(result.output.substr(1, 3), "PNG");
+  EXPECT_EQ(result.output.find("images of"), std::string::npos);
+  EXPECT_EQ(result.errors, link + ": images of 5 elements\n");
+}
+
+TEST_F(Peek, RefusesCountsThatMeanNothing) {
+  const ChildResult result = PeekAtLines({"--count=-2"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.errors.find("--count=-2: 0 or more are possible"), std::string::npos);
 }
 
 TEST_F(Peek, StopsDrawingAnEndlessStream) {

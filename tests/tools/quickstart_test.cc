@@ -58,5 +58,29 @@ TEST(Quickstart, NamesTheMissingFilesOfMnist) {
   EXPECT_NE(result.errors.find("train-images-idx3-ubyte"), std::string::npos) << result.errors;
 }
 
+TEST(Quickstart, ReplacesFilesOfADataDirOnlyIfToldTo) {
+  const std::string folder = TempName("data");
+  const std::vector<std::string> command = {"tools/quickstart", "--data_dir=" + folder,
+                                            "--passes=1"};
+  EXPECT_EQ(RunChild(command).exit_code, 0);
+  const ChildResult again = RunChild(command);
+  EXPECT_EQ(again.exit_code, 4);
+  EXPECT_NE(again.errors.find("train-00000.recordio: the file exists; --force replaces it"),
+            std::string::npos)
+      << again.errors;
+  std::vector<std::string> forced = command;
+  forced.emplace_back("--force");
+  EXPECT_EQ(RunChild(forced).exit_code, 0);
+}
+
+TEST(Quickstart, NamesABadFolderForTemporaries) {
+  const ChildResult result =
+      RunChild({"/usr/bin/env", "TMPDIR=/no/such/folder", "tools/quickstart", "--passes=1"});
+  EXPECT_EQ(result.exit_code, 4);
+  EXPECT_EQ(result.errors,
+            "error: no folder for temporaries: TMPDIR=/no/such/folder: No such file or directory; "
+            "--data_dir names another folder\n");
+}
+
 }  // namespace
 }  // namespace millrace

@@ -5,11 +5,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstring>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "framework/error.h"
 #include "framework/file_format.h"
 #include "framework/file_reader.h"
 #include "readers/recordio_writer.h"
@@ -126,7 +129,7 @@ TEST(RecordIOCommand, WritesBytesOfTextAndOfFixedRecords) {
       {"write", "--output", output, "--content=bytes", "text:" + folder + "/lines.txt"});
   ASSERT_EQ(result.exit_code, 0) << result.errors;
   EXPECT_EQ(RecordsOf(output), (Words{"one", "", "three"}));
-  result = RunRecordIO({"write", "--output", output, "--content=bytes",
+  result = RunRecordIO({"write", "--output", output, "--force", "--content=bytes",
                         "--slots=int16[1,2] uint8[1,2]", "fixed:" + folder + "/points"});
   ASSERT_EQ(result.exit_code, 0) << result.errors;
   EXPECT_EQ(RecordsOf(output), (Words{std::string("\1\0\2\0aa", 6), std::string("\3\0\4\0bb", 6)}));
@@ -172,8 +175,9 @@ TEST(RecordIOCommand, WritesRecordsAnewThatSlotsDescribe) {
       RunRecordIO({"write", "--output", output, "--slots=float32[1,2]", folder + "/old.recordio"});
   ASSERT_EQ(result.exit_code, 0) << result.errors;
   EXPECT_EQ(RecordsOf(output), Words{later_layout});
-  ExpectFailure({"write", "--output", output, "--slots=float32[1,3]", folder + "/old.recordio"}, 3,
-                "slot 0: float32 [1, 3] is declared, float32 [1, 2] was found");
+  ExpectFailure(
+      {"write", "--output", output, "--force", "--slots=float32[1,3]", folder + "/old.recordio"}, 3,
+      "slot 0: float32 [1, 3] is declared, float32 [1, 2] was found");
   // What was there is still there.
   EXPECT_EQ(RecordsOf(output), Words{later_layout});
   EXPECT_NE(::access((output + ".partial").c_str(), F_OK), 0);
@@ -275,16 +279,170 @@ TEST(RecordIOCommand, LeavesAManifestThatTellsACutBetweenChunks) {
   ExpectFailure({"inspect", first}, 3, "its manifest says 3 records");
   // Other files of the set stay listed when one is written anew by itself.
   ASSERT_EQ(
-      RunRecordIO({"write", "--output=" + first, "--content=bytes", "text:" + input}).exit_code, 0);
+      RunRecordIO({"write", "--output=" + first, "--force", "--content=bytes", "text:" + input})
+          .exit_code,
+      0);
   result = RunRecordIO({"verify", folder + "/set*"});
   EXPECT_EQ(result.exit_code, 0) << result.errors;
   EXPECT_THAT(ReadFile(manifest), HasSubstr("\"bytes\": 56, \"chunks\": 1, \"records\": 6}"));
   EXPECT_THAT(ReadFile(manifest), HasSubstr("set-00001.recordio"));
   // A foreign file under this name is neither believed nor replaced.
   WriteFile(manifest, "{\"mine\": 1}");
-  ExpectFailure(write, 3, manifest + ": no manifest of RecordIO files");
+  Words forced = write;
+  forced.emplace_back("--force");
+  ExpectFailure(forced, 3, manifest + ": no manifest of RecordIO files");
   EXPECT_EQ(ReadFile(manifest), "{\"mine\": 1}");
 }
+
+TEST(RecordIOCommand, NeverReplacesWhatItReads) {
+  const std::string folder = NewFolder();
+  const std::string data = folder + "/data.recordio", labels = folder + "/labels-idx1-ubyte";
+  WriteFile(folder + "/images-idx3-ubyte", ImageFile());
+  WriteFile(labels, LabelFile());
+  WriteFile(data, "one\ntwo\n");
+  ASSERT_EQ(::link(data.c_str(), (folder + "/hard").c_str()), 0);
+  ASSERT_EQ(::symlink("data.recordio", (folder + "/soft").c_str()), 0);
+  for (const char* name : {"/data.recordio", "/hard", "/soft"}) {
+    for (const char* force : {"--force", "--noforce"}) {
+      ExpectFailure(
+          {"write", "--output=" + folder + name, force, "text:" + data}, 2,
+          std::string(name) + ": cannot be written: this process reads the same file as data");
+    }
+  }
+  ExpectFailure({"write", "--output=" + labels, "--force", "--label_filename=" + labels,
+                 folder + "/images-idx3-ubyte"},
+                2, "reads the same file as data");
+  const std::string flags = folder + "/flags";
+  WriteFile(flags, "--force\n");
+  ExpectFailure({"write", "--output=" + flags, "--flagfile=" + flags, "text:" + data}, 2,
+                "reads the same file as a file of flags");
+  EXPECT_EQ(ReadFile(data), "one\ntwo\n");
+  EXPECT_EQ(ReadFile(labels), LabelFile());
+  EXPECT_EQ(ReadFile(flags), "--force\n");
+  // A shard that is an input, too: nothing of the others is left.
+  ASSERT_EQ(::link(data.c_str(), (folder + "/s-00001.recordio").c_str()), 0);
+  ExpectFailure({"write", "--output=" + folder + "/s", "--shards=2", "--force", "text:" + data}, 2,
+                "s-00001.recordio: cannot be written");
+  EXPECT_NE(::access((folder + "/s-00000.recordio.partial").c_str(), F_OK), 0);
+}
+
+TEST(RecordIOCommand, ReplacesFilesOnlyIfToldTo) {
+  const std::string folder = NewFolder();
+  WriteFile(folder + "/in.txt", "one\ntwo\n");
+  WriteFile(folder + "/mine.recordio", "mine");
+  WriteFile(folder + "/s-00001.recordio", "mine");
+  ExpectFailure({"write", "--output=" + folder + "/mine.recordio", "text:" + folder + "/in.txt"}, 4,
+                "/mine.recordio: the file exists; --force replaces it");
+  ExpectFailure({"write", "--output=" + folder + "/s", "--shards=2", "text:" + folder + "/in.txt"},
+                4, "/s-00001.recordio: the file exists; --force replaces it");
+  EXPECT_EQ(ReadFile(folder + "/mine.recordio"), "mine");
+  EXPECT_EQ(ReadFile(folder + "/s-00001.recordio"), "mine");
+  EXPECT_EQ(RunRecordIO({"write", "--output=" + folder + "/s", "--shards=2", "--force",
+                         "--content=bytes", "text:" + folder + "/in.txt"})
+                .exit_code,
+            0);
+  EXPECT_EQ(RecordsOf(folder + "/s-00001.recordio"), Words{"two"});
+}
+
+// To what is no file of its own it writes as to a file, and beside it nothing.
+TEST(RecordIOCommand, WritesAStreamToAPipe) {
+  const std::string folder = NewFolder();
+  WriteFile(folder + "/in.txt", "one\ntwo\n");
+  const Words words = {"--content=bytes", "text:" + folder + "/in.txt"};
+  ASSERT_EQ(RunRecordIO({"write", "--output=" + folder + "/out", words[0], words[1]}).exit_code, 0);
+  const std::string expected = ReadFile(folder + "/out");
+  const std::string write = "tools/recordio write " + words[0] + " " + words[1] + " --output=";
+  const auto expect = [&](const std::string& script, const std::string& what) {
+    ChildResult result = RunChild({"/bin/sh", "-c", script});
+    EXPECT_EQ(result.exit_code, 0) << result.errors;
+    EXPECT_EQ(ReadFile(folder + "/got"), what) << script;
+    return result;
+  };
+  const std::string got = folder + "/got";
+  // As /dev/stdout is one, which no test shall touch.
+  const std::string standard = folder + "/stdout", third = folder + "/third";
+  ASSERT_EQ(::symlink("/proc/self/fd/1", standard.c_str()), 0);
+  ASSERT_EQ(::symlink("/proc/self/fd/3", third.c_str()), 0);
+  EXPECT_EQ(expect(write + standard + " >" + got, expected).errors,
+            StrCat(standard, ": 2 records, 1 chunk, ", expected.size(), " bytes\n"));
+  expect(write + standard + " | cat >" + got, expected);
+  expect("echo before >" + got + "; " + write + third + " 3>>" + got, "before\n" + expected);
+  EXPECT_NE(::access((standard + ".manifest.json").c_str(), F_OK), 0);
+  expect("mkfifo " + folder + "/pipe; cat " + folder + "/pipe >" + got + " & " + write + folder +
+             "/pipe; wait",
+         expected);
+  EXPECT_NE(::access((folder + "/pipe.manifest.json").c_str(), F_OK), 0);
+  ExpectFailure({"write", "--output=" + folder, words[0], words[1]}, 4,
+                "it is not a regular file but a directory");
+  ASSERT_EQ(::mkfifo((folder + "/s-00000.recordio").c_str(), 0600), 0);
+  ExpectFailure({"write", "--output=" + folder + "/s", "--shards=2", "--force", words[0], words[1]},
+                4, "s-00000.recordio: cannot write: it is not a regular file but a named pipe");
+}
+
+TEST(RecordIOCommand, TellsOfAShardThatIsMissing) {
+  const std::string folder = NewFolder();
+  WriteFile(folder + "/in.txt", "one\ntwo\nthree\n");
+  ASSERT_EQ(RunRecordIO({"write", "--output=" + folder + "/s", "--shards=3", "--content=bytes",
+                         "text:" + folder + "/in.txt"})
+                .exit_code,
+            0);
+  ASSERT_EQ(::unlink((folder + "/s-00001.recordio").c_str()), 0);
+  const std::string missing = "error: " + folder +
+                              "/s-00001.recordio: is not there, but the manifest of its set lists "
+                              "it (" +
+                              folder + "/s.recordio.manifest.json)";
+  for (const std::string& files : {folder + "/s-*.recordio", folder + "/s-00002.recordio"}) {
+    const ChildResult result = RunRecordIO({"verify", files});
+    EXPECT_EQ(result.exit_code, 3);
+    EXPECT_THAT(result.errors, HasSubstr(missing));
+    EXPECT_THAT(result.output, HasSubstr("s-00002.recordio: whole, 1 chunk, 1 record"));
+  }
+  ExpectFailure({"write", "--output=" + folder + "/copy", folder + "/s-*.recordio"}, 3,
+                missing.substr(7));
+  EXPECT_EQ(RunRecordIO({"write", "--output=" + folder + "/copy", folder + "/s-00000.recordio",
+                         folder + "/s-00002.recordio"})
+                .exit_code,
+            0);
+  EXPECT_EQ(RecordsOf(folder + "/copy"), (Words{"one", "three"}));
+}
+
+// F12: at most as much as fits is written, and what was there is as it was.
+TEST(RecordIOCommand, SaysThatAFileIsTooLargeAndLeavesNothing) {
+  const std::string folder = NewFolder();
+  WriteFile(folder + "/in.txt", std::string(100000, 'x'));
+  const std::string write = "tools/recordio write --content=bytes text:" + folder +
+                            "/in.txt --output=" + folder + "/out.recordio";
+  for (const char* force : {"", " --force"}) {
+    // Blocks of 512 bytes, or of 1024.
+    const ChildResult result = RunChild({"/bin/sh", "-c", "ulimit -f 10; exec " + write + force});
+    EXPECT_EQ(result.exit_code, 4);
+    EXPECT_THAT(result.errors, HasSubstr("out.recordio: cannot write: File too large"));
+    EXPECT_NE(::access((folder + "/out.recordio.partial").c_str(), F_OK), 0);
+    EXPECT_EQ(RunChild({"/bin/sh", "-c", write + force}).exit_code, 0);
+    EXPECT_EQ(RunRecordIO({"verify", folder + "/out.recordio"}).exit_code, 0);
+  }
+}
+
+class RecordIOCommandSignals : public ::testing::TestWithParam<int> {};
+
+// F26: whatever stops it, no partial file is left.
+TEST_P(RecordIOCommandSignals, LeaveNoPartialFile) {
+  const std::string folder = NewFolder();
+  std::string lines;
+  for (int i = 0; i < 100000; ++i) lines += "a line that says nothing\n";
+  WriteFile(folder + "/in.txt", lines);
+  Words command = {"tools/recordio", "write", "--output=" + folder + "/out", "--content=bytes"};
+  command.insert(command.end(), 300, "text:" + folder + "/in.txt");
+  Child child(command);
+  while (::access((folder + "/out.partial").c_str(), F_OK) != 0) std::this_thread::yield();
+  child.Signal(GetParam());
+  EXPECT_EQ(child.Wait().exit_code, 128 + GetParam());
+  EXPECT_NE(::access((folder + "/out.partial").c_str(), F_OK), 0);
+  EXPECT_NE(::access((folder + "/out").c_str(), F_OK), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Signals, RecordIOCommandSignals,
+                         ::testing::Values(SIGINT, SIGTERM, SIGHUP, SIGXCPU));
 
 TEST(RecordIOCommand, ShowsTheFirstRecords) {
   const std::string path = NewFolder() + "/a.recordio";
