@@ -34,6 +34,13 @@ size_t PrintableSize(const std::string& text, size_t i) {
 thread_local char noted[512];
 thread_local size_t noted_size = 0;
 
+Error AtNotedStep(const Error& error) {
+  if (noted_size == 0 || !error.context().empty()) return error;
+  const Error placed = error.WithContext(std::string(noted, noted_size));
+  noted_size = 0;
+  return placed;
+}
+
 // Threads are what the standard library asks the system for, besides files.
 Error FromSystem(const std::system_error& error) {
   if (error.code() == std::errc::resource_unavailable_try_again) {
@@ -94,63 +101,57 @@ std::string Escaped(const std::string& text) {
   return out;
 }
 
-Error::Error(ErrorCode code, std::string message) : code_(code), message_(std::move(message)) {
-  Compose();
+Error::Error(ErrorCode code, std::string message)
+    : Error(Content{code, std::move(message), {}, "", -1, nullptr, ""}) {}
+
+Error::Error(Content content) {
+  content.text = content.message;
+  for (const std::string& step : content.context) content.text += "\n  " + step;
+  content_ = std::make_shared<const Content>(std::move(content));
 }
 
 Error Error::WithContext(const std::string& step) const {
-  Error copy = *this;
-  copy.context_.push_back(step);
-  copy.Compose();
-  return copy;
+  Content content = *content_;
+  content.context.push_back(step);
+  return Error(std::move(content));
 }
 
 Error Error::InFile(const std::string& file, int64_t offset) const {
-  Error copy = *this;
-  copy.file_ = file;
-  copy.offset_ = offset;
-  copy.message_ = Escaped(file) + ": " + message_;
-  copy.Compose();
-  return copy;
+  Content content = *content_;
+  content.file = file;
+  content.offset = offset;
+  content.message = Escaped(file) + ": " + content.message;
+  return Error(std::move(content));
 }
 
 Error Error::WithMessage(std::string message) const {
-  Error copy = *this;
-  copy.message_ = std::move(message);
-  copy.Compose();
-  return copy;
+  Content content = *content_;
+  content.message = std::move(message);
+  return Error(std::move(content));
 }
 
 Error Error::WithCause(std::shared_ptr<const ErrorCause> cause) const {
-  Error copy = *this;
-  copy.cause_ = std::move(cause);
-  return copy;
+  Content content = *content_;
+  content.cause = std::move(cause);
+  return Error(std::move(content));
 }
 
 const OutOfMemory* Error::out_of_memory() const {
-  return dynamic_cast<const OutOfMemory*>(cause_.get());
+  return dynamic_cast<const OutOfMemory*>(cause().get());
 }
 
 bool Error::interrupts() const {
-  return code_ == ErrorCode::kCancelled || out_of_memory() != nullptr;
-}
-
-void Error::Compose() {
-  text_ = message_;
-  for (const std::string& step : context_) text_ += "\n  " + step;
+  return code() == ErrorCode::kCancelled || out_of_memory() != nullptr;
 }
 
 Error CurrentError() {
   try {
     throw;
   } catch (const Error& error) {
-    return error;
+    return error.out_of_memory() == nullptr ? error : AtNotedStep(error);
   } catch (const std::bad_alloc&) {
-    Error error = Error(ErrorCode::kResourceLimit, "out of memory")
-                      .WithCause(std::make_shared<OutOfMemory>());
-    if (noted_size > 0) error = error.WithContext(std::string(noted, noted_size));
-    noted_size = 0;
-    return error;
+    return AtNotedStep(Error(ErrorCode::kResourceLimit, "out of memory")
+                           .WithCause(std::make_shared<OutOfMemory>()));
   } catch (const std::filesystem::filesystem_error& error) {
     const Error io(ErrorCode::kIo, error.code().message());
     return error.path1().empty() ? io : io.InFile(error.path1().string(), -1);

@@ -32,6 +32,7 @@ const char* ToString(ErrorCode code);
 template <typename... Parts>
 std::string StrCat(const Parts&... parts) {
   std::ostringstream out;
+  out.exceptions(std::ios_base::badbit);  // where there is no memory no text is cut off in silence
   (out << ... << parts);
   return out.str();
 }
@@ -70,27 +71,29 @@ class OutOfMemory final : public ErrorCause {
 //     while reading record 17201 of reader 'files' (open_files, startup.pbtxt:12)
 //     while running operator 'read' (main.pbtxt:30, block 1)
 //
-// Values of this class are immutable once thrown: a stored error is rethrown many times, so a step
-// is added to a copy.
+// Values of this class never change: a stored error is rethrown many times, so a step is added to a
+// copy. Copies as such share what they say, and take no memory: there may be none.
 class Error : public std::exception {
  public:
   Error(ErrorCode code, std::string message);
+  Error(const Error&) noexcept = default;  // nothing is moved out of an error
+  Error& operator=(const Error&) noexcept = default;
 
-  ErrorCode code() const { return code_; }
-  const std::string& message() const { return message_; }
-  const std::vector<std::string>& context() const { return context_; }
+  ErrorCode code() const { return content_->code; }
+  const std::string& message() const { return content_->message; }
+  const std::vector<std::string>& context() const { return content_->context; }
   // The data file that the error is about, or "".
-  const std::string& file() const { return file_; }
+  const std::string& file() const { return content_->file; }
   // Byte in file(), or -1.
-  int64_t offset() const { return offset_; }
+  int64_t offset() const { return content_->offset; }
   // What it was before, or null.
-  const std::shared_ptr<const ErrorCause>& cause() const { return cause_; }
+  const std::shared_ptr<const ErrorCause>& cause() const { return content_->cause; }
   // Its cause if it is an error of memory, else null.
   const OutOfMemory* out_of_memory() const;
   // True for a request to stop and for a lack of memory: such an error tells of this moment and not
   // of the data, so it has no place among the elements and is handed on at once.
   bool interrupts() const;
-  const char* what() const noexcept override { return text_.c_str(); }
+  const char* what() const noexcept override { return content_->text.c_str(); }
 
   // A copy with one more outer step, e.g. "while running operator 'read' (main.pbtxt:30, block 1)".
   Error WithContext(const std::string& step) const;
@@ -102,15 +105,18 @@ class Error : public std::exception {
   Error WithCause(std::shared_ptr<const ErrorCause> cause) const;
 
  private:
-  void Compose();
+  struct Content {
+    ErrorCode code;
+    std::string message;
+    std::vector<std::string> context;
+    std::string file;
+    int64_t offset = -1;
+    std::shared_ptr<const ErrorCause> cause;
+    std::string text;  // for what()
+  };
+  explicit Error(Content content);
 
-  ErrorCode code_;
-  std::string message_;
-  std::vector<std::string> context_;
-  std::string file_;
-  int64_t offset_ = -1;
-  std::shared_ptr<const ErrorCause> cause_;
-  std::string text_;
+  std::shared_ptr<const Content> content_;
 };
 
 // There is no next element. The only subclass, because it is the only one that users catch to go
@@ -125,7 +131,7 @@ class EndOfData final : public Error {
   }
 
  private:
-  explicit EndOfData(Error error) : Error(std::move(error)) {}
+  explicit EndOfData(const Error& error) : Error(error) {}
 };
 
 template <typename... Parts>

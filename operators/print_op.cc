@@ -95,6 +95,7 @@ std::string Line(const OpContext& context, const LoDTensor& tensor) {
   const int64_t most = context.Attr<int32_t>("summarize");
   const int64_t shown = most < 0 ? tensor.numel() : std::min(most, tensor.numel());
   std::ostringstream line;  // six significant digits are a stream's default
+  line.exceptions(std::ios_base::badbit);
   line << head;
   for (int64_t i = 0; i < shown; ++i) {
     if (i > 0) line << ", ";

@@ -70,16 +70,17 @@ void RecordIOFile::Recognise(const char* header, Chunk* chunk) {
   Dialects right =
       WhereRight(header, Dialects(std::begin(kDialects), std::end(kDialects)), chunk, &dialect_);
   if (right.empty()) chunk->bytes = Ref<Buffer>();  // it is damaged, and Fetch will say how
-  const Ref<Chunk> ahead = Pool<Chunk>::Take();
-  ahead->offset = chunk->offset;
+  uint64_t offset = chunk->offset;
   while (!right.empty()) {
     dialect_ = right.front();
-    ahead->offset += kRecordIOHeaderBytes;
+    offset += kRecordIOHeaderBytes;
     char bytes[kRecordIOHeaderBytes];
-    if (right.size() == 1 || file_.size() - ahead->offset < kRecordIOHeaderBytes) return;
+    if (right.size() == 1 || file_.size() - offset < kRecordIOHeaderBytes) return;
     CheckStop();
-    file_.Read(ahead->offset, bytes, kRecordIOHeaderBytes);
+    file_.Read(offset, bytes, kRecordIOHeaderBytes);
     if (!HasRecordIOMagic(bytes, sizeof(bytes))) return;
+    const Ref<Chunk> ahead = Pool<Chunk>::Take();
+    ahead->offset = offset;
     right = WhereRight(bytes, right, ahead.get(), &dialect_);
   }
 }

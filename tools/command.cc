@@ -494,13 +494,15 @@ void FlushOutput() {
   }
 }
 
-void PrintError(const std::string& text) {
-  std::istringstream lines(text);
-  std::string all;
-  for (std::string line; std::getline(lines, line);) {
-    all += (line.rfind("  ", 0) == 0 ? "" : "error: ") + line + "\n";
+void PrintError(std::string_view text) {
+  // A line at a time, without memory of its own: there may be none.
+  for (std::string_view left = text; !left.empty();) {
+    const std::string_view line = left.substr(0, left.find('\n'));
+    const bool is_step = line.substr(0, 2) == "  ";
+    fprintf(stderr, "%s%.*s\n", is_step ? "" : "error: ", static_cast<int>(line.size()),
+            line.data());
+    left.remove_prefix(std::min(left.size(), line.size() + 1));
   }
-  std::cerr << all << std::flush;
 }
 
 std::map<std::string, std::string> ParseSettings(const std::vector<std::string>& texts) {

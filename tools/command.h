@@ -14,6 +14,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -59,7 +60,7 @@ int RunCommand(int argc, char** argv, const CommandHelp& help,
                const std::function<int(const Arguments& arguments)>& body);
 
 // Prints an error text, with "error: " before every line that is not indented.
-void PrintError(const std::string& text);
+void PrintError(std::string_view text);
 
 // How the outputs of commands are written: an existing file is replaced only with --force, which
 // the command lists among its flags, and pipes and devices are written to as streams.
