@@ -4,6 +4,8 @@
 #include <new>
 #include <utility>
 
+#include "framework/error.h"
+
 namespace millrace {
 namespace {
 
@@ -43,8 +45,18 @@ void* TakeSmall(size_t bytes) {
   return new (memory) Header{nullptr, counted, std::move(charge)} + 1;
 }
 
+Ref<Buffer> TakeBuffer(size_t bytes) {
+  try {
+    return BufferPool::At(Place()).Take(bytes);
+  } catch (const Error& error) {
+    const OutOfMemory* const memory = error.out_of_memory();
+    if (memory == nullptr) throw;
+    throw MemoryLimit::Advised(error, memory->needed, 0);  // a table is no element, however large
+  }
+}
+
 void* TakeLarge(size_t bytes) {
-  const Ref<Buffer> buffer = BufferPool::At(Place()).Take(kHeaderBytes + bytes);
+  const Ref<Buffer> buffer = TakeBuffer(kHeaderBytes + bytes);
   buffer->Retain();
   void* const table = buffer->data() + kHeaderBytes;
   new (HeaderOf(table)) Header{buffer.get(), 0, {}};

@@ -15,6 +15,7 @@
 #include "framework/error.h"
 #include "framework/file_format.h"
 #include "framework/limits.h"
+#include "framework/memory_limit.h"
 #include "framework/stop.h"
 #include "readers/recordio_manifest.h"
 
@@ -31,10 +32,16 @@ void CheckCount(size_t names, const std::string& pattern) {
   }
 }
 
-void CheckBytes(size_t bytes, const std::string& pattern) {
+// Names are there before any data, for which they leave half of a memory limit.
+void CheckBytes(size_t names, size_t bytes, const std::string& pattern) {
+  constexpr size_t kBytesBeside = 100;  // what a name takes besides its letters
   if (bytes > kMaxListBytes) {
     Throw(ErrorCode::kResourceLimit, "'", Escaped(pattern), "' makes more than ", kMaxListBytes,
           " bytes of file names");
+  }
+  if (names * kBytesBeside + bytes > MemoryLimit::bytes() / 2) {
+    Throw(ErrorCode::kResourceLimit, "'", Escaped(pattern), "' makes more than ", names - 1,
+          " file names, which take more than half of the memory limit");
   }
 }
 
@@ -153,7 +160,7 @@ void ExpandBraces(const std::string& pattern, const Take& take) {
     } else {
       ++made;
       bytes += text.size();
-      CheckBytes(bytes, pattern);
+      CheckBytes(made, bytes, pattern);
       take(text);
     }
     CheckCount(made + pending, pattern);
@@ -231,7 +238,7 @@ std::vector<std::string> ExpandFileNames(const std::vector<std::string>& entries
     while (!expanded.empty()) {  // a name is in memory once
       names.push_back(prefix + std::move(expanded.extract(expanded.begin()).value()));
       bytes += names.back().size();
-      CheckBytes(bytes, entry);
+      CheckBytes(names.size(), bytes, entry);
     }
   }
   return names;

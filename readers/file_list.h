@@ -17,7 +17,8 @@ namespace millrace {
 //                    never a manifest (recordio_manifest.h) unless the pattern ends in ".json"
 // A file that exists under exactly the name that is written is taken as it is. Throws
 // kInvalidArgument for a pattern that matches nothing, kIo for a directory that cannot be read, and
-// kResourceLimit for more than kMaxListLength names or kMaxListBytes bytes of them.
+// kResourceLimit for more than kMaxListLength names or kMaxListBytes bytes of them, or if they take
+// more than half of a memory limit.
 std::vector<std::string> ExpandFileNames(const std::vector<std::string>& entries);
 
 // Those patterns among the entries that took what was there: without prefixes and braces, each with

@@ -141,6 +141,12 @@ TEST(FileList, HasLimits) {
   ExpectError(ErrorCode::kResourceLimit, "makes more than 134217728 bytes of file names", [&] {
     ExpandFileNames(std::vector<std::string>(20, pairs.substr(0, 5 * 12) + std::string(3900, 'x')));
   });
+  {
+    const LimitInForce limit(size_t{8} << 20);
+    ExpectError(ErrorCode::kResourceLimit, "which take more than half of the memory limit",
+                [] { ExpandFileNames({"{1..100000}"}); });
+    EXPECT_EQ(ExpandFileNames({"{1..30000}"}).size(), 30000u);
+  }
   ExpectError(ErrorCode::kInvalidArgument, "a file name of 5000 bytes",
               [] { ExpandFileNames({std::string(5000, '{')}); });
   ExpectError(ErrorCode::kInvalidArgument, "zero byte",
