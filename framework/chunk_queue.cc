@@ -108,9 +108,9 @@ Ref<Chunk> ChunkQueue::Claim() {
   return found ? chunk : Ref<Chunk>();
 }
 
-bool ChunkQueue::Fetch(const Ref<Chunk>& chunk, const Ref<MemoryAccount>& account,
+bool ChunkQueue::Fetch(Ref<Chunk> chunk, const Ref<MemoryAccount>& account,
                        MemoryScope::Need need) {
-  const Ref<Buffer> claimed = chunk->bytes;
+  Ref<Buffer> claimed = chunk->bytes;
   std::exception_ptr error;
   bool refused = false;
   {
@@ -130,14 +130,14 @@ bool ChunkQueue::Fetch(const Ref<Chunk>& chunk, const Ref<MemoryAccount>& accoun
     chunk->pieces.resize(chunk->claimed_pieces_);
     chunk->bytes = claimed;
   }
+  // Once others can see the chunk, only they hold it: nobody knows when this thread goes on.
+  claimed = Ref<Buffer>();
   std::lock_guard<std::mutex> lock(mutex_);
-  if (refused) {
-    chunk->deferred_ = true;
-    return false;
-  }
-  chunk->error_ = error;
-  chunk->ready_ = true;
-  return true;
+  chunk->deferred_ = refused;
+  chunk->ready_ = !refused;
+  if (!refused) chunk->error_ = error;
+  chunk = Ref<Chunk>();
+  return !refused;
 }
 
 }  // namespace millrace

@@ -59,7 +59,7 @@ class ChunkQueue final : public Kept {
   Ref<Chunk> Claim();
   // Fetches what was claimed, with memory for `account`. Errors wait in the chunk for their turn.
   // False if there was no memory to do so ahead of need: the chunk waits to be claimed once more.
-  bool Fetch(const Ref<Chunk>& chunk, const Ref<MemoryAccount>& account, MemoryScope::Need need);
+  bool Fetch(Ref<Chunk> chunk, const Ref<MemoryAccount>& account, MemoryScope::Need need);
 
  private:
   const std::unique_ptr<FileSource> source_;

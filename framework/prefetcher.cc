@@ -86,7 +86,7 @@ Prefetcher::Result Prefetcher::Fetch(ChunkQueue* queue, MemoryScope::Need need) 
   }
   if (!chunk) return Result::kNothing;
   Wake();  // somebody else can go on claiming
-  return queue->Fetch(chunk, account_, need) ? Result::kFetched : Result::kNoMemory;
+  return queue->Fetch(std::move(chunk), account_, need) ? Result::kFetched : Result::kNoMemory;
 }
 
 void Prefetcher::Work() {
