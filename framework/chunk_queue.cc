@@ -49,7 +49,7 @@ ChunkQueue::Load ChunkQueue::load() const {
   std::lock_guard<std::mutex> lock(mutex_);
   Load load;
   load.claimable = !claiming_ && !claimed_all_;
-  load.idle = chunks_.empty() || !chunks_.front() || chunks_.front()->deferred_;
+  load.idle = IsNextIdle();
   for (const Ref<Chunk>& chunk : chunks_) {
     if (!chunk) continue;
     if (chunk->deferred_) {
@@ -67,10 +67,16 @@ ChunkQueue::Load ChunkQueue::load() const {
   return load;
 }
 
-Ref<Chunk> ChunkQueue::Claim() {
+bool ChunkQueue::IsNextIdle() const {
+  return chunks_.empty() || !chunks_.front() || chunks_.front()->deferred_;
+}
+
+Ref<Chunk> ChunkQueue::Claim(MemoryScope::Need need) {
   Ref<Chunk> chunk;
   {
     std::lock_guard<std::mutex> lock(mutex_);
+    // Nothing behind the next chunk is needed before it.
+    if (need == MemoryScope::Need::kNow && !IsNextIdle()) return Ref<Chunk>();
     for (const Ref<Chunk>& claimed : chunks_) {
       if (claimed && std::exchange(claimed->deferred_, false)) return claimed;
     }

@@ -53,15 +53,18 @@ class ChunkQueue final : public Kept {
     size_t bytes = 0;        // of memory
   };
   Load load() const;
-  // The next chunk, for the caller to Fetch; null if there is none or another thread claims it.
-  // Throws only where the caller is refused memory ahead of need (MemoryScope); nothing is lost
-  // then.
-  Ref<Chunk> Claim();
+  // A chunk for the caller to Fetch: the one that is planned next, or, ahead of need, any behind it
+  // that nobody is at work on; null if there is none or another thread claims it. Throws only where
+  // the caller is refused memory ahead of need (MemoryScope); nothing is lost then.
+  Ref<Chunk> Claim(MemoryScope::Need need);
   // Fetches what was claimed, with memory for `account`. Errors wait in the chunk for their turn.
   // False if there was no memory to do so ahead of need: the chunk waits to be claimed once more.
   bool Fetch(Ref<Chunk> chunk, const Ref<MemoryAccount>& account, MemoryScope::Need need);
 
  private:
+  // Whether nobody is at work on the chunk that is planned next. Under the mutex.
+  bool IsNextIdle() const;
+
   const std::unique_ptr<FileSource> source_;
   const uint32_t file_;
   const std::string path_;

@@ -44,11 +44,9 @@ bool Prefetcher::FillSlowly(ChunkQueue* queue) {
   for (Backoff backoff; !Ready(queue);) {
     CheckStop();
     // Whoever waits, works: on this file if nothing of it is under way, else on any.
-    if (queue->load().idle) {
-      const Result result = Fetch(queue, MemoryScope::Need::kNow);
-      if (result == Result::kFetched) continue;
-      if (result == Result::kNoMemory) MemoryScope::ThrowRefused();  // the caller is ahead of need
-    }
+    const Result result = Fetch(queue, MemoryScope::Need::kNow);
+    if (result == Result::kFetched) continue;
+    if (result == Result::kNoMemory) MemoryScope::ThrowRefused();  // the caller is ahead of need
     if (!Help()) backoff.Pause();
   }
   return queue->available() > 0;
@@ -80,7 +78,7 @@ Prefetcher::Result Prefetcher::Fetch(ChunkQueue* queue, MemoryScope::Need need) 
   Ref<Chunk> chunk;
   try {
     const MemoryScope scope(account_, need);
-    chunk = queue->Claim();
+    chunk = queue->Claim(need);
   } catch (const Error&) {
     return Result::kNoMemory;
   }

@@ -18,6 +18,9 @@ namespace {
 using State = ChunkQueue::State;
 using Numbers = std::vector<int64_t>;
 
+constexpr auto kNow = MemoryScope::Need::kNow;
+constexpr auto kAhead = MemoryScope::Need::kAhead;
+
 Ref<ChunkQueue> QueueOf(std::vector<ScriptedChunk> chunks, uint32_t file = 0) {
   return Ref<ChunkQueue>(
       new ChunkQueue(std::make_unique<ScriptedFile>("f", std::move(chunks)), file, "f", nullptr));
@@ -25,11 +28,11 @@ Ref<ChunkQueue> QueueOf(std::vector<ScriptedChunk> chunks, uint32_t file = 0) {
 
 void Fetch(ChunkQueue* queue, const Ref<Chunk>& chunk) {
   const Ref<MemoryAccount> account(new MemoryAccount);
-  EXPECT_TRUE(queue->Fetch(chunk, account, MemoryScope::Need::kNow));
+  EXPECT_TRUE(queue->Fetch(chunk, account, kNow));
 }
 
 void FetchAll(ChunkQueue* queue) {
-  while (const Ref<Chunk> chunk = queue->Claim()) Fetch(queue, chunk);
+  while (const Ref<Chunk> chunk = queue->Claim(kAhead)) Fetch(queue, chunk);
 }
 
 // The numbers of all records that can be taken at once.
@@ -47,8 +50,8 @@ Numbers TakeAvailable(ChunkQueue* queue) {
 TEST(ChunkQueue, IsPlannedInTheOrderOfClaimsWhateverIsFetchedFirst) {
   const Ref<ChunkQueue> queue = QueueOf({{2}, {3}, {1}});
   EXPECT_EQ(queue->Poll(), State::kWaiting);
-  const Ref<Chunk> chunks[] = {queue->Claim(), queue->Claim(), queue->Claim()};
-  EXPECT_FALSE(queue->Claim());
+  const Ref<Chunk> chunks[] = {queue->Claim(kAhead), queue->Claim(kAhead), queue->Claim(kAhead)};
+  EXPECT_FALSE(queue->Claim(kAhead));
   Fetch(queue.get(), chunks[2]);
   EXPECT_EQ(queue->Poll(), State::kWaiting);
   EXPECT_EQ(queue->available(), 0u);
@@ -67,11 +70,11 @@ TEST(ChunkQueue, IsPlannedInTheOrderOfClaimsWhateverIsFetchedFirst) {
 
 TEST(ChunkQueue, IsOverOnlyWhenTheFileSaysSo) {
   const Ref<ChunkQueue> queue = QueueOf({{1}});
-  Fetch(queue.get(), queue->Claim());
+  Fetch(queue.get(), queue->Claim(kAhead));
   EXPECT_EQ(queue->Poll(), State::kRecords);
   TakeAvailable(queue.get());
   EXPECT_EQ(queue->Poll(), State::kWaiting);  // there might be another chunk
-  EXPECT_FALSE(queue->Claim());
+  EXPECT_FALSE(queue->Claim(kAhead));
   EXPECT_EQ(queue->Poll(), State::kEnd);
 }
 
@@ -149,9 +152,9 @@ TEST(ChunkQueue, AnErrorOfFetchComesBehindTheRecordsListedBeforeIt) {
 TEST(ChunkQueue, AnErrorOfClaimEndsTheFileBehindWhatClaimHadListed) {
   for (const int64_t listed : {0, 2}) {
     const Ref<ChunkQueue> queue = QueueOf({{1}, {listed, "cut off"}, {3}});
-    const Ref<Chunk> first = queue->Claim();
-    EXPECT_FALSE(queue->Claim());
-    EXPECT_FALSE(queue->Claim());  // the third is never looked for
+    const Ref<Chunk> first = queue->Claim(kAhead);
+    EXPECT_FALSE(queue->Claim(kAhead));
+    EXPECT_FALSE(queue->Claim(kAhead));  // the third is never looked for
     EXPECT_FALSE(queue->load().claimable);
     EXPECT_EQ(queue->Poll(), State::kWaiting);  // the error does not overtake
     Fetch(queue.get(), first);
@@ -171,27 +174,27 @@ TEST(ChunkQueue, IsClaimedByOneThreadAtATime) {
   Gate begun, go_on;
   const Ref<ChunkQueue> queue = QueueOf({{1, "", "", &begun, &go_on}, {1}});
   EXPECT_TRUE(queue->load().claimable);
-  std::thread other([&] { Fetch(queue.get(), queue->Claim()); });
+  std::thread other([&] { Fetch(queue.get(), queue->Claim(kAhead)); });
   begun.Wait();
   EXPECT_FALSE(queue->load().claimable);
-  EXPECT_FALSE(queue->Claim());
+  EXPECT_FALSE(queue->Claim(kAhead));
   EXPECT_EQ(queue->Poll(), State::kWaiting);
   go_on.Open();
   other.join();
   EXPECT_EQ(queue->Poll(), State::kRecords);
   EXPECT_TRUE(queue->load().claimable);
-  EXPECT_TRUE(queue->Claim());
+  EXPECT_TRUE(queue->Claim(kAhead));
 }
 
 TEST(ChunkQueue, TellsWhatWaitsToBeTaken) {
   const Ref<ChunkQueue> queue = QueueOf({{2}, {3, "", "", nullptr, nullptr, nullptr, nullptr, 99}});
   EXPECT_EQ(queue->load().chunks, 0u);
-  Fetch(queue.get(), queue->Claim());
+  Fetch(queue.get(), queue->Claim(kAhead));
   ChunkQueue::Load load = queue->load();
   EXPECT_EQ(load.chunks, 1u);
   EXPECT_EQ(load.records, 2u);
   EXPECT_EQ(load.bytes, SizeClass(16));
-  const Ref<Chunk> second = queue->Claim();
+  const Ref<Chunk> second = queue->Claim(kAhead);
   load = queue->load();
   EXPECT_EQ(load.chunks, 2u);
   EXPECT_EQ(load.records, 2u);  // of the second it is not known yet
@@ -203,7 +206,7 @@ TEST(ChunkQueue, TellsWhatWaitsToBeTaken) {
   EXPECT_EQ(load.chunks, 1u);
   EXPECT_EQ(load.records, 3u);
   EXPECT_TRUE(load.claimable);
-  EXPECT_FALSE(queue->Claim());
+  EXPECT_FALSE(queue->Claim(kAhead));
   EXPECT_FALSE(queue->load().claimable);
 }
 
@@ -212,22 +215,43 @@ TEST(ChunkQueue, AChunkForWhichThereIsNoMemoryAheadWaitsToBeClaimedOnceMore) {
   const Ref<ChunkQueue> queue = QueueOf({{40000}, {1}});  // more than a quarter of the limit
   const Ref<MemoryAccount> account(new MemoryAccount);
   for (int time = 0; time < 2; ++time) {
-    const Ref<Chunk> chunk = queue->Claim();
+    const Ref<Chunk> chunk = queue->Claim(kAhead);
     EXPECT_EQ(chunk->offset, 0u);
     EXPECT_FALSE(queue->load().idle);
-    EXPECT_FALSE(queue->Fetch(chunk, account, MemoryScope::Need::kAhead));
+    EXPECT_FALSE(queue->Fetch(chunk, account, kAhead));
     EXPECT_TRUE(queue->load().idle);
     EXPECT_TRUE(queue->load().claimable);
     EXPECT_EQ(queue->load().chunks, 0u);
     EXPECT_EQ(queue->Poll(), State::kWaiting);
   }
-  EXPECT_TRUE(queue->Fetch(queue->Claim(), account, MemoryScope::Need::kNow));
+  EXPECT_TRUE(queue->Fetch(queue->Claim(kAhead), account, kNow));
   FetchAll(queue.get());
   EXPECT_EQ(queue->Poll(), State::kRecords);
   EXPECT_EQ(TakeAvailable(queue.get()).size(), 40000u);
   EXPECT_EQ(queue->Poll(), State::kRecords);
   EXPECT_EQ(TakeAvailable(queue.get()), Numbers{40000});
   EXPECT_EQ(queue->Poll(), State::kEnd);
+}
+
+// Else memory for what is behind would be taken as if it were needed, in some runs and not in
+// others.
+TEST(ChunkQueue, OnlyTheNextChunkIsClaimedBecauseItIsNeeded) {
+  const Ref<ChunkQueue> queue = QueueOf({{1}, {1}, {1}});
+  const Ref<Chunk> first = queue->Claim(kNow);
+  EXPECT_TRUE(first);
+  EXPECT_FALSE(queue->Claim(kNow));
+  const Ref<Chunk> second = queue->Claim(kAhead);
+  EXPECT_TRUE(second);
+  EXPECT_FALSE(queue->Claim(kNow));
+  Fetch(queue.get(), first);
+  EXPECT_FALSE(queue->Claim(kNow));
+  EXPECT_EQ(queue->Poll(), State::kRecords);
+  EXPECT_EQ(TakeAvailable(queue.get()), Numbers{0});
+  EXPECT_FALSE(queue->Claim(kNow));
+  Fetch(queue.get(), second);
+  EXPECT_EQ(queue->Poll(), State::kRecords);
+  EXPECT_EQ(TakeAvailable(queue.get()), Numbers{1});
+  EXPECT_TRUE(queue->Claim(kNow));
 }
 
 // A stream reads in Claim: what it is refused there must not be lost with the chunk.
@@ -248,12 +272,12 @@ TEST(ChunkQueue, AClaimThatIsRefusedMemoryIsMadeOnceMore) {
   };
   const Ref<ChunkQueue> queue(new ChunkQueue(std::make_unique<Stream>(), 0, "stream", nullptr));
   for (int time = 0; time < 2; ++time) {
-    const MemoryScope scope(nullptr, MemoryScope::Need::kAhead);
-    EXPECT_THROW(queue->Claim(), Error);
+    const MemoryScope scope(nullptr, kAhead);
+    EXPECT_THROW(queue->Claim(kAhead), Error);
     EXPECT_TRUE(queue->load().claimable);
     EXPECT_EQ(queue->Poll(), State::kWaiting);
   }
-  Fetch(queue.get(), queue->Claim());
+  Fetch(queue.get(), queue->Claim(kAhead));
   EXPECT_EQ(queue->Poll(), State::kRecords);
   EXPECT_EQ(queue->available(), 1u);
 }
