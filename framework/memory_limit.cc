@@ -257,10 +257,9 @@ Error MemoryLimit::Advised(const Error& error, size_t needed, size_t element) {
   cause->problem = before->problem;
   cause->needed = needed;
   cause->element = element;
-  return error
-      .WithMessage(StrCat(cause->problem, "; raise the limit to ", LimitFor(needed),
-                          ", or lower buffer_size, batch_size or depth of the first named"))
-      .WithCause(std::move(cause));
+  return error.WithCause(std::move(cause))
+      .WithMessage(StrCat(before->problem, "; raise the limit to ", LimitFor(needed),
+                          ", or lower buffer_size, batch_size or depth of the first named"));
 }
 
 }  // namespace millrace

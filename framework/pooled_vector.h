@@ -24,11 +24,13 @@ class PoolAllocator {
   using value_type = T;
 
   PoolAllocator() = default;
-  // As the standard demands. NOLINTNEXTLINE(google-explicit-constructor)
   template <typename U>
-  PoolAllocator(const PoolAllocator<U>&) {}
+  PoolAllocator(const PoolAllocator<U>&) {}  // NOLINT(google-explicit-constructor): as demanded
 
-  T* allocate(size_t n) { return static_cast<T*>(TakeTable(CheckedProduct(n, sizeof(T)))); }
+  T* allocate(size_t n) {
+    constexpr size_t kBytes = sizeof(T);  // NOLINT(bugprone-sizeof-expression): also of pointers
+    return static_cast<T*>(TakeTable(CheckedProduct(n, kBytes)));
+  }
   void deallocate(T* table, size_t) noexcept { GiveTable(table); }
   bool operator==(const PoolAllocator&) const { return true; }
   bool operator!=(const PoolAllocator&) const { return false; }

@@ -67,7 +67,7 @@ class RecordStore final : public Kept {
   static bool HoldsBytes(const Ticket& stored) { return stored.bytes && stored.owner == nullptr; }
   // The memory that an element takes here.
   static size_t BytesFor(const Ticket& stored) {
-    constexpr size_t kTables = 3 * sizeof(Ticket*);  // that of the window, and two of free slots
+    constexpr size_t kTables = 3 * sizeof(void*);  // that of the window, and two of free slots
     const size_t bytes = stored.bytes ? stored.size : 0;
     size_t size;
     Kind(sizeof(Ticket) + (HoldsBytes(stored) ? bytes : 0), &size);
