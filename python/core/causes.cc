@@ -81,7 +81,7 @@ py::object ExceptionOf(const Error& error) {
   return cause == nullptr ? py::object(py::none()) : cause->exception();
 }
 
-Error RaisedErrors::Keep(Error error) {
+Error RaisedErrors::Keep(const Error& error) {
   const auto gone = [](const auto& cause) { return cause.expired(); };
   causes_.erase(std::remove_if(causes_.begin(), causes_.end(), gone), causes_.end());
   if (From(error.cause()) != nullptr) causes_.push_back(error.cause());

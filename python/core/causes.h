@@ -28,7 +28,7 @@ pybind11::object ExceptionOf(const Error& error);
 class RaisedErrors {
  public:
   // Returns the error.
-  Error Keep(Error error);
+  Error Keep(const Error& error);
   int Visit(visitproc visit, void* arg) const;
   // Their errors are without a cause from now on.
   void Forget();
