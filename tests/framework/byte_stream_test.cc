@@ -117,7 +117,7 @@ TEST(ByteStream, RefusesWhatFollowsGzip) {
   const std::string zeros(600, '\0');
   for (const std::string& rest :
        {std::string("x"), std::string("\x1f"), std::string("\x1f\x8b"),
-        std::string("\x1f\x8c garbage"), zeros + "x", zeros + whole, zeros + "x" + zeros}) {
+        std::string("\x1f\x8c garbage"), zeros + "x", zeros + whole, StrCat(zeros, "x", zeros)}) {
     const Outcome outcome = ReadWhole(TempFile("followed", whole + rest).path());
     EXPECT_EQ(outcome.content, "content");
     ASSERT_TRUE(outcome.error.has_value()) << rest;

@@ -371,7 +371,7 @@ TEST(Program, OfTooManyProblemsTheFirstAreTold) {
   const std::string name = std::string(998, 'x') + "\xc3\xa4" + std::string(100000, 'y');
   const std::string cut = Problems(WithAttributes("attrs { name: '" + name + "' }"));
   EXPECT_LT(cut.size(), 1100u);
-  EXPECT_EQ(cut.substr(cut.rfind("x")).rfind("x ... (", 0), 0u)
+  EXPECT_EQ(cut.substr(cut.rfind('x')).rfind("x ... (", 0), 0u)
       << "not within a character: " << cut;
 }
 

@@ -99,7 +99,7 @@ TEST(FileList, BracesMayStandWithinBracesToAnyDepth) {
   std::string pattern = "x";
   Names names = {"x"};
   for (int i = 0; i < 500; ++i) {
-    pattern = "{" + std::to_string(i) + "," + pattern + "}";
+    pattern = StrCat("{", i, ",", pattern, "}");
     names.push_back(std::to_string(i));
   }
   std::sort(names.begin(), names.end());
@@ -137,9 +137,10 @@ TEST(FileList, HasLimits) {
   // Few names, but long ones. Braces that say nothing are not looked at again and again.
   const std::string nothing = std::string(1900, '{') + std::string(1900, '}');
   ExpectError(ErrorCode::kResourceLimit, "makes more than 134217728 bytes of file names",
-              [&] { ExpandFileNames({pairs.substr(0, 5 * 18) + nothing}); });
+              [&] { ExpandFileNames({pairs.substr(0, size_t{5} * 18) + nothing}); });
   ExpectError(ErrorCode::kResourceLimit, "makes more than 134217728 bytes of file names", [&] {
-    ExpandFileNames(std::vector<std::string>(20, pairs.substr(0, 5 * 12) + std::string(3900, 'x')));
+    ExpandFileNames(
+        std::vector<std::string>(20, pairs.substr(0, size_t{5} * 12) + std::string(3900, 'x')));
   });
   {
     const LimitInForce limit(size_t{8} << 20);

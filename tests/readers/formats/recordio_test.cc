@@ -351,7 +351,7 @@ TEST(RecordIO, FindsTheDialectOfFilesWhoseFirstChunksAreEmpty) {
           for (const RecordIOCompressor compressor : kCompressors) {
             const std::string rest = FileOf({"a", "", "bc"}, Options(dialect, compressor, 2));
             EXPECT_EQ(BytesOf(begin + rest), (Records{"a", "", "bc"})) << ToString(compressor);
-            EXPECT_EQ(BytesOf(begin + rest + begin), (Records{"a", "", "bc"}));
+            EXPECT_EQ(BytesOf(StrCat(begin, rest, begin)), (Records{"a", "", "bc"}));
           }
         }
       }
@@ -370,7 +370,7 @@ TEST(RecordIO, SaysWhatIsWrongBehindEmptyChunks) {
       ExpectError(ErrorCode::kDataLoss, words,
                   [&] { ReadAll(MakeReader(file.path(), "bytes", {}).get()); });
     };
-    expect(empty + empty + bad + good, "chunk 2 at byte 40: payload checksum ");
+    expect(StrCat(empty, empty, bad, good), "chunk 2 at byte 40: payload checksum ");
     expect(empty + good.substr(0, 10), "chunk 1 at byte 20: the file ends 10 bytes into a header");
     expect(empty + "no chunk of twenty bytes", "chunk 1 at byte 20: it begins with 6e6f2063");
   }
