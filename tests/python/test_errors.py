@@ -31,7 +31,7 @@ def test_an_error_of_data_says_file_offset_and_operator(tmp_path: Path) -> None:
 
 def test_an_error_names_a_file_that_is_missing(tmp_path: Path) -> None:
     with pytest.raises(Error) as failed:
-        Reader.open_files([f"text:{tmp_path}/no1", f"text:{tmp_path}/no2"]).batch(2)
+        list(Reader.open_files([f"text:{tmp_path}/no1", f"text:{tmp_path}/no2"]).batch(2))
     assert (failed.value.code, failed.value.file) == ("input/output error", f"{tmp_path}/no1")
     assert f"{tmp_path}/no2: No such file" in str(failed.value)
 
