@@ -40,8 +40,9 @@ void CheckBytes(size_t names, size_t bytes, const std::string& pattern) {
           " bytes of file names");
   }
   if (names * kBytesBeside + bytes > MemoryLimit::bytes() / 2) {
-    Throw(ErrorCode::kResourceLimit, "'", Escaped(pattern), "' makes more than ", names - 1,
-          " file names, which take more than half of the memory limit");
+    Throw(
+        ErrorCode::kResourceLimit, "'", Escaped(pattern), "' makes more than ", names - 1,
+        " file names, which take more than half of the memory limit; raise it or name fewer files");
   }
 }
 
