@@ -16,7 +16,7 @@
 #include "framework/output_file.h"
 #include "framework/ticket.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 constexpr size_t kStackBytes = size_t{64} << 10;
@@ -176,4 +176,4 @@ CrashStack::~CrashStack() {
   munmap(bytes_, kStackBytes);
 }
 
-}  // namespace millrace
+}  // namespace millhopper

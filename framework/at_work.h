@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What each thread is at, and the lines in which a process that crashes says so.
-#ifndef MILLRACE_FRAMEWORK_AT_WORK_H_
-#define MILLRACE_FRAMEWORK_AT_WORK_H_
+#ifndef MILLHOPPER_FRAMEWORK_AT_WORK_H_
+#define MILLHOPPER_FRAMEWORK_AT_WORK_H_
 
 #include <cstddef>
 #include <cstdint>
 
-namespace millrace {
+namespace millhopper {
 
 struct FileEntry;
 struct Ticket;
@@ -42,7 +42,7 @@ class AtWork {
 };
 
 // The path of the library that holds this code (a function, a table of virtual functions), if it is
-// another one than Millrace's own: a plugin. Else null.
+// another one than Millhopper's own: a plugin. Else null.
 const char* LibraryOf(const void* code);
 
 // From now on, a thread that is ended by a signal for a fault of the program leaves some lines on
@@ -66,6 +66,6 @@ class CrashStack {
   void* bytes_ = nullptr;
 };
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_FRAMEWORK_AT_WORK_H_
+#endif  // MILLHOPPER_FRAMEWORK_AT_WORK_H_

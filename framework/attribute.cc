@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 template <typename T>
@@ -179,4 +179,4 @@ std::string DidYouMean(const std::string& word, const std::vector<std::string>& 
   return DidYouMean(NearestWord(word, candidates));
 }
 
-}  // namespace millrace
+}  // namespace millhopper

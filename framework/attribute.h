@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Named settings of operators and formats, and the declarations that check them.
-#ifndef MILLRACE_FRAMEWORK_ATTRIBUTE_H_
-#define MILLRACE_FRAMEWORK_ATTRIBUTE_H_
+#ifndef MILLHOPPER_FRAMEWORK_ATTRIBUTE_H_
+#define MILLHOPPER_FRAMEWORK_ATTRIBUTE_H_
 
 #include <cstdint>
 #include <map>
@@ -12,7 +12,7 @@
 
 #include "framework/error.h"
 
-namespace millrace {
+namespace millhopper {
 
 // The index of a block of the same program.
 struct BlockIndex {
@@ -113,6 +113,6 @@ std::string NearestWord(const std::string& word, const std::vector<std::string>&
 std::string DidYouMean(const std::string& nearest);
 std::string DidYouMean(const std::string& word, const std::vector<std::string>& candidates);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_FRAMEWORK_ATTRIBUTE_H_
+#endif  // MILLHOPPER_FRAMEWORK_ATTRIBUTE_H_

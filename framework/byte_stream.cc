@@ -12,7 +12,7 @@
 #include "framework/error.h"
 #include "framework/limits.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 constexpr size_t kInputBytes = size_t{256} << 10;  // of a gzip file, read at once
@@ -195,4 +195,4 @@ std::string ByteStream::Describe(uint64_t position) const {
   return StrCat("byte ", position, plain() ? "" : " of the decompressed content");
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A file read from its beginning to its end, plain or through gzip.
-#ifndef MILLRACE_FRAMEWORK_BYTE_STREAM_H_
-#define MILLRACE_FRAMEWORK_BYTE_STREAM_H_
+#ifndef MILLHOPPER_FRAMEWORK_BYTE_STREAM_H_
+#define MILLHOPPER_FRAMEWORK_BYTE_STREAM_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 #include "framework/input_file.h"
 
-namespace millrace {
+namespace millhopper {
 
 // The bytes of a file, decompressed if the file begins as gzip does. A file whose name ends in .gz
 // must: an empty one was cut off. One thread at a time.
@@ -50,6 +50,6 @@ class ByteStream {
   std::exception_ptr error_;
 };
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_FRAMEWORK_BYTE_STREAM_H_
+#endif  // MILLHOPPER_FRAMEWORK_BYTE_STREAM_H_

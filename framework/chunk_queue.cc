@@ -5,7 +5,7 @@
 
 #include "framework/at_work.h"
 
-namespace millrace {
+namespace millhopper {
 
 ChunkQueue::ChunkQueue(std::unique_ptr<FileSource> source, uint32_t file, std::string path,
                        const char* library)
@@ -146,4 +146,4 @@ bool ChunkQueue::Fetch(Ref<Chunk> chunk, const Ref<MemoryAccount>& account,
   return !refused;
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One file that is being read: its chunks, claimed in order, fetched on any thread, planned in
 // order. Who fetches which chunk when is the Prefetcher's affair.
-#ifndef MILLRACE_FRAMEWORK_CHUNK_QUEUE_H_
-#define MILLRACE_FRAMEWORK_CHUNK_QUEUE_H_
+#ifndef MILLHOPPER_FRAMEWORK_CHUNK_QUEUE_H_
+#define MILLHOPPER_FRAMEWORK_CHUNK_QUEUE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,7 @@
 #include "framework/file_format.h"
 #include "framework/ticket.h"
 
-namespace millrace {
+namespace millhopper {
 
 // One pass over one file. Chunks that planned tickets point into live on in their run.
 class ChunkQueue final : public Kept {
@@ -78,6 +78,6 @@ class ChunkQueue final : public Kept {
   bool claimed_all_ = false;
 };
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_FRAMEWORK_CHUNK_QUEUE_H_
+#endif  // MILLHOPPER_FRAMEWORK_CHUNK_QUEUE_H_

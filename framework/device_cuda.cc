@@ -11,7 +11,7 @@
 #include "framework/error.h"
 #include "framework/place.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 void CheckCuda(cudaError_t result, const char* call) {
@@ -111,4 +111,4 @@ std::vector<std::unique_ptr<Device>> Discover() {
 [[maybe_unused]] const bool registered = RegisterDeviceDiscovery(Discover);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

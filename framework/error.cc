@@ -8,7 +8,7 @@
 #include <system_error>
 #include <utility>
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // The number of bytes of the character at `i`, or 0 if it is none that may be shown: a control
@@ -171,4 +171,4 @@ void NoteOutOfMemory(std::string_view first, std::string_view second) noexcept {
   }
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one exception family of Millrace: what went wrong, where in which file, and while doing what.
-#ifndef MILLRACE_FRAMEWORK_ERROR_H_
-#define MILLRACE_FRAMEWORK_ERROR_H_
+// The one exception family of Millhopper: what went wrong, where in which file, and while doing
+// what.
+#ifndef MILLHOPPER_FRAMEWORK_ERROR_H_
+#define MILLHOPPER_FRAMEWORK_ERROR_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace millrace {
+namespace millhopper {
 
 // What kind of thing went wrong. The numbers are the exit codes of the commands.
 enum class ErrorCode {
@@ -22,7 +23,7 @@ enum class ErrorCode {
   kIo = 4,               // the operating system: a missing file, a failed read
   kResourceLimit = 5,    // a limit on memory, sizes, steps or time
   kPlugin = 6,           // a plugin that is not allowed, not loadable or of another version
-  kInternal = 70,        // a bug of Millrace
+  kInternal = 70,        // a bug of Millhopper
   kCancelled = 130,      // stopped because somebody asked for it
 };
 
@@ -154,6 +155,6 @@ Error CurrentError();
 // memory is exhausted there is none for an Error with context. Parts are laid end to end.
 void NoteOutOfMemory(std::string_view first, std::string_view second) noexcept;
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_FRAMEWORK_ERROR_H_
+#endif  // MILLHOPPER_FRAMEWORK_ERROR_H_

@@ -11,7 +11,7 @@
 #include "framework/operator_check.h"
 #include "framework/stop.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 constexpr char kRunning[] = "while running operator '";
@@ -179,4 +179,4 @@ void Executor::Run(std::shared_ptr<const Program> program, ProgramRole role, Sco
   Prepare(std::move(program), role, scope)->Run();
 }
 
-}  // namespace millrace
+}  // namespace millhopper

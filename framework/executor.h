@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs programs. A block is prepared once (operators looked up, slots bound to variables,
 // attributes checked) and run many times. The executor knows no reader and no operator.
-#ifndef MILLRACE_FRAMEWORK_EXECUTOR_H_
-#define MILLRACE_FRAMEWORK_EXECUTOR_H_
+#ifndef MILLHOPPER_FRAMEWORK_EXECUTOR_H_
+#define MILLHOPPER_FRAMEWORK_EXECUTOR_H_
 
 #include <map>
 #include <memory>
@@ -13,7 +13,7 @@
 #include "framework/operator.h"
 #include "framework/scope.h"
 
-namespace millrace {
+namespace millhopper {
 
 enum class ProgramRole;
 
@@ -92,6 +92,6 @@ class Executor {
   RunState run_;
 };
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_FRAMEWORK_EXECUTOR_H_
+#endif  // MILLHOPPER_FRAMEWORK_EXECUTOR_H_

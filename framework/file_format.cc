@@ -10,7 +10,7 @@
 #include "framework/error.h"
 #include "framework/registration.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 std::map<std::string, FormatSchema>& Registry() {
@@ -222,4 +222,4 @@ std::vector<SlotSpec> AgreeOnSlots(const std::vector<SlotSpec>& declared,
   return agreed;
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -7,8 +7,8 @@
 // A format is one file in readers/formats with one REGISTER_FILE_FORMAT line. Registering it gives
 // its creation operator create_<tag>_file_reader, its tag for open_files and its row in
 // `executor --list_formats`.
-#ifndef MILLRACE_FRAMEWORK_FILE_FORMAT_H_
-#define MILLRACE_FRAMEWORK_FILE_FORMAT_H_
+#ifndef MILLHOPPER_FRAMEWORK_FILE_FORMAT_H_
+#define MILLHOPPER_FRAMEWORK_FILE_FORMAT_H_
 
 #include <cstdint>
 #include <exception>
@@ -22,7 +22,7 @@
 #include "framework/rows.h"
 #include "framework/ticket.h"
 
-namespace millrace {
+namespace millhopper {
 
 // One record in a chunk.
 struct Piece {
@@ -144,7 +144,7 @@ std::vector<std::string> FileFormatTags();  // sorted
 
 #define REGISTER_FILE_FORMAT(tag, schema, make)            \
   [[maybe_unused]] static const bool registered_##tag##_ = \
-      ::millrace::RegisterFileFormat(#tag, schema(), make)
+      ::millhopper::RegisterFileFormat(#tag, schema(), make)
 
 // A file name without its prefix, and the format that it has by its name, or null.
 struct FormatChoice {
@@ -169,6 +169,6 @@ std::vector<SlotSpec> AgreeOnSlots(const std::vector<SlotSpec>& declared,
                                    const std::vector<SlotSpec>& known,
                                    const std::string& who = "the format has");
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_FRAMEWORK_FILE_FORMAT_H_
+#endif  // MILLHOPPER_FRAMEWORK_FILE_FORMAT_H_

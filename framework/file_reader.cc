@@ -12,7 +12,7 @@
 #include "framework/error.h"
 #include "framework/limits.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 constexpr size_t kLoadedAtOnce = 32;
@@ -170,4 +170,4 @@ void FileReader::Load(const Ticket* tickets, size_t n, Rows* rows) const {
   }
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads files through a format. One file here; open_files reads many on top of this.
-#ifndef MILLRACE_FRAMEWORK_FILE_READER_H_
-#define MILLRACE_FRAMEWORK_FILE_READER_H_
+#ifndef MILLHOPPER_FRAMEWORK_FILE_READER_H_
+#define MILLHOPPER_FRAMEWORK_FILE_READER_H_
 
 #include <memory>
 #include <optional>
@@ -14,7 +14,7 @@
 #include "framework/prefetcher.h"
 #include "framework/reader.h"
 
-namespace millrace {
+namespace millhopper {
 
 // Yields the records of one file, each checked against the declared slots. Every error names the
 // file, the byte, the record and this reader.
@@ -57,6 +57,6 @@ class FileReader : public ReaderBase {
   uint64_t sample_ = 0;
 };
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_FRAMEWORK_FILE_READER_H_
+#endif  // MILLHOPPER_FRAMEWORK_FILE_READER_H_

@@ -7,7 +7,7 @@
 
 #include "framework/error.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 struct Registry {
@@ -100,4 +100,4 @@ FileReplaced::~FileReplaced() {
   registry.replaced.erase(this);
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which files this process reads and which it is about to replace: no file is both, by whatever
 // names or links it goes. Whichever of the two comes second is refused.
-#ifndef MILLRACE_FRAMEWORK_FILES_IN_USE_H_
-#define MILLRACE_FRAMEWORK_FILES_IN_USE_H_
+#ifndef MILLHOPPER_FRAMEWORK_FILES_IN_USE_H_
+#define MILLHOPPER_FRAMEWORK_FILES_IN_USE_H_
 
 #include <sys/stat.h>
 
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace millrace {
+namespace millhopper {
 
 // What a file is to the process.
 enum class FileRole { kData, kProgram, kFlags, kPlugin, kManifest };
@@ -64,6 +64,6 @@ class FileReplaced {
   const FileRole role_;
 };
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_FRAMEWORK_FILES_IN_USE_H_
+#endif  // MILLHOPPER_FRAMEWORK_FILES_IN_USE_H_

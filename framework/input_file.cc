@@ -15,7 +15,7 @@
 #include "framework/error.h"
 #include "framework/limits.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // Linux reads no more than this at once, whatever is asked for.
@@ -229,4 +229,4 @@ void InputFile::ThrowCannotRead(uint64_t offset) const {
       .InFile(path_, static_cast<int64_t>(offset));
 }
 
-}  // namespace millrace
+}  // namespace millhopper

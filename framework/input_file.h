@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A file that is read at any place by any thread.
-#ifndef MILLRACE_FRAMEWORK_INPUT_FILE_H_
-#define MILLRACE_FRAMEWORK_INPUT_FILE_H_
+#ifndef MILLHOPPER_FRAMEWORK_INPUT_FILE_H_
+#define MILLHOPPER_FRAMEWORK_INPUT_FILE_H_
 
 #include <sys/types.h>
 
@@ -12,7 +12,7 @@
 
 #include "framework/memory.h"
 
-namespace millrace {
+namespace millhopper {
 
 // A regular file open for reading. Its size is taken when it is opened: what is appended later is
 // not seen, and what is cut off is an error instead of an end. Read is safe on any thread. Files
@@ -74,6 +74,6 @@ class InputFile {
   mutable size_t users_ = 0;
 };
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_FRAMEWORK_INPUT_FILE_H_
+#endif  // MILLHOPPER_FRAMEWORK_INPUT_FILE_H_

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reference-counted things that planned tickets point into, and pools that use them again.
-#ifndef MILLRACE_FRAMEWORK_KEPT_H_
-#define MILLRACE_FRAMEWORK_KEPT_H_
+#ifndef MILLHOPPER_FRAMEWORK_KEPT_H_
+#define MILLHOPPER_FRAMEWORK_KEPT_H_
 
 #include <algorithm>
 #include <atomic>
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace millrace {
+namespace millhopper {
 
 // Something that must outlive what points into it: a chunk of a file, a buffer, a run of tickets.
 // The count is atomic; the last Release, on any thread, disposes of the object.
@@ -139,6 +139,6 @@ class Pool {
   size_t made_ = 0;
 };
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_FRAMEWORK_KEPT_H_
+#endif  // MILLHOPPER_FRAMEWORK_KEPT_H_

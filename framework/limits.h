@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Limits on what a file or a program may declare. A declared size is checked against these and
 // against the bytes that are left before any memory is taken.
-#ifndef MILLRACE_FRAMEWORK_LIMITS_H_
-#define MILLRACE_FRAMEWORK_LIMITS_H_
+#ifndef MILLHOPPER_FRAMEWORK_LIMITS_H_
+#define MILLHOPPER_FRAMEWORK_LIMITS_H_
 
 #include <cstddef>
 #include <cstdint>
 
-namespace millrace {
+namespace millhopper {
 
 constexpr size_t kMaxRank = 9;                           // axes of a tensor, as in the lineage
 constexpr int64_t kMaxElements = int64_t{1} << 40;       // values in a tensor
@@ -43,6 +43,6 @@ constexpr size_t kMaxProblemBytes = 1000;            // of the text of one
 constexpr int kMaxListLength = 1000000;              // values of an attribute, files of a list
 constexpr size_t kMaxListBytes = size_t{128} << 20;  // of the names of the files of a list
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_FRAMEWORK_LIMITS_H_
+#endif  // MILLHOPPER_FRAMEWORK_LIMITS_H_

@@ -9,7 +9,7 @@
 
 #include "framework/error.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 constexpr size_t kSmallest = 64;
@@ -249,4 +249,4 @@ void BufferPool::Free(Buffer* buffer) noexcept {
   delete buffer;
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pooled, aligned memory. A buffer comes from the pool of its place and goes back to it, so that a
 // training loop in its steady state neither allocates nor touches fresh pages.
-#ifndef MILLRACE_FRAMEWORK_MEMORY_H_
-#define MILLRACE_FRAMEWORK_MEMORY_H_
+#ifndef MILLHOPPER_FRAMEWORK_MEMORY_H_
+#define MILLHOPPER_FRAMEWORK_MEMORY_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +16,7 @@
 #include "framework/memory_limit.h"
 #include "framework/place.h"
 
-namespace millrace {
+namespace millhopper {
 
 class BufferPool;
 
@@ -121,6 +121,6 @@ size_t SizeClass(size_t bytes);
 // `left * right`, or kResourceLimit when it overflows.
 size_t CheckedProduct(size_t left, size_t right);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_FRAMEWORK_MEMORY_H_
+#endif  // MILLHOPPER_FRAMEWORK_MEMORY_H_

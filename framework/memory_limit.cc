@@ -18,7 +18,7 @@
 #include "framework/memory.h"
 #include "framework/stop.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 constexpr size_t kSmallestLimit = size_t{1} << 20;
@@ -262,4 +262,4 @@ Error MemoryLimit::Advised(const Error& error, size_t needed, size_t element) {
                           ", or lower buffer_size, batch_size or depth of the first named"));
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -6,8 +6,8 @@
 // nothing is ahead of need, runs with any number of them: what they have in store is never in the
 // way. A quarter has room for one batch ahead wherever three quarters have room for the three that
 // are needed: the present one, the one before it, and what the present one is made from.
-#ifndef MILLRACE_FRAMEWORK_MEMORY_LIMIT_H_
-#define MILLRACE_FRAMEWORK_MEMORY_LIMIT_H_
+#ifndef MILLHOPPER_FRAMEWORK_MEMORY_LIMIT_H_
+#define MILLHOPPER_FRAMEWORK_MEMORY_LIMIT_H_
 
 #include <atomic>
 #include <cstddef>
@@ -16,7 +16,7 @@
 #include "framework/error.h"
 #include "framework/kept.h"
 
-namespace millrace {
+namespace millhopper {
 
 // A holder of memory that is needed now, by the name that error texts give it. Any thread, but for
 // set_name.
@@ -122,6 +122,6 @@ class MemoryLimit {
   [[noreturn]] static void Refuse(size_t bytes, size_t needed);
 };
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_FRAMEWORK_MEMORY_LIMIT_H_
+#endif  // MILLHOPPER_FRAMEWORK_MEMORY_LIMIT_H_

@@ -10,7 +10,7 @@
 #include "framework/program.h"
 #include "framework/registration.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 std::map<std::string, OperatorDef>& Registry() {
@@ -302,4 +302,4 @@ std::vector<SlotSpec> DeclaredSlots(const proto::VarDesc& variable) {
   return slots;
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -12,8 +12,8 @@
 //   REGISTER_OPERATOR(add_constant, Schema, Run);
 //
 // The schema checks programs, fills in defaults, prints --list_ops and the reference.
-#ifndef MILLRACE_FRAMEWORK_OPERATOR_H_
-#define MILLRACE_FRAMEWORK_OPERATOR_H_
+#ifndef MILLHOPPER_FRAMEWORK_OPERATOR_H_
+#define MILLHOPPER_FRAMEWORK_OPERATOR_H_
 
 #include <functional>
 #include <iosfwd>
@@ -37,7 +37,7 @@ class VarDesc;
 class VarType_LoDTensorDesc;
 }  // namespace paddle::framework::proto
 
-namespace millrace {
+namespace millhopper {
 
 namespace proto = paddle::framework::proto;
 
@@ -231,7 +231,7 @@ bool RegisterOperatorLookup(OperatorLookup lookup);
 
 #define REGISTER_OPERATOR(type, schema, run)                \
   [[maybe_unused]] static const bool registered_op_##type = \
-      ::millrace::RegisterOperator(#type, schema(), run)
+      ::millhopper::RegisterOperator(#type, schema(), run)
 
 // The value of an attribute as the message holds it; its `type` has been set or inferred.
 Attribute FromProto(const proto::OpDesc_Attr& attribute);
@@ -242,6 +242,6 @@ SlotSpec DeclaredTensor(const proto::VarType_LoDTensorDesc& tensor);
 // for a type that is none of ours or a missing dim.
 std::vector<SlotSpec> DeclaredSlots(const proto::VarDesc& variable);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_FRAMEWORK_OPERATOR_H_
+#endif  // MILLHOPPER_FRAMEWORK_OPERATOR_H_

@@ -10,7 +10,7 @@
 
 #include "framework/error.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // Every operator of the lineage carries these; they mean nothing here.
@@ -146,4 +146,4 @@ AttributeMap CheckAttributes(const OpSchema& schema, const proto::OpDesc& op,
   return attributes;
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One operator of a program against its schema: what the checker of programs and the executor both
 // look at.
-#ifndef MILLRACE_FRAMEWORK_OPERATOR_CHECK_H_
-#define MILLRACE_FRAMEWORK_OPERATOR_CHECK_H_
+#ifndef MILLHOPPER_FRAMEWORK_OPERATOR_CHECK_H_
+#define MILLHOPPER_FRAMEWORK_OPERATOR_CHECK_H_
 
 #include <functional>
 #include <string>
@@ -11,7 +11,7 @@
 #include "framework/operator.h"
 #include "framework/program.h"
 
-namespace millrace {
+namespace millhopper {
 
 // Told what is wrong, and with which part of the operator.
 using ReportPart = std::function<void(const OperatorPart& part, const std::string& text)>;
@@ -45,6 +45,6 @@ std::vector<std::string> SlotArguments(const SlotSchema& slot, bool input, const
 AttributeMap CheckAttributes(const OpSchema& schema, const proto::OpDesc& op,
                              const ReportPart& report);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_FRAMEWORK_OPERATOR_CHECK_H_
+#endif  // MILLHOPPER_FRAMEWORK_OPERATOR_CHECK_H_

@@ -21,7 +21,7 @@
 #include "framework/error.h"
 #include "framework/stop.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 constexpr int kMostLinks = 40;  // as the system itself follows
@@ -274,4 +274,4 @@ void AbandonOutputs() {
   }
 }
 
-}  // namespace millrace
+}  // namespace millhopper

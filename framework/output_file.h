@@ -13,8 +13,8 @@
 //
 // Until it is complete a file is called <name>.partial, or <name>.2.partial and so on where a file
 // of that name exists: whose it is nobody knows, so it is left alone.
-#ifndef MILLRACE_FRAMEWORK_OUTPUT_FILE_H_
-#define MILLRACE_FRAMEWORK_OUTPUT_FILE_H_
+#ifndef MILLHOPPER_FRAMEWORK_OUTPUT_FILE_H_
+#define MILLHOPPER_FRAMEWORK_OUTPUT_FILE_H_
 
 #include <sys/types.h>
 
@@ -26,7 +26,7 @@
 
 #include "framework/files_in_use.h"
 
-namespace millrace {
+namespace millhopper {
 
 struct OutputRules {
   bool overwrite = true;  // replace a regular file of this name
@@ -99,6 +99,6 @@ void PublishInOrder(const std::vector<OutputFile*>& files);
 // about to end the process by _exit. Any thread.
 void AbandonOutputs();
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_FRAMEWORK_OUTPUT_FILE_H_
+#endif  // MILLHOPPER_FRAMEWORK_OUTPUT_FILE_H_

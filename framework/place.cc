@@ -8,7 +8,7 @@
 
 #include "framework/error.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 struct Devices {
@@ -76,4 +76,4 @@ std::vector<std::string> DeviceNames() {
   return names;
 }
 
-}  // namespace millrace
+}  // namespace millhopper

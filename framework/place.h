@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where memory is: the host, or a device behind an interface that readers and operators never see
 // past. Device code is one library that the build selects; a CPU build has none.
-#ifndef MILLRACE_FRAMEWORK_PLACE_H_
-#define MILLRACE_FRAMEWORK_PLACE_H_
+#ifndef MILLHOPPER_FRAMEWORK_PLACE_H_
+#define MILLHOPPER_FRAMEWORK_PLACE_H_
 
 #include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
 
-namespace millrace {
+namespace millhopper {
 
 // A point in a device's queue of work. Whoever holds one may wait for it, on any thread, once or
 // more; an error of the work before it is thrown by Wait.
@@ -68,6 +68,6 @@ Device* RegisterDevice(std::unique_ptr<Device> device);
 bool RegisterDeviceDiscovery(std::vector<std::unique_ptr<Device>> (*discover)());
 std::vector<std::string> DeviceNames();
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_FRAMEWORK_PLACE_H_
+#endif  // MILLHOPPER_FRAMEWORK_PLACE_H_

@@ -20,7 +20,7 @@
 #include "framework/limits.h"
 #include "framework/registration.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 constexpr PluginStamp kStamp = CurrentPluginStamp();
@@ -72,18 +72,18 @@ std::string Describe(const PluginStamp& stamp) {
   const auto text = [](const char* bytes, size_t size) {
     return Escaped(std::string(bytes, strnlen(bytes, size)));
   };
-  return StrCat("Millrace ", text(stamp.version, sizeof(stamp.version)), " (compiler ",
+  return StrCat("Millhopper ", text(stamp.version, sizeof(stamp.version)), " (compiler ",
                 text(stamp.compiler, sizeof(stamp.compiler)), ", layout ", std::hex, stamp.layout,
                 ")");
 }
 
-// Throws unless the file has the stamp of this Millrace.
+// Throws unless the file has the stamp of this Millhopper.
 void CheckStamp(const std::string& path) {
   const MappedFile file(path);
   const auto* found = static_cast<const char*>(file.Find(kStamp.mark, sizeof(kStamp.mark)));
   PluginStamp stamp;
   if (found == nullptr || static_cast<size_t>(file.end() - found) < sizeof(stamp)) {
-    throw Error(ErrorCode::kPlugin, "no plugin of Millrace: it has no line MILLRACE_PLUGIN")
+    throw Error(ErrorCode::kPlugin, "no plugin of Millhopper: it has no line MILLHOPPER_PLUGIN")
         .InFile(path, -1);
   }
   std::memcpy(&stamp, found, sizeof(stamp));
@@ -102,7 +102,7 @@ std::string FirstOf(const std::vector<std::string>& names) {
   return text;
 }
 
-// Where Millrace is itself a shared library of another program (Python's), its symbols are not
+// Where Millhopper is itself a shared library of another program (Python's), its symbols are not
 // there for the libraries loaded later unless somebody says so. In a program of its own they are.
 void OfferOwnSymbols() {
   Dl_info own;
@@ -142,4 +142,4 @@ void LoadPlugin(const std::string& path) {
   watch.Keep();
 }
 
-}  // namespace millrace
+}  // namespace millhopper

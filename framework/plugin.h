@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plugins: shared libraries that add operators, readers and formats. A plugin is built against
-// these headers by the same compiler, links nothing of Millrace and has one line MILLRACE_PLUGIN;
-// besides it are the REGISTER_ lines that everything has:
+// these headers by the same compiler, links nothing of Millhopper and has one line
+// MILLHOPPER_PLUGIN; besides it are the REGISTER_ lines that everything has:
 //
 //   #include "framework/plugin.h"
 //   ...
 //   REGISTER_OPERATOR(add_constant, Schema, Run);
-//   MILLRACE_PLUGIN;
-#ifndef MILLRACE_FRAMEWORK_PLUGIN_H_
-#define MILLRACE_FRAMEWORK_PLUGIN_H_
+//   MILLHOPPER_PLUGIN;
+#ifndef MILLHOPPER_FRAMEWORK_PLUGIN_H_
+#define MILLHOPPER_FRAMEWORK_PLUGIN_H_
 
 #include <google/protobuf/stubs/common.h>
 
@@ -23,12 +23,12 @@
 #include "framework/reader.h"
 #include "framework/version.h"
 
-namespace millrace {
+namespace millhopper {
 
 // Loads a plugin, which adds what it registers. `path` must be absolute, and the file must be a
 // regular one that not everybody may write. Loading it again does nothing. One thread at a time,
 // while no program is checked or run. Throws kPlugin if the file is not allowed, is no plugin, was
-// built for another Millrace (nothing of it has run then), cannot be loaded, or registers a name
+// built for another Millhopper (nothing of it has run then), cannot be loaded, or registers a name
 // that is taken (then nothing that it registers stays, but it has run and stays in memory).
 void LoadPlugin(const std::string& path);
 
@@ -59,7 +59,7 @@ constexpr uint64_t Mixed(std::initializer_list<uint64_t> numbers) {
 // The stamp of code that is compiled with these headers.
 constexpr PluginStamp CurrentPluginStamp() {
   PluginStamp stamp{};
-  internal::CopyText("millrace plugin, built for:", stamp.mark);
+  internal::CopyText("millhopper plugin, built for:", stamp.mark);
   internal::CopyText(kVersion, stamp.version);
   internal::CopyText(__VERSION__, stamp.compiler);
   stamp.layout = internal::Mixed({__GXX_ABI_VERSION,
@@ -89,11 +89,11 @@ constexpr PluginStamp CurrentPluginStamp() {
 
 // Nothing refers to the stamp: `used` keeps it in what is compiled, `retain` in what is linked with
 // --gc-sections, as optimised libraries are.
-#define MILLRACE_PLUGIN                                                               \
-  [[maybe_unused]] __attribute__((                                                    \
-      used, retain)) static constexpr ::millrace::PluginStamp millrace_plugin_stamp = \
-      ::millrace::CurrentPluginStamp()
+#define MILLHOPPER_PLUGIN                                                                 \
+  [[maybe_unused]] __attribute__((                                                        \
+      used, retain)) static constexpr ::millhopper::PluginStamp millhopper_plugin_stamp = \
+      ::millhopper::CurrentPluginStamp()
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_FRAMEWORK_PLUGIN_H_
+#endif  // MILLHOPPER_FRAMEWORK_PLUGIN_H_

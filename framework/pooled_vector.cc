@@ -6,7 +6,7 @@
 
 #include "framework/error.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // Smaller tables come from the heap, which is faster; they are counted all the same, with what the
@@ -90,4 +90,4 @@ void SetTableNeeded(void* table) {
   }
 }
 
-}  // namespace millrace
+}  // namespace millhopper

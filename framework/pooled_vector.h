@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vectors that the memory limit counts: tables that grow with the data, such as the tickets of a
 // batch or the records of a chunk. Large ones lie in memory of the host's pool.
-#ifndef MILLRACE_FRAMEWORK_POOLED_VECTOR_H_
-#define MILLRACE_FRAMEWORK_POOLED_VECTOR_H_
+#ifndef MILLHOPPER_FRAMEWORK_POOLED_VECTOR_H_
+#define MILLHOPPER_FRAMEWORK_POOLED_VECTOR_H_
 
 #include <cstddef>
 #include <vector>
 
 #include "framework/memory.h"
 
-namespace millrace {
+namespace millhopper {
 
 // Memory of at least so many bytes for a table; throws as BufferPool::Take. Any thread.
 void* TakeTable(size_t bytes);
@@ -50,6 +50,6 @@ void Empty(PooledVector<T>* vector) {
   }
 }
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_FRAMEWORK_POOLED_VECTOR_H_
+#endif  // MILLHOPPER_FRAMEWORK_POOLED_VECTOR_H_

@@ -8,7 +8,7 @@
 #include "framework/limits.h"
 #include "framework/stop.h"
 
-namespace millrace {
+namespace millhopper {
 
 void Prefetcher::Add(const Ref<ChunkQueue>& queue) {
   {
@@ -127,4 +127,4 @@ Ref<ChunkQueue> Prefetcher::Choose(bool worker) {
   return Ref<ChunkQueue>();
 }
 
-}  // namespace millrace
+}  // namespace millhopper

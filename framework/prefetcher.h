@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the files of one reader ahead: chunks are fetched by the pool before they are planned.
-#ifndef MILLRACE_FRAMEWORK_PREFETCHER_H_
-#define MILLRACE_FRAMEWORK_PREFETCHER_H_
+#ifndef MILLHOPPER_FRAMEWORK_PREFETCHER_H_
+#define MILLHOPPER_FRAMEWORK_PREFETCHER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@
 #include "framework/chunk_queue.h"
 #include "framework/thread_pool.h"
 
-namespace millrace {
+namespace millhopper {
 
 // How far is read ahead. A file may always have one chunk waiting behind the one that is planned
 // from; there may be more while they are fewer than two a thread or hold fewer than `records`, all
@@ -69,6 +69,6 @@ class Prefetcher final : public Job {
   size_t workers_ = 0;  // that have been asked for and have not left
 };
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_FRAMEWORK_PREFETCHER_H_
+#endif  // MILLHOPPER_FRAMEWORK_PREFETCHER_H_

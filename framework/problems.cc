@@ -8,7 +8,7 @@
 #include "framework/error.h"
 #include "framework/limits.h"
 
-namespace millrace {
+namespace millhopper {
 
 void Problems::Add(Problem problem, int block, int op) {
   ++count_;
@@ -43,4 +43,4 @@ std::string Join(const std::vector<Problem>& problems) {
   return text;
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is wrong with a program, as many lines of it as somebody may want to read.
-#ifndef MILLRACE_FRAMEWORK_PROBLEMS_H_
-#define MILLRACE_FRAMEWORK_PROBLEMS_H_
+#ifndef MILLHOPPER_FRAMEWORK_PROBLEMS_H_
+#define MILLHOPPER_FRAMEWORK_PROBLEMS_H_
 
 #include <cstddef>
 #include <string>
@@ -10,7 +10,7 @@
 
 #include "framework/limits.h"
 
-namespace millrace {
+namespace millhopper {
 
 // A place in a program file as it was written; lines and bytes of a line count from 1, 0 is unknown
 // (a program that was binary).
@@ -56,6 +56,6 @@ class Problems {
 // The problems as one text, one a line.
 std::string Join(const std::vector<Problem>& problems);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_FRAMEWORK_PROBLEMS_H_
+#endif  // MILLHOPPER_FRAMEWORK_PROBLEMS_H_

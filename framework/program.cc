@@ -6,7 +6,7 @@
 
 #include "framework/error.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 std::string Prefix(const std::string& name, const SourcePlace& place) {
@@ -100,4 +100,4 @@ void Program::CheckOrThrow(const CheckContext& context) const {
   if (!problems.empty()) throw Error(ErrorCode::kInvalidArgument, Join(problems));
 }
 
-}  // namespace millrace
+}  // namespace millhopper

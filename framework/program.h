@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Programs: loading them from text or binary, where everything in them was written, and checking
 // them before anything is run.
-#ifndef MILLRACE_FRAMEWORK_PROGRAM_H_
-#define MILLRACE_FRAMEWORK_PROGRAM_H_
+#ifndef MILLHOPPER_FRAMEWORK_PROGRAM_H_
+#define MILLHOPPER_FRAMEWORK_PROGRAM_H_
 
 #include <map>
 #include <memory>
@@ -16,7 +16,7 @@
 #include "framework/scope.h"
 #include "proto/framework.pb.h"
 
-namespace millrace {
+namespace millhopper {
 
 namespace proto = paddle::framework::proto;
 
@@ -115,6 +115,6 @@ class Program {
   std::vector<std::unordered_map<std::string_view, const proto::VarDesc*>> declarations_;
 };
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_FRAMEWORK_PROGRAM_H_
+#endif  // MILLHOPPER_FRAMEWORK_PROGRAM_H_

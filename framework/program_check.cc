@@ -13,7 +13,7 @@
 #include "framework/program.h"
 #include "framework/reader_holder.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // Suggestions look at every name there is; a file with more problems is no slip of the pen.
@@ -429,4 +429,4 @@ std::vector<Problem> Program::Check(const CheckContext& context) const {
   return ProgramChecker(*this, context).Check();
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -22,7 +22,7 @@
 #include "framework/program.h"
 #include "framework/program_text.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 using google::protobuf::Descriptor;
@@ -569,4 +569,4 @@ std::shared_ptr<const Program> Program::FromFile(const std::string& path,
   return ProgramLoader(path, settings).LoadFile(path);
 }
 
-}  // namespace millrace
+}  // namespace millhopper

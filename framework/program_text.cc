@@ -11,7 +11,7 @@
 #include "framework/error.h"
 #include "framework/limits.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 constexpr uint32_t kTabWidth = 8;  // of protobuf's tokenizer
@@ -176,4 +176,4 @@ SourcePlace ProgramText::Written(int line, int column, const std::string& subjec
                                 : stretch->written + (offset - stretch->expanded));
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The text of a program file: ${name} replaced, and every place in what came out traced back to the
 // file as it was written.
-#ifndef MILLRACE_FRAMEWORK_PROGRAM_TEXT_H_
-#define MILLRACE_FRAMEWORK_PROGRAM_TEXT_H_
+#ifndef MILLHOPPER_FRAMEWORK_PROGRAM_TEXT_H_
+#define MILLHOPPER_FRAMEWORK_PROGRAM_TEXT_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 #include "framework/program.h"
 
-namespace millrace {
+namespace millhopper {
 
 // What programs as text are, as opposed to binary ones: no control characters but white space.
 bool IsText(const std::string& content);
@@ -69,6 +69,6 @@ class ProgramText {
   int lists_ = 0;  // of which so many are lists
 };
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_FRAMEWORK_PROGRAM_TEXT_H_
+#endif  // MILLHOPPER_FRAMEWORK_PROGRAM_TEXT_H_

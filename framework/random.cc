@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/random.h"
 
-namespace millrace {
+namespace millhopper {
 
 RandomKey::RandomKey(uint64_t run_seed, uint64_t operator_seed, const std::string& name) {
   uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a over the name
@@ -11,4 +11,4 @@ RandomKey::RandomKey(uint64_t run_seed, uint64_t operator_seed, const std::strin
   key_ = MixBits(key_ ^ (hash + 3 * kStep));
 }
 
-}  // namespace millrace
+}  // namespace millhopper

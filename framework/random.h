@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random numbers without state: the same for (seeds, name, pass, sample), whoever asks and in
 // whatever order, so that no thread count, queue or resume can change a stream.
-#ifndef MILLRACE_FRAMEWORK_RANDOM_H_
-#define MILLRACE_FRAMEWORK_RANDOM_H_
+#ifndef MILLHOPPER_FRAMEWORK_RANDOM_H_
+#define MILLHOPPER_FRAMEWORK_RANDOM_H_
 
 #include <cstdint>
 #include <string>
 
-namespace millrace {
+namespace millhopper {
 
 // The version of everything that decides an order or a random value. Golden digests in the tests
 // freeze it: whoever changes one of them raises this number.
@@ -45,6 +45,6 @@ class RandomKey {
 inline float ToUnitFloat(uint64_t bits) { return static_cast<float>(bits >> 40) * 0x1p-24f; }
 inline double ToUnitDouble(uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-53; }
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_FRAMEWORK_RANDOM_H_
+#endif  // MILLHOPPER_FRAMEWORK_RANDOM_H_

@@ -10,7 +10,7 @@
 #include "framework/limits.h"
 #include "framework/thread_pool.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 constexpr double kPartMicroseconds = 200;
@@ -301,4 +301,4 @@ DecoratedReader::DecoratedReader(std::unique_ptr<ReaderBase> reader)
 DecoratedReader::DecoratedReader(std::unique_ptr<ReaderBase>&& reader, std::vector<SlotSpec> slots)
     : ReaderBase(std::move(slots), reader->depth() + 1), reader_(std::move(reader)) {}
 
-}  // namespace millrace
+}  // namespace millhopper

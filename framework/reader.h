@@ -6,8 +6,8 @@
 // So order never depends on threads, a shuffle permutes tickets instead of tensors, and a batch is
 // loaded in place. A reader overrides PlanNext, Load and Rewind, and little else; what users and
 // operators see (ReadNext, HasNext, ReInit) is written once, here.
-#ifndef MILLRACE_FRAMEWORK_READER_H_
-#define MILLRACE_FRAMEWORK_READER_H_
+#ifndef MILLHOPPER_FRAMEWORK_READER_H_
+#define MILLHOPPER_FRAMEWORK_READER_H_
 
 #include <atomic>
 #include <cstdint>
@@ -21,7 +21,7 @@
 #include "framework/tensor.h"
 #include "framework/ticket.h"
 
-namespace millrace {
+namespace millhopper {
 
 class ReaderBase {
  public:
@@ -164,6 +164,6 @@ class DecoratedReader : public ReaderBase {
   std::unique_ptr<ReaderBase> reader_;
 };
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_FRAMEWORK_READER_H_
+#endif  // MILLHOPPER_FRAMEWORK_READER_H_

@@ -9,7 +9,7 @@
 
 #include "framework/error.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // A sum that one thread adds to and others may look at.
@@ -220,4 +220,4 @@ const std::vector<SlotSpec>& ReaderHolder::slots() const { return held().source-
 
 const std::string& ReaderHolder::origin() const { return held().source->reader->origin(); }
 
-}  // namespace millrace
+}  // namespace millhopper

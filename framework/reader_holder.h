@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a Variable holds of a reader, whatever its class; and sharing of one reader by several.
-#ifndef MILLRACE_FRAMEWORK_READER_HOLDER_H_
-#define MILLRACE_FRAMEWORK_READER_HOLDER_H_
+#ifndef MILLHOPPER_FRAMEWORK_READER_HOLDER_H_
+#define MILLHOPPER_FRAMEWORK_READER_HOLDER_H_
 
 #include <cstdint>
 #include <memory>
@@ -11,7 +11,7 @@
 
 #include "framework/reader.h"
 
-namespace millrace {
+namespace millhopper {
 
 // What came out of a reader so far, through its holder.
 struct ReaderStats {
@@ -67,6 +67,6 @@ class ReaderHolder {
   std::shared_ptr<Held> held_;
 };
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_FRAMEWORK_READER_HOLDER_H_
+#endif  // MILLHOPPER_FRAMEWORK_READER_HOLDER_H_

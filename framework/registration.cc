@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <utility>
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 RegistrationWatch* active_watch = nullptr;
@@ -38,4 +38,4 @@ void RefuseRegistration(const std::string& what) {
   std::abort();
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the registries of operators and formats have in common: names are given once, and what a
 // plugin registered can be taken back.
-#ifndef MILLRACE_FRAMEWORK_REGISTRATION_H_
-#define MILLRACE_FRAMEWORK_REGISTRATION_H_
+#ifndef MILLHOPPER_FRAMEWORK_REGISTRATION_H_
+#define MILLHOPPER_FRAMEWORK_REGISTRATION_H_
 
 #include <functional>
 #include <string>
 #include <vector>
 
-namespace millrace {
+namespace millhopper {
 
 // Watches what is registered while it exists: one at a time, on the thread that loads a plugin.
 // Unless Keep is called, the destructor takes everything back.
@@ -37,6 +37,6 @@ void NoteRegistration(std::function<void()> undo);
 // could catch an exception, so the process ends with a message.
 void RefuseRegistration(const std::string& what);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_FRAMEWORK_REGISTRATION_H_
+#endif  // MILLHOPPER_FRAMEWORK_REGISTRATION_H_

@@ -8,7 +8,7 @@
 #include "framework/error.h"
 #include "framework/limits.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // The values of one step along axis 0.
@@ -343,4 +343,4 @@ void ScratchRows::Dispose() {
   Pool<ScratchRows>::Give(this);
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is loaded: per slot a buffer that grows along axis 0. An instance carries a leading axis, so
 // a batch is what is left after loading its instances one behind another; nothing is gathered.
-#ifndef MILLRACE_FRAMEWORK_ROWS_H_
-#define MILLRACE_FRAMEWORK_ROWS_H_
+#ifndef MILLHOPPER_FRAMEWORK_ROWS_H_
+#define MILLHOPPER_FRAMEWORK_ROWS_H_
 
 #include <cstdint>
 #include <string>
@@ -12,7 +12,7 @@
 #include "framework/memory.h"
 #include "framework/tensor.h"
 
-namespace millrace {
+namespace millhopper {
 
 // A slot as declared: what one element of a reader has at one position.
 struct SlotSpec {
@@ -141,6 +141,6 @@ class ScratchRows final : public Kept {
   void Dispose() override;
 };
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_FRAMEWORK_ROWS_H_
+#endif  // MILLHOPPER_FRAMEWORK_ROWS_H_

@@ -6,7 +6,7 @@
 
 #include <cstdlib>
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 std::string Readable(const std::type_info& type) {
@@ -14,7 +14,7 @@ std::string Readable(const std::type_info& type) {
   char* name = abi::__cxa_demangle(type.name(), nullptr, nullptr, &status);
   std::string text = name == nullptr ? type.name() : name;
   std::free(name);
-  const std::string space = "millrace::";
+  const std::string space = "millhopper::";
   return text.compare(0, space.size(), space) == 0 ? text.substr(space.size()) : text;
 }
 
@@ -60,4 +60,4 @@ void Scope::ResetVariables() {
   for (const auto& entry : variables_) entry.second->Reset();
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Variables: named places for values of any type; and scopes, which hold them.
-#ifndef MILLRACE_FRAMEWORK_SCOPE_H_
-#define MILLRACE_FRAMEWORK_SCOPE_H_
+#ifndef MILLHOPPER_FRAMEWORK_SCOPE_H_
+#define MILLHOPPER_FRAMEWORK_SCOPE_H_
 
 #include <map>
 #include <memory>
@@ -13,7 +13,7 @@
 #include "framework/error.h"
 #include "framework/tensor.h"
 
-namespace millrace {
+namespace millhopper {
 
 // A named value of any type: mostly a LoDTensor, which is held in place, else a ReaderHolder, a
 // list of tensors, or what a plugin brings. Not thread-safe.
@@ -111,6 +111,6 @@ class Scope {
   std::map<std::string, std::unique_ptr<Variable>> variables_;
 };
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_FRAMEWORK_SCOPE_H_
+#endif  // MILLHOPPER_FRAMEWORK_SCOPE_H_

@@ -3,7 +3,7 @@
 
 #include "framework/error.h"
 
-namespace millrace {
+namespace millhopper {
 
 // An element between Plan, which made it, and Load.
 class SequentialReader::Element final : public Kept {
@@ -61,4 +61,4 @@ void SequentialReader::Rewind(uint64_t) {
   ReInitImpl();
 }
 
-}  // namespace millrace
+}  // namespace millhopper

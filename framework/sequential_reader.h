@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The simplest way to write a reader: produce the next element, go back to the beginning.
-#ifndef MILLRACE_FRAMEWORK_SEQUENTIAL_READER_H_
-#define MILLRACE_FRAMEWORK_SEQUENTIAL_READER_H_
+#ifndef MILLHOPPER_FRAMEWORK_SEQUENTIAL_READER_H_
+#define MILLHOPPER_FRAMEWORK_SEQUENTIAL_READER_H_
 
 #include <vector>
 
 #include "framework/reader.h"
 
-namespace millrace {
+namespace millhopper {
 
 // A reader that makes its elements one by one, in order, and works in every chain: a plugin
 // author's first reader, a generator, a network source. Everything that is heavy is better written
@@ -37,6 +37,6 @@ class SequentialReader : public ReaderBase {
   bool end_ = false;
 };
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_FRAMEWORK_SEQUENTIAL_READER_H_
+#endif  // MILLHOPPER_FRAMEWORK_SEQUENTIAL_READER_H_

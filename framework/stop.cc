@@ -6,7 +6,7 @@
 
 #include "framework/error.h"
 
-namespace millrace {
+namespace millhopper {
 
 namespace internal {
 std::atomic<bool> stop_requested{false};
@@ -36,4 +36,4 @@ void Backoff::Pause() {
       std::min<std::chrono::nanoseconds>((now - since_) / 8, std::chrono::milliseconds(4)));
 }
 
-}  // namespace millrace
+}  // namespace millhopper

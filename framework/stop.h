@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A request to stop the whole process's work, made by a signal, a time limit or another thread, and
 // looked at between operators and wherever a thread waits.
-#ifndef MILLRACE_FRAMEWORK_STOP_H_
-#define MILLRACE_FRAMEWORK_STOP_H_
+#ifndef MILLHOPPER_FRAMEWORK_STOP_H_
+#define MILLHOPPER_FRAMEWORK_STOP_H_
 
 #include <atomic>
 #include <chrono>
 
-namespace millrace {
+namespace millhopper {
 
 namespace internal {
 extern std::atomic<bool> stop_requested;
@@ -36,6 +36,6 @@ class Backoff {
   std::chrono::steady_clock::time_point since_;
 };
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_FRAMEWORK_STOP_H_
+#endif  // MILLHOPPER_FRAMEWORK_STOP_H_

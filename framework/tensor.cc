@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-namespace millrace {
+namespace millhopper {
 
 size_t SizeOf(DataType type) {
   switch (type) {
@@ -208,7 +208,7 @@ void LoDTensor::Share(Ref<Buffer> buffer, DataType dtype, const Dims& dims) {
   const int64_t numel = Product(dims);
   if (buffer->capacity() / SizeOf(dtype) < static_cast<size_t>(numel)) {
     Throw(ErrorCode::kInternal, "a buffer of ", buffer->capacity(), " bytes is too small for ",
-          millrace::ToString(dtype), " ", millrace::ToString(dims));
+          millhopper::ToString(dtype), " ", millhopper::ToString(dims));
   }
   buffer_ = std::move(buffer);
   dtype_ = dtype;
@@ -219,8 +219,8 @@ void LoDTensor::Share(Ref<Buffer> buffer, DataType dtype, const Dims& dims) {
 
 void LoDTensor::Reshape(const Dims& dims) {
   if (Product(dims) != numel_) {
-    Throw(ErrorCode::kInvalidArgument, "dims ", millrace::ToString(dims), " do not fit the ",
-          numel_, " values of dims ", millrace::ToString(dims_));
+    Throw(ErrorCode::kInvalidArgument, "dims ", millhopper::ToString(dims), " do not fit the ",
+          numel_, " values of dims ", millhopper::ToString(dims_));
   }
   if (!lod_.empty() && (dims.empty() || dims_.empty() || dims[0] != dims_[0])) lod_.clear();
   dims_ = dims;
@@ -256,14 +256,14 @@ LoDTensor LoDTensor::OnHost() const {
 
 void LoDTensor::ThrowNotScalar() const {
   Throw(ErrorCode::kInvalidArgument, "a tensor of one value is needed here, not one of dims ",
-        millrace::ToString(dims_));
+        millhopper::ToString(dims_));
 }
 
 void LoDTensor::ThrowWrongType(DataType wanted) const {
   Require(initialized(), "a tensor without values is read; nothing has been written to it yet");
   Require(place().is_cpu(), "the values are on ", place().name(), " but are needed on the cpu");
-  Throw(ErrorCode::kInvalidArgument, "the tensor is ", millrace::ToString(dtype_), " but ",
-        millrace::ToString(wanted), " is needed");
+  Throw(ErrorCode::kInvalidArgument, "the tensor is ", millhopper::ToString(dtype_), " but ",
+        millhopper::ToString(wanted), " is needed");
 }
 
 std::string Describe(const LoDTensor& tensor) {
@@ -271,4 +271,4 @@ std::string Describe(const LoDTensor& tensor) {
   return std::string(ToString(tensor.dtype())) + " " + ToString(tensor.dims());
 }
 
-}  // namespace millrace
+}  // namespace millhopper

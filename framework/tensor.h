@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tensors with levels of detail, the one type of data that flows through readers and operators.
-#ifndef MILLRACE_FRAMEWORK_TENSOR_H_
-#define MILLRACE_FRAMEWORK_TENSOR_H_
+#ifndef MILLHOPPER_FRAMEWORK_TENSOR_H_
+#define MILLHOPPER_FRAMEWORK_TENSOR_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,7 @@
 #include "framework/memory.h"
 #include "framework/pooled_vector.h"
 
-namespace millrace {
+namespace millhopper {
 
 // Types of values; the numbers are those of framework.proto (VarType.Type).
 enum class DataType : int32_t {
@@ -243,6 +243,6 @@ LoDTensor ScalarTensor(T value) {
 // "float32 [128, 784]", for error texts.
 std::string Describe(const LoDTensor& tensor);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_FRAMEWORK_TENSOR_H_
+#endif  // MILLHOPPER_FRAMEWORK_TENSOR_H_

@@ -7,7 +7,7 @@
 #include "framework/error.h"
 #include "framework/limits.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // Tags of a TensorDesc on the wire: field number and wire type.
@@ -258,4 +258,4 @@ void AppendTensor(const LoDTensor& tensor, std::string* out) {
   out->append(static_cast<const char*>(tensor.raw_data()), tensor.bytes());
 }
 
-}  // namespace millrace
+}  // namespace millhopper

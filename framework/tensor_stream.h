@@ -8,8 +8,8 @@
 // Programs before 2017-12-28 put the levels behind the values and had only one version word; both
 // layouts are read, the one above is written. A TensorDesc is field 1 (varint) the data type, field
 // 2 (varint, repeated or packed) the dims.
-#ifndef MILLRACE_FRAMEWORK_TENSOR_STREAM_H_
-#define MILLRACE_FRAMEWORK_TENSOR_STREAM_H_
+#ifndef MILLHOPPER_FRAMEWORK_TENSOR_STREAM_H_
+#define MILLHOPPER_FRAMEWORK_TENSOR_STREAM_H_
 
 #include <cstddef>
 #include <string>
@@ -17,7 +17,7 @@
 #include "framework/rows.h"
 #include "framework/tensor.h"
 
-namespace millrace {
+namespace millhopper {
 
 // A tensor in serialised bytes: nothing is copied, pointers are into those bytes.
 struct TensorView {
@@ -74,6 +74,6 @@ class SequenceHeader {
   size_t dim_at_ = 0;
 };
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_FRAMEWORK_TENSOR_STREAM_H_
+#endif  // MILLHOPPER_FRAMEWORK_TENSOR_STREAM_H_

@@ -13,7 +13,7 @@
 #include "framework/error.h"
 #include "framework/stop.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 thread_local bool is_worker = false;
@@ -265,4 +265,4 @@ void ParallelJob::Dispose() {
 }
 
 }  // namespace internal
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one pool of threads that loads, shared by all readers of the process.
-#ifndef MILLRACE_FRAMEWORK_THREAD_POOL_H_
-#define MILLRACE_FRAMEWORK_THREAD_POOL_H_
+#ifndef MILLHOPPER_FRAMEWORK_THREAD_POOL_H_
+#define MILLHOPPER_FRAMEWORK_THREAD_POOL_H_
 
 #include <algorithm>
 #include <atomic>
@@ -15,7 +15,7 @@
 
 #include "framework/kept.h"
 
-namespace millrace {
+namespace millhopper {
 
 // Work that an owner may ask the pool for, again and again. The pool keeps a job that is queued.
 // An owner calls Cancel before it goes away: a queued call that comes later does nothing.
@@ -180,6 +180,6 @@ void ParallelFor(size_t n, const F& function) {
   job->Finish();
 }
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_FRAMEWORK_THREAD_POOL_H_
+#endif  // MILLHOPPER_FRAMEWORK_THREAD_POOL_H_

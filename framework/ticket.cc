@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/ticket.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 uint64_t NextId() {
@@ -25,4 +25,4 @@ void Run::Dispose() {
   Pool<Run>::Give(this);
 }
 
-}  // namespace millrace
+}  // namespace millhopper

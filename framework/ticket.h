@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is planned: tickets, each naming one element to come, and runs of them.
-#ifndef MILLRACE_FRAMEWORK_TICKET_H_
-#define MILLRACE_FRAMEWORK_TICKET_H_
+#ifndef MILLHOPPER_FRAMEWORK_TICKET_H_
+#define MILLHOPPER_FRAMEWORK_TICKET_H_
 
 #include <cstdint>
 
 #include "framework/kept.h"
 #include "framework/pooled_vector.h"
 
-namespace millrace {
+namespace millhopper {
 
 // One element to come. Trivially copyable; what it points to is kept by the run it is planned in.
 struct Ticket {
@@ -52,6 +52,6 @@ class Run final : public Kept {
   uint64_t id_;  // of this use of the run: no owner carries it before it is kept
 };
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_FRAMEWORK_TICKET_H_
+#endif  // MILLHOPPER_FRAMEWORK_TICKET_H_

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The version of Millrace: what plugins are bound to.
-#ifndef MILLRACE_FRAMEWORK_VERSION_H_
-#define MILLRACE_FRAMEWORK_VERSION_H_
+// The version of Millhopper: what plugins are bound to.
+#ifndef MILLHOPPER_FRAMEWORK_VERSION_H_
+#define MILLHOPPER_FRAMEWORK_VERSION_H_
 
-namespace millrace {
+namespace millhopper {
 
 constexpr char kVersion[] = "0.1.0";
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_FRAMEWORK_VERSION_H_
+#endif  // MILLHOPPER_FRAMEWORK_VERSION_H_

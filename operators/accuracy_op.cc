@@ -4,7 +4,7 @@
 
 #include "operators/last_axis.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema Schema() {
@@ -43,4 +43,4 @@ void Run(OpContext& context) {
 REGISTER_OPERATOR(accuracy, Schema, Run);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

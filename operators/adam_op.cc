@@ -4,7 +4,7 @@
 
 #include "operators/optimizer.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema Schema() {
@@ -56,4 +56,4 @@ void Run(OpContext& context) {
 REGISTER_OPERATOR(adam, Schema, Run);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace millrace {
+namespace millhopper {
 
 void ThrowUnfit(const OpContext& context, std::string_view slot, const std::string& wanted) {
   Throw(ErrorCode::kInvalidArgument, "input '", slot, "' (variable '", context.InVar(slot).name(),
@@ -31,4 +31,4 @@ void CopyLod(const LoDTensor& from, LoDTensor* to) {
   *to->mutable_lod_unchecked() = same_rows ? from.lod() : Lod();
 }
 
-}  // namespace millrace
+}  // namespace millhopper

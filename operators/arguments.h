@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What operators ask of the tensors they are given, and outputs that may be one of the inputs.
-#ifndef MILLRACE_OPERATORS_ARGUMENTS_H_
-#define MILLRACE_OPERATORS_ARGUMENTS_H_
+#ifndef MILLHOPPER_OPERATORS_ARGUMENTS_H_
+#define MILLHOPPER_OPERATORS_ARGUMENTS_H_
 
 #include <optional>
 #include <string_view>
 
 #include "framework/operator.h"
 
-namespace millrace {
+namespace millhopper {
 
 // Throws kInvalidArgument "input 'X' (variable 'pixels') is float32 [4, 3]; <wanted>".
 [[noreturn]] void ThrowUnfit(const OpContext& context, std::string_view slot,
@@ -66,6 +66,6 @@ T* AllocateLike(const LoDTensor& like, LoDTensor* out) {
   return values;
 }
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_OPERATORS_ARGUMENTS_H_
+#endif  // MILLHOPPER_OPERATORS_ARGUMENTS_H_

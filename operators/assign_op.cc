@@ -4,7 +4,7 @@
 
 #include "framework/operator.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema Schema() {
@@ -33,4 +33,4 @@ void Run(OpContext& context) {
 REGISTER_OPERATOR(assign, Schema, Run);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

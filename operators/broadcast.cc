@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operators/broadcast.h"
 
-namespace millrace {
+namespace millhopper {
 
 AttributeSchema AxisAttr() {
   return AttributeSchema("axis", int32_t{-1},
@@ -35,4 +35,4 @@ Broadcast MatchPart(const OpContext& context) {
   return broadcast;
 }
 
-}  // namespace millrace
+}  // namespace millhopper

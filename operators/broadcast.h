@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the values of a smaller Y go with those of X: Y's dims are some consecutive ones of X's.
-#ifndef MILLRACE_OPERATORS_BROADCAST_H_
-#define MILLRACE_OPERATORS_BROADCAST_H_
+#ifndef MILLHOPPER_OPERATORS_BROADCAST_H_
+#define MILLHOPPER_OPERATORS_BROADCAST_H_
 
 #include <cstdint>
 
 #include "operators/arguments.h"
 
-namespace millrace {
+namespace millhopper {
 
 // X seen as [outer, middle, inner], with Y as [middle].
 struct Broadcast {
@@ -46,6 +46,6 @@ void ForEachPair(const Broadcast& broadcast, Function function) {
   }
 }
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_OPERATORS_BROADCAST_H_
+#endif  // MILLHOPPER_OPERATORS_BROADCAST_H_

@@ -2,7 +2,7 @@
 // cast: the values of X in another type.
 #include "operators/conversion.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema Schema() {
@@ -45,4 +45,4 @@ void Run(OpContext& context) {
 REGISTER_OPERATOR(cast, Schema, Run);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

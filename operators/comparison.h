@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The comparing operators: X, Y -> Out, a bool for each value of X.
-#ifndef MILLRACE_OPERATORS_COMPARISON_H_
-#define MILLRACE_OPERATORS_COMPARISON_H_
+#ifndef MILLHOPPER_OPERATORS_COMPARISON_H_
+#define MILLHOPPER_OPERATORS_COMPARISON_H_
 
 #include <cmath>
 #include <string>
@@ -9,7 +9,7 @@
 
 #include "operators/elementwise.h"
 
-namespace millrace {
+namespace millhopper {
 
 // `relation` completes the sentence "Whether each value of X <relation> the one of Y".
 inline OpSchema ComparisonSchema(const std::string& relation) {
@@ -32,6 +32,6 @@ bool AreEqual(T x, T y) {
   }
 }
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_OPERATORS_COMPARISON_H_
+#endif  // MILLHOPPER_OPERATORS_COMPARISON_H_

@@ -5,7 +5,7 @@
 #include "framework/operator.h"
 #include "proto/framework.pb.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 int ArgumentCount(const proto::OpDesc& op, const std::string& slot) {
@@ -50,4 +50,4 @@ void ConditionalBlock(OpContext& context) {
 REGISTER_OPERATOR(conditional_block, ConditionalBlockSchema, ConditionalBlock);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

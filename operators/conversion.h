@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conversions between all types of values, the 16-bit floats included.
-#ifndef MILLRACE_OPERATORS_CONVERSION_H_
-#define MILLRACE_OPERATORS_CONVERSION_H_
+#ifndef MILLHOPPER_OPERATORS_CONVERSION_H_
+#define MILLHOPPER_OPERATORS_CONVERSION_H_
 
 #include <cmath>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 #include "operators/type_dispatch.h"
 
-namespace millrace {
+namespace millhopper {
 
 // The 16-bit floats as types of their own.
 struct Fp16 {
@@ -80,6 +80,6 @@ To Convert(From from) {
   }
 }
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_OPERATORS_CONVERSION_H_
+#endif  // MILLHOPPER_OPERATORS_CONVERSION_H_

@@ -3,7 +3,7 @@
 #include "operators/reader_creation.h"
 #include "readers/batch_reader.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema BatchSchema() {
@@ -27,4 +27,4 @@ void CreateBatchReader(OpContext& context) {
 REGISTER_OPERATOR(create_batch_reader, BatchSchema, CreateBatchReader);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -15,7 +15,7 @@
 #include "operators/reader_creation.h"
 #include "readers/map_reader.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 using Strings = std::vector<std::string>;
@@ -214,4 +214,4 @@ void CreateCustomReader(OpContext& context) {
 REGISTER_OPERATOR(create_custom_reader, CustomReaderSchema, CreateCustomReader);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -3,7 +3,7 @@
 #include "operators/reader_creation.h"
 #include "readers/double_buffer_reader.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 constexpr char kAuto[] = "AUTO";
@@ -35,4 +35,4 @@ void CreateDoubleBufferReader(OpContext& context) {
 REGISTER_OPERATOR(create_double_buffer_reader, DoubleBufferSchema, CreateDoubleBufferReader);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -3,7 +3,7 @@
 #include "operators/reader_creation.h"
 #include "readers/multi_pass_reader.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema MultiPassSchema() {
@@ -19,4 +19,4 @@ void CreateMultiPassReader(OpContext& context) {
 REGISTER_OPERATOR(create_multi_pass_reader, MultiPassSchema, CreateMultiPassReader);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -8,7 +8,7 @@
 #include "operators/reader_creation.h"
 #include "readers/queue_reader.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema PyReaderSchema() {
@@ -26,7 +26,7 @@ void CreatePyReader(OpContext& context) {
   const Variable& variable = context.InVar("blocking_queue");
   Require(variable.Holds<Queue>(), "variable '", variable.name(),
           "' holds no queue: the process that runs this program has to make it first, as "
-          "millrace.layers.py_reader does in Python, in the scope that the program is run in");
+          "millhopper.layers.py_reader does in Python, in the scope that the program is run in");
   StoreReader(context, std::make_unique<QueueReader>(
                            variable.Get<Queue>(), AgreeOnSlots(SlotsDeclaredFor(context, {}), {})));
 }
@@ -34,4 +34,4 @@ void CreatePyReader(OpContext& context) {
 REGISTER_OPERATOR(create_py_reader, PyReaderSchema, CreatePyReader);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -4,7 +4,7 @@
 #include "operators/reader_creation.h"
 #include "readers/random_data_reader.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema RandomDataSchema() {
@@ -33,4 +33,4 @@ void CreateRandomDataGenerator(OpContext& context) {
 REGISTER_OPERATOR(create_random_data_generator, RandomDataSchema, CreateRandomDataGenerator);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -8,7 +8,7 @@
 #include "operators/reader_creation.h"
 #include "readers/shard_reader.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // What the launchers of PyTorch, JAX and MPI scripts set.
@@ -57,4 +57,4 @@ void CreateShardReader(OpContext& context) {
 REGISTER_OPERATOR(create_shard_reader, ShardSchema, CreateShardReader);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -3,7 +3,7 @@
 #include "operators/reader_creation.h"
 #include "readers/shuffle_reader.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema ShuffleSchema() {
@@ -24,4 +24,4 @@ void CreateShuffleReader(OpContext& context) {
 REGISTER_OPERATOR(create_shuffle_reader, ShuffleSchema, CreateShuffleReader);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operators that make a tensor from the attributes `shape` and `dtype`: -> Out.
-#ifndef MILLRACE_OPERATORS_CREATED_TENSOR_H_
-#define MILLRACE_OPERATORS_CREATED_TENSOR_H_
+#ifndef MILLHOPPER_OPERATORS_CREATED_TENSOR_H_
+#define MILLHOPPER_OPERATORS_CREATED_TENSOR_H_
 
 #include <cstdint>
 #include <string>
@@ -10,7 +10,7 @@
 
 #include "operators/type_dispatch.h"
 
-namespace millrace {
+namespace millhopper {
 
 inline OpSchema CreationSchema(std::string doc) {
   return OpSchema(std::move(doc))
@@ -29,6 +29,6 @@ inline LoDTensor* AllocateCreated(OpContext& context) {
   return out;
 }
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_OPERATORS_CREATED_TENSOR_H_
+#endif  // MILLHOPPER_OPERATORS_CREATED_TENSOR_H_

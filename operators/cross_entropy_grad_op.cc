@@ -3,7 +3,7 @@
 #include "operators/last_axis.h"
 #include "operators/type_dispatch.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema Schema() {
@@ -45,4 +45,4 @@ void Run(OpContext& context) {
 REGISTER_OPERATOR(cross_entropy_grad, Schema, Run);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -5,7 +5,7 @@
 #include "operators/last_axis.h"
 #include "operators/type_dispatch.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema Schema() {
@@ -51,4 +51,4 @@ void Run(OpContext& context) {
 REGISTER_OPERATOR(cross_entropy, Schema, Run);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operators that compute value by value: of X alone, of X and a Y that may be smaller, and the
 // gradients of both kinds.
-#ifndef MILLRACE_OPERATORS_ELEMENTWISE_H_
-#define MILLRACE_OPERATORS_ELEMENTWISE_H_
+#ifndef MILLHOPPER_OPERATORS_ELEMENTWISE_H_
+#define MILLHOPPER_OPERATORS_ELEMENTWISE_H_
 
 #include <algorithm>
 #include <string>
@@ -12,7 +12,7 @@
 #include "operators/broadcast.h"
 #include "operators/type_dispatch.h"
 
-namespace millrace {
+namespace millhopper {
 
 // X -> Out.
 inline OpSchema UnarySchema(std::string doc) {
@@ -130,6 +130,6 @@ void RunBinaryGrad(OpContext& context, OfX of_x, OfY of_y) {
   });
 }
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_OPERATORS_ELEMENTWISE_H_
+#endif  // MILLHOPPER_OPERATORS_ELEMENTWISE_H_

@@ -2,7 +2,7 @@
 // elementwise_add_grad: the gradient of elementwise_add.
 #include "operators/elementwise.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema Schema() { return BinaryGradSchema("elementwise_add"); }
@@ -16,4 +16,4 @@ void Run(OpContext& context) {
 REGISTER_OPERATOR(elementwise_add_grad, Schema, Run);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

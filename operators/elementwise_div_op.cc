@@ -4,7 +4,7 @@
 
 #include "operators/elementwise.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema Schema() {
@@ -28,4 +28,4 @@ void Run(OpContext& context) {
 REGISTER_OPERATOR(elementwise_div, Schema, Run);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -2,7 +2,7 @@
 // elementwise_mul_grad: the gradient of elementwise_mul.
 #include "operators/elementwise.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema Schema() { return BinaryGradSchema("elementwise_mul"); }
@@ -16,4 +16,4 @@ void Run(OpContext& context) {
 REGISTER_OPERATOR(elementwise_mul_grad, Schema, Run);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

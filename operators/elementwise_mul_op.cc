@@ -2,7 +2,7 @@
 // elementwise_mul: X times Y, value by value.
 #include "operators/elementwise.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema Schema() { return BinarySchema("X times Y, value by value."); }
@@ -14,4 +14,4 @@ void Run(OpContext& context) {
 REGISTER_OPERATOR(elementwise_mul, Schema, Run);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -2,7 +2,7 @@
 // elementwise_sub_grad: the gradient of elementwise_sub.
 #include "operators/elementwise.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema Schema() { return BinaryGradSchema("elementwise_sub"); }
@@ -16,4 +16,4 @@ void Run(OpContext& context) {
 REGISTER_OPERATOR(elementwise_sub_grad, Schema, Run);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

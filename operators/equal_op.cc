@@ -2,7 +2,7 @@
 // equal: whether each value of X equals the one of Y.
 #include "operators/comparison.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema Schema() { return ComparisonSchema("equals"); }
@@ -14,4 +14,4 @@ void Run(OpContext& context) {
 REGISTER_OPERATOR(equal, Schema, Run);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -5,7 +5,7 @@
 #include "framework/error.h"
 #include "framework/operator.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema FeedSchema() {
@@ -27,4 +27,4 @@ void Feed(OpContext& context) {
 REGISTER_OPERATOR(feed, FeedSchema, Feed);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

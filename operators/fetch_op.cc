@@ -5,7 +5,7 @@
 
 #include "framework/operator.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema FetchSchema() {
@@ -27,4 +27,4 @@ void Fetch(OpContext& context) {
 REGISTER_OPERATOR(fetch, FetchSchema, Fetch);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -12,7 +12,7 @@
 #include "operators/reader_creation.h"
 #include "readers/open_files.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 constexpr char kBegin[] = "create_";
@@ -80,4 +80,4 @@ std::vector<std::string> FileReaderOperatorTypes() {
     RegisterOperatorLookup({FindFileReaderOperator, FileReaderOperatorTypes});
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -5,7 +5,7 @@
 #include "operators/conversion.h"
 #include "operators/created_tensor.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema Schema() {
@@ -36,4 +36,4 @@ void Run(OpContext& context) {
 REGISTER_OPERATOR(fill_constant, Schema, Run);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

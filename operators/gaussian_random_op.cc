@@ -4,7 +4,7 @@
 
 #include "operators/random_tensor.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema Schema() {
@@ -34,4 +34,4 @@ void Run(OpContext& context) {
 REGISTER_OPERATOR(gaussian_random, Schema, Run);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -2,7 +2,7 @@
 // greater_equal: whether each value of X is at least the one of Y.
 #include "operators/comparison.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema Schema() { return ComparisonSchema("is at least"); }
@@ -14,4 +14,4 @@ void Run(OpContext& context) {
 REGISTER_OPERATOR(greater_equal, Schema, Run);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

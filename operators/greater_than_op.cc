@@ -2,7 +2,7 @@
 // greater_than: whether each value of X is greater than the one of Y.
 #include "operators/comparison.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema Schema() { return ComparisonSchema("is greater than"); }
@@ -14,4 +14,4 @@ void Run(OpContext& context) {
 REGISTER_OPERATOR(greater_than, Schema, Run);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -2,7 +2,7 @@
 // has_next: whether a reader has a next element.
 #include "framework/operator.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema HasNextSchema() {
@@ -21,4 +21,4 @@ void HasNext(OpContext& context) {
 REGISTER_OPERATOR(has_next, HasNextSchema, HasNext);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

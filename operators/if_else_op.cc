@@ -4,7 +4,7 @@
 #include "framework/executor.h"
 #include "framework/operator.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema IfElseSchema() {
@@ -28,4 +28,4 @@ void IfElse(OpContext& context) {
 REGISTER_OPERATOR(if_else, IfElseSchema, IfElse);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

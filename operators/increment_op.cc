@@ -3,7 +3,7 @@
 #include "operators/conversion.h"
 #include "operators/elementwise.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema Schema() {
@@ -22,4 +22,4 @@ void Run(OpContext& context) {
 REGISTER_OPERATOR(increment, Schema, Run);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

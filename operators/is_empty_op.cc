@@ -2,7 +2,7 @@
 // is_empty: whether X has no values.
 #include "framework/operator.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema Schema() {
@@ -17,4 +17,4 @@ void Run(OpContext& context) {
 REGISTER_OPERATOR(is_empty, Schema, Run);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operators/last_axis.h"
 
-namespace millrace {
+namespace millhopper {
 
 LastAxis RowsOf(const OpContext& context, std::string_view slot) {
   const LoDTensor& tensor = context.In(slot);
@@ -38,4 +38,4 @@ AttributeSchema SoftLabelAttr() {
   return {"soft_label", false, "whether Label holds a weight for each class"};
 }
 
-}  // namespace millrace
+}  // namespace millhopper

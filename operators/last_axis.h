@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tensors seen as rows along their last axis, and the labels that classify such rows.
-#ifndef MILLRACE_OPERATORS_LAST_AXIS_H_
-#define MILLRACE_OPERATORS_LAST_AXIS_H_
+#ifndef MILLHOPPER_OPERATORS_LAST_AXIS_H_
+#define MILLHOPPER_OPERATORS_LAST_AXIS_H_
 
 #include <cstdint>
 #include <string_view>
 
 #include "operators/arguments.h"
 
-namespace millrace {
+namespace millhopper {
 
 struct LastAxis {
   int64_t rows;    // all other axes together
@@ -28,6 +28,6 @@ const int64_t* ClassLabels(const OpContext& context, std::string_view of);
 // The attribute `soft_label`: whether Label holds a weight for each class.
 AttributeSchema SoftLabelAttr();
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_OPERATORS_LAST_AXIS_H_
+#endif  // MILLHOPPER_OPERATORS_LAST_AXIS_H_

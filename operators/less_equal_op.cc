@@ -2,7 +2,7 @@
 // less_equal: whether each value of X is at most the one of Y.
 #include "operators/comparison.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema Schema() { return ComparisonSchema("is at most"); }
@@ -14,4 +14,4 @@ void Run(OpContext& context) {
 REGISTER_OPERATOR(less_equal, Schema, Run);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -2,7 +2,7 @@
 // less_than: whether each value of X is less than the one of Y.
 #include "operators/comparison.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema Schema() { return ComparisonSchema("is less than"); }
@@ -14,4 +14,4 @@ void Run(OpContext& context) {
 REGISTER_OPERATOR(less_than, Schema, Run);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

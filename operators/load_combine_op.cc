@@ -2,7 +2,7 @@
 // load_combine: reads several tensors from one file.
 #include "operators/tensor_file.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema LoadCombineSchema() {
@@ -13,4 +13,4 @@ OpSchema LoadCombineSchema() {
 REGISTER_OPERATOR(load_combine, LoadCombineSchema, ReadTensors);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -2,7 +2,7 @@
 // load: reads a tensor from a file of its own.
 #include "operators/tensor_file.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema LoadSchema() {
@@ -12,4 +12,4 @@ OpSchema LoadSchema() {
 REGISTER_OPERATOR(load, LoadSchema, ReadTensors);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

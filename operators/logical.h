@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The logical operators of two bools: X, Y -> Out.
-#ifndef MILLRACE_OPERATORS_LOGICAL_H_
-#define MILLRACE_OPERATORS_LOGICAL_H_
+#ifndef MILLHOPPER_OPERATORS_LOGICAL_H_
+#define MILLHOPPER_OPERATORS_LOGICAL_H_
 
 #include <string>
 #include <utility>
 
 #include "operators/type_dispatch.h"
 
-namespace millrace {
+namespace millhopper {
 
 inline OpSchema LogicalSchema(std::string doc) {
   return OpSchema(std::move(doc))
@@ -34,6 +34,6 @@ void RunLogical(OpContext& context, Function function) {
   });
 }
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_OPERATORS_LOGICAL_H_
+#endif  // MILLHOPPER_OPERATORS_LOGICAL_H_

@@ -2,7 +2,7 @@
 // logical_not: not X, value by value.
 #include "operators/elementwise.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema Schema() { return UnarySchema("Not X, value by value; bool."); }
@@ -14,4 +14,4 @@ void Run(OpContext& context) {
 REGISTER_OPERATOR(logical_not, Schema, Run);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -2,7 +2,7 @@
 // logical_xor: either X or Y, value by value.
 #include "operators/logical.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema Schema() { return LogicalSchema("Either X or Y, value by value."); }
@@ -14,4 +14,4 @@ void Run(OpContext& context) {
 REGISTER_OPERATOR(logical_xor, Schema, Run);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

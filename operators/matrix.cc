@@ -3,7 +3,7 @@
 
 #include <Eigen/Core>
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // Eigen cuts products into blocks that fit the caches it finds, and the cut decides the order of
@@ -36,4 +36,4 @@ void Multiply(const Matrix<T>& left, const Matrix<T>& right, T* product) {
 template void Multiply(const Matrix<float>&, const Matrix<float>&, float*);
 template void Multiply(const Matrix<double>&, const Matrix<double>&, double*);
 
-}  // namespace millrace
+}  // namespace millhopper

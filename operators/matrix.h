@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of matrices, so that one file alone needs the linear algebra library.
-#ifndef MILLRACE_OPERATORS_MATRIX_H_
-#define MILLRACE_OPERATORS_MATRIX_H_
+#ifndef MILLHOPPER_OPERATORS_MATRIX_H_
+#define MILLHOPPER_OPERATORS_MATRIX_H_
 
 #include <cstdint>
 
-namespace millrace {
+namespace millhopper {
 
 // A matrix as it lies in memory, row by row, and whether its transpose is meant.
 template <typename T>
@@ -26,6 +26,6 @@ Matrix<T> Transposed(Matrix<T> matrix) {
 template <typename T>
 void Multiply(const Matrix<T>& left, const Matrix<T>& right, T* product);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_OPERATORS_MATRIX_H_
+#endif  // MILLHOPPER_OPERATORS_MATRIX_H_

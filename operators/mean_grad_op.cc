@@ -4,7 +4,7 @@
 
 #include "operators/type_dispatch.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema Schema() {
@@ -30,4 +30,4 @@ void Run(OpContext& context) {
 REGISTER_OPERATOR(mean_grad, Schema, Run);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

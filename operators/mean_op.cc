@@ -4,7 +4,7 @@
 
 #include "operators/type_dispatch.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema Schema() {
@@ -28,4 +28,4 @@ void Run(OpContext& context) {
 REGISTER_OPERATOR(mean, Schema, Run);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -2,7 +2,7 @@
 // momentum: one step of gradient descent with momentum.
 #include "operators/optimizer.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema Schema() {
@@ -42,4 +42,4 @@ void Run(OpContext& context) {
 REGISTER_OPERATOR(momentum, Schema, Run);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

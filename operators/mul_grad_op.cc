@@ -4,7 +4,7 @@
 #include "operators/mul_shape.h"
 #include "operators/type_dispatch.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema Schema() {
@@ -49,4 +49,4 @@ void Run(OpContext& context) {
 REGISTER_OPERATOR(mul_grad, Schema, Run);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -3,7 +3,7 @@
 
 #include "operators/arguments.h"
 
-namespace millrace {
+namespace millhopper {
 
 MulShape MatchMul(const OpContext& context) {
   const LoDTensor& x = context.In("X");
@@ -43,4 +43,4 @@ OpSchema WithMulAttrs(OpSchema schema) {
                 .AtLeast(1));
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // How mul and its gradient see tensors of any rank as matrices.
-#ifndef MILLRACE_OPERATORS_MUL_SHAPE_H_
-#define MILLRACE_OPERATORS_MUL_SHAPE_H_
+#ifndef MILLHOPPER_OPERATORS_MUL_SHAPE_H_
+#define MILLHOPPER_OPERATORS_MUL_SHAPE_H_
 
 #include <cstdint>
 
 #include "framework/operator.h"
 
-namespace millrace {
+namespace millhopper {
 
 // X is [rows, inner] and Y [inner, columns].
 struct MulShape {
@@ -22,6 +22,6 @@ MulShape MatchMul(const OpContext& context);
 // Adds both attributes.
 OpSchema WithMulAttrs(OpSchema schema);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_OPERATORS_MUL_SHAPE_H_
+#endif  // MILLHOPPER_OPERATORS_MUL_SHAPE_H_

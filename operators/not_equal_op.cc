@@ -2,7 +2,7 @@
 // not_equal: whether each value of X differs from the one of Y.
 #include "operators/comparison.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema Schema() { return ComparisonSchema("differs from"); }
@@ -14,4 +14,4 @@ void Run(OpContext& context) {
 REGISTER_OPERATOR(not_equal, Schema, Run);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

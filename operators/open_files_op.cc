@@ -10,7 +10,7 @@
 #include "proto/framework.pb.h"
 #include "readers/open_files.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 using Strings = std::vector<std::string>;
@@ -107,4 +107,4 @@ void OpenFilesOperator(OpContext& context) {
 REGISTER_OPERATOR(open_files, OpenFilesSchema, OpenFilesOperator);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

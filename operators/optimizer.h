@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the operators that train a parameter have in common.
-#ifndef MILLRACE_OPERATORS_OPTIMIZER_H_
-#define MILLRACE_OPERATORS_OPTIMIZER_H_
+#ifndef MILLHOPPER_OPERATORS_OPTIMIZER_H_
+#define MILLHOPPER_OPERATORS_OPTIMIZER_H_
 
 #include <initializer_list>
 #include <string>
@@ -10,7 +10,7 @@
 
 #include "operators/type_dispatch.h"
 
-namespace millrace {
+namespace millhopper {
 
 inline OpSchema OptimizerSchema(std::string doc) {
   return OpSchema(std::move(doc))
@@ -41,6 +41,6 @@ T LearningRate(const OpContext& context) {
   return ScalarInput<T>(context, "LearningRate");
 }
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_OPERATORS_OPTIMIZER_H_
+#endif  // MILLHOPPER_OPERATORS_OPTIMIZER_H_

@@ -17,7 +17,7 @@
 #include "framework/error.h"
 #include "framework/operator.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema PrintSchema() {
@@ -126,4 +126,4 @@ void Print(OpContext& context) {
 REGISTER_OPERATOR(print, PrintSchema, Print);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

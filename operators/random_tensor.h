@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operators that fill a tensor with random numbers. Value i depends on the seeds, the name of
 // the variable and i alone, so that no other line of a program, and no thread, changes it.
-#ifndef MILLRACE_OPERATORS_RANDOM_TENSOR_H_
-#define MILLRACE_OPERATORS_RANDOM_TENSOR_H_
+#ifndef MILLHOPPER_OPERATORS_RANDOM_TENSOR_H_
+#define MILLHOPPER_OPERATORS_RANDOM_TENSOR_H_
 
 #include <string>
 #include <utility>
@@ -10,7 +10,7 @@
 #include "framework/random.h"
 #include "operators/created_tensor.h"
 
-namespace millrace {
+namespace millhopper {
 
 inline OpSchema RandomSchema(std::string doc) {
   return CreationSchema(std::move(doc))
@@ -39,6 +39,6 @@ void RunRandom(OpContext& context, Function function) {
   }
 }
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_OPERATORS_RANDOM_TENSOR_H_
+#endif  // MILLHOPPER_OPERATORS_RANDOM_TENSOR_H_

@@ -6,7 +6,7 @@
 #include "framework/error.h"
 #include "framework/operator.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema ReadSchema() {
@@ -45,4 +45,4 @@ void Read(OpContext& context) {
 REGISTER_OPERATOR(read, ReadSchema, Read);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -6,7 +6,7 @@
 #include "framework/error.h"
 #include "proto/framework.pb.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 using Ints = std::vector<int32_t>;
@@ -119,4 +119,4 @@ void StoreReader(OpContext& context, std::unique_ptr<ReaderBase> reader) {
   context.OutVar("Out").GetMutable<ReaderHolder>()->Reset(std::move(reader), HolderBelow(context));
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the operators that create readers have in common.
-#ifndef MILLRACE_OPERATORS_READER_CREATION_H_
-#define MILLRACE_OPERATORS_READER_CREATION_H_
+#ifndef MILLHOPPER_OPERATORS_READER_CREATION_H_
+#define MILLHOPPER_OPERATORS_READER_CREATION_H_
 
 #include <memory>
 #include <string>
@@ -12,7 +12,7 @@
 #include "framework/random.h"
 #include "framework/reader.h"
 
-namespace millrace {
+namespace millhopper {
 
 // A schema with the output Out for the created reader.
 OpSchema ReaderCreationSchema(const std::string& doc);
@@ -45,6 +45,6 @@ RandomKey RandomKeyOf(OpContext& context);
 // the variable declares other slots than the reader has.
 void StoreReader(OpContext& context, std::unique_ptr<ReaderBase> reader);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_OPERATORS_READER_CREATION_H_
+#endif  // MILLHOPPER_OPERATORS_READER_CREATION_H_

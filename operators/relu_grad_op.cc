@@ -2,7 +2,7 @@
 // relu_grad: the gradient of relu from what it wrote.
 #include "operators/elementwise.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema Schema() { return ActivationGradSchema("relu"); }
@@ -14,4 +14,4 @@ void Run(OpContext& context) {
 REGISTER_OPERATOR(relu_grad, Schema, Run);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

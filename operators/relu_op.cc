@@ -2,7 +2,7 @@
 // relu: X where it is positive, else 0.
 #include "operators/elementwise.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema Schema() { return UnarySchema("X where it is positive (or no number), else 0."); }
@@ -14,4 +14,4 @@ void Run(OpContext& context) {
 REGISTER_OPERATOR(relu, Schema, Run);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -2,7 +2,7 @@
 // reset: begins the next pass of a reader.
 #include "framework/operator.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema ResetSchema() {
@@ -17,4 +17,4 @@ void Reset(OpContext& context) { context.Reader("Reader").ReInit(); }
 REGISTER_OPERATOR(reset, ResetSchema, Reset);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -4,7 +4,7 @@
 
 #include "operators/arguments.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema Schema() {
@@ -31,4 +31,4 @@ void Run(OpContext& context) {
 REGISTER_OPERATOR(reshape_grad, Schema, Run);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

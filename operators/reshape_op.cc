@@ -5,7 +5,7 @@
 
 #include "operators/arguments.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema Schema() {
@@ -63,4 +63,4 @@ void Run(OpContext& context) {
 REGISTER_OPERATOR(reshape, Schema, Run);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -2,7 +2,7 @@
 // save_combine: writes several tensors into one file.
 #include "operators/tensor_file.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema SaveCombineSchema() {
@@ -13,4 +13,4 @@ OpSchema SaveCombineSchema() {
 REGISTER_OPERATOR(save_combine, SaveCombineSchema, WriteTensors);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -2,7 +2,7 @@
 // save: writes a tensor into a file of its own.
 #include "operators/tensor_file.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema SaveSchema() {
@@ -12,4 +12,4 @@ OpSchema SaveSchema() {
 REGISTER_OPERATOR(save, SaveSchema, WriteTensors);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

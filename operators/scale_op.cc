@@ -5,7 +5,7 @@
 #include "operators/conversion.h"
 #include "operators/elementwise.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema Schema() {
@@ -31,4 +31,4 @@ void Run(OpContext& context) {
 REGISTER_OPERATOR(scale, Schema, Run);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

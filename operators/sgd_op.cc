@@ -2,7 +2,7 @@
 // sgd: one step of stochastic gradient descent.
 #include "operators/optimizer.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema Schema() { return OptimizerSchema("ParamOut = Param - LearningRate * Grad."); }
@@ -24,4 +24,4 @@ void Run(OpContext& context) {
 REGISTER_OPERATOR(sgd, Schema, Run);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -4,7 +4,7 @@
 
 #include "operators/elementwise.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema Schema() { return UnarySchema("1 / (1 + e^-X), value by value."); }
@@ -16,4 +16,4 @@ void Run(OpContext& context) {
 REGISTER_OPERATOR(sigmoid, Schema, Run);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The softmax of one row and its gradient.
-#ifndef MILLRACE_OPERATORS_SOFTMAX_H_
-#define MILLRACE_OPERATORS_SOFTMAX_H_
+#ifndef MILLHOPPER_OPERATORS_SOFTMAX_H_
+#define MILLHOPPER_OPERATORS_SOFTMAX_H_
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 
-namespace millrace {
+namespace millhopper {
 
 // What the negative logarithm of a probability is made of without loss of digits:
 // -log(softmax[k]) = (highest - x[k]) + log_sum.
@@ -38,6 +38,6 @@ T SoftmaxGradSum(const T* softmax, const T* dsoftmax, int64_t length) {
   return sum;
 }
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_OPERATORS_SOFTMAX_H_
+#endif  // MILLHOPPER_OPERATORS_SOFTMAX_H_

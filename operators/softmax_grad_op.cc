@@ -4,7 +4,7 @@
 #include "operators/last_axis.h"
 #include "operators/softmax.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema Schema() { return ActivationGradSchema("softmax"); }
@@ -28,4 +28,4 @@ void Run(OpContext& context) {
 REGISTER_OPERATOR(softmax_grad, Schema, Run);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

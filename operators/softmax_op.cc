@@ -4,7 +4,7 @@
 #include "operators/last_axis.h"
 #include "operators/softmax.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema Schema() {
@@ -27,4 +27,4 @@ void Run(OpContext& context) {
 REGISTER_OPERATOR(softmax, Schema, Run);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

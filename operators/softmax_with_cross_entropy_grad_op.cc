@@ -6,7 +6,7 @@
 #include "operators/softmax.h"
 #include "operators/type_dispatch.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema Schema() {
@@ -60,4 +60,4 @@ void Run(OpContext& context) {
 REGISTER_OPERATOR(softmax_with_cross_entropy_grad, Schema, Run);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -4,7 +4,7 @@
 #include "operators/softmax.h"
 #include "operators/type_dispatch.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema Schema() {
@@ -49,4 +49,4 @@ void Run(OpContext& context) {
 REGISTER_OPERATOR(softmax_with_cross_entropy, Schema, Run);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

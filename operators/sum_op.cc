@@ -4,7 +4,7 @@
 
 #include "operators/type_dispatch.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema Schema() {
@@ -42,4 +42,4 @@ void Run(OpContext& context) {
 REGISTER_OPERATOR(sum, Schema, Run);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

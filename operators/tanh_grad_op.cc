@@ -2,7 +2,7 @@
 // tanh_grad: the gradient of tanh from what it wrote.
 #include "operators/elementwise.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema Schema() { return ActivationGradSchema("tanh"); }
@@ -14,4 +14,4 @@ void Run(OpContext& context) {
 REGISTER_OPERATOR(tanh_grad, Schema, Run);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

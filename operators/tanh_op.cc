@@ -4,7 +4,7 @@
 
 #include "operators/elementwise.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema Schema() { return UnarySchema("The hyperbolic tangent of X, value by value."); }
@@ -16,4 +16,4 @@ void Run(OpContext& context) {
 REGISTER_OPERATOR(tanh, Schema, Run);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -14,7 +14,7 @@
 #include "framework/tensor_stream.h"
 #include "operators/conversion.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema WithPath(OpSchema schema) {
@@ -121,4 +121,4 @@ void ReadTensors(OpContext& context) {
   for (size_t i = 0; i < tensors.size(); ++i) *context.Out("Out", i) = std::move(tensors[i]);
 }
 
-}  // namespace millrace
+}  // namespace millhopper

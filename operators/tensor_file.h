@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files of serialised tensors, for save, load and their combined forms.
-#ifndef MILLRACE_OPERATORS_TENSOR_FILE_H_
-#define MILLRACE_OPERATORS_TENSOR_FILE_H_
+#ifndef MILLHOPPER_OPERATORS_TENSOR_FILE_H_
+#define MILLHOPPER_OPERATORS_TENSOR_FILE_H_
 
 #include <string>
 #include <vector>
@@ -9,7 +9,7 @@
 #include "framework/operator.h"
 #include "framework/tensor.h"
 
-namespace millrace {
+namespace millhopper {
 
 // A schema with what all writers (file_path, overwrite, save_as_fp16) or readers (file_path,
 // load_as_fp16) take.
@@ -25,6 +25,6 @@ void WriteTensors(OpContext& context);
 // and kDataLoss naming the file, and then leaves the outputs as they were.
 void ReadTensors(OpContext& context);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_OPERATORS_TENSOR_FILE_H_
+#endif  // MILLHOPPER_OPERATORS_TENSOR_FILE_H_

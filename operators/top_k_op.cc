@@ -8,7 +8,7 @@
 #include "operators/last_axis.h"
 #include "operators/type_dispatch.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema Schema() {
@@ -58,4 +58,4 @@ void Run(OpContext& context) {
 REGISTER_OPERATOR(top_k, Schema, Run);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

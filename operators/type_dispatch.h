@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chooses code by the type of a tensor, once a call.
-#ifndef MILLRACE_OPERATORS_TYPE_DISPATCH_H_
-#define MILLRACE_OPERATORS_TYPE_DISPATCH_H_
+#ifndef MILLHOPPER_OPERATORS_TYPE_DISPATCH_H_
+#define MILLHOPPER_OPERATORS_TYPE_DISPATCH_H_
 
 #include <string>
 #include <string_view>
 
 #include "operators/arguments.h"
 
-namespace millrace {
+namespace millhopper {
 
 // A type as a value, to be passed to a generic lambda.
 template <typename T>
@@ -49,6 +49,6 @@ void DispatchType(Types<Ts...> types, const OpContext& context, std::string_view
   }
 }
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_OPERATORS_TYPE_DISPATCH_H_
+#endif  // MILLHOPPER_OPERATORS_TYPE_DISPATCH_H_

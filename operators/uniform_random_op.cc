@@ -2,7 +2,7 @@
 // uniform_random: random numbers of a uniform distribution.
 #include "operators/random_tensor.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema Schema() {
@@ -23,4 +23,4 @@ void Run(OpContext& context) {
 REGISTER_OPERATOR(uniform_random, Schema, Run);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

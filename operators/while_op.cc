@@ -5,7 +5,7 @@
 #include "framework/operator.h"
 #include "framework/stop.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema WhileSchema() {
@@ -39,4 +39,4 @@ void While(OpContext& context) {
 REGISTER_OPERATOR(while, WhileSchema, While);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -6,7 +6,7 @@
 
 #include "framework/error.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 std::vector<SlotSpec> BatchSlots(const std::vector<SlotSpec>& slots, BatchMode mode) {
@@ -166,4 +166,4 @@ void BatchReader::LoadStacked(const Run& batch, Rows* rows) const {
   }
 }
 
-}  // namespace millrace
+}  // namespace millhopper

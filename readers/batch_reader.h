@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes batches.
-#ifndef MILLRACE_READERS_BATCH_READER_H_
-#define MILLRACE_READERS_BATCH_READER_H_
+#ifndef MILLHOPPER_READERS_BATCH_READER_H_
+#define MILLHOPPER_READERS_BATCH_READER_H_
 
 #include <cstdint>
 #include <memory>
@@ -10,7 +10,7 @@
 #include "framework/error.h"
 #include "framework/reader.h"
 
-namespace millrace {
+namespace millhopper {
 
 // How the elements of a batch are laid out.
 enum class BatchMode {
@@ -50,6 +50,6 @@ class BatchReader final : public DecoratedReader {
   Ref<Run> batch_;  // the present one, as far as it is planned; null between two of them
 };
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_READERS_BATCH_READER_H_
+#endif  // MILLHOPPER_READERS_BATCH_READER_H_

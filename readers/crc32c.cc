@@ -7,7 +7,7 @@
 #include <nmmintrin.h>
 #endif
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 constexpr uint32_t kReversedPolynomial = 0x82f63b78U;
@@ -60,4 +60,4 @@ uint32_t Crc32c(const char* bytes, size_t size) {
   return Crc32cByTable(bytes, size);
 }
 
-}  // namespace millrace
+}  // namespace millhopper

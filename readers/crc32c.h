@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // CRC-32C, the Castagnoli checksum of snappy's framings and of RecordIO's third dialect.
-#ifndef MILLRACE_READERS_CRC32C_H_
-#define MILLRACE_READERS_CRC32C_H_
+#ifndef MILLHOPPER_READERS_CRC32C_H_
+#define MILLHOPPER_READERS_CRC32C_H_
 
 #include <cstddef>
 #include <cstdint>
 
-namespace millrace {
+namespace millhopper {
 
 // The checksum of the bytes; with the instruction of the processor where it has one.
 uint32_t Crc32c(const char* bytes, size_t size);
@@ -18,6 +18,6 @@ inline uint32_t MaskedCrc32c(const char* bytes, size_t size) {
   return (crc >> 15 | crc << 17) + 0xa282ead8U;
 }
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_READERS_CRC32C_H_
+#endif  // MILLHOPPER_READERS_CRC32C_H_

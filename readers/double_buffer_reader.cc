@@ -8,7 +8,7 @@
 #include "framework/error.h"
 #include "framework/stop.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // An element is small where more than this many are loaded in 200 us. To have another thread make
@@ -265,4 +265,4 @@ void DoubleBufferReader::Rewind(uint64_t pass) {
   end_.store(false);
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads elements ahead of their use, and copies them to a device if asked.
-#ifndef MILLRACE_READERS_DOUBLE_BUFFER_READER_H_
-#define MILLRACE_READERS_DOUBLE_BUFFER_READER_H_
+#ifndef MILLHOPPER_READERS_DOUBLE_BUFFER_READER_H_
+#define MILLHOPPER_READERS_DOUBLE_BUFFER_READER_H_
 
 #include <atomic>
 #include <cstdint>
@@ -15,7 +15,7 @@
 #include "framework/reader.h"
 #include "framework/thread_pool.h"
 
-namespace millrace {
+namespace millhopper {
 
 // Keeps `depth` elements of the reader below loaded, or being loaded, ahead of the consumer.
 // Planning is serial: whoever holds the planner's lock plans one element, lets the next worker plan
@@ -78,6 +78,6 @@ class DoubleBufferReader final : public DecoratedReader {
   std::deque<Ref<Element>> planned_;
 };
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_READERS_DOUBLE_BUFFER_READER_H_
+#endif  // MILLHOPPER_READERS_DOUBLE_BUFFER_READER_H_

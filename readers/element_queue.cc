@@ -8,7 +8,7 @@
 #include "framework/stop.h"
 #include "framework/thread_pool.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // How long a request to stop, or memory that has become free, may go unnoticed.
@@ -174,4 +174,4 @@ void ElementQueue::Restart() {
   sync_->changed.notify_all();
 }
 
-}  // namespace millrace
+}  // namespace millhopper

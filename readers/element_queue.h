@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A bounded queue of elements between whoever makes them, in threads of his own, and the reader
 // that yields them.
-#ifndef MILLRACE_READERS_ELEMENT_QUEUE_H_
-#define MILLRACE_READERS_ELEMENT_QUEUE_H_
+#ifndef MILLHOPPER_READERS_ELEMENT_QUEUE_H_
+#define MILLHOPPER_READERS_ELEMENT_QUEUE_H_
 
 #include <chrono>
 #include <condition_variable>
@@ -17,7 +17,7 @@
 #include "framework/error.h"
 #include "framework/tensor.h"
 
-namespace millrace {
+namespace millhopper {
 
 // Elements in the order in which they were pushed, pass after pass. A pass has a number, its
 // generation, which whoever pushes names: what he makes for a pass that is over meanwhile is
@@ -110,6 +110,6 @@ class ElementQueue {
   bool attached_ = false;
 };
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_READERS_ELEMENT_QUEUE_H_
+#endif  // MILLHOPPER_READERS_ELEMENT_QUEUE_H_

@@ -19,7 +19,7 @@
 #include "framework/stop.h"
 #include "readers/recordio_manifest.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 constexpr size_t kMaxPatternBytes = 4096;  // PATH_MAX of Linux
@@ -257,4 +257,4 @@ std::vector<std::string> WildcardsOf(const std::vector<std::string>& entries) {
   return patterns;
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lists of files as programs write them: patterns in, names out.
-#ifndef MILLRACE_READERS_FILE_LIST_H_
-#define MILLRACE_READERS_FILE_LIST_H_
+#ifndef MILLHOPPER_READERS_FILE_LIST_H_
+#define MILLHOPPER_READERS_FILE_LIST_H_
 
 #include <string>
 #include <vector>
 
-namespace millrace {
+namespace millhopper {
 
 // The files that the entries name, entry by entry; those of one entry sorted by their bytes and
 // each once. An entry may begin with the prefix of a format ("recordio:"), which all of its files
@@ -25,6 +25,6 @@ std::vector<std::string> ExpandFileNames(const std::vector<std::string>& entries
 // * ? or [. For entries that ExpandFileNames has expanded.
 std::vector<std::string> WildcardsOf(const std::vector<std::string>& entries);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_READERS_FILE_LIST_H_
+#endif  // MILLHOPPER_READERS_FILE_LIST_H_

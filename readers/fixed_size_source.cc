@@ -7,7 +7,7 @@
 #include "framework/error.h"
 #include "framework/limits.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // However small they are: the list of a chunk's records shall not outgrow its bytes by far.
@@ -149,4 +149,4 @@ void FixedSizeSource::CheckEnd() const {
   }
 }
 
-}  // namespace millrace
+}  // namespace millhopper

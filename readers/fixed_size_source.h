@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Records that all have the same size, from one file or cut from several side by side.
-#ifndef MILLRACE_READERS_FIXED_SIZE_SOURCE_H_
-#define MILLRACE_READERS_FIXED_SIZE_SOURCE_H_
+#ifndef MILLHOPPER_READERS_FIXED_SIZE_SOURCE_H_
+#define MILLHOPPER_READERS_FIXED_SIZE_SOURCE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@
 #include "framework/byte_stream.h"
 #include "framework/file_format.h"
 
-namespace millrace {
+namespace millhopper {
 
 // A record is one piece of each column, one behind another. Chunks of plain files are found by
 // arithmetic and read in parallel; compressed ones are read in order.
@@ -50,6 +50,6 @@ class FixedSizeSource final : public FileSource {
   uint64_t next_ = 0;  // record to be claimed
 };
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_READERS_FIXED_SIZE_SOURCE_H_
+#endif  // MILLHOPPER_READERS_FIXED_SIZE_SOURCE_H_

@@ -6,7 +6,7 @@
 #include "framework/error.h"
 #include "framework/stop.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // What one call of the function works in.
@@ -56,4 +56,4 @@ void MapReader::Load(const Ticket* tickets, size_t n, Rows* rows) const {
   }
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Applies a function to every element, in parallel and in order.
-#ifndef MILLRACE_READERS_MAP_READER_H_
-#define MILLRACE_READERS_MAP_READER_H_
+#ifndef MILLHOPPER_READERS_MAP_READER_H_
+#define MILLHOPPER_READERS_MAP_READER_H_
 
 #include <functional>
 #include <memory>
@@ -10,7 +10,7 @@
 
 #include "framework/reader.h"
 
-namespace millrace {
+namespace millhopper {
 
 // Yields function(element) for every element of the reader below: a block of operators, a decoder.
 class MapReader final : public DecoratedReader {
@@ -31,6 +31,6 @@ class MapReader final : public DecoratedReader {
   const Function function_;
 };
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_READERS_MAP_READER_H_
+#endif  // MILLHOPPER_READERS_MAP_READER_H_

@@ -10,7 +10,7 @@
 #include "framework/stop.h"
 #include "framework/thread_pool.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // Files that are opened before there is a place for them, so that a place is never without records
@@ -187,4 +187,4 @@ size_t MultiFileReader::whole_rounds() const {
   return rounds;
 }
 
-}  // namespace millrace
+}  // namespace millhopper

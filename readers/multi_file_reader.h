@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads many files as one stream: open_files.
-#ifndef MILLRACE_READERS_MULTI_FILE_READER_H_
-#define MILLRACE_READERS_MULTI_FILE_READER_H_
+#ifndef MILLHOPPER_READERS_MULTI_FILE_READER_H_
+#define MILLHOPPER_READERS_MULTI_FILE_READER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +13,7 @@
 #include "framework/file_reader.h"
 #include "framework/random.h"
 
-namespace millrace {
+namespace millhopper {
 
 // The attributes of open_files.
 struct MultiFileOptions {
@@ -84,6 +84,6 @@ class MultiFileReader final : public FileReader {
   uint64_t opening_round_ = 0;
 };
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_READERS_MULTI_FILE_READER_H_
+#endif  // MILLHOPPER_READERS_MULTI_FILE_READER_H_

@@ -5,7 +5,7 @@
 
 #include "framework/error.h"
 
-namespace millrace {
+namespace millhopper {
 
 MultiPassReader::MultiPassReader(std::unique_ptr<ReaderBase> reader, int64_t pass_num)
     : DecoratedReader(std::move(reader)), pass_num_(static_cast<uint64_t>(pass_num)) {
@@ -34,4 +34,4 @@ void MultiPassReader::Rewind(uint64_t pass) {
   reader().Restart(first_);
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Yields all passes of a training one behind another.
-#ifndef MILLRACE_READERS_MULTI_PASS_READER_H_
-#define MILLRACE_READERS_MULTI_PASS_READER_H_
+#ifndef MILLHOPPER_READERS_MULTI_PASS_READER_H_
+#define MILLHOPPER_READERS_MULTI_PASS_READER_H_
 
 #include <cstdint>
 #include <memory>
@@ -9,7 +9,7 @@
 
 #include "framework/reader.h"
 
-namespace millrace {
+namespace millhopper {
 
 // `pass_num` passes of the reader below as one. Pass k of its own pass r is the reader's pass
 // r * pass_num + k, so that every one of them is shuffled anew.
@@ -29,6 +29,6 @@ class MultiPassReader final : public DecoratedReader {
   uint64_t done_ = 0;
 };
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_READERS_MULTI_PASS_READER_H_
+#endif  // MILLHOPPER_READERS_MULTI_PASS_READER_H_

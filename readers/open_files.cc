@@ -7,7 +7,7 @@
 #include "framework/file_reader.h"
 #include "readers/file_list.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 std::string Named(const FormatSchema* schema) {
@@ -66,4 +66,4 @@ std::unique_ptr<ReaderBase> OpenFiles(const std::vector<std::string>& names,
       std::move(entries), options);
 }
 
-}  // namespace millrace
+}  // namespace millhopper

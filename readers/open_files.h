@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes readers of files from what programs say: names, declared slots, attributes.
-#ifndef MILLRACE_READERS_OPEN_FILES_H_
-#define MILLRACE_READERS_OPEN_FILES_H_
+#ifndef MILLHOPPER_READERS_OPEN_FILES_H_
+#define MILLHOPPER_READERS_OPEN_FILES_H_
 
 #include <memory>
 #include <string>
@@ -11,7 +11,7 @@
 #include "framework/reader.h"
 #include "readers/multi_file_reader.h"
 
-namespace millrace {
+namespace millhopper {
 
 // The format that prefixes ("recordio:") or extensions give to these names, which may be patterns;
 // null if no name tells one, and the first bytes will. Throws kInvalidArgument, naming two of them,
@@ -33,6 +33,6 @@ std::unique_ptr<ReaderBase> OpenFiles(const std::vector<std::string>& names,
                                       const std::vector<std::string>& companions,
                                       FormatArguments arguments, const MultiFileOptions& options);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_READERS_OPEN_FILES_H_
+#endif  // MILLHOPPER_READERS_OPEN_FILES_H_

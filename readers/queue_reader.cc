@@ -3,9 +3,9 @@
 
 #include <utility>
 
-namespace millrace {
+namespace millhopper {
 
 QueueReader::QueueReader(std::shared_ptr<ElementQueue> queue, std::vector<SlotSpec> slots)
     : SequentialReader(std::move(slots)), queue_(std::move(queue)) {}
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Yields what others push.
-#ifndef MILLRACE_READERS_QUEUE_READER_H_
-#define MILLRACE_READERS_QUEUE_READER_H_
+#ifndef MILLHOPPER_READERS_QUEUE_READER_H_
+#define MILLHOPPER_READERS_QUEUE_READER_H_
 
 #include <memory>
 #include <vector>
@@ -9,7 +9,7 @@
 #include "framework/sequential_reader.h"
 #include "readers/element_queue.h"
 
-namespace millrace {
+namespace millhopper {
 
 // Yields the elements of a queue, without copying them where one is read by itself. A pass is a
 // generation of the queue; who reads waits for who pushes.
@@ -26,6 +26,6 @@ class QueueReader final : public SequentialReader {
   const std::shared_ptr<ElementQueue> queue_;
 };
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_READERS_QUEUE_READER_H_
+#endif  // MILLHOPPER_READERS_QUEUE_READER_H_

@@ -7,7 +7,7 @@
 
 #include "framework/error.h"
 
-namespace millrace {
+namespace millhopper {
 
 RandomDataReader::RandomDataReader(std::vector<SlotSpec> slot_specs, float low, float high,
                                    int64_t count, const RandomKey& key)
@@ -64,4 +64,4 @@ void RandomDataReader::Load(const Ticket* tickets, size_t n, Rows* rows) const {
   }
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes random data, for tests and for measuring everything but the reading of files.
-#ifndef MILLRACE_READERS_RANDOM_DATA_READER_H_
-#define MILLRACE_READERS_RANDOM_DATA_READER_H_
+#ifndef MILLHOPPER_READERS_RANDOM_DATA_READER_H_
+#define MILLHOPPER_READERS_RANDOM_DATA_READER_H_
 
 #include <cstdint>
 #include <optional>
@@ -10,7 +10,7 @@
 #include "framework/random.h"
 #include "framework/reader.h"
 
-namespace millrace {
+namespace millhopper {
 
 // Yields elements of float32 values, uniform in [low, high). Value v of sample s of pass p is the
 // same whoever asks for it: it depends on (key, p, s, v) alone.
@@ -36,6 +36,6 @@ class RandomDataReader final : public ReaderBase {
   uint64_t sample_ = 0;
 };
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_READERS_RANDOM_DATA_READER_H_
+#endif  // MILLHOPPER_READERS_RANDOM_DATA_READER_H_

@@ -6,7 +6,7 @@
 #include <new>
 #include <utility>
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 constexpr size_t kBufferBytes = size_t{1} << 20;
@@ -80,4 +80,4 @@ void RecordStore::Collect(size_t kind) {
   free_[kind].swap(returned_[kind]);
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory for elements that wait for their turn, away from the chunks that they came from.
-#ifndef MILLRACE_READERS_RECORD_STORE_H_
-#define MILLRACE_READERS_RECORD_STORE_H_
+#ifndef MILLHOPPER_READERS_RECORD_STORE_H_
+#define MILLHOPPER_READERS_RECORD_STORE_H_
 
 #include <array>
 #include <cstddef>
@@ -15,7 +15,7 @@
 #include "framework/pooled_vector.h"
 #include "framework/ticket.h"
 
-namespace millrace {
+namespace millhopper {
 
 // Elements that wait: tickets, each in a slot of its size, with a copy of its record behind it
 // where that is small. A window thus holds pointers and finds all of an element in one place. Put,
@@ -140,6 +140,6 @@ class RecordStore final : public Kept {
   Slots returned_;
 };
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_READERS_RECORD_STORE_H_
+#endif  // MILLHOPPER_READERS_RECORD_STORE_H_

@@ -14,7 +14,7 @@
 #include "framework/limits.h"
 #include "readers/crc32c.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 const char kMagic[] = {'\x04', '\x03', '\x02', '\x01'};
@@ -453,4 +453,4 @@ void ListRecords(const char* payload, size_t size, uint32_t first, uint32_t reco
   }
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -17,8 +17,8 @@
 // official framing. The Fluid order has an older one: "snappy\0", then blocks of a flag byte (1
 // compressed, 0 plain), u16 big-endian stored bytes, u32 big-endian masked CRC-32C of the expanded
 // block, and the data. Both orders read both framings.
-#ifndef MILLRACE_READERS_RECORDIO_CHUNK_H_
-#define MILLRACE_READERS_RECORDIO_CHUNK_H_
+#ifndef MILLHOPPER_READERS_RECORDIO_CHUNK_H_
+#define MILLHOPPER_READERS_RECORDIO_CHUNK_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +29,7 @@
 #include "framework/file_format.h"
 #include "framework/memory.h"
 
-namespace millrace {
+namespace millhopper {
 
 enum class RecordIODialect { kFluid, kGo, kCrc32c };
 enum class RecordIOCompressor { kNone, kSnappy, kGzip };
@@ -81,6 +81,6 @@ Ref<Buffer> ExpandRecordIO(RecordIODialect dialect, RecordIOCompressor compresso
 void ListRecords(const char* payload, size_t size, uint32_t first, uint32_t records,
                  PooledVector<Piece>* pieces);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_READERS_RECORDIO_CHUNK_H_
+#endif  // MILLHOPPER_READERS_RECORDIO_CHUNK_H_

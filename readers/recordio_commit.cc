@@ -12,7 +12,7 @@
 #include "framework/error.h"
 #include "framework/stop.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OutputRules ManifestRules() {
@@ -145,4 +145,4 @@ void CommitRecordIO(const std::vector<RecordIOWriter*>& files, bool all_shards) 
   PublishInOrder(commit.steps());
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -2,8 +2,8 @@
 // How RecordIO files that have been written get their names, and their manifest with them, so that
 // at every instant at which the process may be killed the files that have these names are the old
 // ones, or the new ones, or the manifest says that they may be both, which every reader tells.
-#ifndef MILLRACE_READERS_RECORDIO_COMMIT_H_
-#define MILLRACE_READERS_RECORDIO_COMMIT_H_
+#ifndef MILLHOPPER_READERS_RECORDIO_COMMIT_H_
+#define MILLHOPPER_READERS_RECORDIO_COMMIT_H_
 
 #include <memory>
 #include <string>
@@ -13,7 +13,7 @@
 #include "readers/recordio_manifest.h"
 #include "readers/recordio_writer.h"
 
-namespace millrace {
+namespace millhopper {
 
 // Throws for a manifest that files could not be listed in: as RecordIOManifest::Load, and kIo or
 // kInvalidArgument if it could not be written, or if a file is a link to one that has a manifest of
@@ -46,6 +46,6 @@ class RecordIOCommit {
 // The whole of it. Streams are finished only.
 void CommitRecordIO(const std::vector<RecordIOWriter*>& files, bool all_shards);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_READERS_RECORDIO_COMMIT_H_
+#endif  // MILLHOPPER_READERS_RECORDIO_COMMIT_H_

@@ -10,7 +10,7 @@
 #include "framework/limits.h"
 #include "framework/stop.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 constexpr RecordIODialect kDialects[] = {RecordIODialect::kFluid, RecordIODialect::kCrc32c,
@@ -182,4 +182,4 @@ RecordIOHeader RecordIOFile::Header(const Chunk& chunk) const {
   return ReadRecordIOHeader(bytes, dialect_);
 }
 
-}  // namespace millrace
+}  // namespace millhopper

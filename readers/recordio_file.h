@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A RecordIO file that is read chunk by chunk, in whichever dialect it was written.
-#ifndef MILLRACE_READERS_RECORDIO_FILE_H_
-#define MILLRACE_READERS_RECORDIO_FILE_H_
+#ifndef MILLHOPPER_READERS_RECORDIO_FILE_H_
+#define MILLHOPPER_READERS_RECORDIO_FILE_H_
 
 #include <cstdint>
 #include <optional>
@@ -13,7 +13,7 @@
 #include "readers/recordio_chunk.h"
 #include "readers/recordio_manifest.h"
 
-namespace millrace {
+namespace millhopper {
 
 // The dialect is recognised by the first chunk that is right in one only: whose checksum fits, and
 // which is not empty in several. After Fetch the pieces of a chunk are its records, without their
@@ -68,6 +68,6 @@ class RecordIOFile final : public FileSource {
   RecordIODialect dialect_ = RecordIODialect::kFluid;
 };
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_READERS_RECORDIO_FILE_H_
+#endif  // MILLHOPPER_READERS_RECORDIO_FILE_H_

@@ -16,7 +16,7 @@
 #include "framework/input_file.h"
 #include "framework/stop.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 using Json = nlohmann::json;
@@ -296,4 +296,4 @@ void RecordIOManifests::CheckMissing(const RecordIOManifest& manifest,
   }
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -23,8 +23,8 @@
 // file that is replaced by itself has what it held before as well ("old_bytes", "old_chunks",
 // "old_records"), and must hold the one or the other. Of files that are replaced together, some may
 // be old and some new: instead of numbers they have "replacing": true, and none of them is read.
-#ifndef MILLRACE_READERS_RECORDIO_MANIFEST_H_
-#define MILLRACE_READERS_RECORDIO_MANIFEST_H_
+#ifndef MILLHOPPER_READERS_RECORDIO_MANIFEST_H_
+#define MILLHOPPER_READERS_RECORDIO_MANIFEST_H_
 
 #include <sys/stat.h>
 
@@ -39,7 +39,7 @@
 #include "framework/error.h"
 #include "framework/files_in_use.h"
 
-namespace millrace {
+namespace millhopper {
 
 // What a file should hold.
 struct RecordIOCounts {
@@ -124,6 +124,6 @@ class RecordIOManifests {
 // What is thrown for a listed file that is not there.
 Error MissingFile(const std::string& file);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_READERS_RECORDIO_MANIFEST_H_
+#endif  // MILLHOPPER_READERS_RECORDIO_MANIFEST_H_

@@ -6,7 +6,7 @@
 #include "framework/error.h"
 #include "framework/limits.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 constexpr size_t kLengthBytes = 4;
@@ -80,4 +80,4 @@ void RecordIOWriter::Close() {
   output_.Publish();
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes RecordIO files in every dialect.
-#ifndef MILLRACE_READERS_RECORDIO_WRITER_H_
-#define MILLRACE_READERS_RECORDIO_WRITER_H_
+#ifndef MILLHOPPER_READERS_RECORDIO_WRITER_H_
+#define MILLHOPPER_READERS_RECORDIO_WRITER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include "framework/output_file.h"
 #include "readers/recordio_chunk.h"
 
-namespace millrace {
+namespace millhopper {
 
 struct RecordIOOptions {
   RecordIODialect dialect = RecordIODialect::kFluid;
@@ -54,6 +54,6 @@ class RecordIOWriter {
   uint64_t chunks_ = 0;
 };
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_READERS_RECORDIO_WRITER_H_
+#endif  // MILLHOPPER_READERS_RECORDIO_WRITER_H_

@@ -6,7 +6,7 @@
 
 #include "framework/error.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // Enough to make the call cheap, few enough to keep hardly any chunk alive.
@@ -57,4 +57,4 @@ void ShardReader::Rewind(uint64_t pass) {
   DecoratedReader::Rewind(pass);
 }
 
-}  // namespace millrace
+}  // namespace millhopper

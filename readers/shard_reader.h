@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One part of a reader's elements, for one of several processes.
-#ifndef MILLRACE_READERS_SHARD_READER_H_
-#define MILLRACE_READERS_SHARD_READER_H_
+#ifndef MILLHOPPER_READERS_SHARD_READER_H_
+#define MILLHOPPER_READERS_SHARD_READER_H_
 
 #include <cstdint>
 #include <memory>
@@ -9,7 +9,7 @@
 
 #include "framework/reader.h"
 
-namespace millrace {
+namespace millhopper {
 
 // Yields elements index, index + num_shards, index + 2 * num_shards ... of the reader below. The
 // parts of all indices are disjoint and together are everything; their sizes differ by one at most.
@@ -34,6 +34,6 @@ class ShardReader final : public DecoratedReader {
   size_t next_;  // in planned_, or behind it
 };
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_READERS_SHARD_READER_H_
+#endif  // MILLHOPPER_READERS_SHARD_READER_H_

@@ -6,7 +6,7 @@
 
 #include "framework/error.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // How many elements are asked for at once, and of about how many bytes together: enough to make the
@@ -170,4 +170,4 @@ void ShuffleReader::Rewind(uint64_t pass) {
   DecoratedReader::Rewind(pass);
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Draws elements at random from a window.
-#ifndef MILLRACE_READERS_SHUFFLE_READER_H_
-#define MILLRACE_READERS_SHUFFLE_READER_H_
+#ifndef MILLHOPPER_READERS_SHUFFLE_READER_H_
+#define MILLHOPPER_READERS_SHUFFLE_READER_H_
 
 #include <array>
 #include <cstdint>
@@ -15,7 +15,7 @@
 #include "framework/reader.h"
 #include "readers/record_store.h"
 
-namespace millrace {
+namespace millhopper {
 
 // Holds a window of buffer_size elements of the reader below, yields a random one and puts the next
 // one into its place; at the end it empties the window. The draws of pass p are
@@ -76,6 +76,6 @@ class ShuffleReader final : public DecoratedReader {
   std::exception_ptr error_;
 };
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_READERS_SHUFFLE_READER_H_
+#endif  // MILLHOPPER_READERS_SHUFFLE_READER_H_

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Byte strings in tests: written as hexadecimal, and damaged on purpose.
-#ifndef MILLRACE_TESTS_BYTES_H_
-#define MILLRACE_TESTS_BYTES_H_
+#ifndef MILLHOPPER_TESTS_BYTES_H_
+#define MILLHOPPER_TESTS_BYTES_H_
 
 #include <zlib.h>
 
 #include <cstdint>
 #include <string>
 
-namespace millrace {
+namespace millhopper {
 
 // The bytes that the hexadecimal digits spell; spaces are ignored.
 inline std::string FromHex(const std::string& text) {
@@ -52,6 +52,6 @@ inline std::string BigEndian(uint64_t number, size_t size) {
   return bytes;
 }
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_TESTS_BYTES_H_
+#endif  // MILLHOPPER_TESTS_BYTES_H_

@@ -12,7 +12,7 @@
 #include <chrono>
 #include <filesystem>
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 constexpr int kPatienceMilliseconds = 60000;
@@ -103,4 +103,4 @@ ChildResult RunChild(const std::vector<std::string>& command) { return Child(com
 
 std::string Runfile(const std::string& path) { return std::filesystem::absolute(path).string(); }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a command as a child process, as its users do.
-#ifndef MILLRACE_TESTS_CHILD_H_
-#define MILLRACE_TESTS_CHILD_H_
+#ifndef MILLHOPPER_TESTS_CHILD_H_
+#define MILLHOPPER_TESTS_CHILD_H_
 
 #include <sys/types.h>
 
 #include <string>
 #include <vector>
 
-namespace millrace {
+namespace millhopper {
 
 // How a child ended and what it wrote.
 struct ChildResult {
@@ -51,6 +51,6 @@ ChildResult RunChild(const std::vector<std::string>& command);
 // The absolute path of a file that Bazel lays out for tests, such as "tests/libpace.so".
 std::string Runfile(const std::string& path);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_TESTS_CHILD_H_
+#endif  // MILLHOPPER_TESTS_CHILD_H_

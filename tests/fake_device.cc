@@ -13,7 +13,7 @@
 #include "framework/error.h"
 #include "framework/random.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 uint64_t SumOf(const char* bytes, size_t size) {
@@ -273,4 +273,4 @@ size_t FakeDevice::live_blocks() const {
   return blocks_.size();
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A device that is none: its copies run on a thread of its own, late by random amounts, and fail on
 // demand; it watches that nobody touches memory that a copy is still at work on.
-#ifndef MILLRACE_TESTS_FAKE_DEVICE_H_
-#define MILLRACE_TESTS_FAKE_DEVICE_H_
+#ifndef MILLHOPPER_TESTS_FAKE_DEVICE_H_
+#define MILLHOPPER_TESTS_FAKE_DEVICE_H_
 
 #include <condition_variable>
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 #include "framework/place.h"
 
-namespace millrace {
+namespace millhopper {
 
 // Its memory cannot be touched by the host: addresses that Allocate returns fault. Thread-safe.
 class FakeDevice final : public Device {
@@ -102,6 +102,6 @@ class FakeDevice final : public Device {
   std::thread thread_;  // started by the first copy
 };
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_TESTS_FAKE_DEVICE_H_
+#endif  // MILLHOPPER_TESTS_FAKE_DEVICE_H_

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace millrace {
+namespace millhopper {
 
 FileWatch::FileWatch(const std::vector<std::string>& paths)
     : descriptor_(inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {
@@ -36,4 +36,4 @@ std::vector<std::string> FileWatch::Opened() const {
   return opened;
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tells whether files have been opened, by anybody.
-#ifndef MILLRACE_TESTS_FILE_WATCH_H_
-#define MILLRACE_TESTS_FILE_WATCH_H_
+#ifndef MILLHOPPER_TESTS_FILE_WATCH_H_
+#define MILLHOPPER_TESTS_FILE_WATCH_H_
 
 #include <map>
 #include <string>
 #include <vector>
 
-namespace millrace {
+namespace millhopper {
 
 class FileWatch {
  public:
@@ -24,6 +24,6 @@ class FileWatch {
   std::map<int, std::string> paths_;
 };
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_TESTS_FILE_WATCH_H_
+#endif  // MILLHOPPER_TESTS_FILE_WATCH_H_

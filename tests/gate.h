@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // How tests make threads meet.
-#ifndef MILLRACE_TESTS_GATE_H_
-#define MILLRACE_TESTS_GATE_H_
+#ifndef MILLHOPPER_TESTS_GATE_H_
+#define MILLHOPPER_TESTS_GATE_H_
 
 #include <condition_variable>
 #include <mutex>
 
 #include "framework/stop.h"
 
-namespace millrace {
+namespace millhopper {
 
 // A door that threads wait at until it is opened.
 class Gate {
@@ -34,6 +34,6 @@ void WaitUntil(const Condition& condition) {
   for (Backoff backoff; !condition();) backoff.Pause();
 }
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_TESTS_GATE_H_
+#endif  // MILLHOPPER_TESTS_GATE_H_

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Serialised programs in tests, put together field by field, as no writer of messages would.
-#ifndef MILLRACE_TESTS_PROGRAM_BYTES_H_
-#define MILLRACE_TESTS_PROGRAM_BYTES_H_
+#ifndef MILLHOPPER_TESTS_PROGRAM_BYTES_H_
+#define MILLHOPPER_TESTS_PROGRAM_BYTES_H_
 
 #include <cstdint>
 #include <string>
 
-namespace millrace {
+namespace millhopper {
 
 inline std::string Varint(uint64_t value) {
   std::string bytes;
@@ -29,6 +29,6 @@ inline std::string Block(uint64_t idx, uint64_t parent, const std::string& conte
   return Bytes(1, Number(1, idx) + Number(2, parent) + content);
 }
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_TESTS_PROGRAM_BYTES_H_
+#endif  // MILLHOPPER_TESTS_PROGRAM_BYTES_H_

@@ -3,7 +3,7 @@
 
 #include "framework/error.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 std::string DimsText(const std::vector<int64_t>& dims) {
@@ -103,4 +103,4 @@ void ProgramRunner::Run(const std::string& text, const std::string& name, Progra
   last_->Run();
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Programs in tests: built as text from short calls, and run one behind another in one scope.
-#ifndef MILLRACE_TESTS_PROGRAM_RUNNER_H_
-#define MILLRACE_TESTS_PROGRAM_RUNNER_H_
+#ifndef MILLHOPPER_TESTS_PROGRAM_RUNNER_H_
+#define MILLHOPPER_TESTS_PROGRAM_RUNNER_H_
 
 #include <memory>
 #include <sstream>
@@ -14,7 +14,7 @@
 #include "framework/scope.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 
 // Parts of a program text.
 using SlotTexts = std::vector<std::pair<std::string, std::vector<std::string>>>;
@@ -78,6 +78,6 @@ class ProgramRunner {
   std::unique_ptr<PreparedProgram> last_;
 };
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_TESTS_PROGRAM_RUNNER_H_
+#endif  // MILLHOPPER_TESTS_PROGRAM_RUNNER_H_

@@ -13,7 +13,7 @@
 #include "tests/record_files.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 constexpr char kPrograms[] = "tests/programs";
@@ -82,4 +82,4 @@ INSTANTIATE_TEST_SUITE_P(All, ProgramsTest, testing::ValuesIn(ProgramNames()),
                          [](const auto& info) { return info.param; });
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

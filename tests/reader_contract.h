@@ -5,8 +5,8 @@
 //                            NameOfCase);
 //
 // in any test that includes this header; see readers/contract_test.cc.
-#ifndef MILLRACE_TESTS_READER_CONTRACT_H_
-#define MILLRACE_TESTS_READER_CONTRACT_H_
+#ifndef MILLHOPPER_TESTS_READER_CONTRACT_H_
+#define MILLHOPPER_TESTS_READER_CONTRACT_H_
 
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@
 #include "tests/sources.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 
 // Where the source below a reader fails: nowhere, when a record is planned, when it is loaded.
 enum class Fault { kNone, kPlan, kLoad };
@@ -255,7 +255,7 @@ TEST_P(ReaderContract, LeavesAloneWhatWasRead) {
 TEST_P(ReaderContract, PlansInPortionsOfAnySize) {
   for (const size_t portion : {1, 3, 1000}) {
     const std::unique_ptr<ReaderBase> reader = Make();
-    millrace::Run run;
+    millhopper::Run run;
     while (reader->Plan(portion, &run) > 0) {
     }
     EXPECT_EQ(reader->Plan(portion, &run), 0u);
@@ -273,7 +273,7 @@ TEST_P(ReaderContract, PlansInPortionsOfAnySize) {
 
 TEST_P(ReaderContract, TicketsOutliveTheirPass) {
   const std::unique_ptr<ReaderBase> reader = Make();
-  millrace::Run run;
+  millhopper::Run run;
   reader->Plan(3, &run);
   const size_t planned = run.tickets.size();
   reader->Restart(1);
@@ -294,7 +294,7 @@ TEST_P(ReaderContract, LosesNothingWhereMemoryIsRefused) {
   for (const size_t step : {size_t{1}, size_t{3}}) {
     const std::unique_ptr<ReaderBase> reader = Make();
     std::vector<ElementValue> stream;
-    millrace::Run run;
+    millhopper::Run run;
     const auto read = [&](MemoryScope::Need need, size_t n) {
       const MemoryScope scope(nullptr, need);
       if (run.tickets.empty() && reader->Plan(n, &run) == 0) return false;
@@ -410,6 +410,6 @@ TEST_P(ReaderContract, DoesNothingBeforeTheFirstPlan) {
   EXPECT_EQ(CurrentHoldings().descriptors, before.descriptors);
 }
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_TESTS_READER_CONTRACT_H_
+#endif  // MILLHOPPER_TESTS_READER_CONTRACT_H_

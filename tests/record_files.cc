@@ -11,7 +11,7 @@
 #include "framework/tensor_stream.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 void AppendU32(uint32_t value, std::string* out) {
@@ -67,4 +67,4 @@ void WriteNumbers(const std::string& folder, int shards, int records) {
   }
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files for tests, written byte by byte and independently of the code that reads them.
-#ifndef MILLRACE_TESTS_RECORD_FILES_H_
-#define MILLRACE_TESTS_RECORD_FILES_H_
+#ifndef MILLHOPPER_TESTS_RECORD_FILES_H_
+#define MILLHOPPER_TESTS_RECORD_FILES_H_
 
 #include <string>
 #include <vector>
 
 #include "framework/tensor.h"
 
-namespace millrace {
+namespace millhopper {
 
 // A record of serialised tensors.
 std::string RecordOf(const std::vector<LoDTensor>& tensors);
@@ -22,6 +22,6 @@ std::string NewFolder(const std::string& name);
 // n = 100 k + i.
 void WriteNumbers(const std::string& folder, int shards, int records);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_TESTS_RECORD_FILES_H_
+#endif  // MILLHOPPER_TESTS_RECORD_FILES_H_

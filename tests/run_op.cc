@@ -17,7 +17,7 @@
 #include "framework/scope.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 void SetAttribute(const std::string& name, const Attribute& value, proto::OpDesc::Attr* message) {
@@ -190,4 +190,4 @@ void ExpectGradients(const GradientCase& gradient) {
   }
 }
 
-}  // namespace millrace
+}  // namespace millhopper

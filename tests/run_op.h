@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs one operator as a program of its own, and compares gradients with numerical differences.
-#ifndef MILLRACE_TESTS_RUN_OP_H_
-#define MILLRACE_TESTS_RUN_OP_H_
+#ifndef MILLHOPPER_TESTS_RUN_OP_H_
+#define MILLHOPPER_TESTS_RUN_OP_H_
 
 #include <cstdint>
 #include <functional>
@@ -13,7 +13,7 @@
 #include "framework/attribute.h"
 #include "framework/tensor.h"
 
-namespace millrace {
+namespace millhopper {
 
 // Tensors by slot; a slot that takes a list is named once for each.
 using SlotTensors = std::vector<std::pair<std::string, LoDTensor>>;
@@ -55,6 +55,6 @@ struct GradientCase {
 // Expects that <type>_grad agrees with the differences.
 void ExpectGradients(const GradientCase& gradient);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_TESTS_RUN_OP_H_
+#endif  // MILLHOPPER_TESTS_RUN_OP_H_

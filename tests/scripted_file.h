@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A file in chunks that does what a test says: how many records, which errors, when it goes on.
-#ifndef MILLRACE_TESTS_SCRIPTED_FILE_H_
-#define MILLRACE_TESTS_SCRIPTED_FILE_H_
+#ifndef MILLHOPPER_TESTS_SCRIPTED_FILE_H_
+#define MILLHOPPER_TESTS_SCRIPTED_FILE_H_
 
 #include <cstdint>
 #include <mutex>
@@ -14,7 +14,7 @@
 #include "framework/memory.h"
 #include "tests/gate.h"
 
-namespace millrace {
+namespace millhopper {
 
 struct ScriptedChunk {
   int64_t records = 0;
@@ -109,6 +109,6 @@ inline int64_t NumberOf(const Ticket& ticket) {
   return number;
 }
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_TESTS_SCRIPTED_FILE_H_
+#endif  // MILLHOPPER_TESTS_SCRIPTED_FILE_H_

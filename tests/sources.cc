@@ -9,7 +9,7 @@
 #include "framework/error.h"
 #include "framework/random.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 constexpr int64_t kBlockRecords = 16;
@@ -154,4 +154,4 @@ void Dawdle(uint64_t seed, uint64_t index) {
   }
 }
 
-}  // namespace millrace
+}  // namespace millhopper

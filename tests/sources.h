@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sources for tests: records of which everything is known, that fail and dawdle on demand, and
 // count how often each was loaded.
-#ifndef MILLRACE_TESTS_SOURCES_H_
-#define MILLRACE_TESTS_SOURCES_H_
+#ifndef MILLHOPPER_TESTS_SOURCES_H_
+#define MILLHOPPER_TESTS_SOURCES_H_
 
 #include <atomic>
 #include <cstdint>
@@ -12,7 +12,7 @@
 #include "framework/reader.h"
 #include "framework/sequential_reader.h"
 
-namespace millrace {
+namespace millhopper {
 
 // How often each record was loaded, in all passes together. Any thread.
 class Ledger {
@@ -51,6 +51,6 @@ int64_t LiveSourceBlocks();
 // A pause of up to 50 us, a yield or nothing, as these numbers decide.
 void Dawdle(uint64_t seed, uint64_t index);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_TESTS_SOURCES_H_
+#endif  // MILLHOPPER_TESTS_SOURCES_H_

@@ -22,7 +22,7 @@
 #include "framework/thread_pool.h"
 #include "framework/ticket.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 size_t CountEntries(const char* folder) {
@@ -106,7 +106,7 @@ std::string ReadFile(const std::string& path) {
 }
 
 std::string TestData() {
-  const char* folder = std::getenv("MILLRACE_TEST_DATA");
+  const char* folder = std::getenv("MILLHOPPER_TEST_DATA");
   return folder == nullptr ? "" : folder;
 }
 
@@ -214,4 +214,4 @@ Holdings CurrentHoldings() {
   }
 }
 
-}  // namespace millrace
+}  // namespace millhopper

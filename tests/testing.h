@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What many tests need: files that go away, a pool of a given size, tensors in one line, and a
 // count of everything that a reader may leave behind.
-#ifndef MILLRACE_TESTS_TESTING_H_
-#define MILLRACE_TESTS_TESTING_H_
+#ifndef MILLHOPPER_TESTS_TESTING_H_
+#define MILLHOPPER_TESTS_TESTING_H_
 
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@
 #include "framework/reader.h"
 #include "framework/tensor.h"
 
-namespace millrace {
+namespace millhopper {
 
 // A name in the test's own folder that no other test of this process uses.
 std::string TempName(const std::string& name);
@@ -40,10 +40,10 @@ class TempFile {
 void WriteFile(const std::string& path, const std::string& content);
 std::string ReadFile(const std::string& path);
 
-// The folder of sample files with known truth (MILLRACE_TEST_DATA), "" where there is none. Tests
+// The folder of sample files with known truth (MILLHOPPER_TEST_DATA), "" where there is none. Tests
 // that need it begin with: if (TestData().empty()) GTEST_SKIP() << kNoTestData;
 std::string TestData();
-constexpr char kNoTestData[] = "MILLRACE_TEST_DATA does not name the folder of sample files";
+constexpr char kNoTestData[] = "MILLHOPPER_TEST_DATA does not name the folder of sample files";
 
 // The loading pool has `workers` workers while one of these lives.
 class PoolSize {
@@ -166,6 +166,6 @@ Holdings CurrentHoldings();
 // queued calls that have become void, and the system lists threads for a while that have ended.
 ::testing::AssertionResult HoldingsReturnTo(const Holdings& before);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_TESTS_TESTING_H_
+#endif  // MILLHOPPER_TESTS_TESTING_H_

@@ -16,7 +16,7 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGE = ROOT / "python" / "millrace"
+PACKAGE = ROOT / "python" / "millhopper"
 # What Debian 12's headers are for, see tools/bazel/system.bzl.
 PYTHON = (3, 11)
 
@@ -34,7 +34,7 @@ def _built_module():
     """The path of the module, optimised."""
     if sys.version_info[:2] != PYTHON or sys.implementation.name != "cpython":
         wanted = ".".join(str(number) for number in PYTHON)
-        raise RuntimeError(f"millrace is built for CPython {wanted}; this is {sys.version}")
+        raise RuntimeError(f"millhopper is built for CPython {wanted}; this is {sys.version}")
     if shutil.which("bazel") is None:
         raise RuntimeError("there is no bazel; tools/install_dependencies installs what it takes")
     # bazel-bin in the checkout is of what else is built there.
@@ -76,7 +76,7 @@ def _write(wheel_directory, files):
     files = dict(files)
     files[f"{info}/METADATA"] = _metadata(project).encode()
     files[f"{info}/WHEEL"] = (
-        "Wheel-Version: 1.0\nGenerator: millrace\nRoot-Is-Purelib: false\n" f"Tag: {_tag()}\n"
+        "Wheel-Version: 1.0\nGenerator: millhopper\nRoot-Is-Purelib: false\n" f"Tag: {_tag()}\n"
     ).encode()
     files[f"{info}/LICENSE"] = (ROOT / "LICENSE").read_bytes()
     record = ""
@@ -94,10 +94,12 @@ def _write(wheel_directory, files):
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     """Called by pip install and pip wheel."""
     files = {name: path.read_bytes() for name, path in _package_files()}
-    files["millrace/_core" + sysconfig.get_config_var("EXT_SUFFIX")] = _built_module().read_bytes()
+    files["millhopper/_core" + sysconfig.get_config_var("EXT_SUFFIX")] = (
+        _built_module().read_bytes()
+    )
     return _write(wheel_directory, files)
 
 
 def build_sdist(sdist_directory, config_settings=None):
     """There is no source distribution: a checkout is one."""
-    raise RuntimeError("millrace is built from a checkout: pip install <folder>")
+    raise RuntimeError("millhopper is built from a checkout: pip install <folder>")

@@ -8,7 +8,7 @@
 #include "framework/file_format.h"
 #include "framework/operator.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // The first sentence, or what of it fits on a line.
@@ -93,4 +93,4 @@ void ListFormats() {
   }
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prints what is registered: operators and file formats, with their documentation.
-#ifndef MILLRACE_TOOLS_CATALOG_H_
-#define MILLRACE_TOOLS_CATALOG_H_
+#ifndef MILLHOPPER_TOOLS_CATALOG_H_
+#define MILLHOPPER_TOOLS_CATALOG_H_
 
 #include <string>
 #include <vector>
 
-namespace millrace {
+namespace millhopper {
 
 // To standard output: these operators with slots, attributes and defaults, or, if there are none,
 // every type with its first line. Throws kInvalidArgument for a type that is not registered.
@@ -14,6 +14,6 @@ void ListOperators(const std::vector<std::string>& types);
 // To standard output: every format, how its files are known, and its attributes.
 void ListFormats();
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_TOOLS_CATALOG_H_
+#endif  // MILLHOPPER_TOOLS_CATALOG_H_

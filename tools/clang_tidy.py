@@ -20,7 +20,7 @@ import re
 import subprocess
 import sys
 
-CLEAN = pathlib.Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "millrace/tidy"
+CLEAN = pathlib.Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "millhopper/tidy"
 # What gcc takes and clang does not; warnings are gcc's business.
 NOT_FOR_CLANG = {
     "-fno-canonical-system-headers",

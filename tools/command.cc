@@ -55,7 +55,7 @@ DEFINE_string(plugin, "",
               "absolute path of a shared library with operators, readers and formats to add; it "
               "runs as part of this process; may be repeated");
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 constexpr std::chrono::milliseconds kGrace(80);          // for a clean stop after a signal
@@ -585,4 +585,4 @@ StatusLine::~StatusLine() {
   fputs("\r\033[K", stderr);
 }
 
-}  // namespace millrace
+}  // namespace millhopper

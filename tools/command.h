@@ -3,10 +3,10 @@
 // what the process then exits with.
 //
 // Exit codes: 0 success, 2 usage or an invalid program, 3 damaged data, 4 the operating system, 5 a
-// limit on resources or time, 6 a plugin, 70 a bug of Millrace, 128 + n the signal n. Standard
+// limit on resources or time, 6 a plugin, 70 a bug of Millhopper, 128 + n the signal n. Standard
 // output carries results only; whatever speaks to a person goes to standard error.
-#ifndef MILLRACE_TOOLS_COMMAND_H_
-#define MILLRACE_TOOLS_COMMAND_H_
+#ifndef MILLHOPPER_TOOLS_COMMAND_H_
+#define MILLHOPPER_TOOLS_COMMAND_H_
 
 #include <condition_variable>
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 #include "framework/output_file.h"
 
-namespace millrace {
+namespace millhopper {
 
 // Flags under a common heading of --help, in the order in which they are shown. Their texts are
 // those of their DEFINE lines.
@@ -105,6 +105,6 @@ class StatusLine {
   std::thread thread_;
 };
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_TOOLS_COMMAND_H_
+#endif  // MILLHOPPER_TOOLS_COMMAND_H_

@@ -10,7 +10,7 @@
 #include "framework/error.h"
 #include "tools/digest.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 constexpr int64_t kSmallestSide = 4;  // below, a slot is numbers rather than an image
@@ -157,4 +157,4 @@ std::string ContactSheet::ToPng() const {
   return png;
 }
 
-}  // namespace millrace
+}  // namespace millhopper

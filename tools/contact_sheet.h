@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Images among the slots of a reader, side by side in one PNG file.
-#ifndef MILLRACE_TOOLS_CONTACT_SHEET_H_
-#define MILLRACE_TOOLS_CONTACT_SHEET_H_
+#ifndef MILLHOPPER_TOOLS_CONTACT_SHEET_H_
+#define MILLHOPPER_TOOLS_CONTACT_SHEET_H_
 
 #include <cstddef>
 #include <string>
@@ -9,7 +9,7 @@
 
 #include "framework/tensor.h"
 
-namespace millrace {
+namespace millhopper {
 
 // Collects images and draws them in rows, one behind another. A slot is image-like if its values
 // are uint8 or floats without levels of detail, and one step along its axis 0 is [H, W],
@@ -33,6 +33,6 @@ class ContactSheet {
   std::vector<std::vector<Image>> slots_;  // images by slot
 };
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_TOOLS_CONTACT_SHEET_H_
+#endif  // MILLHOPPER_TOOLS_CONTACT_SHEET_H_

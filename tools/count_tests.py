@@ -5,7 +5,7 @@
   tools/count_tests.py BUILD_EVENT_JSON_FILE... JUNIT_XML_FILE...
 
 Exits with 1 if a case failed, or if none ran. A case that was skipped for want of
-sample files has failed where MILLRACE_TEST_DATA says where they are.
+sample files has failed where MILLHOPPER_TEST_DATA says where they are.
 """
 
 import json
@@ -23,7 +23,7 @@ def outcome(case):
     skipped = case.find("skipped")
     if skipped is not None:
         text = skipped.get("message", "")
-        if "MILLRACE_TEST_DATA" in text and os.environ.get("MILLRACE_TEST_DATA"):
+        if "MILLHOPPER_TEST_DATA" in text and os.environ.get("MILLHOPPER_TEST_DATA"):
             print(f"FAILED: {case.get('classname')}.{case.get('name')} was skipped: {text}")
             return "failed"
         return "skipped"

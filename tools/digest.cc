@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 void AddInteger(uint64_t value, size_t bytes, std::string* out) {
@@ -169,4 +169,4 @@ std::string ValueText(const LoDTensor& tensor, int64_t i) {
   return text;
 }
 
-}  // namespace millrace
+}  // namespace millhopper

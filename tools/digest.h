@@ -6,8 +6,8 @@
 // framework.proto), u32 rank, i64 dims, u32 number of levels of detail, per level u64 count and
 // that many u64 offsets, then the values; all little-endian, no padding. The digest of a stream is
 // the SHA-256 of the 32-byte digests of its elements in order.
-#ifndef MILLRACE_TOOLS_DIGEST_H_
-#define MILLRACE_TOOLS_DIGEST_H_
+#ifndef MILLHOPPER_TOOLS_DIGEST_H_
+#define MILLHOPPER_TOOLS_DIGEST_H_
 
 #include <array>
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 #include "framework/tensor.h"
 
-namespace millrace {
+namespace millhopper {
 
 using Digest = std::array<uint8_t, 32>;
 
@@ -55,6 +55,6 @@ double ValueAt(const LoDTensor& tensor, int64_t i);
 // Value i as it is in JSON, without the quotes of what is not finite.
 std::string ValueText(const LoDTensor& tensor, int64_t i);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_TOOLS_DIGEST_H_
+#endif  // MILLHOPPER_TOOLS_DIGEST_H_

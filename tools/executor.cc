@@ -41,7 +41,7 @@ DEFINE_string(stats_json, "",
 DEFINE_bool(quiet, false, "no progress and no summary on standard error");
 DECLARE_uint64(seed);
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 CommandHelp Help() {
@@ -240,8 +240,8 @@ int RunExecutor(const Arguments& arguments) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper
 
 int main(int argc, char** argv) {
-  return millrace::RunCommand(argc, argv, millrace::Help(), millrace::RunExecutor);
+  return millhopper::RunCommand(argc, argv, millhopper::Help(), millhopper::RunExecutor);
 }

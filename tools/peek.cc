@@ -36,7 +36,7 @@ DEFINE_string(png, "",
               "replaced only with --force; a pipe or a device is written to");
 DECLARE_uint64(seed);
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 constexpr int64_t kShownElements = 3;
@@ -282,8 +282,8 @@ int RunPeek(const Arguments& arguments) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper
 
 int main(int argc, char** argv) {
-  return millrace::RunCommand(argc, argv, millrace::Help(), millrace::RunPeek);
+  return millhopper::RunCommand(argc, argv, millhopper::Help(), millhopper::RunPeek);
 }

@@ -41,7 +41,7 @@ DEFINE_string(data_dir, "",
               "folder for temporaries, which each run writes anew");
 DECLARE_uint64(seed);
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 namespace fs = std::filesystem;
@@ -125,10 +125,10 @@ struct DataSet {
 fs::path ShippedFile(const std::string& name) {
   const fs::path program = fs::read_symlink("/proc/self/exe");
   std::vector<fs::path> folders = {program.parent_path(),
-                                   program.string() + ".runfiles/millrace/tools"};
+                                   program.string() + ".runfiles/millhopper/tools"};
   for (const char* variable : {"TEST_SRCDIR", "RUNFILES_DIR"}) {
     const char* value = getenv(variable);
-    if (value != nullptr) folders.push_back(fs::path(value) / "millrace" / "tools");
+    if (value != nullptr) folders.push_back(fs::path(value) / "millhopper" / "tools");
   }
   for (const fs::path& folder : folders) {
     if (fs::exists(folder / name)) return folder / name;
@@ -208,7 +208,7 @@ DataSet WriteData() {
   std::error_code failed;
   fs::path base = FLAGS_data_dir;
   if (base.empty()) {
-    base = fs::temp_directory_path(failed) / StrCat("millrace-quickstart-", geteuid());
+    base = fs::temp_directory_path(failed) / StrCat("millhopper-quickstart-", geteuid());
     if (failed) {
       const char* const folder = getenv("TMPDIR");
       Throw(ErrorCode::kIo, "no folder for temporaries: TMPDIR=", folder == nullptr ? "" : folder,
@@ -336,8 +336,8 @@ int RunQuickstart(const Arguments& arguments) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper
 
 int main(int argc, char** argv) {
-  return millrace::RunCommand(argc, argv, millrace::Help(), millrace::RunQuickstart);
+  return millhopper::RunCommand(argc, argv, millhopper::Help(), millhopper::RunQuickstart);
 }

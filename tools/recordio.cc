@@ -9,7 +9,7 @@
 #include "tools/command.h"
 #include "tools/recordio_command.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 CommandHelp Help() {
@@ -80,8 +80,8 @@ int RunRecordIO(const Arguments& arguments) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper
 
 int main(int argc, char** argv) {
-  return millrace::RunCommand(argc, argv, millrace::Help(), &millrace::RunRecordIO);
+  return millhopper::RunCommand(argc, argv, millhopper::Help(), &millhopper::RunRecordIO);
 }

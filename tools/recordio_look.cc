@@ -32,7 +32,7 @@
 DEFINE_int64(count, 3, "head: how many records of each file");
 DEFINE_int64(bytes, 64, "head: how many bytes of each record");
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // Counts of a file or of several.
@@ -307,4 +307,4 @@ int HeadOfRecordIO(const std::vector<std::string>& patterns) {
   });
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -56,7 +56,7 @@ DEFINE_string(slots, "",
               "as 'uint8[1,28,28] int64[1,1]'; -1 is any, and :1 behind a slot is one level of "
               "detail: 'uint8[-1]:1'. fixed needs it");
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 constexpr int kMaxShards = 10000;
@@ -324,4 +324,4 @@ int WriteRecordIO(const std::vector<std::string>& patterns) {
   return 0;
 }
 
-}  // namespace millrace
+}  // namespace millhopper

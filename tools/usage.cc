@@ -6,7 +6,7 @@
 
 #include "tools/command.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 double PerSecond(uint64_t number, double seconds) {
@@ -100,4 +100,4 @@ Usage UsageMeter::SoFar() const {
   return usage;
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a program read, how fast, and how long it waited for data.
-#ifndef MILLRACE_TOOLS_USAGE_H_
-#define MILLRACE_TOOLS_USAGE_H_
+#ifndef MILLHOPPER_TOOLS_USAGE_H_
+#define MILLHOPPER_TOOLS_USAGE_H_
 
 #include <chrono>
 #include <nlohmann/json_fwd.hpp>
@@ -12,7 +12,7 @@
 #include "framework/reader_holder.h"
 #include "framework/scope.h"
 
-namespace millrace {
+namespace millhopper {
 
 // What one program read, and in which time.
 struct Usage {
@@ -55,6 +55,6 @@ class UsageMeter {
   const Clock::time_point started_ = Clock::now();
 };
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_TOOLS_USAGE_H_
+#endif  // MILLHOPPER_TOOLS_USAGE_H_

@@ -10,7 +10,7 @@
 
 namespace py = pybind11;
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 constexpr int kNumberOfFloat16 = 23;  // NPY_HALF, which pybind11 does not know
@@ -66,7 +66,7 @@ DataType TypeOf(const py::dtype& dtype) {
     }
   }
   Throw(ErrorCode::kInvalidArgument, "values of ", py::repr(dtype).cast<std::string>(),
-        " are none of Millrace's: bool, int8 to int64, uint8, float16 to float64, bfloat16");
+        " are none of Millhopper's: bool, int8 to int64, uint8, float16 to float64, bfloat16");
 }
 
 py::array ToArray(const LoDTensor& tensor) {
@@ -92,4 +92,4 @@ py::object ToPython(LoDTensor* tensor) {
   return Imported().ragged(std::move(values), std::move(offsets));
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -10,7 +10,7 @@
 #include "python/core/borrowed.h"
 #include "python/core/python_call.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 enum class ComesBack { kEverybody, kWhoIsWaitedFor, kNobody };
@@ -60,4 +60,4 @@ void Away::NobodyElseComesBack() {
   PyEval_RestoreThread(thread);
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Threads of Python while the core works for them.
-#ifndef MILLRACE_PYTHON_CORE_AWAY_H_
-#define MILLRACE_PYTHON_CORE_AWAY_H_
+#ifndef MILLHOPPER_PYTHON_CORE_AWAY_H_
+#define MILLHOPPER_PYTHON_CORE_AWAY_H_
 
 #include <pybind11/pybind11.h>
 
-namespace millrace {
+namespace millhopper {
 
 // While it exists, the thread does without the interpreter, which others may use.
 //
@@ -20,7 +20,7 @@ class Away {
   Away(const Away&) = delete;
   Away& operator=(const Away&) = delete;
 
-  // The calling thread is one that the exit ends and waits for; of Millrace's own.
+  // The calling thread is one that the exit ends and waits for; of Millhopper's own.
   static void ThisThreadIsWaitedFor();
   // From now on only this thread, which ends the interpreter, comes back, and those that it waits
   // for: the threads of readers in Python, and functions that the core calls.
@@ -33,6 +33,6 @@ class Away {
   PyThreadState* const thread_;
 };
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_PYTHON_CORE_AWAY_H_
+#endif  // MILLHOPPER_PYTHON_CORE_AWAY_H_

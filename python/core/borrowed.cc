@@ -8,7 +8,7 @@
 
 namespace py = pybind11;
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // Owners whose buffers are gone. A thread of the core must not wait for the interpreter, for
@@ -71,4 +71,4 @@ void LetDepartedGo() {
   departed.is_pending = Py_AddPendingCall(&LetGo, nullptr) == 0;
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory that Python owns, as a buffer of the core.
-#ifndef MILLRACE_PYTHON_CORE_BORROWED_H_
-#define MILLRACE_PYTHON_CORE_BORROWED_H_
+#ifndef MILLHOPPER_PYTHON_CORE_BORROWED_H_
+#define MILLHOPPER_PYTHON_CORE_BORROWED_H_
 
 #include <pybind11/pybind11.h>
 
@@ -9,7 +9,7 @@
 
 #include "framework/memory.h"
 
-namespace millrace {
+namespace millhopper {
 
 // The memory at `data`, which `owner` keeps for as long as the buffer exists; its values must not
 // change before. The buffer may be dropped by any thread, with the interpreter or without, also
@@ -23,6 +23,6 @@ void LetDepartedGo();
 // Lets them go at once. With the interpreter, where any code of Python may run.
 void LetDepartedGoNow();
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_PYTHON_CORE_BORROWED_H_
+#endif  // MILLHOPPER_PYTHON_CORE_BORROWED_H_

@@ -12,7 +12,7 @@
 
 namespace py = pybind11;
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 class ExceptionCause final : public ErrorCause {
@@ -103,4 +103,4 @@ void RaisedErrors::Forget() {
   }
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exceptions of Python on their way through the core.
-#ifndef MILLRACE_PYTHON_CORE_CAUSES_H_
-#define MILLRACE_PYTHON_CORE_CAUSES_H_
+#ifndef MILLHOPPER_PYTHON_CORE_CAUSES_H_
+#define MILLHOPPER_PYTHON_CORE_CAUSES_H_
 
 #include <pybind11/pybind11.h>
 
@@ -11,7 +11,7 @@
 
 #include "framework/error.h"
 
-namespace millrace {
+namespace millhopper {
 
 // "<who> has raised ValueError: no such word", with the exception as its cause; one of the core's
 // own keeps its code, and an OSError is kIo. With the interpreter.
@@ -37,6 +37,6 @@ class RaisedErrors {
   std::vector<std::weak_ptr<const ErrorCause>> causes_;
 };
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_PYTHON_CORE_CAUSES_H_
+#endif  // MILLHOPPER_PYTHON_CORE_CAUSES_H_

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Types of pybind11 that Python's collector looks at.
-#ifndef MILLRACE_PYTHON_CORE_COLLECTED_H_
-#define MILLRACE_PYTHON_CORE_COLLECTED_H_
+#ifndef MILLHOPPER_PYTHON_CORE_COLLECTED_H_
+#define MILLHOPPER_PYTHON_CORE_COLLECTED_H_
 
 #include <pybind11/pybind11.h>
 
 #include "python/core/borrowed.h"
 
-namespace millrace {
+namespace millhopper {
 
 // For pybind11::custom_type_setup of every type that has the collector's flag, before whatever else
 // it does: objects are hidden from the collector before they are destroyed. pybind11 2.10 leaves
@@ -61,6 +61,6 @@ void LetCollectorSee(PyHeapTypeObject* heap_type) {
   };
 }
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_PYTHON_CORE_COLLECTED_H_
+#endif  // MILLHOPPER_PYTHON_CORE_COLLECTED_H_

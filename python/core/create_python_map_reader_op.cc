@@ -11,7 +11,7 @@
 #include "python/core/python_call.h"
 #include "readers/map_reader.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 OpSchema PythonMapSchema() {
@@ -19,7 +19,7 @@ OpSchema PythonMapSchema() {
              "Calls a function of Python for every element of a reader, on the threads that load, "
              "in order.")
       .Attr(AttributeSchema("function", int64_t{},
-                            "its number in this process, which millrace.Reader.map gives it")
+                            "its number in this process, which millhopper.Reader.map gives it")
                 .Required())
       .Attr({"title", "", "what to call the function; for whoever reads the program"});
 }
@@ -57,4 +57,4 @@ void CreatePythonMapReader(OpContext& context) {
 REGISTER_OPERATOR(create_python_map_reader, PythonMapSchema, CreatePythonMapReader);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

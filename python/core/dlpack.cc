@@ -13,7 +13,7 @@
 
 namespace py = pybind11;
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // The struct as every library lays it out.
@@ -69,7 +69,7 @@ DataType TypeOf(const DlTensor& tensor) {
     if (CodeOf(type) == std::make_pair(tensor.type_code, tensor.type_bits)) return type;
   }
   Throw(ErrorCode::kInvalidArgument, "DLPack type ", int{tensor.type_code}, " of ",
-        int{tensor.type_bits}, " bits and ", tensor.type_lanes, " lanes is none of Millrace's");
+        int{tensor.type_bits}, " bits and ", tensor.type_lanes, " lanes is none of Millhopper's");
 }
 
 // What a capsule of ours keeps.
@@ -160,4 +160,4 @@ LoDTensor FromDlpack(const py::object& source) {
   return tensor;
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tensors handed from one library to another by DLPack's struct, without a copy
 // (https://dmlc.github.io/dlpack, version 0.8, and the Python array API that names its capsules).
-#ifndef MILLRACE_PYTHON_CORE_DLPACK_H_
-#define MILLRACE_PYTHON_CORE_DLPACK_H_
+#ifndef MILLHOPPER_PYTHON_CORE_DLPACK_H_
+#define MILLHOPPER_PYTHON_CORE_DLPACK_H_
 
 #include <pybind11/pybind11.h>
 
 #include "framework/tensor.h"
 
-namespace millrace {
+namespace millhopper {
 
 // A capsule "dltensor" over the tensor's memory, which lives until the consumer lets go of it.
 // Levels of detail are left behind. Throws kInvalidArgument if there are no values.
@@ -20,6 +20,6 @@ pybind11::tuple DlpackDevice(const LoDTensor& tensor);
 // ours.
 LoDTensor FromDlpack(const pybind11::object& source);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_PYTHON_CORE_DLPACK_H_
+#endif  // MILLHOPPER_PYTHON_CORE_DLPACK_H_

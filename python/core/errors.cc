@@ -14,7 +14,7 @@
 
 namespace py = pybind11;
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 void Raise(const py::object& cls, const Error& error) {
@@ -65,4 +65,4 @@ void SetPythonError() {
   }
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -26,7 +26,7 @@
 
 namespace py = pybind11;
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // A program that creates readers is a startup program.
@@ -148,4 +148,4 @@ void DefineExecutor(py::module_* module) {
       py::arg("program"), py::arg("scope"), py::arg("place"), py::arg("seed"));
 }
 
-}  // namespace millrace
+}  // namespace millhopper

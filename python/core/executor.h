@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// millrace._core.Prepared: a program in a scope, ready to be run again and again.
-#ifndef MILLRACE_PYTHON_CORE_EXECUTOR_H_
-#define MILLRACE_PYTHON_CORE_EXECUTOR_H_
+// millhopper._core.Prepared: a program in a scope, ready to be run again and again.
+#ifndef MILLHOPPER_PYTHON_CORE_EXECUTOR_H_
+#define MILLHOPPER_PYTHON_CORE_EXECUTOR_H_
 
 #include <pybind11/pybind11.h>
 
-namespace millrace {
+namespace millhopper {
 
 void DefineExecutor(pybind11::module_* module);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_PYTHON_CORE_EXECUTOR_H_
+#endif  // MILLHOPPER_PYTHON_CORE_EXECUTOR_H_

@@ -8,7 +8,7 @@
 
 namespace py = pybind11;
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // Who has the workers held for a fork of this thread.
@@ -46,4 +46,4 @@ void DefineForks(py::module_* module) {
   module->def("let_workers_go", &LetGo, py::call_guard<Away>());
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Forks of a process that runs Python.
-#ifndef MILLRACE_PYTHON_CORE_FORKS_H_
-#define MILLRACE_PYTHON_CORE_FORKS_H_
+#ifndef MILLHOPPER_PYTHON_CORE_FORKS_H_
+#define MILLHOPPER_PYTHON_CORE_FORKS_H_
 
 #include <pybind11/pybind11.h>
 
-namespace millrace {
+namespace millhopper {
 
 // A fork waits for the pool's workers, which may wait for the interpreter in turn, so whoever forks
 // with it must have waited before, without it. Python's own forks call hold_workers and
@@ -13,6 +13,6 @@ namespace millrace {
 // makes without a word (subprocess with user= or group=) are seen to by a handler of fork.
 void DefineForks(pybind11::module_* module);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_PYTHON_CORE_FORKS_H_
+#endif  // MILLHOPPER_PYTHON_CORE_FORKS_H_

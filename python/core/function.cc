@@ -18,7 +18,7 @@
 
 namespace py = pybind11;
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 using Names = PythonFunction::Names;
@@ -86,7 +86,7 @@ std::shared_ptr<PythonFunction> PythonFunction::Find(int64_t number) {
   if (found != AllFunctions().functions.end()) function = found->second.lock();
   Require(function != nullptr, "there is no function ", number,
           " in this process: a program that calls one of Python's runs in the process that wrote "
-          "it, as long as the millrace.Reader exists whose map() did");
+          "it, as long as the millhopper.Reader exists whose map() did");
   return function;
 }
 
@@ -116,7 +116,8 @@ Names PythonFunction::InputNames(size_t slots) const {
 
 py::object PythonFunction::Result(std::vector<LoDTensor>* in) const {
   const py::object function = function_.get();
-  Require(static_cast<bool>(function), "it is gone, with the millrace.Reader whose map() took it");
+  Require(static_cast<bool>(function),
+          "it is gone, with the millhopper.Reader whose map() took it");
   const Names names = InputNames(in->size());
   py::dict element;
   for (size_t i = 0; i < in->size(); ++i) {
@@ -192,4 +193,4 @@ void DefineFunction(py::module_* module) {
   module->def("end_functions", &PythonCall::EndAll, py::arg("seconds"));
 }
 
-}  // namespace millrace
+}  // namespace millhopper

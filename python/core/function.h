@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of Python that readers call for every element, on the core's threads.
-#ifndef MILLRACE_PYTHON_CORE_FUNCTION_H_
-#define MILLRACE_PYTHON_CORE_FUNCTION_H_
+#ifndef MILLHOPPER_PYTHON_CORE_FUNCTION_H_
+#define MILLHOPPER_PYTHON_CORE_FUNCTION_H_
 
 #include <pybind11/pybind11.h>
 
@@ -17,7 +17,7 @@
 #include "python/core/kept_object.h"
 #include "python/core/values.h"
 
-namespace millrace {
+namespace millhopper {
 
 // A function and what it takes and yields. Programs name it by its number, which means something as
 // long as somebody holds the function.
@@ -69,6 +69,6 @@ class PythonFunction {
 
 void DefineFunction(pybind11::module_* module);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_PYTHON_CORE_FUNCTION_H_
+#endif  // MILLHOPPER_PYTHON_CORE_FUNCTION_H_

@@ -7,7 +7,7 @@
 
 namespace py = pybind11;
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 const Imports* imports = nullptr;
@@ -17,12 +17,12 @@ const Imports* imports = nullptr;
 void ImportAll() {
   py::detail::npy_api::get();
   FindNumpy();
-  const py::module_ errors = py::module_::import("millrace.errors");
+  const py::module_ errors = py::module_::import("millhopper.errors");
   const py::module_ numpy = py::module_::import("numpy");
   const py::module_ signal = py::module_::import("signal");
   imports = new Imports{errors.attr("Error"),
                         errors.attr("EndOfData"),
-                        py::module_::import("millrace.ragged").attr("Ragged"),
+                        py::module_::import("millhopper.ragged").attr("Ragged"),
                         numpy.attr("asarray"),
                         numpy.attr("dtype")("uint16"),
                         signal.attr("getsignal"),
@@ -31,4 +31,4 @@ void ImportAll() {
 
 const Imports& Imported() { return *imports; }
 
-}  // namespace millrace
+}  // namespace millhopper

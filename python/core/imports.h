@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the core uses of Python's modules.
-#ifndef MILLRACE_PYTHON_CORE_IMPORTS_H_
-#define MILLRACE_PYTHON_CORE_IMPORTS_H_
+#ifndef MILLHOPPER_PYTHON_CORE_IMPORTS_H_
+#define MILLHOPPER_PYTHON_CORE_IMPORTS_H_
 
 #include <pybind11/pybind11.h>
 
-namespace millrace {
+namespace millhopper {
 
 // Objects of other modules. They are never let go, for the interpreter may be gone by then.
 struct Imports {
-  pybind11::object error;        // millrace.errors.Error
-  pybind11::object end_of_data;  // millrace.errors.EndOfData
-  pybind11::object ragged;       // millrace.ragged.Ragged
+  pybind11::object error;        // millhopper.errors.Error
+  pybind11::object end_of_data;  // millhopper.errors.EndOfData
+  pybind11::object ragged;       // millhopper.ragged.Ragged
   pybind11::object asarray;      // numpy.asarray
   pybind11::object uint16;       // numpy.dtype("uint16")
   pybind11::object getsignal;    // signal.getsignal
@@ -27,6 +27,6 @@ void ImportAll();
 // With the interpreter, after ImportAll.
 const Imports& Imported();
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_PYTHON_CORE_IMPORTS_H_
+#endif  // MILLHOPPER_PYTHON_CORE_IMPORTS_H_

@@ -16,7 +16,7 @@
 
 namespace py = pybind11;
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 struct sigaction pythons;  // the handler that ours stands before
@@ -146,4 +146,4 @@ void AtWorkForMain::End(const std::exception_ptr& error) {
   if (error) Rethrow(error);
 }
 
-}  // namespace millrace
+}  // namespace millhopper

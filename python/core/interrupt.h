@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ctrl-C while the core is at work for Python's main thread.
-#ifndef MILLRACE_PYTHON_CORE_INTERRUPT_H_
-#define MILLRACE_PYTHON_CORE_INTERRUPT_H_
+#ifndef MILLHOPPER_PYTHON_CORE_INTERRUPT_H_
+#define MILLHOPPER_PYTHON_CORE_INTERRUPT_H_
 
 #include <pybind11/pybind11.h>
 
@@ -11,7 +11,7 @@
 #include "python/core/away.h"
 #include "python/core/outside.h"
 
-namespace millrace {
+namespace millhopper {
 
 // To be called when the module is imported.
 void PrepareInterrupts();
@@ -66,6 +66,6 @@ void WithoutInterpreter(Work&& work) {
   at_work.End(error);
 }
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_PYTHON_CORE_INTERRUPT_H_
+#endif  // MILLHOPPER_PYTHON_CORE_INTERRUPT_H_

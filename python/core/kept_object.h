@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // References to objects of Python for threads that do without the interpreter.
-#ifndef MILLRACE_PYTHON_CORE_KEPT_OBJECT_H_
-#define MILLRACE_PYTHON_CORE_KEPT_OBJECT_H_
+#ifndef MILLHOPPER_PYTHON_CORE_KEPT_OBJECT_H_
+#define MILLHOPPER_PYTHON_CORE_KEPT_OBJECT_H_
 
 #include <pybind11/pybind11.h>
 
 #include "framework/memory.h"
 #include "python/core/borrowed.h"
 
-namespace millrace {
+namespace millhopper {
 
 // A reference that any thread may copy and drop, also when the interpreter is gone; what is dropped
 // last is let go when Python runs.
@@ -33,6 +33,6 @@ class KeptObject {
   Ref<Buffer> kept_;
 };
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_PYTHON_CORE_KEPT_OBJECT_H_
+#endif  // MILLHOPPER_PYTHON_CORE_KEPT_OBJECT_H_

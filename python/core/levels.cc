@@ -13,7 +13,7 @@
 
 namespace py = pybind11;
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // Which of them, for error texts.
@@ -90,4 +90,4 @@ Lod LevelsOf(py::handle levels, const char* what) {
   return result;
 }
 
-}  // namespace millrace
+}  // namespace millhopper

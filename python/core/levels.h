@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Levels of detail as Python gives them.
-#ifndef MILLRACE_PYTHON_CORE_LEVELS_H_
-#define MILLRACE_PYTHON_CORE_LEVELS_H_
+#ifndef MILLHOPPER_PYTHON_CORE_LEVELS_H_
+#define MILLHOPPER_PYTHON_CORE_LEVELS_H_
 
 #include <pybind11/pybind11.h>
 
 #include "framework/tensor.h"
 
-namespace millrace {
+namespace millhopper {
 
 // The integers of each level, outermost first: of a list (or any iterable) of arrays or lists of
 // integers. `what` says what they are, in error texts: "offsets" or "lengths". Throws
@@ -15,6 +15,6 @@ namespace millrace {
 // 2^64 - 1; bools are none, and floats are not cut off.
 Lod LevelsOf(pybind11::handle levels, const char* what);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_PYTHON_CORE_LEVELS_H_
+#endif  // MILLHOPPER_PYTHON_CORE_LEVELS_H_

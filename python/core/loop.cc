@@ -9,7 +9,7 @@
 
 namespace py = pybind11;
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // Whoever loops may be held by what the reader calls, and is freed by Python's collector only.
@@ -118,7 +118,7 @@ void DefineLoop(py::module_* module) {
       {0, nullptr},
   };
   static PyType_Spec spec = {
-      "millrace._core.Loop", sizeof(Loop), 0,
+      "millhopper._core.Loop", sizeof(Loop), 0,
       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
   PyObject* const type = PyType_FromSpec(&spec);
   if (type == nullptr) throw py::error_already_set();
@@ -126,4 +126,4 @@ void DefineLoop(py::module_* module) {
   module->attr("Loop") = py::handle(type);
 }
 
-}  // namespace millrace
+}  // namespace millhopper

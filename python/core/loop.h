@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // One pass of a reader as an iterator of Python.
-#ifndef MILLRACE_PYTHON_CORE_LOOP_H_
-#define MILLRACE_PYTHON_CORE_LOOP_H_
+#ifndef MILLHOPPER_PYTHON_CORE_LOOP_H_
+#define MILLHOPPER_PYTHON_CORE_LOOP_H_
 
 #include <pybind11/pybind11.h>
 
 #include <cstdint>
 
-namespace millrace {
+namespace millhopper {
 
 // Begins a pass and returns its iterator, which yields a dict for each element. An iterator that is
 // dropped or closed before its end, or that has raised an error, gives back all that the pass
@@ -18,6 +18,6 @@ pybind11::object BeginLoop(const pybind11::object& reader, uint64_t pass);
 // Adds the iterator's type to the module. Before the first BeginLoop.
 void DefineLoop(pybind11::module_* module);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_PYTHON_CORE_LOOP_H_
+#endif  // MILLHOPPER_PYTHON_CORE_LOOP_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The module millrace._core: what the package is made of. Its face is python/millrace.
+// The module millhopper._core: what the package is made of. Its face is python/millhopper.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
@@ -34,7 +34,7 @@
 
 namespace py = pybind11;
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 std::vector<std::string> DtypeNames(const PythonReader& reader) {
@@ -120,7 +120,7 @@ void Define(py::module_ module) {
 int Execute(PyObject* object) {
   if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
     PyErr_SetString(PyExc_ImportError,
-                    "millrace works in the main interpreter of a process only, and this is a "
+                    "millhopper works in the main interpreter of a process only, and this is a "
                     "subinterpreter; import it in the main one, or in a process of its own");
     return -1;
   }
@@ -141,13 +141,13 @@ int Execute(PyObject* object) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper
 
 // In the place of PYBIND11_MODULE, which asks for the interpreter before anybody could say no, and
 // which Python does not call for every interpreter.
 extern "C" PYBIND11_EXPORT PyObject* PyInit__core() {
   static PyModuleDef_Slot slots[] = {
-      {Py_mod_exec, reinterpret_cast<void*>(&millrace::Execute)},
+      {Py_mod_exec, reinterpret_cast<void*>(&millhopper::Execute)},
       {0, nullptr},
   };
   static PyModuleDef definition = {

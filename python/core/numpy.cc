@@ -6,7 +6,7 @@
 
 namespace py = pybind11;
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // What is used of the table that numpy hands to other modules.
@@ -96,4 +96,4 @@ py::array NewArray(DataType type, const int64_t* dims, size_t rank) {
   return Make(type, dims, rank, nullptr, 0);
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -2,8 +2,8 @@
 // Making arrays by numpy's own C functions. pybind11's array class costs a microsecond an array,
 // and the one that Debian 12 has reads numpy 2's descriptors wrongly; these functions have the same
 // places in the tables of numpy 1 and 2.
-#ifndef MILLRACE_PYTHON_CORE_NUMPY_H_
-#define MILLRACE_PYTHON_CORE_NUMPY_H_
+#ifndef MILLHOPPER_PYTHON_CORE_NUMPY_H_
+#define MILLHOPPER_PYTHON_CORE_NUMPY_H_
 
 #include <pybind11/numpy.h>
 
@@ -11,7 +11,7 @@
 
 #include "framework/tensor.h"
 
-namespace millrace {
+namespace millhopper {
 
 // Finds the functions. When the module is imported; see ImportAll.
 void FindNumpy();
@@ -27,6 +27,6 @@ pybind11::array ArrayOver(DataType type, const int64_t* dims, size_t rank, void*
 // An array with memory of its own and undefined values.
 pybind11::array NewArray(DataType type, const int64_t* dims, size_t rank);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_PYTHON_CORE_NUMPY_H_
+#endif  // MILLHOPPER_PYTHON_CORE_NUMPY_H_

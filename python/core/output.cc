@@ -10,7 +10,7 @@
 
 namespace py = pybind11;
 
-namespace millrace {
+namespace millhopper {
 
 PythonOutput::PythonOutput() : std::ostream(this) { exceptions(std::ios::badbit); }
 
@@ -33,4 +33,4 @@ int PythonOutput::overflow(int character) {
   return 0;
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What programs print, among what Python prints.
-#ifndef MILLRACE_PYTHON_CORE_OUTPUT_H_
-#define MILLRACE_PYTHON_CORE_OUTPUT_H_
+#ifndef MILLHOPPER_PYTHON_CORE_OUTPUT_H_
+#define MILLHOPPER_PYTHON_CORE_OUTPUT_H_
 
 #include <ostream>
 #include <streambuf>
 
-namespace millrace {
+namespace millhopper {
 
 // Writes to sys.stdout, whatever that is at the moment: so lines keep their order, and notebooks
 // and tests get them, too. For threads without the interpreter. What writing raises is thrown as
@@ -20,6 +20,6 @@ class PythonOutput final : private std::streambuf, public std::ostream {
   int overflow(int character) override;
 };
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_PYTHON_CORE_OUTPUT_H_
+#endif  // MILLHOPPER_PYTHON_CORE_OUTPUT_H_

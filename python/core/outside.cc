@@ -10,7 +10,7 @@
 #include "python/core/away.h"
 #include "python/core/python_call.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 using Call = std::function<void()>;
@@ -78,4 +78,4 @@ void CallWhatWasLeft() {
   if (!PythonCall::Within()) AllLeft().CallAll();
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where readers are taken apart: outside of what they call.
-#ifndef MILLRACE_PYTHON_CORE_OUTSIDE_H_
-#define MILLRACE_PYTHON_CORE_OUTSIDE_H_
+#ifndef MILLHOPPER_PYTHON_CORE_OUTSIDE_H_
+#define MILLHOPPER_PYTHON_CORE_OUTSIDE_H_
 
 #include <functional>
 
-namespace millrace {
+namespace millhopper {
 
 // Calls `work`, which may wait for readers, without the interpreter. Python destroys its objects
 // wherever its collector happens to run, so also in a function of map that a reader waits for:
@@ -18,6 +18,6 @@ void CallOutside(std::function<void()> work);
 // Does what was left, if the calling thread is outside. Without the interpreter.
 void CallWhatWasLeft();
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_PYTHON_CORE_OUTSIDE_H_
+#endif  // MILLHOPPER_PYTHON_CORE_OUTSIDE_H_

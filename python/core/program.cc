@@ -13,7 +13,7 @@
 
 namespace py = pybind11;
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 using google::protobuf::util::JsonParseOptions;
@@ -70,4 +70,4 @@ void DefineProgram(py::module_* module) {
           py::arg("role"), py::arg("before") = std::vector<const Program*>());
 }
 
-}  // namespace millrace
+}  // namespace millhopper

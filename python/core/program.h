@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// millrace._core.Program.
-#ifndef MILLRACE_PYTHON_CORE_PROGRAM_H_
-#define MILLRACE_PYTHON_CORE_PROGRAM_H_
+// millhopper._core.Program.
+#ifndef MILLHOPPER_PYTHON_CORE_PROGRAM_H_
+#define MILLHOPPER_PYTHON_CORE_PROGRAM_H_
 
 #include <pybind11/pybind11.h>
 
-namespace millrace {
+namespace millhopper {
 
 void DefineProgram(pybind11::module_* module);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_PYTHON_CORE_PROGRAM_H_
+#endif  // MILLHOPPER_PYTHON_CORE_PROGRAM_H_

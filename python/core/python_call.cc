@@ -14,7 +14,7 @@
 
 namespace py = pybind11;
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // No thread of the core may be in Python when the interpreter goes away, nor come later.
@@ -95,4 +95,4 @@ bool PythonCall::Ended() { return ended.load(); }
 
 bool PythonCall::SomeOutlast() { return ended.load() && calls.load() > 0; }
 
-}  // namespace millrace
+}  // namespace millhopper

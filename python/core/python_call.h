@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Threads of the core while they are in Python.
-#ifndef MILLRACE_PYTHON_CORE_PYTHON_CALL_H_
-#define MILLRACE_PYTHON_CORE_PYTHON_CALL_H_
+#ifndef MILLHOPPER_PYTHON_CORE_PYTHON_CALL_H_
+#define MILLHOPPER_PYTHON_CORE_PYTHON_CALL_H_
 
 #include <pybind11/pybind11.h>
 
@@ -9,7 +9,7 @@
 
 #include "framework/thread_pool.h"
 
-namespace millrace {
+namespace millhopper {
 
 // A call of a function of Python that a reader waits for. While it exists, the thread has the
 // interpreter, and must not wait for readers to finish what they are at: they may wait for it.
@@ -69,6 +69,6 @@ class OpensReader {
   const uint64_t outer_;
 };
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_PYTHON_CORE_PYTHON_CALL_H_
+#endif  // MILLHOPPER_PYTHON_CORE_PYTHON_CALL_H_

@@ -22,7 +22,7 @@
 
 namespace py = pybind11;
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 using Pushed = ElementQueue::Pushed;
@@ -160,4 +160,4 @@ void DefineQueue(py::module_* module) {
           "is_closed", [](PythonQueue& self) { return self.queue().closed(); }, away);
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// millrace._core.Queue: through which Python feeds a reader of a C++ program.
-#ifndef MILLRACE_PYTHON_CORE_QUEUE_H_
-#define MILLRACE_PYTHON_CORE_QUEUE_H_
+// millhopper._core.Queue: through which Python feeds a reader of a C++ program.
+#ifndef MILLHOPPER_PYTHON_CORE_QUEUE_H_
+#define MILLHOPPER_PYTHON_CORE_QUEUE_H_
 
 #include <pybind11/pybind11.h>
 
-namespace millrace {
+namespace millhopper {
 
 // After DefineScope.
 void DefineQueue(pybind11::module_* module);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_PYTHON_CORE_QUEUE_H_
+#endif  // MILLHOPPER_PYTHON_CORE_QUEUE_H_

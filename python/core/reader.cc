@@ -14,7 +14,7 @@
 
 namespace py = pybind11;
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // The variable that the last creation operator writes.
@@ -174,4 +174,4 @@ std::vector<SlotSpec> PythonReader::Slots() {
   return slots;
 }
 
-}  // namespace millrace
+}  // namespace millhopper

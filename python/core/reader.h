@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A reader of a startup program, driven from Python.
-#ifndef MILLRACE_PYTHON_CORE_READER_H_
-#define MILLRACE_PYTHON_CORE_READER_H_
+#ifndef MILLHOPPER_PYTHON_CORE_READER_H_
+#define MILLHOPPER_PYTHON_CORE_READER_H_
 
 #include <pybind11/pybind11.h>
 
@@ -17,7 +17,7 @@
 #include "framework/reader.h"
 #include "framework/scope.h"
 
-namespace millrace {
+namespace millhopper {
 
 // Runs a startup program, in a scope of its own, when a pass begins, and reads one of its readers.
 // All functions may be called by any thread of Python, one of them works at a time; the interpreter
@@ -89,6 +89,6 @@ class PythonReader {
   std::vector<DataType> dtypes_;
 };
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_PYTHON_CORE_READER_H_
+#endif  // MILLHOPPER_PYTHON_CORE_READER_H_

@@ -18,7 +18,7 @@
 
 namespace py = pybind11;
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 using Attr = proto::OpDesc::Attr;
@@ -49,12 +49,12 @@ struct SetField {
 
   template <typename T>
   T As() const {
-    return millrace::As<T>(value);
+    return millhopper::As<T>(value);
   }
   template <typename T, typename List>
   void Fill(List* list) const {
     for (const py::object& item : value.cast<std::vector<py::object>>()) {
-      *list->Add() = millrace::As<T>(item);
+      *list->Add() = millhopper::As<T>(item);
     }
   }
 
@@ -180,4 +180,4 @@ py::bytes AddReader(const std::string& program, const std::string& type, const s
   return py::bytes(desc.SerializeAsString());
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Startup programs that are written by Python, one creation operator at a time.
-#ifndef MILLRACE_PYTHON_CORE_READER_PROGRAM_H_
-#define MILLRACE_PYTHON_CORE_READER_PROGRAM_H_
+#ifndef MILLHOPPER_PYTHON_CORE_READER_PROGRAM_H_
+#define MILLHOPPER_PYTHON_CORE_READER_PROGRAM_H_
 
 #include <pybind11/pybind11.h>
 
@@ -10,7 +10,7 @@
 
 #include "framework/rows.h"
 
-namespace millrace {
+namespace millhopper {
 
 // The program (binary, or empty) with one more creation operator, in binary. It reads `underlying`,
 // unless that is empty, and writes the reader `output`, declared with `slots`. Attributes that are
@@ -21,6 +21,6 @@ pybind11::bytes AddReader(const std::string& program, const std::string& type,
                           const std::string& output, const std::string& underlying,
                           const std::vector<SlotSpec>& slots, const pybind11::dict& attributes);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_PYTHON_CORE_READER_PROGRAM_H_
+#endif  // MILLHOPPER_PYTHON_CORE_READER_PROGRAM_H_

@@ -20,7 +20,7 @@
 
 namespace py = pybind11;
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 RecordIOOptions OptionsFor(RecordIOCompressor compressor, int64_t max_num_records) {
@@ -181,4 +181,4 @@ Source: PaddlePaddle's fluid.core, 2018.)");
            "``close``.");
 }
 
-}  // namespace millrace
+}  // namespace millhopper

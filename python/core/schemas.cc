@@ -13,7 +13,7 @@
 
 namespace py = pybind11;
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 py::object ToPython(const Attribute& attribute) {
@@ -95,7 +95,7 @@ py::list FormatSchemas() {
   return result;
 }
 
-// How commands of Millrace end, by the kind of error.
+// How commands of Millhopper end, by the kind of error.
 py::dict ExitCodes() {
   py::dict codes;
   for (const ErrorCode code : {ErrorCode::kInvalidArgument, ErrorCode::kDataLoss, ErrorCode::kIo,
@@ -114,4 +114,4 @@ void DefineSchemas(py::module_* module) {
   module->def("format_schemas", &FormatSchemas);
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What operators and file formats say of themselves, as dicts, and how errors end commands.
-#ifndef MILLRACE_PYTHON_CORE_SCHEMAS_H_
-#define MILLRACE_PYTHON_CORE_SCHEMAS_H_
+#ifndef MILLHOPPER_PYTHON_CORE_SCHEMAS_H_
+#define MILLHOPPER_PYTHON_CORE_SCHEMAS_H_
 
 #include <pybind11/pybind11.h>
 
-namespace millrace {
+namespace millhopper {
 
 void DefineSchemas(pybind11::module_* module);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_PYTHON_CORE_SCHEMAS_H_
+#endif  // MILLHOPPER_PYTHON_CORE_SCHEMAS_H_

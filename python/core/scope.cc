@@ -18,7 +18,7 @@
 
 namespace py = pybind11;
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // What one program may be fed with; it keeps a mistaken index from taking all memory.
@@ -213,4 +213,4 @@ void DefineScope(py::module_* module) {
               "Source: PaddlePaddle's fluid.core, 2018.");
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// millrace._core.Scope and Variable.
-#ifndef MILLRACE_PYTHON_CORE_SCOPE_H_
-#define MILLRACE_PYTHON_CORE_SCOPE_H_
+// millhopper._core.Scope and Variable.
+#ifndef MILLHOPPER_PYTHON_CORE_SCOPE_H_
+#define MILLHOPPER_PYTHON_CORE_SCOPE_H_
 
 #include <pybind11/pybind11.h>
 
@@ -14,7 +14,7 @@
 #include "python/core/away.h"
 #include "python/core/python_call.h"
 
-namespace millrace {
+namespace millhopper {
 
 // A scope that keeps the one around it. It goes without the interpreter, for readers in it wait for
 // their workers, which may need it.
@@ -70,6 +70,6 @@ class PythonVariable {
 
 void DefineScope(pybind11::module_* module);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_PYTHON_CORE_SCOPE_H_
+#endif  // MILLHOPPER_PYTHON_CORE_SCOPE_H_

@@ -5,7 +5,7 @@
 
 #include "framework/error.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 DataType DtypeNamed(const std::string& name) {
@@ -41,4 +41,4 @@ std::vector<std::optional<Slot>> SlotsOf(const std::vector<SlotSpec>& specs) {
   return slots;
 }
 
-}  // namespace millrace
+}  // namespace millhopper

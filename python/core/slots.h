@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Slots as Python declares and sees them.
-#ifndef MILLRACE_PYTHON_CORE_SLOTS_H_
-#define MILLRACE_PYTHON_CORE_SLOTS_H_
+#ifndef MILLHOPPER_PYTHON_CORE_SLOTS_H_
+#define MILLHOPPER_PYTHON_CORE_SLOTS_H_
 
 #include <cstdint>
 #include <optional>
@@ -11,7 +11,7 @@
 
 #include "framework/rows.h"
 
-namespace millrace {
+namespace millhopper {
 
 // dtype by its name in numpy, dims, levels of detail.
 using Slot = std::tuple<std::string, std::vector<int64_t>, int>;
@@ -22,6 +22,6 @@ std::vector<SlotSpec> SpecsOf(const std::vector<Slot>& slots);
 // None for a slot that only the file knows.
 std::vector<std::optional<Slot>> SlotsOf(const std::vector<SlotSpec>& specs);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_PYTHON_CORE_SLOTS_H_
+#endif  // MILLHOPPER_PYTHON_CORE_SLOTS_H_

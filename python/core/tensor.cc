@@ -20,7 +20,7 @@
 
 namespace py = pybind11;
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 Lod OffsetsOf(py::handle given) {
@@ -162,12 +162,12 @@ Source: PaddlePaddle's LoDTensor, 2017.)")
            "Raises:\n    Error: the lengths are no integers, or the levels do not fit one another.")
       .def("set", &Set, py::arg("array"), py::arg("place") = py::none(),
            "Takes dims, dtype and a copy of the values of an array. Levels of detail stay.\n\n"
-           "Raises:\n    Error: the dtype is none of Millrace's, or the place is not the host.")
+           "Raises:\n    Error: the dtype is none of Millhopper's, or the place is not the host.")
       .def_static("from_array", &FromArray, py::arg("array"),
                   "A tensor over the memory of a C-contiguous array, without a copy. The array "
                   "must not be written while the tensor is used.\n\n"
                   "Raises:\n    Error: the array is not contiguous, or its dtype is none of "
-                  "Millrace's.")
+                  "Millhopper's.")
       .def(
           "shape",
           [](const LoDTensor& tensor) {
@@ -228,10 +228,10 @@ Source: PaddlePaddle's LoDTensor, 2017.)")
       R"(The tensor of a DLPack capsule, or of any object with ``__dlpack__``, without a copy.
 
 Raises:
-    Error: it is on a device, not contiguous, or of a dtype that is none of Millrace's.
+    Error: it is on a device, not contiguous, or of a dtype that is none of Millhopper's.
     TypeError: it does not speak DLPack.
 
-Source: Millrace's own; it follows DLPack and the array API standard.)");
+Source: Millhopper's own; it follows DLPack and the array API standard.)");
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -3,7 +3,7 @@
 
 namespace py = pybind11;
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 constexpr char kEscapes[] = "surrogateescape";
@@ -24,4 +24,4 @@ std::string FromText(py::handle value) {
   return py::reinterpret_steal<py::bytes>(bytes);
 }
 
-}  // namespace millrace
+}  // namespace millhopper

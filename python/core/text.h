@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Texts that hold file names, which are any bytes, between the core and Python.
-#ifndef MILLRACE_PYTHON_CORE_TEXT_H_
-#define MILLRACE_PYTHON_CORE_TEXT_H_
+#ifndef MILLHOPPER_PYTHON_CORE_TEXT_H_
+#define MILLHOPPER_PYTHON_CORE_TEXT_H_
 
 #include <pybind11/pybind11.h>
 
 #include <string>
 
-namespace millrace {
+namespace millhopper {
 
 // Bytes that are no UTF-8 become what os.fsdecode makes of them.
 pybind11::object ToText(const std::string& bytes);
@@ -15,6 +15,6 @@ pybind11::object ToText(const std::string& bytes);
 // what came from no bytes.
 std::string FromText(pybind11::handle value);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_PYTHON_CORE_TEXT_H_
+#endif  // MILLHOPPER_PYTHON_CORE_TEXT_H_

@@ -19,7 +19,7 @@
 
 namespace py = pybind11;
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // Below this size, copying costs less than giving an array back to Python does.
@@ -176,4 +176,4 @@ std::vector<LoDTensor> ToElement(py::object item, const ElementForm& form) {
   return element;
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What Python makes, as elements of readers.
-#ifndef MILLRACE_PYTHON_CORE_VALUES_H_
-#define MILLRACE_PYTHON_CORE_VALUES_H_
+#ifndef MILLHOPPER_PYTHON_CORE_VALUES_H_
+#define MILLHOPPER_PYTHON_CORE_VALUES_H_
 
 #include <pybind11/pybind11.h>
 
@@ -11,7 +11,7 @@
 #include "framework/rows.h"
 #include "framework/tensor.h"
 
-namespace millrace {
+namespace millhopper {
 
 // What is made is an element of these slots. Where they are not declared, `slots` is empty and an
 // element may have any.
@@ -21,7 +21,7 @@ struct ElementForm {
 };
 
 // An element: a tuple or list of as many values as there are slots, a dict of them by name, or the
-// only value. A value is an array, a LoDTensor, a millrace.Ragged, a number, or lists of numbers;
+// only value. A value is an array, a LoDTensor, a millhopper.Ragged, a number, or lists of numbers;
 // what is no array gets the dtype of its slot, and what has no axis one of length 1. The uint16 of
 // a slot of bfloat16 are its bits.
 //
@@ -31,6 +31,6 @@ struct ElementForm {
 // dtype, rank or dims than is declared; it names the slot.
 std::vector<LoDTensor> ToElement(pybind11::object item, const ElementForm& form);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_PYTHON_CORE_VALUES_H_
+#endif  // MILLHOPPER_PYTHON_CORE_VALUES_H_

@@ -13,7 +13,7 @@
 #include "framework/limits.h"
 #include "readers/fixed_size_source.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // What a slot takes of each record.
@@ -101,4 +101,4 @@ std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) {
 
 REGISTER_FILE_FORMAT(fixed, Schema, Make);
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -15,7 +15,7 @@
 #include "framework/limits.h"
 #include "readers/fixed_size_source.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 bool IsIdxType(unsigned char type) {
@@ -270,4 +270,4 @@ std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) {
 
 REGISTER_FILE_FORMAT(idx, Schema, Make);
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -18,7 +18,7 @@
 #include "framework/tensor_stream.h"
 #include "readers/recordio_file.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 constexpr size_t kCountBytes = 4;
@@ -260,4 +260,4 @@ std::unique_ptr<FileFormat> MakeRecordIO(const FormatArguments& arguments) {
 REGISTER_FILE_FORMAT(recordio, RecordIOSchema, MakeRecordIO);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -13,7 +13,7 @@
 #include "framework/file_format.h"
 #include "framework/limits.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // Chunks are cut behind the last line end of a block; what follows it begins the next chunk.
@@ -151,4 +151,4 @@ std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) {
 
 REGISTER_FILE_FORMAT(text, Schema, Make);
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <cstddef>
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // Initialised before any code runs: the first allocations come before main.
@@ -17,7 +17,7 @@ std::atomic<uint64_t> allocations{0};
 
 uint64_t AllocationCount() { return allocations.load(std::memory_order_relaxed); }
 
-}  // namespace millrace
+}  // namespace millhopper
 
 // Sanitizers bring a malloc of their own; with them, nothing is counted.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -30,32 +30,32 @@ void* __libc_realloc(void* memory, size_t bytes);       // NOLINT(bugprone-reser
 void* __libc_memalign(size_t alignment, size_t bytes);  // NOLINT(bugprone-reserved-identifier)
 
 void* malloc(size_t bytes) {
-  millrace::Count();
+  millhopper::Count();
   return __libc_malloc(bytes);
 }
 
 void* calloc(size_t count, size_t bytes) {
-  millrace::Count();
+  millhopper::Count();
   return __libc_calloc(count, bytes);
 }
 
 void* realloc(void* memory, size_t bytes) {
-  millrace::Count();
+  millhopper::Count();
   return __libc_realloc(memory, bytes);
 }
 
 void* memalign(size_t alignment, size_t bytes) {
-  millrace::Count();
+  millhopper::Count();
   return __libc_memalign(alignment, bytes);
 }
 
 void* aligned_alloc(size_t alignment, size_t bytes) {
-  millrace::Count();
+  millhopper::Count();
   return __libc_memalign(alignment, bytes);
 }
 
 int posix_memalign(void** memory, size_t alignment, size_t bytes) {
-  millrace::Count();
+  millhopper::Count();
   *memory = __libc_memalign(alignment, bytes);
   return *memory == nullptr ? ENOMEM : 0;
 }

@@ -16,7 +16,7 @@
 #include "tests/benchmarks/copied_bytes.h"
 #include "tools/digest.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 constexpr uint64_t kSeed = 7;
@@ -280,4 +280,4 @@ CopiedBytes CopyChain(const ChainSpec& spec) {
   return {BytesCopiedSoFar() - before, consumer.bytes};
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures chains of readers: rate, steady state, memory, and whether what was read is right.
-#ifndef MILLRACE_TESTS_BENCHMARKS_CHAIN_H_
-#define MILLRACE_TESTS_BENCHMARKS_CHAIN_H_
+#ifndef MILLHOPPER_TESTS_BENCHMARKS_CHAIN_H_
+#define MILLHOPPER_TESTS_BENCHMARKS_CHAIN_H_
 
 #include <cstdint>
 #include <functional>
@@ -15,7 +15,7 @@
 #include "tests/benchmarks/usage.h"
 #include "tests/benchmarks/workload.h"
 
-namespace millrace {
+namespace millhopper {
 
 using ReaderPtr = std::unique_ptr<ReaderBase>;
 
@@ -92,6 +92,6 @@ Measured MeasureScaling(const ChainSpec& spec);
 // What a pass copies, for a process that counts it.
 CopiedBytes CopyChain(const ChainSpec& spec);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_TESTS_BENCHMARKS_CHAIN_H_
+#endif  // MILLHOPPER_TESTS_BENCHMARKS_CHAIN_H_

@@ -9,11 +9,11 @@
 #include "framework/error.h"
 #include "tests/benchmarks/data.h"
 
-namespace millrace {
+namespace millhopper {
 
 uint64_t BytesCopiedSoFar() {
   static const auto count =
-      reinterpret_cast<uint64_t (*)()>(dlsym(RTLD_DEFAULT, "millrace_copied_bytes"));
+      reinterpret_cast<uint64_t (*)()>(dlsym(RTLD_DEFAULT, "millhopper_copied_bytes"));
   if (count == nullptr) Throw(ErrorCode::kInternal, "libcopy_counter.so is not preloaded");
   return count();
 }
@@ -39,4 +39,4 @@ void PrintCopies(const Workload& workload) {
               static_cast<unsigned long long>(bytes.payload));
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -4,8 +4,8 @@
 // own affairs). What is copied in registers, such as numbers and fixed small structures, is not
 // seen, nor what the system copies into a chunk when a file is read. It slows copies down, so
 // counting is done in a process of its own, never while anything is timed.
-#ifndef MILLRACE_TESTS_BENCHMARKS_COPIED_BYTES_H_
-#define MILLRACE_TESTS_BENCHMARKS_COPIED_BYTES_H_
+#ifndef MILLHOPPER_TESTS_BENCHMARKS_COPIED_BYTES_H_
+#define MILLHOPPER_TESTS_BENCHMARKS_COPIED_BYTES_H_
 
 #include <cstdint>
 #include <optional>
@@ -13,7 +13,7 @@
 
 #include "tests/benchmarks/workload.h"
 
-namespace millrace {
+namespace millhopper {
 
 // In a process with the library: by all threads. Throws kInternal without it.
 uint64_t BytesCopiedSoFar();
@@ -24,6 +24,6 @@ std::optional<CopiedBytes> CountCopies(const std::string& workload);
 // What that process does: prints the numbers.
 void PrintCopies(const Workload& workload);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_TESTS_BENCHMARKS_COPIED_BYTES_H_
+#endif  // MILLHOPPER_TESTS_BENCHMARKS_COPIED_BYTES_H_

@@ -76,5 +76,5 @@ void* __memmove_chk(void* to, const void* from, size_t bytes, size_t) {
   return CountedCopy(to, from, bytes, __builtin_return_address(0));
 }
 
-uint64_t millrace_copied_bytes() { return copied.load(); }
+uint64_t millhopper_copied_bytes() { return copied.load(); }
 }

@@ -13,7 +13,7 @@
 #include "framework/tensor_stream.h"
 #include "readers/recordio_writer.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 constexpr uint64_t kSeed = 20180501;
@@ -276,4 +276,4 @@ DataSet ManySmallFiles(int files) {
   return MnistRecords(RecordIOCompressor::kNone, records, files);
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The data that benchmarks read: synthetic, from a fixed seed, the same bytes on every machine. A
 // file is written once a folder, by our own writer, and lies in the page cache from then on.
-#ifndef MILLRACE_TESTS_BENCHMARKS_DATA_H_
-#define MILLRACE_TESTS_BENCHMARKS_DATA_H_
+#ifndef MILLHOPPER_TESTS_BENCHMARKS_DATA_H_
+#define MILLHOPPER_TESTS_BENCHMARKS_DATA_H_
 
 #include <cstdint>
 #include <string>
@@ -11,7 +11,7 @@
 #include "framework/rows.h"
 #include "readers/recordio_chunk.h"
 
-namespace millrace {
+namespace millhopper {
 
 // Files with their records, and what a reader of them declares.
 struct DataSet {
@@ -39,6 +39,6 @@ DataSet TokenSequences(uint64_t records);
 // `files` RecordIO files of two images each.
 DataSet ManySmallFiles(int files);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_TESTS_BENCHMARKS_DATA_H_
+#endif  // MILLHOPPER_TESTS_BENCHMARKS_DATA_H_

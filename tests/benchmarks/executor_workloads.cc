@@ -17,7 +17,7 @@
 #include "tests/benchmarks/table.h"
 #include "tests/benchmarks/workload.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 constexpr int kWhileOperators = 5;
@@ -317,4 +317,4 @@ void AddExecutorWorkloads(Workloads* workloads) {
   workloads->push_back(std::move(read));
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -10,7 +10,7 @@
 #include "tests/benchmarks/limit.h"
 #include "tests/benchmarks/workload.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 constexpr uint64_t kImages = 200000;
@@ -116,4 +116,4 @@ void AddFileWorkloads(Workloads* workloads) {
   AddScaling("scaling_decompress", snappy, workloads);
 }
 
-}  // namespace millrace
+}  // namespace millhopper

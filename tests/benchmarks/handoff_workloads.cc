@@ -17,7 +17,7 @@
 #include "tests/benchmarks/table.h"
 #include "tests/benchmarks/workload.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 constexpr int64_t kRecordsAtOnce = 128;
@@ -201,4 +201,4 @@ void AddHandoffWorkloads(Workloads* workloads) {
   workloads->push_back(std::move(buffer));
 }
 
-}  // namespace millrace
+}  // namespace millhopper

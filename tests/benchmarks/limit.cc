@@ -16,7 +16,7 @@
 #include "readers/crc32c.h"
 #include "tests/benchmarks/usage.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 constexpr size_t kMostBytes = size_t{256} << 20;
@@ -165,4 +165,4 @@ double FileLimit::SecondsPerRecord() {
   return (ThreadSeconds() - begin) / records_;
 }
 
-}  // namespace millrace
+}  // namespace millhopper

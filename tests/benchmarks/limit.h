@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The limit of a workload that reads files: what no reader can leave out, on the same bytes, with
 // the libraries that ours is linked with.
-#ifndef MILLRACE_TESTS_BENCHMARKS_LIMIT_H_
-#define MILLRACE_TESTS_BENCHMARKS_LIMIT_H_
+#ifndef MILLHOPPER_TESTS_BENCHMARKS_LIMIT_H_
+#define MILLHOPPER_TESTS_BENCHMARKS_LIMIT_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 #include "tests/benchmarks/data.h"
 
-namespace millrace {
+namespace millhopper {
 
 // Per chunk of the files: the checksum that is stored with it; if it is compressed, decompression
 // and the checksums of what comes out; and one copy of the expanded bytes from memory to memory.
@@ -66,6 +66,6 @@ class FileLimit {
   std::vector<char> hot_;  // where a chunk is expanded
 };
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_TESTS_BENCHMARKS_LIMIT_H_
+#endif  // MILLHOPPER_TESTS_BENCHMARKS_LIMIT_H_

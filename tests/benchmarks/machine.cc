@@ -10,7 +10,7 @@
 #include "tests/benchmarks/usage.h"
 #include "tests/benchmarks/workload.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // Far larger than any cache.
@@ -86,4 +86,4 @@ void AddMachineWorkloads(Workloads* workloads) {
   workloads->push_back(std::move(copy));
 }
 
-}  // namespace millrace
+}  // namespace millhopper

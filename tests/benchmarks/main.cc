@@ -29,7 +29,7 @@ DEFINE_string(peek, "", "the peek command, for workloads that start a process");
 DEFINE_int64(while_steps, 100000000, "steps of the loop whose memory is looked at");
 DEFINE_string(count_copies, "", "print what a workload copies, and its payload, in bytes");
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 namespace fs = std::filesystem;
@@ -38,7 +38,7 @@ namespace fs = std::filesystem;
 class BenchmarkFolder {
  public:
   BenchmarkFolder()
-      : path_(FLAGS_data.empty() ? fs::temp_directory_path() / StrCat("millrace-bench-", getpid())
+      : path_(FLAGS_data.empty() ? fs::temp_directory_path() / StrCat("millhopper-bench-", getpid())
                                  : fs::path(FLAGS_data)) {
     fs::create_directories(path_);
     SetDataFolder(path_.string());
@@ -126,7 +126,7 @@ int RunAll() {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper
 
 int main(int argc, char** argv) {
   // A workload repeats itself, and decides how often.
@@ -138,7 +138,7 @@ int main(int argc, char** argv) {
   char** rest = arguments.data();
   gflags::ParseCommandLineFlags(&count, &rest, true);
   try {
-    return millrace::RunAll();
+    return millhopper::RunAll();
   } catch (const std::exception& error) {
     std::fprintf(stderr, "error: %s\n", error.what());
     return 1;

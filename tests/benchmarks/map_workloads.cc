@@ -15,7 +15,7 @@
 #include "tests/benchmarks/chain.h"
 #include "tests/benchmarks/workload.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 constexpr double kWorkSeconds = 200e-6;
@@ -102,4 +102,4 @@ void AddMapWorkloads(Workloads* workloads) {
   workloads->push_back(std::move(map));
 }
 
-}  // namespace millrace
+}  // namespace millhopper

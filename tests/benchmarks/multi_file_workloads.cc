@@ -14,7 +14,7 @@
 #include "tests/benchmarks/limit.h"
 #include "tests/benchmarks/workload.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 constexpr int kFiles = 64;
@@ -154,4 +154,4 @@ void AddMultiFileWorkloads(Workloads* workloads) {
   AddOneSlow("multi_file_one_slow_any_order", false, workloads);
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -19,7 +19,7 @@
 #include "tests/benchmarks/workload.h"
 #include "tools/digest.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 constexpr uint64_t kImages = 200000;
@@ -157,4 +157,4 @@ void AddStartWorkloads(Workloads* workloads) {
   workloads->push_back(std::move(files));
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -8,7 +8,7 @@
 #include "framework/error.h"
 #include "tools/command.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 constexpr double kNoisy = 0.05;
@@ -114,4 +114,4 @@ void TableReporter::Show(const Workload& workload, const Measured& measured) {
   std::fflush(stdout);
 }
 
-}  // namespace millrace
+}  // namespace millhopper

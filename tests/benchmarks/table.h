@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table that benchmarks are shown in.
-#ifndef MILLRACE_TESTS_BENCHMARKS_TABLE_H_
-#define MILLRACE_TESTS_BENCHMARKS_TABLE_H_
+#ifndef MILLHOPPER_TESTS_BENCHMARKS_TABLE_H_
+#define MILLHOPPER_TESTS_BENCHMARKS_TABLE_H_
 
 #include <benchmark/benchmark.h>
 
@@ -11,7 +11,7 @@
 
 #include "tests/benchmarks/workload.h"
 
-namespace millrace {
+namespace millhopper {
 
 std::string Digits(double value);      // three that count: "1.23", "0.0312", "145"
 std::string TimeText(double seconds);  // "31.2 ns"
@@ -31,6 +31,6 @@ class TableReporter final : public benchmark::BenchmarkReporter {
   bool failed_ = false;
 };
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_TESTS_BENCHMARKS_TABLE_H_
+#endif  // MILLHOPPER_TESTS_BENCHMARKS_TABLE_H_

@@ -13,7 +13,7 @@
 #include "framework/memory.h"
 #include "tests/benchmarks/allocation_counter.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 double ClockSeconds(clockid_t clock) {
@@ -107,4 +107,4 @@ void DropIdleMemory() {
   malloc_trim(0);
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What this process has used, and how busy the machine was with others meanwhile.
-#ifndef MILLRACE_TESTS_BENCHMARKS_USAGE_H_
-#define MILLRACE_TESTS_BENCHMARKS_USAGE_H_
+#ifndef MILLHOPPER_TESTS_BENCHMARKS_USAGE_H_
+#define MILLHOPPER_TESTS_BENCHMARKS_USAGE_H_
 
 #include <cstdint>
 
-namespace millrace {
+namespace millhopper {
 
 // Everything since some beginning; differences are what counts. All threads of the process.
 struct Usage {
@@ -47,6 +47,6 @@ void ResetPeak();
 // Gives back to the system what the pools of earlier work keep.
 void DropIdleMemory();
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_TESTS_BENCHMARKS_USAGE_H_
+#endif  // MILLHOPPER_TESTS_BENCHMARKS_USAGE_H_

@@ -7,7 +7,7 @@
 #include "framework/error.h"
 #include "tests/benchmarks/table.h"
 
-namespace millrace {
+namespace millhopper {
 
 int BenchmarkOptions::threads() const {
   const auto processors = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
@@ -59,4 +59,4 @@ void AimAtTime(double seconds, Workload* workload) {
   };
 }
 
-}  // namespace millrace
+}  // namespace millhopper

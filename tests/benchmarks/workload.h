@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is benchmarked: named workloads, each with what it measures and what it is to reach.
-#ifndef MILLRACE_TESTS_BENCHMARKS_WORKLOAD_H_
-#define MILLRACE_TESTS_BENCHMARKS_WORKLOAD_H_
+#ifndef MILLHOPPER_TESTS_BENCHMARKS_WORKLOAD_H_
+#define MILLHOPPER_TESTS_BENCHMARKS_WORKLOAD_H_
 
 #include <cstdint>
 #include <functional>
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace millrace {
+namespace millhopper {
 
 // What the command line says.
 struct BenchmarkOptions {
@@ -87,6 +87,6 @@ void AddHandoffWorkloads(Workloads* workloads);
 void AddMapWorkloads(Workloads* workloads);
 void AddStartWorkloads(Workloads* workloads);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_TESTS_BENCHMARKS_WORKLOAD_H_
+#endif  // MILLHOPPER_TESTS_BENCHMARKS_WORKLOAD_H_

@@ -8,7 +8,7 @@
 #include "tests/chains/dice.h"
 #include "tests/program_runner.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 using Strings = std::vector<std::string>;
@@ -366,4 +366,4 @@ std::string DrawChain(uint64_t seed, const ChainWishes& wishes) {
   return ChainWriter(seed, wishes).Write();
 }
 
-}  // namespace millrace
+}  // namespace millhopper

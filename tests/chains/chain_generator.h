@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Draws startup programs that create a chain of readers, or several on one source.
-#ifndef MILLRACE_TESTS_CHAINS_CHAIN_GENERATOR_H_
-#define MILLRACE_TESTS_CHAINS_CHAIN_GENERATOR_H_
+#ifndef MILLHOPPER_TESTS_CHAINS_CHAIN_GENERATOR_H_
+#define MILLHOPPER_TESTS_CHAINS_CHAIN_GENERATOR_H_
 
 #include <cstdint>
 #include <string>
 
-namespace millrace {
+namespace millhopper {
 
 struct ChainWishes {
   // The source is a number source that dawdles, and fails more often than not.
@@ -22,6 +22,6 @@ struct ChainWishes {
 // window or a chunk.
 std::string DrawChain(uint64_t seed, const ChainWishes& wishes = {});
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_TESTS_CHAINS_CHAIN_GENERATOR_H_
+#endif  // MILLHOPPER_TESTS_CHAINS_CHAIN_GENERATOR_H_

@@ -11,7 +11,7 @@
 #include "framework/random.h"
 #include "tests/chains/named_files.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 using Strings = std::vector<std::string>;
@@ -335,4 +335,4 @@ ExpectedStream ChainModel::Pass(const std::string& reader, uint64_t pass) const 
   return in;
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the readers of a startup program yield, as the rulings of the design say it, element behind
 // element. It knows no tickets, no chunks and no threads.
-#ifndef MILLRACE_TESTS_CHAINS_CHAIN_MODEL_H_
-#define MILLRACE_TESTS_CHAINS_CHAIN_MODEL_H_
+#ifndef MILLHOPPER_TESTS_CHAINS_CHAIN_MODEL_H_
+#define MILLHOPPER_TESTS_CHAINS_CHAIN_MODEL_H_
 
 #include <cstdint>
 #include <string>
@@ -11,7 +11,7 @@
 #include "framework/program.h"
 #include "tests/chains/expected_stream.h"
 
-namespace millrace {
+namespace millhopper {
 
 // Of programs that chain_generator.h draws, run with seed 0. The program must outlive it.
 class ChainModel {
@@ -38,6 +38,6 @@ class ChainModel {
   const proto::ProgramDesc& program_;
 };
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_TESTS_CHAINS_CHAIN_MODEL_H_
+#endif  // MILLHOPPER_TESTS_CHAINS_CHAIN_MODEL_H_

@@ -18,7 +18,7 @@
 #include "tests/program_runner.h"
 #include "tests/record_files.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 constexpr uint64_t kPasses = 3;
@@ -165,7 +165,7 @@ void RunUnordered(const std::vector<ReaderHolder*>& readers, const ChainModel& m
 Settings ChainSettings() {
   static const auto* folder = new std::string([] {
     FakeDevice::Get();  // programs name it
-    const char* kept = std::getenv("MILLRACE_CHAIN_FOLDER");
+    const char* kept = std::getenv("MILLHOPPER_CHAIN_FOLDER");
     return kept == nullptr ? NewFolder("chains") : std::string(kept);
   }());
   return {{"folder", *folder}};
@@ -218,4 +218,4 @@ std::vector<std::string> OutcomeOf(const std::string& text, uint64_t passes) {
   return outcome;
 }
 
-}  // namespace millrace
+}  // namespace millhopper

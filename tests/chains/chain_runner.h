@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs startup programs of readers and compares what they yield with the model.
-#ifndef MILLRACE_TESTS_CHAINS_CHAIN_RUNNER_H_
-#define MILLRACE_TESTS_CHAINS_CHAIN_RUNNER_H_
+#ifndef MILLHOPPER_TESTS_CHAINS_CHAIN_RUNNER_H_
+#define MILLHOPPER_TESTS_CHAINS_CHAIN_RUNNER_H_
 
 #include <cstdint>
 #include <memory>
@@ -10,11 +10,11 @@
 
 #include "framework/program.h"
 
-namespace millrace {
+namespace millhopper {
 
 // A program as the runner has it: with the folder of its files set, which have been made.
 std::shared_ptr<const Program> LoadChain(const std::string& text);
-// The settings that LoadChain uses: where files are made, MILLRACE_CHAIN_FOLDER if that is set.
+// The settings that LoadChain uses: where files are made, MILLHOPPER_CHAIN_FOLDER if that is set.
 Settings ChainSettings();
 
 // Builds the readers that the program creates, makes a few passes of calls that `calls` seeds
@@ -26,6 +26,6 @@ void RunChain(const std::string& text, uint64_t calls);
 // errors.
 std::vector<std::string> OutcomeOf(const std::string& text, uint64_t passes);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_TESTS_CHAINS_CHAIN_RUNNER_H_
+#endif  // MILLHOPPER_TESTS_CHAINS_CHAIN_RUNNER_H_

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random draws for tests that are the same on every machine: what the standard's distributions are
 // not.
-#ifndef MILLRACE_TESTS_CHAINS_DICE_H_
-#define MILLRACE_TESTS_CHAINS_DICE_H_
+#ifndef MILLHOPPER_TESTS_CHAINS_DICE_H_
+#define MILLHOPPER_TESTS_CHAINS_DICE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace millrace {
+namespace millhopper {
 
 class Dice {
  public:
@@ -28,6 +28,6 @@ class Dice {
   std::mt19937_64 bits_;
 };
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_TESTS_CHAINS_DICE_H_
+#endif  // MILLHOPPER_TESTS_CHAINS_DICE_H_

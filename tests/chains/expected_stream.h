@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a reader is expected to yield in one pass.
-#ifndef MILLRACE_TESTS_CHAINS_EXPECTED_STREAM_H_
-#define MILLRACE_TESTS_CHAINS_EXPECTED_STREAM_H_
+#ifndef MILLHOPPER_TESTS_CHAINS_EXPECTED_STREAM_H_
+#define MILLHOPPER_TESTS_CHAINS_EXPECTED_STREAM_H_
 
 #include <string>
 #include <vector>
@@ -9,7 +9,7 @@
 #include "framework/tensor.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 
 struct ExpectedElement {
   ElementValue value;
@@ -27,6 +27,6 @@ SlotValue SlotOf(const std::vector<int64_t>& dims, const std::vector<T>& values,
           std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T))};
 }
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_TESTS_CHAINS_EXPECTED_STREAM_H_
+#endif  // MILLHOPPER_TESTS_CHAINS_EXPECTED_STREAM_H_

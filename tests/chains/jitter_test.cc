@@ -12,7 +12,7 @@
 #include "tests/program_runner.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 using Strings = std::vector<std::string>;
@@ -35,8 +35,8 @@ void ExpectTheSameUnderAllSchedules(const Strings& texts, const std::vector<Sche
 
 class Jitter : public ::testing::TestWithParam<Schedule> {
  protected:
-  const uint64_t cases_ = NumberFromEnvironment("MILLRACE_CHAIN_CASES", 20000) / 40;
-  const uint64_t first_ = NumberFromEnvironment("MILLRACE_CHAIN_SEED", 1);
+  const uint64_t cases_ = NumberFromEnvironment("MILLHOPPER_CHAIN_CASES", 20000) / 40;
+  const uint64_t first_ = NumberFromEnvironment("MILLHOPPER_CHAIN_SEED", 1);
 };
 
 TEST_P(Jitter, ChangesNothingThatTheModelYields) {
@@ -89,4 +89,4 @@ TEST(Fault, AtAnyRecordIsTheSameWithAnyNumberOfWorkers) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -19,7 +19,7 @@
 #include "tests/fake_device.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // The readers of a program that nobody else reads, with the scope that they are in.
@@ -71,9 +71,9 @@ class Leftovers : public ::testing::TestWithParam<Schedule> {
   const ScheduleInForce schedule_{GetParam()};
   // As many again as there are schedules make ten thousand.
   const uint64_t cases_ =
-      NumberFromEnvironment("MILLRACE_CHAIN_CASES", 20000) / 2 / kSchedules.size() + 1;
+      NumberFromEnvironment("MILLHOPPER_CHAIN_CASES", 20000) / 2 / kSchedules.size() + 1;
   const uint64_t first_ =
-      NumberFromEnvironment("MILLRACE_CHAIN_SEED", 1) + GetParam().index * cases_;
+      NumberFromEnvironment("MILLHOPPER_CHAIN_SEED", 1) + GetParam().index * cases_;
 };
 
 TEST_P(Leftovers, EachRecordIsLoadedOncePerPass) {
@@ -170,4 +170,4 @@ TEST(SharedReader, GivesEachRecordToOneOfEightThreads) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

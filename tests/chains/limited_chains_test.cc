@@ -12,7 +12,7 @@
 #include "tests/chains/chain_runner.h"
 #include "tests/chains/schedule.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 using Strings = std::vector<std::string>;
@@ -49,8 +49,9 @@ class LimitedChains : public ::testing::TestWithParam<Schedule> {
 };
 
 TEST_P(LimitedChains, YieldTheSameOrSayThatMemoryIsShort) {
-  const uint64_t cases = NumberFromEnvironment("MILLRACE_CHAIN_CASES", 20000) / 100;
-  const uint64_t first = NumberFromEnvironment("MILLRACE_CHAIN_SEED", 1) + GetParam().index * cases;
+  const uint64_t cases = NumberFromEnvironment("MILLHOPPER_CHAIN_CASES", 20000) / 100;
+  const uint64_t first =
+      NumberFromEnvironment("MILLHOPPER_CHAIN_SEED", 1) + GetParam().index * cases;
   ChainWishes wishes;
   wishes.ordered = true;
   size_t exact = 0;
@@ -75,4 +76,4 @@ TEST_P(LimitedChains, YieldTheSameOrSayThatMemoryIsShort) {
 INSTANTIATE_TEST_SUITE_P(Under, LimitedChains, ::testing::ValuesIn(kSchedules), NameOfSchedule);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

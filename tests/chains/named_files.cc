@@ -11,7 +11,7 @@
 #include "tests/bytes.h"
 #include "tests/record_files.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // The parts of a name.
@@ -152,4 +152,4 @@ void MakeNamedFile(const std::string& path) {
   WriteFile(path, file.compressed ? Gzipped(bytes) : bytes);
 }
 
-}  // namespace millrace
+}  // namespace millhopper

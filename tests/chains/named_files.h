@@ -12,20 +12,20 @@
 // CHUNK is the records in a chunk; END is "lf", "crlf" or "open", which has no end behind the last
 // line. A RecordIO file whose stem goes on with _bad_K has a wrong byte in chunk K, with _odd_I a
 // record I of other dims. All but RecordIO files may be compressed: ".gz" follows.
-#ifndef MILLRACE_TESTS_CHAINS_NAMED_FILES_H_
-#define MILLRACE_TESTS_CHAINS_NAMED_FILES_H_
+#ifndef MILLHOPPER_TESTS_CHAINS_NAMED_FILES_H_
+#define MILLHOPPER_TESTS_CHAINS_NAMED_FILES_H_
 
 #include <string>
 
 #include "tests/chains/expected_stream.h"
 
-namespace millrace {
+namespace millhopper {
 
 // What reading the file yields; only the last part of the path counts.
 ExpectedStream ContentOf(const std::string& path);
 // Writes the file unless it is there.
 void MakeNamedFile(const std::string& path);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_TESTS_CHAINS_NAMED_FILES_H_
+#endif  // MILLHOPPER_TESTS_CHAINS_NAMED_FILES_H_

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // What tests tell the operator create_number_source beside its attributes.
-#ifndef MILLRACE_TESTS_CHAINS_NUMBER_SOURCE_H_
-#define MILLRACE_TESTS_CHAINS_NUMBER_SOURCE_H_
+#ifndef MILLHOPPER_TESTS_CHAINS_NUMBER_SOURCE_H_
+#define MILLHOPPER_TESTS_CHAINS_NUMBER_SOURCE_H_
 
 #include <memory>
 
 #include "tests/sources.h"
 
-namespace millrace {
+namespace millhopper {
 
 // Number sources that are created from now on count their loads in this ledger, which must have
 // room for all of their records; null ends it. The thread that creates them.
 void CountLoads(std::shared_ptr<Ledger> ledger);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_TESTS_CHAINS_NUMBER_SOURCE_H_
+#endif  // MILLHOPPER_TESTS_CHAINS_NUMBER_SOURCE_H_

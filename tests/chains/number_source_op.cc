@@ -6,7 +6,7 @@
 #include "operators/reader_creation.h"
 #include "tests/chains/number_source.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 std::shared_ptr<Ledger>& LedgerInUse() {
@@ -42,4 +42,4 @@ REGISTER_OPERATOR(create_number_source, NumberSourceSchema, CreateNumberSource);
 
 void CountLoads(std::shared_ptr<Ledger> ledger) { LedgerInUse() = std::move(ledger); }
 
-}  // namespace millrace
+}  // namespace millhopper

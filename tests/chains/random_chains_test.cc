@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random chains of readers, built by programs, against a model that knows nothing of Plan and Load.
 //
-// A failure prints a program text. MILLRACE_CHAIN_PROGRAM=FILE runs a text again, with the calls of
-// its first line; MILLRACE_CHAIN_FOLDER keeps the files that it reads, so that `peek
-// --set folder=...` can show it where the source is no number source. MILLRACE_CHAIN_CASES sets how
-// many cases there are, MILLRACE_CHAIN_SEED the first.
+// A failure prints a program text. MILLHOPPER_CHAIN_PROGRAM=FILE runs a text again, with the calls
+// of its first line; MILLHOPPER_CHAIN_FOLDER keeps the files that it reads, so that `peek
+// --set folder=...` can show it where the source is no number source. MILLHOPPER_CHAIN_CASES sets
+// how many cases there are, MILLHOPPER_CHAIN_SEED the first.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -19,7 +19,7 @@
 #include "tests/sources.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // F23 and F34 of the fault model: any sequence of calls, on any number of workers and cores.
@@ -34,8 +34,9 @@ class RandomChains : public ::testing::TestWithParam<Schedule> {
 
 // Every schedule has cases of its own, so that together they are twenty thousand.
 TEST_P(RandomChains, YieldWhatTheModelYields) {
-  const uint64_t cases = NumberFromEnvironment("MILLRACE_CHAIN_CASES", 20000) / kSchedules.size();
-  const uint64_t first = NumberFromEnvironment("MILLRACE_CHAIN_SEED", 1) + GetParam().index * cases;
+  const uint64_t cases = NumberFromEnvironment("MILLHOPPER_CHAIN_CASES", 20000) / kSchedules.size();
+  const uint64_t first =
+      NumberFromEnvironment("MILLHOPPER_CHAIN_SEED", 1) + GetParam().index * cases;
   for (uint64_t seed = first; seed < first + cases && !HasFailure(); ++seed) {
     RunChain(DrawChain(seed), seed);
   }
@@ -46,7 +47,7 @@ TEST_P(RandomChains, YieldWhatTheModelYields) {
 TEST_P(RandomChains, YieldTheSameWhereMemoryIsShort) {
   constexpr size_t kLimit = size_t{256} << 20;
   const uint64_t cases =
-      NumberFromEnvironment("MILLRACE_CHAIN_CASES", 20000) / 10 / kSchedules.size();
+      NumberFromEnvironment("MILLHOPPER_CHAIN_CASES", 20000) / 10 / kSchedules.size();
   const uint64_t first = 1000000 + GetParam().index * cases;
   const LimitInForce limit(kLimit);
   for (uint64_t seed = first; seed < first + cases && !HasFailure(); ++seed) {
@@ -109,7 +110,7 @@ TEST(RandomChain, MayHaveAnythingInIt) {
 }
 
 TEST(RandomChain, IsRunAgainFromWhatAFailurePrints) {
-  const char* path = std::getenv("MILLRACE_CHAIN_PROGRAM");
+  const char* path = std::getenv("MILLHOPPER_CHAIN_PROGRAM");
   const std::string mark = "# calls: ";
   const std::string text = path == nullptr ? mark + "1\n" + DrawChain(1) : ReadFile(path);
   const size_t calls = text.find(mark);
@@ -121,4 +122,4 @@ TEST(RandomChain, IsRunAgainFromWhatAFailurePrints) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

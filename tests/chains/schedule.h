@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The schedules under which chains of readers must yield the same.
-#ifndef MILLRACE_TESTS_CHAINS_SCHEDULE_H_
-#define MILLRACE_TESTS_CHAINS_SCHEDULE_H_
+#ifndef MILLHOPPER_TESTS_CHAINS_SCHEDULE_H_
+#define MILLHOPPER_TESTS_CHAINS_SCHEDULE_H_
 
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -15,7 +15,7 @@
 #include "framework/error.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 
 struct Schedule {
   uint64_t index;  // of it in kSchedules
@@ -63,6 +63,6 @@ inline uint64_t NumberFromEnvironment(const char* name, uint64_t otherwise) {
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_TESTS_CHAINS_SCHEDULE_H_
+#endif  // MILLHOPPER_TESTS_CHAINS_SCHEDULE_H_

@@ -9,7 +9,7 @@
 
 #include "framework/error.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 using Ints = std::vector<int32_t>;
@@ -147,4 +147,4 @@ TEST(NearestWord, TheFirstOfEquallyNearWordsWins) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

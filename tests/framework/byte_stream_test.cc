@@ -13,7 +13,7 @@
 #include "tests/bytes.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // What a stream gives in pieces of this size, and the error behind it.
@@ -188,4 +188,4 @@ TEST(ByteStream, NamesAFileThatIsNotThere) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -12,7 +12,7 @@
 #include "tests/scripted_file.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 using State = ChunkQueue::State;
@@ -37,7 +37,7 @@ void FetchAll(ChunkQueue* queue) {
 
 // The numbers of all records that can be taken at once.
 Numbers TakeAvailable(ChunkQueue* queue) {
-  millrace::Run run;
+  millhopper::Run run;
   run.tickets.resize(queue->available());
   queue->KeepIn(&run);
   queue->Take(run.tickets.size(), 1, 0, run.tickets.data());
@@ -98,7 +98,7 @@ TEST(ChunkQueue, NumbersTicketsAndSpacesThemAsAsked) {
   queue->Poll();
   TakeAvailable(queue.get());
   queue->Poll();
-  millrace::Run run;
+  millhopper::Run run;
   run.tickets.resize(7);
   queue->KeepIn(&run);
   queue->Take(2, 3, 100, &run.tickets[1]);
@@ -120,7 +120,7 @@ TEST(ChunkQueue, NumbersTicketsAndSpacesThemAsAsked) {
 
 TEST(ChunkQueue, ARunKeepsTheChunksOfItsTickets) {
   const size_t before = Pool<Chunk>::in_use();
-  millrace::Run run;
+  millhopper::Run run;
   {
     const Ref<ChunkQueue> queue = QueueOf({{2}, {2}});
     FetchAll(queue.get());
@@ -283,4 +283,4 @@ TEST(ChunkQueue, AClaimThatIsRefusedMemoryIsMadeOnceMore) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -21,7 +21,7 @@
 #include "tests/fake_device.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 std::vector<std::string> AllDevices() {
@@ -101,4 +101,4 @@ INSTANTIATE_TEST_SUITE_P(Devices, EveryDevice, ::testing::ValuesIn(AllDevices())
                          });
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

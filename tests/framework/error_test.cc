@@ -10,7 +10,7 @@
 #include <string>
 #include <system_error>
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 TEST(Error, CodesAreTheExitCodesOfTheCommands) {
@@ -133,4 +133,4 @@ TEST(Escaped, BytesThatAreNotUtf8AreShownAsNumbers) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -15,7 +15,7 @@
 #include "framework/scope.h"
 #include "framework/stop.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 int64_t ValueOf(const LoDTensor& tensor) { return tensor.data<int64_t>()[0]; }
@@ -254,4 +254,4 @@ TEST(Executor, SaysWhatCannotBePrepared) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -14,7 +14,7 @@
 #include "framework/tensor.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -158,4 +158,4 @@ TEST(DeviceBuffer, IsGivenBackAfterAFailedCopyToo) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -24,7 +24,7 @@
 #include "readers/batch_reader.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 using ::testing::HasSubstr;
@@ -211,4 +211,4 @@ TEST(FaultyFormatDeathTest, F19ACrashNamesEveryChunkThatItMayBeIn) {
 INSTANTIATE_TEST_SUITE_P(Pools, FaultyFormatTest, ::testing::Values(0, 1, 2, 7));
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -24,7 +24,7 @@
 #include "tests/record_files.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 constexpr int kShards = 4;
@@ -133,4 +133,4 @@ TEST_P(Fork, F41QueuesAreTheParents) {
 INSTANTIATE_TEST_SUITE_P(Pools, Fork, ::testing::Values(0, 1, 2, 7));
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

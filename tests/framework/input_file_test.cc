@@ -13,7 +13,7 @@
 
 #include "framework/error.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 using ::testing::HasSubstr;
@@ -140,4 +140,4 @@ TEST(InputFile, RefusesWhatIsNoRegularFile) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

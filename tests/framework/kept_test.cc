@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 class Counted final : public Kept {
@@ -70,4 +70,4 @@ TEST(Pool, UsesObjectsAgain) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -15,7 +15,7 @@
 #include "tests/program_bytes.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // Fields of a block, an operator, an attribute and a variable, by their names.
@@ -244,4 +244,4 @@ INSTANTIATE_TEST_SUITE_P(Bytes, MalformedBinaries, testing::ValuesIn(Cases()),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -22,7 +22,7 @@
 #include "tests/record_files.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 namespace fs = std::filesystem;
@@ -131,4 +131,4 @@ TEST(MalformedProgramsFiles, AreNotOpened) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

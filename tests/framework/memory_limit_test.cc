@@ -15,7 +15,7 @@
 #include "framework/thread_pool.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 constexpr size_t kMegabyte = size_t{1} << 20;
@@ -215,4 +215,4 @@ TEST_F(MemoryLimitTest, GivesWhatFitsWhateverOtherThreadsAreAt) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

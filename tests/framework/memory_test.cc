@@ -16,7 +16,7 @@
 #include "tests/fake_device.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 BufferPool& Host() { return BufferPool::At(Place()); }
@@ -171,4 +171,4 @@ TEST(LoDTensor, IsNotWrittenByTheHostWhenItIsOnADevice) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

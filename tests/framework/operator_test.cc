@@ -15,7 +15,7 @@
 #include "framework/program.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // What the operator below does when it runs, set by each test.
@@ -264,4 +264,4 @@ TEST(FromProto, RefusesTypesThatNoOperatorTakes) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -26,7 +26,7 @@
 #include "tests/record_files.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 namespace fs = std::filesystem;
@@ -379,4 +379,4 @@ TEST(OutputFile, SeveralArePublishedInOrderOrNone) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

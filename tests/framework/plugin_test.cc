@@ -18,7 +18,7 @@
 #include "framework/registration.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 namespace fs = std::filesystem;
@@ -89,10 +89,11 @@ TEST(Plugin, NeedsAFileThatNotEverybodyMayWrite) {
 
 // F21
 TEST(Plugin, IsRefusedWithoutAStampOrWithAnotherOne) {
-  EXPECT_EQ(Refusal(Library("no_stamp")), "no plugin of Millrace: it has no line MILLRACE_PLUGIN");
+  EXPECT_EQ(Refusal(Library("no_stamp")),
+            "no plugin of Millhopper: it has no line MILLHOPPER_PLUGIN");
   const std::string refusal = Refusal(Library("other_version"));
-  EXPECT_EQ(refusal.rfind("built for Millrace 9.1.0 (compiler ", 0), 0u) << refusal;
-  EXPECT_NE(refusal.find(std::string(", but this is Millrace ") + kVersion), std::string::npos);
+  EXPECT_EQ(refusal.rfind("built for Millhopper 9.1.0 (compiler ", 0), 0u) << refusal;
+  EXPECT_NE(refusal.find(std::string(", but this is Millhopper ") + kVersion), std::string::npos);
 }
 
 // F21
@@ -138,4 +139,4 @@ TEST(RegistrationDeathTest, OfATakenNameBeforeMainEndsTheProcess) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -17,7 +17,7 @@
 #include "tests/scripted_file.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 using Strings = std::vector<std::string>;
@@ -49,7 +49,7 @@ class Reading {
 // Takes one record; -1 at the end.
 int64_t TakeOne(const Reading& reading, ChunkQueue* queue) {
   if (!reading->Fill(queue)) return -1;
-  millrace::Run run;
+  millhopper::Run run;
   run.tickets.resize(1);
   queue->KeepIn(&run);
   queue->Take(1, 1, 0, run.tickets.data());
@@ -325,4 +325,4 @@ TEST(Prefetcher, AnyNumberOfWorkersReadsTheSame) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

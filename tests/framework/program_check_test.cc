@@ -15,7 +15,7 @@
 #include "framework/reader_holder.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // Reads of the reader "batches" in a block of a loop.
@@ -206,4 +206,4 @@ TEST(ProgramCheck, ManyMisspeltNamesAmongManyVariables) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

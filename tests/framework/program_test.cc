@@ -17,7 +17,7 @@
 #include "tests/program_bytes.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 constexpr char kSmall[] = R"(blocks {
@@ -392,4 +392,4 @@ TEST(Program, DeepTextIsRefusedBeforeItIsParsed) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

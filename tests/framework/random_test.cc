@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // Computed by other code from the definition; frozen by kOrderVersion.
@@ -73,4 +73,4 @@ TEST(UnitNumbers, AreBelowOne) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

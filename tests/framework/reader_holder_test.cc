@@ -19,7 +19,7 @@
 #include "tests/sources.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 using Values = std::vector<int64_t>;
@@ -258,7 +258,7 @@ class PassSource final : public ReaderBase {
   }
 
  private:
-  void PlanNext(size_t, millrace::Run* run) override {
+  void PlanNext(size_t, millhopper::Run* run) override {
     if (std::exchange(planned_, true)) return;
     Ticket ticket;
     ticket.offset = pass_;
@@ -331,4 +331,4 @@ TEST(Handles, StandRestartsAtAnyMoment) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -15,7 +15,7 @@
 #include "tests/sources.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // Within a test, Run is a function of GoogleTest's.
@@ -213,4 +213,4 @@ TEST(ReaderBase, NoticesElementsThatAreNotOneStep) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

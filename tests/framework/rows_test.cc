@@ -12,7 +12,7 @@
 
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 SlotSpec Spec(DataType dtype, const Dims& dims, int lod_level = 0) {
@@ -345,4 +345,4 @@ TEST(Rows, GiveTheirMemoryBack) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

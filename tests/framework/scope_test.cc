@@ -11,7 +11,7 @@
 #include "framework/error.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -116,4 +116,4 @@ TEST(Scope, ResetVariablesLeavesThoseOfTheParent) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -17,7 +17,7 @@
 #include "tests/sources.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // Produces what a function does; calls count from 0.
@@ -42,7 +42,7 @@ TEST(SequentialReader, IsNotAskedAgainBehindItsEnd) {
     *out = {MakeTensor<int64_t>({1, 1}, {call})};
     return call < 3;
   });
-  millrace::Run run;
+  millhopper::Run run;
   EXPECT_EQ(reader.Plan(10, &run), 3u);
   EXPECT_EQ(reader.Plan(10, &run), 0u);
   EXPECT_EQ(reader.Plan(10, &run), 0u);
@@ -131,4 +131,4 @@ TEST(SequentialReader, MayWriteOneTensorAgainAndAgain) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

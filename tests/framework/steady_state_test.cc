@@ -23,7 +23,7 @@
 #include "tests/record_files.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 constexpr int kRecords = 4000;
@@ -115,4 +115,4 @@ TEST(SteadyState, ALoopOfAMillionStepsAllocatesAsOftenAsOneOfTen) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

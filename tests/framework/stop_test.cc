@@ -9,7 +9,7 @@
 
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 TEST(Stop, ThrowsFromARequestUntilItIsForgotten) {
@@ -42,4 +42,4 @@ TEST(Backoff, KeepsLookingHoweverLongItWaits) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -12,7 +12,7 @@
 #include "framework/error.h"
 #include "tests/bytes.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 using ::testing::HasSubstr;
@@ -305,4 +305,4 @@ TEST(TensorStream, RefusesToWriteWhatHasNoValues) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

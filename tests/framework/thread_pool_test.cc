@@ -14,7 +14,7 @@
 #include "tests/gate.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 class FunctionJob final : public Job {
@@ -283,4 +283,4 @@ TEST(ParallelFor, LeavesNothingInUse) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

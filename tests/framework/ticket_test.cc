@@ -5,7 +5,7 @@
 
 #include <type_traits>
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 class Counted final : public Kept {
@@ -90,4 +90,4 @@ TEST(Run, ReturnsToItsPoolEmpty) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

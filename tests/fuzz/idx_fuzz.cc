@@ -5,7 +5,7 @@
 
 #include "tests/fuzz/target.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // A header of twelve bytes may promise 2^32 records of no bytes each, and keep it.
@@ -19,20 +19,20 @@ FileContent ReadIdx(const std::string& path, bool labels, size_t most_bytes) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static auto* file = new millrace::MemoryFile;
+  static auto* file = new millhopper::MemoryFile;
   file->Write(data, size);
   // A chunk is a MiB, or one record, which cannot be longer than what gzip can hold.
   const size_t most_bytes = 2 * ((size_t{1} << 20) + 1100 * size);
-  const millrace::FileContent content = millrace::ReadIdx(file->path(), false, most_bytes);
-  const millrace::FileContent again = millrace::ReadIdx(file->path(), false, most_bytes);
+  const millhopper::FileContent content = millhopper::ReadIdx(file->path(), false, most_bytes);
+  const millhopper::FileContent again = millhopper::ReadIdx(file->path(), false, most_bytes);
   CHECK(content.records == again.records);
   CHECK(content.loaded == again.loaded);
   CHECK_EQ(content.loaded.size(), content.records.size());
   CHECK_EQ(content.errors, again.errors);
-  const millrace::FileContent labelled = millrace::ReadIdx(file->path(), true, 2 * most_bytes);
+  const millhopper::FileContent labelled = millhopper::ReadIdx(file->path(), true, 2 * most_bytes);
   CHECK_EQ(labelled.loaded.size(), labelled.records.size());
   return 0;
 }

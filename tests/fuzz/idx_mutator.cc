@@ -8,7 +8,7 @@
 #include "tests/bytes.h"
 #include "tests/fuzz/mutation.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 constexpr size_t kMostExpanded = 4096;
@@ -31,14 +31,14 @@ std::optional<std::string> Inflated(const uint8_t* data, size_t size) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper
 
 size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t most, unsigned int seed) {
   constexpr unsigned int kOneInSo = 4;
   if (seed % kOneInSo != 0) {
-    if (const auto content = millrace::Inflated(data, size)) {
-      const std::string changed = millrace::Mutated(*content, millrace::kMostExpanded);
-      return millrace::Replace(millrace::Gzipped(changed), data, size, most);
+    if (const auto content = millhopper::Inflated(data, size)) {
+      const std::string changed = millhopper::Mutated(*content, millhopper::kMostExpanded);
+      return millhopper::Replace(millhopper::Gzipped(changed), data, size, most);
     }
   }
   return LLVMFuzzerMutate(data, size, most);

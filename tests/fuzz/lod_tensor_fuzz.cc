@@ -6,7 +6,7 @@
 #include "framework/tensor_stream.h"
 #include "tests/fuzz/target.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 LoDTensor TensorOf(const TensorView& view) {
@@ -42,10 +42,10 @@ void Parse(const char* bytes, size_t size) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto* bytes = reinterpret_cast<const char*>(data);
-  millrace::Outcome([=] { millrace::Parse(bytes, size); });
+  millhopper::Outcome([=] { millhopper::Parse(bytes, size); });
   return 0;
 }

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace millrace {
+namespace millhopper {
 
 std::string Mutated(std::string bytes, size_t most) {
   const size_t size = std::min(bytes.size(), most);
@@ -18,4 +18,4 @@ size_t Replace(const std::string& bytes, uint8_t* data, size_t size, size_t most
   return bytes.size();
 }
 
-}  // namespace millrace
+}  // namespace millhopper

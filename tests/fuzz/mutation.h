@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What libFuzzer offers and asks for to change inputs, which checksums and compression would
 // otherwise hide from it.
-#ifndef MILLRACE_TESTS_FUZZ_MUTATION_H_
-#define MILLRACE_TESTS_FUZZ_MUTATION_H_
+#ifndef MILLHOPPER_TESTS_FUZZ_MUTATION_H_
+#define MILLHOPPER_TESTS_FUZZ_MUTATION_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +15,7 @@ extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t most);
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t most,
                                           unsigned int seed);
 
-namespace millrace {
+namespace millhopper {
 
 // `bytes` with libFuzzer's own changes, at most `most` bytes.
 std::string Mutated(std::string bytes, size_t most);
@@ -23,6 +23,6 @@ std::string Mutated(std::string bytes, size_t most);
 // Puts `bytes` in the place of an input if there is room, and says how long the input is then.
 size_t Replace(const std::string& bytes, uint8_t* data, size_t size, size_t most);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_TESTS_FUZZ_MUTATION_H_
+#endif  // MILLHOPPER_TESTS_FUZZ_MUTATION_H_

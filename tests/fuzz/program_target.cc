@@ -8,7 +8,7 @@
 #include "framework/program.h"
 #include "tests/fuzz/target.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // The same program without the fields that we do not know, which have no names to be printed.
@@ -43,4 +43,4 @@ void LoadProgram(const std::string& content) {
   }
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the fuzz targets of programs have in common.
-#ifndef MILLRACE_TESTS_FUZZ_PROGRAM_TARGET_H_
-#define MILLRACE_TESTS_FUZZ_PROGRAM_TARGET_H_
+#ifndef MILLHOPPER_TESTS_FUZZ_PROGRAM_TARGET_H_
+#define MILLHOPPER_TESTS_FUZZ_PROGRAM_TARGET_H_
 
 #include <string>
 
-namespace millrace {
+namespace millhopper {
 
 // Loads a program. If it can be loaded, what it prints and what it serialises must load as the
 // same, and it is checked in both roles.
 void LoadProgram(const std::string& content);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_TESTS_FUZZ_PROGRAM_TARGET_H_
+#endif  // MILLHOPPER_TESTS_FUZZ_PROGRAM_TARGET_H_

@@ -8,6 +8,6 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string content(reinterpret_cast<const char*>(data), size);
-  if (millrace::IsText(content)) millrace::LoadProgram(content);
+  if (millhopper::IsText(content)) millhopper::LoadProgram(content);
   return 0;
 }

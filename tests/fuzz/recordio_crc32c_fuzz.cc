@@ -4,6 +4,6 @@
 #include "tests/fuzz/target.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  millrace::ReadRecordIO(millrace::RecordIODialect::kCrc32c, data, size);
+  millhopper::ReadRecordIO(millhopper::RecordIODialect::kCrc32c, data, size);
   return 0;
 }

@@ -4,5 +4,5 @@
 #include "tests/fuzz/recordio_mutation.h"
 
 size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t most, unsigned int seed) {
-  return millrace::MutateRecordIO(millrace::RecordIODialect::kFluid, data, size, most, seed);
+  return millhopper::MutateRecordIO(millhopper::RecordIODialect::kFluid, data, size, most, seed);
 }

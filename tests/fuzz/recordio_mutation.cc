@@ -8,7 +8,7 @@
 #include "framework/error.h"
 #include "tests/fuzz/mutation.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 constexpr size_t kMostExpanded = 4096;
@@ -69,4 +69,4 @@ size_t MutateRecordIO(RecordIODialect dialect, uint8_t* data, size_t size, size_
   return Replace(file, data, size, most);
 }
 
-}  // namespace millrace
+}  // namespace millhopper

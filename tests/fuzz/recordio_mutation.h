@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Changes to RecordIO files that get past their checksums and into compressed payloads.
-#ifndef MILLRACE_TESTS_FUZZ_RECORDIO_MUTATION_H_
-#define MILLRACE_TESTS_FUZZ_RECORDIO_MUTATION_H_
+#ifndef MILLHOPPER_TESTS_FUZZ_RECORDIO_MUTATION_H_
+#define MILLHOPPER_TESTS_FUZZ_RECORDIO_MUTATION_H_
 
 #include <cstddef>
 #include <cstdint>
 
 #include "readers/recordio_chunk.h"
 
-namespace millrace {
+namespace millhopper {
 
 // As LLVMFuzzerCustomMutator.
 size_t MutateRecordIO(RecordIODialect dialect, uint8_t* data, size_t size, size_t most,
                       unsigned int seed);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_TESTS_FUZZ_RECORDIO_MUTATION_H_
+#endif  // MILLHOPPER_TESTS_FUZZ_RECORDIO_MUTATION_H_

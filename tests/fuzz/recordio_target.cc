@@ -8,7 +8,7 @@
 
 #include "tests/fuzz/target.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 constexpr size_t kMostRecords = 10000;
@@ -73,4 +73,4 @@ void ReadRecordIO(RecordIODialect dialect, const uint8_t* data, size_t size) {
   }
 }
 
-}  // namespace millrace
+}  // namespace millhopper

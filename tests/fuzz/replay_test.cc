@@ -11,7 +11,7 @@
 #include "tests/fuzz/target.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 constexpr size_t kSmallBytes = 600;
@@ -50,4 +50,4 @@ INSTANTIATE_TEST_SUITE_P(Inputs, FuzzCorpus, testing::ValuesIn(Inputs()), [](con
 });
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -15,7 +15,7 @@
 #include "tests/record_files.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 LoDTensor Sequence(uint64_t rows) {
@@ -111,7 +111,7 @@ void WritePrograms(const std::string& folder, const std::vector<std::string>& pr
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper
 
 int main(int argc, char** argv) {
   if (argc < 2) {
@@ -119,9 +119,9 @@ int main(int argc, char** argv) {
     return 2;
   }
   const std::string folder = argv[1];
-  millrace::WriteRecordIO(folder);
-  millrace::WriteIdx(folder + "/idx");
-  millrace::WriteTensors(folder + "/lod_tensor");
-  millrace::WritePrograms(folder, {argv + 2, argv + argc});
+  millhopper::WriteRecordIO(folder);
+  millhopper::WriteIdx(folder + "/idx");
+  millhopper::WriteTensors(folder + "/lod_tensor");
+  millhopper::WritePrograms(folder, {argv + 2, argv + argc});
   return 0;
 }

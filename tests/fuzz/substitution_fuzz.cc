@@ -11,7 +11,7 @@
 #include "framework/program_text.h"
 #include "tests/fuzz/target.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 std::vector<size_t> LineLengths(const std::string& text) {
@@ -72,19 +72,21 @@ void CheckValue(const std::string& value, char quote) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string input(reinterpret_cast<const char*>(data), size);
   const size_t end = std::min(input.find('\n'), input.size());
   const std::string value = input.substr(0, end);
   const std::string written = input.substr(std::min(end + 1, input.size()));
-  millrace::CheckPlaces(written, {{"value", value}});
-  millrace::CheckPlaces(written, {{"value", written}});
+  millhopper::CheckPlaces(written, {{"value", value}});
+  millhopper::CheckPlaces(written, {{"value", written}});
   for (const char quote : {'"', '\''}) {
-    millrace::CheckValue(value, quote);
-    millrace::CheckValue(written, quote);
+    millhopper::CheckValue(value, quote);
+    millhopper::CheckValue(written, quote);
   }
-  millrace::Outcome([&] { millrace::Program::FromString(written, "fuzz", {{"value", value}}); });
+  millhopper::Outcome([&] {
+    millhopper::Program::FromString(written, "fuzz", {{"value", value}});
+  });
   return 0;
 }

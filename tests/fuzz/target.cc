@@ -7,7 +7,7 @@
 #include "framework/memory.h"
 #include "framework/ticket.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 void AppendNumber(uint64_t number, std::string* out) {
@@ -93,4 +93,4 @@ FileContent ReadThrough(FileFormat* format, const FileEntry& file, size_t most, 
   return content;
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -3,8 +3,8 @@
 // LLVMFuzzerTestOneInput: whatever the bytes are, it returns, or an Error of the right kind is
 // thrown within it. Anything else (another exception, a failed CHECK, a sanitizer's report) ends
 // the process, which is how libFuzzer and the replay test see it.
-#ifndef MILLRACE_TESTS_FUZZ_TARGET_H_
-#define MILLRACE_TESTS_FUZZ_TARGET_H_
+#ifndef MILLHOPPER_TESTS_FUZZ_TARGET_H_
+#define MILLHOPPER_TESTS_FUZZ_TARGET_H_
 
 #include <glog/logging.h>
 
@@ -22,7 +22,7 @@
 // Called again and again, by one thread; the bytes are in memory of exactly this size.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
-namespace millrace {
+namespace millhopper {
 
 // A file without a name in any folder, for parsers that open what they read.
 class MemoryFile {
@@ -57,6 +57,6 @@ struct FileContent {
 // may take more than `most_bytes` of memory.
 FileContent ReadThrough(FileFormat* format, const FileEntry& file, size_t most, size_t most_bytes);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_TESTS_FUZZ_TARGET_H_
+#endif  // MILLHOPPER_TESTS_FUZZ_TARGET_H_

@@ -9,7 +9,7 @@
 #include "tests/run_op.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 std::map<std::string, LoDTensor> Accuracy(const LoDTensor& indices, const LoDTensor& label) {
@@ -48,4 +48,4 @@ TEST(AccuracyOp, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -10,7 +10,7 @@
 #include "tests/run_op.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 
 void CheckActivation(const std::string& type, double (*function)(double)) {
   const std::vector<double> values = {-3.5, -0.25, 0.0, 0.5, 2.0, 40.0};
@@ -52,4 +52,4 @@ void CheckActivation(const std::string& type, double (*function)(double)) {
       gradient, {{"Out", smooth}, {"Out@GRAD", x}}, {"X@GRAD"});
 }
 
-}  // namespace millrace
+}  // namespace millhopper

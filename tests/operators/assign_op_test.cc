@@ -11,7 +11,7 @@
 #include "tests/run_op.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 TEST(AssignOp, CopiesATensor) {
@@ -72,4 +72,4 @@ TEST(AssignOp, RefusesAVariableWithoutAValue) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

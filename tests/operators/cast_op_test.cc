@@ -8,7 +8,7 @@
 #include "tests/run_op.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 LoDTensor Cast(const LoDTensor& x, DataType type, const RunOpOptions& options = {}) {
@@ -91,4 +91,4 @@ TEST(CastOp, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -8,7 +8,7 @@
 #include "tests/run_op.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 template <typename T>
@@ -66,4 +66,4 @@ void CheckComparison(const std::string& type, const std::vector<bool>& expected)
       "int64");
 }
 
-}  // namespace millrace
+}  // namespace millhopper

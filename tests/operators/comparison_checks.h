@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // What all comparing operators must do.
-#ifndef MILLRACE_TESTS_OPERATORS_COMPARISON_CHECKS_H_
-#define MILLRACE_TESTS_OPERATORS_COMPARISON_CHECKS_H_
+#ifndef MILLHOPPER_TESTS_OPERATORS_COMPARISON_CHECKS_H_
+#define MILLHOPPER_TESTS_OPERATORS_COMPARISON_CHECKS_H_
 
 #include <string>
 #include <vector>
 
-namespace millrace {
+namespace millhopper {
 
 // `expected` are the results for X below, the same as and above Y.
 void CheckComparison(const std::string& type, const std::vector<bool>& expected);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_TESTS_OPERATORS_COMPARISON_CHECKS_H_
+#endif  // MILLHOPPER_TESTS_OPERATORS_COMPARISON_CHECKS_H_

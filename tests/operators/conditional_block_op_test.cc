@@ -5,7 +5,7 @@
 #include "tests/program_runner.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // Increments `n`, which begins as 0, if the block is run.
@@ -63,4 +63,4 @@ TEST(ConditionalBlockOp, RefusesSeveralScalarConditionsWhenChecked) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -6,7 +6,7 @@
 #include "tests/sources.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 std::unique_ptr<ReaderBase> Numbers(int64_t records, bool ragged = false) {
@@ -91,4 +91,4 @@ TEST(CreateBatchReaderOp, RefusesWrongAttributesWhenChecked) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -8,7 +8,7 @@
 #include "tests/sources.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 std::unique_ptr<ReaderBase> Numbers(int64_t records, int64_t load_error = -1, bool ragged = false) {
@@ -196,4 +196,4 @@ TEST(CreateCustomReaderOp, RefusesBlocksThatReachOutsideWhenChecked) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -11,7 +11,7 @@
 #include "tests/program_runner.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 using Queue = std::shared_ptr<ElementQueue>;
@@ -112,4 +112,4 @@ TEST(CreatePyReaderOp, FeedsAProgramThatLoopsAndBeginsAnew) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -6,7 +6,7 @@
 #include "tests/program_runner.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 const SlotsText kSlots = {{"FP32", {2, 3}}, {"FP32", {1, 1}}};
@@ -91,4 +91,4 @@ TEST(CreateRandomDataGeneratorOp, RefusesWrongAttributesWhenChecked) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

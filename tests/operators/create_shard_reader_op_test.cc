@@ -8,7 +8,7 @@
 #include "tests/sources.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 std::unique_ptr<ReaderBase> Numbers() {
@@ -91,4 +91,4 @@ TEST(CreateShardReaderOp, RefusesWrongAttributesWhenChecked) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -9,7 +9,7 @@
 #include "tests/sources.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 std::unique_ptr<ReaderBase> Numbers() {
@@ -79,4 +79,4 @@ TEST(CreateShuffleReaderOp, RefusesWrongAttributesWhenChecked) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -9,7 +9,7 @@
 #include "tests/run_op.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 const std::vector<double>& Probabilities() {
@@ -108,4 +108,4 @@ TEST(CrossEntropyOp, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -14,7 +14,7 @@
 #include "tests/sources.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 constexpr int64_t kRecords = 7;
@@ -136,4 +136,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& kind) { return kind.param.type; });
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

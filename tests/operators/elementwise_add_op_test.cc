@@ -9,7 +9,7 @@
 #include "tests/run_op.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 TEST(ElementwiseAddOp, ComputesValueByValue) {
@@ -27,4 +27,4 @@ TEST(ElementwiseAddOp, WrapsIntegersAround) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -8,7 +8,7 @@
 #include "tests/run_op.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 struct Fit {
@@ -147,4 +147,4 @@ void CheckBinaryGradient(const std::string& type) {
       type + "_grad", {{"X", x}, {"Y", y}, {"Out@GRAD", y}}, {"X@GRAD"});
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What all operators of two numeric inputs must do, and their gradients.
-#ifndef MILLRACE_TESTS_OPERATORS_ELEMENTWISE_CHECKS_H_
-#define MILLRACE_TESTS_OPERATORS_ELEMENTWISE_CHECKS_H_
+#ifndef MILLHOPPER_TESTS_OPERATORS_ELEMENTWISE_CHECKS_H_
+#define MILLHOPPER_TESTS_OPERATORS_ELEMENTWISE_CHECKS_H_
 
 #include <string>
 
-namespace millrace {
+namespace millhopper {
 
 // `function` computes one value in double. Covers equal dims, every broadcast, integers, levels of
 // detail, results in the place of an input, no rows, and what is refused.
@@ -14,6 +14,6 @@ void CheckBinaryOperator(const std::string& type, double (*function)(double, dou
 // Compares <type>_grad with differences, for equal dims and every broadcast.
 void CheckBinaryGradient(const std::string& type);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_TESTS_OPERATORS_ELEMENTWISE_CHECKS_H_
+#endif  // MILLHOPPER_TESTS_OPERATORS_ELEMENTWISE_CHECKS_H_

@@ -9,7 +9,7 @@
 #include "tests/run_op.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 TEST(ElementwiseDivOp, ComputesValueByValue) {
@@ -37,4 +37,4 @@ TEST(ElementwiseDivOp, DividesFloatsByZeroAsTheyAre) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

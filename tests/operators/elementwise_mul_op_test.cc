@@ -4,7 +4,7 @@
 
 #include "tests/operators/elementwise_checks.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 TEST(ElementwiseMulOp, ComputesValueByValue) {
@@ -14,4 +14,4 @@ TEST(ElementwiseMulOp, ComputesValueByValue) {
 TEST(ElementwiseMulOp, HasTheGradientOfDifferences) { CheckBinaryGradient("elementwise_mul"); }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

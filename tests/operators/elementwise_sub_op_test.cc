@@ -4,7 +4,7 @@
 
 #include "tests/operators/elementwise_checks.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 TEST(ElementwiseSubOp, ComputesValueByValue) {
@@ -14,4 +14,4 @@ TEST(ElementwiseSubOp, ComputesValueByValue) {
 TEST(ElementwiseSubOp, HasTheGradientOfDifferences) { CheckBinaryGradient("elementwise_sub"); }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

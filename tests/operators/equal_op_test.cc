@@ -9,7 +9,7 @@
 #include "tests/run_op.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 TEST(EqualOp, ComparesValueByValue) { CheckComparison("equal", {false, true, false}); }
@@ -24,4 +24,4 @@ TEST(EqualOp, TakesFloatsWithin1e8ForEqual) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

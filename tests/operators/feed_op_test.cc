@@ -5,7 +5,7 @@
 #include "tests/program_runner.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 std::string Program(const std::string& column) {
@@ -51,4 +51,4 @@ TEST(FeedOp, RefusesANegativeColumn) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

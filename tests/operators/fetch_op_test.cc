@@ -5,7 +5,7 @@
 #include "tests/program_runner.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 std::string Program(const std::vector<std::string>& columns) {
@@ -47,4 +47,4 @@ TEST(FetchOp, RefusesAVariableWithoutAValue) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -9,7 +9,7 @@
 #include "tests/record_files.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 std::string Create(const std::string& format, const std::string& path,
@@ -107,4 +107,4 @@ TEST(FileReaderOps, RefusesWrongAttributesWhenChecked) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

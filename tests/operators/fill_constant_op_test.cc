@@ -9,7 +9,7 @@
 #include "tests/run_op.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 LoDTensor Filled(DataType type, float value) {
@@ -67,4 +67,4 @@ TEST(FillConstantOp, RefusesWhatTheTypeCannotHold) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

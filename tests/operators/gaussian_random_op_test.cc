@@ -13,7 +13,7 @@
 #include "tests/run_op.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 LoDTensor Random(const std::vector<int32_t>& shape, DataType type, uint64_t run_seed,
@@ -121,4 +121,4 @@ TEST(GaussianRandomOp, RefusesOtherTypesAndShapes) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -4,7 +4,7 @@
 
 #include "tests/operators/comparison_checks.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 TEST(GreaterEqualOp, ComparesValueByValue) {
@@ -12,4 +12,4 @@ TEST(GreaterEqualOp, ComparesValueByValue) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

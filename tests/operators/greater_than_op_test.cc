@@ -4,10 +4,10 @@
 
 #include "tests/operators/comparison_checks.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 TEST(GreaterThanOp, ComparesValueByValue) { CheckComparison("greater_than", {false, false, true}); }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -6,7 +6,7 @@
 #include "tests/sources.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 const std::string kProgram =
@@ -66,4 +66,4 @@ TEST(HasNextOp, RefusesAVariableThatIsNoReader) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

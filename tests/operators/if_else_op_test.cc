@@ -5,7 +5,7 @@
 #include "tests/program_runner.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // Leaves in `n` 1 for the true block, 2 for the false block and 0 for none.
@@ -53,4 +53,4 @@ TEST(IfElseOp, RefusesABlockThatIsNotInsideItsOwn) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -5,7 +5,7 @@
 #include "tests/run_op.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 TEST(IsEmptyOp, TellsWhetherThereAreNoValues) {
@@ -25,4 +25,4 @@ TEST(IsEmptyOp, RefusesAVariableWithoutAValue) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

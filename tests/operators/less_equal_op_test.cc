@@ -4,10 +4,10 @@
 
 #include "tests/operators/comparison_checks.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 TEST(LessEqualOp, ComparesValueByValue) { CheckComparison("less_equal", {true, true, false}); }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -4,10 +4,10 @@
 
 #include "tests/operators/comparison_checks.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 TEST(LessThanOp, ComparesValueByValue) { CheckComparison("less_than", {true, false, false}); }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -6,7 +6,7 @@
 #include "tests/program_runner.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 const std::string kPrefix = TensorText("a", "FP32", {-1}, 0, true) +
@@ -47,4 +47,4 @@ TEST(LoadCombineOp, RefusesAnotherNumberOfTensorsAndLeavesTheOutputsAsTheyWere) 
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

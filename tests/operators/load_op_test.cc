@@ -12,7 +12,7 @@
 #include "tests/program_runner.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 LoDTensor Load(const std::string& path, const AttributeTexts& more = {}) {
@@ -115,4 +115,4 @@ TEST(LoadOp, RefusesBytesBehindTheTensor) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

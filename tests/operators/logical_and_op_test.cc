@@ -4,10 +4,10 @@
 
 #include "tests/operators/logical_checks.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 TEST(LogicalAndOp, CombinesBools) { CheckLogical("logical_and", {false, false, false, true}); }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

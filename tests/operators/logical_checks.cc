@@ -6,7 +6,7 @@
 #include "tests/run_op.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 
 void CheckLogical(const std::string& type, const std::vector<bool>& expected) {
   const LoDTensor x = MakeTensor<bool>({2, 2}, {false, false, true, true}, {{0, 2}});
@@ -35,4 +35,4 @@ void CheckLogical(const std::string& type, const std::vector<bool>& expected) {
   refused(number, number, "input 'X' (variable 'x_variable') is int32 [4]; the type taken is bool");
 }
 
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the logical operators of two inputs must do.
-#ifndef MILLRACE_TESTS_OPERATORS_LOGICAL_CHECKS_H_
-#define MILLRACE_TESTS_OPERATORS_LOGICAL_CHECKS_H_
+#ifndef MILLHOPPER_TESTS_OPERATORS_LOGICAL_CHECKS_H_
+#define MILLHOPPER_TESTS_OPERATORS_LOGICAL_CHECKS_H_
 
 #include <string>
 #include <vector>
 
-namespace millrace {
+namespace millhopper {
 
 // `expected` are the results for false and false, false and true, true and false, true and true.
 void CheckLogical(const std::string& type, const std::vector<bool>& expected);
 
-}  // namespace millrace
+}  // namespace millhopper
 
-#endif  // MILLRACE_TESTS_OPERATORS_LOGICAL_CHECKS_H_
+#endif  // MILLHOPPER_TESTS_OPERATORS_LOGICAL_CHECKS_H_

@@ -7,7 +7,7 @@
 #include "tests/run_op.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 TEST(LogicalNotOp, TurnsBoolsOver) {
@@ -32,4 +32,4 @@ TEST(LogicalNotOp, RefusesNumbers) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -4,10 +4,10 @@
 
 #include "tests/operators/logical_checks.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 TEST(LogicalOrOp, CombinesBools) { CheckLogical("logical_or", {false, true, true, true}); }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -4,10 +4,10 @@
 
 #include "tests/operators/logical_checks.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 TEST(LogicalXorOp, CombinesBools) { CheckLogical("logical_xor", {false, true, true, false}); }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

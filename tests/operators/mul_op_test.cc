@@ -7,7 +7,7 @@
 #include "tests/run_op.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // Sums of products, one by one.
@@ -140,4 +140,4 @@ TEST(MulOp, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

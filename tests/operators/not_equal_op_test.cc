@@ -9,7 +9,7 @@
 #include "tests/run_op.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 TEST(NotEqualOp, ComparesValueByValue) { CheckComparison("not_equal", {true, false, true}); }
@@ -24,4 +24,4 @@ TEST(NotEqualOp, TakesFloatsWithin1e8ForEqual) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -8,7 +8,7 @@
 #include "tests/record_files.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 const SlotsText kSlots = {{"FP32", {1, 2}}, {"INT64", {1, 1}}};
@@ -164,4 +164,4 @@ TEST_F(OpenFilesOp, RefusesWrongAttributesWhenChecked) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

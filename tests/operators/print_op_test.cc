@@ -8,7 +8,7 @@
 #include "tests/program_runner.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // What is printed of a persistable variable `x` that holds this tensor.
@@ -128,4 +128,4 @@ TEST(PrintOp, RefusesAttributesOutOfRange) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

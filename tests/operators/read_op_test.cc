@@ -7,7 +7,7 @@
 #include "tests/sources.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 const std::string kVariables = ReaderText("source") + TensorText("x", "INT64", {1, 1}) +
@@ -122,4 +122,4 @@ TEST(ReadOp, RefusesToHideTheEndWhenChecked) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -4,7 +4,7 @@
 
 #include "tests/operators/activation_checks.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 TEST(ReluOp, ActivatesValueByValueAndHasItsGradient) {
@@ -12,4 +12,4 @@ TEST(ReluOp, ActivatesValueByValueAndHasItsGradient) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -6,7 +6,7 @@
 #include "tests/sources.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 const std::string kProgram =
@@ -48,4 +48,4 @@ TEST(ResetOp, BeginsAPassAfterAnError) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -8,7 +8,7 @@
 #include "tests/run_op.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 Attributes Shape(const std::vector<int32_t>& shape) { return {{"shape", shape}}; }
@@ -70,4 +70,4 @@ TEST(ReshapeOp, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

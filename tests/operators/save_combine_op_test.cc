@@ -7,7 +7,7 @@
 #include "tests/record_files.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 std::string Save(const std::vector<LoDTensor>& tensors, const AttributeTexts& more = {}) {
@@ -44,4 +44,4 @@ TEST(SaveCombineOp, WritesFloatsInSixteenBits) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

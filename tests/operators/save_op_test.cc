@@ -11,7 +11,7 @@
 #include "tests/record_files.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 void Save(const LoDTensor& tensor, const std::string& path, const AttributeTexts& more = {}) {
@@ -133,4 +133,4 @@ TEST(SaveOp, RefusesAnEmptyPath) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

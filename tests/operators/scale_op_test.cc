@@ -7,7 +7,7 @@
 #include "tests/run_op.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 TEST(ScaleOp, MultipliesAndAdds) {
@@ -53,4 +53,4 @@ TEST(ScaleOp, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

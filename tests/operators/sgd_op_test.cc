@@ -7,7 +7,7 @@
 #include "tests/run_op.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 TEST(SgdOp, StepsAgainstTheGradient) {
@@ -60,4 +60,4 @@ TEST(SgdOp, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

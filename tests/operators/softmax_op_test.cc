@@ -8,7 +8,7 @@
 #include "tests/run_op.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 TEST(SoftmaxOp, ScalesEachRowToOne) {
@@ -69,4 +69,4 @@ TEST(SoftmaxOp, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

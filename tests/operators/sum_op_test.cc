@@ -11,7 +11,7 @@
 #include "tests/run_op.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 TEST(SumOp, AddsAllInputs) {
@@ -80,4 +80,4 @@ TEST(SumOp, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -6,7 +6,7 @@
 
 #include "tests/operators/activation_checks.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 TEST(TanhOp, ActivatesValueByValueAndHasItsGradient) {
@@ -14,4 +14,4 @@ TEST(TanhOp, ActivatesValueByValueAndHasItsGradient) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -8,7 +8,7 @@
 #include "tests/run_op.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 TEST(TopKOp, FindsTheHighestOfEachRow) {
@@ -62,4 +62,4 @@ TEST(TopKOp, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

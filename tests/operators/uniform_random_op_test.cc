@@ -12,7 +12,7 @@
 #include "tests/run_op.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 LoDTensor Random(const std::vector<int32_t>& shape, DataType type, uint64_t run_seed,
@@ -122,4 +122,4 @@ TEST(UniformRandomOp, RefusesOtherTypesAndShapes) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

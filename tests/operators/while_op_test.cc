@@ -11,7 +11,7 @@
 #include "tests/program_runner.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // A counter that a loop brings from 0 to `limit`, with `body` in front of the counting.
@@ -148,4 +148,4 @@ TEST(WhileOp, StopsWhenItsBodyIsEmpty) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

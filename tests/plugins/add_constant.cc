@@ -4,15 +4,15 @@
 
 namespace {
 
-millrace::OpSchema Schema() {
-  return millrace::OpSchema("Adds a constant to every value.")
+millhopper::OpSchema Schema() {
+  return millhopper::OpSchema("Adds a constant to every value.")
       .Input("X", "float32 values")
       .Output("Out", "the same dims as X")
       .Attr({"value", 0.0f, "what is added"});
 }
 
-void Run(millrace::OpContext& context) {
-  const millrace::LoDTensor x = context.In("X");
+void Run(millhopper::OpContext& context) {
+  const millhopper::LoDTensor x = context.In("X");
   float* out = context.Out("Out")->Allocate<float>(x.dims());
   for (int64_t i = 0; i < x.numel(); ++i) {
     out[i] = x.data<float>()[i] + context.Attr<float>("value");
@@ -23,4 +23,4 @@ REGISTER_OPERATOR(add_constant, Schema, Run);
 
 }  // namespace
 
-MILLRACE_PLUGIN;
+MILLHOPPER_PLUGIN;

@@ -12,7 +12,7 @@
 #include "framework/input_file.h"
 #include "framework/plugin.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // Deeper and deeper, until the stack ends. Neither compiler nor optimizer sees that it never
@@ -101,6 +101,6 @@ REGISTER_OPERATOR(crash, CrashSchema, RunCrash);
 REGISTER_FILE_FORMAT(crashing, FormatText, MakeFormat);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper
 
-MILLRACE_PLUGIN;
+MILLHOPPER_PLUGIN;

@@ -13,7 +13,7 @@
 
 #include "framework/plugin.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 [[maybe_unused]] const bool initialised = [] {
@@ -33,7 +33,7 @@ namespace {
   return true;
 }();
 
-MILLRACE_PLUGIN;
+MILLHOPPER_PLUGIN;
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

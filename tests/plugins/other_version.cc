@@ -7,13 +7,13 @@
 
 namespace {
 
-constexpr millrace::PluginStamp OtherStamp() {
-  millrace::PluginStamp stamp = millrace::CurrentPluginStamp();
+constexpr millhopper::PluginStamp OtherStamp() {
+  millhopper::PluginStamp stamp = millhopper::CurrentPluginStamp();
   stamp.version[0] = '9';
   return stamp;
 }
 
-__attribute__((used, retain)) constexpr millrace::PluginStamp stamp = OtherStamp();
+__attribute__((used, retain)) constexpr millhopper::PluginStamp stamp = OtherStamp();
 
 const bool started = [] {
   std::abort();

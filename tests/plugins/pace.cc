@@ -11,7 +11,7 @@
 #include "framework/plugin.h"
 #include "framework/sequential_reader.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -87,7 +87,7 @@ void Work(OpContext& context) {
 
 REGISTER_OPERATOR(create_paced_reader, PacedSchema, CreatePaced);
 REGISTER_OPERATOR(work, WorkSchema, Work);
-MILLRACE_PLUGIN;
+MILLHOPPER_PLUGIN;
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

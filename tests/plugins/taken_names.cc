@@ -4,9 +4,9 @@
 
 namespace {
 
-millrace::OpSchema Schema() { return millrace::OpSchema("Does nothing."); }
+millhopper::OpSchema Schema() { return millhopper::OpSchema("Does nothing."); }
 
-void Run(millrace::OpContext&) {}
+void Run(millhopper::OpContext&) {}
 
 REGISTER_OPERATOR(taken_names_test, Schema, Run);
 REGISTER_OPERATOR(mean, Schema, Run);
@@ -14,4 +14,4 @@ REGISTER_OPERATOR(read, Schema, Run);
 
 }  // namespace
 
-MILLRACE_PLUGIN;
+MILLHOPPER_PLUGIN;

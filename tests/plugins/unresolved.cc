@@ -2,10 +2,10 @@
 // A plugin that needs what nobody has.
 #include "framework/plugin.h"
 
-namespace millrace {
+namespace millhopper {
 int NobodyDefinesThis();
-}  // namespace millrace
+}  // namespace millhopper
 
-extern "C" int CallIt() { return millrace::NobodyDefinesThis(); }
+extern "C" int CallIt() { return millhopper::NobodyDefinesThis(); }
 
-MILLRACE_PLUGIN;
+MILLHOPPER_PLUGIN;

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import millrace as fluid
+import millhopper as fluid
 import pytest
 
 LONGEST_TEST = 60.0

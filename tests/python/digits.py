@@ -8,9 +8,9 @@ import struct
 import zlib
 from pathlib import Path
 
-import millrace as fluid
+import millhopper as fluid
 import numpy as np
-from millrace import layers
+from millhopper import layers
 
 ROOT = Path(__file__).resolve().parents[2]
 PIXELS, SHARDS, DECAY, SCALE = 64, 4, 0.9, 0.0625

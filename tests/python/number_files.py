@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import millrace
+import millhopper
 import numpy as np
 
 
@@ -15,8 +15,8 @@ def write_numbers(path: Path, records: int) -> Path:
     return path
 
 
-def open_numbers(path: Path, **attributes: object) -> millrace.Reader:
-    return millrace.Reader.open_files(
+def open_numbers(path: Path, **attributes: object) -> millhopper.Reader:
+    return millhopper.Reader.open_files(
         f"fixed:{path}", slots={"row": ("int64", [1, 4])}, **attributes
     )
 
@@ -30,8 +30,8 @@ def write_mixed(path: Path, records: int) -> Path:
     return path
 
 
-def open_mixed(path: Path) -> millrace.Reader:
-    return millrace.Reader.open_files(
+def open_mixed(path: Path) -> millhopper.Reader:
+    return millhopper.Reader.open_files(
         f"fixed:{path}",
         slots={"pixels": ("float32", [1, 3]), "halves": ("bfloat16", [1, 2])},
     )

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import millrace as fluid
+import millhopper as fluid
 import numpy as np
 import pytest
-from millrace import layers
-from millrace.framework import Variable
+from millhopper import layers
+from millhopper.framework import Variable
 
 pytestmark = pytest.mark.usefixtures("fresh_programs")
 

@@ -7,10 +7,10 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import millrace
+import millhopper
 import pytest
 from conftest import run_python
-from millrace import _core
+from millhopper import _core
 
 Element = dict[str, Any]
 SLOTS = {"x": ("float32", [1, 2])}
@@ -39,13 +39,13 @@ blocks {
 
 @pytest.fixture(params=[0, 2])
 def threads(request: pytest.FixtureRequest) -> Iterator[int]:
-    millrace.set_threads(request.param)
+    millhopper.set_threads(request.param)
     yield request.param
-    millrace.set_threads(os.cpu_count() or 1)
+    millhopper.set_threads(os.cpu_count() or 1)
 
 
-def mapped(function: Callable[[Element], object]) -> millrace.Reader:
-    numbers = millrace.Reader.create("create_random_data_generator", slots=SLOTS, count=COUNT)
+def mapped(function: Callable[[Element], object]) -> millhopper.Reader:
+    numbers = millhopper.Reader.create("create_random_data_generator", slots=SLOTS, count=COUNT)
     return numbers.map(function, slots=SLOTS).batch(4).double_buffer(2, name="batches")
 
 
@@ -62,13 +62,13 @@ class Calls:
             self.done = True
             try:
                 self.act()
-            except millrace.Error as error:
+            except millhopper.Error as error:
                 self.raised.append(error)
         return element
 
 
 def test_they_cannot_set_the_number_of_threads(threads: int) -> None:
-    function = Calls(lambda: millrace.set_threads(3))
+    function = Calls(lambda: millhopper.set_threads(3))
     assert len(list(mapped(function))) == COUNT // 4
     assert "set by a function that a reader calls" in str(function.raised[0])
 
@@ -77,13 +77,13 @@ def test_others_may_set_it_while_a_reader_is_read() -> None:
     # A provider runs on a thread of its own, which no worker waits for.
     ended = run_python(
         """
-import millrace
+import millhopper
 import numpy as np
-row = millrace.layers.data("row", [2])
-reader = millrace.io.PyReader([row], 3)
+row = millhopper.layers.data("row", [2])
+reader = millhopper.io.PyReader([row], 3)
 def provider():
     for threads in (1, 3, 0, 2):
-        millrace.set_threads(threads)
+        millhopper.set_threads(threads)
         yield [np.zeros((1, 2), np.float32)]
 reader.decorate_batch_generator(provider)
 print(len(list(reader())))
@@ -149,11 +149,11 @@ def test_what_a_program_prints_to_cannot_run_it_again() -> None:
     ended = run_python(
         """
 import sys
-import millrace
-from millrace import layers
+import millhopper
+from millhopper import layers
 
 layers.Print(layers.fill_constant([1], "float32", 1.0))
-executor = millrace.Executor()
+executor = millhopper.Executor()
 out = sys.stdout
 
 class Output:
@@ -161,7 +161,7 @@ class Output:
         sys.stdout = out
         try:
             executor.run()
-        except millrace.Error as error:
+        except millhopper.Error as error:
             print(error.message)
 
 sys.stdout = Output()

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import millrace
+import millhopper
 import numpy as np
 import pytest
 from conftest import until
@@ -25,7 +25,7 @@ COUNT = 64
 class Abandoned:
     """A loop that only the collector destroys."""
 
-    def __init__(self, reader: millrace.Reader) -> None:
+    def __init__(self, reader: millhopper.Reader) -> None:
         self.loop = iter(reader)
         next(self.loop)
         self.itself = self
@@ -42,13 +42,13 @@ def collects_only_when_told() -> Iterator[None]:
 
 @pytest.fixture(params=[0, 2])
 def threads(request: pytest.FixtureRequest) -> Iterator[int]:
-    millrace.set_threads(request.param)
+    millhopper.set_threads(request.param)
     yield request.param
-    millrace.set_threads(os.cpu_count() or 1)
+    millhopper.set_threads(os.cpu_count() or 1)
 
 
-def mapped(function: Callable[[Element], object]) -> millrace.Reader:
-    return millrace.Reader.create("create_random_data_generator", slots=SLOTS, count=COUNT).map(
+def mapped(function: Callable[[Element], object]) -> millhopper.Reader:
+    return millhopper.Reader.create("create_random_data_generator", slots=SLOTS, count=COUNT).map(
         function, slots=SLOTS
     )
 
@@ -110,9 +110,9 @@ def test_a_function_may_drop_and_close_other_loops(threads: int) -> None:
     def nested(element: Element) -> Element:
         return {"x": next(iter(mapped(lambda e: e).batch(2).double_buffer()))["x"][:1]}
 
-    millrace.set_threads(0)
+    millhopper.set_threads(0)
     assert len(list(mapped(function))) == COUNT
-    millrace.set_threads(threads)
+    millhopper.set_threads(threads)
     assert len(list(mapped(nested).batch(4).double_buffer())) == COUNT // 4
 
 
@@ -130,7 +130,7 @@ def test_a_function_cannot_use_the_reader_that_calls_it(
 
     reader = mapped(function).batch(8).double_buffer()
     loops[:] = [iter(reader)]
-    with pytest.raises(millrace.Error, match="function of map that it calls itself"):
+    with pytest.raises(millhopper.Error, match="function of map that it calls itself"):
         next(loops[0])
     loops.clear()
 
@@ -139,7 +139,7 @@ loops: list[Any] = []
 
 
 def test_a_function_may_drop_scopes_and_prepared_programs(threads: int) -> None:
-    from millrace import _core
+    from millhopper import _core
 
     def function(element: Element) -> Element:
         scope = _core.Scope()
@@ -191,7 +191,7 @@ class Owner:
 
     def __init__(self, path: Path, fails_at: int = -1) -> None:
         self.fails_at = fails_at
-        lines = millrace.Reader.open_files(f"text:{path}", names=["line"])
+        lines = millhopper.Reader.open_files(f"text:{path}", names=["line"])
         self.batches = iter(lines.map(self.decode, slots=LINES).batch(4).double_buffer(4))
         next(self.batches)
 
@@ -244,7 +244,7 @@ def test_a_loop_is_closed_where_the_collector_meets_it_at_work(lines: Path) -> N
         def function(element: Element) -> Element:
             return element if COUNT > 0 else {}
 
-        reader = millrace.Reader.open_files(f"text:{lines}", names=["line"])
+        reader = millhopper.Reader.open_files(f"text:{lines}", names=["line"])
         loop = iter(reader.map(function, slots=LINES).batch(2).double_buffer(64))
         next(loop)
         function.loop = loop  # type: ignore[attr-defined]
@@ -257,8 +257,8 @@ class Provider:
     """What feeds a queue of its own, and fails."""
 
     def __init__(self) -> None:
-        row = millrace.layers.data("row", [2])
-        self.reader = millrace.io.PyReader([row], 3)
+        row = millhopper.layers.data("row", [2])
+        self.reader = millhopper.io.PyReader([row], 3)
         self.reader.decorate_batch_generator(self.elements)
 
     def elements(self) -> Iterator[Any]:
@@ -276,19 +276,19 @@ def test_what_failed_to_feed_its_own_queue_is_freed(read: int) -> None:
     queue.take()
     until(queue.is_closed)
     if read == 2:
-        with pytest.raises(millrace.Error, match="on purpose") as failed:
+        with pytest.raises(millhopper.Error, match="on purpose") as failed:
             queue.take()
         assert isinstance(failed.value.__cause__, ValueError)
         del failed
     feeding.stop()
     gone = weakref.ref(provider)
     del provider, queue, feeding
-    with millrace.program_guard(millrace.Program(), millrace.Program()):
+    with millhopper.program_guard(millhopper.Program(), millhopper.Program()):
         until_collected(gone)
 
 
 def test_a_function_that_was_forgotten_says_so() -> None:
-    from millrace import _core
+    from millhopper import _core
 
     # A program in a scope that outlives the reader whose map() took the function.
     class Held:
@@ -309,5 +309,5 @@ def test_a_function_that_was_forgotten_says_so() -> None:
     assert len(in_scope.read_next()) == 1
     del held
     gc.collect()
-    with pytest.raises(millrace.Error, match="it is gone, with the millrace.Reader"):
+    with pytest.raises(millhopper.Error, match="it is gone, with the millhopper.Reader"):
         in_scope.read_next()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command ``python -m millrace``, and the reference page that it prints."""
+"""The command ``python -m millhopper``, and the reference page that it prints."""
 
 import inspect
 import json
@@ -9,11 +9,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import millrace
+import millhopper
 import pytest
-from millrace import reference
-from millrace.__main__ import main
-from millrace.schemas import format_schemas, operator_types
+from millhopper import reference
+from millhopper.__main__ import main
+from millhopper.schemas import format_schemas, operator_types
 
 STARTUP = """
 blocks {
@@ -148,13 +148,13 @@ def test_it_lists_what_it_can_do(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_standard_output_that_cannot_be_written_ends_it(tmp_path: Path) -> None:
-    endless = millrace.Program()
-    with millrace.program_guard(endless, millrace.Program()):
-        more = millrace.layers.fill_constant([1], "bool", 1)
-        with millrace.layers.While(more).block():
-            millrace.layers.Print(more)
+    endless = millhopper.Program()
+    with millhopper.program_guard(endless, millhopper.Program()):
+        more = millhopper.layers.fill_constant([1], "bool", 1)
+        with millhopper.layers.While(more).block():
+            millhopper.layers.Print(more)
     (tmp_path / "endless.pbtxt").write_text(endless.to_text())
-    command = [sys.executable, "-m", "millrace", "run", f"--main={tmp_path / 'endless.pbtxt'}"]
+    command = [sys.executable, "-m", "millhopper", "run", f"--main={tmp_path / 'endless.pbtxt'}"]
     # The tests themselves may run without a buffer.
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONUNBUFFERED": ""}
     with open("/dev/full", "w") as full:
@@ -198,7 +198,7 @@ def test_every_public_name_has_a_docstring_and_is_on_the_page() -> None:
                     and value is not None
                 )
 
-    visit("millrace", millrace)
+    visit("millhopper", millhopper)
     assert not missing
     for operator in operator_types():
         assert f"### `{operator}`" in page

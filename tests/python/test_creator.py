@@ -6,10 +6,10 @@ import struct
 import zlib
 from pathlib import Path
 
-import millrace
+import millhopper
 import numpy as np
 import pytest
-from millrace.reader import creator
+from millhopper.reader import creator
 
 
 class TestNpArray:
@@ -122,7 +122,7 @@ def test_recordio_yields_what_is_right_before_an_error(tmp_path: Path, buf_size:
     content[end + 25] ^= 1  # behind the header of the sixth chunk
     path.write_bytes(content)
     seen = []
-    with pytest.raises(millrace.Error, match="checksum"):
+    with pytest.raises(millhopper.Error, match="checksum"):
         seen.extend(creator.recordio(path, buf_size)())
     assert seen == records[:50]
 
@@ -130,23 +130,23 @@ def test_recordio_yields_what_is_right_before_an_error(tmp_path: Path, buf_size:
 def test_recordio_says_what_is_wrong(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="buf_size is -1"):
         creator.recordio("x", -1)
-    with pytest.raises(millrace.Error, match="No such file"):
+    with pytest.raises(millhopper.Error, match="No such file"):
         list(creator.recordio(tmp_path / "missing")())
-    with pytest.raises(millrace.Error, match="no files are given"):
+    with pytest.raises(millhopper.Error, match="no files are given"):
         list(creator.recordio([])())
     damaged = recordio_file(tmp_path, "damaged", [b"record"])
     content = bytearray(damaged.read_bytes())
     content[-1] ^= 1
     damaged.write_bytes(content)
-    with pytest.raises(millrace.Error, match="checksum") as caught:
+    with pytest.raises(millhopper.Error, match="checksum") as caught:
         list(creator.recordio(damaged)())
     assert caught.value.file == str(damaged)
 
 
 def test_recordio_reads_the_lineages_file_for_those_who_trust_it() -> None:
-    data = os.environ.get("MILLRACE_TEST_DATA")
+    data = os.environ.get("MILLHOPPER_TEST_DATA")
     if not data:
-        pytest.skip("MILLRACE_TEST_DATA names no folder of sample files")
+        pytest.skip("MILLHOPPER_TEST_DATA names no folder of sample files")
     path = Path(data) / "recordio_paddle" / "test_reader_recordio.dat"
     for paths in (str(path), [str(path)]):
         rows = list(creator.recordio(paths, decoder=pickle.loads)())

@@ -7,7 +7,7 @@ import itertools
 import os
 from collections.abc import Iterator
 
-import millrace as fluid
+import millhopper as fluid
 import numpy as np
 import pytest
 

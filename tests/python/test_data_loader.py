@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import millrace
+import millhopper
 import numpy as np
 import pytest
 from number_files import open_numbers, write_numbers
@@ -18,16 +18,16 @@ ALL = set(range(0, 4 * RECORDS, 4))
 
 
 @pytest.fixture
-def dataset(tmp_path: Path) -> millrace.Reader:
+def dataset(tmp_path: Path) -> millhopper.Reader:
     return open_numbers(write_numbers(tmp_path / "numbers.bin", RECORDS))
 
 
-def first_numbers(loader: millrace.DataLoader) -> list[int]:
+def first_numbers(loader: millhopper.DataLoader) -> list[int]:
     return [number for batch in loader for number in batch["row"][:, 0].tolist()]
 
 
-def test_batches_of_tensors_in_the_order_of_the_files(dataset: millrace.Reader) -> None:
-    loader = millrace.DataLoader(dataset, batch_size=128)
+def test_batches_of_tensors_in_the_order_of_the_files(dataset: millhopper.Reader) -> None:
+    loader = millhopper.DataLoader(dataset, batch_size=128)
     batches = list(loader)
     assert [tuple(batch["row"].shape) for batch in batches] == [(128, 4)] * 7 + [(104, 4)]
     assert all(isinstance(batch["row"], torch.Tensor) for batch in batches)
@@ -37,49 +37,49 @@ def test_batches_of_tensors_in_the_order_of_the_files(dataset: millrace.Reader) 
     assert len(loader.dataset) == RECORDS
 
 
-def test_batches_are_laid_end_to_end_or_stacked(dataset: millrace.Reader) -> None:
+def test_batches_are_laid_end_to_end_or_stacked(dataset: millhopper.Reader) -> None:
     shapes = {"concat": (8, 4), "stack": (8, 1, 4)}
     for mode, shape in shapes.items():
-        batches = list(millrace.DataLoader(dataset, batch_size=8, mode=mode))
+        batches = list(millhopper.DataLoader(dataset, batch_size=8, mode=mode))
         assert tuple(batches[0]["row"].shape) == shape
         assert batches[1]["row"].flatten().tolist() == list(range(32, 64))
 
 
-def test_modes_and_batch_sizes_that_are_none_are_named(dataset: millrace.Reader) -> None:
+def test_modes_and_batch_sizes_that_are_none_are_named(dataset: millhopper.Reader) -> None:
     with pytest.raises(ValueError, match="mode is 'pad'"):
-        millrace.DataLoader(dataset, 8, mode="pad")
+        millhopper.DataLoader(dataset, 8, mode="pad")
     with pytest.raises(ValueError, match="mode has no meaning"):
-        millrace.DataLoader(dataset, None, mode="stack")
+        millhopper.DataLoader(dataset, None, mode="stack")
     for size in ("32", 32.0):
         with pytest.raises(TypeError, match="batch_size is .*32.* it must be an integer"):
-            millrace.DataLoader(dataset, size)  # type: ignore[arg-type]
+            millhopper.DataLoader(dataset, size)  # type: ignore[arg-type]
 
 
-def test_its_defaults_are_torchs(dataset: millrace.Reader) -> None:
-    loader = millrace.DataLoader(dataset)
+def test_its_defaults_are_torchs(dataset: millhopper.Reader) -> None:
+    loader = millhopper.DataLoader(dataset)
     assert len(loader) == RECORDS
     assert tuple(next(iter(loader))["row"].shape) == (1, 4)
 
 
-def test_drop_last(dataset: millrace.Reader) -> None:
-    loader = millrace.DataLoader(dataset, 128, drop_last=True)
+def test_drop_last(dataset: millhopper.Reader) -> None:
+    loader = millhopper.DataLoader(dataset, 128, drop_last=True)
     assert len(loader) == len(list(loader)) == 7
 
 
-def test_shuffle_gives_every_epoch_an_order_of_its_own(dataset: millrace.Reader) -> None:
-    loader = millrace.DataLoader(dataset, batch_size=10, shuffle=True, seed=1)
+def test_shuffle_gives_every_epoch_an_order_of_its_own(dataset: millhopper.Reader) -> None:
+    loader = millhopper.DataLoader(dataset, batch_size=10, shuffle=True, seed=1)
     first, second = first_numbers(loader), first_numbers(loader)
     assert first != second
     assert set(first) == set(second) == ALL
     loader.set_epoch(0)
     assert first_numbers(loader) == first
-    small = millrace.DataLoader(dataset, batch_size=10, shuffle=True, seed=1, shuffle_buffer=5)
+    small = millhopper.DataLoader(dataset, batch_size=10, shuffle=True, seed=1, shuffle_buffer=5)
     assert set(first_numbers(small)[:10]) <= set(range(0, 4 * 15, 4))
 
 
-def test_the_seed_is_that_of_the_generator_or_of_torch(dataset: millrace.Reader) -> None:
+def test_the_seed_is_that_of_the_generator_or_of_torch(dataset: millhopper.Reader) -> None:
     def order(**keywords: Any) -> list[int]:
-        return first_numbers(millrace.DataLoader(dataset, 10, shuffle=True, **keywords))
+        return first_numbers(millhopper.DataLoader(dataset, 10, shuffle=True, **keywords))
 
     assert order(generator=torch.Generator().manual_seed(5)) == order(seed=5)
     with torch.random.fork_rng():
@@ -92,36 +92,36 @@ def test_the_seed_is_that_of_the_generator_or_of_torch(dataset: millrace.Reader)
             order(seed=wrong)
 
 
-def test_elements_that_are_batches_already(dataset: millrace.Reader) -> None:
-    loader = millrace.DataLoader(dataset.batch(300), batch_size=None)
+def test_elements_that_are_batches_already(dataset: millhopper.Reader) -> None:
+    loader = millhopper.DataLoader(dataset.batch(300), batch_size=None)
     assert [len(batch["row"]) for batch in loader] == [300, 300, 300, 100]
     assert len(loader) == 4
 
 
-def test_collate_fn_makes_the_batch(dataset: millrace.Reader) -> None:
+def test_collate_fn_makes_the_batch(dataset: millhopper.Reader) -> None:
     def collate(samples: list[dict[str, Any]]) -> Any:
         return torch.stack([sample["row"].squeeze(0) for sample in samples])
 
-    loader = millrace.DataLoader(dataset, 300, collate_fn=collate)
+    loader = millhopper.DataLoader(dataset, 300, collate_fn=collate)
     assert [tuple(batch.shape) for batch in loader] == [(300, 4)] * 3 + [(100, 4)]
     assert len(loader) == 4
-    dropping = millrace.DataLoader(dataset, 300, collate_fn=collate, drop_last=True)
+    dropping = millhopper.DataLoader(dataset, 300, collate_fn=collate, drop_last=True)
     assert len(dropping) == len(list(dropping)) == 3
-    alone = millrace.DataLoader(dataset, None, collate_fn=lambda sample: int(sample["row"][0, 0]))
+    alone = millhopper.DataLoader(dataset, None, collate_fn=lambda sample: int(sample["row"][0, 0]))
     assert list(alone) == sorted(ALL)
 
 
-def test_a_collate_fn_does_not_end_the_loop(dataset: millrace.Reader) -> None:
+def test_a_collate_fn_does_not_end_the_loop(dataset: millhopper.Reader) -> None:
     def collate(samples: Any) -> Any:
         return next(iter([]))
 
     for batch_size in (300, None):
         with pytest.raises(RuntimeError, match="raised StopIteration"):
-            list(millrace.DataLoader(dataset, batch_size, collate_fn=collate))
+            list(millhopper.DataLoader(dataset, batch_size, collate_fn=collate))
 
 
-def test_what_would_do_nothing_here_is_ignored(dataset: millrace.Reader) -> None:
-    loader = millrace.DataLoader(
+def test_what_would_do_nothing_here_is_ignored(dataset: millhopper.Reader) -> None:
+    loader = millhopper.DataLoader(
         dataset,
         batch_size=100,
         shuffle=False,
@@ -152,35 +152,35 @@ def test_what_would_do_nothing_here_is_ignored(dataset: millrace.Reader) -> None
     ],
 )
 def test_what_cannot_be_done_is_refused(
-    dataset: millrace.Reader, keywords: dict[str, Any], message: str
+    dataset: millhopper.Reader, keywords: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises((ValueError, millrace.Error), match=message):
-        iter(millrace.DataLoader(dataset, **keywords))
+    with pytest.raises((ValueError, millhopper.Error), match=message):
+        iter(millhopper.DataLoader(dataset, **keywords))
 
 
 def test_other_data_sets_are_refused() -> None:
-    with pytest.raises(TypeError, match="dataset is 'list'; it must be a millrace.Reader"):
-        millrace.DataLoader([1, 2, 3])  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="dataset is 'list'; it must be a millhopper.Reader"):
+        millhopper.DataLoader([1, 2, 3])  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="collate_fn is 3"):
-        millrace.DataLoader(open_numbers(Path("x")), collate_fn=3)  # type: ignore[arg-type]
+        millhopper.DataLoader(open_numbers(Path("x")), collate_fn=3)  # type: ignore[arg-type]
 
 
 def test_pinned_is_all_that_can_be(
-    dataset: millrace.Reader, monkeypatch: pytest.MonkeyPatch
+    dataset: millhopper.Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.Tensor, "pin_memory", lambda tensor: tensor + 1)
-    loader = millrace.DataLoader(dataset, 500, pin_memory=True)
+    loader = millhopper.DataLoader(dataset, 500, pin_memory=True)
     assert [int(batch["row"][0, 0]) for batch in loader] == [1, 2001]
-    collated = millrace.DataLoader(
+    collated = millhopper.DataLoader(
         dataset, 500, pin_memory=True, collate_fn=lambda samples: [samples[0]["row"], ("x", 2)]
     )
     assert [batch[1] for batch in collated] == [("x", 2)] * 2
     assert [int(batch[0][0, 0]) for batch in collated] == [1, 2001]
 
 
-def test_leaving_a_loop_early_gives_everything_back(dataset: millrace.Reader) -> None:
-    loader = millrace.DataLoader(dataset, 10, shuffle=True)
+def test_leaving_a_loop_early_gives_everything_back(dataset: millhopper.Reader) -> None:
+    loader = millhopper.DataLoader(dataset, 10, shuffle=True)
     for _ in loader:
         break
     assert set(first_numbers(loader)) == ALL

@@ -8,10 +8,10 @@ import itertools
 import os
 from pathlib import Path
 
-import millrace
+import millhopper
 import numpy as np
 import pytest
-from millrace import dataset
+from millhopper import dataset
 from mnist_files import write_mnist
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(autouse=True)
 def no_folder(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("MILLRACE_DATA", raising=False)
+    monkeypatch.delenv("MILLHOPPER_DATA", raising=False)
 
 
 @pytest.mark.parametrize("compressed", [False, True])
@@ -40,14 +40,14 @@ def test_mnist_reads_idx_files(tmp_path: Path, compressed: bool) -> None:
 
 def test_mnist_reads_what_the_quickstart_writes(tmp_path: Path) -> None:
     for number in range(2):
-        with millrace.recordio_writer.create_recordio_writer(
+        with millhopper.recordio_writer.create_recordio_writer(
             tmp_path / f"train-{number:05d}.recordio"
         ) as writer:
             for record in range(3):
                 pixels = np.full((1, 784), 51 * (2 * record + number), np.uint8)
-                writer.append_tensor(millrace.LoDTensor.from_array(pixels))
+                writer.append_tensor(millhopper.LoDTensor.from_array(pixels))
                 label = np.array([[2 * record + number]], np.int64)
-                writer.append_tensor(millrace.LoDTensor.from_array(label))
+                writer.append_tensor(millhopper.LoDTensor.from_array(label))
                 writer.complete_append_tensor()
     samples = list(dataset.mnist.train(tmp_path)())
     assert [label for _, label in samples] == list(range(6))
@@ -58,7 +58,7 @@ def test_a_folder_of_data_is_named_by_the_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reader = dataset.mnist.test()
-    monkeypatch.setenv("MILLRACE_DATA", str(tmp_path))
+    monkeypatch.setenv("MILLHOPPER_DATA", str(tmp_path))
     with pytest.raises(FileNotFoundError):
         next(iter(reader()))
     for name in ("mnist", "."):
@@ -66,7 +66,7 @@ def test_a_folder_of_data_is_named_by_the_environment(
         folder.mkdir(exist_ok=True)
         write_mnist(folder, "t10k", len(name), compressed=True)
         assert len(list(reader())) == len(name)
-    monkeypatch.setenv("MILLRACE_DATA", str(ROOT / "tools"))
+    monkeypatch.setenv("MILLHOPPER_DATA", str(ROOT / "tools"))
     assert len(list(dataset.digits.test()())) == 359
     # The folder that the caller names counts alone.
     with pytest.raises(FileNotFoundError):
@@ -76,11 +76,11 @@ def test_a_folder_of_data_is_named_by_the_environment(
 def test_what_is_missing_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(FileNotFoundError) as caught:
         next(iter(dataset.mnist.train()()))
-    for word in ("mnist.train(folder)", "MILLRACE_DATA", "nothing is downloaded"):
+    for word in ("mnist.train(folder)", "MILLHOPPER_DATA", "nothing is downloaded"):
         assert word in str(caught.value)
     write_mnist(tmp_path, "train", 2, compressed=False)
     (tmp_path / "train-labels-idx1-ubyte").unlink()
-    monkeypatch.setenv("MILLRACE_DATA", str(tmp_path))
+    monkeypatch.setenv("MILLHOPPER_DATA", str(tmp_path))
     with pytest.raises(FileNotFoundError) as caught:
         next(iter(dataset.mnist.train()()))
     wanted = "train-images-idx3-ubyte with train-labels-idx1-ubyte, or train-*.recordio"
@@ -110,7 +110,7 @@ def test_a_damaged_line_is_named(tmp_path: Path, line: str, problem: str) -> Non
     whole = ",".join(["7"] * 65)
     path = tmp_path / "digits.csv"
     path.write_text(f"{whole}\n{whole}\n{line}\n")
-    with pytest.raises(millrace.Error, match=problem) as caught:
+    with pytest.raises(millhopper.Error, match=problem) as caught:
         list(dataset.digits.train(tmp_path)())
     assert (caught.value.code, caught.value.file) == ("data loss", str(path))
 
@@ -124,9 +124,9 @@ def test_leaving_a_pass_closes_its_files(tmp_path: Path) -> None:
 
 
 def test_mnist_itself() -> None:
-    data = os.environ.get("MILLRACE_TEST_DATA")
+    data = os.environ.get("MILLHOPPER_TEST_DATA")
     if not data:
-        pytest.skip("MILLRACE_TEST_DATA names no folder of sample files")
+        pytest.skip("MILLHOPPER_TEST_DATA names no folder of sample files")
     folder = Path(data) / "idx_mnist"
     labels = [0] * 10
     for image, label in dataset.mnist.test(folder)():

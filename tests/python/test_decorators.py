@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from millrace.reader import (
+from millhopper.reader import (
     ComposeNotAligned,
     Fake,
     cache,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from millrace import Error, LoDTensor, _core
+from millhopper import Error, LoDTensor, _core
 
 ALIGNMENT = 64  # JAX shares what is aligned like this, and copies other memory
 

@@ -6,7 +6,7 @@ import pickle
 from pathlib import Path
 
 import pytest
-from millrace import Error, Reader
+from millhopper import Error, Reader
 
 SLOTS = {"x": ("float32", [1])}
 

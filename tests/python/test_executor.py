@@ -8,10 +8,10 @@ import threading
 import weakref
 from pathlib import Path
 
-import millrace as fluid
+import millhopper as fluid
 import numpy as np
 import pytest
-from millrace import layers
+from millhopper import layers
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Interpreters that exit while readers are at work: none hangs, crashes or says anything.
 
-MILLRACE_EXIT_RUNS says how many interpreters are started; each way of working meets each way of
+MILLHOPPER_EXIT_RUNS says how many interpreters are started; each way of working meets each way of
 leaving before any does so again.
 """
 
@@ -17,42 +17,42 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-RUNS = int(os.environ.get("MILLRACE_EXIT_RUNS", "88"))
+RUNS = int(os.environ.get("MILLHOPPER_EXIT_RUNS", "88"))
 AT_ONCE = 16  # in one test, which may not take long
 LONGEST = 40.0
 
 # Each defines step(), which reads one element, and leaves threads at work ahead of it.
 AT_WORK = {
     "py_reader": """
-reader = millrace.layers.py_reader(4, [(-1, 1000)], ["float32"])
-out = millrace.layers.read_file(reader)
+reader = millhopper.layers.py_reader(4, [(-1, 1000)], ["float32"])
+out = millhopper.layers.read_file(reader)
 def provider():
     while True:
         yield [np.zeros((64, 1000), np.float32)]
 reader.decorate_tensor_provider(provider)
-executor = millrace.Executor(millrace.CPUPlace())
-executor.run(millrace.default_startup_program())
+executor = millhopper.Executor(millhopper.CPUPlace())
+executor.run(millhopper.default_startup_program())
 reader.start()
 def step():
     return executor.run(fetch_list=[out])
 """,
     "py_reader of a buffered reader": """
-reader = millrace.layers.py_reader(2, [(-1, 10)], ["float32"])
-out = millrace.layers.read_file(reader)
+reader = millhopper.layers.py_reader(2, [(-1, 10)], ["float32"])
+out = millhopper.layers.read_file(reader)
 def samples():
     while True:
         yield (np.zeros(10),)
-ahead = millrace.reader.xmap_readers(lambda sample: sample, samples, 2, 4)
-reader.decorate_paddle_reader(millrace.batch(millrace.reader.buffered(ahead, 4), 8))
-executor = millrace.Executor(millrace.CPUPlace())
-executor.run(millrace.default_startup_program())
+ahead = millhopper.reader.xmap_readers(lambda sample: sample, samples, 2, 4)
+reader.decorate_paddle_reader(millhopper.batch(millhopper.reader.buffered(ahead, 4), 8))
+executor = millhopper.Executor(millhopper.CPUPlace())
+executor.run(millhopper.default_startup_program())
 reader.start()
 def step():
     return executor.run(fetch_list=[out])
 """,
     "iterable PyReader": """
-row = millrace.layers.data("row", [10])
-reader = millrace.io.PyReader([row], 3)
+row = millhopper.layers.data("row", [10])
+reader = millhopper.io.PyReader([row], 3)
 def provider():
     while True:
         yield [np.zeros((8, 10), np.float32)]
@@ -64,7 +64,7 @@ def step():
     "map": """
 def function(element):
     return {"x": np.sqrt(element["slot0"])}
-numbers = millrace.Reader.create(
+numbers = millhopper.Reader.create(
     "create_random_data_generator", slots={"slot0": ("float32", [1, 50])})
 batches = iter(numbers.map(function).map(lambda e: e["x"] + 1).batch(16).double_buffer(4))
 def step():
@@ -75,21 +75,21 @@ import time
 def function(element):
     time.sleep(0.001)
     return element
-numbers = millrace.Reader.create(
+numbers = millhopper.Reader.create(
     "create_random_data_generator", slots={"slot0": ("float32", [1, 50])})
 batches = iter(numbers.map(function).batch(16).double_buffer(4))
 def step():
     return next(batches)
 """,
     "double_buffer": """
-numbers = millrace.Reader.create(
+numbers = millhopper.Reader.create(
     "create_random_data_generator", slots={"slot0": ("float32", [1, 1000])})
 batches = iter(numbers.shuffle(100).batch(64).double_buffer(8))
 def step():
     return next(batches)
 """,
     "a queue that is filled by hand": """
-from millrace import _core
+from millhopper import _core
 queue = _core.Queue(3, [("float32", [1], 0)])
 def step():
     queue.push((np.zeros(1, np.float32),))
@@ -97,25 +97,25 @@ def step():
 """,
     "buffered": """
 import itertools
-items = millrace.reader.buffered(itertools.count, 4)()
+items = millhopper.reader.buffered(itertools.count, 4)()
 def step():
     return next(items)
 """,
     "xmap_readers": """
 import itertools
-items = millrace.reader.xmap_readers(lambda item: item + 1, itertools.count, 3, 4)()
+items = millhopper.reader.xmap_readers(lambda item: item + 1, itertools.count, 3, 4)()
 def step():
     return next(items)
 """,
     "multiprocess_reader": """
 import itertools
-items = millrace.reader.multiprocess_reader([itertools.count, itertools.count])()
+items = millhopper.reader.multiprocess_reader([itertools.count, itertools.count])()
 def step():
     return next(items)
 """,
     "PipeReader": """
 import time
-lines = millrace.reader.PipeReader("yes and no").get_line()
+lines = millhopper.reader.PipeReader("yes and no").get_line()
 def step():
     time.sleep(0.0001)
     return next(lines)
@@ -154,7 +154,7 @@ LEAVE = {
 
 PROGRAM = """
 import os, sys, threading
-import millrace
+import millhopper
 import numpy as np
 {at_work}
 for _ in range(3):
@@ -208,7 +208,7 @@ def test_every_way_of_leaving_ends_every_way_of_working(first: int) -> None:
 def test_passes_that_nobody_can_end_are_waited_for_together() -> None:
     program = f"""
 import threading, time
-import millrace
+import millhopper
 def stalled():
     time.sleep(600)
     yield 1
@@ -216,10 +216,10 @@ def wait(items):
     next(items)  # there will be none
 at_work = []
 for _ in range({int(LONGEST)}):
-    reader = millrace.layers.py_reader(2, [(-1, 1)], ["float32"])
+    reader = millhopper.layers.py_reader(2, [(-1, 1)], ["float32"])
     reader.decorate_tensor_provider(stalled)
     reader.start()
-    ahead = millrace.reader.buffered(stalled, 2)()
+    ahead = millhopper.reader.buffered(stalled, 2)()
     threading.Thread(target=wait, args=(ahead,), daemon=True).start()
     at_work += [reader, ahead]
 """
@@ -240,7 +240,7 @@ def test_a_thread_that_outlasted_its_pass_has_time_again_at_exit() -> None:
             sys.executable,
             "-c",
             "import time\n"
-            "from millrace.reader.threads import Pass\n"
+            "from millhopper.reader.threads import Pass\n"
             "late = Pass()\n"
             "late.start(lambda: (time.sleep(1.3), print('ended', flush=True)))\n"
             "late.leave()\n"

@@ -8,7 +8,7 @@ from conftest import run_python
 
 PROGRAM = """
 import sys, threading, time
-import millrace
+import millhopper
 
 begun = threading.Event()
 slots = {"x": ("float32", [1, 2])}
@@ -18,7 +18,7 @@ def function(element, begun=begun, sleep=time.sleep):
     sleep(float(sys.argv[1]))
     return element
 
-numbers = millrace.Reader.create("create_random_data_generator", slots=slots)
+numbers = millhopper.Reader.create("create_random_data_generator", slots=slots)
 reader = numbers.map(function, slots=slots).batch(8).double_buffer()
 threading.Thread(target=lambda: next(iter(reader)), daemon=True).start()
 begun.wait()

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import millrace as fluid
+import millhopper as fluid
 import numpy as np
 import pytest
-from millrace import core
+from millhopper import core
 
 
 def sequences(fill: float) -> core.LoDTensor:

@@ -7,15 +7,15 @@ import os
 import subprocess
 from typing import Any
 
-import millrace
+import millhopper
 import numpy as np
 
 SLOTS = {"x": ("float32", [1, 2])}
 COUNT = 64
 
 
-def source() -> millrace.Reader:
-    return millrace.Reader.create("create_random_data_generator", slots=SLOTS, count=COUNT)
+def source() -> millhopper.Reader:
+    return millhopper.Reader.create("create_random_data_generator", slots=SLOTS, count=COUNT)
 
 
 def test_functions_may_fork_at_once() -> None:

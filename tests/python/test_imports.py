@@ -12,7 +12,7 @@ from conftest import run_python
 # initialising with one of them, and the others, who wait for it, with the interpreter.
 SLOW_IMPORTS = """
 import builtins, time
-import millrace
+import millhopper
 import numpy as np
 
 begun = []
@@ -24,7 +24,7 @@ def slow_import(name, *arguments):
     return original(name, *arguments)
 
 slots = {"x": ("float32", [1, 2])}
-numbers = millrace.Reader.create("create_random_data_generator", slots=slots, count=64)
+numbers = millhopper.Reader.create("create_random_data_generator", slots=slots, count=64)
 """
 
 WAYS = {
@@ -37,10 +37,10 @@ assert len(list(numbers.map(lambda e: e).map(lambda e: e).double_buffer())) == 6
     "other values": """
 def function(element):
     rows = np.zeros((2, 1), np.float32)
-    tensor = millrace.LoDTensor([[1, 1]])
+    tensor = millhopper.LoDTensor([[1, 1]])
     tensor.set(rows.T)
     tensor.set(rows)
-    return millrace.Ragged(rows, ([0, 2],)), 5, [1.0, 2.0], tensor
+    return millhopper.Ragged(rows, ([0, 2],)), 5, [1.0, 2.0], tensor
 assert len(list(numbers.map(function).batch(2).double_buffer())) == 32
 """,
     "errors": """
@@ -49,15 +49,15 @@ def function(element):
 for _ in range(3):
     try:
         list(numbers.map(function, slots=slots).double_buffer())
-    except millrace.Error as error:
+    except millhopper.Error as error:
         assert isinstance(error.__cause__, ValueError)
 """,
     "py_reader": """
-reader = millrace.layers.py_reader(4, [(-1, 2)], ["float32"])
-out = millrace.layers.read_file(reader)
+reader = millhopper.layers.py_reader(4, [(-1, 2)], ["float32"])
+out = millhopper.layers.read_file(reader)
 reader.decorate_tensor_provider(lambda: iter([[np.zeros((8, 2), np.float32)]] * 20))
-executor = millrace.Executor()
-executor.run(millrace.default_startup_program())
+executor = millhopper.Executor()
+executor.run(millhopper.default_startup_program())
 reader.start()
 for _ in range(20):
     executor.run(fetch_list=[out])
@@ -75,7 +75,7 @@ def test_the_core_imports_nothing_while_it_works(way: str) -> None:
         + "builtins.__import__ = original\nprint(begun)\n"
     )
     assert ended.returncode == 0, ended.stderr
-    used_by_the_core = {"millrace.errors", "millrace.ragged", "numpy", "signal"}
+    used_by_the_core = {"millhopper.errors", "millhopper.ragged", "numpy", "signal"}
     used_by_the_core |= {"numpy.core.multiarray", "numpy._core.multiarray"}
     assert used_by_the_core.isdisjoint(ast.literal_eval(ended.stdout))
 
@@ -89,15 +89,15 @@ import _xxsubinterpreters as interpreters
 def refused():
     inner = interpreters.create()
     try:
-        interpreters.run_string(inner, "import millrace")
+        interpreters.run_string(inner, "import millhopper")
     except interpreters.RunFailedError as error:
         print(error)
     interpreters.destroy(inner)
 
 refused()
-import millrace
+import millhopper
 refused()
-numbers = millrace.Reader.create(
+numbers = millhopper.Reader.create(
     "create_random_data_generator", slots={"x": ("float32", [1, 2])}, count=8)
 print(len(list(numbers.map(lambda element: element).double_buffer())))
 """
@@ -112,12 +112,12 @@ print(len(list(numbers.map(lambda element: element).double_buffer())))
 def test_the_package_may_be_imported_anew() -> None:
     ended = run_python(
         """
-import sys, millrace
-first = millrace
-for name in [name for name in sys.modules if name.split(".")[0] == "millrace"]:
+import sys, millhopper
+first = millhopper
+for name in [name for name in sys.modules if name.split(".")[0] == "millhopper"]:
     del sys.modules[name]
-import millrace
-print(millrace is first, millrace._core.Queue is first._core.Queue)
+import millhopper
+print(millhopper is first, millhopper._core.Queue is first._core.Queue)
 """
     )
     assert ended.stdout == "False True\n", ended.stderr

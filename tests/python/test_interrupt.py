@@ -9,7 +9,7 @@ from conftest import run_python
 # A program that never ends, and a way to press Ctrl-C while it runs.
 ENDLESS = '''
 import os, signal, threading, time
-from millrace import _core
+from millhopper import _core
 
 program = _core.Program("""
 blocks {
@@ -72,10 +72,10 @@ def test_a_handler_of_the_program_is_left_alone() -> None:
         ENDLESS
         + """
 signal.signal(signal.SIGINT, lambda *_: print("handled"))
-import millrace
+import millhopper
 thread = Press()
 thread.go()
-reader = millrace.Reader.create("create_random_data_generator",
+reader = millhopper.Reader.create("create_random_data_generator",
                                 slots={"x": ("float32", [1, 4])}, count=1000000).batch(1000000)
 while thread.is_alive():
     assert sum(len(batch["x"]) for batch in reader) == 1000000
@@ -97,11 +97,11 @@ def test_another_thread_reads_on_when_python_is_interrupted() -> None:
     ended = run_python(
         ENDLESS
         + """
-import millrace
+import millhopper
 passes = []
 leave = threading.Event()
 def read():
-    reader = millrace.Reader.create("create_random_data_generator",
+    reader = millhopper.Reader.create("create_random_data_generator",
                                     slots={"x": ("float32", [1, 4])}, count=1000).batch(10)
     while not leave.is_set():
         passes.append(sum(1 for _ in reader))
@@ -127,8 +127,8 @@ def test_a_loop_over_a_reader_is_interrupted_and_can_begin_again() -> None:
     ended = run_python(
         ENDLESS
         + """
-import millrace
-endless = millrace.Reader.create("create_random_data_generator",
+import millhopper
+endless = millhopper.Reader.create("create_random_data_generator",
                                  slots={"x": ("float32", [1, 4])}).batch(1 << 20).multi_pass(2)
 for _ in range(2):
     thread = Press()
@@ -149,15 +149,15 @@ def test_work_within_work_does_not_hide_it() -> None:
     ended = run_python(
         ENDLESS
         + """
-import millrace
-inner = iter(millrace.Reader.create("create_random_data_generator",
+import millhopper
+inner = iter(millhopper.Reader.create("create_random_data_generator",
                                     slots={"x": ("float32", [1, 4])}))
 def function(element):
     next(inner)
     endless.run({}, [])
-outer = millrace.Reader.create("create_random_data_generator",
+outer = millhopper.Reader.create("create_random_data_generator",
                                slots={"x": ("float32", [1, 4])}, count=5).map(function)
-millrace.set_threads(0)  # so that this thread calls the function
+millhopper.set_threads(0)  # so that this thread calls the function
 thread = Press()
 try:
     thread.go()
@@ -174,9 +174,9 @@ def test_it_is_no_error_of_the_core_where_a_function_met_it_first() -> None:
     # Python raises KeyboardInterrupt within the function, and the core stops for the same Ctrl-C.
     ended = run_python(
         """
-import millrace, os, signal, threading, time
-millrace.set_threads(3)
-numbers = millrace.Reader.create("create_random_data_generator",
+import millhopper, os, signal, threading, time
+millhopper.set_threads(3)
+numbers = millhopper.Reader.create("create_random_data_generator",
                                  slots={"x": ("float32", [1, 3])}, count=6000)
 def function(element):
     time.sleep(0.002)
@@ -199,8 +199,8 @@ print(raised)
 def test_it_does_not_wait_for_a_batch_of_slow_calls() -> None:
     ended = run_python(
         """
-import millrace, os, signal, threading, time
-numbers = millrace.Reader.create("create_random_data_generator",
+import millhopper, os, signal, threading, time
+numbers = millhopper.Reader.create("create_random_data_generator",
                                  slots={"x": ("float32", [1, 3])}, count=6000)
 calls = []
 press_at = None
@@ -210,7 +210,7 @@ def function(element):
         os.kill(os.getpid(), signal.SIGINT)
     return element
 for threads in (0, 1, 3):
-    millrace.set_threads(threads)
+    millhopper.set_threads(threads)
     batches = iter(numbers.map(function).batch(400))
     next(batches)  # from now on it is known that calls are worth sharing
     calls.clear()
@@ -228,10 +228,10 @@ for threads in (0, 1, 3):
 # Presses Ctrl-C by another process, again and again, each time when the last one has been seen.
 PRESSES = """
 import collections, mmap, os, random, signal, struct, sys, time
-import millrace
+import millhopper
 
 slots = {"x": ("float32", [1, 3])}
-numbers = millrace.Reader.create("create_random_data_generator", slots=slots, count=3000)
+numbers = millhopper.Reader.create("create_random_data_generator", slots=slots, count=3000)
 seen = collections.Counter()
 shared = mmap.mmap(-1, 16)
 READY, SEEN = 0, 8
@@ -320,7 +320,7 @@ def work():
     "a map that reads": """
 inner = numbers.batch(20).double_buffer(2)
 def function(element):
-    next(iter(millrace.Reader(inner.to_text())))
+    next(iter(millhopper.Reader(inner.to_text())))
     return element
 reader = numbers.map(function, slots=slots).batch(10).double_buffer(3)
 def work():
@@ -328,7 +328,7 @@ def work():
         pass
 """,
     "readers in a scope": """
-from millrace import _core
+from millhopper import _core
 reader = numbers.map(lambda e: e, slots=slots).batch(10).double_buffer(3)
 scope = _core.Scope()
 _core.prepare(_core.Program(reader.to_text(), "startup"), scope, "cpu", 0).run({}, [])
@@ -348,7 +348,7 @@ def test_each_becomes_one_keyboard_interrupt_and_nothing_else(at_work: str) -> N
         + AT_WORK[at_work]
         + """
 for threads in (0, 2):
-    millrace.set_threads(threads)
+    millhopper.set_threads(threads)
     press_while(work, 40)
 print(dict(seen))
 """
@@ -360,9 +360,9 @@ def test_one_that_a_function_has_swallowed_stops_the_core_all_the_same() -> None
     # What else was loaded meanwhile has been stopped, so the loop cannot go on.
     ended = run_python(
         """
-import millrace, os, signal
-millrace.set_threads(0)
-numbers = millrace.Reader.create("create_random_data_generator",
+import millhopper, os, signal
+millhopper.set_threads(0)
+numbers = millhopper.Reader.create("create_random_data_generator",
                                  slots={"x": ("float32", [1, 3])}, count=60)
 calls = []
 def function(element):
@@ -387,9 +387,9 @@ except KeyboardInterrupt:
 def test_one_that_comes_just_before_the_work_is_not_left_for_its_end() -> None:
     ended = run_python(
         """
-import functools, itertools, millrace, os, signal, warnings
+import functools, itertools, millhopper, os, signal, warnings
 warnings.simplefilter("ignore")  # of what is no int exactly: that would be code of Python
-endless = millrace.Reader.create("create_random_data_generator",
+endless = millhopper.Reader.create("create_random_data_generator",
                                  slots={"x": ("float32", [1, 4])}).batch(10)
 next(iter(endless))
 
@@ -410,11 +410,11 @@ except KeyboardInterrupt:
 def test_it_tells_where_a_function_was() -> None:
     ended = run_python(
         """
-import millrace, os, signal, traceback
-millrace.set_threads(0)
+import millhopper, os, signal, traceback
+millhopper.set_threads(0)
 def deep():
     os.kill(os.getpid(), signal.SIGINT)
-numbers = millrace.Reader.create("create_random_data_generator",
+numbers = millhopper.Reader.create("create_random_data_generator",
                                  slots={"x": ("float32", [1, 3])}, count=60)
 try:
     list(numbers.map(lambda element: deep()).batch(3))
@@ -428,9 +428,9 @@ except KeyboardInterrupt as interrupt:
 def test_a_reader_in_a_scope_says_by_what_its_pass_has_ended() -> None:
     ended = run_python(
         """
-import millrace, os, signal
-from millrace import _core
-millrace.set_threads(0)
+import millhopper, os, signal
+from millhopper import _core
+millhopper.set_threads(0)
 pressed = []
 def function(element):
     if len(pressed) < 1:
@@ -438,7 +438,7 @@ def function(element):
         os.kill(os.getpid(), signal.SIGINT)
     return element
 slots = {"x": ("float32", [1, 3])}
-numbers = millrace.Reader.create("create_random_data_generator", slots=slots, count=60)
+numbers = millhopper.Reader.create("create_random_data_generator", slots=slots, count=60)
 reader = numbers.map(function, slots=slots).batch(3)
 scope = _core.Scope()
 _core.prepare(_core.Program(reader.to_text(), "startup"), scope, "cpu", 0).run({}, [])
@@ -448,7 +448,7 @@ for _ in range(3):
         in_scope.read_next()
     except KeyboardInterrupt:
         print("interrupted")
-    except millrace.Error as error:
+    except millhopper.Error as error:
         print(error.code, "by a Ctrl-C" in str(error))
 in_scope.reset()
 batches = 0

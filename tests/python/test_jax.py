@@ -6,7 +6,7 @@ from __future__ import annotations
 import gc
 from pathlib import Path
 
-import millrace
+import millhopper
 import numpy as np
 import pytest
 from number_files import open_mixed, open_numbers, write_mixed, write_numbers
@@ -46,7 +46,7 @@ def test_bfloat16_is_jaxs(mixed: Path) -> None:
 def test_arrays_show_the_memory_of_the_core(tmp_path: Path, dtype: str) -> None:
     values = np.arange(8).astype(dtype)
     values.tofile(tmp_path / "values.bin")
-    reader = millrace.Reader.open_files(
+    reader = millhopper.Reader.open_files(
         f"fixed:{tmp_path}/values.bin", slots={"value": (dtype, [1, 2])}
     ).batch(4)
     array = next(iter(reader))["value"]
@@ -84,7 +84,7 @@ def test_wide_types_are_as_jax_has_them(tmp_path: Path) -> None:
 
 def test_ragged_slots_are_values_and_offsets(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_bytes(b"one\n\nfour")
-    reader = millrace.Reader.open_files(f"text:{tmp_path}/notes.txt", names=["line"]).batch(10)
+    reader = millhopper.Reader.open_files(f"text:{tmp_path}/notes.txt", names=["line"]).batch(10)
     (batch,) = reader.jax()
     line = batch["line"]
     assert bytes(np.asarray(line.values)) == b"onefour"

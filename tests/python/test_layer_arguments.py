@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import millrace as fluid
+import millhopper as fluid
 import numpy as np
 import pytest
-from millrace import layers
+from millhopper import layers
 
 pytestmark = pytest.mark.usefixtures("fresh_programs")
 

@@ -9,7 +9,7 @@ import os
 import shutil
 from pathlib import Path
 
-import millrace
+import millhopper
 import numpy as np
 import pytest
 from number_files import open_numbers, write_numbers
@@ -20,7 +20,7 @@ def numbers(tmp_path: Path) -> Path:
     return write_numbers(tmp_path / "numbers.bin", 1000)
 
 
-def chains(source: millrace.Reader) -> list[millrace.Reader]:
+def chains(source: millhopper.Reader) -> list[millhopper.Reader]:
     return [
         source,
         source.shuffle(50),
@@ -37,7 +37,7 @@ def chains(source: millrace.Reader) -> list[millrace.Reader]:
 
 
 def test_it_is_how_many_a_pass_yields(numbers: Path) -> None:
-    random = millrace.Reader.create(
+    random = millhopper.Reader.create(
         "create_random_data_generator", slots={"x": ("float32", [1, 2])}, count=1000
     )
     for source in (open_numbers(numbers), random):
@@ -69,19 +69,19 @@ def test_idx_files_tell_by_their_headers(tmp_path: Path) -> None:
     content = b"\0\0\x08\x02" + (12).to_bytes(4, "big") + (3).to_bytes(4, "big") + bytes(36)
     (tmp_path / "a-idx2-ubyte").write_bytes(content)
     (tmp_path / "b-idx2-ubyte.gz").write_bytes(gzip.compress(content))
-    reader = millrace.Reader.open_files(f"idx:{tmp_path}/*", names=["x"]).batch(5)
+    reader = millhopper.Reader.open_files(f"idx:{tmp_path}/*", names=["x"]).batch(5)
     assert len(reader) == len(list(reader)) == 5
-    first = millrace.Reader.open_files(tmp_path / "a-idx2-ubyte", slots={"x": ("uint8", [1, 3])})
+    first = millhopper.Reader.open_files(tmp_path / "a-idx2-ubyte", slots={"x": ("uint8", [1, 3])})
     assert len(first) == 12
 
 
 def test_where_it_is_not_known_it_says_so(tmp_path: Path, numbers: Path) -> None:
     (tmp_path / "notes.txt").write_text("one\ntwo\n")
     (tmp_path / "numbers.bin.gz").write_bytes(gzip.compress(numbers.read_bytes()))
-    endless = millrace.Reader.create(
+    endless = millhopper.Reader.create(
         "create_random_data_generator", slots={"x": ("float32", [1, 2])}
     )
-    text = millrace.Reader.open_files(f"text:{tmp_path}/notes.txt", names=["line"])
+    text = millhopper.Reader.open_files(f"text:{tmp_path}/notes.txt", names=["line"])
     for reader in (text.batch(3), endless.batch(2), open_numbers(tmp_path / "numbers.bin.gz")):
         with pytest.raises(TypeError, match="not known without reading it: that takes idx files"):
             len(reader)
@@ -90,17 +90,17 @@ def test_where_it_is_not_known_it_says_so(tmp_path: Path, numbers: Path) -> None
 
 
 def test_a_missing_file_is_the_error_that_a_loop_would_raise(tmp_path: Path) -> None:
-    with pytest.raises(millrace.Error, match="nothing: No such file or directory"):
+    with pytest.raises(millhopper.Error, match="nothing: No such file or directory"):
         len(open_numbers(tmp_path / "nothing"))
 
 
 def test_record_files_tell_by_their_manifest(tmp_path: Path) -> None:
-    data = os.environ.get("MILLRACE_TEST_DATA")
+    data = os.environ.get("MILLHOPPER_TEST_DATA")
     if data is None:
-        pytest.skip("MILLRACE_TEST_DATA names no folder of sample files")
+        pytest.skip("MILLHOPPER_TEST_DATA names no folder of sample files")
     path = tmp_path / "numbers.recordio"
     shutil.copy(Path(data) / "recordio_paddle" / "test_recordio_creator.dat", path)
-    reader = millrace.Reader.open_files(path, content="bytes").batch(4)
+    reader = millhopper.Reader.open_files(path, content="bytes").batch(4)
     with pytest.raises(TypeError, match="RecordIO files with a manifest"):
         len(reader)
     records = sum(len(batch["slot0"]) for batch in reader)
@@ -113,9 +113,9 @@ def test_record_files_tell_by_their_manifest(tmp_path: Path) -> None:
 def test_a_damaged_file_has_the_length_that_it_should_have(tmp_path: Path) -> None:
     header = b"\0\0\x08\x02" + (12).to_bytes(4, "big") + (3).to_bytes(4, "big")
     (tmp_path / "a-idx2-ubyte").write_bytes(header + bytes(30))
-    reader = millrace.Reader.open_files(f"idx:{tmp_path}/a-idx2-ubyte", names=["x"])
+    reader = millhopper.Reader.open_files(f"idx:{tmp_path}/a-idx2-ubyte", names=["x"])
     assert len(reader) == 12
     seen: list[np.ndarray] = []
-    with pytest.raises(millrace.Error, match="its header promises 12 records"):
+    with pytest.raises(millhopper.Error, match="its header promises 12 records"):
         seen.extend(batch["x"] for batch in reader)
     assert len(seen) == 10

@@ -6,8 +6,8 @@ import sys
 
 import numpy as np
 import pytest
-from millrace import Error, LoDTensor, create_lod_tensor, create_random_int_lodtensor
-from millrace.core import CPUPlace, CUDAPlace, LoDTensorArray, VarDesc, from_dlpack
+from millhopper import Error, LoDTensor, create_lod_tensor, create_random_int_lodtensor
+from millhopper.core import CPUPlace, CUDAPlace, LoDTensorArray, VarDesc, from_dlpack
 
 DTYPES = [
     "bool",

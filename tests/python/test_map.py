@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import millrace
+import millhopper
 import numpy as np
 import pytest
 
@@ -22,22 +22,22 @@ Element = dict[str, Any]
 
 
 @pytest.fixture
-def numbers(tmp_path: Path) -> millrace.Reader:
+def numbers(tmp_path: Path) -> millhopper.Reader:
     """RECORDS records: int64 [1, 4], of which record i holds 4 * i up to 4 * i + 3."""
     path = tmp_path / "numbers.bin"
     np.arange(4 * RECORDS, dtype=np.int64).tofile(path)
-    return millrace.Reader.open_files(f"fixed:{path}", slots={"row": ("int64", [1, 4])})
+    return millhopper.Reader.open_files(f"fixed:{path}", slots={"row": ("int64", [1, 4])})
 
 
 @pytest.fixture(params=[0, 1, 2, 7])
 def threads(request: pytest.FixtureRequest) -> Iterator[int]:
-    millrace.set_threads(request.param)
+    millhopper.set_threads(request.param)
     yield request.param
-    millrace.set_threads(os.cpu_count() or 1)
+    millhopper.set_threads(os.cpu_count() or 1)
 
 
 def test_elements_become_what_the_function_makes_of_them_in_order(
-    numbers: millrace.Reader, threads: int
+    numbers: millhopper.Reader, threads: int
 ) -> None:
     def double(element: Element) -> Element:
         return {"double": 2 * element["row"], "first": int(element["row"][0, 0])}
@@ -57,7 +57,7 @@ def test_elements_become_what_the_function_makes_of_them_in_order(
 
 
 def test_an_error_takes_its_elements_place_at_any_number_of_threads(
-    numbers: millrace.Reader, threads: int
+    numbers: millhopper.Reader, threads: int
 ) -> None:
     def picky(element: Element) -> Element:
         if element["row"][0, 0] in (4 * 100, 4 * 101):
@@ -73,14 +73,14 @@ def test_an_error_takes_its_elements_place_at_any_number_of_threads(
             elements = iter(reader)
             for _ in range(before):
                 next(elements)
-            with pytest.raises(millrace.Error, match="picky.*LookupError: no word 400") as error:
+            with pytest.raises(millhopper.Error, match="picky.*LookupError: no word 400") as error:
                 next(elements)
             assert isinstance(error.value.__cause__, LookupError)
             assert error.value.__cause__.__traceback__ is not None
             assert "while processing element 100" in str(error.value)
 
 
-def test_interrupts_of_a_function_are_no_errors(numbers: millrace.Reader) -> None:
+def test_interrupts_of_a_function_are_no_errors(numbers: millhopper.Reader) -> None:
     def interrupted(element: Element) -> Element:
         raise KeyboardInterrupt
 
@@ -98,14 +98,14 @@ def test_interrupts_of_a_function_are_no_errors(numbers: millrace.Reader) -> Non
     ],
 )
 def test_what_a_function_may_return(
-    numbers: millrace.Reader, result: Any, names: list[str], values: list[object]
+    numbers: millhopper.Reader, result: Any, names: list[str], values: list[object]
 ) -> None:
     element = next(iter(numbers.map(result)))
     assert list(element) == names
     assert [value.tolist() for value in element.values()] == values
 
 
-def test_declared_slots_give_dtypes_and_dims(numbers: millrace.Reader) -> None:
+def test_declared_slots_give_dtypes_and_dims(numbers: millhopper.Reader) -> None:
     slots = {"row": ("float32", [1, 4]), "label": ("int64", [1])}
     for result in (
         lambda e: (e["row"].astype(np.float32), 7),
@@ -133,34 +133,34 @@ def test_declared_slots_give_dtypes_and_dims(numbers: millrace.Reader) -> None:
     ],
 )
 def test_what_is_not_as_declared_is_an_error(
-    numbers: millrace.Reader, result: Any, words: str
+    numbers: millhopper.Reader, result: Any, words: str
 ) -> None:
     slots = {"row": ("float32", [1, 4]), "label": ("int64", [1])}
-    with pytest.raises(millrace.Error, match=words):
+    with pytest.raises(millhopper.Error, match=words):
         next(iter(numbers.map(result, slots=slots)))
 
 
-def test_elements_may_differ_in_dims_and_not_in_dtype(numbers: millrace.Reader) -> None:
+def test_elements_may_differ_in_dims_and_not_in_dtype(numbers: millhopper.Reader) -> None:
     def grows(element: Element) -> np.ndarray:
         length = int(element["row"][0, 0]) // 4 % 5 + 1
         return np.ones((length, length), np.float32 if length < 5 else np.float64)
 
     elements = iter(numbers.map(grows))
     assert [next(elements)["row"].shape[0] for _ in range(4)] == [1, 2, 3, 4]
-    with pytest.raises(millrace.Error, match=r"float32 \[-1, -1\].*float64"):
+    with pytest.raises(millhopper.Error, match=r"float32 \[-1, -1\].*float64"):
         next(elements)
 
 
 def test_text_and_ragged_values_go_in_and_out(tmp_path: Path) -> None:
     path = tmp_path / "lines.txt"
     path.write_text("one two three\nfour\nfive six\n")
-    lines = millrace.Reader.open_files(f"text:{path}", names=["line"])
+    lines = millhopper.Reader.open_files(f"text:{path}", names=["line"])
 
     def words(element: Element) -> Element:
         split = element["line"].to_bytes()[0].split()
         values = np.frombuffer(b"".join(split), np.uint8)
         ends = np.cumsum([0] + [len(word) for word in split])
-        return {"words": millrace.Ragged(values, (np.array([0, len(split)]), ends))}
+        return {"words": millhopper.Ragged(values, (np.array([0, len(split)]), ends))}
 
     batch = next(iter(lines.map(words).batch(3)))["words"]
     assert [len(line) for line in batch] == [3, 1, 2]
@@ -177,7 +177,7 @@ def test_text_and_ragged_values_go_in_and_out(tmp_path: Path) -> None:
 
 def test_elements_may_be_written_and_large_results_are_not_copied() -> None:
     addresses: list[int] = []
-    source = millrace.Reader.create(
+    source = millhopper.Reader.create(
         "create_random_data_generator", slots={"x": ("float32", [1, 50000])}, count=4
     )
 
@@ -187,15 +187,15 @@ def test_elements_may_be_written_and_large_results_are_not_copied() -> None:
         addresses.append(result.ctypes.data)
         return result
 
-    millrace.set_threads(0)
+    millhopper.set_threads(0)
     mapped = source.map(made, slots={"x": ("float32", [1, 50000])})
     elements = [element["x"] for element in mapped]
-    millrace.set_threads(os.cpu_count() or 1)
+    millhopper.set_threads(os.cpu_count() or 1)
     assert [array.ctypes.data for array in elements] == addresses
     assert all((array == 1).all() for array in elements)
 
 
-def test_chains_of_functions_know_each_others_names(numbers: millrace.Reader) -> None:
+def test_chains_of_functions_know_each_others_names(numbers: millhopper.Reader) -> None:
     chain = (
         numbers.map(lambda e: {"a": e["row"], "b": 1})
         .map(lambda e: {"c": e["a"] + e["b"]})
@@ -208,7 +208,7 @@ def test_chains_of_functions_know_each_others_names(numbers: millrace.Reader) ->
     np.testing.assert_array_equal(np.sort(batch["c"].ravel()), np.arange(2, 8 * RECORDS + 2, 2))
 
 
-def test_functions_live_as_long_as_readers_that_call_them(numbers: millrace.Reader) -> None:
+def test_functions_live_as_long_as_readers_that_call_them(numbers: millhopper.Reader) -> None:
     class Function:
         def __call__(self, element: Element) -> Element:
             return element
@@ -219,7 +219,7 @@ def test_functions_live_as_long_as_readers_that_call_them(numbers: millrace.Read
     program = reader.to_text()
     del function
     assert len(list(reader)) == RECORDS // 10
-    other = millrace.Reader(program, names=["row"])
+    other = millhopper.Reader(program, names=["row"])
     assert len(list(other)) == RECORDS // 10  # the text means something while the reader exists
     del reader, other
     gc.collect()
@@ -227,12 +227,12 @@ def test_functions_live_as_long_as_readers_that_call_them(numbers: millrace.Read
         list(numbers.map(lambda e: e).batch(RECORDS))
     gc.collect()
     assert gone() is None
-    with pytest.raises(millrace.Error, match="there is no function"):
-        next(iter(millrace.Reader(program)))
+    with pytest.raises(millhopper.Error, match="there is no function"):
+        next(iter(millhopper.Reader(program)))
 
 
 def test_programs_with_functions_show_it_and_the_commands_refuse_them(
-    numbers: millrace.Reader, tmp_path: Path
+    numbers: millhopper.Reader, tmp_path: Path
 ) -> None:
     def decode(element: Element) -> Element:
         return element
@@ -249,20 +249,20 @@ def test_programs_with_functions_show_it_and_the_commands_refuse_them(
     assert "create_python_map_reader" in told.stderr
 
 
-def test_misuse_is_refused(numbers: millrace.Reader) -> None:
+def test_misuse_is_refused(numbers: millhopper.Reader) -> None:
     with pytest.raises(TypeError, match="takes a function"):
         numbers.map("upper")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="slot 'row'"):
         numbers.map(lambda e: e, slots={"row": ("no such dtype", [1])})
-    empty = millrace.Reader.create(
+    empty = millhopper.Reader.create(
         "create_random_data_generator", slots={"x": ("float32", [1])}, count=1
     ).batch(2, drop_last=True)
-    with pytest.raises(millrace.Error, match="say it with slots="):
+    with pytest.raises(millhopper.Error, match="say it with slots="):
         iter(empty.map(lambda e: e))
     assert list(empty.map(lambda e: e, slots={"x": ("float32", [-1])})) == []
 
 
-def test_leaving_a_loop_ends_the_calls(numbers: millrace.Reader) -> None:
+def test_leaving_a_loop_ends_the_calls(numbers: millhopper.Reader) -> None:
     calls = []
 
     def counted(element: Element) -> Element:
@@ -277,7 +277,7 @@ def test_leaving_a_loop_ends_the_calls(numbers: millrace.Reader) -> None:
     assert len(calls) == after
 
 
-def test_forks_while_functions_are_at_work_do_not_hang(numbers: millrace.Reader) -> None:
+def test_forks_while_functions_are_at_work_do_not_hang(numbers: millhopper.Reader) -> None:
     def slow(element: Element) -> Element:
         np.linalg.norm(np.ones((50, 50)))
         return element
@@ -296,10 +296,12 @@ def test_forks_while_functions_are_at_work_do_not_hang(numbers: millrace.Reader)
     ("dtype", "value"), [("int64", 1.5), ("uint8", [1, 300]), ("uint8", -1), ("bool", 2)]
 )
 def test_numbers_that_do_not_fit_are_no_others(dtype: str, value: object) -> None:
-    numbers = millrace.Reader.create(
+    numbers = millhopper.Reader.create(
         "create_random_data_generator", slots={"x": ("float32", [1])}, count=1
     )
-    with pytest.raises(millrace.Error, match=f"slot 'y': {dtype} is declared, which does not hold"):
+    with pytest.raises(
+        millhopper.Error, match=f"slot 'y': {dtype} is declared, which does not hold"
+    ):
         list(numbers.map(lambda e: {"y": value}, slots={"y": (dtype, [-1])}))
     (fitting,) = numbers.map(lambda e: {"y": [1, 0]}, slots={"y": (dtype, [-1])})
     assert (fitting["y"].dtype, fitting["y"].tolist()) == (np.dtype(dtype), [1, 0])

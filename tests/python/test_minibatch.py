@@ -3,7 +3,7 @@ import itertools
 from collections.abc import Iterator
 
 import pytest
-from millrace.minibatch import batch
+from millhopper.minibatch import batch
 
 
 def ten() -> Iterator[int]:

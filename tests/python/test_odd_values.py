@@ -8,18 +8,18 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-import millrace
+import millhopper
 import numpy as np
 import pytest
-from millrace import _core, layers
+from millhopper import _core, layers
 
 SLOTS = {"x": ("float32", [1, 2])}
 ROWS = np.arange(6, dtype=np.float32).reshape(6, 1)
 WORDS = {"words": ("float32", [-1, 1], 1)}
 
 
-def numbers(count: int = 4) -> millrace.Reader:
-    return millrace.Reader.create("create_random_data_generator", slots=SLOTS, count=count)
+def numbers(count: int = 4) -> millhopper.Reader:
+    return millhopper.Reader.create("create_random_data_generator", slots=SLOTS, count=count)
 
 
 # ---- Offsets and lengths ----
@@ -51,28 +51,28 @@ WRONG_LEVELS: list[tuple[Any, str]] = [
 
 
 def map_to_ragged(offsets: Any) -> object:
-    return list(numbers().map(lambda _: millrace.Ragged(ROWS, offsets), slots=WORDS))
+    return list(numbers().map(lambda _: millhopper.Ragged(ROWS, offsets), slots=WORDS))
 
 
 def learn_ragged(offsets: Any) -> object:
-    return list(numbers().map(lambda _: {"words": millrace.Ragged(ROWS, offsets)}))
+    return list(numbers().map(lambda _: {"words": millhopper.Ragged(ROWS, offsets)}))
 
 
 def push_ragged(offsets: Any) -> object:
     queue = _core.Queue(3, [("float32", [-1, 1], 1)])
-    return queue.push((millrace.Ragged(ROWS, offsets),))
+    return queue.push((millhopper.Ragged(ROWS, offsets),))
 
 
 def set_lod(offsets: Any) -> object:
-    return millrace.LoDTensor().set_lod(offsets)
+    return millhopper.LoDTensor().set_lod(offsets)
 
 
 def make_tensor(lengths: Any) -> object:
-    return millrace.LoDTensor(lengths)
+    return millhopper.LoDTensor(lengths)
 
 
 def set_lengths(lengths: Any) -> object:
-    return millrace.LoDTensor().set_recursive_sequence_lengths(lengths)
+    return millhopper.LoDTensor().set_recursive_sequence_lengths(lengths)
 
 
 USES = [map_to_ragged, learn_ragged, push_ragged, set_lod, make_tensor, set_lengths]
@@ -84,7 +84,7 @@ def test_levels_that_are_none_are_named(
     use: Callable[[Any], object], level: Any, text: str
 ) -> None:
     what = "offsets" if use in USES[:4] else "lengths"
-    with pytest.raises(millrace.Error, match=f"the {what} of level 0.*{text}") as failed:
+    with pytest.raises(millhopper.Error, match=f"the {what} of level 0.*{text}") as failed:
         use((level,))
     assert failed.value.code == "invalid argument"
 
@@ -96,7 +96,7 @@ def test_levels_that_are_none_are_named(
 def test_what_is_no_list_of_levels_is_named(
     use: Callable[[Any], object], levels: Any, kind: str
 ) -> None:
-    with pytest.raises(millrace.Error, match=f"are of type '{kind}'; they are a list of levels"):
+    with pytest.raises(millhopper.Error, match=f"are of type '{kind}'; they are a list of levels"):
         use(levels)
 
 
@@ -115,9 +115,9 @@ def test_what_is_no_list_of_levels_is_named(
     ],
 )
 def test_integers_of_every_kind_are_levels(level: Any) -> None:
-    (first, *_) = numbers().map(lambda _: millrace.Ragged(ROWS, [level]), slots=WORDS)
+    (first, *_) = numbers().map(lambda _: millhopper.Ragged(ROWS, [level]), slots=WORDS)
     assert first["words"].offsets[0].tolist() == [0, 6]
-    tensor = millrace.LoDTensor()
+    tensor = millhopper.LoDTensor()
     tensor.set_lod([level])
     assert tensor.lod() == [[0, 6]]
 
@@ -130,18 +130,18 @@ def test_offsets_that_fit_nothing_are_named() -> None:
         ([], "has 0 offsets"),
         (np.array([0, 2**64 - 1], np.uint64), "ends at 18446744073709551615"),
     ]:
-        with pytest.raises(millrace.Error, match=text):
+        with pytest.raises(millhopper.Error, match=text):
             map_to_ragged([offsets])
 
 
 def test_values_that_are_no_tensor_are_named() -> None:
     for values in "text", object(), None, [[1, 2], [3]], np.array([1, "a"], object):
-        with pytest.raises((millrace.Error, ValueError)):
-            millrace.LoDTensor().set(values)
-        with pytest.raises(millrace.Error, match="slot 'words'|has raised ValueError"):
-            list(numbers().map(lambda _, v=values: millrace.Ragged(v, ([0, 1],)), slots=WORDS))
+        with pytest.raises((millhopper.Error, ValueError)):
+            millhopper.LoDTensor().set(values)
+        with pytest.raises(millhopper.Error, match="slot 'words'|has raised ValueError"):
+            list(numbers().map(lambda _, v=values: millhopper.Ragged(v, ([0, 1],)), slots=WORDS))
     with pytest.raises(TypeError, match="a place is CPUPlace"):
-        millrace.LoDTensor().set(ROWS, "cpu")  # type: ignore[arg-type]
+        millhopper.LoDTensor().set(ROWS, "cpu")  # type: ignore[arg-type]
 
 
 # ---- Numbers ----
@@ -166,11 +166,13 @@ HUGE = [2**63, -(2**63) - 1, 2**70, -(2**70)]
 )
 def test_attributes_take_integers_only(name: str, use: Callable[[Any], object]) -> None:
     for value in NO_NUMBERS:
-        with pytest.raises(millrace.Error, match=f"attribute '{name}' is of type (INT|LONG), not"):
+        with pytest.raises(
+            millhopper.Error, match=f"attribute '{name}' is of type (INT|LONG), not"
+        ):
             use(value)
     for value in HUGE:
         text = rf"attribute '{name}' is of type (INT|LONG), not {value}; its values are -\d+ to \d+"
-        with pytest.raises(millrace.Error, match=text):
+        with pytest.raises(millhopper.Error, match=text):
             use(value)
     use(np.int64(1))
     use(np.array(1))
@@ -178,30 +180,30 @@ def test_attributes_take_integers_only(name: str, use: Callable[[Any], object]) 
 
 def test_attributes_of_other_types_are_not_guessed() -> None:
     for value in 2, -1, 0.5, float("nan"), "yes", [True], object():
-        with pytest.raises(millrace.Error, match="'discard_leftover' is of type BOOLEAN, not"):
+        with pytest.raises(millhopper.Error, match="'discard_leftover' is of type BOOLEAN, not"):
             numbers().batch(2, drop_last=value)  # type: ignore[arg-type]
     for value in True, 1, np.bool_(True):
         assert len(list(numbers(3).batch(2, drop_last=value))) == 1  # type: ignore[arg-type]
     for value in 1e300, -1e300, 10**400, "1", 1j, None.__class__:
-        with pytest.raises(millrace.Error, match="'high' is of type FLOAT, not"):
-            millrace.Reader.create("create_random_data_generator", slots=SLOTS, high=value)
+        with pytest.raises(millhopper.Error, match="'high' is of type FLOAT, not"):
+            millhopper.Reader.create("create_random_data_generator", slots=SLOTS, high=value)
 
 
 INTEGERS: list[tuple[str, Callable[[Any], object]]] = [
-    ("seed", lambda value: millrace.Reader.open_files("text:x", seed=value)),
+    ("seed", lambda value: millhopper.Reader.open_files("text:x", seed=value)),
     ("epoch", lambda value: numbers().set_epoch(value)),
-    ("threads", lambda value: millrace.set_threads(value)),
-    ("device_id", lambda value: millrace.CUDAPlace(value)),
-    ("device_count", lambda value: millrace.cpu_places(value)),
+    ("threads", lambda value: millhopper.set_threads(value)),
+    ("device_id", lambda value: millhopper.CUDAPlace(value)),
+    ("device_count", lambda value: millhopper.cpu_places(value)),
     ("capacity", lambda value: layers.py_reader(value, [(-1, 1)], ["float32"])),
     ("lod_level", lambda value: layers.py_reader(2, [(-1, 1)], ["float32"], [value])),
-    ("buf_size", lambda value: millrace.reader.shuffle(list, value)),
-    ("n", lambda value: millrace.reader.firstn(list, value)),
-    ("size", lambda value: millrace.reader.buffered(list, value)),
-    ("process_num", lambda value: millrace.reader.xmap_readers(str, list, value, 1)),
-    ("buffer_size", lambda value: millrace.reader.xmap_readers(str, list, 1, value)),
-    ("queue_size", lambda value: millrace.reader.multiprocess_reader([list], queue_size=value)),
-    ("bufsize", lambda value: millrace.reader.PipeReader("true", value)),
+    ("buf_size", lambda value: millhopper.reader.shuffle(list, value)),
+    ("n", lambda value: millhopper.reader.firstn(list, value)),
+    ("size", lambda value: millhopper.reader.buffered(list, value)),
+    ("process_num", lambda value: millhopper.reader.xmap_readers(str, list, value, 1)),
+    ("buffer_size", lambda value: millhopper.reader.xmap_readers(str, list, 1, value)),
+    ("queue_size", lambda value: millhopper.reader.multiprocess_reader([list], queue_size=value)),
+    ("bufsize", lambda value: millhopper.reader.PipeReader("true", value)),
 ]
 
 
@@ -220,23 +222,25 @@ def test_integers_without_bounds_are_refused() -> None:
             if name != "seed" or value < 0 or value > 2**64 - 1:
                 with pytest.raises(ValueError, match=rf"{name} {value} is not 0 to \d+"):
                     use(value)
-        with pytest.raises(millrace.Error, match=f"a pool of {value} threads; there can be 0 to"):
-            millrace.set_threads(value)
+        with pytest.raises(millhopper.Error, match=f"a pool of {value} threads; there can be 0 to"):
+            millhopper.set_threads(value)
         with pytest.raises(ValueError, match=f"a dim {value} is not"):
-            millrace.Reader.create("create_random_data_generator", slots={"x": ("int64", [value])})
+            millhopper.Reader.create(
+                "create_random_data_generator", slots={"x": ("int64", [value])}
+            )
         with pytest.raises(ValueError, match=f"a dim {value} is not"):
             layers.py_reader(2, [(-1, value)], ["float32"])
         with pytest.raises(ValueError, match=f"the number of levels {value} is not"):
             numbers().map(lambda e: e, slots={"x": ("float32", [1, 2], value)})
     for value in -1, 2**64, 2.5, True, "1":
         with pytest.raises(ValueError, match="a random_seed is an integer from 0 to"):
-            millrace.Program().random_seed = value  # type: ignore[assignment]
+            millhopper.Program().random_seed = value  # type: ignore[assignment]
 
 
 def test_batches_of_no_size_are_refused() -> None:
     for value in 0.5, 2.5, float("nan"), float("inf"), "x", None, 0, -1, 2j:
         with pytest.raises(ValueError, match="batch: batch_size is .*, it must be a positive"):
-            millrace.batch(list, value)  # type: ignore[arg-type]
+            millhopper.batch(list, value)  # type: ignore[arg-type]
 
 
 def test_names_are_texts() -> None:
@@ -244,11 +248,11 @@ def test_names_are_texts() -> None:
     for value in 3, 2.5, None, b"x", ["x"]:
         for name, use in [
             ("name", lambda v: numbers().batch(2, name=v)),
-            ("a slot's name", lambda v: millrace.Reader(program, names=[v])),
-            ("variable", lambda v: millrace.Reader(program, variable=v)),
-            ("setting 'a'", lambda v: millrace.Reader(program, settings={"a": v})),
+            ("a slot's name", lambda v: millhopper.Reader(program, names=[v])),
+            ("variable", lambda v: millhopper.Reader(program, variable=v)),
+            ("setting 'a'", lambda v: millhopper.Reader(program, settings={"a": v})),
             ("operator", lambda v: numbers().decorate(v)),
-            ("operator", lambda v: millrace.Reader.create(v)),
+            ("operator", lambda v: millhopper.Reader.create(v)),
         ]:
             if name != "name" or value is not None:
                 with pytest.raises(TypeError, match=f"{name} is .*; it must be a text"):
@@ -256,7 +260,7 @@ def test_names_are_texts() -> None:
     with pytest.raises(ValueError, match="surrogates not allowed"):
         numbers().batch(2, name="\udcff")
     with pytest.raises(TypeError, match="program is 3; it must be protobuf text or bytes"):
-        millrace.Reader(3)  # type: ignore[arg-type]
+        millhopper.Reader(3)  # type: ignore[arg-type]
 
 
 # ---- What is raised where nobody expects it ----
@@ -272,7 +276,7 @@ def test_errors_within_errors_reach_the_loop_as_they_are() -> None:
         def __str__(self) -> str:
             raise ZeroDivisionError
 
-    class Coded(millrace.Error):
+    class Coded(millhopper.Error):
         @property
         def code(self) -> str:  # type: ignore[override]
             raise ZeroDivisionError
@@ -286,7 +290,7 @@ def test_errors_within_errors_reach_the_loop_as_they_are() -> None:
         def function(element: Any, raised: Exception = raised) -> Any:
             raise raised
 
-        with pytest.raises(millrace.Error) as failed:
+        with pytest.raises(millhopper.Error) as failed:
             list(numbers().map(function, slots=SLOTS).batch(2).double_buffer())
         assert failed.value.__cause__ is raised
         assert "error_already_set" not in str(failed.value)

@@ -6,13 +6,13 @@ from __future__ import annotations
 import inspect
 import keyword
 
-import millrace as fluid
+import millhopper as fluid
 import numpy as np
 import pytest
-from millrace import layers
-from millrace.framework import VarType
-from millrace.layers import ops
-from millrace.schemas import operator_types, schema_of
+from millhopper import layers
+from millhopper.framework import VarType
+from millhopper.layers import ops
+from millhopper.schemas import operator_types, schema_of
 
 pytestmark = pytest.mark.usefixtures("fresh_programs")
 

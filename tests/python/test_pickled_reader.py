@@ -8,7 +8,7 @@ import pickle
 from itertools import islice
 from pathlib import Path
 
-import millrace
+import millhopper
 import numpy as np
 import pytest
 from conftest import until
@@ -16,7 +16,7 @@ from number_files import open_numbers, write_numbers
 
 
 @pytest.fixture
-def reader(tmp_path: Path) -> millrace.Reader:
+def reader(tmp_path: Path) -> millhopper.Reader:
     numbers = open_numbers(write_numbers(tmp_path / "numbers.bin", 1000))
     return numbers.shuffle(100, seed=7).batch(64)
 
@@ -25,7 +25,7 @@ def rows(batches: object) -> bytes:
     return np.concatenate([batch["row"] for batch in batches]).tobytes()  # type: ignore[attr-defined]
 
 
-def test_it_makes_the_same_passes(reader: millrace.Reader) -> None:
+def test_it_makes_the_same_passes(reader: millhopper.Reader) -> None:
     again = pickle.loads(pickle.dumps(reader))
     assert rows(again) == rows(reader)
     assert rows(again) == rows(reader)
@@ -33,18 +33,18 @@ def test_it_makes_the_same_passes(reader: millrace.Reader) -> None:
     assert rows(pickle.loads(pickle.dumps(reader))) == rows(reader)  # both pass number 2
 
 
-def test_names_and_settings_go_with_it(reader: millrace.Reader, tmp_path: Path) -> None:
+def test_names_and_settings_go_with_it(reader: millhopper.Reader, tmp_path: Path) -> None:
     text = reader.to_text().replace(str(tmp_path), "${folder}")
-    from_text = millrace.Reader(
+    from_text = millhopper.Reader(
         text, names=["row"], settings={"folder": str(tmp_path)}, name="startup.pbtxt", seed=3
     )
     again = pickle.loads(pickle.dumps(from_text))
     assert rows(again) == rows(from_text)
-    with pytest.raises(millrace.Error, match="startup.pbtxt: variable 'files"):
+    with pytest.raises(millhopper.Error, match="startup.pbtxt: variable 'files"):
         again.batch(3, name=again._variable)
 
 
-def test_a_running_loop_stays_where_it_is(reader: millrace.Reader) -> None:
+def test_a_running_loop_stays_where_it_is(reader: millhopper.Reader) -> None:
     loop = iter(reader)
     first = rows(islice(loop, 3))
     again = pickle.loads(pickle.dumps(reader))
@@ -55,11 +55,11 @@ def test_a_running_loop_stays_where_it_is(reader: millrace.Reader) -> None:
         pickle.dumps(loop)
 
 
-def read_all(reader: millrace.Reader, connection: multiprocessing.connection.Connection) -> None:
+def read_all(reader: millhopper.Reader, connection: multiprocessing.connection.Connection) -> None:
     connection.send_bytes(rows(reader))
 
 
-def test_a_spawned_process_reads_with_one_of_its_own(reader: millrace.Reader) -> None:
+def test_a_spawned_process_reads_with_one_of_its_own(reader: millhopper.Reader) -> None:
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe(duplex=False)
     loop = iter(reader)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from conftest import children, run_python, until
-from millrace.reader import CommandError, PipeReader
+from millhopper.reader import CommandError, PipeReader
 
 Cat = Callable[[bytes], str]
 
@@ -275,7 +275,7 @@ class TestLeaving:
     def test_ends_at_interpreter_exit(self) -> None:
         done = run_python(
             """
-            from millrace.reader import PipeReader
+            from millhopper.reader import PipeReader
             from subprocess import run
             items = PipeReader("sh -c 'echo $$; sleep 1000'").get_line()
             print(next(items))

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-import millrace
+import millhopper
 import numpy as np
 import pytest
 
@@ -28,8 +28,8 @@ def numbers(tmp_path: Path) -> Path:
     return path
 
 
-def open_numbers(path: Path, **attributes: object) -> millrace.Reader:
-    return millrace.Reader.open_files(
+def open_numbers(path: Path, **attributes: object) -> millhopper.Reader:
+    return millhopper.Reader.open_files(
         f"fixed:{path}", slots={"row": ("int64", [1, 4])}, **attributes
     )
 
@@ -39,7 +39,7 @@ def descriptors() -> int:
 
 
 def test_the_version_is_the_projects() -> None:
-    assert millrace.__version__ == "0.1.0"
+    assert millhopper.__version__ == "0.1.0"
 
 
 def test_batches_are_dicts_of_arrays_in_order(numbers: Path) -> None:
@@ -74,14 +74,14 @@ def test_slots_that_are_none_are_named(
     numbers: Path, slots: object, error: type[Exception], text: str
 ) -> None:
     with pytest.raises(error, match=text):
-        millrace.Reader.open_files(f"fixed:{numbers}", slots=slots)  # type: ignore[arg-type]
+        millhopper.Reader.open_files(f"fixed:{numbers}", slots=slots)  # type: ignore[arg-type]
     with pytest.raises(error, match=text):
         open_numbers(numbers).map(lambda element: element, slots=slots)  # type: ignore[arg-type]
 
 
 def test_slots_that_are_missing_are_asked_for(numbers: Path) -> None:
-    reader = millrace.Reader.open_files(f"fixed:{numbers}").batch(2)
-    with pytest.raises(millrace.Error, match=r'slots=\{"name": \(dtype, dims\)') as failed:
+    reader = millhopper.Reader.open_files(f"fixed:{numbers}").batch(2)
+    with pytest.raises(millhopper.Error, match=r'slots=\{"name": \(dtype, dims\)') as failed:
         next(iter(reader))
     assert failed.value.operator == "open_files"
     assert str(failed.value).count("while running operator") == 1
@@ -188,9 +188,9 @@ def test_lines_are_ragged_bytes(tmp_path: Path) -> None:
     lines = [b"one", b"", "zwölf".encode(), b"no newline at the end"]
     path = tmp_path / "notes.txt"
     path.write_bytes(b"\n".join(lines))
-    (batch,) = millrace.Reader.open_files(f"text:{path}", names=["line"]).batch(10)
+    (batch,) = millhopper.Reader.open_files(f"text:{path}", names=["line"]).batch(10)
     line = batch["line"]
-    assert isinstance(line, millrace.Ragged)
+    assert isinstance(line, millhopper.Ragged)
     assert line.to_bytes() == lines
     assert [bytes(sequence) for sequence in line] == lines
     assert line.lengths().tolist() == [len(text) for text in lines]
@@ -202,7 +202,7 @@ def test_lines_are_ragged_bytes(tmp_path: Path) -> None:
 def test_ragged_of_two_levels() -> None:
     values = np.arange(9, dtype=np.int64).reshape(9, 1)
     offsets = (np.array([0, 2, 3]), np.array([0, 3, 5, 9]))
-    ragged = millrace.Ragged(values, offsets)
+    ragged = millhopper.Ragged(values, offsets)
     assert len(ragged) == 2
     first, second = ragged
     assert [sequence.ravel().tolist() for sequence in first] == [[0, 1, 2], [3, 4]]
@@ -212,36 +212,36 @@ def test_ragged_of_two_levels() -> None:
 
 
 def test_slots_without_names_are_numbered(numbers: Path) -> None:
-    reader = millrace.Reader.open_files(
+    reader = millhopper.Reader.open_files(
         f"fixed:{numbers}", ranks=[2, 2], shape_concat=[1, 2, 1, 2], dtypes=[3, 3]
     )
     assert list(next(iter(reader))) == ["slot0", "slot1"]
     assert reader.slots() == [("int64", [1, 2], 0), ("int64", [1, 2], 0)]
-    named = millrace.Reader.open_files(
+    named = millhopper.Reader.open_files(
         f"fixed:{numbers}", slots={"row": ("int64", [1, 4])}, names=["a", "b"]
     )
-    with pytest.raises(millrace.Error, match="2 names for a reader of 1 slots"):
+    with pytest.raises(millhopper.Error, match="2 names for a reader of 1 slots"):
         next(iter(named))
     with pytest.raises(ValueError, match="two slots have one name"):
-        millrace.Reader.open_files(f"text:{numbers}", names=["a", "a"])
+        millhopper.Reader.open_files(f"text:{numbers}", names=["a", "a"])
 
 
 def test_a_program_is_read_as_it_is(numbers: Path) -> None:
     program = open_numbers(numbers).shuffle(64, seed=3).batch(10)
     text = program.to_text().replace(str(numbers), "${data}")
-    again = millrace.Reader(
+    again = millhopper.Reader(
         text, names=["row"], settings={"data": str(numbers)}, name="startup.pbtxt"
     )
     for batch, wanted in zip(again, program, strict=True):
         np.testing.assert_array_equal(batch["row"], wanted["row"])
-    files = millrace.Reader(text, variable="files", settings={"data": str(numbers)})
+    files = millhopper.Reader(text, variable="files", settings={"data": str(numbers)})
     assert len(list(files)) == RECORDS
     assert len(list(again.batch(10))) == RECORDS // 100
 
 
 def test_wrong_programs_are_refused_with_all_problems() -> None:
-    with pytest.raises(millrace.Error) as caught:
-        millrace.Reader("blocks { idx: 0 parent_idx: -1 ops { type: 'raed' } }", name="s.pbtxt")
+    with pytest.raises(millhopper.Error) as caught:
+        millhopper.Reader("blocks { idx: 0 parent_idx: -1 ops { type: 'raed' } }", name="s.pbtxt")
     assert caught.value.code == "invalid argument"
     assert "s.pbtxt:1:" in str(caught.value)
     assert "did you mean" in str(caught.value)
@@ -259,19 +259,19 @@ def test_wrong_programs_are_refused_with_all_problems() -> None:
 def test_wrong_attributes_are_named(
     numbers: Path, attributes: dict[str, object], message: str
 ) -> None:
-    with pytest.raises(millrace.Error, match=message.replace("?", r"\?")):
+    with pytest.raises(millhopper.Error, match=message.replace("?", r"\?")):
         open_numbers(numbers, **attributes)
 
 
 def test_no_files_are_an_error() -> None:
-    with pytest.raises(millrace.Error, match="no files are given") as caught:
-        millrace.Reader.open_files([])
+    with pytest.raises(millhopper.Error, match="no files are given") as caught:
+        millhopper.Reader.open_files([])
     assert caught.value.code == "invalid argument"
 
 
 def test_a_missing_file_is_an_error_when_the_pass_begins(tmp_path: Path) -> None:
     reader = open_numbers(tmp_path / "nothing")
-    with pytest.raises(millrace.Error) as caught:
+    with pytest.raises(millhopper.Error) as caught:
         iter(reader)
     assert caught.value.code == "input/output error"
     assert "nothing: No such file or directory" in caught.value.message
@@ -282,7 +282,7 @@ def test_a_damaged_file_gives_what_is_right_and_then_an_error(numbers: Path) -> 
         file.write(b"tail")
     reader = open_numbers(numbers)
     seen = []
-    with pytest.raises(millrace.Error) as caught:
+    with pytest.raises(millhopper.Error) as caught:
         for batch in reader:
             seen.append(batch)
     error = caught.value
@@ -298,7 +298,7 @@ def test_leaving_a_loop_gives_everything_back(tmp_path: Path) -> None:
     for i in range(20):
         np.zeros(4 << 20, dtype=np.uint8).tofile(tmp_path / f"{i}.bin")
     before = descriptors()
-    reader = millrace.Reader.open_files(
+    reader = millhopper.Reader.open_files(
         f"fixed:{tmp_path}/*.bin", slots={"row": ("uint8", [1, 1024])}
     ).batch(10)
     for _ in reader:
@@ -324,7 +324,7 @@ def test_another_loop_ends_the_one_before(numbers: Path) -> None:
     first = iter(reader)
     next(first)
     assert next(iter(reader))["row"][0, 0] == 0
-    with pytest.raises(millrace.Error, match="another loop over this reader has begun"):
+    with pytest.raises(millhopper.Error, match="another loop over this reader has begun"):
         next(first)
 
 
@@ -345,8 +345,8 @@ def test_threads_share_a_reader_without_losing_anything(numbers: Path) -> None:
 
 def test_a_forked_process_is_refused_and_makes_its_own(numbers: Path) -> None:
     script = f"""
-import os, sys, millrace
-open_numbers = lambda: millrace.Reader.open_files(
+import os, sys, millhopper
+open_numbers = lambda: millhopper.Reader.open_files(
     "fixed:{numbers}", slots={{"row": ("int64", [1, 4])}}).batch(10).double_buffer()
 reader = open_numbers()
 loop = iter(reader)
@@ -355,7 +355,7 @@ child = os.fork()
 if child == 0:
     try:
         next(loop)
-    except millrace.Error as error:
+    except millhopper.Error as error:
         refused = "was created before this process was forked" in str(error)
         os._exit(0 if refused and len(list(open_numbers())) == 100 else 1)
     os._exit(2)
@@ -367,8 +367,8 @@ assert len(list(loop)) == 99
 
 def test_the_interpreter_ends_in_the_middle_of_a_loop(numbers: Path) -> None:
     script = f"""
-import millrace
-reader = millrace.Reader.open_files(
+import millhopper
+reader = millhopper.Reader.open_files(
     "fixed:{numbers}", slots={{"row": ("int64", [1, 4])}}).shuffle(50).batch(10).double_buffer()
 loop = iter(reader)
 kept = [next(loop), next(loop)]
@@ -380,38 +380,38 @@ kept = [next(loop), next(loop)]
 @pytest.fixture
 def default_threads() -> Iterator[None]:
     yield
-    millrace.set_threads(os.cpu_count() or 1)
+    millhopper.set_threads(os.cpu_count() or 1)
 
 
 def test_any_number_of_threads_reads_the_same(numbers: Path, default_threads: None) -> None:
     reader = open_numbers(numbers).shuffle(64, seed=1).batch(7).double_buffer()
     streams = []
     for threads in (0, 1, 4):
-        millrace.set_threads(threads)
+        millhopper.set_threads(threads)
         reader.set_epoch(0)
         streams.append(np.concatenate([batch["row"] for batch in reader]).tobytes())
     assert streams[0] == streams[1] == streams[2]
-    with pytest.raises(millrace.Error, match="there can be 0 to 1024"):
-        millrace.set_threads(-1)
+    with pytest.raises(millhopper.Error, match="there can be 0 to 1024"):
+        millhopper.set_threads(-1)
     with pytest.raises(TypeError, match=r"threads is 2\.5; it must be an integer"):
-        millrace.set_threads(2.5)  # type: ignore[arg-type]
+        millhopper.set_threads(2.5)  # type: ignore[arg-type]
 
 
 def test_a_plugin_that_is_refused_is_named(tmp_path: Path) -> None:
-    with pytest.raises(millrace.Error, match="absolute path") as caught:
-        millrace.load_plugin("libmine.so")
+    with pytest.raises(millhopper.Error, match="absolute path") as caught:
+        millhopper.load_plugin("libmine.so")
     assert caught.value.code == "plugin error"
     library = tmp_path / "libmine.so"
     library.write_bytes(b"no library")
-    with pytest.raises(millrace.Error, match="no plugin of Millrace") as caught:
-        millrace.load_plugin(library)
+    with pytest.raises(millhopper.Error, match="no plugin of Millhopper") as caught:
+        millhopper.load_plugin(library)
     assert caught.value.file == str(library)
 
 
 def test_memory_stays_flat_over_a_million_batches(tmp_path: Path) -> None:
     path = tmp_path / "bytes.bin"
     path.write_bytes(bytes(1_000_000))
-    reader = millrace.Reader.open_files(f"fixed:{path}", slots={"byte": ("uint8", [1, 1])})
+    reader = millhopper.Reader.open_files(f"fixed:{path}", slots={"byte": ("uint8", [1, 1])})
     loop = iter(reader.batch(1))
 
     def resident() -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 
-import millrace as fluid
+import millhopper as fluid
 import pytest
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import children, run_python, until
-from millrace.reader import ReaderProcessError, buffered, multiprocess_reader
+from millhopper.reader import ReaderProcessError, buffered, multiprocess_reader
 from test_pipe import is_gone
 
 both_ways = pytest.mark.parametrize("use_pipe", [True, False], ids=["pipe", "queue"])
@@ -350,7 +350,7 @@ class TestLeaving:
 
 PROGRAM = """
     import itertools, os, sys, time
-    from millrace.reader import multiprocess_reader
+    from millhopper.reader import multiprocess_reader
 
     def reader():
         yield os.getpid()
@@ -382,7 +382,7 @@ def test_an_interrupt_ends_the_pass_quietly() -> None:
             sys.executable,
             "-c",
             "import time\n"
-            "from millrace.reader import multiprocess_reader\n"
+            "from millhopper.reader import multiprocess_reader\n"
             "def reader():\n"
             "    yield 1\n"
             "    time.sleep(1000)\n"

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import millrace as fluid
+import millhopper as fluid
 import numpy as np
 import pytest
-from millrace import layers
-from millrace.framework import Program, VarType, convert_dtype
+from millhopper import layers
+from millhopper.framework import Program, VarType, convert_dtype
 
 FLOAT = VarType.FP32
 

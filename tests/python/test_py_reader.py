@@ -11,12 +11,12 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import millrace as fluid
+import millhopper as fluid
 import numpy as np
 import pytest
 from conftest import until
-from millrace import _core
-from millrace.layers.python_reader import ReaderVariable
+from millhopper import _core
+from millhopper.layers.python_reader import ReaderVariable
 
 Element = tuple[Any, ...]
 
@@ -110,7 +110,7 @@ def test_reset_ends_the_providers_generator() -> None:
     fed.reader.start()
     fed.step()
     fed.reader.reset()
-    assert ended == ["millrace reader"]
+    assert ended == ["millhopper reader"]
 
 
 def test_sample_readers_are_batched_as_by_a_data_feeder() -> None:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import millrace as fluid
+import millhopper as fluid
 import numpy as np
 import pytest
-from millrace import core, layers
+from millhopper import core, layers
 
 EPOCHS = 10
 BATCHES = 6

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-import millrace as fluid
-from millrace.core import VarDesc
+import millhopper as fluid
+from millhopper.core import VarDesc
 
 READER = VarDesc.VarType.READER
 FLOAT = VarDesc.VarType.FP32

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import millrace as fluid
+import millhopper as fluid
 import numpy as np
 import pytest
-from millrace import layers
-from millrace.framework import Program, VarType
-from millrace.layers.reader_creation import share_reader
+from millhopper import layers
+from millhopper.framework import Program, VarType
+from millhopper.layers.reader_creation import share_reader
 
 RECORDS = 10
 

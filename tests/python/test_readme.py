@@ -57,7 +57,7 @@ def test_its_training_script_reads_digits(tmp_path: Path) -> None:
         timeout=60,
         env={
             **os.environ,
-            "MILLRACE_DATA": str(ROOT / "tools" / "digits"),
+            "MILLHOPPER_DATA": str(ROOT / "tools" / "digits"),
             "OMP_NUM_THREADS": "1",
             "PYTHONPATH": os.pathsep.join(sys.path),
         },

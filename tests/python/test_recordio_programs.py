@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import millrace as fluid
+import millhopper as fluid
 import numpy as np
 import pytest
 from mnist_files import write_mnist

@@ -9,10 +9,10 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-import millrace as fluid
+import millhopper as fluid
 import numpy as np
 import pytest
-from millrace.recordio_writer import (
+from millhopper.recordio_writer import (
     convert_reader_to_recordio_file,
     convert_reader_to_recordio_files,
     create_recordio_writer,

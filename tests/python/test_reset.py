@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import millrace as fluid
+import millhopper as fluid
 import numpy as np
 import pytest
-from millrace import layers
-from millrace.layers.reader_creation import share_reader
+from millhopper import layers
+from millhopper.layers.reader_creation import share_reader
 
 RECORDS = 50
 BATCH = 8

@@ -3,12 +3,12 @@
 
 import threading
 
-import millrace as fluid
+import millhopper as fluid
 import numpy as np
 import pytest
 from conftest import run_python
-from millrace import Reader, _core
-from millrace.errors import EndOfData
+from millhopper import Reader, _core
+from millhopper.errors import EndOfData
 
 COUNT = 3000
 
@@ -83,7 +83,7 @@ def test_an_interpreter_ends_while_threads_make_and_drop_readers() -> None:
     ended = run_python(
         """
 import threading, time, sys, os
-from millrace import Reader, _core
+from millhopper import Reader, _core
 
 text = Reader.create("create_random_data_generator", slots={"x": ("float32", [1])}).to_text()
 def make(Reader=_core.Reader):

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import millrace
+import millhopper
 import numpy
 import pytest
 from mnist_files import write_mnist
@@ -25,17 +25,23 @@ IMAGES = 300
 def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A small MNIST, and programs and values of its own for each example."""
     write_mnist(tmp_path, "train", IMAGES, compressed=True)
-    monkeypatch.setenv("MILLRACE_DATA", str(tmp_path))
+    monkeypatch.setenv("MILLHOPPER_DATA", str(tmp_path))
     with (
-        millrace.program_guard(millrace.Program(), millrace.Program()),
-        millrace.scope_guard(millrace.Scope()),
+        millhopper.program_guard(millhopper.Program(), millhopper.Program()),
+        millhopper.scope_guard(millhopper.Scope()),
     ):
         yield
 
 
 def run(example: str, **names: Any) -> dict[str, Any]:
-    """Runs an example below the lines `import millrace as fluid, millrace as paddle`."""
-    namespace = {"fluid": millrace, "paddle": millrace, "numpy": numpy, "xrange": range, **names}
+    """Runs an example below the lines `import millhopper as fluid, millhopper as paddle`."""
+    namespace = {
+        "fluid": millhopper,
+        "paddle": millhopper,
+        "numpy": numpy,
+        "xrange": range,
+        **names,
+    }
     exec(textwrap.dedent(example), namespace)
     return namespace
 
@@ -61,14 +67,14 @@ def reader_creator_random_image_and_label(width, height, label):
 
 def test_a_single_item_reader() -> None:
     reader = run(RANDOM_IMAGE)["reader_creator_random_image"](4, 5)
-    items = list(millrace.reader.firstn(reader, 3)())
+    items = list(millhopper.reader.firstn(reader, 3)())
     assert [item.shape for item in items] == [(20,)] * 3
     assert not numpy.array_equal(items[0], items[1])
 
 
 def test_a_multiple_item_reader() -> None:
     creator = run(RANDOM_IMAGE_AND_LABEL)["reader_creator_random_image_and_label"]
-    ((image, label),) = millrace.reader.firstn(creator(2, 2, 7), 1)()
+    ((image, label),) = millhopper.reader.firstn(creator(2, 2, 7), 1)()
     assert (image.shape, label) == ((4,), 7)
 
 
@@ -80,7 +86,7 @@ def collected(reader: Any, mapping: dict[str, int]) -> list[dict[str, Any]]:
     def collect(number: int, batch: int, values: list[Any]) -> None:
         batches.append(dict(zip(names, values, strict=True)))
 
-    millrace.train(reader, mapping, event_handler=collect, fetch_list=names)
+    millhopper.train(reader, mapping, event_handler=collect, fetch_list=names)
     return batches
 
 
@@ -149,7 +155,7 @@ def test_a_custom_batch_reader() -> None:
         mnist_random_image_batch_reader = custom_batch_reader
         """
     )["mnist_random_image_batch_reader"]
-    batches = collected(millrace.reader.firstn(reader, 2), {"image": 0})
+    batches = collected(millhopper.reader.firstn(reader, 2), {"image": 0})
     assert [batch["image"].shape for batch in batches] == [(128, 784)] * 2
 
 
@@ -194,17 +200,17 @@ paddle.train(paddle.batch(reader, 128),
 
 def test_compose_multiple_data_readers() -> None:
     # As it stands, the images end before the readers that never do, and that is told.
-    with pytest.raises(millrace.reader.ComposeNotAligned, match=f"after {IMAGES} items"):
+    with pytest.raises(millhopper.reader.ComposeNotAligned, match=f"after {IMAGES} items"):
         run(RANDOM_IMAGE + COMPOSED)
     cut = COMPOSED.replace("reader = paddle.reader.compose(", "reader = compose_as_many(")
     namespace = run(
         RANDOM_IMAGE + cut,
-        compose_as_many=lambda *readers: millrace.reader.compose(
-            *(millrace.reader.firstn(reader, IMAGES) for reader in readers)
+        compose_as_many=lambda *readers: millhopper.reader.compose(
+            *(millhopper.reader.firstn(reader, IMAGES) for reader in readers)
         ),
     )
     mapping = {"true_image": 0, "fake_image": 2, "true_label": 3, "false_label": 4}
-    batches = collected(millrace.batch(namespace["reader"], 128), mapping)
+    batches = collected(millhopper.batch(namespace["reader"], 128), mapping)
     assert [len(batch["true_image"]) for batch in batches] == [128, 128, 44]
     assert batches[0]["true_image"].shape == (128, 784)
     assert batches[0]["fake_image"].shape == (128, 400)
@@ -252,7 +258,7 @@ def test_a_custom_data_reader_creator(tmp_path: Path) -> None:
         paddle.train(paddle.batch(reader, 128), {"image":0, "label":1}, ...)
         """
     reader = run(example.replace("/path/to", str(tmp_path)))["reader"]
-    batches = collected(millrace.batch(reader, 128), {"image": 0, "label": 1})
+    batches = collected(millhopper.batch(reader, 128), {"image": 0, "label": 1})
     assert len(batches) == 8
     labels = numpy.concatenate([batch["label"] for batch in batches]).ravel()
     assert labels.tolist() == (numpy.arange(1024) % 10).tolist()
@@ -270,7 +276,7 @@ def test_how_train_is_implemented() -> None:
         """,
         do_forward_backward=lambda batch, mapping: seen.append((len(batch), mapping)),
     )
-    reader = millrace.batch(millrace.dataset.mnist.train(), 128)
+    reader = millhopper.batch(millhopper.dataset.mnist.train(), 128)
     namespace["train"](reader, {"image": 0}, 128, 2)
     assert [size for size, _ in seen] == [128, 128, 44] * 2
 
@@ -343,7 +349,7 @@ def test_data_feeder_feeds_an_executor() -> None:
                            feed=feeder.feed(data), fetch_list=[loss])
             losses.extend(outs[0].ravel().tolist())
         """,
-        reader=millrace.batch(lambda: ((float(i), 2.0 * i) for i in range(4)), 2),
+        reader=millhopper.batch(lambda: ((float(i), 2.0 * i) for i in range(4)), 2),
         losses=losses,
     )
     assert losses == [1.5, 7.5]

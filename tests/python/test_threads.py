@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import run_python, until
-from millrace.reader import PipeReader, buffered, chain, firstn, multiprocess_reader, xmap_readers
+from millhopper.reader import PipeReader, buffered, chain, firstn, multiprocess_reader, xmap_readers
 
 
 def ten() -> Iterator[int]:
@@ -455,7 +455,7 @@ def test_interpreter_exit_ends_passes() -> None:
     done = run_python(
         """
         import itertools, sys, threading
-        from millrace.reader import buffered, xmap_readers
+        from millhopper.reader import buffered, xmap_readers
 
         def closing():
             try:

@@ -7,7 +7,7 @@ import gc
 import warnings
 from pathlib import Path
 
-import millrace
+import millhopper
 import numpy as np
 import pytest
 from number_files import open_mixed, open_numbers, write_mixed, write_numbers
@@ -36,7 +36,7 @@ def test_batches_are_dicts_of_tensors_in_order(numbers: Path) -> None:
 def test_dtypes_are_those_of_the_slots(tmp_path: Path, dtype: str) -> None:
     values = np.arange(8).astype(dtype)
     values.tofile(tmp_path / "values.bin")
-    reader = millrace.Reader.open_files(
+    reader = millhopper.Reader.open_files(
         f"fixed:{tmp_path}/values.bin", slots={"value": (dtype, [1, 2])}
     )
     (batch,) = reader.batch(4).torch()
@@ -88,7 +88,7 @@ def test_tensors_may_be_written_and_torch_warns_of_nothing(numbers: Path, tmp_pa
     (tmp_path / "notes.txt").write_text("one\ntwo\n")
     readers = [
         open_numbers(numbers).shuffle(64, seed=1).batch(10).double_buffer(),
-        millrace.Reader.open_files(f"text:{tmp_path}/notes.txt", names=["row"]).batch(2),
+        millhopper.Reader.open_files(f"text:{tmp_path}/notes.txt", names=["row"]).batch(2),
     ]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -114,7 +114,7 @@ def test_what_may_only_be_read_is_copied(numbers: Path) -> None:
 def test_ragged_slots_are_values_and_offsets(tmp_path: Path) -> None:
     lines = [b"one", b"", "zwölf".encode(), b"four"]
     (tmp_path / "notes.txt").write_bytes(b"\n".join(lines))
-    reader = millrace.Reader.open_files(f"text:{tmp_path}/notes.txt", names=["line"]).batch(10)
+    reader = millhopper.Reader.open_files(f"text:{tmp_path}/notes.txt", names=["line"]).batch(10)
     (batch,) = reader.torch()
     line = batch["line"]
     assert line.values.dtype == torch.uint8
@@ -148,7 +148,7 @@ def test_leaving_a_loop_early_or_by_an_error_gives_everything_back(tmp_path: Pat
             raise ZeroDivisionError
     with open(path, "ab") as file:
         file.write(b"tail")
-    with pytest.raises(millrace.Error, match="the file ends at byte"):
+    with pytest.raises(millhopper.Error, match="the file ends at byte"):
         for _ in view:
             pass
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import millrace as fluid
+import millhopper as fluid
 import numpy as np
 import pytest
 
@@ -165,7 +165,9 @@ def test_an_item_that_is_no_tuple_is_named(item: object) -> None:
 
 def test_what_is_no_batch_says_so() -> None:
     declare_sum()
-    with pytest.raises(TypeError, match=r"batch 0 is int 5.*millrace.batch\(reader, batch_size\)"):
+    with pytest.raises(
+        TypeError, match=r"batch 0 is int 5.*millhopper.batch\(reader, batch_size\)"
+    ):
         fluid.train(lambda: [5], {"x": 0, "y": 1})
     with pytest.raises(TypeError, match="item 0 of batch 0"):  # single entries
         fluid.train(numbers(3), {"x": 0, "y": 1})

@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 import digits
-import millrace as fluid
+import millhopper as fluid
 import numpy as np
 import pytest
 

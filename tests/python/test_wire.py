@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from millrace.reader import wire
-from millrace.reader.wire import WireError, decode, encode
+from millhopper.reader import wire
+from millhopper.reader.wire import WireError, decode, encode
 
 PLAIN: list[Any] = [
     None,

@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import millrace
+import millhopper
 import pytest
 from conftest import run_python
 from number_files import open_numbers, write_numbers
@@ -18,7 +18,7 @@ def test_the_missing_library_is_named(
 ) -> None:
     reader = open_numbers(write_numbers(tmp_path / "numbers.bin", 10))
     monkeypatch.setitem(sys.modules, library, None)
-    monkeypatch.delitem(sys.modules, f"millrace.{view}", raising=False)
+    monkeypatch.delitem(sys.modules, f"millhopper.{view}", raising=False)
     with pytest.raises(ImportError, match=f"needs {library}, .*: pip install {library}") as caught:
         getattr(reader, view)()
     assert caught.value.name == library
@@ -27,15 +27,15 @@ def test_the_missing_library_is_named(
 def test_the_loader_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reader = open_numbers(write_numbers(tmp_path / "numbers.bin", 10))
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(ImportError, match="millrace.DataLoader needs torch"):
-        millrace.DataLoader(reader)
+    with pytest.raises(ImportError, match="millhopper.DataLoader needs torch"):
+        millhopper.DataLoader(reader)
 
 
 def test_nobody_is_imported_unasked() -> None:
     ran = run_python(
         """
         import sys
-        import millrace
+        import millhopper
         assert not {"torch", "jax"} & set(sys.modules), "imported unasked"
         """
     )

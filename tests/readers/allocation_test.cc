@@ -31,7 +31,7 @@
 #include "tests/record_files.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // Which requests fail: none, one, or all from one on.
@@ -205,11 +205,11 @@ Function Real(const char* name) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper
 
 // Not inlined: gcc would take a `free` beside a call of `operator new` for a mistake.
 __attribute__((noinline)) void* operator new(size_t size) {
-  if (millrace::Memory::Fails()) throw std::bad_alloc();
+  if (millhopper::Memory::Fails()) throw std::bad_alloc();
   void* memory = std::malloc(size == 0 ? 1 : size);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
@@ -220,16 +220,16 @@ __attribute__((noinline)) void operator delete(void* memory, size_t) noexcept { 
 extern "C" {
 
 void* aligned_alloc(size_t alignment, size_t size) noexcept {
-  static const auto real = millrace::Real<void* (*)(size_t, size_t)>("aligned_alloc");
-  return millrace::Memory::Fails() ? nullptr : real(alignment, size);
+  static const auto real = millhopper::Real<void* (*)(size_t, size_t)>("aligned_alloc");
+  return millhopper::Memory::Fails() ? nullptr : real(alignment, size);
 }
 
 int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*),
                    void* argument) {
   static const auto real =
-      millrace::Real<int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)>(
+      millhopper::Real<int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)>(
           "pthread_create");
-  return millrace::no_threads ? EAGAIN : real(thread, attributes, start, argument);
+  return millhopper::no_threads ? EAGAIN : real(thread, attributes, start, argument);
 }
 
 }  // extern "C"

@@ -15,7 +15,7 @@
 #include "tests/sources.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 std::unique_ptr<ReaderBase> Numbers(int64_t records, bool ragged = false) {
@@ -96,4 +96,4 @@ TEST(BatchReader, DoesNotTakeElementsThatAreNotAsDeclared) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

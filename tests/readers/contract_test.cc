@@ -25,7 +25,7 @@
 #include "readers/shuffle_reader.h"
 #include "tests/reader_contract.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 using ReaderPtr = std::unique_ptr<ReaderBase>;
@@ -456,4 +456,4 @@ INSTANTIATE_TEST_SUITE_P(Chains, ReaderContract, WithPools(Chains()), NameOfCase
 INSTANTIATE_TEST_SUITE_P(Files, ReaderContract, WithPools(Files()), NameOfCase);
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -26,7 +26,7 @@
 #include "tests/record_files.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 struct Case {
@@ -429,4 +429,4 @@ INSTANTIATE_TEST_SUITE_P(Files, Corruption, ::testing::ValuesIn(AllCases()),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 TEST(Crc32c, GivesThePublishedValues) {
@@ -34,4 +34,4 @@ TEST(Crc32c, IsMaskedAsSnappyStoresIt) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

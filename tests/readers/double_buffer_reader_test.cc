@@ -21,7 +21,7 @@
 #include "tests/sources.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 constexpr int64_t kRecords = 100;
@@ -178,4 +178,4 @@ INSTANTIATE_TEST_SUITE_P(Workers, ToDevice, ::testing::Values(0, 1, 2),
                          ::testing::PrintToStringParamName());
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

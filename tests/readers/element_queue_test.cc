@@ -14,7 +14,7 @@
 #include "tests/gate.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 using Element = ElementQueue::Element;
@@ -241,4 +241,4 @@ TEST(ElementQueue, KeepsPassesApartUnderLoad) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -35,7 +35,7 @@
 #include "tests/record_files.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // What a call does instead of its work.
@@ -347,33 +347,33 @@ bool Fails(int descriptor, Size* size, ssize_t* result) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper
 
 extern "C" {
 
 int open(const char* path, int flags, ...) {
-  static const auto real = millrace::Real<int (*)(const char*, int, ...)>("open");
+  static const auto real = millhopper::Real<int (*)(const char*, int, ...)>("open");
   va_list arguments;
   va_start(arguments, flags);
   const int mode = (flags & O_CREAT) != 0 ? va_arg(arguments, int) : 0;
   va_end(arguments);
   const int descriptor = real(path, flags, mode);
-  millrace::Disk::Get().Opened(path, descriptor);
+  millhopper::Disk::Get().Opened(path, descriptor);
   return descriptor;
 }
 
 ssize_t pread(int descriptor, void* out, size_t size, off_t offset) {
-  static const auto real = millrace::Real<ssize_t (*)(int, void*, size_t, off_t)>("pread");
+  static const auto real = millhopper::Real<ssize_t (*)(int, void*, size_t, off_t)>("pread");
   ssize_t result = 0;
-  if (millrace::Fails(descriptor, &size, &result)) return result;
+  if (millhopper::Fails(descriptor, &size, &result)) return result;
   return real(descriptor, out, size, offset);
 }
 
 ssize_t preadv(int descriptor, const iovec* pieces, int count, off_t offset) {
-  static const auto real = millrace::Real<ssize_t (*)(int, const iovec*, int, off_t)>("preadv");
+  static const auto real = millhopper::Real<ssize_t (*)(int, const iovec*, int, off_t)>("preadv");
   ssize_t result = 0;
   size_t size = SIZE_MAX;
-  if (millrace::Fails(descriptor, &size, &result)) return result;
+  if (millhopper::Fails(descriptor, &size, &result)) return result;
   if (size != SIZE_MAX) return pread(descriptor, pieces[0].iov_base, size, offset);
   return real(descriptor, pieces, count, offset);
 }

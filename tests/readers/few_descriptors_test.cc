@@ -18,7 +18,7 @@
 #include "tests/record_files.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 FormatArguments Bytes() {
@@ -117,4 +117,4 @@ TEST(FewDescriptors, NoticeAFileThatWasReplacedWhileItWasClosed) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

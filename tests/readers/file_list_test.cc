@@ -14,7 +14,7 @@
 #include "framework/limits.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -155,4 +155,4 @@ TEST(FileList, HasLimits) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

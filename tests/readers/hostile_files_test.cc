@@ -30,7 +30,7 @@
 #include "tests/record_files.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 using ::testing::HasSubstr;
@@ -397,7 +397,7 @@ TEST(HostileFiles, OfRecordIOExpandOnlyAsFarAsTheirSizeAllows) {
     Outcome outcome;
     try {
       for (bool more = true; more;) {
-        millrace::Run run;
+        millhopper::Run run;
         more = reader->Plan(1 << 16, &run) > 0;
         outcome.records += run.tickets.size();
       }
@@ -424,4 +424,4 @@ TEST(HostileFiles, OfRecordIOExpandOnlyAsFarAsTheirSizeAllows) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -17,7 +17,7 @@
 #include "tests/sources.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 TEST(Readers, StartNoThreadBeforeTheFirstPlan) {
@@ -41,4 +41,4 @@ TEST(Readers, StartNoThreadBeforeTheFirstPlan) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -24,7 +24,7 @@
 #include "tests/sources.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 using Strings = std::vector<std::string>;
@@ -191,7 +191,7 @@ struct Stream {
 
 Stream ReadStream(ReaderBase* reader, const std::function<size_t()>& next) {
   Stream stream;
-  millrace::Run run;
+  millhopper::Run run;
   try {
     while (reader->Plan(next(), &run) > 0) {
       for (const Ticket& ticket : run.tickets) {
@@ -579,7 +579,7 @@ TEST(MultiFileReader, TicketsOfThePassBeforeStayLoadable) {
   const PoolSize pool(2);
   Behaviour behaviour;
   const auto reader = files.Open({}, &behaviour);
-  millrace::Run run;
+  millhopper::Run run;
   while (run.tickets.size() < 50) ASSERT_GT(reader->Plan(50 - run.tickets.size(), &run), 0u);
   reader->Restart(1);
   EXPECT_TRUE(reader->HasNext());
@@ -595,4 +595,4 @@ TEST(MultiFileReader, TicketsOfThePassBeforeStayLoadable) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -11,7 +11,7 @@
 #include "tests/bytes.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 std::string Idx(const std::string& values) {
@@ -109,4 +109,4 @@ TEST(OpenFiles, ContentTellsWhatNamesDoNot) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -18,7 +18,7 @@
 #include "tests/sources.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 template <typename T>
@@ -199,4 +199,4 @@ TEST(Order, HasTheseDigests) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -20,7 +20,7 @@
 #include "tests/gate.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 using Queue = std::shared_ptr<ElementQueue>;
@@ -148,4 +148,4 @@ TEST(QueueReader, DropsWhatIsLeftOfAPassThatIsCutShort) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

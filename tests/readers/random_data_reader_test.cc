@@ -11,7 +11,7 @@
 
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 SlotSpec Floats(const Dims& dims) {
@@ -74,4 +74,4 @@ TEST(RandomDataReader, WithoutACountIsEndless) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

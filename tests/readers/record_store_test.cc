@@ -11,7 +11,7 @@
 
 #include "framework/kept.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // As large as those of several kinds of slots, the largest of which does not fit into one.
@@ -73,4 +73,4 @@ TEST(RecordStore, GivesBackTheOwnersOfWhatIsDropped) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -24,7 +24,7 @@
 #include "tests/record_files.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 namespace fs = std::filesystem;
@@ -276,4 +276,4 @@ TEST(RecordIOCommit, LeavesNoManifestThatIsWrong) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -19,7 +19,7 @@
 #include "tests/record_files.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 using ::testing::HasSubstr;
@@ -250,4 +250,4 @@ TEST(RecordIOManifest, OfASetIsReadOnce) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -19,7 +19,7 @@
 #include "tests/bytes.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 using ::testing::HasSubstr;
@@ -300,4 +300,4 @@ TEST(RecordIOChunk, ListsTheRecordsBeforeADamagedOne) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -14,7 +14,7 @@
 #include "tests/sources.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 std::unique_ptr<ReaderBase> Numbers(int64_t records) {
@@ -85,4 +85,4 @@ TEST(ShardReader, TakesNoMoreThanItNeedsOfAReaderThatOthersShare) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -23,7 +23,7 @@
 #include "tests/sources.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 std::unique_ptr<ReaderBase> Numbers(int64_t records, int64_t plan_error = -1) {
@@ -210,4 +210,4 @@ TEST(ShuffleReader, PlansNoFurtherThanAWindowOfBatchesNeeds) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

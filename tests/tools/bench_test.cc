@@ -11,7 +11,7 @@
 #include "tests/record_files.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 ChildResult RunBench(const std::string& filter, const std::string& json) {
@@ -47,4 +47,4 @@ TEST(Bench, FailsIfNoWorkloadIsCalledSo) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

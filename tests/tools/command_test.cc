@@ -5,7 +5,7 @@
 
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 TEST(ParseBytes, KnowsUnits) {
@@ -54,4 +54,4 @@ TEST(HumanBytes, HasTwoOrThreeDigits) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -9,7 +9,7 @@
 #include "tests/child.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 constexpr char kOperator[] = R"(
@@ -195,7 +195,7 @@ INSTANTIATE_TEST_SUITE_P(
         Initialiser{"throw", 128 + SIGABRT, "error: crashed by signal 6 (Aborted)"}),
     [](const auto& initialiser) { return initialiser.param.way; });
 
-// No thread of Millrace's, so nothing is known but that it is no success.
+// No thread of Millhopper's, so nothing is known but that it is no success.
 TEST(Exit, OfAThreadOfAPluginIsNoSuccess) {
   const ChildResult result =
       RunChild({"/usr/bin/env", "INITIALISER=exit_of_a_thread", "tools/executor",
@@ -205,4 +205,4 @@ TEST(Exit, OfAThreadOfAPluginIsNoSuccess) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -10,7 +10,7 @@
 
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 TEST(Sha256, IsThatOfTheStandard) {
@@ -27,7 +27,7 @@ TEST(Sha256, IsThatOfTheStandard) {
 TEST(Digest, IsThatOfTheBytesInOrder) {
   const std::vector<LoDTensor> element = {MakeTensor<uint8_t>({1, 3}, {1, 2, 3}),
                                           MakeTensor<int64_t>({2}, {-1, 5}, {{0, 2}})};
-  EXPECT_EQ(ToHex(millrace::DigestOf(element)),
+  EXPECT_EQ(ToHex(millhopper::DigestOf(element)),
             "0c0d949d6873edfd78f17518cde20fea9ac2def5688eb4337ee7d0d71b0b2914");
 }
 
@@ -41,7 +41,7 @@ TEST(Digest, TellsTypesDimsAndLevelsApart) {
       {MakeTensor<uint8_t>({1}, {0}), MakeTensor<uint8_t>({1}, {0})}};
   for (size_t i = 0; i < elements.size(); ++i) {
     for (size_t k = 0; k < i; ++k) {
-      EXPECT_NE(millrace::DigestOf(elements[i]), millrace::DigestOf(elements[k]))
+      EXPECT_NE(millhopper::DigestOf(elements[i]), millhopper::DigestOf(elements[k]))
           << i << " and " << k;
     }
   }
@@ -78,4 +78,4 @@ TEST(ElementJson, WritesBoolsAnd16BitFloats) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

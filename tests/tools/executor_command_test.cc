@@ -15,7 +15,7 @@
 #include "tests/child.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -616,4 +616,4 @@ TEST(ExecutorCommand, WritesStatisticsToAPipe) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -12,7 +12,7 @@
 #include "tests/child.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 namespace fs = std::filesystem;
@@ -72,4 +72,4 @@ TEST(MalformedCommand, ExitsWith2ForBytes) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -14,7 +14,7 @@
 #include "tests/record_files.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 constexpr char kChain[] = R"(
@@ -251,4 +251,4 @@ TEST_F(MemoryLimitCommandTest, LimitsThatAreNoneAreRefused) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

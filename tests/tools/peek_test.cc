@@ -11,7 +11,7 @@
 #include "tests/child.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -231,4 +231,4 @@ TEST_F(Peek, SeedsDecideWhatIsRandom) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -9,7 +9,7 @@
 #include "tests/child.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 TEST(PluginMainJob, TrainsAsTheExecutorDoesThatHasAllBuiltIn) {
@@ -25,7 +25,7 @@ TEST(PluginMainJob, TrainsAsTheExecutorDoesThatHasAllBuiltIn) {
   std::vector<std::string> whole = {"tools/executor"};
   whole.insert(whole.end(), flags.begin(), flags.end());
   std::vector<std::string> bare = {"tools/bare_executor",
-                                   "--plugin=" + Runfile("tools/libmillrace.so")};
+                                   "--plugin=" + Runfile("tools/libmillhopper.so")};
   bare.insert(bare.end(), flags.begin(), flags.end());
   const ChildResult expected = RunChild(whole);
   const ChildResult found = RunChild(bare);
@@ -43,4 +43,4 @@ TEST(PluginMainJob, HasNothingWithoutThePlugin) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -10,7 +10,7 @@
 #include "tests/child.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // The lines of passes and of the test.
@@ -83,4 +83,4 @@ TEST(Quickstart, NamesABadFolderForTemporaries) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

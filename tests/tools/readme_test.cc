@@ -8,7 +8,7 @@
 #include "tests/child.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 // The fenced block with this title.
@@ -87,4 +87,4 @@ blocks {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

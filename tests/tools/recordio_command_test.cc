@@ -20,7 +20,7 @@
 #include "tests/child.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 using ::testing::HasSubstr;
@@ -501,4 +501,4 @@ TEST(RecordIOCommand, SaysWhatIsWrongWithItsArguments) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

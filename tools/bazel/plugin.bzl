@@ -37,7 +37,7 @@ _without_host_code_rule = rule(
     provides = [CcInfo],
 )
 
-def millrace_plugin(name, srcs = [], deps = [], **kwargs):
+def millhopper_plugin(name, srcs = [], deps = [], **kwargs):
     """Defines NAME, a shared library to be named to --plugin.
 
     Args:

@@ -14,7 +14,7 @@
 #include "tests/bytes.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 SlotSpec Slot(DataType dtype, const Dims& dims, int lod_level = 0) {
@@ -206,4 +206,4 @@ TEST(Fixed, MayBeginAnewAtAnyMoment) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -16,7 +16,7 @@
 #include "tests/bytes.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 std::unique_ptr<ReaderBase> Reader(const std::string& path, const std::string& labels = "",
@@ -409,4 +409,4 @@ TEST(Idx, ReadsMnist) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -17,7 +17,7 @@
 #include "tests/bytes.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 using ::testing::HasSubstr;
@@ -576,4 +576,4 @@ TEST(RecordIO, SaysThatAFileShrinksWhileItIsRead) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

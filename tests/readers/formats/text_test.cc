@@ -15,7 +15,7 @@
 #include "tests/bytes.h"
 #include "tests/testing.h"
 
-namespace millrace {
+namespace millhopper {
 namespace {
 
 using Lines = std::vector<std::string>;
@@ -221,4 +221,4 @@ TEST(Text, ReadsFilesThatDoNotKnowTheirSize) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millhopper

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Millhopper feeds training: records are read, shuffled and batched in C++, ahead of the loop.
+
+``Reader`` yields batches as numpy arrays without a copy. Everything that the core complains about
+is an ``Error``. ``reader`` and ``batch`` hold readers that are written in Python. ``Program``,
+``layers`` and ``Executor`` write programs for the core and run them.
+"""
+
+from millhopper import (
+    _core,
+    backward,
+    core,
+    data_feeder,
+    dataset,
+    framework,
+    initializer,
+    io,
+    layer,
+    layers,
+    optimizer,
+    param_attr,
+    reader,
+    recordio_writer,
+    unique_name,
+)
+from millhopper.backward import append_backward
+from millhopper.core import (
+    CPUPlace,
+    CUDAPinnedPlace,
+    CUDAPlace,
+    LoDTensor,
+    LoDTensorArray,
+    Scope,
+    Tensor,
+    cpu_places,
+    cuda_places,
+    is_compiled_with_cuda,
+)
+from millhopper.data_feeder import DataFeeder
+from millhopper.data_loader import DataLoader
+from millhopper.errors import EndOfData, Error
+from millhopper.executor import Executor, global_scope, scope_guard
+from millhopper.framework import (
+    Block,
+    Operator,
+    Parameter,
+    Program,
+    Variable,
+    default_main_program,
+    default_startup_program,
+    name_scope,
+    program_guard,
+    switch_main_program,
+    switch_startup_program,
+)
+from millhopper.lod_tensor import create_lod_tensor, create_random_int_lodtensor
+from millhopper.minibatch import batch
+from millhopper.param_attr import ParamAttr
+from millhopper.pipeline import Reader
+from millhopper.process import load_plugin, set_threads
+from millhopper.ragged import Ragged
+from millhopper.training import train
+
+__version__ = _core.version
+
+__all__ = [
+    "Block",
+    "CPUPlace",
+    "CUDAPinnedPlace",
+    "CUDAPlace",
+    "DataFeeder",
+    "DataLoader",
+    "EndOfData",
+    "Error",
+    "Executor",
+    "LoDTensor",
+    "LoDTensorArray",
+    "Operator",
+    "ParamAttr",
+    "Parameter",
+    "Program",
+    "Ragged",
+    "Reader",
+    "Scope",
+    "Tensor",
+    "Variable",
+    "__version__",
+    "append_backward",
+    "backward",
+    "batch",
+    "core",
+    "cpu_places",
+    "create_lod_tensor",
+    "create_random_int_lodtensor",
+    "cuda_places",
+    "data_feeder",
+    "dataset",
+    "default_main_program",
+    "default_startup_program",
+    "framework",
+    "global_scope",
+    "initializer",
+    "io",
+    "is_compiled_with_cuda",
+    "layer",
+    "layers",
+    "load_plugin",
+    "name_scope",
+    "optimizer",
+    "param_attr",
+    "program_guard",
+    "reader",
+    "recordio_writer",
+    "scope_guard",
+    "set_threads",
+    "switch_main_program",
+    "switch_startup_program",
+    "train",
+    "unique_name",
+]

@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command ``python -m millhopper``: lists what there is, runs, checks and prints programs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import millhopper
+from millhopper import _core, catalog
+from millhopper.errors import Error
+from millhopper.schemas import format_schemas, operator_types, schema_of
+
+USAGE_ERROR = 2
+
+
+def _settings(texts: list[str]) -> dict[str, str]:
+    settings = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise ValueError(f"--set takes NAME=VALUE, not '{text}'")
+        settings[name] = value
+    return settings
+
+
+def _load(path: str, settings: dict[str, str]) -> _core.Program:
+    return _core.Program(Path(path).read_bytes(), path, settings)
+
+
+def _programs(
+    arguments: argparse.Namespace,
+) -> tuple[list[_core.Program], list[_core.Program]]:
+    """Startup and main programs, checked in the order in which they are run."""
+    settings = _settings(arguments.set)
+    startup = [_load(path, settings) for path in arguments.startup]
+    main = [_load(path, settings) for path in arguments.main]
+    for i, program in enumerate(startup):
+        program.check("startup", startup[:i])
+    for i, program in enumerate(main):
+        program.check("main", [*startup, *main[:i]])
+    return startup, main
+
+
+def _plain(value: Any) -> Any:
+    """Numbers as JSON has them: non-finite ones as text."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return "nan" if math.isnan(value) else ("inf" if value > 0 else "-inf")
+    return value
+
+
+def _print_tensor(name: str, tensor: _core.LoDTensor) -> None:
+    fields = {
+        "name": name,
+        "dtype": tensor.dtype,
+        "dims": tensor.shape(),
+        "lod": tensor.lod(),
+        "data": [_plain(value) for value in np.ravel(np.asarray(tensor)).tolist()],
+    }
+    print(json.dumps(fields))
+
+
+def _run(arguments: argparse.Namespace) -> None:
+    startup, main = _programs(arguments)
+    scope = _core.Scope()
+    fetch = [name for name in arguments.fetch.split(",") if name]
+    for i, program in enumerate([*startup, *main]):
+        last = i == len(startup) + len(main) - 1
+        prepared = _core.prepare(program, scope, arguments.place, arguments.seed)
+        fetched = prepared.run({}, fetch if last else [])
+        if last:
+            for name, tensor in zip(fetch, fetched, strict=True):
+                _print_tensor(name, tensor)
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    startup, main = _programs(arguments)
+    print(f"{len(startup) + len(main)} programs: nothing wrong", file=sys.stderr)
+
+
+def _print(arguments: argparse.Namespace) -> None:
+    print(_load(arguments.file, _settings(arguments.set)).to_text(), end="")
+
+
+def _operators(arguments: argparse.Namespace) -> None:
+    for type in arguments.type:
+        print(f"{type}: {catalog.describe_operator(schema_of(type))}\n")
+    if not arguments.type:
+        width = max(map(len, operator_types()))
+        for type in operator_types():
+            print(f"{type:{width}}  {catalog.summary(schema_of(type).doc)}")
+
+
+def _formats(_: argparse.Namespace) -> None:
+    for schema in format_schemas():
+        print(f"{schema.tag}: {catalog.describe_format(schema)}\n")
+
+
+def _reference(_: argparse.Namespace) -> None:
+    from millhopper import reference  # looks at every module of the package
+
+    print(reference.page())
+
+
+def _within(low: int, high: int) -> Callable[[str], int]:
+    """The type of an option that takes integers from ``low`` to ``high``."""
+
+    def number(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            value = low - 1
+        if not low <= value <= high:
+            raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {low} to {high}")
+        return value
+
+    return number
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m millhopper",
+        description="Lists what Millhopper can do, and runs, checks and prints programs. What "
+        "programs print goes to standard output. Exit codes: 0 ok, 2 a wrong program or usage, "
+        "3 bad data, 4 input or output, 5 a limit, 6 a plugin, 70 a bug, 130 Ctrl-C.",
+    )
+    parser.add_argument("--version", action="version", version=millhopper.__version__)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+
+    programs = argparse.ArgumentParser(add_help=False)
+    programs.add_argument(
+        "--startup", action="append", default=[], metavar="FILE", help="a startup program"
+    )
+    programs.add_argument(
+        "--main",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="a main program; all run in one scope, in the order given",
+    )
+    settings = argparse.ArgumentParser(add_help=False)
+    settings.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="the text that takes the place of ${NAME} in programs",
+    )
+    plugins = argparse.ArgumentParser(add_help=False)
+    plugins.add_argument(
+        "--plugin",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="absolute path of a shared library to load; it runs as part of this process",
+    )
+
+    def command(name: str, function: Any, text: str, *parents: argparse.ArgumentParser) -> Any:
+        added = commands.add_parser(
+            name,
+            help=text,
+            description=f"{text[0].upper()}{text[1:]}.",
+            parents=[*parents, plugins],
+        )
+        added.set_defaults(function=function)
+        return added
+
+    run = command("run", _run, "run programs, startup first", programs, settings)
+    run.add_argument(
+        "--seed", type=_within(0, 2**64 - 1), default=0, help="of everything random; default 0"
+    )
+    run.add_argument(
+        "--threads",
+        type=_within(-1, 1024),
+        default=-1,
+        help="workers that load data, 0 to 1024; -1 (default) is one a core but the first",
+    )
+    run.add_argument(
+        "--place", default="cpu", help="where double buffers leave batches: cpu, cuda:0"
+    )
+    run.add_argument(
+        "--fetch",
+        default="",
+        metavar="A,B",
+        help="variables of the last program, printed in the end as one line of JSON each",
+    )
+    command("check", _check, "name all problems of programs, without running", programs, settings)
+    printed = command("print", _print, "print a program, text or binary, as text", settings)
+    printed.add_argument("file")
+    operators = command("ops", _operators, "list the operators, or describe some")
+    operators.add_argument("type", nargs="*")
+    command("formats", _formats, "list the file formats")
+    command("reference", _reference, "print the reference page, in Markdown")
+    return parser
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the command and returns its exit code."""
+    parser = _parser()
+    parsed = parser.parse_args(arguments)
+    if not hasattr(parsed, "function"):
+        parser.print_help()
+        return 0
+    try:
+        if parsed.function in (_run, _check) and not parsed.startup and not parsed.main:
+            parser.error("no program is given: --startup=FILE or --main=FILE")
+        for path in parsed.plugin:
+            millhopper.load_plugin(path)
+        if getattr(parsed, "threads", -1) >= 0:
+            millhopper.set_threads(parsed.threads)
+        parsed.function(parsed)
+        _flush()
+    except Error as error:
+        if isinstance(error.__cause__, BrokenPipeError):
+            _write_no_more()
+            return 0
+        for line in str(error).splitlines():
+            print(line if line.startswith(" ") else f"error: {line}", file=sys.stderr)
+        return _core.exit_codes[error.code]
+    except ValueError as error:
+        print(f"error: {error.args[0]}", file=sys.stderr)
+        return USAGE_ERROR
+    except BrokenPipeError:  # whoever reads has seen enough
+        _write_no_more()
+    except OSError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return _core.exit_codes["input/output error"]
+    except KeyboardInterrupt:
+        return _core.exit_codes["cancelled"]
+    return 0
+
+
+def _flush() -> None:
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _write_no_more()
+        raise
+
+
+def _write_no_more() -> None:
+    # Otherwise the interpreter tries again when it exits.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

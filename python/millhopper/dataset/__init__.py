@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Data sets as readers: ``digits`` and ``mnist``, each with ``train`` and ``test``.
+
+    from millhopper import batch, dataset
+
+    for images_and_labels in batch(dataset.digits.train("tools/digits"), 32)():
+        ...
+
+The files are in a folder that is given, or else in the one that the environment's
+``MILLHOPPER_DATA`` names or a folder of it. Nothing is downloaded. Names and items are those of
+PaddlePaddle's paddle.dataset, 2018.
+"""
+
+from millhopper.dataset import digits, mnist
+
+__all__ = ["digits", "mnist"]

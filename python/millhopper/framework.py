@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs and what they are made of, under the names of the lineage's module ``framework``."""
+
+from millhopper.block import Block
+from millhopper.core import cpu_places, cuda_places
+from millhopper.operator import Operator
+from millhopper.program import (
+    Program,
+    default_main_program,
+    default_startup_program,
+    name_scope,
+    program_guard,
+    switch_main_program,
+    switch_startup_program,
+)
+from millhopper.var_type import VarType, convert_dtype, dtype_name
+from millhopper.variable import Parameter, Variable, grad_var_name
+
+convert_np_dtype_to_dtype_ = convert_dtype
+
+__all__ = [
+    "Block",
+    "Operator",
+    "Parameter",
+    "Program",
+    "VarType",
+    "Variable",
+    "convert_dtype",
+    "convert_np_dtype_to_dtype_",
+    "cpu_places",
+    "cuda_places",
+    "default_main_program",
+    "default_startup_program",
+    "dtype_name",
+    "grad_var_name",
+    "name_scope",
+    "program_guard",
+    "switch_main_program",
+    "switch_startup_program",
+]

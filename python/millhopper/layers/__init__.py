@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Layers: functions that write programs.
+
+Each appends operators to the current block of ``default_main_program()``, or, where readers and
+parameters are created, to ``default_startup_program()``, and returns variables. Beside those listed
+here there is one for every operator of the core, see ``layers.ops``.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from millhopper.layers import control_flow, io, nn, ops, tensor
+from millhopper.layers.control_flow import (
+    ConditionalBlock,
+    IfElse,
+    Print,
+    Switch,
+    While,
+    equal,
+    greater_equal,
+    greater_than,
+    increment,
+    is_empty,
+    less_equal,
+    less_than,
+    not_equal,
+)
+from millhopper.layers.io import (
+    Preprocessor,
+    batch,
+    data,
+    double_buffer,
+    has_next,
+    load,
+    multi_pass,
+    open_files,
+    open_recordio_file,
+    random_data_generator,
+    read_file,
+    reset,
+    shard,
+    shuffle,
+)
+from millhopper.layers.nn import (
+    accuracy,
+    cross_entropy,
+    elementwise_add,
+    elementwise_div,
+    elementwise_mul,
+    elementwise_sub,
+    fc,
+    reshape,
+    softmax,
+    softmax_with_cross_entropy,
+    square_error_cost,
+    topk,
+)
+from millhopper.layers.python_reader import create_py_reader_by_data, py_reader
+from millhopper.layers.tensor import (
+    assign,
+    cast,
+    create_global_var,
+    create_parameter,
+    create_tensor,
+    fill_constant,
+    ones,
+    sums,
+    zeros,
+)
+
+__all__ = [
+    "ConditionalBlock",
+    "IfElse",
+    "Preprocessor",
+    "Print",
+    "Switch",
+    "While",
+    "accuracy",
+    "assign",
+    "batch",
+    "cast",
+    "control_flow",
+    "create_global_var",
+    "create_parameter",
+    "create_py_reader_by_data",
+    "create_tensor",
+    "cross_entropy",
+    "data",
+    "double_buffer",
+    "elementwise_add",
+    "elementwise_div",
+    "elementwise_mul",
+    "elementwise_sub",
+    "equal",
+    "fc",
+    "fill_constant",
+    "greater_equal",
+    "greater_than",
+    "has_next",
+    "increment",
+    "io",
+    "is_empty",
+    "less_equal",
+    "less_than",
+    "load",
+    "multi_pass",
+    "nn",
+    "not_equal",
+    "ones",
+    "open_files",
+    "open_recordio_file",
+    "ops",
+    "py_reader",
+    "random_data_generator",
+    "read_file",
+    "reset",
+    "reshape",
+    "shard",
+    "shuffle",
+    "softmax",
+    "softmax_with_cross_entropy",
+    "square_error_cost",
+    "sums",
+    "tensor",
+    "topk",
+    "zeros",
+]
+
+
+def __getattr__(name: str) -> Callable[..., Any]:
+    function: Callable[..., Any] = getattr(ops, name)
+    return function
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *dir(ops)})

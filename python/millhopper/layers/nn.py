@@ -1,0 +1,379 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Layers that compute: what takes more than the one operator that ``layers.ops`` appends."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from millhopper.layers import helper
+from millhopper.param_attr import ParamAttrLike
+from millhopper.var_type import VarType, is_float
+from millhopper.variable import Variable
+
+
+def fc(
+    input: Variable | Sequence[Variable],
+    size: int,
+    num_flatten_dims: int = 1,
+    param_attr: ParamAttrLike | Sequence[ParamAttrLike] = None,
+    bias_attr: ParamAttrLike = None,
+    use_mkldnn: bool = False,
+    act: str | None = None,
+    is_test: bool = False,
+    name: str | None = None,
+) -> Variable:
+    """A fully connected layer: act(input weights + bias).
+
+    Args:
+        input: float [n, ...], or several, each with weights of its own, whose products are added.
+        size: how many values come out of each row.
+        num_flatten_dims: how many of the first axes are rows; the others are laid end to end.
+        param_attr: of the weights [values of a row, size], or one for each input; ``Xavier`` by
+            default.
+        bias_attr: of the bias [size], 0 at first; False is none.
+        use_mkldnn: the lineage's, without effect.
+        act: an operator from X to Out on top, such as "relu" or "softmax".
+        is_test: the lineage's, without effect.
+        name: of the layer, from which those of its variables are made.
+
+    Returns:
+        The input's first ``num_flatten_dims`` dims, and size.
+
+    Raises:
+        TypeError: ``size`` is no integer.
+        ValueError: it is below 1, the dims of an input are not known, or its values are no floats.
+
+    Source: PaddlePaddle's fluid.layers, 2018.
+    """
+    if not isinstance(size, numbers.Integral):
+        raise TypeError(f"fc: size is {size!r}; it must be an integer")
+    if size < 1:
+        raise ValueError(f"fc: size is {size}; it must be at least 1")
+    inputs = [input] if isinstance(input, Variable) else list(input)
+    attrs = list(param_attr) if isinstance(param_attr, list | tuple) else [param_attr] * len(inputs)
+    if len(attrs) != len(inputs):
+        raise ValueError(f"fc: {len(inputs)} inputs, but {len(attrs)} param_attr")
+    layer = helper.layer_name("fc", name)
+    block = helper.current_block()
+    products = []
+    for variable, attr in zip(inputs, attrs, strict=True):
+        shape = helper.known_shape(layer, variable)
+        if variable.dtype is not None and not is_float(variable.dtype):
+            raise ValueError(
+                f"{layer}: {variable.name!r} holds {variable.dtype.name}; cast it to float32 first"
+            )
+        row = shape[num_flatten_dims:]
+        if not row or -1 in row:
+            raise ValueError(
+                f"{layer}: the dims of {variable.name!r} are {list(shape)}; those from axis"
+                f" {num_flatten_dims} on must be known, for the weights have as many rows"
+            )
+        dtype = variable.dtype or VarType.FP32
+        weights = helper.make_parameter(layer, attr, (math.prod(row), size), dtype)
+        if weights is None:
+            raise ValueError(f"{layer}: param_attr is False, but there is no layer without weights")
+        product = helper.new_variable(layer)
+        block.append_op(
+            "mul",
+            inputs={"X": variable, "Y": weights},
+            outputs={"Out": product},
+            attrs={"x_num_col_dims": num_flatten_dims},
+        )
+        products.append(product)
+    out = products[0]
+    if len(products) > 1:
+        out = helper.new_variable(layer)
+        block.append_op("sum", inputs={"X": products}, outputs={"Out": out})
+    bias = helper.make_parameter(layer, bias_attr, (size,), out.dtype or VarType.FP32, is_bias=True)
+    if bias is not None:
+        biased = helper.new_variable(layer)
+        block.append_op(
+            "elementwise_add",
+            inputs={"X": out, "Y": bias},
+            outputs={"Out": biased},
+            attrs={"axis": num_flatten_dims},
+        )
+        out = biased
+    return helper.append_activation(layer, out, act)
+
+
+def softmax(
+    input: Variable,
+    param_attr: None = None,
+    bias_attr: None = None,
+    use_cudnn: bool = True,
+    name: str | None = None,
+) -> Variable:
+    """e^input, scaled so that each row along the last axis sums to 1.
+
+    Only ``input`` and ``name`` have a meaning; the other arguments are the lineage's.
+
+    Args:
+        input: float32 or float64 [..., classes].
+        param_attr, bias_attr, use_cudnn: the lineage's, without effect.
+        name: of the layer.
+
+    Returns:
+        Dims and type of the input.
+
+    Raises:
+        TypeError: the input is neither a variable nor a name.
+        Error: its type does not fit, when the program is run.
+
+    Source: PaddlePaddle's fluid.layers, 2018.
+    """
+    return helper.append_activation(helper.layer_name("softmax", name), input, "softmax")
+
+
+def cross_entropy(
+    input: Variable, label: Variable, soft_label: bool = False, ignore_index: int = -100
+) -> Variable:
+    """-log of the probability that each row gives to its label.
+
+    Args:
+        input: probabilities [..., classes].
+        label: int64 [..., 1]; with ``soft_label`` weights like the input.
+        soft_label: whether the label holds a weight for each class.
+        ignore_index: there is none here; only the lineage's default is taken.
+
+    Returns:
+        [..., 1], type of the input.
+
+    Raises:
+        NotImplementedError: ``ignore_index`` is another one.
+
+    Source: PaddlePaddle's fluid.layers, 2018.
+    """
+    _refuse_ignore_index(ignore_index)
+    loss = helper.new_variable(helper.layer_name("cross_entropy", None))
+    helper.current_block().append_op(
+        "cross_entropy",
+        inputs={"X": input, "Label": label},
+        outputs={"Y": loss},
+        attrs={"soft_label": soft_label},
+    )
+    return loss
+
+
+def softmax_with_cross_entropy(
+    logits: Variable,
+    label: Variable,
+    soft_label: bool = False,
+    ignore_index: int = -100,
+    return_softmax: bool = False,
+) -> Any:
+    """``cross_entropy(softmax(logits), label)``, in one operator that loses no digits.
+
+    Arguments and errors are those of ``cross_entropy``, but for ``logits``: any numbers
+    [..., classes].
+
+    Returns:
+        The loss [..., 1]; with ``return_softmax`` the loss and the probabilities.
+
+    Source: PaddlePaddle's fluid.layers, 2018.
+    """
+    _refuse_ignore_index(ignore_index)
+    layer = helper.layer_name("softmax_with_cross_entropy", None)
+    softmax, loss = helper.new_variable(layer), helper.new_variable(layer)
+    helper.current_block().append_op(
+        "softmax_with_cross_entropy",
+        inputs={"Logits": logits, "Label": label},
+        outputs={"Softmax": softmax, "Loss": loss},
+        attrs={"soft_label": soft_label},
+    )
+    return (loss, softmax) if return_softmax else loss
+
+
+def _refuse_ignore_index(ignore_index: int) -> None:
+    if ignore_index != -100:
+        raise NotImplementedError(f"no label is left out here; ignore_index is {ignore_index}")
+
+
+def square_error_cost(input: Variable, label: Variable) -> Variable:
+    """(input - label)^2, value by value.
+
+    Args:
+        input: float32, float64, int32 or int64, any dims.
+        label: the same; dims of the input or a part of them, or a number.
+
+    Returns:
+        Dims of the input; the type of ``input - label``.
+
+    Raises:
+        TypeError: neither is a variable, or one is neither a variable nor a number.
+        Error: dims do not fit, when the program is run.
+
+    Source: PaddlePaddle's fluid.layers, 2018.
+    """
+    difference = input - label
+    return difference * difference
+
+
+def topk(input: Variable, k: int, name: str | None = None) -> tuple[Variable, Variable]:
+    """The k highest values of each row along the last axis, and their places in it.
+
+    Args:
+        input: float32 or float64 [..., classes].
+        k: how many; no more than there are classes.
+        name: of the layer.
+
+    Returns:
+        The values [..., k], type of the input, the highest first; and their places, int64 [..., k].
+
+    Raises:
+        TypeError: the input is neither a variable nor a name, or ``k`` is no integer.
+        ValueError: ``k`` is below 1.
+        Error: dims or types do not fit, when the program is run.
+
+    Source: PaddlePaddle's fluid.layers, 2018.
+    """
+    layer = helper.layer_name("top_k", name)
+    values = helper.new_variable(layer)
+    indices = helper.new_variable(layer, stop_gradient=True)
+    helper.current_block().append_op(
+        "top_k", inputs={"X": input}, outputs={"Out": values, "Indices": indices}, attrs={"k": k}
+    )
+    return values, indices
+
+
+def accuracy(
+    input: Variable,
+    label: Variable,
+    k: int = 1,
+    correct: Variable | None = None,
+    total: Variable | None = None,
+) -> Variable:
+    """The share of rows whose label is among the k classes with the highest values.
+
+    Args:
+        input: a value for each class, [n, classes].
+        label: int64 [n, 1].
+        k: how many classes count.
+        correct: takes the number of such rows, int32 [1].
+        total: takes the number of rows, int32 [1].
+
+    Returns:
+        float32 [1].
+
+    Raises:
+        TypeError, ValueError, Error: as in ``topk``; the label is checked then, too.
+
+    Source: PaddlePaddle's fluid.layers, 2018.
+    """
+    values, indices = topk(input, k)
+    layer = helper.layer_name("accuracy", None)
+    share = helper.new_variable(layer, stop_gradient=True)
+    helper.current_block().append_op(
+        "accuracy",
+        inputs={"Out": values, "Indices": indices, "Label": label},
+        outputs={
+            "Accuracy": share,
+            "Correct": helper.result(layer, correct),
+            "Total": helper.result(layer, total),
+        },
+    )
+    return share
+
+
+def reshape(
+    x: Variable,
+    shape: Iterable[int],
+    actual_shape: None = None,
+    act: str | None = None,
+    inplace: bool = True,
+    name: str | None = None,
+) -> Variable:
+    """x with other dims and the same values.
+
+    Args:
+        x: any dims and type.
+        shape: dims; 0 takes the axis of x, and one -1 what is left.
+        actual_shape: dims that the run decides are not supported; only None is taken.
+        act: an operator from X to Out on top.
+        inplace: the lineage's, without effect.
+        name: of the layer.
+
+    Raises:
+        NotImplementedError: ``actual_shape`` is given.
+
+    Source: PaddlePaddle's fluid.layers, 2018.
+    """
+    if actual_shape is not None:
+        raise NotImplementedError("reshape: dims from a variable are not supported; give shape")
+    layer = helper.layer_name("reshape", name)
+    out = helper.new_variable(layer)
+    helper.current_block().append_op(
+        "reshape", inputs={"X": x}, outputs={"Out": out}, attrs={"shape": list(shape)}
+    )
+    return helper.append_activation(layer, out, act)
+
+
+def _elementwise(
+    type: str, x: Variable, y: Variable, axis: int, act: str | None, name: str | None
+) -> Variable:
+    layer = helper.layer_name(type, name)
+    out = helper.new_variable(layer)
+    helper.current_block().append_op(
+        type, inputs={"X": x, "Y": y}, outputs={"Out": out}, attrs={"axis": axis}
+    )
+    return helper.append_activation(layer, out, act)
+
+
+def elementwise_add(
+    x: Variable, y: Variable, axis: int = -1, act: str | None = None, name: str | None = None
+) -> Variable:
+    """act(x + y), value by value.
+
+    Args:
+        x: any dims; float32, float64, int32 or int64.
+        y: type of x; dims of x or a part of them.
+        axis: the axis of x where y's dims begin; -1: y has x's last dims.
+        act: an operator from X to Out on top, such as "relu".
+        name: of the layer.
+
+    Returns:
+        Dims and type of x.
+
+    Raises:
+        TypeError: an argument is neither a variable nor a name.
+        ValueError: ``axis`` is below -1, or ``act`` is no such operator.
+        Error: dims or types do not fit, when the program is run.
+
+    Source: PaddlePaddle's fluid.layers, 2018.
+    """
+    return _elementwise("elementwise_add", x, y, axis, act, name)
+
+
+def elementwise_sub(
+    x: Variable, y: Variable, axis: int = -1, act: str | None = None, name: str | None = None
+) -> Variable:
+    """act(x - y), value by value. Arguments, result and errors as in ``elementwise_add``.
+
+    Source: PaddlePaddle's fluid.layers, 2018.
+    """
+    return _elementwise("elementwise_sub", x, y, axis, act, name)
+
+
+def elementwise_mul(
+    x: Variable, y: Variable, axis: int = -1, act: str | None = None, name: str | None = None
+) -> Variable:
+    """act(x * y), value by value. Arguments, result and errors as in ``elementwise_add``.
+
+    Source: PaddlePaddle's fluid.layers, 2018.
+    """
+    return _elementwise("elementwise_mul", x, y, axis, act, name)
+
+
+def elementwise_div(
+    x: Variable, y: Variable, axis: int = -1, act: str | None = None, name: str | None = None
+) -> Variable:
+    """act(x / y), value by value. Integers round to 0.
+
+    Arguments, result and errors as in ``elementwise_add``; an integer divided by 0 is an ``Error``.
+
+    Source: PaddlePaddle's fluid.layers, 2018.
+    """
+    return _elementwise("elementwise_div", x, y, axis, act, name)

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sequences of different lengths, laid end to end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+
+class Ragged:
+    """A batch of sequences: their values end to end, and where each begins and ends.
+
+    Sequence ``i`` of the outermost level is made of the units ``offsets[0][i]`` up to
+    ``offsets[0][i + 1]`` of the next level, and in the last level of the rows of ``values``. This
+    is the level-of-detail tensor of Paddle Fluid.
+
+    Attributes:
+        values: array [rows, ...] of all values.
+        offsets: for each level, outermost first, an int64 array that begins with 0.
+
+    Source: Millhopper's own; the offsets are those of PaddlePaddle's LoDTensor, 2017.
+    """
+
+    __slots__ = ("offsets", "values")
+
+    def __init__(
+        self, values: npt.NDArray[Any], offsets: tuple[npt.NDArray[np.int64], ...]
+    ) -> None:
+        self.values = values
+        self.offsets = offsets
+
+    def __len__(self) -> int:
+        """The number of sequences of the outermost level."""
+        return len(self.offsets[0]) - 1
+
+    def __getitem__(self, index: int) -> npt.NDArray[Any] | Ragged:
+        """Sequence ``index``: an array, or with several levels a Ragged of the others. No copy.
+
+        Raises:
+            IndexError: there is no such sequence.
+        """
+        count = len(self)
+        if not -count <= index < count:
+            raise IndexError(f"sequence {index} of {count}")
+        begin, end = (int(at) for at in self.offsets[0][index % count :][:2])
+        rest = []
+        for level in self.offsets[1:]:
+            cut = level[begin : end + 1]
+            rest.append(cut - cut[0])
+            begin, end = int(cut[0]), int(cut[-1])
+        values = self.values[begin:end]
+        return Ragged(values, tuple(rest)) if rest else values
+
+    def __iter__(self) -> Iterator[npt.NDArray[Any] | Ragged]:
+        """All sequences of the outermost level, in order."""
+        return (self[i] for i in range(len(self)))
+
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """How many units each sequence of the outermost level has: int64 [len(self)]."""
+        return np.diff(self.offsets[0])
+
+    def to_bytes(self) -> list[bytes]:
+        """The sequences as bytes, for values of uint8 and one level: the lines of a text file.
+
+        Raises:
+            TypeError: the values are of another type, or there are several levels.
+        """
+        if self.values.dtype != np.uint8 or len(self.offsets) != 1:
+            raise TypeError(f"{self!r} is no text: that is uint8 with one level of offsets")
+        whole = self.values.tobytes()
+        at = self.offsets[0].tolist()
+        return [whole[begin:end] for begin, end in zip(at, at[1:], strict=False)]
+
+    def __repr__(self) -> str:
+        shape = list(self.values.shape)
+        levels = len(self.offsets)
+        return f"<Ragged of {len(self)}: {self.values.dtype} {shape}, {levels} level(s) of offsets>"

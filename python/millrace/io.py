@@ -1,6 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-"""Feeding programs, under the names of the lineage's module ``io``."""
-
-from millrace.py_reader import PyReader
-
-__all__ = ["PyReader"]
