@@ -14,11 +14,11 @@
 #include <string>
 #include <vector>
 
-#include "framework/at_work.h"
-#include "framework/error.h"
-#include "framework/files_in_use.h"
-#include "framework/limits.h"
-#include "framework/registration.h"
+#include "framework/base/at_work.h"
+#include "framework/base/error.h"
+#include "framework/base/limits.h"
+#include "framework/base/registration.h"
+#include "framework/io/files_in_use.h"
 
 namespace millhopper {
 namespace {

@@ -17,11 +17,11 @@
 #include <initializer_list>
 #include <string>
 
-#include "framework/executor.h"
-#include "framework/file_format.h"
-#include "framework/operator.h"
-#include "framework/reader.h"
-#include "framework/version.h"
+#include "framework/base/version.h"
+#include "framework/program/executor.h"
+#include "framework/program/operator.h"
+#include "framework/reader/file_format.h"
+#include "framework/reader/reader.h"
 
 namespace millhopper {
 

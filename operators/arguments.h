@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "framework/operator.h"
+#include "framework/program/operator.h"
 
 namespace millhopper {
 

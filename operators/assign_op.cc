@@ -2,7 +2,7 @@
 // assign: a copy of X.
 #include <vector>
 
-#include "framework/operator.h"
+#include "framework/program/operator.h"
 
 namespace millhopper {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // conditional_block: runs a block once if a condition holds.
-#include "framework/error.h"
-#include "framework/executor.h"
-#include "framework/operator.h"
+#include "framework/base/error.h"
+#include "framework/program/executor.h"
+#include "framework/program/operator.h"
 #include "proto/framework.pb.h"
 
 namespace millhopper {

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "framework/error.h"
-#include "framework/executor.h"
-#include "framework/memory_limit.h"
-#include "framework/program.h"
+#include "framework/base/error.h"
+#include "framework/base/memory_limit.h"
+#include "framework/program/executor.h"
+#include "framework/program/program.h"
 #include "operators/reader_creation.h"
 #include "readers/map_reader.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // create_random_data_generator: random data instead of files.
-#include "framework/error.h"
+#include "framework/base/error.h"
 #include "operators/reader_creation.h"
 #include "readers/random_data_reader.h"
 

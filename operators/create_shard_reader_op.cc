@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "framework/error.h"
+#include "framework/base/error.h"
 #include "operators/reader_creation.h"
 #include "readers/shard_reader.h"
 

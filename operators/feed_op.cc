@@ -2,8 +2,8 @@
 // feed: takes one tensor of a list that the host program has filled.
 #include <vector>
 
-#include "framework/error.h"
-#include "framework/operator.h"
+#include "framework/base/error.h"
+#include "framework/program/operator.h"
 
 namespace millhopper {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "framework/operator.h"
+#include "framework/program/operator.h"
 
 namespace millhopper {
 namespace {

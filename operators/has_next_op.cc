@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // has_next: whether a reader has a next element.
-#include "framework/operator.h"
+#include "framework/program/operator.h"
+#include "operators/reader_variable.h"
 
 namespace millhopper {
 namespace {
@@ -14,7 +15,7 @@ OpSchema HasNextSchema() {
 }
 
 void HasNext(OpContext& context) {
-  const bool has_next = context.Reader("Reader").HasNext();
+  const bool has_next = ReaderOf(context, "Reader").HasNext();
   *context.Out("Out")->Allocate<bool>({1}) = has_next;
 }
 

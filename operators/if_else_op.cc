@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // if_else: runs one of two blocks.
-#include "framework/error.h"
-#include "framework/executor.h"
-#include "framework/operator.h"
+#include "framework/base/error.h"
+#include "framework/program/executor.h"
+#include "framework/program/operator.h"
 
 namespace millhopper {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // is_empty: whether X has no values.
-#include "framework/operator.h"
+#include "framework/program/operator.h"
 
 namespace millhopper {
 namespace {

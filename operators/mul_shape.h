@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "framework/operator.h"
+#include "framework/program/operator.h"
 
 namespace millhopper {
 

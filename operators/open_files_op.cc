@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "framework/error.h"
+#include "framework/base/error.h"
 #include "operators/reader_creation.h"
 #include "proto/framework.pb.h"
 #include "readers/open_files.h"

@@ -14,8 +14,8 @@
 #include <sstream>
 #include <string>
 
-#include "framework/error.h"
-#include "framework/operator.h"
+#include "framework/base/error.h"
+#include "framework/program/operator.h"
 
 namespace millhopper {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "framework/random.h"
+#include "framework/base/random.h"
 #include "operators/created_tensor.h"
 
 namespace millhopper {

@@ -3,8 +3,9 @@
 #include <utility>
 #include <vector>
 
-#include "framework/error.h"
-#include "framework/operator.h"
+#include "framework/base/error.h"
+#include "framework/program/operator.h"
+#include "operators/reader_variable.h"
 
 namespace millhopper {
 namespace {
@@ -27,7 +28,7 @@ OpSchema ReadSchema() {
 }
 
 void Read(OpContext& context) {
-  ReaderHolder& reader = context.Reader("Reader");
+  ReaderHolder& reader = ReaderOf(context, "Reader");
   const size_t slots = reader.slots().size();
   Require(context.OutCount("Out") == slots, reader.origin(), " has ", slots,
           " slots, but slot 'Out' has ", context.OutCount("Out"), " arguments");

@@ -3,7 +3,8 @@
 
 #include <utility>
 
-#include "framework/error.h"
+#include "framework/base/error.h"
+#include "operators/reader_variable.h"
 #include "proto/framework.pb.h"
 
 namespace millhopper {
@@ -19,7 +20,7 @@ std::vector<SlotSpec> SlotsOfVariable(const OpContext& context) {
 // Null for a reader that stands on none.
 const ReaderHolder* HolderBelow(OpContext& context) {
   for (const auto& input : context.desc().inputs()) {
-    if (input.parameter() == "UnderlyingReader") return &context.Reader("UnderlyingReader");
+    if (input.parameter() == "UnderlyingReader") return &ReaderOf(context, "UnderlyingReader");
   }
   return nullptr;
 }
@@ -104,7 +105,7 @@ std::vector<SlotSpec> SlotsKnownTo(const FormatSchema* format, const FormatArgum
 }
 
 std::unique_ptr<ReaderBase> UnderlyingReader(OpContext& context) {
-  return context.Reader("UnderlyingReader").NewHandle();
+  return ReaderOf(context, "UnderlyingReader").NewHandle();
 }
 
 RandomKey RandomKeyOf(OpContext& context) {

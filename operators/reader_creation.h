@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "framework/file_format.h"
-#include "framework/operator.h"
-#include "framework/random.h"
-#include "framework/reader.h"
+#include "framework/base/random.h"
+#include "framework/program/operator.h"
+#include "framework/reader/file_format.h"
+#include "framework/reader/reader.h"
 
 namespace millhopper {
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // reset: begins the next pass of a reader.
-#include "framework/operator.h"
+#include "framework/program/operator.h"
+#include "operators/reader_variable.h"
 
 namespace millhopper {
 namespace {
@@ -12,7 +13,7 @@ OpSchema ResetSchema() {
       .SideEffects();
 }
 
-void Reset(OpContext& context) { context.Reader("Reader").ReInit(); }
+void Reset(OpContext& context) { ReaderOf(context, "Reader").ReInit(); }
 
 REGISTER_OPERATOR(reset, ResetSchema, Reset);
 

@@ -7,11 +7,11 @@
 #include <system_error>
 #include <utility>
 
-#include "framework/error.h"
-#include "framework/input_file.h"
-#include "framework/memory.h"
-#include "framework/output_file.h"
-#include "framework/tensor_stream.h"
+#include "framework/base/error.h"
+#include "framework/base/memory.h"
+#include "framework/io/input_file.h"
+#include "framework/io/output_file.h"
+#include "framework/tensor/tensor_stream.h"
 #include "operators/conversion.h"
 
 namespace millhopper {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "framework/operator.h"
-#include "framework/tensor.h"
+#include "framework/program/operator.h"
+#include "framework/tensor/tensor.h"
 
 namespace millhopper {
 
@@ -18,7 +18,7 @@ OpSchema TensorReaderSchema(const std::string& doc);
 
 // Writes the arguments of slot X one behind another. Folders are made as needed. The file appears
 // under its name only when it is complete; one that was there stays whole until then. Only regular
-// files are written, and none that the process reads (framework/output_file.h). Throws kIo and
+// files are written, and none that the process reads (framework/io/output_file.h). Throws kIo and
 // kInvalidArgument.
 void WriteTensors(OpContext& context);
 // Reads as many tensors as slot Out has arguments, which must be all that the file has. Throws kIo

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // while: runs a block again and again as long as a condition is true.
-#include "framework/error.h"
-#include "framework/executor.h"
-#include "framework/operator.h"
-#include "framework/stop.h"
+#include "framework/base/error.h"
+#include "framework/base/stop.h"
+#include "framework/program/executor.h"
+#include "framework/program/operator.h"
 
 namespace millhopper {
 namespace {

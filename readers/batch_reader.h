@@ -7,8 +7,8 @@
 #include <memory>
 #include <optional>
 
-#include "framework/error.h"
-#include "framework/reader.h"
+#include "framework/base/error.h"
+#include "framework/reader/reader.h"
 
 namespace millhopper {
 

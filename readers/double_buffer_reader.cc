@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "framework/error.h"
-#include "framework/stop.h"
+#include "framework/base/error.h"
+#include "framework/base/stop.h"
 
 namespace millhopper {
 namespace {

@@ -11,9 +11,9 @@
 #include <mutex>
 #include <optional>
 
-#include "framework/place.h"
-#include "framework/reader.h"
-#include "framework/thread_pool.h"
+#include "framework/base/place.h"
+#include "framework/base/thread_pool.h"
+#include "framework/reader/reader.h"
 
 namespace millhopper {
 

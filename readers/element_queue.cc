@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "framework/memory_limit.h"
-#include "framework/stop.h"
-#include "framework/thread_pool.h"
+#include "framework/base/memory_limit.h"
+#include "framework/base/stop.h"
+#include "framework/base/thread_pool.h"
 
 namespace millhopper {
 namespace {

@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "framework/error.h"
-#include "framework/tensor.h"
+#include "framework/base/error.h"
+#include "framework/tensor/tensor.h"
 
 namespace millhopper {
 

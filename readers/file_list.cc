@@ -12,11 +12,11 @@
 #include <set>
 #include <utility>
 
-#include "framework/error.h"
-#include "framework/file_format.h"
-#include "framework/limits.h"
-#include "framework/memory_limit.h"
-#include "framework/stop.h"
+#include "framework/base/error.h"
+#include "framework/base/limits.h"
+#include "framework/base/memory_limit.h"
+#include "framework/base/stop.h"
+#include "framework/reader/file_format.h"
 #include "readers/recordio_manifest.h"
 
 namespace millhopper {

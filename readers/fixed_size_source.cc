@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "framework/error.h"
-#include "framework/limits.h"
+#include "framework/base/error.h"
+#include "framework/base/limits.h"
 
 namespace millhopper {
 namespace {

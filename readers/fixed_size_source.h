@@ -9,8 +9,8 @@
 #include <optional>
 #include <vector>
 
-#include "framework/byte_stream.h"
-#include "framework/file_format.h"
+#include "framework/io/byte_stream.h"
+#include "framework/reader/file_format.h"
 
 namespace millhopper {
 

@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "framework/error.h"
-#include "framework/stop.h"
+#include "framework/base/error.h"
+#include "framework/base/stop.h"
 
 namespace millhopper {
 namespace {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "framework/reader.h"
+#include "framework/reader/reader.h"
 
 namespace millhopper {
 

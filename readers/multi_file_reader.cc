@@ -5,10 +5,10 @@
 #include <numeric>
 #include <utility>
 
-#include "framework/error.h"
-#include "framework/limits.h"
-#include "framework/stop.h"
-#include "framework/thread_pool.h"
+#include "framework/base/error.h"
+#include "framework/base/limits.h"
+#include "framework/base/stop.h"
+#include "framework/base/thread_pool.h"
 
 namespace millhopper {
 namespace {

@@ -10,8 +10,8 @@
 #include <optional>
 #include <vector>
 
-#include "framework/file_reader.h"
-#include "framework/random.h"
+#include "framework/base/random.h"
+#include "framework/reader/file_reader.h"
 
 namespace millhopper {
 

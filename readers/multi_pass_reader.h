@@ -7,7 +7,7 @@
 #include <memory>
 #include <optional>
 
-#include "framework/reader.h"
+#include "framework/reader/reader.h"
 
 namespace millhopper {
 

@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "framework/error.h"
-#include "framework/file_reader.h"
+#include "framework/base/error.h"
+#include "framework/reader/file_reader.h"
 #include "readers/file_list.h"
 
 namespace millhopper {

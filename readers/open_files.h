@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "framework/file_format.h"
-#include "framework/reader.h"
+#include "framework/reader/file_format.h"
+#include "framework/reader/reader.h"
 #include "readers/multi_file_reader.h"
 
 namespace millhopper {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "framework/sequential_reader.h"
+#include "framework/reader/sequential_reader.h"
 #include "readers/element_queue.h"
 
 namespace millhopper {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "framework/error.h"
+#include "framework/base/error.h"
 
 namespace millhopper {
 

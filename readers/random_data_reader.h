@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
-#include "framework/random.h"
-#include "framework/reader.h"
+#include "framework/base/random.h"
+#include "framework/reader/reader.h"
 
 namespace millhopper {
 

@@ -10,10 +10,10 @@
 #include <mutex>
 #include <vector>
 
-#include "framework/kept.h"
-#include "framework/memory.h"
-#include "framework/pooled_vector.h"
-#include "framework/ticket.h"
+#include "framework/base/kept.h"
+#include "framework/base/memory.h"
+#include "framework/base/pooled_vector.h"
+#include "framework/reader/ticket.h"
 
 namespace millhopper {
 

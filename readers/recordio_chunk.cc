@@ -10,8 +10,8 @@
 #include <memory>
 #include <new>
 
-#include "framework/error.h"
-#include "framework/limits.h"
+#include "framework/base/error.h"
+#include "framework/base/limits.h"
 #include "readers/crc32c.h"
 
 namespace millhopper {

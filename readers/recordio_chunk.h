@@ -26,8 +26,8 @@
 #include <string>
 #include <vector>
 
-#include "framework/file_format.h"
-#include "framework/memory.h"
+#include "framework/base/memory.h"
+#include "framework/reader/file_format.h"
 
 namespace millhopper {
 

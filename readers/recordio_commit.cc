@@ -9,8 +9,8 @@
 #include <cerrno>
 #include <optional>
 
-#include "framework/error.h"
-#include "framework/stop.h"
+#include "framework/base/error.h"
+#include "framework/base/stop.h"
 
 namespace millhopper {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/output_file.h"
+#include "framework/io/output_file.h"
 #include "readers/recordio_manifest.h"
 #include "readers/recordio_writer.h"
 

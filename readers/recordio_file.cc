@@ -6,9 +6,9 @@
 #include <optional>
 #include <utility>
 
-#include "framework/error.h"
-#include "framework/limits.h"
-#include "framework/stop.h"
+#include "framework/base/error.h"
+#include "framework/base/limits.h"
+#include "framework/base/stop.h"
 
 namespace millhopper {
 namespace {

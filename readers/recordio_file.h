@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "framework/file_format.h"
-#include "framework/input_file.h"
+#include "framework/io/input_file.h"
+#include "framework/reader/file_format.h"
 #include "readers/recordio_chunk.h"
 #include "readers/recordio_manifest.h"
 

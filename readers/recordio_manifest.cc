@@ -12,9 +12,9 @@
 #include <set>
 #include <utility>
 
-#include "framework/error.h"
-#include "framework/input_file.h"
-#include "framework/stop.h"
+#include "framework/base/error.h"
+#include "framework/base/stop.h"
+#include "framework/io/input_file.h"
 
 namespace millhopper {
 namespace {

@@ -36,8 +36,8 @@
 #include <utility>
 #include <vector>
 
-#include "framework/error.h"
-#include "framework/files_in_use.h"
+#include "framework/base/error.h"
+#include "framework/io/files_in_use.h"
 
 namespace millhopper {
 

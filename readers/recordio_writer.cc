@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "framework/error.h"
-#include "framework/limits.h"
+#include "framework/base/error.h"
+#include "framework/base/limits.h"
 
 namespace millhopper {
 namespace {

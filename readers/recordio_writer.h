@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "framework/output_file.h"
+#include "framework/io/output_file.h"
 #include "readers/recordio_chunk.h"
 
 namespace millhopper {
@@ -21,7 +21,7 @@ struct RecordIOOptions {
   uint32_t chunk_records = 1000000;
 };
 
-// One file, which has its name once it is whole (framework/output_file.h). One thread at a time.
+// One file, which has its name once it is whole (framework/io/output_file.h). One thread at a time.
 class RecordIOWriter {
  public:
   // Throws what OutputFile does, and kInvalidArgument for limits out of range.

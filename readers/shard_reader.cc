@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "framework/error.h"
+#include "framework/base/error.h"
 
 namespace millhopper {
 namespace {

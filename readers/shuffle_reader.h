@@ -9,10 +9,10 @@
 #include <memory>
 #include <optional>
 
-#include "framework/error.h"
-#include "framework/pooled_vector.h"
-#include "framework/random.h"
-#include "framework/reader.h"
+#include "framework/base/error.h"
+#include "framework/base/pooled_vector.h"
+#include "framework/base/random.h"
+#include "framework/reader/reader.h"
 #include "readers/record_store.h"
 
 namespace millhopper {

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <utility>
 
-#include "framework/error.h"
-#include "framework/random.h"
+#include "framework/base/error.h"
+#include "framework/base/random.h"
 
 namespace millhopper {
 namespace {

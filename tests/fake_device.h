@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "framework/place.h"
+#include "framework/base/place.h"
 
 namespace millhopper {
 

@@ -6,7 +6,7 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "framework/stop.h"
+#include "framework/base/stop.h"
 
 namespace millhopper {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/program_runner.h"
 
-#include "framework/error.h"
+#include "framework/base/error.h"
 
 namespace millhopper {
 namespace {

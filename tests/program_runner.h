@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "framework/executor.h"
-#include "framework/program.h"
-#include "framework/scope.h"
+#include "framework/program/executor.h"
+#include "framework/program/program.h"
+#include "framework/program/scope.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -22,10 +22,10 @@
 #include <utility>
 #include <vector>
 
-#include "framework/memory.h"
-#include "framework/reader.h"
-#include "framework/reader_holder.h"
-#include "framework/thread_pool.h"
+#include "framework/base/memory.h"
+#include "framework/base/thread_pool.h"
+#include "framework/reader/reader.h"
+#include "framework/reader/reader_holder.h"
 #include "tests/fake_device.h"
 #include "tests/file_watch.h"
 #include "tests/sources.h"

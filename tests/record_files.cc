@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "framework/error.h"
-#include "framework/tensor_stream.h"
+#include "framework/base/error.h"
+#include "framework/tensor/tensor_stream.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -11,10 +11,10 @@
 #include <set>
 #include <type_traits>
 
-#include "framework/executor.h"
-#include "framework/operator.h"
-#include "framework/program.h"
-#include "framework/scope.h"
+#include "framework/program/executor.h"
+#include "framework/program/operator.h"
+#include "framework/program/program.h"
+#include "framework/program/scope.h"
 #include "tests/testing.h"
 
 namespace millhopper {

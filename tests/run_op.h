@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "framework/attribute.h"
-#include "framework/tensor.h"
+#include "framework/base/attribute.h"
+#include "framework/tensor/tensor.h"
 
 namespace millhopper {
 

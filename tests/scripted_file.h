@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "framework/error.h"
-#include "framework/file_format.h"
-#include "framework/memory.h"
+#include "framework/base/error.h"
+#include "framework/base/memory.h"
+#include "framework/reader/file_format.h"
 #include "tests/gate.h"
 
 namespace millhopper {

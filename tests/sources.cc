@@ -6,8 +6,8 @@
 #include <thread>
 #include <utility>
 
-#include "framework/error.h"
-#include "framework/random.h"
+#include "framework/base/error.h"
+#include "framework/base/random.h"
 
 namespace millhopper {
 namespace {

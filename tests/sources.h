@@ -9,8 +9,8 @@
 #include <memory>
 #include <vector>
 
-#include "framework/reader.h"
-#include "framework/sequential_reader.h"
+#include "framework/reader/reader.h"
+#include "framework/reader/sequential_reader.h"
 
 namespace millhopper {
 

@@ -16,11 +16,11 @@
 #include <ostream>
 #include <thread>
 
-#include "framework/file_format.h"
-#include "framework/memory.h"
-#include "framework/rows.h"
-#include "framework/thread_pool.h"
-#include "framework/ticket.h"
+#include "framework/base/memory.h"
+#include "framework/base/thread_pool.h"
+#include "framework/reader/file_format.h"
+#include "framework/reader/ticket.h"
+#include "framework/tensor/rows.h"
 
 namespace millhopper {
 namespace {

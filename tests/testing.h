@@ -14,10 +14,10 @@
 #include <utility>
 #include <vector>
 
-#include "framework/error.h"
-#include "framework/memory_limit.h"
-#include "framework/reader.h"
-#include "framework/tensor.h"
+#include "framework/base/error.h"
+#include "framework/base/memory_limit.h"
+#include "framework/reader/reader.h"
+#include "framework/tensor/tensor.h"
 
 namespace millhopper {
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <iostream>
 
-#include "framework/error.h"
-#include "framework/file_format.h"
-#include "framework/operator.h"
+#include "framework/base/error.h"
+#include "framework/program/operator.h"
+#include "framework/reader/file_format.h"
 
 namespace millhopper {
 namespace {

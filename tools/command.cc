@@ -27,14 +27,14 @@
 #include <system_error>
 #include <utility>
 
-#include "framework/at_work.h"
-#include "framework/attribute.h"
-#include "framework/error.h"
-#include "framework/files_in_use.h"
-#include "framework/memory_limit.h"
+#include "framework/base/at_work.h"
+#include "framework/base/attribute.h"
+#include "framework/base/error.h"
+#include "framework/base/memory_limit.h"
+#include "framework/base/stop.h"
+#include "framework/base/thread_pool.h"
+#include "framework/io/files_in_use.h"
 #include "framework/plugin.h"
-#include "framework/stop.h"
-#include "framework/thread_pool.h"
 
 DEFINE_int32(threads, -1,
              "worker threads that load data, 0 to 1024; -1 is one per core but the first");
@@ -451,7 +451,7 @@ std::vector<std::string> Arguments::all(const std::string& flag) const {
 
 int RunCommand(int argc, char** argv, const CommandHelp& help,
                const std::function<int(const Arguments& arguments)>& body) {
-  InstallCrashLines();
+  InstallCrashLines(&AbandonOutputs);
   std::exception_ptr no_watcher;
   Watcher* const watcher = Watcher::Start(&no_watcher);
   int code = 0;

@@ -18,7 +18,7 @@
 #include <thread>
 #include <vector>
 
-#include "framework/output_file.h"
+#include "framework/io/output_file.h"
 
 namespace millhopper {
 
@@ -53,9 +53,9 @@ struct Arguments {
 // plugins named, applies --threads, --timeout and the flags of glog, and calls `body`, whose result
 // is the exit code. Errors that it throws are printed, one `error: ` each. The first SIGINT,
 // SIGTERM, SIGHUP (unless the process was started to ignore that, as nohup does) or SIGXCPU
-// requests a stop (framework/stop.h); a process that has not ended 80 ms later, or gets a second
-// signal, is ended there and then, without its unfinished outputs. --timeout counts from the call.
-// To be called once, by main.
+// requests a stop (framework/base/stop.h); a process that has not ended 80 ms later, or gets a
+// second signal, is ended there and then, without its unfinished outputs. --timeout counts from the
+// call. To be called once, by main.
 int RunCommand(int argc, char** argv, const CommandHelp& help,
                const std::function<int(const Arguments& arguments)>& body);
 

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <optional>
 
-#include "framework/error.h"
+#include "framework/base/error.h"
 #include "tools/digest.h"
 
 namespace millhopper {

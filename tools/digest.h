@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/tensor.h"
+#include "framework/tensor/tensor.h"
 
 namespace millhopper {
 

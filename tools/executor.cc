@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The executor command: runs a startup program and main programs in one scope.
-#include "framework/executor.h"
+#include "framework/program/executor.h"
 
 #include <gflags/gflags.h>
 
@@ -11,9 +11,9 @@
 #include <sstream>
 #include <utility>
 
-#include "framework/output_file.h"
-#include "framework/program.h"
-#include "framework/thread_pool.h"
+#include "framework/base/thread_pool.h"
+#include "framework/io/output_file.h"
+#include "framework/program/program.h"
 #include "tools/catalog.h"
 #include "tools/command.h"
 #include "tools/digest.h"

@@ -11,11 +11,11 @@
 #include <set>
 #include <utility>
 
-#include "framework/error.h"
-#include "framework/executor.h"
-#include "framework/output_file.h"
-#include "framework/program.h"
-#include "framework/reader_holder.h"
+#include "framework/base/error.h"
+#include "framework/io/output_file.h"
+#include "framework/program/executor.h"
+#include "framework/program/program.h"
+#include "framework/reader/reader_holder.h"
 #include "tools/command.h"
 #include "tools/contact_sheet.h"
 #include "tools/digest.h"

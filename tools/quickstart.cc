@@ -19,12 +19,12 @@
 #include <utility>
 #include <vector>
 
-#include "framework/error.h"
-#include "framework/executor.h"
-#include "framework/output_file.h"
-#include "framework/program.h"
-#include "framework/reader_holder.h"
-#include "framework/tensor_stream.h"
+#include "framework/base/error.h"
+#include "framework/io/output_file.h"
+#include "framework/program/executor.h"
+#include "framework/program/program.h"
+#include "framework/reader/reader_holder.h"
+#include "framework/tensor/tensor_stream.h"
 #include "readers/recordio_commit.h"
 #include "readers/recordio_writer.h"
 #include "tools/command.h"

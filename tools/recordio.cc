@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "framework/attribute.h"
-#include "framework/error.h"
+#include "framework/base/attribute.h"
+#include "framework/base/error.h"
 #include "tools/command.h"
 #include "tools/recordio_command.h"
 

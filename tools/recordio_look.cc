@@ -16,12 +16,12 @@
 #include <utility>
 #include <vector>
 
-#include "framework/error.h"
-#include "framework/file_format.h"
-#include "framework/limits.h"
-#include "framework/stop.h"
-#include "framework/tensor_stream.h"
-#include "framework/thread_pool.h"
+#include "framework/base/error.h"
+#include "framework/base/limits.h"
+#include "framework/base/stop.h"
+#include "framework/base/thread_pool.h"
+#include "framework/reader/file_format.h"
+#include "framework/tensor/tensor_stream.h"
 #include "readers/file_list.h"
 #include "readers/recordio_file.h"
 #include "readers/recordio_manifest.h"

@@ -15,12 +15,12 @@
 #include <utility>
 #include <vector>
 
-#include "framework/attribute.h"
-#include "framework/error.h"
-#include "framework/file_format.h"
-#include "framework/file_reader.h"
-#include "framework/stop.h"
-#include "framework/tensor_stream.h"
+#include "framework/base/attribute.h"
+#include "framework/base/error.h"
+#include "framework/base/stop.h"
+#include "framework/reader/file_format.h"
+#include "framework/reader/file_reader.h"
+#include "framework/tensor/tensor_stream.h"
 #include "readers/file_list.h"
 #include "readers/recordio_commit.h"
 #include "readers/recordio_file.h"

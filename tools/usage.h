@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "framework/reader_holder.h"
-#include "framework/scope.h"
+#include "framework/program/scope.h"
+#include "framework/reader/reader_holder.h"
 
 namespace millhopper {
 

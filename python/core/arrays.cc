@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "framework/error.h"
+#include "framework/base/error.h"
 #include "python/core/imports.h"
 #include "python/core/numpy.h"
 

@@ -6,7 +6,7 @@
 
 #include <atomic>
 
-#include "framework/stop.h"
+#include "framework/base/stop.h"
 #include "python/core/borrowed.h"
 #include "python/core/python_call.h"
 

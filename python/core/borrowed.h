@@ -7,7 +7,7 @@
 
 #include <cstddef>
 
-#include "framework/memory.h"
+#include "framework/base/memory.h"
 
 namespace millhopper {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/error.h"
+#include "framework/base/error.h"
 
 namespace millhopper {
 

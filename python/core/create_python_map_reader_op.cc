@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "framework/error.h"
+#include "framework/base/error.h"
 #include "operators/reader_creation.h"
 #include "python/core/function.h"
 #include "python/core/python_call.h"

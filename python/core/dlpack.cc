@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "framework/error.h"
+#include "framework/base/error.h"
 #include "python/core/borrowed.h"
 
 namespace py = pybind11;

@@ -6,7 +6,7 @@
 
 #include <pybind11/pybind11.h>
 
-#include "framework/tensor.h"
+#include "framework/tensor/tensor.h"
 
 namespace millhopper {
 

@@ -7,7 +7,7 @@
 #include <new>
 #include <string>
 
-#include "framework/error.h"
+#include "framework/base/error.h"
 #include "python/core/causes.h"
 #include "python/core/imports.h"
 #include "python/core/text.h"

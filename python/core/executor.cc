@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include "framework/error.h"
-#include "framework/executor.h"
-#include "framework/operator.h"
-#include "framework/program.h"
+#include "framework/base/error.h"
+#include "framework/program/executor.h"
+#include "framework/program/operator.h"
+#include "framework/program/program.h"
 #include "python/core/away.h"
 #include "python/core/interrupt.h"
 #include "python/core/output.h"

@@ -3,7 +3,7 @@
 
 #include <pthread.h>
 
-#include "framework/thread_pool.h"
+#include "framework/base/thread_pool.h"
 #include "python/core/away.h"
 
 namespace py = pybind11;

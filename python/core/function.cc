@@ -8,7 +8,7 @@
 #include <random>
 #include <utility>
 
-#include "framework/error.h"
+#include "framework/base/error.h"
 #include "python/core/arrays.h"
 #include "python/core/causes.h"
 #include "python/core/collected.h"

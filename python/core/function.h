@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/tensor.h"
+#include "framework/tensor/tensor.h"
 #include "python/core/causes.h"
 #include "python/core/kept_object.h"
 #include "python/core/values.h"

@@ -9,8 +9,8 @@
 #include <csignal>
 #include <utility>
 
-#include "framework/error.h"
-#include "framework/stop.h"
+#include "framework/base/error.h"
+#include "framework/base/stop.h"
 #include "python/core/imports.h"
 #include "python/core/python_call.h"
 

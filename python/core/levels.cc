@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "framework/error.h"
+#include "framework/base/error.h"
 #include "python/core/causes.h"
 #include "python/core/imports.h"
 #include "python/core/numpy.h"

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "framework/error.h"
-#include "framework/place.h"
+#include "framework/base/error.h"
+#include "framework/base/place.h"
+#include "framework/base/thread_pool.h"
+#include "framework/base/version.h"
 #include "framework/plugin.h"
-#include "framework/thread_pool.h"
-#include "framework/version.h"
 #include "python/core/away.h"
 #include "python/core/collected.h"
 #include "python/core/errors.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/core/numpy.h"
 
-#include "framework/error.h"
+#include "framework/base/error.h"
 #include "python/core/imports.h"
 
 namespace py = pybind11;

@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-#include "framework/tensor.h"
+#include "framework/tensor/tensor.h"
 
 namespace millhopper {
 

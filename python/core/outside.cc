@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "framework/thread_pool.h"
+#include "framework/base/thread_pool.h"
 #include "python/core/away.h"
 #include "python/core/python_call.h"
 

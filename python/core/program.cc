@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "framework/error.h"
-#include "framework/program.h"
+#include "framework/base/error.h"
+#include "framework/program/program.h"
 
 namespace py = pybind11;
 

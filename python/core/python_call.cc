@@ -8,8 +8,8 @@
 #include <atomic>
 #include <chrono>
 
-#include "framework/error.h"
-#include "framework/stop.h"
+#include "framework/base/error.h"
+#include "framework/base/stop.h"
 #include "python/core/away.h"
 
 namespace py = pybind11;

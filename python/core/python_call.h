@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "framework/thread_pool.h"
+#include "framework/base/thread_pool.h"
 
 namespace millhopper {
 

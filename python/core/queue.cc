@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "framework/error.h"
+#include "framework/base/error.h"
 #include "python/core/away.h"
 #include "python/core/causes.h"
 #include "python/core/collected.h"

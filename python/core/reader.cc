@@ -3,10 +3,10 @@
 
 #include <utility>
 
-#include "framework/error.h"
-#include "framework/executor.h"
-#include "framework/operator.h"
-#include "framework/reader_holder.h"
+#include "framework/base/error.h"
+#include "framework/program/executor.h"
+#include "framework/program/operator.h"
+#include "framework/reader/reader_holder.h"
 #include "python/core/arrays.h"
 #include "python/core/interrupt.h"
 #include "python/core/outside.h"

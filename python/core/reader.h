@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "framework/program.h"
-#include "framework/reader.h"
-#include "framework/scope.h"
+#include "framework/program/program.h"
+#include "framework/program/scope.h"
+#include "framework/reader/reader.h"
 
 namespace millhopper {
 

@@ -12,9 +12,9 @@
 #include <variant>
 #include <vector>
 
-#include "framework/error.h"
-#include "framework/operator.h"
-#include "framework/program.h"
+#include "framework/base/error.h"
+#include "framework/program/operator.h"
+#include "framework/program/program.h"
 
 namespace py = pybind11;
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/rows.h"
+#include "framework/tensor/rows.h"
 
 namespace millhopper {
 

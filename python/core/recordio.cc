@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "framework/error.h"
-#include "framework/tensor.h"
-#include "framework/tensor_stream.h"
+#include "framework/base/error.h"
+#include "framework/tensor/tensor.h"
+#include "framework/tensor/tensor_stream.h"
 #include "python/core/away.h"
 #include "readers/recordio_commit.h"
 #include "readers/recordio_writer.h"

@@ -7,9 +7,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "framework/error.h"
-#include "framework/file_format.h"
-#include "framework/operator.h"
+#include "framework/base/error.h"
+#include "framework/program/operator.h"
+#include "framework/reader/file_format.h"
 
 namespace py = pybind11;
 

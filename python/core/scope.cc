@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "framework/error.h"
-#include "framework/reader_holder.h"
-#include "framework/tensor.h"
+#include "framework/base/error.h"
+#include "framework/reader/reader_holder.h"
+#include "framework/tensor/tensor.h"
 #include "python/core/away.h"
 #include "python/core/interrupt.h"
 #include "python/core/outside.h"

@@ -9,8 +9,8 @@
 #include <memory>
 #include <utility>
 
-#include "framework/reader_holder.h"
-#include "framework/scope.h"
+#include "framework/program/scope.h"
+#include "framework/reader/reader_holder.h"
 #include "python/core/away.h"
 #include "python/core/python_call.h"
 

@@ -9,7 +9,7 @@
 #include <tuple>
 #include <vector>
 
-#include "framework/rows.h"
+#include "framework/tensor/rows.h"
 
 namespace millhopper {
 

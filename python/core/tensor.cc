@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "framework/error.h"
-#include "framework/tensor.h"
+#include "framework/base/error.h"
+#include "framework/tensor/tensor.h"
 #include "python/core/arrays.h"
 #include "python/core/borrowed.h"
 #include "python/core/dlpack.h"

@@ -8,8 +8,8 @@
 #include <cstring>
 #include <utility>
 
-#include "framework/error.h"
-#include "framework/thread_pool.h"
+#include "framework/base/error.h"
+#include "framework/base/thread_pool.h"
 #include "python/core/arrays.h"
 #include "python/core/away.h"
 #include "python/core/borrowed.h"

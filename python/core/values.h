@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "framework/rows.h"
-#include "framework/tensor.h"
+#include "framework/tensor/rows.h"
+#include "framework/tensor/tensor.h"
 
 namespace millhopper {
 

@@ -17,7 +17,7 @@ class Error(RuntimeError):
 
     Attributes:
         code: what kind of thing, for example ``"invalid argument"``, ``"data loss"``,
-            ``"resource limit"`` (the kinds of ``framework/error.h``).
+            ``"resource limit"`` (the kinds of ``framework/base/error.h``).
         message: what went wrong, without the steps.
         file: the data file that it is about, or ``""``.
         offset: the byte in that file, or None.

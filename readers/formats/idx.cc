@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "framework/byte_stream.h"
-#include "framework/error.h"
-#include "framework/file_format.h"
-#include "framework/limits.h"
+#include "framework/base/error.h"
+#include "framework/base/limits.h"
+#include "framework/io/byte_stream.h"
+#include "framework/reader/file_format.h"
 #include "readers/fixed_size_source.h"
 
 namespace millhopper {

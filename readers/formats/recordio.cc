@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "framework/error.h"
-#include "framework/file_format.h"
-#include "framework/limits.h"
-#include "framework/tensor_stream.h"
+#include "framework/base/error.h"
+#include "framework/base/limits.h"
+#include "framework/reader/file_format.h"
+#include "framework/tensor/tensor_stream.h"
 #include "readers/recordio_file.h"
 
 namespace millhopper {

@@ -8,10 +8,10 @@
 #include <string>
 #include <utility>
 
-#include "framework/byte_stream.h"
-#include "framework/error.h"
-#include "framework/file_format.h"
-#include "framework/limits.h"
+#include "framework/base/error.h"
+#include "framework/base/limits.h"
+#include "framework/io/byte_stream.h"
+#include "framework/reader/file_format.h"
 
 namespace millhopper {
 namespace {

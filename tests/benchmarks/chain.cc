@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "framework/error.h"
-#include "framework/random.h"
-#include "framework/thread_pool.h"
+#include "framework/base/error.h"
+#include "framework/base/random.h"
+#include "framework/base/thread_pool.h"
 #include "readers/batch_reader.h"
 #include "readers/crc32c.h"
 #include "readers/open_files.h"

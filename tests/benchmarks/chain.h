@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/reader.h"
+#include "framework/reader/reader.h"
 #include "readers/multi_file_reader.h"
 #include "tests/benchmarks/data.h"
 #include "tests/benchmarks/usage.h"

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "framework/error.h"
+#include "framework/base/error.h"
 #include "tests/benchmarks/data.h"
 
 namespace millhopper {

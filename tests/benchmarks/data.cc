@@ -8,9 +8,9 @@
 #include <functional>
 #include <memory>
 
-#include "framework/error.h"
-#include "framework/random.h"
-#include "framework/tensor_stream.h"
+#include "framework/base/error.h"
+#include "framework/base/random.h"
+#include "framework/tensor/tensor_stream.h"
 #include "readers/recordio_writer.h"
 
 namespace millhopper {

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "framework/error.h"
-#include "framework/executor.h"
-#include "framework/program.h"
-#include "framework/reader_holder.h"
+#include "framework/base/error.h"
+#include "framework/program/executor.h"
+#include "framework/program/program.h"
+#include "framework/reader/reader_holder.h"
 #include "tests/benchmarks/chain.h"
 #include "tests/benchmarks/table.h"
 #include "tests/benchmarks/workload.h"

@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "framework/error.h"
+#include "framework/base/error.h"
 #include "readers/crc32c.h"
 #include "tests/benchmarks/usage.h"
 

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "framework/error.h"
-#include "framework/thread_pool.h"
+#include "framework/base/error.h"
+#include "framework/base/thread_pool.h"
 #include "tests/benchmarks/copied_bytes.h"
 #include "tests/benchmarks/data.h"
 #include "tests/benchmarks/machine.h"

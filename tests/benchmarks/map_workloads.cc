@@ -7,11 +7,11 @@
 #include <string>
 #include <utility>
 
-#include "framework/error.h"
-#include "framework/executor.h"
-#include "framework/operator.h"
-#include "framework/program.h"
-#include "framework/random.h"
+#include "framework/base/error.h"
+#include "framework/base/random.h"
+#include "framework/program/executor.h"
+#include "framework/program/operator.h"
+#include "framework/program/program.h"
 #include "tests/benchmarks/chain.h"
 #include "tests/benchmarks/workload.h"
 

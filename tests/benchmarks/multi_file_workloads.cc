@@ -9,7 +9,7 @@
 #include <thread>
 #include <utility>
 
-#include "framework/file_format.h"
+#include "framework/reader/file_format.h"
 #include "tests/benchmarks/chain.h"
 #include "tests/benchmarks/limit.h"
 #include "tests/benchmarks/workload.h"

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "framework/error.h"
-#include "framework/thread_pool.h"
+#include "framework/base/error.h"
+#include "framework/base/thread_pool.h"
 #include "readers/double_buffer_reader.h"
 #include "tests/benchmarks/chain.h"
 #include "tests/benchmarks/workload.h"

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "framework/error.h"
+#include "framework/base/error.h"
 #include "tools/command.h"
 
 namespace millhopper {

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <string>
 
-#include "framework/memory.h"
+#include "framework/base/memory.h"
 #include "tests/benchmarks/allocation_counter.h"
 
 namespace millhopper {

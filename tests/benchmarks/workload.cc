@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "framework/error.h"
+#include "framework/base/error.h"
 #include "tests/benchmarks/table.h"
 
 namespace millhopper {

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "framework/error.h"
+#include "framework/base/error.h"
 #include "tests/chains/dice.h"
 #include "tests/program_runner.h"
 

@@ -7,8 +7,8 @@
 #include <map>
 #include <utility>
 
-#include "framework/error.h"
-#include "framework/random.h"
+#include "framework/base/error.h"
+#include "framework/base/random.h"
 #include "tests/chains/named_files.h"
 
 namespace millhopper {

@@ -9,8 +9,8 @@
 #include <memory>
 #include <thread>
 
-#include "framework/error.h"
-#include "framework/reader_holder.h"
+#include "framework/base/error.h"
+#include "framework/reader/reader_holder.h"
 #include "tests/chains/chain_model.h"
 #include "tests/chains/dice.h"
 #include "tests/chains/named_files.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/tensor.h"
+#include "framework/tensor/tensor.h"
 #include "tests/testing.h"
 
 namespace millhopper {

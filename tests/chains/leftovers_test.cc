@@ -7,9 +7,9 @@
 #include <thread>
 #include <vector>
 
-#include "framework/executor.h"
-#include "framework/memory.h"
-#include "framework/reader_holder.h"
+#include "framework/base/memory.h"
+#include "framework/program/executor.h"
+#include "framework/reader/reader_holder.h"
 #include "tests/chains/chain_generator.h"
 #include "tests/chains/chain_model.h"
 #include "tests/chains/chain_runner.h"

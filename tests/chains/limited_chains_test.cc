@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/memory_limit.h"
+#include "framework/base/memory_limit.h"
 #include "tests/chains/chain_generator.h"
 #include "tests/chains/chain_runner.h"
 #include "tests/chains/schedule.h"

@@ -6,7 +6,7 @@
 #include <sstream>
 #include <vector>
 
-#include "framework/error.h"
+#include "framework/base/error.h"
 #include "readers/recordio_writer.h"
 #include "tests/bytes.h"
 #include "tests/record_files.h"

@@ -10,8 +10,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "framework/memory.h"
-#include "framework/memory_limit.h"
+#include "framework/base/memory.h"
+#include "framework/base/memory_limit.h"
 #include "tests/chains/chain_generator.h"
 #include "tests/chains/chain_runner.h"
 #include "tests/chains/schedule.h"

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/error.h"
+#include "framework/base/error.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attribute values and what their schemas allow; suggestions for misspelt words.
-#include "framework/attribute.h"
+#include "framework/base/attribute.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-#include "framework/error.h"
+#include "framework/base/error.h"
 
 namespace millhopper {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Streams of plain and compressed files, whole, cut off and damaged.
-#include "framework/byte_stream.h"
+#include "framework/io/byte_stream.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "framework/error.h"
+#include "framework/base/error.h"
 #include "tests/bytes.h"
 #include "tests/testing.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "framework/chunk_queue.h"
+#include "framework/reader/chunk_queue.h"
 
 #include <gtest/gtest.h>
 

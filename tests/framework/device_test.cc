@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "framework/error.h"
-#include "framework/memory.h"
-#include "framework/place.h"
-#include "framework/random.h"
+#include "framework/base/error.h"
+#include "framework/base/memory.h"
+#include "framework/base/place.h"
+#include "framework/base/random.h"
 #include "readers/batch_reader.h"
 #include "readers/double_buffer_reader.h"
 #include "readers/multi_pass_reader.h"

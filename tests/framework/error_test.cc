@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The error family: texts, context, and what becomes of exceptions that are not ours.
-#include "framework/error.h"
+#include "framework/base/error.h"
 
 #include <gtest/gtest.h>
 

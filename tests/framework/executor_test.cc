@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Preparing blocks and running them: binding, fresh variables, errors with their places, stops.
-#include "framework/executor.h"
+#include "framework/program/executor.h"
 
 #include <gtest/gtest.h>
 
@@ -9,11 +9,11 @@
 #include <stdexcept>
 #include <string>
 
-#include "framework/error.h"
-#include "framework/operator.h"
-#include "framework/program.h"
-#include "framework/scope.h"
-#include "framework/stop.h"
+#include "framework/base/error.h"
+#include "framework/base/stop.h"
+#include "framework/program/operator.h"
+#include "framework/program/program.h"
+#include "framework/program/scope.h"
 
 namespace millhopper {
 namespace {

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "framework/error.h"
-#include "framework/memory.h"
-#include "framework/tensor.h"
+#include "framework/base/error.h"
+#include "framework/base/memory.h"
+#include "framework/tensor/tensor.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -17,10 +17,10 @@
 #include <utility>
 #include <vector>
 
-#include "framework/at_work.h"
-#include "framework/error.h"
-#include "framework/file_format.h"
-#include "framework/file_reader.h"
+#include "framework/base/at_work.h"
+#include "framework/base/error.h"
+#include "framework/reader/file_format.h"
+#include "framework/reader/file_reader.h"
 #include "readers/batch_reader.h"
 #include "tests/testing.h"
 
@@ -196,7 +196,7 @@ TEST(FaultyFormatDeathTest, F19ACrashNamesEveryChunkThatItMayBeIn) {
   const PoolSize pool(0);
   const TempFile file("some.file", "content");
   const auto crash = [&] {
-    InstallCrashLines();
+    InstallCrashLines([] {});
     auto format = std::make_unique<FaultyFormat>(Step::kLoad, [] { std::abort(); });
     BatchReader batches(std::make_unique<FileReader>(std::move(format), FileEntry{file.path(), ""}),
                         6, false, BatchMode::kConcat);

@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "framework/error.h"
-#include "framework/random.h"
-#include "framework/thread_pool.h"
+#include "framework/base/error.h"
+#include "framework/base/random.h"
+#include "framework/base/thread_pool.h"
 #include "readers/batch_reader.h"
 #include "readers/double_buffer_reader.h"
 #include "readers/element_queue.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files that are read at any place, and that change while they are.
-#include "framework/input_file.h"
+#include "framework/io/input_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include <functional>
 #include <string>
 
-#include "framework/error.h"
+#include "framework/base/error.h"
 
 namespace millhopper {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "framework/kept.h"
+#include "framework/base/kept.h"
 
 #include <gtest/gtest.h>
 

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "framework/error.h"
-#include "framework/limits.h"
-#include "framework/program.h"
-#include "framework/thread_pool.h"
+#include "framework/base/error.h"
+#include "framework/base/limits.h"
+#include "framework/base/thread_pool.h"
+#include "framework/program/program.h"
 #include "tests/program_bytes.h"
 #include "tests/testing.h"
 

@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "framework/error.h"
-#include "framework/program.h"
-#include "framework/thread_pool.h"
+#include "framework/base/error.h"
+#include "framework/base/thread_pool.h"
+#include "framework/program/program.h"
 #include "tests/file_watch.h"
 #include "tests/program_runner.h"
 #include "tests/record_files.h"

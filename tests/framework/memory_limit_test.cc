@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "framework/memory_limit.h"
+#include "framework/base/memory_limit.h"
 
 #include <gtest/gtest.h>
 
@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "framework/memory.h"
-#include "framework/pooled_vector.h"
-#include "framework/thread_pool.h"
+#include "framework/base/memory.h"
+#include "framework/base/pooled_vector.h"
+#include "framework/base/thread_pool.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "framework/memory.h"
+#include "framework/base/memory.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "framework/tensor.h"
+#include "framework/tensor/tensor.h"
 #include "tests/fake_device.h"
 #include "tests/testing.h"
 

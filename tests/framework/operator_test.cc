@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Schemas, the registry, and what an operator sees of its arguments and attributes.
-#include "framework/operator.h"
+#include "framework/program/operator.h"
 
 #include <gtest/gtest.h>
 
@@ -10,9 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "framework/error.h"
-#include "framework/executor.h"
-#include "framework/program.h"
+#include "framework/base/error.h"
+#include "framework/program/executor.h"
+#include "framework/program/program.h"
+#include "operators/reader_variable.h"
 #include "tests/testing.h"
 
 namespace millhopper {
@@ -163,11 +164,12 @@ TEST(OpContext, AnInputWithoutAValueIsNamed) {
 }
 
 TEST(OpContext, AReaderThatWasNotCreatedIsNamed) {
-  EXPECT_EQ(MessageOf(
-                "inputs { parameter: 'Reader' arguments: 'files' }",
-                [](OpContext& context) { context.Reader("Reader"); }, ErrorCode::kInvalidArgument),
-            "input 'Reader': reader 'files' has not been created: no startup program that does so "
-            "has run");
+  EXPECT_EQ(
+      MessageOf(
+          "inputs { parameter: 'Reader' arguments: 'files' }",
+          [](OpContext& context) { ReaderOf(context, "Reader"); }, ErrorCode::kInvalidArgument),
+      "input 'Reader': reader 'files' has not been created: no startup program that does so "
+      "has run");
 }
 
 TEST(OpContext, WhatTheSchemaDoesNotDeclareIsOurOwnMistake) {

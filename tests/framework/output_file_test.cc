@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Outputs: what they may be, when they get their names, and what is never destroyed for them.
-#include "framework/output_file.h"
+#include "framework/io/output_file.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@
 #include <thread>
 #include <vector>
 
-#include "framework/stop.h"
+#include "framework/base/stop.h"
 #include "tests/record_files.h"
 #include "tests/testing.h"
 

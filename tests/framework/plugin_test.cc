@@ -11,11 +11,11 @@
 #include <memory>
 #include <string>
 
-#include "framework/error.h"
-#include "framework/executor.h"
-#include "framework/operator.h"
-#include "framework/program.h"
-#include "framework/registration.h"
+#include "framework/base/error.h"
+#include "framework/base/registration.h"
+#include "framework/program/executor.h"
+#include "framework/program/operator.h"
+#include "framework/program/program.h"
 #include "tests/testing.h"
 
 namespace millhopper {

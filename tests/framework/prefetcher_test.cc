@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "framework/prefetcher.h"
+#include "framework/reader/prefetcher.h"
 
 #include <gtest/gtest.h>
 
@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "framework/limits.h"
-#include "framework/stop.h"
+#include "framework/base/limits.h"
+#include "framework/base/stop.h"
 #include "tests/scripted_file.h"
 #include "tests/testing.h"
 

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "framework/error.h"
-#include "framework/executor.h"
-#include "framework/limits.h"
-#include "framework/operator.h"
-#include "framework/program.h"
-#include "framework/reader_holder.h"
+#include "framework/base/error.h"
+#include "framework/base/limits.h"
+#include "framework/program/executor.h"
+#include "framework/program/operator.h"
+#include "framework/program/program.h"
+#include "framework/reader/reader_holder.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loading programs: text and binary, settings, inferred types, places, and files that are none.
-#include "framework/program.h"
+#include "framework/program/program.h"
 
 #include <gtest/gtest.h>
 
@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "framework/error.h"
-#include "framework/limits.h"
-#include "framework/operator.h"
+#include "framework/base/error.h"
+#include "framework/base/limits.h"
+#include "framework/program/operator.h"
 #include "tests/program_bytes.h"
 #include "tests/testing.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "framework/random.h"
+#include "framework/base/random.h"
 
 #include <gtest/gtest.h>
 

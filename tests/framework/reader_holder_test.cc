@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "framework/reader_holder.h"
+#include "framework/reader/reader_holder.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "framework/random.h"
+#include "framework/base/random.h"
 #include "readers/batch_reader.h"
 #include "readers/double_buffer_reader.h"
 #include "readers/shuffle_reader.h"

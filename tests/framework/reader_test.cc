@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What ReaderBase does for every reader; what all of them promise is in reader_contract.h.
-#include "framework/reader.h"
+#include "framework/reader/reader.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "framework/thread_pool.h"
+#include "framework/base/thread_pool.h"
 #include "tests/sources.h"
 #include "tests/testing.h"
 

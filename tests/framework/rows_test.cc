@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "framework/rows.h"
+#include "framework/tensor/rows.h"
 
 #include <gtest/gtest.h>
 

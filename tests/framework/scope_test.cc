@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Variables of any type, and scopes over scopes.
-#include "framework/scope.h"
+#include "framework/program/scope.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/error.h"
+#include "framework/base/error.h"
 #include "tests/testing.h"
 
 namespace millhopper {

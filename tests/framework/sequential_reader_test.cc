@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "framework/sequential_reader.h"
+#include "framework/reader/sequential_reader.h"
 
 #include <gtest/gtest.h>
 

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "framework/error.h"
-#include "framework/random.h"
-#include "framework/tensor.h"
+#include "framework/base/error.h"
+#include "framework/base/random.h"
+#include "framework/tensor/tensor.h"
 #include "readers/batch_reader.h"
 #include "readers/multi_file_reader.h"
 #include "readers/multi_pass_reader.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "framework/stop.h"
+#include "framework/base/stop.h"
 
 #include <gtest/gtest.h>
 

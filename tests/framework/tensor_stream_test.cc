@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Serialised tensors: the lineage's bytes, both layouts, and every way to be damaged.
-#include "framework/tensor_stream.h"
+#include "framework/tensor/tensor_stream.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/error.h"
+#include "framework/base/error.h"
 #include "tests/bytes.h"
 
 namespace millhopper {

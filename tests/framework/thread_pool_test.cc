@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "framework/thread_pool.h"
+#include "framework/base/thread_pool.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "framework/ticket.h"
+#include "framework/reader/ticket.h"
 
 #include <gtest/gtest.h>
 

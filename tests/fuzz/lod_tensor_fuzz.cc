@@ -3,7 +3,7 @@
 #include <cstring>
 #include <string>
 
-#include "framework/tensor_stream.h"
+#include "framework/tensor/tensor_stream.h"
 #include "tests/fuzz/target.h"
 
 namespace millhopper {

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "framework/program.h"
+#include "framework/program/program.h"
 #include "tests/fuzz/target.h"
 
 namespace millhopper {

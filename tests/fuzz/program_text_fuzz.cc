@@ -2,7 +2,7 @@
 // Fuzzes programs as text.
 #include <string>
 
-#include "framework/program_text.h"
+#include "framework/program/program_text.h"
 #include "tests/fuzz/program_target.h"
 #include "tests/fuzz/target.h"
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "framework/error.h"
+#include "framework/base/error.h"
 #include "tests/fuzz/mutation.h"
 
 namespace millhopper {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "framework/error.h"
-#include "framework/program.h"
-#include "framework/tensor_stream.h"
+#include "framework/base/error.h"
+#include "framework/program/program.h"
+#include "framework/tensor/tensor_stream.h"
 #include "readers/recordio_writer.h"
 #include "tests/bytes.h"
 #include "tests/record_files.h"

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "framework/limits.h"
-#include "framework/program.h"
-#include "framework/program_text.h"
+#include "framework/base/limits.h"
+#include "framework/program/program.h"
+#include "framework/program/program_text.h"
 #include "tests/fuzz/target.h"
 
 namespace millhopper {

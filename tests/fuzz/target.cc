@@ -4,8 +4,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "framework/memory.h"
-#include "framework/ticket.h"
+#include "framework/base/memory.h"
+#include "framework/reader/ticket.h"
 
 namespace millhopper {
 namespace {

@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
-#include "framework/error.h"
-#include "framework/file_format.h"
-#include "framework/rows.h"
-#include "framework/tensor.h"
+#include "framework/base/error.h"
+#include "framework/reader/file_format.h"
+#include "framework/tensor/rows.h"
+#include "framework/tensor/tensor.h"
 
 // Called again and again, by one thread; the bytes are in memory of exactly this size.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "framework/executor.h"
-#include "framework/program.h"
-#include "framework/scope.h"
+#include "framework/program/executor.h"
+#include "framework/program/program.h"
+#include "framework/program/scope.h"
 #include "tests/run_op.h"
 #include "tests/testing.h"
 

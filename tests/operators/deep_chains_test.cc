@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "framework/limits.h"
+#include "framework/base/limits.h"
 #include "tests/program_runner.h"
 #include "tests/sources.h"
 #include "tests/testing.h"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "framework/file_format.h"
+#include "framework/reader/file_format.h"
 #include "tests/program_runner.h"
 #include "tests/record_files.h"
 #include "tests/testing.h"

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "framework/executor.h"
-#include "framework/program.h"
-#include "framework/random.h"
-#include "framework/scope.h"
+#include "framework/base/random.h"
+#include "framework/program/executor.h"
+#include "framework/program/program.h"
+#include "framework/program/scope.h"
 #include "tests/run_op.h"
 #include "tests/testing.h"
 
@@ -29,8 +29,8 @@ struct Golden {
   std::vector<double> values;
 };
 
-// Computed apart from this code, from the definitions in framework/random.h. They hold as long as
-// kOrderVersion does.
+// Computed apart from this code, from the definitions in framework/base/random.h. They hold as long
+// as kOrderVersion does.
 const std::vector<Golden>& GoldenValues() {
   static_assert(kOrderVersion == 1);
   static const auto* golden = new std::vector<Golden>{

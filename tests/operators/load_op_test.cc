@@ -6,8 +6,8 @@
 
 #include <string>
 
-#include "framework/error.h"
-#include "framework/tensor_stream.h"
+#include "framework/base/error.h"
+#include "framework/tensor/tensor_stream.h"
 #include "tests/bytes.h"
 #include "tests/program_runner.h"
 #include "tests/testing.h"

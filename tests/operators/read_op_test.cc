@@ -2,7 +2,7 @@
 // The operator read.
 #include <gtest/gtest.h>
 
-#include "framework/memory.h"
+#include "framework/base/memory.h"
 #include "tests/program_runner.h"
 #include "tests/sources.h"
 #include "tests/testing.h"

@@ -2,7 +2,7 @@
 // The operator save_combine.
 #include <gtest/gtest.h>
 
-#include "framework/tensor_stream.h"
+#include "framework/tensor/tensor_stream.h"
 #include "tests/program_runner.h"
 #include "tests/record_files.h"
 #include "tests/testing.h"

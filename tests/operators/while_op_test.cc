@@ -6,8 +6,8 @@
 #include <chrono>
 #include <thread>
 
-#include "framework/memory.h"
-#include "framework/stop.h"
+#include "framework/base/memory.h"
+#include "framework/base/stop.h"
 #include "tests/program_runner.h"
 #include "tests/testing.h"
 

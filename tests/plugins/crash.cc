@@ -8,9 +8,9 @@
 #include <memory>
 #include <string>
 
-#include "framework/file_format.h"
-#include "framework/input_file.h"
+#include "framework/io/input_file.h"
 #include "framework/plugin.h"
+#include "framework/reader/file_format.h"
 
 namespace millhopper {
 namespace {

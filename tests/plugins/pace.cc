@@ -7,9 +7,9 @@
 #include <thread>
 #include <vector>
 
-#include "framework/operator.h"
 #include "framework/plugin.h"
-#include "framework/sequential_reader.h"
+#include "framework/program/operator.h"
+#include "framework/reader/sequential_reader.h"
 
 namespace millhopper {
 namespace {

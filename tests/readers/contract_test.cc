@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "framework/file_format.h"
-#include "framework/file_reader.h"
-#include "framework/random.h"
-#include "framework/tensor_stream.h"
+#include "framework/base/random.h"
+#include "framework/reader/file_format.h"
+#include "framework/reader/file_reader.h"
+#include "framework/tensor/tensor_stream.h"
 #include "readers/batch_reader.h"
 #include "readers/double_buffer_reader.h"
 #include "readers/map_reader.h"

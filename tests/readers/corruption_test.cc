@@ -15,10 +15,10 @@
 #include <utility>
 #include <vector>
 
-#include "framework/error.h"
-#include "framework/file_format.h"
-#include "framework/file_reader.h"
-#include "framework/memory.h"
+#include "framework/base/error.h"
+#include "framework/base/memory.h"
+#include "framework/reader/file_format.h"
+#include "framework/reader/file_reader.h"
 #include "readers/open_files.h"
 #include "readers/recordio_chunk.h"
 #include "readers/recordio_manifest.h"

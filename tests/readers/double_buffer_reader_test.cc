@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "framework/stop.h"
+#include "framework/base/stop.h"
 #include "readers/batch_reader.h"
 #include "readers/map_reader.h"
 #include "tests/fake_device.h"

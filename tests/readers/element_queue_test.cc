@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "framework/memory_limit.h"
-#include "framework/stop.h"
+#include "framework/base/memory_limit.h"
+#include "framework/base/stop.h"
 #include "tests/gate.h"
 #include "tests/testing.h"
 

@@ -26,8 +26,8 @@
 #include <utility>
 #include <vector>
 
-#include "framework/error.h"
-#include "framework/file_format.h"
+#include "framework/base/error.h"
+#include "framework/reader/file_format.h"
 #include "readers/batch_reader.h"
 #include "readers/double_buffer_reader.h"
 #include "readers/open_files.h"

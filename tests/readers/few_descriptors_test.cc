@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "framework/error.h"
-#include "framework/file_format.h"
-#include "framework/file_reader.h"
+#include "framework/base/error.h"
+#include "framework/reader/file_format.h"
+#include "framework/reader/file_reader.h"
 #include "readers/open_files.h"
 #include "tests/record_files.h"
 #include "tests/testing.h"

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "framework/error.h"
-#include "framework/limits.h"
+#include "framework/base/error.h"
+#include "framework/base/limits.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -20,10 +20,10 @@
 #include <utility>
 #include <vector>
 
-#include "framework/error.h"
-#include "framework/file_format.h"
-#include "framework/limits.h"
-#include "framework/memory.h"
+#include "framework/base/error.h"
+#include "framework/base/limits.h"
+#include "framework/base/memory.h"
+#include "framework/reader/file_format.h"
 #include "readers/open_files.h"
 #include "readers/recordio_writer.h"
 #include "tests/bytes.h"

@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "framework/error.h"
-#include "framework/thread_pool.h"
+#include "framework/base/error.h"
+#include "framework/base/thread_pool.h"
 #include "readers/open_files.h"
 #include "tests/bytes.h"
 #include "tests/sources.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/error.h"
+#include "framework/base/error.h"
 #include "tests/bytes.h"
 #include "tests/testing.h"
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "framework/random.h"
+#include "framework/base/random.h"
 #include "readers/multi_file_reader.h"
 #include "readers/random_data_reader.h"
 #include "readers/shuffle_reader.h"
@@ -191,7 +191,8 @@ TEST(Order, HasTheseDigests) {
       EXPECT_EQ(stream.digest(kSeeds[i]), stream.golden[i])
           << stream.name << " with seed " << kSeeds[i] << " has another order than version "
           << kOrderVersion
-          << " had. Streams of users change with it: raise kOrderVersion in framework/random.h, "
+          << " had. Streams of users change with it: raise kOrderVersion in "
+             "framework/base/random.h, "
              "write "
              "the change down in CHANGELOG.md, and only then replace the digest.";
     }

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "framework/random.h"
-#include "framework/reader_holder.h"
-#include "framework/thread_pool.h"
+#include "framework/base/random.h"
+#include "framework/base/thread_pool.h"
+#include "framework/reader/reader_holder.h"
 #include "readers/batch_reader.h"
 #include "readers/double_buffer_reader.h"
 #include "readers/multi_pass_reader.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/kept.h"
+#include "framework/base/kept.h"
 
 namespace millhopper {
 namespace {

@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/file_format.h"
+#include "framework/reader/file_format.h"
 #include "readers/open_files.h"
 #include "tests/record_files.h"
 #include "tests/testing.h"

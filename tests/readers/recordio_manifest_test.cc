@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "framework/error.h"
-#include "framework/file_format.h"
+#include "framework/base/error.h"
+#include "framework/reader/file_format.h"
 #include "readers/file_list.h"
 #include "readers/open_files.h"
 #include "tests/file_watch.h"

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "framework/error.h"
-#include "framework/limits.h"
+#include "framework/base/error.h"
+#include "framework/base/limits.h"
 #include "readers/recordio_file.h"
 #include "tests/bytes.h"
 #include "tests/testing.h"

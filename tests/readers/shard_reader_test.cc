@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "framework/reader_holder.h"
+#include "framework/reader/reader_holder.h"
 #include "readers/shuffle_reader.h"
 #include "tests/sources.h"
 #include "tests/testing.h"

@@ -14,9 +14,9 @@
 #include <utility>
 #include <vector>
 
-#include "framework/error.h"
-#include "framework/memory.h"
-#include "framework/stop.h"
+#include "framework/base/error.h"
+#include "framework/base/memory.h"
+#include "framework/base/stop.h"
 #include "readers/batch_reader.h"
 #include "readers/multi_pass_reader.h"
 #include "readers/open_files.h"

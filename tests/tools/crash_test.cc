@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "framework/error.h"
+#include "framework/base/error.h"
 #include "tests/child.h"
 #include "tests/testing.h"
 

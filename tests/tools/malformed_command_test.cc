@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/program.h"
+#include "framework/program/program.h"
 #include "tests/child.h"
 #include "tests/testing.h"
 

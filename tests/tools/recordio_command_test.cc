@@ -12,9 +12,9 @@
 #include <thread>
 #include <vector>
 
-#include "framework/error.h"
-#include "framework/file_format.h"
-#include "framework/file_reader.h"
+#include "framework/base/error.h"
+#include "framework/reader/file_format.h"
+#include "framework/reader/file_reader.h"
 #include "readers/recordio_writer.h"
 #include "tests/bytes.h"
 #include "tests/child.h"

@@ -8,12 +8,12 @@ second one along, or there would be two registries.
 # What a program that loads plugins is linked with: its symbols are there for them.
 HOST_LINKOPTS = ["-rdynamic", "-ldl"]
 
-# Packages whose code is always the host's.
-_HOST_PACKAGES = ["framework", "proto"]
+# Folders whose code is always the host's.
+_HOST_FOLDERS = ["framework", "proto"]
 
 def _is_own(linker_input):
     owner = linker_input.owner
-    return owner.workspace_name != "" or owner.package not in _HOST_PACKAGES
+    return owner.workspace_name != "" or owner.package.split("/")[0] not in _HOST_FOLDERS
 
 def _without_host_code(ctx):
     infos = [

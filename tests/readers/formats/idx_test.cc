@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "framework/error.h"
-#include "framework/file_reader.h"
-#include "framework/limits.h"
+#include "framework/base/error.h"
+#include "framework/base/limits.h"
+#include "framework/reader/file_reader.h"
 #include "readers/batch_reader.h"
 #include "readers/open_files.h"
 #include "tests/bytes.h"

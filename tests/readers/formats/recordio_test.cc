@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "framework/error.h"
-#include "framework/file_reader.h"
-#include "framework/tensor_stream.h"
+#include "framework/base/error.h"
+#include "framework/reader/file_reader.h"
+#include "framework/tensor/tensor_stream.h"
 #include "readers/recordio_writer.h"
 #include "tests/bytes.h"
 #include "tests/testing.h"

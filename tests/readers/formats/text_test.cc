@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "framework/error.h"
-#include "framework/file_reader.h"
-#include "framework/limits.h"
+#include "framework/base/error.h"
+#include "framework/base/limits.h"
+#include "framework/reader/file_reader.h"
 #include "readers/open_files.h"
 #include "tests/bytes.h"
 #include "tests/testing.h"

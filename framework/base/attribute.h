@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// Named settings of operators and formats, and the declarations that check them.
+#ifndef MILLHOPPER_FRAMEWORK_BASE_ATTRIBUTE_H_
+#define MILLHOPPER_FRAMEWORK_BASE_ATTRIBUTE_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "framework/base/error.h"
+
+namespace millhopper {
+
+// The index of a block of the same program.
+struct BlockIndex {
+  int32_t value = -1;
+  bool operator==(const BlockIndex& other) const { return value == other.value; }
+};
+
+// The value of an attribute. The alternatives are the attribute types of framework.proto; INT and
+// LONG (and INTS and LONGS) stay apart because programs say which they mean.
+using Attribute =
+    std::variant<int32_t, float, std::string, std::vector<int32_t>, std::vector<float>,
+                 std::vector<std::string>, bool, std::vector<bool>, BlockIndex, int64_t,
+                 std::vector<BlockIndex>, std::vector<int64_t>, double, std::vector<double>>;
+
+// "INT", "STRINGS", ... as programs spell it.
+const char* AttributeTypeName(const Attribute& attribute);
+// For --list_ops and error texts: 0.5, "text", [1, 2]. Long lists are cut.
+std::string ToString(const Attribute& attribute);
+
+// What an attribute may be. Built fluently:
+//   AttributeSchema("buffer_size", int32_t{}, "how many ...").Required().AtLeast(1)
+struct AttributeSchema {
+  // An attribute of the type of `default_value`, which it has when a program leaves it out.
+  AttributeSchema(std::string name, Attribute default_value, std::string doc);
+
+  AttributeSchema& Required();                             // no default
+  AttributeSchema& AtLeast(double lowest);                 // numbers, and each of a list
+  AttributeSchema& OneOf(std::vector<std::string> words);  // strings
+
+  // The value in the declared type: INT is taken where LONG is declared (also in lists). Throws
+  // kInvalidArgument "attribute 'buffer_size' is 0; it must be at least 1".
+  Attribute Check(const Attribute& given) const;
+
+  std::string name;
+  Attribute default_value;
+  std::string doc;
+  bool required = false;
+  std::optional<double> lowest;
+  std::vector<std::string> words;
+};
+
+// Checked attributes by name, defaults filled in.
+class AttributeMap {
+ public:
+  void Set(const std::string& name, Attribute value) { values_[name] = std::move(value); }
+  bool Has(const std::string& name) const { return values_.count(name) > 0; }
+  // Throws kInternal for a name that no schema declared, or another type than declared.
+  template <typename T>
+  const T& Get(const std::string& name) const {
+    const auto found = values_.find(name);
+    const T* value = found == values_.end() ? nullptr : std::get_if<T>(&found->second);
+    if (value == nullptr) Throw(ErrorCode::kInternal, "no attribute '", name, "' of this type");
+    return *value;
+  }
+  const std::map<std::string, Attribute>& values() const { return values_; }
+
+ private:
+  std::map<std::string, Attribute> values_;
+};
+
+// Looks for what somebody meant to type among candidates that are given one by one. That takes a
+// bounded time; where it is not enough nothing is found.
+class WordSearch {
+ public:
+  explicit WordSearch(std::string word);
+  void Try(const std::string& candidate);
+  // The first of the candidates that are nearest, if near enough, or "".
+  const std::string& found() const;
+
+ private:
+  size_t Distance(const std::string& candidate);
+
+  const std::string word_;
+  uint64_t own_steps_;
+  uint64_t* const steps_;  // that are left, of this search or of all that a SpellingLimit is for
+  size_t best_;            // what is as far away or farther is not meant
+  std::string found_;
+  std::vector<size_t> row_, above_, above_that_;
+};
+
+// While one lives, all searches of this thread together take no longer than one may: for whoever
+// checks a whole file, which may have any number of misspelt names.
+class SpellingLimit {
+ public:
+  SpellingLimit();
+  ~SpellingLimit();
+  SpellingLimit(const SpellingLimit&) = delete;
+  SpellingLimit& operator=(const SpellingLimit&) = delete;
+
+ private:
+  uint64_t steps_;
+  uint64_t* const before_;
+};
+
+// What a WordSearch finds among these.
+std::string NearestWord(const std::string& word, const std::vector<std::string>& candidates);
+// "; did you mean 'buffer_size'?" or "", if nothing was found.
+std::string DidYouMean(const std::string& nearest);
+std::string DidYouMean(const std::string& word, const std::vector<std::string>& candidates);
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_FRAMEWORK_BASE_ATTRIBUTE_H_

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reference-counted things that planned tickets point into, and pools that use them again.
+#ifndef MILLHOPPER_FRAMEWORK_BASE_KEPT_H_
+#define MILLHOPPER_FRAMEWORK_BASE_KEPT_H_
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace millhopper {
+
+// Something that must outlive what points into it: a chunk of a file, a buffer, a run of tickets.
+// The count is atomic; the last Release, on any thread, disposes of the object.
+class Kept {
+ public:
+  Kept() = default;
+  Kept(const Kept&) = delete;
+  Kept& operator=(const Kept&) = delete;
+
+  void Retain() const { references_.fetch_add(1, std::memory_order_relaxed); }
+  void Release() const {
+    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      const_cast<Kept*>(this)->Dispose();
+    }
+  }
+  // True if the caller holds the only reference, so that nobody else can see a change.
+  bool HasOneReference() const { return references_.load(std::memory_order_acquire) == 1; }
+
+ protected:
+  virtual ~Kept() = default;
+  // Called once without references; pooled kinds go back to their pool instead. Must not throw.
+  virtual void Dispose() { delete this; }
+
+ private:
+  friend class Run;
+  mutable std::atomic<int> references_{0};
+  // The run that kept this last: a run asks for every ticket, but retains once.
+  std::atomic<uint64_t> last_run_{0};
+};
+
+// An owning pointer to something Kept.
+template <typename T>
+class Ref {
+ public:
+  Ref() = default;
+  explicit Ref(T* pointer) : pointer_(pointer) {
+    if (pointer_ != nullptr) pointer_->Retain();
+  }
+  Ref(const Ref& other) : Ref(other.pointer_) {}
+  Ref(Ref&& other) noexcept : pointer_(std::exchange(other.pointer_, nullptr)) {}
+  Ref& operator=(Ref other) noexcept {
+    std::swap(pointer_, other.pointer_);
+    return *this;
+  }
+  ~Ref() {
+    if (pointer_ != nullptr) pointer_->Release();
+  }
+
+  T* operator->() const { return pointer_; }
+  T& operator*() const { return *pointer_; }
+  T* get() const { return pointer_; }
+  explicit operator bool() const { return pointer_ != nullptr; }
+
+ private:
+  T* pointer_ = nullptr;
+};
+
+// Objects of one type that are used again and again with the memory that they have gathered, so
+// that the steady state allocates nothing. T derives from Kept, is default-constructible, and its
+// Dispose clears it and calls Pool<T>::Give(this). Any thread.
+template <typename T>
+class Pool {
+ public:
+  static Ref<T> Take() {
+    Pool& pool = Get();
+    {
+      std::lock_guard<std::mutex> lock(pool.mutex_);
+      if (!pool.free_.empty()) {
+        T* object = pool.free_.back();
+        pool.free_.pop_back();
+        return Ref<T>(object);
+      }
+      pool.free_.reserve(std::min(pool.made_ + 1, kMostIdle));  // so that Give cannot fail
+      ++pool.made_;
+    }
+    try {
+      return Ref<T>(new T);
+    } catch (...) {
+      std::lock_guard<std::mutex> lock(pool.mutex_);
+      --pool.made_;
+      throw;
+    }
+  }
+  static void Give(T* object) {
+    Pool& pool = Get();
+    {
+      std::lock_guard<std::mutex> lock(pool.mutex_);
+      if (pool.free_.size() < kMostIdle) {
+        pool.free_.push_back(object);
+        return;
+      }
+      --pool.made_;
+    }
+    delete object;
+  }
+  // Destroys those that are not out, with the memory that they keep. For tests.
+  static void DropIdle() {
+    Pool& pool = Get();
+    std::vector<T*> idle;
+    {
+      std::lock_guard<std::mutex> lock(pool.mutex_);
+      idle.swap(pool.free_);
+      pool.made_ -= idle.size();
+      pool.free_.reserve(std::min(pool.made_, kMostIdle));  // as Take does
+    }
+    for (T* object : idle) delete object;
+  }
+  // Objects that are out: 0 when every reader is gone. For tests.
+  static size_t in_use() {
+    Pool& pool = Get();
+    std::lock_guard<std::mutex> lock(pool.mutex_);
+    return pool.made_ - pool.free_.size();
+  }
+
+ private:
+  // What a program that needs many once has used is not kept for good.
+  static constexpr size_t kMostIdle = 4096;
+
+  static Pool& Get() {
+    static auto* pool = new Pool;  // never destroyed: objects may come back at exit
+    return *pool;
+  }
+
+  std::mutex mutex_;
+  std::vector<T*> free_;
+  size_t made_ = 0;
+};
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_FRAMEWORK_BASE_KEPT_H_

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/base/memory.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <new>
+#include <utility>
+
+#include "framework/base/error.h"
+
+namespace millhopper {
+namespace {
+
+constexpr size_t kSmallest = 64;
+
+// Pools live as long as the process: buffers may come back while it exits.
+struct Pools {
+  std::mutex mutex;
+  std::map<std::pair<Device*, bool>, BufferPool*> pools;  // by device and whether they are pinned
+};
+
+Pools& AllPools() {
+  static auto* pools = new Pools;
+  return *pools;
+}
+
+BufferPool& FindPool(Place place, bool pinned,
+                     const std::function<BufferPool*(Place, bool)>& make) {
+  std::lock_guard<std::mutex> lock(AllPools().mutex);
+  BufferPool*& pool = AllPools().pools[{place.device(), pinned}];
+  if (pool == nullptr) pool = make(place, pinned);
+  return *pool;
+}
+
+}  // namespace
+
+size_t SizeClass(size_t bytes) {
+  if (bytes <= kSmallest) return kSmallest;
+  // Four classes an octave: 1.0, 1.25, 1.5 and 1.75 times a power of two.
+  size_t octave = kSmallest;
+  while (octave <= bytes / 2) octave *= 2;
+  const size_t step = octave / 4;
+  const size_t size = (bytes + step - 1) / step * step;
+  return (size + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+}
+
+size_t CheckedProduct(size_t left, size_t right) {
+  size_t product = 0;
+  if (__builtin_mul_overflow(left, right, &product)) {
+    Throw(ErrorCode::kResourceLimit, "a size overflows: ", left, " times ", right);
+  }
+  return product;
+}
+
+void Buffer::Dispose() {
+  if (release_ == nullptr) {
+    pool_->Give(this);
+    return;
+  }
+  release_();
+  delete this;
+}
+
+Ref<Buffer> Buffer::Foreign(void* data, size_t bytes, std::function<void()> release) {
+  auto* const buffer = new Buffer;
+  buffer->data_ = static_cast<char*>(data);
+  buffer->capacity_ = bytes;
+  buffer->pool_ = &BufferPool::At(Place());
+  buffer->release_ = std::move(release);
+  return Ref<Buffer>(buffer);
+}
+
+BufferPool& BufferPool::At(Place place) {
+  if (place.is_cpu()) {
+    static auto* host = new BufferPool(Place(), Kind::kMemory);
+    return *host;
+  }
+  return FindPool(place, false, [](Place p, bool) { return new BufferPool(p, Kind::kMemory); });
+}
+
+BufferPool& BufferPool::PinnedFor(Place place) {
+  if (place.is_cpu()) return At(place);
+  return FindPool(place, true, [](Place p, bool) { return new BufferPool(p, Kind::kPinned); });
+}
+
+Ref<Buffer> BufferPool::Take(size_t bytes) {
+  if (bytes > (size_t{1} << 46)) {
+    Throw(ErrorCode::kResourceLimit, "a buffer of ", bytes, " bytes is out of reach");
+  }
+  const size_t capacity = SizeClass(bytes);
+  MemoryCharge charge;
+  if (on_host()) charge = MemoryLimit::Use(capacity);
+  Buffer* buffer = TakeIdle(capacity);
+  if (buffer == nullptr) {
+    try {
+      buffer = NewBuffer(capacity);
+    } catch (...) {
+      if (on_host()) MemoryLimit::Unuse(capacity, charge);
+      throw;
+    }
+  }
+  buffer->charge_ = std::move(charge);
+  return Ref<Buffer>(buffer);
+}
+
+Buffer* BufferPool::TakeIdle(size_t capacity) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto found = free_.find(capacity);
+  if (found == free_.end() || found->second.empty()) return nullptr;
+  Buffer* buffer = found->second.back();
+  found->second.pop_back();
+  idle_bytes_ -= capacity;
+  in_use_bytes_ += capacity;
+  return buffer;
+}
+
+Buffer* BufferPool::NewBuffer(size_t capacity) {
+  auto* buffer = new Buffer;
+  try {
+    try {
+      buffer->data_ = static_cast<char*>(Allocate(capacity));
+    } catch (const Error&) {
+      if (Trim(0) == 0) throw;  // what lies idle may be what is missing
+      buffer->data_ = static_cast<char*>(Allocate(capacity));
+    }
+  } catch (...) {
+    delete buffer;
+    throw;
+  }
+  buffer->capacity_ = capacity;
+  buffer->pool_ = this;
+  std::lock_guard<std::mutex> lock(mutex_);
+  in_use_bytes_ += capacity;
+  return buffer;
+}
+
+void BufferPool::Give(Buffer* buffer) {
+  if (buffer->busy_until_ != nullptr) {
+    try {
+      buffer->busy_until_->Wait();
+    } catch (...) {  // whoever needed the copy has been told; the memory is idle either way
+    }
+    buffer->busy_until_.reset();
+  }
+  // The buffer lies among the idle ones before it is no longer counted, so that whoever is given
+  // the room finds it there.
+  const MemoryCharge charge = std::exchange(buffer->charge_, MemoryCharge());
+  const size_t capacity = buffer->capacity_;
+  if (!Keep(buffer)) Free(buffer);
+  if (on_host()) MemoryLimit::Unuse(capacity, charge);
+}
+
+bool BufferPool::Keep(Buffer* buffer) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  in_use_bytes_ -= buffer->capacity_;
+  if (idle_bytes_ + buffer->capacity_ > idle_limit_) return false;
+  try {
+    free_[buffer->capacity_].push_back(buffer);
+  } catch (const std::bad_alloc&) {  // no memory even for the list
+    return false;
+  }
+  idle_bytes_ += buffer->capacity_;
+  return true;
+}
+
+void BufferPool::set_idle_limit(size_t bytes) {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    idle_limit_ = bytes;
+  }
+  Trim(bytes);
+}
+
+size_t BufferPool::Trim(size_t bytes) {
+  std::vector<Buffer*> surplus;
+  size_t freed = 0;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    for (auto size = free_.rbegin(); size != free_.rend(); ++size) {
+      while (idle_bytes_ > bytes && !size->second.empty()) {
+        surplus.push_back(size->second.back());
+        size->second.pop_back();
+        idle_bytes_ -= size->first;
+        freed += size->first;
+      }
+    }
+  }
+  for (Buffer* buffer : surplus) Free(buffer);
+  return freed;
+}
+
+size_t BufferPool::FreeIdle(size_t bytes) {
+  std::vector<BufferPool*> pools{&At(Place())};
+  {
+    std::lock_guard<std::mutex> lock(AllPools().mutex);
+    for (const auto& entry : AllPools().pools) {
+      if (entry.second->on_host()) pools.push_back(entry.second);
+    }
+  }
+  size_t freed = 0;
+  for (BufferPool* pool : pools) {
+    if (freed >= bytes) break;
+    const size_t idle = pool->idle_bytes();
+    freed += pool->Trim(idle - std::min(idle, bytes - freed));
+  }
+  return freed;
+}
+
+size_t BufferPool::idle_bytes() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return idle_bytes_;
+}
+
+size_t BufferPool::in_use_bytes() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return in_use_bytes_;
+}
+
+void* BufferPool::Allocate(size_t bytes) {
+  if (!on_host()) return place_.device()->Allocate(bytes);
+  MemoryLimit::Hold(bytes);
+  try {
+    if (!place_.is_cpu()) return place_.device()->AllocateHost(bytes);
+    void* memory = std::aligned_alloc(kBufferAlignment, bytes);
+    if (memory == nullptr) {
+      throw Error(
+          ErrorCode::kResourceLimit,
+          StrCat("the system has no memory for ", bytes, " bytes",
+                 MemoryScope::CurrentName().empty() ? "" : " of ", MemoryScope::CurrentName()))
+          .WithCause(std::make_shared<OutOfMemory>());
+    }
+    return memory;
+  } catch (...) {
+    MemoryLimit::Unhold(bytes);
+    throw;
+  }
+}
+
+void BufferPool::Free(Buffer* buffer) noexcept {
+  if (place_.is_cpu()) {
+    std::free(buffer->data_);
+  } else if (kind_ == Kind::kPinned) {
+    place_.device()->FreeHost(buffer->data_);
+  } else {
+    place_.device()->Free(buffer->data_);
+  }
+  if (on_host()) MemoryLimit::Unhold(buffer->capacity_);
+  delete buffer;
+}
+
+}  // namespace millhopper

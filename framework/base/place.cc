@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/base/place.h"
+
+#include <algorithm>
+#include <cctype>
+#include <mutex>
+#include <utility>
+
+#include "framework/base/error.h"
+
+namespace millhopper {
+namespace {
+
+struct Devices {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Device>> all;
+  std::vector<std::vector<std::unique_ptr<Device>> (*)()> discoveries;
+
+  void Discover() {
+    for (auto* discover : discoveries) {
+      for (auto& device : discover()) all.push_back(std::move(device));
+    }
+    discoveries.clear();
+  }
+};
+
+Devices& AllDevices() {
+  static auto* devices = new Devices;
+  return *devices;
+}
+
+std::string Lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+}  // namespace
+
+Place Place::Parse(const std::string& text) {
+  const std::string name = Lower(text);
+  if (name == "cpu") return Place();
+  std::string known = "cpu";
+  Devices& devices = AllDevices();
+  std::lock_guard<std::mutex> lock(devices.mutex);
+  devices.Discover();
+  for (const auto& device : devices.all) {
+    if (Lower(device->name()) == name) return Place(device.get());
+    known += ", " + device->name();
+  }
+  Throw(ErrorCode::kInvalidArgument, "no place '", Escaped(text), "'; there are: ", known,
+        name.rfind("cuda", 0) == 0 ? " (CUDA devices need a build with --config=cuda and a GPU)"
+                                   : "");
+}
+
+Device* RegisterDevice(std::unique_ptr<Device> device) {
+  Devices& devices = AllDevices();
+  std::lock_guard<std::mutex> lock(devices.mutex);
+  devices.all.push_back(std::move(device));
+  return devices.all.back().get();
+}
+
+bool RegisterDeviceDiscovery(std::vector<std::unique_ptr<Device>> (*discover)()) {
+  Devices& devices = AllDevices();
+  std::lock_guard<std::mutex> lock(devices.mutex);
+  devices.discoveries.push_back(discover);
+  return true;
+}
+
+std::vector<std::string> DeviceNames() {
+  Devices& devices = AllDevices();
+  std::lock_guard<std::mutex> lock(devices.mutex);
+  devices.Discover();
+  std::vector<std::string> names;
+  for (const auto& device : devices.all) names.push_back(device->name());
+  return names;
+}
+
+}  // namespace millhopper

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/base/pooled_vector.h"
+
+#include <new>
+#include <utility>
+
+#include "framework/base/error.h"
+
+namespace millhopper {
+namespace {
+
+// Smaller tables come from the heap, which is faster; they are counted all the same, with what the
+// heap adds and with the small object that a table usually belongs to.
+constexpr size_t kLargeTable = 4096;
+constexpr size_t kAddedBytes = 64;
+
+// What lies before a table.
+struct Header {
+  Buffer* buffer;  // that the table lies in, or null
+  size_t counted;  // bytes of a table on the heap
+  MemoryCharge charge;
+};
+constexpr size_t kHeaderBytes = kBufferAlignment;
+static_assert(sizeof(Header) <= kHeaderBytes);
+
+Header* HeaderOf(void* table) {
+  return reinterpret_cast<Header*>(static_cast<char*>(table) - sizeof(Header));
+}
+
+void* TakeSmall(size_t bytes) {
+  const size_t counted = bytes + kAddedBytes;
+  MemoryCharge charge = MemoryLimit::Use(counted);
+  void* memory = nullptr;
+  try {
+    MemoryLimit::Hold(counted);
+    memory = ::operator new(sizeof(Header) + bytes);
+  } catch (const std::bad_alloc&) {
+    MemoryLimit::Unhold(counted);
+    MemoryLimit::Unuse(counted, charge);
+    throw;
+  } catch (...) {
+    MemoryLimit::Unuse(counted, charge);
+    throw;
+  }
+  return new (memory) Header{nullptr, counted, std::move(charge)} + 1;
+}
+
+Ref<Buffer> TakeBuffer(size_t bytes) {
+  try {
+    return BufferPool::At(Place()).Take(bytes);
+  } catch (const Error& error) {
+    const OutOfMemory* const memory = error.out_of_memory();
+    if (memory == nullptr) throw;
+    throw MemoryLimit::Advised(error, memory->needed, 0);  // a table is no element, however large
+  }
+}
+
+void* TakeLarge(size_t bytes) {
+  const Ref<Buffer> buffer = TakeBuffer(kHeaderBytes + bytes);
+  buffer->Retain();
+  void* const table = buffer->data() + kHeaderBytes;
+  new (HeaderOf(table)) Header{buffer.get(), 0, {}};
+  return table;
+}
+
+}  // namespace
+
+void* TakeTable(size_t bytes) { return bytes < kLargeTable ? TakeSmall(bytes) : TakeLarge(bytes); }
+
+void GiveTable(void* table) noexcept {
+  Header* const header = HeaderOf(table);
+  Buffer* const buffer = header->buffer;
+  if (buffer != nullptr) {
+    header->~Header();
+    buffer->Release();
+    return;
+  }
+  MemoryLimit::Unuse(header->counted, header->charge);
+  MemoryLimit::Unhold(header->counted);
+  header->~Header();
+  ::operator delete(header);
+}
+
+void SetTableNeeded(void* table) {
+  Header* const header = HeaderOf(table);
+  if (header->buffer != nullptr) {
+    header->buffer->set_needed();
+  } else {
+    MemoryLimit::UseNow(header->counted, &header->charge);
+  }
+}
+
+}  // namespace millhopper

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is wrong with a program, as many lines of it as somebody may want to read.
+#ifndef MILLHOPPER_FRAMEWORK_BASE_PROBLEMS_H_
+#define MILLHOPPER_FRAMEWORK_BASE_PROBLEMS_H_
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/base/limits.h"
+
+namespace millhopper {
+
+// A place in a program file as it was written; lines and bytes of a line count from 1, 0 is unknown
+// (a program that was binary).
+struct SourcePlace {
+  int line = 0;
+  int column = 0;
+};
+
+// Something wrong with a program: "train.pbtxt:41:9: operator 'create_shuffle_reader': ...".
+struct Problem {
+  SourcePlace place;
+  std::string text;  // complete, with file, line and column
+};
+
+// Collects the problems of one program. From kMaxProblems on they are only counted, and long texts
+// are cut, so that no program makes a list that is much larger than itself.
+class Problems {
+ public:
+  // `name` is how the texts call the program, at their beginning.
+  explicit Problems(std::string name) : name_(std::move(name)) {}
+
+  // Problems at the same place come by block and operator, else in the order in which they are
+  // added.
+  void Add(Problem problem, int block = 0, int op = 0);
+  // Counts one that nobody will read: what `full` collectors are to be told.
+  void AddUnread() { ++count_; }
+  bool full() const { return found_.size() >= kMaxProblems; }
+  size_t count() const { return count_; }
+  // In the order of the file; where some were only counted, a last one says how many.
+  std::vector<Problem> InOrder() const;
+
+ private:
+  struct Found {
+    Problem problem;
+    int block, op;
+  };
+
+  const std::string name_;
+  std::vector<Found> found_;
+  size_t count_ = 0;
+};
+
+// The problems as one text, one a line.
+std::string Join(const std::vector<Problem>& problems);
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_FRAMEWORK_BASE_PROBLEMS_H_

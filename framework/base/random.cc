@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/base/random.h"
+
+namespace millhopper {
+
+RandomKey::RandomKey(uint64_t run_seed, uint64_t operator_seed, const std::string& name) {
+  uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a over the name
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  key_ = MixBits(run_seed + kStep);
+  key_ = MixBits(key_ ^ (operator_seed + 2 * kStep));
+  key_ = MixBits(key_ ^ (hash + 3 * kStep));
+}
+
+}  // namespace millhopper

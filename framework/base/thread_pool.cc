@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/base/thread_pool.h"
+
+#include <glog/logging.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <new>
+#include <system_error>
+#include <utility>
+
+#include "framework/base/at_work.h"
+#include "framework/base/error.h"
+#include "framework/base/stop.h"
+
+namespace millhopper {
+namespace {
+
+thread_local bool is_worker = false;
+thread_local int forks_at_once = 0;
+
+}  // namespace
+
+Job::Job() : forks_(ThreadPool::Get().forks()) {}
+
+bool Job::Submit() noexcept {
+  ThreadPool& pool = ThreadPool::Get();
+  if (pool.size() == 0) return false;
+  // In this order: a call from within Work while Cancel waits either sees the old epoch, and is
+  // void, or sees that it is being cancelled.
+  const uint64_t epoch = epoch_.load();
+  if (cancelling_.load() > 0) return false;
+  try {
+    return pool.Push(Ref<Job>(this), epoch);
+  } catch (const std::bad_alloc&) {  // no worker helps then; whoever needs the work does it himself
+    return false;
+  }
+}
+
+void Job::Cancel() {
+  cancelling_.fetch_add(1);
+  epoch_.fetch_add(1);
+  if (forks_ == ThreadPool::Get().forks()) {
+    for (Backoff backoff; running_.load() > 0;) backoff.Pause();
+  }
+  cancelling_.fetch_sub(1);
+}
+
+// Either this sees the new epoch, or Cancel sees that it runs: both are sequentially consistent.
+void Job::RunQueued(uint64_t epoch) {
+  running_.fetch_add(1);
+  if (epoch_.load() == epoch) Work();
+  running_.fetch_sub(1);
+}
+
+ThreadPool& ThreadPool::Get() {
+  static auto* pool = new ThreadPool;  // never destroyed: workers may outlive static objects
+  return *pool;
+}
+
+int ThreadPool::DefaultSize() {
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) - 1);
+}
+
+ThreadPool::ThreadPool() : size_(DefaultSize()) {
+  ::pthread_atfork([] { Get().BeforeFork(); }, [] { Get().AfterForkInParent(); },
+                   [] { Get().AfterForkInChild(); });
+}
+
+void ThreadPool::SetSize(int workers) {
+  Require(workers >= 0 && workers <= 1024, "a pool of ", workers,
+          " threads; there can be 0 to 1024");
+  StopWorkers();
+  size_.store(workers);
+}
+
+int ThreadPool::started() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return static_cast<int>(threads_.size());
+}
+
+bool ThreadPool::Push(Ref<Job> job, uint64_t epoch) {
+  bool wake = false;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (stopping_) return false;  // a worker asks while SetSize waits for it
+    if (threads_.empty()) StartWorkers();
+    if (threads_.empty()) return false;
+    queue_.Push({std::move(job), epoch});
+    queued_.fetch_add(1, std::memory_order_relaxed);
+    wake = sleeping_ > 0 && looking_.load(std::memory_order_relaxed) == 0;
+  }
+  if (wake) wake_.notify_one();
+  return true;
+}
+
+void ThreadPool::StartWorkers() {
+  threads_.reserve(static_cast<size_t>(size()));
+  try {
+    for (int i = size(); i > 0; --i) threads_.emplace_back([this] { Loop(); });
+  } catch (const std::system_error& error) {
+    LOG_FIRST_N(WARNING, 1) << "only " << threads_.size() << " of " << size()
+                            << " threads could be started: " << error.what();
+  }
+}
+
+void ThreadPool::Loop() {
+  is_worker = true;
+  const CrashStack stack;
+  for (;;) {
+    // A worker looks around for a while before it sleeps, since waking it is dear.
+    looking_.fetch_add(1);
+    for (int i = 0; i < 500 && queued_.load(std::memory_order_relaxed) == 0; ++i) {
+      __builtin_ia32_pause();
+    }
+    Entry entry;
+    {
+      std::unique_lock<std::mutex> lock(mutex_);
+      looking_.fetch_sub(1);
+      while (queue_.empty() || forking_ > 0) {
+        if (stopping_ && queue_.empty()) return;
+        ++sleeping_;
+        wake_.wait(lock);
+        --sleeping_;
+      }
+      entry = queue_.Pop();
+      working_.fetch_add(1);
+      queued_.fetch_sub(1, std::memory_order_relaxed);
+      // Who was not woken because we were looking is woken by us.
+      if (!queue_.empty() && sleeping_ > 0) wake_.notify_one();
+    }
+    entry.job->RunQueued(entry.epoch);
+    entry.job = Ref<Job>();
+    working_.fetch_sub(1);
+  }
+}
+
+void ThreadPool::Hold() {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    ++forking_;
+  }
+  if (is_worker || forks_at_once > 0) return;
+  // Jobs may take the lock, so it is not held here.
+  for (Backoff backoff; working_.load() > 0;) backoff.Pause();
+}
+
+void ThreadPool::LetGo() {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    --forking_;
+  }
+  wake_.notify_all();
+}
+
+void ThreadPool::BeforeFork() {
+  Hold();
+  mutex_.lock();  // until the process is forked
+}
+
+void ThreadPool::AfterForkInParent() {
+  --forking_;
+  mutex_.unlock();
+  wake_.notify_all();
+}
+
+void ThreadPool::AfterForkInChild() {
+  // The threads are not here: they can be neither joined nor waited for.
+  new std::vector<std::thread>(std::move(threads_));
+  threads_.clear();
+  new (&wake_) std::condition_variable;
+  sleeping_ = 0;
+  looking_.store(0);
+  queued_.store(0);
+  working_.store(is_worker ? 1 : 0);
+  forking_ = 0;
+  forks_.fetch_add(1);
+  Ring dropped;  // goes behind the lock, for jobs may be disposed of
+  std::swap(dropped, queue_);
+  mutex_.unlock();
+}
+
+ForksAtOnce::ForksAtOnce() { ++forks_at_once; }
+
+ForksAtOnce::~ForksAtOnce() { --forks_at_once; }
+
+void ThreadPool::StopWorkers() {
+  std::vector<std::thread> threads;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    stopping_ = true;
+    threads.swap(threads_);
+  }
+  wake_.notify_all();
+  for (std::thread& thread : threads) thread.join();
+  std::lock_guard<std::mutex> lock(mutex_);
+  stopping_ = false;
+}
+
+void ThreadPool::Ring::Push(Entry entry) {
+  if (count_ == entries_.size()) {
+    std::vector<Entry> larger(std::max<size_t>(16, entries_.size() * 2));
+    for (size_t i = 0; i < count_; ++i) {
+      larger[i] = std::move(entries_[(first_ + i) % entries_.size()]);
+    }
+    entries_ = std::move(larger);
+    first_ = 0;
+  }
+  entries_[(first_ + count_) % entries_.size()] = std::move(entry);
+  ++count_;
+}
+
+ThreadPool::Entry ThreadPool::Ring::Pop() {
+  Entry entry = std::move(entries_[first_]);
+  first_ = (first_ + 1) % entries_.size();
+  --count_;
+  return entry;
+}
+
+namespace internal {
+
+void ParallelJob::Start(size_t n, Function function, const void* context) {
+  n_ = n;
+  function_ = function;
+  context_ = context;
+  done_.store(0, std::memory_order_relaxed);
+  next_.store(0, std::memory_order_release);
+}
+
+void ParallelJob::TakePart() {
+  for (size_t i; (i = next_.fetch_add(1, std::memory_order_acq_rel)) < n_;) {
+    try {
+      function_(context_, i);
+    } catch (...) {
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (i < failed_) {
+        failed_ = i;
+        error_ = std::current_exception();
+      }
+      // Nobody begins the parts behind it.
+      const size_t begun = next_.exchange(n_, std::memory_order_acq_rel);
+      if (begun < n_) done_.fetch_add(n_ - begun, std::memory_order_release);
+    }
+    done_.fetch_add(1, std::memory_order_release);
+  }
+}
+
+void ParallelJob::Finish() {
+  for (Backoff backoff; done_.load(std::memory_order_acquire) < n_;) backoff.Pause();
+  if (error_ != nullptr) {
+    std::exception_ptr error = std::exchange(error_, nullptr);
+    failed_ = SIZE_MAX;
+    std::rethrow_exception(error);
+  }
+}
+
+// A job returns to its pool only when no queued call refers to it any more, so nobody can take a
+// part of its next use by mistake.
+void ParallelJob::Dispose() {
+  next_.store(SIZE_MAX / 2);
+  n_ = 0;
+  error_ = nullptr;
+  failed_ = SIZE_MAX;
+  Pool<ParallelJob>::Give(this);
+}
+
+}  // namespace internal
+}  // namespace millhopper

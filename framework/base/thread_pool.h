@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one pool of threads that loads, shared by all readers of the process.
+#ifndef MILLHOPPER_FRAMEWORK_BASE_THREAD_POOL_H_
+#define MILLHOPPER_FRAMEWORK_BASE_THREAD_POOL_H_
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "framework/base/kept.h"
+
+namespace millhopper {
+
+// Work that an owner may ask the pool for, again and again. The pool keeps a job that is queued.
+// An owner calls Cancel before it goes away: a queued call that comes later does nothing.
+//
+// Two rules keep every pool of one thread and every single core going: Work may wait only for work
+// that has begun, and whoever has to wait does work itself instead.
+class Job : public Kept {
+ public:
+  Job();
+  // Asks for one call of Work on some worker. False where the pool has no workers or can start
+  // none, while it is given another size and while Cancel waits, so a job must be work that its
+  // owner can also do. Never throws. Any thread, Work included.
+  bool Submit() noexcept;
+  // Makes queued calls void and waits for running ones, which a forked child has none of. Submit
+  // may be called again afterwards. Not from within Work of the same job.
+  void Cancel();
+
+ protected:
+  // On a worker thread, perhaps on several at once. Must not throw.
+  virtual void Work() = 0;
+
+ private:
+  friend class ThreadPool;
+  void RunQueued(uint64_t epoch);
+
+  std::atomic<uint64_t> epoch_{0};
+  std::atomic<int> running_{0};
+  std::atomic<int> cancelling_{0};  // calls of Cancel that wait
+  const uint64_t forks_;            // of the pool, when the job was made
+};
+
+// A fixed number of workers over one queue, first in, first out. Threads start at the first
+// Submit, and end with the process or at SetSize.
+//
+// fork is survived: it waits until no worker is at work, so that no lock of theirs is held in the
+// child, whose pool is a new one. It is for whoever forks to see that no other thread is within a
+// call of a reader then. A fork from within a job does not wait, for others may wait for that job:
+// its child is to run another program or to exit.
+class ThreadPool {
+ public:
+  static ThreadPool& Get();
+  // As many workers as there are processors beside the one of whoever reads, who works too where he
+  // would have to wait; at least 1, so that somebody reads ahead. More than that only take
+  // processors from one another.
+  static int DefaultSize();
+
+  // Ends the present workers, when they have done what was submitted, and sets how many the next
+  // Submit starts; 0 means that callers do all work. Throws kInvalidArgument for a number below 0
+  // or above 1024. While no reader is at work.
+  void SetSize(int workers);
+  int size() const { return size_.load(std::memory_order_relaxed); }
+  // Threads that have been started: 0 before the first Submit. For tests.
+  int started() const;
+  // Has no job begin until LetGo, and waits for those that have begun, but where ForksAtOnce says
+  // otherwise. For who is about to fork and
+  // holds a lock that jobs may want, such as an interpreter's: called before, without that lock. In
+  // the child nothing is held.
+  void Hold();
+  void LetGo();
+  // How many forks, since readers are in use, led to this process: what was made before the last of
+  // them is a copy of what the parent goes on using.
+  uint64_t forks() const { return forks_.load(std::memory_order_relaxed); }
+
+ private:
+  friend class Job;
+  struct Entry {
+    Ref<Job> job;
+    uint64_t epoch;
+  };
+  // A first-in-first-out queue that keeps its memory.
+  class Ring {
+   public:
+    bool empty() const { return count_ == 0; }
+    void Push(Entry entry);
+    Entry Pop();
+
+   private:
+    std::vector<Entry> entries_;
+    size_t first_ = 0;
+    size_t count_ = 0;
+  };
+
+  ThreadPool();
+  bool Push(Ref<Job> job, uint64_t epoch);
+  void StartWorkers();
+  void Loop();
+  void StopWorkers();
+  void BeforeFork();
+  void AfterForkInParent();
+  void AfterForkInChild();
+
+  std::atomic<int> size_;
+  mutable std::mutex mutex_;  // guards everything below but the atomics
+  std::condition_variable wake_;
+  Ring queue_;
+  int sleeping_ = 0;
+  bool stopping_ = false;
+  int forking_ = 0;  // threads that are about to fork: no job is begun
+  std::vector<std::thread> threads_;
+  std::atomic<int> queued_{0};
+  std::atomic<int> looking_{0};  // workers that are about to look into the queue
+  std::atomic<int> working_{0};  // workers that have a job
+  std::atomic<uint64_t> forks_{0};
+};
+
+// While it exists, a fork by this thread waits for no job, as one from within a job: for code that
+// a reader calls on the thread of whoever reads.
+class ForksAtOnce {
+ public:
+  ForksAtOnce();
+  ~ForksAtOnce();
+  ForksAtOnce(const ForksAtOnce&) = delete;
+  ForksAtOnce& operator=(const ForksAtOnce&) = delete;
+};
+
+namespace internal {
+
+// The shared state of one ParallelFor. Pooled: a helper that comes late finds nothing to do.
+class ParallelJob final : public Job {
+ public:
+  using Function = void (*)(const void* context, size_t index);
+
+  void Start(size_t n, Function function, const void* context);
+  // Takes parts until there is none left.
+  void TakePart();
+  // Waits for the parts that others took; rethrows the error of the lowest-numbered part.
+  void Finish();
+
+ private:
+  void Work() override { TakePart(); }
+  void Dispose() override;
+
+  std::atomic<size_t> next_{SIZE_MAX / 2};
+  std::atomic<size_t> done_{0};
+  size_t n_ = 0;
+  Function function_ = nullptr;
+  const void* context_ = nullptr;
+  std::mutex mutex_;
+  size_t failed_ = SIZE_MAX;
+  std::exception_ptr error_;
+};
+
+}  // namespace internal
+
+// Calls function(0) ... function(n - 1), on idle workers too; the caller takes part and waits.
+// Parts are begun in order, and none behind an error. All that are begun are finished when this
+// returns or throws; of several errors the one of the lowest-numbered part is thrown, whatever the
+// timing.
+template <typename F>
+void ParallelFor(size_t n, const F& function) {
+  if (n == 0) return;
+  if (n == 1 || ThreadPool::Get().size() == 0) {
+    for (size_t i = 0; i < n; ++i) function(i);
+    return;
+  }
+  Ref<internal::ParallelJob> job = Pool<internal::ParallelJob>::Take();
+  job->Start(
+      n, [](const void* context, size_t i) { (*static_cast<const F*>(context))(i); }, &function);
+  const size_t helpers = std::min<size_t>(n - 1, ThreadPool::Get().size());
+  for (size_t i = 0; i < helpers; ++i) job->Submit();
+  job->TakePart();
+  job->Finish();
+}
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_FRAMEWORK_BASE_THREAD_POOL_H_

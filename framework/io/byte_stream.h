@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// A file read from its beginning to its end, plain or through gzip.
+#ifndef MILLHOPPER_FRAMEWORK_IO_BYTE_STREAM_H_
+#define MILLHOPPER_FRAMEWORK_IO_BYTE_STREAM_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <string>
+
+#include "framework/io/input_file.h"
+
+namespace millhopper {
+
+// The bytes of a file, decompressed if the file begins as gzip does. A file whose name ends in .gz
+// must: an empty one was cut off. One thread at a time.
+class ByteStream {
+ public:
+  // Throws kIo with the file's name.
+  explicit ByteStream(std::string path);
+  ~ByteStream();
+  ByteStream(const ByteStream&) = delete;
+  ByteStream& operator=(const ByteStream&) = delete;
+
+  // Reads `size` bytes; fewer only at the end of the stream, or where an error lies: the next call
+  // throws it, again and again. Errors are kDataLoss or kIo and name the file and the byte of it:
+  // a gzip stream that is damaged, that ends early, or that is followed by anything but gzip or, to
+  // the end of the file, zeros. Content that was read before an error is right, but for gzip
+  // streams of kReadBlockBytes or more, of which only the end tells whether they are: there an
+  // error may say that something was wrong.
+  size_t Read(char* out, size_t size);
+  // How many bytes were read so far.
+  uint64_t position() const { return position_; }
+  // No more than so many bytes can follow, whatever the file says.
+  uint64_t most_left() const;
+  // True if the stream is the file as it lies, which any thread may then read at any place.
+  bool plain() const { return inflater_ == nullptr; }
+  const InputFile& file() const { return file_; }
+  const std::string& path() const { return file_.path(); }
+  // "byte 17", or "byte 17 of the decompressed content".
+  std::string Describe(uint64_t position) const;
+
+ private:
+  class Inflater;
+
+  const InputFile file_;
+  std::unique_ptr<Inflater> inflater_;
+  uint64_t position_ = 0;
+  std::exception_ptr error_;
+};
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_FRAMEWORK_IO_BYTE_STREAM_H_

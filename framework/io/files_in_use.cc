@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/io/files_in_use.h"
+
+#include <algorithm>
+#include <mutex>
+#include <set>
+
+#include "framework/base/error.h"
+
+namespace millhopper {
+namespace {
+
+struct Registry {
+  std::mutex mutex;  // guards what is below, and the files of those read
+  std::set<FilesRead*> read;
+  std::set<FileReplaced*> replaced;
+
+  static Registry& Get() {
+    static auto* registry =
+        new Registry;  // never destroyed: readers may live as long as the process
+    return *registry;
+  }
+};
+
+const char* ToString(FileRole role) {
+  switch (role) {
+    case FileRole::kData:
+      return "data";
+    case FileRole::kProgram:
+      return "a program";
+    case FileRole::kFlags:
+      return "a file of flags";
+    case FileRole::kPlugin:
+      return "a plugin";
+    case FileRole::kManifest:
+      return "a manifest";
+  }
+  return "a file";
+}
+
+// A manifest is merged with what is written, so that both at once is how it is meant.
+bool MayMeet(FileRole read, FileRole replaced) {
+  return read == FileRole::kManifest && replaced == FileRole::kManifest;
+}
+
+}  // namespace
+
+FilesRead::FilesRead(FileRole role) : role_(role) {
+  Registry& registry = Registry::Get();
+  std::lock_guard<std::mutex> lock(registry.mutex);
+  registry.read.insert(this);
+}
+
+FilesRead::~FilesRead() {
+  Registry& registry = Registry::Get();
+  std::lock_guard<std::mutex> lock(registry.mutex);
+  registry.read.erase(this);
+}
+
+void FilesRead::Add(const std::string& path, const struct stat& status) {
+  const FileId id(status);
+  Registry& registry = Registry::Get();
+  std::lock_guard<std::mutex> lock(registry.mutex);
+  for (const FileReplaced* replaced : registry.replaced) {
+    if (!(replaced->id_ == id) || MayMeet(role_, replaced->role_)) continue;
+    throw Error(ErrorCode::kInvalidArgument,
+                StrCat("cannot be read as ", ToString(role_),
+                       ": this process is writing a new file of this name, or of a link to it"))
+        .InFile(path, -1);
+  }
+  ids_.push_back(id);
+  sorted_ = false;
+}
+
+void FilesRead::Add(const std::string& path) {
+  struct stat status;
+  if (::stat(path.c_str(), &status) == 0) Add(path, status);
+}
+
+FileReplaced::FileReplaced(const std::string& path, const struct stat& status, FileRole role)
+    : id_(status), role_(role) {
+  Registry& registry = Registry::Get();
+  std::lock_guard<std::mutex> lock(registry.mutex);
+  for (FilesRead* read : registry.read) {
+    if (!read->sorted_) std::sort(read->ids_.begin(), read->ids_.end());
+    read->sorted_ = true;
+    if (!std::binary_search(read->ids_.begin(), read->ids_.end(), id_)) continue;
+    if (MayMeet(read->role_, role_)) continue;
+    throw Error(ErrorCode::kInvalidArgument,
+                StrCat("cannot be written: this process reads the same file as ",
+                       ToString(read->role_), "; write to another name"))
+        .InFile(path, -1);
+  }
+  registry.replaced.insert(this);
+}
+
+FileReplaced::~FileReplaced() {
+  Registry& registry = Registry::Get();
+  std::lock_guard<std::mutex> lock(registry.mutex);
+  registry.replaced.erase(this);
+}
+
+}  // namespace millhopper

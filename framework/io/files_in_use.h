@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which files this process reads and which it is about to replace: no file is both, by whatever
+// names or links it goes. Whichever of the two comes second is refused.
+#ifndef MILLHOPPER_FRAMEWORK_IO_FILES_IN_USE_H_
+#define MILLHOPPER_FRAMEWORK_IO_FILES_IN_USE_H_
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace millhopper {
+
+// What a file is to the process.
+enum class FileRole { kData, kProgram, kFlags, kPlugin, kManifest };
+
+// The file itself, whatever it is called.
+struct FileId {
+  explicit FileId(const struct stat& status) : device(status.st_dev), inode(status.st_ino) {}
+  bool operator==(const FileId& other) const {
+    return device == other.device && inode == other.inode;
+  }
+  bool operator<(const FileId& other) const {
+    return device != other.device ? device < other.device : inode < other.inode;
+  }
+
+  uint64_t device, inode;
+};
+
+// Files that are read, for as long as this lives. Any thread, one at a time.
+class FilesRead {
+ public:
+  explicit FilesRead(FileRole role);
+  ~FilesRead();
+  FilesRead(const FilesRead&) = delete;
+  FilesRead& operator=(const FilesRead&) = delete;
+
+  // Throws kInvalidArgument, naming `path`, if the process is replacing the file.
+  void Add(const std::string& path, const struct stat& status);
+  // The same, for a file that somebody else reports if it is not there.
+  void Add(const std::string& path);
+
+ private:
+  friend class FileReplaced;
+  const FileRole role_;
+  std::vector<FileId> ids_;  // sorted when they are looked at
+  bool sorted_ = true;
+};
+
+// A file that is going to be replaced, for as long as this lives.
+class FileReplaced {
+ public:
+  // Throws kInvalidArgument, naming `path`, if the process reads the file; a manifest may be
+  // replaced while it is read as one.
+  FileReplaced(const std::string& path, const struct stat& status, FileRole role);
+  ~FileReplaced();
+  FileReplaced(const FileReplaced&) = delete;
+  FileReplaced& operator=(const FileReplaced&) = delete;
+
+ private:
+  friend class FilesRead;
+  const FileId id_;
+  const FileRole role_;
+};
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_FRAMEWORK_IO_FILES_IN_USE_H_

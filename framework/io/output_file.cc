@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/io/output_file.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "framework/base/error.h"
+#include "framework/base/stop.h"
+
+namespace millhopper {
+namespace {
+
+constexpr int kMostLinks = 40;  // as the system itself follows
+constexpr std::chrono::seconds kPatience(1);
+constexpr int kPollMilliseconds = 100;
+
+// The partial files of this process, and of whom it was forked from.
+struct Partials {
+  std::timed_mutex mutex;  // guards `owners`; held while files get their names
+  std::map<std::string, pid_t> owners;
+
+  static Partials& Get() {
+    static auto* partials = new Partials;  // never destroyed: Python may end later
+    return *partials;
+  }
+};
+
+const char* KindOf(const struct stat& status) {
+  if (S_ISDIR(status.st_mode)) return "a directory";
+  if (S_ISFIFO(status.st_mode)) return "a named pipe";
+  if (S_ISCHR(status.st_mode)) return "a character device";
+  if (S_ISBLK(status.st_mode)) return "a block device";
+  if (S_ISSOCK(status.st_mode)) return "a socket";
+  return "something else";
+}
+
+std::string FolderOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
+}
+
+// Where a path leads: to a place whose last part is no link and need not exist, or to a descriptor.
+struct Destination {
+  std::string place;
+  int descriptor = -1;
+};
+
+// The descriptor of this process that a file of this name in this folder means, or -1.
+int DescriptorOf(const std::string& folder, const std::string& name) {
+  if (folder != StrCat("/proc/", getpid(), "/fd") || name.empty()) return -1;
+  return std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; })
+             ? std::atoi(name.c_str())
+             : -1;
+}
+
+// Sets errno and returns nothing if the path leads nowhere.
+bool Follow(std::string path, Destination* to) {
+  for (int links = 0; links <= kMostLinks; ++links) {
+    const size_t slash = path.rfind('/');
+    const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
+    char folder[PATH_MAX];
+    if (::realpath(FolderOf(path).c_str(), folder) == nullptr) return false;
+    to->descriptor = DescriptorOf(folder, name);
+    to->place = StrCat(std::strcmp(folder, "/") == 0 ? "" : folder, "/", name);
+    if (to->descriptor >= 0) return true;
+    if (name.empty()) {
+      errno = EISDIR;
+      return false;
+    }
+    char target[PATH_MAX];
+    const ssize_t size = ::readlink(to->place.c_str(), target, sizeof(target));
+    if (size < 0) return errno == EINVAL || errno == ENOENT;
+    const std::string next(target, static_cast<size_t>(size));
+    path = next[0] == '/' ? next : StrCat(folder, "/", next);
+  }
+  errno = ELOOP;
+  return false;
+}
+
+bool IsStandardOutput(const struct stat& status) {
+  struct stat output;
+  return ::fstat(STDOUT_FILENO, &output) == 0 && FileId(output) == FileId(status);
+}
+
+}  // namespace
+
+void OutputFile::Fail(const std::string& problem) const {
+  throw Error(ErrorCode::kIo, problem).InFile(path_, descriptor_ < 0 ? -1 : bytes_);
+}
+
+void OutputFile::FailWith(const std::string& problem, int number) const {
+  Fail(StrCat(problem, ": ", std::strerror(number)));
+}
+
+OutputFile::OutputFile(std::string path, const OutputRules& rules)
+    : path_(std::move(path)), rules_(rules), owner_(getpid()) {
+  if (path_.empty()) Fail("cannot write: a name of no letters");
+  if (path_.find('\0') != std::string::npos) Fail("cannot write: a name with a zero byte");
+  struct stat status;
+  // The system decides whether a link may be followed.
+  const bool exists = ::stat(path_.c_str(), &status) == 0;
+  if (!exists && errno != ENOENT) FailWith("cannot write", errno);
+  Destination to;
+  if (!Follow(path_, &to)) FailWith("cannot write", errno);
+  inherited_ = to.descriptor;
+  const bool regular = exists && S_ISREG(status.st_mode);
+  const bool streamable = exists && (S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode) ||
+                                     (inherited_ >= 0 && (regular || S_ISSOCK(status.st_mode))));
+  is_stream_ = rules_.stream && streamable;
+  if (exists && !is_stream_ && (!regular || inherited_ >= 0)) {
+    Fail(regular ? std::string("cannot write: it is an open file of this process, which has a name "
+                               "of its own")
+                 : StrCat("cannot write: it is not a regular file but ", KindOf(status)));
+  }
+  if (!exists && inherited_ >= 0) FailWith("cannot write", ENOENT);
+  is_standard_output_ = is_stream_ && IsStandardOutput(status);
+  if (regular) replaced_ = std::make_unique<FileReplaced>(path_, status, rules_.role);
+  if (is_stream_) return;
+  if (regular && !rules_.overwrite) Fail(rules_.refusal);
+  // To give a name asks nobody: what may not be written to is not to be replaced either.
+  if (regular && ::faccessat(AT_FDCWD, path_.c_str(), W_OK, AT_EACCESS) != 0) {
+    FailWith("cannot write", errno);
+  }
+  struct stat found;
+  if (regular && (::lstat(to.place.c_str(), &found) != 0 || !(FileId(found) == FileId(status)))) {
+    Fail(StrCat("cannot write: it is a link to a file that is not where the link says (",
+                Escaped(to.place), ")"));
+  }
+  place_ = to.place;
+  CreatePartial();
+}
+
+OutputFile::~OutputFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (partial_.empty() || owner_ != getpid()) return;
+  Partials& partials = Partials::Get();
+  std::lock_guard<std::timed_mutex> lock(partials.mutex);
+  ::unlink(partial_.c_str());
+  partials.owners.erase(partial_);
+}
+
+void OutputFile::CreatePartial() {
+  Partials& partials = Partials::Get();
+  std::lock_guard<std::timed_mutex> lock(partials.mutex);
+  for (int number = 1;; ++number) {
+    const std::string name =
+        number == 1 ? place_ + ".partial" : StrCat(place_, ".", number, ".partial");
+    if (!partials.owners.emplace(name, owner_).second) continue;
+    // Neither what exists nor what a link leads to is opened.
+    descriptor_ = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (descriptor_ >= 0) {
+      partial_ = name;
+      return;
+    }
+    const int reason = errno;
+    partials.owners.erase(name);
+    if (reason != EEXIST) FailWith(StrCat("cannot create ", Escaped(name)), reason);
+  }
+}
+
+void OutputFile::OpenStream() {
+  if (inherited_ >= 0) {
+    descriptor_ = ::fcntl(inherited_, F_DUPFD_CLOEXEC, 0);
+    if (descriptor_ < 0) FailWith("cannot write", errno);
+    return;
+  }
+  // Opened so, a FIFO that nobody reads does not block; it is asked again until somebody does.
+  for (Backoff backoff; descriptor_ < 0; backoff.Pause()) {
+    descriptor_ = ::open(path_.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (descriptor_ < 0 && errno != ENXIO && errno != EINTR) FailWith("cannot open", errno);
+    struct stat status;
+    if (descriptor_ < 0 && (::stat(path_.c_str(), &status) != 0 || !S_ISFIFO(status.st_mode))) {
+      FailWith("cannot open", ENXIO);
+    }
+    CheckStop();
+  }
+}
+
+void OutputFile::Write(const char* bytes, size_t size) {
+  if (is_stream_ && descriptor_ < 0) OpenStream();
+  while (size > 0) {
+    const ssize_t written = ::write(descriptor_, bytes, size);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && errno == EAGAIN) {
+      CheckStop();
+      pollfd ready = {descriptor_, POLLOUT, 0};
+      ::poll(&ready, 1, kPollMilliseconds);
+      continue;
+    }
+    if (written < 0) FailWith("cannot write", errno);
+    bytes += written;
+    size -= static_cast<size_t>(written);
+    bytes_ += static_cast<uint64_t>(written);
+  }
+}
+
+void OutputFile::Finish() {
+  if (finished_) return;
+  if (is_stream_ && descriptor_ < 0) OpenStream();
+  finished_ = true;
+  // Without this a crash of the machine could leave the name without the content.
+  if (!is_stream_ && ::fsync(descriptor_) != 0) FailWith("cannot write", errno);
+  // Some file systems say only now that there was no room.
+  if (::close(std::exchange(descriptor_, -1)) != 0) FailWith("cannot write", errno);
+}
+
+void OutputFile::Publish() { PublishInOrder({this}); }
+
+void OutputFile::CheckName() const {
+  struct stat status;
+  if (is_stream_ || ::lstat(place_.c_str(), &status) != 0) return;
+  if (!S_ISREG(status.st_mode)) {
+    Fail(StrCat("cannot write: since the writing began it has become ",
+                S_ISLNK(status.st_mode) ? "a symbolic link" : KindOf(status)));
+  }
+  if (!rules_.overwrite) Fail(StrCat(rules_.refusal, "; it was not there when the writing began"));
+}
+
+void OutputFile::Rename() {
+  if (is_stream_) return;
+  int result = -1;
+  if (!rules_.overwrite) {
+    result = ::renameat2(AT_FDCWD, partial_.c_str(), AT_FDCWD, place_.c_str(), RENAME_NOREPLACE);
+  }
+  // Not every file system can refuse by itself.
+  if (rules_.overwrite || (result != 0 && (errno == EINVAL || errno == ENOSYS))) {
+    CheckName();
+    result = ::rename(partial_.c_str(), place_.c_str());
+  }
+  if (result != 0) FailWith(StrCat("cannot be given its name (", Escaped(partial_), ")"), errno);
+  Partials::Get().owners.erase(partial_);
+  partial_.clear();
+}
+
+void PublishInOrder(const std::vector<OutputFile*>& files) {
+  for (OutputFile* file : files) file->Finish();
+  std::set<std::string> folders;
+  {
+    std::lock_guard<std::timed_mutex> lock(Partials::Get().mutex);
+    for (const OutputFile* file : files) file->CheckName();
+    for (OutputFile* file : files) {
+      file->Rename();
+      if (!file->is_stream_) folders.insert(FolderOf(file->place_));
+    }
+  }
+  for (const std::string& folder : folders) {
+    const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor < 0) continue;  // the names are there, only perhaps not after a crash
+    ::fsync(descriptor);
+    ::close(descriptor);
+  }
+}
+
+void AbandonOutputs() {
+  Partials& partials = Partials::Get();
+  // Whoever gives names has done so by then, or hangs.
+  if (!partials.mutex.try_lock_for(kPatience)) return;
+  for (const auto& [name, owner] : partials.owners) {
+    if (owner == getpid()) ::unlink(name.c_str());
+  }
+}
+
+}  // namespace millhopper

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// Prepares blocks once and runs them many times.
+#include "framework/program/executor.h"
+
+#include <exception>
+#include <new>
+#include <utility>
+
+#include "framework/base/at_work.h"
+#include "framework/base/error.h"
+#include "framework/base/stop.h"
+#include "framework/program/operator_check.h"
+
+namespace millhopper {
+namespace {
+
+constexpr char kRunning[] = "while running operator '";
+
+// Whether an operator of a block within has been named: where it stands says what is around it.
+bool ComesFromOperator(const Error& error) {
+  return !error.context().empty() && error.context().back().rfind(kRunning, 0) == 0;
+}
+
+}  // namespace
+
+struct PreparedBlock::PreparedOp {
+  OpFunction run;
+  const char* library;  // of a plugin
+  std::string step;     // for errors
+  OpContext context;
+};
+
+PreparedBlock::PreparedBlock(std::shared_ptr<const Program> program, int block, Scope* parent,
+                             RunState* run)
+    : program_(std::move(program)), block_(block), scope_(parent), run_(run) {
+  const proto::ProgramDesc& desc = program_->desc();
+  Require(block >= 0 && block < desc.blocks_size(), program_->name(), ": there is no block ",
+          block);
+  for (const proto::VarDesc& variable : desc.blocks(block).vars()) {
+    if (IsPersistable(variable)) {
+      parent->root()->Var(variable.name());
+    } else {
+      own_.push_back(scope_.Var(variable.name()));
+    }
+  }
+  ops_.reserve(static_cast<size_t>(desc.blocks(block).ops_size()));
+  for (int i = 0; i < desc.blocks(block).ops_size(); ++i) ops_.push_back(Prepare(i));
+}
+
+PreparedBlock::~PreparedBlock() = default;
+
+std::unique_ptr<PreparedBlock::PreparedOp> PreparedBlock::Prepare(int index) {
+  const proto::OpDesc& desc = program_->desc().blocks(block_).ops(index);
+  const ReportPart fail = [this, index](const OperatorPart& part, const std::string& text) {
+    throw Error(ErrorCode::kInvalidArgument,
+                program_->OperatorProblem(block_, index, part, text).text);
+  };
+  const OperatorDef* def = FindOperator(desc.type());
+  if (def == nullptr) fail({}, NoSuchOperator(desc.type()));
+  CheckSlots(def->schema, desc, fail);
+
+  auto op = std::make_unique<PreparedOp>();
+  op->run = def->run;
+  op->library = LibraryOf(reinterpret_cast<const void*>(def->run));
+  op->step = Step(index, desc.type());
+  OpContext& context = op->context;
+  context.desc_ = &desc;
+  context.program_ = &program_;
+  context.block_ = block_;
+  context.index_ = index;
+  context.scope_ = &scope_;
+  context.run_ = run_;
+  const auto bind = [&](const std::vector<SlotSchema>& schemas, bool input) {
+    std::vector<OpContext::Slot> slots;
+    for (const SlotSchema& schema : schemas) {
+      OpContext::Slot slot{&schema, {}};
+      OperatorPart part;
+      for (const std::string& name : SlotArguments(schema, input, desc, &part)) {
+        ++part.argument;
+        Variable* variable = scope_.Find(name);
+        if (variable == nullptr) fail(part, StrCat("no variable '", Escaped(name), "'"));
+        slot.variables.push_back(variable);
+      }
+      slots.push_back(std::move(slot));
+    }
+    return slots;
+  };
+  context.inputs_ = bind(def->schema.inputs, true);
+  context.outputs_ = bind(def->schema.outputs, false);
+  context.attribute_map_ = CheckAttributes(def->schema, desc, fail);
+  for (const auto& [name, value] : context.attribute_map_.values()) {
+    context.attributes_.emplace_back(name, &value);
+    const auto* sub_block = std::get_if<BlockIndex>(&value);
+    if (sub_block == nullptr || !context.IsGiven(name) || IsIsolated(def->schema, name)) continue;
+    const int number = sub_block->value;
+    // Parents form a tree, so that this ends.
+    if (number <= 0 || number >= program_->desc().blocks_size() ||
+        program_->desc().blocks(number).parent_idx() != block_) {
+      fail({},
+           StrCat("attribute '", name, "': block ", number, " is no block inside block ", block_));
+    }
+    context.blocks_.emplace_back(name,
+                                 std::make_unique<PreparedBlock>(program_, number, &scope_, run_));
+  }
+  return op;
+}
+
+void PreparedBlock::Refresh() {
+  for (Variable* variable : own_) variable->Reset();
+}
+
+void PreparedBlock::Clear() {
+  for (Variable* variable : own_) variable->Clear();
+  for (const auto& op : ops_) {
+    for (const auto& block : op->context.blocks_) block.second->Clear();
+  }
+}
+
+void PreparedBlock::RunOperators() {
+  size_t i = 0;
+  AtWork at_work;
+  try {
+    for (const size_t count = ops_.size(); i < count; ++i) {
+      CheckStop();
+      PreparedOp& op = *ops_[i];
+      at_work->step = op.step.c_str();
+      at_work->library = op.library;
+      op.run(op.context);
+    }
+  } catch (const EndOfData& end) {
+    if (ComesFromOperator(end)) throw;
+    throw end.WithContext(ops_[i]->step);
+  } catch (...) {
+    std::exception_ptr where;
+    try {
+      const Error error = CurrentError();
+      if (!ComesFromOperator(error))
+        where = std::make_exception_ptr(error.WithContext(ops_[i]->step));
+    } catch (const std::bad_alloc&) {
+      NoteOutOfMemory(ops_[i]->step, "");
+    }
+    if (where != nullptr) std::rethrow_exception(where);
+    throw;
+  }
+}
+
+std::string PreparedBlock::Step(int index, const std::string& type) const {
+  const std::string where = program_->OperatorLocation(block_, index);
+  const bool has_block = program_->OperatorPlace(block_, index).line == 0;
+  return StrCat(kRunning, type, "' (", where, has_block ? "" : StrCat(", block ", block_), ")");
+}
+
+PreparedProgram::PreparedProgram(std::shared_ptr<const Program> program, Scope* scope,
+                                 const RunState& run)
+    : run_(run), block_(std::move(program), 0, scope, &run_) {}
+
+void PreparedProgram::Run(const std::map<std::string, LoDTensor>& feed) {
+  run_.steps = 0;
+  run_.times.clear();
+  block_.Refresh();
+  for (const auto& [name, tensor] : feed) {
+    Variable* const variable = Find(name);
+    Require(variable != nullptr, "no variable '", Escaped(name), "' to feed");
+    *variable->GetMutable<LoDTensor>() = tensor;
+  }
+  block_.RunOperators();
+}
+
+std::unique_ptr<PreparedProgram> Executor::Prepare(std::shared_ptr<const Program> program,
+                                                   ProgramRole role, Scope* scope) const {
+  CheckContext context;
+  context.role = role;
+  context.scope = scope;
+  program->CheckOrThrow(context);
+  return std::make_unique<PreparedProgram>(std::move(program), scope, run_);
+}
+
+void Executor::Run(std::shared_ptr<const Program> program, ProgramRole role, Scope* scope) const {
+  Prepare(std::move(program), role, scope)->Run();
+}
+
+}  // namespace millhopper

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators: a schema and a function, no state. One operator is one file in operators/ with one
+// REGISTER_OPERATOR line:
+//
+//   OpSchema Schema() {
+//     return OpSchema("Adds a constant to every value.")
+//         .Input("X", "float32 values")
+//         .Output("Out", "the same dims as X")
+//         .Attr({"value", 0.0f, "what is added"});
+//   }
+//   void Run(OpContext& context) { ... }
+//   REGISTER_OPERATOR(add_constant, Schema, Run);
+//
+// The schema checks programs, fills in defaults, prints --list_ops and the reference.
+#ifndef MILLHOPPER_FRAMEWORK_PROGRAM_OPERATOR_H_
+#define MILLHOPPER_FRAMEWORK_PROGRAM_OPERATOR_H_
+
+#include <functional>
+#include <iosfwd>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "framework/base/attribute.h"
+#include "framework/base/place.h"
+#include "framework/program/scope.h"
+#include "framework/tensor/tensor.h"
+
+// Only names: most operators never look at a message, and the generated header is a large one.
+namespace paddle::framework::proto {
+class OpDesc;
+class OpDesc_Attr;
+class VarDesc;
+class VarType_LoDTensorDesc;
+}  // namespace paddle::framework::proto
+
+namespace millhopper {
+
+namespace proto = paddle::framework::proto;
+
+class PreparedBlock;
+class Program;
+
+// What kind of variable a slot takes. kAny is for operators such as assign and print.
+enum class VariableKind { kTensor, kReader, kAny };
+
+// Programs create and pass on readers without knowing what they are: whoever defines what a
+// variable holds of a reader registers a function that tells. Before main.
+enum class HeldReader { kNone, kNotCreated, kCreated };
+bool RegisterReaderVariables(HeldReader (*look)(const Variable& variable));
+// kNone where nobody has registered.
+HeldReader LookForReader(const Variable& variable);
+
+// One named list of arguments of an operator.
+struct SlotSchema {
+  std::string name;
+  std::string doc;
+  VariableKind kind = VariableKind::kTensor;
+  bool optional = false;  // may be left out
+  bool list = false;      // may have more than one argument
+};
+
+// How an operator presents itself.
+struct OpSchema {
+  explicit OpSchema(std::string text) : doc(std::move(text)) {}
+
+  OpSchema& Input(std::string name, std::string text);          // exactly one
+  OpSchema& OptionalInput(std::string name, std::string text);  // none or one
+  OpSchema& Inputs(std::string name, std::string text);         // any number
+  OpSchema& Output(std::string name, std::string text);
+  OpSchema& OptionalOutput(std::string name, std::string text);
+  OpSchema& Outputs(std::string name, std::string text);
+  // Changes the kind of the slot declared last.
+  OpSchema& Reader();
+  OpSchema& AnyKind();
+  OpSchema& Attr(AttributeSchema attribute);
+
+  // The operator does more than write its outputs (prints, reads a reader, writes a file), so it
+  // is refused in the block of create_custom_reader.
+  OpSchema& SideEffects();
+  // The operator creates readers: it belongs to startup programs and is refused in others.
+  OpSchema& CreatesReader();
+  // The BLOCK attribute `name` is run per record, in parallel, in a scope of its own: its block
+  // may write only its own variables and contain no operator with side effects.
+  OpSchema& IsolatedBlock(std::string name);
+  // The BLOCK attribute `name` is run again and again: its block may create no reader.
+  OpSchema& LoopBlock(std::string name);
+  // More to check when a program is loaded than slots, kinds and attributes; `attributes` have been
+  // checked. Throws kInvalidArgument with what is wrong; the place in the program is added.
+  OpSchema& Check(std::function<void(const proto::OpDesc& op, const AttributeMap& attributes)> f);
+  // Attributes that depend on the others, such as those of the format of the files that an
+  // operator names. Called with what the program gives, unchecked.
+  OpSchema& MoreAttrs(std::function<std::vector<AttributeSchema>(const proto::OpDesc& op)> f);
+
+  std::string doc;
+  std::vector<SlotSchema> inputs, outputs;
+  std::vector<AttributeSchema> attributes;
+  bool side_effects = false;
+  bool creates_reader = false;
+  std::vector<std::string> isolated_blocks, loop_blocks;
+  std::function<void(const proto::OpDesc&, const AttributeMap&)> check;
+  std::function<std::vector<AttributeSchema>(const proto::OpDesc&)> more_attributes;
+
+ private:
+  SlotSchema& LastSlot();
+
+  bool last_slot_is_input_ = true;
+};
+
+// What a run of a program is given, and counts. One a run; sub-blocks share it.
+struct RunState {
+  Place place;             // of the executor: what a double buffer's place "AUTO" means
+  uint64_t seed = 0;       // --seed
+  int64_t max_steps = -1;  // of all loops together; -1 is any number
+  int64_t steps = 0;       // so far
+  // How often operators that count themselves have run so far.
+  std::map<const proto::OpDesc*, int64_t> times;
+  std::ostream* output = nullptr;  // what `print` prints to; null is standard output
+};
+
+// An operator of a prepared block as its function sees it: arguments bound to variables, attributes
+// checked. Slots and attributes are found by name among the few of the schema, which costs
+// nanoseconds. Arguments are valid until the block's scope goes away.
+class OpContext {
+ public:
+  // The tensor of an argument. Throws kInvalidArgument naming slot and variable if it has no value
+  // yet or holds something else, and if the slot has no argument i.
+  const LoDTensor& In(std::string_view slot, size_t i = 0) const {
+    const Variable& variable = Argument(inputs_, slot, i);
+    if (__builtin_expect(!variable.Holds<LoDTensor>(), 0)) ThrowNoTensor(slot, variable);
+    return variable.Get<LoDTensor>();
+  }
+  // The tensor to write; it may be the one of an input. See LoDTensor::Allocate and mutable_data.
+  LoDTensor* Out(std::string_view slot, size_t i = 0) {
+    return Argument(outputs_, slot, i).GetMutable<LoDTensor>();
+  }
+  // Number of arguments: 0 for an optional slot that is not connected.
+  size_t InCount(std::string_view slot) const { return FindSlot(inputs_, slot).variables.size(); }
+  size_t OutCount(std::string_view slot) const { return FindSlot(outputs_, slot).variables.size(); }
+  Variable& InVar(std::string_view slot, size_t i = 0) const { return Argument(inputs_, slot, i); }
+  Variable& OutVar(std::string_view slot, size_t i = 0) { return Argument(outputs_, slot, i); }
+
+  template <typename T>
+  const T& Attr(std::string_view name) const {
+    const T* value = std::get_if<T>(&FindAttribute(name));
+    if (__builtin_expect(value == nullptr, 0)) ThrowOtherType(name);
+    return *value;
+  }
+  const AttributeMap& attributes() const { return attribute_map_; }
+  // Whether the program gives the attribute, rather than its default.
+  bool IsGiven(std::string_view attribute) const;
+
+  // The block of a BLOCK attribute, prepared inside the block of this operator: Run it, any number
+  // of times, each in a fresh scope. Throws kInternal for an optional one that is not given.
+  PreparedBlock& Block(std::string_view attribute);
+
+  // For creation operators: "'files' (open_files, startup.pbtxt:12)", and the declaration of an
+  // output variable (null if it has none).
+  const std::string& type() const;
+  std::string Location() const;
+  const proto::VarDesc* OutDesc(std::string_view slot, size_t i = 0) const;
+  const proto::OpDesc& desc() const { return *desc_; }
+  // The program that this operator is part of, for those that keep one of its blocks.
+  const std::shared_ptr<const Program>& program() const { return *program_; }
+  // The scope of the block that this operator is in.
+  Scope& scope() { return *scope_; }
+  RunState& run() { return *run_; }
+
+ private:
+  friend class PreparedBlock;
+  struct Slot {
+    const SlotSchema* schema;
+    std::vector<Variable*> variables;
+  };
+  // Here, so that comparing with the literals that operators name becomes a few instructions.
+  const Attribute& FindAttribute(std::string_view name) const {
+    for (const auto& [candidate, value] : attributes_) {
+      if (candidate == name) return *value;
+    }
+    ThrowNoAttribute(name);
+  }
+  const Slot& FindSlot(const std::vector<Slot>& slots, std::string_view name) const {
+    for (const Slot& slot : slots) {
+      if (slot.schema->name == name) return slot;
+    }
+    ThrowNoSlot(name);
+  }
+  Variable& Argument(const std::vector<Slot>& slots, std::string_view name, size_t i) const {
+    const Slot& slot = FindSlot(slots, name);
+    if (__builtin_expect(i >= slot.variables.size(), 0)) ThrowNoArgument(slots, slot, i);
+    return *slot.variables[i];
+  }
+  [[noreturn]] void ThrowNoAttribute(std::string_view name) const;
+  [[noreturn]] void ThrowOtherType(std::string_view attribute) const;
+  [[noreturn]] void ThrowNoSlot(std::string_view name) const;
+  [[noreturn]] void ThrowNoArgument(const std::vector<Slot>& slots, const Slot& slot,
+                                    size_t i) const;
+  [[noreturn]] void ThrowNoTensor(std::string_view slot, const Variable& variable) const;
+
+  const proto::OpDesc* desc_ = nullptr;
+  const std::shared_ptr<const Program>* program_ = nullptr;
+  int block_ = 0;
+  int index_ = 0;
+  Scope* scope_ = nullptr;
+  RunState* run_ = nullptr;
+  std::vector<Slot> inputs_, outputs_;
+  AttributeMap attribute_map_;
+  std::vector<std::pair<std::string_view, const Attribute*>> attributes_;
+  std::vector<std::pair<std::string, std::unique_ptr<PreparedBlock>>> blocks_;
+};
+
+using OpFunction = void (*)(OpContext& context);
+
+struct OperatorDef {
+  std::string type;
+  OpSchema schema;
+  OpFunction run;
+};
+
+// Registers an operator. Before main, or while a plugin is loaded; if the type is taken, the
+// process ends with a message, or the plugin is refused.
+bool RegisterOperator(const std::string& type, OpSchema schema, OpFunction run);
+// Null if there is none. Asks the lookups below for types that nobody registered.
+const OperatorDef* FindOperator(const std::string& type);
+std::vector<std::string> OperatorTypes();  // sorted, with those of the lookups
+
+// A family of operators made on demand, such as create_<format>_file_reader for every format.
+struct OperatorLookup {
+  std::function<const OperatorDef*(const std::string& type)> find;  // result lives for ever
+  std::function<std::vector<std::string>()> types;
+};
+bool RegisterOperatorLookup(OperatorLookup lookup);
+
+#define REGISTER_OPERATOR(type, schema, run)                \
+  [[maybe_unused]] static const bool registered_op_##type = \
+      ::millhopper::RegisterOperator(#type, schema(), run)
+
+// The value of an attribute as the message holds it; its `type` has been set or inferred.
+Attribute FromProto(const proto::OpDesc_Attr& attribute);
+// What a tensor is declared to be. Throws kInvalidArgument for a type that is none of ours, or dims
+// or levels that are impossible.
+SlotSpec DeclaredTensor(const proto::VarType_LoDTensorDesc& tensor);
+// The slots that a READER variable declares; empty if it declares none. Throws kInvalidArgument
+// for a type that is none of ours or a missing dim.
+std::vector<SlotSpec> DeclaredSlots(const proto::VarDesc& variable);
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_FRAMEWORK_PROGRAM_OPERATOR_H_

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// Slots and attributes of an operator against its schema.
+#include "framework/program/operator_check.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "framework/base/error.h"
+
+namespace millhopper {
+namespace {
+
+// Every operator of the lineage carries these; they mean nothing here.
+bool IsLineageAttribute(const std::string& name) {
+  static const std::set<std::string> names = {"op_role",      "op_role_var", "op_namescope",
+                                              "op_callstack", "op_device",   "with_quant_attr"};
+  return names.count(name) > 0;
+}
+
+bool Contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+template <typename Schemas>
+std::vector<std::string> NamesOf(const Schemas& schemas) {
+  std::vector<std::string> names;
+  names.reserve(schemas.size());
+  for (const auto& schema : schemas) names.push_back(schema.name);
+  return names;
+}
+
+template <typename Slots>
+void CheckSlotsOf(const std::vector<SlotSchema>& schemas, const Slots& given,
+                  const proto::OpDesc& op, bool input, const ReportPart& report) {
+  const std::string side = input ? "input '" : "output '";
+  const OperatorPart::Kind kind = input ? OperatorPart::kInput : OperatorPart::kOutput;
+  const std::vector<std::string> names = NamesOf(schemas);
+  std::set<std::string> seen;
+  std::set<std::string> meant;  // what misspelt names suggest is not missing too
+  for (int i = 0; i < given.size(); ++i) {
+    const std::string& name = given.Get(i).parameter();
+    const OperatorPart part{kind, i};
+    if (!Contains(names, name)) {
+      const std::string nearest = NearestWord(name, names);
+      report(part, StrCat("no ", side, Escaped(name), "'", DidYouMean(nearest)));
+      meant.insert(nearest);
+    } else if (!seen.insert(name).second) {
+      report(part, StrCat(side, name, "' is given twice"));
+    }
+  }
+  for (const SlotSchema& schema : schemas) {
+    OperatorPart part;
+    const size_t count = SlotArguments(schema, input, op, &part).size();
+    if (count == 0 && !schema.optional && meant.count(schema.name) == 0) {
+      report(part, StrCat(side, schema.name, "' is missing (", schema.doc, ")"));
+    } else if (count > 1 && !schema.list) {
+      report(part, StrCat(side, schema.name, "' has ", count, " arguments; it takes one"));
+    }
+  }
+}
+
+}  // namespace
+
+bool IsPersistable(const proto::VarDesc& variable) {
+  return variable.persistable() || variable.type().type() == proto::VarType::READER;
+}
+
+bool IsIsolated(const OpSchema& schema, const std::string& name) {
+  return Contains(schema.isolated_blocks, name);
+}
+
+bool IsLoop(const OpSchema& schema, const std::string& name) {
+  return Contains(schema.loop_blocks, name);
+}
+
+std::string NoSuchOperator(const std::string& type) {
+  return "no such operator" + DidYouMean(type, OperatorTypes());
+}
+
+void CheckSlots(const OpSchema& schema, const proto::OpDesc& op, const ReportPart& report) {
+  CheckSlotsOf(schema.inputs, op.inputs(), op, true, report);
+  CheckSlotsOf(schema.outputs, op.outputs(), op, false, report);
+}
+
+std::vector<std::string> SlotArguments(const SlotSchema& slot, bool input, const proto::OpDesc& op,
+                                       OperatorPart* part) {
+  const auto& given = input ? op.inputs() : op.outputs();
+  for (int i = 0; i < given.size(); ++i) {
+    if (given.Get(i).parameter() != slot.name) continue;
+    if (part != nullptr) *part = {input ? OperatorPart::kInput : OperatorPart::kOutput, i};
+    std::vector<std::string> arguments(given.Get(i).arguments().begin(),
+                                       given.Get(i).arguments().end());
+    if (!slot.list && arguments == std::vector<std::string>{kEmptyArgument}) arguments.clear();
+    return arguments;
+  }
+  return {};
+}
+
+AttributeMap CheckAttributes(const OpSchema& schema, const proto::OpDesc& op,
+                             const ReportPart& report) {
+  std::vector<AttributeSchema> schemas = schema.attributes;
+  if (schema.more_attributes) {
+    try {
+      std::vector<AttributeSchema> more = schema.more_attributes(op);
+      std::move(more.begin(), more.end(), std::back_inserter(schemas));
+    } catch (...) {
+      report({}, CurrentError().message());
+      return {};
+    }
+  }
+  const std::vector<std::string> names = NamesOf(schemas);
+  std::map<std::string, int> given;
+  std::set<std::string> meant;  // as above
+  for (int i = 0; i < op.attrs_size(); ++i) {
+    const std::string& name = op.attrs(i).name();
+    const OperatorPart part{OperatorPart::kAttribute, i};
+    if (!given.emplace(name, i).second) {
+      report(part, StrCat("attribute '", Escaped(name), "' is given twice"));
+    } else if (!IsLineageAttribute(name) && !Contains(names, name)) {
+      const std::string nearest = NearestWord(name, names);
+      report(part, StrCat("no attribute '", Escaped(name), "'", DidYouMean(nearest)));
+      meant.insert(nearest);
+    }
+  }
+  AttributeMap attributes;
+  for (const AttributeSchema& attribute : schemas) {
+    const auto found = given.find(attribute.name);
+    if (found == given.end()) {
+      if (attribute.required && meant.count(attribute.name) > 0) continue;
+      if (attribute.required) {
+        report({}, StrCat("attribute '", attribute.name, "' is missing (", attribute.doc, ")"));
+      } else {
+        attributes.Set(attribute.name, attribute.default_value);
+      }
+      continue;
+    }
+    try {
+      attributes.Set(attribute.name, attribute.Check(FromProto(op.attrs(found->second))));
+    } catch (const Error& error) {
+      report({OperatorPart::kAttribute, found->second}, error.message());
+    }
+  }
+  return attributes;
+}
+
+}  // namespace millhopper

@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checks a whole program before anything is run, and reports all that is wrong with it.
+#include <algorithm>
+#include <climits>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "framework/base/attribute.h"
+#include "framework/base/error.h"
+#include "framework/program/operator.h"
+#include "framework/program/operator_check.h"
+#include "framework/program/program.h"
+
+namespace millhopper {
+namespace {
+
+// Suggestions look at every name there is; a file with more problems is no slip of the pen.
+constexpr size_t kMostSuggestions = 100;
+constexpr int kOutside = -1;  // of the blocks of the program: where programs before declare
+
+std::vector<int> BlocksOf(const proto::OpDesc::Attr& attribute) {
+  if (attribute.type() == proto::BLOCK) return {attribute.block_idx()};
+  if (attribute.type() != proto::BLOCKS) return {};
+  return {attribute.blocks_idx().begin(), attribute.blocks_idx().end()};
+}
+
+// What a name means to an operator: a declaration, or a variable that exists already, or nothing.
+struct Meaning {
+  const proto::VarDesc* declared = nullptr;
+  const Variable* existing = nullptr;
+
+  bool found() const { return declared != nullptr || existing != nullptr; }
+  bool MayBe(VariableKind kind) const {
+    if (kind == VariableKind::kAny) return true;
+    if (declared != nullptr) {
+      const proto::VarType::Type type = declared->type().type();
+      return IsDataType(type) ||  // which has been reported
+             type == (kind == VariableKind::kReader ? proto::VarType::READER
+                                                    : proto::VarType::LOD_TENSOR);
+    }
+    return !existing->has_value() ||
+           (kind == VariableKind::kReader ? LookForReader(*existing) != HeldReader::kNone
+                                          : existing->Holds<LoDTensor>());
+  }
+};
+
+}  // namespace
+
+class ProgramChecker {
+ public:
+  ProgramChecker(const Program& program, const CheckContext& context)
+      : program_(program), context_(context), desc_(program.desc()), problems_(program.name()) {
+    for (const Program* before : context.before) LearnFrom(*before);
+  }
+
+  std::vector<Problem> Check() {
+    for (int block = 0; block < desc_.blocks_size(); ++block) CheckVariables(block);
+    ForEachOperator([this](int block, int op) { CheckOperator(block, op); });
+    ForEachOperator([this](int block, int op) { CheckBlockReferences(block, op); });
+    ForEachOperator([this](int block, int op) { CheckIsolatedBlocks(block, op); });
+    ForEachOperator([this](int block, int op) { CheckLoops(block, op); });
+    CheckReaders(0);
+    return problems_.InOrder();
+  }
+
+ private:
+  const proto::OpDesc& Op(int block, int op) const { return desc_.blocks(block).ops(op); }
+
+  template <typename Function>
+  void ForEachOperator(const Function& function) const {
+    for (int block = 0; block < desc_.blocks_size(); ++block) {
+      for (int op = 0; op < desc_.blocks(block).ops_size(); ++op) function(block, op);
+    }
+  }
+
+  void Report(int block, int op, const OperatorPart& part, const std::string& text) {
+    if (problems_.full()) {
+      problems_.AddUnread();
+    } else {
+      problems_.Add(program_.OperatorProblem(block, op, part, text), block, op);
+    }
+  }
+
+  // What a program that runs before leaves behind: persistable variables and readers.
+  void LearnFrom(const Program& before) {
+    for (const proto::BlockDesc& block : before.desc().blocks()) {
+      for (const proto::VarDesc& variable : block.vars()) {
+        if (IsPersistable(variable)) inherited_[variable.name()] = &variable;
+      }
+      for (const proto::OpDesc& op : block.ops()) NoteCreated(op);
+    }
+  }
+
+  // Remembers the readers that an operator creates. One that nobody knows may create any.
+  void NoteCreated(const proto::OpDesc& op) {
+    const OperatorDef* def = FindOperator(op.type());
+    if (def != nullptr && !def->schema.creates_reader) return;
+    for (const auto& slot : op.outputs()) {
+      created_.insert(slot.arguments().begin(), slot.arguments().end());
+    }
+  }
+
+  void CheckVariables(int block) {
+    for (int i = 0; i < desc_.blocks(block).vars_size(); ++i) {
+      const proto::VarDesc& variable = desc_.blocks(block).vars(i);
+      const auto report = [&](const std::string& text) {
+        problems_.Add(program_.VariableProblem(block, i, text), block, -1);
+      };
+      if (variable.name().empty()) report("a name is needed");
+      if (program_.FindOwnDeclaration(block, variable.name()) != &variable) {
+        report(StrCat("declared twice in block ", block));
+      }
+      CheckType(variable, report);
+    }
+  }
+
+  template <typename ReportText>
+  void CheckType(const proto::VarDesc& variable, const ReportText& report) const {
+    const proto::VarType& type = variable.type();
+    const std::string name = proto::VarType::Type_Name(type.type());
+    const bool is_reader = type.type() == proto::VarType::READER;
+    if (IsDataType(type.type())) {
+      report(StrCat("type ", name, " is one of values; a variable is a LOD_TENSOR, a READER ..."));
+    } else if (is_reader && type.has_lod_tensor()) {
+      report("its type is READER, so its slots stand in 'reader', not in 'lod_tensor'");
+    } else if (type.type() == proto::VarType::LOD_TENSOR && type.has_reader()) {
+      report("its type is LOD_TENSOR, but 'reader' is given");
+    } else {
+      try {
+        if (is_reader) DeclaredSlots(variable);
+        if (type.has_lod_tensor()) DeclaredTensor(type.lod_tensor());
+      } catch (const Error& error) {
+        report(error.message());
+      }
+    }
+  }
+
+  Meaning Find(int block, const std::string& name) const {
+    const proto::VarDesc* const declared = program_.FindDeclaration(block, name);
+    if (declared != nullptr) return {declared, nullptr};
+    const auto inherited = inherited_.find(name);
+    if (inherited != inherited_.end()) return {inherited->second, nullptr};
+    return {nullptr, context_.scope == nullptr ? nullptr : context_.scope->Find(name)};
+  }
+
+  std::string NotDeclared(int block, const std::string& name) {
+    std::string text = StrCat("variable '", Escaped(name), "' is not declared");
+    if (problems_.count() >= kMostSuggestions) return text;
+    if (names_.empty()) ListNames();
+    const auto same = std::lower_bound(names_.begin(), names_.end(), std::make_pair(name, INT_MIN));
+    if (same != names_.end() && same->first == name) {
+      return StrCat(text, " here (block ", same->second, " has one of this name for itself)");
+    }
+    std::set<int> visible = {kOutside};
+    for (; block >= 0; block = desc_.blocks(block).parent_idx()) visible.insert(block);
+    WordSearch search(name);
+    for (const auto& [candidate, home] : names_) {
+      if (visible.count(home) > 0) search.Try(candidate);
+    }
+    return text + DidYouMean(search.found());
+  }
+
+  // Sorted, so that of equally near ones the same is chosen everywhere.
+  void ListNames() {
+    for (int block = 0; block < desc_.blocks_size(); ++block) {
+      for (const proto::VarDesc& variable : desc_.blocks(block).vars()) {
+        names_.emplace_back(variable.name(), block);
+      }
+    }
+    for (const auto& entry : inherited_) names_.emplace_back(entry.first, kOutside);
+    for (const Scope* scope = context_.scope; scope != nullptr; scope = scope->parent()) {
+      for (std::string& existing : scope->LocalNames()) {
+        names_.emplace_back(std::move(existing), kOutside);
+      }
+    }
+    std::sort(names_.begin(), names_.end());
+  }
+
+  void CheckOperator(int block, int op) {
+    const proto::OpDesc& desc = Op(block, op);
+    const size_t before = problems_.count();
+    const ReportPart report = [this, block, op](const OperatorPart& part, const std::string& text) {
+      Report(block, op, part, text);
+    };
+    const OperatorDef* def = FindOperator(desc.type());
+    if (def == nullptr) {
+      report({}, problems_.full() ? "" : NoSuchOperator(desc.type()));
+      return;
+    }
+    const OpSchema& schema = def->schema;
+    if (schema.creates_reader && context_.role == ProgramRole::kMain) {
+      report({}, "creates a reader, which belongs in a startup program");
+    }
+    CheckSlots(schema, desc, report);
+    for (const SlotSchema& slot : schema.inputs) CheckArguments(block, op, slot, true);
+    for (const SlotSchema& slot : schema.outputs) CheckArguments(block, op, slot, false);
+    CheckWriters(schema, block, op);
+    const AttributeMap attributes = CheckAttributes(schema, desc, report);
+    if (!schema.check || problems_.count() > before) return;
+    try {
+      schema.check(desc, attributes);
+    } catch (...) {
+      report({}, CurrentError().message());
+    }
+  }
+
+  void CheckArguments(int block, int op, const SlotSchema& slot, bool input) {
+    OperatorPart part;
+    for (const std::string& name : SlotArguments(slot, input, Op(block, op), &part)) {
+      ++part.argument;
+      const Meaning meaning = Find(block, name);
+      const auto report = [&](const std::string& text) {
+        Report(block, op, part, StrCat(input ? "input '" : "output '", slot.name, "': ", text));
+      };
+      if (!meaning.found()) {
+        // CheckReaders says more about a reader that is read.
+        if (!input || slot.kind != VariableKind::kReader) report(NotDeclared(block, name));
+      } else if (!meaning.MayBe(slot.kind)) {
+        const char* wanted = slot.kind == VariableKind::kReader ? "READER" : "LOD_TENSOR";
+        report(StrCat("variable '", Escaped(name), "' must be of type ", wanted,
+                      meaning.declared == nullptr
+                          ? ""
+                          : ", not " + proto::VarType::Type_Name(meaning.declared->type().type())));
+      }
+    }
+  }
+
+  // An operator writes a variable once, and a block creates a reader once.
+  void CheckWriters(const OpSchema& schema, int block, int op) {
+    std::set<std::string> written;
+    for (const SlotSchema& slot : schema.outputs) {
+      OperatorPart part;
+      for (const std::string& name : SlotArguments(slot, false, Op(block, op), &part)) {
+        ++part.argument;
+        const auto report = [&](const std::string& text) {
+          Report(block, op, part,
+                 StrCat("output '", slot.name, "': variable '", Escaped(name), "' is ", text));
+        };
+        if (!written.insert(name).second) {
+          report("written twice by this operator");
+          continue;
+        }
+        if (!schema.creates_reader) continue;
+        const auto [creator, first] = creators_.try_emplace(name, block, op);
+        if (!first && creator->second.first == block) {
+          report(StrCat("a reader that another operator creates already (",
+                        program_.OperatorLocation(block, creator->second.second), ")"));
+        }
+      }
+    }
+  }
+
+  // Whether `outer` is the block or one around it.
+  bool LiesIn(int block, int outer) const {
+    while (block >= 0 && block != outer) block = desc_.blocks(block).parent_idx();
+    return block == outer;
+  }
+
+  // A block is run by one operator, that of the block around it.
+  void CheckBlockReferences(int block, int op) {
+    for (int i = 0; i < Op(block, op).attrs_size(); ++i) {
+      const proto::OpDesc::Attr& attribute = Op(block, op).attrs(i);
+      for (const int target : BlocksOf(attribute)) {
+        const auto report = [&](const std::string& text) {
+          Report(block, op, {OperatorPart::kAttribute, i},
+                 StrCat("attribute '", Escaped(attribute.name()), "': ", text));
+        };
+        if (target < 0 || target >= desc_.blocks_size()) {
+          report(StrCat("there is no block ", target));
+        } else if (LiesIn(block, target)) {
+          report(StrCat("block ", target, " is around this operator"));
+        } else if (desc_.blocks(target).parent_idx() != block) {
+          report(StrCat("the parent_idx of block ", target, " is ",
+                        desc_.blocks(target).parent_idx(), ", but this operator stands in block ",
+                        block));
+        } else if (const auto [owner, added] = owners_.try_emplace(target, block, op); !added) {
+          report(StrCat("block ", target, " belongs to another operator already (",
+                        program_.OperatorLocation(owner->second.first, owner->second.second), ")"));
+        } else if (const OperatorDef* def = FindOperator(Op(block, op).type());
+                   def != nullptr && IsLoop(def->schema, attribute.name())) {
+          loops_.insert(target);
+        }
+      }
+    }
+  }
+
+  // What creates a reader says the same in every step, so that a loop would throw readers away, or
+  // put one on another without end.
+  void CheckLoops(int block, int op) {
+    const OperatorDef* def = FindOperator(Op(block, op).type());
+    if (context_.role == ProgramRole::kMain) return;  // which may create none anywhere
+    if (def == nullptr || !def->schema.creates_reader) return;
+    for (int around = block; around >= 0; around = desc_.blocks(around).parent_idx()) {
+      if (loops_.count(around) == 0) continue;
+      const auto& [loop_block, loop] = owners_.at(around);
+      Report(block, op, {},
+             StrCat("creates a reader again in every step of the loop '",
+                    Op(loop_block, loop).type(), "' (", program_.OperatorLocation(loop_block, loop),
+                    "); create it once, outside of the loop"));
+      return;
+    }
+  }
+
+  void CheckIsolatedBlocks(int block, int op) {
+    const proto::OpDesc& desc = Op(block, op);
+    const OperatorDef* def = FindOperator(desc.type());
+    if (def == nullptr) return;
+    for (const proto::OpDesc::Attr& attribute : desc.attrs()) {
+      if (!IsIsolated(def->schema, attribute.name())) continue;
+      for (const int target : BlocksOf(attribute)) {
+        const auto owner = owners_.find(target);
+        if (owner == owners_.end() || owner->second != std::make_pair(block, op)) continue;
+        const std::string where =
+            StrCat("the block of '", desc.type(), "' (", program_.OperatorLocation(block, op), ")");
+        for (int inner = target; inner < desc_.blocks_size(); ++inner) {
+          if (LiesIn(inner, target)) CheckInside(inner, target, where);
+        }
+      }
+    }
+  }
+
+  // The rules for `block`, which is or lies in the block `outermost` that is run per record.
+  void CheckInside(int block, int outermost, const std::string& where) {
+    for (int i = 0; i < desc_.blocks(block).vars_size(); ++i) {
+      if (IsPersistable(desc_.blocks(block).vars(i))) {
+        problems_.Add(
+            program_.VariableProblem(
+                block, i, StrCat("persistable, but nothing in ", where, " outlives its run")),
+            block, -1);
+      }
+    }
+    for (int op = 0; op < desc_.blocks(block).ops_size(); ++op) {
+      const OperatorDef* def = FindOperator(Op(block, op).type());
+      if (def == nullptr) continue;
+      if (def->schema.side_effects || def->schema.creates_reader) {
+        Report(block, op, {}, StrCat("has side effects, so it cannot be in ", where));
+      }
+      for (const SlotSchema& slot : def->schema.outputs) {
+        OperatorPart part;
+        for (const std::string& name : SlotArguments(slot, false, Op(block, op), &part)) {
+          ++part.argument;
+          int home = block;
+          while (home >= 0 && program_.FindOwnDeclaration(home, name) == nullptr) {
+            home = desc_.blocks(home).parent_idx();
+          }
+          if (Find(block, name).found() && !LiesIn(home, outermost)) {
+            Report(block, op, part,
+                   StrCat("output '", slot.name, "': variable '", Escaped(name), "' is not one of ",
+                          where, ", which may write only its own"));
+          }
+        }
+      }
+    }
+  }
+
+  // Readers must have been created when they are used: follows the operators as they will run.
+  void CheckReaders(int block) {
+    if (!followed_.insert(block).second) return;
+    for (int op = 0; op < desc_.blocks(block).ops_size(); ++op) {
+      const proto::OpDesc& desc = Op(block, op);
+      if (const OperatorDef* def = FindOperator(desc.type())) {
+        for (const SlotSchema& slot : def->schema.inputs) {
+          if (slot.kind != VariableKind::kReader) continue;
+          OperatorPart part;
+          for (const std::string& name : SlotArguments(slot, true, desc, &part)) {
+            ++part.argument;
+            CheckCreated(block, op, part, name);
+          }
+        }
+      }
+      for (const proto::OpDesc::Attr& attribute : desc.attrs()) {
+        for (const int target : BlocksOf(attribute)) {
+          if (owners_.count(target) > 0) CheckReaders(target);
+        }
+      }
+      NoteCreated(desc);
+    }
+  }
+
+  void CheckCreated(int block, int op, const OperatorPart& part, const std::string& name) {
+    const Meaning meaning = Find(block, name);
+    if (meaning.found() && !meaning.MayBe(VariableKind::kReader)) return;
+    if (created_.count(name) > 0) {
+      // One of this name, but perhaps within a block that is none of those around.
+      if (!meaning.found()) Report(block, op, part, NotDeclared(block, name));
+      return;
+    }
+    const Variable* existing = context_.scope == nullptr ? nullptr : context_.scope->Find(name);
+    if (existing != nullptr && LookForReader(*existing) == HeldReader::kCreated) return;
+    if (!missing_.insert(name).second) return;  // said once
+    const std::string reader = StrCat("reader '", Escaped(name), "' is ");
+    if (const auto later = creators_.find(name); later != creators_.end()) {
+      Report(block, op, part,
+             StrCat(reader, "used before it is created (",
+                    program_.OperatorLocation(later->second.first, later->second.second), ")"));
+      return;
+    }
+    WordSearch search(name);
+    if (problems_.count() < kMostSuggestions) {
+      for (const std::string& created : created_) search.Try(created);
+    }
+    Report(block, op, part,
+           StrCat(reader,
+                  context_.role == ProgramRole::kStartup ? "created by no operator"
+                                                         : "created by no startup program",
+                  DidYouMean(search.found())));
+  }
+
+  const Program& program_;
+  const CheckContext& context_;
+  const proto::ProgramDesc& desc_;
+  std::map<std::string, const proto::VarDesc*> inherited_;  // from the programs before
+  std::map<int, std::pair<int, int>> owners_;               // of blocks: block and operator
+  std::map<std::string, std::pair<int, int>> creators_;     // of readers: the same
+  std::set<std::string> created_, missing_;                 // readers
+  std::set<int> loops_;                                     // blocks that are run again and again
+  std::set<int> followed_;                                  // blocks
+  std::vector<std::pair<std::string, int>> names_;          // all, with their blocks; listed late
+  Problems problems_;
+  const SpellingLimit limit_;
+};
+
+std::vector<Problem> Program::Check(const CheckContext& context) const {
+  return ProgramChecker(*this, context).Check();
+}
+
+}  // namespace millhopper

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// The text of a program file: ${name} replaced, and every place in what came out traced back to the
+// file as it was written.
+#ifndef MILLHOPPER_FRAMEWORK_PROGRAM_PROGRAM_TEXT_H_
+#define MILLHOPPER_FRAMEWORK_PROGRAM_PROGRAM_TEXT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "framework/program/program.h"
+
+namespace millhopper {
+
+// What programs as text are, as opposed to binary ones: no control characters but white space.
+bool IsText(const std::string& content);
+
+class ProgramText {
+ public:
+  // Replaces each ${name} outside comments; inside quotes the value is escaped, elsewhere it is
+  // taken as it is. `name` is how problems call the file.
+  // Added to the problems are ${name} without a value or without an end, and too deep nesting.
+  ProgramText(const std::string& written, const std::string& name, const Settings& settings,
+              Problems* problems);
+
+  // What there is to parse.
+  const std::string& expanded() const { return expanded_; }
+  // How many messages and strings the text begins and how many ${name} it has, together at most:
+  // known before anything is parsed. The text ends where they are more than kMaxProgramItems.
+  size_t items() const { return items_; }
+  // How many messages the text has that are in no other, at most.
+  int outer_messages() const { return outer_messages_; }
+
+  // The place in the file of a place in expanded(), which counts lines and columns from 0 and a tab
+  // as protobuf does, as up to eight columns. What a value brought stands where its ${name} does.
+  // With a `subject` it is the place of that word, the last one before.
+  SourcePlace Written(int line, int column, const std::string& subject = "") const;
+
+ private:
+  // From here on, bytes of expanded() correspond to bytes of the file one to one, or all to one
+  // byte of the file.
+  struct Stretch {
+    size_t expanded;
+    size_t written;
+    bool value;
+  };
+  // Replaces the ${name} at `begin` and returns the byte behind it.
+  size_t Replace(const std::string& written, size_t begin, bool quoted, const Settings& settings);
+  // Counts a byte that is neither in a comment nor in a string.
+  void Count(char c, size_t written_offset);
+  void Report(size_t written_offset, const std::string& text);
+  SourcePlace PlaceOf(size_t written_offset) const;
+
+  // A byte of expanded() whose line and column are known: the first of a line, or one behind a tab.
+  struct Mark {
+    uint32_t line, column, offset;
+  };
+
+  const std::string name_;
+  std::string expanded_;
+  std::vector<Mark> marks_;
+  std::vector<size_t> written_lines_;  // where each begins
+  std::vector<Stretch> stretches_;
+  Problems* const problems_;
+  size_t items_ = 0;
+  int outer_messages_ = 0;
+  int depth_ = 0;  // of messages and lists
+  int lists_ = 0;  // of which so many are lists
+};
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_FRAMEWORK_PROGRAM_PROGRAM_TEXT_H_

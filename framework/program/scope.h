@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Variables: named places for values of any type; and scopes, which hold them.
+#ifndef MILLHOPPER_FRAMEWORK_PROGRAM_SCOPE_H_
+#define MILLHOPPER_FRAMEWORK_PROGRAM_SCOPE_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <typeinfo>
+#include <vector>
+
+#include "framework/base/error.h"
+#include "framework/tensor/tensor.h"
+
+namespace millhopper {
+
+// A named value of any type: mostly a LoDTensor, which is held in place, else a ReaderHolder, a
+// list of tensors, or what a plugin brings. Not thread-safe.
+class Variable {
+ public:
+  explicit Variable(std::string name) : name_(std::move(name)) {}
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+  const std::string& name() const { return name_; }
+  bool has_value() const { return has_value_; }
+
+  template <typename T>
+  bool Holds() const {
+    if constexpr (std::is_same_v<T, LoDTensor>) {
+      return has_value_ && type_ == nullptr;
+    } else {
+      return has_value_ && type_ != nullptr && *type_ == typeid(T);
+    }
+  }
+  // Throws kInvalidArgument if the variable holds nothing yet, or another type.
+  template <typename T>
+  const T& Get() const {
+    if (__builtin_expect(!Holds<T>(), 0)) ThrowNotHeld(typeid(T));
+    if constexpr (std::is_same_v<T, LoDTensor>) {
+      return tensor_;
+    } else {
+      return *static_cast<const T*>(other_.get());
+    }
+  }
+  // The value to write to; a default-constructed one takes the place of another type. A tensor
+  // keeps the memory that it had.
+  template <typename T>
+  T* GetMutable() {
+    if constexpr (std::is_same_v<T, LoDTensor>) {
+      if (type_ != nullptr) Drop();
+      has_value_ = true;
+      return &tensor_;
+    } else {
+      if (!Holds<T>()) {
+        Drop();
+        other_ = std::make_shared<T>();
+        type_ = &typeid(T);
+        has_value_ = true;
+      }
+      return static_cast<T*>(other_.get());
+    }
+  }
+  // As if never written. A tensor's memory is kept for the next value, so that the steps of a loop
+  // allocate nothing.
+  void Reset() {
+    has_value_ = false;
+    if (type_ != nullptr) Drop();
+  }
+  // The same, with nothing kept.
+  void Clear() {
+    Reset();
+    tensor_.Clear();
+  }
+
+ private:
+  void Drop();
+  [[noreturn]] void ThrowNotHeld(const std::type_info& wanted) const;
+
+  const std::string name_;
+  bool has_value_ = false;
+  LoDTensor tensor_;
+  std::shared_ptr<void> other_;
+  const std::type_info* type_ = nullptr;  // of other_; null for a tensor
+};
+
+// Variables by name, over those of a parent. A Variable's address holds as long as its scope. Not
+// thread-safe.
+class Scope {
+ public:
+  explicit Scope(Scope* parent = nullptr) : parent_(parent) {}
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+
+  // The variable of this scope itself; made if there is none.
+  Variable* Var(const std::string& name);
+  // The variable of this scope or of the nearest parent that has it; null if none has.
+  Variable* Find(const std::string& name) const;
+  Variable* FindLocal(const std::string& name) const;
+  // Names of this scope itself, sorted.
+  std::vector<std::string> LocalNames() const;
+  // Resets all variables of this scope itself.
+  void ResetVariables();
+  Scope* parent() const { return parent_; }
+  // The outermost scope: where persistable variables live.
+  Scope* root() { return parent_ == nullptr ? this : parent_->root(); }
+
+ private:
+  Scope* const parent_;
+  std::map<std::string, std::unique_ptr<Variable>> variables_;
+};
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_FRAMEWORK_PROGRAM_SCOPE_H_

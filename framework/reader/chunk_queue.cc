@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/reader/chunk_queue.h"
+
+#include <utility>
+
+#include "framework/base/at_work.h"
+
+namespace millhopper {
+
+ChunkQueue::ChunkQueue(std::unique_ptr<FileSource> source, uint32_t file, std::string path,
+                       const char* library)
+    : source_(std::move(source)), file_(file), path_(std::move(path)), library_(library) {}
+
+ChunkQueue::State ChunkQueue::Poll() {
+  for (;;) {
+    if (current_) {
+      if (next_ < current_->pieces.size()) return State::kRecords;
+      if (current_->error_ != nullptr) std::rethrow_exception(current_->error_);
+      current_ = Ref<Chunk>();
+    }
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (chunks_.empty()) return claimed_all_ ? State::kEnd : State::kWaiting;
+    if (!chunks_.front() || !chunks_.front()->ready_) return State::kWaiting;
+    current_ = std::move(chunks_.front());
+    chunks_.pop_front();
+    next_ = 0;
+    if (MemoryLimit::is_set() && !MemoryScope::IsAhead()) current_->SetNeeded();
+  }
+}
+
+void ChunkQueue::Take(size_t n, size_t stride, uint64_t sample, Ticket* tickets) {
+  Chunk* const chunk = current_.get();
+  const char* const bytes = chunk->bytes->data();
+  for (size_t i = 0; i < n; ++i, ++next_) {
+    const Piece piece = chunk->pieces[next_];
+    Ticket& ticket = tickets[i * stride];
+    ticket.where = bytes + piece.offset;
+    ticket.owner = chunk;
+    ticket.sample = sample + i * stride;
+    ticket.offset = chunk->offset;
+    ticket.size = piece.size;
+    ticket.file = file_;
+    ticket.record = static_cast<uint32_t>(next_);
+    ticket.bytes = true;
+  }
+}
+
+ChunkQueue::Load ChunkQueue::load() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  Load load;
+  load.claimable = !claiming_ && !claimed_all_;
+  load.idle = IsNextIdle();
+  for (const Ref<Chunk>& chunk : chunks_) {
+    if (!chunk) continue;
+    if (chunk->deferred_) {
+      load.claimable = true;
+      continue;
+    }
+    ++load.chunks;
+    if (!chunk->ready_) {
+      load.bytes += chunk->length;  // the best that is known
+      continue;
+    }
+    load.records += chunk->pieces.size();
+    load.bytes += chunk->bytes ? chunk->bytes->capacity() : 0;
+  }
+  return load;
+}
+
+bool ChunkQueue::IsNextIdle() const {
+  return chunks_.empty() || !chunks_.front() || chunks_.front()->deferred_;
+}
+
+Ref<Chunk> ChunkQueue::Claim(MemoryScope::Need need) {
+  Ref<Chunk> chunk;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    // Nothing behind the next chunk is needed before it.
+    if (need == MemoryScope::Need::kNow && !IsNextIdle()) return Ref<Chunk>();
+    for (const Ref<Chunk>& claimed : chunks_) {
+      if (claimed && std::exchange(claimed->deferred_, false)) return claimed;
+    }
+    if (claiming_ || claimed_all_) return Ref<Chunk>();
+    // What needs memory comes first: what the source claims must not be lost.
+    chunk = Pool<Chunk>::Take();
+    chunks_.emplace_back();
+    claiming_ = true;
+  }
+  bool found = false;
+  try {
+    AtWork at_work;
+    at_work->library = library_;
+    at_work->file = path_.c_str();
+    found = source_->Claim(chunk.get());
+    chunk->claimed_pieces_ = chunk->pieces.size();
+  } catch (...) {
+    if (MemoryScope::IsAhead() && MemoryScope::WasRefused()) {
+      std::lock_guard<std::mutex> lock(mutex_);
+      claiming_ = false;
+      chunks_.pop_back();
+      throw;
+    }
+    chunk->error_ = std::current_exception();
+  }
+  std::lock_guard<std::mutex> lock(mutex_);
+  claiming_ = false;
+  claimed_all_ = !found;
+  chunk->ready_ = !found;
+  if (found || chunk->error_ != nullptr) {
+    chunks_.back() = chunk;
+  } else {
+    chunks_.pop_back();
+  }
+  return found ? chunk : Ref<Chunk>();
+}
+
+bool ChunkQueue::Fetch(Ref<Chunk> chunk, const Ref<MemoryAccount>& account,
+                       MemoryScope::Need need) {
+  Ref<Buffer> claimed = chunk->bytes;
+  std::exception_ptr error;
+  bool refused = false;
+  {
+    const MemoryScope scope(account, need);
+    AtWork at_work;
+    at_work->library = library_;
+    at_work->file = path_.c_str();
+    at_work->offset = chunk->offset;
+    try {
+      source_->Fetch(chunk.get());
+    } catch (...) {
+      error = std::current_exception();
+      refused = MemoryScope::IsAhead() && MemoryScope::WasRefused();
+    }
+  }
+  if (refused) {  // as Claim has left it
+    chunk->pieces.resize(chunk->claimed_pieces_);
+    chunk->bytes = claimed;
+  }
+  // Once others can see the chunk, only they hold it: nobody knows when this thread goes on.
+  claimed = Ref<Buffer>();
+  std::lock_guard<std::mutex> lock(mutex_);
+  chunk->deferred_ = refused;
+  chunk->ready_ = !refused;
+  if (!refused) chunk->error_ = error;
+  chunk = Ref<Chunk>();
+  return !refused;
+}
+
+}  // namespace millhopper

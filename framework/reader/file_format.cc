@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/reader/file_format.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "framework/base/error.h"
+#include "framework/base/registration.h"
+#include "framework/io/byte_stream.h"
+
+namespace millhopper {
+namespace {
+
+std::map<std::string, FormatSchema>& Registry() {
+  static auto* registry = new std::map<std::string, FormatSchema>;
+  return *registry;
+}
+
+bool EndsWith(const std::string& text, const std::string& end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+// Which formats the first bytes of a file can be of.
+std::vector<const FormatSchema*> FormatsByContent(const std::string& path) {
+  char head[64];
+  const size_t size = ByteStream(path).Read(head, sizeof(head));
+  std::vector<const FormatSchema*> found;
+  for (const auto& [tag, schema] : Registry()) {
+    if (schema.matches != nullptr && schema.matches(head, size)) {
+      found.push_back(&schema);
+    }
+  }
+  return found;
+}
+
+// Decides when the first file is opened, then is the format that was found.
+class FormatByContent final : public FileFormat {
+ public:
+  explicit FormatByContent(const FormatArguments& arguments)
+      : FileFormat(arguments.declared), arguments_(arguments) {}
+
+  const std::vector<SlotSpec>& row_slots() const override {
+    return format_ == nullptr ? slots() : format_->row_slots();
+  }
+
+  std::unique_ptr<FileSource> Open(const FileEntry& file) override {
+    if (format_ == nullptr) format_ = Decide(file.path);
+    return format_->Open(file);
+  }
+
+  // By a format of its own: `format_` belongs to whoever opens files.
+  std::optional<uint64_t> CountRecords(const std::vector<FileEntry>& files) const override {
+    return Decide(files.at(0).path)->CountRecords(files);
+  }
+
+  void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
+    format_->Load(tickets, n, rows);
+  }
+
+ private:
+  std::unique_ptr<FileFormat> Decide(const std::string& path) const {
+    const std::vector<const FormatSchema*> found = FormatsByContent(path);
+    if (found.size() != 1) {
+      std::string candidates;
+      for (const FormatSchema* schema : found) candidates += " " + schema->tag;
+      if (found.empty()) {
+        for (const std::string& tag : FileFormatTags()) candidates += " " + tag;
+      }
+      throw Error(
+          ErrorCode::kDataLoss,
+          StrCat(found.empty() ? "neither the name nor the first bytes tell the format; put "
+                                 "one of these and a colon before the name:"
+                               : "the first bytes fit several formats; put one of these and "
+                                 "a colon before the name:",
+                 candidates))
+          .InFile(path, 0);
+    }
+    if (arguments_.has_companions && found[0]->companion_name.empty()) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  StrCat("it is of the format ", found[0]->tag, ", which takes no second file"))
+          .InFile(path, 0);
+    }
+    FormatArguments arguments = arguments_;
+    for (const AttributeSchema& attribute : found[0]->attributes) {
+      if (!arguments.attributes.Has(attribute.name)) {
+        arguments.attributes.Set(attribute.name, attribute.default_value);
+      }
+    }
+    return found[0]->make(arguments);
+  }
+
+  const FormatArguments arguments_;
+  std::unique_ptr<FileFormat> format_;
+};
+
+}  // namespace
+
+std::optional<uint64_t> FileFormat::CountRecords(const std::vector<FileEntry>&) const {
+  return std::nullopt;
+}
+
+void Chunk::SetNeeded() {
+  if (bytes) bytes->set_needed();
+  if (pieces.capacity() > 0) SetTableNeeded(pieces.data());
+}
+
+void Chunk::Dispose() {
+  bytes = Ref<Buffer>();
+  Empty(&pieces);
+  expected = 0;
+  error_ = nullptr;
+  claimed_pieces_ = 0;
+  ready_ = false;
+  deferred_ = false;
+  Pool<Chunk>::Give(this);
+}
+
+FormatSchema& FormatSchema::Attr(AttributeSchema attribute) {
+  attributes.push_back(std::move(attribute));
+  return *this;
+}
+
+FormatSchema& FormatSchema::Extension(std::string extension) {
+  extensions.push_back(std::move(extension));
+  return *this;
+}
+
+FormatSchema& FormatSchema::Magic(bool (*function)(const char* head, size_t size)) {
+  matches = function;
+  return *this;
+}
+
+FormatSchema& FormatSchema::Companion(std::string name, std::string list_name, std::string text) {
+  companion_name = std::move(name);
+  companion_list_name = std::move(list_name);
+  companion_doc = std::move(text);
+  return *this;
+}
+
+bool RegisterFileFormat(const std::string& tag, FormatSchema schema, MakeFormat make) {
+  schema.tag = tag;
+  schema.make = make;
+  const bool added = Registry().emplace(tag, std::move(schema)).second;
+  if (added) {
+    NoteRegistration([tag] { Registry().erase(tag); });
+  } else {
+    RefuseRegistration("file format '" + tag + "'");
+  }
+  return added;
+}
+
+const FormatSchema* FindFileFormat(const std::string& tag) {
+  const auto found = Registry().find(tag);
+  return found == Registry().end() ? nullptr : &found->second;
+}
+
+std::vector<std::string> FileFormatTags() {
+  std::vector<std::string> tags;
+  for (const auto& entry : Registry()) tags.push_back(entry.first);
+  return tags;
+}
+
+FormatChoice SplitFormatPrefix(const std::string& file_name) {
+  const size_t colon = file_name.find(':');
+  if (colon != std::string::npos && file_name.find('/') > colon) {
+    const FormatSchema* schema = FindFileFormat(file_name.substr(0, colon));
+    if (schema != nullptr) return {file_name.substr(colon + 1), schema};
+  }
+  return {file_name, nullptr};
+}
+
+FormatChoice ChooseFormat(const std::string& file_name) {
+  FormatChoice choice = SplitFormatPrefix(file_name);
+  if (choice.schema != nullptr) return choice;
+  const std::string name =
+      EndsWith(file_name, ".gz") ? file_name.substr(0, file_name.size() - 3) : file_name;
+  for (const auto& [tag, schema] : Registry()) {
+    const bool fits = std::any_of(schema.extensions.begin(), schema.extensions.end(),
+                                  [&](const std::string& end) { return EndsWith(name, end); });
+    if (!fits) continue;
+    Require(choice.schema == nullptr, "'", Escaped(file_name), "' may be of the formats ",
+            choice.schema == nullptr ? "" : choice.schema->tag, " and ", tag,
+            "; put one of them and a colon before the name");
+    choice.schema = &schema;
+  }
+  return choice;
+}
+
+std::unique_ptr<FileFormat> MakeFormatByContent(const FormatArguments& arguments) {
+  Require(!arguments.declared.empty(),
+          "the file's name does not tell its format, so the slots must be declared (or put the "
+          "format and a colon before the name)");
+  return std::make_unique<FormatByContent>(arguments);
+}
+
+std::vector<SlotSpec> AgreeOnSlots(const std::vector<SlotSpec>& declared,
+                                   const std::vector<SlotSpec>& known, const std::string& who) {
+  Require(!declared.empty() || !known.empty(),
+          "the slots of this reader must be declared: in the output variable's type { type: READER "
+          "reader { lod_tensor { ... } } }, or by shape_concat, ranks and lod_levels");
+  if (declared.empty()) return known;
+  if (known.empty()) return declared;
+  Require(declared.size() == known.size(), declared.size(), " slots are declared, but ", who, " ",
+          known.size());
+  std::vector<SlotSpec> agreed = declared;
+  for (size_t i = 0; i < declared.size(); ++i) {
+    if (!known[i].known) continue;
+    bool agree = declared[i].dtype == known[i].dtype &&
+                 declared[i].lod_level == known[i].lod_level &&
+                 declared[i].dims.size() == known[i].dims.size();
+    for (size_t k = 0; agree && k < declared[i].dims.size(); ++k) {
+      const int64_t left = declared[i].dims[k];
+      const int64_t right = known[i].dims[k];
+      agree = left < 0 || right < 0 || left == right;
+      agreed[i].dims[k] = left < 0 ? right : left;
+    }
+    Require(agree, "slot ", i, ": ", ToString(declared[i]), " is declared, but ", who, " ",
+            ToString(known[i]));
+  }
+  return agreed;
+}
+
+}  // namespace millhopper

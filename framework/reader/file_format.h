@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// File formats. A format answers three questions: where does the next chunk of a file lie (Claim,
+// in order and cheap), what are its records (Fetch, on any thread: read, check, decompress, list),
+// and what are the tensors of a record (Load, on any thread). Reading ahead, order, threads, memory
+// and the context of errors are FileReader's affair.
+//
+// A format is one file in readers/formats with one REGISTER_FILE_FORMAT line. Registering it gives
+// its creation operator create_<tag>_file_reader, its tag for open_files and its row in
+// `executor --list_formats`.
+#ifndef MILLHOPPER_FRAMEWORK_READER_FILE_FORMAT_H_
+#define MILLHOPPER_FRAMEWORK_READER_FILE_FORMAT_H_
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "framework/base/attribute.h"
+#include "framework/base/memory.h"
+#include "framework/reader/ticket.h"
+#include "framework/tensor/rows.h"
+
+namespace millhopper {
+
+// One record in a chunk.
+struct Piece {
+  uint32_t offset;  // in Chunk::bytes
+  uint32_t size;
+};
+
+// A stretch of a file with its records listed. Pooled.
+class Chunk final : public Kept {
+ public:
+  // Set by Claim: where the chunk lies in the file.
+  uint64_t offset = 0;
+  uint64_t length = 0;
+  // A number that Claim may leave for Fetch, such as how many records the file says there are.
+  uint64_t expected = 0;
+  // Where in `bytes` to put what is read from `offset` on, for which they need so much more room.
+  // The kernel's pages are aligned as the file is, and some processors (AMD's Zen) copy far slower
+  // where the target lies 1 to 15 bytes further in its page than the source does.
+  size_t lead() const { return offset % kBufferAlignment; }
+  // Set by Fetch, or already by Claim: the records in order and the bytes that hold them.
+  Ref<Buffer> bytes;
+  PooledVector<Piece> pieces;
+
+ private:
+  friend class ChunkQueue;
+  void Dispose() override;
+  // What was fetched ahead of need (MemoryScope) is needed now.
+  void SetNeeded();
+
+  bool ready_ = false;         // fetched, as far as it can be
+  size_t claimed_pieces_ = 0;  // how many Claim has listed
+  bool deferred_ = false;      // nobody is at work on it: there was no memory to fetch it ahead
+  std::exception_ptr error_;   // behind the pieces
+};
+
+// One file that is being read from its beginning to its end.
+class FileSource {
+ public:
+  virtual ~FileSource() = default;
+  // Finds the next chunk, or returns false at the end of the file. One thread at a time, in order.
+  // A call that is refused memory (MemoryScope) is made again later, with another chunk: it must
+  // not have lost what it has read. Errors are kDataLoss or kIo, name the file and the byte
+  // (Error::InFile), and end the file; a Claim that has listed records already delivers them first.
+  virtual bool Claim(Chunk* chunk) = 0;
+  // Reads and checks the chunk and lists its records. Any thread, several chunks at once. May list
+  // the records before a damaged one and then throw; they are delivered first. A call that is
+  // refused memory (MemoryScope) is made again later, with the chunk as Claim has left it.
+  virtual void Fetch(Chunk* chunk) const = 0;
+};
+
+// A file as named by a program, and the companion that some formats pair with it (labels).
+struct FileEntry {
+  std::string path;
+  std::string companion;  // "" if there is none
+};
+
+// A format with its settings, as one reader uses it for all of its files. Immutable but for what
+// Open may learn about the slots.
+class FileFormat {
+ public:
+  explicit FileFormat(std::vector<SlotSpec> slots) : slots_(std::move(slots)) {}
+  virtual ~FileFormat() = default;
+  // As declared, or as the format knows them without reading a file.
+  const std::vector<SlotSpec>& slots() const { return slots_; }
+  // As files that have been opened show them; what Load fills. Called when tickets are loaded.
+  virtual const std::vector<SlotSpec>& row_slots() const { return slots_; }
+  // Opens the file. One thread at a time. Throws kIo or kDataLoss with the file's name.
+  virtual std::unique_ptr<FileSource> Open(const FileEntry& file) = 0;
+  // How many records the files hold together, where their sizes or headers or what lies beside them
+  // tells without reading records. Any thread, at any time. Throws as Open.
+  virtual std::optional<uint64_t> CountRecords(const std::vector<FileEntry>& files) const;
+  // Appends the records of the tickets to the rows. Any thread. Errors say what is wrong with the
+  // record; file and place are added by the reader.
+  virtual void Load(const Ticket* tickets, size_t n, Rows* rows) const = 0;
+
+ private:
+  std::vector<SlotSpec> slots_;
+};
+
+// What a format is made from.
+struct FormatArguments {
+  std::vector<SlotSpec> declared;  // empty if the program declares no slots
+  AttributeMap attributes;         // by the format's schema, defaults filled in
+  // With wildcards: those by which files were found, so that a format that knows of a file that is
+  // missing can tell that it was meant.
+  std::vector<std::string> patterns;
+  bool has_companions = false;  // every FileEntry will name one
+};
+
+// How a format presents itself. Built fluently by the function given to REGISTER_FILE_FORMAT.
+struct FormatSchema {
+  explicit FormatSchema(std::string text) : doc(std::move(text)) {}
+  FormatSchema& Attr(AttributeSchema attribute);
+  // File names that end so (without a ".gz" behind it) are of this format: ".recordio".
+  FormatSchema& Extension(std::string extension);
+  // Whether the first bytes of a file (up to 64, decompressed) can be of this format.
+  FormatSchema& Magic(bool (*matches)(const char* head, size_t size));
+  // An attribute that names one more file per file: `name` for a single file, `list_name` (paired
+  // by position) in open_files.
+  FormatSchema& Companion(std::string name, std::string list_name, std::string text);
+
+  std::string tag;  // set by the registry
+  std::string doc;  // one line
+  std::vector<AttributeSchema> attributes;
+  std::vector<std::string> extensions;
+  bool (*matches)(const char* head, size_t size) = nullptr;
+  std::string companion_name, companion_list_name, companion_doc;
+  std::unique_ptr<FileFormat> (*make)(const FormatArguments& arguments) = nullptr;
+};
+
+using MakeFormat = std::unique_ptr<FileFormat> (*)(const FormatArguments& arguments);
+
+// Registers a format under its tag. Before main, or while a plugin is loaded; if the tag is taken,
+// the process ends with a message, or the plugin is refused.
+bool RegisterFileFormat(const std::string& tag, FormatSchema schema, MakeFormat make);
+// Null if there is none.
+const FormatSchema* FindFileFormat(const std::string& tag);
+std::vector<std::string> FileFormatTags();  // sorted
+
+#define REGISTER_FILE_FORMAT(tag, schema, make)            \
+  [[maybe_unused]] static const bool registered_##tag##_ = \
+      ::millhopper::RegisterFileFormat(#tag, schema(), make)
+
+// A file name without its prefix, and the format that it has by its name, or null.
+struct FormatChoice {
+  std::string path;
+  const FormatSchema* schema = nullptr;
+};
+// By its prefix alone: a registered tag before the first colon, without a slash in it.
+FormatChoice SplitFormatPrefix(const std::string& file_name);
+// By its prefix, else by its extension. If neither tells, the first bytes will, when the file is
+// first read. Throws kInvalidArgument if the extension belongs to several formats.
+FormatChoice ChooseFormat(const std::string& file_name);
+
+// A format for files of which neither prefix nor extension names one: their first bytes, through
+// gzip, decide when the first of them is opened. `arguments.declared` must not be empty.
+std::unique_ptr<FileFormat> MakeFormatByContent(const FormatArguments& arguments);
+
+// Slots as both declared and known by the format: they must agree (-1 agrees with anything, the
+// more precise one is taken). Throws kInvalidArgument "slot 1: float32 [1, 784] is declared, but
+// the format has uint8 [1, 784]", with `who` for "the format has". Either may be empty; both may
+// not.
+std::vector<SlotSpec> AgreeOnSlots(const std::vector<SlotSpec>& declared,
+                                   const std::vector<SlotSpec>& known,
+                                   const std::string& who = "the format has");
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_FRAMEWORK_READER_FILE_FORMAT_H_

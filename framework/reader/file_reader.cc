@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/reader/file_reader.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "framework/base/at_work.h"
+#include "framework/base/error.h"
+#include "framework/base/limits.h"
+
+namespace millhopper {
+namespace {
+
+constexpr size_t kLoadedAtOnce = 32;
+constexpr size_t kPrefetchedBytes = 384;  // of a record: the cache fetches the rest by itself
+
+// "" or what is wrong with the path of a file that will be read.
+std::string Missing(const std::string& path, FilesRead* read) {
+  struct stat status;
+  if (path.find('\0') != std::string::npos) return "a name with a zero byte";
+  if (::stat(path.c_str(), &status) != 0) return std::strerror(errno);
+  if (S_ISDIR(status.st_mode)) return "is a directory";
+  if (!S_ISREG(status.st_mode)) return "is not a regular file";
+  read->Add(path, status);
+  return "";
+}
+
+// The error is about the first file that is missing, and lists the others.
+void CheckExist(const std::vector<FileEntry>& files, FilesRead* read) {
+  constexpr int kMostListed = 20;
+  std::string first, text;
+  int missing = 0;
+  const auto check = [&](const std::string& path) {
+    const std::string problem = Missing(path, read);
+    if (problem.empty()) return;
+    ++missing;
+    if (missing == 1) {
+      first = path;
+      text = problem;
+    } else if (missing <= kMostListed) {
+      text += StrCat("\n  ", Escaped(path), ": ", problem);
+    }
+  };
+  for (const FileEntry& file : files) {
+    check(file.path);
+    if (!file.companion.empty()) check(file.companion);
+  }
+  if (missing > kMostListed) text += StrCat("\n  and ", missing - kMostListed, " more");
+  if (missing > 0) throw Error(ErrorCode::kIo, text).InFile(first, -1);
+}
+
+// How many of the tickets, from the first on, are of the same chunk. The code of a plugin gets no
+// more of them at once: if it crashes, what it was at can be told.
+size_t OfOneChunk(const Ticket* tickets, size_t n) {
+  const auto other = [tickets](const Ticket& ticket) {
+    return ticket.file != tickets->file || ticket.offset != tickets->offset;
+  };
+  return static_cast<size_t>(std::find_if(tickets, tickets + n, other) - tickets);
+}
+
+// Where tickets come from, for a crash while they are loaded.
+class ChunksOfTickets final : public ChunksAtWork {
+ public:
+  ChunksOfTickets(const Ticket* tickets, size_t n, const FileEntry* files)
+      : tickets_(tickets), size_(n), files_(files) {}
+
+  size_t size() const override { return size_; }
+  Place operator[](size_t i) const override {
+    return {files_[tickets_[i].file].path.c_str(), tickets_[i].offset};
+  }
+
+ private:
+  const Ticket* const tickets_;
+  const size_t size_;
+  const FileEntry* const files_;
+};
+
+}  // namespace
+
+FileReader::FileReader(std::unique_ptr<FileFormat> format, FileEntry file)
+    : FileReader(std::move(format), std::vector<FileEntry>{std::move(file)}, ReadAhead{}) {}
+
+FileReader::FileReader(std::unique_ptr<FileFormat> format, std::vector<FileEntry> files,
+                       ReadAhead read_ahead)
+    : ReaderBase(format->slots()),
+      format_(std::move(format)),
+      library_(LibraryOf(*reinterpret_cast<const void* const*>(format_.get()))),
+      files_(std::move(files)),
+      prefetcher_(new Prefetcher(read_ahead, account())) {
+  CheckExist(files_, &read_);
+}
+
+FileReader::~FileReader() { prefetcher_->Stop(); }
+
+Ref<ChunkQueue> FileReader::OpenFile(size_t index) {
+  AtWork at_work;
+  at_work->library = library_;
+  at_work->file = files_[index].path.c_str();
+  std::unique_ptr<FileSource> source = format_->Open(files_[index]);
+  if (source == nullptr) {
+    throw Error(ErrorCode::kInternal, "its format has opened nothing")
+        .InFile(files_[index].path, -1);
+  }
+  Ref<ChunkQueue> queue(new ChunkQueue(std::move(source), static_cast<uint32_t>(index),
+                                       files_[index].path, library_));
+  prefetcher_->Add(queue);
+  return queue;
+}
+
+void FileReader::PlanNext(size_t n, Run* run) {
+  try {
+    if (!queue_) queue_ = OpenFile(0);
+    // Not beyond the chunk: whoever has taken its records may let go of it before the next is read.
+    if (!prefetcher_->Fill(queue_.get())) return;
+    const size_t taken = std::min(n, queue_->available());
+    const size_t first = run->tickets.size();
+    queue_->KeepIn(run);
+    run->tickets.resize(first + taken);
+    queue_->Take(taken, 1, sample_, &run->tickets[first]);
+    sample_ += taken;
+  } catch (...) {
+    throw CurrentError().WithContext(ReadingRecord(sample_));
+  }
+}
+
+void FileReader::Rewind(uint64_t) {
+  prefetcher_->Stop();
+  queue_ = Ref<ChunkQueue>();
+  sample_ = 0;
+}
+
+void FileReader::LoadBlock(const Ticket* tickets, size_t n, Rows* rows) const {
+  const ChunksOfTickets chunks(tickets, n, files_.data());
+  AtWork at_work;
+  at_work->library = library_;
+  at_work->file = nullptr;
+  at_work->chunks = &chunks;
+  int64_t before[kMaxSlots];
+  for (size_t slot = 0; slot < rows->size(); ++slot) before[slot] = rows->steps(slot);
+  format_->Load(tickets, n, rows);
+  for (size_t slot = 0; slot < rows->size(); ++slot) {
+    if (!slots()[slot].one_step()) continue;
+    const int64_t loaded = rows->steps(slot) - before[slot];
+    if (loaded == static_cast<int64_t>(n)) continue;
+    Throw(ErrorCode::kInternal, "its format has loaded ", loaded, " elements of slot ", slot,
+          " instead of ", n);
+  }
+}
+
+void FileReader::Load(const Ticket* tickets, size_t n, Rows* rows) const {
+  try {
+    for (size_t i = 0; i < n;) {
+      // After a shuffle the bytes lie anywhere: the cache has to be told where it goes on.
+      const size_t next = std::min(n, i + kLoadedAtOnce);
+      for (size_t k = next; k < std::min(n, next + kLoadedAtOnce); ++k) {
+        const auto* bytes = static_cast<const char*>(tickets[k].where);
+        for (size_t at = 0; at < std::min<size_t>(tickets[k].size, kPrefetchedBytes); at += 64) {
+          __builtin_prefetch(bytes + at);
+        }
+      }
+      while (i < next) {
+        const size_t size = library_ == nullptr ? next - i : OfOneChunk(tickets + i, next - i);
+        LoadBlock(tickets + i, size, rows);
+        i += size;
+      }
+    }
+  } catch (...) {
+    const Error error = CurrentError();
+    if (error.interrupts()) throw error.WithContext(ReadingRecord(tickets->sample));
+    if (n == 1) {
+      throw error
+          .WithContext(
+              StrCat("in record ", tickets->record, " of the chunk at byte ", tickets->offset))
+          .InFile(files_[tickets->file].path, static_cast<int64_t>(tickets->offset))
+          .WithContext(ReadingRecord(tickets->sample));
+    }
+    // Which of them failed? One behind another they tell.
+    Rows scratch;
+    scratch.ResetLike(*rows);
+    for (size_t i = 0; i < n; ++i) Load(tickets + i, 1, &scratch);
+    throw;
+  }
+}
+
+}  // namespace millhopper

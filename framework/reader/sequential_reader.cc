@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/reader/sequential_reader.h"
+
+#include "framework/base/error.h"
+
+namespace millhopper {
+
+// An element between Plan, which made it, and Load.
+class SequentialReader::Element final : public Kept {
+ public:
+  std::vector<LoDTensor> tensors;
+
+ private:
+  void Dispose() override {
+    tensors.clear();
+    Pool<Element>::Give(this);
+  }
+};
+
+void SequentialReader::PlanNext(size_t n, Run* run) {
+  // What is made is made once, so it is not begun where it may be refused.
+  if (MemoryScope::IsAhead()) MemoryScope::ThrowRefused();
+  try {
+    for (; n > 0 && !end_; --n) {
+      const MemoryScope scope(account());
+      Ref<Element> element = Pool<Element>::Take();
+      end_ = !ReadNextImpl(&element->tensors);
+      if (!end_) Add(element.get(), run);
+    }
+  } catch (...) {
+    throw CurrentError().WithContext(ReadingRecord(sample_));
+  }
+}
+
+void SequentialReader::Add(Element* element, Run* run) {
+  Require(element->tensors.size() == slots().size(), "an element of ", element->tensors.size(),
+          " tensors from a reader of ", slots().size(), " slots");
+  for (size_t i = 0; i < slots().size(); ++i) {
+    const LoDTensor& tensor = element->tensors[i];
+    Require(tensor.initialized(), "slot ", i, " of an element has no value");
+    CheckFits(slots()[i], i, tensor.dtype(), tensor.dims(), tensor.lod().size());
+  }
+  Ticket ticket;
+  ticket.where = element;
+  ticket.owner = element;
+  ticket.sample = sample_++;
+  ticket.size = 1;
+  run->Add(ticket);
+}
+
+void SequentialReader::Load(const Ticket* tickets, size_t n, Rows* rows) const {
+  for (size_t i = 0; i < n; ++i) {
+    const auto& tensors = static_cast<const Element*>(tickets[i].where)->tensors;
+    for (size_t k = 0; k < tensors.size(); ++k) rows->Append(k, tensors[k]);
+  }
+}
+
+void SequentialReader::Rewind(uint64_t) {
+  sample_ = 0;
+  end_ = false;
+  ReInitImpl();
+}
+
+}  // namespace millhopper

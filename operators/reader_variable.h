@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Readers as the arguments of operators.
+#ifndef MILLHOPPER_OPERATORS_READER_VARIABLE_H_
+#define MILLHOPPER_OPERATORS_READER_VARIABLE_H_
+
+#include <string_view>
+
+#include "framework/program/operator.h"
+#include "framework/reader/reader_holder.h"
+
+namespace millhopper {
+
+// The reader of an input; throws kInvalidArgument if it has not been created.
+ReaderHolder& ReaderOf(const OpContext& context, std::string_view input);
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_OPERATORS_READER_VARIABLE_H_
