@@ -39,8 +39,9 @@ class PrivateBlock {
     for (const std::string& name : recipe.sinks) sinks_.push_back(block_.scope().Find(name));
   }
 
-  void Run(std::vector<LoDTensor>* in, std::vector<LoDTensor>* out) {
+  void Run(const RecordId& id, std::vector<LoDTensor>* in, std::vector<LoDTensor>* out) {
     run_.steps = 0;
+    run_.record = &id;
     block_.Refresh();
     for (size_t i = 0; i < sources_.size(); ++i) {
       *sources_[i]->GetMutable<LoDTensor>() = std::move((*in)[i]);
@@ -72,9 +73,9 @@ class PrivateBlocks {
   explicit PrivateBlocks(BlockRecipe recipe) : recipe_(std::move(recipe)) { Give(Take()); }
 
   // A block that throws is not used again.
-  void Run(std::vector<LoDTensor>* in, std::vector<LoDTensor>* out) {
+  void Run(const RecordId& id, std::vector<LoDTensor>* in, std::vector<LoDTensor>* out) {
     std::unique_ptr<PrivateBlock> block = Take();
-    block->Run(in, out);
+    block->Run(id, in, out);
     Give(std::move(block));
   }
 
@@ -206,9 +207,8 @@ void CreateCustomReader(OpContext& context) {
   auto blocks = std::make_shared<PrivateBlocks>(std::move(recipe));
   StoreReader(context, std::make_unique<MapReader>(
                            std::move(below), std::move(slots),
-                           [blocks](std::vector<LoDTensor>* in, std::vector<LoDTensor>* out) {
-                             blocks->Run(in, out);
-                           }));
+                           [blocks](const RecordId& id, std::vector<LoDTensor>* in,
+                                    std::vector<LoDTensor>* out) { blocks->Run(id, in, out); }));
 }
 
 REGISTER_OPERATOR(create_custom_reader, CustomReaderSchema, CreateCustomReader);

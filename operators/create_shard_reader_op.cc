@@ -16,15 +16,19 @@ constexpr char kShards[] = "WORLD_SIZE";
 constexpr char kIndex[] = "RANK";
 
 OpSchema ShardSchema() {
-  return DecoratedReaderSchema(
-             "Yields elements index, index + num_shards, ... of a reader: one of num_shards "
-             "disjoint parts.")
+  return DecoratedReaderSchema("Yields one of num_shards disjoint parts of a reader.")
       .Attr(AttributeSchema("num_shards", int32_t{0},
                             "how many parts; 0 is what the environment's WORLD_SIZE says")
                 .AtLeast(0))
       .Attr(AttributeSchema("index", int32_t{-1},
                             "which of them, from 0; -1 is what the environment's RANK says")
                 .AtLeast(-1))
+      .Attr(
+          AttributeSchema("by", std::string("record"),
+                          "record: elements index, index + num_shards, ...; chunk: whole chunks of "
+                          "files, so that what others read is not read here (chunk c of file f is "
+                          "of shard (f + c) % num_shards; not for text)")
+              .OneOf({"record", "chunk"}))
       .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
         const auto shards = attributes.Get<int32_t>("num_shards");
         const auto index = attributes.Get<int32_t>("index");
@@ -51,7 +55,10 @@ void CreateShardReader(OpContext& context) {
   int64_t index = context.Attr<int32_t>("index");
   if (shards == 0) shards = NumberOf(kShards, "num_shards");
   if (index < 0) index = NumberOf(kIndex, "index");
-  StoreReader(context, std::make_unique<ShardReader>(UnderlyingReader(context), shards, index));
+  StoreReader(context,
+              std::make_unique<ShardReader>(
+                  UnderlyingReader(context), shards, index,
+                  context.Attr<std::string>("by") == "chunk" ? ShardBy::kChunk : ShardBy::kRecord));
 }
 
 REGISTER_OPERATOR(create_shard_reader, ShardSchema, CreateShardReader);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operators that fill a tensor with random numbers. Value i depends on the seeds, the name of
-// the variable and i alone, so that no other line of a program, and no thread, changes it.
+// the variable and i, and in a block that is run for every element of a reader on the name of the
+// element (its pass and sample), and on nothing else: no other line of a program, and no thread,
+// changes it.
 #ifndef MILLHOPPER_OPERATORS_RANDOM_TENSOR_H_
 #define MILLHOPPER_OPERATORS_RANDOM_TENSOR_H_
 
@@ -25,8 +27,9 @@ inline OpSchema RandomSchema(std::string doc) {
 // Out[i] = function(key, i), computed in double.
 template <typename Function>
 void RunRandom(OpContext& context, Function function) {
-  const RandomKey key(context.run().seed, static_cast<uint64_t>(context.Attr<int32_t>("seed")),
-                      context.OutVar("Out").name());
+  RandomKey key(context.run().seed, static_cast<uint64_t>(context.Attr<int32_t>("seed")),
+                context.OutVar("Out").name());
+  if (context.run().record != nullptr) key = key.Of(*context.run().record);
   LoDTensor* out = AllocateCreated(context);
   const int64_t count = out->numel();
   const auto fill = [&](auto* values) {

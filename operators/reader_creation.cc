@@ -98,7 +98,7 @@ std::vector<SlotSpec> SlotsKnownTo(const FormatSchema* format, const FormatArgum
   FormatArguments undeclared = arguments;
   undeclared.declared.clear();
   try {
-    return format->make(undeclared)->slots();
+    return format->Make(undeclared)->slots();
   } catch (const Error&) {
     return {};  // it needs a declaration; what else is wrong is said when the format is made
   }

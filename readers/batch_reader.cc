@@ -67,13 +67,10 @@ void BatchReader::PlanNext(size_t n, Run* run) {
       return;
     }
     Ticket ticket;
-    ticket.where = batch_.get();
+    ticket.id = batch_->tickets.front().id;
     ticket.owner = batch_.get();
-    ticket.sample = sample_;
-    ticket.size = static_cast<uint32_t>(size);
     run->Add(ticket);
     batch_ = Ref<Run>();
-    ++sample_;
   }
 }
 
@@ -114,14 +111,13 @@ Error BatchReader::WithWholeBatches(const Error& error, size_t used_before) cons
 }
 
 void BatchReader::Rewind(uint64_t pass) {
-  sample_ = 0;
   batch_ = Ref<Run>();
   DecoratedReader::Rewind(pass);
 }
 
 void BatchReader::Load(const Ticket* tickets, size_t n, Rows* rows) const {
   for (size_t i = 0; i < n; ++i) {
-    const Run& batch = *static_cast<const Run*>(tickets[i].where);
+    const Run& batch = *tickets[i].object<Run>();
     if (mode_ == BatchMode::kStack) {
       LoadStacked(batch, rows);
     } else {

@@ -27,7 +27,8 @@ enum class DoubleBufferReader::State {
 // One element of the reader below, from its plan to its hand-over.
 class DoubleBufferReader::Element final : public Kept {
  public:
-  Run run;                         // the one ticket
+  RecordId id;
+  Run run;                         // the one ticket, until it is loaded
   Rows rows;                       // what is loaded, on the host
   std::vector<LoDTensor> tensors;  // the same on the device
   std::vector<Ref<Buffer>> hosts;  // what the copies read, not to be written before they are done
@@ -99,16 +100,13 @@ void DoubleBufferReader::PlanNext(size_t n, Run* run) {
       // Under a limit what an element was planned from is not kept beyond its turn.
       if (MemoryLimit::is_set()) LoadIfDeferred(element.get());
       Ticket ticket;
-      ticket.where = element.get();
+      ticket.id = element->id;
       ticket.owner = element.get();
-      ticket.sample = sample_;
-      ticket.size = 1;
       run->Add(ticket);
       {
         std::lock_guard<std::mutex> lock(mutex_);
         planned_.pop_front();
       }
-      ++sample_;
       --n;
       wanted_.fetch_add(1);
       CallWorker();
@@ -151,6 +149,7 @@ bool DoubleBufferReader::Advance(MemoryScope::Need need) {
         end_.store(true, std::memory_order_release);
         return true;
       }
+      element->id = element->run.tickets.front().id;
       std::lock_guard<std::mutex> lock(mutex_);
       planned_.push_back(element);
     } catch (...) {
@@ -228,7 +227,7 @@ void DoubleBufferReader::LoadIfDeferred(Element* element) const {
 void DoubleBufferReader::Load(const Ticket* tickets, size_t n, Rows* rows) const {
   for (size_t i = 0; i < n; ++i) {
     // The run that holds the ticket shares the element with nobody: a ticket is loaded once.
-    auto* element = const_cast<Element*>(static_cast<const Element*>(tickets[i].where));
+    auto* const element = tickets[i].object<Element>();
     LoadIfDeferred(element);
     if (element->error != nullptr) std::rethrow_exception(element->error);
     if (!place_.is_cpu()) {
@@ -260,7 +259,6 @@ void DoubleBufferReader::Rewind(uint64_t pass) {
   wanted_.store(depth_);
   started_ = false;
   ahead_allowed_.store(false);
-  sample_ = 0;
   DecoratedReader::Rewind(pass);
   end_.store(false);
 }

@@ -67,7 +67,6 @@ class DoubleBufferReader final : public DecoratedReader {
   const Ref<Ahead> ahead_;
   bool started_ = false;
   std::atomic<bool> ahead_allowed_{false};  // elements of this pass
-  uint64_t sample_ = 0;
 
   std::mutex planning_;         // held by the thread that plans
   std::atomic<size_t> wanted_;  // elements that may still be planned ahead

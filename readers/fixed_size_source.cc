@@ -48,22 +48,24 @@ size_t FixedSizeSource::RecordsFrom(uint64_t first) const {
 
 bool FixedSizeSource::Claim(Chunk* chunk) {
   chunk->offset = begins_[0] + next_ * columns_[0].bytes;
-  chunk->expected = next_;
+  const uint64_t first = next_;
   if (!plain_) {
     ReadInOrder(chunk);
-    next_ += chunk->pieces.size();
+    chunk->records = chunk->pieces.size();
   } else {
-    chunk->length = RecordsFrom(next_) * record_bytes_;
-    next_ += RecordsFrom(next_);
+    chunk->claimed = first;
+    chunk->records = RecordsFrom(first);
+    chunk->length = *chunk->records * record_bytes_;
   }
-  if (next_ > chunk->expected) return true;
+  next_ += *chunk->records;
+  if (next_ > first) return true;
   CheckEnd();
   return false;
 }
 
 void FixedSizeSource::Fetch(Chunk* chunk) const {
   if (!plain_) return;
-  const uint64_t first = chunk->expected;
+  const auto first = std::any_cast<uint64_t>(chunk->claimed);
   const size_t records = RecordsFrom(first);
   chunk->bytes = BufferPool::At(Place()).Take(chunk->lead() + records * record_bytes_);
   char* out = chunk->bytes->data() + chunk->lead();

@@ -41,7 +41,7 @@ void MapReader::Load(const Ticket* tickets, size_t n, Rows* rows) const {
     reader().Load(tickets + i, 1, &work->rows);
     work->rows.MoveTo(&work->in);
     try {
-      function_(&work->in, &work->out);
+      function_(tickets[i].id, &work->in, &work->out);
       Require(work->out.size() == slots().size(), work->out.size(), " results for ", slots().size(),
               " slots");
       for (size_t k = 0; k < slots().size(); ++k) {
@@ -50,7 +50,7 @@ void MapReader::Load(const Ticket* tickets, size_t n, Rows* rows) const {
         rows->Append(k, result);
       }
     } catch (...) {
-      throw CurrentError().WithContext(StrCat("while processing element ", tickets[i].sample,
+      throw CurrentError().WithContext(StrCat("while processing element ", tickets[i].id.sample,
                                               " in ", origin().empty() ? "a reader" : origin()));
     }
   }

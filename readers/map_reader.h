@@ -15,9 +15,11 @@ namespace millhopper {
 // Yields function(element) for every element of the reader below: a block of operators, a decoder.
 class MapReader final : public DecoratedReader {
  public:
-  // Replaces *out (one tensor a slot) by what becomes of `in`, which it may take apart. Called on
-  // any number of threads at once. What it throws takes the element's place.
-  using Function = std::function<void(std::vector<LoDTensor>* in, std::vector<LoDTensor>* out)>;
+  // Replaces *out (one tensor a slot) by what becomes of `in`, which it may take apart; `id` is the
+  // element's name, by which it draws what is random. Called on any number of threads at once. What
+  // it throws takes the element's place.
+  using Function = std::function<void(const RecordId& id, std::vector<LoDTensor>* in,
+                                      std::vector<LoDTensor>* out)>;
 
   // `slots` is what the function yields; results are checked against it. Throws kInvalidArgument
   // when the reader below yields tensors on a device.

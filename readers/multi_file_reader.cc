@@ -82,25 +82,40 @@ void MultiFileReader::Interleave(size_t n, Run* run) {
       BeginRound(round_ + 1);
       continue;
     }
-    const size_t first = run->tickets.size();
     const size_t places = places_.size();
     const size_t rounds = n < places ? 0 : std::min(n / places, whole_rounds());
-    const size_t added = std::max<size_t>(1, rounds * places);
-    // What needs memory comes first, so that nothing is half done where there is none.
-    for (size_t i = 0; i < (rounds == 0 ? 1 : places); ++i) {
-      places_[(cursor_ + i) % places]->KeepIn(run);
-    }
-    run->tickets.resize(first + added);
-    if (rounds == 0) {
-      places_[cursor_]->Take(1, 1, sample_, &run->tickets[first]);
+    if (rounds > 0) {
+      n -= TakeRounds(places, rounds, run);
+    } else {
+      n -= TakeRounds(1, 1, run);
       cursor_ = (cursor_ + 1) % places;
     }
-    for (size_t i = 0; rounds > 0 && i < places; ++i) {
-      places_[(cursor_ + i) % places]->Take(rounds, places, sample_ + i, &run->tickets[first + i]);
-    }
-    sample_ += added;
-    n -= added;
   }
+}
+
+size_t MultiFileReader::TakeRounds(size_t places, size_t rounds, Run* run) {
+  // What needs memory comes first, so that nothing is half done where there is none.
+  size_t taking = 0;
+  for (size_t i = 0; i < places; ++i) {
+    ChunkQueue& place = *places_[(cursor_ + i) % places_.size()];
+    if (place.passes_over()) continue;
+    place.KeepIn(run);
+    ++taking;
+  }
+  const size_t first = run->tickets.size();
+  run->tickets.resize(first + rounds * taking);
+  size_t taken = 0;
+  for (size_t i = 0; i < places; ++i) {
+    ChunkQueue& place = *places_[(cursor_ + i) % places_.size()];
+    if (place.passes_over()) {
+      place.PassOver(rounds);
+    } else {
+      place.Take(rounds, taking, sample_ + i, places, run->tickets.data() + first + taken);
+      ++taken;
+    }
+  }
+  sample_ += rounds * places;
+  return rounds * taking;
 }
 
 void MultiFileReader::BeginRound(uint64_t round) {
@@ -169,7 +184,7 @@ void MultiFileReader::OpenAhead(size_t files_wanted, bool needed) {
     }
     const size_t file = options_.shuffle_files ? order_[next_to_open_] : next_to_open_;
     try {
-      waiting_.push_back({OpenFile(file), opening_round_});
+      waiting_.push_back({OpenFile(file, pass_), opening_round_});
     } catch (const Error&) {
       if (needed) throw;
       return;  // it is tried again when its turn comes, and perhaps there is a descriptor then

@@ -55,6 +55,9 @@ class MultiFileReader final : public FileReader {
   };
 
   void Interleave(size_t n, Run* run);
+  // Takes or passes over so many records of each of the places from the cursor on; returns how many
+  // it has taken.
+  size_t TakeRounds(size_t places, size_t rounds, Run* run);
   // Empty places for the files of a round.
   void BeginRound(uint64_t round);
   // Sees to it that the place at the cursor has a record, moving the cursor on where there is no

@@ -41,7 +41,7 @@ std::unique_ptr<ReaderBase> OpenFile(const FormatSchema& schema, const std::stri
           ", but read as ", schema.tag);
   arguments.has_companions = !companion.empty();
   if (arguments.has_companions) CheckCompanions(schema);
-  return std::make_unique<FileReader>(schema.make(arguments),
+  return std::make_unique<FileReader>(schema.Make(arguments),
                                       FileEntry{choice.path, SplitFormatPrefix(companion).path});
 }
 
@@ -62,7 +62,7 @@ std::unique_ptr<ReaderBase> OpenFiles(const std::vector<std::string>& names,
   const FormatSchema* schema = FormatOf(files);
   if (schema != nullptr && arguments.has_companions) CheckCompanions(*schema);
   return std::make_unique<MultiFileReader>(
-      schema == nullptr ? MakeFormatByContent(arguments) : schema->make(arguments),
+      schema == nullptr ? MakeFormatByContent(arguments) : schema->Make(arguments),
       std::move(entries), options);
 }
 

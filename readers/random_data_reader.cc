@@ -36,9 +36,8 @@ std::optional<uint64_t> RandomDataReader::PassLength() const {
 void RandomDataReader::PlanNext(size_t n, Run* run) {
   for (; n > 0 && (count_ == 0 || sample_ < count_); --n) {
     Ticket ticket;
-    ticket.sample = sample_;
-    ticket.offset = pass_;  // tickets stay loadable when the next pass has begun
-    ticket.size = 1;
+    ticket.id.sample = sample_;
+    ticket.id.pass = pass_;
     run->Add(ticket);
     ++sample_;
   }
@@ -51,12 +50,12 @@ void RandomDataReader::Rewind(uint64_t pass) {
 
 void RandomDataReader::Load(const Ticket* tickets, size_t n, Rows* rows) const {
   for (size_t i = 0; i < n; ++i) {
-    uint64_t index = tickets[i].sample * values_;
+    uint64_t index = tickets[i].id.sample * values_;
     for (size_t k = 0; k < slots().size(); ++k) {
       const Dims& dims = slots()[k].dims;
       auto* value = reinterpret_cast<float*>(rows->Append(k, DataType::kFp32, dims));
       for (int64_t left = Product(dims); left > 0; --left) {
-        const float unit = ToUnitFloat(key_.Bits(tickets[i].offset, index++));
+        const float unit = ToUnitFloat(key_.Bits(tickets[i].id.pass, index++));
         // Rounding may reach `high`, which is outside.
         *value++ = std::min(low_ + unit * (high_ - low_), std::nextafter(high_, low_));
       }

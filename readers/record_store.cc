@@ -38,11 +38,12 @@ Ref<RecordStore::Lease> RecordStore::NewLease() {
 
 Ticket* RecordStore::PutOwned(const Ticket& ticket) {
   Ref<Buffer> copy;
-  if (ticket.bytes) copy = BufferPool::At(Place()).Take(ticket.size);
+  if (ticket.bytes != nullptr) copy = BufferPool::At(Place()).Take(ticket.size);
   Ticket* const slot = Take(sizeof(Ticket));
   *slot = ticket;
   if (copy) {
-    slot->where = std::memcpy(copy->data(), ticket.where, ticket.size);
+    std::memcpy(copy->data(), ticket.bytes, ticket.size);
+    slot->bytes = copy->data();
     slot->owner = copy.get();
   }
   if (slot->owner != nullptr) slot->owner->Retain();

@@ -55,23 +55,25 @@ class RecordStore final : public Kept {
   // it if there are few, and otherwise in a buffer that is its owner. It holds a reference of its
   // owner.
   Ticket* Put(const Ticket& ticket) {
-    if (!ticket.bytes || ticket.size > kLargestSlot - sizeof(Ticket)) return PutOwned(ticket);
+    if (ticket.bytes == nullptr || ticket.size > kLargestSlot - sizeof(Ticket))
+      return PutOwned(ticket);
     Ticket* const slot = Take(sizeof(Ticket) + ticket.size);
     *slot = ticket;
-    slot->where = std::memcpy(slot + 1, ticket.where, ticket.size);
+    slot->bytes = static_cast<char*>(std::memcpy(slot + 1, ticket.bytes, ticket.size));
     slot->owner = nullptr;
     return slot;
   }
   // Whether the slot of an element holds its bytes too. Such a ticket has no owner: the slot is to
   // be held by a lease for as long as the bytes are in use.
-  static bool HoldsBytes(const Ticket& stored) { return stored.bytes && stored.owner == nullptr; }
+  static bool HoldsBytes(const Ticket& stored) {
+    return stored.bytes != nullptr && stored.owner == nullptr;
+  }
   // The memory that an element takes here.
   static size_t BytesFor(const Ticket& stored) {
     constexpr size_t kTables = 3 * sizeof(void*);  // that of the window, and two of free slots
-    const size_t bytes = stored.bytes ? stored.size : 0;
     size_t size;
-    Kind(sizeof(Ticket) + (HoldsBytes(stored) ? bytes : 0), &size);
-    return kTables + size + (HoldsBytes(stored) ? 0 : bytes);
+    Kind(sizeof(Ticket) + (HoldsBytes(stored) ? stored.size : 0), &size);
+    return kTables + size + (HoldsBytes(stored) ? 0 : stored.size);
   }
   // Gives back a slot that no lease has, and the reference in it.
   void Drop(Ticket* slot);

@@ -108,7 +108,7 @@ bool RecordIOFile::Claim(Chunk* chunk) {
   }
   try {
     chunk->offset = next_.offset;
-    chunk->expected = next_.chunk;
+    chunk->claimed = next_.chunk;
     char bytes[kRecordIOHeaderBytes];
     if (left() < kRecordIOHeaderBytes) {
       Damaged("the file ends ", left(), " bytes into a header of ", kRecordIOHeaderBytes);
@@ -136,6 +136,7 @@ bool RecordIOFile::Claim(Chunk* chunk) {
             " bytes; the limit is ", kMaxChunkBytes);
     }
     chunk->length = kRecordIOHeaderBytes + header.payload_bytes;
+    chunk->records = header.records;
     records_ += header.records;
   } catch (...) {
     Rethrow(next_);
@@ -172,7 +173,7 @@ void RecordIOFile::Fetch(Chunk* chunk) const {
       ListRecords(chunk->bytes->data(), expanded, 0, header.records, &chunk->pieces);
     }
   } catch (...) {
-    Rethrow({chunk->expected, chunk->offset});
+    Rethrow({std::any_cast<uint64_t>(chunk->claimed), chunk->offset});
   }
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "framework/base/error.h"
+#include "framework/reader/chunk_queue.h"
 
 namespace millhopper {
 namespace {
@@ -14,14 +15,18 @@ constexpr size_t kMostPlannedAtOnce = 256;
 
 }  // namespace
 
-ShardReader::ShardReader(std::unique_ptr<ReaderBase> reader, int64_t num_shards, int64_t index)
+ShardReader::ShardReader(std::unique_ptr<ReaderBase> reader, int64_t num_shards, int64_t index,
+                         ShardBy by)
     : DecoratedReader(std::move(reader)),
-      num_shards_(static_cast<size_t>(num_shards)),
-      index_(static_cast<size_t>(index)),
+      num_shards_(by == ShardBy::kChunk ? 1 : static_cast<size_t>(num_shards)),
+      index_(by == ShardBy::kChunk ? 0 : static_cast<size_t>(index)),
       next_(index_) {
   Require(num_shards >= 1, "num_shards is ", num_shards, "; it must be at least 1");
   Require(index >= 0 && index < num_shards, "index is ", index, "; it must be 0 to ",
           num_shards - 1, " for ", num_shards, " shards");
+  if (by == ShardBy::kChunk) {
+    this->reader().TakeShare({static_cast<uint64_t>(num_shards), static_cast<uint64_t>(index)});
+  }
 }
 
 size_t ShardReader::Ready() const {

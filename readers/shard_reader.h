@@ -11,15 +11,28 @@
 
 namespace millhopper {
 
-// Yields elements index, index + num_shards, index + 2 * num_shards ... of the reader below. The
-// parts of all indices are disjoint and together are everything; their sizes differ by one at most.
-// That holds pass for pass if the readers below are the same in all processes, seeds included.
-//
-// Elements of other parts are planned and not loaded: their files are read, nothing is decoded.
+// What belongs to a shard. The parts of all indices are disjoint and together are everything, pass
+// for pass, if the readers below are the same in all processes, seeds included. Elements keep the
+// names (RecordId) that they have in the whole.
+enum class ShardBy {
+  // Elements index, index + num_shards, index + 2 * num_shards ... of the reader below, whatever it
+  // is. The sizes of the parts differ by one at most. Elements of other parts are planned and not
+  // loaded: their files are read, nothing is decoded.
+  kRecord,
+  // The records of chunks of files: of chunk c of file f if (f + c) % num_shards is the index. What
+  // others read is not read here, but for headers, and the first chunk of a file whose layout only
+  // its content tells. The sizes of the parts differ as chunks do. The reader below must read files
+  // and be read by nobody else, and their format must know how many records a chunk has before it
+  // is read: recordio, idx and fixed do, text does not.
+  kChunk,
+};
+
 class ShardReader final : public DecoratedReader {
  public:
-  // Throws kInvalidArgument unless 0 <= index < num_shards.
-  ShardReader(std::unique_ptr<ReaderBase> reader, int64_t num_shards, int64_t index);
+  // Throws kInvalidArgument unless 0 <= index < num_shards, and for a reader whose chunks cannot be
+  // shared.
+  ShardReader(std::unique_ptr<ReaderBase> reader, int64_t num_shards, int64_t index,
+              ShardBy by = ShardBy::kRecord);
 
   size_t Ready() const override;
   std::optional<uint64_t> PassLength() const override;
@@ -28,6 +41,7 @@ class ShardReader final : public DecoratedReader {
   void PlanNext(size_t n, Run* run) override;
   void Rewind(uint64_t pass) override;
 
+  // Of the elements that the reader below still has of others.
   const size_t num_shards_;
   const size_t index_;
   Run planned_;  // of all parts

@@ -105,7 +105,7 @@ void ShuffleReader::TakeOut() {
   RecordStore& store = *store_;
   for (; taken_ < drawn_; ++taken_, ++next_) {
     // Records may lie in another core's cache, that of the worker who read them.
-    __builtin_prefetch(fresh[std::min(next_ + kFetchedAhead, last)].where);
+    __builtin_prefetch(fresh[std::min(next_ + kFetchedAhead, last)].bytes);
     Ticket* const slot = store.Put(fresh[next_]);
     out_[taken_] = std::exchange(window[places_[taken_]], slot);
   }
@@ -146,7 +146,7 @@ size_t ShuffleReader::Fresh() {
   }
   if (end_) return 0;
   size_t bytes = 1;
-  for (const Ticket& planned : fresh_.tickets) bytes += planned.bytes ? planned.size : 0;
+  for (const Ticket& planned : fresh_.tickets) bytes += planned.size;
   planned_at_once_ = std::clamp<size_t>(kPlannedBytes * fresh_.tickets.size() / bytes, 1,
                                         std::min(kMostPlannedAtOnce, buffer_size_));
   return fresh_.tickets.size();

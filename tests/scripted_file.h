@@ -25,6 +25,7 @@ struct ScriptedChunk {
   Gate* fetch_begun = nullptr;   // the same for Fetch
   Gate* fetch_gate = nullptr;
   uint64_t length = 8;
+  bool tells = true;  // how many records it has, before it is fetched
 };
 
 // What happened to several files, in order: "claim a0", "fetch a0", "end a". Any thread.
@@ -60,7 +61,8 @@ class ScriptedFile final : public FileSource {
     Meet(scripted.claim_begun, scripted.claim_gate);
     chunk->offset = next_++;
     chunk->length = scripted.length;
-    chunk->expected = static_cast<uint64_t>(records_);
+    chunk->claimed = records_;
+    if (scripted.tells) chunk->records = static_cast<uint64_t>(scripted.records);
     records_ += scripted.records;
     if (scripted.claim_error.empty()) return true;
     List(chunk);
@@ -89,7 +91,7 @@ class ScriptedFile final : public FileSource {
     const int64_t records = chunks_[chunk->offset].records;
     chunk->bytes = BufferPool::At(Place()).Take(8 * static_cast<size_t>(records));
     for (int64_t i = 0; i < records; ++i) {
-      const int64_t number = static_cast<int64_t>(chunk->expected) + i;
+      const int64_t number = std::any_cast<int64_t>(chunk->claimed) + i;
       __builtin_memcpy(chunk->bytes->data() + 8 * i, &number, 8);
       chunk->pieces.push_back({static_cast<uint32_t>(8 * i), 8});
     }
@@ -105,7 +107,7 @@ class ScriptedFile final : public FileSource {
 // The number that a ticket of such a file points to.
 inline int64_t NumberOf(const Ticket& ticket) {
   int64_t number;
-  __builtin_memcpy(&number, ticket.where, sizeof(number));
+  __builtin_memcpy(&number, ticket.bytes, sizeof(number));
   return number;
 }
 

@@ -48,7 +48,7 @@ class PlannedSource final : public ReaderBase {
 
   void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
     for (size_t i = 0; i < n; ++i) {
-      const int64_t record = *static_cast<const int64_t*>(tickets[i].where);
+      const int64_t record = *reinterpret_cast<const int64_t*>(tickets[i].bytes);
       if (spec_.jitter != 0) Dawdle(spec_.jitter, 2 * static_cast<uint64_t>(record) + 1);
       if (record == spec_.load_error) {
         Throw(ErrorCode::kDataLoss, "record ", record, " cannot be loaded");
@@ -71,22 +71,24 @@ class PlannedSource final : public ReaderBase {
       if (spec_.jitter != 0) Dawdle(spec_.jitter, 2 * static_cast<uint64_t>(next_));
       if (next_ % kBlockRecords == 0) block_ = Ref<Block>(new Block(next_));
       Ticket ticket;
-      ticket.where = &block_->values[next_ % kBlockRecords];
+      ticket.id.sample = static_cast<uint64_t>(next_);
+      ticket.id.pass = pass_;
+      ticket.bytes = reinterpret_cast<const char*>(&block_->values[next_ % kBlockRecords]);
       ticket.owner = block_.get();
-      ticket.sample = static_cast<uint64_t>(next_);
       ticket.size = sizeof(int64_t);
-      ticket.bytes = true;
       run->Add(ticket);
     }
     if (next_ == spec_.records) block_ = Ref<Block>();
   }
 
-  void Rewind(uint64_t) override {
+  void Rewind(uint64_t pass) override {
+    pass_ = pass;
     next_ = 0;
     block_ = Ref<Block>();
   }
 
   const SourceSpec spec_;
+  uint64_t pass_ = 0;
   int64_t next_ = 0;
   Ref<Block> block_;
 };

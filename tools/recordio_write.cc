@@ -133,7 +133,7 @@ class Input {
     if (verbatim_) arguments.attributes.Set("content", std::string("bytes"));
     try {
       reader_ = std::make_unique<FileReader>(
-          schema == nullptr ? MakeFormatByContent(arguments) : schema->make(arguments),
+          schema == nullptr ? MakeFormatByContent(arguments) : schema->Make(arguments),
           FileEntry{choice.path, labels});
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kInvalidArgument) throw;

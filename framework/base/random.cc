@@ -11,4 +11,9 @@ RandomKey::RandomKey(uint64_t run_seed, uint64_t operator_seed, const std::strin
   key_ = MixBits(key_ ^ (hash + 3 * kStep));
 }
 
+RandomKey RandomKey::Of(const RecordId& id) const {
+  const RandomKey element(Bits(id.pass, id.sample));
+  return id.part == 0 ? element : RandomKey(element.Bits(0, id.part));
+}
+
 }  // namespace millhopper

@@ -42,6 +42,7 @@ namespace proto = paddle::framework::proto;
 
 class PreparedBlock;
 class Program;
+struct RecordId;
 struct SlotSpec;
 
 // What kind of variable a slot takes. kAny is for operators such as assign and print.
@@ -118,6 +119,9 @@ struct RunState {
   int64_t steps = 0;       // so far
   // How often operators that count themselves have run so far.
   std::map<const proto::OpDesc*, int64_t> times;
+  // The element that a block is run for, in parallel with others: what is random is drawn by its
+  // name. Null where there is none.
+  const RecordId* record = nullptr;
   std::ostream* output = nullptr;  // what `print` prints to; null is standard output
 };
 

@@ -7,14 +7,13 @@
 
 namespace millhopper {
 
-ChunkQueue::ChunkQueue(std::unique_ptr<FileSource> source, uint32_t file, std::string path,
-                       const char* library)
-    : source_(std::move(source)), file_(file), path_(std::move(path)), library_(library) {}
+ChunkQueue::ChunkQueue(std::unique_ptr<FileSource> source, QueuedFile file)
+    : source_(std::move(source)), file_(std::move(file)) {}
 
 ChunkQueue::State ChunkQueue::Poll() {
   for (;;) {
     if (current_) {
-      if (next_ < current_->pieces.size()) return State::kRecords;
+      if (available() > 0) return State::kRecords;
       if (current_->error_ != nullptr) std::rethrow_exception(current_->error_);
       current_ = Ref<Chunk>();
     }
@@ -24,24 +23,25 @@ ChunkQueue::State ChunkQueue::Poll() {
     current_ = std::move(chunks_.front());
     chunks_.pop_front();
     next_ = 0;
+    passed_over_ = current_->left_out_;
     if (MemoryLimit::is_set() && !MemoryScope::IsAhead()) current_->SetNeeded();
   }
 }
 
-void ChunkQueue::Take(size_t n, size_t stride, uint64_t sample, Ticket* tickets) {
+void ChunkQueue::Take(size_t n, size_t stride, uint64_t sample, size_t step, Ticket* tickets) {
   Chunk* const chunk = current_.get();
   const char* const bytes = chunk->bytes->data();
   for (size_t i = 0; i < n; ++i, ++next_) {
     const Piece piece = chunk->pieces[next_];
     Ticket& ticket = tickets[i * stride];
-    ticket.where = bytes + piece.offset;
+    ticket.id.sample = sample + i * step;
+    ticket.id.chunk = chunk->offset;
+    ticket.id.pass = file_.pass;
+    ticket.id.file = file_.index;
+    ticket.id.record = static_cast<uint32_t>(next_);
+    ticket.bytes = bytes + piece.offset;
     ticket.owner = chunk;
-    ticket.sample = sample + i * stride;
-    ticket.offset = chunk->offset;
     ticket.size = piece.size;
-    ticket.file = file_;
-    ticket.record = static_cast<uint32_t>(next_);
-    ticket.bytes = true;
   }
 }
 
@@ -89,9 +89,9 @@ Ref<Chunk> ChunkQueue::Claim(MemoryScope::Need need) {
   bool found = false;
   try {
     AtWork at_work;
-    at_work->library = library_;
-    at_work->file = path_.c_str();
-    found = source_->Claim(chunk.get());
+    at_work->library = file_.library;
+    at_work->file = file_.path.c_str();
+    found = ClaimShare(chunk.get());
     chunk->claimed_pieces_ = chunk->pieces.size();
   } catch (...) {
     if (MemoryScope::IsAhead() && MemoryScope::WasRefused()) {
@@ -106,12 +106,30 @@ Ref<Chunk> ChunkQueue::Claim(MemoryScope::Need need) {
   claiming_ = false;
   claimed_all_ = !found;
   chunk->ready_ = !found;
-  if (found || chunk->error_ != nullptr) {
+  chunk->left_out_ = std::exchange(left_out_, 0);
+  if (found || chunk->error_ != nullptr || chunk->left_out_ > 0) {
     chunks_.back() = chunk;
   } else {
     chunks_.pop_back();
   }
   return found ? chunk : Ref<Chunk>();
+}
+
+bool ChunkQueue::ClaimShare(Chunk* chunk) {
+  const ChunkShare& share = file_.share;
+  while (source_->Claim(chunk)) {
+    if ((file_.index + claimed_++) % share.count == share.index) return true;
+    if (!chunk->records) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  "a chunk of it does not tell how many records it has before it is read, so that "
+                  "the records of a shard cannot be told by its chunks; use by: \"record\"")
+          .InFile(file_.path, static_cast<int64_t>(chunk->offset));
+    }
+    left_out_ += *chunk->records;
+    chunk->bytes = Ref<Buffer>();
+    Empty(&chunk->pieces);
+  }
+  return false;
 }
 
 bool ChunkQueue::Fetch(Ref<Chunk> chunk, const Ref<MemoryAccount>& account,
@@ -122,8 +140,8 @@ bool ChunkQueue::Fetch(Ref<Chunk> chunk, const Ref<MemoryAccount>& account,
   {
     const MemoryScope scope(account, need);
     AtWork at_work;
-    at_work->library = library_;
-    at_work->file = path_.c_str();
+    at_work->library = file_.library;
+    at_work->file = file_.path.c_str();
     at_work->offset = chunk->offset;
     try {
       source_->Fetch(chunk.get());

@@ -17,11 +17,25 @@
 namespace millhopper {
 
 // One pass over one file. Chunks that planned tickets point into live on in their run.
+// Which chunks are read, where several processes share the chunks of files: chunk c of file f, both
+// from 0, is read by the process with index (f + c) % count.
+struct ChunkShare {
+  uint64_t count = 1;
+  uint64_t index = 0;
+};
+
+// A file as its reader sees it.
+struct QueuedFile {
+  uint32_t index = 0;             // in the list of files
+  uint64_t pass = 0;              // in which its records are read
+  std::string path;               // for errors
+  const char* library = nullptr;  // of the source's code (LibraryOf)
+  ChunkShare share;
+};
+
 class ChunkQueue final : public Kept {
  public:
-  // `library` is that of the source's code (LibraryOf).
-  ChunkQueue(std::unique_ptr<FileSource> source, uint32_t file, std::string path,
-             const char* library);
+  ChunkQueue(std::unique_ptr<FileSource> source, QueuedFile file);
 
   // ---- The planning thread. ----
 
@@ -33,14 +47,19 @@ class ChunkQueue final : public Kept {
   // Moves on to the next chunk if the present one is used up. Throws the file's error where the
   // next record would be, again and again.
   State Poll();
-  // Records that can be taken at once.
-  size_t available() const { return current_ ? current_->pieces.size() - next_ : 0; }
+  // Records that can be taken, or passed over, at once.
+  size_t available() const {
+    if (!current_) return 0;
+    return passes_over() ? passed_over_ : current_->pieces.size() - next_;
+  }
+  // Whether they are to be passed over, for they lie in chunks of other shares.
+  bool passes_over() const { return passed_over_ > 0; }
+  void PassOver(size_t n) { passed_over_ -= n; }
   // Has the run keep the chunk of the records that can be taken at once.
   void KeepIn(Run* run) { run->Keep(current_.get()); }
   // Writes the tickets of the next n (at most available()) records to tickets[0], tickets[stride],
-  // ... and numbers them sample, sample + stride, ... They belong into a run that keeps their
-  // chunk.
-  void Take(size_t n, size_t stride, uint64_t sample, Ticket* tickets);
+  // ... and numbers them sample, sample + step, ... They belong into a run that keeps their chunk.
+  void Take(size_t n, size_t stride, uint64_t sample, size_t step, Ticket* tickets);
 
   // ---- Any thread. ----
 
@@ -64,13 +83,18 @@ class ChunkQueue final : public Kept {
  private:
   // Whether nobody is at work on the chunk that is planned next. Under the mutex.
   bool IsNextIdle() const;
+  // Has the source find the next chunk of the share. False at the end of the file.
+  bool ClaimShare(Chunk* chunk);
 
   const std::unique_ptr<FileSource> source_;
-  const uint32_t file_;
-  const std::string path_;
-  const char* const library_;
-  Ref<Chunk> current_;  // the chunk that is planned from, once it is fetched
-  size_t next_ = 0;     // record of it
+  const QueuedFile file_;
+  Ref<Chunk> current_;        // the chunk that is planned from, once it is fetched
+  size_t next_ = 0;           // record of it
+  uint64_t passed_over_ = 0;  // records before it that are yet to be passed over
+
+  // Of whoever claims:
+  uint64_t claimed_ = 0;   // chunks
+  uint64_t left_out_ = 0;  // records of other shares since the last chunk of ours
 
   mutable std::mutex mutex_;       // guards what is below, and Chunk::ready_
   std::deque<Ref<Chunk>> chunks_;  // the last is null while it is being claimed

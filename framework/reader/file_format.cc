@@ -6,6 +6,7 @@
 #include <mutex>
 #include <utility>
 
+#include "framework/base/at_work.h"
 #include "framework/base/error.h"
 #include "framework/base/registration.h"
 #include "framework/io/byte_stream.h"
@@ -88,7 +89,7 @@ class FormatByContent final : public FileFormat {
         arguments.attributes.Set(attribute.name, attribute.default_value);
       }
     }
-    return found[0]->make(arguments);
+    return found[0]->Make(arguments);
   }
 
   const FormatArguments arguments_;
@@ -109,7 +110,9 @@ void Chunk::SetNeeded() {
 void Chunk::Dispose() {
   bytes = Ref<Buffer>();
   Empty(&pieces);
-  expected = 0;
+  claimed.reset();
+  records.reset();
+  left_out_ = 0;
   error_ = nullptr;
   claimed_pieces_ = 0;
   ready_ = false;
@@ -139,9 +142,16 @@ FormatSchema& FormatSchema::Companion(std::string name, std::string list_name, s
   return *this;
 }
 
+std::unique_ptr<FileFormat> FormatSchema::Make(const FormatArguments& arguments) const {
+  std::unique_ptr<FileFormat> format = make(arguments);
+  format->library_ = library;
+  return format;
+}
+
 bool RegisterFileFormat(const std::string& tag, FormatSchema schema, MakeFormat make) {
   schema.tag = tag;
   schema.make = make;
+  schema.library = LibraryOf(reinterpret_cast<const void*>(make));
   const bool added = Registry().emplace(tag, std::move(schema)).second;
   if (added) {
     NoteRegistration([tag] { Registry().erase(tag); });

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// File formats. A format answers three questions: where does the next chunk of a file lie (Claim,
-// in order and cheap), what are its records (Fetch, on any thread: read, check, decompress, list),
-// and what are the tensors of a record (Load, on any thread). Reading ahead, order, threads, memory
-// and the context of errors are FileReader's affair.
+// File formats. The records of a file pass four phases, of which a format writes three:
+//
+//   Claim  where does the next chunk of the file lie? By arithmetic or from a header, without
+//          reading what is in it; one thread a file, in order. Only what truly is a stream, such as
+//          a gzip file, is read here.
+//   Fetch  what are its records? Reads, checks, expands and lists them; any thread.
+//   Plan   which record comes next? FileReader's: it hands out a ticket for each.
+//   Load   what are the tensors of a record? Any thread, straight into their place.
+//
+// Reading ahead, order, threads, memory and the context of errors are FileReader's affair.
 //
 // A format is one file in readers/formats with one REGISTER_FILE_FORMAT line. Registering it gives
 // its creation operator create_<tag>_file_reader, its tag for open_files and its row in
@@ -10,6 +16,7 @@
 #ifndef MILLHOPPER_FRAMEWORK_READER_FILE_FORMAT_H_
 #define MILLHOPPER_FRAMEWORK_READER_FILE_FORMAT_H_
 
+#include <any>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -36,8 +43,11 @@ class Chunk final : public Kept {
   // Set by Claim: where the chunk lies in the file.
   uint64_t offset = 0;
   uint64_t length = 0;
-  // A number that Claim may leave for Fetch, such as how many records the file says there are.
-  uint64_t expected = 0;
+  // What Claim leaves for Fetch, of the format's own type.
+  std::any claimed;
+  // Set by Claim where the file tells how many records the chunk has, before it is read: one that
+  // nobody needs is passed over then, and not fetched.
+  std::optional<uint64_t> records;
   // Where in `bytes` to put what is read from `offset` on, for which they need so much more room.
   // The kernel's pages are aligned as the file is, and some processors (AMD's Zen) copy far slower
   // where the target lies 1 to 15 bytes further in its page than the source does.
@@ -53,6 +63,7 @@ class Chunk final : public Kept {
   void SetNeeded();
 
   bool ready_ = false;         // fetched, as far as it can be
+  uint64_t left_out_ = 0;      // records that lie before it, in chunks that nobody here needs
   size_t claimed_pieces_ = 0;  // how many Claim has listed
   bool deferred_ = false;      // nobody is at work on it: there was no memory to fetch it ahead
   std::exception_ptr error_;   // behind the pieces
@@ -97,9 +108,14 @@ class FileFormat {
   // Appends the records of the tickets to the rows. Any thread. Errors say what is wrong with the
   // record; file and place are added by the reader.
   virtual void Load(const Ticket* tickets, size_t n, Rows* rows) const = 0;
+  // The library that its code is in, if that is a plugin; else null.
+  const char* library() const { return library_; }
 
  private:
+  friend struct FormatSchema;
+
   std::vector<SlotSpec> slots_;
+  const char* library_ = nullptr;
 };
 
 // What a format is made from.
@@ -123,6 +139,8 @@ struct FormatSchema {
   // An attribute that names one more file per file: `name` for a single file, `list_name` (paired
   // by position) in open_files.
   FormatSchema& Companion(std::string name, std::string list_name, std::string text);
+  // A format with these settings, as its function makes it.
+  std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) const;
 
   std::string tag;  // set by the registry
   std::string doc;  // one line
@@ -131,6 +149,7 @@ struct FormatSchema {
   bool (*matches)(const char* head, size_t size) = nullptr;
   std::string companion_name, companion_list_name, companion_doc;
   std::unique_ptr<FileFormat> (*make)(const FormatArguments& arguments) = nullptr;
+  const char* library = nullptr;  // that `make` is in (LibraryOf); set by the registry
 };
 
 using MakeFormat = std::unique_ptr<FileFormat> (*)(const FormatArguments& arguments);

@@ -57,7 +57,7 @@ void CheckExist(const std::vector<FileEntry>& files, FilesRead* read) {
 // more of them at once: if it crashes, what it was at can be told.
 size_t OfOneChunk(const Ticket* tickets, size_t n) {
   const auto other = [tickets](const Ticket& ticket) {
-    return ticket.file != tickets->file || ticket.offset != tickets->offset;
+    return ticket.id.file != tickets->id.file || ticket.id.chunk != tickets->id.chunk;
   };
   return static_cast<size_t>(std::find_if(tickets, tickets + n, other) - tickets);
 }
@@ -70,7 +70,7 @@ class ChunksOfTickets final : public ChunksAtWork {
 
   size_t size() const override { return size_; }
   Place operator[](size_t i) const override {
-    return {files_[tickets_[i].file].path.c_str(), tickets_[i].offset};
+    return {files_[tickets_[i].id.file].path.c_str(), tickets_[i].id.chunk};
   }
 
  private:
@@ -88,7 +88,7 @@ FileReader::FileReader(std::unique_ptr<FileFormat> format, std::vector<FileEntry
                        ReadAhead read_ahead)
     : ReaderBase(format->slots()),
       format_(std::move(format)),
-      library_(LibraryOf(*reinterpret_cast<const void* const*>(format_.get()))),
+      library_(format_->library()),
       files_(std::move(files)),
       prefetcher_(new Prefetcher(read_ahead, account())) {
   CheckExist(files_, &read_);
@@ -96,7 +96,13 @@ FileReader::FileReader(std::unique_ptr<FileFormat> format, std::vector<FileEntry
 
 FileReader::~FileReader() { prefetcher_->Stop(); }
 
-Ref<ChunkQueue> FileReader::OpenFile(size_t index) {
+void FileReader::TakeShare(const ChunkShare& share) {
+  Require(!planned() && share_.count == 1, origin(),
+          " has been read or shared out already; its chunks can be shared once, before that");
+  share_ = share;
+}
+
+Ref<ChunkQueue> FileReader::OpenFile(size_t index, uint64_t pass) {
   AtWork at_work;
   at_work->library = library_;
   at_work->file = files_[index].path.c_str();
@@ -105,29 +111,35 @@ Ref<ChunkQueue> FileReader::OpenFile(size_t index) {
     throw Error(ErrorCode::kInternal, "its format has opened nothing")
         .InFile(files_[index].path, -1);
   }
-  Ref<ChunkQueue> queue(new ChunkQueue(std::move(source), static_cast<uint32_t>(index),
-                                       files_[index].path, library_));
+  Ref<ChunkQueue> queue(new ChunkQueue(std::move(source), {static_cast<uint32_t>(index), pass,
+                                                           files_[index].path, library_, share_}));
   prefetcher_->Add(queue);
   return queue;
 }
 
 void FileReader::PlanNext(size_t n, Run* run) {
   try {
-    if (!queue_) queue_ = OpenFile(0);
+    if (!queue_) queue_ = OpenFile(0, pass_);
     // Not beyond the chunk: whoever has taken its records may let go of it before the next is read.
-    if (!prefetcher_->Fill(queue_.get())) return;
+    for (;;) {
+      if (!prefetcher_->Fill(queue_.get())) return;
+      if (!queue_->passes_over()) break;
+      sample_ += queue_->available();
+      queue_->PassOver(queue_->available());
+    }
     const size_t taken = std::min(n, queue_->available());
     const size_t first = run->tickets.size();
     queue_->KeepIn(run);
     run->tickets.resize(first + taken);
-    queue_->Take(taken, 1, sample_, &run->tickets[first]);
+    queue_->Take(taken, 1, sample_, 1, &run->tickets[first]);
     sample_ += taken;
   } catch (...) {
     throw CurrentError().WithContext(ReadingRecord(sample_));
   }
 }
 
-void FileReader::Rewind(uint64_t) {
+void FileReader::Rewind(uint64_t pass) {
+  pass_ = pass;
   prefetcher_->Stop();
   queue_ = Ref<ChunkQueue>();
   sample_ = 0;
@@ -157,9 +169,8 @@ void FileReader::Load(const Ticket* tickets, size_t n, Rows* rows) const {
       // After a shuffle the bytes lie anywhere: the cache has to be told where it goes on.
       const size_t next = std::min(n, i + kLoadedAtOnce);
       for (size_t k = next; k < std::min(n, next + kLoadedAtOnce); ++k) {
-        const auto* bytes = static_cast<const char*>(tickets[k].where);
         for (size_t at = 0; at < std::min<size_t>(tickets[k].size, kPrefetchedBytes); at += 64) {
-          __builtin_prefetch(bytes + at);
+          __builtin_prefetch(tickets[k].bytes + at);
         }
       }
       while (i < next) {
@@ -170,13 +181,13 @@ void FileReader::Load(const Ticket* tickets, size_t n, Rows* rows) const {
     }
   } catch (...) {
     const Error error = CurrentError();
-    if (error.interrupts()) throw error.WithContext(ReadingRecord(tickets->sample));
+    if (error.interrupts()) throw error.WithContext(ReadingRecord(tickets->id.sample));
     if (n == 1) {
       throw error
           .WithContext(
-              StrCat("in record ", tickets->record, " of the chunk at byte ", tickets->offset))
-          .InFile(files_[tickets->file].path, static_cast<int64_t>(tickets->offset))
-          .WithContext(ReadingRecord(tickets->sample));
+              StrCat("in record ", tickets->id.record, " of the chunk at byte ", tickets->id.chunk))
+          .InFile(files_[tickets->id.file].path, static_cast<int64_t>(tickets->id.chunk))
+          .WithContext(ReadingRecord(tickets->id.sample));
     }
     // Which of them failed? One behind another they tell.
     Rows scratch;

@@ -27,7 +27,10 @@ class FileReader : public ReaderBase {
 
   void Load(const Ticket* tickets, size_t n, Rows* rows) const override;
   const std::vector<SlotSpec>& row_slots() const override { return format_->row_slots(); }
-  std::optional<uint64_t> PassLength() const override { return format_->CountRecords(files_); }
+  void TakeShare(const ChunkShare& share) override;
+  std::optional<uint64_t> PassLength() const override {
+    return share_.count > 1 ? std::nullopt : format_->CountRecords(files_);
+  }
 
  protected:
   // For readers of several files, which override PlanNext and Rewind. All that are missing are
@@ -40,8 +43,8 @@ class FileReader : public ReaderBase {
 
   FileFormat& format() const { return *format_; }
   const std::vector<FileEntry>& files() const { return files_; }
-  // Begins to read a file ahead.
-  Ref<ChunkQueue> OpenFile(size_t index);
+  // Begins to read a file ahead, for this pass.
+  Ref<ChunkQueue> OpenFile(size_t index, uint64_t pass);
   Prefetcher& prefetcher() { return *prefetcher_; }
 
  private:
@@ -52,8 +55,10 @@ class FileReader : public ReaderBase {
   const char* const library_;  // of the format
   const std::vector<FileEntry> files_;
   FilesRead read_{FileRole::kData};
+  ChunkShare share_;
   const Ref<Prefetcher> prefetcher_;
   Ref<ChunkQueue> queue_;  // of the running pass, once it has begun
+  uint64_t pass_ = 0;
   uint64_t sample_ = 0;
 };
 

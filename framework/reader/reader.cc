@@ -161,6 +161,13 @@ void ReaderBase::Restart(uint64_t pass) {
   }
 }
 
+void ReaderBase::TakeShare(const ChunkShare&) {
+  Throw(
+      ErrorCode::kInvalidArgument, Name(),
+      " is no reader of files, so it has no chunks to share; use by: \"record\", or put the shard "
+      "reader directly on the reader of the files");
+}
+
 void ReaderBase::CheckProcess() const {
   if (__builtin_expect(forks_ == ThreadPool::Get().forks(), 1)) return;
   Throw(ErrorCode::kInvalidArgument, Name(),
@@ -187,7 +194,7 @@ void ReaderBase::Expect(const Ticket* tickets, size_t n, Rows* rows) const {
     rows->FixInnerDims(row_slots());  // which perhaps only the file knew
   } else if (rows->size() == 1) {
     size_t bytes = 0;
-    for (size_t i = 0; i < n; ++i) bytes += tickets[i].bytes ? tickets[i].size : 0;
+    for (size_t i = 0; i < n; ++i) bytes += tickets[i].size;
     rows->ExpectBytes(0, bytes);
   }
   rows->Expect(n);

@@ -23,6 +23,8 @@
 
 namespace millhopper {
 
+struct ChunkShare;
+
 class ReaderBase {
  public:
   virtual ~ReaderBase() = default;
@@ -85,6 +87,10 @@ class ReaderBase {
   // that fills a queue; SIZE_MAX if it never waits for anybody. No worker of the pool may wait like
   // that, so 0 says to leave the planning to whoever wants the element. Any thread.
   virtual size_t Ready() const { return SIZE_MAX; }
+  // From now on yields only what lies in the chunks of this share, each element with the name that
+  // it has without. Before the first Plan only, and once; throws kInvalidArgument afterwards, and
+  // for every reader but those of files.
+  virtual void TakeShare(const ChunkShare& share);
   // How many elements a whole pass has, where that is known without reading one: from the sizes and
   // headers of files, which may be opened for it. A pass that ends with an error has fewer. Any
   // thread at any time. Throws as opening the files does.
@@ -104,6 +110,8 @@ class ReaderBase {
   virtual void Rewind(uint64_t pass) = 0;
   // "while reading record 17201 of reader 'files' (open_files, startup.pbtxt:12)".
   std::string ReadingRecord(uint64_t sample) const;
+  // Whether anything was planned, ever.
+  bool planned() const { return planned_; }
   // Whom the memory of this reader counts for: put a MemoryScope around what takes much.
   const Ref<MemoryAccount>& account() const { return account_; }
 
@@ -129,7 +137,7 @@ class ReaderBase {
   const Ref<MemoryAccount> account_;
   const uint64_t forks_;  // that had led to the process that made it
   uint64_t passes_ = 0;
-  bool planned_ = false;  // anything, ever
+  bool planned_ = false;
   bool end_ = false;
   bool first_ = true;  // whether ReadNext has still to yield the first element of the pass
   std::exception_ptr error_;

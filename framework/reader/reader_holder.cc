@@ -52,6 +52,7 @@ struct ReaderHolder::Source {
   uint64_t generation = 0;  // how often the reader was restarted
   bool due = false;         // whether it is yet to be, by the first handle to do so
   std::atomic<int> handles{0};
+  bool shared_out = false;  // it yields one share of its chunks
 };
 
 class ReaderHolder::Handle final : public ReaderBase {
@@ -60,6 +61,9 @@ class ReaderHolder::Handle final : public ReaderBase {
       : ReaderBase(source->reader->slots(), source->reader->depth()), source_(std::move(source)) {
     set_origin(source_->reader->origin());
     std::lock_guard<std::mutex> lock(source_->mutex);
+    Require(
+        !source_->shared_out, origin(),
+        " yields the chunks of one shard only, to create_shard_reader; nobody else can read it");
     ++source_->handles;
     generation_ = source_->generation;
   }
@@ -70,6 +74,13 @@ class ReaderHolder::Handle final : public ReaderBase {
 
   void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
     source_->reader->Load(tickets, n, rows);
+  }
+  void TakeShare(const ChunkShare& share) override {
+    std::lock_guard<std::mutex> lock(source_->mutex);
+    Require(source_->handles == 1, origin(),
+            " is read by others, too, who would get the chunks of one shard only");
+    source_->reader->TakeShare(share);
+    source_->shared_out = true;
   }
   const std::vector<SlotSpec>& row_slots() const override { return source_->reader->row_slots(); }
   Place place() const override { return source_->reader->place(); }

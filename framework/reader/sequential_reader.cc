@@ -41,21 +41,21 @@ void SequentialReader::Add(Element* element, Run* run) {
     CheckFits(slots()[i], i, tensor.dtype(), tensor.dims(), tensor.lod().size());
   }
   Ticket ticket;
-  ticket.where = element;
+  ticket.id.sample = sample_++;
+  ticket.id.pass = pass_;
   ticket.owner = element;
-  ticket.sample = sample_++;
-  ticket.size = 1;
   run->Add(ticket);
 }
 
 void SequentialReader::Load(const Ticket* tickets, size_t n, Rows* rows) const {
   for (size_t i = 0; i < n; ++i) {
-    const auto& tensors = static_cast<const Element*>(tickets[i].where)->tensors;
+    const auto& tensors = tickets[i].object<Element>()->tensors;
     for (size_t k = 0; k < tensors.size(); ++k) rows->Append(k, tensors[k]);
   }
 }
 
-void SequentialReader::Rewind(uint64_t) {
+void SequentialReader::Rewind(uint64_t pass) {
+  pass_ = pass;
   sample_ = 0;
   end_ = false;
   ReInitImpl();

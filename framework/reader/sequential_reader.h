@@ -33,6 +33,7 @@ class SequentialReader : public ReaderBase {
   void PlanNext(size_t n, Run* run) final;
   void Rewind(uint64_t pass) final;
 
+  uint64_t pass_ = 0;
   uint64_t sample_ = 0;
   bool end_ = false;
 };

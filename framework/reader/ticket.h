@@ -7,19 +7,24 @@
 
 #include "framework/base/kept.h"
 #include "framework/base/pooled_vector.h"
+#include "framework/base/record_id.h"
 
 namespace millhopper {
 
 // One element to come. Trivially copyable; what it points to is kept by the run it is planned in.
 struct Ticket {
-  const void* where = nullptr;  // encoded bytes, or the Run of an element made of several
-  Kept* owner = nullptr;        // keeps `where` valid; may be null if nothing has to be kept
-  uint64_t sample = 0;          // position in the pass of its source; keys its random numbers
-  uint64_t offset = 0;          // byte in the file of the chunk that it came from, for errors
-  uint32_t size = 0;            // bytes at `where`, or number of children
-  uint32_t file = 0;            // index in the list of files of its source, for errors
-  uint32_t record = 0;          // index in its chunk, for errors
-  bool bytes = false;           // `where` is bytes, which a shuffle window may copy elsewhere
+  RecordId id;
+  // Encoded bytes, which whoever holds the ticket may copy elsewhere. Null where the element is
+  // nothing that can be copied: then it is the owner, or its name says all.
+  const char* bytes = nullptr;
+  Kept* owner = nullptr;  // keeps `bytes` valid; null if nothing has to be kept
+  uint32_t size = 0;      // of `bytes`
+
+  // An owner that the planner knows, for it has put it there.
+  template <typename T>
+  T* object() const {
+    return static_cast<T*>(owner);
+  }
 };
 
 // Tickets in order and the references that keep them valid, each taken once. Dropping a run, at any

@@ -46,12 +46,12 @@ void CreatePythonMapReader(OpContext& context) {
   const ElementForm form =
       function->form().slots.empty() ? Learn(function.get(), below.get()) : function->form();
   const uint64_t reader = OpensReader::Current();
-  StoreReader(context,
-              std::make_unique<MapReader>(std::move(below), form.slots,
-                                          [function, form, reader](std::vector<LoDTensor>* in,
-                                                                   std::vector<LoDTensor>* out) {
-                                            function->Call(in, form, out, reader);
-                                          }));
+  StoreReader(context, std::make_unique<MapReader>(
+                           std::move(below), form.slots,
+                           [function, form, reader](const RecordId&, std::vector<LoDTensor>* in,
+                                                    std::vector<LoDTensor>* out) {
+                             function->Call(in, form, out, reader);
+                           }));
 }
 
 REGISTER_OPERATOR(create_python_map_reader, PythonMapSchema, CreatePythonMapReader);

@@ -54,7 +54,7 @@ class FixedFormat final : public FileFormat {
       const Field& field = fields_[slot];
       char* out = rows->Append(slot, n * field.steps);
       for (size_t i = 0; i < n; ++i, out += field.bytes) {
-        const char* bytes = static_cast<const char*>(tickets[i].where) + offset;
+        const char* bytes = tickets[i].bytes + offset;
         if (field.is_bool) CheckBools(bytes, field.bytes, slot);
         std::memcpy(out, bytes, field.bytes);
       }

@@ -186,13 +186,12 @@ class IdxFormat final : public FileFormat {
     const size_t size = SizeOf(opened_slots_[0].dtype);
     char* out = rows->Append(0, n);
     for (size_t i = 0; i < n; ++i, out += value_bytes_) {
-      CopyValues(static_cast<const char*>(tickets[i].where), value_bytes_, size, out);
+      CopyValues(tickets[i].bytes, value_bytes_, size, out);
     }
     if (!has_labels_) return;
     out = rows->Append(1, n);
     for (size_t i = 0; i < n; ++i) {
-      const int64_t label =
-          LabelOf(static_cast<const char*>(tickets[i].where) + value_bytes_, label_type_);
+      const int64_t label = LabelOf(tickets[i].bytes + value_bytes_, label_type_);
       std::memcpy(out + i * sizeof(label), &label, sizeof(label));
     }
   }

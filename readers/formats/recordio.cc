@@ -62,7 +62,7 @@ class BytesFormat final : public RecordIOFormat {
       const uint64_t offsets[2] = {0, ticket->size};
       const LodLevelView level{reinterpret_cast<const char*>(offsets), 2};
       char* place = rows->Append(0, DataType::kUint8, {ticket->size}, &level, 1);
-      if (ticket->size > 0) std::memcpy(place, ticket->where, ticket->size);
+      if (ticket->size > 0) std::memcpy(place, ticket->bytes, ticket->size);
     }
   }
 };
@@ -70,8 +70,7 @@ class BytesFormat final : public RecordIOFormat {
 // Takes a record's tensors one behind another.
 class RecordCursor {
  public:
-  RecordCursor(const Ticket& ticket, size_t slots)
-      : here_(static_cast<const char*>(ticket.where)), left_(ticket.size) {
+  RecordCursor(const Ticket& ticket, size_t slots) : here_(ticket.bytes), left_(ticket.size) {
     if (left_ < kCountBytes) {
       Throw(ErrorCode::kDataLoss, "a record of ", left_, " bytes holds no tensors");
     }
@@ -202,7 +201,7 @@ class TensorsFormat final : public RecordIOFormat {
   // written, but not behind their ends.
   bool LoadExpected(const Ticket& ticket, char* const* places) const {
     if (ticket.size < expected_bytes_) return false;
-    const auto* here = static_cast<const char*>(ticket.where);
+    const char* here = ticket.bytes;
     uint32_t count;
     std::memcpy(&count, here, kCountBytes);
     if (count != expected_.size()) return false;

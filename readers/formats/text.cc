@@ -16,15 +16,99 @@
 namespace millhopper {
 namespace {
 
-// Chunks are cut behind the last line end of a block; what follows it begins the next chunk.
-class TextSource final : public FileSource {
+[[noreturn]] void FailTooLong(const ByteStream& stream, uint64_t offset) {
+  throw Error(ErrorCode::kResourceLimit, StrCat("the line at ", stream.Describe(offset),
+                                                " is longer than ", kMaxLineBytes, " bytes"))
+      .InFile(stream.path(), static_cast<int64_t>(offset));
+}
+
+// Lists a line of the chunk, from `begin` to `end`, where an LF follows if `ended`; it begins at
+// byte `offset` of the text.
+void AddLine(const ByteStream& stream, uint64_t offset, const char* begin, const char* end,
+             bool ended, Chunk* chunk) {
+  auto size = static_cast<size_t>(end - begin);
+  if (ended && size > 0 && begin[size - 1] == '\r') --size;
+  if (size > kMaxLineBytes) FailTooLong(stream, offset);
+  chunk->pieces.push_back(
+      {static_cast<uint32_t>(begin - chunk->bytes->data()), static_cast<uint32_t>(size)});
+}
+
+// Chunks are stretches of the file of one size. A line is of the chunk that it begins in, so that
+// Fetch reads on behind the chunk until the last line ends.
+class PlainText final : public FileSource {
  public:
-  explicit TextSource(const std::string& path) : stream_(path) {}
+  explicit PlainText(std::unique_ptr<ByteStream> stream) : stream_(std::move(stream)) {}
+
+  bool Claim(Chunk* chunk) override {
+    chunk->offset = next_;
+    chunk->length = std::min<uint64_t>(kStretch, stream_->file().size() - next_);
+    next_ += chunk->length;
+    return chunk->length > 0;
+  }
+
+  void Fetch(Chunk* chunk) const override {
+    // The byte before tells whether a line begins with the chunk.
+    const uint64_t from = chunk->offset == 0 ? 0 : chunk->offset - 1;
+    const uint64_t end = chunk->offset + chunk->length;
+    const size_t lead = from % kBufferAlignment;  // as Chunk::lead
+    size_t size = 0;                              // of what is read
+    const char* bytes = ReadOn(chunk, from, lead, &size, end - from + kReadBehind);
+    const char* line = bytes;
+    if (chunk->offset > 0) {
+      const void* before = std::memchr(bytes, '\n', chunk->length);
+      if (before == nullptr) return;  // a line that began earlier goes on to the end, or beyond
+      line = static_cast<const char*>(before) + 1;
+    }
+    while (line < bytes + (end - from)) {
+      const size_t left = size - static_cast<size_t>(line - bytes);
+      const void* found = std::memchr(line, '\n', left);
+      const bool more = from + size < stream_->file().size();
+      if (found == nullptr && more) {
+        if (left > kMaxLineBytes + 1)
+          FailTooLong(*stream_, from + (line - bytes));  // even with a CR
+        const size_t at = static_cast<size_t>(line - bytes);
+        bytes = ReadOn(chunk, from, lead, &size, 2 * size);
+        line = bytes + at;
+        continue;
+      }
+      const char* const line_end = found == nullptr ? line + left : static_cast<const char*>(found);
+      AddLine(*stream_, from + (line - bytes), line, line_end, found != nullptr, chunk);
+      line = line_end + 1;
+    }
+  }
+
+ private:
+  // Together they fill one block.
+  static constexpr size_t kReadBehind = size_t{8} << 10;
+  static constexpr size_t kStretch = kReadBlockBytes - kReadBehind - kBufferAlignment;
+
+  // Has the chunk hold `wanted` bytes of the file, or all that there are, from `from` on, of which
+  // it holds *size; returns the first of them.
+  const char* ReadOn(Chunk* chunk, uint64_t from, size_t lead, size_t* size, size_t wanted) const {
+    wanted = std::min<uint64_t>(wanted, stream_->file().size() - from);
+    Ref<Buffer> larger = BufferPool::At(Place()).Take(lead + wanted);
+    char* const bytes = larger->data() + lead;
+    if (*size > 0) std::memcpy(bytes, chunk->bytes->data() + lead, *size);
+    stream_->file().Read(from + *size, bytes + *size, wanted - *size);
+    chunk->bytes = std::move(larger);
+    *size = wanted;
+    return bytes;
+  }
+
+  const std::unique_ptr<ByteStream> stream_;
+  uint64_t next_ = 0;
+};
+
+// Compressed text is a stream: its chunks are cut, in order, behind the last line end of a block;
+// what follows it begins the next chunk.
+class CompressedText final : public FileSource {
+ public:
+  explicit CompressedText(std::unique_ptr<ByteStream> stream) : stream_(std::move(stream)) {}
 
   bool Claim(Chunk* chunk) override {
     size_t lines = 0;  // bytes of whole lines
     if (!ended_) {
-      chunk->offset = stream_.position() - rest_.size();
+      chunk->offset = stream_->position() - rest_.size();
       size_t size = rest_.size();
       // A call that was refused memory goes on with what it has asked for, so that chunks are the
       // same wherever memory was short.
@@ -38,7 +122,7 @@ class TextSource final : public FileSource {
         size += got;
         if (last != nullptr) lines = static_cast<const char*>(last) - bytes + 1;
         if (lines > 0 || ended_) break;
-        if (size > kMaxLineBytes + 1) FailTooLong(chunk->offset);  // not even with a CR
+        if (size > kMaxLineBytes + 1) FailTooLong(*stream_, chunk->offset);  // not even with a CR
         try {
           Enlarge(chunk, size, size);
         } catch (const Error&) {  // what is read is not read again
@@ -62,14 +146,8 @@ class TextSource final : public FileSource {
     for (const char* line = begin; line < end;) {
       const void* found = std::memchr(line, '\n', end - line);
       const char* const next = found == nullptr ? end : static_cast<const char*>(found) + 1;
-      size_t size = next - line;
-      if (found != nullptr) {
-        --size;
-        if (size > 0 && line[size - 1] == '\r') --size;
-      }
-      if (size > kMaxLineBytes) FailTooLong(chunk->offset + (line - begin));
-      chunk->pieces.push_back(
-          {static_cast<uint32_t>(line - chunk->bytes->data()), static_cast<uint32_t>(size)});
+      AddLine(*stream_, chunk->offset + (line - begin), line, found == nullptr ? end : next - 1,
+              found != nullptr, chunk);
       line = next;
     }
   }
@@ -78,7 +156,7 @@ class TextSource final : public FileSource {
   // Makes room for another block behind the chunk's first `used` bytes, and for `at_least` more.
   void Enlarge(Chunk* chunk, size_t used, size_t at_least) const {
     // One byte more than there can be, so that reading meets the end.
-    const size_t block = std::min<uint64_t>(kReadBlockBytes, stream_.most_left() + 1);
+    const size_t block = std::min<uint64_t>(kReadBlockBytes, stream_->most_left() + 1);
     Ref<Buffer> larger = BufferPool::At(Place()).Take(chunk->lead() + used + at_least + block);
     if (used > 0) std::memcpy(larger->data(), chunk->bytes->data(), chunk->lead() + used);
     chunk->bytes = std::move(larger);
@@ -88,9 +166,9 @@ class TextSource final : public FileSource {
   size_t Read(char* out, size_t size) {
     size_t got = 0;
     try {
-      got = stream_.Read(out, size);
+      got = stream_->Read(out, size);
       char next;
-      ended_ = got < size && stream_.Read(&next, 1) == 0;
+      ended_ = got < size && stream_->Read(&next, 1) == 0;
     } catch (const Error&) {
       error_ = std::current_exception();
       ended_ = true;
@@ -98,13 +176,7 @@ class TextSource final : public FileSource {
     return got;
   }
 
-  [[noreturn]] void FailTooLong(uint64_t offset) const {
-    throw Error(ErrorCode::kResourceLimit, StrCat("the line at ", stream_.Describe(offset),
-                                                  " is longer than ", kMaxLineBytes, " bytes"))
-        .InFile(stream_.path(), static_cast<int64_t>(offset));
-  }
-
-  ByteStream stream_;
+  const std::unique_ptr<ByteStream> stream_;
   std::string rest_;      // the beginning of a line whose end is not read yet
   bool refused_ = false;  // memory for more of it
   bool ended_ = false;
@@ -125,7 +197,9 @@ class TextFormat final : public FileFormat {
       : FileFormat(AgreeOnSlots(arguments.declared, {LineSlot()})) {}
 
   std::unique_ptr<FileSource> Open(const FileEntry& file) override {
-    return std::make_unique<TextSource>(file.path);
+    auto stream = std::make_unique<ByteStream>(file.path);
+    if (stream->plain()) return std::make_unique<PlainText>(std::move(stream));
+    return std::make_unique<CompressedText>(std::move(stream));
   }
 
   void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
@@ -133,7 +207,7 @@ class TextFormat final : public FileFormat {
       const uint64_t offsets[] = {0, tickets[i].size};
       const LodLevelView level{reinterpret_cast<const char*>(offsets), 2};
       char* out = rows->Append(0, DataType::kUint8, Dims{tickets[i].size}, &level, 1);
-      std::memcpy(out, tickets[i].where, tickets[i].size);
+      std::memcpy(out, tickets[i].bytes, tickets[i].size);
     }
   }
 };

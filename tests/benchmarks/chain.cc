@@ -65,7 +65,7 @@ class ResidentReader final : public ReaderBase {
   void PlanNext(size_t n, Run* run) override {
     for (; n > 0 && next_ < count_; --n) {
       Ticket ticket;
-      ticket.sample = static_cast<uint64_t>(next_++);
+      ticket.id.sample = static_cast<uint64_t>(next_++);
       run->Add(ticket);
     }
   }

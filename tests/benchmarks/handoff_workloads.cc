@@ -39,11 +39,12 @@ ReaderPtr WorkedOn() {
   std::fill_n(element.Allocate<float>({kRecordsAtOnce, 1}), kRecordsAtOnce, 1.0f);
   ReaderPtr resident = Resident(element, kElements);
   const std::vector<SlotSpec> slots = resident->slots();
-  return std::make_unique<MapReader>(std::move(resident), slots,
-                                     [](std::vector<LoDTensor>* in, std::vector<LoDTensor>* out) {
-                                       WorkUntil(WallSeconds() + 10e-6);
-                                       out->swap(*in);
-                                     });
+  return std::make_unique<MapReader>(
+      std::move(resident), slots,
+      [](const RecordId&, std::vector<LoDTensor>* in, std::vector<LoDTensor>* out) {
+        WorkUntil(WallSeconds() + 10e-6);
+        out->swap(*in);
+      });
 }
 
 // Two threads and a ring of pointers that is as deep, nobody ever sleeping: seconds an element.

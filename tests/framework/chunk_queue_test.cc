@@ -21,9 +21,13 @@ using Numbers = std::vector<int64_t>;
 constexpr auto kNow = MemoryScope::Need::kNow;
 constexpr auto kAhead = MemoryScope::Need::kAhead;
 
-Ref<ChunkQueue> QueueOf(std::vector<ScriptedChunk> chunks, uint32_t file = 0) {
+constexpr uint64_t kPass = 5;
+
+Ref<ChunkQueue> QueueOf(std::vector<ScriptedChunk> chunks, uint32_t file = 0, ChunkShare share = {},
+                        Script* script = nullptr) {
   return Ref<ChunkQueue>(
-      new ChunkQueue(std::make_unique<ScriptedFile>("f", std::move(chunks)), file, "f", nullptr));
+      new ChunkQueue(std::make_unique<ScriptedFile>("f", std::move(chunks), script),
+                     {file, kPass, "f", nullptr, share}));
 }
 
 void Fetch(ChunkQueue* queue, const Ref<Chunk>& chunk) {
@@ -40,7 +44,7 @@ Numbers TakeAvailable(ChunkQueue* queue) {
   millhopper::Run run;
   run.tickets.resize(queue->available());
   queue->KeepIn(&run);
-  queue->Take(run.tickets.size(), 1, 0, run.tickets.data());
+  queue->Take(run.tickets.size(), 1, 0, 1, run.tickets.data());
   Numbers numbers;
   numbers.reserve(run.tickets.size());
   for (const Ticket& ticket : run.tickets) numbers.push_back(NumberOf(ticket));
@@ -101,21 +105,54 @@ TEST(ChunkQueue, NumbersTicketsAndSpacesThemAsAsked) {
   millhopper::Run run;
   run.tickets.resize(7);
   queue->KeepIn(&run);
-  queue->Take(2, 3, 100, &run.tickets[1]);
+  queue->Take(2, 3, 100, 4, &run.tickets[1]);
   EXPECT_EQ(queue->available(), 2u);
   for (size_t i = 0; i < 2; ++i) {
     const Ticket& ticket = run.tickets[1 + 3 * i];
     EXPECT_EQ(NumberOf(ticket), static_cast<int64_t>(1 + i));
-    EXPECT_EQ(ticket.sample, 100 + 3 * i);
-    EXPECT_EQ(ticket.record, i);  // of its chunk
-    EXPECT_EQ(ticket.offset, 1u);
-    EXPECT_EQ(ticket.file, 7u);
+    EXPECT_EQ(ticket.id.sample, 100 + 4 * i);
+    EXPECT_EQ(ticket.id.record, i);  // of its chunk
+    EXPECT_EQ(ticket.id.chunk, 1u);
+    EXPECT_EQ(ticket.id.file, 7u);
     EXPECT_EQ(ticket.size, 8u);
-    EXPECT_TRUE(ticket.bytes);
+    EXPECT_EQ(ticket.id.pass, kPass);
   }
   for (const size_t untouched : {0, 2, 3, 5, 6}) {
-    EXPECT_EQ(run.tickets[untouched].where, nullptr) << untouched;
+    EXPECT_EQ(run.tickets[untouched].bytes, nullptr) << untouched;
   }
+}
+
+TEST(ChunkQueue, PassesOverTheChunksOfOtherSharesWithoutFetchingThem) {
+  Script script;
+  // File 1 of two shares: chunks 1 and 3 are those of share 0.
+  const Ref<ChunkQueue> queue = QueueOf({{2}, {3}, {1}, {2}, {4}}, 1, {2, 0}, &script);
+  FetchAll(queue.get());
+  EXPECT_EQ(script.events(),
+            (std::vector<std::string>{"claim f0", "claim f1", "fetch f1", "claim f2", "claim f3",
+                                      "fetch f3", "claim f4", "end f"}));
+  const auto pass_over = [&](size_t records) {
+    EXPECT_EQ(queue->Poll(), State::kRecords);
+    EXPECT_TRUE(queue->passes_over());
+    EXPECT_EQ(queue->available(), records);
+    queue->PassOver(records);
+  };
+  pass_over(2);
+  EXPECT_EQ(queue->Poll(), State::kRecords);
+  EXPECT_FALSE(queue->passes_over());
+  EXPECT_EQ(TakeAvailable(queue.get()), (Numbers{2, 3, 4}));
+  pass_over(1);
+  EXPECT_EQ(queue->Poll(), State::kRecords);
+  EXPECT_EQ(TakeAvailable(queue.get()), (Numbers{6, 7}));
+  pass_over(4);
+  EXPECT_EQ(queue->Poll(), State::kEnd);
+}
+
+TEST(ChunkQueue, RefusesToPassOverRecordsThatNobodyHasCounted) {
+  std::vector<ScriptedChunk> chunks(2);
+  chunks[1].tells = false;
+  const Ref<ChunkQueue> queue = QueueOf(chunks, 0, {2, 0});
+  FetchAll(queue.get());
+  ExpectError(ErrorCode::kInvalidArgument, "use by: \"record\"", [&] { queue->Poll(); });
 }
 
 TEST(ChunkQueue, ARunKeepsTheChunksOfItsTickets) {
@@ -127,7 +164,7 @@ TEST(ChunkQueue, ARunKeepsTheChunksOfItsTickets) {
     queue->Poll();
     run.tickets.resize(2);
     queue->KeepIn(&run);
-    queue->Take(2, 1, 0, run.tickets.data());
+    queue->Take(2, 1, 0, 1, run.tickets.data());
     EXPECT_EQ(Pool<Chunk>::in_use(), before + 2);
   }
   EXPECT_EQ(Pool<Chunk>::in_use(), before + 1);
@@ -212,7 +249,7 @@ TEST(ChunkQueue, TellsWhatWaitsToBeTaken) {
 
 TEST(ChunkQueue, AChunkForWhichThereIsNoMemoryAheadWaitsToBeClaimedOnceMore) {
   const LimitInForce limit(size_t{4} << 20);
-  const Ref<ChunkQueue> queue = QueueOf({{40000}, {1}});  // more than a quarter of the limit
+  const Ref<ChunkQueue> queue = QueueOf({{34000}, {1}});  // more than a quarter of the limit
   const Ref<MemoryAccount> account(new MemoryAccount);
   for (int time = 0; time < 2; ++time) {
     const Ref<Chunk> chunk = queue->Claim(kAhead);
@@ -227,9 +264,9 @@ TEST(ChunkQueue, AChunkForWhichThereIsNoMemoryAheadWaitsToBeClaimedOnceMore) {
   EXPECT_TRUE(queue->Fetch(queue->Claim(kAhead), account, kNow));
   FetchAll(queue.get());
   EXPECT_EQ(queue->Poll(), State::kRecords);
-  EXPECT_EQ(TakeAvailable(queue.get()).size(), 40000u);
+  EXPECT_EQ(TakeAvailable(queue.get()).size(), 34000u);
   EXPECT_EQ(queue->Poll(), State::kRecords);
-  EXPECT_EQ(TakeAvailable(queue.get()), Numbers{40000});
+  EXPECT_EQ(TakeAvailable(queue.get()), Numbers{34000});
   EXPECT_EQ(queue->Poll(), State::kEnd);
 }
 
@@ -270,7 +307,8 @@ TEST(ChunkQueue, AClaimThatIsRefusedMemoryIsMadeOnceMore) {
    private:
     bool claimed_ = false;
   };
-  const Ref<ChunkQueue> queue(new ChunkQueue(std::make_unique<Stream>(), 0, "stream", nullptr));
+  const Ref<ChunkQueue> queue(
+      new ChunkQueue(std::make_unique<Stream>(), {0, 0, "stream", nullptr, {}}));
   for (int time = 0; time < 2; ++time) {
     const MemoryScope scope(nullptr, kAhead);
     EXPECT_THROW(queue->Claim(kAhead), Error);

@@ -52,7 +52,7 @@ class FaultyFormat final : public FileFormat {
 
   void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
     for (const Ticket* ticket = tickets; ticket < tickets + n; ++ticket) {
-      const char value = *static_cast<const char*>(ticket->where);
+      const char value = *ticket->bytes;
       if (step_ == Step::kLoad && value == static_cast<char>(kBad)) {
         failure_();
         if (bad_load) {

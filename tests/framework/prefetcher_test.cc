@@ -33,8 +33,9 @@ class Reading {
 
   Prefetcher* operator->() const { return prefetcher_.get(); }
   ChunkQueue* Add(const std::string& name, std::vector<ScriptedChunk> chunks) {
-    queues_.emplace_back(new ChunkQueue(
-        std::make_unique<ScriptedFile>(name, std::move(chunks), &script_), 0, name, nullptr));
+    queues_.emplace_back(
+        new ChunkQueue(std::make_unique<ScriptedFile>(name, std::move(chunks), &script_),
+                       {0, 0, name, nullptr, {}}));
     prefetcher_->Add(queues_.back());
     return queues_.back().get();
   }
@@ -52,7 +53,7 @@ int64_t TakeOne(const Reading& reading, ChunkQueue* queue) {
   millhopper::Run run;
   run.tickets.resize(1);
   queue->KeepIn(&run);
-  queue->Take(1, 1, 0, run.tickets.data());
+  queue->Take(1, 1, 0, 1, run.tickets.data());
   return NumberOf(run.tickets[0]);
 }
 

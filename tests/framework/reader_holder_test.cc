@@ -253,7 +253,8 @@ class PassSource final : public ReaderBase {
   PassSource() : ReaderBase(SlotsOf(SourceSpec())) {}
   void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
     for (size_t i = 0; i < n; ++i) {
-      __builtin_memcpy(rows->Append(0, 1), &tickets[i].offset, sizeof(int64_t));
+      const uint64_t pass = tickets[i].id.pass;
+      __builtin_memcpy(rows->Append(0, 1), &pass, sizeof(pass));
     }
   }
 
@@ -261,7 +262,7 @@ class PassSource final : public ReaderBase {
   void PlanNext(size_t, millhopper::Run* run) override {
     if (std::exchange(planned_, true)) return;
     Ticket ticket;
-    ticket.offset = pass_;
+    ticket.id.pass = pass_;
     run->Add(ticket);
   }
   void Rewind(uint64_t pass) override {

@@ -30,10 +30,10 @@ class WideSource final : public ReaderBase {
 
   void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
     for (size_t i = 0; i < n; ++i) {
-      Dawdle(1, tickets[i].sample);
-      const auto record = static_cast<int64_t>(tickets[i].sample);
+      Dawdle(1, tickets[i].id.sample);
+      const auto record = static_cast<int64_t>(tickets[i].id.sample);
       if (record == bad_) Throw(ErrorCode::kDataLoss, "record ", record, " is bad");
-      const int64_t width = widths_[tickets[i].sample];
+      const int64_t width = widths_[tickets[i].id.sample];
       auto* values = reinterpret_cast<int64_t*>(rows->Append(0, DataType::kInt64, {1, width}));
       std::fill_n(values, width, record);
     }
@@ -55,7 +55,7 @@ class WideSource final : public ReaderBase {
     ++plans;
     for (n = std::min(n, most_); n > 0 && next_ < widths_.size(); --n) {
       Ticket ticket;
-      ticket.sample = next_++;
+      ticket.id.sample = next_++;
       run->Add(ticket);
     }
   }

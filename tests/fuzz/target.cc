@@ -81,9 +81,9 @@ FileContent ReadThrough(FileFormat* format, const FileEntry& file, size_t most, 
       if (content.records.size() == most) break;
       CHECK_LE(size_t{piece.offset} + piece.size, chunk->bytes->capacity());
       Ticket ticket;
-      ticket.where = chunk->bytes->data() + piece.offset;
+      ticket.bytes = chunk->bytes->data() + piece.offset;
       ticket.size = piece.size;
-      content.records.emplace_back(static_cast<const char*>(ticket.where), piece.size);
+      content.records.emplace_back(ticket.bytes, piece.size);
       Rows rows(format->row_slots());
       const std::string failed = Outcome([&] { format->Load(&ticket, 1, &rows); });
       content.errors += failed;

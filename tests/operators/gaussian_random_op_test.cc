@@ -32,7 +32,7 @@ struct Golden {
 // Computed apart from this code, from the definitions in framework/base/random.h. They hold as long
 // as kOrderVersion does.
 const std::vector<Golden>& GoldenValues() {
-  static_assert(kOrderVersion == 1);
+  static_assert(kOrderVersion == 2);
   static const auto* golden = new std::vector<Golden>{
       {0, 0, {0.0061612645557879622, 0.295881361043144, 0.90185864387945991, 0.5105141530182612}},
       {1, 0, {-0.4444721456961705, 1.6200923524257844, 0.092488783166694788, -0.75862792038687377}},

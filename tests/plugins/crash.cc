@@ -78,7 +78,7 @@ class CrashingFormat final : public FileFormat {
   void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
     if (place_ == "load") Crash(way_);
     for (size_t i = 0; i < n; ++i) {
-      if (place_ == "load x" && *static_cast<const char*>(tickets[i].where) == 'x') Crash(way_);
+      if (place_ == "load x" && *tickets[i].bytes == 'x') Crash(way_);
     }
     rows->Append(0, n);
   }

@@ -37,11 +37,12 @@ std::unique_ptr<ReaderBase> Numbers(std::shared_ptr<Ledger> ledger = nullptr) {
 std::unique_ptr<ReaderBase> Map(std::unique_ptr<ReaderBase> numbers,
                                 const std::function<void(int64_t number)>& function) {
   const std::vector<SlotSpec> slots = numbers->slots();
-  return std::make_unique<MapReader>(std::move(numbers), slots,
-                                     [=](std::vector<LoDTensor>* in, std::vector<LoDTensor>* out) {
-                                       function((*in)[0].data<int64_t>()[0]);
-                                       out->swap(*in);
-                                     });
+  return std::make_unique<MapReader>(
+      std::move(numbers), slots,
+      [=](const RecordId&, std::vector<LoDTensor>* in, std::vector<LoDTensor>* out) {
+        function((*in)[0].data<int64_t>()[0]);
+        out->swap(*in);
+      });
 }
 
 // Elements that take so long to load that they are worth a hand-over.

@@ -36,7 +36,8 @@ TEST(MapReader, YieldsWhatTheFunctionMakesOfEachElement) {
   SlotSpec number;
   number.dims = {1};
   MapReader reader(
-      Numbers(), {text, number}, [](std::vector<LoDTensor>* in, std::vector<LoDTensor>* out) {
+      Numbers(), {text, number},
+      [](const RecordId&, std::vector<LoDTensor>* in, std::vector<LoDTensor>* out) {
         const int64_t value = (*in)[0].scalar<int64_t>();
         const auto size = static_cast<uint64_t>(value % 3);
         *out = {MakeTensor<uint8_t>({value % 3}, std::vector<uint8_t>(size, 'x'), {{0, size}}),
@@ -50,10 +51,11 @@ TEST(MapReader, YieldsWhatTheFunctionMakesOfEachElement) {
 }
 
 TEST(MapReader, AFailureTakesTheElementsPlaceAndNamesIt) {
-  MapReader reader = Mapped([](std::vector<LoDTensor>* in, std::vector<LoDTensor>* out) {
-    if ((*in)[0].scalar<int64_t>() == 4) throw std::runtime_error("no such word");
-    std::swap(*in, *out);
-  });
+  MapReader reader =
+      Mapped([](const RecordId&, std::vector<LoDTensor>* in, std::vector<LoDTensor>* out) {
+        if ((*in)[0].scalar<int64_t>() == 4) throw std::runtime_error("no such word");
+        std::swap(*in, *out);
+      });
   reader.set_origin("reader 'words' (create_custom_reader, startup.pbtxt:9)");
   EXPECT_EQ(ReadSome(&reader, 4).size(), 4u);
   std::vector<LoDTensor> element;
@@ -74,8 +76,8 @@ TEST(MapReader, ChecksWhatTheFunctionYields) {
   };
   for (const auto& [result, words] : cases) {
     const std::vector<LoDTensor>& yielded = result;
-    MapReader reader = Mapped(
-        [&yielded](std::vector<LoDTensor>*, std::vector<LoDTensor>* out) { *out = yielded; });
+    MapReader reader = Mapped([&yielded](const RecordId&, std::vector<LoDTensor>*,
+                                         std::vector<LoDTensor>* out) { *out = yielded; });
     std::vector<LoDTensor> element;
     const std::optional<Thrown> error = ErrorOf([&] { reader.ReadNext(&element); });
     ASSERT_TRUE(error);
@@ -86,7 +88,8 @@ TEST(MapReader, ChecksWhatTheFunctionYields) {
 TEST(MapReader, RefusesElementsOnADevice) {
   ExpectError(ErrorCode::kInvalidArgument, "fake:0", [] {
     MapReader(std::make_unique<DoubleBufferReader>(Numbers(), Place(FakeDevice::Get()), 1),
-              SlotsOf(SourceSpec()), [](std::vector<LoDTensor>*, std::vector<LoDTensor>*) {});
+              SlotsOf(SourceSpec()),
+              [](const RecordId&, std::vector<LoDTensor>*, std::vector<LoDTensor>*) {});
   });
 }
 

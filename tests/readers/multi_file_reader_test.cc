@@ -135,7 +135,7 @@ class LinesFormat final : public FileFormat {
   void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
     for (size_t i = 0; i < n; ++i) {
       const Dims dims{tickets[i].size};
-      std::memcpy(rows->Append(0, DataType::kUint8, dims), tickets[i].where, tickets[i].size);
+      std::memcpy(rows->Append(0, DataType::kUint8, dims), tickets[i].bytes, tickets[i].size);
     }
   }
 
@@ -195,7 +195,7 @@ Stream ReadStream(ReaderBase* reader, const std::function<size_t()>& next) {
   try {
     while (reader->Plan(next(), &run) > 0) {
       for (const Ticket& ticket : run.tickets) {
-        EXPECT_EQ(ticket.sample, stream.records.size());
+        EXPECT_EQ(ticket.id.sample, stream.records.size());
         Rows rows(reader->row_slots());
         reader->Load(&ticket, 1, &rows);
         std::vector<LoDTensor> element;
@@ -475,7 +475,7 @@ TEST(MultiFileReader, PassesWithinAPassAreCountedOn) {
 
 // Whoever changes this order raises kOrderVersion.
 TEST(MultiFileReader, TheShuffledOrderOfFilesIsFrozen) {
-  ASSERT_EQ(kOrderVersion, 1);
+  ASSERT_EQ(kOrderVersion, 2);
   const RandomKey key(0, 0, "files");
   EXPECT_EQ(ShuffledFiles(8, key, 0), (std::vector<uint32_t>{3, 0, 2, 5, 7, 4, 6, 1}));
   EXPECT_EQ(ShuffledFiles(8, key, 1), (std::vector<uint32_t>{6, 2, 1, 0, 3, 7, 5, 4}));

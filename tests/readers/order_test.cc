@@ -27,7 +27,7 @@ struct Golden {
   std::vector<T> pass[2];
 };
 
-TEST(Order, HasThisVersion) { EXPECT_EQ(kOrderVersion, 1); }
+TEST(Order, HasThisVersion) { EXPECT_EQ(kOrderVersion, 2); }
 
 TEST(Order, OfAShuffleWindow) {
   const Golden<int64_t> golden[] = {

@@ -19,15 +19,12 @@ constexpr size_t kSizes[] = {0, 1, 16, 17, 400, 500, 5000, 40000};
 
 Ticket BytesTicket(const std::string& bytes) {
   Ticket ticket;
-  ticket.where = bytes.data();
+  ticket.bytes = bytes.data();
   ticket.size = static_cast<uint32_t>(bytes.size());
-  ticket.bytes = true;
   return ticket;
 }
 
-std::string BytesAt(const Ticket& ticket) {
-  return std::string(static_cast<const char*>(ticket.where), ticket.size);
-}
+std::string BytesAt(const Ticket& ticket) { return std::string(ticket.bytes, ticket.size); }
 
 // Records of sizes that differ from one to the next.
 std::vector<std::string> Records(size_t n, size_t first) {

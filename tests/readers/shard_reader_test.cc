@@ -5,12 +5,19 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <fstream>
+#include <map>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "framework/reader/reader_holder.h"
+#include "readers/open_files.h"
+#include "readers/recordio_commit.h"
+#include "readers/recordio_writer.h"
 #include "readers/shuffle_reader.h"
+#include "tests/record_files.h"
 #include "tests/sources.h"
 #include "tests/testing.h"
 
@@ -82,6 +89,132 @@ TEST(ShardReader, TakesNoMoreThanItNeedsOfAReaderThatOthersShare) {
   EXPECT_EQ(*element[0].data<int64_t>(), 1);
   shared.ReadNext(&element);
   EXPECT_EQ(*element[0].data<int64_t>(), 2);
+}
+
+// RecordIO files of a folder, with a manifest: file f has f + 20 chunks or so of ten records of
+// kRecordBytes each.
+class ShardsByChunk : public ::testing::Test {
+ protected:
+  static constexpr int kFiles = 3;
+  static constexpr size_t kRecordBytes = 5000;
+  static constexpr uint32_t kChunkRecords = 10;
+
+  ShardsByChunk() : folder_(NewFolder("shards_by_chunk")) {
+    RecordIOOptions options;
+    options.compressor = RecordIOCompressor::kNone;
+    options.chunk_records = kChunkRecords;
+    std::vector<std::unique_ptr<RecordIOWriter>> owned;
+    std::vector<RecordIOWriter*> files;
+    for (int file = 0; file < kFiles; ++file) {
+      owned.push_back(
+          std::make_unique<RecordIOWriter>(StrCat(folder_, "/s-0000", file, ".recordio"), options));
+      files.push_back(owned.back().get());
+      const int records = 203 + 10 * file;
+      for (int record = 0; record < records; ++record) {
+        std::string bytes = StrCat(file, " ", record, " ");
+        bytes.resize(kRecordBytes, 'x');
+        files.back()->Write(bytes);
+      }
+      records_ += records;
+    }
+    CommitRecordIO(files, true);
+    for (const RecordIOWriter* file : files) bytes_ += file->bytes();
+  }
+
+  std::unique_ptr<ReaderBase> Open() const {
+    FormatArguments arguments;
+    arguments.attributes.Set("content", std::string("bytes"));
+    return OpenFiles({folder_ + "/s-*.recordio"}, {}, arguments, {});
+  }
+
+  // The records of a reader by their place in the whole.
+  static std::map<uint64_t, std::string> Read(ReaderBase* reader) {
+    std::map<uint64_t, std::string> records;
+    millhopper::Run run;
+    while (reader->Plan(7, &run) > 0) {
+      for (const Ticket& ticket : run.tickets) {
+        Rows rows(reader->row_slots());
+        reader->Load(&ticket, 1, &rows);
+        std::vector<LoDTensor> element;
+        rows.MoveTo(&element);
+        const auto* bytes = static_cast<const char*>(element[0].raw_data());
+        const bool is_new =
+            records.emplace(ticket.id.sample, std::string(bytes, element[0].bytes())).second;
+        EXPECT_TRUE(is_new) << "two records are number " << ticket.id.sample;
+      }
+      run.Clear();
+    }
+    return records;
+  }
+
+  // What this process has read from files so far.
+  static uint64_t BytesRead() {
+    std::ifstream file("/proc/self/io");
+    std::string name;
+    uint64_t bytes = 0;
+    file >> name >> bytes;
+    EXPECT_EQ(name, "rchar:");
+    return bytes;
+  }
+
+  const std::string folder_;
+  size_t records_ = 0;
+  uint64_t bytes_ = 0;
+};
+
+TEST_F(ShardsByChunk, AreDisjointAndTogetherEverythingWithTheNamesOfTheWhole) {
+  const std::map<uint64_t, std::string> whole = Read(Open().get());
+  EXPECT_EQ(whole.size(), records_);
+  for (const int threads : {0, 1, 2, 7}) {
+    const PoolSize size(threads);
+    for (const int64_t shards : {1, 2, 8, 100}) {
+      std::map<uint64_t, std::string> together;
+      for (int64_t index = 0; index < shards; ++index) {
+        ShardReader shard(Open(), shards, index, ShardBy::kChunk);
+        for (int pass = 0; pass < 2; ++pass) {
+          const std::map<uint64_t, std::string> part = Read(&shard);
+          if (pass == 0) {
+            for (const auto& record : part) EXPECT_TRUE(together.insert(record).second);
+          } else {
+            for (const auto& [sample, bytes] : part) EXPECT_EQ(together.at(sample), bytes);
+          }
+          shard.ReInit();
+        }
+      }
+      EXPECT_EQ(together, whole) << shards << " shards, " << threads << " threads";
+    }
+  }
+}
+
+TEST_F(ShardsByChunk, ReadTheirChunksAndNoOthers) {
+  constexpr uint64_t kChunkBytes = kChunkRecords * (kRecordBytes + 4) + 20;
+  constexpr uint64_t kHeaders = 100 * 32;  // of all chunks, and more
+  constexpr uint64_t kManifest = 64 << 10;
+  for (const int threads : {0, 2}) {
+    const PoolSize size(threads);
+    for (int64_t index = 0; index < 8; ++index) {
+      ShardReader shard(Open(), 8, index, ShardBy::kChunk);
+      const uint64_t before = BytesRead();
+      EXPECT_FALSE(Read(&shard).empty());
+      const uint64_t read = BytesRead() - before;
+      EXPECT_LE(read, bytes_ / 8 + kFiles * kChunkBytes + kHeaders + kManifest)
+          << "shard " << index << " of " << bytes_ << " bytes, " << threads << " threads";
+    }
+  }
+}
+
+TEST_F(ShardsByChunk, AreOfReadersOfFilesThatNobodyElseReads) {
+  ExpectError(ErrorCode::kInvalidArgument, "is no reader of files",
+              [] { ShardReader(Numbers(3), 2, 0, ShardBy::kChunk); });
+  ReaderHolder holder;
+  holder.Reset(Open());
+  {
+    const std::unique_ptr<ReaderBase> other = holder.NewHandle();
+    ExpectError(ErrorCode::kInvalidArgument, "is read by others",
+                [&] { ShardReader(holder.NewHandle(), 2, 0, ShardBy::kChunk); });
+  }
+  const ShardReader shard(holder.NewHandle(), 2, 0, ShardBy::kChunk);
+  ExpectError(ErrorCode::kInvalidArgument, "nobody else can read it", [&] { holder.NewHandle(); });
 }
 
 }  // namespace

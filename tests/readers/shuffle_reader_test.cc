@@ -87,7 +87,7 @@ class InterruptedSource final : public ReaderBase {
 
   void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
     for (size_t i = 0; i < n; ++i) {
-      const auto value = static_cast<int64_t>(tickets[i].sample);
+      const auto value = static_cast<int64_t>(tickets[i].id.sample);
       __builtin_memcpy(rows->Append(0, DataType::kInt64, {1, 1}), &value, sizeof(value));
     }
   }
@@ -97,7 +97,7 @@ class InterruptedSource final : public ReaderBase {
     for (; n > 0; --n) {
       if (next_ == at_) interrupt_();
       Ticket ticket;
-      ticket.sample = next_;
+      ticket.id.sample = next_;
       run->Add(ticket);
       ++next_;
     }

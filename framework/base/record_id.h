@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The name of an element.
+#ifndef MILLHOPPER_FRAMEWORK_BASE_RECORD_ID_H_
+#define MILLHOPPER_FRAMEWORK_BASE_RECORD_ID_H_
+
+#include <cstdint>
+
+namespace millhopper {
+
+// Which record an element is, whoever asks: no thread, no shuffle, no other part of the data and no
+// resume changes it. What is random about an element is drawn by it, and errors name it. An element
+// that several records went into has the name of the first of them.
+struct RecordId {
+  RecordId() : pass(0), file(0) {}
+
+  uint64_t sample = 0;  // position in the pass of its source; with `pass`, all that is drawn by
+  uint64_t chunk = 0;   // byte of the file at which its chunk begins
+  uint64_t pass : 40;   // of its source, from 0
+  uint64_t file : 24;   // index in the list of files of its source
+  uint32_t record = 0;  // index in its chunk
+  uint32_t part = 0;    // which of the elements that a stage has made of it
+};
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_FRAMEWORK_BASE_RECORD_ID_H_
