@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/reader/stage_reader.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "framework/base/error.h"
+#include "framework/base/stop.h"
+
+namespace millhopper {
+namespace {
+
+// An element is small where more than this many are loaded in 200 us. To have another thread make
+// one costs two to four microseconds, for the cache lines that change hands.
+constexpr size_t kSmall = 40;
+
+}  // namespace
+
+// What has become of the work on a group.
+enum class StageReader::State {
+  kWorking,
+  kDeferred,  // there was no memory to do it ahead: to be done by whoever wants it
+  kReady,
+};
+
+// Elements of the reader below that are worked on together, from their plan to their hand-over.
+class StageReader::Group final : public Kept, private StageOutput {
+ public:
+  Run run;                   // their tickets, until the work is done
+  RecordId first;            // the name of the first
+  Rows rows;                 // where they are loaded, one behind another
+  std::exception_ptr error;  // behind what was made
+  std::atomic<State> state{State::kWorking};
+
+  // What has been made so far.
+  size_t size() const { return size_; }
+  StagedElement& operator[](size_t i) { return made_[i]; }
+
+  // Works on all tickets, for the reader of this name. What was made before an error stays.
+  void WorkOn(const ReaderBase& reader, const Stage& stage, const std::string& name) {
+    std::vector<LoDTensor>& element = loaded_;
+    for (const Ticket& ticket : run.tickets) {
+      CheckStop();  // the work may take long
+      rows.Reset(reader.row_slots(), &BufferPool::PinnedFor(stage.place()));
+      reader.LoadInParallel(&ticket, 1, &rows);
+      rows.MoveTo(&element);
+      id_ = ticket.id;
+      try {
+        stage.Work(ticket.id, &element, this);
+      } catch (...) {
+        throw CurrentError().WithContext(
+            StrCat("while processing element ", ticket.id.sample, " in ", name));
+      }
+    }
+  }
+  // As before the work.
+  void ForgetWork() {
+    rows.Release();
+    for (size_t i = 0; i < size_; ++i) Clear(&made_[i]);
+    size_ = 0;
+  }
+
+ private:
+  StagedElement* Add() override {
+    if (size_ == made_.size()) made_.emplace_back();
+    StagedElement* const element = &made_[size_++];
+    element->id = id_;
+    return element;
+  }
+
+  static void Clear(StagedElement* element) {
+    for (const auto& copy : element->copies) {
+      try {
+        copy->Wait();
+      } catch (...) {  // nobody wants the element any more
+      }
+    }
+    element->copies.clear();
+    element->copied_from.clear();
+    element->tensors.clear();
+  }
+
+  void Dispose() override {
+    ForgetWork();
+    for (LoDTensor& tensor : loaded_) tensor.Clear();
+    run.Clear();
+    error = nullptr;
+    state.store(State::kWorking, std::memory_order_relaxed);
+    Pool<Group>::Give(this);
+  }
+
+  std::vector<LoDTensor> loaded_;
+  RecordId id_;  // of what is worked on
+  std::vector<StagedElement> made_;
+  size_t size_ = 0;  // of made_, whose rest is kept for its memory
+};
+
+class StageReader::Ahead final : public Job {
+ public:
+  explicit Ahead(StageReader* reader) : reader_(reader) {}
+
+  // Plans and works on one more group, if there is one to plan and memory for it.
+  bool Step() {
+    const MemoryScope none(nullptr);  // whatever else this thread is at
+    try {
+      return reader_->Advance(MemoryScope::Need::kAhead);
+    } catch (const std::bad_alloc&) {  // nothing was planned; the consumer will do it himself
+      return false;
+    }
+  }
+
+ private:
+  void Work() override { Step(); }
+
+  StageReader* const reader_;  // which cancels this job before it goes away
+};
+
+StageReader::StageReader(std::unique_ptr<ReaderBase>&& reader, std::vector<SlotSpec> slots,
+                         std::unique_ptr<const Stage> stage, int64_t depth)
+    : DecoratedReader(std::move(reader), std::move(slots)),
+      stage_(std::move(stage)),
+      depth_(static_cast<size_t>(depth)),
+      ahead_(new Ahead(this)),
+      wanted_(depth_) {
+  Require(depth >= 1, "depth is ", depth, "; it must be at least 1");
+  const Place below = this->reader().place();
+  Require(below.is_cpu(), "elements on ", below.name(),
+          " cannot be buffered again, nor worked on; put this reader below "
+          "create_double_buffer_reader");
+}
+
+StageReader::~StageReader() { Stop(); }
+
+const std::vector<SlotSpec>& StageReader::row_slots() const {
+  return stage_->keeps_slots() ? reader().row_slots() : slots();
+}
+
+size_t StageReader::Ready() const {
+  const size_t ready = reader().Ready();
+  return stage_->keeps_count() || ready == SIZE_MAX ? ready : 0;
+}
+
+std::optional<uint64_t> StageReader::PassLength() const {
+  return stage_->keeps_count() ? reader().PassLength() : std::nullopt;
+}
+
+void StageReader::PlanNext(size_t n, Run* run) {
+  if (!std::exchange(started_, true)) {
+    if (!MemoryLimit::is_set()) ahead_allowed_.store(true);
+    CallWorker();
+  }
+  Backoff backoff;
+  while (n > 0) {
+    if (const Ref<Group> group = Planned()) {
+      n -= HandOut(group.get(), n, run);
+      backoff = Backoff();
+    } else if (end_.load(std::memory_order_acquire)) {
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (!planned_.empty()) continue;
+      if (error_ != nullptr) std::rethrow_exception(error_);
+      return;
+    } else if (!Advance(MemoryScope::Need::kNow)) {
+      backoff.Pause();
+      CheckStop();
+    }
+  }
+}
+
+size_t StageReader::HandOut(Group* group, size_t n, Run* run) {
+  const bool keeps_count = stage_->keeps_count();
+  // Under a limit what an element was planned from is not kept beyond its turn.
+  if (!keeps_count || MemoryLimit::is_set()) WorkIfDeferred(group);
+  const size_t size = keeps_count ? 1 : group->size();
+  size_t added = 0;
+  for (; added < n && next_ < size; ++next_, ++added) {
+    Ticket ticket;
+    ticket.id = keeps_count ? group->first : (*group)[next_].id;
+    ticket.owner = group;
+    ticket.size = static_cast<uint32_t>(next_);
+    run->Add(ticket);
+  }
+  if (next_ < size) return added;
+  if (!keeps_count && group->error != nullptr) std::rethrow_exception(group->error);
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    planned_.pop_front();
+  }
+  next_ = 0;
+  wanted_.fetch_add(1);
+  CallWorker();
+  return added;
+}
+
+Ref<StageReader::Group> StageReader::Planned() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return planned_.empty() ? Ref<Group>() : planned_.front();
+}
+
+bool StageReader::Advance(MemoryScope::Need need) {
+  const bool ahead = need == MemoryScope::Need::kAhead;
+  if (ahead && (!ahead_allowed_.load() || !MemoryLimit::HasRoomAhead(1))) return false;
+  Ref<Group> group;
+  {
+    std::unique_lock<std::mutex> planning(planning_, std::try_to_lock);
+    if (!planning || end_.load()) return false;
+    if (wanted_.load() == 0) {
+      planning.unlock();
+      // Whoever wanted more meanwhile found the lock taken, and left it to us.
+      if (wanted_.load() > 0) CallWorker();
+      return false;
+    }
+    const size_t ready = reader().Ready();
+    if (ahead && ready == 0) return false;
+    // No more than is worth a hand-over, and no more than is there without waiting for somebody.
+    const size_t together =
+        std::clamp<size_t>(std::min(ready, reader().grain()), 1, stage_->most_together());
+    group = Pool<Group>::Take();
+    try {
+      const MemoryScope scope(account(), need);
+      if (reader().Plan(together, &group->run) == 0) {
+        end_.store(true, std::memory_order_release);
+        return true;
+      }
+      group->first = group->run.tickets.front().id;
+      std::lock_guard<std::mutex> lock(mutex_);
+      planned_.push_back(group);
+    } catch (...) {
+      if (MemoryScope::WasRefused()) {
+        if (ahead) return false;
+        throw;  // whoever reads on top is ahead of need, and comes again
+      }
+      error_ = std::current_exception();
+      end_.store(true, std::memory_order_release);
+      return true;
+    }
+    wanted_.fetch_sub(1);
+    ahead_allowed_.store(true);
+  }
+  if (wanted_.load() > 0) CallWorker();
+  Work(group.get(), need);
+  return true;
+}
+
+void StageReader::CallWorker() {
+  // To a device there is a copy, too, which is to be on its way before it is wanted.
+  if (stage_->keeps_count() && place().is_cpu() && reader().grain() > kSmall) return;
+  ahead_->Submit();
+}
+
+void StageReader::Work(Group* group, MemoryScope::Need need) const {
+  const MemoryScope scope(account(), need);
+  try {
+    group->WorkOn(reader(), *stage_, origin().empty() ? "a reader" : origin());
+  } catch (...) {
+    if (MemoryScope::IsAhead() && MemoryScope::WasRefused()) {
+      group->ForgetWork();
+      group->state.store(State::kDeferred, std::memory_order_release);
+      return;
+    }
+    group->error = std::current_exception();
+  }
+  group->run.Clear();
+  group->state.store(State::kReady, std::memory_order_release);
+}
+
+StageReader::State StageReader::Wait(const Group& group) const {
+  for (Backoff backoff;;) {
+    const State now = group.state.load(std::memory_order_acquire);
+    if (now != State::kWorking) return now;
+    if (ahead_->Step()) continue;
+    backoff.Pause();
+    CheckStop();
+  }
+}
+
+void StageReader::WorkIfDeferred(Group* group) const {
+  if (Wait(*group) != State::kDeferred) return;
+  Work(group, MemoryScope::Need::kNow);
+  // Whoever reads on top may be ahead of need, and comes again then.
+  if (Wait(*group) == State::kDeferred) MemoryScope::ThrowRefused();
+}
+
+void StageReader::Load(const Ticket* tickets, size_t n, Rows* rows) const {
+  for (size_t i = 0; i < n; ++i) {
+    auto* const group = tickets[i].object<Group>();
+    if (stage_->keeps_count()) {
+      WorkIfDeferred(group);
+      if (group->error != nullptr) std::rethrow_exception(group->error);
+    }
+    StagedElement& element = (*group)[tickets[i].size];
+    for (const auto& copy : element.copies) copy->Wait();
+    const bool first = rows->untouched();
+    for (size_t k = 0; k < element.tensors.size(); ++k) rows->Append(k, element.tensors[k]);
+    if (MemoryScope::IsAhead()) continue;  // it may be loaded once more
+    for (LoDTensor& tensor : element.tensors) tensor.Clear();
+    if (first && MemoryLimit::is_set()) rows->SetNeeded();
+  }
+}
+
+void StageReader::Stop() {
+  end_.store(true);
+  ahead_->Cancel();
+}
+
+void StageReader::Rewind(uint64_t pass) {
+  Stop();
+  // Who waits for an element of the pass that is over may be planning the next one.
+  std::lock_guard<std::mutex> planning(planning_);
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    planned_.clear();
+  }
+  error_ = nullptr;
+  wanted_.store(depth_);
+  started_ = false;
+  next_ = 0;
+  ahead_allowed_.store(false);
+  DecoratedReader::Rewind(pass);
+  end_.store(false);
+}
+
+}  // namespace millhopper

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Leaves elements out.
+#ifndef MILLHOPPER_READERS_FILTER_READER_H_
+#define MILLHOPPER_READERS_FILTER_READER_H_
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "framework/reader/stage_reader.h"
+
+namespace millhopper {
+
+// Yields the elements of the reader below of which a function says so, in their order.
+class FilterReader final : public StageReader {
+ public:
+  // Whether an element is yielded; `id` is its name, by which the function draws what is random.
+  // Called on any number of threads at once. What it throws takes the element's place.
+  using Function = std::function<bool(const RecordId& id, const std::vector<LoDTensor>& element)>;
+
+  // Throws kInvalidArgument when the reader below yields tensors on a device.
+  FilterReader(std::unique_ptr<ReaderBase> reader, Function function);
+};
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_READERS_FILTER_READER_H_

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Takes batches apart.
+#ifndef MILLHOPPER_READERS_UNBATCH_READER_H_
+#define MILLHOPPER_READERS_UNBATCH_READER_H_
+
+#include <memory>
+
+#include "framework/reader/stage_reader.h"
+#include "readers/batch_reader.h"
+
+namespace millhopper {
+
+// Yields the instances of each element of the reader below, in order: the rows of slots without
+// levels of detail, the sequences of the outermost level of the others. With kConcat an instance
+// has the slot's rank and a leading axis of 1, or of the sequence's length; with kStack the leading
+// axis is taken away, so that it undoes a batch of that mode. An element whose slots have different
+// numbers of instances is an error.
+class UnbatchReader final : public StageReader {
+ public:
+  // Throws kInvalidArgument for slots that the mode cannot take apart, and when the reader below
+  // yields tensors on a device.
+  UnbatchReader(std::unique_ptr<ReaderBase> reader, BatchMode mode);
+};
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_READERS_UNBATCH_READER_H_
