@@ -17,12 +17,19 @@
 #include <initializer_list>
 #include <string>
 
+#include "framework/base/attribute.h"
+#include "framework/base/error.h"
 #include "framework/base/version.h"
 #include "framework/program/executor.h"
+#include "framework/program/infer_context.h"
 #include "framework/program/operator.h"
+#include "framework/program/run_state.h"
+#include "framework/program/scope.h"
 #include "framework/reader/file_format.h"
 #include "framework/reader/reader.h"
 #include "framework/reader/reader_holder.h"
+#include "framework/tensor/rows.h"
+#include "framework/tensor/tensor.h"
 
 namespace millhopper {
 

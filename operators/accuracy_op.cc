@@ -14,7 +14,10 @@ OpSchema Schema() {
       .Input("Label", "int64 [n, 1]")
       .Output("Accuracy", "float32 [1]; 0 of no rows")
       .Output("Correct", "int32 [1], number of such rows")
-      .Output("Total", "int32 [1], number of rows");
+      .Output("Total", "int32 [1], number of rows")
+      .Infer(One({{"Accuracy", DataType::kFp32},
+                  {"Correct", DataType::kInt32},
+                  {"Total", DataType::kInt32}}));
 }
 
 void Run(OpContext& context) {

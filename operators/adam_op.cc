@@ -2,6 +2,7 @@
 // adam: one step of the Adam optimizer (Kingma and Ba, 2015).
 #include <cmath>
 
+#include "framework/base/attribute.h"
 #include "operators/optimizer.h"
 
 namespace millhopper {
@@ -21,7 +22,8 @@ OpSchema Schema() {
       .Output("Moment2Out", "mostly the variable of Moment2")
       .Attr({"beta1", 0.9f, "how much of Moment1 stays"})
       .Attr({"beta2", 0.999f, "how much of Moment2 stays"})
-      .Attr({"epsilon", 1e-8f, "keeps the divisor from 0"});
+      .Attr({"epsilon", 1e-8f, "keeps the divisor from 0"})
+      .Infer(InferOptimizer({"Moment1", "Moment2"}));
 }
 
 void Run(OpContext& context) {

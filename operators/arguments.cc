@@ -3,7 +3,36 @@
 
 #include <string>
 
+#include "framework/program/infer_context.h"
+#include "framework/program/scope.h"
+
 namespace millhopper {
+
+InferRule Like(std::string output, std::string input, std::optional<DataType> type) {
+  return [output = std::move(output), input = std::move(input), type](InferContext& context) {
+    TensorSpec spec = context.In(input);
+    if (type) spec.dtype = type;
+    context.SetOut(output, std::move(spec));
+  };
+}
+
+InferRule Like(std::vector<std::pair<std::string, std::string>> outputs) {
+  return [outputs = std::move(outputs)](InferContext& context) {
+    for (const auto& [output, input] : outputs) context.SetOut(output, context.In(input));
+  };
+}
+
+InferRule OneLike(std::string output, std::string input) {
+  return [output = std::move(output), input = std::move(input)](InferContext& context) {
+    context.SetOut(output, {context.In(input).dtype, Dims{1}, 0});
+  };
+}
+
+InferRule One(std::vector<std::pair<std::string, DataType>> outputs) {
+  return [outputs = std::move(outputs)](InferContext& context) {
+    for (const auto& [output, type] : outputs) context.SetOut(output, {type, Dims{1}, 0});
+  };
+}
 
 void ThrowUnfit(const OpContext& context, std::string_view slot, const std::string& wanted) {
   Throw(ErrorCode::kInvalidArgument, "input '", slot, "' (variable '", context.InVar(slot).name(),

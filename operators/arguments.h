@@ -1,14 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-// What operators ask of the tensors they are given, and outputs that may be one of the inputs.
+// What operators ask of the tensors they are given, before and while they run: rules for what they
+// make of them, types that they take, and outputs that may be one of the inputs.
 #ifndef MILLHOPPER_OPERATORS_ARGUMENTS_H_
 #define MILLHOPPER_OPERATORS_ARGUMENTS_H_
 
+#include <cstdint>
+#include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
+#include "framework/base/error.h"
 #include "framework/program/operator.h"
+#include "framework/tensor/tensor.h"
 
 namespace millhopper {
+
+// ---- For OpSchema::Infer: what is made, where that can be said in a line. ----
+
+using InferRule = std::function<void(InferContext& context)>;
+
+// The output has the dims, levels of detail and type of the input, or this type.
+InferRule Like(std::string output, std::string input, std::optional<DataType> type = {});
+// The same of several outputs, each with its input.
+InferRule Like(std::vector<std::pair<std::string, std::string>> outputs);
+// The output is [1], of the type of the input.
+InferRule OneLike(std::string output, std::string input);
+// These outputs are [1], each of its type.
+InferRule One(std::vector<std::pair<std::string, DataType>> outputs);
+
+// ---- For the function of an operator. ----
 
 // Throws kInvalidArgument "input 'X' (variable 'pixels') is float32 [4, 3]; <wanted>".
 [[noreturn]] void ThrowUnfit(const OpContext& context, std::string_view slot,
@@ -64,6 +87,47 @@ T* AllocateLike(const LoDTensor& like, LoDTensor* out) {
     *out->mutable_lod_unchecked() = like.lod();
   }
   return values;
+}
+
+// ---- Code by the type of a tensor, chosen once a call. ----
+
+// A type as a value, to be passed to a generic lambda.
+template <typename T>
+struct Tag {
+  using type = T;
+};
+
+// A list of types of values.
+template <typename... Ts>
+struct Types {
+  // "float32, float64".
+  static std::string Names() {
+    std::string names;
+    ((names += StrCat(names.empty() ? "" : ", ", ToString(DataTypeOf<Ts>()))), ...);
+    return names;
+  }
+  static bool Has(DataType type) { return ((type == DataTypeOf<Ts>()) || ...); }
+};
+
+using FloatTypes = Types<float, double>;
+using NumberTypes = Types<float, double, int32_t, int64_t>;
+
+// Calls function(Tag<T>()) for the type T of the list that `type` is; false if it is none of them.
+template <typename... Ts, typename Function>
+bool VisitType(Types<Ts...>, DataType type, Function function) {
+  return ((type == DataTypeOf<Ts>() ? (function(Tag<Ts>()), true) : false) || ...);
+}
+
+// The same for the type of the input `slot`; throws if it is none of the list.
+template <typename... Ts, typename Function>
+void DispatchType(Types<Ts...> types, const OpContext& context, std::string_view slot,
+                  Function function) {
+  const bool found = VisitType(types, context.In(slot).dtype(), function);
+  if (__builtin_expect(!found, 0)) {
+    ThrowUnfit(
+        context, slot,
+        StrCat(sizeof...(Ts) > 1 ? "the types taken are " : "the type taken is ", types.Names()));
+  }
 }
 
 }  // namespace millhopper

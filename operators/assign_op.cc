@@ -2,7 +2,10 @@
 // assign: a copy of X.
 #include <vector>
 
+#include "framework/program/infer_context.h"
 #include "framework/program/operator.h"
+#include "framework/program/scope.h"
+#include "framework/tensor/tensor.h"
 
 namespace millhopper {
 namespace {
@@ -12,7 +15,10 @@ OpSchema Schema() {
       .OptionalInput("X", "a tensor or a list of tensors")
       .AnyKind()
       .Output("Out", "the same")
-      .AnyKind();
+      .AnyKind()
+      .Infer([](InferContext& context) {
+        if (context.InCount("X") > 0) context.SetOutVar("Out", context.InVar("X"));
+      });
 }
 
 // The values are shared until one of both is written.

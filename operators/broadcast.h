@@ -4,7 +4,12 @@
 #define MILLHOPPER_OPERATORS_BROADCAST_H_
 
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "framework/base/attribute.h"
 #include "operators/arguments.h"
 
 namespace millhopper {
@@ -24,6 +29,10 @@ inline Broadcast MatchBroadcast(const OpContext& context, const LoDTensor& x, co
   if (x.dtype() == y.dtype() && x.dims() == y.dims()) return {1, x.numel(), 1};
   return MatchPart(context);
 }
+
+// The rule of Like for operators whose Y goes with X so; `type` is that of all outputs.
+InferRule LikeBroadcast(std::vector<std::pair<std::string, std::string>> outputs,
+                        std::optional<DataType> type = {});
 
 // The attribute `axis`.
 AttributeSchema AxisAttr();

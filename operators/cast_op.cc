@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cast: the values of X in another type.
+#include "framework/base/attribute.h"
+#include "framework/program/infer_context.h"
 #include "operators/conversion.h"
 
 namespace millhopper {
@@ -18,6 +20,11 @@ OpSchema Schema() {
       .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
         DataTypeFromNumber(attributes.Get<int32_t>("in_dtype"));
         DataTypeFromNumber(attributes.Get<int32_t>("out_dtype"));
+      })
+      .Infer([](InferContext& context) {
+        TensorSpec spec = context.In("X");
+        spec.dtype = DataTypeFromNumber(context.Attr<int32_t>("out_dtype"));
+        context.SetOut("Out", spec);
       });
 }
 

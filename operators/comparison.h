@@ -7,6 +7,7 @@
 #include <string>
 #include <type_traits>
 
+#include "framework/base/attribute.h"
 #include "operators/elementwise.h"
 
 namespace millhopper {
@@ -14,7 +15,8 @@ namespace millhopper {
 // `relation` completes the sentence "Whether each value of X <relation> the one of Y".
 inline OpSchema ComparisonSchema(const std::string& relation) {
   return BinarySchema("Whether each value of X " + relation + " the one of Y that goes with it.")
-      .Attr({"force_cpu", true, "taken for older programs; Out is on the CPU"});
+      .Attr({"force_cpu", true, "taken for older programs; Out is on the CPU"})
+      .Infer(LikeBroadcast({{"Out", "X"}}, DataType::kBool));
 }
 
 template <typename Function>

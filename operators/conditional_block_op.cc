@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // conditional_block: runs a block once if a condition holds.
+#include "framework/base/attribute.h"
 #include "framework/base/error.h"
 #include "framework/program/executor.h"
 #include "framework/program/operator.h"

@@ -8,7 +8,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "operators/type_dispatch.h"
+#include "operators/arguments.h"
 
 namespace millhopper {
 

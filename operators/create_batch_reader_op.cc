@@ -1,10 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // create_batch_reader: makes batches.
+#include "framework/program/infer_context.h"
+#include "framework/program/scope.h"
 #include "operators/reader_creation.h"
 #include "readers/batch_reader.h"
 
 namespace millhopper {
 namespace {
+
+void InferBatch(InferContext& context) {
+  VariableSpec batches = context.InVar("UnderlyingReader");
+  if (!batches.slots) return;
+  const bool stack = context.Attr<std::string>("mode") == "stack";
+  for (TensorSpec& slot : *batches.slots) {
+    if (!slot.dims || slot.dims->empty()) continue;
+    Dims dims{-1};
+    for (size_t i = stack ? 0 : 1; i < slot.dims->size(); ++i) {
+      if (dims.size() < kMaxRank) dims.push_back((*slot.dims)[i]);
+    }
+    slot.dims = dims;
+  }
+  context.SetOutVar("Out", std::move(batches));
+}
 
 OpSchema BatchSchema() {
   return DecoratedReaderSchema("Makes one element of batch_size elements of a reader.")
@@ -13,7 +30,8 @@ OpSchema BatchSchema() {
       .Attr(AttributeSchema("mode", "concat",
                             "\"concat\" lays elements one behind another along axis 0, \"stack\" "
                             "along a new outer axis")
-                .OneOf({"concat", "stack"}));
+                .OneOf({"concat", "stack"}))
+      .Infer(InferBatch);
 }
 
 void CreateBatchReader(OpContext& context) {

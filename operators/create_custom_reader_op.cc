@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -10,8 +11,13 @@
 
 #include "framework/base/error.h"
 #include "framework/base/memory_limit.h"
+#include "framework/program/declarations.h"
 #include "framework/program/executor.h"
+#include "framework/program/infer_context.h"
+#include "framework/program/inference.h"
 #include "framework/program/program.h"
+#include "framework/program/run_state.h"
+#include "framework/program/scope.h"
 #include "operators/reader_creation.h"
 #include "readers/map_reader.h"
 
@@ -151,16 +157,49 @@ const proto::VarDesc& VariableOfBlock(const Program& program, int block, const s
   return *variable;
 }
 
-// What the sinks are declared to be, as the slots of a reader.
-std::vector<SlotSpec> SinkSlots(const Program& program, int block, const Strings& sinks) {
-  proto::VarDesc reader;
-  for (const std::string& name : sinks) {
-    const proto::VarDesc& sink = VariableOfBlock(program, block, name, "sink_var_names");
-    Require(sink.type().has_lod_tensor(), "the sink '", name,
-            "' must declare its type { type: LOD_TENSOR lod_tensor { ... } }");
-    *reader.mutable_type()->mutable_reader()->add_lod_tensor() = sink.type().lod_tensor();
+// The slots that the block makes of elements like those of `below`: what the sinks are declared to
+// be, as far as they are, and what is known of the rest.
+std::vector<SlotSpec> SinkSlots(const BlockRecipe& recipe, const ReaderBase& below) {
+  std::map<std::string, TensorSpec> given;
+  for (const auto& [name, tensor] : recipe.outer) given[name] = SpecOf(tensor);
+  for (size_t i = 0; i < recipe.sources.size(); ++i) {
+    given[recipe.sources[i]] = SpecOf(below.slots()[i]);
   }
-  return DeclaredSlots(reader);
+  const std::vector<TensorSpec> made =
+      InferBlock(*recipe.program, recipe.block, given, recipe.sinks);
+  std::vector<SlotSpec> slots;
+  for (size_t i = 0; i < recipe.sinks.size(); ++i) {
+    const std::string& name = recipe.sinks[i];
+    const proto::VarDesc& sink =
+        VariableOfBlock(*recipe.program, recipe.block, name, "sink_var_names");
+    if (sink.type().has_lod_tensor()) {
+      slots.push_back(DeclaredTensor(sink.type().lod_tensor()));
+      Require(MayBeSame(made[i], SpecOf(slots.back())), "the sink '", name, "' is declared ",
+              ToString(slots.back()), ", but the block makes ", ToString(made[i]));
+      continue;
+    }
+    const std::optional<SlotSpec> slot = SlotOf(made[i]);
+    Require(slot.has_value(), "the sink '", name,
+            "' must declare its type { type: LOD_TENSOR lod_tensor { ... } }: what is known of it "
+            "before it runs is ",
+            ToString(made[i]));
+    slots.push_back(*slot);
+  }
+  CheckSlots(slots);
+  return slots;
+}
+
+// What is known of the slots that the block makes.
+void InferCustomReader(InferContext& context) {
+  const auto& sources = context.Attr<Strings>("source_var_names");
+  const std::optional<std::vector<TensorSpec>>& below = context.InVar("UnderlyingReader").slots;
+  Require(!below || below->size() == sources.size(), "attribute 'source_var_names' has ",
+          sources.size(), " names, but reader '", Escaped(context.InName("UnderlyingReader")),
+          "' has ", below ? below->size() : 0, " slots");
+  context.SetOutVar("Out", {{},
+                            context.Run(context.Attr<BlockIndex>("sub_block"), sources,
+                                        below.value_or(std::vector<TensorSpec>()),
+                                        context.Attr<Strings>("sink_var_names"))});
 }
 
 OpSchema CustomReaderSchema() {
@@ -174,7 +213,8 @@ OpSchema CustomReaderSchema() {
                             "variables of the block that take the slots of an element")
                 .Required())
       .Attr(AttributeSchema("sink_var_names", Strings{},
-                            "variables of the block that are the slots of what is yielded")
+                            "variables of the block that are the slots of what is yielded; what "
+                            "they are need be declared only where the block does not tell it")
                 .Required())
       .IsolatedBlock("sub_block")
       .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
@@ -184,7 +224,8 @@ OpSchema CustomReaderSchema() {
                 "attribute 'source_var_names' names a variable twice");
         Require(!attributes.Get<Strings>("sink_var_names").empty(),
                 "attribute 'sink_var_names' is empty");
-      });
+      })
+      .Infer(InferCustomReader);
 }
 
 void CreateCustomReader(OpContext& context) {
@@ -199,11 +240,11 @@ void CreateCustomReader(OpContext& context) {
     VariableOfBlock(*recipe.program, recipe.block, name, "source_var_names");
   }
   recipe.outer = OuterValues(context, context.scope(), recipe.block);
-  std::vector<SlotSpec> slots = SinkSlots(*recipe.program, recipe.block, recipe.sinks);
   std::unique_ptr<ReaderBase> below = UnderlyingReader(context);
   Require(below->slots().size() == recipe.sources.size(), "attribute 'source_var_names' has ",
           recipe.sources.size(), " names, but ", below->origin(), " has ", below->slots().size(),
           " slots");
+  std::vector<SlotSpec> slots = SinkSlots(recipe, *below);
   auto blocks = std::make_shared<PrivateBlocks>(std::move(recipe));
   StoreReader(context, std::make_unique<MapReader>(
                            std::move(below), std::move(slots),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // create_double_buffer_reader: loads ahead, and copies to a device.
+#include "framework/program/run_state.h"
 #include "operators/reader_creation.h"
 #include "readers/double_buffer_reader.h"
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "framework/base/error.h"
+#include "framework/program/scope.h"
 #include "operators/reader_creation.h"
 #include "readers/queue_reader.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // create_random_data_generator: random data instead of files.
 #include "framework/base/error.h"
+#include "framework/program/infer_context.h"
 #include "operators/reader_creation.h"
 #include "readers/random_data_reader.h"
 
@@ -9,17 +10,20 @@ namespace {
 
 OpSchema RandomDataSchema() {
   return WithSlotAttributes(
-      ReaderCreationSchema("Yields float32 values, uniform in [low, high), instead of files.")
-          .Attr({"low", 0.0f, "the lowest value"})
-          .Attr({"high", 1.0f, "values are below this one"})
-          .Attr({"seed", int64_t{0}, "with --seed and the name of Out it decides the values"})
-          .Attr(AttributeSchema("count", int64_t{0}, "elements of a pass; 0 is without end")
-                    .AtLeast(0))
-          .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
-            Require(attributes.Get<float>("low") < attributes.Get<float>("high"),
-                    "attribute 'low' is ", attributes.Get<float>("low"),
-                    "; it must be below 'high', which is ", attributes.Get<float>("high"));
-          }));
+             ReaderCreationSchema(
+                 "Yields float32 values, uniform in [low, high), instead of files.")
+                 .Attr({"low", 0.0f, "the lowest value"})
+                 .Attr({"high", 1.0f, "values are below this one"})
+                 .Attr(
+                     {"seed", int64_t{0}, "with --seed and the name of Out it decides the values"})
+                 .Attr(AttributeSchema("count", int64_t{0}, "elements of a pass; 0 is without end")
+                           .AtLeast(0))
+                 .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
+                   Require(attributes.Get<float>("low") < attributes.Get<float>("high"),
+                           "attribute 'low' is ", attributes.Get<float>("low"),
+                           "; it must be below 'high', which is ", attributes.Get<float>("high"));
+                 }))
+      .Infer([](InferContext& context) { InferSlotsOfAttributes(context, DataType::kFp32); });
 }
 
 void CreateRandomDataGenerator(OpContext& context) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // cross_entropy_grad: the gradient of cross_entropy.
+#include "framework/base/attribute.h"
+#include "operators/arguments.h"
 #include "operators/last_axis.h"
-#include "operators/type_dispatch.h"
 
 namespace millhopper {
 namespace {
@@ -12,7 +13,8 @@ OpSchema Schema() {
       .Input("Label", "as cross_entropy had it")
       .Input("Y@GRAD", "gradient of Y; dims of X with 1 as the last")
       .Output("X@GRAD", "dims, type and levels of detail of X; may be X")
-      .Attr(SoftLabelAttr());
+      .Attr(SoftLabelAttr())
+      .Infer(Like("X@GRAD", "X"));
 }
 
 void Run(OpContext& context) {

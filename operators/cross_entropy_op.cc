@@ -2,8 +2,10 @@
 // cross_entropy: the negative logarithm of the probability of each label.
 #include <cmath>
 
+#include "framework/base/attribute.h"
+#include "framework/program/infer_context.h"
+#include "operators/arguments.h"
 #include "operators/last_axis.h"
-#include "operators/type_dispatch.h"
 
 namespace millhopper {
 namespace {
@@ -14,7 +16,11 @@ OpSchema Schema() {
       .Input("Label", "int64, 1 as the last axis; or with soft_label dims and type of X")
       .Output("Y",
               "dims of X with 1 as the last; X's levels of detail; 1e20 for a probability of 0")
-      .Attr(SoftLabelAttr());
+      .Attr(SoftLabelAttr())
+      .Infer([](InferContext& context) {
+        RequireLabels(context, "X");
+        context.SetOut("Y", WithLastAxis(context.In("X"), 1));
+      });
 }
 
 template <typename T>

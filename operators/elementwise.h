@@ -9,8 +9,9 @@
 #include <type_traits>
 #include <utility>
 
+#include "framework/base/attribute.h"
+#include "operators/arguments.h"
 #include "operators/broadcast.h"
-#include "operators/type_dispatch.h"
 
 namespace millhopper {
 
@@ -18,7 +19,8 @@ namespace millhopper {
 inline OpSchema UnarySchema(std::string doc) {
   return OpSchema(std::move(doc))
       .Input("X", "any dims")
-      .Output("Out", "dims, type and levels of detail of X; may be X");
+      .Output("Out", "dims, type and levels of detail of X; may be X")
+      .Infer(Like("Out", "X"));
 }
 
 // Out = function(X). What the function returns is the type of Out.
@@ -40,7 +42,8 @@ inline OpSchema ActivationGradSchema(const std::string& type) {
       .OptionalInput("X", "not read; older programs give it")
       .Input("Out", "what " + type + " wrote")
       .Input("Out@GRAD", "gradient of Out")
-      .Output("X@GRAD", "dims, type and levels of detail of Out; may be Out@GRAD");
+      .Output("X@GRAD", "dims, type and levels of detail of Out; may be Out@GRAD")
+      .Infer(Like("X@GRAD", "Out"));
 }
 
 // X@GRAD = function(Out, Out@GRAD).
@@ -64,7 +67,8 @@ inline OpSchema BinarySchema(std::string doc) {
       .Input("X", "any dims")
       .Input("Y", "type of X; dims of X or a part of them, see axis")
       .Output("Out", "dims and levels of detail of X; may be X or Y")
-      .Attr(AxisAttr());
+      .Attr(AxisAttr())
+      .Infer(LikeBroadcast({{"Out", "X"}}));
 }
 
 // Out = function(X, Y). What the function returns is the type of Out.
@@ -97,7 +101,8 @@ inline OpSchema BinaryGradSchema(const std::string& type) {
       .OptionalOutput("Y@GRAD",
                       "dims, type and levels of detail of Y; summed over the values of X "
                       "that each of Y went with")
-      .Attr(AxisAttr());
+      .Attr(AxisAttr())
+      .Infer(LikeBroadcast({{"X@GRAD", "X"}, {"Y@GRAD", "Y"}}));
 }
 
 // X@GRAD = of_x(X, Y, Out@GRAD), and Y@GRAD the sum of of_y(X, Y, Out@GRAD).

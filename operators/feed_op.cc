@@ -2,8 +2,11 @@
 // feed: takes one tensor of a list that the host program has filled.
 #include <vector>
 
+#include "framework/base/attribute.h"
 #include "framework/base/error.h"
 #include "framework/program/operator.h"
+#include "framework/program/scope.h"
+#include "framework/tensor/tensor.h"
 
 namespace millhopper {
 namespace {

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <vector>
 
+#include "framework/base/attribute.h"
 #include "framework/program/operator.h"
+#include "framework/program/scope.h"
+#include "framework/tensor/tensor.h"
 
 namespace millhopper {
 namespace {

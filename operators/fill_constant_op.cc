@@ -2,6 +2,7 @@
 // fill_constant: a tensor of one value.
 #include <algorithm>
 
+#include "framework/base/attribute.h"
 #include "operators/conversion.h"
 #include "operators/created_tensor.h"
 

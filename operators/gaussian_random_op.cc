@@ -2,6 +2,7 @@
 // gaussian_random: random numbers of a normal distribution.
 #include <cmath>
 
+#include "framework/base/attribute.h"
 #include "operators/random_tensor.h"
 
 namespace millhopper {

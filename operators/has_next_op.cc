@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // has_next: whether a reader has a next element.
+#include "framework/program/infer_context.h"
 #include "framework/program/operator.h"
+#include "framework/tensor/tensor.h"
 #include "operators/reader_variable.h"
 
 namespace millhopper {
@@ -11,6 +13,9 @@ OpSchema HasNextSchema() {
       .Input("Reader", "the top-most reader of a chain")
       .Reader()
       .Output("Out", "bool [1] on the CPU")
+      .Infer([](InferContext& context) {
+        context.SetOut("Out", {DataType::kBool, Dims{1}, 0});
+      })
       .SideEffects();
 }
 

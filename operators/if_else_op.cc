@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // if_else: runs one of two blocks.
+#include "framework/base/attribute.h"
 #include "framework/base/error.h"
 #include "framework/program/executor.h"
 #include "framework/program/operator.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // increment: one number and a step, added.
+#include "framework/base/attribute.h"
 #include "operators/conversion.h"
 #include "operators/elementwise.h"
 
@@ -10,7 +11,8 @@ OpSchema Schema() {
   return OpSchema("Adds a step to one number.")
       .Input("X", "one value")
       .Output("Out", "dims and type of X; mostly X itself")
-      .Attr({"step", 1.0f, "what is added, cast to the type of X"});
+      .Attr({"step", 1.0f, "what is added, cast to the type of X"})
+      .Infer(Like("Out", "X"));
 }
 
 void Run(OpContext& context) {

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // is_empty: whether X has no values.
-#include "framework/program/operator.h"
+#include "framework/tensor/tensor.h"
+#include "operators/arguments.h"
 
 namespace millhopper {
 namespace {
 
 OpSchema Schema() {
-  return OpSchema("Whether X has no values.").Input("X", "any tensor").Output("Out", "bool [1]");
+  return OpSchema("Whether X has no values.")
+      .Input("X", "any tensor")
+      .Output("Out", "bool [1]")
+      .Infer(One({{"Out", DataType::kBool}}));
 }
 
 void Run(OpContext& context) {

@@ -17,6 +17,33 @@ Dims WithLastAxis(Dims dims, int64_t length) {
   return dims;
 }
 
+TensorSpec WithLastAxis(TensorSpec spec, int64_t length) {
+  if (!spec.dims) return spec;
+  if (spec.dims->empty()) {
+    spec.dims.reset();  // which cannot be; the operator says so when it runs
+    return spec;
+  }
+  if (spec.dims->size() == 1 && (*spec.dims)[0] != length) {
+    // The last axis is the one that levels are of, and they do not fit another length.
+    if (spec.lod_level != 0) spec.lod_level = (*spec.dims)[0] < 0 ? std::nullopt : std::optional(0);
+  }
+  spec.dims = WithLastAxis(*spec.dims, length);
+  return spec;
+}
+
+void RequireLabels(const InferContext& context, std::string_view of) {
+  if (context.Attr<bool>("soft_label")) {
+    context.RequireSameShape("Label", of);
+    return;
+  }
+  TensorSpec wanted = WithLastAxis(context.In(of), 1);
+  wanted.dtype = DataType::kInt64;
+  wanted.lod_level.reset();
+  if (MayBeSame(context.In("Label"), wanted)) return;
+  context.ThrowUnfit("Label", StrCat(ToString(wanted), " is needed, one class for each row of ",
+                                     context.Describe(of)));
+}
+
 const int64_t* ClassLabels(const OpContext& context, std::string_view of) {
   const LoDTensor& label = context.In("Label");
   const LastAxis shape = RowsOf(context, of);

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "framework/base/attribute.h"
+#include "framework/program/infer_context.h"
 #include "operators/arguments.h"
 
 namespace millhopper {
@@ -24,6 +26,12 @@ Dims WithLastAxis(Dims dims, int64_t length);
 // The input Label: for each row of the input `of` an int64 class, from 0 to the row's length less
 // 1, in the dims of `of` with 1 as the last. Throws for anything else.
 const int64_t* ClassLabels(const OpContext& context, std::string_view of);
+
+// The same of what is known of a tensor. Its levels of detail stay if it has another axis.
+TensorSpec WithLastAxis(TensorSpec spec, int64_t length);
+// Throws unless what is known of Label may be labels of `of`: ClassLabels, or with soft_label the
+// dims and type of `of`.
+void RequireLabels(const InferContext& context, std::string_view of);
 
 // The attribute `soft_label`: whether Label holds a weight for each class.
 AttributeSchema SoftLabelAttr();

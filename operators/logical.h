@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "operators/type_dispatch.h"
+#include "operators/arguments.h"
 
 namespace millhopper {
 
@@ -14,7 +14,8 @@ inline OpSchema LogicalSchema(std::string doc) {
   return OpSchema(std::move(doc))
       .Input("X", "bool, any dims")
       .Input("Y", "bool, as many values as X")
-      .Output("Out", "bool, dims and levels of detail of X; may be X or Y");
+      .Output("Out", "bool, dims and levels of detail of X; may be X or Y")
+      .Infer(Like("Out", "X", DataType::kBool));
 }
 
 // Out = function(X, Y).

@@ -2,7 +2,7 @@
 // mean_grad: the gradient of mean.
 #include <algorithm>
 
-#include "operators/type_dispatch.h"
+#include "operators/arguments.h"
 
 namespace millhopper {
 namespace {
@@ -12,7 +12,8 @@ OpSchema Schema() {
       .Input("X", "as mean had it")
       .OptionalInput("Out", "not read")
       .Input("Out@GRAD", "gradient of Out, [1]")
-      .Output("X@GRAD", "dims, type and levels of detail of X");
+      .Output("X@GRAD", "dims, type and levels of detail of X")
+      .Infer(Like("X@GRAD", "X"));
 }
 
 void Run(OpContext& context) {

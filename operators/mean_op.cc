@@ -2,7 +2,7 @@
 // mean: the mean of all values.
 #include <numeric>
 
-#include "operators/type_dispatch.h"
+#include "operators/arguments.h"
 
 namespace millhopper {
 namespace {
@@ -10,7 +10,8 @@ namespace {
 OpSchema Schema() {
   return OpSchema("The mean of all values.")
       .Input("X", "float32 or float64, at least one value")
-      .Output("Out", "[1], type of X");
+      .Output("Out", "[1], type of X")
+      .Infer(OneLike("Out", "X"));
 }
 
 void Run(OpContext& context) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // momentum: one step of gradient descent with momentum.
+#include "framework/base/attribute.h"
 #include "operators/optimizer.h"
 
 namespace millhopper {
@@ -12,7 +13,8 @@ OpSchema Schema() {
       .Input("Velocity", "dims and type of Param; 0 at first")
       .Output("VelocityOut", "mostly the variable of Velocity")
       .Attr(AttributeSchema("mu", 0.0f, "how much of the velocity stays").Required())
-      .Attr({"use_nesterov", false, "whether to look ahead"});
+      .Attr({"use_nesterov", false, "whether to look ahead"})
+      .Infer(InferOptimizer({"Velocity"}));
 }
 
 void Run(OpContext& context) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // mul_grad: the gradient of mul.
+#include "framework/program/infer_context.h"
+#include "operators/arguments.h"
 #include "operators/matrix.h"
 #include "operators/mul_shape.h"
-#include "operators/type_dispatch.h"
 
 namespace millhopper {
 namespace {
@@ -15,7 +16,12 @@ OpSchema Schema() {
           .OptionalInput("Out", "not read")
           .Input("Out@GRAD", "gradient of Out; the rows of X by the columns of Y")
           .OptionalOutput("X@GRAD", "Out@GRAD times Y transposed; X's levels of detail")
-          .OptionalOutput("Y@GRAD", "X transposed times Out@GRAD"));
+          .OptionalOutput("Y@GRAD", "X transposed times Out@GRAD")
+          .Infer([](InferContext& context) {
+            MulOutDims(context);
+            context.SetOut("X@GRAD", context.In("X"));
+            context.SetOut("Y@GRAD", context.In("Y"));
+          }));
 }
 
 void Run(OpContext& context) {

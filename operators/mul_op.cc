@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // mul: the product of X and Y as matrices.
+#include "framework/program/infer_context.h"
+#include "operators/arguments.h"
 #include "operators/matrix.h"
 #include "operators/mul_shape.h"
-#include "operators/type_dispatch.h"
 
 namespace millhopper {
 namespace {
 
 OpSchema Schema() {
-  return WithMulAttrs(
-      OpSchema("The product of X and Y, seen as matrices.")
-          .Input("X", "float32 or float64")
-          .Input("Y", "type of X")
-          .Output("Out", "the rows of X by the columns of Y; X's levels of detail"));
+  return WithMulAttrs(OpSchema("The product of X and Y, seen as matrices.")
+                          .Input("X", "float32 or float64")
+                          .Input("Y", "type of X")
+                          .Output("Out", "the rows of X by the columns of Y; X's levels of detail")
+                          .Infer([](InferContext& context) {
+                            context.SetOut("Out", {context.In("X").dtype, MulOutDims(context),
+                                                   context.In("X").lod_level});
+                          }));
 }
 
 void Run(OpContext& context) {

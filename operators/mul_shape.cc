@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operators/mul_shape.h"
 
+#include "framework/base/attribute.h"
 #include "operators/arguments.h"
 
 namespace millhopper {
@@ -33,6 +34,32 @@ MulShape MatchMul(const OpContext& context) {
                       ToString(x.dims()), "; it has ", y_rows));
   }
   return shape;
+}
+
+std::optional<Dims> MulOutDims(const InferContext& context) {
+  context.RequireSameType("Y", "X");
+  if (!context.In("X").dims || !context.In("Y").dims) return std::nullopt;
+  const Dims& x = *context.In("X").dims;
+  const Dims& y = *context.In("Y").dims;
+  const auto x_axis = static_cast<size_t>(context.Attr<int32_t>("x_num_col_dims"));
+  const auto y_axis = static_cast<size_t>(context.Attr<int32_t>("y_num_col_dims"));
+  if (x.size() <= x_axis) {
+    context.ThrowUnfit("X", StrCat("more than x_num_col_dims = ", x_axis, " axes are needed"));
+  }
+  if (y.size() <= y_axis) {
+    context.ThrowUnfit("Y", StrCat("more than y_num_col_dims = ", y_axis, " axes are needed"));
+  }
+  const std::optional<int64_t> columns = KnownProduct(x, x_axis, x.size());
+  const std::optional<int64_t> rows = KnownProduct(y, 0, y_axis);
+  if (columns && rows && *columns != *rows) {
+    context.ThrowUnfit("Y", StrCat(context.Describe("X"), ", which has ", *columns,
+                                   " columns, but 'Y' has ", *rows, " rows"));
+  }
+  if (x_axis + y.size() - y_axis > kMaxRank) return std::nullopt;
+  Dims out;
+  for (size_t i = 0; i < x_axis; ++i) out.push_back(x[i]);
+  for (size_t i = y_axis; i < y.size(); ++i) out.push_back(y[i]);
+  return out;
 }
 
 OpSchema WithMulAttrs(OpSchema schema) {

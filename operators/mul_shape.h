@@ -4,8 +4,11 @@
 #define MILLHOPPER_OPERATORS_MUL_SHAPE_H_
 
 #include <cstdint>
+#include <optional>
 
+#include "framework/program/infer_context.h"
 #include "framework/program/operator.h"
+#include "framework/tensor/tensor.h"
 
 namespace millhopper {
 
@@ -18,6 +21,10 @@ struct MulShape {
 // The inputs X and Y by the attributes x_num_col_dims and y_num_col_dims. Throws if one has too few
 // axes, the types differ, or X has not as many columns as Y has rows.
 MulShape MatchMul(const OpContext& context);
+
+// The dims of Out, where what is known of the inputs tells them. Throws as MatchMul does, if it is
+// so whatever is not known.
+std::optional<Dims> MulOutDims(const InferContext& context);
 
 // Adds both attributes.
 OpSchema WithMulAttrs(OpSchema schema);

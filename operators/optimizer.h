@@ -7,17 +7,23 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
-#include "operators/type_dispatch.h"
+#include "operators/arguments.h"
 
 namespace millhopper {
+
+// Grad and the `states` have the dims and type of Param, as has ParamOut; for each state S there is
+// an output SOut like it.
+InferRule InferOptimizer(std::vector<std::string> states);
 
 inline OpSchema OptimizerSchema(std::string doc) {
   return OpSchema(std::move(doc))
       .Input("Param", "float32 or float64")
       .Input("Grad", "gradient of Param, with its dims and type")
       .Input("LearningRate", "[1], type of Param")
-      .Output("ParamOut", "mostly the variable of Param");
+      .Output("ParamOut", "mostly the variable of Param")
+      .Infer(InferOptimizer({}));
 }
 
 // Throws unless Grad and the `states` have the dims and type of Param.

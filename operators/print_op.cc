@@ -14,8 +14,12 @@
 #include <sstream>
 #include <string>
 
+#include "framework/base/attribute.h"
 #include "framework/base/error.h"
-#include "framework/program/operator.h"
+#include "framework/program/run_state.h"
+#include "framework/program/scope.h"
+#include "framework/tensor/tensor.h"
+#include "operators/arguments.h"
 
 namespace millhopper {
 namespace {
@@ -36,6 +40,7 @@ OpSchema PrintSchema() {
       .Attr(AttributeSchema("print_phase", "BOTH",
                             "accepted; it is printed where the operator stands, whatever it says")
                 .OneOf({"FORWARD", "BACKWARD", "BOTH"}))
+      .Infer(Like("Out", "In"))
       .SideEffects();
 }
 

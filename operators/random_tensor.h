@@ -9,7 +9,10 @@
 #include <string>
 #include <utility>
 
+#include "framework/base/attribute.h"
 #include "framework/base/random.h"
+#include "framework/program/run_state.h"
+#include "framework/program/scope.h"
 #include "operators/created_tensor.h"
 
 namespace millhopper {

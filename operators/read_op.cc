@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "framework/base/attribute.h"
 #include "framework/base/error.h"
 #include "framework/program/operator.h"
 #include "operators/reader_variable.h"
@@ -20,6 +21,7 @@ OpSchema ReadSchema() {
                       "end is an error")
       .Attr({"throw_eof_exp", true, "accepted as true only; connect HasData to be told of the end"})
       .Attr({"infer_out", true, "accepted, means nothing here"})
+      .Infer(InferRead)
       .SideEffects()
       .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
         Require(attributes.Get<bool>("throw_eof_exp"),

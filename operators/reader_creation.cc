@@ -4,6 +4,10 @@
 #include <utility>
 
 #include "framework/base/error.h"
+#include "framework/program/declarations.h"
+#include "framework/program/infer_context.h"
+#include "framework/program/run_state.h"
+#include "framework/program/scope.h"
 #include "operators/reader_variable.h"
 #include "proto/framework.pb.h"
 
@@ -34,7 +38,10 @@ OpSchema ReaderCreationSchema(const std::string& doc) {
 OpSchema DecoratedReaderSchema(const std::string& doc) {
   return ReaderCreationSchema(doc)
       .Input("UnderlyingReader", "the reader below, which others may share")
-      .Reader();
+      .Reader()
+      .Infer([](InferContext& context) {
+        context.SetOutVar("Out", context.InVar("UnderlyingReader"));
+      });
 }
 
 OpSchema WithSlotAttributes(OpSchema schema) {
@@ -49,7 +56,18 @@ OpSchema WithSlotAttributes(OpSchema schema) {
           .Check([check](const proto::OpDesc& op, const AttributeMap& attributes) {
             if (check) check(op, attributes);
             SlotsOfAttributes(attributes, {});
-          }));
+          })
+          .Infer([](InferContext& context) { InferSlotsOfAttributes(context, std::nullopt); }));
+}
+
+void InferSlotsOfAttributes(InferContext& context, std::optional<DataType> otherwise) {
+  if (context.Attr<Ints>("ranks").empty()) return;
+  std::vector<TensorSpec> slots;
+  for (const SlotSpec& slot : SlotsOfAttributes(context.attributes(), {})) {
+    slots.push_back(SpecOf(slot));
+    if (context.Attr<Ints>("dtypes").empty()) slots.back().dtype = otherwise;
+  }
+  context.SetOutVar("Out", {{}, std::move(slots)});
 }
 
 std::vector<SlotSpec> SlotsOfAttributes(const AttributeMap& attributes,

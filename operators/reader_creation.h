@@ -4,25 +4,34 @@
 #define MILLHOPPER_OPERATORS_READER_CREATION_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "framework/base/attribute.h"
 #include "framework/base/random.h"
 #include "framework/program/operator.h"
 #include "framework/reader/file_format.h"
 #include "framework/reader/reader.h"
+#include "framework/tensor/rows.h"
+#include "framework/tensor/tensor.h"
 
 namespace millhopper {
 
 // A schema with the output Out for the created reader.
 OpSchema ReaderCreationSchema(const std::string& doc);
-// The same with the input UnderlyingReader: for decorated readers.
+// The same with the input UnderlyingReader: for decorated readers. Their slots are those below,
+// unless another rule is given.
 OpSchema DecoratedReaderSchema(const std::string& doc);
 
 // The schema with the lineage's attributes for declaring slots: shape_concat, ranks and lod_levels,
 // and our own dtypes. They are checked with the program. To be called behind OpSchema::Check's own
 // use, if any: it keeps that check.
 OpSchema WithSlotAttributes(OpSchema schema);
+
+// The rule that comes with these attributes: Out has the slots that they declare. Where `dtypes` is
+// not given their types are `otherwise`; the rule takes them for unknown, as they are the format's.
+void InferSlotsOfAttributes(InferContext& context, std::optional<DataType> otherwise);
 
 // The slots that the operator's attributes declare; empty if shape_concat is not given. Dtypes that
 // are not given are those of `own` by position, or float32 where it has none. Throws

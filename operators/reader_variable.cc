@@ -2,6 +2,9 @@
 #include "operators/reader_variable.h"
 
 #include "framework/base/error.h"
+#include "framework/program/infer_context.h"
+#include "framework/program/scope.h"
+#include "framework/tensor/rows.h"
 
 namespace millhopper {
 namespace {
@@ -11,9 +14,23 @@ HeldReader Look(const Variable& variable) {
   return variable.Get<ReaderHolder>().has_reader() ? HeldReader::kCreated : HeldReader::kNotCreated;
 }
 
-[[maybe_unused]] const bool registered = RegisterReaderVariables(&Look);
+const std::vector<SlotSpec>& Slots(const Variable& variable) {
+  return variable.Get<ReaderHolder>().slots();
+}
+
+[[maybe_unused]] const bool registered = RegisterReaderVariables(&Look, &Slots);
 
 }  // namespace
+
+void InferRead(InferContext& context) {
+  context.SetOut("HasData", {DataType::kBool, Dims{1}, 0});
+  const std::optional<std::vector<TensorSpec>>& slots = context.InVar("Reader").slots;
+  if (!slots) return;
+  Require(context.OutCount("Out") == slots->size(), "reader '", Escaped(context.InName("Reader")),
+          "' has ", slots->size(), " slots, but slot 'Out' has ", context.OutCount("Out"),
+          " arguments");
+  for (size_t i = 0; i < slots->size(); ++i) context.SetOut("Out", (*slots)[i], i);
+}
 
 ReaderHolder& ReaderOf(const OpContext& context, std::string_view input) {
   Variable& variable = context.InVar(input);

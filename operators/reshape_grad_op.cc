@@ -2,6 +2,7 @@
 // reshape_grad: the gradient of reshape: Out@GRAD with the dims of X.
 #include <vector>
 
+#include "framework/base/attribute.h"
 #include "operators/arguments.h"
 
 namespace millhopper {
@@ -13,7 +14,8 @@ OpSchema Schema() {
       .OptionalInput("Out", "not read")
       .Input("Out@GRAD", "gradient of Out")
       .Output("X@GRAD", "dims and levels of detail of X; may be Out@GRAD")
-      .Attr(AttributeSchema("shape", std::vector<int32_t>{}, "of reshape; not read"));
+      .Attr(AttributeSchema("shape", std::vector<int32_t>{}, "of reshape; not read"))
+      .Infer(Like("X@GRAD", "X"));
 }
 
 void Run(OpContext& context) {

@@ -3,10 +3,57 @@
 #include <algorithm>
 #include <vector>
 
+#include "framework/base/attribute.h"
+#include "framework/program/infer_context.h"
 #include "operators/arguments.h"
 
 namespace millhopper {
 namespace {
+
+// What is known of Out. A -1 that is not known stays.
+void InferReshape(InferContext& context) {
+  const auto& shape = context.Attr<std::vector<int32_t>>("shape");
+  const TensorSpec& x = context.In("X");
+  if (shape.size() > kMaxRank) return;
+  Dims dims;
+  size_t open = shape.size();
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] == 0 && x.dims && i >= x.dims->size()) {
+      context.ThrowUnfit("X", StrCat("shape takes axis ", i, " from it, which it does not have"));
+    }
+    dims.push_back(shape[i] != 0 ? shape[i] : x.dims ? (*x.dims)[i] : -1);
+    if (shape[i] == -1) open = i;
+  }
+  const std::optional<int64_t> values =
+      x.dims ? KnownProduct(*x.dims, 0, x.dims->size()) : std::nullopt;
+  if (values && open < shape.size()) {
+    const std::optional<int64_t> before = KnownProduct(dims, 0, open);
+    const std::optional<int64_t> behind = KnownProduct(dims, open + 1, dims.size());
+    int64_t rest = 0;
+    if (before && behind && !__builtin_mul_overflow(*before, *behind, &rest)) {
+      if (rest == 0 || *values % rest != 0) {
+        context.ThrowUnfit("X",
+                           StrCat("its values do not make whole rows of dims ", ToString(dims)));
+      }
+      dims[open] = *values / rest;
+    }
+  } else if (const std::optional<int64_t> wanted = KnownProduct(dims, 0, dims.size());
+             values && wanted && *wanted != *values) {
+    context.ThrowUnfit("X", StrCat("its values do not fit dims ", ToString(dims)));
+  }
+  TensorSpec out{x.dtype, dims, x.lod_level};
+  if (x.lod_level != 0 && !(!shape.empty() && shape[0] == 0)) {
+    // Levels stay where there are as many rows.
+    const bool known =
+        x.dims && !x.dims->empty() && (*x.dims)[0] >= 0 && (dims.empty() || dims[0] >= 0);
+    if (!known) {
+      out.lod_level.reset();
+    } else if (dims.empty() || dims[0] != (*x.dims)[0]) {
+      out.lod_level = 0;
+    }
+  }
+  context.SetOut("Out", out);
+}
 
 OpSchema Schema() {
   return OpSchema("X with other dims and the same values.")
@@ -20,7 +67,8 @@ OpSchema Schema() {
         const auto& shape = attributes.Get<std::vector<int32_t>>("shape");
         Require(std::count(shape.begin(), shape.end(), -1) <= 1,
                 "attribute 'shape' holds more than one -1");
-      });
+      })
+      .Infer(InferReshape);
 }
 
 // The dims that `shape` means for x. What does not fit is found by LoDTensor::Reshape.

@@ -2,6 +2,7 @@
 // scale: X times a factor, plus a constant.
 #include <cmath>
 
+#include "framework/base/attribute.h"
 #include "operators/conversion.h"
 #include "operators/elementwise.h"
 

@@ -2,9 +2,11 @@
 // softmax_with_cross_entropy_grad: the gradient of softmax_with_cross_entropy.
 #include <numeric>
 
+#include "framework/base/attribute.h"
+#include "framework/program/scope.h"
+#include "operators/arguments.h"
 #include "operators/last_axis.h"
 #include "operators/softmax.h"
-#include "operators/type_dispatch.h"
 
 namespace millhopper {
 namespace {
@@ -17,7 +19,8 @@ OpSchema Schema() {
       .OptionalInput("Softmax@GRAD", "gradient of Softmax; counts if it has a value")
       .Input("Loss@GRAD", "gradient of Loss; one value for each row")
       .Output("Logits@GRAD", "dims, type and levels of detail of Softmax; may be Softmax")
-      .Attr(SoftLabelAttr());
+      .Attr(SoftLabelAttr())
+      .Infer(Like("Logits@GRAD", "Softmax"));
 }
 
 void Run(OpContext& context) {

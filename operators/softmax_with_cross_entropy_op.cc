@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // softmax_with_cross_entropy: softmax and the cross entropy of its result, in one.
+#include "framework/base/attribute.h"
+#include "framework/program/infer_context.h"
+#include "operators/arguments.h"
 #include "operators/last_axis.h"
 #include "operators/softmax.h"
-#include "operators/type_dispatch.h"
 
 namespace millhopper {
 namespace {
@@ -13,7 +15,12 @@ OpSchema Schema() {
       .Input("Label", "int64, 1 as the last axis; or with soft_label dims and type of Logits")
       .Output("Softmax", "dims, type and levels of detail of Logits")
       .Output("Loss", "dims of Logits with 1 as the last; levels of detail of Logits")
-      .Attr(SoftLabelAttr());
+      .Attr(SoftLabelAttr())
+      .Infer([](InferContext& context) {
+        RequireLabels(context, "Logits");
+        context.SetOut("Softmax", context.In("Logits"));
+        context.SetOut("Loss", WithLastAxis(context.In("Logits"), 1));
+      });
 }
 
 void Run(OpContext& context) {

@@ -2,7 +2,9 @@
 // sum: all inputs added up, value by value.
 #include <algorithm>
 
-#include "operators/type_dispatch.h"
+#include "framework/program/infer_context.h"
+#include "framework/program/scope.h"
+#include "operators/arguments.h"
 
 namespace millhopper {
 namespace {
@@ -10,7 +12,11 @@ namespace {
 OpSchema Schema() {
   return OpSchema("All inputs added up, value by value, in the order given.")
       .Inputs("X", "at least one, all of the same type and dims")
-      .Output("Out", "dims, type and levels of detail of the first X; may be one of them");
+      .Output("Out", "dims, type and levels of detail of the first X; may be one of them")
+      .Infer([](InferContext& context) {
+        for (size_t i = 1; i < context.InCount("X"); ++i) context.RequireSameShape("X", "X", i);
+        context.SetOut("Out", context.In("X"));
+      });
 }
 
 void Run(OpContext& context) {

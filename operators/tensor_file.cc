@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include "framework/base/attribute.h"
 #include "framework/base/error.h"
 #include "framework/base/memory.h"
 #include "framework/io/input_file.h"

@@ -5,8 +5,10 @@
 #include <numeric>
 #include <vector>
 
+#include "framework/base/attribute.h"
+#include "framework/program/infer_context.h"
+#include "operators/arguments.h"
 #include "operators/last_axis.h"
-#include "operators/type_dispatch.h"
 
 namespace millhopper {
 namespace {
@@ -16,7 +18,19 @@ OpSchema Schema() {
       .Input("X", "float32 or float64")
       .Output("Out", "the values, falling; the first of equal ones first, NaN above all numbers")
       .Output("Indices", "int64, their places in the row; both with X's levels of detail")
-      .Attr(AttributeSchema("k", int32_t{1}, "how many of each row").AtLeast(1));
+      .Attr(AttributeSchema("k", int32_t{1}, "how many of each row").AtLeast(1))
+      .Infer([](InferContext& context) {
+        const int64_t k = context.Attr<int32_t>("k");
+        TensorSpec top = WithLastAxis(context.In("X"), k);
+        const std::optional<Dims>& dims = context.In("X").dims;
+        if (dims && !dims->empty() && (*dims)[dims->size() - 1] >= 0 &&
+            (*dims)[dims->size() - 1] < k) {
+          context.ThrowUnfit("X", StrCat("rows of at least k = ", k, " values are needed"));
+        }
+        context.SetOut("Out", top);
+        top.dtype = DataType::kInt64;
+        context.SetOut("Indices", top);
+      });
 }
 
 // Whether value `a` at place i goes before value `b` at place j.

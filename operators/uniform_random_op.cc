@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // uniform_random: random numbers of a uniform distribution.
+#include "framework/base/attribute.h"
 #include "operators/random_tensor.h"
 
 namespace millhopper {

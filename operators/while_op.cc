@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // while: runs a block again and again as long as a condition is true.
+#include "framework/base/attribute.h"
 #include "framework/base/error.h"
 #include "framework/base/stop.h"
 #include "framework/program/executor.h"
 #include "framework/program/operator.h"
+#include "framework/program/run_state.h"
+#include "framework/program/scope.h"
+#include "framework/tensor/tensor.h"
 
 namespace millhopper {
 namespace {

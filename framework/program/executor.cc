@@ -7,9 +7,13 @@
 #include <utility>
 
 #include "framework/base/at_work.h"
+#include "framework/base/attribute.h"
 #include "framework/base/error.h"
 #include "framework/base/stop.h"
+#include "framework/program/bound_operator.h"
+#include "framework/program/operator.h"
 #include "framework/program/operator_check.h"
+#include "framework/tensor/tensor.h"
 
 namespace millhopper {
 namespace {
@@ -63,17 +67,17 @@ std::unique_ptr<PreparedBlock::PreparedOp> PreparedBlock::Prepare(int index) {
   op->run = def->run;
   op->library = LibraryOf(reinterpret_cast<const void*>(def->run));
   op->step = Step(index, desc.type());
-  OpContext& context = op->context;
-  context.desc_ = &desc;
-  context.program_ = &program_;
-  context.block_ = block_;
-  context.index_ = index;
-  context.scope_ = &scope_;
-  context.run_ = run_;
+  OpContext::Bound& bound = *op->context.bound_;
+  bound.desc = &desc;
+  bound.program = &program_;
+  bound.block = block_;
+  bound.index = index;
+  bound.scope = &scope_;
+  bound.run = run_;
   const auto bind = [&](const std::vector<SlotSchema>& schemas, bool input) {
-    std::vector<OpContext::Slot> slots;
+    std::vector<OpContext::Bound::Slot> slots;
     for (const SlotSchema& schema : schemas) {
-      OpContext::Slot slot{&schema, {}};
+      OpContext::Bound::Slot slot{&schema, {}};
       OperatorPart part;
       for (const std::string& name : SlotArguments(schema, input, desc, &part)) {
         ++part.argument;
@@ -85,13 +89,14 @@ std::unique_ptr<PreparedBlock::PreparedOp> PreparedBlock::Prepare(int index) {
     }
     return slots;
   };
-  context.inputs_ = bind(def->schema.inputs, true);
-  context.outputs_ = bind(def->schema.outputs, false);
-  context.attribute_map_ = CheckAttributes(def->schema, desc, fail);
-  for (const auto& [name, value] : context.attribute_map_.values()) {
-    context.attributes_.emplace_back(name, &value);
+  bound.inputs = bind(def->schema.inputs, true);
+  bound.outputs = bind(def->schema.outputs, false);
+  bound.attribute_map = CheckAttributes(def->schema, desc, fail);
+  for (const auto& [name, value] : bound.attribute_map.values()) {
+    bound.attributes.emplace_back(name, &value);
     const auto* sub_block = std::get_if<BlockIndex>(&value);
-    if (sub_block == nullptr || !context.IsGiven(name) || IsIsolated(def->schema, name)) continue;
+    if (sub_block == nullptr || !op->context.IsGiven(name) || IsIsolated(def->schema, name))
+      continue;
     const int number = sub_block->value;
     // Parents form a tree, so that this ends.
     if (number <= 0 || number >= program_->desc().blocks_size() ||
@@ -99,8 +104,8 @@ std::unique_ptr<PreparedBlock::PreparedOp> PreparedBlock::Prepare(int index) {
       fail({},
            StrCat("attribute '", name, "': block ", number, " is no block inside block ", block_));
     }
-    context.blocks_.emplace_back(name,
-                                 std::make_unique<PreparedBlock>(program_, number, &scope_, run_));
+    bound.blocks.emplace_back(name,
+                              std::make_unique<PreparedBlock>(program_, number, &scope_, run_));
   }
   return op;
 }
@@ -112,7 +117,7 @@ void PreparedBlock::Refresh() {
 void PreparedBlock::Clear() {
   for (Variable* variable : own_) variable->Clear();
   for (const auto& op : ops_) {
-    for (const auto& block : op->context.blocks_) block.second->Clear();
+    for (const auto& block : op->context.bound_->blocks) block.second->Clear();
   }
 }
 

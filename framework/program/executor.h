@@ -10,11 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "framework/program/operator.h"
+#include "framework/program/run_state.h"
 #include "framework/program/scope.h"
 
 namespace millhopper {
 
+class Program;
 enum class ProgramRole;
 
 // A block whose names are bound to variables: its own live in a scope inside `parent`, persistable

@@ -6,10 +6,17 @@
 #include <map>
 #include <utility>
 
+#include "framework/base/attribute.h"
+#include "framework/base/error.h"
 #include "framework/base/registration.h"
+#include "framework/program/bound_operator.h"
 #include "framework/program/executor.h"
+#include "framework/program/infer_context.h"
 #include "framework/program/program.h"
+#include "framework/program/run_state.h"
+#include "framework/program/scope.h"
 #include "framework/tensor/rows.h"
+#include "framework/tensor/tensor.h"
 
 namespace millhopper {
 namespace {
@@ -33,26 +40,50 @@ SlotSchema MakeSlot(std::string name, std::string text, bool optional, bool list
   return slot;
 }
 
-template <typename T, typename Field>
-std::vector<T> ToVector(const Field& field) {
-  return std::vector<T>(field.begin(), field.end());
+// What RegisterReaderVariables was given.
+struct ReaderVariables {
+  HeldReader (*look)(const Variable&) = nullptr;
+  const std::vector<SlotSpec>& (*slots)(const Variable&) = nullptr;
+};
+
+ReaderVariables& RegisteredReaderVariables() {
+  static ReaderVariables registered;
+  return registered;
 }
 
-HeldReader (*&ReaderVariables())(const Variable&) {
-  static HeldReader (*look)(const Variable&) = nullptr;
-  return look;
+// Of a variable that holds no tensor.
+[[noreturn]] void ThrowNoTensor(std::string_view slot, const Variable& variable) {
+  try {
+    variable.Get<LoDTensor>();
+  } catch (const Error& error) {
+    Throw(error.code(), "input '", slot, "': ", error.message());
+  }
+  Throw(ErrorCode::kInternal, "input '", slot, "' holds a tensor after all");
 }
 
 }  // namespace
 
-bool RegisterReaderVariables(HeldReader (*look)(const Variable& variable)) {
-  ReaderVariables() = look;
+bool RegisterReaderVariables(HeldReader (*look)(const Variable& variable),
+                             const std::vector<SlotSpec>& (*slots)(const Variable& variable)) {
+  RegisteredReaderVariables() = {look, slots};
   return true;
 }
 
 HeldReader LookForReader(const Variable& variable) {
-  return ReaderVariables() == nullptr ? HeldReader::kNone : ReaderVariables()(variable);
+  const ReaderVariables& registered = RegisteredReaderVariables();
+  return registered.look == nullptr ? HeldReader::kNone : registered.look(variable);
 }
+
+const std::vector<SlotSpec>& SlotsOfReader(const Variable& variable) {
+  return RegisteredReaderVariables().slots(variable);
+}
+
+OpSchema::OpSchema(std::string text) : doc(std::move(text)) {}
+OpSchema::OpSchema(const OpSchema&) = default;
+OpSchema& OpSchema::operator=(const OpSchema&) = default;
+OpSchema::OpSchema(OpSchema&&) noexcept = default;
+OpSchema& OpSchema::operator=(OpSchema&&) noexcept = default;
+OpSchema::~OpSchema() = default;
 
 OpSchema& OpSchema::Input(std::string name, std::string text) {
   inputs.push_back(MakeSlot(std::move(name), std::move(text), false, false));
@@ -136,6 +167,11 @@ OpSchema& OpSchema::Check(std::function<void(const proto::OpDesc&, const Attribu
   return *this;
 }
 
+OpSchema& OpSchema::Infer(std::function<void(InferContext&)> rule) {
+  infer = std::move(rule);
+  return *this;
+}
+
 OpSchema& OpSchema::MoreAttrs(
     std::function<std::vector<AttributeSchema>(const proto::OpDesc& op)> f) {
   more_attributes = std::move(f);
@@ -178,50 +214,97 @@ std::vector<std::string> OperatorTypes() {
   return types;
 }
 
-void OpContext::ThrowNoSlot(std::string_view name) const {
-  Throw(ErrorCode::kInternal, "the schema of '", type(), "' declares no such slot '", name, "'");
-}
-
-void OpContext::ThrowNoArgument(const std::vector<Slot>& slots, const Slot& slot, size_t i) const {
-  Throw(ErrorCode::kInvalidArgument, &slots == &inputs_ ? "input '" : "output '", slot.schema->name,
-        "' has ", slot.variables.size(), " arguments; number ", i, " is wanted");
-}
-
-void OpContext::ThrowNoTensor(std::string_view slot, const Variable& variable) const {
-  try {
-    variable.Get<LoDTensor>();
-  } catch (const Error& error) {
-    Throw(error.code(), "input '", slot, "': ", error.message());
-  }
-  Throw(ErrorCode::kInternal, "input '", slot, "' holds a tensor after all");
-}
-
-void OpContext::ThrowNoAttribute(std::string_view name) const {
-  Throw(ErrorCode::kInternal, "the schema of '", type(), "' declares no such attribute '", name,
+void OpContext::Bound::ThrowNoSlot(std::string_view name) const {
+  Throw(ErrorCode::kInternal, "the schema of '", desc->type(), "' declares no such slot '", name,
         "'");
 }
 
-void OpContext::ThrowOtherType(std::string_view attribute) const {
-  Throw(ErrorCode::kInternal, "attribute '", attribute, "' is of another type");
+void OpContext::Bound::ThrowNoArgument(const std::vector<Slot>& slots, const Slot& slot,
+                                       size_t i) const {
+  Throw(ErrorCode::kInvalidArgument, &slots == &inputs ? "input '" : "output '", slot.schema->name,
+        "' has ", slot.variables.size(), " arguments; number ", i, " is wanted");
 }
 
+void OpContext::Bound::ThrowNoAttribute(std::string_view name) const {
+  Throw(ErrorCode::kInternal, "the schema of '", desc->type(), "' declares no such attribute '",
+        name, "'");
+}
+
+OpContext::OpContext() : bound_(std::make_unique<Bound>()) {}
+
+OpContext::~OpContext() = default;
+
+const LoDTensor& OpContext::In(std::string_view slot, size_t i) const {
+  const Variable& variable = bound_->Argument(bound_->inputs, slot, i);
+  if (__builtin_expect(!variable.Holds<LoDTensor>(), 0)) ThrowNoTensor(slot, variable);
+  return variable.Get<LoDTensor>();
+}
+
+LoDTensor* OpContext::Out(std::string_view slot, size_t i) {
+  return bound_->Argument(bound_->outputs, slot, i).GetMutable<LoDTensor>();
+}
+
+size_t OpContext::InCount(std::string_view slot) const {
+  return bound_->FindSlot(bound_->inputs, slot).variables.size();
+}
+
+size_t OpContext::OutCount(std::string_view slot) const {
+  return bound_->FindSlot(bound_->outputs, slot).variables.size();
+}
+
+Variable& OpContext::InVar(std::string_view slot, size_t i) const {
+  return bound_->Argument(bound_->inputs, slot, i);
+}
+
+Variable& OpContext::OutVar(std::string_view slot, size_t i) {
+  return bound_->Argument(bound_->outputs, slot, i);
+}
+
+template <typename T>
+const T& OpContext::Attr(std::string_view name) const {
+  const T* value = std::get_if<T>(&bound_->FindAttribute(name));
+  if (__builtin_expect(value == nullptr, 0)) {
+    Throw(ErrorCode::kInternal, "attribute '", name, "' is of another type");
+  }
+  return *value;
+}
+
+// One for each type that an attribute may be of.
+template const int32_t& OpContext::Attr(std::string_view) const;
+template const int64_t& OpContext::Attr(std::string_view) const;
+template const float& OpContext::Attr(std::string_view) const;
+template const double& OpContext::Attr(std::string_view) const;
+template const bool& OpContext::Attr(std::string_view) const;
+template const std::string& OpContext::Attr(std::string_view) const;
+template const BlockIndex& OpContext::Attr(std::string_view) const;
+template const std::vector<int32_t>& OpContext::Attr(std::string_view) const;
+template const std::vector<int64_t>& OpContext::Attr(std::string_view) const;
+template const std::vector<float>& OpContext::Attr(std::string_view) const;
+template const std::vector<double>& OpContext::Attr(std::string_view) const;
+template const std::vector<bool>& OpContext::Attr(std::string_view) const;
+template const std::vector<std::string>& OpContext::Attr(std::string_view) const;
+template const std::vector<BlockIndex>& OpContext::Attr(std::string_view) const;
+
+const AttributeMap& OpContext::attributes() const { return bound_->attribute_map; }
+
 bool OpContext::IsGiven(std::string_view attribute) const {
-  return std::any_of(desc_->attrs().begin(), desc_->attrs().end(),
+  return std::any_of(desc().attrs().begin(), desc().attrs().end(),
                      [&](const proto::OpDesc::Attr& given) { return given.name() == attribute; });
 }
 
 PreparedBlock& OpContext::Block(std::string_view attribute) {
-  for (const auto& [name, block] : blocks_) {
+  for (const auto& [name, block] : bound_->blocks) {
     if (name == attribute) return *block;
   }
   Throw(ErrorCode::kInternal, "operator '", type(), "' has no block '", attribute, "'");
 }
 
-const std::string& OpContext::type() const { return desc_->type(); }
+const std::string& OpContext::type() const { return desc().type(); }
 
 std::string OpContext::Location() const {
-  std::string place = StrCat("(", type(), ", ", program()->OperatorLocation(block_, index_), ")");
-  for (const Slot& slot : outputs_) {
+  std::string place =
+      StrCat("(", type(), ", ", program()->OperatorLocation(bound_->block, bound_->index), ")");
+  for (const Bound::Slot& slot : bound_->outputs) {
     if (!slot.variables.empty()) {
       return StrCat("'", Escaped(slot.variables[0]->name()), "' ", place);
     }
@@ -230,80 +313,16 @@ std::string OpContext::Location() const {
 }
 
 const proto::VarDesc* OpContext::OutDesc(std::string_view slot, size_t i) const {
-  return program()->FindDeclaration(block_, Argument(outputs_, slot, i).name());
+  return program()->FindDeclaration(bound_->block,
+                                    bound_->Argument(bound_->outputs, slot, i).name());
 }
 
-Attribute FromProto(const proto::OpDesc::Attr& attribute) {
-  switch (attribute.type()) {
-    case proto::INT:
-      return attribute.i();
-    case proto::FLOAT:
-      return attribute.f();
-    case proto::STRING:
-      return attribute.s();
-    case proto::INTS:
-      return ToVector<int32_t>(attribute.ints());
-    case proto::FLOATS:
-      return ToVector<float>(attribute.floats());
-    case proto::STRINGS:
-      return ToVector<std::string>(attribute.strings());
-    case proto::BOOLEAN:
-      return attribute.b();
-    case proto::BOOLEANS:
-      return ToVector<bool>(attribute.bools());
-    case proto::BLOCK:
-      return BlockIndex{attribute.block_idx()};
-    case proto::LONG:
-      return static_cast<int64_t>(attribute.l());
-    case proto::BLOCKS: {
-      std::vector<BlockIndex> blocks;
-      for (const int32_t block : attribute.blocks_idx()) blocks.push_back(BlockIndex{block});
-      return blocks;
-    }
-    case proto::LONGS:
-      return ToVector<int64_t>(attribute.longs());
-    case proto::FLOAT64S:
-      return ToVector<double>(attribute.float64s());
-    case proto::FLOAT64:
-      return attribute.float64();
-    case proto::VAR:
-    case proto::VARS:
-      break;
-  }
-  Throw(ErrorCode::kInvalidArgument, "attribute '", Escaped(attribute.name()), "' is ",
-        proto::AttrType_Name(attribute.type()), ", which no operator here takes");
-}
+const proto::OpDesc& OpContext::desc() const { return *bound_->desc; }
 
-SlotSpec DeclaredTensor(const proto::VarType::LoDTensorDesc& declared) {
-  const proto::VarType::TensorDesc& tensor = declared.tensor();
-  Require(IsDataType(tensor.data_type()), "data_type ",
-          proto::VarType::Type_Name(tensor.data_type()), " is not one of values");
-  Require(static_cast<size_t>(tensor.dims_size()) <= kMaxRank, tensor.dims_size(),
-          " dims; at most ", kMaxRank, " are possible");
-  Require(declared.lod_level() >= 0 && static_cast<size_t>(declared.lod_level()) <= kMaxLodLevels,
-          "lod_level is ", declared.lod_level(), "; it must be from 0 to ", kMaxLodLevels);
-  SlotSpec spec;
-  spec.dtype = DataTypeFromNumber(tensor.data_type());
-  spec.dims = Dims(ToVector<int64_t>(tensor.dims()));
-  spec.lod_level = declared.lod_level();
-  for (size_t i = 0; i < spec.dims.size(); ++i) {
-    Require(spec.dims[i] >= -1, "dim ", i, " is ", spec.dims[i], "; it must be -1 (any) or more");
-  }
-  return spec;
-}
+const std::shared_ptr<const Program>& OpContext::program() const { return *bound_->program; }
 
-std::vector<SlotSpec> DeclaredSlots(const proto::VarDesc& variable) {
-  std::vector<SlotSpec> slots;
-  for (const auto& slot : variable.type().reader().lod_tensor()) {
-    try {
-      Require(slot.tensor().dims_size() > 0, "dims are missing");
-      slots.push_back(DeclaredTensor(slot));
-    } catch (const Error& error) {
-      Throw(error.code(), "slot ", slots.size(), ": ", error.message());
-    }
-  }
-  Require(slots.size() <= kMaxSlots, slots.size(), " slots; at most ", kMaxSlots, " are possible");
-  return slots;
-}
+Scope& OpContext::scope() { return *bound_->scope; }
+
+RunState& OpContext::run() { return *bound_->run; }
 
 }  // namespace millhopper

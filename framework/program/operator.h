@@ -6,7 +6,8 @@
 //     return OpSchema("Adds a constant to every value.")
 //         .Input("X", "float32 values")
 //         .Output("Out", "the same dims as X")
-//         .Attr({"value", 0.0f, "what is added"});
+//         .Attr({"value", 0.0f, "what is added"})
+//         .Infer(Like("Out", "X"));
 //   }
 //   void Run(OpContext& context) { ... }
 //   REGISTER_OPERATOR(add_constant, Schema, Run);
@@ -15,45 +16,48 @@
 #ifndef MILLHOPPER_FRAMEWORK_PROGRAM_OPERATOR_H_
 #define MILLHOPPER_FRAMEWORK_PROGRAM_OPERATOR_H_
 
+#include <cstddef>
 #include <functional>
-#include <iosfwd>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "framework/base/attribute.h"
-#include "framework/base/place.h"
-#include "framework/program/scope.h"
-#include "framework/tensor/tensor.h"
-
-// Only names: most operators never look at a message, and the generated header is a large one.
+// Only names: most operators never look at a message, and the generated header is a large one. An
+// operator includes what it looks at.
 namespace paddle::framework::proto {
 class OpDesc;
-class OpDesc_Attr;
 class VarDesc;
-class VarType_LoDTensorDesc;
 }  // namespace paddle::framework::proto
 
 namespace millhopper {
 
 namespace proto = paddle::framework::proto;
 
+struct AttributeSchema;
+struct RunState;
+struct SlotSpec;
+class AttributeMap;
+class InferContext;
+class LoDTensor;
 class PreparedBlock;
 class Program;
-struct RecordId;
-struct SlotSpec;
+class Scope;
+class Variable;
 
 // What kind of variable a slot takes. kAny is for operators such as assign and print.
 enum class VariableKind { kTensor, kReader, kAny };
 
 // Programs create and pass on readers without knowing what they are: whoever defines what a
-// variable holds of a reader registers a function that tells. Before main.
+// variable holds of a reader registers functions that tell whether one is held, and the slots of
+// one that is created. Before main.
 enum class HeldReader { kNone, kNotCreated, kCreated };
-bool RegisterReaderVariables(HeldReader (*look)(const Variable& variable));
+bool RegisterReaderVariables(HeldReader (*look)(const Variable& variable),
+                             const std::vector<SlotSpec>& (*slots)(const Variable& variable));
 // kNone where nobody has registered.
 HeldReader LookForReader(const Variable& variable);
+// The slots of a reader that LookForReader says is created.
+const std::vector<SlotSpec>& SlotsOfReader(const Variable& variable);
 
 // One named list of arguments of an operator.
 struct SlotSchema {
@@ -66,7 +70,12 @@ struct SlotSchema {
 
 // How an operator presents itself.
 struct OpSchema {
-  explicit OpSchema(std::string text) : doc(std::move(text)) {}
+  explicit OpSchema(std::string text);
+  OpSchema(const OpSchema&);
+  OpSchema& operator=(const OpSchema&);
+  OpSchema(OpSchema&&) noexcept;
+  OpSchema& operator=(OpSchema&&) noexcept;
+  ~OpSchema();
 
   OpSchema& Input(std::string name, std::string text);          // exactly one
   OpSchema& OptionalInput(std::string name, std::string text);  // none or one
@@ -92,6 +101,11 @@ struct OpSchema {
   // More to check when a program is loaded than slots, kinds and attributes; `attributes` have been
   // checked. Throws kInvalidArgument with what is wrong; the place in the program is added.
   OpSchema& Check(std::function<void(const proto::OpDesc& op, const AttributeMap& attributes)> f);
+  // What is known of the outputs before the operator runs: their dims, types and levels of detail,
+  // from those of the inputs (inference.h). Without it nothing is. Throws kInvalidArgument if the
+  // operator cannot work with what its inputs are known to be. operators/arguments.h has the rules
+  // that many operators share.
+  OpSchema& Infer(std::function<void(InferContext& context)> rule);
   // Attributes that depend on the others, such as those of the format of the files that an
   // operator names. Called with what the program gives, unchecked.
   OpSchema& MoreAttrs(std::function<std::vector<AttributeSchema>(const proto::OpDesc& op)> f);
@@ -103,6 +117,7 @@ struct OpSchema {
   bool creates_reader = false;
   std::vector<std::string> isolated_blocks, loop_blocks;
   std::function<void(const proto::OpDesc&, const AttributeMap&)> check;
+  std::function<void(InferContext&)> infer;
   std::function<std::vector<AttributeSchema>(const proto::OpDesc&)> more_attributes;
 
  private:
@@ -111,49 +126,31 @@ struct OpSchema {
   bool last_slot_is_input_ = true;
 };
 
-// What a run of a program is given, and counts. One a run; sub-blocks share it.
-struct RunState {
-  Place place;             // of the executor: what a double buffer's place "AUTO" means
-  uint64_t seed = 0;       // --seed
-  int64_t max_steps = -1;  // of all loops together; -1 is any number
-  int64_t steps = 0;       // so far
-  // How often operators that count themselves have run so far.
-  std::map<const proto::OpDesc*, int64_t> times;
-  // The element that a block is run for, in parallel with others: what is random is drawn by its
-  // name. Null where there is none.
-  const RecordId* record = nullptr;
-  std::ostream* output = nullptr;  // what `print` prints to; null is standard output
-};
-
 // An operator of a prepared block as its function sees it: arguments bound to variables, attributes
 // checked. Slots and attributes are found by name among the few of the schema, which costs
 // nanoseconds. Arguments are valid until the block's scope goes away.
 class OpContext {
  public:
+  OpContext();
+  ~OpContext();
+  OpContext(const OpContext&) = delete;
+  OpContext& operator=(const OpContext&) = delete;
+
   // The tensor of an argument. Throws kInvalidArgument naming slot and variable if it has no value
   // yet or holds something else, and if the slot has no argument i.
-  const LoDTensor& In(std::string_view slot, size_t i = 0) const {
-    const Variable& variable = Argument(inputs_, slot, i);
-    if (__builtin_expect(!variable.Holds<LoDTensor>(), 0)) ThrowNoTensor(slot, variable);
-    return variable.Get<LoDTensor>();
-  }
+  const LoDTensor& In(std::string_view slot, size_t i = 0) const;
   // The tensor to write; it may be the one of an input. See LoDTensor::Allocate and mutable_data.
-  LoDTensor* Out(std::string_view slot, size_t i = 0) {
-    return Argument(outputs_, slot, i).GetMutable<LoDTensor>();
-  }
+  LoDTensor* Out(std::string_view slot, size_t i = 0);
   // Number of arguments: 0 for an optional slot that is not connected.
-  size_t InCount(std::string_view slot) const { return FindSlot(inputs_, slot).variables.size(); }
-  size_t OutCount(std::string_view slot) const { return FindSlot(outputs_, slot).variables.size(); }
-  Variable& InVar(std::string_view slot, size_t i = 0) const { return Argument(inputs_, slot, i); }
-  Variable& OutVar(std::string_view slot, size_t i = 0) { return Argument(outputs_, slot, i); }
+  size_t InCount(std::string_view slot) const;
+  size_t OutCount(std::string_view slot) const;
+  Variable& InVar(std::string_view slot, size_t i = 0) const;
+  Variable& OutVar(std::string_view slot, size_t i = 0);
 
+  // The value of an attribute; T is one of the types of attribute.h.
   template <typename T>
-  const T& Attr(std::string_view name) const {
-    const T* value = std::get_if<T>(&FindAttribute(name));
-    if (__builtin_expect(value == nullptr, 0)) ThrowOtherType(name);
-    return *value;
-  }
-  const AttributeMap& attributes() const { return attribute_map_; }
+  const T& Attr(std::string_view name) const;
+  const AttributeMap& attributes() const;
   // Whether the program gives the attribute, rather than its default.
   bool IsGiven(std::string_view attribute) const;
 
@@ -166,54 +163,17 @@ class OpContext {
   const std::string& type() const;
   std::string Location() const;
   const proto::VarDesc* OutDesc(std::string_view slot, size_t i = 0) const;
-  const proto::OpDesc& desc() const { return *desc_; }
+  const proto::OpDesc& desc() const;
   // The program that this operator is part of, for those that keep one of its blocks.
-  const std::shared_ptr<const Program>& program() const { return *program_; }
+  const std::shared_ptr<const Program>& program() const;
   // The scope of the block that this operator is in.
-  Scope& scope() { return *scope_; }
-  RunState& run() { return *run_; }
+  Scope& scope();
+  RunState& run();
 
  private:
   friend class PreparedBlock;
-  struct Slot {
-    const SlotSchema* schema;
-    std::vector<Variable*> variables;
-  };
-  // Here, so that comparing with the literals that operators name becomes a few instructions.
-  const Attribute& FindAttribute(std::string_view name) const {
-    for (const auto& [candidate, value] : attributes_) {
-      if (candidate == name) return *value;
-    }
-    ThrowNoAttribute(name);
-  }
-  const Slot& FindSlot(const std::vector<Slot>& slots, std::string_view name) const {
-    for (const Slot& slot : slots) {
-      if (slot.schema->name == name) return slot;
-    }
-    ThrowNoSlot(name);
-  }
-  Variable& Argument(const std::vector<Slot>& slots, std::string_view name, size_t i) const {
-    const Slot& slot = FindSlot(slots, name);
-    if (__builtin_expect(i >= slot.variables.size(), 0)) ThrowNoArgument(slots, slot, i);
-    return *slot.variables[i];
-  }
-  [[noreturn]] void ThrowNoAttribute(std::string_view name) const;
-  [[noreturn]] void ThrowOtherType(std::string_view attribute) const;
-  [[noreturn]] void ThrowNoSlot(std::string_view name) const;
-  [[noreturn]] void ThrowNoArgument(const std::vector<Slot>& slots, const Slot& slot,
-                                    size_t i) const;
-  [[noreturn]] void ThrowNoTensor(std::string_view slot, const Variable& variable) const;
-
-  const proto::OpDesc* desc_ = nullptr;
-  const std::shared_ptr<const Program>* program_ = nullptr;
-  int block_ = 0;
-  int index_ = 0;
-  Scope* scope_ = nullptr;
-  RunState* run_ = nullptr;
-  std::vector<Slot> inputs_, outputs_;
-  AttributeMap attribute_map_;
-  std::vector<std::pair<std::string_view, const Attribute*>> attributes_;
-  std::vector<std::pair<std::string, std::unique_ptr<PreparedBlock>>> blocks_;
+  struct Bound;
+  const std::unique_ptr<Bound> bound_;
 };
 
 using OpFunction = void (*)(OpContext& context);
@@ -241,15 +201,6 @@ bool RegisterOperatorLookup(OperatorLookup lookup);
 #define REGISTER_OPERATOR(type, schema, run)                \
   [[maybe_unused]] static const bool registered_op_##type = \
       ::millhopper::RegisterOperator(#type, schema(), run)
-
-// The value of an attribute as the message holds it; its `type` has been set or inferred.
-Attribute FromProto(const proto::OpDesc_Attr& attribute);
-// What a tensor is declared to be. Throws kInvalidArgument for a type that is none of ours, or dims
-// or levels that are impossible.
-SlotSpec DeclaredTensor(const proto::VarType_LoDTensorDesc& tensor);
-// The slots that a READER variable declares; empty if it declares none. Throws kInvalidArgument
-// for a type that is none of ours or a missing dim.
-std::vector<SlotSpec> DeclaredSlots(const proto::VarDesc& variable);
 
 }  // namespace millhopper
 

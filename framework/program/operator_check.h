@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "framework/program/declarations.h"
 #include "framework/program/operator.h"
 #include "framework/program/program.h"
 

@@ -3,15 +3,21 @@
 #include <algorithm>
 #include <climits>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "framework/base/attribute.h"
 #include "framework/base/error.h"
+#include "framework/program/declarations.h"
+#include "framework/program/infer_context.h"
+#include "framework/program/inference.h"
 #include "framework/program/operator.h"
 #include "framework/program/operator_check.h"
 #include "framework/program/program.h"
+#include "framework/program/scope.h"
 #include "framework/tensor/rows.h"
+#include "framework/tensor/tensor.h"
 
 namespace millhopper {
 namespace {
@@ -62,6 +68,7 @@ class ProgramChecker {
     ForEachOperator([this](int block, int op) { CheckIsolatedBlocks(block, op); });
     ForEachOperator([this](int block, int op) { CheckLoops(block, op); });
     CheckReaders(0);
+    if (problems_.count() == 0) CheckShapes();
     return problems_.InOrder();
   }
 
@@ -91,6 +98,36 @@ class ProgramChecker {
       }
       for (const proto::OpDesc& op : block.ops()) NoteCreated(op);
     }
+    if (before.desc().blocks_size() == 0) return;
+    ProgramInference inference = Inference(before, [](int, int, const std::string&) {});
+    inference.Follow(0);
+    for (const std::string& name : created_) slots_[name] = inference.Find(0, name).slots;
+  }
+
+  ProgramInference Inference(const Program& program, ProgramInference::Report report) const {
+    return ProgramInference(
+        program, 0, [this](const std::string& name) { return SpecOfOutside(name); },
+        std::move(report));
+  }
+
+  // What is known of a variable that another program has left behind: the slots of a reader. A
+  // tensor may have been given any value since.
+  VariableSpec SpecOfOutside(const std::string& name) const {
+    const auto created = slots_.find(name);
+    if (created != slots_.end()) return {{}, created->second};
+    const Variable* existing = context_.scope == nullptr ? nullptr : context_.scope->Find(name);
+    if (existing == nullptr || LookForReader(*existing) != HeldReader::kCreated) return {};
+    VariableSpec spec;
+    spec.slots.emplace();
+    for (const SlotSpec& slot : SlotsOfReader(*existing)) spec.slots->push_back(SpecOf(slot));
+    return spec;
+  }
+
+  // Dims and types that do not fit, as far as they are known.
+  void CheckShapes() {
+    Inference(program_, [this](int block, int op, const std::string& problem) {
+      Report(block, op, {}, problem);
+    }).Follow(0);
   }
 
   // Remembers the readers that an operator creates. One that nobody knows may create any.
@@ -415,9 +452,10 @@ class ProgramChecker {
   std::map<int, std::pair<int, int>> owners_;               // of blocks: block and operator
   std::map<std::string, std::pair<int, int>> creators_;     // of readers: the same
   std::set<std::string> created_, missing_;                 // readers
-  std::set<int> loops_;                                     // blocks that are run again and again
-  std::set<int> followed_;                                  // blocks
-  std::vector<std::pair<std::string, int>> names_;          // all, with their blocks; listed late
+  std::map<std::string, std::optional<std::vector<TensorSpec>>> slots_;  // of those created before
+  std::set<int> loops_;                             // blocks that are run again and again
+  std::set<int> followed_;                          // blocks
+  std::vector<std::pair<std::string, int>> names_;  // all, with their blocks; listed late
   Problems problems_;
   const SpellingLimit limit_;
 };

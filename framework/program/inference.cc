@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/program/inference.h"
+
+#include "framework/base/error.h"
+#include "framework/program/declarations.h"
+#include "framework/program/operator_check.h"
+
+namespace millhopper {
+namespace {
+
+// What is known of a variable that holds a tensor or a reader by its declaration. That it has no
+// levels of detail is no part of it: programs leave levels out where they have them.
+VariableSpec SpecOfDeclaration(const proto::VarDesc& variable) {
+  VariableSpec spec;
+  try {
+    if (variable.type().type() == proto::VarType::READER) {
+      const std::vector<SlotSpec> slots = DeclaredSlots(variable);
+      if (slots.empty()) return spec;
+      spec.slots.emplace();
+      for (const SlotSpec& slot : slots) spec.slots->push_back(SpecOf(slot));
+    } else if (variable.type().has_lod_tensor()) {
+      spec.tensor = SpecOf(DeclaredTensor(variable.type().lod_tensor()));
+      if (spec.tensor.lod_level == 0) spec.tensor.lod_level.reset();
+    }
+  } catch (const Error&) {
+    return {};  // which is reported where declarations are checked
+  }
+  return spec;
+}
+
+// What `made` says, and `declared` where it says nothing.
+TensorSpec Merged(TensorSpec made, const TensorSpec& declared) {
+  if (!made.dtype) made.dtype = declared.dtype;
+  if (!made.lod_level) made.lod_level = declared.lod_level;
+  if (!made.dims) {
+    made.dims = declared.dims;
+  } else if (declared.dims && declared.dims->size() == made.dims->size()) {
+    for (size_t i = 0; i < made.dims->size(); ++i) {
+      if ((*made.dims)[i] < 0) (*made.dims)[i] = (*declared.dims)[i];
+    }
+  }
+  return made;
+}
+
+VariableSpec Merged(VariableSpec made, const VariableSpec& declared) {
+  made.tensor = Merged(std::move(made.tensor), declared.tensor);
+  if (!made.slots) {
+    made.slots = declared.slots;
+  } else if (declared.slots && declared.slots->size() == made.slots->size()) {
+    for (size_t i = 0; i < made.slots->size(); ++i) {
+      (*made.slots)[i] = Merged(std::move((*made.slots)[i]), (*declared.slots)[i]);
+    }
+  }
+  return made;
+}
+
+}  // namespace
+
+ProgramInference::ProgramInference(const Program& program, int outermost, Outside outside,
+                                   Report report)
+    : program_(program),
+      outermost_(outermost),
+      outside_(std::move(outside)),
+      report_(std::move(report)) {}
+
+ProgramInference::Key ProgramInference::KeyOf(int block, const std::string& name) const {
+  while (block >= 0 && program_.FindOwnDeclaration(block, name) == nullptr) {
+    block = block == outermost_ ? -1 : program_.desc().blocks(block).parent_idx();
+  }
+  return {block, name};
+}
+
+VariableSpec ProgramInference::Declared(const Key& key) const {
+  if (key.first < 0) return outside_(key.second);
+  return SpecOfDeclaration(*program_.FindOwnDeclaration(key.first, key.second));
+}
+
+VariableSpec ProgramInference::Find(int block, const std::string& name) const {
+  const Key key = KeyOf(block, name);
+  const auto found = known_.find(key);
+  return found == known_.end() ? Declared(key) : found->second;
+}
+
+void ProgramInference::Give(const std::string& name, const TensorSpec& value) {
+  const Key key = KeyOf(outermost_, name);
+  known_[key] = Merged(VariableSpec{value, std::nullopt}, Declared(key));
+}
+
+void ProgramInference::Follow(int block) {
+  if (!followed_.insert(block).second) return;
+  for (int op = 0; op < program_.desc().blocks(block).ops_size(); ++op) FollowOperator(block, op);
+}
+
+void ProgramInference::FollowOperator(int block, int op) {
+  const proto::OpDesc& desc = program_.desc().blocks(block).ops(op);
+  const OperatorDef* const def = FindOperator(desc.type());
+  for (const proto::OpDesc::Attr& attribute : desc.attrs()) {
+    if (attribute.type() != proto::BLOCK || attribute.block_idx() <= 0 ||
+        attribute.block_idx() >= program_.desc().blocks_size() ||
+        program_.desc().blocks(attribute.block_idx()).parent_idx() != block ||
+        (def != nullptr && IsIsolated(def->schema, attribute.name()))) {
+      continue;  // an isolated block is followed by the rule of its operator
+    }
+    if (followed_.count(attribute.block_idx()) > 0) continue;  // an error, reported elsewhere
+    std::set<int> before, behind;
+    ForgetWritten(attribute.block_idx(), &before);
+    Follow(attribute.block_idx());
+    ForgetWritten(attribute.block_idx(), &behind);
+  }
+  if (def != nullptr && def->schema.infer) {
+    Infer(block, op, def->schema);
+    return;
+  }
+  for (const proto::OpDesc::Var& slot : desc.outputs()) {
+    for (const std::string& name : slot.arguments()) known_.erase(KeyOf(block, name));
+  }
+}
+
+void ProgramInference::Infer(int block, int op, const OpSchema& schema) {
+  const proto::OpDesc& desc = program_.desc().blocks(block).ops(op);
+  bool right = true;
+  const AttributeMap attributes = CheckAttributes(
+      schema, desc, [&](const OperatorPart&, const std::string&) { right = false; });
+  InferContext::Arguments inputs, outputs;
+  for (const SlotSchema& slot : schema.inputs) {
+    for (std::string& name : SlotArguments(slot, true, desc)) {
+      VariableSpec spec = Find(block, name);
+      inputs[slot.name].push_back({std::move(name), std::move(spec)});
+    }
+  }
+  for (const SlotSchema& slot : schema.outputs) {
+    for (std::string& name : SlotArguments(slot, false, desc)) {
+      outputs[slot.name].push_back({std::move(name), {}});
+    }
+  }
+  const InferContext::RunBlock run_block = [this, block](BlockIndex inner, const auto& sources,
+                                                         const auto& values, const auto& sinks) {
+    return Run(block, inner.value, sources, values, sinks);
+  };
+  InferContext context(attributes, inputs, &outputs, run_block);
+  try {
+    if (right) schema.infer(context);
+  } catch (...) {
+    report_(block, op, CurrentError().message());
+  }
+  for (const auto& [slot, arguments] : outputs) {
+    for (const InferContext::Argument& output : arguments) Write(block, op, slot, output);
+  }
+}
+
+void ProgramInference::Write(int block, int op, const std::string& slot,
+                             const InferContext::Argument& output) {
+  const Key key = KeyOf(block, output.name);
+  const VariableSpec declared = Declared(key);
+  TensorSpec written = output.spec.tensor;
+  written.lod_level.reset();  // which declarations are careless of
+  // A reader is compared with its declaration when it is created, which knows more.
+  if (!MayBeSame(written, declared.tensor)) {
+    report_(block, op,
+            StrCat("output '", slot, "': variable '", Escaped(output.name), "' is declared ",
+                   ToString(declared.tensor), ", but what is written is ", ToString(written)));
+  }
+  known_[key] = Merged(output.spec, declared);
+}
+
+void ProgramInference::ForgetWritten(int block, std::set<int>* seen) {
+  if (!seen->insert(block).second) return;
+  for (const proto::OpDesc& desc : program_.desc().blocks(block).ops()) {
+    for (const proto::OpDesc::Var& slot : desc.outputs()) {
+      for (const std::string& name : slot.arguments()) known_.erase(KeyOf(block, name));
+    }
+    for (const proto::OpDesc::Attr& attribute : desc.attrs()) {
+      const int inner = attribute.block_idx();
+      if (attribute.type() == proto::BLOCK && inner > 0 && inner < program_.desc().blocks_size() &&
+          program_.desc().blocks(inner).parent_idx() == block) {
+        ForgetWritten(inner, seen);
+      }
+    }
+  }
+}
+
+std::vector<TensorSpec> ProgramInference::Run(int outer, int block,
+                                              const std::vector<std::string>& sources,
+                                              const std::vector<TensorSpec>& values,
+                                              const std::vector<std::string>& sinks) {
+  std::vector<TensorSpec> results(sinks.size());
+  if (block <= 0 || block >= program_.desc().blocks_size() ||
+      program_.desc().blocks(block).parent_idx() != outer) {
+    return results;
+  }
+  for (size_t i = 0; i < sources.size() && i < values.size(); ++i) {
+    if (program_.FindOwnDeclaration(block, sources[i]) == nullptr) continue;
+    const Key key(block, sources[i]);
+    known_[key] = Merged(VariableSpec{values[i], std::nullopt}, Declared(key));
+  }
+  Follow(block);
+  for (size_t i = 0; i < sinks.size(); ++i) results[i] = Find(block, sinks[i]).tensor;
+  return results;
+}
+
+std::vector<TensorSpec> InferBlock(const Program& program, int block,
+                                   const std::map<std::string, TensorSpec>& given,
+                                   const std::vector<std::string>& sinks) {
+  const auto outside = [&given](const std::string& name) {
+    const auto found = given.find(name);
+    return found == given.end() ? VariableSpec() : VariableSpec{found->second, std::nullopt};
+  };
+  const auto fail = [&program](int where, int op, const std::string& problem) {
+    throw Error(ErrorCode::kInvalidArgument, program.OperatorProblem(where, op, {}, problem).text);
+  };
+  ProgramInference inference(program, block, outside, fail);
+  for (const auto& [name, value] : given) {
+    if (program.FindOwnDeclaration(block, name) != nullptr) inference.Give(name, value);
+  }
+  inference.Follow(block);
+  std::vector<TensorSpec> results;
+  for (const std::string& name : sinks) results.push_back(inference.Find(block, name).tensor);
+  return results;
+}
+
+}  // namespace millhopper
