@@ -1,255 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 // create_custom_reader: runs a block of operators on every element of a reader, in parallel.
-#include <map>
 #include <memory>
-#include <mutex>
-#include <optional>
-#include <set>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "framework/base/error.h"
-#include "framework/base/memory_limit.h"
-#include "framework/program/declarations.h"
-#include "framework/program/executor.h"
-#include "framework/program/infer_context.h"
-#include "framework/program/inference.h"
-#include "framework/program/program.h"
-#include "framework/program/run_state.h"
-#include "framework/program/scope.h"
+#include "operators/element_block.h"
 #include "operators/reader_creation.h"
 #include "readers/map_reader.h"
 
 namespace millhopper {
 namespace {
 
-using Strings = std::vector<std::string>;
-
-// What a thread needs to make a block its own: it may run long after the program that created the
-// reader has ended.
-struct BlockRecipe {
-  std::shared_ptr<const Program> program;
-  int block = 0;
-  RunState run;
-  std::map<std::string, LoDTensor> outer;  // variables as they were when the reader was created
-  Strings sources, sinks;
-};
-
-// The block with variables of its own. One thread at a time.
-class PrivateBlock {
- public:
-  explicit PrivateBlock(const BlockRecipe& recipe)
-      : run_(recipe.run), block_(recipe.program, recipe.block, Outer(recipe), &run_) {
-    for (const std::string& name : recipe.sources) sources_.push_back(block_.scope().Find(name));
-    for (const std::string& name : recipe.sinks) sinks_.push_back(block_.scope().Find(name));
-  }
-
-  void Run(const RecordId& id, std::vector<LoDTensor>* in, std::vector<LoDTensor>* out) {
-    run_.steps = 0;
-    run_.record = &id;
-    block_.Refresh();
-    for (size_t i = 0; i < sources_.size(); ++i) {
-      *sources_[i]->GetMutable<LoDTensor>() = std::move((*in)[i]);
-    }
-    block_.RunOperators();
-    out->resize(sinks_.size());
-    for (size_t i = 0; i < sinks_.size(); ++i) (*out)[i] = sinks_[i]->Get<LoDTensor>();
-    // As many blocks as there are threads would hold on to an element each.
-    if (MemoryLimit::is_set()) block_.Clear();
-  }
-
- private:
-  Scope* Outer(const BlockRecipe& recipe) {
-    for (const auto& [name, tensor] : recipe.outer) {
-      *outer_.Var(name)->GetMutable<LoDTensor>() = tensor;
-    }
-    return &outer_;
-  }
-
-  RunState run_;
-  Scope outer_;
-  PreparedBlock block_;
-  std::vector<Variable*> sources_, sinks_;
-};
-
-// As many private blocks as threads have been at work at once. Thread-safe.
-class PrivateBlocks {
- public:
-  explicit PrivateBlocks(BlockRecipe recipe) : recipe_(std::move(recipe)) { Give(Take()); }
-
-  // A block that throws is not used again.
-  void Run(const RecordId& id, std::vector<LoDTensor>* in, std::vector<LoDTensor>* out) {
-    std::unique_ptr<PrivateBlock> block = Take();
-    block->Run(id, in, out);
-    Give(std::move(block));
-  }
-
- private:
-  std::unique_ptr<PrivateBlock> Take() {
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      if (!idle_.empty()) {
-        std::unique_ptr<PrivateBlock> block = std::move(idle_.back());
-        idle_.pop_back();
-        return block;
-      }
-    }
-    return std::make_unique<PrivateBlock>(recipe_);
-  }
-
-  void Give(std::unique_ptr<PrivateBlock> block) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    idle_.push_back(std::move(block));
-  }
-
-  const BlockRecipe recipe_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<PrivateBlock>> idle_;
-};
-
-// Whether `outermost`, or a block within it that `block` is or lies in, declares the name.
-bool IsDeclaredWithin(const Program& program, int outermost, int block, const std::string& name) {
-  while (program.FindOwnDeclaration(block, name) == nullptr) {
-    if (block == outermost) return false;
-    block = program.desc().blocks(block).parent_idx();
-  }
-  return true;
-}
-
-// Adds the names that `block`, which is or lies in `outermost`, uses and that are declared outside
-// of that.
-void AddOuterNames(const Program& program, int outermost, int block, std::set<std::string>* outer) {
-  const auto add = [&](const proto::OpDesc::Var& slot) {
-    for (const std::string& name : slot.arguments()) {
-      if (!IsDeclaredWithin(program, outermost, block, name)) outer->insert(name);
-    }
-  };
-  for (const proto::OpDesc& op : program.desc().blocks(block).ops()) {
-    for (const proto::OpDesc::Var& slot : op.inputs()) add(slot);
-    for (const proto::OpDesc::Var& slot : op.outputs()) add(slot);
-    for (const proto::OpDesc::Attr& attribute : op.attrs()) {
-      if (attribute.type() != proto::BLOCK) continue;
-      AddOuterNames(program, outermost, attribute.block_idx(), outer);
-    }
-  }
-}
-
-std::map<std::string, LoDTensor> OuterValues(const OpContext& context, const Scope& scope,
-                                             int block) {
-  std::set<std::string> names;
-  AddOuterNames(*context.program(), block, block, &names);
-  std::map<std::string, LoDTensor> values;
-  for (const std::string& name : names) {
-    const Variable* variable = scope.Find(name);
-    Require(variable != nullptr && variable->has_value(), "variable '", name,
-            "', which the block reads, has no value when the reader is created");
-    values[name] = variable->Get<LoDTensor>().OnHost();
-  }
-  return values;
-}
-
-const proto::VarDesc& VariableOfBlock(const Program& program, int block, const std::string& name,
-                                      const char* attribute) {
-  const proto::VarDesc* const variable = program.FindOwnDeclaration(block, name);
-  Require(variable != nullptr, "attribute '", attribute, "' names '", name, "', but block ", block,
-          " does not declare it");
-  return *variable;
-}
-
-// The slots that the block makes of elements like those of `below`: what the sinks are declared to
-// be, as far as they are, and what is known of the rest.
-std::vector<SlotSpec> SinkSlots(const BlockRecipe& recipe, const ReaderBase& below) {
-  std::map<std::string, TensorSpec> given;
-  for (const auto& [name, tensor] : recipe.outer) given[name] = SpecOf(tensor);
-  for (size_t i = 0; i < recipe.sources.size(); ++i) {
-    given[recipe.sources[i]] = SpecOf(below.slots()[i]);
-  }
-  const std::vector<TensorSpec> made =
-      InferBlock(*recipe.program, recipe.block, given, recipe.sinks);
-  std::vector<SlotSpec> slots;
-  for (size_t i = 0; i < recipe.sinks.size(); ++i) {
-    const std::string& name = recipe.sinks[i];
-    const proto::VarDesc& sink =
-        VariableOfBlock(*recipe.program, recipe.block, name, "sink_var_names");
-    if (sink.type().has_lod_tensor()) {
-      slots.push_back(DeclaredTensor(sink.type().lod_tensor()));
-      Require(MayBeSame(made[i], SpecOf(slots.back())), "the sink '", name, "' is declared ",
-              ToString(slots.back()), ", but the block makes ", ToString(made[i]));
-      continue;
-    }
-    const std::optional<SlotSpec> slot = SlotOf(made[i]);
-    Require(slot.has_value(), "the sink '", name,
-            "' must declare its type { type: LOD_TENSOR lod_tensor { ... } }: what is known of it "
-            "before it runs is ",
-            ToString(made[i]));
-    slots.push_back(*slot);
-  }
-  CheckSlots(slots);
-  return slots;
-}
-
-// What is known of the slots that the block makes.
-void InferCustomReader(InferContext& context) {
-  const auto& sources = context.Attr<Strings>("source_var_names");
-  const std::optional<std::vector<TensorSpec>>& below = context.InVar("UnderlyingReader").slots;
-  Require(!below || below->size() == sources.size(), "attribute 'source_var_names' has ",
-          sources.size(), " names, but reader '", Escaped(context.InName("UnderlyingReader")),
-          "' has ", below ? below->size() : 0, " slots");
-  context.SetOutVar("Out", {{},
-                            context.Run(context.Attr<BlockIndex>("sub_block"), sources,
-                                        below.value_or(std::vector<TensorSpec>()),
-                                        context.Attr<Strings>("sink_var_names"))});
-}
+void Infer(InferContext& context) { context.SetOutVar("Out", {{}, InferSinks(context)}); }
 
 OpSchema CustomReaderSchema() {
-  return DecoratedReaderSchema(
-             "Runs a block on every element of a reader, in parallel and in order.")
-      .Attr(AttributeSchema("sub_block", BlockIndex{},
-                            "the block; it writes its own variables only and reads outer ones as "
-                            "they are when the reader is created")
-                .Required())
-      .Attr(AttributeSchema("source_var_names", Strings{},
-                            "variables of the block that take the slots of an element")
-                .Required())
-      .Attr(AttributeSchema("sink_var_names", Strings{},
-                            "variables of the block that are the slots of what is yielded; what "
-                            "they are need be declared only where the block does not tell it")
-                .Required())
-      .IsolatedBlock("sub_block")
-      .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
-        const auto& sources = attributes.Get<Strings>("source_var_names");
-        Require(!sources.empty(), "attribute 'source_var_names' is empty");
-        Require(std::set<std::string>(sources.begin(), sources.end()).size() == sources.size(),
-                "attribute 'source_var_names' names a variable twice");
-        Require(!attributes.Get<Strings>("sink_var_names").empty(),
-                "attribute 'sink_var_names' is empty");
-      })
-      .Infer(InferCustomReader);
+  return WithElementBlock(
+             DecoratedReaderSchema(
+                 "Runs a block on every element of a reader, in parallel and in order."),
+             "variables of the block that are the slots of what is yielded; what they are need be "
+             "declared only where the block does not tell it")
+      .Infer(Infer);
 }
 
 void CreateCustomReader(OpContext& context) {
-  BlockRecipe recipe;
-  recipe.program = context.program();
-  recipe.block = context.Attr<BlockIndex>("sub_block").value;
-  recipe.run = context.run();
-  recipe.run.place = Place();  // elements come from the host and stay there
-  recipe.sources = context.Attr<Strings>("source_var_names");
-  recipe.sinks = context.Attr<Strings>("sink_var_names");
-  for (const std::string& name : recipe.sources) {
-    VariableOfBlock(*recipe.program, recipe.block, name, "source_var_names");
-  }
-  recipe.outer = OuterValues(context, context.scope(), recipe.block);
   std::unique_ptr<ReaderBase> below = UnderlyingReader(context);
-  Require(below->slots().size() == recipe.sources.size(), "attribute 'source_var_names' has ",
-          recipe.sources.size(), " names, but ", below->origin(), " has ", below->slots().size(),
-          " slots");
-  std::vector<SlotSpec> slots = SinkSlots(recipe, *below);
-  auto blocks = std::make_shared<PrivateBlocks>(std::move(recipe));
+  const auto block = std::make_shared<const ElementBlock>(context, *below);
   StoreReader(context, std::make_unique<MapReader>(
-                           std::move(below), std::move(slots),
-                           [blocks](const RecordId& id, std::vector<LoDTensor>* in,
-                                    std::vector<LoDTensor>* out) { blocks->Run(id, in, out); }));
+                           std::move(below), block->sinks(),
+                           [block](const RecordId& id, std::vector<LoDTensor>* in,
+                                   std::vector<LoDTensor>* out) { block->Run(id, in, out); }));
 }
 
 REGISTER_OPERATOR(create_custom_reader, CustomReaderSchema, CreateCustomReader);

@@ -19,19 +19,9 @@ Dims WithoutLeadingAxis(const Dims& dims) {
   return inner;
 }
 
-std::vector<SlotSpec> InstanceSlots(const std::vector<SlotSpec>& slots, BatchMode mode) {
-  std::vector<SlotSpec> instances = slots;
-  for (size_t i = 0; i < instances.size(); ++i) {
-    SlotSpec& slot = instances[i];
-    if (!slot.known) continue;
-    if (mode == BatchMode::kConcat) {
-      slot.dims[0] = slot.lod_level == 0 ? 1 : -1;
-      continue;
-    }
-    Require(slot.lod_level == 0 && slot.dims.size() > 1, "slot ", i, " (", ToString(slot),
-            ") is no stack of instances with an axis of their own; use mode \"concat\"");
-    slot.dims = WithoutLeadingAxis(slot.dims);
-  }
+std::vector<SlotSpec> InstanceSlots(const std::vector<SlotSpec>& batch, BatchMode mode) {
+  std::vector<SlotSpec> instances;
+  for (size_t i = 0; i < batch.size(); ++i) instances.push_back(InstanceSlot(batch[i], i, mode));
   return instances;
 }
 
@@ -90,6 +80,19 @@ class Unbatch final : public Stage {
 };
 
 }  // namespace
+
+SlotSpec InstanceSlot(const SlotSpec& batch, size_t i, BatchMode mode) {
+  SlotSpec slot = batch;
+  if (!slot.known) return slot;
+  if (mode == BatchMode::kConcat) {
+    slot.dims[0] = slot.lod_level == 0 ? 1 : -1;
+    return slot;
+  }
+  Require(slot.lod_level == 0 && slot.dims.size() > 1, "slot ", i, " (", ToString(slot),
+          ") is no stack of instances with an axis of their own; use mode \"concat\"");
+  slot.dims = WithoutLeadingAxis(slot.dims);
+  return slot;
+}
 
 UnbatchReader::UnbatchReader(std::unique_ptr<ReaderBase> reader, BatchMode mode)
     : StageReader(std::move(reader), InstanceSlots(reader->slots(), mode),

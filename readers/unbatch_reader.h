@@ -3,12 +3,17 @@
 #ifndef MILLHOPPER_READERS_UNBATCH_READER_H_
 #define MILLHOPPER_READERS_UNBATCH_READER_H_
 
+#include <cstddef>
 #include <memory>
 
 #include "framework/reader/stage_reader.h"
 #include "readers/batch_reader.h"
 
 namespace millhopper {
+
+// What an instance of slot i of batches has. Throws kInvalidArgument for a slot that the mode
+// cannot take apart.
+SlotSpec InstanceSlot(const SlotSpec& batch, size_t i, BatchMode mode);
 
 // Yields the instances of each element of the reader below, in order: the rows of slots without
 // levels of detail, the sequences of the outermost level of the others. With kConcat an instance

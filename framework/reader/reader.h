@@ -9,7 +9,6 @@
 #ifndef MILLHOPPER_FRAMEWORK_READER_READER_H_
 #define MILLHOPPER_FRAMEWORK_READER_READER_H_
 
-#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -17,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "framework/reader/parallel_load.h"
 #include "framework/reader/ticket.h"
 #include "framework/tensor/rows.h"
 #include "framework/tensor/tensor.h"
@@ -72,10 +72,11 @@ class ReaderBase {
   // that fails and leaves the rows in a state fit only to be dropped.
   virtual void Load(const Ticket* tickets, size_t n, Rows* rows) const = 0;
   // The same, split among idle workers where that pays; rows are in the order of the tickets.
-  void LoadInParallel(const Ticket* tickets, size_t n, Rows* rows) const;
-  // How many elements make about 200 us of loading, by what was loaded last: parts of that size are
-  // worth a hand-over. Any thread.
-  size_t grain() const { return grain_.load(std::memory_order_relaxed); }
+  void LoadInParallel(const Ticket* tickets, size_t n, Rows* rows) const {
+    loading_.Load(*this, tickets, n, rows);
+  }
+  // As ParallelLoad::grain.
+  size_t grain() const { return loading_.grain(); }
   // Begins pass number `pass`: whoever drives a reader counts its passes. Tickets planned before
   // stay loadable. What it throws stays, as an error of Plan does.
   void Restart(uint64_t pass);
@@ -122,14 +123,8 @@ class ReaderBase {
   // Keeps the error that is being handled. One of memory is given its place: this step and the
   // reader, if it has none yet.
   void KeepError(const char* step);
-  bool one_step() const;
-  // Makes room for n elements: where their size is not declared, for as much as they take encoded.
-  void Expect(const Ticket* tickets, size_t n, Rows* rows) const;
   // Throws unless memory has room for another element beside the first one of a pass.
   void CheckRoomBeside(const std::vector<LoDTensor>& first);
-  void LoadOneStepParts(const Ticket* tickets, size_t n, size_t grain, Rows* rows) const;
-  void LoadScratchParts(const Ticket* tickets, size_t n, size_t grain, Rows* rows) const;
-  void LoadTimed(const Ticket* tickets, size_t n, Rows* rows) const;
 
   std::vector<SlotSpec> slots_;
   const int depth_;
@@ -143,8 +138,7 @@ class ReaderBase {
   std::exception_ptr error_;
   Run ahead_;  // the ticket that HasNext looked at
   Rows rows_;  // ReadNext's, kept for its memory
-  mutable std::atomic<size_t> grain_{16};
-  mutable std::atomic<uint32_t> short_loads_{0};
+  mutable ParallelLoad loading_;
 };
 
 // A reader on top of another one, which it owns. By default it passes everything through, but for

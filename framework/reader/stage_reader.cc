@@ -177,7 +177,7 @@ size_t StageReader::HandOut(Group* group, size_t n, Run* run) {
     Ticket ticket;
     ticket.id = keeps_count ? group->first : (*group)[next_].id;
     ticket.owner = group;
-    ticket.size = static_cast<uint32_t>(next_);
+    ticket.index = static_cast<uint32_t>(next_);
     run->Add(ticket);
   }
   if (next_ < size) return added;
@@ -288,7 +288,7 @@ void StageReader::Load(const Ticket* tickets, size_t n, Rows* rows) const {
       WorkIfDeferred(group);
       if (group->error != nullptr) std::rethrow_exception(group->error);
     }
-    StagedElement& element = (*group)[tickets[i].size];
+    StagedElement& element = (*group)[tickets[i].index];
     for (const auto& copy : element.copies) copy->Wait();
     const bool first = rows->untouched();
     for (size_t k = 0; k < element.tensors.size(); ++k) rows->Append(k, element.tensors[k]);

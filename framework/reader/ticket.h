@@ -18,7 +18,8 @@ struct Ticket {
   // nothing that can be copied: then it is the owner, or its name says all.
   const char* bytes = nullptr;
   Kept* owner = nullptr;  // keeps `bytes` valid; null if nothing has to be kept
-  uint32_t size = 0;      // of `bytes`
+  uint32_t size = 0;      // of `bytes`; else 0
+  uint32_t index = 0;     // which element of the owner it is, where that holds several
 
   // An owner that the planner knows, for it has put it there.
   template <typename T>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What README.md shows of Python prints what it says."""
+"""What README.md and the page of the package show of Python prints what it says."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", ROOT / "python" / "millhopper" / "README.md"]
 
 
 def block(title: str) -> str:
-    text = (ROOT / "README.md").read_text()
+    text = "".join(page.read_text() for page in PAGES)
     found = re.search(rf"^```\w+ title={re.escape(title)}\n(.*?)^```$", text, re.M | re.S)
-    assert found, f"README.md has no block {title}"
+    assert found, f"no page has a block {title}"
     return found[1]
 
 

@@ -15,6 +15,7 @@
 #include "framework/tensor/tensor_stream.h"
 #include "readers/batch_reader.h"
 #include "readers/double_buffer_reader.h"
+#include "readers/filter_reader.h"
 #include "readers/map_reader.h"
 #include "readers/multi_file_reader.h"
 #include "readers/multi_pass_reader.h"
@@ -23,6 +24,7 @@
 #include "readers/recordio_writer.h"
 #include "readers/shard_reader.h"
 #include "readers/shuffle_reader.h"
+#include "readers/unbatch_reader.h"
 #include "tests/reader_contract.h"
 
 namespace millhopper {
@@ -86,6 +88,21 @@ Decorator Map() {
                                        [](const RecordId&, std::vector<LoDTensor>* in,
                                           std::vector<LoDTensor>* out) { std::swap(*in, *out); });
   };
+}
+
+// Keeps the elements that have a number of this remainder, or none at all.
+Decorator Filter(int64_t divisor, int64_t remainder) {
+  return [divisor, remainder](ReaderPtr reader) {
+    return std::make_unique<FilterReader>(
+        std::move(reader), [divisor, remainder](const RecordId& id, const auto& element) {
+          return element[0].numel() == 0 || static_cast<int64_t>(id.sample) % divisor == remainder;
+        });
+  };
+}
+
+Decorator Unbatch(BatchMode mode = BatchMode::kConcat) {
+  return
+      [mode](ReaderPtr reader) { return std::make_unique<UnbatchReader>(std::move(reader), mode); };
 }
 
 Decorator Handle() {
@@ -372,6 +389,16 @@ std::vector<ContractCase> Decorators() {
       Chain("to_device_sequential", Sequential, {ToDevice(3)}, numbers, {20}),
       Chain("map", Planned, {Map()}, numbers, {20, 20}),
       Chain("map_ragged", Ragged, {Map()}, RaggedValues(), {20, 20}),
+      Chain("filter", Planned, {Filter(1, 0)}, numbers, {20, 20}),
+      Chain("filter_some", Jittering, {Filter(3, 1)}, EveryNth(numbers, 3, 1), {7, 7}),
+      Chain("filter_ragged", Ragged, {Filter(1, 0)}, RaggedValues(), {20, 20}),
+      Chain("filter_sequential", Sequential, {Filter(2, 0)}, EveryNth(numbers, 2, 0), {10}),
+      Chain("unbatch", Planned, {Batch(8), Unbatch()}, numbers, {16, 16}),
+      Chain("unbatch_rows", Planned, {Unbatch()}, numbers, {20, 20}),
+      Chain("unbatch_ragged", Ragged, {Batch(8), Unbatch()}, RaggedValues(), {16, 16}),
+      Chain("unbatch_stack", Jittering, {Batch(8, BatchMode::kStack), Unbatch(BatchMode::kStack)},
+            numbers, {16, 16}),
+      Chain("unbatch_sequential", Sequential, {Batch(5), Unbatch()}, numbers, {20}),
       Chain("handle", Planned, {Handle()}, numbers, {20, 20}),
   };
 }
@@ -384,6 +411,15 @@ std::vector<ContractCase> Chains() {
       Chain("batch_batch", Ragged, {Batch(3), Batch(4)}, RaggedValues(), {1, 1}),
       Chain("map_batch", Planned, {Map(), Batch(8)}, numbers, {2, 2}),
       Chain("handle_shuffle_handle", Planned, {Handle(), Shuffle(5), Handle()}, numbers, {20}),
+      Chain("filter_shuffle_batch_double_buffer", Jittering,
+            {Filter(2, 1), Shuffle(9), Batch(4), DoubleBuffer(2)}, EveryNth(numbers, 2, 1), {}),
+      Chain("double_buffer_filter_filter", Planned, {DoubleBuffer(2), Filter(2, 0), Filter(3, 0)},
+            EveryNth(numbers, 6, 0), {4, 4}),
+      Chain("batch_unbatch_shuffle_batch", Ragged, {Batch(6), Unbatch(), Shuffle(4), Batch(8)},
+            RaggedValues(), {2}),
+      Chain("fed_queue_filter_batch", Fed, {Filter(2, 0), Batch(4)}, EveryNth(numbers, 2, 0), {2}),
+      Chain("filter_to_device", Planned, {Filter(2, 0), ToDevice(2)}, EveryNth(numbers, 2, 0),
+            {10, 10}),
       Chain("double_buffer_batch", Planned, {DoubleBuffer(3), Batch(8)}, numbers, {2, 2}),
       Chain("double_buffer_shuffle", Ragged, {DoubleBuffer(3), Shuffle(5)}, RaggedValues(), {20}),
       Chain("double_buffer_twice", Jittering, {DoubleBuffer(2), Batch(4), DoubleBuffer(2)}, numbers,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What README.md shows: its programs print what it says, and its operator and its format, which the
-// build has made from its text, do what they say.
+// What README.md and the pages of operators and readers show: programs print what it says, and the
+// operator and the format, which the build has made from the text, do what they say.
 #include <gtest/gtest.h>
 
 #include <string>

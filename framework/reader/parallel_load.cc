@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/reader/parallel_load.h"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <vector>
+
+#include "framework/base/error.h"
+#include "framework/base/thread_pool.h"
+#include "framework/reader/reader.h"
+
+namespace millhopper {
+namespace {
+
+constexpr double kPartMicroseconds = 200;
+// To look at the clock takes as long as to load a small element. What is expected to take less than
+// a twentieth of a part is timed every eighth time, until it once takes longer.
+constexpr size_t kShort = 20;
+constexpr uint32_t kTimedOneIn = 8;
+
+bool IsRefusal(const std::exception_ptr& error) {
+  if (error == nullptr) return false;
+  try {
+    std::rethrow_exception(error);
+  } catch (...) {
+    return MemoryScope::WasRefused();
+  }
+}
+
+bool AreOneStep(const std::vector<SlotSpec>& slots) {
+  return std::all_of(slots.begin(), slots.end(),
+                     [](const SlotSpec& slot) { return slot.one_step(); });
+}
+
+// Makes room for n elements: where their size is not declared, for as much as they take encoded.
+// One element may come with a buffer of its own.
+void Expect(const ReaderBase& reader, const Ticket* tickets, size_t n, Rows* rows) {
+  if (n == 1) return;
+  if (AreOneStep(reader.row_slots())) {
+    rows->FixInnerDims(reader.row_slots());  // which perhaps only the file knew
+  } else if (rows->size() == 1) {
+    size_t bytes = 0;
+    for (size_t i = 0; i < n; ++i) bytes += tickets[i].size;
+    rows->ExpectBytes(0, bytes);
+  }
+  rows->Expect(n);
+}
+
+}  // namespace
+
+void ParallelLoad::Load(const ReaderBase& reader, const Ticket* tickets, size_t n, Rows* rows) {
+  const size_t grain = this->grain();
+  Expect(reader, tickets, n, rows);
+  if (n <= grain || ThreadPool::Get().size() == 0) {
+    LoadTimed(reader, tickets, n, rows);
+  } else if (AreOneStep(reader.row_slots())) {
+    LoadOneStepParts(reader, tickets, n, grain, rows);
+  } else {
+    LoadScratchParts(reader, tickets, n, grain, rows);
+  }
+}
+
+// The place of every row is known before it is loaded. Where there is no memory for what several
+// threads work in, one does it all.
+void ParallelLoad::LoadOneStepParts(const ReaderBase& reader, const Ticket* tickets, size_t n,
+                                    size_t grain, Rows* rows) {
+  try {
+    ParallelFor((n + grain - 1) / grain, [&, scope = MemoryScope::Current()](size_t k) {
+      const MemoryScope shared(scope, MemoryScope::Need::kAhead);
+      const size_t size = std::min(grain, n - k * grain);
+      Ref<ScratchRows> part = Pool<ScratchRows>::Take();
+      rows->MakePart(k * grain, &part->rows);
+      LoadTimed(reader, tickets + k * grain, size, &part->rows);
+      for (size_t slot = 0; slot < part->rows.size(); ++slot) {
+        if (part->rows.steps(slot) == static_cast<int64_t>(size)) continue;
+        Throw(ErrorCode::kInternal, "slot ", slot, ": ", size, " elements of one step each have ",
+              part->rows.steps(slot), " steps");
+      }
+    });
+  } catch (const Error&) {
+    if (!MemoryScope::WasRefused()) throw;
+    reader.Load(tickets, n, rows);
+    return;
+  }
+  rows->AdvanceParts(n);
+}
+
+// Sizes are known when all is loaded: each part has rows of its own, and one pass joins them. The
+// error is that of the first element that fails one behind another, whatever the parts: what a part
+// had loaded before its own error may already not fit behind the parts before it. From the first
+// part on that was refused memory, one thread loads the rest.
+void ParallelLoad::LoadScratchParts(const ReaderBase& reader, const Ticket* tickets, size_t n,
+                                    size_t grain, Rows* rows) {
+  const size_t parts = (n + grain - 1) / grain;
+  std::vector<Ref<ScratchRows>> loaded(parts);
+  std::vector<std::exception_ptr> errors(parts);
+  ParallelFor(parts, [&, scope = MemoryScope::Current()](size_t k) {
+    const MemoryScope shared(scope, MemoryScope::Need::kAhead);
+    loaded[k] = Pool<ScratchRows>::Take();
+    const size_t size = std::min(grain, n - k * grain);
+    try {
+      loaded[k]->rows.Reset(reader.row_slots());
+      Expect(reader, tickets + k * grain, size, &loaded[k]->rows);
+      LoadTimed(reader, tickets + k * grain, size, &loaded[k]->rows);
+    } catch (...) {
+      errors[k] = std::current_exception();
+    }
+  });
+  const size_t refused =
+      static_cast<size_t>(std::find_if(errors.begin(), errors.end(), &IsRefusal) - errors.begin());
+  for (size_t slot = 0; slot < rows->size(); ++slot) {
+    size_t bytes = 0;
+    for (size_t k = 0; k < refused; ++k) bytes += loaded[k]->rows.bytes(slot);
+    rows->ExpectBytes(slot, bytes);
+  }
+  for (size_t k = 0; k < refused; ++k) {
+    try {
+      rows->Join(loaded[k]->rows);
+    } catch (const Error& error) {
+      if (error.interrupts()) throw;
+      // Inner dims differ, from the first element of the part on: let it say so.
+      reader.Load(tickets + k * grain, 1, rows);
+      if (errors[k] != nullptr) std::rethrow_exception(errors[k]);
+      throw;
+    }
+    if (errors[k] != nullptr) std::rethrow_exception(errors[k]);
+    loaded[k] = Ref<ScratchRows>();
+  }
+  loaded.clear();
+  if (refused < parts) reader.Load(tickets + refused * grain, n - refused * grain, rows);
+}
+
+void ParallelLoad::LoadTimed(const ReaderBase& reader, const Ticket* tickets, size_t n,
+                             Rows* rows) {
+  if (n * kShort < grain()) {
+    const uint32_t count = short_loads_.load(std::memory_order_relaxed) + 1;
+    short_loads_.store(count, std::memory_order_relaxed);
+    if (count % kTimedOneIn != 0) {
+      reader.Load(tickets, n, rows);
+      return;
+    }
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  reader.Load(tickets, n, rows);
+  const double microseconds =
+      std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
+  if (microseconds > kPartMicroseconds / kShort) {
+    short_loads_.store(kTimedOneIn - 1, std::memory_order_relaxed);
+  }
+  const double wanted = kPartMicroseconds * static_cast<double>(n) / std::max(microseconds, 0.01);
+  const auto old = static_cast<double>(grain());
+  grain_.store(static_cast<size_t>(std::clamp(old * 0.75 + wanted * 0.25, 1.0, 1e6)),
+               std::memory_order_relaxed);
+}
+
+}  // namespace millhopper

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// create_unbatch_reader: yields the instances of batches.
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/program/infer_context.h"
+#include "operators/reader_creation.h"
+#include "readers/unbatch_reader.h"
+
+namespace millhopper {
+namespace {
+
+BatchMode ModeOf(const std::string& mode) {
+  return mode == "stack" ? BatchMode::kStack : BatchMode::kConcat;
+}
+
+void Infer(InferContext& context) {
+  VariableSpec instances = context.InVar("UnderlyingReader");
+  for (size_t i = 0; instances.slots && i < instances.slots->size(); ++i) {
+    TensorSpec& tensor = (*instances.slots)[i];
+    const std::optional<SlotSpec> slot = SlotOf(tensor);
+    if (!slot) {
+      tensor.dims.reset();
+      continue;
+    }
+    tensor = SpecOf(InstanceSlot(*slot, i, ModeOf(context.Attr<std::string>("mode"))));
+  }
+  context.SetOutVar("Out", std::move(instances));
+}
+
+OpSchema UnbatchSchema() {
+  return DecoratedReaderSchema(
+             "Yields the instances of the batches of a reader: rows, and sequences of slots with "
+             "levels of detail.")
+      .Attr(AttributeSchema("mode", "concat",
+                            "\"concat\": an instance keeps the leading axis, of 1 or of the length "
+                            "of its sequence; \"stack\": the leading axis is taken away")
+                .OneOf({"concat", "stack"}))
+      .Infer(Infer);
+}
+
+void CreateUnbatchReader(OpContext& context) {
+  StoreReader(context, std::make_unique<UnbatchReader>(UnderlyingReader(context),
+                                                       ModeOf(context.Attr<std::string>("mode"))));
+}
+
+REGISTER_OPERATOR(create_unbatch_reader, UnbatchSchema, CreateUnbatchReader);
+
+}  // namespace
+}  // namespace millhopper
