@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "framework/base/error.h"
+#include "framework/base/memory.h"
+#include "framework/base/memory_limit.h"
 #include "framework/base/stop.h"
 
 namespace millhopper {

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <optional>
 
+#include "framework/base/memory_limit.h"
 #include "framework/base/place.h"
 #include "framework/base/thread_pool.h"
 #include "framework/reader/reader.h"

@@ -8,6 +8,8 @@
 
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
+#include "framework/base/memory_limit.h"
+#include "framework/base/place.h"
 #include "framework/base/thread_pool.h"
 
 namespace millhopper {
@@ -41,6 +43,10 @@ ReaderBase::ReaderBase(std::vector<SlotSpec> slots, int depth)
   }
   CheckSlots(slots_);
 }
+
+ReaderBase::~ReaderBase() = default;
+
+Place ReaderBase::place() const { return Place(); }
 
 void ReaderBase::set_origin(std::string origin) {
   account_->set_name(origin);
@@ -301,6 +307,8 @@ void ReaderBase::LoadTimed(const Ticket* tickets, size_t n, Rows* rows) const {
   grain_.store(static_cast<size_t>(std::clamp(old * 0.75 + wanted * 0.25, 1.0, 1e6)),
                std::memory_order_relaxed);
 }
+
+Place DecoratedReader::place() const { return reader_->place(); }
 
 DecoratedReader::DecoratedReader(std::unique_ptr<ReaderBase> reader)
     : ReaderBase(reader->slots(), reader->depth() + 1), reader_(std::move(reader)) {}
