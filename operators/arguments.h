@@ -80,7 +80,7 @@ void CopyLod(const LoDTensor& from, LoDTensor* to);
 template <typename T>
 T* AllocateLike(const LoDTensor& like, LoDTensor* out) {
   T* values = out->initialized() && out->dtype() == DataTypeOf<T>() && out->dims() == like.dims() &&
-                      out->place().is_cpu()
+                      out->on_host()
                   ? out->mutable_data<T>()
                   : out->Allocate<T>(like.dims());
   if (out != &like && !(out->lod().empty() && like.lod().empty())) {

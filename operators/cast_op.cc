@@ -33,7 +33,7 @@ void Run(OpContext& context) {
   const DataType type = DataTypeFromNumber(context.Attr<int32_t>("out_dtype"));
   RequireInput(context.In("X").dtype() == declared, context, "X", "attribute 'in_dtype' says ",
                ToString(declared));
-  RequireInput(context.In("X").place().is_cpu(), context, "X", "it is needed on the cpu");
+  RequireInput(context.In("X").on_host(), context, "X", "it is needed on the cpu");
   LoDTensor* output = context.Out("Out");
   const StableInput input(context.In("X"), output);
   const int64_t count = input->numel();

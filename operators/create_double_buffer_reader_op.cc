@@ -22,7 +22,8 @@ OpSchema DoubleBufferSchema() {
       .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
         const std::string& place = attributes.Get<std::string>("place");
         if (place != kAuto) Place::Parse(place);
-      });
+      })
+      .Infer(InferSameSlots);
 }
 
 void CreateDoubleBufferReader(OpContext& context) {

@@ -8,7 +8,8 @@ namespace {
 
 OpSchema MultiPassSchema() {
   return DecoratedReaderSchema("Yields several passes of a reader one behind another, as one.")
-      .Attr(AttributeSchema("pass_num", int32_t{}, "how many passes").Required().AtLeast(1));
+      .Attr(AttributeSchema("pass_num", int32_t{}, "how many passes").Required().AtLeast(1))
+      .Infer(InferSameSlots);
 }
 
 void CreateMultiPassReader(OpContext& context) {

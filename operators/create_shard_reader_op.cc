@@ -34,7 +34,8 @@ OpSchema ShardSchema() {
         const auto index = attributes.Get<int32_t>("index");
         Require(shards == 0 || index < shards, "attribute 'index' is ", index,
                 "; it must be below 'num_shards', ", shards);
-      });
+      })
+      .Infer(InferSameSlots);
 }
 
 // A number of the environment.

@@ -12,7 +12,8 @@ OpSchema ShuffleSchema() {
                             "elements in the window from which the next one is drawn")
                 .Required()
                 .AtLeast(1))
-      .Attr({"seed", int64_t{0}, "with --seed and the name of Out it decides the order"});
+      .Attr({"seed", int64_t{0}, "with --seed and the name of Out it decides the order"})
+      .Infer(InferSameSlots);
 }
 
 void CreateShuffleReader(OpContext& context) {

@@ -38,10 +38,11 @@ OpSchema ReaderCreationSchema(const std::string& doc) {
 OpSchema DecoratedReaderSchema(const std::string& doc) {
   return ReaderCreationSchema(doc)
       .Input("UnderlyingReader", "the reader below, which others may share")
-      .Reader()
-      .Infer([](InferContext& context) {
-        context.SetOutVar("Out", context.InVar("UnderlyingReader"));
-      });
+      .Reader();
+}
+
+void InferSameSlots(InferContext& context) {
+  context.SetOutVar("Out", context.InVar("UnderlyingReader"));
 }
 
 OpSchema WithSlotAttributes(OpSchema schema) {

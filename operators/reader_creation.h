@@ -20,9 +20,10 @@ namespace millhopper {
 
 // A schema with the output Out for the created reader.
 OpSchema ReaderCreationSchema(const std::string& doc);
-// The same with the input UnderlyingReader: for decorated readers. Their slots are those below,
-// unless another rule is given.
+// The same with the input UnderlyingReader: for decorated readers.
 OpSchema DecoratedReaderSchema(const std::string& doc);
+// The rule of those whose slots are the ones below.
+void InferSameSlots(InferContext& context);
 
 // The schema with the lineage's attributes for declaring slots: shape_concat, ranks and lod_levels,
 // and our own dtypes. They are checked with the program. To be called behind OpSchema::Check's own

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "framework/base/error.h"
+#include "framework/base/place.h"
+#include "framework/base/memory_limit.h"
 
 namespace millhopper {
 namespace {

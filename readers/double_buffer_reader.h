@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "framework/base/memory_limit.h"
 #include "framework/base/place.h"
 #include "framework/reader/stage_reader.h"
 

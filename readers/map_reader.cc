@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "framework/base/error.h"
+#include "framework/base/place.h"
 #include "framework/base/stop.h"
 
 namespace millhopper {

@@ -9,8 +9,8 @@
 #include <memory>
 #include <optional>
 
+#include "framework/base/buffer.h"
 #include "framework/base/error.h"
-#include "framework/base/pooled_vector.h"
 #include "framework/base/random.h"
 #include "framework/reader/reader.h"
 #include "readers/record_store.h"

@@ -8,10 +8,13 @@
 #include <cctype>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <set>
 #include <type_traits>
 
 #include "framework/program/executor.h"
+#include "framework/program/infer_context.h"
+#include "framework/program/inference.h"
 #include "framework/program/operator.h"
 #include "framework/program/program.h"
 #include "framework/program/scope.h"
@@ -64,6 +67,39 @@ LoDTensor Find(const SlotTensors& tensors, const std::string& slot) {
   Throw(ErrorCode::kInternal, "the test gives no ", slot);
 }
 
+// Expects that what the operator's rule says of its outputs holds for what it has made: all is
+// known where all is known of the inputs, and where less is known nothing else is said. By
+// variable.
+void ExpectInferred(const proto::OpDesc& op, const std::map<std::string, TensorSpec>& inputs,
+                    const Scope& scope) {
+  bool all_known = true;
+  for (const auto& [name, spec] : inputs) all_known = all_known && spec.dtype.has_value();
+  for (const bool open : {false, true}) {
+    const auto find = [&](const std::string& name) {
+      TensorSpec spec = inputs.at(name);
+      if (open && spec.dims) {
+        for (size_t i = 0; i < spec.dims->size(); ++i) (*spec.dims)[i] = -1;
+        spec.lod_level.reset();
+      }
+      return VariableSpec{spec, std::nullopt};
+    };
+    for (const auto& [slot, arguments] : InferOutputs(op, find, {})) {
+      for (const InferContext::Argument& argument : arguments) {
+        const TensorSpec made = SpecOf(scope.Find(argument.name)->Get<LoDTensor>());
+        const TensorSpec& said = argument.spec.tensor;
+        EXPECT_TRUE(MayBeSame(said, made))
+            << op.type() << ": output '" << slot << "' is said to be " << ToString(said)
+            << " and is " << ToString(made);
+        if (open || !all_known) continue;
+        EXPECT_TRUE(said.dtype == made.dtype && said.dims == made.dims &&
+                    said.lod_level == made.lod_level)
+            << op.type() << ": output '" << slot << "' is said to be " << ToString(said)
+            << " and is " << ToString(made);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 std::map<std::string, LoDTensor> RunOp(const std::string& type, const SlotTensors& inputs,
@@ -84,6 +120,7 @@ std::map<std::string, LoDTensor> RunOp(const std::string& type, const SlotTensor
   proto::OpDesc* op = block->add_ops();
   op->set_type(type);
   Scope scope;
+  std::map<std::string, TensorSpec> given;
   std::map<std::string, proto::OpDesc::Var*> slots;
   for (const auto& [slot, tensor] : inputs) {
     proto::OpDesc::Var*& arguments = slots[slot];
@@ -96,6 +133,7 @@ std::map<std::string, LoDTensor> RunOp(const std::string& type, const SlotTensor
     declare(name);
     Variable* variable = scope.Var(name);
     if (tensor.initialized()) *variable->GetMutable<LoDTensor>() = tensor;
+    given[name] = tensor.initialized() ? SpecOf(tensor) : TensorSpec();
   }
   std::map<std::string, std::string> written;
   for (const std::string& slot : outputs) {
@@ -114,6 +152,7 @@ std::map<std::string, LoDTensor> RunOp(const std::string& type, const SlotTensor
   RunState run;
   run.seed = options.seed;
   Executor(run).Run(Program::FromString(text, "test.pbtxt"), ProgramRole::kMain, &scope);
+  ExpectInferred(*op, given, scope);
   std::map<std::string, LoDTensor> results;
   for (const auto& [slot, name] : written) results[slot] = scope.Find(name)->Get<LoDTensor>();
   return results;

@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
+#include "framework/base/error.h"
+
 namespace millhopper {
 namespace {
 

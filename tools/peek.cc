@@ -11,9 +11,11 @@
 #include <set>
 #include <utility>
 
+#include "framework/base/attribute.h"
 #include "framework/base/error.h"
 #include "framework/io/output_file.h"
 #include "framework/program/executor.h"
+#include "framework/program/operator.h"
 #include "framework/program/program.h"
 #include "framework/reader/reader_holder.h"
 #include "tools/command.h"

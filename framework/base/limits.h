@@ -9,7 +9,6 @@
 
 namespace millhopper {
 
-constexpr size_t kMaxRank = 9;                           // axes of a tensor, as in the lineage
 constexpr int64_t kMaxElements = int64_t{1} << 40;       // values in a tensor
 constexpr size_t kMaxLodLevels = 16;                     // levels of detail of a tensor
 constexpr size_t kMaxTensorDescBytes = 256;              // serialised dtype and dims of a tensor

@@ -53,24 +53,6 @@ size_t CheckedProduct(size_t left, size_t right) {
   return product;
 }
 
-void Buffer::Dispose() {
-  if (release_ == nullptr) {
-    pool_->Give(this);
-    return;
-  }
-  release_();
-  delete this;
-}
-
-Ref<Buffer> Buffer::Foreign(void* data, size_t bytes, std::function<void()> release) {
-  auto* const buffer = new Buffer;
-  buffer->data_ = static_cast<char*>(data);
-  buffer->capacity_ = bytes;
-  buffer->pool_ = &BufferPool::At(Place());
-  buffer->release_ = std::move(release);
-  return Ref<Buffer>(buffer);
-}
-
 BufferPool& BufferPool::At(Place place) {
   if (place.is_cpu()) {
     static auto* host = new BufferPool(Place(), Kind::kMemory);
@@ -130,6 +112,7 @@ Buffer* BufferPool::NewBuffer(size_t capacity) {
   }
   buffer->capacity_ = capacity;
   buffer->pool_ = this;
+  buffer->on_host_ = place().is_cpu();
   std::lock_guard<std::mutex> lock(mutex_);
   in_use_bytes_ += capacity;
   return buffer;

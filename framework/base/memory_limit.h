@@ -18,6 +18,8 @@
 
 namespace millhopper {
 
+struct MemoryCharge;
+
 // A holder of memory that is needed now, by the name that error texts give it. Any thread, but for
 // set_name.
 class MemoryAccount final : public Kept {
@@ -73,12 +75,6 @@ class MemoryScope {
   const MemoryScope* const previous_;
   const Ref<MemoryAccount> account_;
   const bool ahead_;
-};
-
-// Whom a piece of memory is for.
-struct MemoryCharge {
-  Ref<MemoryAccount> account;  // or null
-  bool ahead = false;          // in the share of what is ahead of need
 };
 
 // What the pools ask. Any thread.

@@ -86,8 +86,8 @@ const std::string& InferContext::InName(std::string_view slot, size_t i) const {
 }
 
 std::string InferContext::Describe(std::string_view slot, size_t i) const {
-  return StrCat("'", slot, "' (variable '", Escaped(InName(slot, i)),
-                "') is ", ToString(In(slot, i)));
+  return StrCat("'", slot, "' (variable '", Escaped(InName(slot, i)), "') is ",
+                ToString(In(slot, i)));
 }
 
 void InferContext::ThrowUnfit(std::string_view slot, const std::string& wanted, size_t i) const {

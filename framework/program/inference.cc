@@ -56,6 +56,31 @@ VariableSpec Merged(VariableSpec made, const VariableSpec& declared) {
 
 }  // namespace
 
+InferContext::Arguments InferOutputs(
+    const proto::OpDesc& desc, const std::function<VariableSpec(const std::string& name)>& find,
+    const InferContext::RunBlock& run_block) {
+  InferContext::Arguments inputs, outputs;
+  const OperatorDef* const def = FindOperator(desc.type());
+  if (def == nullptr || !def->schema.infer) return outputs;
+  bool right = true;
+  const AttributeMap attributes = CheckAttributes(
+      def->schema, desc, [&right](const OperatorPart&, const std::string&) { right = false; });
+  if (!right) return outputs;
+  for (const SlotSchema& slot : def->schema.inputs) {
+    for (const std::string& name : SlotArguments(slot, true, desc)) {
+      inputs[slot.name].push_back({name, find(name)});
+    }
+  }
+  for (const SlotSchema& slot : def->schema.outputs) {
+    for (const std::string& name : SlotArguments(slot, false, desc)) {
+      outputs[slot.name].push_back({name, {}});
+    }
+  }
+  InferContext context(attributes, inputs, &outputs, run_block);
+  def->schema.infer(context);
+  return outputs;
+}
+
 ProgramInference::ProgramInference(const Program& program, int outermost, Outside outside,
                                    Report report)
     : program_(program),
@@ -107,41 +132,19 @@ void ProgramInference::FollowOperator(int block, int op) {
     Follow(attribute.block_idx());
     ForgetWritten(attribute.block_idx(), &behind);
   }
-  if (def != nullptr && def->schema.infer) {
-    Infer(block, op, def->schema);
-    return;
-  }
-  for (const proto::OpDesc::Var& slot : desc.outputs()) {
-    for (const std::string& name : slot.arguments()) known_.erase(KeyOf(block, name));
-  }
-}
-
-void ProgramInference::Infer(int block, int op, const OpSchema& schema) {
-  const proto::OpDesc& desc = program_.desc().blocks(block).ops(op);
-  bool right = true;
-  const AttributeMap attributes = CheckAttributes(
-      schema, desc, [&](const OperatorPart&, const std::string&) { right = false; });
-  InferContext::Arguments inputs, outputs;
-  for (const SlotSchema& slot : schema.inputs) {
-    for (std::string& name : SlotArguments(slot, true, desc)) {
-      VariableSpec spec = Find(block, name);
-      inputs[slot.name].push_back({std::move(name), std::move(spec)});
-    }
-  }
-  for (const SlotSchema& slot : schema.outputs) {
-    for (std::string& name : SlotArguments(slot, false, desc)) {
-      outputs[slot.name].push_back({std::move(name), {}});
-    }
-  }
   const InferContext::RunBlock run_block = [this, block](BlockIndex inner, const auto& sources,
                                                          const auto& values, const auto& sinks) {
     return Run(block, inner.value, sources, values, sinks);
   };
-  InferContext context(attributes, inputs, &outputs, run_block);
+  InferContext::Arguments outputs;
   try {
-    if (right) schema.infer(context);
+    outputs = InferOutputs(
+        desc, [this, block](const std::string& name) { return Find(block, name); }, run_block);
   } catch (...) {
     report_(block, op, CurrentError().message());
+  }
+  for (const proto::OpDesc::Var& slot : desc.outputs()) {
+    for (const std::string& name : slot.arguments()) known_.erase(KeyOf(block, name));
   }
   for (const auto& [slot, arguments] : outputs) {
     for (const InferContext::Argument& output : arguments) Write(block, op, slot, output);

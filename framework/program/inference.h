@@ -17,6 +17,12 @@
 
 namespace millhopper {
 
+// What the rule of an operator says of its outputs, by slot: nothing if it has none, or attributes
+// that it cannot have. `find` tells what is known of a variable. Throws as the rule does.
+InferContext::Arguments InferOutputs(
+    const proto::OpDesc& desc, const std::function<VariableSpec(const std::string& name)>& find,
+    const InferContext::RunBlock& run_block);
+
 // Follows the operators of a program in the order in which they run and keeps what is known of each
 // variable. What a loop or a condition writes is known by its declaration alone before and behind
 // it. One thread.
@@ -44,7 +50,6 @@ class ProgramInference {
   Key KeyOf(int block, const std::string& name) const;
   VariableSpec Declared(const Key& key) const;
   void FollowOperator(int block, int op);
-  void Infer(int block, int op, const OpSchema& schema);
   void Write(int block, int op, const std::string& slot, const InferContext::Argument& output);
   // Forgets what the operators of a block and of those in it write outside of it.
   void ForgetWritten(int block, std::set<int>* seen);

@@ -6,6 +6,8 @@
 
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
+#include "framework/base/memory_limit.h"
+#include "framework/base/place.h"
 #include "framework/base/thread_pool.h"
 
 namespace millhopper {
@@ -21,6 +23,10 @@ ReaderBase::ReaderBase(std::vector<SlotSpec> slots, int depth)
   }
   CheckSlots(slots_);
 }
+
+ReaderBase::~ReaderBase() = default;
+
+Place ReaderBase::place() const { return Place(); }
 
 void ReaderBase::set_origin(std::string origin) {
   account_->set_name(origin);
@@ -160,6 +166,8 @@ std::string ReaderBase::ReadingRecord(uint64_t sample) const {
 }
 
 std::string ReaderBase::Name() const { return origin_.empty() ? "a reader" : origin_; }
+
+Place DecoratedReader::place() const { return reader_->place(); }
 
 DecoratedReader::DecoratedReader(std::unique_ptr<ReaderBase> reader)
     : ReaderBase(reader->slots(), reader->depth() + 1), reader_(std::move(reader)) {}

@@ -23,11 +23,14 @@
 
 namespace millhopper {
 
+class MemoryAccount;
+class Place;
+
 struct ChunkShare;
 
 class ReaderBase {
  public:
-  virtual ~ReaderBase() = default;
+  virtual ~ReaderBase();
   ReaderBase(const ReaderBase&) = delete;
   ReaderBase& operator=(const ReaderBase&) = delete;
 
@@ -83,7 +86,7 @@ class ReaderBase {
   // The slots as known when elements are loaded: slots(), or what the file turned out to hold.
   virtual const std::vector<SlotSpec>& row_slots() const { return slots_; }
   // Where the values of elements are.
-  virtual Place place() const { return Place(); }
+  virtual Place place() const;
   // How many elements Plan is sure to add without waiting for somebody outside, such as a thread
   // that fills a queue; SIZE_MAX if it never waits for anybody. No worker of the pool may wait like
   // that, so 0 says to leave the planning to whoever wants the element. Any thread.
@@ -149,7 +152,7 @@ class DecoratedReader : public ReaderBase {
     reader_->Load(tickets, n, rows);
   }
   const std::vector<SlotSpec>& row_slots() const override { return reader_->row_slots(); }
-  Place place() const override { return reader_->place(); }
+  Place place() const override;
   size_t Ready() const override { return reader_->Ready(); }
 
  protected:

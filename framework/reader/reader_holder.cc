@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "framework/base/error.h"
+#include "framework/base/place.h"
 
 namespace millhopper {
 namespace {

@@ -2,6 +2,7 @@
 #include "framework/reader/sequential_reader.h"
 
 #include "framework/base/error.h"
+#include "framework/base/memory_limit.h"
 
 namespace millhopper {
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "framework/base/error.h"
+#include "framework/base/memory.h"
 #include "framework/base/stop.h"
 
 namespace millhopper {

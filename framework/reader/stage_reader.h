@@ -14,6 +14,7 @@
 #include <optional>
 #include <vector>
 
+#include "framework/base/memory_limit.h"
 #include "framework/base/place.h"
 #include "framework/base/thread_pool.h"
 #include "framework/reader/reader.h"

@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
+#include "framework/base/buffer.h"
 #include "framework/base/kept.h"
-#include "framework/base/pooled_vector.h"
 #include "framework/base/record_id.h"
 
 namespace millhopper {

@@ -7,6 +7,9 @@
 
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
+#include "framework/base/memory.h"
+#include "framework/base/memory_limit.h"
+#include "framework/base/place.h"
 
 namespace millhopper {
 namespace {
@@ -105,6 +108,8 @@ void Rows::Reset(const std::vector<SlotSpec>& specs, BufferPool* pool) {
   }
 }
 
+BufferPool& Rows::pool() const { return pool_ == nullptr ? BufferPool::At(Place()) : *pool_; }
+
 bool Rows::untouched() const {
   return std::all_of(slots_.begin(), slots_.end(),
                      [](const Slot& slot) { return !slot.buffer && slot.steps == 0; });
@@ -122,7 +127,7 @@ void Rows::Reserve(Slot* slot, size_t bytes) {
   // Half as much again, so that growth costs little. Under a limit what fits must not depend on
   // what was taken in vain.
   const bool generous = slot->used > 0 && !MemoryLimit::is_set();
-  Ref<Buffer> larger = pool_->Take(generous ? bytes + bytes / 2 : bytes);
+  Ref<Buffer> larger = pool().Take(generous ? bytes + bytes / 2 : bytes);
   if (slot->used > 0) std::memcpy(larger->data(), slot->buffer->data(), slot->used);
   slot->buffer = std::move(larger);
   slot->shared = false;
@@ -303,7 +308,7 @@ void Rows::MoveTo(std::vector<LoDTensor>* out) {
     for (size_t k = 1; k < dims.size(); ++k) dims[k] = std::max<int64_t>(0, dims[k]);
     if (dims.empty()) dims.push_back(0);
     dims[0] = slot.steps;
-    if (!slot.buffer) slot.buffer = pool_->Take(0);
+    if (!slot.buffer) slot.buffer = pool().Take(0);
     Lod* lod = tensor.mutable_lod_unchecked();
     lod->swap(slot.lod);
     Lod kept = std::move(*lod);

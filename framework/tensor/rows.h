@@ -8,11 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "framework/base/buffer.h"
 #include "framework/base/kept.h"
-#include "framework/base/memory.h"
 #include "framework/tensor/tensor.h"
 
 namespace millhopper {
+
+class BufferPool;
 
 // A slot as declared: what one element of a reader has at one position.
 struct SlotSpec {
@@ -58,8 +60,8 @@ class Rows {
   Rows() = default;
   explicit Rows(const std::vector<SlotSpec>& specs) { Reset(specs); }
   // Begins anew for slots like these; keeps memory for bookkeeping, but no values. Values will be
-  // in memory of `pool`, which must be on the host.
-  void Reset(const std::vector<SlotSpec>& specs, BufferPool* pool = &BufferPool::At(Place()));
+  // in memory of `pool`, which must be on the host; null is the host's own.
+  void Reset(const std::vector<SlotSpec>& specs, BufferPool* pool = nullptr);
 
   size_t size() const { return slots_.size(); }
   const SlotSpec& spec(size_t slot) const { return slots_[slot].spec; }
@@ -128,7 +130,9 @@ class Rows {
   void Reserve(Slot* slot, size_t bytes);
   char* Grow(Slot* slot, size_t bytes);
 
-  BufferPool* pool_ = &BufferPool::At(Place());
+  BufferPool& pool() const;
+
+  BufferPool* pool_ = nullptr;  // the host's own
   std::vector<Slot> slots_;
 };
 

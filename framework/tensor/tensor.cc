@@ -5,6 +5,11 @@
 #include <cstring>
 #include <utility>
 
+#include "framework/base/error.h"
+#include "framework/base/limits.h"
+#include "framework/base/memory.h"
+#include "framework/base/place.h"
+
 namespace millhopper {
 
 size_t SizeOf(DataType type) {
@@ -230,6 +235,8 @@ void LoDTensor::set_lod(Lod lod) {
   if (!lod.empty()) CheckLod(lod, dims_.empty() ? 0 : static_cast<uint64_t>(dims_[0]));
   lod_ = std::move(lod);
 }
+
+Place LoDTensor::place() const { return buffer_ ? buffer_->place() : Place(); }
 
 void LoDTensor::Clear() { *this = LoDTensor(); }
 

@@ -9,10 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/base/error.h"
-#include "framework/base/limits.h"
-#include "framework/base/memory.h"
-#include "framework/base/pooled_vector.h"
+#include "framework/base/buffer.h"
 
 namespace millhopper {
 
@@ -98,6 +95,9 @@ uint16_t FloatToFp16(float value);
 float Bf16ToFloat(uint16_t bits);
 uint16_t FloatToBf16(float value);
 
+// Axes of a tensor, as in the lineage.
+constexpr size_t kMaxRank = 9;
+
 // Lengths of the axes, outermost first; -1 where a declaration says "any". Holds kMaxRank axes in
 // place, so that copying one never allocates.
 class Dims {
@@ -154,7 +154,9 @@ class LoDTensor {
   DataType dtype() const { return dtype_; }
   const Dims& dims() const { return dims_; }
   const Lod& lod() const { return lod_; }
-  Place place() const { return buffer_ ? buffer_->place() : Place(); }
+  Place place() const;
+  // As a tensor without values is.
+  bool on_host() const { return !buffer_ || buffer_->on_host(); }
   int64_t numel() const { return numel_; }
   size_t bytes() const { return static_cast<size_t>(numel_) * SizeOf(dtype_); }
   // False until the first Allocate or Share.
@@ -216,7 +218,7 @@ class LoDTensor {
 
  private:
   void CheckType(DataType wanted) const {
-    if (__builtin_expect(wanted != dtype_ || !buffer_ || !buffer_->place().is_cpu(), 0)) {
+    if (__builtin_expect(wanted != dtype_ || !buffer_ || !buffer_->on_host(), 0)) {
       ThrowWrongType(wanted);
     }
   }

@@ -6,6 +6,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
+#include "framework/base/place.h"
 
 namespace millhopper {
 namespace {

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <string>
 
+#include "framework/base/limits.h"
 #include "framework/tensor/rows.h"
 #include "framework/tensor/tensor.h"
 

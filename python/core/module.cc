@@ -19,6 +19,7 @@
 #include "python/core/forks.h"
 #include "python/core/function.h"
 #include "python/core/imports.h"
+#include "python/core/inference.h"
 #include "python/core/interrupt.h"
 #include "python/core/loop.h"
 #include "python/core/program.h"
@@ -72,6 +73,7 @@ void Define(py::module_ module) {
   DefineScope(&module);
   DefineProgram(&module);
   DefineSchemas(&module);
+  DefineInference(&module);
   DefineExecutor(&module);
   DefineQueue(&module);
   DefineFunction(&module);

@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "framework/base/attribute.h"
 #include "framework/base/error.h"
 #include "framework/program/operator.h"
 #include "framework/program/program.h"

@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # The module that is built from python/core.
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy.typing as npt
+
+# What is known of a tensor: the number of its type, its dims, its levels of offsets.
+KnownTensor: TypeAlias = tuple[int | None, list[int] | None, int | None]
+# What is known of a variable, with the slots if it is a reader.
+Known: TypeAlias = tuple[KnownTensor, list[KnownTensor] | None]
 
 version: str
 exit_codes: dict[str, int]
@@ -107,6 +112,9 @@ class Program:
     def check(self, role: str, before: Sequence[Program] = ...) -> None: ...
 
 def operator_schemas() -> list[dict[str, Any]]: ...
+def infer(
+    op: str, block: int, find: Callable[[int, str], Known | None]
+) -> list[tuple[str, Known]]: ...
 def format_schemas() -> list[dict[str, Any]]: ...
 
 class Prepared:

@@ -9,8 +9,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from millhopper import unique_name
+from millhopper.inference import infer_outputs
 from millhopper.operator import Operator, Slots, checked_operator
-from millhopper.shape_inference import infer_outputs
 from millhopper.var_type import VarType, convert_dtype
 from millhopper.variable import Parameter, Variable
 

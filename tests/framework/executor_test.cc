@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "framework/base/attribute.h"
 #include "framework/base/error.h"
 #include "framework/base/stop.h"
 #include "framework/program/operator.h"

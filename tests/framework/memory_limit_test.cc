@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "framework/base/buffer.h"
 #include "framework/base/memory.h"
-#include "framework/base/pooled_vector.h"
 #include "framework/base/thread_pool.h"
 #include "tests/testing.h"
 

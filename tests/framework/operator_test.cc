@@ -10,7 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "framework/base/attribute.h"
 #include "framework/base/error.h"
+#include "framework/program/declarations.h"
 #include "framework/program/executor.h"
 #include "framework/program/program.h"
 #include "operators/reader_variable.h"

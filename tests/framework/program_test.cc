@@ -11,8 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "framework/base/attribute.h"
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
+#include "framework/program/declarations.h"
 #include "framework/program/operator.h"
 #include "tests/program_bytes.h"
 #include "tests/testing.h"

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "framework/program/operator.h"
 #include "framework/reader/file_format.h"
 #include "tests/program_runner.h"
 #include "tests/record_files.h"

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "framework/base/memory.h"
 #include "framework/base/stop.h"
 #include "readers/batch_reader.h"
 #include "readers/map_reader.h"

@@ -9,7 +9,9 @@
 #include <thread>
 #include <vector>
 
+#include "framework/base/memory.h"
 #include "framework/base/memory_limit.h"
+#include "framework/base/place.h"
 #include "framework/base/stop.h"
 #include "tests/gate.h"
 #include "tests/testing.h"

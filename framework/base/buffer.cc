@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "framework/base/pooled_vector.h"
+#include "framework/base/buffer.h"
 
 #include <new>
 #include <utility>
 
 #include "framework/base/error.h"
+#include "framework/base/memory.h"
+#include "framework/base/memory_limit.h"
+#include "framework/base/place.h"
 
 namespace millhopper {
 namespace {
@@ -65,7 +68,39 @@ void* TakeLarge(size_t bytes) {
 
 }  // namespace
 
-void* TakeTable(size_t bytes) { return bytes < kLargeTable ? TakeSmall(bytes) : TakeLarge(bytes); }
+Buffer::Buffer() = default;
+Buffer::~Buffer() = default;
+
+Place Buffer::place() const { return pool_->place(); }
+
+bool Buffer::IsDone() const { return busy_until_->Done(); }
+
+void Buffer::set_needed() { MemoryLimit::UseNow(capacity_, &charge_); }
+
+void Buffer::Dispose() {
+  if (release_ == nullptr) {
+    pool_->Give(this);
+    return;
+  }
+  release_();
+  delete this;
+}
+
+Ref<Buffer> Buffer::Foreign(void* data, size_t bytes, std::function<void()> release) {
+  auto* const buffer = new Buffer;
+  buffer->data_ = static_cast<char*>(data);
+  buffer->capacity_ = bytes;
+  buffer->pool_ = &BufferPool::At(Place());
+  buffer->release_ = std::move(release);
+  return Ref<Buffer>(buffer);
+}
+
+void* TakeTable(size_t count, size_t size) {
+  const size_t bytes = CheckedProduct(count, size);
+  return bytes < kLargeTable ? TakeSmall(bytes) : TakeLarge(bytes);
+}
+
+bool MayKeepEmptyTable() { return !MemoryLimit::is_set(); }
 
 void GiveTable(void* table) noexcept {
   Header* const header = HeaderOf(table);

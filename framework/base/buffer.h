@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory of pools as its holders see it: buffers of values, and vectors whose tables grow with the
+// data, such as the tickets of a batch. The memory limit counts both. memory.h has the pools.
+#ifndef MILLHOPPER_FRAMEWORK_BASE_BUFFER_H_
+#define MILLHOPPER_FRAMEWORK_BASE_BUFFER_H_
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "framework/base/kept.h"
+
+namespace millhopper {
+
+class BufferPool;
+class DeviceEvent;
+class MemoryAccount;
+class Place;
+
+constexpr size_t kBufferAlignment = 64;
+
+// Whom a piece of memory is for.
+struct MemoryCharge {
+  Ref<MemoryAccount> account;  // or null
+  bool ahead = false;          // in the share of what is ahead of need
+};
+
+// A piece of memory at a place, aligned to kBufferAlignment unless it is foreign, shared by
+// reference count. Once other threads can see it (it is published) it is never written again.
+class Buffer final : public Kept {
+ public:
+  char* data() const { return data_; }
+  size_t capacity() const { return capacity_; }
+  Place place() const;
+  bool on_host() const { return on_host_; }
+
+  // Memory that a device still copies from or to may not go back to its pool before this event;
+  // the pool waits for it. Only the owner of the only reference may set it.
+  void set_busy_until(std::shared_ptr<DeviceEvent> event) { busy_until_ = std::move(event); }
+  const std::shared_ptr<DeviceEvent>& busy_until() const { return busy_until_; }
+  // True if the caller, who holds a reference, may write: nobody else sees the buffer, no device is
+  // at work on it, it is on the host, and it is ours.
+  bool writable() const {
+    return HasOneReference() && (busy_until_ == nullptr || IsDone()) && on_host_ &&
+           release_ == nullptr;
+  }
+
+  // What was taken ahead of need (MemoryScope) is needed now. Only the owner of the only reference
+  // may say so.
+  void set_needed();
+
+  // Memory of somebody else on the host, of any alignment. `release` is called when nobody sees it
+  // any more, on whichever thread that is; it must not throw. Until then its values must stay.
+  static Ref<Buffer> Foreign(void* data, size_t bytes, std::function<void()> release);
+
+ private:
+  friend class BufferPool;
+  Buffer();
+  ~Buffer() override;
+  void Dispose() override;
+  bool IsDone() const;  // what it is busy with
+
+  char* data_ = nullptr;
+  size_t capacity_ = 0;
+  BufferPool* pool_ = nullptr;
+  bool on_host_ = true;
+  MemoryCharge charge_;
+  std::shared_ptr<DeviceEvent> busy_until_;
+  std::function<void()> release_;  // of foreign memory
+};
+
+// Memory for a table of at least `count` items of `size` bytes; large ones lie in a buffer of the
+// host's pool. Throws as BufferPool::Take. Any thread.
+void* TakeTable(size_t count, size_t size);
+void GiveTable(void* table) noexcept;
+// What was taken ahead of need is needed now. Whoever owns the table.
+void SetTableNeeded(void* table);
+// Whether a table that is empty may be kept for what comes next: not under a limit, where others
+// may need the memory and whom it is for may change.
+bool MayKeepEmptyTable();
+
+// For std::vector.
+template <typename T>
+class PoolAllocator {
+ public:
+  using value_type = T;
+
+  PoolAllocator() = default;
+  template <typename U>
+  PoolAllocator(const PoolAllocator<U>&) {}  // NOLINT(google-explicit-constructor): as demanded
+
+  T* allocate(size_t n) {
+    constexpr size_t kBytes = sizeof(T);  // NOLINT(bugprone-sizeof-expression): also of pointers
+    return static_cast<T*>(TakeTable(n, kBytes));
+  }
+  void deallocate(T* table, size_t) noexcept { GiveTable(table); }
+  bool operator==(const PoolAllocator&) const { return true; }
+  bool operator!=(const PoolAllocator&) const { return false; }
+};
+
+template <typename T>
+using PooledVector = std::vector<T, PoolAllocator<T>>;
+
+// Empties a vector that will be filled again, and keeps its memory for that if that may be.
+template <typename T>
+void Empty(PooledVector<T>* vector) {
+  if (MayKeepEmptyTable()) {
+    vector->clear();
+  } else {
+    PooledVector<T>().swap(*vector);
+  }
+}
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_FRAMEWORK_BASE_BUFFER_H_

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every operator says before it runs what it makes: each is run here with tensors of its own, and
+// RunOp compares. The tests of an operator compare more of its cases in the same way.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "framework/base/attribute.h"
+#include "framework/program/infer_context.h"
+#include "framework/program/inference.h"
+#include "framework/program/operator.h"
+#include "framework/program/program.h"
+#include "framework/reader/reader_holder.h"
+#include "framework/tensor/tensor.h"
+#include "tests/program_runner.h"
+#include "tests/record_files.h"
+#include "tests/run_op.h"
+#include "tests/testing.h"
+
+namespace millhopper {
+namespace {
+
+using Ints = std::vector<int32_t>;
+using Names = std::vector<std::string>;
+
+struct Case {
+  std::string type;
+  SlotTensors inputs;
+  Names outputs;
+  Attributes attributes;
+};
+
+// float32 [3, 2], of 2 sequences.
+LoDTensor Matrix() {
+  LoDTensor tensor = MakeTensor<float>({3, 2}, {0.5, 0.25, 0.125, 0.5, 0.75, 0.625});
+  tensor.set_lod({{0, 1, 3}});
+  return tensor;
+}
+
+LoDTensor Flat(std::vector<float> values) {
+  const auto count = static_cast<int64_t>(values.size());
+  return MakeTensor<float>({count}, values);
+}
+
+std::vector<Case> Cases() {
+  const LoDTensor x = Matrix();
+  const LoDTensor row = Flat({1, 2});
+  const LoDTensor one = Flat({1});
+  const LoDTensor yes = MakeTensor<bool>({2, 1}, {true, false});
+  const LoDTensor labels = MakeTensor<int64_t>({3, 1}, {0, 1, 0});
+  const LoDTensor column = MakeTensor<float>({3, 1}, {1, 2, 3});
+  std::vector<Case> cases = {
+      {"accuracy",
+       {{"Out", x}, {"Indices", MakeTensor<int64_t>({3, 1}, {0, 1, 1})}, {"Label", labels}},
+       {"Accuracy", "Correct", "Total"},
+       {}},
+      {"adam",
+       {{"Param", x},
+        {"Grad", x},
+        {"LearningRate", one},
+        {"Moment1", x},
+        {"Moment2", x},
+        {"Beta1Pow", Flat({0.9f})},
+        {"Beta2Pow", Flat({0.9f})}},
+       {"ParamOut", "Moment1Out", "Moment2Out"},
+       {}},
+      {"assign", {{"X", x}}, {"Out"}, {}},
+      {"cast", {{"X", x}}, {"Out"}, {{"in_dtype", int32_t{5}}, {"out_dtype", int32_t{3}}}},
+      {"cross_entropy", {{"X", x}, {"Label", labels}}, {"Y"}, {}},
+      {"cross_entropy_grad", {{"X", x}, {"Label", labels}, {"Y@GRAD", column}}, {"X@GRAD"}, {}},
+      {"fill_constant", {}, {"Out"}, {{"shape", Ints{2, 3}}, {"dtype", int32_t{2}}}},
+      {"gaussian_random", {}, {"Out"}, {{"shape", Ints{2}}, {"dtype", int32_t{6}}}},
+      {"uniform_random", {}, {"Out"}, {{"shape", Ints{2, 1}}}},
+      {"increment", {{"X", one}}, {"Out"}, {}},
+      {"is_empty", {{"X", x}}, {"Out"}, {}},
+      {"logical_not", {{"X", yes}}, {"Out"}, {}},
+      {"mean", {{"X", x}}, {"Out"}, {}},
+      {"mean_grad", {{"X", x}, {"Out@GRAD", one}}, {"X@GRAD"}, {}},
+      {"momentum",
+       {{"Param", x}, {"Grad", x}, {"LearningRate", one}, {"Velocity", x}},
+       {"ParamOut", "VelocityOut"},
+       {{"mu", 0.5f}}},
+      {"mul", {{"X", x}, {"Y", MakeTensor<float>({2, 4}, std::vector<float>(8, 1))}}, {"Out"}, {}},
+      {"mul_grad",
+       {{"X", x},
+        {"Y", MakeTensor<float>({2, 1}, {1, 2})},
+        {"Out@GRAD", MakeTensor<float>({3, 1}, {1, 2, 3})}},
+       {"X@GRAD", "Y@GRAD"},
+       {}},
+      {"print", {{"In", x}}, {"Out"}, {{"first_n", int32_t{0}}}},
+      {"relu_grad", {{"Out", x}, {"Out@GRAD", x}}, {"X@GRAD"}, {}},
+      {"reshape", {{"X", x}}, {"Out"}, {{"shape", Ints{2, -1}}}},
+      {"reshape_grad", {{"X", x}, {"Out@GRAD", Flat({1, 2, 3, 4, 5, 6})}}, {"X@GRAD"}, {}},
+      {"scale", {{"X", x}}, {"Out"}, {}},
+      {"sgd", {{"Param", x}, {"Grad", x}, {"LearningRate", one}}, {"ParamOut"}, {}},
+      {"sigmoid_grad", {{"Out", x}, {"Out@GRAD", x}}, {"X@GRAD"}, {}},
+      {"softmax_grad", {{"Out", x}, {"Out@GRAD", x}}, {"X@GRAD"}, {}},
+      {"softmax_with_cross_entropy", {{"Logits", x}, {"Label", labels}}, {"Softmax", "Loss"}, {}},
+      {"softmax_with_cross_entropy_grad",
+       {{"Label", labels}, {"Softmax", x}, {"Loss@GRAD", column}},
+       {"Logits@GRAD"},
+       {}},
+      {"sum", {{"X", x}, {"X", x}}, {"Out"}, {}},
+      {"tanh_grad", {{"Out", x}, {"Out@GRAD", x}}, {"X@GRAD"}, {}},
+      {"top_k", {{"X", x}}, {"Out", "Indices"}, {{"k", int32_t{1}}}},
+  };
+  for (const char* type : {"relu", "sigmoid", "tanh", "softmax"}) {
+    cases.push_back({type, {{"X", x}}, {"Out"}, {}});
+  }
+  for (const char* type : {"logical_and", "logical_or", "logical_xor"}) {
+    cases.push_back({type, {{"X", yes}, {"Y", yes}}, {"Out"}, {}});
+  }
+  for (const char* type :
+       {"elementwise_add", "elementwise_sub", "elementwise_mul", "elementwise_div", "equal",
+        "not_equal", "less_than", "less_equal", "greater_than", "greater_equal"}) {
+    cases.push_back({type, {{"X", x}, {"Y", row}}, {"Out"}, {}});
+  }
+  for (const char* name : {"add", "sub", "mul", "div"}) {
+    cases.push_back({"elementwise_" + std::string(name) + "_grad",
+                     {{"X", x}, {"Y", row}, {"Out@GRAD", x}},
+                     {"X@GRAD", "Y@GRAD"},
+                     {}});
+  }
+  return cases;
+}
+
+// Those that make no tensor, or one that only a file or the caller knows.
+const std::set<std::string>& WithoutRule() {
+  static const std::set<std::string> types = {
+      "conditional_block", "feed",  "fetch", "if_else",      "load",
+      "load_combine",      "reset", "save",  "save_combine", "while"};
+  return types;
+}
+
+// Those of readers, which RunOp does not run; below.
+bool IsOfReaders(const OpSchema& schema) {
+  const auto is_reader = [](const SlotSchema& slot) { return slot.kind == VariableKind::kReader; };
+  return std::any_of(schema.inputs.begin(), schema.inputs.end(), is_reader) ||
+         std::any_of(schema.outputs.begin(), schema.outputs.end(), is_reader);
+}
+
+TEST(Infer, SaysWhatEachOperatorMakes) {
+  for (const Case& one : Cases()) {
+    SCOPED_TRACE(one.type);
+    RunOp(one.type, one.inputs, one.outputs, one.attributes);
+  }
+}
+
+TEST(Infer, IsKnownToEveryOperator) {
+  std::set<std::string> seen;
+  for (const Case& one : Cases()) seen.insert(one.type);
+  for (const std::string& type : OperatorTypes()) {
+    const OpSchema& schema = FindOperator(type)->schema;
+    EXPECT_EQ(schema.infer == nullptr, WithoutRule().count(type) > 0)
+        << type << ": give its schema a rule (Infer)";
+    if (schema.infer == nullptr || IsOfReaders(schema)) continue;
+    EXPECT_TRUE(seen.count(type) > 0) << type << ": give it a case above";
+  }
+}
+
+std::string Undeclared(const std::string& name) {
+  return "vars { name: '" + name + "' type { type: LOD_TENSOR } }\n";
+}
+
+// A reader and the operator that creates it.
+std::string Reader(const std::string& type, const std::string& name, const std::string& below,
+                   const AttributeTexts& attributes) {
+  SlotTexts inputs;
+  if (!below.empty()) inputs.push_back({"UnderlyingReader", {below}});
+  return ReaderText(name) + OpText(type, inputs, {{"Out", {name}}}, attributes);
+}
+
+AttributeTexts With(AttributeTexts attributes, const std::string& name, const std::string& value) {
+  attributes.emplace_back(name, value);
+  return attributes;
+}
+
+// What is known of readers before the startup program runs is what they then have.
+TEST(Infer, SaysTheSlotsOfReaders) {
+  const std::string folder = NewFolder("infer");
+  WriteNumbers(folder, 1, 4);
+  const std::string file = "'" + folder + "/numbers-0.recordio'";
+  const AttributeTexts numbers = {{"shape_concat", "ints: [1, 2, 1, 1]"},
+                                  {"ranks", "ints: [2, 2]"},
+                                  {"dtypes", "ints: [5, 3]"}};
+  const std::string startup =
+      BlockText(0, -1,
+                {Reader("create_recordio_file_reader", "file", "",
+                        With(numbers, "filename", "s: " + file)),
+                 Reader("open_files", "files", "", With(numbers, "file_names", "strings: " + file)),
+                 Reader("create_random_data_generator", "random", "",
+                        {{"shape_concat", "ints: [1, 5]"}, {"ranks", "ints: 2"}}),
+                 Reader("create_shuffle_reader", "shuffled", "files", {{"buffer_size", "i: 2"}}),
+                 Reader("create_shard_reader", "shard", "file",
+                        {{"num_shards", "i: 2"}, {"index", "i: 1"}}),
+                 Reader("create_multi_pass_reader", "passes", "shuffled", {{"pass_num", "i: 2"}}),
+                 Reader("create_batch_reader", "batches", "passes", {{"batch_size", "i: 2"}}),
+                 Reader("create_batch_reader", "stacks", "shard",
+                        {{"batch_size", "i: 2"}, {"mode", "s: 'stack'"}}),
+                 Reader("create_double_buffer_reader", "ready", "batches", {}),
+                 Reader("create_custom_reader", "halves", "ready",
+                        {{"sub_block", "block_idx: 1"},
+                         {"source_var_names", "strings: ['x', 'n']"},
+                         {"sink_var_names", "strings: ['half', 'n']"}})}) +
+      BlockText(1, 0,
+                {Undeclared("x"), Undeclared("n"), Undeclared("half"),
+                 OpText("scale", {{"X", {"x"}}}, {{"Out", {"half"}}}, {{"scale", "f: 0.5"}})});
+  const auto program = Program::FromString(startup, "startup");
+  ProgramInference inference(
+      *program, 0, [](const std::string&) { return VariableSpec(); },
+      [](int, int, const std::string& problem) { ADD_FAILURE() << problem; });
+  inference.Follow(0);
+  ProgramRunner runner;
+  runner.Startup(startup);
+  for (const char* name : {"file", "files", "random", "shuffled", "shard", "passes", "batches",
+                           "stacks", "ready", "halves"}) {
+    SCOPED_TRACE(name);
+    const std::vector<SlotSpec>& slots = runner.Reader(name).slots();
+    const auto said = inference.Find(0, name).slots;
+    ASSERT_TRUE(said.has_value());
+    ASSERT_EQ(said->size(), slots.size());
+    for (size_t i = 0; i < slots.size(); ++i) EXPECT_EQ(SlotOf((*said)[i]), slots[i]) << i;
+  }
+}
+
+}  // namespace
+}  // namespace millhopper

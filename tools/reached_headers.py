@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Counts the headers of ours that a source file reaches, so that small operators stay cheap to
+compile and to read.
+
+    tools/reached_headers.py              checks the limits below
+    tools/reached_headers.py FILE ...     lists what these files reach
+"""
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+# What is there to be copied from: an operator on tensors, and one on readers.
+LIMITS = {"operators/mean_op.cc": 6, "operators/read_op.cc": 12}
+
+
+def included(file: str) -> list[str]:
+    """The headers of ours that a file includes by itself."""
+    found = re.findall(r'^#include "([^"]+)"', (ROOT / file).read_text(), re.MULTILINE)
+    return [header for header in found if (ROOT / header).exists()]  # others are generated
+
+
+def reached(file: str) -> list[str]:
+    """The headers of ours that a file includes, and those that they include."""
+    seen: set[str] = set()
+    waiting = [file]
+    while waiting:
+        for header in included(waiting.pop()):
+            if header not in seen:
+                seen.add(header)
+                waiting.append(header)
+    return sorted(seen)
+
+
+def main() -> int:
+    """Lists or checks."""
+    if len(sys.argv) > 1:
+        for file in sys.argv[1:]:
+            headers = reached(file)
+            print(f"{file} reaches {len(headers)}:", *headers, sep="\n  ")
+        return 0
+    broken = 0
+    for file, limit in LIMITS.items():
+        headers = reached(file)
+        if len(headers) > limit:
+            print(f"{file} reaches {len(headers)} headers; the limit is {limit}:", *headers)
+            broken = 1
+    return broken
+
+
+if __name__ == "__main__":
+    sys.exit(main())
