@@ -15,9 +15,7 @@ void InferBatch(InferContext& context) {
   for (TensorSpec& slot : *batches.slots) {
     if (!slot.dims || slot.dims->empty()) continue;
     Dims dims{-1};
-    for (size_t i = stack ? 0 : 1; i < slot.dims->size(); ++i) {
-      if (dims.size() < kMaxRank) dims.push_back((*slot.dims)[i]);
-    }
+    for (size_t i = stack ? 0 : 1; i < slot.dims->size(); ++i) dims.push_back((*slot.dims)[i]);
     slot.dims = dims;
   }
   context.SetOutVar("Out", std::move(batches));

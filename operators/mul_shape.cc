@@ -52,7 +52,7 @@ std::optional<Dims> MulOutDims(const InferContext& context) {
   const std::optional<int64_t> columns = KnownProduct(x, x_axis, x.size());
   const std::optional<int64_t> rows = KnownProduct(y, 0, y_axis);
   if (columns && rows && *columns != *rows) {
-    context.ThrowUnfit("Y", StrCat(context.Describe("X"), ", which has ", *columns,
+    context.ThrowUnfit("Y", StrCat(context.Describe("X"), ", has ", *columns,
                                    " columns, but 'Y' has ", *rows, " rows"));
   }
   if (x_axis + y.size() - y_axis > kMaxRank) return std::nullopt;

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "framework/base/error.h"
-#include "framework/base/place.h"
 #include "framework/base/memory_limit.h"
+#include "framework/base/place.h"
 
 namespace millhopper {
 namespace {

@@ -26,8 +26,8 @@ struct RunOpOptions {
 };
 
 // Runs one operator as a program of its own, checked as every program is, and returns its outputs
-// by slot. What its rule (OpSchema::Infer) says of them is compared. The variable of slot X is called x_variable, of a list x_variable, x_variable1 ...; it
-// has no value if the tensor has none.
+// by slot. What its rule (OpSchema::Infer) says of them is compared. The variable of slot X is
+// called x_variable, of a list x_variable, x_variable1 ...; it has no value if the tensor has none.
 std::map<std::string, LoDTensor> RunOp(const std::string& type, const SlotTensors& inputs,
                                        const std::vector<std::string>& outputs,
                                        const Attributes& attributes = {},

@@ -86,12 +86,13 @@ const std::string& InferContext::InName(std::string_view slot, size_t i) const {
 }
 
 std::string InferContext::Describe(std::string_view slot, size_t i) const {
-  return StrCat("'", slot, "' (variable '", Escaped(InName(slot, i)), "') is ",
+  return StrCat("'", slot, "' (variable '", Escaped(InName(slot, i)), "'), ",
                 ToString(In(slot, i)));
 }
 
 void InferContext::ThrowUnfit(std::string_view slot, const std::string& wanted, size_t i) const {
-  Throw(ErrorCode::kInvalidArgument, "input ", Describe(slot, i), "; ", wanted);
+  Throw(ErrorCode::kInvalidArgument, "input '", slot, "' (variable '", Escaped(InName(slot, i)),
+        "') is ", ToString(In(slot, i)), "; ", wanted);
 }
 
 void InferContext::RequireSameType(std::string_view slot, std::string_view like, size_t i) const {

@@ -92,7 +92,7 @@ class InferContext {
 
   // The variable of an input that is connected.
   const std::string& InName(std::string_view slot, size_t i = 0) const;
-  // "'X' (variable 'pixels') is float32 [4, 3]".
+  // "'X' (variable 'pixels'), float32 [4, 3]".
   std::string Describe(std::string_view slot, size_t i = 0) const;
   // Throws kInvalidArgument "input 'Y' (variable 'w') is float32 [5, 2]; <wanted>".
   [[noreturn]] void ThrowUnfit(std::string_view slot, const std::string& wanted,

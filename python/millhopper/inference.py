@@ -2,8 +2,8 @@
 """What is known of an operator's results before it runs: dims, types, levels of offsets.
 
 The core's operators say it (``OpSchema::Infer``). It is for the layers that follow, which make
-parameters of the right dims, and for readers and feeding, where declarations count. Only what nobody
-has declared is filled in.
+parameters of the right dims, and for readers and feeding, where declarations count. Only what
+nobody has declared is filled in.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ TEST(Inference, AProductIsOfAsManyColumnsAsRows) {
   const std::string problem = ProblemOf("mul", {64, 128}, {64, 10});
   EXPECT_NE(problem.find("p:"), std::string::npos);
   EXPECT_NE(problem.find("operator 'mul': input 'Y' (variable 'y') is float32 [64, 10]; 'X' "
-                         "(variable 'x') is float32 [64, 128], which has 128 columns, but 'Y' has "
+                         "(variable 'x'), float32 [64, 128], has 128 columns, but 'Y' has "
                          "64 rows"),
             std::string::npos)
       << problem;
@@ -64,7 +64,7 @@ TEST(Inference, TheSmallerOfTwoIsAPartOfTheOther) {
     EXPECT_EQ(ProblemOf(type, {4, -1}, {3}), "");
     EXPECT_EQ(ProblemOf(type, {4, 3}, {4, 3}, {{"axis", "i: 1"}}), "") << "the axis says nothing";
     const std::string problem = ProblemOf(type, {4, 3}, {4});
-    EXPECT_NE(problem.find("its dims must be those of 'X' (variable 'x') is float32 [4, 3], or a "
+    EXPECT_NE(problem.find("its dims must be those of 'X' (variable 'x'), float32 [4, 3], or a "
                            "part of them that begins at axis 1"),
               std::string::npos)
         << problem;

@@ -173,10 +173,39 @@ TEST(CreateCustomReaderOp, RefusesSourcesAndSinksThatDoNotFit) {
 TEST(CreateCustomReaderOp, ChecksResultsAgainstTheDeclaredSinks) {
   ProgramRunner runner;
   runner.Reader("source").Reset(Numbers(3));
-  runner.Startup(Custom({TensorText("n", "INT64", {1, 1}), TensorText("y", "FP32", {1, 1}),
-                         OpText("assign", {{"X", {"n"}}}, {{"Out", {"y"}}})}));
-  ExpectError(ErrorCode::kDataLoss, "slot 0: float32 [1, 1] is declared, int64 [1, 1] was found",
+  const std::string n = TensorText("n", "INT64", {1, 1});
+  const std::string assign = OpText("assign", {{"X", {"n"}}}, {{"Out", {"y"}}});
+  runner.ExpectProblem(Custom({n, TensorText("y", "FP32", {1, 1}), assign}),
+                       "operator 'assign': output 'Out': variable 'y' is declared float32 [1, 1], "
+                       "but what is written is int64 [1, 1]");
+  // What only the elements tell is found when they are read.
+  runner.Reader("source").Reset(Numbers(3, -1, true));
+  runner.Startup(
+      Custom({TensorText("n", "INT64", {-1, 1}, 1), TensorText("y", "INT64", {7, 1}, 1), assign}));
+  ExpectError(ErrorCode::kDataLoss,
+              "slot 0: int64 [7, 1] with 1 level of detail is declared, int64 [",
               [&] { runner.ReadAllOf("out"); });
+}
+
+TEST(CreateCustomReaderOp, KnowsSinksThatAreNotDeclared) {
+  ProgramRunner runner;
+  runner.Reader("source").Reset(Numbers(3));
+  const auto var = [](const std::string& name) {
+    return "vars { name: '" + name + "' type { type: LOD_TENSOR } }\n";
+  };
+  runner.Startup(Custom({var("n"), var("y"),
+                         OpText("cast", {{"X", {"n"}}}, {{"Out", {"y"}}},
+                                {{"in_dtype", "i: 3"}, {"out_dtype", "i: 5"}})},
+                        "n", "y"));
+  EXPECT_EQ(runner.Reader("out").slots(), (std::vector<SlotSpec>{{DataType::kFp32, {1, 1}, 0}}));
+  EXPECT_EQ(runner.ReadAllOf("out").size(), 3u);
+  // What no operator says must be declared.
+  ExpectError(ErrorCode::kInvalidArgument,
+              "the sink 'y' must declare its type { type: LOD_TENSOR lod_tensor { ... } }: what is "
+              "known of it before it runs is unknown",
+              [&] {
+                runner.Startup(Custom({var("n"), var("y")}));
+              });
 }
 
 TEST(CreateCustomReaderOp, RefusesBlocksThatReachOutsideWhenChecked) {
