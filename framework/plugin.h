@@ -22,6 +22,7 @@
 #include "framework/program/operator.h"
 #include "framework/reader/file_format.h"
 #include "framework/reader/reader.h"
+#include "framework/reader/reader_holder.h"
 
 namespace millhopper {
 

@@ -9,6 +9,7 @@
 #include "framework/base/registration.h"
 #include "framework/program/executor.h"
 #include "framework/program/program.h"
+#include "framework/tensor/rows.h"
 
 namespace millhopper {
 namespace {

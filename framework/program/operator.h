@@ -42,6 +42,7 @@ namespace proto = paddle::framework::proto;
 
 class PreparedBlock;
 class Program;
+struct SlotSpec;
 
 // What kind of variable a slot takes. kAny is for operators such as assign and print.
 enum class VariableKind { kTensor, kReader, kAny };

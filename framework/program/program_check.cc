@@ -11,6 +11,7 @@
 #include "framework/program/operator.h"
 #include "framework/program/operator_check.h"
 #include "framework/program/program.h"
+#include "framework/tensor/rows.h"
 
 namespace millhopper {
 namespace {
