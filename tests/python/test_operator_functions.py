@@ -12,7 +12,7 @@ import pytest
 from millhopper import layers
 from millhopper.framework import VarType
 from millhopper.layers import ops
-from millhopper.schemas import operator_types, schema_of
+from millhopper.programs.schemas import operator_types, schema_of
 
 pytestmark = pytest.mark.usefixtures("fresh_programs")
 

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``layer.data``: the slots of a program as the reader design doc writes them."""
+"""``millhopper.layer.data``: fed variables as the reader design doc declares them, in brief."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from millhopper import layers
-from millhopper.framework import Variable, default_main_program
+from millhopper.layers import fed_data
+from millhopper.programs.program import default_main_program
+from millhopper.programs.variable import Variable
 
 __all__ = ["data"]
 
@@ -42,8 +43,8 @@ def data(
     }
     options: dict[str, Any] = {key: value for key, value in given.items() if value is not ...}
     if shape is not ...:
-        return layers.data(name, shape, **options)
+        return fed_data.data(name, shape, **options)
     block = default_main_program().global_block()
     if not options and block.has_var(name):
         return block.var(name)
-    return layers.data(name, [-1, -1], **options)
+    return fed_data.data(name, [-1, -1], **options)

@@ -17,9 +17,9 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from millhopper.layers import helper
-from millhopper.layers.reader_creation import create_reader
-from millhopper.schemas import OperatorSchema, SlotSchema, find_schema, operator_types
-from millhopper.variable import Variable
+from millhopper.programs.reader_creation import create_reader
+from millhopper.programs.schemas import OperatorSchema, SlotSchema, find_schema, operator_types
+from millhopper.programs.variable import Variable
 
 _Result: TypeAlias = "Variable | tuple[Variable | list[Variable] | None, ...] | None"
 _made: dict[str, Callable[..., Any]] = {}

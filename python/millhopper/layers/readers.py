@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data: variables that are fed, and readers.
+"""Layers that create readers, and those that read them.
 
 Functions that create a reader append its operator to the startup program and declare the reader's
 variable in both programs; ``read_file``, ``has_next`` and ``reset`` go into the main program. What
@@ -10,30 +10,24 @@ program; by default names are numbered (``millhopper.unique_name``).
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
-from millhopper import unique_name
 from millhopper.layers import helper
-from millhopper.layers.preprocessor import Preprocessor
-from millhopper.layers.reader_creation import (
+from millhopper.programs import unique_name
+from millhopper.programs.reader_creation import (
     Shapes,
-    check_kind,
     create_reader,
     decorate_reader,
     slot_shapes,
 )
-from millhopper.program import default_main_program
-from millhopper.var_type import VarType
-from millhopper.variable import Variable
+from millhopper.programs.var_type import VarType
+from millhopper.programs.variable import Variable, check_reader
 
 __all__ = [
-    "Preprocessor",
     "batch",
-    "data",
     "double_buffer",
     "has_next",
-    "load",
     "multi_pass",
     "open_files",
     "open_recordio_file",
@@ -45,58 +39,6 @@ __all__ = [
 ]
 
 _Path: TypeAlias = "str | os.PathLike[str]"
-
-
-def data(
-    name: str,
-    shape: Sequence[int | None],
-    append_batch_size: bool = True,
-    dtype: Any = "float32",
-    lod_level: int = 0,
-    type: VarType = VarType.LOD_TENSOR,
-    stop_gradient: bool = True,
-) -> Variable:
-    """A variable that the caller feeds.
-
-    Args:
-        name: what it is fed by.
-        shape: dims of one instance; -1 or None where they differ.
-        append_batch_size: put -1, the batch, before the shape. With a dim of -1 or None in it the
-            shape is taken to have all axes.
-        dtype: type of its values.
-        lod_level: levels of offsets.
-        type: the kind of variable.
-        stop_gradient: whether gradients end here.
-
-    Returns:
-        The variable, in the global block; the same one if it has been declared the same before.
-
-    Raises:
-        TypeError: the name is no text, or the shape no list of integers.
-        ValueError: there is a variable of this name that is declared otherwise, or it is empty.
-
-    Source: PaddlePaddle's fluid.layers.io, 2018.
-    """
-    if not isinstance(name, str):
-        raise TypeError(f"data: a variable's name is a text, not {name!r}")
-    if not name:
-        raise ValueError("data: the name is empty; it is what the variable is fed by")
-    dims = helper.checked_dims(f"data {name!r}", shape)
-    if append_batch_size and not any(dim < 0 for dim in dims):
-        dims = [-1, *dims]
-    return (
-        default_main_program()
-        .global_block()
-        .create_var(
-            name,
-            shape=dims,
-            dtype=dtype,
-            lod_level=lod_level,
-            type=type,
-            stop_gradient=stop_gradient,
-            is_data=True,
-        )
-    )
 
 
 # ---- Sources ----
@@ -329,7 +271,7 @@ def read_file(reader: Variable) -> Any:
 
     Source: PaddlePaddle's fluid.layers.io, 2018.
     """
-    check_kind(reader)
+    check_reader(reader)
     shapes = slot_shapes("read_file", reader)
     block = helper.current_block()
     outs = [block.create_var(unique_name.generate("read_file"), stop_gradient=True) for _ in shapes]
@@ -349,7 +291,7 @@ def has_next(reader: Variable, out: Variable | None = None) -> Variable:
 
     Source: Millhopper's own; PaddlePaddle's reader design doc, 2018, has such an operator.
     """
-    check_kind(reader)
+    check_reader(reader)
     if out is None:
         out = helper.new_variable(helper.layer_name("has_next", None), VarType.BOOL, True)
     helper.current_block().append_op("has_next", inputs={"Reader": reader}, outputs={"Out": out})
@@ -364,54 +306,5 @@ def reset(reader: Variable) -> None:
 
     Source: Millhopper's own; PaddlePaddle's reader design doc, 2018, has such an operator.
     """
-    check_kind(reader)
+    check_reader(reader)
     helper.current_block().append_op("reset", inputs={"Reader": reader})
-
-
-def reset_reader(reader: Variable) -> None:
-    """What ``Variable.reset`` does; it says what that is."""
-    check_kind(reader)
-    if default_main_program().current_block_idx != 0:
-        reset(reader)
-        return
-    from millhopper.executor import global_scope
-
-    variable = global_scope().find_var(reader.name)
-    if variable is None or not variable.is_initialized():
-        raise RuntimeError(
-            f"reader {reader.name!r} is not in the global scope: run its startup program first."
-            " (layers.reset appends an operator to the program.)"
-        )
-    variable.get_reader().reset()
-
-
-# ---- Files of tensors ----
-
-
-def load(out: Variable, file_path: _Path, load_as_fp16: bool | None = None) -> None:
-    """Reads a tensor from a file when the program comes by here: operator ``load``.
-
-    Args:
-        out: takes the tensor.
-        file_path: the file, as operator ``save`` writes it.
-        load_as_fp16: turn floating-point values into 16 bits.
-
-    Raises:
-        TypeError: ``out`` is neither a variable nor a name, or ``file_path`` no path.
-        Error: the file cannot be read, when the program is run.
-
-    Source: PaddlePaddle's fluid.layers.io, 2018.
-    """
-    helper.current_block().append_op(
-        "load", outputs={"Out": out}, attrs={"file_path": file_path, "load_as_fp16": load_as_fp16}
-    )
-
-
-def __getattr__(name: str) -> Callable[..., Variable]:
-    """``py_reader`` and ``create_py_reader_by_data``, which the lineage has in this module."""
-    if name in ("py_reader", "create_py_reader_by_data"):
-        from millhopper.layers import python_reader
-
-        function: Callable[..., Variable] = getattr(python_reader, name)
-        return function
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

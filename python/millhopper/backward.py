@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``append_backward`` under the lineage's module name; the code is in ``programs.backward``."""
+
+from millhopper.programs.backward import append_backward
+
+__all__ = ["append_backward"]

@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``DataFeeder`` under the lineage's module name; the code is in ``feeding.data_feeder``."""
+
+from millhopper.feeding.data_feeder import DataFeeder
+
+__all__ = ["DataFeeder"]

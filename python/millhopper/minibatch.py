@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``batch`` under the lineage's module name; the code is in ``generators.minibatch``."""
+
+from millhopper.generators.minibatch import batch
+
+__all__ = ["batch"]
