@@ -25,7 +25,6 @@
 #include "python/core/python_call.h"
 #include "python/core/queue.h"
 #include "python/core/reader.h"
-#include "python/core/reader_program.h"
 #include "python/core/recordio.h"
 #include "python/core/schemas.h"
 #include "python/core/scope.h"
@@ -64,8 +63,6 @@ std::shared_ptr<PythonReader> MakeReader(const std::string& program, const std::
 
 void Define(py::module_ module) {
   ImportAll();
-  PrepareInterrupts();
-  PythonCall::Prepare();
   TranslateErrors();
   module.attr("version") = kVersion;
   DefineTensor(&module);
@@ -77,15 +74,6 @@ void Define(py::module_ module) {
   DefineFunction(&module);
   DefineForks(&module);
   DefineRecordio(&module);
-  module.def(
-      "add_reader",
-      [](const std::string& program, const std::string& type, const std::string& output,
-         const std::string& underlying, const std::vector<Slot>& slots,
-         const py::dict& attributes) {
-        return AddReader(program, type, output, underlying, SpecsOf(slots), attributes);
-      },
-      py::arg("program"), py::arg("type"), py::arg("output"), py::arg("underlying"),
-      py::arg("slots").noconvert(), py::arg("attributes"));
   module.def(
       "program_text",
       [](const std::string& program, const std::string& name, const Settings& settings) {

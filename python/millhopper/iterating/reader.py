@@ -7,13 +7,14 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
 import numpy.typing as npt
 
 from millhopper import _core
 from millhopper.base.integers import INT32_MAX, INT64_MAX, UINT64_MAX, integer_within
 from millhopper.errors import Error
 from millhopper.iterating.mapping import keep_function
+from millhopper.programs.program import Program
+from millhopper.programs.reader_creation import append_reader
 from millhopper.programs.var_type import convert_dtype, dtype_name
 from millhopper.ragged import Ragged
 
@@ -59,15 +60,30 @@ def _slot(name: str, slot: Slot) -> tuple[str, list[int], int]:
         raise ValueError(f"slot {name!r}: {error}") from None
 
 
-def _attribute(value: object) -> object:
-    """The value as the core takes it: paths as text, arrays and tuples as lists."""
-    if isinstance(value, os.PathLike):
-        return os.fspath(value)
-    if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
-    if isinstance(value, tuple | list):
-        return [_attribute(item) for item in value]
-    return value
+def _with_reader(
+    program: Program,
+    title: str,
+    operator: str,
+    name: str,
+    attributes: Mapping[str, object],
+    slots: Mapping[str, Slot] | None,
+    below: str | None = None,
+) -> bytes:
+    """A startup program with one more reader, which stands on the reader ``below``. Errors call the
+    program ``title``.
+
+    Raises:
+        Error: the operator or an attribute is unknown or wrong, or the name is taken.
+    """
+    declared = list(_declared(slots).values())
+    dtypes, dims, levels = zip(*declared, strict=True) if declared else (None, None, None)
+    inputs = None if below is None else {"UnderlyingReader": below}
+    block = program.global_block()
+    try:
+        append_reader(block, operator, name, attributes, inputs, (dims, dtypes, levels))
+    except (TypeError, ValueError) as error:
+        raise Error(f"{title}: {error}") from None
+    return program.to_bytes()
 
 
 def _text(name: str, text: object) -> str:
@@ -217,9 +233,7 @@ class Reader:
         _text("name", name)
         if names is None and isinstance(slots, Mapping):
             names = list(slots)
-        declared = list(_declared(slots).values())
-        values = {key: _attribute(value) for key, value in attributes.items()}
-        program = _core.add_reader(b"", operator, name, "", declared, values)
+        program = _with_reader(Program(), "startup program", operator, name, attributes, slots)
         return cls(program, variable=name, names=names, seed=seed)
 
     # ---- What stands on a reader ----
@@ -250,14 +264,11 @@ class Reader:
         _text("name", name)
         short = operator.removeprefix("create_").removeprefix("python_").removesuffix("_reader")
         variable = name or f"{self._variable}.{short}"
-        declared = list(_declared(slots).values())
-        program = self._program
-        if self._settings:
-            program = _core.program_text(program, self._name, self._settings).encode()
-        values = {key: _attribute(value) for key, value in attributes.items()}
-        program = _core.add_reader(program, operator, variable, self._variable, declared, values)
+        program = Program.parse_from_string(self._program, self._settings)
         return Reader(
-            program,
+            _with_reader(
+                program, self._name, operator, variable, attributes, slots, self._variable
+            ),
             variable=variable,
             names=names,
             seed=self._seed,

@@ -48,10 +48,10 @@ _LARGEST_FLOAT = float(np.finfo(np.float32).max)
 
 def _whole(value: Any, bounds: tuple[int, int]) -> int:
     if isinstance(value, bool | np.bool_):
-        raise TypeError("a bool is no number here")
+        raise TypeError
     number = operator.index(value)
     if not bounds[0] <= number <= bounds[1]:
-        raise ValueError(f"{number} does not fit")
+        raise ValueError(f"its values are {bounds[0]} to {bounds[1]}")
     return number
 
 
@@ -64,17 +64,20 @@ def _long(value: Any) -> int:
 
 
 def _double(value: Any) -> float:
-    if isinstance(value, bool | np.bool_):
-        raise TypeError("a bool is no number here")
-    if not isinstance(value, numbers.Real):
-        raise TypeError(f"{value!r} is no number")
-    return float(value)
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value.item()
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
+        raise TypeError
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError("it does not fit") from None
 
 
 def _float(value: Any) -> float:
     number = _double(value)
     if math.isfinite(number) and abs(number) > _LARGEST_FLOAT:
-        raise ValueError(f"{number} does not fit")
+        raise ValueError("it does not fit")
     return shortest_float(number)
 
 
@@ -84,22 +87,25 @@ def shortest_float(value: float) -> float:
 
 
 def _bool(value: Any) -> bool:
-    if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{value!r} is neither True nor False")
-    return bool(value)
+    if isinstance(value, np.bool_):
+        return bool(value)
+    number = operator.index(value)  # a bool is one
+    if number not in (0, 1):
+        raise TypeError
+    return number == 1
 
 
 def _string(value: Any) -> str:
     text = os.fspath(value)
     if not isinstance(text, str):
-        raise TypeError(f"{value!r} is no text")
+        raise TypeError
     text.encode()  # programs are UTF-8; a path that is not raises a ValueError
     return text
 
 
 def _block(value: Any) -> Block:
     if not hasattr(value, "append_op"):
-        raise TypeError(f"{value!r} is no block of a program")
+        raise TypeError
     return value  # type: ignore[no-any-return]
 
 
@@ -130,14 +136,19 @@ def convert(type: str, value: Any) -> Any:
 
     Raises:
         TypeError: it is something else.
-        ValueError: a number does not fit.
+        ValueError: it is a number that does not fit, or a text that no program can hold.
     """
     _, convert_item, is_list = _TYPES[type]
-    if not is_list:
-        return convert_item(value)
-    if isinstance(value, str | bytes | Mapping):
-        raise TypeError(f"{value!r} is no list")
-    return [convert_item(item) for item in value]
+    try:
+        if not is_list:
+            return convert_item(value)
+        if isinstance(value, str | bytes | Mapping):
+            raise TypeError
+        return [convert_item(item) for item in value]
+    except TypeError:
+        raise TypeError(f"is of type {type}, not {value!r}") from None
+    except ValueError as error:
+        raise ValueError(f"is of type {type}, not {value!r}; {error}") from None
 
 
 def guess_type(value: Any) -> str:
@@ -161,7 +172,7 @@ def guess_type(value: Any) -> str:
     raise TypeError(f"no attribute can be {value!r}")
 
 
-def to_dict(name: str, type: str, value: Any) -> dict[str, Any]:
+def attribute_to_dict(name: str, type: str, value: Any) -> dict[str, Any]:
     """The message OpDesc.Attr, in protobuf's JSON mapping."""
     field = _TYPES[type][0]
     if type == "BLOCK":
@@ -175,7 +186,7 @@ def to_dict(name: str, type: str, value: Any) -> dict[str, Any]:
     return {"name": name, "type": type, field: value}
 
 
-def from_dict(message: Mapping[str, Any], blocks: list[Block]) -> tuple[str, Any]:
+def attribute_from_dict(message: Mapping[str, Any], blocks: list[Block]) -> tuple[str, Any]:
     """The type and value of a message OpDesc.Attr; ``blocks`` are those of its program."""
     type = message["type"]
     field, _, is_list = _TYPES[type]

@@ -6,13 +6,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from millhopper.programs import attributes as attribute_value
-from millhopper.programs.attributes import AttrType
+from millhopper.programs.attributes import (
+    AttrType,
+    attribute_from_dict,
+    attribute_to_dict,
+    convert,
+    guess_type,
+)
 from millhopper.programs.schemas import (
+    AttributeSchema,
     OperatorSchema,
     SlotSchema,
     did_you_mean,
     find_schema,
+    more_attributes,
     schema_of,
 )
 from millhopper.programs.var_type import VarType
@@ -134,7 +141,7 @@ class Operator:
         Raises:
             TypeError, ValueError: the value does not suit the attribute.
         """
-        self._attributes[name] = _attribute(schema_of(self.type), name, value)
+        self._attributes[name] = _attribute(schema_of(self.type), name, value, self._attributes)
         self.block.program.note_change()
 
     @property
@@ -173,7 +180,7 @@ class Operator:
                 ]
         if self._attributes:
             message["attrs"] = [
-                attribute_value.to_dict(name, type, value)
+                attribute_to_dict(name, type, value)
                 for name, (type, value) in self._attributes.items()
             ]
         return message
@@ -194,11 +201,11 @@ def checked_operator(
         TypeError: an argument is no variable, or an attribute is of another type.
     """
     schema = schema_of(type)
-    attributes = {
-        name: _attribute(schema, name, value)
-        for name, value in (attrs or {}).items()
-        if value is not None
-    }
+    given = {name: value for name, value in (attrs or {}).items() if value is not None}
+    attributes: dict[str, tuple[str, Any]] = {}
+    # The schema's own come first: by the names of files the core knows their formats' attributes.
+    for name in sorted(given, key=lambda name: schema.attribute(name) is None):
+        attributes[name] = _attribute(schema, name, given[name], attributes)
     for attribute in schema.attributes:
         if attribute.required and attribute.name not in attributes:
             raise ValueError(f"operator {type!r}: attribute {attribute.name!r} is required!")
@@ -220,7 +227,7 @@ def operator_from_dict(block: Block, message: Mapping[str, Any], blocks: list[Bl
         }
 
     attributes = {
-        attribute["name"]: attribute_value.from_dict(attribute, blocks)
+        attribute["name"]: attribute_from_dict(attribute, blocks)
         for attribute in message.get("attrs", ())
     }
     return Operator(block, message["type"], slots("inputs"), slots("outputs"), attributes)
@@ -273,24 +280,43 @@ def _argument_names(schema: OperatorSchema, slot: SlotSchema, given: Arguments) 
     return names
 
 
-def _attribute(schema: OperatorSchema, name: str, value: Any) -> tuple[str, Any]:
+def _declared(
+    schema: OperatorSchema, name: str, given: Mapping[str, tuple[str, Any]]
+) -> AttributeSchema | None:
+    """What declares an attribute: the operator, or the format of the files that it is given. None
+    for those that every operator of the lineage may have.
+
+    Raises:
+        ValueError: there is no such attribute.
+    """
     declared = schema.attribute(name)
-    if declared is not None:
-        type = declared.type
-    elif schema.takes_more or name.startswith("op_"):
-        type = attribute_value.guess_type(value)
-    else:
-        names = [attribute.name for attribute in schema.attributes]
+    if declared is not None or name.startswith("op_"):
+        return declared
+    others = list(schema.attributes)
+    if schema.takes_more:
+        texts = {key: value for key, (type, value) in given.items() if type == "STRINGS"}
+        others += more_attributes(schema.type, texts)
+    names = [attribute.name for attribute in others]
+    if name not in names:
         raise ValueError(
-            f"operator {schema.type!r} has no attribute {name!r}" + did_you_mean(name, names)
+            f"operator {schema.type!r}: no attribute {name!r}" + did_you_mean(name, names)
         )
-    where = f"operator {schema.type!r}: attribute {name!r} ({type})"
+    return others[names.index(name)]
+
+
+def _attribute(
+    schema: OperatorSchema, name: str, value: Any, given: Mapping[str, tuple[str, Any]]
+) -> tuple[str, Any]:
+    """The type and value of an attribute, beside those that are given already."""
+    declared = _declared(schema, name, given)
+    type = guess_type(value) if declared is None else declared.type
+    where = f"operator {schema.type!r}: attribute {name!r}"
     try:
-        converted = attribute_value.convert(type, value)
+        converted = convert(type, value)
     except TypeError as error:
-        raise TypeError(f"{where}: {error}") from None
+        raise TypeError(f"{where} {error}") from None
     except ValueError as error:
-        raise ValueError(f"{where}: {error}") from None
+        raise ValueError(f"{where} {error}") from None
     if declared is not None:
         if declared.words and converted not in declared.words:
             raise ValueError(f"{where} is {converted!r}; it must be one of {declared.words}")

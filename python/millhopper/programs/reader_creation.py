@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What layers that create or use readers share: operators in the startup program, declarations in
-both, and checks."""
+"""Readers in programs: the operator that creates one, its declarations, and checks."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from millhopper.programs import unique_name
+from millhopper.programs.block import Block
 from millhopper.programs.program import default_main_program, default_startup_program
 from millhopper.programs.schemas import schema_of
 from millhopper.programs.var_type import VarType
@@ -25,31 +25,31 @@ def share_reader(reader: Variable) -> Variable:
     return shared
 
 
-def create_reader(
+def append_reader(
+    block: Block,
     operator: str,
-    name: str | None,
-    attrs: dict[str, Any],
-    inputs: dict[str, Variable] | None = None,
+    name: str,
+    attrs: Mapping[str, Any],
+    inputs: Mapping[str, Variable | str] | None = None,
     slots: tuple[Shapes | None, Sequence[Any] | None, Sequence[int] | None] = (None, None, None),
 ) -> Variable:
-    """A reader by its creation operator; what layers of readers tell about arguments and errors.
+    """Declares a reader in a block of a startup program, and appends the operator that creates it.
+
+    Both ``millhopper.Reader`` and the layers of readers create their readers by this.
 
     Args:
+        block: the global block of the startup program.
         operator: the type of the operator.
-        name: of the reader; None makes one up.
+        name: of the reader.
         attrs: the operator's attributes; None leaves one at its default.
-        inputs: what it stands on; readers may be those of either program.
+        inputs: what it stands on.
         slots: shapes, dtypes and lod_levels, where they are declared.
 
-    Returns:
-        The reader in the main program.
+    Raises:
+        ValueError: the name is taken, there is no such operator or attribute, or an attribute or
+            the slots have values that they cannot have.
+        TypeError: an attribute is of another type.
     """
-    block = default_startup_program().global_block()
-    for slot in schema_of(operator).inputs:
-        if slot.kind == "reader" and inputs is not None and slot.name in inputs:
-            check_created(inputs[slot.name])
-    kind = operator.removeprefix("create_")
-    name = unique_name.generate(kind) if name is None else name
     if block.has_var(name):
         raise ValueError(f"{operator}: there is a variable {name!r} already; give another name")
     reader = Variable(block, name, type=VarType.READER, persistable=True, stop_gradient=True)
@@ -60,11 +60,36 @@ def create_reader(
         raise ValueError(f"{operator}: dtypes and lod_levels are those of slots; give shapes, too")
     block.add_var(reader)
     block.append_op(operator, inputs=inputs, outputs={"Out": reader}, attrs=attrs)
-    return share_reader(reader)
+    return reader
+
+
+def create_reader(
+    operator: str,
+    name: str | None,
+    attrs: Mapping[str, Any],
+    inputs: Mapping[str, Variable] | None = None,
+    slots: tuple[Shapes | None, Sequence[Any] | None, Sequence[int] | None] = (None, None, None),
+) -> Variable:
+    """A reader of the startup program that is in use; arguments and errors as in ``append_reader``.
+
+    Args:
+        name: of the reader; None makes one up.
+        inputs: what it stands on; readers may be those of either program.
+
+    Returns:
+        The reader in the main program.
+    """
+    block = default_startup_program().global_block()
+    for argument in schema_of(operator).inputs:
+        if argument.kind == "reader" and inputs is not None and argument.name in inputs:
+            check_created(inputs[argument.name])
+    if name is None:
+        name = unique_name.generate(operator.removeprefix("create_"))
+    return share_reader(append_reader(block, operator, name, attrs, inputs, slots))
 
 
 def decorate_reader(
-    operator: str, reader: Variable, name: str | None, attrs: dict[str, Any]
+    operator: str, reader: Variable, name: str | None, attrs: Mapping[str, Any]
 ) -> Variable:
     """``create_reader`` on another reader."""
     return create_reader(operator, name, attrs, inputs={"UnderlyingReader": reader})

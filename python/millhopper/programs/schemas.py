@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -133,6 +134,17 @@ def operator_types() -> list[str]:
     """The types of all operators, sorted."""
     _learn()
     return sorted(_known)
+
+
+def more_attributes(type: str, given: Mapping[str, Sequence[str]]) -> tuple[AttributeSchema, ...]:
+    """The attributes that an operator may have beside those of its schema.
+
+    Args:
+        type: of the operator.
+        given: its attributes that are lists of texts; by the names of files the core knows which
+            formats they may be of.
+    """
+    return _attributes(_core.more_attributes(type, given))
 
 
 def format_schemas() -> list[FormatSchema]:
