@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "framework/base/forks.h"
 #include "framework/reader/ticket.h"
 #include "framework/tensor/rows.h"
 #include "framework/tensor/tensor.h"
@@ -127,7 +128,7 @@ class ReaderBase {
   const int depth_;
   std::string origin_;
   const Ref<MemoryAccount> account_;
-  const uint64_t forks_;  // that had led to the process that made it
+  const OwnProcess process_;
   uint64_t passes_ = 0;
   bool planned_ = false;  // anything, ever
   bool end_ = false;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/core/away.h"
 
-#include <pthread.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -25,10 +24,6 @@ bool MayComeBack() {
   return who == ComesBack::kWhoIsWaitedFor && (is_waited_for || PythonCall::Within());
 }
 
-// In a forked process only the thread that forked it exists, and that one was in Python.
-[[maybe_unused]] const int registered =
-    pthread_atfork(nullptr, nullptr, [] { coming_back.store(0); });
-
 }  // namespace
 
 // Either this sees that the process exits, or NobodyElseComesBack waits for it: all four accesses
@@ -43,6 +38,9 @@ Away::~Away() {
   coming_back.fetch_sub(1);
   LetDepartedGo();
 }
+
+// Of the threads only the one that forked is in the child, and that one was in Python.
+void Away::AfterForkInChild() { coming_back.store(0); }
 
 void Away::ThisThreadIsWaitedFor() { is_waited_for = true; }
 

@@ -28,6 +28,8 @@ class Away {
   // From now on only this thread does. Stops what the others have the core do, and lets those
   // through who are about to come back. With the interpreter.
   static void NobodyElseComesBack();
+  // What forks.cc has done in a child.
+  static void AfterForkInChild();
 
  private:
   PyThreadState* const thread_;

@@ -5,13 +5,15 @@
 
 #include "framework/base/thread_pool.h"
 #include "python/core/away.h"
+#include "python/core/interrupt.h"
+#include "python/core/python_call.h"
 
 namespace py = pybind11;
 
 namespace millhopper {
 namespace {
 
-// Who has the workers held for a fork of this thread.
+// Who has the workers held while this thread forks.
 enum class HeldBy { kNobody, kHook, kHandler };
 thread_local HeldBy held_by = HeldBy::kNobody;
 
@@ -35,7 +37,12 @@ void AfterForkInParent() {
   if (held_by == HeldBy::kHandler) LetGo();
 }
 
-void AfterForkInChild() { held_by = HeldBy::kNobody; }
+void AfterForkInChild() {
+  held_by = HeldBy::kNobody;
+  Away::AfterForkInChild();
+  PythonCall::AfterForkInChild();
+  InterruptsAfterForkInChild();
+}
 
 }  // namespace
 

@@ -13,8 +13,8 @@
 
 namespace millhopper {
 
-// To be called when the module is imported.
-void PrepareInterrupts();
+// What forks.cc has done in a child.
+void InterruptsAfterForkInChild();
 
 // Makes Ctrl-C stop the core where Python would raise KeyboardInterrupt by itself; a handler that
 // the program has set is run when the core is done instead. To be called, with the interpreter,

@@ -120,7 +120,8 @@ TEST_P(Fork, F41QueuesAreTheParents) {
     std::thread provider([&] { queue->Push(0, {}); });
     std::this_thread::sleep_for(std::chrono::milliseconds(repeat % 3));  // until it waits for room
     EXPECT_EQ(InChild([&] {
-                const bool refused = IsRefused([&] { queue->size(); }, "a queue that was made");
+                const bool refused =
+                    IsRefused([&] { queue->size(); }, "this queue was created before");
                 queue.reset();
                 return refused;
               }),

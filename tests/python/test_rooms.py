@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -169,3 +170,13 @@ def test_what_users_import_is_there(module: str, names: str) -> None:
     found = importlib.import_module(f"millhopper.{module}")
     for name in names.split():
         assert getattr(found, name) is not None
+
+
+def test_the_readme_of_python_names_what_there_is() -> None:
+    folder = Path(__file__).resolve().parents[2] / "python"
+    names = re.findall(r"`([a-z_/]+(?:\.py|\.h|\.cc|\.pyi|/))`", (folder / "README.md").read_text())
+    assert len(names) > 40
+    there = [f"{path.as_posix()}/" for path in folder.rglob("*")]
+    for name in names:
+        is_in_python = any(path.endswith(f"/{name.removesuffix('/')}/") for path in there)
+        assert is_in_python or (folder.parent / name).exists(), f"{name} is nowhere"

@@ -5,7 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from millhopper.programs.schemas import AttributeSchema, FormatSchema, OperatorSchema, SlotSchema
+from millhopper.programs.schemas import (
+    ArgumentSchema,
+    AttributeSchema,
+    FormatSchema,
+    OperatorSchema,
+)
 
 
 def summary(text: str) -> str:
@@ -13,15 +18,15 @@ def summary(text: str) -> str:
     return text.split(". ")[0].removesuffix(".")
 
 
-def _slot_lines(kind: str, slots: Iterable[SlotSchema]) -> Iterator[str]:
-    for slot in slots:
+def _argument_lines(kind: str, arguments: Iterable[ArgumentSchema]) -> Iterator[str]:
+    for argument in arguments:
         about = [
-            f"{kind} `{slot.name}`",
-            *(["any number"] if slot.list else []),
-            *(["optional"] if slot.optional and not slot.list else []),
-            *(["a reader"] if slot.kind == "reader" else []),
+            f"{kind} `{argument.name}`",
+            *(["any number"] if argument.list else []),
+            *(["optional"] if argument.optional and not argument.list else []),
+            *(["a reader"] if argument.kind == "reader" else []),
         ]
-        yield f"- {', '.join(about)}: {slot.doc}"
+        yield f"- {', '.join(about)}: {argument.doc}"
 
 
 def _attribute_lines(attributes: Iterable[AttributeSchema]) -> Iterator[str]:
@@ -44,8 +49,8 @@ def describe_operator(schema: OperatorSchema) -> str:
     lines = [f"{doc}.", ""]
     if schema.creates_reader:
         lines += ["Creates a reader, so it belongs to startup programs.", ""]
-    lines += _slot_lines("input", schema.inputs)
-    lines += _slot_lines("output", schema.outputs)
+    lines += _argument_lines("input", schema.inputs)
+    lines += _argument_lines("output", schema.outputs)
     lines += _attribute_lines(schema.attributes)
     return "\n".join(lines)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from millhopper.feeding.data_feeder import DataFeeder
-from millhopper.feeding.provider import Element, Feeding
+from millhopper.feeding.fed_queue import Element, FedQueue
 from millhopper.generators.minibatch import batch
 from millhopper.generators.python_reader import PythonReader, opened
 from millhopper.programs.var_type import dtype_name
@@ -22,7 +22,7 @@ class Decorated:
         feed_list: variables declared as the slots of a batch are.
     """
 
-    feeding: Feeding
+    feeding: FedQueue
     feed_list: Sequence[Variable]
 
     def decorate_tensor_provider(self, reader: Callable[[], Iterable[Element]]) -> None:

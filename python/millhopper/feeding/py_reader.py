@@ -17,7 +17,7 @@ from millhopper import _core
 from millhopper.base.integers import INT32_MAX, checked_dims, integer, integer_within
 from millhopper.errors import EndOfData
 from millhopper.feeding.decorated import Decorated, require_declared, slots_of
-from millhopper.feeding.provider import Feeding
+from millhopper.feeding.fed_queue import FedQueue
 from millhopper.programs import unique_name
 from millhopper.programs.program import Program, default_main_program, default_startup_program
 from millhopper.programs.reader_creation import decorate_reader, share_reader
@@ -38,7 +38,7 @@ class ReaderVariable(Variable, Decorated):
 
     queue: _core.Queue
 
-    def __init__(self, name: str, feeding: Feeding, feed_list: Sequence[Variable]) -> None:
+    def __init__(self, name: str, feeding: FedQueue, feed_list: Sequence[Variable]) -> None:
         block = default_main_program().global_block()
         super().__init__(block, name, type=VarType.READER, persistable=True, stop_gradient=True)
         self.feeding = feeding
@@ -201,7 +201,7 @@ def _make(
     for taken in names:
         if startup.has_var(taken) or main.has_var(taken):
             raise ValueError(f"py_reader: there is a variable {taken!r} already; give another name")
-    feeding = Feeding(f"py_reader {reader_name!r}", capacity, slots_of(feed_list))
+    feeding = FedQueue(f"py_reader {reader_name!r}", capacity, slots_of(feed_list))
     # The names that readers are declared by are found in the main program by what makes them.
     top = main.add_var(ReaderVariable(top_name, feeding, feed_list))
     queue = startup.create_var(queue_name, type=VarType.RAW, persistable=True)
@@ -268,7 +268,7 @@ class PyReader(Decorated):
         self._reader: ReaderVariable | None = None
         if iterable:
             names = ", ".join(variable.name for variable in self.feed_list)
-            self.feeding = Feeding(f"PyReader of {names}", capacity, slots_of(self.feed_list))
+            self.feeding = FedQueue(f"PyReader of {names}", capacity, slots_of(self.feed_list))
             return
         self._reader = create_py_reader_by_data(
             capacity, self.feed_list, use_double_buffer=use_double_buffer

@@ -28,6 +28,7 @@ from types import TracebackType
 from typing import TypeVar
 
 from millhopper import _core
+from millhopper.base.forks import OwnProcess
 from millhopper.generators.python_reader import PythonReader, opened
 
 T = TypeVar("T")
@@ -61,7 +62,7 @@ class Pass:
 
     def __init__(self, ahead: int = 0) -> None:
         self.left = False
-        self._process = os.getpid()
+        self._process = OwnProcess()
         self._permits = ahead or math.inf
         self._taken = itertools.count()  # next() is atomic, and as fast for any number of permits
         self._given_back: SimpleQueue[None] = SimpleQueue()
@@ -71,7 +72,7 @@ class Pass:
         self._deadline = math.inf  # of waiting for threads, however often they are left
         _passes.add(self)
         outer: Pass | None = getattr(_this_thread, "owner", None)
-        if outer is not None and outer._process == self._process:
+        if outer is not None and outer._process.is_this:
             outer._inner.add(self)
             if outer.left:
                 self.leave()
@@ -146,10 +147,10 @@ class Pass:
 
     def check_process(self) -> None:
         """Raises RuntimeError in a process that was forked during the pass."""
-        if os.getpid() != self._process:
+        if not self._process.is_this:
             raise RuntimeError(
                 f"process {os.getpid()} was forked during this pass and has no part in it: the "
-                f"pass goes on in process {self._process} only, start another one here"
+                f"pass goes on in process {self._process.id} only, start another one here"
             )
 
     def deliver(self, result: T | Failure) -> T:
@@ -176,7 +177,7 @@ class Pass:
 
     def stop(self) -> None:
         """The first half of `leave`: has the threads end, and waits for none."""
-        if os.getpid() != self._process:
+        if not self._process.is_this:
             return
         self.left = True
         self._given_back.put(None)
@@ -189,7 +190,7 @@ class Pass:
         """The second half: waits until the threads have ended, or the deadline, which then is that
         of each `leave` behind it, too.
         """
-        if os.getpid() != self._process:
+        if not self._process.is_this:
             return
         self._deadline = min(self._deadline, deadline)
         for inner in _snapshot(self._inner):

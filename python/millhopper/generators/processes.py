@@ -15,7 +15,6 @@ import sys
 import threading
 import time
 import traceback
-import weakref
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from functools import partial
@@ -23,6 +22,7 @@ from queue import SimpleQueue
 from types import FrameType
 from typing import Any, NoReturn
 
+from millhopper.base.forks import end_of_pipe, left_open_in_child
 from millhopper.base.integers import integer
 from millhopper.generators import wire
 from millhopper.generators.passes import PATIENCE, Entries, Pass, leave_all
@@ -141,18 +141,17 @@ class _Child:
         # Garbage collection may end the pass in the midst of that, hence the R.
         self._waiting = threading.RLock()
         receiving, sending = os.pipe()
-        self._stream = _end_of_pipe(receiving, "rb")
-        with _end_of_pipe(sending, "wb") as stream:
+        self._stream = end_of_pipe(receiving, "rb")
+        with end_of_pipe(sending, "wb") as stream:
             _flush_output()  # or the child would do it once more
             # Not before the child has its own handlers may these signals reach it.
             mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
-            _forking.sending = stream
             try:
-                self._pid = os.fork()
+                with left_open_in_child(stream):
+                    self._pid = os.fork()
                 if self._pid == 0:
                     _run_child(reader, stream, mask)
             finally:
-                _forking.sending = None
                 signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
     def items(self) -> Iterator[Any]:
@@ -237,31 +236,6 @@ def _signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:  # a real-time signal
         return f"signal {number}"
-
-
-# All ends of pipes that this process has. Whoever forks it, for whatever reason, gets copies of
-# them, and a pipe is at its end, or broken, only when no copy is left: by that a parent notices
-# that a child has died and a child that its parent has. So a forked process closes them, but for
-# the one that it is forked to write to.
-_ends: weakref.WeakSet[io.FileIO] = weakref.WeakSet()
-_forking = threading.local()
-
-
-def _end_of_pipe(descriptor: int, mode: str) -> io.FileIO:
-    end = io.FileIO(descriptor, mode)
-    _ends.add(end)
-    return end
-
-
-def _close_copies() -> None:
-    keep = getattr(_forking, "sending", None)
-    for end in list(_ends):
-        if end is not keep:
-            end.close()
-    _forking.sending = None  # a child of the child has no use for this one
-
-
-os.register_at_fork(after_in_child=_close_copies)
 
 
 class _Terminated(BaseException):

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from millhopper import _core
 from millhopper.base.integers import INT32_MAX, INT64_MAX, UINT64_MAX, integer_within
 from millhopper.errors import Error
-from millhopper.iterating.mapping import keep_function
+from millhopper.iterating.map_function import keep_function
 from millhopper.programs.program import Program
 from millhopper.programs.reader_creation import append_reader
 from millhopper.programs.var_type import convert_dtype, dtype_name

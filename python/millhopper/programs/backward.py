@@ -290,24 +290,24 @@ class _Backward:
             self._append_gradient_operator(op)
 
     def _append_gradient_operator(self, op: Operator) -> None:
-        """The operator ``<type>_grad``, whose slots are those of ``<type>`` and their gradients."""
+        """The operator ``<type>_grad``; its inputs are those of ``<type>`` and their gradients."""
         type = f"{op.type}_grad"
         schema = schema_of(type)
         inputs: dict[str, Variable | list[Variable]] = {}
-        for slot in schema.inputs:
+        for argument in schema.inputs:
             forward = _variables(
-                self._block, op.input(slot.name) + op.output(slot.name.removesuffix(_GRAD))
+                self._block, op.input(argument.name) + op.output(argument.name.removesuffix(_GRAD))
             )
-            if slot.name.endswith(_GRAD):
-                if slot.optional:
+            if argument.name.endswith(_GRAD):
+                if argument.optional:
                     known = (self._gradient(variable) for variable in forward)
                     forward = [gradient for gradient in known if gradient is not None]
                 else:
                     forward = [self._required_gradient(variable) for variable in forward]
-            elif slot.optional:
+            elif argument.optional:
                 continue  # it is not read
             if forward:
-                inputs[slot.name] = forward
+                inputs[argument.name] = forward
         outputs: dict[str, Variable | list[Variable]] = {}
         for name in op.input_names:
             receivers = [

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from millhopper.programs import unique_name
-from millhopper.programs.operator import Operator, Slots, checked_operator
+from millhopper.programs.operator import Arguments, Operator, checked_operator
 from millhopper.programs.shape_inference import infer_outputs
 from millhopper.programs.var_type import VarType, convert_dtype
 from millhopper.programs.variable import Parameter, Variable
@@ -223,21 +223,21 @@ class Block:
     def append_op(
         self,
         type: str,
-        inputs: Slots | None = None,
-        outputs: Slots | None = None,
+        inputs: Arguments | None = None,
+        outputs: Arguments | None = None,
         attrs: Mapping[str, Any] | None = None,
     ) -> Operator:
         """Appends an operator.
 
         Args:
             type: of the operator; ``millhopper.layers.ops`` describes each.
-            inputs: by slot a variable or a list of variables, or their names.
+            inputs: by name a variable or a list of variables, or their names.
             outputs: the same; what is known of the results is written into their declarations.
             attrs: values of attributes; None leaves one at its default.
 
         Raises:
-            ValueError: there is no such operator, slot or attribute, or one that is needed is
-                missing, or has a value that it cannot have.
+            ValueError: there is no such operator, input, output or attribute, or one that is needed
+                is missing, or has a value that it cannot have.
             TypeError: an argument is no variable of the right kind, or an attribute is of another
                 type.
         """
@@ -246,8 +246,8 @@ class Block:
     def prepend_op(
         self,
         type: str,
-        inputs: Slots | None = None,
-        outputs: Slots | None = None,
+        inputs: Arguments | None = None,
+        outputs: Arguments | None = None,
         attrs: Mapping[str, Any] | None = None,
     ) -> Operator:
         """Puts an operator before all others; as ``append_op`` otherwise."""
@@ -257,8 +257,8 @@ class Block:
         self,
         index: int,
         type: str,
-        inputs: Slots | None = None,
-        outputs: Slots | None = None,
+        inputs: Arguments | None = None,
+        outputs: Arguments | None = None,
         attrs: Mapping[str, Any] | None = None,
     ) -> Operator:
         """Puts an operator before the one of this number; as ``append_op`` otherwise."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators of programs: a type, variables by slot, and attributes."""
+"""Operators of programs: a type, variables by argument, and attributes."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from millhopper.programs.attributes import (
     guess_type,
 )
 from millhopper.programs.schemas import (
+    ArgumentSchema,
     AttributeSchema,
     OperatorSchema,
-    SlotSchema,
     did_you_mean,
     find_schema,
     more_attributes,
@@ -28,12 +28,10 @@ from millhopper.programs.variable import Variable
 if TYPE_CHECKING:
     from millhopper.programs.block import Block
 
-# What a slot takes: variables or their names, one or several.
-Argument: TypeAlias = "Variable | str"
-Arguments: TypeAlias = (
-    "Argument | list[Argument] | list[Variable] | list[str] | tuple[Argument, ...]"
-)
-Slots: TypeAlias = Mapping[str, Arguments]
+# What an input or output takes: variables or their names, one or several.
+_Name: TypeAlias = "Variable | str"
+Argument: TypeAlias = "_Name | list[_Name] | list[Variable] | list[str] | tuple[_Name, ...]"
+Arguments: TypeAlias = Mapping[str, Argument]
 
 
 class Operator:
@@ -60,34 +58,34 @@ class Operator:
         self._outputs = outputs
         self._attributes = attributes
 
-    # ---- Slots ----
+    # ---- Inputs and outputs ----
 
     def input(self, name: str) -> list[str]:
-        """The names of the variables in an input slot, in order; none if it is not connected."""
+        """The names of the variables of an input, in order; none if it is not connected."""
         return list(self._inputs.get(name, ()))
 
     def output(self, name: str) -> list[str]:
-        """The names of the variables in an output slot, in order; none if it is not connected."""
+        """The names of the variables of an output, in order; none if it is not connected."""
         return list(self._outputs.get(name, ()))
 
     @property
     def input_names(self) -> list[str]:
-        """The input slots that are connected."""
+        """The inputs that are connected."""
         return list(self._inputs)
 
     @property
     def output_names(self) -> list[str]:
-        """The output slots that are connected."""
+        """The outputs that are connected."""
         return list(self._outputs)
 
     @property
     def input_arg_names(self) -> list[str]:
-        """The names of all variables that it reads, slot by slot."""
+        """The names of all variables that it reads, input by input."""
         return [name for names in self._inputs.values() for name in names]
 
     @property
     def output_arg_names(self) -> list[str]:
-        """The names of all variables that it writes, slot by slot."""
+        """The names of all variables that it writes, output by output."""
         return [name for names in self._outputs.values() for name in names]
 
     # ---- Attributes ----
@@ -158,8 +156,8 @@ class Operator:
     # ---- As text ----
 
     def __str__(self) -> str:
-        def say(slots: Mapping[str, list[str]]) -> str:
-            return ", ".join(f"{slot}={names}" for slot, names in slots.items())
+        def say(arguments: Mapping[str, list[str]]) -> str:
+            return ", ".join(f"{argument}={names}" for argument, names in arguments.items())
 
         text = f"{{{say(self._outputs)}}} = {self.type}({say(self._inputs)}"
         for name, (type, value) in self._attributes.items():
@@ -173,10 +171,11 @@ class Operator:
     def to_dict(self) -> dict[str, Any]:
         """The message OpDesc, in protobuf's JSON mapping."""
         message: dict[str, Any] = {"type": self.type}
-        for side, slots in (("inputs", self._inputs), ("outputs", self._outputs)):
-            if slots:
+        for side, arguments in (("inputs", self._inputs), ("outputs", self._outputs)):
+            if arguments:
                 message[side] = [
-                    {"parameter": slot, "arguments": names} for slot, names in slots.items()
+                    {"parameter": argument, "arguments": names}
+                    for argument, names in arguments.items()
                 ]
         if self._attributes:
             message["attrs"] = [
@@ -189,15 +188,15 @@ class Operator:
 def checked_operator(
     block: Block,
     type: str,
-    inputs: Slots | None,
-    outputs: Slots | None,
+    inputs: Arguments | None,
+    outputs: Arguments | None,
     attrs: Mapping[str, Any] | None,
 ) -> Operator:
     """An operator for a block, checked against its schema.
 
     Raises:
-        ValueError: there is no such operator, slot or attribute, or one that is needed is missing,
-            or has a value that it cannot have.
+        ValueError: there is no such operator, input, output or attribute, or one that is needed is
+            missing, or has a value that it cannot have.
         TypeError: an argument is no variable, or an attribute is of another type.
     """
     schema = schema_of(type)
@@ -212,8 +211,8 @@ def checked_operator(
     return Operator(
         block,
         type,
-        _slots(schema, schema.inputs, "input", inputs or {}),
-        _slots(schema, schema.outputs, "output", outputs or {}),
+        _arguments(schema, schema.inputs, "input", inputs or {}),
+        _arguments(schema, schema.outputs, "output", outputs or {}),
         attributes,
     )
 
@@ -221,61 +220,59 @@ def checked_operator(
 def operator_from_dict(block: Block, message: Mapping[str, Any], blocks: list[Block]) -> Operator:
     """The operator of a message OpDesc, in protobuf's JSON mapping. It is not checked."""
 
-    def slots(side: str) -> dict[str, list[str]]:
-        return {
-            slot["parameter"]: list(slot.get("arguments", ())) for slot in message.get(side, ())
-        }
+    def arguments(side: str) -> dict[str, list[str]]:
+        return {one["parameter"]: list(one.get("arguments", ())) for one in message.get(side, ())}
 
     attributes = {
         attribute["name"]: attribute_from_dict(attribute, blocks)
         for attribute in message.get("attrs", ())
     }
-    return Operator(block, message["type"], slots("inputs"), slots("outputs"), attributes)
+    return Operator(block, message["type"], arguments("inputs"), arguments("outputs"), attributes)
 
 
-def _slots(
-    schema: OperatorSchema, declared: tuple[SlotSchema, ...], side: str, given: Slots
+def _arguments(
+    schema: OperatorSchema, declared: tuple[ArgumentSchema, ...], side: str, given: Arguments
 ) -> dict[str, list[str]]:
-    names = [slot.name for slot in declared]
+    known = [argument.name for argument in declared]
     for name in given:
-        if name not in names:
+        if name not in known:
             raise ValueError(
-                f"operator {schema.type!r} has no {side} {name!r}" + did_you_mean(name, names)
+                f"operator {schema.type!r} has no {side} {name!r}" + did_you_mean(name, known)
             )
-    slots: dict[str, list[str]] = {}
-    for slot in declared:
-        arguments = _argument_names(schema, slot, given.get(slot.name, ()))
-        if not arguments and not slot.optional and not slot.list:
+    connected: dict[str, list[str]] = {}
+    for argument in declared:
+        names = _variable_names(schema, argument, given.get(argument.name, ()))
+        if not names and not argument.optional and not argument.list:
             raise ValueError(
-                f"operator {schema.type!r}: {side} {slot.name!r} is missing ({slot.doc})"
+                f"operator {schema.type!r}: {side} {argument.name!r} is missing ({argument.doc})"
             )
-        if len(arguments) > 1 and not slot.list:
+        if len(names) > 1 and not argument.list:
             raise ValueError(
-                f"operator {schema.type!r}: {side} {slot.name!r} takes one variable, not"
-                f" {len(arguments)}"
+                f"operator {schema.type!r}: {side} {argument.name!r} takes one variable, not"
+                f" {len(names)}"
             )
-        if arguments:
-            slots[slot.name] = arguments
-    return slots
+        if names:
+            connected[argument.name] = names
+    return connected
 
 
-def _argument_names(schema: OperatorSchema, slot: SlotSchema, given: Arguments) -> list[str]:
+def _variable_names(schema: OperatorSchema, argument: ArgumentSchema, given: Argument) -> list[str]:
     names = []
-    for argument in [given] if isinstance(given, Variable | str) else given:
-        if isinstance(argument, Variable):
-            is_reader = argument.type is VarType.READER
-            if slot.kind != "any" and is_reader != (slot.kind == "reader"):
+    for variable in [given] if isinstance(given, Variable | str) else given:
+        if isinstance(variable, Variable):
+            is_reader = variable.type is VarType.READER
+            if argument.kind != "any" and is_reader != (argument.kind == "reader"):
                 raise TypeError(
-                    f"operator {schema.type!r}: {slot.name!r} takes a {slot.kind}, but"
-                    f" {argument.name!r} is a {argument.type.name}"
+                    f"operator {schema.type!r}: {argument.name!r} takes a {argument.kind}, but"
+                    f" {variable.name!r} is a {variable.type.name}"
                 )
-            names.append(argument.name)
-        elif isinstance(argument, str):
-            names.append(argument)
+            names.append(variable.name)
+        elif isinstance(variable, str):
+            names.append(variable)
         else:
             raise TypeError(
-                f"operator {schema.type!r}: {slot.name!r} takes variables or their names, not"
-                f" {argument!r}"
+                f"operator {schema.type!r}: {argument.name!r} takes variables or their names, not"
+                f" {variable!r}"
             )
     return names
 

@@ -254,8 +254,8 @@ def _copy_op(op: Operator, block: Block, for_test: bool) -> Operator:
     schema = find_schema(op.type)
     if for_test and schema is not None and schema.attribute("is_test") is not None:
         attributes["is_test"] = ("BOOLEAN", True)
-    inputs = {slot: op.input(slot) for slot in op.input_names}
-    outputs = {slot: op.output(slot) for slot in op.output_names}
+    inputs = {name: op.input(name) for name in op.input_names}
+    outputs = {name: op.output(name) for name in op.output_names}
     return Operator(block, op.type, inputs, outputs, attributes)
 
 

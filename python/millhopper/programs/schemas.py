@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The schemas of the core's operators: slots and attributes, and what they mean."""
+"""The schemas of the core's operators: inputs, outputs and attributes, and what they mean."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from millhopper.programs.attributes import shortest_float
 
 
 @dataclass(frozen=True)
-class SlotSchema:
+class ArgumentSchema:
     """One named list of an operator's arguments."""
 
     name: str
@@ -42,8 +42,8 @@ class OperatorSchema:
 
     type: str
     doc: str
-    inputs: tuple[SlotSchema, ...]
-    outputs: tuple[SlotSchema, ...]
+    inputs: tuple[ArgumentSchema, ...]
+    outputs: tuple[ArgumentSchema, ...]
     attributes: tuple[AttributeSchema, ...]
     creates_reader: bool
     side_effects: bool
@@ -54,13 +54,13 @@ class OperatorSchema:
         the format, which the core knows."""
         return self.creates_reader and self.attribute("file_names") is not None
 
-    def input(self, name: str) -> SlotSchema | None:
-        """The input slot of this name, if there is one."""
-        return next((slot for slot in self.inputs if slot.name == name), None)
+    def input(self, name: str) -> ArgumentSchema | None:
+        """The input of this name, if there is one."""
+        return next((argument for argument in self.inputs if argument.name == name), None)
 
-    def output(self, name: str) -> SlotSchema | None:
-        """The output slot of this name, if there is one."""
-        return next((slot for slot in self.outputs if slot.name == name), None)
+    def output(self, name: str) -> ArgumentSchema | None:
+        """The output of this name, if there is one."""
+        return next((argument for argument in self.outputs if argument.name == name), None)
 
     def attribute(self, name: str) -> AttributeSchema | None:
         """The attribute of this name, if there is one."""
@@ -82,8 +82,8 @@ class FormatSchema:
 _known: dict[str, OperatorSchema] = {}
 
 
-def _slots(described: list[dict[str, Any]]) -> tuple[SlotSchema, ...]:
-    return tuple(SlotSchema(**slot) for slot in described)
+def _arguments(described: list[dict[str, Any]]) -> tuple[ArgumentSchema, ...]:
+    return tuple(ArgumentSchema(**argument) for argument in described)
 
 
 def _attributes(described: list[dict[str, Any]]) -> tuple[AttributeSchema, ...]:
@@ -102,8 +102,8 @@ def _learn() -> None:
         _known[op["type"]] = OperatorSchema(
             type=op["type"],
             doc=op["doc"],
-            inputs=_slots(op["inputs"]),
-            outputs=_slots(op["outputs"]),
+            inputs=_arguments(op["inputs"]),
+            outputs=_arguments(op["outputs"]),
             attributes=_attributes(op["attributes"]),
             creates_reader=op["creates_reader"],
             side_effects=op["side_effects"],

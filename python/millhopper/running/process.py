@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What holds for the whole process: the threads that load, plugins, how it exits and forks."""
+"""What holds for the whole process: the threads that load, plugins, how it exits."""
 
 from __future__ import annotations
 
@@ -23,9 +23,6 @@ def _leave() -> None:
 
 
 atexit.register(_leave)
-# A fork waits until the core's threads have finished what they are at. It holds the interpreter,
-# which a function of map may be waiting for; so they are waited for before, without it.
-os.register_at_fork(before=_core.hold_workers, after_in_parent=_core.let_workers_go)
 
 
 def set_threads(threads: int) -> None:

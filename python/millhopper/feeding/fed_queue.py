@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 from millhopper import _core
+from millhopper.base.forks import OwnProcess
 from millhopper.base.integers import INT64_MAX, integer
 from millhopper.generators.passes import Pass
 from millhopper.generators.python_reader import opened
@@ -19,7 +19,7 @@ Element: TypeAlias = Sequence[Any]
 Provider: TypeAlias = Callable[[], Iterable[Element]]
 
 
-class Feeding:
+class FedQueue:
     """A queue, and the provider that fills it from ``start`` to ``stop``, pass after pass.
 
     When the reader of the queue begins a pass anew, by itself (a program's ``reset`` operator, a
@@ -43,7 +43,7 @@ class Feeding:
         self.thread: threading.Thread | None = None
         self._provider: tuple[Provider, str] | None = None
         self._leave: Callable[[], object] | None = None
-        self._process = os.getpid()
+        self._process = OwnProcess()
 
     def provide(self, provider: Provider, source: object) -> None:
         """Has ``provider`` fill the queue; errors name ``source``, the function that was given.
@@ -92,7 +92,7 @@ class Feeding:
     @property
     def is_forked(self) -> bool:
         """Whether this process was forked later, so that queue and thread are its parent's."""
-        return os.getpid() != self._process
+        return not self._process.is_this
 
     @property
     def at_work(self) -> bool:
