@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "framework/base/error.h"
+#include "framework/base/forks.h"
 #include "framework/base/random.h"
 #include "framework/base/thread_pool.h"
 #include "readers/batch_reader.h"
@@ -71,6 +72,18 @@ bool IsRefused(const std::function<void()>& call,
            std::string(error.what()).find(words) == 0;
   }
   return false;
+}
+
+TEST(OwnProcess, IsTheOneThatMadeIt) {
+  const OwnProcess parents;
+  EXPECT_TRUE(parents.IsThis());
+  EXPECT_EQ(InChild([&] {
+              const OwnProcess childs;
+              return !parents.IsThis() && childs.IsThis() &&
+                     InChild([&] { return !parents.IsThis() && !childs.IsThis(); }) == 0;
+            }),
+            0);
+  EXPECT_TRUE(parents.IsThis());
 }
 
 class Fork : public ::testing::TestWithParam<int> {

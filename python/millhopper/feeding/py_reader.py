@@ -29,6 +29,10 @@ from millhopper.programs.variable import Variable
 class ReaderVariable(Variable, Decorated):
     """The variable of a reader that Python feeds, as ``py_reader`` makes it.
 
+    ``reset`` ends the provider, drops what is in the queue and begins the next pass. While the block
+    of a ``While``, ``IfElse`` ... is being written, it appends the operator ``reset`` instead, which
+    has the provider called anew.
+
     Attributes:
         queue: the queue, for those who fill it themselves, before or instead of ``start``:
             ``push(element)`` waits for room and returns whether the queue took it, which it does
@@ -60,27 +64,16 @@ class ReaderVariable(Variable, Decorated):
         if exited:
             self.queue.detach()
 
-    def reset(self) -> None:
-        """Ends the provider, drops what is in the queue and begins the next pass.
-
-        While the block of a ``While``, ``IfElse`` ... is being written, it appends the operator
-        ``reset`` instead, which has the provider called anew.
-        """
-        if default_main_program().current_block_idx != 0:
-            default_main_program().current_block().append_op("reset", inputs={"Reader": self})
-            return
+    def _begin_next_pass(self) -> None:
+        """Ends the provider, drops what is in the queue and begins the next pass, also where the
+        startup program has not been run."""
         self.feeding.stop()
-        _begin_anew(self, self.queue)
-
-
-def _begin_anew(reader: Variable, queue: _core.Queue) -> None:
-    """Begins the next pass, also where the startup program has not been run."""
-    before = queue.generation()
-    variable = global_scope().find_var(reader.name)
-    if variable is not None and variable.is_initialized():
-        variable.get_reader().reset()
-    if queue.generation() == before:
-        queue.restart()
+        before = self.queue.generation()
+        variable = global_scope().find_var(self.name)
+        if variable is not None and variable.is_initialized():
+            variable.get_reader().reset()
+        if self.queue.generation() == before:
+            self.queue.restart()
 
 
 def py_reader(

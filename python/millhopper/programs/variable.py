@@ -141,7 +141,11 @@ class Variable(Arithmetic):
         block = self.block.program.current_block()
         if block.idx != 0:
             block.append_op("reset", inputs={"Reader": self})
-            return
+        else:
+            self._begin_next_pass()
+
+    def _begin_next_pass(self) -> None:
+        """What ``reset`` does outside of such a block."""
         variable = global_scope().find_var(self.name)
         if variable is None or not variable.is_initialized():
             raise RuntimeError(
