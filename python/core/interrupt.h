@@ -8,8 +8,8 @@
 #include <exception>
 #include <utility>
 
-#include "python/core/away.h"
-#include "python/core/outside.h"
+#include "python/core/deferred_teardown.h"
+#include "python/core/interpreter_release.h"
 
 namespace millhopper {
 
@@ -55,7 +55,7 @@ void WithoutInterpreter(Work&& work) {
   AtWorkForMain at_work;
   std::exception_ptr error;
   {
-    const Away away;
+    const InterpreterRelease released;
     try {
       std::forward<Work>(work)();
     } catch (...) {

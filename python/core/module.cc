@@ -12,15 +12,15 @@
 #include "framework/base/thread_pool.h"
 #include "framework/base/version.h"
 #include "framework/plugin.h"
-#include "python/core/away.h"
 #include "python/core/collected.h"
 #include "python/core/errors.h"
 #include "python/core/executor.h"
 #include "python/core/forks.h"
-#include "python/core/function.h"
 #include "python/core/imports.h"
+#include "python/core/interpreter_release.h"
 #include "python/core/interrupt.h"
 #include "python/core/loop.h"
+#include "python/core/map_function.h"
 #include "python/core/program.h"
 #include "python/core/python_call.h"
 #include "python/core/queue.h"
@@ -50,7 +50,7 @@ void SetThreads(const py::int_& number) {
   const int64_t threads = PyLong_AsLongLongAndOverflow(number.ptr(), &overflows);
   Require(overflows == 0 && threads == static_cast<int>(threads), "a pool of ",
           py::repr(number).cast<std::string>(), " threads; there can be 0 to 1024");
-  const Away away;
+  const InterpreterRelease released;
   ThreadPool::Get().SetSize(static_cast<int>(threads));
 }
 
@@ -81,11 +81,11 @@ void Define(py::module_ module) {
       },
       py::arg("program"), py::arg("name"), py::arg("settings"));
   module.def("device_names", &DeviceNames);
-  module.def("this_thread_is_waited_for", &Away::ThisThreadIsWaitedFor);
-  module.def("only_those_waited_for_come_back", &Away::OnlyThoseWaitedForComeBack);
-  module.def("nobody_else_comes_back", &Away::NobodyElseComesBack);
+  module.def("this_thread_is_waited_for", &InterpreterRelease::ThisThreadIsWaitedFor);
+  module.def("only_those_waited_for_come_back", &InterpreterRelease::OnlyThoseWaitedForComeBack);
+  module.def("nobody_else_comes_back", &InterpreterRelease::NobodyElseComesBack);
   module.def(
-      "come_back", [] {}, py::call_guard<Away>());
+      "come_back", [] {}, py::call_guard<InterpreterRelease>());
   module.def("load_plugin", &LoadPlugin, py::arg("path"));
   module.def("set_threads", &SetThreads, py::arg("threads"));
   DefineLoop(&module);

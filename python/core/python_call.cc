@@ -9,7 +9,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/stop.h"
-#include "python/core/away.h"
+#include "python/core/interpreter_release.h"
 
 namespace py = pybind11;
 
@@ -81,7 +81,7 @@ uint64_t OpensReader::NewNumber() {
 
 void PythonCall::EndAll(double seconds) {
   ended.store(true);
-  const Away away;
+  const InterpreterRelease released;
   const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   for (Backoff backoff; calls.load() > 0 && std::chrono::steady_clock::now() < until;) {
     backoff.Pause();

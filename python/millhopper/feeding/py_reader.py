@@ -29,9 +29,9 @@ from millhopper.programs.variable import Variable
 class ReaderVariable(Variable, Decorated):
     """The variable of a reader that Python feeds, as ``py_reader`` makes it.
 
-    ``reset`` ends the provider, drops what is in the queue and begins the next pass. While the block
-    of a ``While``, ``IfElse`` ... is being written, it appends the operator ``reset`` instead, which
-    has the provider called anew.
+    ``reset`` ends the provider, drops what is in the queue and begins the next pass. While the
+    block of a ``While``, ``IfElse`` ... is being written, it appends the operator ``reset``
+    instead, which has the provider called anew.
 
     Attributes:
         queue: the queue, for those who fill it themselves, before or instead of ``start``:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "python/core/away.h"
+#include "python/core/interpreter_release.h"
 
 #include <unistd.h>
 
@@ -28,7 +28,7 @@ bool MayComeBack() {
 
 // Either this sees that the process exits, or NobodyElseComesBack waits for it: all four accesses
 // are sequentially consistent.
-Away::~Away() {
+InterpreterRelease::~InterpreterRelease() {
   coming_back.fetch_add(1);
   if (!MayComeBack()) {
     coming_back.fetch_sub(1);
@@ -40,16 +40,16 @@ Away::~Away() {
 }
 
 // Of the threads only the one that forked is in the child, and that one was in Python.
-void Away::AfterForkInChild() { coming_back.store(0); }
+void InterpreterRelease::AfterForkInChild() { coming_back.store(0); }
 
-void Away::ThisThreadIsWaitedFor() { is_waited_for = true; }
+void InterpreterRelease::ThisThreadIsWaitedFor() { is_waited_for = true; }
 
-void Away::OnlyThoseWaitedForComeBack() {
+void InterpreterRelease::OnlyThoseWaitedForComeBack() {
   ends_the_interpreter = true;
   comes_back.store(ComesBack::kWhoIsWaitedFor);
 }
 
-void Away::NobodyElseComesBack() {
+void InterpreterRelease::NobodyElseComesBack() {
   ends_the_interpreter = true;
   comes_back.store(ComesBack::kNobody);
   RequestStop();

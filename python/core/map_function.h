@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of Python that readers call for every element, on the core's threads.
-#ifndef MILLHOPPER_PYTHON_CORE_FUNCTION_H_
-#define MILLHOPPER_PYTHON_CORE_FUNCTION_H_
+#ifndef MILLHOPPER_PYTHON_CORE_MAP_FUNCTION_H_
+#define MILLHOPPER_PYTHON_CORE_MAP_FUNCTION_H_
 
 #include <pybind11/pybind11.h>
 
@@ -71,4 +71,4 @@ void DefineFunction(pybind11::module_* module);
 
 }  // namespace millhopper
 
-#endif  // MILLHOPPER_PYTHON_CORE_FUNCTION_H_
+#endif  // MILLHOPPER_PYTHON_CORE_MAP_FUNCTION_H_

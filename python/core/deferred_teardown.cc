@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "python/core/outside.h"
+#include "python/core/deferred_teardown.h"
 
 #include <atomic>
 #include <mutex>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "framework/base/thread_pool.h"
-#include "python/core/away.h"
+#include "python/core/interpreter_release.h"
 #include "python/core/python_call.h"
 
 namespace millhopper {
@@ -69,7 +69,7 @@ void CallOutside(Call work) {
   } else if (PythonCall::Within()) {
     AllLeft().Add(std::move(work));
   } else {
-    const Away away;
+    const InterpreterRelease released;
     std::exchange(work, nullptr)();
   }
 }

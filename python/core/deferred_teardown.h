@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where readers are taken apart: outside of what they call.
-#ifndef MILLHOPPER_PYTHON_CORE_OUTSIDE_H_
-#define MILLHOPPER_PYTHON_CORE_OUTSIDE_H_
+#ifndef MILLHOPPER_PYTHON_CORE_DEFERRED_TEARDOWN_H_
+#define MILLHOPPER_PYTHON_CORE_DEFERRED_TEARDOWN_H_
 
 #include <functional>
 
@@ -20,4 +20,4 @@ void CallWhatWasLeft();
 
 }  // namespace millhopper
 
-#endif  // MILLHOPPER_PYTHON_CORE_OUTSIDE_H_
+#endif  // MILLHOPPER_PYTHON_CORE_DEFERRED_TEARDOWN_H_

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Threads of Python while the core works for them.
-#ifndef MILLHOPPER_PYTHON_CORE_AWAY_H_
-#define MILLHOPPER_PYTHON_CORE_AWAY_H_
+#ifndef MILLHOPPER_PYTHON_CORE_INTERPRETER_RELEASE_H_
+#define MILLHOPPER_PYTHON_CORE_INTERPRETER_RELEASE_H_
 
 #include <pybind11/pybind11.h>
 
@@ -13,12 +13,12 @@ namespace millhopper {
 // C++ that is a crash. So, unlike pybind11::gil_scoped_release, this lets nobody come back then:
 // the thread sleeps until the process is gone. Nor does it tell its program of ends and errors that
 // only the exit has made.
-class Away {
+class InterpreterRelease {
  public:
-  Away() : thread_(PyEval_SaveThread()) {}
-  ~Away();
-  Away(const Away&) = delete;
-  Away& operator=(const Away&) = delete;
+  InterpreterRelease() : thread_(PyEval_SaveThread()) {}
+  ~InterpreterRelease();
+  InterpreterRelease(const InterpreterRelease&) = delete;
+  InterpreterRelease& operator=(const InterpreterRelease&) = delete;
 
   // The calling thread is one that the exit ends and waits for; of Millhopper's own.
   static void ThisThreadIsWaitedFor();
@@ -37,4 +37,4 @@ class Away {
 
 }  // namespace millhopper
 
-#endif  // MILLHOPPER_PYTHON_CORE_AWAY_H_
+#endif  // MILLHOPPER_PYTHON_CORE_INTERPRETER_RELEASE_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "python/core/function.h"
+#include "python/core/map_function.h"
 
 #include <pybind11/stl.h>
 
