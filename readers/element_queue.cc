@@ -17,7 +17,7 @@ constexpr std::chrono::milliseconds kMoment{10};
 }  // namespace
 
 ElementQueue::ElementQueue(int64_t capacity)
-    : capacity_(static_cast<size_t>(capacity)), forks_(ThreadPool::Get().forks()), sync_(new Sync) {
+    : capacity_(static_cast<size_t>(capacity)), sync_(new Sync) {
   if (capacity >= 1) return;
   delete sync_;
   Throw(ErrorCode::kInvalidArgument, "the capacity of a queue is ", capacity,
@@ -25,13 +25,11 @@ ElementQueue::ElementQueue(int64_t capacity)
 }
 
 ElementQueue::~ElementQueue() {
-  if (forks_ == ThreadPool::Get().forks()) delete sync_;
+  if (process_.IsThis()) delete sync_;
 }
 
 ElementQueue::Lock ElementQueue::TakeLock() const {
-  Require(forks_ == ThreadPool::Get().forks(),
-          "a queue that was made before this process was forked belongs to its parent; make queues "
-          "in the process that uses them");
+  if (!process_.IsThis()) OwnProcess::Refuse("this queue");
   return Lock(sync_->mutex);
 }
 

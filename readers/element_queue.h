@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "framework/base/error.h"
+#include "framework/base/forks.h"
 #include "framework/tensor/tensor.h"
 
 namespace millhopper {
@@ -100,8 +101,8 @@ class ElementQueue {
   void WaitABit(Lock* lock, Clock::time_point until);
 
   const size_t capacity_;
-  const uint64_t forks_;  // that had led to the process that made it
-  Sync* const sync_;      // its mutex guards all below; no element is dropped while it is held
+  const OwnProcess process_;
+  Sync* const sync_;  // its mutex guards all below; no element is dropped while it is held
   std::deque<Element> elements_;
   uint64_t generation_ = 0;
   bool closed_ = false;

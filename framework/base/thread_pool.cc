@@ -21,7 +21,7 @@ thread_local int forks_at_once = 0;
 
 }  // namespace
 
-Job::Job() : forks_(ThreadPool::Get().forks()) {}
+Job::Job() { ThreadPool::Get(); }  // which sees to forks from now on
 
 bool Job::Submit() noexcept {
   ThreadPool& pool = ThreadPool::Get();
@@ -40,7 +40,7 @@ bool Job::Submit() noexcept {
 void Job::Cancel() {
   cancelling_.fetch_add(1);
   epoch_.fetch_add(1);
-  if (forks_ == ThreadPool::Get().forks()) {
+  if (process_.IsThis()) {
     for (Backoff backoff; running_.load() > 0;) backoff.Pause();
   }
   cancelling_.fetch_sub(1);
@@ -174,7 +174,6 @@ void ThreadPool::AfterForkInChild() {
   queued_.store(0);
   working_.store(is_worker ? 1 : 0);
   forking_ = 0;
-  forks_.fetch_add(1);
   Ring dropped;  // goes behind the lock, for jobs may be disposed of
   std::swap(dropped, queue_);
   mutex_.unlock();

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "framework/base/forks.h"
 #include "framework/base/kept.h"
 
 namespace millhopper {
@@ -44,7 +45,7 @@ class Job : public Kept {
   std::atomic<uint64_t> epoch_{0};
   std::atomic<int> running_{0};
   std::atomic<int> cancelling_{0};  // calls of Cancel that wait
-  const uint64_t forks_;            // of the pool, when the job was made
+  const OwnProcess process_;
 };
 
 // A fixed number of workers over one queue, first in, first out. Threads start at the first
@@ -69,15 +70,11 @@ class ThreadPool {
   int size() const { return size_.load(std::memory_order_relaxed); }
   // Threads that have been started: 0 before the first Submit. For tests.
   int started() const;
-  // Has no job begin until LetGo, and waits for those that have begun, but where ForksAtOnce says
-  // otherwise. For who is about to fork and
-  // holds a lock that jobs may want, such as an interpreter's: called before, without that lock. In
-  // the child nothing is held.
+  // Lets no job begin until LetGo, and waits for the jobs that have begun, unless the thread is
+  // within ForksAtOnce. A thread that is about to fork, and that holds a lock which jobs may want,
+  // such as an interpreter's, calls it first, without that lock. In the child nothing is held.
   void Hold();
   void LetGo();
-  // How many forks, since readers are in use, led to this process: what was made before the last of
-  // them is a copy of what the parent goes on using.
-  uint64_t forks() const { return forks_.load(std::memory_order_relaxed); }
 
  private:
   friend class Job;
@@ -118,7 +115,7 @@ class ThreadPool {
   std::atomic<int> queued_{0};
   std::atomic<int> looking_{0};  // workers that are about to look into the queue
   std::atomic<int> working_{0};  // workers that have a job
-  std::atomic<uint64_t> forks_{0};
+  const OwnProcess process_;     // counts forks before AfterForkInChild is called
 };
 
 // While it exists, a fork by this thread waits for no job, as one from within a job: for code that

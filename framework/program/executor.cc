@@ -61,7 +61,7 @@ std::unique_ptr<PreparedBlock::PreparedOp> PreparedBlock::Prepare(int index) {
   };
   const OperatorDef* def = FindOperator(desc.type());
   if (def == nullptr) fail({}, NoSuchOperator(desc.type()));
-  CheckSlots(def->schema, desc, fail);
+  CheckInputsAndOutputs(def->schema, desc, fail);
 
   auto op = std::make_unique<PreparedOp>();
   op->run = def->run;

@@ -33,8 +33,8 @@ std::vector<std::string> NamesOf(const Schemas& schemas) {
 }
 
 template <typename Slots>
-void CheckSlotsOf(const std::vector<SlotSchema>& schemas, const Slots& given,
-                  const proto::OpDesc& op, bool input, const ReportPart& report) {
+void CheckSide(const std::vector<SlotSchema>& schemas, const Slots& given, const proto::OpDesc& op,
+               bool input, const ReportPart& report) {
   const std::string side = input ? "input '" : "output '";
   const OperatorPart::Kind kind = input ? OperatorPart::kInput : OperatorPart::kOutput;
   const std::vector<std::string> names = NamesOf(schemas);
@@ -80,9 +80,10 @@ std::string NoSuchOperator(const std::string& type) {
   return "no such operator" + DidYouMean(type, OperatorTypes());
 }
 
-void CheckSlots(const OpSchema& schema, const proto::OpDesc& op, const ReportPart& report) {
-  CheckSlotsOf(schema.inputs, op.inputs(), op, true, report);
-  CheckSlotsOf(schema.outputs, op.outputs(), op, false, report);
+void CheckInputsAndOutputs(const OpSchema& schema, const proto::OpDesc& op,
+                           const ReportPart& report) {
+  CheckSide(schema.inputs, op.inputs(), op, true, report);
+  CheckSide(schema.outputs, op.outputs(), op, false, report);
 }
 
 std::vector<std::string> SlotArguments(const SlotSchema& slot, bool input, const proto::OpDesc& op,

@@ -34,7 +34,8 @@ std::string NoSuchOperator(const std::string& type);
 
 // Reports slots that the schema does not have, slots given twice or missing, and wrong numbers of
 // arguments.
-void CheckSlots(const OpSchema& schema, const proto::OpDesc& op, const ReportPart& report);
+void CheckInputsAndOutputs(const OpSchema& schema, const proto::OpDesc& op,
+                           const ReportPart& report);
 
 // The arguments of a slot: none if it is not connected. `part`, if not null, is set to where the
 // slot stands.

@@ -230,7 +230,7 @@ class ProgramChecker {
     if (schema.creates_reader && context_.role == ProgramRole::kMain) {
       report({}, "creates a reader, which belongs in a startup program");
     }
-    CheckSlots(schema, desc, report);
+    CheckInputsAndOutputs(schema, desc, report);
     for (const SlotSchema& slot : schema.inputs) CheckArguments(block, op, slot, true);
     for (const SlotSchema& slot : schema.outputs) CheckArguments(block, op, slot, false);
     CheckWriters(schema, block, op);

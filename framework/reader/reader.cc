@@ -13,10 +13,7 @@
 namespace millhopper {
 
 ReaderBase::ReaderBase(std::vector<SlotSpec> slots, int depth)
-    : slots_(std::move(slots)),
-      depth_(depth),
-      account_(new MemoryAccount),
-      forks_(ThreadPool::Get().forks()) {
+    : slots_(std::move(slots)), depth_(depth), account_(new MemoryAccount) {
   if (depth_ > kMaxReaderDepth) {
     Throw(ErrorCode::kResourceLimit, depth_, " readers would stand on one another; the limit is ",
           kMaxReaderDepth);
@@ -155,10 +152,8 @@ void ReaderBase::TakeShare(const ChunkShare&) {
 }
 
 void ReaderBase::CheckProcess() const {
-  if (__builtin_expect(forks_ == ThreadPool::Get().forks(), 1)) return;
-  Throw(ErrorCode::kInvalidArgument, Name(),
-        " was created before this process was forked, and its parent reads it; create readers in "
-        "the process that reads them");
+  if (__builtin_expect(process_.IsThis(), 1)) return;
+  OwnProcess::Refuse(Name());
 }
 
 std::string ReaderBase::ReadingRecord(uint64_t sample) const {

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "framework/base/forks.h"
 #include "framework/reader/parallel_load.h"
 #include "framework/reader/ticket.h"
 #include "framework/tensor/rows.h"
@@ -133,7 +134,7 @@ class ReaderBase {
   const int depth_;
   std::string origin_;
   const Ref<MemoryAccount> account_;
-  const uint64_t forks_;  // that had led to the process that made it
+  const OwnProcess process_;
   uint64_t passes_ = 0;
   bool planned_ = false;
   bool end_ = false;

@@ -7,7 +7,7 @@
 
 #include "framework/base/error.h"
 #include "operators/reader_creation.h"
-#include "python/core/function.h"
+#include "python/core/map_function.h"
 #include "python/core/python_call.h"
 #include "readers/map_reader.h"
 

@@ -17,10 +17,10 @@
 #include "framework/program/executor.h"
 #include "framework/program/operator.h"
 #include "framework/program/program.h"
-#include "python/core/away.h"
+#include "python/core/deferred_teardown.h"
+#include "python/core/interpreter_release.h"
 #include "python/core/interrupt.h"
 #include "python/core/output.h"
-#include "python/core/outside.h"
 #include "python/core/python_call.h"
 #include "python/core/scope.h"
 
@@ -65,7 +65,7 @@ class Prepared {
     run.place = Place::Parse(place);
     run.seed = seed;
     run.output = &output_;
-    const Away away;
+    const InterpreterRelease released;
     prepared_ = Executor(run).Prepare(program, RoleOf(*program), &scope_->scope());
   }
   ~Prepared() {

@@ -4,19 +4,21 @@
 #include <pthread.h>
 
 #include "framework/base/thread_pool.h"
-#include "python/core/away.h"
+#include "python/core/interpreter_release.h"
+#include "python/core/interrupt.h"
+#include "python/core/python_call.h"
 
 namespace py = pybind11;
 
 namespace millhopper {
 namespace {
 
-// Who has the workers held for a fork of this thread.
+// Who has the workers held while this thread forks.
 enum class HeldBy { kNobody, kHook, kHandler };
 thread_local HeldBy held_by = HeldBy::kNobody;
 
 void Hold(HeldBy who) {
-  const Away away;
+  const InterpreterRelease released;
   ThreadPool::Get().Hold();
   held_by = who;
 }
@@ -35,7 +37,12 @@ void AfterForkInParent() {
   if (held_by == HeldBy::kHandler) LetGo();
 }
 
-void AfterForkInChild() { held_by = HeldBy::kNobody; }
+void AfterForkInChild() {
+  held_by = HeldBy::kNobody;
+  InterpreterRelease::AfterForkInChild();
+  PythonCall::AfterForkInChild();
+  InterruptsAfterForkInChild();
+}
 
 }  // namespace
 
@@ -43,7 +50,7 @@ void DefineForks(py::module_* module) {
   ThreadPool::Get();  // has its handler registered first, and thus called after this one
   pthread_atfork(&BeforeFork, &AfterForkInParent, &AfterForkInChild);
   module->def("hold_workers", [] { Hold(HeldBy::kHook); });
-  module->def("let_workers_go", &LetGo, py::call_guard<Away>());
+  module->def("let_workers_go", &LetGo, py::call_guard<InterpreterRelease>());
 }
 
 }  // namespace millhopper

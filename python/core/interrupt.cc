@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/core/interrupt.h"
 
-#include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -35,14 +34,6 @@ bool OnMainThread() {
     is_main = syscall(SYS_gettid) == getpid() ? IsMain::kYes : IsMain::kNo;
   }
   return is_main == IsMain::kYes;
-}
-
-// The other threads are not here, nor is what the main thread was at if it was one of them.
-void AfterForkInChild() {
-  is_main = IsMain::kYes;
-  handling.store(0);
-  main_at_work.store(works > 0);
-  if (works == 0 && interrupted.exchange(false)) ClearStop();
 }
 
 // The kernel may give the signal to any thread. Whatever the main thread begins or leaves
@@ -81,7 +72,13 @@ void AwaitHandlers() {
 
 }  // namespace
 
-void PrepareInterrupts() { pthread_atfork(nullptr, nullptr, &AfterForkInChild); }
+// The other threads are not in the child, nor is what the main thread was at if it was one of them.
+void InterruptsAfterForkInChild() {
+  is_main = IsMain::kYes;
+  handling.store(0);
+  main_at_work.store(works > 0);
+  if (works == 0 && interrupted.exchange(false)) ClearStop();
+}
 
 void WatchInterrupts() {
   if (!OnMainThread()) return;

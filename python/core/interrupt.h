@@ -8,13 +8,13 @@
 #include <exception>
 #include <utility>
 
-#include "python/core/away.h"
-#include "python/core/outside.h"
+#include "python/core/deferred_teardown.h"
+#include "python/core/interpreter_release.h"
 
 namespace millhopper {
 
-// To be called when the module is imported.
-void PrepareInterrupts();
+// What forks.cc has done in a child.
+void InterruptsAfterForkInChild();
 
 // Makes Ctrl-C stop the core where Python would raise KeyboardInterrupt by itself; a handler that
 // the program has set is run when the core is done instead. To be called, with the interpreter,
@@ -55,7 +55,7 @@ void WithoutInterpreter(Work&& work) {
   AtWorkForMain at_work;
   std::exception_ptr error;
   {
-    const Away away;
+    const InterpreterRelease released;
     try {
       std::forward<Work>(work)();
     } catch (...) {

@@ -12,21 +12,20 @@
 #include "framework/base/thread_pool.h"
 #include "framework/base/version.h"
 #include "framework/plugin.h"
-#include "python/core/away.h"
 #include "python/core/collected.h"
 #include "python/core/errors.h"
 #include "python/core/executor.h"
 #include "python/core/forks.h"
-#include "python/core/function.h"
 #include "python/core/imports.h"
 #include "python/core/inference.h"
+#include "python/core/interpreter_release.h"
 #include "python/core/interrupt.h"
 #include "python/core/loop.h"
+#include "python/core/map_function.h"
 #include "python/core/program.h"
 #include "python/core/python_call.h"
 #include "python/core/queue.h"
 #include "python/core/reader.h"
-#include "python/core/reader_program.h"
 #include "python/core/recordio.h"
 #include "python/core/schemas.h"
 #include "python/core/scope.h"
@@ -52,7 +51,7 @@ void SetThreads(const py::int_& number) {
   const int64_t threads = PyLong_AsLongLongAndOverflow(number.ptr(), &overflows);
   Require(overflows == 0 && threads == static_cast<int>(threads), "a pool of ",
           py::repr(number).cast<std::string>(), " threads; there can be 0 to 1024");
-  const Away away;
+  const InterpreterRelease released;
   ThreadPool::Get().SetSize(static_cast<int>(threads));
 }
 
@@ -65,8 +64,6 @@ std::shared_ptr<PythonReader> MakeReader(const std::string& program, const std::
 
 void Define(py::module_ module) {
   ImportAll();
-  PrepareInterrupts();
-  PythonCall::Prepare();
   TranslateErrors();
   module.attr("version") = kVersion;
   DefineTensor(&module);
@@ -80,26 +77,17 @@ void Define(py::module_ module) {
   DefineForks(&module);
   DefineRecordio(&module);
   module.def(
-      "add_reader",
-      [](const std::string& program, const std::string& type, const std::string& output,
-         const std::string& underlying, const std::vector<Slot>& slots,
-         const py::dict& attributes) {
-        return AddReader(program, type, output, underlying, SpecsOf(slots), attributes);
-      },
-      py::arg("program"), py::arg("type"), py::arg("output"), py::arg("underlying"),
-      py::arg("slots").noconvert(), py::arg("attributes"));
-  module.def(
       "program_text",
       [](const std::string& program, const std::string& name, const Settings& settings) {
         return Program::FromString(program, name, settings)->ToText();
       },
       py::arg("program"), py::arg("name"), py::arg("settings"));
   module.def("device_names", &DeviceNames);
-  module.def("this_thread_is_waited_for", &Away::ThisThreadIsWaitedFor);
-  module.def("only_those_waited_for_come_back", &Away::OnlyThoseWaitedForComeBack);
-  module.def("nobody_else_comes_back", &Away::NobodyElseComesBack);
+  module.def("this_thread_is_waited_for", &InterpreterRelease::ThisThreadIsWaitedFor);
+  module.def("only_those_waited_for_come_back", &InterpreterRelease::OnlyThoseWaitedForComeBack);
+  module.def("nobody_else_comes_back", &InterpreterRelease::NobodyElseComesBack);
   module.def(
-      "come_back", [] {}, py::call_guard<Away>());
+      "come_back", [] {}, py::call_guard<InterpreterRelease>());
   module.def("load_plugin", &LoadPlugin, py::arg("path"));
   module.def("set_threads", &SetThreads, py::arg("threads"));
   DefineLoop(&module);

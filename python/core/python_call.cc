@@ -2,7 +2,6 @@
 #include "python/core/python_call.h"
 
 #include <cxxabi.h>
-#include <pthread.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -10,7 +9,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/stop.h"
-#include "python/core/away.h"
+#include "python/core/interpreter_release.h"
 
 namespace py = pybind11;
 
@@ -61,13 +60,11 @@ py::object PythonCall::Result(const py::object& function, const py::object& argu
   return py::reinterpret_steal<py::object>(result);
 }
 
-void PythonCall::Prepare() {
-  // In a forked process only the calls of the thread that forked it go on.
-  pthread_atfork(nullptr, nullptr, [] {
-    int own = 0;
-    for (const PythonCall* call = innermost_; call != nullptr; call = call->outer_) ++own;
-    calls.store(own);
-  });
+// In the child only the calls of the thread that forked it go on.
+void PythonCall::AfterForkInChild() {
+  int own = 0;
+  for (const PythonCall* call = innermost_; call != nullptr; call = call->outer_) ++own;
+  calls.store(own);
 }
 
 bool PythonCall::WithinOneOf(uint64_t reader) {
@@ -84,7 +81,7 @@ uint64_t OpensReader::NewNumber() {
 
 void PythonCall::EndAll(double seconds) {
   ended.store(true);
-  const Away away;
+  const InterpreterRelease released;
   const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   for (Backoff backoff; calls.load() > 0 && std::chrono::steady_clock::now() < until;) {
     backoff.Pause();

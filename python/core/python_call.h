@@ -33,8 +33,8 @@ class PythonCall {
   static bool Within() { return innermost_ != nullptr; }
   static bool WithinOneOf(uint64_t reader);
 
-  // To be called when the module is imported.
-  static void Prepare();
+  // What forks.cc has done in a child.
+  static void AfterForkInChild();
   // Has no call begin from now on, and waits, up to `seconds`, for those that are at work. With the
   // interpreter.
   static void EndAll(double seconds);

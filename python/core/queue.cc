@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "framework/base/error.h"
-#include "python/core/away.h"
 #include "python/core/causes.h"
 #include "python/core/collected.h"
+#include "python/core/interpreter_release.h"
 #include "python/core/interrupt.h"
 #include "python/core/scope.h"
 #include "python/core/slots.h"
@@ -41,7 +41,7 @@ class PythonQueue {
   // Puts the queue into a variable, for create_py_reader.
   void PutInto(const PythonVariable& variable) const {
     auto* const value = variable.Mutable<std::shared_ptr<ElementQueue>>();
-    const Away away;  // the queue before it may go
+    const InterpreterRelease released;  // the queue before it may go
     *value = queue_;
   }
 
@@ -71,7 +71,7 @@ class PythonQueue {
 
   void Fail(uint64_t generation, const std::string& who, const py::object& exception) {
     const Error error = raised_.Keep(ErrorOfException(who, exception));
-    const Away away;
+    const InterpreterRelease released;
     queue_->Fail(generation, error);
   }
 
@@ -91,7 +91,7 @@ class PythonQueue {
 
   // The next pass; None when nobody is attached any more.
   std::optional<uint64_t> AwaitNext(uint64_t generation) {
-    const Away away;
+    const InterpreterRelease released;
     for (;;) {
       const auto next = queue_->AwaitNext(std::chrono::hours(1), generation);
       if (next || !queue_->attached()) return next;
@@ -103,7 +103,7 @@ class PythonQueue {
     for (;;) {
       Pushed pushed;
       {
-        const Away away;
+        const InterpreterRelease released;
         pushed = queue_->PushWithin(kUntilSignals, generation, &element);
       }
       if (pushed != Pushed::kFull) return pushed == Pushed::kDone;
@@ -119,7 +119,7 @@ class PythonQueue {
 }  // namespace
 
 void DefineQueue(py::module_* module) {
-  const auto away = py::call_guard<Away>();
+  const auto released = py::call_guard<InterpreterRelease>();
   py::class_<PythonQueue>(*module, "Queue",
                           "A bounded queue of elements, filled by Python and read by the reader "
                           "that create_py_reader makes.\n\n"
@@ -134,30 +134,30 @@ void DefineQueue(py::module_* module) {
       .def("fail", &PythonQueue::Fail, py::arg("generation"), py::arg("who"), py::arg("exception"))
       .def("await_next", &PythonQueue::AwaitNext, py::arg("generation"))
       .def(
-          "generation", [](PythonQueue& self) { return self.queue().generation(); }, away)
+          "generation", [](PythonQueue& self) { return self.queue().generation(); }, released)
       .def(
           "close",
           [](PythonQueue& self, std::optional<uint64_t> generation) {
             self.queue().Close(generation ? *generation : self.queue().generation());
           },
-          py::arg("generation") = std::nullopt, away)
+          py::arg("generation") = std::nullopt, released)
       .def(
           "expect",
           [](PythonQueue& self, const std::string& missing) { self.queue().Expect(missing); },
-          py::arg("missing"), away)
+          py::arg("missing"), released)
       .def(
-          "attach", [](PythonQueue& self) { return self.queue().Attach(); }, away)
+          "attach", [](PythonQueue& self) { return self.queue().Attach(); }, released)
       .def(
-          "detach", [](PythonQueue& self) { self.queue().Detach(); }, away)
+          "detach", [](PythonQueue& self) { self.queue().Detach(); }, released)
       .def(
-          "attached", [](PythonQueue& self) { return self.queue().attached(); }, away)
+          "attached", [](PythonQueue& self) { return self.queue().attached(); }, released)
       .def(
-          "restart", [](PythonQueue& self) { self.queue().Restart(); }, away)
+          "restart", [](PythonQueue& self) { self.queue().Restart(); }, released)
       .def(
-          "size", [](PythonQueue& self) { return self.queue().size(); }, away)
+          "size", [](PythonQueue& self) { return self.queue().size(); }, released)
       .def("capacity", [](PythonQueue& self) { return self.queue().capacity(); })
       .def(
-          "is_closed", [](PythonQueue& self) { return self.queue().closed(); }, away);
+          "is_closed", [](PythonQueue& self) { return self.queue().closed(); }, released);
 }
 
 }  // namespace millhopper

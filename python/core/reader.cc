@@ -8,8 +8,8 @@
 #include "framework/program/operator.h"
 #include "framework/reader/reader_holder.h"
 #include "python/core/arrays.h"
+#include "python/core/deferred_teardown.h"
 #include "python/core/interrupt.h"
-#include "python/core/outside.h"
 #include "python/core/python_call.h"
 
 namespace py = pybind11;

@@ -14,7 +14,7 @@
 #include "framework/base/error.h"
 #include "framework/tensor/tensor.h"
 #include "framework/tensor/tensor_stream.h"
-#include "python/core/away.h"
+#include "python/core/interpreter_release.h"
 #include "readers/recordio_commit.h"
 #include "readers/recordio_writer.h"
 
@@ -51,7 +51,7 @@ class TensorWriter {
 
   // Closes files that are finished, all shards of a set: they get their names together.
   static void CloseSet(const std::vector<TensorWriter*>& writers) {
-    const Away away;
+    const InterpreterRelease released;
     std::vector<std::unique_ptr<RecordIOWriter>> owned;
     std::vector<RecordIOWriter*> files;
     for (TensorWriter* writer : writers) {
@@ -66,7 +66,7 @@ class TensorWriter {
 
   // By value: it shares the values, whatever happens to the tensor meanwhile.
   void Append(LoDTensor tensor) {
-    const Away away;
+    const InterpreterRelease released;
     const std::lock_guard<std::mutex> lock(mutex_);
     RequireOpen();
     tensor = tensor.OnHost();
@@ -78,7 +78,7 @@ class TensorWriter {
   }
 
   void CompleteRecord() {
-    const Away away;
+    const InterpreterRelease released;
     const std::lock_guard<std::mutex> lock(mutex_);
     RequireOpen();
     Require(tensors_ > 0, "a record of no tensors; append_tensor comes first");
@@ -89,7 +89,7 @@ class TensorWriter {
   }
 
   void Close() {
-    const Away away;
+    const InterpreterRelease released;
     const std::lock_guard<std::mutex> lock(mutex_);
     if (writer_ == nullptr) return;
     RequireNoTensors();
@@ -98,7 +98,7 @@ class TensorWriter {
   }
 
   void Finish() {
-    const Away away;
+    const InterpreterRelease released;
     const std::lock_guard<std::mutex> lock(mutex_);
     RequireOpen();
     RequireNoTensors();
@@ -107,7 +107,7 @@ class TensorWriter {
   }
 
   void Discard() {
-    const Away away;
+    const InterpreterRelease released;
     const std::lock_guard<std::mutex> lock(mutex_);
     writer_.reset();
   }

@@ -3,6 +3,7 @@
 
 #include <pybind11/stl.h>
 
+#include <map>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "framework/base/error.h"
 #include "framework/program/operator.h"
 #include "framework/reader/file_format.h"
+#include "proto/framework.pb.h"
 
 namespace py = pybind11;
 
@@ -78,6 +80,22 @@ py::list OperatorSchemas() {
   return result;
 }
 
+// The attributes that an operator may have beside those of its schema because of the lists of texts
+// that it is given, such as the names of files: those of the formats that these may be of.
+py::list MoreAttributes(const std::string& type,
+                        const std::map<std::string, std::vector<std::string>>& given) {
+  const OperatorDef* const def = FindOperator(type);
+  if (def == nullptr || !def->schema.more_attributes) return py::list();
+  proto::OpDesc op;
+  op.set_type(type);
+  for (const auto& [name, texts] : given) {
+    proto::OpDesc::Attr* const attribute = op.add_attrs();
+    attribute->set_name(name);
+    for (const std::string& text : texts) attribute->add_strings(text);
+  }
+  return DescribeAll(def->schema.more_attributes(op));
+}
+
 py::list FormatSchemas() {
   py::list result;
   for (const std::string& tag : FileFormatTags()) {
@@ -112,6 +130,7 @@ void DefineSchemas(py::module_* module) {
   module->attr("exit_codes") = ExitCodes();
   module->def("operator_schemas", &OperatorSchemas);
   module->def("format_schemas", &FormatSchemas);
+  module->def("more_attributes", &MoreAttributes, py::arg("type"), py::arg("given"));
 }
 
 }  // namespace millhopper

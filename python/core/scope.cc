@@ -12,9 +12,9 @@
 #include "framework/base/error.h"
 #include "framework/reader/reader_holder.h"
 #include "framework/tensor/tensor.h"
-#include "python/core/away.h"
+#include "python/core/deferred_teardown.h"
+#include "python/core/interpreter_release.h"
 #include "python/core/interrupt.h"
-#include "python/core/outside.h"
 
 namespace py = pybind11;
 
@@ -120,7 +120,7 @@ PythonScope::~PythonScope() {
 
 void PythonVariable::Clear() const {
   RequireNoneToWaitFor();
-  const Away away;
+  const InterpreterRelease released;
   variable_->Reset();
 }
 

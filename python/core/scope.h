@@ -11,7 +11,7 @@
 
 #include "framework/program/scope.h"
 #include "framework/reader/reader_holder.h"
-#include "python/core/away.h"
+#include "python/core/interpreter_release.h"
 #include "python/core/python_call.h"
 
 namespace millhopper {
@@ -55,7 +55,7 @@ class PythonVariable {
   template <typename T>
   T* Mutable() const {
     if (!variable_->Holds<T>()) RequireNoneToWaitFor();
-    const Away away;  // the workers may wait for the interpreter
+    const InterpreterRelease released;  // the workers may wait for the interpreter
     return variable_->GetMutable<T>();
   }
   // Drops the value; throws as Mutable.

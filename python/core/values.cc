@@ -11,9 +11,9 @@
 #include "framework/base/error.h"
 #include "framework/base/thread_pool.h"
 #include "python/core/arrays.h"
-#include "python/core/away.h"
 #include "python/core/borrowed.h"
 #include "python/core/imports.h"
+#include "python/core/interpreter_release.h"
 #include "python/core/levels.h"
 #include "python/core/numpy.h"
 
@@ -67,7 +67,7 @@ void SetToArray(py::array array, Holders holders, const SlotSpec* spec, LoDTenso
     std::memcpy(tensor->mutable_raw_data(), values, bytes);
     return;
   }
-  const Away away;
+  const InterpreterRelease released;
   auto* const to = static_cast<char*>(tensor->mutable_raw_data());
   const auto* const from = static_cast<const char*>(values);
   ParallelFor((bytes + kCopiedAtOnce - 1) / kCopiedAtOnce, [=](size_t part) {

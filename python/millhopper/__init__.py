@@ -4,6 +4,10 @@
 ``Reader`` yields batches as numpy arrays without a copy. Everything that the core complains about
 is an ``Error``. ``reader`` and ``batch`` hold readers that are written in Python. ``Program``,
 ``layers`` and ``Executor`` write programs for the core and run them.
+
+The modules at the top of the package are names that users type, many of them the lineage's; their
+code is in the rooms ``programs``, ``layers``, ``feeding``, ``running``, ``iterating`` and
+``generators``, which python/README.md describes.
 """
 
 from millhopper import (
@@ -23,23 +27,18 @@ from millhopper import (
     recordio_writer,
     unique_name,
 )
-from millhopper.backward import append_backward
-from millhopper.core import (
+from millhopper.base.places import (
     CPUPlace,
     CUDAPinnedPlace,
     CUDAPlace,
-    LoDTensor,
-    LoDTensorArray,
-    Scope,
-    Tensor,
     cpu_places,
     cuda_places,
     is_compiled_with_cuda,
 )
-from millhopper.data_feeder import DataFeeder
-from millhopper.data_loader import DataLoader
+from millhopper.core import LoDTensor, LoDTensorArray, Scope, Tensor
 from millhopper.errors import EndOfData, Error
-from millhopper.executor import Executor, global_scope, scope_guard
+from millhopper.feeding.data_feeder import DataFeeder
+from millhopper.feeding.lod_tensor import create_lod_tensor, create_random_int_lodtensor
 from millhopper.framework import (
     Block,
     Operator,
@@ -53,13 +52,16 @@ from millhopper.framework import (
     switch_main_program,
     switch_startup_program,
 )
-from millhopper.lod_tensor import create_lod_tensor, create_random_int_lodtensor
-from millhopper.minibatch import batch
-from millhopper.param_attr import ParamAttr
-from millhopper.pipeline import Reader
-from millhopper.process import load_plugin, set_threads
+from millhopper.generators.minibatch import batch
+from millhopper.iterating.data_loader import DataLoader
+from millhopper.iterating.reader import Reader
+from millhopper.programs.backward import append_backward
+from millhopper.programs.param_attr import ParamAttr
+from millhopper.programs.scope import global_scope, scope_guard
 from millhopper.ragged import Ragged
-from millhopper.training import train
+from millhopper.running.executor import Executor
+from millhopper.running.process import load_plugin, set_threads
+from millhopper.running.training import train
 
 __version__ = _core.version
 

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 import millhopper
-from millhopper import _core, catalog
+from millhopper import _core
+from millhopper.command import catalog
 from millhopper.errors import Error
-from millhopper.schemas import format_schemas, operator_types, schema_of
+from millhopper.programs.schemas import format_schemas, operator_types, schema_of
 
 USAGE_ERROR = 2
 
@@ -105,7 +106,7 @@ def _formats(_: argparse.Namespace) -> None:
 
 
 def _reference(_: argparse.Namespace) -> None:
-    from millhopper import reference  # looks at every module of the package
+    from millhopper.command import reference  # looks at every module of the package
 
     print(reference.page())
 

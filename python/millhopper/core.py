@@ -1,31 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
 """The C++ classes under the names that programs of Paddle Fluid call them by (``fluid.core``)."""
 
-from __future__ import annotations
-
-import os
-from collections.abc import Iterable
-from typing import Any
-
-import numpy.typing as npt
-
 from millhopper._core import (
     LoDTensor,
     Scope,
     Variable,
-    device_names,
     from_dlpack,
     get_fetch_variable,
     set_feed_variable,
 )
+from millhopper._core import LoDTensor as Tensor
 from millhopper._core import Queue as LoDTensorBlockingQueue
-from millhopper._core import RecordIOWriter as _RecordIOWriter
 from millhopper._core import VariableReader as Reader
-from millhopper.attribute_value import AttrType
+from millhopper.base.places import (
+    CPUPlace,
+    CUDAPinnedPlace,
+    CUDAPlace,
+    cpu_places,
+    cuda_places,
+    get_cuda_device_count,
+    is_compiled_with_cuda,
+)
 from millhopper.errors import EndOfData as EOFException
 from millhopper.errors import Error as EnforceNotMet
-from millhopper.integers import INT32_MAX, integer_within
-from millhopper.var_type import VarType
+from millhopper.feeding.lod_tensor import LoDTensorArray
+from millhopper.feeding.recordio_writer import RecordIOWriter
+from millhopper.programs.attributes import AttrType
+from millhopper.programs.var_type import VarDesc
 
 __all__ = [
     "AttrType",
@@ -51,151 +52,3 @@ __all__ = [
     "is_compiled_with_cuda",
     "set_feed_variable",
 ]
-
-Tensor = LoDTensor
-
-
-class RecordIOWriter(_RecordIOWriter):
-    __doc__ = _RecordIOWriter.__doc__
-
-    def append_tensor(self, tensor: LoDTensor | npt.NDArray[Any]) -> None:
-        """Adds a ``LoDTensor``, or an array, to the record that is being made: its next slot.
-
-        Raises:
-            TypeError: it is neither.
-            Error: it has no values, its levels of detail do not fit its rows, or the file is
-                closed.
-        """
-        if not isinstance(tensor, LoDTensor):
-            if not hasattr(tensor, "__array__"):
-                raise TypeError(f"append_tensor takes a LoDTensor or an array, not {tensor!r}")
-            array, tensor = tensor, LoDTensor()
-            tensor.set(array)
-        super().append_tensor(tensor)
-
-
-class LoDTensorArray(list[LoDTensor]):
-    """A list of tensors.
-
-    Source: PaddlePaddle's fluid.core, 2018.
-    """
-
-
-class _Place:
-    """Where memory is; equal if it is the same memory.
-
-    Attributes:
-        name: as programs and commands write it: ``"cpu"``, ``"cuda:0"``.
-    """
-
-    name: str
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Place) and (type(self), self.name) == (type(other), other.name)
-
-    def __hash__(self) -> int:
-        return hash(self.name)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}()"
-
-
-class CPUPlace(_Place):
-    """The host's memory.
-
-    Source: PaddlePaddle's fluid.core, 2018.
-    """
-
-    name = "cpu"
-
-
-class CUDAPinnedPlace(_Place):
-    """The host's memory; what a device copies from is pinned by the double buffer itself.
-
-    Source: PaddlePaddle's fluid.core, 2018.
-    """
-
-    name = "cpu"
-
-
-class CUDAPlace(_Place):
-    """The memory of CUDA device ``device_id``, counted from 0.
-
-    That there is such a device, and a build with CUDA, is checked where the place is used.
-
-    Raises:
-        TypeError: ``device_id`` is no integer.
-        ValueError: it is below 0, or 2**31 or more.
-
-    Source: PaddlePaddle's fluid.core, 2018.
-    """
-
-    def __init__(self, device_id: int) -> None:
-        self.name = f"cuda:{integer_within('device_id', device_id, 0, INT32_MAX)}"
-
-    def __repr__(self) -> str:
-        return f"CUDAPlace({self.name.removeprefix('cuda:')})"
-
-
-class VarDesc:
-    """Declarations of variables; here only their types.
-
-    Source: PaddlePaddle's fluid.core, 2018.
-    """
-
-    VarType = VarType
-
-
-def is_compiled_with_cuda() -> bool:
-    """Whether this build can use CUDA devices and there is one.
-
-    Raises nothing.
-
-    Source: PaddlePaddle's fluid.core, 2018, which tells about the build only.
-    """
-    return get_cuda_device_count() > 0
-
-
-def get_cuda_device_count() -> int:
-    """How many CUDA devices the core can use; 0 in a build without CUDA.
-
-    Raises nothing.
-
-    Source: PaddlePaddle's fluid.core, 2018.
-    """
-    return sum(name.startswith("cuda:") for name in device_names())
-
-
-def cpu_places(device_count: int | None = None) -> list[CPUPlace]:
-    """The host, as many times as there are places to feed on it.
-
-    Args:
-        device_count: how many; by default what the environment's ``CPU_NUM`` says, or the number of
-            processors.
-
-    Raises:
-        TypeError: ``device_count`` is no integer.
-        ValueError: it is below 0, or what ``CPU_NUM`` says is no integer.
-
-    Source: PaddlePaddle's fluid.framework, later than 2018.
-    """
-    if device_count is None:
-        device_count = int(os.environ.get("CPU_NUM") or os.cpu_count() or 1)
-    count = integer_within("device_count", device_count, 0, INT32_MAX)
-    return [CPUPlace() for _ in range(count)]
-
-
-def cuda_places(device_ids: Iterable[int] | None = None) -> list[CUDAPlace]:
-    """CUDA devices by their numbers; by default all that the core can use.
-
-    That there are such devices is checked where the places are used.
-
-    Raises:
-        TypeError: ``device_ids`` is no list.
-        ValueError: one of them is no number.
-
-    Source: PaddlePaddle's fluid.framework, later than 2018.
-    """
-    return [
-        CUDAPlace(i) for i in (range(get_cuda_device_count()) if device_ids is None else device_ids)
-    ]

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs and what they are made of, under the names of the lineage's module ``framework``."""
 
-from millhopper.block import Block
-from millhopper.core import cpu_places, cuda_places
-from millhopper.operator import Operator
-from millhopper.program import (
+from millhopper.base.places import cpu_places, cuda_places
+from millhopper.programs.block import Block
+from millhopper.programs.operator import Operator
+from millhopper.programs.program import (
     Program,
     default_main_program,
     default_startup_program,
@@ -13,8 +13,8 @@ from millhopper.program import (
     switch_main_program,
     switch_startup_program,
 )
-from millhopper.var_type import VarType, convert_dtype, dtype_name
-from millhopper.variable import Parameter, Variable, grad_var_name
+from millhopper.programs.var_type import VarType, convert_dtype, dtype_name
+from millhopper.programs.variable import Parameter, Variable, grad_var_name
 
 convert_np_dtype_to_dtype_ = convert_dtype
 

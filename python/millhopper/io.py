@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Feeding programs, under the names of the lineage's module ``io``."""
+"""``PyReader`` under the lineage's module name; the code is in ``feeding.py_reader``."""
 
-from millhopper.py_reader import PyReader
+from millhopper.feeding.py_reader import PyReader
 
 __all__ = ["PyReader"]

@@ -1,41 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Batches of a reader's items."""
+"""``batch`` under the lineage's module name; the code is in ``generators.minibatch``."""
 
-from __future__ import annotations
-
-import itertools
-from collections.abc import Iterator
-from typing import TypeVar
-
-from millhopper.reader.decorators import Reader, opened
+from millhopper.generators.minibatch import batch
 
 __all__ = ["batch"]
-
-T = TypeVar("T")
-
-
-def batch(reader: Reader[T], batch_size: int, drop_last: bool = False) -> Reader[list[T]]:
-    """Returns a reader of lists of `batch_size` items.
-
-    Order: that of the reader. The last list holds what is left, which may be less; with
-    `drop_last` a shorter one is dropped. Every list is a new one.
-
-    Raises ValueError if `batch_size` is not positive or no whole number.
-
-    Source: PaddlePaddle's paddle.batch, 2018.
-    """
-    try:
-        size = int(batch_size)
-    except (TypeError, ValueError, OverflowError):
-        size = 0
-    if size <= 0 or size != batch_size:
-        raise ValueError(f"batch: batch_size is {batch_size!r}, it must be a positive integer")
-
-    def read() -> Iterator[list[T]]:
-        with opened(reader) as items:
-            while items_of_batch := list(itertools.islice(items, size)):
-                if drop_last and len(items_of_batch) < size:
-                    return
-                yield items_of_batch
-
-    return read

@@ -1,42 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Batches as torch tensors: ``Reader.torch()``. Importing this module imports torch."""
 
-from __future__ import annotations
+from millhopper.iterating.torch import TorchReader
 
-from typing import Any, TypeAlias
-
-import numpy as np
-import numpy.typing as npt
-
-from millhopper.view import View, optional_module
-
-torch = optional_module("torch", "millhopper.torch", "torch")
-
-# A torch.Tensor; torch need not be there when types are checked.
-Tensor: TypeAlias = Any
-
-
-class TorchReader(View[Tensor]):
-    """The passes of a reader as dicts of ``torch.Tensor`` by slot name, without a copy.
-
-    ::
-
-        for batch in reader.torch():
-            loss = model(batch["image"])
-
-    Tensors show the core's own memory, which stays as it is for as long as they, or views of them,
-    exist; nobody else writes it, so they may be written in place. A tensor that an operator or a
-    plugin shares among batches is copied, since torch knows no tensors that are only for reading.
-
-    dtypes are those of the slots, bfloat16 is ``torch.bfloat16``. A ragged slot is a
-    ``RaggedArrays`` of its values and a tuple of int64 offsets;
-    ``torch.nested.nested_tensor_from_jagged(ragged.values, ragged.offsets[0])`` is the same as a
-    nested tensor, without a copy.
-    """
-
-    def _array(self, array: npt.NDArray[Any], bfloat16: bool) -> Tensor:
-        if not array.flags.writeable:
-            array = array.copy()
-        if bfloat16:  # as int16, since not every torch has uint16
-            return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
-        return torch.from_numpy(array)
+__all__ = ["TorchReader"]

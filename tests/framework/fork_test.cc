@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "framework/base/error.h"
+#include "framework/base/forks.h"
 #include "framework/base/random.h"
 #include "framework/base/thread_pool.h"
 #include "readers/batch_reader.h"
@@ -73,6 +74,18 @@ bool IsRefused(const std::function<void()>& call,
   return false;
 }
 
+TEST(OwnProcess, IsTheOneThatMadeIt) {
+  const OwnProcess parents;
+  EXPECT_TRUE(parents.IsThis());
+  EXPECT_EQ(InChild([&] {
+              const OwnProcess childs;
+              return !parents.IsThis() && childs.IsThis() &&
+                     InChild([&] { return !parents.IsThis() && !childs.IsThis(); }) == 0;
+            }),
+            0);
+  EXPECT_TRUE(parents.IsThis());
+}
+
 class Fork : public ::testing::TestWithParam<int> {
  protected:
   Fork() { WriteNumbers(folder_, kShards, kRecords); }
@@ -120,7 +133,8 @@ TEST_P(Fork, F41QueuesAreTheParents) {
     std::thread provider([&] { queue->Push(0, {}); });
     std::this_thread::sleep_for(std::chrono::milliseconds(repeat % 3));  // until it waits for room
     EXPECT_EQ(InChild([&] {
-                const bool refused = IsRefused([&] { queue->size(); }, "a queue that was made");
+                const bool refused =
+                    IsRefused([&] { queue->size(); }, "this queue was created before");
                 queue.reset();
                 return refused;
               }),

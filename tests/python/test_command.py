@@ -11,9 +11,9 @@ from pathlib import Path
 
 import millhopper
 import pytest
-from millhopper import reference
 from millhopper.__main__ import main
-from millhopper.schemas import format_schemas, operator_types
+from millhopper.command import reference
+from millhopper.programs.schemas import format_schemas, operator_types
 
 STARTUP = """
 blocks {

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import millhopper as fluid
 import numpy as np
 import pytest
+from millhopper.base import places
 
 ALL_DTYPES = "bool float16 float32 float64 int8 int16 int32 int64 uint8".split()
 
@@ -262,9 +263,9 @@ def test_feed_parallel_is_one_batch_a_place() -> None:
     batches = [[(1,)], [(2,), (3,)], [(4,)]]
     feeds = list(feeder.feed_parallel(batches, 3))
     assert [np.asarray(feed["x"]).tolist() for feed in feeds] == [[[1]], [[2], [3]], [[4]]]
-    for places in (2, 4):
+    for num_places in (2, 4):
         with pytest.raises(ValueError, match="must be the same"):
-            list(feeder.feed_parallel(batches, places))
+            list(feeder.feed_parallel(batches, num_places))
 
 
 def test_places_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -276,10 +277,10 @@ def test_places_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
         feeder.feed_parallel([])
     monkeypatch.delenv("CPU_NUM")
     assert len(list(feeder.feed_parallel([[(1,)]] * (os.cpu_count() or 1)))) == os.cpu_count()
-    monkeypatch.setattr(fluid.core, "get_cuda_device_count", lambda: 5)
+    monkeypatch.setattr(places, "get_cuda_device_count", lambda: 5)
     on_devices = feeder_of([1], "int64", place=fluid.CUDAPlace(0))
     assert len(list(on_devices.feed_parallel([[(1,)]] * 5))) == 5
-    monkeypatch.setattr(fluid.core, "get_cuda_device_count", lambda: 0)
+    monkeypatch.setattr(places, "get_cuda_device_count", lambda: 0)
     with pytest.raises(ValueError, match="there is no CUDA device to feed"):
         list(on_devices.feed_parallel([]))
     with pytest.raises(ValueError, match="there is no CUDA device to feed"):

@@ -12,7 +12,7 @@ import pytest
 from millhopper import layers
 from millhopper.framework import VarType
 from millhopper.layers import ops
-from millhopper.schemas import operator_types, schema_of
+from millhopper.programs.schemas import operator_types, schema_of
 
 pytestmark = pytest.mark.usefixtures("fresh_programs")
 
@@ -73,7 +73,7 @@ def test_readers_are_created_in_the_startup_program() -> None:
     batches = ops.create_batch_reader(reader, batch_size=4)
     assert batches.block.program is fluid.default_main_program()
     assert batches.shapes == ((-1, 2),)
-    files = ops.open_files(["text:LICENSE"], seed=3, content="bytes")
+    files = ops.open_files(["numbers.recordio"], seed=3, content="bytes")
     assert files.name == "open_files_0"
     assert fluid.default_main_program().global_block().ops == ()
     types = [op.type for op in fluid.default_startup_program().global_block().ops]
@@ -82,6 +82,8 @@ def test_readers_are_created_in_the_startup_program() -> None:
         ops.create_batch_reader(batches, 2, batch_sizes=3)
     with pytest.raises(ValueError, match="there is a variable 'r' already"):
         ops.create_batch_reader(batches, 2, name="r")
+    with pytest.raises(ValueError, match="no attribute 'contents'; did you mean 'content'"):
+        ops.open_files(["numbers.recordio"], contents="bytes")
     with pytest.raises(TypeError, match="is no reader"):
         ops.create_batch_reader(layers.data("x", [1]), 2)
 

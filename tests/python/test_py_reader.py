@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from conftest import until
 from millhopper import _core
-from millhopper.layers.python_reader import ReaderVariable
+from millhopper.feeding.py_reader import ReaderVariable
 
 Element = tuple[Any, ...]
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from millhopper import layers
 from millhopper.framework import Program, VarType
-from millhopper.layers.reader_creation import share_reader
+from millhopper.programs.reader_creation import share_reader
 
 RECORDS = 10
 

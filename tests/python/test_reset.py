@@ -13,7 +13,7 @@ import millhopper as fluid
 import numpy as np
 import pytest
 from millhopper import layers
-from millhopper.layers.reader_creation import share_reader
+from millhopper.programs.reader_creation import share_reader
 
 RECORDS = 50
 BATCH = 8

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from millhopper.reader import wire
-from millhopper.reader.wire import WireError, decode, encode
+from millhopper.generators import wire
+from millhopper.generators.wire import WireError, decode, encode
 
 PLAIN: list[Any] = [
     None,

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from millhopper import pipeline
 from millhopper.dataset import folders, images
 from millhopper.errors import Error
-from millhopper.pipeline import Path
+from millhopper.generators.python_reader import PythonReader
+from millhopper.iterating import reader as pipeline
+from millhopper.iterating.reader import Path
 from millhopper.ragged import Ragged
-from millhopper.reader.decorators import Reader
 
 __all__ = ["test", "train"]
 
@@ -26,7 +26,7 @@ WHITE = 16
 TEST_EVERY = 5
 
 
-def train(folder: Path | None = None) -> Reader[images.Sample]:
+def train(folder: Path | None = None) -> PythonReader[images.Sample]:
     """Returns a reader of the 1,438 images for training.
 
     Items: (float32 [64], int): the pixels row by row, 0 black to 1 white, and the digit. Order:
@@ -45,7 +45,7 @@ def train(folder: Path | None = None) -> Reader[images.Sample]:
     return _reader("train", folder)
 
 
-def test(folder: Path | None = None) -> Reader[images.Sample]:
+def test(folder: Path | None = None) -> PythonReader[images.Sample]:
     """Returns a reader of the 359 images for the test, as ``train`` (``test-*.recordio``).
 
     Items: (float32 [64], int).
@@ -57,7 +57,7 @@ def test(folder: Path | None = None) -> Reader[images.Sample]:
     return _reader("test", folder)
 
 
-def _reader(part: str, folder: Path | None) -> Reader[images.Sample]:
+def _reader(part: str, folder: Path | None) -> PythonReader[images.Sample]:
     choices = (("digits.csv",), (f"{part}-*.recordio",))
 
     def read() -> Iterator[images.Sample]:

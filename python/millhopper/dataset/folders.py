@@ -7,7 +7,7 @@ import itertools
 import os
 import pathlib
 
-from millhopper.pipeline import Path
+from millhopper.iterating.reader import Path
 
 VARIABLE = "MILLHOPPER_DATA"
 

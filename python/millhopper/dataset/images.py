@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from millhopper.pipeline import Reader
+from millhopper.iterating.reader import Reader
 
 # Pixels as float32 [pixels], and what they show.
 Sample = tuple[npt.NDArray[np.float32], int]

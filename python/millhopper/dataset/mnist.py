@@ -5,15 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from millhopper import pipeline
 from millhopper.dataset import folders, images
-from millhopper.pipeline import Path
-from millhopper.reader.decorators import Reader
+from millhopper.generators.python_reader import PythonReader
+from millhopper.iterating import reader as pipeline
+from millhopper.iterating.reader import Path
 
 __all__ = ["test", "train"]
 
 
-def train(folder: Path | None = None) -> Reader[images.Sample]:
+def train(folder: Path | None = None) -> PythonReader[images.Sample]:
     """Returns a reader of the images for training (60,000 in the whole set).
 
     Items: (float32 [784], int): the pixels row by row, -1 black to 1 white, and the digit. Order:
@@ -33,7 +33,7 @@ def train(folder: Path | None = None) -> Reader[images.Sample]:
     return _reader("train", "train", folder)
 
 
-def test(folder: Path | None = None) -> Reader[images.Sample]:
+def test(folder: Path | None = None) -> PythonReader[images.Sample]:
     """Returns a reader of the images for the test (10,000 in the whole set).
 
     Items: (float32 [784], int). As ``train``, of ``t10k-images-idx3-ubyte`` and
@@ -46,7 +46,7 @@ def test(folder: Path | None = None) -> Reader[images.Sample]:
     return _reader("test", "t10k", folder)
 
 
-def _reader(part: str, prefix: str, folder: Path | None) -> Reader[images.Sample]:
+def _reader(part: str, prefix: str, folder: Path | None) -> PythonReader[images.Sample]:
     choices = (
         (f"{prefix}-images-idx3-ubyte", f"{prefix}-labels-idx1-ubyte"),
         (f"{part}-*.recordio",),

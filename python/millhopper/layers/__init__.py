@@ -9,6 +9,7 @@ here there is one for every operator of the core, see ``layers.ops``.
 from collections.abc import Callable
 from typing import Any
 
+from millhopper.feeding.py_reader import create_py_reader_by_data, py_reader
 from millhopper.layers import control_flow, io, nn, ops, tensor
 from millhopper.layers.control_flow import (
     ConditionalBlock,
@@ -25,22 +26,7 @@ from millhopper.layers.control_flow import (
     less_than,
     not_equal,
 )
-from millhopper.layers.io import (
-    Preprocessor,
-    batch,
-    data,
-    double_buffer,
-    has_next,
-    load,
-    multi_pass,
-    open_files,
-    open_recordio_file,
-    random_data_generator,
-    read_file,
-    reset,
-    shard,
-    shuffle,
-)
+from millhopper.layers.fed_data import data
 from millhopper.layers.nn import (
     accuracy,
     cross_entropy,
@@ -55,7 +41,20 @@ from millhopper.layers.nn import (
     square_error_cost,
     topk,
 )
-from millhopper.layers.python_reader import create_py_reader_by_data, py_reader
+from millhopper.layers.preprocessor import Preprocessor
+from millhopper.layers.readers import (
+    batch,
+    double_buffer,
+    has_next,
+    multi_pass,
+    open_files,
+    open_recordio_file,
+    random_data_generator,
+    read_file,
+    reset,
+    shard,
+    shuffle,
+)
 from millhopper.layers.tensor import (
     assign,
     cast,
@@ -63,6 +62,7 @@ from millhopper.layers.tensor import (
     create_parameter,
     create_tensor,
     fill_constant,
+    load,
     ones,
     sums,
     zeros,

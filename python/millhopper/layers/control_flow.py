@@ -7,13 +7,13 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from types import TracebackType
 
-from millhopper.block import Block
 from millhopper.layers import helper
 from millhopper.layers.tensor import assign
-from millhopper.operator import Operator
-from millhopper.program import Program, default_main_program
-from millhopper.var_type import VarType
-from millhopper.variable import Variable
+from millhopper.programs.block import Block
+from millhopper.programs.operator import Operator
+from millhopper.programs.program import Program, default_main_program
+from millhopper.programs.var_type import VarType
+from millhopper.programs.variable import Variable
 
 
 def _check_condition(layer: str, cond: Variable) -> None:

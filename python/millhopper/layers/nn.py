@@ -9,9 +9,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from millhopper.layers import helper
-from millhopper.param_attr import ParamAttrLike
-from millhopper.var_type import VarType, is_float
-from millhopper.variable import Variable
+from millhopper.programs.param_attr import ParamAttrLike
+from millhopper.programs.parameters import make_parameter
+from millhopper.programs.var_type import VarType, is_float
+from millhopper.programs.variable import Variable
 
 
 def fc(
@@ -72,7 +73,7 @@ def fc(
                 f" {num_flatten_dims} on must be known, for the weights have as many rows"
             )
         dtype = variable.dtype or VarType.FP32
-        weights = helper.make_parameter(layer, attr, (math.prod(row), size), dtype)
+        weights = make_parameter(layer, attr, (math.prod(row), size), dtype)
         if weights is None:
             raise ValueError(f"{layer}: param_attr is False, but there is no layer without weights")
         product = helper.new_variable(layer)
@@ -87,7 +88,7 @@ def fc(
     if len(products) > 1:
         out = helper.new_variable(layer)
         block.append_op("sum", inputs={"X": products}, outputs={"Out": out})
-    bias = helper.make_parameter(layer, bias_attr, (size,), out.dtype or VarType.FP32, is_bias=True)
+    bias = make_parameter(layer, bias_attr, (size,), out.dtype or VarType.FP32, is_bias=True)
     if bias is not None:
         biased = helper.new_variable(layer)
         block.append_op(

@@ -2,8 +2,8 @@
 """A function for every operator of the core, made from its schema.
 
 ``ops.mean(x)`` appends the operator ``mean`` to the current block of the main program, or that of
-a reader's creation to the startup program, and returns the variable that it writes. Slots and
-attributes are arguments: ``UnderlyingReader`` is ``underlying_reader``, ``Out@GRAD`` is
+a reader's creation to the startup program, and returns the variable that it writes. Inputs,
+outputs and attributes are arguments: ``UnderlyingReader`` is ``underlying_reader``, ``Out@GRAD`` is
 ``out_grad``. ``help(ops.mean)`` tells what they mean. A name that Python has taken for itself gets
 an underscore (``ops.while_``). Operators of plugins are here once they are loaded.
 """
@@ -17,9 +17,9 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from millhopper.layers import helper
-from millhopper.layers.reader_creation import create_reader
-from millhopper.schemas import OperatorSchema, SlotSchema, find_schema, operator_types
-from millhopper.variable import Variable
+from millhopper.programs.reader_creation import create_reader
+from millhopper.programs.schemas import ArgumentSchema, OperatorSchema, find_schema, operator_types
+from millhopper.programs.variable import Variable
 
 _Result: TypeAlias = "Variable | tuple[Variable | list[Variable] | None, ...] | None"
 _made: dict[str, Callable[..., Any]] = {}
@@ -50,14 +50,14 @@ def function_name(type: str) -> str:
     return f"{type}_" if keyword.iskeyword(type) else type
 
 
-def argument_name(slot: str) -> str:
-    """What an operator's slot is called as an argument: ``Beta1Pow`` is ``beta1_pow``.
+def argument_name(argument: str) -> str:
+    """What an operator's input or output is called as an argument: ``Beta1Pow`` is ``beta1_pow``.
 
     Raises nothing.
 
     Source: Millhopper's own.
     """
-    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", slot.replace("@GRAD", "_grad")).lower()
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", argument.replace("@GRAD", "_grad")).lower()
     return f"{words}_" if keyword.iskeyword(words) else words
 
 
@@ -87,9 +87,9 @@ def generate_function(schema: OperatorSchema) -> Callable[..., Any]:
 def _signature(schema: OperatorSchema) -> inspect.Signature:
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     required, optional = [], []
-    for slot in schema.inputs:
-        name = argument_name(slot.name)
-        if slot.optional or slot.list:
+    for argument in schema.inputs:
+        name = argument_name(argument.name)
+        if argument.optional or argument.list:
             optional.append(inspect.Parameter(name, kind, default=None))
         else:
             required.append(inspect.Parameter(name, kind))
@@ -108,22 +108,22 @@ def _signature(schema: OperatorSchema) -> inspect.Signature:
 
 def _output_arguments(schema: OperatorSchema) -> dict[str, str]:
     """What outputs are called as arguments, beside inputs that may be called the same."""
-    taken = {argument_name(slot.name) for slot in schema.inputs}
+    taken = {argument_name(argument.name) for argument in schema.inputs}
     taken |= {attribute.name for attribute in schema.attributes}
     names = {}
-    for slot in schema.outputs:
-        if slot.kind != "reader":
-            name = argument_name(slot.name)
-            names[slot.name] = f"{name}_to" if name in taken else name
+    for argument in schema.outputs:
+        if argument.kind != "reader":
+            name = argument_name(argument.name)
+            names[argument.name] = f"{name}_to" if name in taken else name
     return names
 
 
 def _append(schema: OperatorSchema, arguments: dict[str, Any]) -> _Result:
     inputs = {}
-    for slot in schema.inputs:
-        given = arguments.get(argument_name(slot.name))
+    for argument in schema.inputs:
+        given = arguments.get(argument_name(argument.name))
         if given is not None:
-            inputs[slot.name] = given
+            inputs[argument.name] = given
     attributes = {
         attribute.name: arguments[attribute.name]
         for attribute in schema.attributes
@@ -136,28 +136,28 @@ def _append(schema: OperatorSchema, arguments: dict[str, Any]) -> _Result:
     layer = helper.layer_name(schema.type, name)
     names = _output_arguments(schema)
     outputs = {}
-    for slot in schema.outputs:
-        given = arguments.get(names[slot.name])
+    for argument in schema.outputs:
+        given = arguments.get(names[argument.name])
         if given is not None:
-            outputs[slot.name] = given
-        elif _is_made(slot):
-            outputs[slot.name] = helper.new_variable(layer)
+            outputs[argument.name] = given
+        elif _is_made(argument):
+            outputs[argument.name] = helper.new_variable(layer)
     helper.current_block().append_op(schema.type, inputs, outputs, attributes)
     results = tuple(outputs.values())
     return results[0] if len(results) == 1 else results or None
 
 
-def _is_made(slot: SlotSchema) -> bool:
+def _is_made(argument: ArgumentSchema) -> bool:
     """Whether an output that is not given is a new variable."""
-    return not slot.optional and not slot.list
+    return not argument.optional and not argument.list
 
 
 def _docstring(schema: OperatorSchema) -> str:
     lines = [schema.doc, "", "Args:"]
-    for slot in schema.inputs:
-        notes = [slot.kind if slot.kind != "any" else "tensor or reader"]
-        notes += ["optional"] * slot.optional + ["any number"] * slot.list
-        lines.append(f"    {argument_name(slot.name)} ({', '.join(notes)}): {slot.doc}.")
+    for argument in schema.inputs:
+        notes = [argument.kind if argument.kind != "any" else "tensor or reader"]
+        notes += ["optional"] * argument.optional + ["any number"] * argument.list
+        lines.append(f"    {argument_name(argument.name)} ({', '.join(notes)}): {argument.doc}.")
     for attribute in schema.attributes:
         notes = [attribute.type]
         if attribute.words:
@@ -167,10 +167,10 @@ def _docstring(schema: OperatorSchema) -> str:
         notes.append("required" if attribute.required else f"default {attribute.default!r}")
         lines.append(f"    {attribute.name} ({', '.join(notes)}): {attribute.doc}.")
     outputs = _output_arguments(schema)
-    for slot in schema.outputs:
-        if slot.name in outputs:
-            made = "made if not given" if _is_made(slot) else "written only if given"
-            lines.append(f"    {outputs[slot.name]} (output, {made}): {slot.doc}.")
+    for argument in schema.outputs:
+        if argument.name in outputs:
+            made = "made if not given" if _is_made(argument) else "written only if given"
+            lines.append(f"    {outputs[argument.name]} (output, {made}): {argument.doc}.")
     lines.append("    name: of the layer, from which those of new variables are made.")
     if schema.takes_more:
         lines.append("    more_attributes: those of the files' format.")

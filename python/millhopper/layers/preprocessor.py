@@ -6,12 +6,12 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-from millhopper import unique_name
-from millhopper.block import Block
-from millhopper.layers.reader_creation import check_created, decorate_reader, slot_shapes
-from millhopper.program import default_startup_program, program_guard
-from millhopper.var_type import VarType
-from millhopper.variable import Variable
+from millhopper.programs import unique_name
+from millhopper.programs.block import Block
+from millhopper.programs.program import default_startup_program, program_guard
+from millhopper.programs.reader_creation import check_created, decorate_reader, slot_shapes
+from millhopper.programs.var_type import VarType
+from millhopper.programs.variable import Variable
 
 
 class Preprocessor:

@@ -3,17 +3,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from millhopper import unique_name
-from millhopper.initializer import Initializer
 from millhopper.layers import helper
-from millhopper.param_attr import ParamAttr, ParamAttrLike
-from millhopper.var_type import VarType, constant_of, convert_dtype
-from millhopper.variable import Parameter, Variable
+from millhopper.programs import unique_name
+from millhopper.programs.initializer import Initializer
+from millhopper.programs.param_attr import ParamAttr, ParamAttrLike
+from millhopper.programs.parameters import make_parameter, make_persistable
+from millhopper.programs.var_type import VarType, constant_of, convert_dtype
+from millhopper.programs.variable import Parameter, Variable
 
 
 def create_tensor(dtype: Any, name: str | None = None, persistable: bool = False) -> Variable:
@@ -64,7 +66,7 @@ def create_parameter(
             name, param_attr.initializer, param_attr.learning_rate, trainable=param_attr.trainable
         )
     layer = helper.layer_name("create_parameter", name)
-    made = helper.make_parameter(layer, param_attr, shape, dtype, is_bias, default_initializer)
+    made = make_parameter(layer, param_attr, shape, dtype, is_bias, default_initializer)
     assert made is not None
     return made
 
@@ -96,7 +98,7 @@ def create_global_var(
     Source: PaddlePaddle's fluid.layers, 2018.
     """
     name = unique_name.generate("global_var") if name is None else name
-    return helper.make_persistable(name, shape, dtype, value)
+    return make_persistable(name, shape, dtype, value)
 
 
 def cast(x: Variable, dtype: Any) -> Variable:
@@ -209,3 +211,24 @@ def zeros(shape: Iterable[int], dtype: Any = VarType.FP32, force_cpu: bool = Fal
     Source: PaddlePaddle's fluid.layers, 2018.
     """
     return fill_constant(shape, dtype, 0.0)
+
+
+def load(
+    out: Variable, file_path: str | os.PathLike[str], load_as_fp16: bool | None = None
+) -> None:
+    """Reads a tensor from a file when the program comes by here: operator ``load``.
+
+    Args:
+        out: takes the tensor.
+        file_path: the file, as operator ``save`` writes it.
+        load_as_fp16: turn floating-point values into 16 bits.
+
+    Raises:
+        TypeError: ``out`` is neither a variable nor a name, or ``file_path`` no path.
+        Error: the file cannot be read, when the program is run.
+
+    Source: PaddlePaddle's fluid.layers.io, 2018.
+    """
+    helper.current_block().append_op(
+        "load", outputs={"Out": out}, attrs={"file_path": file_path, "load_as_fp16": load_as_fp16}
+    )

@@ -8,11 +8,12 @@
     for sample in reader.buffered(reader.shuffle(samples, 1024, seed=7), 64)():
         ...
 
-`millhopper.reader.decorators` says what a reader is and what all decorators have in common.
+`millhopper.generators.decorators` says what a reader is and what all decorators have in common. The
+code is in the room `generators`; `reader` is the lineage's name for it. Class `millhopper.Reader`,
+which reads in the core, is in `millhopper.iterating.reader`.
 """
 
-from millhopper.reader import creator, decorator
-from millhopper.reader.decorators import (
+from millhopper.generators.decorators import (
     ComposeNotAligned,
     Fake,
     cache,
@@ -22,9 +23,10 @@ from millhopper.reader.decorators import (
     map_readers,
     shuffle,
 )
-from millhopper.reader.pipe import CommandError, PipeReader
-from millhopper.reader.processes import ReaderProcessError, multiprocess_reader
-from millhopper.reader.threads import buffered, xmap_readers
+from millhopper.generators.pipe import CommandError, PipeReader
+from millhopper.generators.processes import ReaderProcessError, multiprocess_reader
+from millhopper.generators.threads import buffered, xmap_readers
+from millhopper.reader import creator, decorator
 
 __all__ = [
     "CommandError",

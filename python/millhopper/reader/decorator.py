@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The functions of ``millhopper.reader`` under the lineage's name of the module they were in."""
 
-from millhopper.reader.decorators import (
+from millhopper.generators.decorators import (
     ComposeNotAligned,
     Fake,
     cache,
@@ -11,9 +11,9 @@ from millhopper.reader.decorators import (
     map_readers,
     shuffle,
 )
-from millhopper.reader.pipe import PipeReader
-from millhopper.reader.processes import multiprocess_reader
-from millhopper.reader.threads import buffered, xmap_readers
+from millhopper.generators.pipe import PipeReader
+from millhopper.generators.processes import multiprocess_reader
+from millhopper.generators.threads import buffered, xmap_readers
 
 __all__ = [
     "ComposeNotAligned",

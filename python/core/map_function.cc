@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/core/map_function.h"
+
+#include <pybind11/stl.h>
+
+#include <atomic>
+#include <map>
+#include <random>
+#include <utility>
+
+#include "framework/base/error.h"
+#include "python/core/arrays.h"
+#include "python/core/causes.h"
+#include "python/core/collected.h"
+#include "python/core/python_call.h"
+#include "python/core/slots.h"
+#include "python/core/text.h"
+
+namespace py = pybind11;
+
+namespace millhopper {
+namespace {
+
+using Names = PythonFunction::Names;
+
+// Numbers that no other process gives, so that a program that has come from one calls nothing here.
+int64_t FirstNumber() {
+  std::random_device random;
+  return static_cast<int64_t>(random() & 0x7fffffff) << 32 |
+         static_cast<int64_t>(random() >> 8 << 8);
+}
+
+// Functions by number. Never destroyed: readers may go when the process exits.
+struct Registry {
+  std::mutex mutex;
+  std::map<int64_t, std::weak_ptr<PythonFunction>> functions;
+  std::atomic<int64_t> next{FirstNumber()};
+};
+
+Registry& AllFunctions() {
+  static auto* const registry = new Registry;
+  return *registry;
+}
+
+std::string TitleOf(const py::object& function) {
+  const py::object name = py::getattr(function, "__qualname__", py::none());
+  const py::object code = py::getattr(function, "__code__", py::none());
+  std::string title = "function " + py::repr(name.is_none() ? function : name).cast<std::string>();
+  if (!code.is_none()) {
+    title += StrCat(" (", Escaped(FromText(code.attr("co_filename"))), ":",
+                    py::str(code.attr("co_firstlineno")).cast<std::string>(), ")");
+  }
+  return title;
+}
+
+Names Numbered(size_t slots) {
+  Names names;
+  for (size_t i = 0; i < slots; ++i) names.push_back(StrCat("slot", i));
+  return names;
+}
+
+}  // namespace
+
+PythonFunction::PythonFunction(const py::object& function, std::optional<Names> inputs,
+                               std::shared_ptr<const PythonFunction> below, ElementForm form)
+    : number_(AllFunctions().next.fetch_add(1)),
+      function_(function),
+      title_(TitleOf(function)),
+      inputs_(std::move(inputs)),
+      below_(std::move(below)),
+      form_(std::move(form)) {}
+
+void PythonFunction::Register(const std::shared_ptr<PythonFunction>& function) {
+  const std::lock_guard<std::mutex> lock(AllFunctions().mutex);
+  auto& functions = AllFunctions().functions;
+  for (auto i = functions.begin(); i != functions.end();) {
+    i = i->second.expired() ? functions.erase(i) : std::next(i);
+  }
+  functions[function->number()] = function;
+}
+
+std::shared_ptr<PythonFunction> PythonFunction::Find(int64_t number) {
+  const std::lock_guard<std::mutex> lock(AllFunctions().mutex);
+  const auto found = AllFunctions().functions.find(number);
+  std::shared_ptr<PythonFunction> function;
+  if (found != AllFunctions().functions.end()) function = found->second.lock();
+  Require(function != nullptr, "there is no function ", number,
+          " in this process: a program that calls one of Python's runs in the process that wrote "
+          "it, as long as the millhopper.Reader exists whose map() did");
+  return function;
+}
+
+int PythonFunction::Visit(visitproc visit, void* arg) const {
+  const int status = function_.Visit(visit, arg);
+  return status != 0 ? status : raised_.Visit(visit, arg);
+}
+
+void PythonFunction::Forget() {
+  function_.Clear();
+  raised_.Forget();
+}
+
+std::optional<Names> PythonFunction::names() const {
+  if (!form_.names.empty()) return form_.names;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return learned_;
+}
+
+Names PythonFunction::InputNames(size_t slots) const {
+  std::optional<Names> names = inputs_;
+  if (!names && below_ != nullptr) names = below_->names();
+  if (!names) return Numbered(slots);
+  Require(names->size() == slots, names->size(), " names for a reader of ", slots, " slots");
+  return *names;
+}
+
+py::object PythonFunction::Result(std::vector<LoDTensor>* in) const {
+  const py::object function = function_.get();
+  Require(static_cast<bool>(function),
+          "it is gone, with the millhopper.Reader whose map() took it");
+  const Names names = InputNames(in->size());
+  py::dict element;
+  for (size_t i = 0; i < in->size(); ++i) {
+    element[py::str(names[i])] = ToPython(&(*in)[i]);
+    (*in)[i].Clear();
+  }
+  return PythonCall::Result(function, element);
+}
+
+void PythonFunction::Call(std::vector<LoDTensor>* in, const ElementForm& form,
+                          std::vector<LoDTensor>* out, uint64_t reader) const {
+  const PythonCall call(reader);
+  try {
+    *out = ToElement(Result(in), form);
+  } catch (py::error_already_set& raised) {
+    throw raised_.Keep(ErrorOfException(title_, &raised));
+  } catch (const Error& error) {
+    throw error.WithContext("in what " + title_ + " has returned");
+  }
+}
+
+ElementForm PythonFunction::Learn(std::vector<LoDTensor>* in, uint64_t reader) {
+  const PythonCall call(reader);
+  const size_t inputs = in->size();
+  try {
+    py::object result = Result(in);
+    ElementForm form;
+    if (py::isinstance<py::dict>(result)) {
+      for (const auto& [key, value] : py::reinterpret_borrow<py::dict>(result)) {
+        form.names.push_back(key.cast<std::string>());
+      }
+    }
+    for (const LoDTensor& tensor : ToElement(std::move(result), form)) {
+      SlotSpec slot;
+      slot.dtype = tensor.dtype();
+      for (size_t axis = 0; axis < tensor.dims().size(); ++axis) slot.dims.push_back(-1);
+      slot.lod_level = static_cast<int>(tensor.lod().size());
+      form.slots.push_back(slot);
+    }
+    Require(!form.slots.empty(), "an element of no values");
+    if (form.names.empty() && form.slots.size() == inputs) form.names = InputNames(inputs);
+    if (form.names.empty()) form.names = Numbered(form.slots.size());
+    const std::lock_guard<std::mutex> lock(mutex_);
+    learned_ = form.names;
+    return form;
+  } catch (py::error_already_set& raised) {
+    throw raised_.Keep(ErrorOfException(title_, &raised));
+  } catch (const py::cast_error&) {
+    Throw(ErrorCode::kInvalidArgument, "a name of a slot is no text, in what ", title_,
+          " has returned");
+  } catch (const Error& error) {
+    throw error.WithContext("in what " + title_ + " has returned");
+  }
+}
+
+void DefineFunction(py::module_* module) {
+  py::class_<PythonFunction, std::shared_ptr<PythonFunction>>(
+      *module, "Function", "A function that create_python_map_reader calls, by its number.",
+      py::custom_type_setup(&LetCollectorSee<PythonFunction>))
+      .def(py::init([](const py::object& function, std::optional<Names> inputs,
+                       std::shared_ptr<const PythonFunction> below, const std::vector<Slot>& slots,
+                       Names names) {
+             auto made =
+                 std::make_shared<PythonFunction>(function, std::move(inputs), std::move(below),
+                                                  ElementForm{SpecsOf(slots), std::move(names)});
+             PythonFunction::Register(made);
+             return made;
+           }),
+           py::arg("function"), py::arg("inputs"), py::arg("below"), py::arg("slots").noconvert(),
+           py::arg("names"))
+      .def_property_readonly("number", &PythonFunction::number)
+      .def("names", &PythonFunction::names);
+  module->def("end_functions", &PythonCall::EndAll, py::arg("seconds"));
+}
+
+}  // namespace millhopper

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a program is fed with: values of any kind as tensors, as the fed variables declare them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from millhopper import _core
+from millhopper.programs.program import Program
+from millhopper.programs.var_type import dtype_name
+from millhopper.programs.variable import Variable
+from millhopper.ragged import Ragged
+
+
+def fed_tensors(feed: Mapping[Any, object], program: Program) -> dict[str, _core.LoDTensor]:
+    """Tensors by variable name: copies, since the program may keep them, but for LoDTensors.
+
+    Args:
+        feed: values by variable, or its name.
+        program: in whose global block the variables are declared. Lists and numbers become the
+            declared dtype; what is fed to variables of ``layers.data`` must have the declared
+            dtype, and the declared dims, unless it has another number of axes, which operators
+            judge.
+
+    Raises:
+        TypeError: a key is neither a variable nor a name, or a value holds no numbers.
+        ValueError: a value has not the declared dtype or dims, or lists are of different lengths.
+        Error: a value on a device, or of a dtype that is none of Millhopper's.
+    """
+    tensors = {}
+    for key, value in feed.items():
+        if not isinstance(key, str | Variable):
+            raise TypeError(f"feed is by variables or their names; {key!r} is neither")
+        name = key if isinstance(key, str) else key.name
+        variable = program.global_block().vars.get(name)
+        try:
+            tensor = _tensor(name, value, variable)
+        except (BufferError, RuntimeError) as error:  # of the core, or who speaks DLPack
+            error.add_note(f"while variable {name!r} was fed")
+            raise
+        is_empty = isinstance(value, _core.LoDTensor) and not tensor.shape()  # the core refuses it
+        if variable is not None and not is_empty:
+            _check(name, tensor, variable)
+        tensors[name] = tensor
+    return tensors
+
+
+def _tensor(name: str, value: Any, variable: Variable | None) -> _core.LoDTensor:
+    if isinstance(value, _core.LoDTensor):
+        return value
+    tensor = _core.LoDTensor()
+    if isinstance(value, Ragged):
+        tensor.set(value.values)
+        tensor.set_lod([offsets.tolist() for offsets in value.offsets])
+    elif hasattr(value, "__dlpack__") and not isinstance(value, np.ndarray):
+        if hasattr(value, "contiguous"):  # torch's, which may be views in any order
+            value = value.contiguous()
+        # The core copies, for numpy has no bfloat16.
+        tensor = _core.from_dlpack(_core.from_dlpack(value).__dlpack__(copy=True))
+    elif hasattr(value, "__array__"):
+        tensor.set(_numbers(name, value))
+    else:
+        tensor.set(_converted(name, value, variable))
+    return tensor
+
+
+def _numbers(name: str, value: Any) -> npt.NDArray[Any]:
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise ValueError(
+            f"feed {name!r} is no array: its lists are of different lengths. Sequences of different"
+            " lengths are fed as millhopper.create_lod_tensor(...) or millhopper.Ragged"
+        ) from error
+    if array.dtype.kind not in "biuf":
+        given = "None" if value is None else f"{type(value).__name__} of {array.dtype}"
+        raise TypeError(f"feed {name!r} is {given}, which is no array of numbers")
+    return array
+
+
+def _converted(name: str, value: object, variable: Variable | None) -> npt.NDArray[Any]:
+    """Lists and numbers in the declared dtype."""
+    array = _numbers(name, value)
+    if variable is None or variable.dtype is None:
+        return array
+    try:
+        return exactly(array, variable.dtype.dtype)
+    except ValueError as error:
+        raise ValueError(f"feed {name!r} holds {error}") from None
+
+
+def exactly(array: npt.NDArray[Any], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """Numbers in another dtype. Raises ValueError if integers or bools would change one."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        converted = array.astype(dtype, copy=False)
+    if converted.dtype.kind != "f" and (converted != array).any():
+        wrong = array[converted != array].flat[0]
+        raise ValueError(f"{wrong}, but {converted.dtype} is declared")
+    return converted
+
+
+def _check(name: str, tensor: _core.LoDTensor, variable: Variable) -> None:
+    if not variable.is_data or variable.shape is None or variable.dtype is None:
+        return
+    dtype, dims, declared = dtype_name(variable.dtype), tensor.shape(), list(variable.shape)
+    fits = len(dims) != len(declared) or all(
+        want in (-1, have) for want, have in zip(declared, dims, strict=False)
+    )
+    if tensor.dtype != dtype or not fits:
+        raise ValueError(f"feed {name!r} is {tensor.dtype} {dims}; {dtype} {declared} is declared")

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""RecordIO files of what readers in Python yield, for programs of any language to read.
+
+A record holds what one batch of the reader becomes: a tensor for each slot. ``open_files`` (in
+programs that ``python -m millhopper`` runs, too) and the command ``peek`` of a build of the sources
+read it as one element, so that readers of ``batch(..., 1)`` make files whose elements can be
+shuffled and batched again. Names and meaning are those of PaddlePaddle's fluid.recordio_writer,
+2018, without its faults: no batch is lost at the end, every file but the last holds
+``batch_per_file`` of them, and what an exception interrupts leaves no half file. As there, a file
+that exists is replaced unless ``overwrite=False`` is given; only regular files are, and none that
+the process is reading.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy.typing as npt
+
+from millhopper import _core
+from millhopper.feeding.data_feeder import DataFeeder
+from millhopper.generators.python_reader import PythonReader, opened
+from millhopper.iterating.reader import Path
+
+__all__ = [
+    "convert_reader_to_recordio_file",
+    "convert_reader_to_recordio_files",
+    "create_recordio_writer",
+]
+
+Compressor = _core.RecordIOWriter.Compressor
+
+_MOST_SHARDS = 100_000  # five digits
+
+
+class RecordIOWriter(_core.RecordIOWriter):
+    __doc__ = _core.RecordIOWriter.__doc__
+
+    def append_tensor(self, tensor: _core.LoDTensor | npt.NDArray[Any]) -> None:
+        """Adds a ``LoDTensor``, or an array, to the record that is being made: its next slot.
+
+        Raises:
+            TypeError: it is neither.
+            Error: it has no values, its levels of detail do not fit its rows, or the file is
+                closed.
+        """
+        if not isinstance(tensor, _core.LoDTensor):
+            if not hasattr(tensor, "__array__"):
+                raise TypeError(f"append_tensor takes a LoDTensor or an array, not {tensor!r}")
+            array, tensor = tensor, _core.LoDTensor()
+            tensor.set(array)
+        super().append_tensor(tensor)
+
+
+@contextmanager
+def create_recordio_writer(
+    filename: Path,
+    compressor: Compressor = Compressor.Snappy,
+    max_num_records: int = 1000,
+    *,
+    overwrite: bool = True,
+) -> Iterator[RecordIOWriter]:
+    """The writer of one file, for a ``with`` block, at whose end the file is there. ::
+
+        with create_recordio_writer("digits.recordio") as writer:
+            for image, label in samples:  # arrays, or of class LoDTensor
+                writer.append_tensor(image)
+                writer.append_tensor(label)
+                writer.complete_append_tensor()
+
+    If the block raises, nothing is left of what it wrote, and a file that has had this name stays
+    as it was.
+
+    Args:
+        filename: of the file.
+        compressor: ``core.RecordIOWriter.Compressor.Snappy`` or ``.NoCompress``.
+        max_num_records: in a chunk, which is also limited to 1 MiB.
+        overwrite: replace a file that exists.
+
+    Raises:
+        TypeError: ``compressor`` is none.
+        Error: the file cannot be written, or exists and ``overwrite`` is False,
+            ``max_num_records`` is less than 1, or tensors were appended behind the last
+            ``complete_append_tensor``.
+
+    Source: PaddlePaddle's fluid.recordio_writer, 2018.
+    """
+    writer = _begin(filename, compressor, max_num_records, overwrite)
+    try:
+        yield writer
+        writer.close()
+    finally:
+        writer.discard()
+
+
+def convert_reader_to_recordio_file(
+    filename: Path,
+    reader_creator: PythonReader[Iterable[Any]],
+    feeder: DataFeeder,
+    compressor: Compressor = Compressor.Snappy,
+    max_num_records: int = 1000,
+    feed_order: Sequence[str] | None = None,
+    *,
+    overwrite: bool = True,
+) -> int:
+    """Writes a pass over a batch reader to one file and returns the number of records: batches.
+
+    Args:
+        filename: of the file, which appears, or is replaced, when all is written.
+        reader_creator: the batch reader.
+        feeder: makes tensors of a batch.
+        compressor: ``core.RecordIOWriter.Compressor.Snappy`` or ``.NoCompress``.
+        max_num_records: in a chunk, which is also limited to 1 MiB.
+        feed_order: names of the slots of a record, in order; by default all of the feeder.
+        overwrite: replace a file that exists.
+
+    Raises what the reader and the feeder do, ValueError for a name that the feeder does not have,
+    and `millhopper.Error` if the file cannot be written, or exists and `overwrite` is False, or if
+    `reader_creator` reads the same file. Then no file is left.
+
+    Source: PaddlePaddle's fluid.recordio_writer, 2018.
+    """
+    order = _feed_order(feeder, feed_order)
+    with (
+        opened(reader_creator) as batches,
+        create_recordio_writer(
+            filename, compressor, max_num_records, overwrite=overwrite
+        ) as writer,
+    ):
+        return _append(writer, batches, feeder, order)
+
+
+def convert_reader_to_recordio_files(
+    filename: Path,
+    batch_per_file: int,
+    reader_creator: PythonReader[Iterable[Any]],
+    feeder: DataFeeder,
+    compressor: Compressor = Compressor.Snappy,
+    max_num_records: int = 1000,
+    feed_order: Sequence[str] | None = None,
+    *,
+    overwrite: bool = True,
+) -> int:
+    """Writes a pass over a batch reader to files of `batch_per_file` batches, the last of the rest.
+
+    ``digits.recordio`` becomes ``digits-00000.recordio``, ``digits-00001.recordio`` and so on. A
+    reader without batches makes none. Returns the number of records in all of them: batches. The
+    files get their names together when all are written, so that those of an earlier conversion are
+    replaced by all of this one or not at all.
+
+    Args and errors are those of ``convert_reader_to_recordio_file``; also raises ValueError if
+    `filename` does not end in ``.recordio``, `batch_per_file` is less than 1 or more than 100,000
+    files would be written, and FileExistsError if files with higher numbers are left of an earlier
+    conversion. Files before the one that an exception interrupts stay, unless there are any of an
+    earlier conversion: then those do.
+
+    Source: PaddlePaddle's fluid.recordio_writer, 2018.
+    """
+    stem, extension = os.path.splitext(os.fspath(filename))
+    if extension != ".recordio":
+        raise ValueError(f"'{os.fspath(filename)}' does not end in .recordio")
+    if batch_per_file < 1:
+        raise ValueError(f"batch_per_file is {batch_per_file}, it must be at least 1")
+    order = _feed_order(feeder, feed_order)
+    earlier = _shards(stem)
+    written = 0
+    writers: list[RecordIOWriter] = []
+    whole = 0  # of the writers
+    try:
+        try:
+            with opened(reader_creator) as batches:
+                while first := list(itertools.islice(batches, 1)):
+                    if len(writers) == _MOST_SHARDS:
+                        raise ValueError(f"batch_per_file is {batch_per_file}: too many files")
+                    name = f"{stem}-{len(writers):05d}{extension}"
+                    writers.append(_begin(name, compressor, max_num_records, overwrite))
+                    of_file = itertools.chain(first, itertools.islice(batches, batch_per_file - 1))
+                    written += _append(writers[-1], of_file, feeder, order)
+                    writers[-1].finish()
+                    whole += 1
+        except BaseException:
+            if not earlier:
+                RecordIOWriter.close_set(writers[:whole])
+            raise
+        left = [name for name in earlier if name >= f"{stem}-{len(writers):05d}{extension}"]
+        if left:
+            raise FileExistsError(
+                f"'{left[0]}' and those behind it are left of an earlier conversion, and would be "
+                f"read with the {len(writers)} files of this one, so nothing is changed: remove "
+                "them first"
+            )
+        RecordIOWriter.close_set(writers)
+    finally:
+        for writer in writers:
+            writer.discard()
+    return written
+
+
+def _begin(
+    filename: Path, compressor: Compressor, max_num_records: int, overwrite: bool
+) -> RecordIOWriter:
+    if not isinstance(compressor, Compressor):
+        raise TypeError(
+            f"compressor is {compressor!r}; it must be core.RecordIOWriter.Compressor.Snappy or "
+            ".NoCompress"
+        )
+    return RecordIOWriter(os.fspath(filename), compressor, max_num_records, overwrite)
+
+
+def _shards(stem: str) -> list[str]:
+    """The files <stem>-<five digits>.recordio that are there, sorted."""
+    folder, prefix = os.path.split(stem)
+    shard = re.compile(re.escape(prefix) + r"-[0-9]{5}\.recordio")
+    try:
+        names = os.listdir(folder or ".")
+    except OSError:  # whoever writes into it says what is wrong
+        return []
+    return sorted(os.path.join(folder, name) for name in names if shard.fullmatch(name))
+
+
+def _feed_order(feeder: DataFeeder, feed_order: Sequence[str] | None) -> Sequence[str]:
+    if feed_order is None:
+        return feeder.feed_names
+    unknown = [name for name in feed_order if name not in feeder.feed_names]
+    if unknown:
+        raise ValueError(f"feed_order: {unknown} are none of the feeder's {feeder.feed_names}")
+    return feed_order
+
+
+def _append(
+    writer: RecordIOWriter,
+    batches: Iterable[Iterable[Any]],
+    feeder: DataFeeder,
+    feed_order: Sequence[str],
+) -> int:
+    written = 0
+    for batch in batches:
+        tensors = feeder.feed(batch)
+        for name in feed_order:
+            writer.append_tensor(tensors[name])
+        writer.complete_append_tensor()
+        written += 1
+    return written

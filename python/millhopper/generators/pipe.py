@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reading what a command prints.
+
+Name, signature and meaning are those of PaddlePaddle's paddle.reader, 2018.
+"""
+
+from __future__ import annotations
+
+import codecs
+import os
+import selectors
+import shlex
+import signal
+import subprocess
+import zlib
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import ExitStack, closing, suppress
+
+from millhopper.base.integers import integer
+from millhopper.generators.passes import PATIENCE, Pass
+
+STDERR_BYTES = 4096
+"""How much of the end of a command's standard error an error shows."""
+
+# Limits what one compressed buffer is in memory at once: at worst zlib makes a thousand of one.
+_MAX_INFLATED = 1 << 20
+
+
+class CommandError(subprocess.CalledProcessError):
+    """A command has failed.
+
+    `cmd` is the command, `returncode` its status, negative for the signal that killed it, and
+    `stderr` the last 4 KiB of its standard error, all of which the message contains.
+
+    Source: Millhopper's own; the fields are those of subprocess.CalledProcessError.
+    """
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}\nThe end of its standard error:\n{self.stderr}"
+
+
+class PipeReader:
+    """Reads the standard output of `command` while the command runs.
+
+        def lines():
+            return PipeReader("hadoop fs -cat /logs/part-00000").get_line()
+
+    The command is split into words as a POSIX shell does, quotes included, but no shell runs it:
+    nothing is expanded or redirected. It is read in pieces of up to `bufsize` bytes. With the
+    `file_type` "gzip" its output is inflated, any number of gzip members or zlib streams one after
+    the other; with "plain" it is taken as it is.
+
+    Raises TypeError if `command` is no str, `file_type` neither of the two or `bufsize` no integer,
+    and ValueError if the command is empty, its quotes are not closed or `bufsize` is not positive.
+
+    Source: PaddlePaddle's paddle.reader, 2018, which starts the command at once.
+    """
+
+    def __init__(self, command: str, bufsize: int = 8192, file_type: str = "plain") -> None:
+        if not isinstance(command, str):
+            raise TypeError(f"PipeReader: the command must be a str, not {command!r}")
+        if file_type not in ("plain", "gzip"):
+            raise TypeError(f"PipeReader: file_type {file_type!r} is neither 'plain' nor 'gzip'")
+        if integer("PipeReader: bufsize", bufsize) <= 0:
+            raise ValueError(f"PipeReader: bufsize is {bufsize}, it must be positive")
+        self._words = shlex.split(command)
+        if not self._words:
+            raise ValueError("PipeReader: the command is empty")
+        self._command = command
+        self._bufsize = bufsize
+        self._file_type = file_type
+
+    def get_line(self, cut_lines: bool = True, line_break: str = "\n") -> Iterator[str]:
+        """Runs the command and yields the lines of its output, decoded as UTF-8.
+
+        A line ends with `line_break`, which is removed, and with nothing else; the last line needs
+        none. With `cut_lines=False` the text comes as it arrives, in pieces that have no meaning.
+        Order: that of the output. Every call is another run, which starts when the first line is
+        asked for and is one process in a session of its own, without standard input. When the
+        consumer leaves early, by `break`, `close()`, garbage collection or an exception, and at
+        interpreter exit, its process group gets SIGTERM, and SIGKILL after a second.
+
+        Raises ValueError for an empty `line_break` and, during the run, OSError if the command
+        cannot be started; CommandError, before a last line without an end, if its status is not 0;
+        EOFError if a gzip member is cut off or there is none; zlib.error if it is damaged; and
+        UnicodeDecodeError if the output is not UTF-8.
+        """
+        if not line_break:
+            raise ValueError("PipeReader: line_break is empty")
+        return self._run(cut_lines, line_break)
+
+    def _run(self, cut_lines: bool, line_break: str) -> Iterator[str]:
+        with ExitStack() as files, Pass() as this_pass:
+            process = subprocess.Popen(
+                self._words,
+                bufsize=0,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,  # with a process group, and out of reach of Ctrl-C
+            )
+            this_pass.on_leave(lambda: _stop(process))
+            assert process.stdout is not None and process.stderr is not None
+            files.enter_context(process.stdout)
+            files.enter_context(process.stderr)
+            buffers: Iterator[bytes] = files.enter_context(closing(self._buffers(process)))
+            if self._file_type == "gzip":
+                buffers = _inflated(buffers)
+            texts = codecs.iterdecode(buffers, "utf-8")
+            yield from _lines(texts, line_break) if cut_lines else texts
+
+    def _buffers(self, process: subprocess.Popen[bytes]) -> Generator[bytes, None, None]:
+        """What the process writes; at the end, once it has ended, its status is checked."""
+        assert process.stdout is not None and process.stderr is not None
+        last_words = b""
+        with selectors.DefaultSelector() as selector:
+            selector.register(process.stdout, selectors.EVENT_READ)
+            selector.register(process.stderr, selectors.EVENT_READ)
+            while selector.get_map():
+                for key, _ in selector.select():
+                    buffer = os.read(key.fd, self._bufsize)
+                    if not buffer:
+                        selector.unregister(key.fileobj)
+                    elif key.fileobj is process.stderr:
+                        last_words = (last_words + buffer)[-STDERR_BYTES:]
+                    else:
+                        yield buffer
+        if process.wait() != 0:
+            stderr = last_words.decode("utf-8", "replace")
+            raise CommandError(process.returncode, self._command, stderr=stderr)
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    if process.returncode is not None:
+        return
+    _signal_group(process, signal.SIGTERM)
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(PATIENCE)
+    # Whoever is left of the group, be it the process itself or what it has started.
+    _signal_group(process, signal.SIGKILL)
+    process.wait()
+
+
+def _signal_group(process: subprocess.Popen[bytes], number: int) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, number)
+
+
+def _inflated(buffers: Iterable[bytes]) -> Iterator[bytes]:
+    """The contents of gzip members (or zlib streams) one after the other, with zeros between."""
+    members = 0
+    decoder = None
+    for buffer in buffers:
+        while buffer:
+            if decoder is None:
+                buffer = buffer.lstrip(b"\0") if members else buffer
+                if not buffer:
+                    break
+                decoder = zlib.decompressobj(zlib.MAX_WBITS | 32)  # 32: sees which header it is
+            yield decoder.decompress(buffer, _MAX_INFLATED)
+            buffer = decoder.unconsumed_tail
+            if decoder.eof:
+                buffer = decoder.unused_data
+                decoder = None
+                members += 1
+    if decoder is not None or not members:
+        raise EOFError("the gzip data ends before its end is marked")
+
+
+def _lines(texts: Iterable[str], line_break: str) -> Iterator[str]:
+    overlap = len(line_break) - 1  # a break may begin in one text and end in the next
+    begun: list[str] = []  # a line without its end: no text is searched or joined more than once
+    tail = ""
+    for text in texts:
+        *lines, rest = (tail + text).split(line_break)
+        for line in lines:
+            yield "".join((*begun, line))
+            begun.clear()
+        cut = max(0, len(rest) - overlap)
+        begun.append(rest[:cut])
+        tail = rest[cut:]
+    last = "".join((*begun, tail))
+    if last:
+        yield last

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Batches as JAX arrays: ``Reader.jax()``. Importing this module imports JAX."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy.typing as npt
+
+from millhopper.iterating.view import RaggedArrays, View, optional_module
+
+if TYPE_CHECKING:
+    from millhopper.iterating.reader import Reader
+
+jax = optional_module("jax", "millhopper.jax", "jax")
+
+# A jax.Array; JAX need not be there when types are checked.
+Array: TypeAlias = Any
+
+
+class JaxReader(View[Array]):
+    """The passes of a reader as dicts of ``jax.Array`` by slot name.
+
+    ::
+
+        for batch in reader.jax():
+            state, loss = train_step(state, batch)  # batches and their parts are pytrees
+
+    On the CPU arrays show the core's own memory without a copy, which stays as it is for as long as
+    they exist. On another device, and where ``device`` is a sharding, they are copied there.
+
+    dtypes are those of the slots, bfloat16 included, as far as JAX has them: unless its
+    ``jax_enable_x64`` is set, int64 and float64 become int32 and float32, which is a copy. A ragged
+    slot is a ``RaggedArrays`` of its values and a tuple of offsets, which are copied.
+    """
+
+    def __init__(self, reader: Reader, device: Any = None) -> None:
+        """``device`` is as ``jax.device_put`` takes it: a device, a sharding, or None."""
+        super().__init__(reader)
+        self._device = device
+
+    def __iter__(self) -> Iterator[dict[str, Array | RaggedArrays[Array]]]:
+        """Begins the next pass. Raises what iterating over the reader raises."""
+        device = self._device
+        return (jax.device_put(batch, device) for batch in super().__iter__())
+
+    def _array(self, array: npt.NDArray[Any], bfloat16: bool) -> Array:
+        return array.view(jax.numpy.bfloat16) if bfloat16 else array

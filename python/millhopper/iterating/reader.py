@@ -1,0 +1,507 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reader: batches out of files, made by the C++ core."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy.typing as npt
+
+from millhopper import _core
+from millhopper.base.integers import INT32_MAX, INT64_MAX, UINT64_MAX, integer_within
+from millhopper.errors import Error
+from millhopper.iterating.map_function import keep_function
+from millhopper.programs.program import Program
+from millhopper.programs.reader_creation import append_reader
+from millhopper.programs.var_type import convert_dtype, dtype_name
+from millhopper.ragged import Ragged
+
+if TYPE_CHECKING:
+    from millhopper.iterating.jax import JaxReader
+    from millhopper.iterating.torch import TorchReader
+
+Path: TypeAlias = str | os.PathLike[str]
+# Slot by name: an array, or sequences of different lengths.
+Batch: TypeAlias = dict[str, npt.NDArray[Any] | Ragged]
+# dtype as numpy takes it, dims with the leading axis of one instance (-1 is any), and levels of
+# offsets.
+Slot: TypeAlias = Sequence[Any]
+
+# How the core's error begins where slots are needed; it tells how programs in text declare them.
+_SLOTS_MISSING = "the slots of this reader must be declared"
+
+
+def _declared(slots: Mapping[str, Slot] | None) -> dict[str, tuple[str, list[int], int]]:
+    """Slots as the core takes them."""
+    if slots is None:
+        return {}
+    if not isinstance(slots, Mapping):
+        raise TypeError(f'slots is {slots!r}; it must be a dict: {{"name": (dtype, dims)}}')
+    return {name: _slot(name, slot) for name, slot in slots.items()}
+
+
+def _slot(name: str, slot: Slot) -> tuple[str, list[int], int]:
+    if not isinstance(name, str):
+        raise TypeError(f"slot {name!r}: a slot's name is a text")
+    _text("a slot's name", name)
+    wanted = f"slot {name!r} is {slot!r}; it must be (dtype, dims) or (dtype, dims, levels)"
+    if not isinstance(slot, tuple | list) or len(slot) not in (2, 3):
+        raise TypeError(f'{wanted}, for example ("float32", [1, 64])')
+    dtype, dims, levels = (*slot, 0)[:3]
+    try:
+        sizes = [integer_within("a dim", dim, -1, INT64_MAX) for dim in dims]
+        depth = integer_within("the number of levels", levels, 0, INT32_MAX)
+        return dtype_name(convert_dtype(dtype)), sizes, depth
+    except TypeError:
+        raise TypeError(f"{wanted}, with dims as a list of integers") from None
+    except ValueError as error:
+        raise ValueError(f"slot {name!r}: {error}") from None
+
+
+def _with_reader(
+    program: Program,
+    title: str,
+    operator: str,
+    name: str,
+    attributes: Mapping[str, object],
+    slots: Mapping[str, Slot] | None,
+    below: str | None = None,
+) -> bytes:
+    """A startup program with one more reader, which stands on the reader ``below``. Errors call the
+    program ``title``.
+
+    Raises:
+        Error: the operator or an attribute is unknown or wrong, or the name is taken.
+    """
+    declared = list(_declared(slots).values())
+    dtypes, dims, levels = zip(*declared, strict=True) if declared else (None, None, None)
+    inputs = None if below is None else {"UnderlyingReader": below}
+    block = program.global_block()
+    try:
+        append_reader(block, operator, name, attributes, inputs, (dims, dtypes, levels))
+    except (TypeError, ValueError) as error:
+        raise Error(f"{title}: {error}") from None
+    return program.to_bytes()
+
+
+def _text(name: str, text: object) -> str:
+    if not isinstance(text, str):
+        raise TypeError(f"{name} is {text!r}; it must be a text")
+    text.encode()  # ValueError for surrogates, which no program can hold
+    return text
+
+
+class Reader:
+    """An iterable of batches, read by the C++ core with all cores, without Python in the way.
+
+    A reader is a chain: a source (``open_files``, ``create``, or that of a program in text) and
+    what stands on it (``shuffle``, ``shard``, ``map``, ``batch``, ``multi_pass``,
+    ``double_buffer``). Each of these methods returns a new reader and leaves the one that it is
+    called on as it was; nothing is read before a loop begins. ::
+
+        reader = (
+            millhopper.Reader.open_files("train-*.recordio",
+                                       slots={"image": ("uint8", [1, 8, 8]),
+                                              "label": ("int64", [1, 1])})
+            .shuffle(4096, seed=7)
+            .batch(32)
+            .double_buffer()
+        )
+        for epoch in range(2):
+            for batch in reader:
+                batch["image"]  # numpy array uint8 [32, 8, 8]
+
+    Looping twice makes two passes, each with an order of its own that only the seeds and the number
+    of the pass decide. Arrays are not copied: they show the core's memory, which stays as it is for
+    as long as they, or views of them, exist.
+
+    One loop at a time: beginning the next pass ends the one before. Leaving a loop early, by
+    ``break`` or an exception, gives back its files, memory and work in threads. A reader may be
+    used by any thread. In a process that was forked later it must be made anew.
+
+    Source: Millhopper's own; its steps are those of PaddlePaddle's reader design doc, 2018.
+    """
+
+    def __init__(
+        self,
+        program: bytes | str,
+        *,
+        variable: str = "",
+        names: Iterable[str] | None = None,
+        seed: int = 0,
+        settings: Mapping[str, str] | None = None,
+        name: str = "startup program",
+        functions: Iterable[_core.Function] = (),
+    ) -> None:
+        """A reader of a startup program, which is protobuf text or binary.
+
+        Args:
+            program: the program; it is run when the first pass begins.
+            variable: the reader in it, by default the one that it creates last.
+            names: names of the slots, in order; by default ``slot0``, ``slot1`` ...
+            seed: with the ``seed`` attributes in the program it decides everything random, as
+                ``--seed`` of the commands does.
+            settings: texts that take the place of ``${name}`` in the program.
+            name: what error texts call the program.
+            functions: those that the program calls, to be held; ``map`` makes them.
+
+        Raises:
+            Error: the program cannot be parsed or is wrong; all problems are named.
+            TypeError: ``seed`` is no integer, or a name, a setting or the program no text.
+            ValueError: two slots have one name, or ``seed`` is not 0 to 2**64 - 1.
+        """
+        if not isinstance(program, str | bytes):
+            raise TypeError(f"program is {program!r}; it must be protobuf text or bytes")
+        self._program = program.encode() if isinstance(program, str) else program
+        self._settings = {
+            _text("a setting's name", key): _text(f"setting {key!r}", value)
+            for key, value in dict(settings or {}).items()
+        }
+        self._name = _text("name", name)
+        self._names = None if names is None else [_text("a slot's name", slot) for slot in names]
+        if self._names is not None and len(set(self._names)) < len(self._names):
+            raise ValueError(f"two slots have one name: {self._names}")
+        self._seed = integer_within("seed", seed, 0, UINT64_MAX)
+        self._functions = tuple(functions)
+        variable = _text("variable", variable)
+        self._core = _core.Reader(self._program, name, variable, self._seed, self._settings)
+        self._core.functions = self._functions  # which its loops need, also without this
+        if self._names is not None:
+            self._core.set_names(self._names)
+        self._variable = self._core.variable
+        self._epoch = 0
+
+    # ---- Sources ----
+
+    @classmethod
+    def open_files(
+        cls,
+        files: Path | Iterable[Path],
+        *,
+        slots: Mapping[str, Slot] | None = None,
+        names: Iterable[str] | None = None,
+        seed: int = 0,
+        name: str = "files",
+        **attributes: object,
+    ) -> Reader:
+        """Reads many files as one stream, one record of each in turn: operator ``open_files``.
+
+        Args:
+            files: paths, patterns (``train-*.recordio``) and ranges (``{00000..00127}``), each with
+                an optional format and a colon before it (``text:notes``).
+            slots: what a record holds, in order: name to (dtype, dims) or (dtype, dims, levels of
+                offsets). Dims carry the leading axis of one instance: an image is
+                ``("uint8", [1, 28, 28])``. Formats that know it themselves (idx, text) need none.
+            names: names of the slots where ``slots`` is not given.
+            seed: of everything random in this chain.
+            name: of the reader, in error texts and programs.
+            attributes: those of ``open_files`` and of the format; ``python -m millhopper ops
+                open_files`` and ``executor --list_ops open_files`` list them.
+
+        Raises:
+            TypeError, ValueError: ``slots`` is no dict, or a slot in it is no (dtype, dims).
+            Error: there are no files, or an attribute is unknown or has a wrong value. Missing
+                files, and slots that are needed and not given, are named when the first pass
+                begins.
+        """
+        paths = [files] if isinstance(files, str | os.PathLike) else list(files)
+        if not paths:
+            raise Error("open_files: no files are given; give at least one path or pattern")
+        attributes["file_names"] = [os.fspath(path) for path in paths]
+        return cls.create(
+            "open_files", slots=slots, names=names, seed=seed, name=name, **attributes
+        )
+
+    @classmethod
+    def create(
+        cls,
+        operator: str,
+        *,
+        slots: Mapping[str, Slot] | None = None,
+        names: Iterable[str] | None = None,
+        seed: int = 0,
+        name: str = "reader",
+        **attributes: object,
+    ) -> Reader:
+        """A source by its creation operator, for example ``create_random_data_generator``.
+
+        Args and errors are those of ``open_files``; attributes are the operator's.
+        """
+        _text("operator", operator)
+        _text("name", name)
+        if names is None and isinstance(slots, Mapping):
+            names = list(slots)
+        program = _with_reader(Program(), "startup program", operator, name, attributes, slots)
+        return cls(program, variable=name, names=names, seed=seed)
+
+    # ---- What stands on a reader ----
+
+    def decorate(self, operator: str, *, name: str = "", **attributes: object) -> Reader:
+        """A reader on this one, by its creation operator, which may be a plugin's.
+
+        Args:
+            operator: for example ``create_shuffle_reader``.
+            name: of the new reader; by default it is made of this one's and the operator's.
+            attributes: those of the operator; None leaves one at its default.
+
+        Raises:
+            Error: the operator or an attribute is unknown or wrong.
+        """
+        return self._decorate(operator, name, {}, attributes, self._names, self._functions)
+
+    def _decorate(
+        self,
+        operator: str,
+        name: str,
+        slots: Mapping[str, Slot],
+        attributes: Mapping[str, object],
+        names: Iterable[str] | None,
+        functions: Iterable[_core.Function],
+    ) -> Reader:
+        _text("operator", operator)
+        _text("name", name)
+        short = operator.removeprefix("create_").removeprefix("python_").removesuffix("_reader")
+        variable = name or f"{self._variable}.{short}"
+        program = Program.parse_from_string(self._program, self._settings)
+        return Reader(
+            _with_reader(
+                program, self._name, operator, variable, attributes, slots, self._variable
+            ),
+            variable=variable,
+            names=names,
+            seed=self._seed,
+            name=self._name,
+            functions=functions,
+        )
+
+    def shuffle(self, buffer_size: int, *, seed: int = 0, name: str = "") -> Reader:
+        """Yields elements at random out of a window of ``buffer_size``, refilled as it goes.
+
+        Every pass has another order; ``seed``, the reader's own seed and ``name`` decide them all.
+        """
+        return self.decorate("create_shuffle_reader", name=name, buffer_size=buffer_size, seed=seed)
+
+    def batch(
+        self, batch_size: int, *, drop_last: bool = False, mode: str = "concat", name: str = ""
+    ) -> Reader:
+        """Makes one element of ``batch_size`` elements.
+
+        Args:
+            batch_size: elements in a batch.
+            drop_last: leave out a last batch that is not full.
+            mode: ``"concat"`` lays elements end to end along their leading axis, ``"stack"`` along
+                a new one.
+            name: of the new reader.
+        """
+        return self.decorate(
+            "create_batch_reader",
+            name=name,
+            batch_size=batch_size,
+            discard_leftover=drop_last,
+            mode=mode,
+        )
+
+    def multi_pass(self, pass_num: int, *, name: str = "") -> Reader:
+        """Makes one pass of ``pass_num`` passes, each in its own order."""
+        return self.decorate("create_multi_pass_reader", name=name, pass_num=pass_num)
+
+    def shard(
+        self, num_shards: int | None = None, index: int | None = None, *, name: str = ""
+    ) -> Reader:
+        """Yields elements ``index``, ``index + num_shards`` ...: one of ``num_shards`` parts.
+
+        The parts are disjoint and together are everything, in every pass, as long as the readers
+        below are the same in all processes, seeds included. Their sizes differ by one at most.
+
+        Args:
+            num_shards: how many parts; by default what the environment's ``WORLD_SIZE`` says.
+            index: which of them, from 0; by default what the environment's ``RANK`` says.
+            name: of the new reader.
+        """
+        return self.decorate("create_shard_reader", name=name, num_shards=num_shards, index=index)
+
+    def double_buffer(self, depth: int = 2, *, name: str = "") -> Reader:
+        """Keeps ``depth`` elements ready, loaded by workers while the loop does something else.
+
+        Elements that load in less than about 5 us are loaded when the loop asks for them: to hand
+        them over from a worker would take longer.
+        """
+        return self.decorate("create_double_buffer_reader", name=name, depth=depth)
+
+    def map(
+        self,
+        function: Callable[[dict[str, Any]], object],
+        *,
+        slots: Mapping[str, Slot] | None = None,
+        name: str = "",
+    ) -> Reader:
+        """Yields what ``function`` makes of each element, in the order of the elements.
+
+        The function is called on the core's threads, on several at once, so it must not change what
+        others use; threads gain where it lets go of the GIL, as numpy and decoders do. What it
+        raises takes its element's place and arrives as an ``Error`` whose ``__cause__`` it is.
+        It must not wait for what waits for it: it cannot use the reader that calls it, nor set the
+        number of threads, each of which is an ``Error``.
+        Whatever its random choices are to depend on must be in the element. ::
+
+            reader.map(lambda e: {"image": e["image"] / np.float32(255), "label": e["label"]})
+
+        Args:
+            function: is given an element as a dict by slot name, as a loop gets it: arrays with the
+                leading axis of one instance (it may write them), or ``Ragged``. It returns a dict
+                by slot name, a tuple or list of as many values as there are slots, or the only
+                value: an array, a ``Ragged``, a number or lists of numbers. A value without axes
+                gets one of length 1. Large new arrays that it does not hold on to are not copied.
+            slots: what it returns, as for ``open_files``; numbers and lists become that dtype, and
+                arrays must have it. By default dtypes, ranks and names are learned by calling the
+                function for the first element once more when the first pass begins, and dims are
+                any; batches are made faster of slots that are declared with all their dims.
+            name: of the new reader.
+
+        Raises:
+            TypeError: ``function`` cannot be called.
+            Error: at the element: the function raised, or returned something else than declared.
+
+        Source: paddle.reader.xmap_readers, which does the same for readers of Python.
+        """
+        below = self._functions[-1] if self._functions and self._names is None else None
+        declared = _declared(slots)
+        held, attributes = keep_function(function, self._names, below, declared)
+        functions = (*self._functions, held)
+        names = list(declared) or None
+        return self._decorate(
+            "create_python_map_reader", name, declared, attributes, names, functions
+        )
+
+    # ---- Reading ----
+
+    def set_epoch(self, epoch: int) -> None:
+        """The next loop will be pass number ``epoch``, from 0: the same order in every process.
+
+        Raises:
+            TypeError: it is no integer.
+            ValueError: it is below 0, or 2**63 or more.
+        """
+        self._epoch = integer_within("epoch", epoch, 0, INT64_MAX)
+
+    def slots(self) -> list[tuple[str, list[int], int] | None]:
+        """What each slot has, in order: dtype, dims of an element (-1 is any), levels of offsets.
+
+        None for a slot that only the file knows, which has not been read. Missing files are an
+        ``Error``.
+        """
+        return self._core.slots()
+
+    def dtypes(self) -> list[str]:
+        """The dtype of each slot in the last batch, in order; empty before the first one.
+
+        These are numpy's names, but for ``"bfloat16"``: numpy has no such type, so that its values
+        come as the uint16 of their bits.
+        """
+        return self._core.dtypes()
+
+    def __len__(self) -> int:
+        """How many batches (or elements, without ``batch``) a pass has.
+
+        It is known of idx and uncompressed fixed files, of RecordIO files that have a manifest, of
+        random data with a count, and of every chain on those; files may be opened for it, none is
+        read. Of a damaged file it is what the file should have.
+
+        Raises:
+            TypeError: it is not known: other files tell only when they are read, and of a source
+                that several readers share each gets what the others leave.
+            Error: a file is missing, or its header or manifest is damaged.
+        """
+        length = self._core.length()
+        if length is None:
+            raise TypeError(
+                f"how many elements a pass of {self!r} has is not known without reading it: that "
+                "takes idx files, uncompressed fixed files, RecordIO files with a manifest, or "
+                "random data with a count, read by no other reader"
+            )
+        return length
+
+    def __bool__(self) -> bool:
+        return True
+
+    def torch(self) -> TorchReader:
+        """This reader with batches of torch tensors, without a copy.
+
+        Raises:
+            ImportError: torch is not installed.
+        """
+        from millhopper.iterating.torch import TorchReader
+
+        return TorchReader(self)
+
+    def jax(self, device: Any = None) -> JaxReader:
+        """This reader with batches of JAX arrays, without a copy where they stay on the CPU.
+
+        Args:
+            device: where they go, as ``jax.device_put`` takes it: a device or a sharding.
+
+        Raises:
+            ImportError: JAX is not installed.
+        """
+        from millhopper.iterating.jax import JaxReader
+
+        return JaxReader(self, device)
+
+    def __iter__(self) -> _core.Loop:
+        """Begins the next pass: an iterator of ``Batch``, whose ``close()`` ends it early.
+
+        Raises:
+            Error: now or at the element that it takes the place of: a missing or damaged file, a
+                limit. It names file, byte, record and reader.
+        """
+        try:
+            loop = self._core.begin(self._epoch)
+        except Error as error:
+            if not error.message.startswith(_SLOTS_MISSING):
+                raise
+            text = (
+                'what a record holds is not known: say slots={"name": (dtype, dims), ...} where the'
+                " reader is made, or in a program in text: " + error.message
+            )
+            steps = "".join(f"\n  {step}" for step in error.context)
+            raise Error(text + steps, error.code, text, context=error.context) from None
+        if self._names is None and self._functions:
+            self._core.set_names(self._functions[-1].names() or [])
+        self._epoch += 1
+        return loop
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # What makes it, so that a process that was spawned makes its own; never a running pass.
+        if self._functions:
+            raise TypeError(
+                "a reader with functions of Python (map) stays in its process; make it anew in the "
+                "other one"
+            )
+        fields = (self._program, self._variable, self._names, self._seed, self._settings)
+        return _remake, (type(self), *fields, self._name, self._epoch)
+
+    def to_text(self) -> str:
+        """The startup program as protobuf text, which ``python -m millhopper``, and the commands
+        ``executor`` and ``peek`` of a build of the sources, run as well."""
+        return _core.program_text(self._program, self._name, self._settings)
+
+    def __repr__(self) -> str:
+        return f"<millhopper.Reader '{self._variable}'>"
+
+
+def _remake(
+    cls: type[Reader],
+    program: bytes,
+    variable: str,
+    names: list[str] | None,
+    seed: int,
+    settings: dict[str, str],
+    name: str,
+    epoch: int,
+) -> Reader:
+    """The reader that was pickled: the next loop over it has the same number."""
+    reader = cls(program, variable=variable, names=names, seed=seed, settings=settings, name=name)
+    reader.set_epoch(epoch)
+    return reader

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A reader whose batches come as another library's arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+
+import numpy.typing as npt
+
+from millhopper.ragged import Ragged
+
+if TYPE_CHECKING:
+    from millhopper.iterating.reader import Batch, Reader
+
+Array = TypeVar("Array")
+
+
+class RaggedArrays(NamedTuple, Generic[Array]):
+    """Sequences of different lengths in another library's arrays: what ``Ragged`` is in numpy's.
+
+    Attributes:
+        values: array [rows, ...] of all values, end to end.
+        offsets: for each level, outermost first, an array that begins with 0.
+    """
+
+    values: Array
+    offsets: tuple[Array, ...]
+
+
+class View(Generic[Array]):
+    """The passes of a reader in the arrays of another library; what else it is, the reader says.
+
+    Beginning a loop over the view begins the reader's next pass.
+
+    Attributes:
+        reader: whose passes these are.
+    """
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
+
+    def __len__(self) -> int:
+        """How many batches a pass has; see ``Reader.__len__``."""
+        return len(self.reader)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def set_epoch(self, epoch: int) -> None:
+        """The next loop will be pass number ``epoch``, from 0; see ``Reader.set_epoch``."""
+        self.reader.set_epoch(epoch)
+
+    def __iter__(self) -> Iterator[dict[str, Array | RaggedArrays[Array]]]:
+        """Begins the next pass. Raises what iterating over the reader raises."""
+        return map(_Conversion(self.reader, self._array), iter(self.reader))
+
+    def _array(self, array: npt.NDArray[Any], bfloat16: bool) -> Array:
+        """An array of numpy as one of the library; ``bfloat16`` comes as uint16."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__module__}.{type(self).__name__} of {self.reader!r}>"
+
+
+class _Conversion(Generic[Array]):
+    """From the batches of one pass to the same in other arrays."""
+
+    def __init__(self, reader: Reader, convert: Callable[[npt.NDArray[Any], bool], Array]) -> None:
+        self._reader = reader
+        self._convert = convert
+        self._bfloat16: frozenset[str] | None = None  # slots, known from the first batch on
+
+    def __call__(self, batch: Batch) -> dict[str, Array | RaggedArrays[Array]]:
+        if self._bfloat16 is None:
+            dtypes = zip(batch, self._reader.dtypes(), strict=True)
+            self._bfloat16 = frozenset(name for name, dtype in dtypes if dtype == "bfloat16")
+        convert = self._convert
+        converted: dict[str, Array | RaggedArrays[Array]] = {}
+        for name, value in batch.items():
+            bfloat16 = name in self._bfloat16
+            if type(value) is Ragged:
+                offsets = tuple(convert(level, False) for level in value.offsets)
+                converted[name] = RaggedArrays(convert(value.values, bfloat16), offsets)
+            else:
+                converted[name] = convert(value, bfloat16)  # type: ignore[arg-type]
+        return converted
+
+
+def optional_module(name: str, wanted_by: str, install: str) -> Any:
+    """A module that the package does without unless it is asked for.
+
+    Raises:
+        ImportError: it is not installed, with what to install; or it is, and is broken.
+    """
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise
+        text = f"{wanted_by} needs {name}, which is not installed here: pip install {install}"
+        raise ModuleNotFoundError(text, name=name) from None

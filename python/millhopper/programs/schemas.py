@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The schemas of the core's operators: inputs, outputs and attributes, and what they mean."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from millhopper import _core
+from millhopper.programs.attributes import shortest_float
+
+
+@dataclass(frozen=True)
+class ArgumentSchema:
+    """One named list of an operator's arguments."""
+
+    name: str
+    doc: str
+    kind: str  # "tensor", "reader" or "any"
+    optional: bool  # may be left out
+    list: bool  # may have more than one argument
+
+
+@dataclass(frozen=True)
+class AttributeSchema:
+    """One attribute of an operator; ``type`` as framework.proto names it."""
+
+    name: str
+    type: str
+    default: Any
+    required: bool
+    doc: str
+    words: tuple[str, ...]  # what a STRING may be; empty is anything
+    lowest: float | None  # the least that a number may be
+
+
+@dataclass(frozen=True)
+class OperatorSchema:
+    """What an operator takes and gives."""
+
+    type: str
+    doc: str
+    inputs: tuple[ArgumentSchema, ...]
+    outputs: tuple[ArgumentSchema, ...]
+    attributes: tuple[AttributeSchema, ...]
+    creates_reader: bool
+    side_effects: bool
+
+    @property
+    def takes_more(self) -> bool:
+        """Whether there may be attributes beside these: where files may be of any format, those of
+        the format, which the core knows."""
+        return self.creates_reader and self.attribute("file_names") is not None
+
+    def input(self, name: str) -> ArgumentSchema | None:
+        """The input of this name, if there is one."""
+        return next((argument for argument in self.inputs if argument.name == name), None)
+
+    def output(self, name: str) -> ArgumentSchema | None:
+        """The output of this name, if there is one."""
+        return next((argument for argument in self.outputs if argument.name == name), None)
+
+    def attribute(self, name: str) -> AttributeSchema | None:
+        """The attribute of this name, if there is one."""
+        return next((attribute for attribute in self.attributes if attribute.name == name), None)
+
+
+@dataclass(frozen=True)
+class FormatSchema:
+    """A format of files: how its files are known, and what there is to say about them."""
+
+    tag: str
+    doc: str
+    extensions: tuple[str, ...]
+    known_by_content: bool  # by the first bytes of a file
+    attributes: tuple[AttributeSchema, ...]
+    companion: tuple[str, str, str]  # one more file a file: attribute, that of open_files, meaning
+
+
+_known: dict[str, OperatorSchema] = {}
+
+
+def _arguments(described: list[dict[str, Any]]) -> tuple[ArgumentSchema, ...]:
+    return tuple(ArgumentSchema(**argument) for argument in described)
+
+
+def _attributes(described: list[dict[str, Any]]) -> tuple[AttributeSchema, ...]:
+    attributes = []
+    for attribute in described:
+        default = attribute["default"]
+        if attribute["type"] == "FLOAT":
+            default = shortest_float(default)
+        words = tuple(attribute["words"])
+        attributes.append(AttributeSchema(**{**attribute, "default": default, "words": words}))
+    return tuple(attributes)
+
+
+def _learn() -> None:
+    for op in _core.operator_schemas():
+        _known[op["type"]] = OperatorSchema(
+            type=op["type"],
+            doc=op["doc"],
+            inputs=_arguments(op["inputs"]),
+            outputs=_arguments(op["outputs"]),
+            attributes=_attributes(op["attributes"]),
+            creates_reader=op["creates_reader"],
+            side_effects=op["side_effects"],
+        )
+
+
+def find_schema(type: str) -> OperatorSchema | None:
+    """The schema of an operator, or None. Those of plugins that are loaded later are found, too."""
+    if type not in _known:
+        _learn()
+    return _known.get(type)
+
+
+def schema_of(type: str) -> OperatorSchema:
+    """The schema of an operator.
+
+    Raises:
+        ValueError: there is no such operator.
+    """
+    schema = find_schema(type)
+    if schema is None:
+        hint = did_you_mean(type, operator_types()) or "."
+        raise ValueError(f'Operator "{type}" has not been registered{hint}')
+    return schema
+
+
+def operator_types() -> list[str]:
+    """The types of all operators, sorted."""
+    _learn()
+    return sorted(_known)
+
+
+def more_attributes(type: str, given: Mapping[str, Sequence[str]]) -> tuple[AttributeSchema, ...]:
+    """The attributes that an operator may have beside those of its schema.
+
+    Args:
+        type: of the operator.
+        given: its attributes that are lists of texts; by the names of files the core knows which
+            formats they may be of.
+    """
+    return _attributes(_core.more_attributes(type, given))
+
+
+def format_schemas() -> list[FormatSchema]:
+    """The formats of files, by tag, those of loaded plugins included."""
+    return [
+        FormatSchema(
+            tag=format["tag"],
+            doc=format["doc"],
+            extensions=tuple(format["extensions"]),
+            known_by_content=format["known_by_content"],
+            attributes=_attributes(format["attributes"]),
+            companion=format["companion"],
+        )
+        for format in _core.format_schemas()
+    ]
+
+
+def did_you_mean(word: str, candidates: list[str]) -> str:
+    """The end of an error text: the candidate that is near enough to be meant, or nothing."""
+    near = difflib.get_close_matches(word, candidates, n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""

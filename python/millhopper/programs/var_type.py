@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""VarType: types of values and kinds of variables, by their numbers in framework.proto."""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+import numpy as np
+
+
+class VarType(enum.IntEnum):
+    """What a variable holds, or the type of a tensor's values; both share one numbering.
+
+    Source: framework.proto, 2018, of PaddlePaddle.
+    """
+
+    BOOL = 0
+    INT16 = 1
+    INT32 = 2
+    INT64 = 3
+    FP16 = 4
+    FP32 = 5
+    FP64 = 6
+    LOD_TENSOR = 7
+    SELECTED_ROWS = 8
+    FEED_MINIBATCH = 9
+    FETCH_LIST = 10
+    STEP_SCOPES = 11
+    LOD_RANK_TABLE = 12
+    LOD_TENSOR_ARRAY = 13
+    PLACE_LIST = 14
+    READER = 15
+    CHANNEL = 16
+    RAW = 17
+    TUPLE = 18
+    SIZE_T = 19
+    UINT8 = 20
+    INT8 = 21
+    BF16 = 22
+    COMPLEX64 = 23
+    COMPLEX128 = 24
+    STRING = 25
+    STRINGS = 26
+    VOCAB = 27
+    FEED_LIST = 28
+    PSTRING = 29
+    SPARSE_COO = 30
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """What numpy calls a type of values; numpy asks for it, so it takes a VarType as a dtype.
+
+        Raises:
+            TypeError: it has none: for bfloat16, and kinds of variables.
+        """
+        if self not in _NAMES or self is VarType.BF16:
+            raise TypeError(f"numpy has no {self.name}")
+        return np.dtype(_NAMES[self])
+
+
+_NAMES = {
+    VarType.BOOL: "bool",
+    VarType.INT16: "int16",
+    VarType.INT32: "int32",
+    VarType.INT64: "int64",
+    VarType.FP16: "float16",
+    VarType.FP32: "float32",
+    VarType.FP64: "float64",
+    VarType.UINT8: "uint8",
+    VarType.INT8: "int8",
+    VarType.BF16: "bfloat16",
+}
+_BY_NAME = {name: number for number, name in _NAMES.items()}
+
+
+def convert_dtype(dtype: Any) -> VarType:
+    """The type of values that ``dtype`` means: a ``VarType`` or what numpy takes, or "bfloat16".
+
+    Raises:
+        ValueError: it means none, or one that tensors of the core cannot have.
+
+    Source: PaddlePaddle's fluid.framework.convert_np_dtype_to_dtype_, 2018.
+    """
+    if isinstance(dtype, VarType):
+        if dtype in _NAMES:
+            return dtype
+        raise ValueError(f"{dtype.name} is a kind of variable, not a type of values")
+    try:
+        # numpy would take None for float64.
+        name = dtype if dtype is None or dtype == "bfloat16" else np.dtype(dtype).name
+    except TypeError:
+        name = dtype
+    if name not in _BY_NAME:
+        raise ValueError(f"values cannot be of type {dtype!r}; the types are {', '.join(_BY_NAME)}")
+    return _BY_NAME[name]
+
+
+def dtype_name(dtype: VarType) -> str:
+    """What numpy calls a type of values: ``VarType.FP32`` is "float32".
+
+    Raises:
+        KeyError: it is no type of values.
+
+    Source: Millhopper's own; the names are numpy's.
+    """
+    return _NAMES[dtype]
+
+
+def is_float(dtype: VarType | None) -> bool:
+    """Whether values of this type have gradients."""
+    return dtype in (VarType.FP16, VarType.BF16, VarType.FP32, VarType.FP64)
+
+
+def common_type(left: VarType, right: VarType) -> VarType:
+    """The type that values of two types are computed in: floating if one of them is, and otherwise
+    the smallest that holds the values of both."""
+    if left is right:
+        return left
+    if is_float(left) != is_float(right):
+        return left if is_float(left) else right
+    if VarType.BF16 in (left, right):
+        other = right if left is VarType.BF16 else left
+        return VarType.FP32 if other is VarType.FP16 else other
+    return convert_dtype(np.promote_types(left.dtype, right.dtype))
+
+
+def constant_of(dtype: VarType, value: float) -> float:
+    """``value``, which programs hold as float32, for values of a type.
+
+    Raises:
+        ValueError: the type is one of integers or bools, and would not get this very value.
+    """
+    if is_float(dtype):
+        return value
+    name = dtype_name(dtype)
+    if not value.is_integer():
+        raise ValueError(f"a constant of type {name} cannot be {value:.17g}, which is not whole")
+    low, high = (0, 1) if dtype is VarType.BOOL else _limits(dtype)
+    if not low <= value <= high:
+        raise ValueError(f"a constant of type {name} cannot be {value:.17g}: {low} to {high}")
+    if float(np.float32(value)) != value:
+        raise ValueError(
+            f"a constant of type {name} cannot be {value:.17g}: programs hold it as float32, which"
+            " has all whole numbers up to 2^24 only; feed it as a variable (layers.data) instead"
+        )
+    return value
+
+
+def _limits(dtype: VarType) -> tuple[int, int]:
+    info = np.iinfo(dtype.dtype)
+    return int(info.min), int(info.max)
+
+
+class VarDesc:
+    """Declarations of variables; here only their types.
+
+    Source: PaddlePaddle's fluid.core, 2018.
+    """
+
+    VarType = VarType
