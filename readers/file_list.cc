@@ -184,7 +184,7 @@ std::vector<std::string> Glob(const std::string& pattern) {
                        [](const std::string& name) { return EndsWith(name, kManifestSuffix); }),
         names.end());
   }
-  Require(!names.empty(), "no file matches '", Escaped(pattern), "'", UnknownSchemeHint(pattern));
+  Require(!names.empty(), "no file matches '", Escaped(pattern), "'");
   return names;
 }
 

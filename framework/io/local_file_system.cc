@@ -296,7 +296,8 @@ class LocalFileSystem final : public FileSystem {
     std::vector<std::string> names(found.gl_pathv, found.gl_pathv + found.gl_pathc);
     ::globfree(&found);
     if (result == GLOB_ABORTED) {
-      throw Error(ErrorCode::kIo, StrCat("cannot look for files: ", std::strerror(reason)))
+      throw Error(ErrorCode::kIo, StrCat("cannot look for files: ", std::strerror(reason),
+                                         UnknownSchemeHint(pattern)))
           .InFile(pattern, -1);
     }
     if (result == GLOB_NOSPACE) Throw(ErrorCode::kResourceLimit, "no memory to look for files");

@@ -42,7 +42,7 @@ void RunCrash(OpContext& context) { Crash(context.Attr<std::string>("way")); }
 class CrashingSource final : public FileSource {
  public:
   CrashingSource(std::string place, std::string way, const std::string& path)
-      : place_(std::move(place)), way_(std::move(way)), file_(path) {}
+      : place_(std::move(place)), way_(std::move(way)), file_(File::Open(path)) {}
 
   bool Claim(Chunk* chunk) override {
     if (claimed_) return false;
