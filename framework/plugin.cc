@@ -123,7 +123,7 @@ void LoadPlugin(const std::string& path) {
   at_work->step = "while loading it";
   CheckStamp(path);
   static auto* loaded = new FilesRead(FileRole::kPlugin);  // until the process ends
-  loaded->Add(path);
+  loaded->AddLocal(path);
   OfferOwnSymbols();
   RegistrationWatch watch;
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);

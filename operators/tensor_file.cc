@@ -4,13 +4,14 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <system_error>
 #include <utility>
 
 #include "framework/base/attribute.h"
 #include "framework/base/error.h"
 #include "framework/base/memory.h"
-#include "framework/io/input_file.h"
+#include "framework/io/file.h"
 #include "framework/io/output_file.h"
 #include "framework/tensor/tensor_stream.h"
 #include "operators/conversion.h"
@@ -40,7 +41,7 @@ LoDTensor ToFp16(const LoDTensor& tensor) {
 }
 
 // The content of a regular file, whatever its size was when it was opened.
-Ref<Buffer> ReadFile(const InputFile& file) {
+Ref<Buffer> ReadFile(const File& file) {
   Ref<Buffer> bytes = BufferPool::At(Place()).Take(file.size());
   file.Read(0, bytes->data(), file.size());
   return bytes;
@@ -97,13 +98,13 @@ void WriteTensors(OpContext& context) {
 
 void ReadTensors(OpContext& context) {
   const std::string& path = context.Attr<std::string>("file_path");
-  const InputFile file(path);
-  const Ref<Buffer> bytes = ReadFile(file);
+  const std::unique_ptr<const File> file = File::Open(path);
+  const Ref<Buffer> bytes = ReadFile(*file);
   std::vector<LoDTensor> tensors(context.OutCount("Out"));
   size_t position = 0;
   for (size_t i = 0; i < tensors.size(); ++i) {
     try {
-      const TensorView view = ParseTensor(bytes->data() + position, file.size() - position);
+      const TensorView view = ParseTensor(bytes->data() + position, file->size() - position);
       tensors[i] = ToTensor(view);
       position += view.size;
     } catch (const Error& error) {
@@ -113,9 +114,9 @@ void ReadTensors(OpContext& context) {
     }
     if (context.Attr<bool>("load_as_fp16")) tensors[i] = ToFp16(tensors[i]);
   }
-  if (position != file.size()) {
+  if (position != file->size()) {
     throw Error(ErrorCode::kDataLoss,
-                StrCat(file.size() - position, " bytes are left at byte ", position,
+                StrCat(file->size() - position, " bytes are left at byte ", position,
                        ", behind the ", tensors.size(), " tensors that are wanted"))
         .InFile(path, static_cast<int64_t>(position));
   }

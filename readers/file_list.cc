@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "readers/file_list.h"
 
-#include <glob.h>
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <set>
 #include <utility>
@@ -16,6 +11,7 @@
 #include "framework/base/limits.h"
 #include "framework/base/memory_limit.h"
 #include "framework/base/stop.h"
+#include "framework/io/file_system.h"
 #include "framework/reader/file_format.h"
 #include "readers/recordio_manifest.h"
 
@@ -46,10 +42,7 @@ void CheckBytes(size_t names, size_t bytes, const std::string& pattern) {
   }
 }
 
-bool Exists(const std::string& path) {
-  struct stat status;
-  return ::lstat(path.c_str(), &status) == 0;
-}
+bool Exists(const std::string& path) { return FileSystemOf(path).Exists(path); }
 
 bool IsNumber(const std::string& text) {
   return !text.empty() && text.size() <= kMaxDigits &&
@@ -184,16 +177,7 @@ bool HasWildcard(const std::string& name) { return name.find_first_of("*?[") != 
 
 // Names of existing files that match; throws if there are none.
 std::vector<std::string> Glob(const std::string& pattern) {
-  glob_t found = {};
-  const int result = ::glob(pattern.c_str(), GLOB_NOSORT | GLOB_ERR, nullptr, &found);
-  const int reason = errno;
-  std::vector<std::string> names(found.gl_pathv, found.gl_pathv + found.gl_pathc);
-  ::globfree(&found);
-  if (result == GLOB_ABORTED) {
-    throw Error(ErrorCode::kIo, StrCat("cannot look for files: ", std::strerror(reason)))
-        .InFile(pattern, -1);
-  }
-  if (result == GLOB_NOSPACE) Throw(ErrorCode::kResourceLimit, "no memory to look for files");
+  std::vector<std::string> names = FileSystemOf(pattern).List(pattern);
   if (!EndsWith(pattern, ".json")) {
     names.erase(
         std::remove_if(names.begin(), names.end(),

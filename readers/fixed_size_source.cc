@@ -32,7 +32,7 @@ FixedSizeSource::FixedSizeSource(std::vector<Column> columns, std::optional<uint
     }
   }
   // Nothing else bounds the records that take no bytes.
-  const InputFile& file = columns_[0].stream->file();
+  const File& file = columns_[0].stream->file();
   if (record_bytes_ == 0 && records_ > file.size()) {
     Fail(*columns_[0].stream, 0,
          StrCat("its header promises ", records_, " records without any bytes; a file of ",
@@ -71,7 +71,7 @@ void FixedSizeSource::Fetch(Chunk* chunk) const {
   char* out = chunk->bytes->data() + chunk->lead();
   for (size_t i = 0; i < columns_.size(); ++i) {
     const size_t bytes = columns_[i].bytes;
-    const InputFile& file = columns_[i].stream->file();
+    const File& file = columns_[i].stream->file();
     const uint64_t offset = begins_[i] + first * bytes;
     if (bytes == record_bytes_) {
       file.Read(offset, out, records * bytes);

@@ -29,17 +29,17 @@ void RecordIOFile::Rethrow(const Position& at) const {
   if (!error.file().empty() || error.interrupts()) throw;
   throw Error(error.code(),
               StrCat("chunk ", at.chunk, " at byte ", at.offset, ": ", error.message()))
-      .InFile(file_.path(), static_cast<int64_t>(at.offset));
+      .InFile(file_->path(), static_cast<int64_t>(at.offset));
 }
 
 void RecordIOFile::ReadChunk(uint64_t length, Chunk* chunk) const {
   chunk->bytes = BufferPool::At(Place()).Take(chunk->lead() + length);
-  file_.Read(chunk->offset, chunk->bytes->data() + chunk->lead(), length);
+  file_->Read(chunk->offset, chunk->bytes->data() + chunk->lead(), length);
 }
 
 RecordIOFile::Dialects RecordIOFile::WhereRight(const char* header, const Dialects& possible,
                                                 Chunk* chunk, RecordIODialect* likely) const {
-  const uint64_t payload_left = file_.size() - chunk->offset - kRecordIOHeaderBytes;
+  const uint64_t payload_left = file_->size() - chunk->offset - kRecordIOHeaderBytes;
   Dialects right;
   std::optional<RecordIODialect> known, fitting;
   uint64_t read = 0;
@@ -75,9 +75,9 @@ void RecordIOFile::Recognise(const char* header, Chunk* chunk) {
     dialect_ = right.front();
     offset += kRecordIOHeaderBytes;
     char bytes[kRecordIOHeaderBytes];
-    if (right.size() == 1 || file_.size() - offset < kRecordIOHeaderBytes) return;
+    if (right.size() == 1 || file_->size() - offset < kRecordIOHeaderBytes) return;
     CheckStop();
-    file_.Read(offset, bytes, kRecordIOHeaderBytes);
+    file_->Read(offset, bytes, kRecordIOHeaderBytes);
     if (!HasRecordIOMagic(bytes, sizeof(bytes))) return;
     const Ref<Chunk> ahead = Pool<Chunk>::Take();
     ahead->offset = offset;
@@ -97,8 +97,8 @@ void RecordIOFile::CheckPromise() const {
       StrCat("the file ends at byte ", found.bytes, " with ", text(found),
              ", but its manifest says ", text(promised_->counts),
              promised_->old ? StrCat(", or while it is replaced ", text(*promised_->old)) : "",
-             " (", Escaped(RecordIOManifest::PathOf(file_.path())), ")"))
-      .InFile(file_.path(), static_cast<int64_t>(found.bytes));
+             " (", Escaped(RecordIOManifest::PathOf(file_->path())), ")"))
+      .InFile(file_->path(), static_cast<int64_t>(found.bytes));
 }
 
 bool RecordIOFile::Claim(Chunk* chunk) {
@@ -113,7 +113,7 @@ bool RecordIOFile::Claim(Chunk* chunk) {
     if (left() < kRecordIOHeaderBytes) {
       Damaged("the file ends ", left(), " bytes into a header of ", kRecordIOHeaderBytes);
     }
-    file_.Read(next_.offset, bytes, kRecordIOHeaderBytes);
+    file_->Read(next_.offset, bytes, kRecordIOHeaderBytes);
     if (!HasRecordIOMagic(bytes, sizeof(bytes))) {
       uint32_t found;
       std::memcpy(&found, bytes, sizeof(found));
@@ -179,7 +179,7 @@ void RecordIOFile::Fetch(Chunk* chunk) const {
 
 RecordIOHeader RecordIOFile::Header(const Chunk& chunk) const {
   char bytes[kRecordIOHeaderBytes];
-  file_.Read(chunk.offset, bytes, kRecordIOHeaderBytes);
+  file_->Read(chunk.offset, bytes, kRecordIOHeaderBytes);
   return ReadRecordIOHeader(bytes, dialect_);
 }
 

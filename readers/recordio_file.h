@@ -4,11 +4,12 @@
 #define MILLHOPPER_READERS_RECORDIO_FILE_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "framework/io/input_file.h"
+#include "framework/io/file.h"
 #include "framework/reader/file_format.h"
 #include "readers/recordio_chunk.h"
 #include "readers/recordio_manifest.h"
@@ -30,7 +31,7 @@ class RecordIOFile final : public FileSource {
   // error at the end of the file, behind everything that it has. Throws kIo.
   explicit RecordIOFile(const std::string& path,
                         std::optional<RecordIOPromise> promised = std::nullopt)
-      : file_(path), promised_(promised) {}
+      : file_(File::Open(path)), promised_(promised) {}
 
   bool Claim(Chunk* chunk) override;
   void Fetch(Chunk* chunk) const override;
@@ -49,7 +50,7 @@ class RecordIOFile final : public FileSource {
   // Throws the current exception, naming the chunk and the file.
   [[noreturn]] void Rethrow(const Position& at) const;
   // How many bytes there are from here to the end, as the file was when it was opened.
-  uint64_t left() const { return file_.size() - next_.offset; }
+  uint64_t left() const { return file_->size() - next_.offset; }
   void CheckPromise() const;
   // Sets dialect_ when the first chunk is claimed.
   void Recognise(const char* header, Chunk* chunk);
@@ -61,7 +62,7 @@ class RecordIOFile final : public FileSource {
                       RecordIODialect* likely) const;
   void ReadChunk(uint64_t length, Chunk* chunk) const;
 
-  const InputFile file_;
+  const std::unique_ptr<const File> file_;
   const std::optional<RecordIOPromise> promised_;
   Position next_ = {0, 0};
   uint64_t records_ = 0;  // that the headers before next_ say

@@ -4,9 +4,7 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -14,7 +12,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/stop.h"
-#include "framework/io/input_file.h"
+#include "framework/io/file.h"
 
 namespace millhopper {
 namespace {
@@ -143,14 +141,14 @@ std::string RecordIOManifest::PathOf(const std::string& file) {
 }
 
 RecordIOManifest RecordIOManifest::Load(const std::string& path) {
-  const InputFile file(path);
+  const std::unique_ptr<const File> file = File::Open(path);
   try {
-    if (file.size() > kMaxManifestBytes) {
-      Throw(ErrorCode::kResourceLimit, "a manifest of ", file.size(), " bytes; the limit is ",
+    if (file->size() > kMaxManifestBytes) {
+      Throw(ErrorCode::kResourceLimit, "a manifest of ", file->size(), " bytes; the limit is ",
             kMaxManifestBytes);
     }
-    std::string text(file.size(), '\0');
-    file.Read(0, text.data(), text.size());
+    std::string text(file->size(), '\0');
+    file->Read(0, text.data(), text.size());
     RecordIOManifest manifest;
     Parser(&manifest.files_).Parse(text);
     return manifest;
@@ -162,8 +160,7 @@ RecordIOManifest RecordIOManifest::Load(const std::string& path) {
 }
 
 RecordIOManifest RecordIOManifest::LoadIfThere(const std::string& path) {
-  std::error_code error;
-  return std::filesystem::exists(path, error) ? Load(path) : RecordIOManifest();
+  return FileSystemOf(path).Stat(path).exists() ? Load(path) : RecordIOManifest();
 }
 
 std::optional<RecordIOPromise> RecordIOManifest::Find(const std::string& file) const {
@@ -215,9 +212,8 @@ std::vector<std::string> RecordIOManifest::Missing(const std::string& path) cons
     if (IsShard(name) && name.compare(0, name.size() - kShardTail, stem_name) == 0) {
       file = stem + name.substr(name.size() - kShardTail);
     }
-    struct stat status;
-    if (file.empty() || ::stat(file.c_str(), &status) == 0 || errno != ENOENT) continue;
-    missing.push_back(file);
+    if (file.empty()) continue;
+    if (FileSystemOf(file).Stat(file).kind == FileStatus::Kind::kMissing) missing.push_back(file);
   }
   return missing;
 }
@@ -255,25 +251,22 @@ Error MissingFile(const std::string& file) {
 
 std::optional<RecordIOPromise> RecordIOManifests::Find(const std::string& file) {
   const std::string path = RecordIOManifest::PathOf(file);
-  struct stat status;
-  if (::stat(path.c_str(), &status) != 0) {
-    if (errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG) {
-      throw Error(ErrorCode::kIo, StrCat("cannot look for it: ", std::strerror(errno)))
-          .InFile(path, -1);
-    }
+  const FileStatus status = FileSystemOf(path).Stat(path);
+  if (status.kind == FileStatus::Kind::kUnknown) {
+    throw Error(ErrorCode::kIo, StrCat("cannot look for it: ", status.problem)).InFile(path, -1);
+  }
+  if (!status.exists()) {
     known_.erase(path);
     return std::nullopt;
   }
-  const auto same = [&](const struct stat& other) {
-    return FileId(status) == FileId(other) && status.st_size == other.st_size &&
-           status.st_mtim.tv_sec == other.st_mtim.tv_sec &&
-           status.st_mtim.tv_nsec == other.st_mtim.tv_nsec;
+  const auto same = [&](const FileStatus& other) {
+    return status.id == other.id && status.size == other.size && status.version == other.version;
   };
   auto known = known_.find(path);
   if (known == known_.end() || !same(known->second->status)) {
     auto loaded = std::make_unique<Known>();
     loaded->status = status;
-    loaded->read.Add(path, status);
+    loaded->read.Add(path, status.id);
     loaded->manifest = RecordIOManifest::Load(path);
     CheckMissing(loaded->manifest, path);
     if (known_.size() >= kMostKnown) known_.clear();

@@ -26,8 +26,6 @@
 #ifndef MILLHOPPER_READERS_RECORDIO_MANIFEST_H_
 #define MILLHOPPER_READERS_RECORDIO_MANIFEST_H_
 
-#include <sys/stat.h>
-
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -37,6 +35,7 @@
 #include <vector>
 
 #include "framework/base/error.h"
+#include "framework/io/file_system.h"
 #include "framework/io/files_in_use.h"
 
 namespace millhopper {
@@ -110,7 +109,7 @@ class RecordIOManifests {
 
  private:
   struct Known {
-    struct stat status;
+    FileStatus status;
     RecordIOManifest manifest;
     FilesRead read{FileRole::kManifest};
   };

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/compressed.h"
 #include "tests/program_runner.h"
 #include "tests/record_files.h"
 #include "tests/testing.h"
@@ -32,7 +33,10 @@ std::vector<std::string> ProgramNames() {
 std::string WriteData() {
   std::string folder = NewFolder("programs");
   WriteNumbers(folder, 4, 5);
-  WriteFile(folder + "/lines.txt", "to be\r\nor not\n\nto be\n");
+  const std::string lines = "to be\r\nor not\n\nto be\n";
+  WriteFile(folder + "/lines.txt", lines);
+  WriteFile(folder + "/lines.txt.zst", Zstd(lines));
+  WriteFile(folder + "/lines.txt.lz4", Lz4(lines));
   WriteFile(folder + "/pairs.bin", std::string("\x01\x00\x02\x00\x03\x00\x04\x00", 8));
   std::string images("\x00\x00\x08\x03\x00\x00\x00\x03\x00\x00\x00\x02\x00\x00\x00\x02", 16);
   for (char value = 0; value < 12; ++value) images += value;

@@ -96,7 +96,7 @@ void ExpandFlagfiles(const std::vector<std::string>& from, size_t depth,
     const std::string path = separate ? from[++i] : bare.substr(strlen("flagfile="));
     std::ifstream file(path);
     if (!file) Throw(ErrorCode::kIo, "--flagfile=", path, ": ", strerror(errno));
-    read->Add(path);
+    read->AddLocal(path);
     std::vector<std::string> lines;
     for (std::string line; std::getline(file, line);) {
       const size_t begin = line.find_first_not_of(" \t");

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The quickstart command: writes handwritten digits as RecordIO files and trains on them, with the
 // programs of tools/programs.
-#include <errno.h>
 #include <gflags/gflags.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -20,6 +17,7 @@
 #include <vector>
 
 #include "framework/base/error.h"
+#include "framework/io/byte_stream.h"
 #include "framework/io/output_file.h"
 #include "framework/program/executor.h"
 #include "framework/program/program.h"
@@ -148,15 +146,23 @@ Digit ParseDigit(const std::string& line, const std::string& place) {
   return {std::vector<uint8_t>(values.begin(), values.end() - 1), values.back()};
 }
 
+// The content of a file that may be compressed.
+std::string ReadText(const std::string& path) {
+  ByteStream stream(path);
+  std::string text;
+  char block[1 << 16];
+  while (const size_t got = stream.Read(block, sizeof(block))) text.append(block, got);
+  return text;
+}
+
 // Every fifth digit is for the test.
 DataSet WriteDigits(const fs::path& folder) {
   const std::string path = ShippedFile("digits/digits.csv.gz").string();
-  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
-  if (file == nullptr) Throw(ErrorCode::kIo, path, ": ", strerror(errno));
+  std::istringstream lines(ReadText(path));
   ShardedWriter train(folder, "train", kShards);
   ShardedWriter test(folder, "test", 1);
-  char line[1024];
-  for (size_t i = 1; gzgets(file.get(), line, sizeof(line)) != nullptr; ++i) {
+  std::string line;
+  for (size_t i = 1; std::getline(lines, line); ++i) {
     (i % 5 == 0 ? test : train).Write(ParseDigit(line, StrCat(path, ":", i)));
   }
   return {folder, 64, 1.0 / 16, train.Finish(), test.Finish()};

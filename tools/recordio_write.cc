@@ -18,6 +18,7 @@
 #include "framework/base/attribute.h"
 #include "framework/base/error.h"
 #include "framework/base/stop.h"
+#include "framework/io/file.h"
 #include "framework/reader/file_format.h"
 #include "framework/reader/file_reader.h"
 #include "framework/tensor/tensor_stream.h"
@@ -153,10 +154,10 @@ class Input {
 
  private:
   static bool IsRecordIO(const std::string& path) {
-    const InputFile file(path);
+    const std::unique_ptr<const File> file = File::Open(path);
     char head[kRecordIOHeaderBytes];
-    const size_t size = std::min<uint64_t>(file.size(), sizeof(head));
-    file.Read(0, head, size);
+    const size_t size = std::min<uint64_t>(file->size(), sizeof(head));
+    file->Read(0, head, size);
     return HasRecordIOMagic(head, size);
   }
 

@@ -20,7 +20,8 @@ constexpr uint64_t kMaxLineBytes = uint64_t{16} << 20;          // a line of a t
 constexpr size_t kReadBlockBytes = size_t{1} << 20;        // how much of a file is read at once
 constexpr size_t kMaxReadAheadBytes = size_t{256} << 20;   // that wait in one reader of files
 constexpr uint64_t kMaxUnsizedBytes = uint64_t{64} << 20;  // a file that does not know its size
-constexpr size_t kMaxSlots = 4096;                         // tensors in an element
+constexpr int kMaxZstdWindowLog = 27;  // of the bytes that a zstd stream looks back
+constexpr size_t kMaxSlots = 4096;     // tensors in an element
 // Readers that stand on one another. Each calls the one below, so that all of them need room on the
 // stack of whoever reads: half a KB each, some KB with sanitizers. A chain that somebody has a use
 // for has about ten.

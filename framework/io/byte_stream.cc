@@ -1,56 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/io/byte_stream.h"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <cstring>
-#include <new>
 #include <utility>
 #include <vector>
 
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
+#include "framework/io/compression.h"
 
 namespace millhopper {
 namespace {
 
-constexpr size_t kInputBytes = size_t{256} << 10;  // of a gzip file, read at once
-// A bit of deflate gives at most 258 bytes: a byte 1032, with what zlib holds back in between.
-constexpr uint64_t kMostExpansion = 1032;
-constexpr uint64_t kHeldBack = 64 << 10;
-constexpr unsigned char kGzipMagic[] = {0x1f, 0x8b};
-constexpr char kGzipExtension[] = ".gz";
+constexpr size_t kInputBytes = size_t{256} << 10;  // of a compressed file, read at once
 
-bool BeginsAsGzip(const InputFile& file) {
-  char head[sizeof(kGzipMagic)];
-  if (file.size() < sizeof(head)) return false;
-  file.Read(0, head, sizeof(head));
-  return std::equal(head, head + sizeof(head), reinterpret_cast<const char*>(kGzipMagic));
-}
-
-bool IsNamedGzip(const std::string& path) {
-  const size_t size = sizeof(kGzipExtension) - 1;
-  return path.size() > size && path.compare(path.size() - size, size, kGzipExtension) == 0;
+// What `bytes` of a compressed file can give at most.
+uint64_t MostContent(const Compression& compression, uint64_t bytes) {
+  uint64_t most;
+  const bool overflow = __builtin_mul_overflow(bytes, compression.most_expansion, &most) ||
+                        __builtin_add_overflow(most, compression.most_held_back, &most);
+  return overflow ? UINT64_MAX / 2 : most;
 }
 
 }  // namespace
 
-// Members of a gzip file, one behind another. The checksum of a member lies behind its content, so
-// some content is held back: a member that fits there is known to be right before any of it is
-// given out.
-class ByteStream::Inflater {
+// The content of frames, one behind another. The checksum of a frame lies behind its content, so
+// some content is held back: a frame that fits there is known to be right before any of it is given
+// out.
+class ByteStream::Decompressor {
  public:
-  explicit Inflater(const InputFile& file)
+  Decompressor(const File& file, const Compression& compression)
       : file_(file),
+        compression_(compression),
+        decoder_(compression.make()),
         input_(std::min<uint64_t>(kInputBytes, file.size())),
-        content_(std::min<uint64_t>(kReadBlockBytes, file.size() * kMostExpansion)) {
-    constexpr int kGzipOnly = 16 + MAX_WBITS;
-    if (inflateInit2(&zlib_, kGzipOnly) != Z_OK) throw std::bad_alloc();
-  }
-  ~Inflater() { inflateEnd(&zlib_); }
-  Inflater(const Inflater&) = delete;
-  Inflater& operator=(const Inflater&) = delete;
+        content_(std::min<uint64_t>(kReadBlockBytes, MostContent(compression, file.size()))) {}
 
   // Adds what it reads to *got, so that it is known when this throws.
   void Read(char* out, size_t size, size_t* got) {
@@ -66,7 +51,7 @@ class ByteStream::Inflater {
 
   // No more than so many bytes can follow.
   uint64_t most_left() const {
-    return end_ - begin_ + (file_.size() - place()) * kMostExpansion + kHeldBack;
+    return end_ - begin_ + MostContent(compression_, file_.size() - place());
   }
 
  private:
@@ -75,7 +60,7 @@ class ByteStream::Inflater {
     if (error_ != nullptr) std::rethrow_exception(error_);
     begin_ = end_ = right_ = 0;
     try {
-      while (end_ < content_.size() && (zlib_.avail_in > 0 || Refill())) Inflate();
+      while (end_ < content_.size() && (in_frame_ || BeginFrame())) Decode();
     } catch (const Error&) {
       error_ = std::current_exception();
       if (end_ == 0) throw;
@@ -83,86 +68,106 @@ class ByteStream::Inflater {
     return end_ > 0;
   }
 
-  void Inflate() {
-    if (!in_member_ && !BeginMember()) return;
-    zlib_.next_out = reinterpret_cast<Bytef*>(content_.data() + end_);
-    zlib_.avail_out = static_cast<uInt>(content_.size() - end_);
-    const int result = inflate(&zlib_, Z_NO_FLUSH);
-    end_ = content_.size() - zlib_.avail_out;
-    if (result == Z_STREAM_END) {
-      in_member_ = false;
-      right_ = end_;
-    } else if (result == Z_MEM_ERROR) {
-      throw std::bad_alloc();
-    } else if (result != Z_OK && result != Z_BUF_ERROR) {
-      Fail(StrCat("damaged gzip stream at byte ", place(), ": ",
-                  zlib_.msg == nullptr ? "it needs a dictionary" : zlib_.msg));
+  void Decode() {
+    FrameDecoder::Buffers buffers = {input_.data() + used_, filled_ - used_, content_.data() + end_,
+                                     content_.size() - end_};
+    const size_t room = buffers.out_size;
+    bool ended = false;
+    try {
+      ended = decoder_->Decode(&buffers);
+    } catch (const Error& error) {
+      used_ = filled_ - buffers.in_size;
+      Fail(error.code(), StrCat("damaged ", compression_.name, " stream at byte ", place(), ": ",
+                                error.message()));
     }
+    const bool moved = buffers.out_size < room || buffers.in_size < filled_ - used_;
+    used_ = filled_ - buffers.in_size;
+    end_ = content_.size() - buffers.out_size;
+    if (ended) {
+      in_frame_ = false;
+      right_ = end_;
+    } else if (!moved && !Refill()) {
+      FailCutOff();
+    }
+  }
+
+  // Reads more of the file behind what is left of the input; false at the end of the file.
+  bool Refill() {
+    std::memmove(input_.data(), input_.data() + used_, filled_ - used_);
+    filled_ -= used_;
+    used_ = 0;
+    const size_t size = std::min<uint64_t>(input_.size() - filled_, file_.size() - read_);
+    if (size == 0) return false;
+    file_.Read(read_, input_.data() + filled_, size);
+    read_ += size;
+    filled_ += size;
+    return true;
   }
 
   // False at the end of the file.
-  bool Refill() {
-    const size_t size = std::min<uint64_t>(input_.size(), file_.size() - read_);
-    if (size == 0) {
-      if (in_member_)
-        Fail(StrCat("the file ends at byte ", read_, " in the middle of its gzip stream"));
-      return false;
+  bool BeginFrame() {
+    if (compression_.ends_in_zeros) SkipZeros();
+    while (filled_ - used_ < compression_.head_bytes && Refill()) continue;
+    const size_t size = std::min(filled_ - used_, compression_.head_bytes);
+    if (size == 0) return false;
+    if (padded_ || !compression_.begins(input_.data() + used_, size)) {
+      Fail(ErrorCode::kDataLoss, StrCat("what follows the ", compression_.name, " stream at byte ",
+                                        place(), " is not ", compression_.name));
     }
-    file_.Read(read_, input_.data(), size);
-    read_ += size;
-    zlib_.next_in = reinterpret_cast<Bytef*>(input_.data());
-    zlib_.avail_in = static_cast<uInt>(size);
+    if (size < compression_.head_bytes) FailCutOff();
+    decoder_->Begin();
+    in_frame_ = true;
     return true;
   }
 
-  // False if there are only zeros here, with which a file may be filled up to its end, as by what
-  // writes whole blocks. gzip ignores them, too.
-  bool BeginMember() {
-    while (zlib_.avail_in > 0 && *zlib_.next_in == 0) {
-      padded_ = true;
-      ++zlib_.next_in;
-      --zlib_.avail_in;
-    }
-    if (zlib_.avail_in == 0) return false;
-    if (padded_ || *zlib_.next_in != kGzipMagic[0]) {
-      Fail(StrCat("what follows the gzip stream at byte ", place(), " is not gzip"));
-    }
-    inflateReset(&zlib_);
-    in_member_ = true;
-    return true;
+  void SkipZeros() {
+    do {
+      for (; used_ < filled_; ++used_, padded_ = true) {
+        if (input_[used_] != 0) return;
+      }
+    } while (Refill());
   }
 
   // The next byte of the file that will be looked at.
-  uint64_t place() const { return read_ - zlib_.avail_in; }
+  uint64_t place() const { return read_ - (filled_ - used_); }
 
-  // What is here of the member is dropped: nobody knows which of it is wrong. A file that seems to
-  // be cut off may as well have lost the mark of its last block.
-  [[noreturn]] void Fail(const std::string& problem) {
-    end_ = right_;
-    throw Error(ErrorCode::kDataLoss, problem).InFile(file_.path(), static_cast<int64_t>(place()));
+  [[noreturn]] void FailCutOff() {
+    used_ = filled_;
+    Fail(ErrorCode::kDataLoss, StrCat("the file ends at byte ", read_, " in the middle of its ",
+                                      compression_.name, " stream"));
   }
 
-  const InputFile& file_;
+  // What is here of the frame is dropped: nobody knows which of it is wrong. A file that seems to
+  // be cut off may as well have lost the mark of its last block.
+  [[noreturn]] void Fail(ErrorCode code, const std::string& problem) {
+    end_ = right_;
+    throw Error(code, problem).InFile(file_.path(), static_cast<int64_t>(place()));
+  }
+
+  const File& file_;
+  const Compression& compression_;
+  const std::unique_ptr<FrameDecoder> decoder_;
   std::vector<char> input_;
+  size_t used_ = 0;    // of it
+  size_t filled_ = 0;  // of it, too
   uint64_t read_ = 0;  // bytes of the file
-  bool in_member_ = false;
+  bool in_frame_ = false;
   bool padded_ = false;
-  z_stream zlib_ = {};
   std::vector<char> content_;
   size_t begin_ = 0;  // of what is to be given out
   size_t end_ = 0;
-  size_t right_ = 0;          // content of members that are whole ends here
+  size_t right_ = 0;          // content of frames that are whole ends here
   std::exception_ptr error_;  // behind it
 };
 
-ByteStream::ByteStream(std::string path) : file_(std::move(path)) {
-  if (BeginsAsGzip(file_)) {
-    inflater_ = std::make_unique<Inflater>(file_);
-  } else if (IsNamedGzip(file_.path())) {
+ByteStream::ByteStream(const std::string& path) : file_(File::Open(path)) {
+  if (const Compression* const compression = CompressionOf(*file_)) {
+    decompressor_ = std::make_unique<Decompressor>(*file_, *compression);
+  } else if (const Compression* const named = CompressionByName(path)) {
     throw Error(ErrorCode::kDataLoss,
-                StrCat("its name ends in ", kGzipExtension,
-                       ", but the bytes at byte 0 are not the first of a gzip stream"))
-        .InFile(file_.path(), 0);
+                StrCat("its name ends in ", named->extension,
+                       ", but the bytes at byte 0 are not the first of a ", named->name, " stream"))
+        .InFile(path, 0);
   }
 }
 
@@ -172,11 +177,11 @@ size_t ByteStream::Read(char* out, size_t size) {
   if (error_ != nullptr) std::rethrow_exception(error_);
   size_t got = 0;
   if (plain()) {
-    got = std::min<uint64_t>(size, file_.size() - position_);
-    file_.Read(position_, out, got);
+    got = std::min<uint64_t>(size, file_->size() - position_);
+    file_->Read(position_, out, got);
   } else {
     try {
-      inflater_->Read(out, size, &got);
+      decompressor_->Read(out, size, &got);
     } catch (...) {
       error_ = std::current_exception();
       if (got == 0) throw;
@@ -187,8 +192,8 @@ size_t ByteStream::Read(char* out, size_t size) {
 }
 
 uint64_t ByteStream::most_left() const {
-  if (plain()) return file_.size() - position_;
-  return inflater_->most_left();
+  if (plain()) return file_->size() - position_;
+  return decompressor_->most_left();
 }
 
 std::string ByteStream::Describe(uint64_t position) const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file read from its beginning to its end, plain or through gzip.
+// A file read from its beginning to its end, plain or decompressed.
 #ifndef MILLHOPPER_FRAMEWORK_IO_BYTE_STREAM_H_
 #define MILLHOPPER_FRAMEWORK_IO_BYTE_STREAM_H_
 
@@ -9,43 +9,43 @@
 #include <memory>
 #include <string>
 
-#include "framework/io/input_file.h"
+#include "framework/io/file.h"
 
 namespace millhopper {
 
-// The bytes of a file, decompressed if the file begins as gzip does. A file whose name ends in .gz
-// must: an empty one was cut off. One thread at a time.
+// The bytes of a file, decompressed if the file begins as gzip, zstd or lz4 does (compression.h). A
+// file whose name ends in .gz, .zst or .lz4 must: an empty one was cut off. One thread at a time.
 class ByteStream {
  public:
   // Throws kIo with the file's name.
-  explicit ByteStream(std::string path);
+  explicit ByteStream(const std::string& path);
   ~ByteStream();
   ByteStream(const ByteStream&) = delete;
   ByteStream& operator=(const ByteStream&) = delete;
 
   // Reads `size` bytes; fewer only at the end of the stream, or where an error lies: the next call
-  // throws it, again and again. Errors are kDataLoss or kIo and name the file and the byte of it:
-  // a gzip stream that is damaged, that ends early, or that is followed by anything but gzip or, to
-  // the end of the file, zeros. Content that was read before an error is right, but for gzip
-  // streams of kReadBlockBytes or more, of which only the end tells whether they are: there an
-  // error may say that something was wrong.
+  // throws it, again and again. Errors are kDataLoss, kResourceLimit or kIo and name the file and
+  // the byte of it: a stream that is damaged, that ends early, or that is followed by anything but
+  // more of its kind (or, behind gzip, zeros to the end of the file). Content that was read before
+  // an error is right, but for frames of kReadBlockBytes or more, of which only the end tells
+  // whether they are: there an error may say that something was wrong.
   size_t Read(char* out, size_t size);
   // How many bytes were read so far.
   uint64_t position() const { return position_; }
   // No more than so many bytes can follow, whatever the file says.
   uint64_t most_left() const;
   // True if the stream is the file as it lies, which any thread may then read at any place.
-  bool plain() const { return inflater_ == nullptr; }
-  const InputFile& file() const { return file_; }
-  const std::string& path() const { return file_.path(); }
+  bool plain() const { return decompressor_ == nullptr; }
+  const File& file() const { return *file_; }
+  const std::string& path() const { return file_->path(); }
   // "byte 17", or "byte 17 of the decompressed content".
   std::string Describe(uint64_t position) const;
 
  private:
-  class Inflater;
+  class Decompressor;
 
-  const InputFile file_;
-  std::unique_ptr<Inflater> inflater_;
+  const std::unique_ptr<const File> file_;
+  std::unique_ptr<Decompressor> decompressor_;
   uint64_t position_ = 0;
   std::exception_ptr error_;
 };

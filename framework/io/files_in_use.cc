@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/io/files_in_use.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <mutex>
 #include <set>
@@ -57,8 +59,7 @@ FilesRead::~FilesRead() {
   registry.read.erase(this);
 }
 
-void FilesRead::Add(const std::string& path, const struct stat& status) {
-  const FileId id(status);
+void FilesRead::Add(const std::string& path, const FileId& id) {
   Registry& registry = Registry::Get();
   std::lock_guard<std::mutex> lock(registry.mutex);
   for (const FileReplaced* replaced : registry.replaced) {
@@ -72,13 +73,13 @@ void FilesRead::Add(const std::string& path, const struct stat& status) {
   sorted_ = false;
 }
 
-void FilesRead::Add(const std::string& path) {
+void FilesRead::AddLocal(const std::string& path) {
   struct stat status;
-  if (::stat(path.c_str(), &status) == 0) Add(path, status);
+  if (::stat(path.c_str(), &status) == 0) Add(path, FileId(status));
 }
 
-FileReplaced::FileReplaced(const std::string& path, const struct stat& status, FileRole role)
-    : id_(status), role_(role) {
+FileReplaced::FileReplaced(const std::string& path, const FileId& id, FileRole role)
+    : id_(id), role_(role) {
   Registry& registry = Registry::Get();
   std::lock_guard<std::mutex> lock(registry.mutex);
   for (FilesRead* read : registry.read) {

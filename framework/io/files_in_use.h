@@ -4,29 +4,15 @@
 #ifndef MILLHOPPER_FRAMEWORK_IO_FILES_IN_USE_H_
 #define MILLHOPPER_FRAMEWORK_IO_FILES_IN_USE_H_
 
-#include <sys/stat.h>
-
-#include <cstdint>
 #include <string>
 #include <vector>
+
+#include "framework/io/file.h"
 
 namespace millhopper {
 
 // What a file is to the process.
 enum class FileRole { kData, kProgram, kFlags, kPlugin, kManifest };
-
-// The file itself, whatever it is called.
-struct FileId {
-  explicit FileId(const struct stat& status) : device(status.st_dev), inode(status.st_ino) {}
-  bool operator==(const FileId& other) const {
-    return device == other.device && inode == other.inode;
-  }
-  bool operator<(const FileId& other) const {
-    return device != other.device ? device < other.device : inode < other.inode;
-  }
-
-  uint64_t device, inode;
-};
 
 // Files that are read, for as long as this lives. Any thread, one at a time.
 class FilesRead {
@@ -37,9 +23,9 @@ class FilesRead {
   FilesRead& operator=(const FilesRead&) = delete;
 
   // Throws kInvalidArgument, naming `path`, if the process is replacing the file.
-  void Add(const std::string& path, const struct stat& status);
-  // The same, for a file that somebody else reports if it is not there.
-  void Add(const std::string& path);
+  void Add(const std::string& path, const FileId& id);
+  // The same for a local file, which somebody else reports if it is not there.
+  void AddLocal(const std::string& path);
 
  private:
   friend class FileReplaced;
@@ -53,7 +39,7 @@ class FileReplaced {
  public:
   // Throws kInvalidArgument, naming `path`, if the process reads the file; a manifest may be
   // replaced while it is read as one.
-  FileReplaced(const std::string& path, const struct stat& status, FileRole role);
+  FileReplaced(const std::string& path, const FileId& id, FileRole role);
   ~FileReplaced();
   FileReplaced(const FileReplaced&) = delete;
   FileReplaced& operator=(const FileReplaced&) = delete;

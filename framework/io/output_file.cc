@@ -128,7 +128,7 @@ OutputFile::OutputFile(std::string path, const OutputRules& rules)
   }
   if (!exists && inherited_ >= 0) FailWith("cannot write", ENOENT);
   is_standard_output_ = is_stream_ && IsStandardOutput(status);
-  if (regular) replaced_ = std::make_unique<FileReplaced>(path_, status, rules_.role);
+  if (regular) replaced_ = std::make_unique<FileReplaced>(path_, FileId(status), rules_.role);
   if (is_stream_) return;
   if (regular && !rules_.overwrite) Fail(rules_.refusal);
   // To give a name asks nobody: what may not be written to is not to be replaced either.

@@ -213,7 +213,7 @@ class ProgramLoader {
 
   std::shared_ptr<const Program> LoadFile(const std::string& path) {
     const std::string content = ReadProgramFile(path);
-    program_->read_.Add(path);
+    program_->read_.AddLocal(path);
     return Load(content);
   }
 

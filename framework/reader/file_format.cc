@@ -10,6 +10,7 @@
 #include "framework/base/error.h"
 #include "framework/base/registration.h"
 #include "framework/io/byte_stream.h"
+#include "framework/io/compression.h"
 
 namespace millhopper {
 namespace {
@@ -184,8 +185,7 @@ FormatChoice SplitFormatPrefix(const std::string& file_name) {
 FormatChoice ChooseFormat(const std::string& file_name) {
   FormatChoice choice = SplitFormatPrefix(file_name);
   if (choice.schema != nullptr) return choice;
-  const std::string name =
-      EndsWith(file_name, ".gz") ? file_name.substr(0, file_name.size() - 3) : file_name;
+  const std::string name = WithoutCompression(file_name);
   for (const auto& [tag, schema] : Registry()) {
     const bool fits = std::any_of(schema.extensions.begin(), schema.extensions.end(),
                                   [&](const std::string& end) { return EndsWith(name, end); });

@@ -132,7 +132,7 @@ struct FormatArguments {
 struct FormatSchema {
   explicit FormatSchema(std::string text) : doc(std::move(text)) {}
   FormatSchema& Attr(AttributeSchema attribute);
-  // File names that end so (without a ".gz" behind it) are of this format: ".recordio".
+  // File names that end so (without ".gz", ".zst" or ".lz4") are of this format: ".recordio".
   FormatSchema& Extension(std::string extension);
   // Whether the first bytes of a file (up to 64, decompressed) can be of this format.
   FormatSchema& Magic(bool (*matches)(const char* head, size_t size));
@@ -176,8 +176,8 @@ FormatChoice SplitFormatPrefix(const std::string& file_name);
 // first read. Throws kInvalidArgument if the extension belongs to several formats.
 FormatChoice ChooseFormat(const std::string& file_name);
 
-// A format for files of which neither prefix nor extension names one: their first bytes, through
-// gzip, decide when the first of them is opened. `arguments.declared` must not be empty.
+// A format for files of which neither prefix nor extension names one: their first bytes,
+// decompressed, decide when the first of them is opened. `arguments.declared` must not be empty.
 std::unique_ptr<FileFormat> MakeFormatByContent(const FormatArguments& arguments);
 
 // Slots as both declared and known by the format: they must agree (-1 agrees with anything, the

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/reader/file_reader.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "framework/base/at_work.h"
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
+#include "framework/io/file_system.h"
 
 namespace millhopper {
 namespace {
@@ -20,12 +17,12 @@ constexpr size_t kPrefetchedBytes = 384;  // of a record: the cache fetches the 
 
 // "" or what is wrong with the path of a file that will be read.
 std::string Missing(const std::string& path, FilesRead* read) {
-  struct stat status;
   if (path.find('\0') != std::string::npos) return "a name with a zero byte";
-  if (::stat(path.c_str(), &status) != 0) return std::strerror(errno);
-  if (S_ISDIR(status.st_mode)) return "is a directory";
-  if (!S_ISREG(status.st_mode)) return "is not a regular file";
-  read->Add(path, status);
+  const FileStatus status = FileSystemOf(path).Stat(path);
+  if (!status.exists()) return status.problem + UnknownSchemeHint(path);
+  if (status.kind == FileStatus::Kind::kDirectory) return "is a directory";
+  if (status.kind != FileStatus::Kind::kFile) return "is not a regular file";
+  read->Add(path, status.id);
   return "";
 }
 

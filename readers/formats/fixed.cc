@@ -90,7 +90,8 @@ class FixedFormat final : public FileFormat {
 };
 
 FormatSchema Schema() {
-  return FormatSchema("binary records of one size, cut by the declared slots; plain or gzip");
+  return FormatSchema(
+      "binary records of one size, cut by the declared slots; plain, gzip, zstd, lz4");
 }
 
 std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) {

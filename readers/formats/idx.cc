@@ -252,7 +252,8 @@ bool Matches(const char* head, size_t size) {
 
 FormatSchema Schema() {
   return FormatSchema(
-             "arrays of records as in the MNIST data, with labels zipped in; plain or gzip")
+             "arrays of records as in the MNIST data, with labels zipped in; plain, gzip, zstd, "
+             "lz4")
       .Extension(".idx")
       .Extension("idx1-ubyte")
       .Extension("idx3-ubyte")

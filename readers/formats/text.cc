@@ -213,7 +213,7 @@ class TextFormat final : public FileFormat {
 };
 
 FormatSchema Schema() {
-  return FormatSchema("lines of text as bytes, without their ends; plain or gzip")
+  return FormatSchema("lines of text as bytes, without their ends; plain, gzip, zstd, lz4")
       .Extension(".txt");
 }
 

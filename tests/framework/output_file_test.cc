@@ -298,8 +298,8 @@ TEST(OutputFile, IsNeverAFileThatTheProcessReads) {
   const std::vector<std::string> names = {folder + "/x", folder + "/hard", folder + "/soft"};
   {
     FilesRead read(FileRole::kProgram);
-    read.Add(folder + "/none");
-    read.Add(folder + "/x");
+    read.AddLocal(folder + "/none");
+    read.AddLocal(folder + "/x");
     for (const std::string& name : names) {
       for (const OutputRules& rules : {OutputRules(), Stream(), NoOverwrite()}) {
         ExpectError(ErrorCode::kInvalidArgument,
@@ -313,11 +313,11 @@ TEST(OutputFile, IsNeverAFileThatTheProcessReads) {
     FilesRead read(FileRole::kData);
     for (const std::string& input : names) {
       ExpectError(ErrorCode::kInvalidArgument, input + ": cannot be read as data",
-                  [&] { read.Add(input); });
+                  [&] { read.AddLocal(input); });
     }
   }
   FilesRead read(FileRole::kManifest);
-  read.Add(folder + "/x");
+  read.AddLocal(folder + "/x");
   ExpectError(ErrorCode::kInvalidArgument, "as a manifest",
               [&] { OutputFile file(folder + "/x"); });
   OutputRules rules;

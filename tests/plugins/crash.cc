@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "framework/io/input_file.h"
+#include "framework/io/file.h"
 #include "framework/plugin.h"
 #include "framework/reader/file_format.h"
 
@@ -42,7 +42,7 @@ void RunCrash(OpContext& context) { Crash(context.Attr<std::string>("way")); }
 class CrashingSource final : public FileSource {
  public:
   CrashingSource(std::string place, std::string way, const std::string& path)
-      : place_(std::move(place)), way_(std::move(way)), file_(path) {}
+      : place_(std::move(place)), way_(std::move(way)), file_(File::Open(path)) {}
 
   bool Claim(Chunk* chunk) override {
     if (claimed_) return false;
@@ -54,13 +54,13 @@ class CrashingSource final : public FileSource {
   void Fetch(Chunk* chunk) const override {
     if (place_ == "fetch") Crash(way_);
     chunk->bytes = BufferPool::At(Place()).Take(1);
-    file_.Read(0, chunk->bytes->data(), 1);
+    file_->Read(0, chunk->bytes->data(), 1);
     chunk->pieces.push_back({0, 1});
   }
 
  private:
   const std::string place_, way_;
-  const InputFile file_;
+  const std::unique_ptr<const File> file_;
   bool claimed_ = false;
 };
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -25,6 +26,10 @@
 #include "readers/shard_reader.h"
 #include "readers/shuffle_reader.h"
 #include "readers/unbatch_reader.h"
+#include "tests/bytes.h"
+#include "tests/compressed.h"
+#include "tests/faulty_files_contract.h"
+#include "tests/memory_files.h"
 #include "tests/reader_contract.h"
 
 namespace millhopper {
@@ -196,6 +201,17 @@ ReaderPtr RandomData(Fault) {
 
 // ---- Files, which are written when they are first needed and removed in the end. ----
 
+enum class Where { kDisk, kMemory };
+
+// The file, or a copy of it in memory.
+std::string At(Where where, const std::string& path) {
+  if (where == Where::kDisk) return path;
+  static auto* const copied = new std::set<std::string>;
+  std::string copy = "memory:/" + path;
+  if (copied->insert(copy).second) MemoryFiles::Get().Write(copy, ReadFile(path));
+  return copy;
+}
+
 std::string SerialisedNumber(int64_t number) {
   std::string record(4, '\0');
   record[0] = 1;
@@ -283,22 +299,44 @@ ReaderPtr OfFormat(const std::string& tag, const std::string& path, std::vector<
   return std::make_unique<FileReader>(Format(tag, std::move(slots)), FileEntry{path, ""});
 }
 
-ReaderPtr RecordIO(Fault fault) {
-  return OfFormat("recordio", RecordIOPath(fault), SlotsOf(SourceSpec()));
+ReaderPtr RecordIO(Fault fault, Where where) {
+  return OfFormat("recordio", At(where, RecordIOPath(fault)), SlotsOf(SourceSpec()));
 }
-ReaderPtr Fixed(Fault fault) { return OfFormat("fixed", FixedPath(fault), SlotsOf(SourceSpec())); }
-ReaderPtr Idx(Fault) {
+ReaderPtr Fixed(Fault fault, Where where) {
+  return OfFormat("fixed", At(where, FixedPath(fault)), SlotsOf(SourceSpec()));
+}
+ReaderPtr Idx(Fault, Where where) {
   SlotSpec digits;
   digits.dtype = DataType::kUint8;
   digits.dims = {1, 3};
-  return OfFormat("idx", IdxPath(), {digits});
+  return OfFormat("idx", At(where, IdxPath()), {digits});
 }
-ReaderPtr Text(Fault) { return OfFormat("text", TextPath(), {}); }
+ReaderPtr Text(Fault, Where where) { return OfFormat("text", At(where, TextPath()), {}); }
 
-ReaderPtr OpenFiles(Fault fault) {
+// The same through each compression.
+const std::string& CompressedPath(size_t i) {
+  static const TempFile files[] = {{"numbers.bin.gz", Gzipped(FixedContent(kRecords))},
+                                   {"lines.txt.zst", Zstd(ReadFile(TextPath()))},
+                                   {"digits-idx2-ubyte.lz4", Lz4(ReadFile(IdxPath()))}};
+  return files[i].path();
+}
+ReaderPtr GzipFixed(Fault, Where where) {
+  return OfFormat("fixed", At(where, CompressedPath(0)), SlotsOf(SourceSpec()));
+}
+ReaderPtr ZstdText(Fault, Where where) {
+  return OfFormat("text", At(where, CompressedPath(1)), {});
+}
+ReaderPtr Lz4Idx(Fault, Where where) {
+  SlotSpec digits;
+  digits.dtype = DataType::kUint8;
+  digits.dims = {1, 3};
+  return OfFormat("idx", At(where, CompressedPath(2)), {digits});
+}
+
+ReaderPtr OpenFiles(Fault fault, Where where) {
   std::vector<FileEntry> files;
   files.reserve(4);
-  for (int shard = 0; shard < 4; ++shard) files.push_back({ShardPath(fault, shard), ""});
+  for (int shard = 0; shard < 4; ++shard) files.push_back({At(where, ShardPath(fault, shard)), ""});
   MultiFileOptions options;
   options.buffer_size = 8;
   return std::make_unique<MultiFileReader>(Format("recordio", SlotsOf(SourceSpec())),
@@ -306,10 +344,10 @@ ReaderPtr OpenFiles(Fault fault) {
 }
 
 // Two places for four files, read twice in an order of their own each time.
-ReaderPtr OpenFilesShuffled(Fault fault) {
+ReaderPtr OpenFilesShuffled(Fault fault, Where where) {
   std::vector<FileEntry> files;
   files.reserve(4);
-  for (int shard = 0; shard < 4; ++shard) files.push_back({ShardPath(fault, shard), ""});
+  for (int shard = 0; shard < 4; ++shard) files.push_back({At(where, ShardPath(fault, shard)), ""});
   MultiFileOptions options;
   options.thread_num = 1;
   options.cycle_length = 2;
@@ -444,13 +482,27 @@ std::vector<ContractCase> Chains() {
   };
 }
 
-ContractCase Reads(ContractCase contract, std::function<std::vector<std::string>()> files) {
-  contract.files = std::move(files);
+ContractCase Reads(const std::string& name, ReaderPtr (*source)(Fault, Where), Where where,
+                   std::vector<std::string> (*paths)(), const std::vector<Decorator>& decorators,
+                   std::vector<int64_t> values, std::vector<size_t> before_fault = {}) {
+  ContractCase contract = Chain((where == Where::kMemory ? "memory_" : "") + name,
+                                [=](Fault fault) { return source(fault, where); }, decorators,
+                                std::move(values), std::move(before_fault));
+  contract.files = [=] {
+    std::vector<std::string> files = paths();
+    for (std::string& path : files) path = At(where, path);
+    return files;
+  };
   return contract;
 }
 
 std::vector<std::string> RecordIOPaths() { return {RecordIOPath(Fault::kNone)}; }
-
+std::vector<std::string> FixedPaths() { return {FixedPath(Fault::kNone)}; }
+std::vector<std::string> IdxPaths() { return {IdxPath()}; }
+std::vector<std::string> TextPaths() { return {TextPath()}; }
+std::vector<std::string> GzipFixedPaths() { return {CompressedPath(0)}; }
+std::vector<std::string> ZstdTextPaths() { return {CompressedPath(1)}; }
+std::vector<std::string> Lz4IdxPaths() { return {CompressedPath(2)}; }
 std::vector<std::string> ShardPaths() {
   std::vector<std::string> paths;
   paths.reserve(4);
@@ -458,38 +510,38 @@ std::vector<std::string> ShardPaths() {
   return paths;
 }
 
-std::vector<ContractCase> Files() {
+std::vector<ContractCase> Files(Where where) {
   const std::vector<int64_t> numbers = Numbers(kRecords);
   return {
-      Reads(Chain("recordio", RecordIO, {}, numbers, {20, 20}), RecordIOPaths),
-      Reads(Chain("recordio_shuffle", RecordIO, {Shuffle(7)}, numbers, {20}), RecordIOPaths),
-      Reads(Chain("recordio_batch_double_buffer", RecordIO, {Batch(8), DoubleBuffer(2)}, numbers,
-                  {2, 2}),
-            RecordIOPaths),
-      Reads(Chain("recordio_shuffle_batch_multi_pass_to_device", RecordIO,
-                  {Shuffle(11), Batch(4), MultiPass(2), ToDevice(2)}, Twice(numbers), {5}),
-            RecordIOPaths),
-      Reads(Chain("fixed", Fixed, {}, numbers, {20}),
-            [] { return std::vector<std::string>{FixedPath(Fault::kNone)}; }),
-      Reads(Chain("idx", Idx, {}, {}), [] { return std::vector<std::string>{IdxPath()}; }),
-      Reads(Chain("text", Text, {}, {}), [] { return std::vector<std::string>{TextPath()}; }),
-      Reads(Chain("text_shuffle_batch", Text, {Shuffle(2), Batch(2)}, {}),
-            [] { return std::vector<std::string>{TextPath()}; }),
-      Reads(Chain("open_files", OpenFiles, {}, numbers, {20, 20}), ShardPaths),
-      Reads(Chain("open_files_shuffled", OpenFilesShuffled, {}, Twice(numbers)), ShardPaths),
-      Reads(Chain("open_files_shuffle_batch_double_buffer", OpenFiles,
-                  {Shuffle(16), Batch(8), DoubleBuffer(2)}, numbers, {2}),
-            ShardPaths),
-      Reads(Chain("open_files_map_batch_multi_pass_to_device", OpenFiles,
-                  {Map(), Batch(3), MultiPass(2), ToDevice(2)}, Twice(numbers), {6, 6}),
-            ShardPaths),
+      Reads("recordio", RecordIO, where, RecordIOPaths, {}, numbers, {20, 20}),
+      Reads("recordio_shuffle", RecordIO, where, RecordIOPaths, {Shuffle(7)}, numbers, {20}),
+      Reads("recordio_batch_double_buffer", RecordIO, where, RecordIOPaths,
+            {Batch(8), DoubleBuffer(2)}, numbers, {2, 2}),
+      Reads("recordio_shuffle_batch_multi_pass_to_device", RecordIO, where, RecordIOPaths,
+            {Shuffle(11), Batch(4), MultiPass(2), ToDevice(2)}, Twice(numbers), {5}),
+      Reads("fixed", Fixed, where, FixedPaths, {}, numbers, {20}),
+      Reads("idx", Idx, where, IdxPaths, {}, {}),
+      Reads("text", Text, where, TextPaths, {}, {}),
+      Reads("text_shuffle_batch", Text, where, TextPaths, {Shuffle(2), Batch(2)}, {}),
+      Reads("compressed_fixed", GzipFixed, where, GzipFixedPaths, {}, numbers),
+      Reads("compressed_text_batch", ZstdText, where, ZstdTextPaths, {Batch(2)}, {}),
+      Reads("compressed_idx_shuffle", Lz4Idx, where, Lz4IdxPaths, {Shuffle(5)}, {}),
+      Reads("open_files", OpenFiles, where, ShardPaths, {}, numbers, {20, 20}),
+      Reads("open_files_shuffled", OpenFilesShuffled, where, ShardPaths, {}, Twice(numbers)),
+      Reads("open_files_shuffle_batch_double_buffer", OpenFiles, where, ShardPaths,
+            {Shuffle(16), Batch(8), DoubleBuffer(2)}, numbers, {2}),
+      Reads("open_files_map_batch_multi_pass_to_device", OpenFiles, where, ShardPaths,
+            {Map(), Batch(3), MultiPass(2), ToDevice(2)}, Twice(numbers), {6, 6}),
   };
 }
 
 INSTANTIATE_TEST_SUITE_P(Sources, ReaderContract, WithPools(Sources()), NameOfCase);
 INSTANTIATE_TEST_SUITE_P(Decorators, ReaderContract, WithPools(Decorators()), NameOfCase);
 INSTANTIATE_TEST_SUITE_P(Chains, ReaderContract, WithPools(Chains()), NameOfCase);
-INSTANTIATE_TEST_SUITE_P(Files, ReaderContract, WithPools(Files()), NameOfCase);
+INSTANTIATE_TEST_SUITE_P(Files, ReaderContract, WithPools(Files(Where::kDisk)), NameOfCase);
+INSTANTIATE_TEST_SUITE_P(MemoryFiles, ReaderContract, WithPools(Files(Where::kMemory)), NameOfCase);
+INSTANTIATE_TEST_SUITE_P(MemoryFiles, FaultyFilesContract,
+                         WithAPoolAndWithout(Files(Where::kMemory)), NameOfCase);
 
 }  // namespace
 }  // namespace millhopper

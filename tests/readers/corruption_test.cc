@@ -23,6 +23,8 @@
 #include "readers/recordio_chunk.h"
 #include "readers/recordio_manifest.h"
 #include "tests/bytes.h"
+#include "tests/compressed.h"
+#include "tests/memory_files.h"
 #include "tests/record_files.h"
 #include "tests/testing.h"
 
@@ -41,6 +43,7 @@ struct Case {
   std::function<std::optional<size_t>(size_t bit)> payload = nullptr;
   std::string labels = "";  // the content of a second file
   std::string manifest = "";
+  bool in_memory = false;  // in a file system other than that of the operating system
 };
 
 void PrintTo(const Case& item, std::ostream* out) { *out << item.name; }
@@ -197,12 +200,24 @@ Case TextCase() {
   return item;
 }
 
-// Cut off or damaged anywhere, a gzip file shows it.
-Case Compressed(Case item) {
-  item.name += "_gzip";
-  item.file_name += ".gz";
-  item.content = Gzipped(item.content);
-  if (!item.labels.empty()) item.labels = Gzipped(item.labels);
+// Cut off or damaged anywhere, a compressed file shows it.
+struct CompressionKind {
+  const char* name;
+  const char* extension;
+  std::string (*compress)(const std::string& content);
+};
+
+const CompressionKind kCompressions[] = {
+    {"gzip", ".gz", Gzipped},
+    {"zstd", ".zst", [](const std::string& content) { return Zstd(content); }},
+    {"lz4", ".lz4", [](const std::string& content) { return Lz4(content); }},
+};
+
+Case Compressed(Case item, const CompressionKind& kind) {
+  item.name += StrCat("_", kind.name);
+  item.file_name += kind.extension;
+  item.content = kind.compress(item.content);
+  if (!item.labels.empty()) item.labels = kind.compress(item.labels);
   item.whole_at.clear();
   item.payload = nullptr;
   return item;
@@ -210,10 +225,17 @@ Case Compressed(Case item) {
 
 std::vector<Case> AllCases() {
   std::vector<Case> cases = RecordIOCases();
-  for (Case& item : std::vector<Case>{IdxCase(), IdxWithLabelsCase(), FixedCase(),
-                                      Compressed(IdxCase()), Compressed(IdxWithLabelsCase()),
-                                      Compressed(FixedCase()), Compressed(TextCase())}) {
-    cases.push_back(std::move(item));
+  for (const Case& item : {IdxCase(), IdxWithLabelsCase(), FixedCase()}) cases.push_back(item);
+  for (const CompressionKind& kind : kCompressions) {
+    for (const Case& item : {IdxCase(), IdxWithLabelsCase(), FixedCase(), TextCase()}) {
+      cases.push_back(Compressed(item, kind));
+    }
+  }
+  const size_t on_disk = cases.size();
+  for (size_t i = 0; i < on_disk; ++i) {
+    cases.push_back(cases[i]);
+    cases.back().in_memory = true;
+    cases.back().name += "_in_memory";
   }
   return cases;
 }
@@ -229,27 +251,38 @@ size_t PooledBytes() {
 // some file systems write it to the disk.
 class ChangingFile {
  public:
-  explicit ChangingFile(const std::string& path)
-      : descriptor_(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600)) {
+  explicit ChangingFile(const std::string& path) : path_(path) {
+    if (MemoryFiles::IsIn(path)) return;
+    descriptor_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     EXPECT_GE(descriptor_, 0);
   }
-  ~ChangingFile() { ::close(descriptor_); }
+  ~ChangingFile() {
+    MemoryFiles::Get().Remove(path_);
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
   ChangingFile(const ChangingFile&) = delete;
   ChangingFile& operator=(const ChangingFile&) = delete;
 
   void Write(const std::string& content) {
+    if (descriptor_ < 0) {
+      MemoryFiles::Get().Write(path_, content);
+      return;
+    }
     EXPECT_EQ(::pwrite(descriptor_, content.data(), content.size(), 0),
               static_cast<ssize_t>(content.size()));
     EXPECT_EQ(::ftruncate(descriptor_, static_cast<off_t>(content.size())), 0);
   }
 
  private:
-  const int descriptor_;
+  const std::string path_;
+  int descriptor_ = -1;  // of a file on the disk
 };
 
 class Corruption : public ::testing::TestWithParam<Case> {
  protected:
-  Corruption() : path_(NewFolder(GetParam().name) + "/" + GetParam().file_name) {
+  Corruption()
+      : path_((GetParam().in_memory ? "memory:/" : "") + NewFolder(GetParam().name) + "/" +
+              GetParam().file_name) {
     if (!item_.labels.empty()) labels_.emplace(path_ + ".labels").Write(item_.labels);
     if (!item_.manifest.empty()) manifest_.emplace(manifest_path()).Write(item_.manifest);
     whole_ = Read(item_.content);

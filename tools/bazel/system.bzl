@@ -17,10 +17,12 @@ _LIBRARIES = {
     "gtest": ("libgtest-dev", "gtest/gtest.h", ["-lgtest"]),
     "gtest_main": ("libgmock-dev", "gmock/gmock.h", ["-lgmock_main", "-lgmock", "-lgtest"]),
     "json": ("nlohmann-json3-dev", "nlohmann/json.hpp", []),
+    "lz4": ("liblz4-dev", "lz4frame.h", ["-llz4"]),
     "png": ("libpng-dev", "png.h", ["-lpng"]),
     "protobuf": ("libprotobuf-dev", "google/protobuf/message.h", ["-lprotobuf"]),
     "snappy": ("libsnappy-dev", "snappy.h", ["-lsnappy"]),
     "zlib": ("zlib1g-dev", "zlib.h", ["-lz"]),
+    "zstd": ("libzstd-dev", "zstd.h", ["-lzstd"]),
 }
 
 _LIBRARY = """

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files that are read at any place, and that change while they are.
-#include "framework/io/input_file.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -9,9 +7,11 @@
 
 #include <fstream>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "framework/base/error.h"
+#include "framework/io/file_system.h"
 
 namespace millhopper {
 namespace {
@@ -34,65 +34,65 @@ Error ErrorOf(const std::function<void()>& function) {
   return Error(ErrorCode::kInternal, "");
 }
 
-TEST(InputFile, ReadsAtAnyPlace) {
-  const InputFile file(MakeFile("digits", "0123456789"));
-  EXPECT_EQ(file.size(), 10u);
+TEST(LocalFileSystem, ReadsAtAnyPlace) {
+  const auto file = File::Open(MakeFile("digits", "0123456789"));
+  EXPECT_EQ(file->size(), 10u);
   char bytes[4] = {};
-  file.Read(7, bytes, 3);
+  file->Read(7, bytes, 3);
   EXPECT_STREQ(bytes, "789");
-  file.Read(0, bytes, 3);
+  file->Read(0, bytes, 3);
   EXPECT_STREQ(bytes, "012");
-  file.Read(10, bytes, 0);
+  file->Read(10, bytes, 0);
 }
 
-std::string ContentOf(const InputFile& file) {
+std::string ContentOf(const File& file) {
   std::string content(file.size(), '.');
   file.Read(0, content.data(), content.size());
   return content;
 }
 
 // Those of /proc say that they are empty, those of /sys that they have a page.
-TEST(InputFile, ReadsFilesThatDoNotKnowTheirSize) {
-  const InputFile name("/proc/sys/kernel/ostype");
-  EXPECT_EQ(ContentOf(name), "Linux\n");
+TEST(LocalFileSystem, ReadsFilesThatDoNotKnowTheirSize) {
+  const auto name = File::Open("/proc/sys/kernel/ostype");
+  EXPECT_EQ(ContentOf(*name), "Linux\n");
   char pieces[4] = {};
-  name.ReadApart(1, pieces, 1, 2, 2);
+  name->ReadApart(1, pieces, 1, 2, 2);
   EXPECT_EQ(std::string(pieces, 4), std::string("i\0n\0", 4));
-  const Error error = ErrorOf([&] { name.Read(4, pieces, 3); });
+  const Error error = ErrorOf([&] { name->Read(4, pieces, 3); });
   EXPECT_EQ(error.code(), ErrorCode::kDataLoss);
   EXPECT_EQ(error.offset(), 6);
   // More than is read at once, and another text every time.
-  EXPECT_THAT(ContentOf(InputFile("/proc/self/smaps")), HasSubstr("[stack]"));
+  EXPECT_THAT(ContentOf(*File::Open("/proc/self/smaps")), HasSubstr("[stack]"));
   const std::string page = "/sys/kernel/mm/transparent_hugepage/enabled";
   if (::access(page.c_str(), R_OK) == 0) {
-    EXPECT_THAT(ContentOf(InputFile(page)), HasSubstr("never"));
+    EXPECT_THAT(ContentOf(*File::Open(page)), HasSubstr("never"));
   }
-  EXPECT_EQ(InputFile(MakeFile("empty", "")).size(), 0u);
+  EXPECT_EQ(File::Open(MakeFile("empty", ""))->size(), 0u);
 }
 
-TEST(InputFile, ReadsNoMoreThanALimitOfAFileThatDoesNotKnowItsSize) {
+TEST(LocalFileSystem, ReadsNoMoreThanALimitOfAFileThatDoesNotKnowItsSize) {
   const std::string endless = "/proc/self/pagemap";  // of all that there could be in memory
   if (::access(endless.c_str(), R_OK) != 0) GTEST_SKIP() << "this kernel has no " << endless;
-  const Error error = ErrorOf([&] { InputFile file(endless); });
+  const Error error = ErrorOf([&] { File::Open(endless); });
   EXPECT_EQ(error.code(), ErrorCode::kResourceLimit);
   EXPECT_EQ(error.file(), endless);
   EXPECT_THAT(error.what(), HasSubstr("of a file that does not say how many it has"));
 }
 
-TEST(InputFile, SaysThatAFileThatDoesNotKnowItsSizeCannotBeRead) {
+TEST(LocalFileSystem, SaysThatAFileThatDoesNotKnowItsSizeCannotBeRead) {
   const std::string memory = "/proc/self/mem";  // nothing is at its beginning
-  const Error error = ErrorOf([&] { InputFile file(memory); });
+  const Error error = ErrorOf([&] { File::Open(memory); });
   EXPECT_EQ(error.code(), ErrorCode::kIo);
   EXPECT_EQ(error.file(), memory);
 }
 
-TEST(InputFile, ScattersPieces) {
+TEST(LocalFileSystem, ScattersPieces) {
   std::string content;
   for (int i = 0; content.size() < 9000; ++i) content += std::to_string(i);
-  const InputFile file(MakeFile("pieces", content));
+  const auto file = File::Open(MakeFile("pieces", content));
   for (const size_t count : {0, 1, 5, 1023, 1024, 1025, 2900}) {
     std::string bytes(count * 5 + 5, '.');
-    file.ReadApart(7, bytes.data(), 3, 5, count);
+    file->ReadApart(7, bytes.data(), 3, 5, count);
     for (size_t i = 0; i < count; ++i) {
       ASSERT_EQ(bytes.substr(5 * i, 5), content.substr(7 + 3 * i, 3) + "..") << count << " " << i;
     }
@@ -100,43 +100,43 @@ TEST(InputFile, ScattersPieces) {
   }
 }
 
-TEST(InputFile, ScatteringMeetsTheEndOfAFileThatShrank) {
+TEST(LocalFileSystem, ScatteringMeetsTheEndOfAFileThatShrank) {
   const std::string path = MakeFile("shrinks", std::string(3000, 'x'));
-  const InputFile file(path);
+  const auto file = File::Open(path);
   ASSERT_EQ(::truncate(path.c_str(), 2000), 0);
   std::string bytes(5000, '.');
-  const Error error = ErrorOf([&] { file.ReadApart(0, bytes.data(), 3, 5, 1000); });
+  const Error error = ErrorOf([&] { file->ReadApart(0, bytes.data(), 3, 5, 1000); });
   EXPECT_EQ(error.code(), ErrorCode::kDataLoss);
   EXPECT_EQ(error.offset(), 2000);
 }
 
-TEST(InputFile, SaysThatTheFileIsShorterThanItWas) {
+TEST(LocalFileSystem, SaysThatTheFileIsShorterThanItWas) {
   const std::string path = MakeFile("shrinks", "0123456789");
-  const InputFile file(path);
+  const auto file = File::Open(path);
   ASSERT_EQ(::truncate(path.c_str(), 4), 0);
   char bytes[10];
-  const Error error = ErrorOf([&] { file.Read(0, bytes, 10); });
+  const Error error = ErrorOf([&] { file->Read(0, bytes, 10); });
   EXPECT_EQ(error.code(), ErrorCode::kDataLoss);
   EXPECT_EQ(error.file(), path);
   EXPECT_EQ(error.offset(), 4);
   EXPECT_THAT(error.what(), HasSubstr("file is shorter than when it was opened"));
 }
 
-TEST(InputFile, NamesAFileThatCannotBeOpened) {
+TEST(LocalFileSystem, NamesAFileThatCannotBeOpened) {
   const std::string path = ::testing::TempDir() + "/no such file";
-  const Error error = ErrorOf([&] { InputFile file(path); });
+  const Error error = ErrorOf([&] { File::Open(path); });
   EXPECT_EQ(error.code(), ErrorCode::kIo);
   EXPECT_EQ(error.file(), path);
   EXPECT_THAT(error.what(), HasSubstr("No such file"));
 }
 
-TEST(InputFile, RefusesWhatIsNoRegularFile) {
-  EXPECT_THAT(ErrorOf([] { InputFile file(::testing::TempDir()); }).what(),
+TEST(LocalFileSystem, RefusesWhatIsNoRegularFile) {
+  EXPECT_THAT(ErrorOf([] { File::Open(::testing::TempDir()); }).what(),
               HasSubstr("is not a regular file"));
   const std::string pipe = ::testing::TempDir() + "/pipe";
   ::unlink(pipe.c_str());
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
-  EXPECT_THAT(ErrorOf([&] { InputFile file(pipe); }).what(), HasSubstr("is not a regular file"));
+  EXPECT_THAT(ErrorOf([&] { File::Open(pipe); }).what(), HasSubstr("is not a regular file"));
 }
 
 }  // namespace

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/io/compression.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "framework/base/stop.h"
+
+namespace millhopper {
+namespace {
+
+const Compression* const kCompressions[] = {&kGzip, &kZstd, &kLz4};
+
+// A magic number and the size of what follows.
+constexpr size_t kSkippableHeadBytes = 8;
+
+}  // namespace
+
+bool HasMagic(const char* head, size_t size, uint32_t magic) {
+  return std::memcmp(head, &magic, std::min(size, sizeof(magic))) == 0;
+}
+
+bool IsSkippableFrame(const char* head, size_t size) {
+  constexpr uint32_t kMagic = 0x184d2a50;  // the lowest four bits mean nothing
+  if (size == 0) return true;
+  const char first = static_cast<char>(head[0] & 0xf0);
+  const char bytes[] = {first, size > 1 ? head[1] : '\0', size > 2 ? head[2] : '\0',
+                        size > 3 ? head[3] : '\0'};
+  return HasMagic(bytes, size, kMagic);
+}
+
+const Compression* CompressionOf(const File& file) {
+  for (uint64_t place = 0; place < file.size();) {
+    char head[kSkippableHeadBytes];
+    const size_t size = std::min<uint64_t>(sizeof(head), file.size() - place);
+    file.Read(place, head, size);
+    if (size < sizeof(uint32_t) || !IsSkippableFrame(head, size)) {
+      for (const Compression* compression : kCompressions) {
+        if (size >= compression->head_bytes && compression->begins(head, size)) return compression;
+      }
+      if (place == 0) return nullptr;
+      break;
+    }
+    if (size < kSkippableHeadBytes) break;
+    uint32_t skipped;
+    std::memcpy(&skipped, head + sizeof(uint32_t), sizeof(skipped));
+    place += kSkippableHeadBytes + skipped;
+    CheckStop();  // a file may be nothing but such frames
+  }
+  return file.size() == 0 ? nullptr : &kZstd;  // whose decoder says what is wrong
+}
+
+const Compression* CompressionByName(const std::string& path) {
+  for (const Compression* compression : kCompressions) {
+    const size_t size = std::strlen(compression->extension);
+    if (path.size() > size && path.compare(path.size() - size, size, compression->extension) == 0) {
+      return compression;
+    }
+  }
+  return nullptr;
+}
+
+std::string WithoutCompression(const std::string& path) {
+  const Compression* const compression = CompressionByName(path);
+  if (compression == nullptr) return path;
+  return path.substr(0, path.size() - std::strlen(compression->extension));
+}
+
+}  // namespace millhopper

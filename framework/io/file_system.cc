@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/io/file_system.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "framework/base/error.h"
+#include "framework/base/registration.h"
+
+namespace millhopper {
+namespace {
+
+constexpr char kBehindScheme[] = "://";
+
+using Systems = std::map<std::string, std::unique_ptr<const FileSystem>, std::less<>>;
+
+Systems& Registry() {
+  static auto* registry = new Systems;
+  return *registry;
+}
+
+// "" if the path has none.
+std::string_view SchemeOf(const std::string& path) {
+  const size_t end = path.find(kBehindScheme);
+  return end == std::string::npos ? std::string_view() : std::string_view(path).substr(0, end);
+}
+
+}  // namespace
+
+const FileSystem& FileSystemOf(const std::string& path) {
+  auto found = Registry().find(SchemeOf(path));
+  if (found == Registry().end()) found = Registry().find(std::string_view());
+  return *found->second;
+}
+
+std::string UnknownSchemeHint(const std::string& path) {
+  const std::string_view scheme = SchemeOf(path);
+  const bool plausible = !scheme.empty() && std::all_of(scheme.begin(), scheme.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+  });
+  if (!plausible || Registry().find(scheme) != Registry().end()) return "";
+  return StrCat(" (it is taken for a local file: no file system is there for ", scheme,
+                kBehindScheme, ")");
+}
+
+bool RegisterFileSystem(const std::string& scheme, std::unique_ptr<const FileSystem> system) {
+  const bool added = Registry().emplace(scheme, std::move(system)).second;
+  if (added) {
+    NoteRegistration([scheme] { Registry().erase(scheme); });
+  } else {
+    RefuseRegistration("file system '" + scheme + kBehindScheme + "'");
+  }
+  return added;
+}
+
+}  // namespace millhopper

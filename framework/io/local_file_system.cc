@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files of the operating system.
+//
+// Files that the kernel makes up while they are read (/proc, /sys) say that they have no bytes or a
+// page of them, whatever comes. They are read to their end when they are opened, and kept.
+//
+// Where the process may have no more descriptors, files that nobody reads at the moment are closed,
+// and opened again when they are read; they must be the same files then.
+#include <fcntl.h>
+#include <glob.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/base/error.h"
+#include "framework/base/limits.h"
+#include "framework/base/memory.h"
+#include "framework/io/file_system.h"
+
+namespace millhopper {
+namespace {
+
+// Linux reads no more than this at once, whatever is asked for.
+constexpr size_t kMostAtOnce = size_t{1} << 30;
+constexpr size_t kMostPieces = 1024;  // IOV_MAX of Linux
+constexpr off_t kPageBytes = 4096;    // what /sys says of any file
+
+// Not mapped into memory, because a file that shrinks under a mapping kills the process.
+class LocalFile final : public File {
+ public:
+  explicit LocalFile(const std::string& path);
+  ~LocalFile() override;
+
+  void ReadApart(uint64_t offset, char* out, size_t size, size_t stride,
+                 size_t count) const override;
+
+ private:
+  // Keeps the descriptor open while it lives.
+  class InUse;
+  // The files that hold a descriptor.
+  struct Opened;
+
+  // A file that is whole for its destructor, whatever else goes wrong while it is made.
+  LocalFile(const std::string& path, int descriptor) : File(path), descriptor_(descriptor) {}
+
+  size_t ReadSome(uint64_t offset, char* out, size_t size) const override;
+  // The descriptor of a file that is opened now, or -1.
+  static int OpenDescriptor(const std::string& path);
+  // Closes a file that nobody reads; false if there is none.
+  static bool CloseOne();
+  // Reads all that comes, into content_.
+  void ReadToTheEnd();
+  [[noreturn]] void ThrowCannotRead(uint64_t offset) const;
+
+  Ref<Buffer> content_;  // of a file that does not know its size
+
+  mutable std::mutex mutex_;  // guards what is below
+  mutable int descriptor_;
+  mutable size_t users_ = 0;
+};
+
+// Locked before the mutex of a file only by try_lock, and behind it otherwise.
+struct LocalFile::Opened {
+  std::mutex mutex;  // guards files
+  std::set<const LocalFile*> files;
+
+  static Opened& Get() {
+    static auto* opened = new Opened;  // never destroyed: readers may live as long as the process
+    return *opened;
+  }
+  void Add(const LocalFile* file) {
+    std::lock_guard<std::mutex> lock(mutex);
+    files.insert(file);
+  }
+  void Remove(const LocalFile* file) {
+    std::lock_guard<std::mutex> lock(mutex);
+    files.erase(file);
+  }
+};
+
+class LocalFile::InUse {
+ public:
+  InUse(const LocalFile& file, uint64_t offset) : file_(file) {
+    std::lock_guard<std::mutex> lock(file.mutex_);
+    if (file.descriptor_ < 0) OpenAgain(offset);
+    ++file.users_;
+  }
+  ~InUse() {
+    std::lock_guard<std::mutex> lock(file_.mutex_);
+    --file_.users_;
+  }
+  InUse(const InUse&) = delete;
+  InUse& operator=(const InUse&) = delete;
+
+ private:
+  void OpenAgain(uint64_t offset) const {
+    const int descriptor = OpenDescriptor(file_.path());
+    const auto fail = [&](ErrorCode code, const std::string& problem) {
+      if (descriptor >= 0) ::close(descriptor);
+      throw Error(code, StrCat(problem, " (at byte ", offset, ")"))
+          .InFile(file_.path(), static_cast<int64_t>(offset));
+    };
+    struct stat status;
+    if (descriptor < 0 || ::fstat(descriptor, &status) != 0) {
+      fail(ErrorCode::kIo, StrCat("cannot open again: ", std::strerror(errno)));
+    }
+    if (FileId(status) != file_.id()) {
+      fail(ErrorCode::kDataLoss, "is another file than the one that was opened");
+    }
+    file_.descriptor_ = descriptor;
+    Opened::Get().Add(&file_);
+  }
+
+  const LocalFile& file_;
+};
+
+int LocalFile::OpenDescriptor(const std::string& path) {
+  for (;;) {
+    // A named pipe without a writer would block; for regular files O_NONBLOCK means nothing.
+    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor >= 0) return descriptor;
+    const int reason = errno;
+    if (reason == EINTR) continue;
+    if ((reason == EMFILE || reason == ENFILE) && CloseOne()) continue;
+    errno = reason;
+    return -1;
+  }
+}
+
+bool LocalFile::CloseOne() {
+  Opened& opened = Opened::Get();
+  std::lock_guard<std::mutex> lock(opened.mutex);
+  for (const LocalFile* file : opened.files) {
+    const std::unique_lock<std::mutex> idle(file->mutex_, std::try_to_lock);
+    if (!idle.owns_lock() || file->users_ > 0) continue;
+    ::close(file->descriptor_);
+    file->descriptor_ = -1;
+    opened.files.erase(file);
+    return true;
+  }
+  return false;
+}
+
+LocalFile::LocalFile(const std::string& path) : LocalFile(path, -1) {
+  if (path.find('\0') != std::string::npos) {
+    throw Error(ErrorCode::kIo, "a name with a zero byte").InFile(path, -1);
+  }
+  descriptor_ = OpenDescriptor(path);
+  if (descriptor_ < 0) {
+    throw Error(ErrorCode::kIo, StrCat("cannot open: ", std::strerror(errno))).InFile(path, -1);
+  }
+  struct stat status;
+  std::string problem;
+  if (::fstat(descriptor_, &status) != 0) {
+    problem = StrCat("cannot tell its size: ", std::strerror(errno));
+  } else if (!S_ISREG(status.st_mode)) {
+    problem = "is not a regular file";
+  }
+  if (!problem.empty()) throw Error(ErrorCode::kIo, problem).InFile(path, -1);
+  set_size(static_cast<uint64_t>(status.st_size));
+  set_id(FileId(status));
+  // What takes no room on a disk may be made up. What is not is short, and the same when it is
+  // kept.
+  if (status.st_blocks == 0 && status.st_size <= kPageBytes) {
+    ReadToTheEnd();
+    return;
+  }
+  ::posix_fadvise(descriptor_, 0, 0, POSIX_FADV_SEQUENTIAL);
+  Opened::Get().Add(this);
+}
+
+LocalFile::~LocalFile() {
+  Opened::Get().Remove(this);
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+void LocalFile::ReadToTheEnd() {
+  size_t size = 0;
+  content_ = BufferPool::At(Place()).Take(kPageBytes);
+  for (;;) {
+    if (size == content_->capacity()) {
+      Ref<Buffer> larger = BufferPool::At(Place()).Take(2 * size);
+      std::memcpy(larger->data(), content_->data(), size);
+      content_ = std::move(larger);
+    }
+    const ssize_t got = ::read(descriptor_, content_->data() + size, content_->capacity() - size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) ThrowCannotRead(size);
+    if (got == 0) break;
+    size += static_cast<size_t>(got);
+    if (size > kMaxUnsizedBytes) {
+      throw Error(ErrorCode::kResourceLimit,
+                  StrCat("more than ", kMaxUnsizedBytes,
+                         " bytes of a file that does not say how many it has; copy it to another"))
+          .InFile(path(), static_cast<int64_t>(size));
+    }
+  }
+  set_size(size);
+  ::close(std::exchange(descriptor_, -1));
+}
+
+size_t LocalFile::ReadSome(uint64_t offset, char* out, size_t size) const {
+  if (content_) {
+    if (offset >= this->size()) return 0;
+    const size_t got = std::min<uint64_t>(size, this->size() - offset);
+    std::memcpy(out, content_->data() + offset, got);
+    return got;
+  }
+  const InUse in_use(*this, offset);
+  for (;;) {
+    const ssize_t got =
+        ::pread(descriptor_, out, std::min(size, kMostAtOnce), static_cast<off_t>(offset));
+    if (got >= 0) return static_cast<size_t>(got);
+    if (errno != EINTR && errno != EAGAIN) ThrowCannotRead(offset);
+  }
+}
+
+void LocalFile::ReadApart(uint64_t offset, char* out, size_t size, size_t stride,
+                          size_t count) const {
+  if (size == 0 || count == 0) return;
+  if (content_) {
+    for (; count > 0; --count, offset += size, out += stride) Read(offset, out, size);
+    return;
+  }
+  const InUse in_use(*this, offset);
+  iovec pieces[kMostPieces];
+  while (count > 0) {
+    const size_t most = std::clamp<size_t>(kMostAtOnce / size, 1, kMostPieces);
+    const size_t asked = std::min(count, most);
+    for (size_t i = 0; i < asked; ++i) pieces[i] = {out + i * stride, size};
+    const ssize_t result =
+        ::preadv(descriptor_, pieces, static_cast<int>(asked), static_cast<off_t>(offset));
+    if (result == 0) ThrowShorter(offset);
+    if (result < 0 && errno != EINTR && errno != EAGAIN) ThrowCannotRead(offset);
+    const auto got = static_cast<size_t>(std::max<ssize_t>(result, 0));
+    size_t whole = got / size;
+    if (got % size != 0) {  // cut short in the middle of a piece
+      Read(offset + got, out + whole * stride + got % size, size - got % size);
+      ++whole;
+    }
+    out += whole * stride;
+    offset += whole * size;
+    count -= whole;
+  }
+}
+
+void LocalFile::ThrowCannotRead(uint64_t offset) const {
+  throw Error(ErrorCode::kIo, StrCat("cannot read at byte ", offset, ": ", std::strerror(errno)))
+      .InFile(path(), static_cast<int64_t>(offset));
+}
+
+class LocalFileSystem final : public FileSystem {
+ public:
+  std::unique_ptr<const File> Open(const std::string& path) const override {
+    return std::make_unique<LocalFile>(path);
+  }
+
+  FileStatus Stat(const std::string& path) const override {
+    FileStatus found;
+    struct stat status;
+    if (::stat(path.c_str(), &status) != 0) {
+      const bool missing = errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG;
+      found.kind = missing ? FileStatus::Kind::kMissing : FileStatus::Kind::kUnknown;
+      found.problem = std::strerror(errno);
+      return found;
+    }
+    found.kind = S_ISREG(status.st_mode)   ? FileStatus::Kind::kFile
+                 : S_ISDIR(status.st_mode) ? FileStatus::Kind::kDirectory
+                                           : FileStatus::Kind::kOther;
+    found.size = static_cast<uint64_t>(status.st_size);
+    found.version = static_cast<uint64_t>(status.st_mtim.tv_sec) * 1000000000 +
+                    static_cast<uint64_t>(status.st_mtim.tv_nsec);
+    found.id = FileId(status);
+    return found;
+  }
+
+  bool Exists(const std::string& path) const override {
+    struct stat status;
+    return ::lstat(path.c_str(), &status) == 0;
+  }
+
+  std::vector<std::string> List(const std::string& pattern) const override {
+    glob_t found = {};
+    const int result = ::glob(pattern.c_str(), GLOB_NOSORT | GLOB_ERR, nullptr, &found);
+    const int reason = errno;
+    std::vector<std::string> names(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+    ::globfree(&found);
+    if (result == GLOB_ABORTED) {
+      throw Error(ErrorCode::kIo, StrCat("cannot look for files: ", std::strerror(reason),
+                                         UnknownSchemeHint(pattern)))
+          .InFile(pattern, -1);
+    }
+    if (result == GLOB_NOSPACE) Throw(ErrorCode::kResourceLimit, "no memory to look for files");
+    return names;
+  }
+};
+
+REGISTER_FILE_SYSTEM(LocalFileSystem, "");
+
+}  // namespace
+}  // namespace millhopper
