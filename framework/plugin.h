@@ -70,28 +70,13 @@ constexpr PluginStamp CurrentPluginStamp() {
   internal::CopyText("millhopper plugin, built for:", stamp.mark);
   internal::CopyText(kVersion, stamp.version);
   internal::CopyText(__VERSION__, stamp.compiler);
-  stamp.layout = internal::Mixed({__GXX_ABI_VERSION,
-                                  _GLIBCXX_USE_CXX11_ABI,
-                                  GOOGLE_PROTOBUF_VERSION,
-                                  sizeof(Attribute),
-                                  sizeof(AttributeSchema),
-                                  sizeof(OpSchema),
-                                  sizeof(OpContext),
-                                  sizeof(RunState),
-                                  sizeof(PreparedBlock),
-                                  sizeof(Variable),
-                                  sizeof(Scope),
-                                  sizeof(Error),
-                                  sizeof(LoDTensor),
-                                  sizeof(Rows),
-                                  sizeof(SlotSpec),
-                                  sizeof(Ticket),
-                                  sizeof(Run),
-                                  sizeof(ReaderBase),
-                                  sizeof(ReaderHolder),
-                                  sizeof(Chunk),
-                                  sizeof(FileFormat),
-                                  sizeof(FormatSchema)});
+  stamp.layout = internal::Mixed(
+      {__GXX_ABI_VERSION,       _GLIBCXX_USE_CXX11_ABI, GOOGLE_PROTOBUF_VERSION, sizeof(Attribute),
+       sizeof(AttributeSchema), sizeof(OpSchema),       sizeof(OpContext),       sizeof(RunState),
+       sizeof(PreparedBlock),   sizeof(Variable),       sizeof(Scope),           sizeof(Error),
+       sizeof(LoDTensor),       sizeof(Rows),           sizeof(SlotSpec),        sizeof(Ticket),
+       sizeof(TicketRun),       sizeof(ReaderBase),     sizeof(ReaderHolder),    sizeof(Chunk),
+       sizeof(FileFormat),      sizeof(FormatSchema)});
   return stamp;
 }
 

@@ -58,21 +58,21 @@ std::optional<uint64_t> BatchReader::PassLength() const {
   return *below / batch_size_ + (leftover ? 1 : 0);
 }
 
-void BatchReader::PlanNext(size_t n, Run* run) {
+void BatchReader::PlanNext(size_t n, TicketRun* run) {
   const MemoryScope scope(account());
   for (; n > 0; --n) {
-    if (!batch_) batch_ = Pool<Run>::Take();
+    if (!batch_) batch_ = Pool<TicketRun>::Take();
     Fill();
     const size_t size = batch_->tickets.size();
     if (size == 0 || (size < batch_size_ && discard_leftover_)) {
-      batch_ = Ref<Run>();
+      batch_ = Ref<TicketRun>();
       return;
     }
     Ticket ticket;
     ticket.id = batch_->tickets.front().id;
     ticket.owner = batch_.get();
     run->Add(ticket);
-    batch_ = Ref<Run>();
+    batch_ = Ref<TicketRun>();
   }
 }
 
@@ -113,13 +113,13 @@ Error BatchReader::WithWholeBatches(const Error& error, size_t used_before) cons
 }
 
 void BatchReader::Rewind(uint64_t pass) {
-  batch_ = Ref<Run>();
+  batch_ = Ref<TicketRun>();
   DecoratedReader::Rewind(pass);
 }
 
 void BatchReader::Load(const Ticket* tickets, size_t n, Rows* rows) const {
   for (size_t i = 0; i < n; ++i) {
-    const Run& batch = *tickets[i].object<Run>();
+    const TicketRun& batch = *tickets[i].object<TicketRun>();
     if (mode_ == BatchMode::kStack) {
       LoadStacked(batch, rows);
     } else {
@@ -128,7 +128,7 @@ void BatchReader::Load(const Ticket* tickets, size_t n, Rows* rows) const {
   }
 }
 
-void BatchReader::LoadStacked(const Run& batch, Rows* rows) const {
+void BatchReader::LoadStacked(const TicketRun& batch, Rows* rows) const {
   const std::vector<SlotSpec>& slots = reader().row_slots();
   Ref<ScratchRows> elements = Pool<ScratchRows>::Take();
   elements->rows.Reset(slots);

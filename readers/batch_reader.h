@@ -34,20 +34,20 @@ class BatchReader final : public DecoratedReader {
   std::optional<uint64_t> PassLength() const override;
 
  private:
-  void PlanNext(size_t n, Run* run) override;
+  void PlanNext(size_t n, TicketRun* run) override;
   void Rewind(uint64_t pass) override;
   // Plans the rest of the present batch.
   void Fill();
   // The same error of memory with what batches take, if it is one. `used_before` was needed when
   // the present batch was begun.
   Error WithWholeBatches(const Error& error, size_t used_before) const;
-  void LoadStacked(const Run& batch, Rows* rows) const;
+  void LoadStacked(const TicketRun& batch, Rows* rows) const;
 
   const size_t batch_size_;
   const bool discard_leftover_;
   const BatchMode mode_;
   uint64_t sample_ = 0;
-  Ref<Run> batch_;  // the present one, as far as it is planned; null between two of them
+  Ref<TicketRun> batch_;  // the present one, as far as it is planned; null between two of them
 };
 
 }  // namespace millhopper

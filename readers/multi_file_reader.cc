@@ -54,7 +54,7 @@ void MultiFileReader::Rewind(uint64_t pass) {
   begun_ = false;
 }
 
-void MultiFileReader::PlanNext(size_t n, Run* run) {
+void MultiFileReader::PlanNext(size_t n, TicketRun* run) {
   if (!begun_) {
     begun_ = true;
     sample_ = 0;
@@ -69,7 +69,7 @@ void MultiFileReader::PlanNext(size_t n, Run* run) {
   }
 }
 
-void MultiFileReader::Interleave(size_t n, Run* run) {
+void MultiFileReader::Interleave(size_t n, TicketRun* run) {
   const size_t before = run->tickets.size();
   while (n > 0) {
     // Not beyond a chunk: whoever has taken its records may let go of it before the next is read.
@@ -93,7 +93,7 @@ void MultiFileReader::Interleave(size_t n, Run* run) {
   }
 }
 
-size_t MultiFileReader::TakeRounds(size_t places, size_t rounds, Run* run) {
+size_t MultiFileReader::TakeRounds(size_t places, size_t rounds, TicketRun* run) {
   // What needs memory comes first, so that nothing is half done where there is none.
   size_t taking = 0;
   for (size_t i = 0; i < places; ++i) {
@@ -151,7 +151,7 @@ void MultiFileReader::FindReadyPlace() {
       }
     }
     // Somebody must be at work on what is waited for; Fill works itself.
-    if (places_[cursor_]->load().idle) return;
+    if (places_[cursor_]->backlog().idle) return;
     CheckStop();
     if (!prefetcher().Help()) backoff.Pause();
   }

@@ -44,7 +44,7 @@ class MultiFileReader final : public FileReader {
   std::optional<uint64_t> PassLength() const override;
 
  protected:
-  void PlanNext(size_t n, Run* run) override;
+  void PlanNext(size_t n, TicketRun* run) override;
   void Rewind(uint64_t pass) override;
 
  private:
@@ -54,10 +54,10 @@ class MultiFileReader final : public FileReader {
     uint64_t round;  // which of the pass_num readings it belongs to
   };
 
-  void Interleave(size_t n, Run* run);
+  void Interleave(size_t n, TicketRun* run);
   // Takes or passes over so many records of each of the places from the cursor on; returns how many
   // it has taken.
-  size_t TakeRounds(size_t places, size_t rounds, Run* run);
+  size_t TakeRounds(size_t places, size_t rounds, TicketRun* run);
   // Empty places for the files of a round.
   void BeginRound(uint64_t round);
   // Sees to it that the place at the cursor has a record, moving the cursor on where there is no

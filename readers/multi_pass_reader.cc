@@ -18,7 +18,7 @@ std::optional<uint64_t> MultiPassReader::PassLength() const {
   return length;
 }
 
-void MultiPassReader::PlanNext(size_t n, Run* run) {
+void MultiPassReader::PlanNext(size_t n, TicketRun* run) {
   const size_t wanted = run->tickets.size() + n;
   while (run->tickets.size() < wanted) {
     if (reader().Plan(wanted - run->tickets.size(), run) > 0) continue;

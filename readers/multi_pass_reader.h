@@ -21,7 +21,7 @@ class MultiPassReader final : public DecoratedReader {
   std::optional<uint64_t> PassLength() const override;
 
  private:
-  void PlanNext(size_t n, Run* run) override;
+  void PlanNext(size_t n, TicketRun* run) override;
   void Rewind(uint64_t pass) override;
 
   const uint64_t pass_num_;

@@ -33,7 +33,7 @@ std::optional<uint64_t> RandomDataReader::PassLength() const {
   return count_ == 0 ? std::nullopt : std::optional<uint64_t>(count_);
 }
 
-void RandomDataReader::PlanNext(size_t n, Run* run) {
+void RandomDataReader::PlanNext(size_t n, TicketRun* run) {
   for (; n > 0 && (count_ == 0 || sample_ < count_); --n) {
     Ticket ticket;
     ticket.id.sample = sample_;

@@ -25,7 +25,7 @@ class RandomDataReader final : public ReaderBase {
   std::optional<uint64_t> PassLength() const override;
 
  private:
-  void PlanNext(size_t n, Run* run) override;
+  void PlanNext(size_t n, TicketRun* run) override;
   void Rewind(uint64_t pass) override;
 
   const float low_, high_;

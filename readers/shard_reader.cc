@@ -40,7 +40,7 @@ std::optional<uint64_t> ShardReader::PassLength() const {
   return *below / num_shards_ + (index_ < *below % num_shards_ ? 1 : 0);
 }
 
-void ShardReader::PlanNext(size_t n, Run* run) {
+void ShardReader::PlanNext(size_t n, TicketRun* run) {
   while (n > 0) {
     if (next_ < planned_.tickets.size()) {
       run->Add(planned_.tickets[next_]);

@@ -38,14 +38,14 @@ class ShardReader final : public DecoratedReader {
   std::optional<uint64_t> PassLength() const override;
 
  private:
-  void PlanNext(size_t n, Run* run) override;
+  void PlanNext(size_t n, TicketRun* run) override;
   void Rewind(uint64_t pass) override;
 
   // Of the elements that the reader below still has of others.
   const size_t num_shards_;
   const size_t index_;
-  Run planned_;  // of all parts
-  size_t next_;  // in planned_, or behind it
+  TicketRun planned_;  // of all parts
+  size_t next_;        // in planned_, or behind it
 };
 
 }  // namespace millhopper

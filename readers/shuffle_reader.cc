@@ -29,7 +29,7 @@ ShuffleReader::ShuffleReader(std::unique_ptr<ReaderBase> reader, int64_t buffer_
 
 ShuffleReader::~ShuffleReader() { Empty(); }
 
-void ShuffleReader::PlanNext(size_t n, Run* run) {
+void ShuffleReader::PlanNext(size_t n, TicketRun* run) {
   const MemoryScope scope(account());
   try {
     FillWindow();
@@ -111,7 +111,7 @@ void ShuffleReader::TakeOut() {
   }
 }
 
-size_t ShuffleReader::HandOver(size_t n, RecordStore::Lease* lease, Run* run) {
+size_t ShuffleReader::HandOver(size_t n, RecordStore::Lease* lease, TicketRun* run) {
   const size_t end = std::min(taken_, handed_ + n);
   const size_t begin = handed_;
   lease->MakeRoom(end - begin);

@@ -34,7 +34,7 @@ class ShuffleReader final : public DecoratedReader {
   std::optional<uint64_t> PassLength() const override { return reader().PassLength(); }
 
  private:
-  void PlanNext(size_t n, Run* run) override;
+  void PlanNext(size_t n, TicketRun* run) override;
   void Rewind(uint64_t pass) override;
   void FillWindow();
   // How many elements are planned and not yet in the window; plans more where there are none. 0 at
@@ -49,7 +49,7 @@ class ShuffleReader final : public DecoratedReader {
   // each, or the last of the window.
   void TakeOut();
   // Moves up to n of those that are taken out to the run; returns how many.
-  size_t HandOver(size_t n, RecordStore::Lease* lease, Run* run);
+  size_t HandOver(size_t n, RecordStore::Lease* lease, TicketRun* run);
   void Empty();
 
   static constexpr size_t kDrawnAtOnce = 32;
@@ -70,7 +70,7 @@ class ShuffleReader final : public DecoratedReader {
   size_t taken_ = 0;
   size_t handed_ = 0;
   size_t planned_at_once_ = 1;
-  Run fresh_;         // planned, not yet in the window
+  TicketRun fresh_;   // planned, not yet in the window
   size_t next_ = 0;   // in fresh_
   bool end_ = false;  // of the reader below
   std::exception_ptr error_;

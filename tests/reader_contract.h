@@ -255,7 +255,7 @@ TEST_P(ReaderContract, LeavesAloneWhatWasRead) {
 TEST_P(ReaderContract, PlansInPortionsOfAnySize) {
   for (const size_t portion : {1, 3, 1000}) {
     const std::unique_ptr<ReaderBase> reader = Make();
-    millhopper::Run run;
+    TicketRun run;
     while (reader->Plan(portion, &run) > 0) {
     }
     EXPECT_EQ(reader->Plan(portion, &run), 0u);
@@ -273,7 +273,7 @@ TEST_P(ReaderContract, PlansInPortionsOfAnySize) {
 
 TEST_P(ReaderContract, TicketsOutliveTheirPass) {
   const std::unique_ptr<ReaderBase> reader = Make();
-  millhopper::Run run;
+  TicketRun run;
   reader->Plan(3, &run);
   const size_t planned = run.tickets.size();
   reader->Restart(1);
@@ -294,7 +294,7 @@ TEST_P(ReaderContract, LosesNothingWhereMemoryIsRefused) {
   for (const size_t step : {size_t{1}, size_t{3}}) {
     const std::unique_ptr<ReaderBase> reader = Make();
     std::vector<ElementValue> stream;
-    millhopper::Run run;
+    TicketRun run;
     const auto read = [&](MemoryScope::Need need, size_t n) {
       const MemoryScope scope(nullptr, need);
       if (run.tickets.empty() && reader->Plan(n, &run) == 0) return false;

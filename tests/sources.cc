@@ -63,7 +63,7 @@ class PlannedSource final : public ReaderBase {
   }
 
  private:
-  void PlanNext(size_t n, Run* run) override {
+  void PlanNext(size_t n, TicketRun* run) override {
     for (; n > 0 && next_ < spec_.records; --n, ++next_) {
       if (next_ == spec_.plan_error) {
         Throw(ErrorCode::kDataLoss, "record ", next_, " cannot be planned");

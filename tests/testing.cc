@@ -191,9 +191,9 @@ std::ostream& operator<<(std::ostream& out, const Holdings& holdings) {
 
 Holdings CurrentHoldings() {
   Pool<Chunk>::DropIdle();  // their tables are nobody's
-  Pool<Run>::DropIdle();
+  Pool<TicketRun>::DropIdle();
   Pool<ScratchRows>::DropIdle();
-  return {Pool<Chunk>::in_use(),         Pool<Run>::in_use(),
+  return {Pool<Chunk>::in_use(),         Pool<TicketRun>::in_use(),
           Pool<ScratchRows>::in_use(),   BufferPool::At(Place()).in_use_bytes(),
           CountEntries("/proc/self/fd"), CountEntries("/proc/self/task")};
 }

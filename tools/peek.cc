@@ -17,6 +17,7 @@
 #include "framework/program/executor.h"
 #include "framework/program/operator.h"
 #include "framework/program/program.h"
+#include "framework/reader/reader.h"
 #include "framework/reader/reader_holder.h"
 #include "tools/command.h"
 #include "tools/contact_sheet.h"

@@ -21,6 +21,7 @@
 #include "framework/io/output_file.h"
 #include "framework/program/executor.h"
 #include "framework/program/program.h"
+#include "framework/reader/reader.h"
 #include "framework/reader/reader_holder.h"
 #include "framework/tensor/tensor_stream.h"
 #include "readers/recordio_commit.h"

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "framework/reader/reader.h"
 #include "framework/reader/reader_holder.h"
 #include "tools/command.h"
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "framework/program/scope.h"
+#include "framework/reader/reader.h"
 #include "framework/reader/reader_holder.h"
 
 namespace millhopper {

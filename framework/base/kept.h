@@ -35,7 +35,7 @@ class Kept {
   virtual void Dispose() { delete this; }
 
  private:
-  friend class Run;
+  friend class TicketRun;
   mutable std::atomic<int> references_{0};
   // The run that kept this last: a run asks for every ticket, but retains once.
   std::atomic<uint64_t> last_run_{0};

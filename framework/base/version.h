@@ -5,7 +5,7 @@
 
 namespace millhopper {
 
-constexpr char kVersion[] = "0.1.0";
+constexpr char kVersion[] = "0.2.0";
 
 }  // namespace millhopper
 

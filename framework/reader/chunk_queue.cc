@@ -45,26 +45,26 @@ void ChunkQueue::Take(size_t n, size_t stride, uint64_t sample, size_t step, Tic
   }
 }
 
-ChunkQueue::Load ChunkQueue::load() const {
+ChunkQueue::Backlog ChunkQueue::backlog() const {
   std::lock_guard<std::mutex> lock(mutex_);
-  Load load;
-  load.claimable = !claiming_ && !claimed_all_;
-  load.idle = IsNextIdle();
+  Backlog backlog;
+  backlog.claimable = !claiming_ && !claimed_all_;
+  backlog.idle = IsNextIdle();
   for (const Ref<Chunk>& chunk : chunks_) {
     if (!chunk) continue;
     if (chunk->deferred_) {
-      load.claimable = true;
+      backlog.claimable = true;
       continue;
     }
-    ++load.chunks;
+    ++backlog.chunks;
     if (!chunk->ready_) {
-      load.bytes += chunk->length;  // the best that is known
+      backlog.bytes += chunk->length;  // the best that is known
       continue;
     }
-    load.records += chunk->pieces.size();
-    load.bytes += chunk->bytes ? chunk->bytes->capacity() : 0;
+    backlog.records += chunk->pieces.size();
+    backlog.bytes += chunk->bytes ? chunk->bytes->capacity() : 0;
   }
-  return load;
+  return backlog;
 }
 
 bool ChunkQueue::IsNextIdle() const {

@@ -56,7 +56,7 @@ class ChunkQueue final : public Kept {
   bool passes_over() const { return passed_over_ > 0; }
   void PassOver(size_t n) { passed_over_ -= n; }
   // Has the run keep the chunk of the records that can be taken at once.
-  void KeepIn(Run* run) { run->Keep(current_.get()); }
+  void KeepIn(TicketRun* run) { run->Keep(current_.get()); }
   // Writes the tickets of the next n (at most available()) records to tickets[0], tickets[stride],
   // ... and numbers them sample, sample + step, ... They belong into a run that keeps their chunk.
   void Take(size_t n, size_t stride, uint64_t sample, size_t step, Ticket* tickets);
@@ -64,14 +64,14 @@ class ChunkQueue final : public Kept {
   // ---- Any thread. ----
 
   // What waits to be taken.
-  struct Load {
+  struct Backlog {
     bool claimable = false;  // Claim may find a chunk, and nobody else is claiming at this moment
     bool idle = false;       // nobody is at work on the chunk that is planned next
     size_t chunks = 0;       // fetched or being fetched, but for the one that Take takes from
     size_t records = 0;      // in chunks that are fetched
     size_t bytes = 0;        // of memory
   };
-  Load load() const;
+  Backlog backlog() const;
   // A chunk for the caller to Fetch: the one that is planned next, or, ahead of need, any behind it
   // that nobody is at work on; null if there is none or another thread claims it. Throws only where
   // the caller is refused memory ahead of need (MemoryScope); nothing is lost then.

@@ -114,7 +114,7 @@ Ref<ChunkQueue> FileReader::OpenFile(size_t index, uint64_t pass) {
   return queue;
 }
 
-void FileReader::PlanNext(size_t n, Run* run) {
+void FileReader::PlanNext(size_t n, TicketRun* run) {
   try {
     if (!queue_) queue_ = OpenFile(0, pass_);
     // Not beyond the chunk: whoever has taken its records may let go of it before the next is read.

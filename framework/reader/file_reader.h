@@ -38,7 +38,7 @@ class FileReader : public ReaderBase {
   FileReader(std::unique_ptr<FileFormat> format, std::vector<FileEntry> files,
              ReadAhead read_ahead);
 
-  void PlanNext(size_t n, Run* run) override;
+  void PlanNext(size_t n, TicketRun* run) override;
   void Rewind(uint64_t pass) override;
 
   FileFormat& format() const { return *format_; }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "framework/base/error.h"
+#include "framework/base/memory_limit.h"
 #include "framework/base/thread_pool.h"
 #include "framework/reader/reader.h"
 

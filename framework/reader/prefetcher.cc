@@ -102,12 +102,12 @@ void Prefetcher::Work() {
 Ref<ChunkQueue> Prefetcher::Choose(bool worker) {
   std::lock_guard<std::mutex> lock(mutex_);
   const Ref<ChunkQueue>* best = nullptr;
-  ChunkQueue::Load least;
+  ChunkQueue::Backlog least;
   size_t chunks = 0;
   size_t records = 0;
   size_t bytes = 0;
   for (const Ref<ChunkQueue>& queue : queues_) {
-    const ChunkQueue::Load load = queue->load();
+    const ChunkQueue::Backlog load = queue->backlog();
     chunks += load.chunks;
     records += load.records;
     bytes += load.bytes;

@@ -109,7 +109,7 @@ void ReaderBase::CheckRoomBeside(const std::vector<LoDTensor>& first) {
   if (more) MemoryLimit::CheckPossible(needed);
 }
 
-size_t ReaderBase::Plan(size_t n, Run* run) {
+size_t ReaderBase::Plan(size_t n, TicketRun* run) {
   CheckProcess();
   if (error_ != nullptr) std::rethrow_exception(error_);
   if (end_) return 0;

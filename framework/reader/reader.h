@@ -69,7 +69,7 @@ class ReaderBase {
   // pass is over. What precedes an error is planned first; then the error is thrown, again and
   // again, until Restart. One thread at a time. A caller that is ahead of need (MemoryScope) may be
   // refused memory; nothing is lost then, and the next call goes on where this one has stopped.
-  size_t Plan(size_t n, Run* run);
+  size_t Plan(size_t n, TicketRun* run);
   // Loads the elements of tickets that this reader planned, one behind another. Any thread, as
   // long as the run that holds the tickets lives; a ticket is loaded once, but for a load ahead of
   // need (MemoryScope) that was refused memory, which is done again. Throws the error of the first
@@ -110,7 +110,7 @@ class ReaderBase {
   // memory it is: whatever it calls or takes may be refused while MemoryScope::IsAhead, so that it
   // changes its own state only behind that. The constructor leaves a reader at the beginning of
   // pass 0, having read nothing and started no thread.
-  virtual void PlanNext(size_t n, Run* run) = 0;
+  virtual void PlanNext(size_t n, TicketRun* run) = 0;
   // Back to the first element, for pass number `pass`.
   virtual void Rewind(uint64_t pass) = 0;
   // "while reading record 17201 of reader 'files' (open_files, startup.pbtxt:12)".
@@ -140,8 +140,8 @@ class ReaderBase {
   bool end_ = false;
   bool first_ = true;  // whether ReadNext has still to yield the first element of the pass
   std::exception_ptr error_;
-  Run ahead_;  // the ticket that HasNext looked at
-  Rows rows_;  // ReadNext's, kept for its memory
+  TicketRun ahead_;  // the ticket that HasNext looked at
+  Rows rows_;        // ReadNext's, kept for its memory
   mutable ParallelLoad loading_;
 };
 
@@ -162,7 +162,7 @@ class DecoratedReader : public ReaderBase {
   // computed from the reader in the same call.
   DecoratedReader(std::unique_ptr<ReaderBase>&& reader, std::vector<SlotSpec> slots);
 
-  void PlanNext(size_t n, Run* run) override { reader_->Plan(n, run); }
+  void PlanNext(size_t n, TicketRun* run) override { reader_->Plan(n, run); }
   void Rewind(uint64_t pass) override { reader_->Restart(pass); }
   ReaderBase& reader() const { return *reader_; }
 

@@ -9,6 +9,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/place.h"
+#include "framework/reader/reader.h"
 
 namespace millhopper {
 namespace {
@@ -95,7 +96,7 @@ class ReaderHolder::Handle final : public ReaderBase {
   }
 
  private:
-  void PlanNext(size_t n, Run* run) override {
+  void PlanNext(size_t n, TicketRun* run) override {
     std::lock_guard<std::mutex> lock(source_->mutex);
     if (generation_ == source_->generation) source_->reader->Plan(n, run);
   }

@@ -9,9 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "framework/reader/reader.h"
+#include "framework/tensor/rows.h"
 
 namespace millhopper {
+
+class ReaderBase;
 
 // What came out of a reader so far, through its holder.
 struct ReaderStats {

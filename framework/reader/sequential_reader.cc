@@ -18,7 +18,7 @@ class SequentialReader::Element final : public Kept {
   }
 };
 
-void SequentialReader::PlanNext(size_t n, Run* run) {
+void SequentialReader::PlanNext(size_t n, TicketRun* run) {
   // What is made is made once, so it is not begun where it may be refused.
   if (MemoryScope::IsAhead()) MemoryScope::ThrowRefused();
   try {
@@ -33,7 +33,7 @@ void SequentialReader::PlanNext(size_t n, Run* run) {
   }
 }
 
-void SequentialReader::Add(Element* element, Run* run) {
+void SequentialReader::Add(Element* element, TicketRun* run) {
   Require(element->tensors.size() == slots().size(), "an element of ", element->tensors.size(),
           " tensors from a reader of ", slots().size(), " slots");
   for (size_t i = 0; i < slots().size(); ++i) {

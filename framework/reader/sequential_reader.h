@@ -29,8 +29,8 @@ class SequentialReader : public ReaderBase {
  private:
   class Element;
 
-  void Add(Element* element, Run* run);
-  void PlanNext(size_t n, Run* run) final;
+  void Add(Element* element, TicketRun* run);
+  void PlanNext(size_t n, TicketRun* run) final;
   void Rewind(uint64_t pass) final;
 
   uint64_t pass_ = 0;

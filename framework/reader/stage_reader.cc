@@ -28,7 +28,7 @@ enum class StageReader::State {
 // Elements of the reader below that are worked on together, from their plan to their hand-over.
 class StageReader::Group final : public Kept, private StageOutput {
  public:
-  Run run;                   // their tickets, until the work is done
+  TicketRun run;             // their tickets, until the work is done
   RecordId first;            // the name of the first
   Rows rows;                 // where they are loaded, one behind another
   std::exception_ptr error;  // behind what was made
@@ -146,7 +146,7 @@ std::optional<uint64_t> StageReader::PassLength() const {
   return stage_->keeps_count() ? reader().PassLength() : std::nullopt;
 }
 
-void StageReader::PlanNext(size_t n, Run* run) {
+void StageReader::PlanNext(size_t n, TicketRun* run) {
   if (!std::exchange(started_, true)) {
     if (!MemoryLimit::is_set()) ahead_allowed_.store(true);
     CallWorker();
@@ -168,7 +168,7 @@ void StageReader::PlanNext(size_t n, Run* run) {
   }
 }
 
-size_t StageReader::HandOut(Group* group, size_t n, Run* run) {
+size_t StageReader::HandOut(Group* group, size_t n, TicketRun* run) {
   const bool keeps_count = stage_->keeps_count();
   // Under a limit what an element was planned from is not kept beyond its turn.
   if (!keeps_count || MemoryLimit::is_set()) WorkIfDeferred(group);

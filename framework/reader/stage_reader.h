@@ -91,10 +91,10 @@ class StageReader : public DecoratedReader {
   class Group;
   class Ahead;
 
-  void PlanNext(size_t n, Run* run) override;
+  void PlanNext(size_t n, TicketRun* run) override;
   void Rewind(uint64_t pass) override;
   // Hands out up to n elements of a group; returns how many.
-  size_t HandOut(Group* group, size_t n, Run* run);
+  size_t HandOut(Group* group, size_t n, TicketRun* run);
   // Plans and works on one more group. False if there is nothing to plan, or another thread plans.
   bool Advance(MemoryScope::Need need);
   // The group that is handed out next; null if there is none yet.

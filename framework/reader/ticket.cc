@@ -11,18 +11,18 @@ uint64_t NextId() {
 
 }  // namespace
 
-Run::Run() : id_(NextId()) {}
+TicketRun::TicketRun() : id_(NextId()) {}
 
-void Run::Clear() {
+void TicketRun::Clear() {
   Empty(&tickets);
   if (kept_.empty()) return;
   Empty(&kept_);
   id_ = NextId();
 }
 
-void Run::Dispose() {
+void TicketRun::Dispose() {
   Clear();
-  Pool<Run>::Give(this);
+  Pool<TicketRun>::Give(this);
 }
 
 }  // namespace millhopper

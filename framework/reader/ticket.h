@@ -30,9 +30,9 @@ struct Ticket {
 
 // Tickets in order and the references that keep them valid, each taken once. Dropping a run, at any
 // moment, is all that it takes to forget what was planned. One thread at a time.
-class Run final : public Kept {
+class TicketRun final : public Kept {
  public:
-  Run();
+  TicketRun();
 
   PooledVector<Ticket> tickets;
 

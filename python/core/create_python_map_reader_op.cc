@@ -27,16 +27,18 @@ OpSchema PythonMapSchema() {
 // What the function yields, by trying it on the first element. Leaves the reader as it was.
 ElementForm Learn(PythonFunction* function, ReaderBase* below) {
   std::vector<LoDTensor> first;
+  RecordId id;
   {
-    Run run;
+    TicketRun run;
     Require(below->Plan(1, &run) == 1, below->origin(),
             " has no element from which to learn what the function yields; say it with slots=");
+    id = run.tickets.front().id;
     Rows rows(below->row_slots());
     below->Load(run.tickets.data(), 1, &rows);
     rows.MoveTo(&first);
   }
   below->Restart(0);
-  return function->Learn(&first, OpensReader::Current());
+  return function->Learn(id, &first, OpensReader::Current());
 }
 
 void CreatePythonMapReader(OpContext& context) {
@@ -48,9 +50,9 @@ void CreatePythonMapReader(OpContext& context) {
   const uint64_t reader = OpensReader::Current();
   StoreReader(context, std::make_unique<MapReader>(
                            std::move(below), form.slots,
-                           [function, form, reader](const RecordId&, std::vector<LoDTensor>* in,
+                           [function, form, reader](const RecordId& id, std::vector<LoDTensor>* in,
                                                     std::vector<LoDTensor>* out) {
-                             function->Call(in, form, out, reader);
+                             function->Call(id, in, form, out, reader);
                            }));
 }
 

@@ -59,6 +59,31 @@ Names Numbered(size_t slots) {
   return names;
 }
 
+// The name of the element that the calling thread is at; the one before comes back in the end.
+class CurrentRecord {
+ public:
+  explicit CurrentRecord(const RecordId& id) : before_(now_) { now_ = &id; }
+  ~CurrentRecord() { now_ = before_; }
+  CurrentRecord(const CurrentRecord&) = delete;
+  CurrentRecord& operator=(const CurrentRecord&) = delete;
+
+  // Null outside of a function.
+  static const RecordId* Now() { return now_; }
+
+ private:
+  static thread_local const RecordId* now_;
+  const RecordId* const before_;
+};
+
+thread_local const RecordId* CurrentRecord::now_ = nullptr;
+
+py::object CurrentRecordOrNone() {
+  const RecordId* const id = CurrentRecord::Now();
+  if (id == nullptr) return py::none();
+  return py::make_tuple(uint64_t{id->pass}, id->sample, uint64_t{id->file}, id->chunk, id->record,
+                        id->part);
+}
+
 }  // namespace
 
 PythonFunction::PythonFunction(const py::object& function, std::optional<Names> inputs,
@@ -127,9 +152,10 @@ py::object PythonFunction::Result(std::vector<LoDTensor>* in) const {
   return PythonCall::Result(function, element);
 }
 
-void PythonFunction::Call(std::vector<LoDTensor>* in, const ElementForm& form,
+void PythonFunction::Call(const RecordId& id, std::vector<LoDTensor>* in, const ElementForm& form,
                           std::vector<LoDTensor>* out, uint64_t reader) const {
   const PythonCall call(reader);
+  const CurrentRecord current(id);
   try {
     *out = ToElement(Result(in), form);
   } catch (py::error_already_set& raised) {
@@ -139,8 +165,10 @@ void PythonFunction::Call(std::vector<LoDTensor>* in, const ElementForm& form,
   }
 }
 
-ElementForm PythonFunction::Learn(std::vector<LoDTensor>* in, uint64_t reader) {
+ElementForm PythonFunction::Learn(const RecordId& id, std::vector<LoDTensor>* in,
+                                  uint64_t reader) {
   const PythonCall call(reader);
+  const CurrentRecord current(id);
   const size_t inputs = in->size();
   try {
     py::object result = Result(in);
@@ -190,6 +218,7 @@ void DefineFunction(py::module_* module) {
            py::arg("names"))
       .def_property_readonly("number", &PythonFunction::number)
       .def("names", &PythonFunction::names);
+  module->def("current_record", &CurrentRecordOrNone);
   module->def("end_functions", &PythonCall::EndAll, py::arg("seconds"));
 }
 

@@ -38,13 +38,14 @@ class PythonFunction {
   std::optional<Names> names() const;
   const ElementForm& form() const { return form_; }
 
-  // Replaces *out by what the function makes of `in`, whose values it takes. Any thread, without
+  // Replaces *out by what the function makes of `in`, whose values it takes; current_record() tells
+  // it the element's name. Any thread, without
   // the interpreter. What the function raises is thrown as an Error with the exception as its
   // cause; kCancelled when the interpreter exits. `reader` says who calls, as for PythonCall.
-  void Call(std::vector<LoDTensor>* in, const ElementForm& form, std::vector<LoDTensor>* out,
-            uint64_t reader) const;
+  void Call(const RecordId& id, std::vector<LoDTensor>* in, const ElementForm& form,
+            std::vector<LoDTensor>* out, uint64_t reader) const;
   // Calls it for a first element to see what it yields: dtypes, ranks, levels of detail and names.
-  ElementForm Learn(std::vector<LoDTensor>* in, uint64_t reader);
+  ElementForm Learn(const RecordId& id, std::vector<LoDTensor>* in, uint64_t reader);
 
   // For LetCollectorSee: what holds the function may be held by it, and by what it raises. Behind
   // Forget, calls are kInvalidArgument.

@@ -6,6 +6,7 @@
 #include "framework/base/error.h"
 #include "framework/program/executor.h"
 #include "framework/program/operator.h"
+#include "framework/reader/reader.h"
 #include "framework/reader/reader_holder.h"
 #include "python/core/arrays.h"
 #include "python/core/deferred_teardown.h"

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "framework/base/error.h"
+#include "framework/reader/reader.h"
 #include "framework/reader/reader_holder.h"
 #include "framework/tensor/tensor.h"
 #include "python/core/deferred_teardown.h"

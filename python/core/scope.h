@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "framework/program/scope.h"
+#include "framework/reader/reader.h"
 #include "framework/reader/reader_holder.h"
 #include "python/core/interpreter_release.h"
 #include "python/core/python_call.h"

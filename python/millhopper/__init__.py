@@ -54,6 +54,7 @@ from millhopper.framework import (
 )
 from millhopper.generators.minibatch import batch
 from millhopper.iterating.data_loader import DataLoader
+from millhopper.iterating.map_function import RecordId, current_record
 from millhopper.iterating.reader import Reader
 from millhopper.programs.backward import append_backward
 from millhopper.programs.param_attr import ParamAttr
@@ -83,6 +84,7 @@ __all__ = [
     "Program",
     "Ragged",
     "Reader",
+    "RecordId",
     "Scope",
     "Tensor",
     "Variable",
@@ -94,6 +96,7 @@ __all__ = [
     "cpu_places",
     "create_lod_tensor",
     "create_random_int_lodtensor",
+    "current_record",
     "cuda_places",
     "data_feeder",
     "dataset",

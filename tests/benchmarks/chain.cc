@@ -62,7 +62,7 @@ class ResidentReader final : public ReaderBase {
   }
 
  private:
-  void PlanNext(size_t n, Run* run) override {
+  void PlanNext(size_t n, TicketRun* run) override {
     for (; n > 0 && next_ < count_; --n) {
       Ticket ticket;
       ticket.id.sample = static_cast<uint64_t>(next_++);

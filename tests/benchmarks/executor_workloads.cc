@@ -12,6 +12,7 @@
 #include "framework/base/error.h"
 #include "framework/program/executor.h"
 #include "framework/program/program.h"
+#include "framework/reader/reader.h"
 #include "framework/reader/reader_holder.h"
 #include "tests/benchmarks/chain.h"
 #include "tests/benchmarks/table.h"

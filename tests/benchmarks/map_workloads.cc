@@ -12,6 +12,7 @@
 #include "framework/program/executor.h"
 #include "framework/program/operator.h"
 #include "framework/program/program.h"
+#include "framework/reader/reader.h"
 #include "framework/reader/reader_holder.h"
 #include "tests/benchmarks/chain.h"
 #include "tests/benchmarks/workload.h"

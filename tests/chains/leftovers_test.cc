@@ -9,6 +9,7 @@
 
 #include "framework/base/memory.h"
 #include "framework/program/executor.h"
+#include "framework/reader/reader.h"
 #include "framework/reader/reader_holder.h"
 #include "tests/chains/chain_generator.h"
 #include "tests/chains/chain_model.h"

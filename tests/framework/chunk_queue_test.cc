@@ -41,7 +41,7 @@ void FetchAll(ChunkQueue* queue) {
 
 // The numbers of all records that can be taken at once.
 Numbers TakeAvailable(ChunkQueue* queue) {
-  millhopper::Run run;
+  TicketRun run;
   run.tickets.resize(queue->available());
   queue->KeepIn(&run);
   queue->Take(run.tickets.size(), 1, 0, 1, run.tickets.data());
@@ -102,7 +102,7 @@ TEST(ChunkQueue, NumbersTicketsAndSpacesThemAsAsked) {
   queue->Poll();
   TakeAvailable(queue.get());
   queue->Poll();
-  millhopper::Run run;
+  TicketRun run;
   run.tickets.resize(7);
   queue->KeepIn(&run);
   queue->Take(2, 3, 100, 4, &run.tickets[1]);
@@ -157,7 +157,7 @@ TEST(ChunkQueue, RefusesToPassOverRecordsThatNobodyHasCounted) {
 
 TEST(ChunkQueue, ARunKeepsTheChunksOfItsTickets) {
   const size_t before = Pool<Chunk>::in_use();
-  millhopper::Run run;
+  TicketRun run;
   {
     const Ref<ChunkQueue> queue = QueueOf({{2}, {2}});
     FetchAll(queue.get());
@@ -192,7 +192,7 @@ TEST(ChunkQueue, AnErrorOfClaimEndsTheFileBehindWhatClaimHadListed) {
     const Ref<Chunk> first = queue->Claim(kAhead);
     EXPECT_FALSE(queue->Claim(kAhead));
     EXPECT_FALSE(queue->Claim(kAhead));  // the third is never looked for
-    EXPECT_FALSE(queue->load().claimable);
+    EXPECT_FALSE(queue->backlog().claimable);
     EXPECT_EQ(queue->Poll(), State::kWaiting);  // the error does not overtake
     Fetch(queue.get(), first);
     EXPECT_EQ(queue->Poll(), State::kRecords);
@@ -210,41 +210,41 @@ TEST(ChunkQueue, AnErrorOfClaimEndsTheFileBehindWhatClaimHadListed) {
 TEST(ChunkQueue, IsClaimedByOneThreadAtATime) {
   Gate begun, go_on;
   const Ref<ChunkQueue> queue = QueueOf({{1, "", "", &begun, &go_on}, {1}});
-  EXPECT_TRUE(queue->load().claimable);
+  EXPECT_TRUE(queue->backlog().claimable);
   std::thread other([&] { Fetch(queue.get(), queue->Claim(kAhead)); });
   begun.Wait();
-  EXPECT_FALSE(queue->load().claimable);
+  EXPECT_FALSE(queue->backlog().claimable);
   EXPECT_FALSE(queue->Claim(kAhead));
   EXPECT_EQ(queue->Poll(), State::kWaiting);
   go_on.Open();
   other.join();
   EXPECT_EQ(queue->Poll(), State::kRecords);
-  EXPECT_TRUE(queue->load().claimable);
+  EXPECT_TRUE(queue->backlog().claimable);
   EXPECT_TRUE(queue->Claim(kAhead));
 }
 
 TEST(ChunkQueue, TellsWhatWaitsToBeTaken) {
   const Ref<ChunkQueue> queue = QueueOf({{2}, {3, "", "", nullptr, nullptr, nullptr, nullptr, 99}});
-  EXPECT_EQ(queue->load().chunks, 0u);
+  EXPECT_EQ(queue->backlog().chunks, 0u);
   Fetch(queue.get(), queue->Claim(kAhead));
-  ChunkQueue::Load load = queue->load();
+  ChunkQueue::Backlog load = queue->backlog();
   EXPECT_EQ(load.chunks, 1u);
   EXPECT_EQ(load.records, 2u);
   EXPECT_EQ(load.bytes, SizeClass(16));
   const Ref<Chunk> second = queue->Claim(kAhead);
-  load = queue->load();
+  load = queue->backlog();
   EXPECT_EQ(load.chunks, 2u);
   EXPECT_EQ(load.records, 2u);  // of the second it is not known yet
   EXPECT_EQ(load.bytes, SizeClass(16) + 99);
   Fetch(queue.get(), second);
-  EXPECT_EQ(queue->load().records, 5u);
+  EXPECT_EQ(queue->backlog().records, 5u);
   EXPECT_EQ(queue->Poll(), State::kRecords);  // the first is the one that is taken from
-  load = queue->load();
+  load = queue->backlog();
   EXPECT_EQ(load.chunks, 1u);
   EXPECT_EQ(load.records, 3u);
   EXPECT_TRUE(load.claimable);
   EXPECT_FALSE(queue->Claim(kAhead));
-  EXPECT_FALSE(queue->load().claimable);
+  EXPECT_FALSE(queue->backlog().claimable);
 }
 
 TEST(ChunkQueue, AChunkForWhichThereIsNoMemoryAheadWaitsToBeClaimedOnceMore) {
@@ -254,11 +254,11 @@ TEST(ChunkQueue, AChunkForWhichThereIsNoMemoryAheadWaitsToBeClaimedOnceMore) {
   for (int time = 0; time < 2; ++time) {
     const Ref<Chunk> chunk = queue->Claim(kAhead);
     EXPECT_EQ(chunk->offset, 0u);
-    EXPECT_FALSE(queue->load().idle);
+    EXPECT_FALSE(queue->backlog().idle);
     EXPECT_FALSE(queue->Fetch(chunk, account, kAhead));
-    EXPECT_TRUE(queue->load().idle);
-    EXPECT_TRUE(queue->load().claimable);
-    EXPECT_EQ(queue->load().chunks, 0u);
+    EXPECT_TRUE(queue->backlog().idle);
+    EXPECT_TRUE(queue->backlog().claimable);
+    EXPECT_EQ(queue->backlog().chunks, 0u);
     EXPECT_EQ(queue->Poll(), State::kWaiting);
   }
   EXPECT_TRUE(queue->Fetch(queue->Claim(kAhead), account, kNow));
@@ -312,7 +312,7 @@ TEST(ChunkQueue, AClaimThatIsRefusedMemoryIsMadeOnceMore) {
   for (int time = 0; time < 2; ++time) {
     const MemoryScope scope(nullptr, kAhead);
     EXPECT_THROW(queue->Claim(kAhead), Error);
-    EXPECT_TRUE(queue->load().claimable);
+    EXPECT_TRUE(queue->backlog().claimable);
     EXPECT_EQ(queue->Poll(), State::kWaiting);
   }
   Fetch(queue.get(), queue->Claim(kAhead));

@@ -50,7 +50,7 @@ class Reading {
 // Takes one record; -1 at the end.
 int64_t TakeOne(const Reading& reading, ChunkQueue* queue) {
   if (!reading->Fill(queue)) return -1;
-  millhopper::Run run;
+  TicketRun run;
   run.tickets.resize(1);
   queue->KeepIn(&run);
   queue->Take(1, 1, 0, 1, run.tickets.data());
@@ -122,7 +122,7 @@ TEST(Prefetcher, HelpsWithNothingThatIsNotWanted) {
   ChunkQueue* file = reading.Add("a", Chunks(10, 1));
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(reading->Help()) << i;
   EXPECT_FALSE(reading->Help());  // three records are in store
-  EXPECT_EQ(file->load().records, 3u);
+  EXPECT_EQ(file->backlog().records, 3u);
   TakeOne(reading, file);
   EXPECT_TRUE(reading->Help());
   EXPECT_FALSE(reading->Help());
@@ -135,7 +135,7 @@ TEST(Prefetcher, EachFileMayHaveOneChunkWaiting) {
   files.reserve(5);
   for (int i = 0; i < 5; ++i) files.push_back(reading.Add(StrCat("f", i, "."), Chunks(3)));
   for (int i = 0; i < 20; ++i) EXPECT_EQ(reading->Help(), i < 5);
-  for (const ChunkQueue* file : files) EXPECT_EQ(file->load().chunks, 1u);
+  for (const ChunkQueue* file : files) EXPECT_EQ(file->backlog().chunks, 1u);
 }
 
 TEST(Prefetcher, WorkersReadTwoChunksAThreadAhead) {
@@ -144,9 +144,9 @@ TEST(Prefetcher, WorkersReadTwoChunksAThreadAhead) {
     Reading reading;
     const ChunkQueue* file = reading.Add("a", Chunks(100));
     const auto most = 2 * (static_cast<size_t>(workers) + 1);
-    WaitUntil([&] { return file->load().records >= most; });
+    WaitUntil([&] { return file->backlog().records >= most; });
     EXPECT_FALSE(reading->Help());  // no more is wanted
-    EXPECT_LE(file->load().chunks, most + static_cast<size_t>(workers))
+    EXPECT_LE(file->backlog().chunks, most + static_cast<size_t>(workers))
         << "more than each worker may have been at";
   }
 }
@@ -201,7 +201,7 @@ TEST(Prefetcher, BeyondItsLimitOfBytesNothingIsReadThatIsNotNeeded) {
   begun.Wait();
   ChunkQueue* other = reading.Add("b", Chunks(1));
   EXPECT_FALSE(reading->Help());
-  EXPECT_EQ(other->load().chunks, 0u);
+  EXPECT_EQ(other->backlog().chunks, 0u);
   EXPECT_EQ(TakeOne(reading, other), 0);  // it is needed at once
   go_on.Open();
   EXPECT_EQ(TakeOne(reading, file), 0);
@@ -269,7 +269,7 @@ TEST(Prefetcher, StopWaitsForTheChunksThatAreBeingFetched) {
     const Strings before = reading.events();
     EXPECT_FALSE(reading->Help());
     EXPECT_EQ(reading.events(), before);
-    EXPECT_TRUE(file->load().records > 0);
+    EXPECT_TRUE(file->backlog().records > 0);
     // Another pass.
     ChunkQueue* next = reading.Add("b", Chunks(3));
     for (int64_t i = 0; i < 3; ++i) EXPECT_EQ(TakeOne(reading, next), i);

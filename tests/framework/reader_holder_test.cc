@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "framework/base/random.h"
+#include "framework/reader/reader.h"
 #include "readers/batch_reader.h"
 #include "readers/double_buffer_reader.h"
 #include "readers/shuffle_reader.h"
@@ -259,7 +260,7 @@ class PassSource final : public ReaderBase {
   }
 
  private:
-  void PlanNext(size_t, millhopper::Run* run) override {
+  void PlanNext(size_t, TicketRun* run) override {
     if (std::exchange(planned_, true)) return;
     Ticket ticket;
     ticket.id.pass = pass_;

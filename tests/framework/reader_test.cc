@@ -18,9 +18,6 @@
 namespace millhopper {
 namespace {
 
-// Within a test, Run is a function of GoogleTest's.
-using PlannedRun = Run;
-
 // Record i has dims [1, widths[i]] and the value i everywhere, if the declaration leaves the width
 // open; planned in portions of at most `most`.
 class WideSource final : public ReaderBase {
@@ -51,7 +48,7 @@ class WideSource final : public ReaderBase {
     return slot;
   }
 
-  void PlanNext(size_t n, PlannedRun* run) override {
+  void PlanNext(size_t n, TicketRun* run) override {
     ++plans;
     for (n = std::min(n, most_); n > 0 && next_ < widths_.size(); --n) {
       Ticket ticket;
@@ -97,7 +94,7 @@ TEST(ReaderBase, TakesSlotsBeforeTheFirstPlanOnly) {
 
 TEST(ReaderBase, AsksAgainAfterAShortPlan) {
   WideSource reader({1, 1, 1, 1, 1}, -1, 2);
-  PlannedRun run;
+  TicketRun run;
   EXPECT_EQ(reader.Plan(100, &run), 2u);
   EXPECT_EQ(reader.Plan(100, &run), 2u);
   EXPECT_EQ(reader.Plan(100, &run), 1u);
@@ -130,7 +127,7 @@ TEST(ReaderBase, KeepsTheErrorOfAFailedRewind) {
 }
 
 // Loads `n` elements at once, again and again, since the sizes of parts are measured.
-std::string LoadAll(const WideSource& reader, const PlannedRun& run, size_t n, Rows* rows) {
+std::string LoadAll(const WideSource& reader, const TicketRun& run, size_t n, Rows* rows) {
   try {
     rows->Reset(reader.row_slots());
     reader.LoadInParallel(run.tickets.data(), n, rows);
@@ -148,7 +145,7 @@ class LoadInParallel : public ::testing::TestWithParam<int> {
 TEST_P(LoadInParallel, KeepsTheOrder) {
   constexpr size_t kRecords = 400;
   WideSource reader(std::vector<int64_t>(kRecords, 3), -1);
-  PlannedRun run;
+  TicketRun run;
   reader.Plan(kRecords, &run);
   std::vector<int64_t> wanted;
   for (int64_t i = 0; i < static_cast<int64_t>(kRecords); ++i) wanted.insert(wanted.end(), 3, i);
@@ -171,7 +168,7 @@ TEST_P(LoadInParallel, ThrowsTheErrorOfTheFirstElementThatFails) {
       std::vector<int64_t> widths(kRecords, 3);
       for (size_t i = wider; i < kRecords; ++i) widths[i] = 4;
       WideSource reader(widths, bad);
-      PlannedRun run;
+      TicketRun run;
       reader.Plan(kRecords, &run);
       const bool is_bad_first = bad >= 0 && bad <= static_cast<int64_t>(wider);
       const std::string wanted =
@@ -199,7 +196,7 @@ class LyingSource final : public ReaderBase {
   }
 
  private:
-  void PlanNext(size_t n, PlannedRun* run) override { run->tickets.resize(n); }
+  void PlanNext(size_t n, TicketRun* run) override { run->tickets.resize(n); }
   void Rewind(uint64_t) override {}
 };
 

@@ -42,7 +42,7 @@ TEST(SequentialReader, IsNotAskedAgainBehindItsEnd) {
     *out = {MakeTensor<int64_t>({1, 1}, {call})};
     return call < 3;
   });
-  millhopper::Run run;
+  TicketRun run;
   EXPECT_EQ(reader.Plan(10, &run), 3u);
   EXPECT_EQ(reader.Plan(10, &run), 0u);
   EXPECT_EQ(reader.Plan(10, &run), 0u);

@@ -17,9 +17,6 @@ class Counted final : public Kept {
   int* const alive_;
 };
 
-// Within a test, Run is a function of GoogleTest's.
-using PlannedRun = Run;
-
 Ticket TicketOf(Kept* owner) {
   Ticket ticket;
   ticket.owner = owner;
@@ -30,7 +27,7 @@ TEST(Ticket, IsTriviallyCopyable) { EXPECT_TRUE(std::is_trivially_copyable_v<Tic
 
 TEST(Run, KeepsWhatItsTicketsPointInto) {
   int alive = 0;
-  PlannedRun run;
+  TicketRun run;
   {
     const Ref<Counted> owner(new Counted(&alive));
     for (int i = 0; i < 3; ++i) run.Add(TicketOf(owner.get()));
@@ -45,7 +42,7 @@ TEST(Run, KeepsWhatItsTicketsPointInto) {
 
 TEST(Run, KeepsAnOwnerThatIsAddedInTurnsWithOthersAndRuns) {
   int alive = 0;
-  PlannedRun runs[2];
+  TicketRun runs[2];
   {
     const Ref<Counted> owners[] = {Ref<Counted>(new Counted(&alive)),
                                    Ref<Counted>(new Counted(&alive))};
@@ -60,7 +57,7 @@ TEST(Run, KeepsAnOwnerThatIsAddedInTurnsWithOthersAndRuns) {
 
 TEST(Run, KeepsTheSameOwnerAgainAfterClear) {
   int alive = 0;
-  PlannedRun run;
+  TicketRun run;
   {
     const Ref<Counted> owner(new Counted(&alive));
     run.Add(TicketOf(owner.get()));
@@ -74,19 +71,19 @@ TEST(Run, KeepsTheSameOwnerAgainAfterClear) {
 
 TEST(Run, ReturnsToItsPoolEmpty) {
   int alive = 0;
-  const size_t before = Pool<PlannedRun>::in_use();
-  PlannedRun outer;
+  const size_t before = Pool<TicketRun>::in_use();
+  TicketRun outer;
   {
-    const Ref<PlannedRun> inner = Pool<PlannedRun>::Take();
+    const Ref<TicketRun> inner = Pool<TicketRun>::Take();
     inner->Add(TicketOf(Ref<Counted>(new Counted(&alive)).get()));
     outer.Add(TicketOf(inner.get()));
   }
-  EXPECT_EQ(Pool<PlannedRun>::in_use(), before + 1);
+  EXPECT_EQ(Pool<TicketRun>::in_use(), before + 1);
   EXPECT_EQ(alive, 1);
   outer.Clear();
-  EXPECT_EQ(Pool<PlannedRun>::in_use(), before);
+  EXPECT_EQ(Pool<TicketRun>::in_use(), before);
   EXPECT_EQ(alive, 0);
-  EXPECT_TRUE(Pool<PlannedRun>::Take()->tickets.empty());
+  EXPECT_TRUE(Pool<TicketRun>::Take()->tickets.empty());
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "framework/program/inference.h"
 #include "framework/program/operator.h"
 #include "framework/program/program.h"
+#include "framework/reader/reader.h"
 #include "framework/reader/reader_holder.h"
 #include "framework/tensor/tensor.h"
 #include "tests/program_runner.h"

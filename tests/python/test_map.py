@@ -56,6 +56,31 @@ def test_elements_become_what_the_function_makes_of_them_in_order(
     np.testing.assert_array_equal(firsts, np.arange(0, 4 * RECORDS, 4))
 
 
+def test_a_function_is_told_the_name_of_its_element(
+    numbers: millhopper.Reader, threads: int
+) -> None:
+    def named(element: Element) -> Element:
+        at = millhopper.current_record()
+        rng = np.random.default_rng([11, at.pass_number, at.sample])
+        return {"row": element["row"], "at": np.array([at]), "noise": rng.random(2)}
+
+    whole: dict[tuple[int, int], list[float]] = {}
+    for epoch, reader in enumerate([numbers.map(named).shuffle(50, seed=1)] * 2):
+        for element in reader:
+            pass_number, sample, *rest = element["at"][0].tolist()
+            assert (pass_number, 4 * sample) == (epoch, element["row"][0, 0])
+            assert rest == [0, 0, sample, 0]
+            whole[pass_number, sample] = element["noise"].tolist()
+    assert len(whole) == len({noise for pair in whole.values() for noise in pair}) / 2
+    assert len(whole) == 2 * RECORDS
+    for index in range(2):
+        for element in numbers.shard(2, index).shuffle(50, seed=2).map(named):
+            pass_number, sample, *_ = element["at"][0].tolist()
+            assert element["noise"].tolist() == whole[pass_number, sample]
+    with pytest.raises(millhopper.Error, match="for functions that Reader.map calls"):
+        millhopper.current_record()
+
+
 def test_an_error_takes_its_elements_place_at_any_number_of_threads(
     numbers: millhopper.Reader, threads: int
 ) -> None:

@@ -39,7 +39,7 @@ def descriptors() -> int:
 
 
 def test_the_version_is_the_projects() -> None:
-    assert millhopper.__version__ == "0.1.0"
+    assert millhopper.__version__ == "0.2.0"
 
 
 def test_batches_are_dicts_of_arrays_in_order(numbers: Path) -> None:
@@ -142,6 +142,28 @@ def test_shards_are_disjoint_and_together_everything(
     again = shuffled.shard()
     again.set_epoch(1)
     assert [int(record["row"][0, 0]) for record in again] == seen[2]
+
+
+def test_shards_by_chunk_read_chunks_of_their_own(tmp_path: Path) -> None:
+    paths = [tmp_path / f"{index}.bin" for index in range(4)]
+    for index, path in enumerate(paths):
+        np.arange(100 * index, 100 * (index + 1), dtype=np.int64).tofile(path)
+    files = millhopper.Reader.open_files(
+        [f"fixed:{path}" for path in paths], slots={"n": ("int64", [1])}
+    )
+    parts = [
+        {int(record["n"][0]) for record in files.shard(2, index, by="chunk")} for index in range(2)
+    ]
+    assert parts[0] == {*range(100), *range(200, 300)}
+    assert parts[1] == {*range(100, 200), *range(300, 400)}
+    with pytest.raises(millhopper.Error, match="is no reader of files"):
+        list(files.shuffle(10).shard(2, 0, by="chunk"))
+
+
+def test_unbatch_takes_batches_apart(numbers: Path) -> None:
+    rows = [record["row"] for record in open_numbers(numbers).batch(7).unbatch()]
+    assert {row.shape for row in rows} == {(1, 4)}
+    np.testing.assert_array_equal(np.concatenate(rows).ravel(), np.arange(4 * RECORDS))
 
 
 def test_a_reader_is_left_as_it_was_by_what_stands_on_it(numbers: Path) -> None:

@@ -148,7 +148,7 @@ class FedQueue final : public DecoratedReader {
   ~FedQueue() override { Leave(); }
 
  private:
-  void PlanNext(size_t n, Run* run) override {
+  void PlanNext(size_t n, TicketRun* run) override {
     if (!provider_.joinable()) {
       provider_ = std::thread([this, generation = queue_->generation()] { Provide(generation); });
     }

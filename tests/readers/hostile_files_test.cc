@@ -397,7 +397,7 @@ TEST(HostileFiles, OfRecordIOExpandOnlyAsFarAsTheirSizeAllows) {
     Outcome outcome;
     try {
       for (bool more = true; more;) {
-        millhopper::Run run;
+        TicketRun run;
         more = reader->Plan(1 << 16, &run) > 0;
         outcome.records += run.tickets.size();
       }

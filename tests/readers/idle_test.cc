@@ -8,6 +8,7 @@
 
 #include "framework/base/random.h"
 #include "framework/base/thread_pool.h"
+#include "framework/reader/reader.h"
 #include "framework/reader/reader_holder.h"
 #include "readers/batch_reader.h"
 #include "readers/double_buffer_reader.h"

@@ -191,7 +191,7 @@ struct Stream {
 
 Stream ReadStream(ReaderBase* reader, const std::function<size_t()>& next) {
   Stream stream;
-  millhopper::Run run;
+  TicketRun run;
   try {
     while (reader->Plan(next(), &run) > 0) {
       for (const Ticket& ticket : run.tickets) {
@@ -579,7 +579,7 @@ TEST(MultiFileReader, TicketsOfThePassBeforeStayLoadable) {
   const PoolSize pool(2);
   Behaviour behaviour;
   const auto reader = files.Open({}, &behaviour);
-  millhopper::Run run;
+  TicketRun run;
   while (run.tickets.size() < 50) ASSERT_GT(reader->Plan(50 - run.tickets.size(), &run), 0u);
   reader->Restart(1);
   EXPECT_TRUE(reader->HasNext());

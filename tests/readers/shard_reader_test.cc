@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "framework/reader/reader.h"
 #include "framework/reader/reader_holder.h"
 #include "readers/open_files.h"
 #include "readers/recordio_commit.h"
@@ -130,7 +131,7 @@ class ShardsByChunk : public ::testing::Test {
   // The records of a reader by their place in the whole.
   static std::map<uint64_t, std::string> Read(ReaderBase* reader) {
     std::map<uint64_t, std::string> records;
-    millhopper::Run run;
+    TicketRun run;
     while (reader->Plan(7, &run) > 0) {
       for (const Ticket& ticket : run.tickets) {
         Rows rows(reader->row_slots());

@@ -93,7 +93,7 @@ class InterruptedSource final : public ReaderBase {
   }
 
  private:
-  void PlanNext(size_t n, Run* run) override {
+  void PlanNext(size_t n, TicketRun* run) override {
     for (; n > 0; --n) {
       if (next_ == at_) interrupt_();
       Ticket ticket;

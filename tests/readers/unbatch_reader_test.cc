@@ -73,7 +73,7 @@ TEST(UnbatchReader, NamesInstancesApart) {
       std::make_unique<OneElement>(std::vector<SlotSpec>{Slot(DataType::kInt64, {-1, 1}, 0)},
                                    std::vector<LoDTensor>{Tensor({3, 1}, {})});
   UnbatchReader reader(std::move(batch), BatchMode::kConcat);
-  millhopper::Run run;
+  TicketRun run;
   while (reader.Plan(10, &run) > 0) {
   }
   ASSERT_EQ(run.tickets.size(), 3u);

@@ -4,9 +4,55 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from millhopper import _core
+from millhopper.errors import Error
+
+
+class RecordId(NamedTuple):
+    """The name of an element: the same for any number of threads, in any shard, after any shuffle.
+
+    An element that several records went into, such as a batch, has the name of the first of them.
+
+    Args:
+        pass_number: of its source, from 0.
+        sample: its position in the pass of its source, from 0.
+        file: the index of its file in the list of files.
+        chunk: the byte of the file at which its chunk begins.
+        record: its index in the chunk.
+        part: which of the elements that ``unbatch`` has made of it.
+
+    Source: Millhopper's own.
+    """
+
+    pass_number: int
+    sample: int
+    file: int
+    chunk: int
+    record: int
+    part: int
+
+
+def current_record() -> RecordId:
+    """The name of the element that the calling function of ``map`` is at.
+
+    What is random about an element is drawn by it, so that it is the same whoever asks::
+
+        def noisy(element):
+            at = millhopper.current_record()
+            rng = np.random.default_rng([seed, at.pass_number, at.sample])
+            return {"x": element["x"] + rng.normal(size=element["x"].shape)}
+
+    Raises:
+        Error: no function of ``map`` is being called on this thread.
+
+    Source: Millhopper's own.
+    """
+    name = _core.current_record()
+    if name is None:
+        raise Error("current_record() is for functions that Reader.map calls, while it calls them")
+    return RecordId(*name)
 
 
 def keep_function(

@@ -308,19 +308,46 @@ class Reader:
         return self.decorate("create_multi_pass_reader", name=name, pass_num=pass_num)
 
     def shard(
-        self, num_shards: int | None = None, index: int | None = None, *, name: str = ""
+        self,
+        num_shards: int | None = None,
+        index: int | None = None,
+        *,
+        by: str = "record",
+        name: str = "",
     ) -> Reader:
-        """Yields elements ``index``, ``index + num_shards`` ...: one of ``num_shards`` parts.
+        """Yields one of ``num_shards`` parts.
 
         The parts are disjoint and together are everything, in every pass, as long as the readers
-        below are the same in all processes, seeds included. Their sizes differ by one at most.
+        below are the same in all processes, seeds included.
 
         Args:
             num_shards: how many parts; by default what the environment's ``WORLD_SIZE`` says.
             index: which of them, from 0; by default what the environment's ``RANK`` says.
+            by: ``"record"``: elements ``index``, ``index + num_shards`` ...; the sizes of the parts
+                differ by one at most, and every part reads all files. ``"chunk"``: chunk ``c`` of
+                file ``f`` is of part ``(f + c) % num_shards``; a part reads its own chunks only. For
+                readers of recordio, idx and fixed files, directly on ``open_files``.
             name: of the new reader.
+
+        Raises:
+            Error: when it is first read: the chunks of what is below cannot be shared.
         """
-        return self.decorate("create_shard_reader", name=name, num_shards=num_shards, index=index)
+        return self.decorate(
+            "create_shard_reader", name=name, num_shards=num_shards, index=index, by=by
+        )
+
+    def unbatch(self, *, mode: str = "concat", name: str = "") -> Reader:
+        """Yields the instances of batches: rows, and sequences of ragged slots.
+
+        Args:
+            mode: ``"concat"``: an instance keeps the leading axis, of 1 or of its sequence's length;
+                ``"stack"``: the leading axis is taken away, as ``batch(..., mode="stack")`` made it.
+            name: of the new reader.
+
+        Raises:
+            Error: at an element whose slots have different numbers of instances.
+        """
+        return self.decorate("create_unbatch_reader", name=name, mode=mode)
 
     def double_buffer(self, depth: int = 2, *, name: str = "") -> Reader:
         """Keeps ``depth`` elements ready, loaded by workers while the loop does something else.
@@ -344,7 +371,7 @@ class Reader:
         raises takes its element's place and arrives as an ``Error`` whose ``__cause__`` it is.
         It must not wait for what waits for it: it cannot use the reader that calls it, nor set the
         number of threads, each of which is an ``Error``.
-        Whatever its random choices are to depend on must be in the element. ::
+        Its random choices are to depend on the element and on ``current_record()``, its name. ::
 
             reader.map(lambda e: {"image": e["image"] / np.float32(255), "label": e["label"]})
 

@@ -9,8 +9,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from millhopper.programs import unique_name
-from millhopper.programs.operator import Arguments, Operator, checked_operator
 from millhopper.programs.inference import infer_outputs
+from millhopper.programs.operator import Arguments, Operator, checked_operator
 from millhopper.programs.var_type import VarType, convert_dtype
 from millhopper.programs.variable import Parameter, Variable
 

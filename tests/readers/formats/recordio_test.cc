@@ -129,7 +129,7 @@ Outcome OutcomeOf(const std::string& path) {
 
 // Loads the next n elements as a batch does.
 std::vector<LoDTensor> LoadBatch(ReaderBase* reader, size_t n) {
-  Run run;
+  TicketRun run;
   while (run.tickets.size() < n && reader->Plan(n - run.tickets.size(), &run) > 0) continue;
   Rows rows(reader->row_slots());
   reader->LoadInParallel(run.tickets.data(), run.tickets.size(), &rows);
