@@ -325,8 +325,8 @@ class Reader:
             index: which of them, from 0; by default what the environment's ``RANK`` says.
             by: ``"record"``: elements ``index``, ``index + num_shards`` ...; the sizes of the parts
                 differ by one at most, and every part reads all files. ``"chunk"``: chunk ``c`` of
-                file ``f`` is of part ``(f + c) % num_shards``; a part reads its own chunks only. For
-                readers of recordio, idx and fixed files, directly on ``open_files``.
+                file ``f`` is of part ``(f + c) % num_shards``; a part reads its own chunks only.
+                For readers of recordio, idx and fixed files, directly on ``open_files``.
             name: of the new reader.
 
         Raises:
@@ -340,8 +340,9 @@ class Reader:
         """Yields the instances of batches: rows, and sequences of ragged slots.
 
         Args:
-            mode: ``"concat"``: an instance keeps the leading axis, of 1 or of its sequence's length;
-                ``"stack"``: the leading axis is taken away, as ``batch(..., mode="stack")`` made it.
+            mode: ``"concat"``: an instance keeps the leading axis, of 1 or of its sequence's
+                length; ``"stack"``: the leading axis, which ``batch(..., mode="stack")`` made, is
+                taken away.
             name: of the new reader.
 
         Raises:
