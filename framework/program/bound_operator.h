@@ -3,6 +3,8 @@
 #ifndef MILLHOPPER_FRAMEWORK_PROGRAM_BOUND_OPERATOR_H_
 #define MILLHOPPER_FRAMEWORK_PROGRAM_BOUND_OPERATOR_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,6 +18,25 @@
 
 namespace millhopper {
 
+// Whether two names are the same: those of slots and attributes are short, and a call of memcmp
+// takes longer than comparing them.
+inline bool IsName(std::string_view left, std::string_view right) {
+  const size_t size = left.size();
+  if (size != right.size()) return false;
+  if (size <= 3) {
+    return size == 0 || (left[0] == right[0] && left[size / 2] == right[size / 2] &&
+                         left[size - 1] == right[size - 1]);
+  }
+  if (size > 8) return left == right;
+  const auto word = [](const char* bytes) {
+    uint32_t value;
+    __builtin_memcpy(&value, bytes, sizeof(value));
+    return value;
+  };
+  return word(left.data()) == word(right.data()) &&
+         word(left.data() + size - 4) == word(right.data() + size - 4);
+}
+
 struct OpContext::Bound {
   struct Slot {
     const SlotSchema* schema;
@@ -24,7 +45,7 @@ struct OpContext::Bound {
 
   const Slot& FindSlot(const std::vector<Slot>& slots, std::string_view name) const {
     for (const Slot& slot : slots) {
-      if (slot.schema->name == name) return slot;
+      if (IsName(slot.schema->name, name)) return slot;
     }
     ThrowNoSlot(name);
   }
@@ -35,7 +56,7 @@ struct OpContext::Bound {
   }
   const Attribute& FindAttribute(std::string_view name) const {
     for (const auto& [candidate, value] : attributes) {
-      if (candidate == name) return *value;
+      if (IsName(candidate, name)) return *value;
     }
     ThrowNoAttribute(name);
   }

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from millhopper._core import Known, KnownTensor
     from millhopper.programs.operator import Operator
 
+# ``x in variables`` compares x with variables that it does not fit, and takes that back. A
+# comparison that stays is refused with its program.
+_ASKED_BY_LISTS = ("equal", "not_equal")
+
 
 def infer_outputs(op: Operator) -> None:
     """Fills in what is known of the variables that an operator writes.
@@ -38,6 +42,8 @@ def infer_outputs(op: Operator) -> None:
     try:
         outputs = _core.infer(json.dumps(op.to_dict()), op.block.idx, find)
     except Error as error:
+        if op.type in _ASKED_BY_LISTS:
+            return
         raise ValueError(f"operator {op.type!r}: {error.message}") from None
     for name, known in outputs:
         variable = op.block.find_var_recursive(name)
@@ -75,4 +81,4 @@ def _declare(variable: Variable, known: Known) -> None:
         variable.desc.set_shapes(shapes)
         variable.desc.set_lod_levels([level or 0 for _, _, level in slots])
     if variable.dtypes is None and len(dtypes) == len(slots):
-        variable.desc.set_dtypes(dtypes)
+        variable.desc.set_dtypes([VarType(dtype) for dtype in dtypes])
