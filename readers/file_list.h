@@ -10,7 +10,7 @@ namespace millhopper {
 
 // The files that the entries name, entry by entry; those of one entry sorted by their bytes and
 // each once. An entry may begin with the prefix of a format ("recordio:"), which all of its files
-// get, and may have
+// get, then with a scheme ("scheme://", file_system.h), and may have
 //   {a,b,}           one of these, each of which may have braces of its own
 //   {00000..00127}   one of these numbers, filled up with zeros if one of the ends has a zero first
 //   * ? [a-z]        as in the shell: what is there now; never a leading dot, never a slash, and

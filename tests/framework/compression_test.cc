@@ -125,8 +125,8 @@ TEST_P(CompressionTest, PassesOverFramesToBeSkipped) {
        {Skippable(""), Skippable("x"), Skippable(std::string(400000, 'x'), 15),
         Skippable("abc", 3) + Skippable("") + Skippable("d", 7)}) {
     for (const std::string& bytes :
-         {skipped + first + second, first + skipped + second, first + second + skipped,
-          skipped + first + skipped + second + skipped}) {
+         {StrCat(skipped, first, second), StrCat(first, skipped, second),
+          StrCat(first, second, skipped), StrCat(skipped, first, skipped, second, skipped)}) {
       const Outcome outcome = ReadBytes(bytes, name_);
       EXPECT_EQ(outcome.content, "one two");
       EXPECT_FALSE(outcome.error.has_value()) << outcome.error->what();
