@@ -165,8 +165,7 @@ void PythonFunction::Call(const RecordId& id, std::vector<LoDTensor>* in, const 
   }
 }
 
-ElementForm PythonFunction::Learn(const RecordId& id, std::vector<LoDTensor>* in,
-                                  uint64_t reader) {
+ElementForm PythonFunction::Learn(const RecordId& id, std::vector<LoDTensor>* in, uint64_t reader) {
   const PythonCall call(reader);
   const CurrentRecord current(id);
   const size_t inputs = in->size();
