@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "readers/double_buffer_reader.h"
+#include "readers/filter_reader.h"
+#include "readers/unbatch_reader.h"
 #include "tests/benchmarks/chain.h"
 #include "tests/benchmarks/limit.h"
 #include "tests/benchmarks/workload.h"
@@ -25,15 +27,27 @@ struct Shape {
   int64_t batch = 128;
   bool buffered = false;
   bool one_thread = false;
+  uint64_t kept_one_in = 1;  // by a filter
+  int64_t unbatched = 0;     // batches of so many are made first, and taken apart; 0 is none
 };
 
 // The data is written when it is first needed.
 ChainSpec SpecOf(const DataSet& data, const Shape& shape) {
   ChainSpec spec;
-  spec.records = data.records;
+  spec.records = data.records / shape.kept_one_in;
   spec.one_thread = shape.one_thread;
   spec.make = [data, shape]() -> ReaderPtr {
     ReaderPtr reader = OpenOne(data);
+    if (shape.kept_one_in > 1) {
+      reader = std::make_unique<FilterReader>(
+          std::move(reader), [one_in = shape.kept_one_in](const RecordId& id, const auto&) {
+            return id.sample % one_in == 0;
+          });
+    }
+    if (shape.unbatched > 0) {
+      reader = std::make_unique<UnbatchReader>(Batched(std::move(reader), shape.unbatched),
+                                               BatchMode::kConcat);
+    }
     if (shape.window > 0) reader = Shuffled(std::move(reader), shape.window);
     reader = Batched(std::move(reader), shape.batch);
     if (!shape.buffered) return reader;
@@ -53,9 +67,9 @@ void AddOneFile(const std::string& name, const std::function<DataSet()>& data, c
     ChainSpec spec = SpecOf(data(), shape);
     // Made when it is first used, behind the look at how much memory the chain needs.
     std::shared_ptr<FileLimit> limit;
-    spec.limit = [data, limit]() mutable {
+    spec.limit = [data, limit, one_in = shape.kept_one_in]() mutable {
       if (!limit) limit = std::make_shared<FileLimit>(data());
-      return limit->SecondsPerRecord();
+      return static_cast<double>(one_in) * limit->SecondsPerRecord();
     };
     return MeasureChain(spec);
   };
@@ -81,11 +95,14 @@ void AddScaling(const std::string& name, const std::function<DataSet()>& data,
 
 void AddFileWorkloads(Workloads* workloads) {
   const Shape usual;
-  Shape unshuffled, buffered, one_thread, large_batches;
+  Shape unshuffled, buffered, one_thread, large_batches, filtered, unbatched;
   unshuffled.window = 0;
   buffered.buffered = true;
   one_thread.one_thread = true;
   large_batches.batch = 4096;
+  filtered.window = unbatched.window = 0;
+  filtered.kept_one_in = 2;
+  unbatched.unbatched = 128;
 
   const auto images = [](RecordIOCompressor compressor, uint64_t records) {
     return [compressor, records] { return MnistRecords(compressor, records); };
@@ -110,6 +127,8 @@ void AddFileWorkloads(Workloads* workloads) {
   AddOneFile("tiny64_batch_4096", tiny, large_batches, 0.15, workloads);
   AddOneFile("tiny64_recordio", tiny_records, usual, 0.15, workloads);
   AddOneFile("lod_tokens", tokens, usual, 0.20, workloads);
+  AddOneFile("filter", plain, filtered, 0, workloads);
+  AddOneFile("unbatch", plain, unbatched, 0, workloads);
   // Reading, and with it checking, and decompressing too.
   AddScaling("scaling_read", idx, workloads);
   AddScaling("scaling_check", plain, workloads);
