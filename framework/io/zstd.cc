@@ -61,8 +61,9 @@ std::unique_ptr<FrameDecoder> Make() { return std::make_unique<ZstdDecoder>(); }
 
 }  // namespace
 
-// The best that can be is a block of one byte repeated: four bytes.
+// The best that can be is a block of one byte repeated: four bytes. What is held back is such a
+// block, but more is said, so that room for the content of small files comes in one size.
 const Compression kZstd = {"zstd",          ".zst",          kMagicBytes, Begins,
-                           kBlockBytes / 4, 2 * kBlockBytes, false,       Make};
+                           kBlockBytes / 4, kReadBlockBytes, false,       Make};
 
 }  // namespace millhopper
