@@ -173,7 +173,7 @@ void RecordIOFile::Fetch(Chunk* chunk) const {
       ListRecords(chunk->bytes->data(), expanded, 0, header.records, &chunk->pieces);
     }
   } catch (...) {
-    Rethrow({std::any_cast<uint64_t>(chunk->claimed), chunk->offset});
+    Rethrow({NumberOf(*chunk), chunk->offset});
   }
 }
 

@@ -3,6 +3,7 @@
 #ifndef MILLHOPPER_READERS_RECORDIO_FILE_H_
 #define MILLHOPPER_READERS_RECORDIO_FILE_H_
 
+#include <any>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -38,6 +39,8 @@ class RecordIOFile final : public FileSource {
 
   // Of a chunk that Claim has found, or the first that it tried.
   RecordIODialect dialect() const { return dialect_; }
+  // The number in the file, from 0, of a chunk that Claim has found.
+  static uint64_t NumberOf(const Chunk& chunk) { return std::any_cast<uint64_t>(chunk.claimed); }
   // The header of a chunk that Claim has found.
   RecordIOHeader Header(const Chunk& chunk) const;
 

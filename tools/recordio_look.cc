@@ -114,9 +114,9 @@ int VisitFiles(const std::vector<std::string>& patterns,
 void PrintChunk(const RecordIOFile& file, const Chunk& chunk, const Error* error) {
   const RecordIOHeader header = file.Header(chunk);
   const auto compressor = RecordIOCompressorOf(file.dialect(), header.compressor_code);
-  std::cout << std::setw(8) << chunk.expected << std::setw(14) << chunk.offset << std::setw(10)
-            << header.records << std::setw(12) << header.payload_bytes << std::setw(12)
-            << ExpandedBytes(chunk) << "  " << std::left << std::setw(10)
+  std::cout << std::setw(8) << RecordIOFile::NumberOf(chunk) << std::setw(14) << chunk.offset
+            << std::setw(10) << header.records << std::setw(12) << header.payload_bytes
+            << std::setw(12) << ExpandedBytes(chunk) << "  " << std::left << std::setw(10)
             << (compressor ? ToString(*compressor) : "unknown") << std::right << "  "
             << Hex(header.checksum) << (error != nullptr ? "  damaged" : "") << "\n";
 }
@@ -266,7 +266,7 @@ void PrintRecords(const Chunk& chunk, int64_t* left) {
     const Piece& piece = chunk.pieces[i];
     const char* bytes = chunk.bytes->data() + piece.offset;
     std::printf("record %zu of chunk %llu at byte %llu: %u bytes\n", i,
-                static_cast<unsigned long long>(chunk.expected),
+                static_cast<unsigned long long>(RecordIOFile::NumberOf(chunk)),
                 static_cast<unsigned long long>(chunk.offset), piece.size);
     PrintBytes(bytes, piece.size);
     const std::vector<LoDTensor> tensors = TensorsOf(bytes, piece.size);
