@@ -75,9 +75,9 @@ std::unique_ptr<PreparedBlock::PreparedOp> PreparedBlock::Prepare(int index) {
   bound.scope = &scope_;
   bound.run = run_;
   const auto bind = [&](const std::vector<SlotSchema>& schemas, bool input) {
-    std::vector<OpContext::Bound::Slot> slots;
+    std::vector<OpContext::Slot> slots;
     for (const SlotSchema& schema : schemas) {
-      OpContext::Bound::Slot slot{&schema, {}};
+      OpContext::Slot slot{&schema, {}};
       OperatorPart part;
       for (const std::string& name : SlotArguments(schema, input, desc, &part)) {
         ++part.argument;
@@ -89,11 +89,11 @@ std::unique_ptr<PreparedBlock::PreparedOp> PreparedBlock::Prepare(int index) {
     }
     return slots;
   };
-  bound.inputs = bind(def->schema.inputs, true);
-  bound.outputs = bind(def->schema.outputs, false);
+  op->context.inputs_ = bind(def->schema.inputs, true);
+  op->context.outputs_ = bind(def->schema.outputs, false);
   bound.attribute_map = CheckAttributes(def->schema, desc, fail);
   for (const auto& [name, value] : bound.attribute_map.values()) {
-    bound.attributes.emplace_back(name, &value);
+    op->context.attributes_.push_back({name, &value});
     const auto* sub_block = std::get_if<BlockIndex>(&value);
     if (sub_block == nullptr || !op->context.IsGiven(name) || IsIsolated(def->schema, name))
       continue;

@@ -214,55 +214,36 @@ std::vector<std::string> OperatorTypes() {
   return types;
 }
 
-void OpContext::Bound::ThrowNoSlot(std::string_view name) const {
-  Throw(ErrorCode::kInternal, "the schema of '", desc->type(), "' declares no such slot '", name,
-        "'");
+void OpContext::ThrowNoSlot(std::string_view name) const {
+  Throw(ErrorCode::kInternal, "the schema of '", type(), "' declares no such slot '", name, "'");
 }
 
-void OpContext::Bound::ThrowNoArgument(const std::vector<Slot>& slots, const Slot& slot,
-                                       size_t i) const {
-  Throw(ErrorCode::kInvalidArgument, &slots == &inputs ? "input '" : "output '", slot.schema->name,
+void OpContext::ThrowNoArgument(const std::vector<Slot>& slots, const Slot& slot, size_t i) const {
+  Throw(ErrorCode::kInvalidArgument, &slots == &inputs_ ? "input '" : "output '", slot.schema->name,
         "' has ", slot.variables.size(), " arguments; number ", i, " is wanted");
 }
 
-void OpContext::Bound::ThrowNoAttribute(std::string_view name) const {
-  Throw(ErrorCode::kInternal, "the schema of '", desc->type(), "' declares no such attribute '",
-        name, "'");
+void OpContext::ThrowNoAttribute(std::string_view name) const {
+  Throw(ErrorCode::kInternal, "the schema of '", type(), "' declares no such attribute '", name,
+        "'");
 }
 
 OpContext::OpContext() : bound_(std::make_unique<Bound>()) {}
 
 OpContext::~OpContext() = default;
 
-const LoDTensor& OpContext::In(std::string_view slot, size_t i) const {
-  const Variable& variable = bound_->Argument(bound_->inputs, slot, i);
+const LoDTensor& OpContext::TensorOf(std::string_view slot, const Variable& variable) {
   if (__builtin_expect(!variable.Holds<LoDTensor>(), 0)) ThrowNoTensor(slot, variable);
   return variable.Get<LoDTensor>();
 }
 
-LoDTensor* OpContext::Out(std::string_view slot, size_t i) {
-  return bound_->Argument(bound_->outputs, slot, i).GetMutable<LoDTensor>();
-}
-
-size_t OpContext::InCount(std::string_view slot) const {
-  return bound_->FindSlot(bound_->inputs, slot).variables.size();
-}
-
-size_t OpContext::OutCount(std::string_view slot) const {
-  return bound_->FindSlot(bound_->outputs, slot).variables.size();
-}
-
-Variable& OpContext::InVar(std::string_view slot, size_t i) const {
-  return bound_->Argument(bound_->inputs, slot, i);
-}
-
-Variable& OpContext::OutVar(std::string_view slot, size_t i) {
-  return bound_->Argument(bound_->outputs, slot, i);
+LoDTensor* OpContext::TensorToWrite(Variable* variable) {
+  return variable->GetMutable<LoDTensor>();
 }
 
 template <typename T>
-const T& OpContext::Attr(std::string_view name) const {
-  const T* value = std::get_if<T>(&bound_->FindAttribute(name));
+const T& OpContext::ValueOf(std::string_view name, const void* attribute) {
+  const T* value = std::get_if<T>(static_cast<const Attribute*>(attribute));
   if (__builtin_expect(value == nullptr, 0)) {
     Throw(ErrorCode::kInternal, "attribute '", name, "' is of another type");
   }
@@ -270,20 +251,20 @@ const T& OpContext::Attr(std::string_view name) const {
 }
 
 // One for each type that an attribute may be of.
-template const int32_t& OpContext::Attr(std::string_view) const;
-template const int64_t& OpContext::Attr(std::string_view) const;
-template const float& OpContext::Attr(std::string_view) const;
-template const double& OpContext::Attr(std::string_view) const;
-template const bool& OpContext::Attr(std::string_view) const;
-template const std::string& OpContext::Attr(std::string_view) const;
-template const BlockIndex& OpContext::Attr(std::string_view) const;
-template const std::vector<int32_t>& OpContext::Attr(std::string_view) const;
-template const std::vector<int64_t>& OpContext::Attr(std::string_view) const;
-template const std::vector<float>& OpContext::Attr(std::string_view) const;
-template const std::vector<double>& OpContext::Attr(std::string_view) const;
-template const std::vector<bool>& OpContext::Attr(std::string_view) const;
-template const std::vector<std::string>& OpContext::Attr(std::string_view) const;
-template const std::vector<BlockIndex>& OpContext::Attr(std::string_view) const;
+template const int32_t& OpContext::ValueOf(std::string_view, const void*);
+template const int64_t& OpContext::ValueOf(std::string_view, const void*);
+template const float& OpContext::ValueOf(std::string_view, const void*);
+template const double& OpContext::ValueOf(std::string_view, const void*);
+template const bool& OpContext::ValueOf(std::string_view, const void*);
+template const std::string& OpContext::ValueOf(std::string_view, const void*);
+template const BlockIndex& OpContext::ValueOf(std::string_view, const void*);
+template const std::vector<int32_t>& OpContext::ValueOf(std::string_view, const void*);
+template const std::vector<int64_t>& OpContext::ValueOf(std::string_view, const void*);
+template const std::vector<float>& OpContext::ValueOf(std::string_view, const void*);
+template const std::vector<double>& OpContext::ValueOf(std::string_view, const void*);
+template const std::vector<bool>& OpContext::ValueOf(std::string_view, const void*);
+template const std::vector<std::string>& OpContext::ValueOf(std::string_view, const void*);
+template const std::vector<BlockIndex>& OpContext::ValueOf(std::string_view, const void*);
 
 const AttributeMap& OpContext::attributes() const { return bound_->attribute_map; }
 
@@ -304,7 +285,7 @@ const std::string& OpContext::type() const { return desc().type(); }
 std::string OpContext::Location() const {
   std::string place =
       StrCat("(", type(), ", ", program()->OperatorLocation(bound_->block, bound_->index), ")");
-  for (const Bound::Slot& slot : bound_->outputs) {
+  for (const Slot& slot : outputs_) {
     if (!slot.variables.empty()) {
       return StrCat("'", Escaped(slot.variables[0]->name()), "' ", place);
     }
@@ -313,8 +294,7 @@ std::string OpContext::Location() const {
 }
 
 const proto::VarDesc* OpContext::OutDesc(std::string_view slot, size_t i) const {
-  return program()->FindDeclaration(bound_->block,
-                                    bound_->Argument(bound_->outputs, slot, i).name());
+  return program()->FindDeclaration(bound_->block, Argument(outputs_, slot, i).name());
 }
 
 const proto::OpDesc& OpContext::desc() const { return *bound_->desc; }

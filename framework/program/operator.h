@@ -138,18 +138,24 @@ class OpContext {
 
   // The tensor of an argument. Throws kInvalidArgument naming slot and variable if it has no value
   // yet or holds something else, and if the slot has no argument i.
-  const LoDTensor& In(std::string_view slot, size_t i = 0) const;
+  const LoDTensor& In(std::string_view slot, size_t i = 0) const {
+    return TensorOf(slot, Argument(inputs_, slot, i));
+  }
   // The tensor to write; it may be the one of an input. See LoDTensor::Allocate and mutable_data.
-  LoDTensor* Out(std::string_view slot, size_t i = 0);
+  LoDTensor* Out(std::string_view slot, size_t i = 0) {
+    return TensorToWrite(&Argument(outputs_, slot, i));
+  }
   // Number of arguments: 0 for an optional slot that is not connected.
-  size_t InCount(std::string_view slot) const;
-  size_t OutCount(std::string_view slot) const;
-  Variable& InVar(std::string_view slot, size_t i = 0) const;
-  Variable& OutVar(std::string_view slot, size_t i = 0);
+  size_t InCount(std::string_view slot) const { return FindSlot(inputs_, slot).variables.size(); }
+  size_t OutCount(std::string_view slot) const { return FindSlot(outputs_, slot).variables.size(); }
+  Variable& InVar(std::string_view slot, size_t i = 0) const { return Argument(inputs_, slot, i); }
+  Variable& OutVar(std::string_view slot, size_t i = 0) { return Argument(outputs_, slot, i); }
 
   // The value of an attribute; T is one of the types of attribute.h.
   template <typename T>
-  const T& Attr(std::string_view name) const;
+  const T& Attr(std::string_view name) const {
+    return ValueOf<T>(name, FindAttribute(name));
+  }
   const AttributeMap& attributes() const;
   // Whether the program gives the attribute, rather than its default.
   bool IsGiven(std::string_view attribute) const;
@@ -172,7 +178,45 @@ class OpContext {
 
  private:
   friend class PreparedBlock;
+  struct Slot {
+    const SlotSchema* schema;
+    std::vector<Variable*> variables;
+  };
+  struct NamedAttribute {
+    std::string_view name;
+    const void* value;  // an Attribute of attribute.h
+  };
   struct Bound;
+
+  // Here, so that comparing with the literals that operators name becomes a few instructions.
+  const Slot& FindSlot(const std::vector<Slot>& slots, std::string_view name) const {
+    for (const Slot& slot : slots) {
+      if (slot.schema->name == name) return slot;
+    }
+    ThrowNoSlot(name);
+  }
+  Variable& Argument(const std::vector<Slot>& slots, std::string_view name, size_t i) const {
+    const Slot& slot = FindSlot(slots, name);
+    if (__builtin_expect(i >= slot.variables.size(), 0)) ThrowNoArgument(slots, slot, i);
+    return *slot.variables[i];
+  }
+  const void* FindAttribute(std::string_view name) const {
+    for (const NamedAttribute& attribute : attributes_) {
+      if (attribute.name == name) return attribute.value;
+    }
+    ThrowNoAttribute(name);
+  }
+  static const LoDTensor& TensorOf(std::string_view slot, const Variable& variable);
+  static LoDTensor* TensorToWrite(Variable* variable);
+  template <typename T>
+  static const T& ValueOf(std::string_view name, const void* attribute);
+  [[noreturn]] void ThrowNoSlot(std::string_view name) const;
+  [[noreturn]] void ThrowNoArgument(const std::vector<Slot>& slots, const Slot& slot,
+                                    size_t i) const;
+  [[noreturn]] void ThrowNoAttribute(std::string_view name) const;
+
+  std::vector<Slot> inputs_, outputs_;
+  std::vector<NamedAttribute> attributes_;
   const std::unique_ptr<Bound> bound_;
 };
 
