@@ -90,8 +90,8 @@ bool TableReporter::ReportContext(const Context&) {
   return true;
 }
 
-void TableReporter::ReportRuns(const std::vector<TicketRun>& report) {
-  for (const TicketRun& run : report) {
+void TableReporter::ReportRuns(const std::vector<Run>& report) {
+  for (const Run& run : report) {
     if (!run.error_occurred) continue;
     failed_ = true;
     std::printf("%-26s FAILED: %s\n", run.benchmark_name().c_str(), run.error_message.c_str());

@@ -21,7 +21,7 @@ std::string TimeText(double seconds);  // "31.2 ns"
 class TableReporter final : public benchmark::BenchmarkReporter {
  public:
   bool ReportContext(const Context& context) override;
-  void ReportRuns(const std::vector<TicketRun>& report) override;
+  void ReportRuns(const std::vector<Run>& report) override;
 
   void Show(const Workload& workload, const Measured& measured);
   // Workloads that failed or could not be checked.

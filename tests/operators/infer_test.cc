@@ -202,6 +202,12 @@ TEST(Infer, SaysTheSlotsOfReaders) {
                  Reader("create_batch_reader", "batches", "passes", {{"batch_size", "i: 2"}}),
                  Reader("create_batch_reader", "stacks", "shard",
                         {{"batch_size", "i: 2"}, {"mode", "s: 'stack'"}}),
+                 Reader("create_unbatch_reader", "instances", "stacks", {{"mode", "s: 'stack'"}}),
+                 Reader("create_unbatch_reader", "rows", "batches", {}),
+                 Reader("create_filter_reader", "kept", "instances",
+                        {{"sub_block", "block_idx: 2"},
+                         {"source_var_names", "strings: ['x', 'n']"},
+                         {"sink_var_names", "strings: 'keep'"}}),
                  Reader("create_double_buffer_reader", "ready", "batches", {}),
                  Reader("create_custom_reader", "halves", "ready",
                         {{"sub_block", "block_idx: 1"},
@@ -209,7 +215,10 @@ TEST(Infer, SaysTheSlotsOfReaders) {
                          {"sink_var_names", "strings: ['half', 'n']"}})}) +
       BlockText(1, 0,
                 {Undeclared("x"), Undeclared("n"), Undeclared("half"),
-                 OpText("scale", {{"X", {"x"}}}, {{"Out", {"half"}}}, {{"scale", "f: 0.5"}})});
+                 OpText("scale", {{"X", {"x"}}}, {{"Out", {"half"}}}, {{"scale", "f: 0.5"}})}) +
+      BlockText(2, 0,
+                {Undeclared("x"), Undeclared("n"), Undeclared("keep"),
+                 OpText("less_equal", {{"X", {"n"}}, {"Y", {"n"}}}, {{"Out", {"keep"}}})});
   const auto program = Program::FromString(startup, "startup");
   ProgramInference inference(
       *program, 0, [](const std::string&) { return VariableSpec(); },
@@ -218,7 +227,7 @@ TEST(Infer, SaysTheSlotsOfReaders) {
   ProgramRunner runner;
   runner.Startup(startup);
   for (const char* name : {"file", "files", "random", "shuffled", "shard", "passes", "batches",
-                           "stacks", "ready", "halves"}) {
+                           "stacks", "instances", "rows", "kept", "ready", "halves"}) {
     SCOPED_TRACE(name);
     const std::vector<SlotSpec>& slots = runner.Reader(name).slots();
     const auto said = inference.Find(0, name).slots;
