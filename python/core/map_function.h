@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "framework/base/record_id.h"
 #include "framework/tensor/tensor.h"
 #include "python/core/causes.h"
 #include "python/core/kept_object.h"

@@ -92,7 +92,7 @@ TEST(Plugin, IsRefusedWithoutAStampOrWithAnotherOne) {
   EXPECT_EQ(Refusal(Library("no_stamp")),
             "no plugin of Millhopper: it has no line MILLHOPPER_PLUGIN");
   const std::string refusal = Refusal(Library("other_version"));
-  EXPECT_EQ(refusal.rfind("built for Millhopper 9.1.0 (compiler ", 0), 0u) << refusal;
+  EXPECT_EQ(refusal.rfind("built for Millhopper 9.2.0 (compiler ", 0), 0u) << refusal;
   EXPECT_NE(refusal.find(std::string(", but this is Millhopper ") + kVersion), std::string::npos);
 }
 
