@@ -12,7 +12,7 @@ InferRule Like(std::string output, std::string input, std::optional<DataType> ty
   return [output = std::move(output), input = std::move(input), type](InferContext& context) {
     TensorSpec spec = context.In(input);
     if (type) spec.dtype = type;
-    context.SetOut(output, std::move(spec));
+    context.SetOut(output, spec);
   };
 }
 

@@ -70,7 +70,7 @@ InferRule LikeBroadcast(std::vector<std::pair<std::string, std::string>> outputs
     for (const auto& [output, input] : outputs) {
       TensorSpec spec = context.In(input);
       if (type) spec.dtype = type;
-      context.SetOut(output, std::move(spec));
+      context.SetOut(output, spec);
     }
   };
 }

@@ -27,6 +27,7 @@ enum class ShardBy {
   kChunk,
 };
 
+// Yields the part of one process among several.
 class ShardReader final : public DecoratedReader {
  public:
   // Throws kInvalidArgument unless 0 <= index < num_shards, and for a reader whose chunks cannot be
@@ -41,7 +42,7 @@ class ShardReader final : public DecoratedReader {
   void PlanNext(size_t n, TicketRun* run) override;
   void Rewind(uint64_t pass) override;
 
-  // Of the elements that the reader below still has of others.
+  // Of the elements that the reader below yields: 1 where it yields the shard alone.
   const size_t num_shards_;
   const size_t index_;
   TicketRun planned_;  // of all parts

@@ -78,7 +78,7 @@ void InferContext::SetOutVar(std::string_view slot, VariableSpec spec, size_t i)
 }
 
 void InferContext::SetOut(std::string_view slot, TensorSpec spec, size_t i) {
-  SetOutVar(slot, {std::move(spec), std::nullopt}, i);
+  SetOutVar(slot, {spec, std::nullopt}, i);
 }
 
 const std::string& InferContext::InName(std::string_view slot, size_t i) const {

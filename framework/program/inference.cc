@@ -43,12 +43,12 @@ TensorSpec Merged(TensorSpec made, const TensorSpec& declared) {
 }
 
 VariableSpec Merged(VariableSpec made, const VariableSpec& declared) {
-  made.tensor = Merged(std::move(made.tensor), declared.tensor);
+  made.tensor = Merged(made.tensor, declared.tensor);
   if (!made.slots) {
     made.slots = declared.slots;
   } else if (declared.slots && declared.slots->size() == made.slots->size()) {
     for (size_t i = 0; i < made.slots->size(); ++i) {
-      (*made.slots)[i] = Merged(std::move((*made.slots)[i]), (*declared.slots)[i]);
+      (*made.slots)[i] = Merged((*made.slots)[i], (*declared.slots)[i]);
     }
   }
   return made;
@@ -217,6 +217,7 @@ std::vector<TensorSpec> InferBlock(const Program& program, int block,
   }
   inference.Follow(block);
   std::vector<TensorSpec> results;
+  results.reserve(sinks.size());
   for (const std::string& name : sinks) results.push_back(inference.Find(block, name).tensor);
   return results;
 }

@@ -76,6 +76,7 @@ std::vector<std::pair<std::string, Known>> Infer(const std::string& op, int bloc
   const auto run_block = [&find](BlockIndex inner, const auto&, const auto&,
                                  const std::vector<std::string>& sinks) {
     std::vector<TensorSpec> specs;  // its operators have been appended, so that this is known
+    specs.reserve(sinks.size());
     for (const std::string& name : sinks) {
       specs.push_back(SpecOfPython(find(inner.value, name)).tensor);
     }
