@@ -42,7 +42,7 @@ LoDTensor Matrix() {
   return tensor;
 }
 
-LoDTensor Flat(std::vector<float> values) {
+LoDTensor Flat(const std::vector<float>& values) {
   const auto count = static_cast<int64_t>(values.size());
   return MakeTensor<float>({count}, values);
 }
