@@ -131,6 +131,8 @@ StageReader::StageReader(std::unique_ptr<ReaderBase>&& reader, std::vector<SlotS
           "create_double_buffer_reader");
 }
 
+// Until Stop has returned, workers are at work on this: they call no virtual function of it, for
+// the classes on top of this one are gone already.
 StageReader::~StageReader() { Stop(); }
 
 const std::vector<SlotSpec>& StageReader::row_slots() const {
@@ -245,7 +247,7 @@ bool StageReader::Advance(MemoryScope::Need need) {
 
 void StageReader::CallWorker() {
   // To a device there is a copy, too, which is to be on its way before it is wanted.
-  if (stage_->keeps_count() && place().is_cpu() && reader().grain() > kSmall) return;
+  if (stage_->keeps_count() && stage_->place().is_cpu() && reader().grain() > kSmall) return;
   ahead_->Submit();
 }
 

@@ -189,7 +189,7 @@ TEST_F(ShardsByChunk, AreDisjointAndTogetherEverythingWithTheNamesOfTheWhole) {
 
 TEST_F(ShardsByChunk, ReadTheirChunksAndNoOthers) {
   constexpr uint64_t kChunkBytes = kChunkRecords * (kRecordBytes + 4) + 20;
-  constexpr uint64_t kHeaders = 100 * 32;  // of all chunks, and more
+  constexpr uint64_t kHeaders = uint64_t{100} * 32;  // of all chunks, and more
   constexpr uint64_t kManifest = 64 << 10;
   for (const int threads : {0, 2}) {
     const PoolSize size(threads);
