@@ -338,7 +338,7 @@ int RunQuickstart(const Arguments& arguments) {
             << "    bazel-bin/tools/peek --flagfile=" << flags << " \\\n"
             << "      --startup=tools/programs/" << FLAGS_program
             << "_startup.pbtxt --reader=train --png=digits.png\n"
-            << "  How to add an operator and a file format: README.md.\n";
+            << "  How to add an operator and a file format: README.md in operators and readers.\n";
   return 0;
 }
 
