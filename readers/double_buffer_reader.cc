@@ -13,22 +13,21 @@ class CopyToPlace final : public Stage {
  public:
   explicit CopyToPlace(Place place) : place_(place) {}
 
-  void Work(const RecordId&, std::vector<LoDTensor>* element, StageOutput* out) const override {
-    StagedElement* const staged = out->Add();
-    staged->tensors.swap(*element);
-    if (place_.is_cpu()) return;
-    for (LoDTensor& tensor : staged->tensors) {
-      staged->copied_from.push_back(tensor.buffer());
+  size_t Work(StagedElement* element) const override {
+    if (place_.is_cpu()) return 1;
+    for (LoDTensor& tensor : element->tensors) {
+      element->copied_from.push_back(tensor.buffer());
       Ref<Buffer> copy = BufferPool::At(place_).Take(tensor.bytes());
       if (tensor.bytes() > 0) {
-        staged->copies.push_back(place_.device()->CopyFromHost(
-            copy->data(), staged->copied_from.back()->data(), tensor.bytes()));
-        copy->set_busy_until(staged->copies.back());
+        element->copies.push_back(place_.device()->CopyFromHost(
+            copy->data(), element->copied_from.back()->data(), tensor.bytes()));
+        copy->set_busy_until(element->copies.back());
       }
       Lod lod = std::move(*tensor.mutable_lod_unchecked());
       tensor.Share(std::move(copy), tensor.dtype(), tensor.dims());
       *tensor.mutable_lod_unchecked() = std::move(lod);
     }
+    return 1;
   }
   bool keeps_count() const override { return true; }
   Place place() const override { return place_; }

@@ -82,13 +82,12 @@ void MultiFileReader::Interleave(size_t n, TicketRun* run) {
       BeginRound(round_ + 1);
       continue;
     }
-    const size_t places = places_.size();
-    const size_t rounds = n < places ? 0 : std::min(n / places, whole_rounds());
+    const size_t rounds = RoundsFor(n);
     if (rounds > 0) {
-      n -= TakeRounds(places, rounds, run);
+      n -= TakeRounds(places_.size(), rounds, run);
     } else {
       n -= TakeRounds(1, 1, run);
-      cursor_ = (cursor_ + 1) % places;
+      cursor_ = (cursor_ + 1) % places_.size();
     }
   }
 }
@@ -191,6 +190,19 @@ void MultiFileReader::OpenAhead(size_t files_wanted, bool needed) {
     }
     ++next_to_open_;
   }
+}
+
+// Where all places pass over what they have, nothing is taken: however much it is said to be, it is
+// one step.
+size_t MultiFileReader::RoundsFor(size_t n) const {
+  size_t taking = places_.size();
+  if (is_share()) {
+    taking = static_cast<size_t>(std::count_if(
+        places_.begin(), places_.end(),
+        [](const Ref<ChunkQueue>& place) { return !place || !place->passes_over(); }));
+  }
+  if (n < taking) return 0;
+  return taking == 0 ? whole_rounds() : std::min(n / taking, whole_rounds());
 }
 
 size_t MultiFileReader::whole_rounds() const {

@@ -55,6 +55,8 @@ class MultiFileReader final : public FileReader {
   };
 
   void Interleave(size_t n, TicketRun* run);
+  // How often a record can be taken or passed over at every place, for up to n that are taken.
+  size_t RoundsFor(size_t n) const;
   // Takes or passes over so many records of each of the places from the cursor on; returns how many
   // it has taken.
   size_t TakeRounds(size_t places, size_t rounds, TicketRun* run);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "readers/unbatch_reader.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <utility>
 #include <vector>
 
 #include "framework/base/error.h"
+#include "framework/base/limits.h"
 
 namespace millhopper {
 namespace {
-
-// Batches that are taken apart ahead.
-constexpr int64_t kDepth = 4;
 
 Dims WithoutLeadingAxis(const Dims& dims) {
   Dims inner;
@@ -29,19 +29,21 @@ class Unbatch final : public Stage {
  public:
   explicit Unbatch(BatchMode mode) : mode_(mode) {}
 
-  void Work(const RecordId& id, std::vector<LoDTensor>* batch, StageOutput* out) const override {
-    const size_t count = CountOf(batch->front());
-    for (size_t k = 1; k < batch->size(); ++k) {
-      if (CountOf((*batch)[k]) == count) continue;
-      Throw(ErrorCode::kDataLoss, "slot ", k, " has ", CountOf((*batch)[k]),
-            " instances, but slot 0 has ", count, "; a batch has as many in each slot");
+  size_t Work(StagedElement* batch) const override {
+    const size_t count = CountOf(batch->tensors.front());
+    for (size_t k = 1; k < batch->tensors.size(); ++k) {
+      const size_t other = CountOf(batch->tensors[k]);
+      if (other == count) continue;
+      Throw(ErrorCode::kDataLoss, "slot ", k, " has ", other, " instances, but slot 0 has ", count,
+            "; a batch has as many in each slot");
     }
-    for (size_t i = 0; i < count; ++i) {
-      StagedElement* const instance = out->Add();
-      instance->id.part = id.part + static_cast<uint32_t>(i);
-      instance->tensors.resize(batch->size());
-      for (size_t k = 0; k < batch->size(); ++k) Copy((*batch)[k], i, &instance->tensors[k]);
-    }
+    return count;
+  }
+
+  bool makes_parts() const override { return true; }
+
+  void LoadPart(const StagedElement& batch, size_t part, Rows* rows) const override {
+    for (size_t k = 0; k < batch.tensors.size(); ++k) Append(batch.tensors[k], part, k, rows);
   }
 
  private:
@@ -50,30 +52,30 @@ class Unbatch final : public Stage {
                                 : tensor.lod().front().size() - 1;
   }
 
-  void Copy(const LoDTensor& batch, size_t i, LoDTensor* instance) const {
+  void Append(const LoDTensor& batch, size_t part, size_t slot, Rows* rows) const {
     // Steps [first, last) of the level that is looked at, down to the rows.
-    size_t first = i;
-    size_t last = i + 1;
-    Lod lod;
-    for (const LodLevel& level : batch.lod()) {
-      LodLevel own;
-      own.reserve(last - first + 1);
-      for (size_t at = first; at <= last; ++at) own.push_back(level[at] - level[first]);
-      first = level[first];
-      last = first + own.back();
-      lod.push_back(std::move(own));
+    size_t first = part;
+    size_t last = part + 1;
+    LodLevelView levels[kMaxLodLevels];
+    std::vector<std::vector<uint64_t>> offsets(batch.lod().size());  // as those of an element
+    for (size_t i = 0; i < offsets.size(); ++i) {
+      const LodLevel& level = batch.lod()[i];
+      offsets[i].assign(level.begin() + static_cast<std::ptrdiff_t>(first),
+                        level.begin() + static_cast<std::ptrdiff_t>(last) + 1);
+      first = offsets[i].front();
+      last = offsets[i].back();
+      for (uint64_t& offset : offsets[i]) offset -= first;
+      levels[i] = {reinterpret_cast<const char*>(offsets[i].data()), offsets[i].size()};
     }
     Dims dims = batch.dims();
     dims[0] = static_cast<int64_t>(last - first);
+    if (mode_ == BatchMode::kStack) dims = WithoutLeadingAxis(dims);
     const size_t row_bytes =
-        batch.dims()[0] == 0 ? 0 : batch.bytes() / static_cast<size_t>(batch.dims()[0]);
-    instance->Allocate(batch.dtype(), mode_ == BatchMode::kStack ? WithoutLeadingAxis(dims) : dims);
+        batch.bytes() / static_cast<size_t>(std::max<int64_t>(1, batch.dims()[0]));
+    char* const place = rows->Append(slot, batch.dtype(), dims, levels, offsets.size());
     const size_t bytes = (last - first) * row_bytes;
-    if (bytes > 0) {
-      const auto* rows = static_cast<const char*>(batch.raw_data());
-      std::memcpy(instance->mutable_raw_data(), rows + first * row_bytes, bytes);
-    }
-    *instance->mutable_lod_unchecked() = std::move(lod);
+    if (bytes == 0) return;
+    std::memcpy(place, static_cast<const char*>(batch.raw_data()) + first * row_bytes, bytes);
   }
 
   const BatchMode mode_;
@@ -96,6 +98,6 @@ SlotSpec InstanceSlot(const SlotSpec& batch, size_t i, BatchMode mode) {
 
 UnbatchReader::UnbatchReader(std::unique_ptr<ReaderBase> reader, BatchMode mode)
     : StageReader(std::move(reader), InstanceSlots(reader->slots(), mode),
-                  std::make_unique<Unbatch>(mode), kDepth) {}
+                  std::make_unique<Unbatch>(mode), DepthForAllWorkers()) {}
 
 }  // namespace millhopper

@@ -4,8 +4,12 @@
 #include <utility>
 
 #include "framework/base/at_work.h"
+#include "framework/base/limits.h"
+#include "framework/base/stop.h"
 
 namespace millhopper {
+
+static_assert(kMaxListLength < (1 << 24), "RecordId::file has 24 bits");
 
 ChunkQueue::ChunkQueue(std::unique_ptr<FileSource> source, QueuedFile file)
     : source_(std::move(source)), file_(std::move(file)) {}
@@ -125,6 +129,7 @@ bool ChunkQueue::ClaimShare(Chunk* chunk) {
                   "the records of a shard cannot be told by its chunks; use by: \"record\"")
           .InFile(file_.path, static_cast<int64_t>(chunk->offset));
     }
+    CheckStop();  // nothing else is done between two chunks
     left_out_ += *chunk->records;
     chunk->bytes = Ref<Buffer>();
     Empty(&chunk->pieces);

@@ -29,7 +29,7 @@ class FileReader : public ReaderBase {
   const std::vector<SlotSpec>& row_slots() const override { return format_->row_slots(); }
   void TakeShare(const ChunkShare& share) override;
   std::optional<uint64_t> PassLength() const override {
-    return share_.count > 1 ? std::nullopt : format_->CountRecords(files_);
+    return is_share() ? std::nullopt : format_->CountRecords(files_);
   }
 
  protected:
@@ -46,6 +46,8 @@ class FileReader : public ReaderBase {
   // Begins to read a file ahead, for this pass.
   Ref<ChunkQueue> OpenFile(size_t index, uint64_t pass);
   Prefetcher& prefetcher() { return *prefetcher_; }
+  // Whether only one share of the chunks is read (TakeShare).
+  bool is_share() const { return share_.count > 1; }
 
  private:
   // Has the format load some, and checks that it has.

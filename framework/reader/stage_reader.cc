@@ -26,50 +26,58 @@ enum class StageReader::State {
 };
 
 // Elements of the reader below that are worked on together, from their plan to their hand-over.
-class StageReader::Group final : public Kept, private StageOutput {
+class StageReader::Group final : public Kept {
  public:
   TicketRun run;             // their tickets, until the work is done
   RecordId first;            // the name of the first
-  Rows rows;                 // where they are loaded, one behind another
   std::exception_ptr error;  // behind what was made
   std::atomic<State> state{State::kWorking};
 
-  // What has been made so far.
+  // Elements of which something was made, so far.
   size_t size() const { return size_; }
-  StagedElement& operator[](size_t i) { return made_[i]; }
+  StagedElement& operator[](size_t i) { return elements_[i]; }
+  // Of how many parts element i is.
+  size_t parts(size_t i) const { return parts_[i]; }
 
   // Works on all tickets, for the reader of this name. What was made before an error stays.
   void WorkOn(const ReaderBase& reader, const Stage& stage, const std::string& name) {
-    std::vector<LoDTensor>& element = loaded_;
     for (const Ticket& ticket : run.tickets) {
       CheckStop();  // the work may take long
-      rows.Reset(reader.row_slots(), &BufferPool::PinnedFor(stage.place()));
-      reader.LoadInParallel(&ticket, 1, &rows);
-      rows.MoveTo(&element);
-      id_ = ticket.id;
+      if (size_ == elements_.size()) {
+        parts_.resize(size_ + 1);
+        elements_.emplace_back();
+      }
+      StagedElement& element = elements_[size_];
+      element.id = ticket.id;
+      rows_.Reset(reader.row_slots(), &BufferPool::PinnedFor(stage.place()));
+      reader.LoadInParallel(&ticket, 1, &rows_);
+      rows_.MoveTo(&element.tensors);
       try {
-        stage.Work(ticket.id, &element, this);
+        parts_[size_] = stage.Work(&element);
+        const size_t most = UINT32_MAX - ticket.id.part;
+        if (parts_[size_] > most) {
+          Throw(ErrorCode::kResourceLimit, "it becomes ", parts_[size_], " elements; the limit is ",
+                most);
+        }
       } catch (...) {
         throw CurrentError().WithContext(
             StrCat("while processing element ", ticket.id.sample, " in ", name));
+      }
+      if (parts_[size_] > 0) {
+        ++size_;
+      } else {
+        Clear(&element);
       }
     }
   }
   // As before the work.
   void ForgetWork() {
-    rows.Release();
-    for (size_t i = 0; i < size_; ++i) Clear(&made_[i]);
+    rows_.Release();
+    for (StagedElement& element : elements_) Clear(&element);
     size_ = 0;
   }
 
  private:
-  StagedElement* Add() override {
-    if (size_ == made_.size()) made_.emplace_back();
-    StagedElement* const element = &made_[size_++];
-    element->id = id_;
-    return element;
-  }
-
   static void Clear(StagedElement* element) {
     for (const auto& copy : element->copies) {
       try {
@@ -84,17 +92,16 @@ class StageReader::Group final : public Kept, private StageOutput {
 
   void Dispose() override {
     ForgetWork();
-    for (LoDTensor& tensor : loaded_) tensor.Clear();
     run.Clear();
     error = nullptr;
     state.store(State::kWorking, std::memory_order_relaxed);
     Pool<Group>::Give(this);
   }
 
-  std::vector<LoDTensor> loaded_;
-  RecordId id_;  // of what is worked on
-  std::vector<StagedElement> made_;
-  size_t size_ = 0;  // of made_, whose rest is kept for its memory
+  Rows rows_;  // where elements are loaded, one behind another
+  std::vector<StagedElement> elements_;
+  std::vector<size_t> parts_;  // of each
+  size_t size_ = 0;            // of both, whose rest is kept for its memory
 };
 
 class StageReader::Ahead final : public Job {
@@ -116,6 +123,12 @@ class StageReader::Ahead final : public Job {
 
   StageReader* const reader_;  // which cancels this job before it goes away
 };
+
+void Stage::LoadPart(const StagedElement&, size_t, Rows*) const {
+  Throw(ErrorCode::kInternal, "a stage that makes parts does not say how");
+}
+
+int64_t DepthForAllWorkers() { return 2 * (static_cast<int64_t>(ThreadPool::Get().size()) + 1); }
 
 StageReader::StageReader(std::unique_ptr<ReaderBase>&& reader, std::vector<SlotSpec> slots,
                          std::unique_ptr<const Stage> stage, int64_t depth)
@@ -171,20 +184,26 @@ void StageReader::PlanNext(size_t n, TicketRun* run) {
 }
 
 size_t StageReader::HandOut(Group* group, size_t n, TicketRun* run) {
-  const bool keeps_count = stage_->keeps_count();
-  // Under a limit what an element was planned from is not kept beyond its turn.
-  if (!keeps_count || MemoryLimit::is_set()) WorkIfDeferred(group);
-  const size_t size = keeps_count ? 1 : group->size();
   size_t added = 0;
-  for (; added < n && next_ < size; ++next_, ++added) {
-    Ticket ticket;
-    ticket.id = keeps_count ? group->first : (*group)[next_].id;
-    ticket.owner = group;
-    ticket.index = static_cast<uint32_t>(next_);
-    run->Add(ticket);
+  if (stage_->keeps_count()) {
+    // Under a limit what an element was planned from is not kept beyond its turn.
+    if (MemoryLimit::is_set()) WorkIfDeferred(group);
+    Add(group, group->first, run);
+    added = 1;
+  } else {
+    WorkIfDeferred(group);
+    while (next_ < group->size()) {
+      for (; next_part_ < group->parts(next_); ++next_part_, ++added) {
+        if (added == n) return n;
+        RecordId id = (*group)[next_].id;
+        id.part += static_cast<uint32_t>(next_part_);
+        Add(group, id, run);
+      }
+      ++next_;
+      next_part_ = 0;
+    }
+    if (group->error != nullptr) std::rethrow_exception(group->error);
   }
-  if (next_ < size) return added;
-  if (!keeps_count && group->error != nullptr) std::rethrow_exception(group->error);
   {
     std::lock_guard<std::mutex> lock(mutex_);
     planned_.pop_front();
@@ -193,6 +212,14 @@ size_t StageReader::HandOut(Group* group, size_t n, TicketRun* run) {
   wanted_.fetch_add(1);
   CallWorker();
   return added;
+}
+
+void StageReader::Add(Group* group, const RecordId& id, TicketRun* run) const {
+  Ticket ticket;
+  ticket.id = id;
+  ticket.owner = group;
+  ticket.index = static_cast<uint32_t>(next_);
+  run->Add(ticket);
 }
 
 Ref<StageReader::Group> StageReader::Planned() {
@@ -291,7 +318,12 @@ void StageReader::Load(const Ticket* tickets, size_t n, Rows* rows) const {
       WorkIfDeferred(group);
       if (group->error != nullptr) std::rethrow_exception(group->error);
     }
-    StagedElement& element = (*group)[tickets[i].index];
+    const size_t index = tickets[i].index;
+    StagedElement& element = (*group)[index];
+    if (stage_->makes_parts()) {
+      stage_->LoadPart(element, tickets[i].id.part - element.id.part, rows);
+      continue;
+    }
     for (const auto& copy : element.copies) copy->Wait();
     const bool first = rows->untouched();
     for (size_t k = 0; k < element.tensors.size(); ++k) rows->Append(k, element.tensors[k]);
@@ -317,7 +349,7 @@ void StageReader::Rewind(uint64_t pass) {
   error_ = nullptr;
   wanted_.store(depth_);
   started_ = false;
-  next_ = 0;
+  next_ = next_part_ = 0;
   ahead_allowed_.store(false);
   DecoratedReader::Rewind(pass);
   end_.store(false);

@@ -21,7 +21,7 @@
 
 namespace millhopper {
 
-// An element that a stage has made.
+// What has become of one element.
 struct StagedElement {
   RecordId id;
   std::vector<LoDTensor> tensors;  // one a slot
@@ -30,23 +30,18 @@ struct StagedElement {
   std::vector<Ref<Buffer>> copied_from;
 };
 
-// Takes what becomes of elements, in order.
-class StageOutput {
- public:
-  virtual ~StageOutput() = default;
-  // One more element for the stage to fill, which has no tensors and the name of what it is made
-  // of; valid until the next call. What is made of one element is to be told apart by `part`.
-  virtual StagedElement* Add() = 0;
-};
-
-// What becomes of one element. The same for the same element, whatever came before.
+// What becomes of elements, one by one: the same of the same element, whatever came before.
 class Stage {
  public:
   virtual ~Stage() = default;
-  // Adds what becomes of a loaded element, whose tensors it may take apart. Any thread, several at
-  // once. What it throws takes the place of what it has not added yet.
-  virtual void Work(const RecordId& id, std::vector<LoDTensor>* element,
-                    StageOutput* out) const = 0;
+  // Changes a loaded element into what it becomes, and returns how many elements that is: none, or
+  // the one that is left in it; of a stage that makes parts, any number. Any thread, several at
+  // once. What it throws takes the element's place.
+  virtual size_t Work(StagedElement* element) const = 0;
+  // Whether elements become parts of what is left in them, which LoadPart appends to the rows one
+  // by one, from 0. Any thread, several at once for one element.
+  virtual bool makes_parts() const { return false; }
+  virtual void LoadPart(const StagedElement& element, size_t part, Rows* rows) const;
   // Whether every element becomes exactly one: then its place is known before the work is done.
   virtual bool keeps_count() const { return false; }
   // Whether what it makes has the slots of what it is made of, as the file turns out to hold them.
@@ -58,6 +53,10 @@ class Stage {
   // without a detour.
   virtual Place place() const { return Place(); }
 };
+
+// Groups to keep ready so that all workers of the pool are busy, and no more than that: they hold
+// what is loaded.
+int64_t DepthForAllWorkers();
 
 // Keeps `depth` groups of elements of the reader below loaded and worked on, or being so, ahead of
 // the consumer. Planning is serial: whoever holds the planner's lock plans one group, lets the next
@@ -95,6 +94,7 @@ class StageReader : public DecoratedReader {
   void Rewind(uint64_t pass) override;
   // Hands out up to n elements of a group; returns how many.
   size_t HandOut(Group* group, size_t n, TicketRun* run);
+  void Add(Group* group, const RecordId& id, TicketRun* run) const;
   // Plans and works on one more group. False if there is nothing to plan, or another thread plans.
   bool Advance(MemoryScope::Need need);
   // The group that is handed out next; null if there is none yet.
@@ -112,7 +112,8 @@ class StageReader : public DecoratedReader {
   const size_t depth_;
   const Ref<Ahead> ahead_;
   bool started_ = false;
-  size_t next_ = 0;                         // element of the group that is handed out
+  size_t next_ = 0;                         // element of the group that is handed out,
+  size_t next_part_ = 0;                    // and part of it
   std::atomic<bool> ahead_allowed_{false};  // elements of this pass
 
   std::mutex planning_;         // held by the thread that plans

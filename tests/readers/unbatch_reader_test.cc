@@ -80,6 +80,34 @@ TEST(UnbatchReader, NamesInstancesApart) {
   for (uint32_t part = 0; part < 3; ++part) EXPECT_EQ(run.tickets[part].id.part, part);
 }
 
+// However many instances there are, none takes memory before it is wanted.
+TEST(UnbatchReader, MayHaveMoreInstancesThanMemoryHasRoomFor) {
+  const auto batch = [](int64_t count) {
+    return std::make_unique<OneElement>(std::vector<SlotSpec>{Slot(DataType::kInt64, {-1, 0}, 0)},
+                                        std::vector<LoDTensor>{Tensor({count, 0}, {})});
+  };
+  UnbatchReader many(batch(int64_t{1} << 31), BatchMode::kConcat);
+  std::vector<LoDTensor> element;
+  for (int i = 0; i < 3; ++i) {
+    many.ReadNext(&element);
+    EXPECT_EQ(element[0].dims(), Dims({1, 0}));
+  }
+  UnbatchReader too_many(batch(int64_t{1} << 33), BatchMode::kConcat);
+  ExpectError(ErrorCode::kResourceLimit, "it becomes 8589934592 elements",
+              [&] { too_many.HasNext(); });
+}
+
+TEST(UnbatchReader, TakesTheAxisFromABatchOfOne) {
+  auto batch =
+      std::make_unique<OneElement>(std::vector<SlotSpec>{Slot(DataType::kInt64, {-1, 3}, 0)},
+                                   std::vector<LoDTensor>{Tensor({1, 3}, {})});
+  UnbatchReader reader(std::move(batch), BatchMode::kStack);
+  std::vector<LoDTensor> element;
+  reader.ReadNext(&element);
+  EXPECT_EQ(element[0].dims(), Dims({3}));
+  EXPECT_EQ(ValuesOf<int64_t>(element[0]), (std::vector<int64_t>{0, 1, 2}));
+}
+
 TEST(UnbatchReader, RefusesSlotsWithDifferentNumbersOfInstances) {
   auto batch = std::make_unique<OneElement>(
       std::vector<SlotSpec>{Slot(DataType::kInt64, {-1, 1}, 0), Slot(DataType::kInt64, {-1, 1}, 0)},

@@ -99,6 +99,42 @@ TEST(Text, LinesMayLieAcrossBlocks) {
   }
 }
 
+// Where the second stretch of a plain file begins that is read on its own.
+uint64_t SecondStretch(const std::string& path) {
+  TicketRun run;
+  const std::unique_ptr<ReaderBase> reader = Reader(path);
+  while (run.tickets.empty() || run.tickets.back().id.chunk == 0) {
+    run.Clear();
+    if (reader->Plan(1, &run) == 0) return 0;
+  }
+  return run.tickets.back().id.chunk;
+}
+
+TEST(Text, LinesMayLieAcrossStretches) {
+  const TempFile many("many.txt", [] {
+    std::string lines;
+    while (lines.size() < 2 * kReadBlockBytes) lines += "line\n";
+    return lines;
+  }());
+  const uint64_t border = SecondStretch(many.path());
+  ASSERT_GT(border, kReadBlockBytes / 2);
+  for (const std::string end : {"\n", "\r\n", "\n\n", "\r\n\r\n"}) {
+    for (int shift = -6; shift <= 3; ++shift) {
+      SCOPED_TRACE(StrCat(shift, Escaped(end)));
+      // Ends at every place around the border, and a line that goes on for three stretches.
+      const std::string filler(border + shift, 'f');
+      for (const std::string last : {"", "x"}) {
+        const std::string content = StrCat(filler, end, filler, filler, filler, end, last);
+        ASSERT_TRUE(Read(content) == Model(content));
+      }
+    }
+  }
+  // A line that ends far behind the stretch that it begins in, farther than is read on at once.
+  const std::string content =
+      StrCat(std::string(border - 5, 'a'), "\nb", std::string(100000, 'c'), "\nd");
+  EXPECT_TRUE(Read(content) == Model(content));
+}
+
 TEST(Text, ManyBlocksGiveTheSameLinesForAnyNumberOfThreads) {
   std::string content;
   for (int i = 0; content.size() < 5 * kReadBlockBytes; ++i) {
