@@ -11,12 +11,10 @@ namespace millhopper {
 // resume changes it. What is random about an element is drawn by it, and errors name it. An element
 // that several records went into has the name of the first of them.
 struct RecordId {
-  RecordId() : pass(0), file(0) {}
-
-  uint64_t sample = 0;  // position in the pass of its source; with `pass`, all that is drawn by
+  uint64_t pass = 0;    // of its source, from 0; with `sample` and `part`, all that is drawn by
+  uint64_t sample = 0;  // position in the pass of its source
   uint64_t chunk = 0;   // byte of the file at which its chunk begins
-  uint64_t pass : 40;   // of its source, from 0
-  uint64_t file : 24;   // index in the list of files of its source
+  uint32_t file = 0;    // index in the list of files of its source
   uint32_t record = 0;  // index in its chunk
   uint32_t part = 0;    // which of the elements that a stage has made of it
 };

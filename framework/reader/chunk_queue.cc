@@ -4,12 +4,9 @@
 #include <utility>
 
 #include "framework/base/at_work.h"
-#include "framework/base/limits.h"
 #include "framework/base/stop.h"
 
 namespace millhopper {
-
-static_assert(kMaxListLength < (1 << 24), "RecordId::file has 24 bits");
 
 ChunkQueue::ChunkQueue(std::unique_ptr<FileSource> source, QueuedFile file)
     : source_(std::move(source)), file_(std::move(file)) {}

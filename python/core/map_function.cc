@@ -80,8 +80,7 @@ thread_local const RecordId* CurrentRecord::now_ = nullptr;
 py::object CurrentRecordOrNone() {
   const RecordId* const id = CurrentRecord::Now();
   if (id == nullptr) return py::none();
-  return py::make_tuple(uint64_t{id->pass}, id->sample, uint64_t{id->file}, id->chunk, id->record,
-                        id->part);
+  return py::make_tuple(id->pass, id->sample, id->file, id->chunk, id->record, id->part);
 }
 
 }  // namespace
