@@ -78,7 +78,7 @@ void MultiFileReader::Interleave(size_t n, TicketRun* run) {
     if (!more && run->tickets.size() > before) return;
     if (!FillPlace()) {
       // A reading without a record would be followed by others like it.
-      if (round_ + 1 == options_.pass_num || sample_ == round_begin_) return;
+      if (round_ + 1 == options_.pass_num || !round_taken_) return;
       BeginRound(round_ + 1);
       continue;
     }
@@ -114,12 +114,13 @@ size_t MultiFileReader::TakeRounds(size_t places, size_t rounds, TicketRun* run)
     }
   }
   sample_ += rounds * places;
+  round_taken_ = round_taken_ || taking > 0;
   return rounds * taking;
 }
 
 void MultiFileReader::BeginRound(uint64_t round) {
   round_ = round;
-  round_begin_ = sample_;
+  round_taken_ = false;
   cursor_ = 0;
   places_.assign(std::min(options_.cycle_length, files().size()), Ref<ChunkQueue>());
 }

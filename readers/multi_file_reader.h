@@ -79,7 +79,7 @@ class MultiFileReader final : public FileReader {
   uint64_t pass_ = 0;
   uint64_t sample_ = 0;                  // number of the next record in the pass
   uint64_t round_ = 0;                   // which of the pass_num readings is going on
-  uint64_t round_begin_ = 0;             // its first record
+  bool round_taken_ = false;             // whether it has yielded a record
   bool begun_ = false;                   // the pass
   std::vector<Ref<ChunkQueue>> places_;  // null where no file has been put yet
   size_t cursor_ = 0;                    // the place whose turn it is

@@ -8,6 +8,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
+#include "framework/base/stop.h"
 #include "framework/io/compression.h"
 
 namespace millhopper {
@@ -39,8 +40,8 @@ class ByteStream::Decompressor {
 
   // Adds what it reads to *got, so that it is known when this throws.
   void Read(char* out, size_t size, size_t* got) {
-    while (size > 0 && (begin_ < end_ || Fill())) {
-      const size_t taken = std::min(size, end_ - begin_);
+    while (size > 0 && (begin_ < given_ || Fill())) {
+      const size_t taken = std::min(size, given_ - begin_);
       std::memcpy(out, content_.data() + begin_, taken);
       begin_ += taken;
       out += taken;
@@ -58,14 +59,23 @@ class ByteStream::Decompressor {
   // Gets the next bytes; false at the end of the file.
   bool Fill() {
     if (error_ != nullptr) std::rethrow_exception(error_);
-    begin_ = end_ = right_ = 0;
+    std::memmove(content_.data(), content_.data() + given_, end_ - given_);
+    end_ -= given_;
+    begin_ = given_ = right_ = 0;
     try {
-      while (end_ < content_.size() && (in_frame_ || BeginFrame())) Decode();
+      while (end_ < content_.size() && (in_frame_ || BeginFrame())) {
+        CheckStop();  // frames may have no content at all
+        Decode();
+      }
+      // The beginning of a frame whose end is not seen yet waits for it, unless it is all that
+      // there is room for.
+      given_ = in_frame_ && right_ > 0 ? right_ : end_;
     } catch (const Error&) {
       error_ = std::current_exception();
+      given_ = end_ = right_;  // what is here of the frame is dropped: nobody knows whether it is right
       if (end_ == 0) throw;
     }
-    return end_ > 0;
+    return given_ > 0;
   }
 
   void Decode() {
@@ -122,9 +132,13 @@ class ByteStream::Decompressor {
 
   void SkipZeros() {
     do {
-      for (; used_ < filled_; ++used_, padded_ = true) {
-        if (input_[used_] != 0) return;
-      }
+      CheckStop();
+      const char* const begin = input_.data() + used_;
+      const char* const end = input_.data() + filled_;
+      const char* const other = std::find_if(begin, end, [](char byte) { return byte != 0; });
+      used_ += static_cast<size_t>(other - begin);
+      padded_ = padded_ || other > begin;
+      if (other < end) return;
     } while (Refill());
   }
 
@@ -137,10 +151,8 @@ class ByteStream::Decompressor {
                                       compression_.name, " stream"));
   }
 
-  // What is here of the frame is dropped: nobody knows which of it is wrong. A file that seems to
-  // be cut off may as well have lost the mark of its last block.
+  // A file that seems to be cut off may as well have lost the mark of its last block.
   [[noreturn]] void Fail(ErrorCode code, const std::string& problem) {
-    end_ = right_;
     throw Error(code, problem).InFile(file_.path(), static_cast<int64_t>(place()));
   }
 
@@ -154,8 +166,9 @@ class ByteStream::Decompressor {
   bool in_frame_ = false;
   bool padded_ = false;
   std::vector<char> content_;
-  size_t begin_ = 0;  // of what is to be given out
-  size_t end_ = 0;
+  size_t begin_ = 0;          // of what is to be given out,
+  size_t given_ = 0;          // and the end of it
+  size_t end_ = 0;            // of what is here
   size_t right_ = 0;          // content of frames that are whole ends here
   std::exception_ptr error_;  // behind it
 };

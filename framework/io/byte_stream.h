@@ -17,7 +17,7 @@ namespace millhopper {
 // file whose name ends in .gz, .zst or .lz4 must: an empty one was cut off. One thread at a time.
 class ByteStream {
  public:
-  // Throws kIo with the file's name.
+  // Throws kIo with the file's name, and kDataLoss for a file that is not what its name says.
   explicit ByteStream(const std::string& path);
   ~ByteStream();
   ByteStream(const ByteStream&) = delete;

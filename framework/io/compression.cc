@@ -47,7 +47,10 @@ const Compression* CompressionOf(const File& file) {
     place += kSkippableHeadBytes + skipped;
     CheckStop();  // a file may be nothing but such frames
   }
-  return file.size() == 0 ? nullptr : &kZstd;  // whose decoder says what is wrong
+  if (file.size() == 0) return nullptr;
+  // Nothing but such frames: a decoder says what is wrong, the one that the name asks for.
+  const Compression* const named = CompressionByName(file.path());
+  return named == &kLz4 ? named : &kZstd;
 }
 
 const Compression* CompressionByName(const std::string& path) {

@@ -63,7 +63,7 @@ void FilesRead::Add(const std::string& path, const FileId& id) {
   Registry& registry = Registry::Get();
   std::lock_guard<std::mutex> lock(registry.mutex);
   for (const FileReplaced* replaced : registry.replaced) {
-    if (!(replaced->id_ == id) || MayMeet(role_, replaced->role_)) continue;
+    if (replaced->id_ != id || MayMeet(role_, replaced->role_)) continue;
     throw Error(ErrorCode::kInvalidArgument,
                 StrCat("cannot be read as ", ToString(role_),
                        ": this process is writing a new file of this name, or of a link to it"))

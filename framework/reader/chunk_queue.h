@@ -16,7 +16,6 @@
 
 namespace millhopper {
 
-// One pass over one file. Chunks that planned tickets point into live on in their run.
 // Which chunks are read, where several processes share the chunks of files: chunk c of file f, both
 // from 0, is read by the process with index (f + c) % count.
 struct ChunkShare {
@@ -33,6 +32,7 @@ struct QueuedFile {
   ChunkShare share;
 };
 
+// One pass over one file. Chunks that planned tickets point into live on in their run.
 class ChunkQueue final : public Kept {
  public:
   ChunkQueue(std::unique_ptr<FileSource> source, QueuedFile file);

@@ -52,6 +52,9 @@ class FormatByContent final : public FileFormat {
     return format_->Open(file);
   }
 
+  // Of a format that is not known yet, the first chunk of others will say so.
+  bool chunks_tell_records() const override { return true; }
+
   // By a format of its own: `format_` belongs to whoever opens files.
   std::optional<uint64_t> CountRecords(const std::vector<FileEntry>& files) const override {
     return Decide(files.at(0).path)->CountRecords(files);

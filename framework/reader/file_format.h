@@ -108,6 +108,9 @@ class FileFormat {
   // Appends the records of the tickets to the rows. Any thread. Errors say what is wrong with the
   // record; file and place are added by the reader.
   virtual void Load(const Ticket* tickets, size_t n, Rows* rows) const = 0;
+  // Whether its chunks tell at Claim how many records they have (Chunk::records), so that a shard
+  // can leave out those of others.
+  virtual bool chunks_tell_records() const { return false; }
   // The library that its code is in, if that is a plugin; else null.
   const char* library() const { return library_; }
 

@@ -96,6 +96,9 @@ FileReader::~FileReader() { prefetcher_->Stop(); }
 void FileReader::TakeShare(const ChunkShare& share) {
   Require(!planned() && share_.count == 1, origin(),
           " has been read or shared out already; its chunks can be shared once, before that");
+  Require(format_->chunks_tell_records(), origin(),
+          " reads files whose chunks do not tell how many records they have before they are read, so "
+          "that a shard cannot leave any out; use by: \"record\"");
   share_ = share;
 }
 

@@ -48,6 +48,8 @@ class FixedFormat final : public FileFormat {
     return records;
   }
 
+  bool chunks_tell_records() const override { return true; }
+
   void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
     size_t offset = 0;
     for (size_t slot = 0; slot < fields_.size(); ++slot) {

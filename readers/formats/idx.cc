@@ -181,6 +181,8 @@ class IdxFormat final : public FileFormat {
     return records;
   }
 
+  bool chunks_tell_records() const override { return true; }
+
   void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
     rows->FixInnerDims(opened_slots_);
     const size_t size = SizeOf(opened_slots_[0].dtype);

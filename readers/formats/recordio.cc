@@ -34,6 +34,8 @@ class RecordIOFormat : public FileFormat {
     return std::make_unique<RecordIOFile>(file.path, manifests_.Find(file.path));
   }
 
+  bool chunks_tell_records() const override { return true; }
+
   // Only a manifest tells.
   std::optional<uint64_t> CountRecords(const std::vector<FileEntry>& files) const override {
     RecordIOManifests manifests(patterns_);
