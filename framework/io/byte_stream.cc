@@ -72,7 +72,8 @@ class ByteStream::Decompressor {
       given_ = in_frame_ && right_ > 0 ? right_ : end_;
     } catch (const Error&) {
       error_ = std::current_exception();
-      given_ = end_ = right_;  // what is here of the frame is dropped: nobody knows whether it is right
+      given_ = end_ =
+          right_;  // what is here of the frame is dropped: nobody knows whether it is right
       if (end_ == 0) throw;
     }
     return given_ > 0;

@@ -122,10 +122,12 @@ class ShardsByChunk : public ::testing::Test {
     for (const RecordIOWriter* file : files) bytes_ += file->bytes();
   }
 
-  std::unique_ptr<ReaderBase> Open() const {
+  std::unique_ptr<ReaderBase> Open(uint64_t pass_num = 1) const {
     FormatArguments arguments;
     arguments.attributes.Set("content", std::string("bytes"));
-    return OpenFiles({folder_ + "/s-*.recordio"}, {}, arguments, {});
+    MultiFileOptions options;
+    options.pass_num = pass_num;
+    return OpenFiles({folder_ + "/s-*.recordio"}, {}, arguments, options);
   }
 
   // The records of a reader by their place in the whole.
@@ -202,6 +204,19 @@ TEST_F(ShardsByChunk, ReadTheirChunksAndNoOthers) {
           << "shard " << index << " of " << bytes_ << " bytes, " << threads << " threads";
     }
   }
+}
+
+// A shard without a chunk of its own does not look for one in reading after reading.
+TEST_F(ShardsByChunk, EndAtOnceWhereTheyHaveNoChunk) {
+  ShardReader shard(Open(UINT64_MAX), 100, 99, ShardBy::kChunk);
+  EXPECT_TRUE(Read(&shard).empty());
+}
+
+TEST_F(ShardsByChunk, AreOfFormatsThatTellTheirCounts) {
+  const std::string path = folder_ + "/lines.txt";
+  std::ofstream(path) << "1\n2\n";
+  ExpectError(ErrorCode::kInvalidArgument, "use by: \"record\"",
+              [&] { ShardReader(OpenFiles({path}, {}, {}, {}), 2, 0, ShardBy::kChunk); });
 }
 
 TEST_F(ShardsByChunk, AreOfReadersOfFilesThatNobodyElseReads) {
