@@ -88,6 +88,7 @@ class ChainWriter {
     std::vector<Slot> slots;
     bool on_device = false;
     bool batched = false;
+    bool uneven = false;  // one slot has more rows than another
     int multi_passes = 0;
   };
 
@@ -245,6 +246,7 @@ class ChainWriter {
 
   void AddFiles(const std::string& type, const Shards& shards, AttributeTexts attributes) {
     top_.slots = shards.slots;
+    top_.uneven = shards.format == "fixed";
     if (shards.declared) {
       const AttributeTexts declared = Declared(shards.slots);
       attributes.insert(attributes.end(), declared.begin(), declared.end());
@@ -255,13 +257,15 @@ class ChainWriter {
   // ---- Decorated readers. ----
 
   void Decorate(int64_t size) {
-    int64_t kind = dice_.Between(0, 6);
+    int64_t kind = dice_.Between(0, 8);
     // What is on a device can only be passed on.
     if (top_.on_device && kind != 1) kind = 0;
     // Passes of a shared reader are those of all who read it.
     if (kind == 1 && (above_ || top_.multi_passes == 2)) kind = 0;
-    // Parts depend on the order, and nobody gets what is in the others.
-    if (kind == 6 && (!ordered() || wishes_.counted)) kind = 5;
+    // Parts depend on the order, and nobody gets what is in the others; so it is with what a filter
+    // drops.
+    if ((kind == 6 || kind == 7) && (!ordered() || wishes_.counted)) kind = 5;
+    if (kind == 8 && top_.uneven && !may_fail()) kind = 5;
     if (kind == 4 && top_.multi_passes > 0 && dice_.OneIn(2)) kind = 3;
     switch (kind) {
       case 0:
@@ -281,6 +285,12 @@ class ChainWriter {
         return;
       case 6:
         DrawShard();
+        return;
+      case 7:
+        DrawFilter();
+        return;
+      case 8:
+        DrawUnbatch();
         return;
       default:
         DrawBatch(size);
@@ -312,9 +322,66 @@ class ChainWriter {
       }
     }
     top_.batched = true;
+    top_.uneven = top_.uneven && !stack;
     Add("create_batch_reader", {{"batch_size", Int(size)},
                                 {"discard_leftover", Bool(discard)},
                                 {"mode", Text(stack ? "stack" : "concat")}});
+  }
+
+  void DrawUnbatch() {
+    bool stack = dice_.OneIn(2);
+    for (const Slot& slot : top_.slots) {
+      stack = stack && slot.lod_level == 0 && slot.dims.size() > 1;
+    }
+    for (Slot& slot : top_.slots) {
+      if (stack) {
+        slot.dims.erase(slot.dims.begin());
+      } else {
+        slot.dims[0] = slot.lod_level == 0 ? 1 : -1;
+      }
+    }
+    top_.batched = top_.uneven = false;
+    for (const Slot& slot : top_.slots) {
+      if (slot.dims[0] != top_.slots[0].dims[0]) top_.uneven = true;
+    }
+    Add("create_unbatch_reader", {{"mode", Text(stack ? "stack" : "concat")}});
+  }
+
+  // A block that tells by the first slot: by its mean, or, where it may have none, by whether there
+  // is anything in it.
+  void DrawFilter() {
+    const int block = static_cast<int>(blocks_.size()) + 1;
+    Strings sources;
+    std::vector<std::string> parts;
+    for (const Slot& slot : top_.slots) {
+      sources.push_back(StrCat("x", sources.size()));
+      parts.push_back(TensorText(sources.back(), slot.dtype, slot.dims, slot.lod_level));
+    }
+    for (const char* name : {"numbers", "mean", "limit", "empty", "keep"}) {
+      parts.push_back(StrCat("vars { name: \"", name, "\" type { type: LOD_TENSOR } }\n"));
+    }
+    const Slot& first = top_.slots[0];
+    if (first.lod_level > 0) {
+      parts.push_back(OpText("is_empty", {{"X", {"x0"}}}, {{"Out", {"empty"}}}));
+      parts.push_back(OpText(dice_.OneIn(4) ? "assign" : "logical_not", {{"X", {"empty"}}},
+                             {{"Out", {"keep"}}}));
+    } else {
+      proto::VarType::Type type;
+      Require(proto::VarType::Type_Parse(first.dtype, &type), "no type ", first.dtype);
+      parts.push_back(OpText("cast", {{"X", {"x0"}}}, {{"Out", {"numbers"}}},
+                             {{"in_dtype", Int(type)}, {"out_dtype", Int(proto::VarType::FP32)}}));
+      parts.push_back(OpText("mean", {{"X", {"numbers"}}}, {{"Out", {"mean"}}}));
+      // No mean of a few numbers lies so close to this that rounding matters.
+      const std::string limit = StrCat("f: ", dice_.OneOf({"0", "7", "30", "1005"}), ".3183");
+      parts.push_back(OpText("fill_constant", {}, {{"Out", {"limit"}}},
+                             {{"shape", "ints: 1"}, {"value", limit}}));
+      parts.push_back(OpText(dice_.OneOf({"less_than", "greater_than"}),
+                             {{"X", {"mean"}}, {"Y", {"limit"}}}, {{"Out", {"keep"}}}));
+    }
+    blocks_.push_back(BlockText(block, 0, parts));
+    Add("create_filter_reader", {{"sub_block", StrCat("block_idx: ", block)},
+                                 {"source_var_names", Texts(sources)},
+                                 {"sink_var_names", Texts({"keep"})}});
   }
 
   // A block with one operator a slot.

@@ -204,6 +204,49 @@ ExpectedStream ShuffledWindow(const proto::OpDesc& op, const ExpectedStream& in,
   return out;
 }
 
+size_t InstancesOf(const SlotValue& slot) {
+  return slot.lod.empty() ? static_cast<size_t>(slot.dims[0]) : slot.lod[0].size() - 1;
+}
+
+// Instance i of a batch.
+SlotValue Instance(const SlotValue& slot, size_t i, bool stack) {
+  SlotValue instance = slot;
+  size_t first = i;
+  size_t last = i + 1;
+  if (!slot.lod.empty()) {
+    first = slot.lod[0][i];
+    last = slot.lod[0][i + 1];
+    instance.lod = {{0, last - first}};
+  }
+  instance.dims[0] = static_cast<int64_t>(last - first);
+  if (stack) instance.dims.erase(instance.dims.begin());
+  const size_t rows = std::max<size_t>(1, static_cast<size_t>(slot.dims[0]));
+  const size_t row_bytes = slot.bytes.size() / rows;
+  instance.bytes = slot.bytes.substr(first * row_bytes, (last - first) * row_bytes);
+  return instance;
+}
+
+// What looks at elements ends with the first that cannot be loaded.
+ExpectedStream Unbatched(const proto::OpDesc& op, const ExpectedStream& in) {
+  const bool stack = Texts(op, "mode") == Strings{"stack"};
+  ExpectedStream out;
+  for (const ExpectedElement& batch : in.elements) {
+    out.error = batch.error;
+    const size_t instances = InstancesOf(batch.value[0]);
+    for (const SlotValue& slot : batch.value) {
+      if (out.error.empty() && InstancesOf(slot) != instances) out.error = "a batch has as many";
+    }
+    if (!out.error.empty()) return out;
+    for (size_t i = 0; i < instances; ++i) {
+      ElementValue instance;
+      for (const SlotValue& slot : batch.value) instance.push_back(Instance(slot, i, stack));
+      out.elements.push_back({instance, ""});
+    }
+  }
+  out.error = in.error;
+  return out;
+}
+
 // The values one by one, as `To`, with a number added.
 template <typename From, typename To>
 SlotValue Mapped(const SlotValue& slot, float bias) {
@@ -221,6 +264,30 @@ SlotValue ToInt64(const SlotValue& slot) {
   if (slot.dtype == DataType::kInt16) return Mapped<int16_t, int64_t>(slot, 0);
   if (slot.dtype == DataType::kFp32) return Mapped<float, int64_t>(slot, 0);
   return slot;
+}
+
+double SumOf(const SlotValue& slot) {
+  if (slot.dtype == DataType::kFp32) {
+    double sum = 0;
+    for (size_t i = 0; i < slot.bytes.size(); i += sizeof(float)) {
+      float value;
+      std::memcpy(&value, slot.bytes.data() + i, sizeof(value));
+      sum += value;
+    }
+    return sum;
+  }
+  const SlotValue integers = ToInt64(slot);
+  int64_t sum = 0;
+  for (size_t i = 0; i < integers.bytes.size(); i += sizeof(int64_t)) {
+    int64_t value;
+    std::memcpy(&value, integers.bytes.data() + i, sizeof(value));
+    sum += value;
+  }
+  return static_cast<double>(sum);
+}
+
+int64_t NumbersIn(const SlotValue& slot) {
+  return static_cast<int64_t>(slot.bytes.size() / SizeOf(slot.dtype));
 }
 
 }  // namespace
@@ -313,6 +380,27 @@ ExpectedStream ChainModel::Map(const proto::OpDesc& op, ExpectedStream in) const
   return in;
 }
 
+ExpectedStream ChainModel::Filtered(const proto::OpDesc& op, const ExpectedStream& in) const {
+  const auto& ops = program_.blocks(static_cast<int>(Find(op, "sub_block")->block_idx())).ops();
+  const std::string& last = ops[ops.size() - 1].type();
+  const bool by_mean = last == "less_than" || last == "greater_than";
+  const double limit = by_mean ? static_cast<double>(Float(ops[2], "value")) : 0;
+  ExpectedStream out;
+  for (const ExpectedElement& element : in.elements) {
+    out.error = element.error;
+    if (!out.error.empty()) return out;
+    const SlotValue& slot = element.value[0];
+    bool keep = (NumbersIn(slot) == 0) == (last == "assign");
+    if (by_mean) {
+      const double mean = SumOf(slot) / static_cast<double>(NumbersIn(slot));
+      keep = last == "less_than" ? mean < limit : mean > limit;
+    }
+    if (keep) out.elements.push_back(element);
+  }
+  out.error = in.error;
+  return out;
+}
+
 ExpectedStream ChainModel::Pass(const std::string& reader, uint64_t pass) const {
   const proto::OpDesc& op = Creator(reader);
   if (op.type() == "create_number_source") return Numbers(op);
@@ -331,6 +419,8 @@ ExpectedStream ChainModel::Pass(const std::string& reader, uint64_t pass) const 
   if (op.type() == "create_shuffle_reader") return ShuffledWindow(op, in, pass);
   if (op.type() == "create_custom_reader") return Map(op, std::move(in));
   if (op.type() == "create_shard_reader") return Part(op, in);
+  if (op.type() == "create_filter_reader") return Filtered(op, in);
+  if (op.type() == "create_unbatch_reader") return Unbatched(op, in);
   Require(op.type() == "create_double_buffer_reader", "no model of ", op.type());
   return in;
 }
