@@ -42,10 +42,10 @@ bool Accepts(const ElementBlock& block, const RecordId& id, const std::vector<Lo
   static thread_local std::vector<LoDTensor> in, out;
   in = element;
   block.Run(id, &in, &out);
-  const bool accepts = out[0].scalar<bool>();
+  const LoDTensor accepts = std::move(out[0]);
   in.clear();
   out.clear();
-  return accepts;
+  return accepts.scalar<bool>();
 }
 
 void CreateFilterReader(OpContext& context) {

@@ -190,9 +190,7 @@ std::ostream& operator<<(std::ostream& out, const Holdings& holdings) {
 }
 
 Holdings CurrentHoldings() {
-  Pool<Chunk>::DropIdle();  // their tables are nobody's
-  Pool<TicketRun>::DropIdle();
-  Pool<ScratchRows>::DropIdle();
+  DropIdleObjects();  // their tables are nobody's
   return {Pool<Chunk>::in_use(),         Pool<TicketRun>::in_use(),
           Pool<ScratchRows>::in_use(),   BufferPool::At(Place()).in_use_bytes(),
           CountEntries("/proc/self/fd"), CountEntries("/proc/self/task")};

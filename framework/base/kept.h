@@ -68,6 +68,15 @@ class Ref {
   T* pointer_ = nullptr;
 };
 
+// Destroys the objects of every pool that are not out, with the memory that they keep. For tests
+// that count what is in use. Any thread.
+void DropIdleObjects();
+
+namespace internal {
+// Names a way to drop the idle objects of one pool.
+void AddPool(void (*drop_idle)());
+}  // namespace internal
+
 // Objects of one type that are used again and again with the memory that they have gathered, so
 // that the steady state allocates nothing. T derives from Kept, is default-constructible, and its
 // Dispose clears it and calls Pool<T>::Give(this). Any thread.
@@ -106,18 +115,6 @@ class Pool {
     }
     delete object;
   }
-  // Destroys those that are not out, with the memory that they keep. For tests.
-  static void DropIdle() {
-    Pool& pool = Get();
-    std::vector<T*> idle;
-    {
-      std::lock_guard<std::mutex> lock(pool.mutex_);
-      idle.swap(pool.free_);
-      pool.made_ -= idle.size();
-      pool.free_.reserve(std::min(pool.made_, kMostIdle));  // as Take does
-    }
-    for (T* object : idle) delete object;
-  }
   // Objects that are out: 0 when every reader is gone. For tests.
   static size_t in_use() {
     Pool& pool = Get();
@@ -130,8 +127,23 @@ class Pool {
   static constexpr size_t kMostIdle = 4096;
 
   static Pool& Get() {
-    static auto* pool = new Pool;  // never destroyed: objects may come back at exit
+    static Pool* const pool = [] {
+      internal::AddPool(&Pool::DropIdle);
+      return new Pool;  // never destroyed: objects may come back at exit
+    }();
     return *pool;
+  }
+
+  static void DropIdle() {
+    Pool& pool = Get();
+    std::vector<T*> idle;
+    {
+      std::lock_guard<std::mutex> lock(pool.mutex_);
+      idle.swap(pool.free_);
+      pool.made_ -= idle.size();
+      pool.free_.reserve(std::min(pool.made_, kMostIdle));  // as Take does
+    }
+    for (T* object : idle) delete object;
   }
 
   std::mutex mutex_;

@@ -56,6 +56,44 @@ blocks {
   EXPECT_EQ(result.output, "x: float32 [2] = {5, 5}\n");
 }
 
+TEST(Readme, ShowsAReaderThatWorks) {
+  const TempFile lines("lines.txt", "one\ntwo\nthree\n");
+  const TempFile startup("startup.pbtxt", R"(
+blocks {
+  idx: 0
+  parent_idx: -1
+  vars { name: "lines" persistable: true type { type: READER } }
+  vars { name: "first" persistable: true type { type: READER } }
+  vars { name: "twice" persistable: true type { type: READER } }
+  ops {
+    type: "create_text_file_reader"
+    outputs { parameter: "Out" arguments: "lines" }
+    attrs { name: "filename" s: "${lines}" }
+  }
+  ops {
+    type: "create_take_reader"
+    inputs { parameter: "UnderlyingReader" arguments: "lines" }
+    outputs { parameter: "Out" arguments: "first" }
+    attrs { name: "count" l: 2 }
+  }
+  ops {
+    type: "create_multi_pass_reader"
+    inputs { parameter: "UnderlyingReader" arguments: "first" }
+    outputs { parameter: "Out" arguments: "twice" }
+    attrs { name: "pass_num" i: 2 }
+  }
+}
+)");
+  const ChildResult result = RunChild({"tools/peek", "--plugin=" + Runfile("tests/libreadme.so"),
+                                       "--startup=" + startup.path(), "--reader=twice",
+                                       "--set=lines=" + lines.path(), "--json", "--count=9"});
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  const std::string line =
+      "{\"slots\":[{\"dtype\":\"uint8\",\"dims\":[3],\"lod\":[[0,3]],\"data\":[";
+  const std::string both = line + "111,110,101]}]}\n" + line + "116,119,111]}]}\n";
+  EXPECT_EQ(result.output, both + both);
+}
+
 TEST(Readme, ShowsAFormatThatWorks) {
   const TempFile first("first.pgm", std::string("P5\n3 2\n255\n\1\2\3\4\5\6", 17));
   const TempFile second("second.pgm", "P5 2 1 255 \7\10");

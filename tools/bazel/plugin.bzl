@@ -9,7 +9,7 @@ second one along, or there would be two registries.
 HOST_LINKOPTS = ["-rdynamic", "-ldl"]
 
 # Folders whose code is always the host's.
-_HOST_FOLDERS = ["framework", "proto"]
+_HOST_FOLDERS = ["framework", "operators", "proto", "readers"]
 
 def _is_own(linker_input):
     owner = linker_input.owner
@@ -43,7 +43,7 @@ def millhopper_plugin(name, srcs = [], deps = [], **kwargs):
     Args:
       name: the file, lib<something>.so.
       srcs: sources, with their REGISTER_ lines.
-      deps: libraries; those of the framework are compiled against, not linked.
+      deps: libraries; those of the host are compiled against, not linked.
       **kwargs: as for cc_binary.
     """
     _without_host_code_rule(

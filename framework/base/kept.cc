@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/base/kept.h"
+
+namespace millhopper {
+namespace {
+
+// The ways to drop the idle objects of each pool. Never destroyed: objects may come back at exit.
+struct Pools {
+  std::mutex mutex;
+  std::vector<void (*)()> drop_idle;
+
+  static Pools& Get() {
+    static auto* pools = new Pools;
+    return *pools;
+  }
+};
+
+}  // namespace
+
+void internal::AddPool(void (*drop_idle)()) {
+  Pools& pools = Pools::Get();
+  std::lock_guard<std::mutex> lock(pools.mutex);
+  pools.drop_idle.push_back(drop_idle);
+}
+
+void DropIdleObjects() {
+  std::vector<void (*)()> all;
+  {
+    Pools& pools = Pools::Get();
+    std::lock_guard<std::mutex> lock(pools.mutex);
+    all = pools.drop_idle;
+  }
+  for (void (*drop_idle)() : all) drop_idle();
+}
+
+}  // namespace millhopper
