@@ -135,7 +135,7 @@ RandomKey RandomKeyOf(OpContext& context) {
 void StoreReader(OpContext& context, std::unique_ptr<ReaderBase> reader) {
   const std::vector<SlotSpec> declared = SlotsOfVariable(context);
   if (!declared.empty()) AgreeOnSlots(declared, reader->slots(), "the reader has");
-  reader->set_origin("reader " + context.Location());
+  reader->set_origin("reader " + context.Location(), context.type(), context.OutVar("Out").name());
   context.OutVar("Out").GetMutable<ReaderHolder>()->Reset(std::move(reader), HolderBelow(context));
 }
 

@@ -117,7 +117,7 @@ void BatchReader::Rewind(uint64_t pass) {
   DecoratedReader::Rewind(pass);
 }
 
-void BatchReader::Load(const Ticket* tickets, size_t n, Rows* rows) const {
+void BatchReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) const {
   for (size_t i = 0; i < n; ++i) {
     const TicketRun& batch = *tickets[i].object<TicketRun>();
     if (mode_ == BatchMode::kStack) {

@@ -28,7 +28,7 @@ class BatchReader final : public DecoratedReader {
   BatchReader(std::unique_ptr<ReaderBase> reader, int64_t batch_size, bool discard_leftover,
               BatchMode mode);
 
-  void Load(const Ticket* tickets, size_t n, Rows* rows) const override;
+  void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override;
   const std::vector<SlotSpec>& row_slots() const override;
   size_t Ready() const override;
   std::optional<uint64_t> PassLength() const override;

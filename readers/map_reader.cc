@@ -34,7 +34,7 @@ MapReader::MapReader(std::unique_ptr<ReaderBase> reader, std::vector<SlotSpec> s
           " cannot be mapped; put create_custom_reader below create_double_buffer_reader");
 }
 
-void MapReader::Load(const Ticket* tickets, size_t n, Rows* rows) const {
+void MapReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) const {
   Ref<Workplace> work = Pool<Workplace>::Take();
   for (size_t i = 0; i < n; ++i) {
     CheckStop();  // the function may take long

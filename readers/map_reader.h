@@ -25,7 +25,7 @@ class MapReader final : public DecoratedReader {
   // when the reader below yields tensors on a device.
   MapReader(std::unique_ptr<ReaderBase> reader, std::vector<SlotSpec> slots, Function function);
 
-  void Load(const Ticket* tickets, size_t n, Rows* rows) const override;
+  void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override;
   const std::vector<SlotSpec>& row_slots() const override { return slots(); }
   std::optional<uint64_t> PassLength() const override { return reader().PassLength(); }
 

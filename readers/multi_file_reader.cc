@@ -129,7 +129,7 @@ bool MultiFileReader::FillPlace() {
   while (!places_.empty()) {
     if (!options_.deterministic) FindReadyPlace();
     Ref<ChunkQueue>& place = places_[cursor_];
-    if (place && prefetcher().Fill(place.get())) return true;
+    if (place && Fill(place.get())) return true;
     if (place) {
       prefetcher().Remove(*place);
       place = Ref<ChunkQueue>();
@@ -142,6 +142,8 @@ bool MultiFileReader::FillPlace() {
 }
 
 void MultiFileReader::FindReadyPlace() {
+  if (places_[cursor_] && places_[cursor_]->available() > 0) return;
+  const WaitTimer timer(counters());
   for (Backoff backoff;;) {
     for (size_t i = 0; i < places_.size(); ++i) {
       const size_t k = (cursor_ + i) % places_.size();

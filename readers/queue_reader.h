@@ -22,6 +22,7 @@ class QueueReader final : public SequentialReader {
  private:
   bool ReadNextImpl(std::vector<LoDTensor>* out) override { return queue_->Take(out); }
   void ReInitImpl() override { queue_->Restart(); }
+  uint64_t InStore() const override { return queue_->size(); }
 
   const std::shared_ptr<ElementQueue> queue_;
 };

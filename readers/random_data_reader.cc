@@ -48,7 +48,7 @@ void RandomDataReader::Rewind(uint64_t pass) {
   sample_ = 0;
 }
 
-void RandomDataReader::Load(const Ticket* tickets, size_t n, Rows* rows) const {
+void RandomDataReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) const {
   for (size_t i = 0; i < n; ++i) {
     uint64_t index = tickets[i].id.sample * values_;
     for (size_t k = 0; k < slots().size(); ++k) {

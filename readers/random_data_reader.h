@@ -21,7 +21,7 @@ class RandomDataReader final : public ReaderBase {
   RandomDataReader(std::vector<SlotSpec> slots, float low, float high, int64_t count,
                    const RandomKey& key);
 
-  void Load(const Ticket* tickets, size_t n, Rows* rows) const override;
+  void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override;
   std::optional<uint64_t> PassLength() const override;
 
  private:

@@ -43,6 +43,7 @@ void ShuffleReader::PlanNext(size_t n, TicketRun* run) {
   } catch (const Error& error) {
     throw WithWholeWindow(error);
   }
+  in_store_.store(window_.size() + fresh_.tickets.size() - next_, std::memory_order_relaxed);
   if (n > 0 && error_ != nullptr) std::rethrow_exception(error_);
 }
 
@@ -159,6 +160,7 @@ void ShuffleReader::Empty() {
   drawn_ = taken_ = handed_ = 0;
   fresh_.Clear();
   next_ = 0;
+  in_store_.store(0, std::memory_order_relaxed);
 }
 
 void ShuffleReader::Rewind(uint64_t pass) {

@@ -4,6 +4,7 @@
 #define MILLHOPPER_READERS_SHUFFLE_READER_H_
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -36,6 +37,7 @@ class ShuffleReader final : public DecoratedReader {
  private:
   void PlanNext(size_t n, TicketRun* run) override;
   void Rewind(uint64_t pass) override;
+  uint64_t InStore() const override { return in_store_.load(std::memory_order_relaxed); }
   void FillWindow();
   // How many elements are planned and not yet in the window; plans more where there are none. 0 at
   // the end of the reader below or its error, which is kept in error_ until the window is empty. A
@@ -74,6 +76,7 @@ class ShuffleReader final : public DecoratedReader {
   size_t next_ = 0;   // in fresh_
   bool end_ = false;  // of the reader below
   std::exception_ptr error_;
+  std::atomic<size_t> in_store_{0};  // as the last plan has left it
 };
 
 }  // namespace millhopper

@@ -76,6 +76,11 @@ size_t MemoryFiles::open_files() const {
   return open_files_;
 }
 
+uint64_t MemoryFiles::bytes_read() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return bytes_read_;
+}
+
 FileTrouble MemoryFiles::Call(const std::string& path, int64_t offset) {
   bool first = false;
   return Call(path, offset, &first);
@@ -148,6 +153,8 @@ class MemoryFile final : public File {
     const size_t got = std::min<uint64_t>(most, end - offset);
     std::memcpy(out, bytes_->data() + offset, got);
     if (trouble == FileTrouble::kFlip) out[got - 1] = static_cast<char>(out[got - 1] ^ 1);
+    const std::lock_guard<std::mutex> lock(files.mutex_);
+    files.bytes_read_ += got;
     return got;
   }
 

@@ -48,6 +48,8 @@ class MemoryFiles {
   // The paths that have been opened since this was last asked.
   std::vector<std::string> TakeOpened();
   size_t open_files() const;
+  // How many bytes all files have given so far.
+  uint64_t bytes_read() const;
 
  private:
   friend class MemoryFile;
@@ -66,6 +68,7 @@ class MemoryFiles {
   std::map<std::string, Content> files_;
   std::vector<std::string> opened_;
   size_t open_files_ = 0;
+  uint64_t bytes_read_ = 0;
   uint64_t next_number_ = 1;
   FileTrouble trouble_ = FileTrouble::kNone;
   int64_t first_ = 0;

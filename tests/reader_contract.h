@@ -24,10 +24,12 @@
 
 #include "framework/base/memory.h"
 #include "framework/base/thread_pool.h"
+#include "framework/io/file_system.h"
 #include "framework/reader/reader.h"
 #include "framework/reader/reader_holder.h"
 #include "tests/fake_device.h"
 #include "tests/file_watch.h"
+#include "tests/memory_files.h"
 #include "tests/sources.h"
 #include "tests/testing.h"
 
@@ -363,10 +365,87 @@ TEST_P(ReaderContract, FailsAlikeWithoutWorkers) {
   held_.threads = CurrentHoldings().threads;  // of the pool, which starts them when it is asked
 }
 
+// The counts of a reader and of those below it, one behind another.
+inline std::vector<ChainStats> ReadersOf(const ChainStats& top) {
+  std::vector<ChainStats> readers = {top};
+  for (const ChainStats& below : top.below) {
+    for (ChainStats& reader : ReadersOf(below)) readers.push_back(std::move(reader));
+  }
+  return readers;
+}
+
+// Its counts, checked against what is true of all readers: `elements` were delivered, and the files
+// of the chain gave as much as the file system in memory gave since it had given `bytes_before`.
+inline void ExpectCounts(const ContractCase& contract, const ReaderBase& reader, uint64_t elements,
+                         uint64_t bytes_before) {
+  const std::vector<ChainStats> readers = ReadersOf(reader.Stats());
+  EXPECT_EQ(readers.size(), static_cast<size_t>(reader.depth()));
+  EXPECT_EQ(readers.front().elements, elements);
+  uint64_t bytes = 0;
+  for (const ChainStats& one : readers) {
+    EXPECT_GE(one.load_seconds, 0);
+    EXPECT_GE(one.wait_seconds, 0);
+    EXPECT_TRUE(one.below.empty() || one.bytes_read == 0);
+    bytes += one.bytes_read;
+  }
+  if (!contract.files) {
+    EXPECT_EQ(bytes, 0u);
+  } else if (MemoryFiles::IsIn(contract.files().front())) {
+    EXPECT_EQ(bytes, MemoryFiles::Get().bytes_read() - bytes_before);
+  }
+}
+
+TEST_P(ReaderContract, CountsWhatItHasDone) {
+  const uint64_t bytes_before = MemoryFiles::Get().bytes_read();
+  const std::unique_ptr<ReaderBase> reader = Make();
+  ExpectCounts(contract_, *reader, 0, bytes_before);
+  uint64_t elements = 0;
+  const size_t all = Reference(contract_, 0).size();
+  for (const size_t read : {all, all / 2, size_t{0}, all, size_t{1}, all}) {
+    elements += ReadSome(reader.get(), read).size();
+    if (read < all) {
+      reader->ReInit();  // ends what goes on ahead of the consumer
+    } else {
+      EXPECT_FALSE(reader->HasNext());
+      for (const ChainStats& one : ReadersOf(reader->Stats())) {
+        EXPECT_EQ(one.in_store, 0u);
+        EXPECT_GE(one.planned, all == 0 ? 0u : 1u);
+      }
+    }
+    ExpectCounts(contract_, *reader, elements, bytes_before);
+    if (read == all) reader->ReInit();
+  }
+  // Whole passes load all that they plan; those that were left in the middle need not.
+  const ChainStats stats = reader->Stats();
+  EXPECT_GE(stats.planned, stats.elements);
+  if (!contract_.files) return;
+  uint64_t bytes = 0;
+  for (const ChainStats& one : ReadersOf(stats)) bytes += one.bytes_read;
+  uint64_t size = 0;
+  for (const std::string& path : contract_.files()) size += FileSystemOf(path).Stat(path).size;
+  EXPECT_GE(bytes, 3 * size) << "in three whole passes";
+}
+
+TEST_P(ReaderContract, CountsWhatPrecedesAnError) {
+  for (const Fault fault : contract_.faults) {
+    const uint64_t bytes_before = MemoryFiles::Get().bytes_read();
+    const std::unique_ptr<ReaderBase> reader = Make(fault);
+    uint64_t elements = 0;
+    for (int pass = 0; pass < 2; ++pass) {
+      std::vector<ElementValue> before;
+      ReadUntilError(reader.get(), &before);
+      elements += before.size();
+      reader->ReInit();
+      ExpectCounts(contract_, *reader, elements, bytes_before);
+    }
+  }
+}
+
 TEST_P(ReaderContract, SharesEachElementOutOnce) {
   ReaderHolder holder;
   holder.Reset(Make());
   const std::unique_ptr<ReaderBase> handles[] = {holder.NewHandle(), holder.NewHandle()};
+  size_t shared = 0;
   for (uint64_t pass = 0; pass < 3; ++pass) {
     std::vector<ElementValue> streams[2];
     std::thread other([&] { streams[1] = ReadAll(handles[1].get()); });
@@ -382,6 +461,8 @@ TEST_P(ReaderContract, SharesEachElementOutOnce) {
     std::sort(got.begin(), got.end());
     std::sort(wanted.begin(), wanted.end());
     EXPECT_EQ(got, wanted) << "pass " << pass;
+    shared += got.size();
+    EXPECT_EQ(holder.Chain().elements, shared) << "through both handles together";
     for (const auto& handle : handles) handle->ReInit();
   }
 }

@@ -46,7 +46,7 @@ class PlannedSource final : public ReaderBase {
  public:
   explicit PlannedSource(const SourceSpec& spec) : ReaderBase(SlotsOf(spec)), spec_(spec) {}
 
-  void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
+  void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override {
     for (size_t i = 0; i < n; ++i) {
       const int64_t record = *reinterpret_cast<const int64_t*>(tickets[i].bytes);
       if (spec_.jitter != 0) Dawdle(spec_.jitter, 2 * static_cast<uint64_t>(record) + 1);

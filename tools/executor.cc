@@ -16,6 +16,7 @@
 #include "framework/io/output_file.h"
 #include "framework/program/program.h"
 #include "tools/catalog.h"
+#include "tools/chains.h"
 #include "tools/command.h"
 #include "tools/digest.h"
 #include "tools/usage.h"
@@ -36,9 +37,13 @@ DEFINE_string(fetch, "",
               "A,B: variables to print in the end, one line of JSON each: name, dtype, dims, lod "
               "and data");
 DEFINE_int64(max_steps, -1, "the most steps that all loops of a program make together; -1 is any");
+DEFINE_bool(stats, false,
+            "in the end, after an error too, print what every reader has done: elements, bytes, "
+            "seconds, and what it holds");
 DEFINE_string(stats_json, "",
-              "a file for the summary, as JSON; written after an error too. One that exists is "
-              "replaced only with --force; a pipe or a device is written to");
+              "a file for the summary, as JSON, and what every reader has done; written after an "
+              "error too. One that exists is replaced only with --force; a pipe or a device is "
+              "written to");
 DEFINE_bool(quiet, false, "no progress and no summary on standard error");
 DECLARE_uint64(seed);
 
@@ -60,7 +65,7 @@ CommandHelp Help() {
   help.groups = {
       {"Programs", {"startup", "main", "set", "check", "plugin"}},
       {"Running", {"threads", "seed", "memory_limit", "max_steps", "timeout"}},
-      {"Results", {"fetch", "stats_json", "force", "quiet"}},
+      {"Results", {"fetch", "stats", "stats_json", "force", "quiet"}},
       {"Looking things up", {"list_ops", "list_formats", "print"}},
   };
   help.repeatable = {"main", "set", "plugin"};
@@ -146,12 +151,14 @@ void PrintFetched(const std::string& name, const std::vector<ProgramFile>& files
             << JsonFields(variable->Get<LoDTensor>()) << "}\n";
 }
 
-// Prints the summary and writes it to `stats`, which may be null, whether or not the run came to
-// its end.
-void Report(const std::vector<Usage>& usages, const std::string& error, OutputFile* stats) {
+// Prints the summary and what the readers of the scope have done, and writes it to `stats`, which
+// may be null, whether or not the run came to its end.
+void Report(const std::vector<Usage>& usages, const Scope& scope, const std::string& error,
+            OutputFile* stats) {
   if (!FLAGS_quiet) {
     for (const Usage& usage : usages) std::cerr << ToLine(usage) << "\n";
   }
+  if (FLAGS_stats) std::cerr << ToTable(ChainsIn(scope));
   if (stats == nullptr) return;
   Usage all;
   nlohmann::json programs = nlohmann::json::array();
@@ -163,6 +170,8 @@ void Report(const std::vector<Usage>& usages, const std::string& error, OutputFi
   json.erase("program");
   json.erase("readers");
   json["programs"] = std::move(programs);
+  json["readers"] = nlohmann::json::array();
+  for (const ChainStats& chain : ChainsIn(scope)) json["readers"].push_back(ToJson(chain));
   json["threads"] = ThreadPool::Get().size();
   json["seed"] = FLAGS_seed;
   if (!error.empty()) json["error"] = error;
@@ -214,12 +223,12 @@ int RunPrograms(const Arguments& arguments) {
   try {
     for (ProgramFile& file : files) RunProgram(executor, &scope, &file, &usages);
   } catch (...) {
-    Report(usages, CurrentError().what(), stats.get());
+    Report(usages, scope, CurrentError().what(), stats.get());
     throw;
   }
   for (const std::string& name : fetched) PrintFetched(name, files);
   FlushOutput();
-  Report(usages, "", stats.get());
+  Report(usages, scope, "", stats.get());
   return 0;
 }
 

@@ -34,6 +34,10 @@ DEFINE_bool(json, false, "print an element a line as JSON: dtype, dims, lod and 
 DEFINE_bool(digest, false,
             "print index and SHA-256 of each element, then 'stream', the SHA-256 of these, and how "
             "many there are");
+DEFINE_bool(
+    stats, false,
+    "in the end, print on standard error what every reader of the chain has done: elements, "
+    "bytes, seconds, and what it holds");
 DEFINE_string(png, "",
               "a file for a contact sheet of the slots that look like images. One that exists is "
               "replaced only with --force; a pipe or a device is written to");
@@ -54,7 +58,7 @@ CommandHelp Help() {
       "detail, ranges and first values of some elements; or statistics over all of one pass.\n";
   help.groups = {
       {"What to look at", {"startup", "reader", "count", "set", "plugin"}},
-      {"How to show it", {"all", "json", "digest", "png", "force"}},
+      {"How to show it", {"all", "json", "digest", "png", "force", "stats"}},
       {"Running", {"threads", "seed", "memory_limit", "timeout"}},
   };
   help.repeatable = {"set", "plugin"};
@@ -280,6 +284,10 @@ int RunPeek(const Arguments& arguments) {
                 << "\n";
     }
     FLAGS_all ? PrintStatistics(reader) : PrintElements(reader);
+  }
+  if (FLAGS_stats) {
+    FlushOutput();
+    std::cerr << ToTable({reader->Chain()});
   }
   return 0;
 }

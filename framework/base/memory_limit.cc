@@ -168,7 +168,10 @@ bool MemoryLimit::HasRoomInStore() {
 MemoryCharge MemoryLimit::Use(size_t bytes) {
   if (current != nullptr && current->ahead_) {
     const size_t used = ahead_of_need.fetch_add(bytes, std::memory_order_relaxed) + bytes;
-    if (used <= ShareAhead()) return {Ref<MemoryAccount>(), true};
+    if (used <= ShareAhead()) {
+      if (current->account_) current->account_->AddAhead(bytes);
+      return {current->account_, true};
+    }
     ahead_of_need.fetch_sub(bytes, std::memory_order_relaxed);
     MemoryScope::ThrowRefused();
   }
@@ -190,17 +193,18 @@ MemoryCharge MemoryLimit::Use(size_t bytes) {
 
 void MemoryLimit::Unuse(size_t bytes, const MemoryCharge& charge) {
   (charge.ahead ? ahead_of_need : needed_now).fetch_sub(bytes, std::memory_order_relaxed);
-  if (charge.account) charge.account->Subtract(bytes);
+  if (!charge.account) return;
+  charge.ahead ? charge.account->SubtractAhead(bytes) : charge.account->Subtract(bytes);
 }
 
 void MemoryLimit::UseNow(size_t bytes, MemoryCharge* charge) {
   if (!charge->ahead) return;
   needed_now.fetch_add(bytes, std::memory_order_relaxed);
   ahead_of_need.fetch_sub(bytes, std::memory_order_relaxed);
+  if (charge->account) charge->account->SubtractAhead(bytes);
   charge->ahead = false;
-  if (current == nullptr || !current->account_) return;
-  charge->account = current->account_;
-  charge->account->Add(bytes);
+  charge->account = current == nullptr ? Ref<MemoryAccount>() : current->account_;
+  if (charge->account) charge->account->Add(bytes);
 }
 
 void MemoryLimit::Hold(size_t bytes) {

@@ -31,12 +31,17 @@ class MemoryAccount final : public Kept {
   void Add(size_t bytes) { bytes_.fetch_add(bytes, std::memory_order_relaxed); }
   void Subtract(size_t bytes) { bytes_.fetch_sub(bytes, std::memory_order_relaxed); }
   size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+  // The same of what is ahead of need.
+  void AddAhead(size_t bytes) { ahead_.fetch_add(bytes, std::memory_order_relaxed); }
+  void SubtractAhead(size_t bytes) { ahead_.fetch_sub(bytes, std::memory_order_relaxed); }
+  size_t all_bytes() const { return bytes() + ahead_.load(std::memory_order_relaxed); }
 
  private:
   ~MemoryAccount() override;
 
   std::string name_;
   std::atomic<size_t> bytes_{0};
+  std::atomic<size_t> ahead_{0};
 };
 
 // While one lives, what this thread takes from a pool is for its account. Scopes nest: the

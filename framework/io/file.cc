@@ -7,6 +7,7 @@
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
 #include "framework/base/memory.h"
+#include "framework/io/counted_reads.h"
 #include "framework/io/file_system.h"
 
 namespace millhopper {
@@ -19,6 +20,7 @@ void File::Read(uint64_t offset, char* out, size_t size) const {
   while (size > 0) {
     const size_t got = ReadSome(offset, out, size);
     if (got == 0) ThrowShorter(offset);
+    CountedReads::Add(got);
     out += got;
     offset += got;
     size -= got;

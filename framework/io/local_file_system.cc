@@ -25,6 +25,7 @@
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
 #include "framework/base/memory.h"
+#include "framework/io/counted_reads.h"
 #include "framework/io/file_system.h"
 
 namespace millhopper {
@@ -243,6 +244,7 @@ void LocalFile::ReadApart(uint64_t offset, char* out, size_t size, size_t stride
     if (result == 0) ThrowShorter(offset);
     if (result < 0 && errno != EINTR && errno != EAGAIN) ThrowCannotRead(offset);
     const auto got = static_cast<size_t>(std::max<ssize_t>(result, 0));
+    CountedReads::Add(got);
     size_t whole = got / size;
     if (got % size != 0) {  // cut short in the middle of a piece
       Read(offset + got, out + whole * stride + got % size, size - got % size);

@@ -5,8 +5,24 @@
 
 #include "framework/base/at_work.h"
 #include "framework/base/stop.h"
+#include "framework/io/counted_reads.h"
+#include "framework/reader/reader_counters.h"
 
 namespace millhopper {
+namespace {
+
+// What a thread reads and how long it takes count for the reader; of none where it is null.
+class CountedFetch {
+ public:
+  explicit CountedFetch(ReaderCounters* counters)
+      : reads_(counters == nullptr ? nullptr : counters->sum_of_bytes_read()), timer_(counters) {}
+
+ private:
+  const CountedReads reads_;
+  const LoadTimer timer_;
+};
+
+}  // namespace
 
 ChunkQueue::ChunkQueue(std::unique_ptr<FileSource> source, QueuedFile file)
     : source_(std::move(source)), file_(std::move(file)) {}
@@ -89,6 +105,7 @@ Ref<Chunk> ChunkQueue::Claim(MemoryScope::Need need) {
   }
   bool found = false;
   try {
+    const CountedFetch counted(file_.counters);
     AtWork at_work;
     at_work->library = file_.library;
     at_work->file = file_.path.c_str();
@@ -141,6 +158,7 @@ bool ChunkQueue::Fetch(Ref<Chunk> chunk, const Ref<MemoryAccount>& account,
   bool refused = false;
   {
     const MemoryScope scope(account, need);
+    const CountedFetch counted(file_.counters);
     AtWork at_work;
     at_work->library = file_.library;
     at_work->file = file_.path.c_str();

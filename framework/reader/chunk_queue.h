@@ -16,6 +16,8 @@
 
 namespace millhopper {
 
+class ReaderCounters;
+
 // Which chunks are read, where several processes share the chunks of files: chunk c of file f, both
 // from 0, is read by the process with index (f + c) % count.
 struct ChunkShare {
@@ -30,6 +32,7 @@ struct QueuedFile {
   std::string path;               // for errors
   const char* library = nullptr;  // of the source's code (LibraryOf)
   ChunkShare share;
+  ReaderCounters* counters = nullptr;  // of the reader; may be null
 };
 
 // One pass over one file. Chunks that planned tickets point into live on in their run.

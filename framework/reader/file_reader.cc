@@ -7,6 +7,7 @@
 #include "framework/base/at_work.h"
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
+#include "framework/io/counted_reads.h"
 #include "framework/io/file_system.h"
 
 namespace millhopper {
@@ -96,13 +97,26 @@ FileReader::~FileReader() { prefetcher_->Stop(); }
 void FileReader::TakeShare(const ChunkShare& share) {
   Require(!planned() && share_.count == 1, origin(),
           " has been read or shared out already; its chunks can be shared once, before that");
-  Require(format_->chunks_tell_records(), origin(),
-          " reads files whose chunks do not tell how many records they have before they are read, so "
-          "that a shard cannot leave any out; use by: \"record\"");
+  Require(
+      format_->chunks_tell_records(), origin(),
+      " reads files whose chunks do not tell how many records they have before they are read, so "
+      "that a shard cannot leave any out; use by: \"record\"");
   share_ = share;
 }
 
+std::optional<uint64_t> FileReader::PassLength() const {
+  const CountedReads reads(counters()->sum_of_bytes_read());
+  return is_share() ? std::nullopt : format_->CountRecords(files_);
+}
+
+bool FileReader::Fill(ChunkQueue* queue) {
+  if (queue->available() > 0) return true;
+  const WaitTimer timer(counters());
+  return prefetcher_->Fill(queue);
+}
+
 Ref<ChunkQueue> FileReader::OpenFile(size_t index, uint64_t pass) {
+  const CountedReads reads(counters()->sum_of_bytes_read());
   AtWork at_work;
   at_work->library = library_;
   at_work->file = files_[index].path.c_str();
@@ -111,8 +125,9 @@ Ref<ChunkQueue> FileReader::OpenFile(size_t index, uint64_t pass) {
     throw Error(ErrorCode::kInternal, "its format has opened nothing")
         .InFile(files_[index].path, -1);
   }
-  Ref<ChunkQueue> queue(new ChunkQueue(std::move(source), {static_cast<uint32_t>(index), pass,
-                                                           files_[index].path, library_, share_}));
+  Ref<ChunkQueue> queue(new ChunkQueue(
+      std::move(source),
+      {static_cast<uint32_t>(index), pass, files_[index].path, library_, share_, counters()}));
   prefetcher_->Add(queue);
   return queue;
 }
@@ -122,7 +137,7 @@ void FileReader::PlanNext(size_t n, TicketRun* run) {
     if (!queue_) queue_ = OpenFile(0, pass_);
     // Not beyond the chunk: whoever has taken its records may let go of it before the next is read.
     for (;;) {
-      if (!prefetcher_->Fill(queue_.get())) return;
+      if (!Fill(queue_.get())) return;
       if (!queue_->passes_over()) break;
       sample_ += queue_->available();
       queue_->PassOver(queue_->available());
@@ -163,7 +178,7 @@ void FileReader::LoadBlock(const Ticket* tickets, size_t n, Rows* rows) const {
   }
 }
 
-void FileReader::Load(const Ticket* tickets, size_t n, Rows* rows) const {
+void FileReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) const {
   try {
     for (size_t i = 0; i < n;) {
       // After a shuffle the bytes lie anywhere: the cache has to be told where it goes on.
@@ -192,7 +207,7 @@ void FileReader::Load(const Ticket* tickets, size_t n, Rows* rows) const {
     // Which of them failed? One behind another they tell.
     Rows scratch;
     scratch.ResetLike(*rows);
-    for (size_t i = 0; i < n; ++i) Load(tickets + i, 1, &scratch);
+    for (size_t i = 0; i < n; ++i) LoadRows(tickets + i, 1, &scratch);
     throw;
   }
 }

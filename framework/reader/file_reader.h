@@ -25,12 +25,10 @@ class FileReader : public ReaderBase {
   FileReader(std::unique_ptr<FileFormat> format, FileEntry file);
   ~FileReader() override;
 
-  void Load(const Ticket* tickets, size_t n, Rows* rows) const override;
+  void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override;
   const std::vector<SlotSpec>& row_slots() const override { return format_->row_slots(); }
   void TakeShare(const ChunkShare& share) override;
-  std::optional<uint64_t> PassLength() const override {
-    return is_share() ? std::nullopt : format_->CountRecords(files_);
-  }
+  std::optional<uint64_t> PassLength() const override;
 
  protected:
   // For readers of several files, which override PlanNext and Rewind. All that are missing are
@@ -46,6 +44,9 @@ class FileReader : public ReaderBase {
   // Begins to read a file ahead, for this pass.
   Ref<ChunkQueue> OpenFile(size_t index, uint64_t pass);
   Prefetcher& prefetcher() { return *prefetcher_; }
+  // As Prefetcher::Fill; how long it takes counts as waited for.
+  bool Fill(ChunkQueue* queue);
+  uint64_t InStore() const override { return prefetcher_->RecordsInStore(); }
   // Whether only one share of the chunks is read (TakeShare).
   bool is_share() const { return share_.count > 1; }
 

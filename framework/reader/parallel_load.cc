@@ -10,6 +10,7 @@
 #include "framework/base/memory_limit.h"
 #include "framework/base/thread_pool.h"
 #include "framework/reader/reader.h"
+#include "framework/reader/reader_counters.h"
 
 namespace millhopper {
 namespace {
@@ -142,10 +143,14 @@ void ParallelLoad::LoadTimed(const ReaderBase& reader, const Ticket* tickets, si
       return;
     }
   }
-  const auto begin = std::chrono::steady_clock::now();
+  const CounterClock::duration waited = WaitTimer::OfThread();
+  const auto begin = CounterClock::now();
   reader.Load(tickets, n, rows);
-  const double microseconds =
-      std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
+  const CounterClock::duration time = CounterClock::now() - begin;
+  const double microseconds = std::chrono::duration<double, std::micro>(time).count();
+  reader.counters()->AddLoadTime(
+      (n * kShort < grain() && microseconds <= kPartMicroseconds / kShort ? kTimedOneIn : 1) *
+      (time - (WaitTimer::OfThread() - waited)));
   if (microseconds > kPartMicroseconds / kShort) {
     short_loads_.store(kTimedOneIn - 1, std::memory_order_relaxed);
   }

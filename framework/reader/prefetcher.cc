@@ -52,6 +52,13 @@ bool Prefetcher::FillSlowly(ChunkQueue* queue) {
   return queue->available() > 0;
 }
 
+size_t Prefetcher::RecordsInStore() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  size_t records = 0;
+  for (const Ref<ChunkQueue>& queue : queues_) records += queue->backlog().records;
+  return records;
+}
+
 bool Prefetcher::Help() {
   const Ref<ChunkQueue> queue = Choose(false);
   return queue && Fetch(queue.get(), MemoryScope::Need::kAhead) == Result::kFetched;

@@ -43,6 +43,8 @@ class Prefetcher final : public Job {
   bool Fill(ChunkQueue* queue) { return queue->available() > 0 || FillSlowly(queue); }
   // True if Fill would not wait. Throws as Fill does.
   bool Ready(ChunkQueue* queue);
+  // How many records wait behind the chunks that are planned from. Any thread.
+  size_t RecordsInStore();
   // Fetches a chunk of some file, if one is wanted; false if not.
   bool Help();
   // Ends the reading of all files; waits for the chunks that are being fetched. The owner calls it

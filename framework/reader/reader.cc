@@ -13,7 +13,10 @@
 namespace millhopper {
 
 ReaderBase::ReaderBase(std::vector<SlotSpec> slots, int depth)
-    : slots_(std::move(slots)), depth_(depth), account_(new MemoryAccount) {
+    : slots_(std::move(slots)),
+      depth_(depth),
+      counters_(std::make_shared<ReaderCounters>()),
+      account_(new MemoryAccount) {
   if (depth_ > kMaxReaderDepth) {
     Throw(ErrorCode::kResourceLimit, depth_, " readers would stand on one another; the limit is ",
           kMaxReaderDepth);
@@ -21,13 +24,43 @@ ReaderBase::ReaderBase(std::vector<SlotSpec> slots, int depth)
   CheckSlots(slots_);
 }
 
+ReaderBase::ReaderBase(const ReaderBase* reader)
+    : slots_(reader->slots_),
+      depth_(reader->depth_),
+      is_handle_(true),
+      origin_(reader->origin_),
+      counters_(reader->counters_),
+      account_(reader->account_) {}
+
 ReaderBase::~ReaderBase() = default;
 
 Place ReaderBase::place() const { return Place(); }
 
-void ReaderBase::set_origin(std::string origin) {
+void ReaderBase::set_origin(std::string origin, std::string kind, std::string name) {
   account_->set_name(origin);
   origin_ = std::move(origin);
+  kind_ = std::move(kind);
+  name_ = std::move(name);
+}
+
+ChainStats ReaderBase::Stats() const {
+  ChainStats stats;
+  stats.kind = kind_;
+  stats.name = name_;
+  stats.planned = counters_->planned();
+  stats.elements = counters_->loaded();
+  stats.bytes_read = counters_->bytes_read();
+  stats.load_seconds = counters_->load_seconds();
+  stats.wait_seconds = counters_->wait_seconds();
+  stats.in_store = InStore();
+  stats.memory_bytes = account_->all_bytes();
+  return stats;
+}
+
+ChainStats DecoratedReader::Stats() const {
+  ChainStats stats = ReaderBase::Stats();
+  stats.below.push_back(reader_->Stats());
+  return stats;
 }
 
 std::vector<Dims> ReaderBase::shapes() const {
@@ -127,6 +160,7 @@ size_t ReaderBase::Plan(size_t n, TicketRun* run) {
   }
   const size_t added = run->tickets.size() - before;
   end_ = added == 0;
+  if (!is_handle_) counters_->AddPlanned(added);
   return added;
 }
 

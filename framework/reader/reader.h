@@ -4,8 +4,8 @@
 // Two steps are kept apart. Plan says, in order and cheaply, which elements come next; Load
 // produces their bytes, on any number of threads, straight into the place where they are wanted.
 // So order never depends on threads, a shuffle permutes tickets instead of tensors, and a batch is
-// loaded in place. A reader overrides PlanNext, Load and Rewind, and little else; what users and
-// operators see (ReadNext, HasNext, ReInit) is written once, here.
+// loaded in place. A reader overrides PlanNext, LoadRows and Rewind, and little else; what users
+// and operators see (ReadNext, HasNext, ReInit), and what is counted, is written once, here.
 #ifndef MILLHOPPER_FRAMEWORK_READER_READER_H_
 #define MILLHOPPER_FRAMEWORK_READER_READER_H_
 
@@ -17,7 +17,9 @@
 #include <vector>
 
 #include "framework/base/forks.h"
+#include "framework/reader/chain_stats.h"
 #include "framework/reader/parallel_load.h"
+#include "framework/reader/reader_counters.h"
 #include "framework/reader/ticket.h"
 #include "framework/tensor/rows.h"
 #include "framework/tensor/tensor.h"
@@ -59,7 +61,10 @@ class ReaderBase {
   void set_slots(std::vector<SlotSpec> slots);
   // How error texts name this reader, e.g. "reader 'files' (open_files, startup.pbtxt:12)".
   const std::string& origin() const { return origin_; }
-  void set_origin(std::string origin);
+  // `kind` and `name` are what Stats shows: the operator and the variable.
+  void set_origin(std::string origin, std::string kind = "", std::string name = "");
+  // Who this reader and those below it are, and what they have done so far. Any thread at any time.
+  virtual ChainStats Stats() const;
   // How many readers stand on one another here: 1 for a reader that stands on none.
   int depth() const { return depth_; }
 
@@ -74,11 +79,16 @@ class ReaderBase {
   // long as the run that holds the tickets lives; a ticket is loaded once, but for a load ahead of
   // need (MemoryScope) that was refused memory, which is done again. Throws the error of the first
   // that fails and leaves the rows in a state fit only to be dropped.
-  virtual void Load(const Ticket* tickets, size_t n, Rows* rows) const = 0;
+  void Load(const Ticket* tickets, size_t n, Rows* rows) const {
+    LoadRows(tickets, n, rows);
+    if (!is_handle_) counters_->AddLoaded(n);
+  }
   // The same, split among idle workers where that pays; rows are in the order of the tickets.
   void LoadInParallel(const Ticket* tickets, size_t n, Rows* rows) const {
     loading_.Load(*this, tickets, n, rows);
   }
+  // What the reader counts, for whoever times what is done for it.
+  ReaderCounters* counters() const { return counters_.get(); }
   // As ParallelLoad::grain.
   size_t grain() const { return loading_.grain(); }
   // Begins pass number `pass`: whoever drives a reader counts its passes. Tickets planned before
@@ -104,6 +114,9 @@ class ReaderBase {
  protected:
   // Throws kResourceLimit for a depth of more than kMaxReaderDepth.
   explicit ReaderBase(std::vector<SlotSpec> slots, int depth = 1);
+  // A handle, which stands for another reader: it has the origin of that one, and what is done
+  // through it counts there.
+  explicit ReaderBase(const ReaderBase* reader);
 
   // Plans up to n elements with run->Add. Throwing is an error behind what was added. After an
   // error or after adding nothing it is not called again before Rewind, but after a refusal of
@@ -111,6 +124,11 @@ class ReaderBase {
   // changes its own state only behind that. The constructor leaves a reader at the beginning of
   // pass 0, having read nothing and started no thread.
   virtual void PlanNext(size_t n, TicketRun* run) = 0;
+  // What Load does, for a reader to write; see there.
+  virtual void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const = 0;
+  // How many elements lie ready that have not been planned: fetched, loaded or in a window. Any
+  // thread at any time.
+  virtual uint64_t InStore() const { return 0; }
   // Back to the first element, for pass number `pass`.
   virtual void Rewind(uint64_t pass) = 0;
   // "while reading record 17201 of reader 'files' (open_files, startup.pbtxt:12)".
@@ -132,7 +150,9 @@ class ReaderBase {
 
   std::vector<SlotSpec> slots_;
   const int depth_;
-  std::string origin_;
+  const bool is_handle_ = false;  // then what is planned and loaded counts in the other reader
+  std::string origin_, kind_, name_;
+  const std::shared_ptr<ReaderCounters> counters_;
   const Ref<MemoryAccount> account_;
   const OwnProcess process_;
   uint64_t passes_ = 0;
@@ -149,12 +169,13 @@ class ReaderBase {
 // PassLength: only who leaves nothing out and adds nothing may hand that on.
 class DecoratedReader : public ReaderBase {
  public:
-  void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
+  void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override {
     reader_->Load(tickets, n, rows);
   }
   const std::vector<SlotSpec>& row_slots() const override { return reader_->row_slots(); }
   Place place() const override;
   size_t Ready() const override { return reader_->Ready(); }
+  ChainStats Stats() const override;
 
  protected:
   explicit DecoratedReader(std::unique_ptr<ReaderBase> reader);

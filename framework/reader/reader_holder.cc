@@ -25,18 +25,16 @@ class Counter {
   std::atomic<T> sum_{0};
 };
 
-// Adds the time of a scope to a sum.
+// Adds the time of a scope, which a reader takes, to a sum and to what the reader counts.
 class Stopwatch {
  public:
-  explicit Stopwatch(Counter<double>* seconds)
-      : seconds_(seconds), begin_(std::chrono::steady_clock::now()) {}
-  ~Stopwatch() {
-    seconds_->Add(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count());
-  }
+  Stopwatch(const ReaderBase& reader, Counter<double>* seconds)
+      : seconds_(seconds), timer_(reader.counters()) {}
+  ~Stopwatch() { seconds_->Add(std::chrono::duration<double>(timer_.Stop()).count()); }
 
  private:
   Counter<double>* const seconds_;
-  const std::chrono::steady_clock::time_point begin_;
+  WaitTimer timer_;
 };
 
 }  // namespace
@@ -60,8 +58,7 @@ struct ReaderHolder::Source {
 class ReaderHolder::Handle final : public ReaderBase {
  public:
   explicit Handle(std::shared_ptr<Source> source)
-      : ReaderBase(source->reader->slots(), source->reader->depth()), source_(std::move(source)) {
-    set_origin(source_->reader->origin());
+      : ReaderBase(source->reader.get()), source_(std::move(source)) {
     std::lock_guard<std::mutex> lock(source_->mutex);
     Require(
         !source_->shared_out, origin(),
@@ -74,7 +71,7 @@ class ReaderHolder::Handle final : public ReaderBase {
     --source_->handles;
   }
 
-  void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
+  void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override {
     source_->reader->Load(tickets, n, rows);
   }
   void TakeShare(const ChunkShare& share) override {
@@ -86,6 +83,7 @@ class ReaderHolder::Handle final : public ReaderBase {
   }
   const std::vector<SlotSpec>& row_slots() const override { return source_->reader->row_slots(); }
   Place place() const override { return source_->reader->place(); }
+  ChainStats Stats() const override { return source_->reader->Stats(); }
   // What is ready now may be somebody else's in a moment.
   size_t Ready() const override {
     const size_t ready = source_->reader->Ready();
@@ -199,7 +197,7 @@ ReaderHolder::Held& ReaderHolder::held() const {
 void ReaderHolder::ReadNext(std::vector<LoDTensor>* out) {
   Held& held = this->held();
   std::lock_guard<std::mutex> lock(held.use);
-  Stopwatch stopwatch(&held.wait_seconds);
+  Stopwatch stopwatch(*held.source->reader, &held.wait_seconds);
   held.Own().ReadNext(out);
   if (!held.pass_counted) held.passes.Add(1);
   held.pass_counted = true;
@@ -212,7 +210,7 @@ void ReaderHolder::ReadNext(std::vector<LoDTensor>* out) {
 
 bool ReaderHolder::HasNext() {
   std::lock_guard<std::mutex> lock(held().use);
-  Stopwatch stopwatch(&held().wait_seconds);
+  Stopwatch stopwatch(*held().source->reader, &held().wait_seconds);
   return held().Own().HasNext();
 }
 
@@ -228,6 +226,8 @@ ReaderStats ReaderHolder::stats() const {
   return {held_->passes.get(), held_->elements.get(), held_->records.get(), held_->bytes.get(),
           held_->wait_seconds.get()};
 }
+
+ChainStats ReaderHolder::Chain() const { return held().source->reader->Stats(); }
 
 const std::vector<SlotSpec>& ReaderHolder::slots() const { return held().source->reader->slots(); }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "framework/reader/chain_stats.h"
 #include "framework/tensor/rows.h"
 
 namespace millhopper {
@@ -59,6 +60,8 @@ class ReaderHolder {
 
   // Any thread, as long as nobody calls Reset.
   ReaderStats stats() const;
+  // The reader and those below it, with what each has done; whoever reads them.
+  ChainStats Chain() const;
 
  private:
   struct Source;

@@ -21,6 +21,7 @@ class SequentialReader::Element final : public Kept {
 void SequentialReader::PlanNext(size_t n, TicketRun* run) {
   // What is made is made once, so it is not begun where it may be refused.
   if (MemoryScope::IsAhead()) MemoryScope::ThrowRefused();
+  const WaitTimer timer(counters());
   try {
     for (; n > 0 && !end_; --n) {
       const MemoryScope scope(account());
@@ -48,7 +49,7 @@ void SequentialReader::Add(Element* element, TicketRun* run) {
   run->Add(ticket);
 }
 
-void SequentialReader::Load(const Ticket* tickets, size_t n, Rows* rows) const {
+void SequentialReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) const {
   for (size_t i = 0; i < n; ++i) {
     const auto& tensors = tickets[i].object<Element>()->tensors;
     for (size_t k = 0; k < tensors.size(); ++k) rows->Append(k, tensors[k]);

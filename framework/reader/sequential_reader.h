@@ -14,7 +14,7 @@ namespace millhopper {
 // as a format or an operator, whose work is done in parallel.
 class SequentialReader : public ReaderBase {
  public:
-  void Load(const Ticket* tickets, size_t n, Rows* rows) const final;
+  void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const final;
 
  protected:
   explicit SequentialReader(std::vector<SlotSpec> slots) : ReaderBase(std::move(slots)) {}

@@ -15,6 +15,8 @@ namespace {
 // An element is small where more than this many are loaded in 200 us. To have another thread make
 // one costs two to four microseconds, for the cache lines that change hands.
 constexpr size_t kSmall = 40;
+// To look at the clock takes as long as a small element: so many of them are worked on each time.
+constexpr int kTimedOneIn = 8;
 
 }  // namespace
 
@@ -161,14 +163,25 @@ std::optional<uint64_t> StageReader::PassLength() const {
   return stage_->keeps_count() ? reader().PassLength() : std::nullopt;
 }
 
+uint64_t StageReader::InStore() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  uint64_t elements = 0;
+  for (const Ref<Group>& group : planned_) {
+    if (group->state.load(std::memory_order_acquire) == State::kReady) elements += group->size();
+  }
+  return elements;
+}
+
 void StageReader::PlanNext(size_t n, TicketRun* run) {
   if (!std::exchange(started_, true)) {
     if (!MemoryLimit::is_set()) ahead_allowed_.store(true);
     CallWorker();
   }
   Backoff backoff;
+  std::optional<WaitTimer> timer;
   while (n > 0) {
     if (const Ref<Group> group = Planned()) {
+      timer.reset();
       n -= HandOut(group.get(), n, run);
       backoff = Backoff();
     } else if (end_.load(std::memory_order_acquire)) {
@@ -176,7 +189,9 @@ void StageReader::PlanNext(size_t n, TicketRun* run) {
       if (!planned_.empty()) continue;
       if (error_ != nullptr) std::rethrow_exception(error_);
       return;
-    } else if (!Advance(MemoryScope::Need::kNow)) {
+    } else {
+      if (!timer) timer.emplace(counters());
+      if (Advance(MemoryScope::Need::kNow)) continue;
       backoff.Pause();
       CheckStop();
     }
@@ -280,6 +295,11 @@ void StageReader::CallWorker() {
 
 void StageReader::Work(Group* group, MemoryScope::Need need) const {
   const MemoryScope scope(account(), need);
+  const bool is_short = group->run.tickets.size() == 1 && reader().grain() > kSmall;
+  const uint32_t short_works = is_short ? short_works_.fetch_add(1, std::memory_order_relaxed) : 0;
+  const LoadTimer timer(counters(), !is_short                        ? 1
+                                    : short_works % kTimedOneIn == 0 ? kTimedOneIn
+                                                                     : 0);
   try {
     group->WorkOn(reader(), *stage_, origin().empty() ? "a reader" : origin());
   } catch (...) {
@@ -295,6 +315,9 @@ void StageReader::Work(Group* group, MemoryScope::Need need) const {
 }
 
 StageReader::State StageReader::Wait(const Group& group) const {
+  const State before = group.state.load(std::memory_order_acquire);
+  if (before != State::kWorking) return before;
+  const WaitTimer timer(counters());
   for (Backoff backoff;;) {
     const State now = group.state.load(std::memory_order_acquire);
     if (now != State::kWorking) return now;
@@ -306,12 +329,13 @@ StageReader::State StageReader::Wait(const Group& group) const {
 
 void StageReader::WorkIfDeferred(Group* group) const {
   if (Wait(*group) != State::kDeferred) return;
+  const WaitTimer timer(counters());
   Work(group, MemoryScope::Need::kNow);
   // Whoever reads on top may be ahead of need, and comes again then.
   if (Wait(*group) == State::kDeferred) MemoryScope::ThrowRefused();
 }
 
-void StageReader::Load(const Ticket* tickets, size_t n, Rows* rows) const {
+void StageReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) const {
   for (size_t i = 0; i < n; ++i) {
     auto* const group = tickets[i].object<Group>();
     if (stage_->keeps_count()) {

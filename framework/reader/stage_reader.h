@@ -79,7 +79,7 @@ class StageReader : public DecoratedReader {
               std::unique_ptr<const Stage> stage, int64_t depth);
   ~StageReader() override;
 
-  void Load(const Ticket* tickets, size_t n, Rows* rows) const override;
+  void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override;
   const std::vector<SlotSpec>& row_slots() const override;
   Place place() const override { return stage_->place(); }
   size_t Ready() const override;
@@ -91,6 +91,7 @@ class StageReader : public DecoratedReader {
   class Ahead;
 
   void PlanNext(size_t n, TicketRun* run) override;
+  uint64_t InStore() const override;
   void Rewind(uint64_t pass) override;
   // Hands out up to n elements of a group; returns how many.
   size_t HandOut(Group* group, size_t n, TicketRun* run);
@@ -121,7 +122,9 @@ class StageReader : public DecoratedReader {
   std::atomic<bool> end_{false};
   std::exception_ptr error_;  // of planning; set before end_
 
-  std::mutex mutex_;  // guards planned_
+  mutable std::atomic<uint32_t> short_works_{0};
+
+  mutable std::mutex mutex_;  // guards planned_
   std::deque<Ref<Group>> planned_;
 };
 

@@ -43,6 +43,17 @@ std::vector<std::string> DtypeNames(const PythonReader& reader) {
   return names;
 }
 
+py::dict ToDict(const ChainStats& reader) {
+  py::list below;
+  for (const ChainStats& one : reader.below) below.append(ToDict(one));
+  using namespace py::literals;  // NOLINT(google-build-using-namespace): it is for this alone
+  return py::dict("kind"_a = reader.kind, "name"_a = reader.name, "elements"_a = reader.elements,
+                  "planned"_a = reader.planned, "bytes_read"_a = reader.bytes_read,
+                  "load_seconds"_a = reader.load_seconds, "wait_seconds"_a = reader.wait_seconds,
+                  "in_store"_a = reader.in_store, "memory_bytes"_a = reader.memory_bytes,
+                  "below"_a = below);
+}
+
 void SetThreads(const py::int_& number) {
   Require(!PythonCall::Within(),
           "the number of threads is set by a function that a reader calls (map): it would wait for "
@@ -99,6 +110,8 @@ void Define(py::module_ module) {
       .def("read_through", &PythonReader::ReadThrough, py::arg("pass_number"))
       .def("set_names", &PythonReader::SetNames, py::arg("names"))
       .def("length", &PythonReader::Length)
+      .def("stats", [](PythonReader& reader) { return ToDict(reader.Stats()); })
+      .def("table", [](PythonReader& reader) { return ToTable({reader.Stats()}); })
       .def("dtypes", &DtypeNames)
       .def("slots", [](PythonReader& reader) { return SlotsOf(reader.Slots()); })
       .def_property_readonly("variable", &PythonReader::variable);

@@ -27,6 +27,25 @@ std::string LastReader(const Program& program) {
   Throw(ErrorCode::kInvalidArgument, program.name(), ": this program creates no reader");
 }
 
+// The chain under a variable that operators before this one create, of which none has done
+// anything.
+ChainStats Declared(const Program& program, const std::string& variable, int end) {
+  const auto& ops = program.desc().blocks(0).ops();
+  ChainStats reader;
+  reader.name = variable;
+  for (int i = end; i-- > 0;) {
+    if (!FindOperator(ops[i].type())->schema.creates_reader) continue;
+    if (ops[i].outputs(0).arguments(0) != variable) continue;
+    reader.kind = ops[i].type();
+    for (const auto& input : ops[i].inputs()) {
+      if (input.parameter() != "UnderlyingReader") continue;
+      reader.below.push_back(Declared(program, input.arguments(0), i));
+    }
+    break;
+  }
+  return reader;
+}
+
 }  // namespace
 
 PythonReader::PythonReader(std::shared_ptr<const Program> program, std::string variable,
@@ -39,6 +58,7 @@ PythonReader::PythonReader(std::shared_ptr<const Program> program, std::string v
   context.role = ProgramRole::kStartup;
   program_->CheckOrThrow(context);
   if (variable_.empty()) variable_ = LastReader(*program_);
+  chain_->before = Declared(*program_, variable_, program_->desc().blocks(0).ops_size());
 }
 
 PythonReader::~PythonReader() {
@@ -101,6 +121,7 @@ std::optional<py::dict> PythonReader::Next(uint64_t loop) {
   bool more = false;
   Work([&] {
     ReaderBase& reader = OfLoop(loop);
+    const WaitTimer timer(reader.counters());
     more = reader.HasNext();
     if (more) reader.ReadNext(&element);
     for (LoDTensor& tensor : element) {
@@ -146,6 +167,7 @@ uint64_t PythonReader::ReadThrough(uint64_t pass) {
   uint64_t elements = 0;
   Work([&] {
     ReaderBase& reader = OfLoop(loop);
+    const WaitTimer timer(reader.counters());
     std::vector<LoDTensor> element;
     for (; reader.HasNext(); ++elements) reader.ReadNext(&element);
   });
@@ -164,6 +186,17 @@ std::optional<uint64_t> PythonReader::Length() {
     length = chain_->reader->PassLength();
   });
   return length;
+}
+
+ChainStats PythonReader::Stats() {
+  ChainStats stats;
+  Work([&] {
+    stats = chain_->before;
+    if (chain_->reader == nullptr) return;
+    stats = chain_->reader->Stats();
+    stats.Add(chain_->before);
+  });
+  return stats;
 }
 
 std::vector<SlotSpec> PythonReader::Slots() {

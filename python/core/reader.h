@@ -11,6 +11,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "framework/program/program.h"
@@ -47,6 +48,8 @@ class PythonReader {
   void SetNames(const std::vector<std::string>& names);
   // How many elements a pass has, where that is known without reading one.
   std::optional<uint64_t> Length();
+  // What the readers of the chain have done, in all loops so far. Waits for who reads now.
+  ChainStats Stats();
   // As known now: (dtype, dims, levels of detail) each.
   std::vector<SlotSpec> Slots();
   // How the values of each slot came in the last element; empty before the first one.
@@ -60,12 +63,19 @@ class PythonReader {
   // that is without the interpreter, when the PythonReader is gone.
   struct Chain {
     void Close() {
+      if (reader != nullptr) {
+        ChainStats now = reader->Stats();
+        now.Add(before);
+        now.ClearPresent();
+        before = std::move(now);
+      }
       reader.reset();
       scope.reset();
     }
     std::mutex mutex;  // taken without the interpreter
     std::unique_ptr<Scope> scope;
     std::unique_ptr<ReaderBase> reader;  // shares the one in scope
+    ChainStats before;                   // of the readers that have been closed
     uint64_t pass = 0;                   // that the reader is in
     std::atomic<uint64_t> loop{0};       // that reads it; how many there were. Set with the mutex.
   };

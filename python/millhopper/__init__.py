@@ -56,6 +56,7 @@ from millhopper.generators.minibatch import batch
 from millhopper.iterating.data_loader import DataLoader
 from millhopper.iterating.map_function import RecordId, current_record
 from millhopper.iterating.reader import Reader
+from millhopper.iterating.reader_stats import ReaderStats
 from millhopper.programs.backward import append_backward
 from millhopper.programs.param_attr import ParamAttr
 from millhopper.programs.scope import global_scope, scope_guard
@@ -84,6 +85,7 @@ __all__ = [
     "Program",
     "Ragged",
     "Reader",
+    "ReaderStats",
     "RecordId",
     "Scope",
     "Tensor",

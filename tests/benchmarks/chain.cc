@@ -57,7 +57,7 @@ class ResidentReader final : public ReaderBase {
   ResidentReader(const std::vector<SlotSpec>& slots, LoDTensor element, int64_t count)
       : ReaderBase(slots), element_(std::move(element)), count_(count) {}
 
-  void Load(const Ticket*, size_t n, Rows* rows) const override {
+  void LoadRows(const Ticket*, size_t n, Rows* rows) const override {
     for (size_t i = 0; i < n; ++i) rows->Append(0, element_);
   }
 

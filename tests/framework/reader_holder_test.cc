@@ -252,7 +252,7 @@ TEST(Handles, MayBeDestroyedWhileOthersRead) {
 class PassSource final : public ReaderBase {
  public:
   PassSource() : ReaderBase(SlotsOf(SourceSpec())) {}
-  void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
+  void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override {
     for (size_t i = 0; i < n; ++i) {
       const uint64_t pass = tickets[i].id.pass;
       __builtin_memcpy(rows->Append(0, 1), &pass, sizeof(pass));

@@ -25,7 +25,7 @@ class WideSource final : public ReaderBase {
   WideSource(std::vector<int64_t> widths, int64_t bad, size_t most = SIZE_MAX)
       : ReaderBase({Slot()}), widths_(std::move(widths)), bad_(bad), most_(most) {}
 
-  void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
+  void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override {
     for (size_t i = 0; i < n; ++i) {
       Dawdle(1, tickets[i].id.sample);
       const auto record = static_cast<int64_t>(tickets[i].id.sample);
@@ -191,7 +191,7 @@ INSTANTIATE_TEST_SUITE_P(Workers, LoadInParallel, ::testing::Values(0, 1, 2, 7),
 class LyingSource final : public ReaderBase {
  public:
   LyingSource() : ReaderBase(SlotsOf(SourceSpec())) {}
-  void Load(const Ticket*, size_t n, Rows* rows) const override {
+  void LoadRows(const Ticket*, size_t n, Rows* rows) const override {
     std::fill_n(rows->Append(0, n - 1), (n - 1) * sizeof(int64_t), 'x');
   }
 

@@ -85,7 +85,7 @@ class InterruptedSource final : public ReaderBase {
         at_(at),
         interrupt_(std::move(interrupt)) {}
 
-  void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
+  void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override {
     for (size_t i = 0; i < n; ++i) {
       const auto value = static_cast<int64_t>(tickets[i].id.sample);
       __builtin_memcpy(rows->Append(0, DataType::kInt64, {1, 1}), &value, sizeof(value));

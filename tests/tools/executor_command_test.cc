@@ -286,8 +286,8 @@ TEST(ExecutorCommand, ExplainsItsFlags) {
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_EQ(result.errors, "");
   for (const char* flag :
-       {"--startup=", "--main=", "--set=", "--check", "--list_ops", "--list_formats",
-        "--fetch=", "--threads=", "--seed=", "--plugin=", "--print=", "--max_steps=", "--timeout=",
+       {"--startup=", "--main=", "--set=", "--check", "--list_ops", "--list_formats", "--fetch=",
+        "--threads=", "--seed=", "--plugin=", "--print=", "--max_steps=", "--timeout=", "--stats\n",
         "--stats_json=", "--flagfile="}) {
     EXPECT_NE(result.output.find(flag), std::string::npos) << flag;
   }
@@ -581,6 +581,124 @@ TEST(ExecutorCommand, WritesStatisticsAfterAnErrorToo) {
       5);
   const nlohmann::json json = nlohmann::json::parse(ReadFile(stats));
   EXPECT_NE(json["error"].get<std::string>().find("--max_steps=10"), std::string::npos);
+}
+
+// Ten numbers from a file, shuffled, in batches of four.
+constexpr char kCountedStartup[] = R"(
+blocks {
+  idx: 0
+  parent_idx: -1
+  vars {
+    name: "numbers"
+    persistable: true
+    type { type: READER reader { lod_tensor { tensor { data_type: INT64 dims: 1 dims: 1 } } } }
+  }
+  ops {
+    type: "create_fixed_file_reader"
+    outputs { parameter: "Out" arguments: "numbers" }
+    attrs { name: "filename" s: "${file}" }
+  }
+  vars { name: "shuffled" persistable: true type { type: READER } }
+  ops {
+    type: "create_shuffle_reader"
+    inputs { parameter: "UnderlyingReader" arguments: "numbers" }
+    outputs { parameter: "Out" arguments: "shuffled" }
+    attrs { name: "buffer_size" i: 3 }
+  }
+  vars { name: "batches" persistable: true type { type: READER } }
+  ops {
+    type: "create_batch_reader"
+    inputs { parameter: "UnderlyingReader" arguments: "shuffled" }
+    outputs { parameter: "Out" arguments: "batches" }
+    attrs { name: "batch_size" i: 4 }
+  }
+}
+)";
+constexpr char kCountedMain[] = R"(
+blocks {
+  idx: 0
+  parent_idx: -1
+  vars { name: "more" type { type: LOD_TENSOR } }
+  ops {
+    type: "has_next"
+    inputs { parameter: "Reader" arguments: "batches" }
+    outputs { parameter: "Out" arguments: "more" }
+  }
+  ops {
+    type: "while"
+    inputs { parameter: "Condition" arguments: "more" }
+    attrs { name: "sub_block" block_idx: 1 }
+  }
+}
+blocks {
+  idx: 1
+  parent_idx: 0
+  vars { name: "batch" type { type: LOD_TENSOR } }
+  ops {
+    type: "read"
+    inputs { parameter: "Reader" arguments: "batches" }
+    outputs { parameter: "Out" arguments: "batch" }
+  }
+  ops {
+    type: "has_next"
+    inputs { parameter: "Reader" arguments: "batches" }
+    outputs { parameter: "Out" arguments: "more" }
+  }
+}
+)";
+
+// What depends on the machine is checked and left out.
+nlohmann::json WithoutTimes(nlohmann::json readers) {
+  for (nlohmann::json& reader : readers) {
+    for (const char* field : {"load_seconds", "wait_seconds", "memory_bytes"}) {
+      EXPECT_GE(reader.at(field).get<double>(), 0) << field;
+      reader.erase(field);
+    }
+    reader["below"] = WithoutTimes(reader["below"]);
+  }
+  return readers;
+}
+
+TEST(ExecutorCommand, SaysWhatEachReaderHasDone) {
+  const TempFile startup("startup.pbtxt", kCountedStartup), main("main.pbtxt", kCountedMain);
+  const TempFile numbers("numbers.bin", std::string(80, 'x'));
+  for (const char* threads : {"--threads=0", "--threads=2"}) {
+    const std::string stats = TempName("stats.json");
+    const ChildResult result =
+        Execute({"--startup=" + startup.path(), "--main=" + main.path(), threads,
+                 "--set=file=" + numbers.path(), "--stats", "--quiet", "--stats_json=" + stats});
+    ASSERT_EQ(result.exit_code, 0) << result.errors;
+    // The first bytes of the file are looked at before, for it might be compressed.
+    EXPECT_EQ(WithoutTimes(nlohmann::json::parse(ReadFile(stats))["readers"]),
+              nlohmann::json::parse(R"([{
+                "kind": "create_batch_reader", "name": "batches", "elements": 3, "planned": 3,
+                "bytes_read": 0, "in_store": 0, "below": [{
+                  "kind": "create_shuffle_reader", "name": "shuffled", "elements": 10,
+                  "planned": 10, "bytes_read": 0, "in_store": 0, "below": [{
+                    "kind": "create_fixed_file_reader", "name": "numbers", "elements": 10,
+                    "planned": 10, "bytes_read": 84, "in_store": 0, "below": []}]}]}])"));
+    const std::string& table = result.errors;
+    EXPECT_EQ(table.substr(0, 7), "reader ");
+    EXPECT_NE(table.find("\nbatches (create_batch_reader)"), std::string::npos) << table;
+    EXPECT_NE(table.find("\n  shuffled (create_shuffle_reader)"), std::string::npos) << table;
+    EXPECT_NE(table.find("\n    numbers (create_fixed_file_reader)        10       10         84B"),
+              std::string::npos)
+        << table;
+  }
+}
+
+TEST(ExecutorCommand, SaysWhatEachReaderHasDoneBeforeAnError) {
+  const TempFile startup("startup.pbtxt", kCountedStartup), main("main.pbtxt", kCountedMain);
+  const TempFile cut("numbers.bin", std::string(77, 'x'));
+  const std::string stats = TempName("stats.json");
+  const ChildResult result =
+      Execute({"--startup=" + startup.path(), "--main=" + main.path(), "--set=file=" + cut.path(),
+               "--stats", "--stats_json=" + stats});
+  EXPECT_EQ(result.exit_code, 3) << result.errors;
+  EXPECT_NE(result.errors.find("\n  shuffled (create_shuffle_reader) "), std::string::npos);
+  const nlohmann::json batches = nlohmann::json::parse(ReadFile(stats))["readers"][0];
+  EXPECT_EQ(batches["elements"], 2);
+  EXPECT_EQ(batches["below"][0]["below"][0]["planned"], 9);
 }
 
 TEST(ExecutorCommand, ReplacesStatisticsOnlyIfToldTo) {

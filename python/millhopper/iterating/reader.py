@@ -13,6 +13,7 @@ from millhopper import _core
 from millhopper.base.integers import INT32_MAX, INT64_MAX, UINT64_MAX, integer_within
 from millhopper.errors import Error
 from millhopper.iterating.map_function import keep_function
+from millhopper.iterating.reader_stats import ReaderStats
 from millhopper.programs.program import Program
 from millhopper.programs.reader_creation import append_reader
 from millhopper.programs.var_type import convert_dtype, dtype_name
@@ -514,6 +515,21 @@ class Reader:
         """The startup program as protobuf text, which ``python -m millhopper``, and the commands
         ``executor`` and ``peek`` of a build of the sources, run as well."""
         return _core.program_text(self._program, self._name, self._settings)
+
+    def stats(self) -> ReaderStats:
+        """What this reader and each one below it have done, in all loops over it so far.
+
+        They always count. ``print(reader)`` shows the same as a
+        table, with a line for each reader of the chain. Waits while another thread is in the middle
+        of getting a batch.
+
+        Raises:
+            Error: it is called by a function of ``map`` of this reader.
+        """
+        return ReaderStats.of(self._core.stats())
+
+    def __str__(self) -> str:
+        return self._core.table().rstrip("\n")
 
     def __repr__(self) -> str:
         return f"<millhopper.Reader '{self._variable}'>"

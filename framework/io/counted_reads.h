@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counts the bytes that files give.
+#ifndef MILLHOPPER_FRAMEWORK_IO_COUNTED_READS_H_
+#define MILLHOPPER_FRAMEWORK_IO_COUNTED_READS_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace millhopper {
+
+// While one lives, the bytes that the calling thread reads from files, whoever's code reads them,
+// are added to a sum, which may be null. Scopes nest: the innermost sum counts.
+class CountedReads {
+ public:
+  explicit CountedReads(std::atomic<uint64_t>* bytes) : before_(sum_) { sum_ = bytes; }
+  ~CountedReads() { sum_ = before_; }
+  CountedReads(const CountedReads&) = delete;
+  CountedReads& operator=(const CountedReads&) = delete;
+
+  // A file calls it for the bytes that it has read on this thread.
+  static void Add(size_t bytes) {
+    if (sum_ != nullptr) sum_->fetch_add(bytes, std::memory_order_relaxed);
+  }
+
+ private:
+  static thread_local std::atomic<uint64_t>* sum_;
+  std::atomic<uint64_t>* const before_;
+};
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_FRAMEWORK_IO_COUNTED_READS_H_

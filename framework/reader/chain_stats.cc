@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/reader/chain_stats.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <iterator>
+
+#include "framework/base/error.h"
+
+namespace millhopper {
+namespace {
+
+constexpr size_t kColumns = 8;
+using Row = std::array<std::string, kColumns>;
+
+std::string Called(const ChainStats& reader) {
+  const std::string kind = reader.kind.empty() ? "reader" : reader.kind;
+  return reader.name.empty() ? kind : StrCat(Escaped(reader.name), " (", kind, ")");
+}
+
+void AddRows(const ChainStats& reader, size_t depth, std::vector<Row>* rows) {
+  rows->push_back({std::string(2 * depth, ' ') + Called(reader), std::to_string(reader.elements),
+                   std::to_string(reader.planned), ShortBytes(reader.bytes_read),
+                   ShortSeconds(reader.load_seconds), ShortSeconds(reader.wait_seconds),
+                   std::to_string(reader.in_store), ShortBytes(reader.memory_bytes)});
+  for (const ChainStats& below : reader.below) AddRows(below, depth + 1, rows);
+}
+
+}  // namespace
+
+void ChainStats::Add(const ChainStats& before) {
+  planned += before.planned;
+  elements += before.elements;
+  bytes_read += before.bytes_read;
+  load_seconds += before.load_seconds;
+  wait_seconds += before.wait_seconds;
+  for (size_t i = 0; i < std::min(below.size(), before.below.size()); ++i) {
+    below[i].Add(before.below[i]);
+  }
+}
+
+void ChainStats::ClearPresent() {
+  in_store = memory_bytes = 0;
+  for (ChainStats& reader : below) reader.ClearPresent();
+}
+
+std::string ToTable(const std::vector<ChainStats>& chains) {
+  std::vector<Row> rows = {{"reader", "elements", "planned", "bytes read", "loading s", "waited s",
+                            "in store", "memory"}};
+  for (const ChainStats& chain : chains) AddRows(chain, 0, &rows);
+  std::array<size_t, kColumns> widths = {};
+  for (const Row& row : rows) {
+    for (size_t i = 0; i < kColumns; ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const Row& row : rows) {
+    text += row[0] + std::string(widths[0] - row[0].size(), ' ');
+    for (size_t i = 1; i < kColumns; ++i) {
+      text += std::string(2 + widths[i] - row[i].size(), ' ') + row[i];
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+std::string ShortBytes(uint64_t bytes) {
+  static const char* const kUnits[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
+  if (bytes == 0) return "0";
+  auto size = static_cast<double>(bytes);
+  size_t unit = 0;
+  for (; size >= 999.5; ++unit) size /= 1000;
+  char text[32];
+  snprintf(text, sizeof(text), unit == 0 || size >= 9.95 ? "%.0f%s" : "%.1f%s", size, kUnits[unit]);
+  return text;
+}
+
+std::string ShortSeconds(double seconds) {
+  if (seconds < 0.5e-6) return "0";
+  constexpr int kDigits = 3;
+  const int whole = static_cast<int>(std::floor(std::log10(seconds))) + 1;  // 0 or less below 0.1
+  char text[32];
+  snprintf(text, sizeof(text), "%.*f", std::clamp(kDigits - whole, 0, 6), seconds);
+  return text;
+}
+
+}  // namespace millhopper

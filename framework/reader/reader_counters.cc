@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/reader/reader_counters.h"
+
+#include <utility>
+
+namespace millhopper {
+
+thread_local CounterClock::duration WaitTimer::of_thread_{0};
+thread_local const WaitTimer* WaitTimer::innermost_ = nullptr;
+
+// The place that a thread counts in, of every reader. It is another thread's when this one has
+// ended.
+class ReaderCounters::PlaceOfThread {
+ public:
+  PlaceOfThread() {
+    uint32_t taken = taken_.load();
+    do {
+      place_ = static_cast<size_t>(__builtin_ctz(~taken));  // the first that is free
+    } while (place_ < kShared && !taken_.compare_exchange_weak(taken, taken | 1u << place_));
+  }
+  ~PlaceOfThread() {
+    const size_t own = std::exchange(place_, kShared);  // for what the thread may do behind this
+    if (own < kShared) taken_.fetch_and(~(1u << own));
+  }
+  size_t place() const { return place_; }
+
+  static constexpr size_t kShared = kPlaces - 1;
+
+ private:
+  static std::atomic<uint32_t> taken_;  // a bit a place
+
+  size_t place_;
+};
+
+std::atomic<uint32_t> ReaderCounters::PlaceOfThread::taken_{0};
+
+void ReaderCounters::AddLoaded(size_t n) {
+  static thread_local PlaceOfThread of_thread;
+  const size_t place = of_thread.place();
+  std::atomic<uint64_t>& sum = places_[place].loaded;
+  if (place == PlaceOfThread::kShared) {
+    sum.fetch_add(n, std::memory_order_relaxed);
+  } else {
+    sum.store(sum.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+  }
+}
+
+uint64_t ReaderCounters::loaded() const {
+  uint64_t sum = 0;
+  for (const Place& place : places_) sum += place.loaded.load(std::memory_order_relaxed);
+  return sum;
+}
+
+WaitTimer::WaitTimer(ReaderCounters* counters)
+    : counters_(counters), outer_(innermost_), before_(of_thread_), begin_(CounterClock::now()) {
+  innermost_ = this;
+}
+
+CounterClock::duration WaitTimer::Stop() {
+  if (stopped_) return {};
+  stopped_ = true;
+  const CounterClock::duration time = CounterClock::now() - begin_;
+  innermost_ = outer_;
+  of_thread_ = before_ + time;  // with what was waited within
+  const WaitTimer* outer = outer_;
+  while (outer != nullptr && outer->counters_ != counters_) outer = outer->outer_;
+  if (outer == nullptr && counters_ != nullptr) counters_->AddWaitTime(time);
+  return time;
+}
+
+LoadTimer::LoadTimer(ReaderCounters* counters, int times)
+    : counters_(counters), times_(counters == nullptr ? 0 : times) {
+  if (times_ == 0) return;
+  waited_ = WaitTimer::OfThread();
+  begin_ = CounterClock::now();
+}
+
+LoadTimer::~LoadTimer() {
+  if (times_ == 0) return;
+  const CounterClock::duration waited = WaitTimer::OfThread() - waited_;
+  counters_->AddLoadTime(times_ * (CounterClock::now() - begin_ - waited));
+}
+
+}  // namespace millhopper
