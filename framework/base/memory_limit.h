@@ -53,8 +53,8 @@ class MemoryScope {
     kAhead,  // beyond the share of what is ahead the work is refused, and can be done again later
   };
   explicit MemoryScope(const Ref<MemoryAccount>& account, Need need = Need::kNow);
-  // Takes part in the work of another thread, whose scope (or null) it is. A part that one thread
-  // could do without is ahead of need.
+  // For a thread that helps another one: `other` is the scope of the helped thread, or null. Work
+  // that a single thread would not do yet is ahead of need.
   explicit MemoryScope(const MemoryScope* other, Need need = Need::kNow);
   ~MemoryScope();
   MemoryScope(const MemoryScope&) = delete;
@@ -85,8 +85,8 @@ class MemoryScope {
 // What the pools ask. Any thread.
 class MemoryLimit {
  public:
-  // SIZE_MAX, which is the default, is none. Throws kInvalidArgument below 1 MiB. While no reader
-  // is at work.
+  // SIZE_MAX, the default, is no limit. Throws kInvalidArgument below 1 MiB. Call it only while no
+  // reader is at work.
   static void Set(size_t bytes);
   static size_t bytes();
   static bool is_set() { return bytes() != SIZE_MAX; }

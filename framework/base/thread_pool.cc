@@ -21,7 +21,7 @@ thread_local int forks_at_once = 0;
 
 }  // namespace
 
-Job::Job() { ThreadPool::Get(); }  // which sees to forks from now on
+Job::Job() { ThreadPool::Get(); }  // installs the fork handlers
 
 bool Job::Submit() noexcept {
   ThreadPool& pool = ThreadPool::Get();
@@ -32,7 +32,7 @@ bool Job::Submit() noexcept {
   if (cancelling_.load() > 0) return false;
   try {
     return pool.Push(Ref<Job>(this), epoch);
-  } catch (const std::bad_alloc&) {  // no worker helps then; whoever needs the work does it himself
+  } catch (const std::bad_alloc&) {  // the caller does the work itself
     return false;
   }
 }
@@ -126,7 +126,7 @@ void ThreadPool::Loop() {
       entry = queue_.Pop();
       working_.fetch_add(1);
       queued_.fetch_sub(1, std::memory_order_relaxed);
-      // Who was not woken because we were looking is woken by us.
+      // Push woke no sleeping worker while this one was looking, so this one wakes it.
       if (!queue_.empty() && sleeping_ > 0) wake_.notify_one();
     }
     entry.job->RunQueued(entry.epoch);
@@ -174,7 +174,7 @@ void ThreadPool::AfterForkInChild() {
   queued_.store(0);
   working_.store(is_worker ? 1 : 0);
   forking_ = 0;
-  Ring dropped;  // goes behind the lock, for jobs may be disposed of
+  Ring dropped;  // destroyed after the unlock, because that may dispose of jobs
   std::swap(dropped, queue_);
   mutex_.unlock();
 }
@@ -236,7 +236,7 @@ void ParallelJob::TakePart() {
         failed_ = i;
         error_ = std::current_exception();
       }
-      // Nobody begins the parts behind it.
+      // No thread begins the parts after the failed one.
       const size_t begun = next_.exchange(n_, std::memory_order_acq_rel);
       if (begun < n_) done_.fetch_add(n_ - begun, std::memory_order_release);
     }

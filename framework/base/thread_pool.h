@@ -30,12 +30,12 @@ class Job : public Kept {
   // none, while it is given another size and while Cancel waits, so a job must be work that its
   // owner can also do. Never throws. Any thread, Work included.
   bool Submit() noexcept;
-  // Makes queued calls void and waits for running ones, which a forked child has none of. Submit
-  // may be called again afterwards. Not from within Work of the same job.
+  // Makes queued calls void and waits for running ones (a forked child has none). Submit may be
+  // called again afterwards. Work must not call Cancel on its own job.
   void Cancel();
 
  protected:
-  // On a worker thread, perhaps on several at once. Must not throw.
+  // Called on a worker thread, perhaps on several at once. Must not throw.
   virtual void Work() = 0;
 
  private:
@@ -51,28 +51,29 @@ class Job : public Kept {
 // A fixed number of workers over one queue, first in, first out. Threads start at the first
 // Submit, and end with the process or at SetSize.
 //
-// fork is survived: it waits until no worker is at work, so that no lock of theirs is held in the
-// child, whose pool is a new one. It is for whoever forks to see that no other thread is within a
-// call of a reader then. A fork from within a job does not wait, for others may wait for that job:
-// its child is to run another program or to exit.
+// The process may fork. The fork waits until no worker has a job, so that the child inherits no
+// lock that a worker holds; the child's pool starts without threads. The thread that forks must
+// make sure that no other thread is in a call of a reader. A fork from within a job does not wait,
+// because another thread may wait for that job: its child must run another program or exit.
 class ThreadPool {
  public:
   static ThreadPool& Get();
-  // As many workers as there are processors beside the one of whoever reads, who works too where he
-  // would have to wait; at least 1, so that somebody reads ahead. More than that only take
-  // processors from one another.
+  // One worker less than there are processors, because the consumer's thread works too instead of
+  // waiting; at least 1, so that a worker reads ahead. More workers would only compete for
+  // processors.
   static int DefaultSize();
 
   // Ends the present workers, when they have done what was submitted, and sets how many the next
   // Submit starts; 0 means that callers do all work. Throws kInvalidArgument for a number below 0
-  // or above 1024. While no reader is at work.
+  // or above 1024. Call it only while no reader is at work.
   void SetSize(int workers);
   int size() const { return size_.load(std::memory_order_relaxed); }
   // Threads that have been started: 0 before the first Submit. For tests.
   int started() const;
-  // Lets no job begin until LetGo, and waits for the jobs that have begun, unless the thread is
-  // within ForksAtOnce. A thread that is about to fork, and that holds a lock which jobs may want,
-  // such as an interpreter's, calls it first, without that lock. In the child nothing is held.
+  // Lets no job begin until LetGo, and waits for the jobs that have begun, unless the calling
+  // thread is a worker or has a ForksAtOnce. A thread that holds a lock which jobs may want, such
+  // as Python's, must release that lock and call Hold before it forks. The child's pool is not
+  // held.
   void Hold();
   void LetGo();
 
@@ -118,8 +119,8 @@ class ThreadPool {
   const OwnProcess process_;     // counts forks before AfterForkInChild is called
 };
 
-// While it exists, a fork by this thread waits for no job, as one from within a job: for code that
-// a reader calls on the thread of whoever reads.
+// While one exists, a fork by this thread does not wait for jobs, like a fork from within a job. It
+// is for code that a reader calls on the consumer's thread.
 class ForksAtOnce {
  public:
   ForksAtOnce();
@@ -136,7 +137,7 @@ class ParallelJob final : public Job {
   using Function = void (*)(const void* context, size_t index);
 
   void Start(size_t n, Function function, const void* context);
-  // Takes parts until there is none left.
+  // Runs parts until none is left.
   void TakePart();
   // Waits for the parts that others took; rethrows the error of the lowest-numbered part.
   void Finish();

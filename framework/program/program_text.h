@@ -32,9 +32,9 @@ class ProgramText {
   // How many messages the text has that are in no other, at most.
   int outer_messages() const { return outer_messages_; }
 
-  // The place in the file of a place in expanded(), which counts lines and columns from 0 and a tab
-  // as protobuf does, as up to eight columns. What a value brought stands where its ${name} does.
-  // With a `subject` it is the place of that word, the last one before.
+  // Maps a place in expanded() back to the file as it was written. `line` and `column` count from
+  // 0, and a tab counts as up to eight columns, as protobuf counts it. Text that a value brought in
+  // maps to its ${name}. With a `subject`, gives the place of the last such word before.
   SourcePlace Written(int line, int column, const std::string& subject = "") const;
 
  private:
