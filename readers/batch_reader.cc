@@ -42,8 +42,8 @@ BatchReader::BatchReader(std::unique_ptr<ReaderBase> reader, int64_t batch_size,
           " cannot be batched; put create_batch_reader below create_double_buffer_reader");
 }
 
-// A batch's own slots: what the reader below turns out to hold adds nothing but inner dims, which
-// the rows learn from what is loaded.
+// Always the batch's own slots: all that the reader below can learn from its file are inner dims,
+// and the rows learn those from the loaded elements.
 const std::vector<SlotSpec>& BatchReader::row_slots() const { return slots(); }
 
 size_t BatchReader::Ready() const {
@@ -86,8 +86,8 @@ void BatchReader::Fill() {
   } catch (...) {
     const Error error = CurrentError();
     if (error.interrupts()) throw WithWholeBatches(error, used_before);
-    // The batch is lost to its lowest-numbered failing record, which may be one that was planned
-    // and would fail when loaded.
+    // The error reported must be that of the batch's first failing record. A record planned before
+    // this error may fail to load, so all are loaded here; that throws the earlier error.
     if (!tickets.empty()) {
       Rows dropped(reader().row_slots());
       reader().Load(tickets.data(), tickets.size(), &dropped);
@@ -96,8 +96,8 @@ void BatchReader::Fill() {
   }
 }
 
-// An element of the reader below is needed as it was planned, as a part of the batch that is loaded
-// from it, and of the batch before.
+// Each element takes memory three times: as planned, in the batch that is loaded, and in the batch
+// before it.
 Error BatchReader::WithWholeBatches(const Error& error, size_t used_before) const {
   constexpr size_t kTimes = 3;
   const OutOfMemory* const memory = error.out_of_memory();

@@ -19,8 +19,8 @@ enum class BatchMode {
 };
 
 // Makes one element of batch_size elements of the reader below. The last batch of a pass may be
-// shorter; with discard_leftover it is left out instead. It only plans: elements are loaded one
-// behind another, in parallel, straight into the batch, so nothing is gathered.
+// shorter; with discard_leftover such a batch is left out. Elements are loaded in parallel,
+// straight into their place in the batch, so they are not copied together afterwards.
 class BatchReader final : public DecoratedReader {
  public:
   // Throws kInvalidArgument for a batch_size below 1, when a slot with levels of detail is to be
@@ -36,10 +36,10 @@ class BatchReader final : public DecoratedReader {
  private:
   void PlanNext(size_t n, TicketRun* run) override;
   void Rewind(uint64_t pass) override;
-  // Plans the rest of the present batch.
+  // Plans the rest of the current batch.
   void Fill();
-  // The same error of memory with what batches take, if it is one. `used_before` was needed when
-  // the present batch was begun.
+  // Adds the memory that whole batches take to an out-of-memory error; returns other errors
+  // unchanged. `used_before` is the memory needed when the current batch was begun.
   Error WithWholeBatches(const Error& error, size_t used_before) const;
   void LoadStacked(const TicketRun& batch, Rows* rows) const;
 
@@ -47,7 +47,7 @@ class BatchReader final : public DecoratedReader {
   const bool discard_leftover_;
   const BatchMode mode_;
   uint64_t sample_ = 0;
-  Ref<TicketRun> batch_;  // the present one, as far as it is planned; null between two of them
+  Ref<TicketRun> batch_;  // the current batch as far as it is planned; null between two batches
 };
 
 }  // namespace millhopper

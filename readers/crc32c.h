@@ -8,11 +8,12 @@
 
 namespace millhopper {
 
-// The checksum of the bytes; with the instruction of the processor where it has one.
+// The checksum of the bytes, computed with the processor's instruction if it has one.
 uint32_t Crc32c(const char* bytes, size_t size);
 // The same from a table, on any processor.
 uint32_t Crc32cByTable(const char* bytes, size_t size);
-// As snappy's framings store it, so that a checksum of data that holds checksums stays useful.
+// The form that snappy's framings store: masked, so that a checksum over data that contains
+// checksums stays useful.
 inline uint32_t MaskedCrc32c(const char* bytes, size_t size) {
   const uint32_t crc = Crc32c(bytes, size);
   return (crc >> 15 | crc << 17) + 0xa282ead8U;

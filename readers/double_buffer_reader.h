@@ -16,7 +16,7 @@ namespace millhopper {
 //
 // For a device, elements are loaded into pinned memory and copied from there by the device's own
 // queue; an element is handed out when its copy is done, so that an error of the copy takes the
-// element's place like every other one.
+// element's place like any other error.
 class DoubleBufferReader final : public StageReader {
  public:
   // Throws kInvalidArgument for a depth below 1, and for elements that are on a device already.

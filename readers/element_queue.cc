@@ -11,7 +11,7 @@
 namespace millhopper {
 namespace {
 
-// How long a request to stop, or memory that has become free, may go unnoticed.
+// How long a waiting thread may overlook a request to stop, or memory that has become free.
 constexpr std::chrono::milliseconds kMoment{10};
 
 }  // namespace
@@ -53,7 +53,8 @@ bool ElementQueue::attached() const {
   return attached_;
 }
 
-// One element always has room, so that a limit that is too low is said where memory is taken.
+// One element always has room: if the memory limit is too low for it, the allocation itself reports
+// that.
 bool ElementQueue::full() const {
   return elements_.size() >= capacity_ || (!elements_.empty() && !MemoryLimit::HasRoomInStore());
 }
@@ -137,8 +138,8 @@ std::optional<uint64_t> ElementQueue::AwaitNext(std::chrono::milliseconds patien
   return generation_;
 }
 
-// Looks again and again instead of being woken, which whoever makes elements would pay for, and he
-// is what is waited for.
+// The reader polls instead of being woken: waking it would cost time in the producer, which is what
+// the reader is waiting for.
 bool ElementQueue::Take(Element* element) {
   Lock lock = TakeLock();
   for (Backoff backoff; elements_.empty();) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A bounded queue of elements between whoever makes them, in threads of his own, and the reader
-// that yields them.
+// A bounded queue of elements between a producer, which pushes from threads of its own, and the
+// reader that yields them.
 #ifndef MILLHOPPER_READERS_ELEMENT_QUEUE_H_
 #define MILLHOPPER_READERS_ELEMENT_QUEUE_H_
 
@@ -21,15 +21,15 @@
 namespace millhopper {
 
 // Elements in the order in which they were pushed, pass after pass. A pass has a number, its
-// generation, which whoever pushes names: what he makes for a pass that is over meanwhile is
-// refused, so that nothing of it gets into the next one.
+// generation. The producer names it with each push: an element made for a pass that is over by then
+// is refused, so that it cannot get into the next pass.
 //
-// A pass is open from its beginning, unless a provider is expected (Expect): then somebody who is
-// Attached makes all elements, and taking one while nobody is attached is an error instead of a
-// wait without end.
+// A pass takes elements from its beginning. After Expect all elements come from a provider, a
+// producer that calls Attach; taking an element while no provider is attached is then an error
+// instead of an endless wait.
 //
-// Any thread. In a child process that was forked later a queue can only be destroyed, for another
-// thread may have been at work on it: all else throws kInvalidArgument.
+// Any thread. A child process that was forked later can only destroy the queue, because another
+// thread may have been using it during the fork; all else throws kInvalidArgument.
 class ElementQueue {
  public:
   using Element = std::vector<LoDTensor>;
@@ -41,38 +41,41 @@ class ElementQueue {
   ElementQueue(const ElementQueue&) = delete;
   ElementQueue& operator=(const ElementQueue&) = delete;
 
-  // ---- Whoever makes elements. ----
+  // ---- The producer. ----
 
-  // The pass that is running.
+  // The number of the running pass.
   uint64_t generation() const;
-  // Appends *element, which is empty then. Waits, up to `patience`, while the queue is full: of
-  // `capacity` elements, or of any if the memory limit leaves no room for more ahead. kRefused if
-  // that pass is closed or over; the element is as it was then, and for kFull.
+  // Moves *element to the end of the queue, which leaves it empty. Waits up to `patience` while the
+  // queue is full: it holds `capacity` elements, or at least one and the memory limit leaves no
+  // room for more. kRefused if that pass is closed or over. After kRefused and kFull *element is
+  // unchanged.
   Pushed PushWithin(std::chrono::milliseconds patience, uint64_t generation, Element* element);
-  // The same without impatience; false if it was refused. Throws kCancelled on a request to stop.
+  // The same, but waits as long as it takes; false if the element was refused. Throws kCancelled on
+  // a request to stop.
   bool Push(uint64_t generation, Element element);
-  // The end of that pass, behind what was pushed. Does nothing if it is closed or over already, as
-  // does Fail.
+  // Ends that pass after the elements that were pushed. Close and Fail do nothing if the pass is
+  // closed or over already.
   void Close(uint64_t generation);
-  // As Close, but an error takes the end's place.
+  // As Close, but the reader gets an error instead of the end.
   void Fail(uint64_t generation, const Error& error);
 
-  // From now on elements come from a provider, and this is said where there is none.
+  // From now on elements come from a provider. Take throws an error with the text `missing` while
+  // none is attached.
   void Expect(const std::string& missing);
-  // There is a provider now; returns the pass that he begins with.
+  // A provider starts; returns the pass that it begins with.
   uint64_t Attach();
-  // There is none any more: his pass is closed.
+  // The provider stops; closes the running pass.
   void Detach();
-  // Waits until a pass behind `generation` begins and returns it; none if nobody is attached then,
-  // or `patience` is over.
+  // Waits until a pass after `generation` begins and returns its number; nothing if no provider is
+  // attached then, or if `patience` is over.
   std::optional<uint64_t> AwaitNext(std::chrono::milliseconds patience, uint64_t generation);
 
   // ---- The reader. ----
 
-  // Moves the next element to *element, or returns false at the end of the pass. Waits for it;
-  // throws kCancelled on a request to stop, and again and again the error of Fail.
+  // Moves the next element to *element, or returns false at the end of the pass. Waits for
+  // an element; throws kCancelled on a request to stop. After Fail every call throws its error.
   bool Take(Element* element);
-  // Begins the next pass: what is left of this one is dropped.
+  // Begins the next pass and drops the elements that are left of this one.
   void Restart();
 
   size_t size() const;
@@ -85,29 +88,30 @@ class ElementQueue {
   using Lock = std::unique_lock<std::mutex>;
   using Clock = std::chrono::steady_clock;
 
-  // By itself because it cannot be destroyed in a child process while it was in use.
+  // On the heap, so that a child process can leave it undestroyed: the parent's threads may have
+  // held the mutex during the fork.
   struct Sync {
     std::mutex mutex;
     std::condition_variable changed;  // for providers
-    int waiting = 0;                  // of them
+    int waiting = 0;                  // how many providers wait
   };
 
   Lock TakeLock() const;
   bool full() const;
   // True if `generation` takes elements.
   bool open(uint64_t generation) const { return generation == generation_ && !closed_; }
-  // A provider waits for a change, or for as long as a request to stop or memory that has become
-  // free may go unnoticed, but not beyond `until`.
+  // A provider waits here for a change, for at most kMoment and not beyond `until`, because a
+  // request to stop or freed memory does not wake it.
   void WaitABit(Lock* lock, Clock::time_point until);
 
   const size_t capacity_;
   const OwnProcess process_;
-  Sync* const sync_;  // its mutex guards all below; no element is dropped while it is held
+  Sync* const sync_;  // its mutex guards all below; it is not held while elements are destroyed
   std::deque<Element> elements_;
   uint64_t generation_ = 0;
   bool closed_ = false;
-  std::optional<Error> error_;  // at the end of the pass
-  std::string missing_;         // what is said where a provider is expected and missing
+  std::optional<Error> error_;  // thrown at the end of the pass
+  std::string missing_;         // error text if a provider is expected and missing
   bool attached_ = false;
 };
 

@@ -28,9 +28,9 @@ void CheckCount(size_t names, const std::string& pattern) {
   }
 }
 
-// Names are there before any data, for which they leave half of a memory limit.
+// Names are in memory before any data, so they may take at most half of the memory limit.
 void CheckBytes(size_t names, size_t bytes, const std::string& pattern) {
-  constexpr size_t kBytesBeside = 100;  // what a name takes besides its letters
+  constexpr size_t kBytesBeside = 100;  // memory of a name besides its letters
   if (bytes > kMaxListBytes) {
     Throw(ErrorCode::kResourceLimit, "'", Escaped(pattern), "' makes more than ", kMaxListBytes,
           " bytes of file names");
@@ -77,7 +77,7 @@ std::vector<std::string> NumbersOf(const Range& range, const std::string& patter
   return numbers;
 }
 
-// What stands between the commas that are in no braces of their own.
+// Splits a list at its commas, except those in inner braces.
 std::vector<std::string> WordsOf(const std::string& list) {
   std::vector<std::string> words(1);
   int depth = 0;
@@ -93,15 +93,15 @@ std::vector<std::string> WordsOf(const std::string& list) {
   return words;
 }
 
-// What stands for one pair of braces, and the text around it.
+// The words for one pair of braces, and the text around it.
 struct Choice {
   std::string before, after;
   std::vector<std::string> words;
-  size_t next = 0;  // word to be taken
+  size_t next = 0;  // index of the next word
 };
 
-// The first braces of the text, behind its first `done` bytes, that are a list or a range; false if
-// there are none.
+// Finds the first braces after the first `done` bytes of the text that are a list or a range; false
+// if there are none.
 bool FindChoice(const std::string& text, size_t done, const std::string& pattern, Choice* choice) {
   constexpr size_t kLongestRange = 2 * kMaxDigits + 2;
   struct Braces {
@@ -136,14 +136,14 @@ bool FindChoice(const std::string& text, size_t done, const std::string& pattern
   return true;
 }
 
-// Calls take(name) for all that the braces of a pattern make of it, one behind another, so that
-// nothing is in memory but the choices that lead to one of them.
+// Calls take(name) for each name that the braces of a pattern make, one after another; only the
+// choices that lead to the current name are in memory.
 template <typename Take>
 void ExpandBraces(const std::string& pattern, const Take& take) {
   std::vector<Choice> choices;
   size_t made = 0;
   size_t bytes = 0;
-  size_t pending = 0;  // words that are to be taken
+  size_t pending = 0;  // words not taken yet
   std::string text = pattern;
   size_t done = 0;
   for (;;) {
@@ -220,7 +220,7 @@ std::vector<std::string> ExpandFileNames(const std::vector<std::string>& entries
     std::set<std::string> expanded;
     Expand(path, &expanded);
     CheckCount(names.size() + expanded.size(), entry);
-    while (!expanded.empty()) {  // a name is in memory once
+    while (!expanded.empty()) {  // moved out one by one, so that each name is in memory only once
       names.push_back(prefix + std::move(expanded.extract(expanded.begin()).value()));
       bytes += names.back().size();
       CheckBytes(names.size(), bytes, entry);

@@ -13,7 +13,7 @@ namespace millhopper {
 // get, then with a scheme ("scheme://", file_system.h), and may have
 //   {a,b,}           one of these, each of which may have braces of its own
 //   {00000..00127}   one of these numbers, filled up with zeros if one of the ends has a zero first
-//   * ? [a-z]        as in the shell: what is there now; never a leading dot, never a slash, and
+//   * ? [a-z]        as in the shell: existing files; never a leading dot, never a slash, and
 //                    never a manifest (recordio_manifest.h) unless the pattern ends in ".json"
 // A file that exists under exactly the name that is written is taken as it is. Throws
 // kInvalidArgument for a pattern that matches nothing, kIo for a directory that cannot be read, and
@@ -21,8 +21,8 @@ namespace millhopper {
 // more than half of a memory limit.
 std::vector<std::string> ExpandFileNames(const std::vector<std::string>& entries);
 
-// Those patterns among the entries that took what was there: without prefixes and braces, each with
-// * ? or [. For entries that ExpandFileNames has expanded.
+// The patterns with * ? or [ among the entries, with prefixes removed and braces expanded. For
+// entries that ExpandFileNames accepted.
 std::vector<std::string> WildcardsOf(const std::vector<std::string>& entries);
 
 }  // namespace millhopper

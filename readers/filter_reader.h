@@ -11,11 +11,11 @@
 
 namespace millhopper {
 
-// Yields the elements of the reader below of which a function says so, in their order.
+// Yields the elements of the reader below for which a function returns true, in their order.
 class FilterReader final : public StageReader {
  public:
-  // Whether an element is yielded; `id` is its name, by which the function draws what is random.
-  // Called on any number of threads at once. What it throws takes the element's place.
+  // Whether an element is yielded; `id` is its name, to be used as the key of random draws. Called
+  // by many threads at once. If it throws, the consumer gets the error in the element's place.
   using Function = std::function<bool(const RecordId& id, const std::vector<LoDTensor>& element)>;
 
   // Throws kInvalidArgument when the reader below yields tensors on a device.

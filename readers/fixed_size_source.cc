@@ -10,7 +10,8 @@
 namespace millhopper {
 namespace {
 
-// However small they are: the list of a chunk's records shall not outgrow its bytes by far.
+// Limits the list of a chunk's records, which for tiny records would take much more memory than
+// their bytes.
 constexpr uint64_t kMostRecordsPerChunk = 64 << 10;
 
 [[noreturn]] void Fail(const ByteStream& stream, uint64_t position, const std::string& problem) {
@@ -31,7 +32,7 @@ FixedSizeSource::FixedSizeSource(std::vector<Column> columns, std::optional<uint
       records_ = std::min(records_, column.stream->most_left() / column.bytes);
     }
   }
-  // Nothing else bounds the records that take no bytes.
+  // For records of 0 bytes nothing else limits their number.
   const File& file = columns_[0].stream->file();
   if (record_bytes_ == 0 && records_ > file.size()) {
     Fail(*columns_[0].stream, 0,

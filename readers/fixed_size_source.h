@@ -20,24 +20,24 @@ class FixedSizeSource final : public FileSource {
  public:
   struct Column {
     std::unique_ptr<ByteStream> stream;  // at the first record
-    size_t bytes;                        // of a piece
+    size_t bytes;                        // of one record's piece
   };
-  // `count` is how many records the files claim to have: too few or too many bytes are an error
-  // behind the records that are whole. Without it records go on to the end of the only column.
+  // `count` is the number of records that the files declare; too few or too many bytes are an error
+  // after the whole records. Without it there must be one column, and its end ends the records.
   FixedSizeSource(std::vector<Column> columns, std::optional<uint64_t> count);
 
   bool Claim(Chunk* chunk) override;
   void Fetch(Chunk* chunk) const override;
 
  private:
-  // How many records the chunk that begins with this one has at most.
+  // The most records that a chunk beginning with record `first` has.
   size_t RecordsFrom(uint64_t first) const;
   void ListPieces(Chunk* chunk, size_t records) const;
   void ReadInOrder(Chunk* chunk);
   // Throws unless the columns end with the last record.
   void CheckEnd() const;
-  // The length of a column; of a compressed one, which must be read to know it, it may be less than
-  // the truth once it is `enough`.
+  // The length of a column. A compressed column is read to find it, and only until the length is
+  // `enough`, so the result may then be too small.
   uint64_t BytesOf(size_t column, uint64_t enough) const;
 
   const std::vector<Column> columns_;
@@ -45,7 +45,7 @@ class FixedSizeSource final : public FileSource {
   std::vector<uint64_t> begins_;  // of the columns
   size_t record_bytes_ = 0;
   uint64_t records_per_chunk_ = 0;
-  uint64_t records_ = 0;  // that there can be
+  uint64_t records_ = 0;  // an upper bound
   bool plain_ = true;
   uint64_t next_ = 0;  // record to be claimed
 };

@@ -10,7 +10,7 @@
 namespace millhopper {
 namespace {
 
-// What one call of the function works in.
+// The working memory of one call of the function.
 class Workplace final : public Kept {
  public:
   Rows rows;

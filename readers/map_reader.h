@@ -15,14 +15,14 @@ namespace millhopper {
 // Yields function(element) for every element of the reader below: a block of operators, a decoder.
 class MapReader final : public DecoratedReader {
  public:
-  // Replaces *out (one tensor a slot) by what becomes of `in`, which it may take apart; `id` is the
-  // element's name, by which it draws what is random. Called on any number of threads at once. What
-  // it throws takes the element's place.
+  // Replaces *out (one tensor per slot) by the result for `in`, which it may change; `id` is the
+  // element's name, to be used as the key of random draws. Called by many threads at once. If it
+  // throws, the consumer gets the error in the element's place.
   using Function = std::function<void(const RecordId& id, std::vector<LoDTensor>* in,
                                       std::vector<LoDTensor>* out)>;
 
-  // `slots` is what the function yields; results are checked against it. Throws kInvalidArgument
-  // when the reader below yields tensors on a device.
+  // `slots` describes what the function yields; results are checked against it. Throws
+  // kInvalidArgument when the reader below yields tensors on a device.
   MapReader(std::unique_ptr<ReaderBase> reader, std::vector<SlotSpec> slots, Function function);
 
   void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override;

@@ -13,8 +13,8 @@
 namespace millhopper {
 namespace {
 
-// Files that are opened before there is a place for them, so that a place is never without records
-// for long. Descriptors are dear, so they are few.
+// How many files are opened before a place is free for them, so that a new file has records soon.
+// They are few, because each takes a descriptor.
 constexpr size_t kMostOpenedAhead = 4;
 
 }  // namespace
@@ -72,12 +72,13 @@ void MultiFileReader::PlanNext(size_t n, TicketRun* run) {
 void MultiFileReader::Interleave(size_t n, TicketRun* run) {
   const size_t before = run->tickets.size();
   while (n > 0) {
-    // Not beyond a chunk: whoever has taken its records may let go of it before the next is read.
+    // Plans no further than a chunk, so that the caller may release its records before the next
+    // chunk is read.
     const bool more =
         cursor_ < places_.size() && places_[cursor_] && places_[cursor_]->available() > 0;
     if (!more && run->tickets.size() > before) return;
     if (!FillPlace()) {
-      // A reading without a record would be followed by others like it.
+      // If one round of the files had no record, later rounds have none either.
       if (round_ + 1 == options_.pass_num || !round_taken_) return;
       BeginRound(round_ + 1);
       continue;
@@ -93,7 +94,7 @@ void MultiFileReader::Interleave(size_t n, TicketRun* run) {
 }
 
 size_t MultiFileReader::TakeRounds(size_t places, size_t rounds, TicketRun* run) {
-  // What needs memory comes first, so that nothing is half done where there is none.
+  // Memory is taken first, so that a lack of it leaves nothing half done.
   size_t taking = 0;
   for (size_t i = 0; i < places; ++i) {
     ChunkQueue& place = *places_[(cursor_ + i) % places_.size()];
@@ -152,7 +153,7 @@ void MultiFileReader::FindReadyPlace() {
         return;
       }
     }
-    // Somebody must be at work on what is waited for; Fill works itself.
+    // No thread works on this place's next chunk: stop here, and the caller's Fill fetches it.
     if (places_[cursor_]->backlog().idle) return;
     CheckStop();
     if (!prefetcher().Help()) backoff.Pause();
@@ -189,14 +190,14 @@ void MultiFileReader::OpenAhead(size_t files_wanted, bool needed) {
       waiting_.push_back({OpenFile(file, pass_), opening_round_});
     } catch (const Error&) {
       if (needed) throw;
-      return;  // it is tried again when its turn comes, and perhaps there is a descriptor then
+      return;  // opened again when its turn comes; a descriptor may be free then
     }
     ++next_to_open_;
   }
 }
 
-// Where all places pass over what they have, nothing is taken: however much it is said to be, it is
-// one step.
+// If all places pass over their records, nothing is taken, and any number of records is passed over
+// in one step.
 size_t MultiFileReader::RoundsFor(size_t n) const {
   size_t taking = places_.size();
   if (is_share()) {

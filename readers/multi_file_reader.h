@@ -17,7 +17,7 @@ namespace millhopper {
 
 // The attributes of open_files.
 struct MultiFileOptions {
-  size_t thread_num = 0;       // workers on its files at once; 0 is all workers of the pool
+  size_t thread_num = 0;       // workers that read its files at once; 0: all of the pool
   size_t buffer_size = 256;    // records to have in store; each file has one chunk at least
   size_t cycle_length = 16;    // files whose records are interleaved
   uint64_t pass_num = 1;       // how often the files are read in one pass
@@ -26,14 +26,14 @@ struct MultiFileOptions {
   RandomKey key{0, 0, ""};     // of that permutation
 };
 
-// The order in which `files` files are read for the pass with this number.
+// The order in which `files` files are read in this pass.
 std::vector<uint32_t> ShuffledFiles(size_t files, const RandomKey& key, uint64_t pass);
 
 // Yields one record at a time from each of the first `cycle_length` unfinished files, in the order
 // of the list; the place of a finished file goes to the next file of the list. The order depends on
 // nothing else. Files are opened when their turn comes near, and closed at their end, so that
-// neither memory nor open descriptors grow with their number. An error of one file, also that it
-// cannot be opened, comes where its record would have come.
+// neither memory nor open descriptors grow with their number. An error of a file, also if it cannot
+// be opened, comes in the place of its next record.
 class MultiFileReader final : public FileReader {
  public:
   // Throws kInvalidArgument for an empty list or options below 1, and kIo with the names of all
@@ -48,31 +48,31 @@ class MultiFileReader final : public FileReader {
   void Rewind(uint64_t pass) override;
 
  private:
-  // A file that has been opened before there is a place for it.
+  // A file that was opened before a place is free for it.
   struct WaitingFile {
     Ref<ChunkQueue> queue;
     uint64_t round;  // which of the pass_num readings it belongs to
   };
 
   void Interleave(size_t n, TicketRun* run);
-  // How often a record can be taken or passed over at every place, for up to n that are taken.
+  // How many times a record can be taken or passed over at every place, for up to n records taken.
   size_t RoundsFor(size_t n) const;
-  // Takes or passes over so many records of each of the places from the cursor on; returns how many
-  // it has taken.
+  // Takes or passes over `rounds` records at each of `places` places from the cursor on; returns
+  // how many it took.
   size_t TakeRounds(size_t places, size_t rounds, TicketRun* run);
-  // Empty places for the files of a round.
+  // Empties the places for the files of a round.
   void BeginRound(uint64_t round);
-  // Sees to it that the place at the cursor has a record, moving the cursor on where there is no
-  // file for it; false at the end of the round.
+  // Makes sure that the place at the cursor has a record; moves the cursor on if no file is left
+  // for its place. False at the end of the round.
   bool FillPlace();
-  // Moves the cursor to a place that need not be waited for.
+  // Moves the cursor to a place that has a record without waiting.
   void FindReadyPlace();
   // Gives the empty place at the cursor the next file of this round; false if there is none.
   bool PlaceNextFile();
-  // Opens the next files of the list until this many wait for a place. Where one cannot be opened
-  // it stops, or throws if the file is `needed` now; what is needed is of this round.
+  // Opens the next files of the list until this many wait for a place. If one cannot be opened it
+  // stops, or throws if the file is `needed` now; a needed file is of the current round.
   void OpenAhead(size_t files_wanted, bool needed);
-  // How often the places can be gone round without waiting.
+  // How many whole rounds over the places can be made without waiting.
   size_t whole_rounds() const;
 
   const MultiFileOptions options_;
@@ -85,7 +85,7 @@ class MultiFileReader final : public FileReader {
   size_t cursor_ = 0;                    // the place whose turn it is
   std::deque<WaitingFile> waiting_;
   std::vector<uint32_t> order_;  // of the files of opening_round_
-  size_t next_to_open_ = 0;      // in it
+  size_t next_to_open_ = 0;      // index in order_
   uint64_t opening_round_ = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Yields all passes of a training one behind another.
+// Yields several passes of the reader below as one pass.
 #ifndef MILLHOPPER_READERS_MULTI_PASS_READER_H_
 #define MILLHOPPER_READERS_MULTI_PASS_READER_H_
 
@@ -11,8 +11,8 @@
 
 namespace millhopper {
 
-// `pass_num` passes of the reader below as one. Pass k of its own pass r is the reader's pass
-// r * pass_num + k, so that every one of them is shuffled anew.
+// `pass_num` passes of the reader below as one. Pass k of its own pass r is the reader's pass r *
+// pass_num + k, so that each of them is shuffled differently.
 class MultiPassReader final : public DecoratedReader {
  public:
   // Throws kInvalidArgument unless pass_num is at least 1.

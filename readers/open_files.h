@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes readers of files from what programs say: names, declared slots, attributes.
+// Makes readers of files from the names, declared slots and attributes in a program.
 #ifndef MILLHOPPER_READERS_OPEN_FILES_H_
 #define MILLHOPPER_READERS_OPEN_FILES_H_
 
@@ -14,14 +14,14 @@
 namespace millhopper {
 
 // The format that prefixes ("recordio:") or extensions give to these names, which may be patterns;
-// null if no name tells one, and the first bytes will. Throws kInvalidArgument, naming two of them,
-// if they are not all of one format.
+// null if no name tells one; then the first bytes decide. Throws kInvalidArgument, naming two of
+// them, if they are not all of one format.
 const FormatSchema* FormatOf(const std::vector<std::string>& names);
 
-// What create_<tag>_file_reader makes: a reader of one file, its name taken literally behind an
-// optional prefix of that format. `companion` is "" if there is none. `arguments.attributes` are
-// checked by the schema, defaults filled in; `has_companions` is set here. Throws kInvalidArgument
-// and kIo; opens nothing.
+// What create_<tag>_file_reader makes: a reader of one file, whose name may have that format's
+// prefix and is otherwise taken literally. `companion` is "" if there is none.
+// `arguments.attributes` are checked by the schema, defaults filled in; `has_companions` is set
+// here. Throws kInvalidArgument and kIo; opens nothing.
 std::unique_ptr<ReaderBase> OpenFile(const FormatSchema& schema, const std::string& name,
                                      const std::string& companion, FormatArguments arguments);
 

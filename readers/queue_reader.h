@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Yields what others push.
+// Yields the elements that other threads push.
 #ifndef MILLHOPPER_READERS_QUEUE_READER_H_
 #define MILLHOPPER_READERS_QUEUE_READER_H_
 
@@ -11,8 +11,8 @@
 
 namespace millhopper {
 
-// Yields the elements of a queue, without copying them where one is read by itself. A pass is a
-// generation of the queue; who reads waits for who pushes.
+// Yields the elements of a queue, without a copy if they are read one by one. A pass is a
+// generation of the queue; the consumer waits for the producer.
 class QueueReader final : public SequentialReader {
  public:
   QueueReader(std::shared_ptr<ElementQueue> queue, std::vector<SlotSpec> slots);

@@ -12,8 +12,8 @@
 
 namespace millhopper {
 
-// Yields elements of float32 values, uniform in [low, high). Value v of sample s of pass p is the
-// same whoever asks for it: it depends on (key, p, s, v) alone.
+// Yields elements of float32 values, uniform in [low, high). Value v of sample s of pass p depends
+// on (key, p, s, v) alone, not on the thread that loads it.
 class RandomDataReader final : public ReaderBase {
  public:
   // `count` elements a pass; 0 is endless. Throws kInvalidArgument unless low < high, count >= 0,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory for elements that wait for their turn, away from the chunks that they came from.
+// Memory for elements that wait in a window, so that their chunks can be released.
 #ifndef MILLHOPPER_READERS_RECORD_STORE_H_
 #define MILLHOPPER_READERS_RECORD_STORE_H_
 
@@ -17,18 +17,18 @@
 
 namespace millhopper {
 
-// Elements that wait: tickets, each in a slot of its size, with a copy of its record behind it
-// where that is small. A window thus holds pointers and finds all of an element in one place. Put,
-// Drop and NewLease are called by one thread at a time, the planner's. A lease may be dropped by
-// any thread and keeps the store alive, so that tickets outlive the reader's passes. Where there is
-// no memory, functions throw and nothing has changed.
+// Stores tickets, each in a slot that also holds a copy of its record if that is small. So a window
+// holds pointers, and each leads to the whole element. Put, Drop and NewLease are called by one
+// thread at a time, the planner's. A lease may be dropped by any thread and keeps the store alive,
+// so that tickets outlive the reader's passes. If there is no memory, functions throw and change
+// nothing.
 class RecordStore final : public Kept {
  public:
-  // The slots of one planned run. They go back together when the lease is dropped, since giving
-  // them back one by one would cost a lock a record.
+  // The slots of one planned run. They go back together when the lease is dropped; one by one would
+  // cost a lock per record.
   class Lease final : public Kept {
    public:
-    // So that as many calls of Add cannot fail.
+    // Makes room for n slots, so that the next n calls of Add cannot fail.
     void MakeRoom(size_t n) {
       if (slots_.capacity() - slots_.size() < n) slots_.reserve(2 * slots_.size() + n);
     }
@@ -47,13 +47,13 @@ class RecordStore final : public Kept {
 
     Ref<RecordStore> store_;
     PooledVector<Ticket*> slots_;
-    size_t record_bytes_ = 0;  // of the last
-    bool one_size_ = true;     // all are of that size
+    size_t record_bytes_ = 0;  // of the last slot added
+    bool one_size_ = true;     // whether all slots have that size
   };
 
-  // Stores an element. The ticket in the slot points to a copy of its bytes, if it has any: behind
-  // it if there are few, and otherwise in a buffer that is its owner. It holds a reference of its
-  // owner.
+  // Stores an element. If the ticket has bytes, the stored one points to a copy: in the slot if
+  // they are few, else in a buffer that becomes its owner. The slot holds a reference to the
+  // ticket's owner.
   Ticket* Put(const Ticket& ticket) {
     if (ticket.bytes == nullptr || ticket.size > kLargestSlot - sizeof(Ticket))
       return PutOwned(ticket);
@@ -63,8 +63,8 @@ class RecordStore final : public Kept {
     slot->owner = nullptr;
     return slot;
   }
-  // Whether the slot of an element holds its bytes too. Such a ticket has no owner: the slot is to
-  // be held by a lease for as long as the bytes are in use.
+  // Whether the slot of an element holds its bytes too. Such a ticket has no owner: a lease must
+  // hold the slot while the bytes are in use.
   static bool HoldsBytes(const Ticket& stored) {
     return stored.bytes != nullptr && stored.owner == nullptr;
   }
@@ -75,13 +75,13 @@ class RecordStore final : public Kept {
     Kind(sizeof(Ticket) + (HoldsBytes(stored) ? stored.size : 0), &size);
     return kTables + size + (HoldsBytes(stored) ? 0 : stored.size);
   }
-  // Gives back a slot that no lease has, and the reference in it.
+  // Gives back a slot that no lease holds, and releases the ticket's owner.
   void Drop(Ticket* slot);
   Ref<Lease> NewLease();
 
  private:
-  // The kind of slot that so many bytes go into. Sizes are multiples of 64 up to 512; beyond, there
-  // are four from each power of two to the next.
+  // The kind of slot for this many bytes, and its size. Sizes are multiples of 64 up to 512; above
+  // that there are four sizes per power of two.
   static size_t Kind(size_t bytes, size_t* size) {
     size_t step = 64;
     size_t kind = 0;
@@ -105,18 +105,18 @@ class RecordStore final : public Kept {
     return slot;
   }
   Ticket* TakeFresh(size_t kind, size_t size);
-  // An element whose bytes, if it has any, its owner holds.
+  // Stores an element whose owner holds its bytes, if it has any.
   Ticket* PutOwned(const Ticket& ticket);
   // The kind of slot that a stored element has.
   static size_t KindOf(const Ticket& stored) {
     size_t size;
     return Kind(sizeof(Ticket) + (HoldsBytes(stored) ? stored.size : 0), &size);
   }
-  // Makes slots that leases have given back free again.
+  // Moves the slots that leases have given back to free_.
   void Collect(size_t kind);
 
-  // Slots are kept for records of their size: that is fine for many small ones, and waste for a
-  // few large ones of which each has another size.
+  // A slot is reused only for records of its size. That suits many small records, but would waste
+  // memory for a few large records of different sizes.
   static constexpr size_t kLargestSlot = size_t{32} << 10;
   static constexpr size_t kKinds = 32;
 
@@ -128,8 +128,7 @@ class RecordStore final : public Kept {
 
   using Slots = std::array<PooledVector<Ticket*>, kKinds>;  // by kind
 
-  // Both free_ and returned_ have room for every slot that there is, so that a slot can always be
-  // given back.
+  // free_ and returned_ have room for every slot, so that giving one back never allocates.
   Slots free_;
   std::array<size_t, kKinds> made_ = {};  // slots
   std::array<size_t, kKinds> room_ = {};  // for so many
@@ -137,7 +136,7 @@ class RecordStore final : public Kept {
   size_t taken_kind_ = 0;
   size_t taken_size_ = 64;
   std::vector<Ref<Buffer>> buffers_;
-  Fresh now_, ahead_;  // of buffers that were taken when it was needed, and ahead of need
+  Fresh now_, ahead_;  // in buffers taken when needed, and in buffers taken ahead of need
   std::mutex mutex_;   // guards returned_
   Slots returned_;
 };

@@ -68,7 +68,7 @@ void CheckExpanded(uint64_t bytes) {
   }
 }
 
-// What a plain snappy block says it expands to, if that is possible at all.
+// The expanded size that a plain snappy block declares; throws if it is impossible.
 size_t SnappyLength(const char* block, size_t size) {
   size_t length = 0;
   if (!snappy::GetUncompressedLength(block, size, &length)) {

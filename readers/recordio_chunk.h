@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The chunks that RecordIO files are made of, as bytes. A file is chunks one behind another; a
-// chunk is a header of 20 bytes and a payload. All integers are little-endian:
+// The chunks that RecordIO files are made of, as bytes. A file is a sequence of chunks; a chunk is
+// a header of 20 bytes and a payload. All integers are little-endian:
 //
 //   byte   Fluid order, crc32c   Go order
 //      0   magic 01020304        magic 01020304
@@ -36,7 +36,7 @@ enum class RecordIOCompressor { kNone, kSnappy, kGzip };
 
 const char* ToString(RecordIODialect dialect);        // "fluid", "go", "crc32c"
 const char* ToString(RecordIOCompressor compressor);  // "none", "snappy", "gzip"
-// Throw kInvalidArgument for another word.
+// Both throw kInvalidArgument for any other name.
 RecordIODialect RecordIODialectFromName(const std::string& name);
 RecordIOCompressor RecordIOCompressorFromName(const std::string& name);
 

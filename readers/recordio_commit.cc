@@ -30,24 +30,26 @@ std::string ManifestOf(const std::vector<RecordIOWriter*>& files) {
   return path;
 }
 
-// What a file holds that is finished.
+// What a finished file holds.
 RecordIOCounts CountsOf(const RecordIOWriter& file) {
   return {file.bytes(), file.chunks(), file.records()};
 }
 
-// The manifest while one file that is listed is replaced; nothing if it may stay as it is.
+// The manifest to publish while one listed file is replaced; nothing if the present manifest can
+// stay.
 std::optional<RecordIOManifest> WhileReplacing(const RecordIOManifest& manifest,
                                                const RecordIOWriter& file) {
   const std::string& path = file.output().path();
   std::optional<RecordIOPromise> listed;
   try {
     listed = manifest.Find(path);
-  } catch (const Error&) {  // one of several that were being replaced, which it is still
+  } catch (const Error&) {  // already marked as being replaced together with others
     return std::nullopt;
   }
   if (!listed) return std::nullopt;
   RecordIOManifest between = manifest;
-  if (listed->old) {  // it was interrupted before, so there are three things that it may hold
+  if (listed->old) {  // an earlier replacement was interrupted, so the file may hold any of three
+                      // contents
     between.SetReplacing(path);
   } else {
     between.Set(path, {CountsOf(file), listed->counts});
@@ -89,7 +91,8 @@ void CheckListing(const std::vector<RecordIOWriter*>& files) {
   struct stat status, own_status;
   const bool exists = ::stat(path.c_str(), &status) == 0;
   for (RecordIOWriter* file : files) {
-    // Readers that know the file by its own name would find it to be another than is listed.
+    // Readers that open the file by the link's target would find other contents than that name's
+    // manifest lists.
     const std::string& place = file->output().place();
     const std::string own = RecordIOManifest::PathOf(place);
     if (::stat(own.c_str(), &own_status) != 0) continue;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How RecordIO files that have been written get their names, and their manifest with them, so that
-// at every instant at which the process may be killed the files that have these names are the old
-// ones, or the new ones, or the manifest says that they may be both, which every reader tells.
+// Gives finished RecordIO files their names, together with their manifest. Whenever the process is
+// killed, the files with these names are the old ones, or the new ones, or the manifest says that
+// they may be either, and every reader reports that.
 #ifndef MILLHOPPER_READERS_RECORDIO_COMMIT_H_
 #define MILLHOPPER_READERS_RECORDIO_COMMIT_H_
 
@@ -15,23 +15,25 @@
 
 namespace millhopper {
 
-// Throws for a manifest that files could not be listed in: as RecordIOManifest::Load, and kIo or
-// kInvalidArgument if it could not be written, or if a file is a link to one that has a manifest of
-// its own. For who is about to write for a long time.
+// Checks that these files can be listed in their manifest, so that a caller learns of a problem
+// before it writes for a long time. Throws what RecordIOManifest::Load throws, and kIo or
+// kInvalidArgument if the manifest cannot be written or a file is a link to one with another
+// manifest.
 void CheckListing(const std::vector<RecordIOWriter*>& files);
 
 // One thread at a time; the processes that write files of one folder wait for one another.
 class RecordIOCommit {
  public:
-  // Finishes the files, at least one and all of one manifest, and prepares the manifest. They are
-  // `all_shards` of their set if what it has listed of others is to be forgotten. Throws as
-  // CheckListing and RecordIOWriter::Finish; up to here nothing that has a name has changed.
+  // Finishes the files, at least one and all of one manifest, and prepares the manifest. With
+  // `all_shards` these are all shards of their set, and the manifest forgets any others. Throws
+  // what CheckListing and RecordIOWriter::Finish throw. It changes no file that has its name
+  // already.
   RecordIOCommit(const std::vector<RecordIOWriter*>& files, bool all_shards);
   ~RecordIOCommit();
   RecordIOCommit(const RecordIOCommit&) = delete;
   RecordIOCommit& operator=(const RecordIOCommit&) = delete;
 
-  // What is to be published, in this order.
+  // The files to publish, in this order.
   const std::vector<OutputFile*>& steps() const { return steps_; }
 
  private:
@@ -43,7 +45,7 @@ class RecordIOCommit {
   std::vector<OutputFile*> steps_;
 };
 
-// The whole of it. Streams are finished only.
+// Does the whole commit. Streams are only finished.
 void CommitRecordIO(const std::vector<RecordIOWriter*>& files, bool all_shards);
 
 }  // namespace millhopper

@@ -56,8 +56,8 @@ uint64_t NumberOf(const Json& entry, const char* key) {
 
 }  // namespace
 
-// Takes the entries while the text is parsed, so that a text of any kind needs no more memory than
-// the entries of a manifest do.
+// Collects the entries while the text is parsed, so that no text, whatever it holds, takes more
+// memory than a manifest's entries.
 class RecordIOManifest::Parser {
  public:
   explicit Parser(std::map<std::string, Entry>* files) : files_(files) {}
@@ -84,7 +84,7 @@ class RecordIOManifest::Parser {
   }
 
  private:
-  // False for what need not be kept.
+  // False if the parser need not keep the value.
   bool Take(int depth, Json::parse_event_t event, const Json& value) {
     constexpr int kEntryDepth = 2;
     if (event == Json::parse_event_t::object_start && depth != 0 && depth != kEntryDepth) {
@@ -199,7 +199,7 @@ void RecordIOManifest::DropOtherShards(const std::vector<std::string>& files) {
 }
 
 std::vector<std::string> RecordIOManifest::Missing(const std::string& path) const {
-  // Listed are escaped names. What they are of, without that, the manifest's own name tells.
+  // The listed names are escaped. The manifest's own name gives the unescaped name of the set.
   const std::string whole = path.substr(0, path.size() - std::strlen(kManifestSuffix));
   const std::string stem = whole.substr(0, whole.size() - std::strlen(kExtension));
   const std::string whole_name = NameOf(whole);
@@ -284,7 +284,7 @@ void RecordIOManifests::CheckMissing(const RecordIOManifest& manifest,
           return ::fnmatch(pattern.c_str(), file.c_str(), FNM_PATHNAME | FNM_PERIOD) == 0;
         });
     if (!meant) continue;
-    manifest.Find(file);  // says so if it is not there yet
+    manifest.Find(file);  // throws if the file is being replaced
     throw MissingFile(file);
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What RecordIO files should hold, written down beside them: a file that was cut off between two of
-// its chunks looks whole, and only a count tells that it is not.
+// A manifest says what RecordIO files beside it should hold: a file that was cut off between two
+// chunks looks whole, and only a count shows that it is not.
 //
 // A manifest is a JSON file for all files of one set, a few dozen bytes for each:
 //
@@ -12,16 +12,16 @@
 // Names have no folder: the files lie beside the manifest, escaped as error texts show them. The
 // manifest of <stem>-<five digits>.recordio is <stem>.recordio.manifest.json, so that the shards of
 // a set share one; that of any other file is <file>.manifest.json. Patterns do not take manifests
-// for data (file_list.h). Who writes files lists them (recordio_commit.h); every reader of RecordIO
-// looks for it.
+// for data (file_list.h). Writers list their files (recordio_commit.h); every RecordIO reader looks
+// for the manifest.
 //
 // A file that a manifest lists must have exactly these bytes, chunks and records. One that it does
-// not list is read as if there were no manifest: files may be added to a set by hand. A manifest
-// that is none, or of another version, is an error of every file that it might list.
+// not list is read as if there were no manifest: files may be added to a set by hand. A malformed
+// manifest, or one of another version, is an error for every file that it might list.
 //
 // While files are replaced, and after a replacement that was interrupted, the manifest says so. A
-// file that is replaced by itself has what it held before as well ("old_bytes", "old_chunks",
-// "old_records"), and must hold the one or the other. Of files that are replaced together, some may
+// file that is replaced alone is also listed with its old contents ("old_bytes", "old_chunks",
+// "old_records"), and must hold the old or the new. Of files that are replaced together, some may
 // be old and some new: instead of numbers they have "replacing": true, and none of them is read.
 #ifndef MILLHOPPER_READERS_RECORDIO_MANIFEST_H_
 #define MILLHOPPER_READERS_RECORDIO_MANIFEST_H_
@@ -50,10 +50,10 @@ struct RecordIOCounts {
   }
 };
 
-// What a manifest promises of a file.
+// What a manifest says about a file.
 struct RecordIOPromise {
   RecordIOCounts counts;
-  std::optional<RecordIOCounts> old;  // a file that is being replaced may hold these still
+  std::optional<RecordIOCounts> old;  // a file that is being replaced may still hold these
 };
 
 constexpr char kManifestSuffix[] = ".manifest.json";
@@ -63,8 +63,8 @@ class RecordIOManifest {
  public:
   // Where the manifest of a file is, if it has one.
   static std::string PathOf(const std::string& file);
-  // Reads a manifest. Throws kIo if it cannot be read, kDataLoss if it is none, kResourceLimit if
-  // it is longer than any manifest; all name it.
+  // Reads a manifest. Throws kIo if it cannot be read, kDataLoss if it is malformed, kResourceLimit
+  // if it is too long; the errors name it.
   static RecordIOManifest Load(const std::string& path);
   // The same; an empty one if there is no such file.
   static RecordIOManifest LoadIfThere(const std::string& path);
@@ -73,19 +73,19 @@ class RecordIOManifest {
   std::optional<RecordIOPromise> Find(const std::string& file) const;
   bool Lists(const std::string& file) const;
   void Set(const std::string& file, const RecordIOPromise& promise);
-  // The file is one of several that are being replaced.
+  // Marks the file as one of several that are being replaced.
   void SetReplacing(const std::string& file);
-  // Leaves out the shards that are none of these.
+  // Removes all shards but these.
   void DropOtherShards(const std::vector<std::string>& files);
-  // Where those files of its set belong that are listed and not there; the manifest itself is at
-  // `path`, and names that its files cannot have are passed over.
+  // The paths of listed files of the set that do not exist. The manifest itself is at `path`; names
+  // that its files cannot have are ignored.
   std::vector<std::string> Missing(const std::string& path) const;
   std::string ToText() const;
 
  private:
   struct Entry {
     RecordIOPromise promise;
-    bool replacing = false;  // then nothing is promised
+    bool replacing = false;  // then the counts mean nothing
   };
   class Parser;
 
@@ -96,15 +96,15 @@ class RecordIOManifest {
 // directory each. One thread at a time.
 class RecordIOManifests {
  public:
-  // `patterns` have wildcards, and files were found by them: one that a manifest lists and a
-  // pattern fits must be there, for without it something else is read than what was meant. A file
-  // that is named by itself is read whether or not the others of its set are there.
+  // `patterns` are the wildcards that found the files. A file that a manifest lists and a pattern
+  // matches must exist, because the program meant to read it. A file that the program names itself
+  // is read even if others of its set are missing.
   explicit RecordIOManifests(std::vector<std::string> patterns = {})
       : patterns_(std::move(patterns)) {}
 
   // What the file should hold, as its manifest says at this moment; nothing if there is none or it
-  // does not list the file. Throws as RecordIOManifest::Load and Find, and kDataLoss for a file
-  // that is missing.
+  // does not list the file. Throws what RecordIOManifest::Load and Find throw, and kDataLoss for a
+  // missing file.
   std::optional<RecordIOPromise> Find(const std::string& file);
 
  private:
@@ -120,7 +120,7 @@ class RecordIOManifests {
   std::map<std::string, std::unique_ptr<Known>> known_;  // by path
 };
 
-// What is thrown for a listed file that is not there.
+// The error for a listed file that does not exist.
 Error MissingFile(const std::string& file);
 
 }  // namespace millhopper

@@ -10,7 +10,7 @@
 namespace millhopper {
 namespace {
 
-// Enough to make the call cheap, few enough to keep hardly any chunk alive.
+// Enough to make the call cheap, but few, because planned elements keep their chunks in memory.
 constexpr size_t kMostPlannedAtOnce = 256;
 
 }  // namespace
@@ -50,7 +50,8 @@ void ShardReader::PlanNext(size_t n, TicketRun* run) {
     }
     next_ -= planned_.tickets.size();
     planned_.Clear();
-    // Up to our last one and no further: who shares the reader below wants the rest.
+    // Plans no further than the last element asked for: other readers that share the reader below
+    // get the rest.
     const size_t last = next_ + (n - 1) * num_shards_;
     if (reader().Plan(std::min(last + 1, kMostPlannedAtOnce), &planned_) == 0) return;
   }

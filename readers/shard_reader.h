@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One part of a reader's elements, for one of several processes.
+// Yields one process's part of a reader's elements.
 #ifndef MILLHOPPER_READERS_SHARD_READER_H_
 #define MILLHOPPER_READERS_SHARD_READER_H_
 
@@ -11,23 +11,23 @@
 
 namespace millhopper {
 
-// What belongs to a shard. The parts of all indices are disjoint and together are everything, pass
-// for pass, if the readers below are the same in all processes, seeds included. Elements keep the
+// Which elements belong to a shard. In each pass the parts of all indices are disjoint and together
+// complete, if the readers below are the same in all processes, seeds included. Elements keep the
 // names (RecordId) that they have in the whole.
 enum class ShardBy {
-  // Elements index, index + num_shards, index + 2 * num_shards ... of the reader below, whatever it
-  // is. The sizes of the parts differ by one at most. Elements of other parts are planned and not
-  // loaded: their files are read, nothing is decoded.
+  // Elements index, index + num_shards, index + 2 * num_shards ... of any reader below. The sizes
+  // of the parts differ by one at most. Elements of other parts are planned but not loaded: their
+  // files are read, but the records are not decoded.
   kRecord,
-  // The records of chunks of files: of chunk c of file f if (f + c) % num_shards is the index. What
-  // others read is not read here, but for headers, and the first chunk of a file whose layout only
-  // its content tells. The sizes of the parts differ as chunks do. The reader below must read files
-  // and be read by nobody else, and their format must know how many records a chunk has before it
-  // is read: recordio, idx and fixed do, text does not.
+  // The records of chunks of files: of chunk c of file f if (f + c) % num_shards is the index.
+  // Chunks of other shards are not read, except their headers, and the first chunk of a file whose
+  // layout only its content tells. The sizes of the parts differ as chunks do. The reader below
+  // must be one of files that no other reader reads, and their format must know how many records a
+  // chunk has before it is read: recordio, idx and fixed do, text does not.
   kChunk,
 };
 
-// Yields the part of one process among several.
+// Yields the elements of one shard.
 class ShardReader final : public DecoratedReader {
  public:
   // Throws kInvalidArgument unless 0 <= index < num_shards, and for a reader whose chunks cannot be
@@ -42,11 +42,11 @@ class ShardReader final : public DecoratedReader {
   void PlanNext(size_t n, TicketRun* run) override;
   void Rewind(uint64_t pass) override;
 
-  // Of the elements that the reader below yields: 1 where it yields the shard alone.
+  // 1 if the reader below yields only this shard's elements (kChunk).
   const size_t num_shards_;
   const size_t index_;
-  TicketRun planned_;  // of all parts
-  size_t next_;        // in planned_, or behind it
+  TicketRun planned_;  // elements of all parts
+  size_t next_;        // index of the next own element, in planned_ or beyond its end
 };
 
 }  // namespace millhopper

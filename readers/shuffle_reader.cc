@@ -9,8 +9,8 @@
 namespace millhopper {
 namespace {
 
-// How many elements are asked for at once, and of about how many bytes together: enough to make the
-// call cheap, few enough that what is planned and not yet copied keeps hardly any chunk alive.
+// How many elements one Plan call asks for, and about how many bytes they have together: enough to
+// make the call cheap, but few, because elements not yet copied keep their chunks in memory.
 constexpr size_t kMostPlannedAtOnce = 256;
 constexpr size_t kPlannedBytes = size_t{1} << 20;
 constexpr size_t kCacheLine = 64;
@@ -75,7 +75,7 @@ Error ShuffleReader::WithWholeWindow(const Error& error) const {
   return MemoryLimit::Advised(error, memory->needed + missing * element, element);
 }
 
-// Places are at random, so the cache has to be told of the elements in them.
+// Places are random, so the elements in them are prefetched into the cache.
 void ShuffleReader::Draw(size_t n) {
   drawn_ = taken_ = handed_ = 0;
   const size_t window = window_.size();
@@ -105,7 +105,7 @@ void ShuffleReader::TakeOut() {
   const size_t last = fresh_.tickets.size() - 1;
   RecordStore& store = *store_;
   for (; taken_ < drawn_; ++taken_, ++next_) {
-    // Records may lie in another core's cache, that of the worker who read them.
+    // A record may still lie in the cache of the worker thread that read it.
     __builtin_prefetch(fresh[std::min(next_ + kFetchedAhead, last)].bytes);
     Ticket* const slot = store.Put(fresh[next_]);
     out_[taken_] = std::exchange(window[places_[taken_]], slot);

@@ -19,18 +19,18 @@
 namespace millhopper {
 
 // Holds a window of buffer_size elements of the reader below, yields a random one and puts the next
-// one into its place; at the end it empties the window. The draws of pass p are
+// one into its place. At the end of the reader below it empties the window. The draws of pass p are
 // key.Below(elements in the window, p, k) for k = 0, 1, ...; this is frozen by kOrderVersion.
 //
-// Encoded records are copied into slots of their size, so that a window costs what it holds and the
-// chunks they came from are free at once; elements of other kinds (batches) stay where they are.
+// Encoded records are copied into slots of their size, so that the window takes no more memory than
+// its records, and their chunks are released at once. Other elements (batches) are not copied.
 class ShuffleReader final : public DecoratedReader {
  public:
   // Throws kInvalidArgument for a buffer_size below 1.
   ShuffleReader(std::unique_ptr<ReaderBase> reader, int64_t buffer_size, const RandomKey& key);
   ~ShuffleReader() override;
 
-  // It looks further ahead than it is asked to.
+  // To fill its window this reader plans more elements than the caller asks for.
   size_t Ready() const override { return reader().Ready() == SIZE_MAX ? SIZE_MAX : 0; }
   std::optional<uint64_t> PassLength() const override { return reader().PassLength(); }
 
@@ -39,18 +39,19 @@ class ShuffleReader final : public DecoratedReader {
   void Rewind(uint64_t pass) override;
   uint64_t InStore() const override { return in_store_.load(std::memory_order_relaxed); }
   void FillWindow();
-  // How many elements are planned and not yet in the window; plans more where there are none. 0 at
-  // the end of the reader below or its error, which is kept in error_ until the window is empty. A
-  // request to stop and a lack of memory are thrown: they are no end.
+  // How many elements are planned and not yet in the window; plans more if there are none. 0 at the
+  // end of the reader below, or at its error, which is kept in error_ until the window is empty. A
+  // request to stop and a lack of memory are thrown at once.
   size_t Fresh();
-  // The same error of memory with what the whole window would take, if it is one.
+  // Adds the memory that the whole window would take to an out-of-memory error; returns other
+  // errors unchanged.
   Error WithWholeWindow(const Error& error) const;
   // Makes up to n draws.
   void Draw(size_t n);
-  // Takes the elements that are drawn out of the window. The next fresh one comes into the place of
-  // each, or the last of the window.
+  // Takes the drawn elements out of the window. The next fresh element takes the place of each, or,
+  // if there are no more, the last of the window.
   void TakeOut();
-  // Moves up to n of those that are taken out to the run; returns how many.
+  // Moves up to n of the elements taken out to the run; returns how many.
   size_t HandOver(size_t n, RecordStore::Lease* lease, TicketRun* run);
   void Empty();
 
@@ -62,10 +63,9 @@ class ShuffleReader final : public DecoratedReader {
   uint64_t pass_ = 0;
   uint64_t draws_ = 0;            // of this pass
   PooledVector<Ticket*> window_;  // slots of store_
-  // The draws that are made at once: first where they fall, then the slots that are taken out
-  // there, then these are handed over. Wherever memory is refused, the rest waits for the next
-  // call.
-  bool refilled_ = false;                    // whether a fresh element takes each place
+  // One round of draws, in three steps: draw the places, take the slots out of them, hand the slots
+  // over. If a step is refused memory, the next call goes on from there.
+  bool refilled_ = false;                    // whether fresh elements fill the places
   std::array<size_t, kDrawnAtOnce> places_;  // by index in the window
   std::array<Ticket*, kDrawnAtOnce> out_;
   size_t drawn_ = 0;

@@ -11,15 +11,15 @@
 
 namespace millhopper {
 
-// What an instance of slot i of batches has. Throws kInvalidArgument for a slot that the mode
+// The slot of one instance, for slot i of a batch. Throws kInvalidArgument for a slot that the mode
 // cannot take apart.
 SlotSpec InstanceSlot(const SlotSpec& batch, size_t i, BatchMode mode);
 
 // Yields the instances of each element of the reader below, in order: the rows of slots without
 // levels of detail, the sequences of the outermost level of the others. With kConcat an instance
 // has the slot's rank and a leading axis of 1, or of the sequence's length; with kStack the leading
-// axis is taken away, so that it undoes a batch of that mode. An element whose slots have different
-// numbers of instances is an error.
+// axis is removed, which undoes a batch of that mode. An element whose slots have different numbers
+// of instances is an error.
 class UnbatchReader final : public StageReader {
  public:
   // Throws kInvalidArgument for slots that the mode cannot take apart, and when the reader below

@@ -75,7 +75,7 @@ ChunkQueue::Backlog ChunkQueue::backlog() const {
     }
     ++backlog.chunks;
     if (!chunk->ready_) {
-      backlog.bytes += chunk->length;  // the best that is known
+      backlog.bytes += chunk->length;  // the best estimate before it is fetched
       continue;
     }
     backlog.records += chunk->pieces.size();
@@ -92,13 +92,13 @@ Ref<Chunk> ChunkQueue::Claim(MemoryScope::Need need) {
   Ref<Chunk> chunk;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    // Nothing behind the next chunk is needed before it.
+    // A chunk behind the next one is not needed now.
     if (need == MemoryScope::Need::kNow && !IsNextIdle()) return Ref<Chunk>();
     for (const Ref<Chunk>& claimed : chunks_) {
       if (claimed && std::exchange(claimed->deferred_, false)) return claimed;
     }
     if (claiming_ || claimed_all_) return Ref<Chunk>();
-    // What needs memory comes first: what the source claims must not be lost.
+    // Memory is taken first, so that a chunk that the source claims cannot be lost.
     chunk = Pool<Chunk>::Take();
     chunks_.emplace_back();
     claiming_ = true;
@@ -143,7 +143,7 @@ bool ChunkQueue::ClaimShare(Chunk* chunk) {
                   "the records of a shard cannot be told by its chunks; use by: \"record\"")
           .InFile(file_.path, static_cast<int64_t>(chunk->offset));
     }
-    CheckStop();  // nothing else is done between two chunks
+    CheckStop();  // many chunks may be left out one after another
     left_out_ += *chunk->records;
     chunk->bytes = Ref<Buffer>();
     Empty(&chunk->pieces);
@@ -170,11 +170,12 @@ bool ChunkQueue::Fetch(Ref<Chunk> chunk, const Ref<MemoryAccount>& account,
       refused = MemoryScope::IsAhead() && MemoryScope::WasRefused();
     }
   }
-  if (refused) {  // as Claim has left it
+  if (refused) {  // restores the chunk as Claim left it
     chunk->pieces.resize(chunk->claimed_pieces_);
     chunk->bytes = claimed;
   }
-  // Once others can see the chunk, only they hold it: nobody knows when this thread goes on.
+  // This thread drops its references before the other threads can see the chunk: it may be
+  // suspended after the unlock, and would keep the memory meanwhile.
   claimed = Ref<Buffer>();
   std::lock_guard<std::mutex> lock(mutex_);
   chunk->deferred_ = refused;

@@ -37,7 +37,7 @@ std::vector<const FormatSchema*> FormatsByContent(const std::string& path) {
   return found;
 }
 
-// Decides when the first file is opened, then is the format that was found.
+// Finds the format when the first file is opened, and from then on forwards to it.
 class FormatByContent final : public FileFormat {
  public:
   explicit FormatByContent(const FormatArguments& arguments)
@@ -52,10 +52,11 @@ class FormatByContent final : public FileFormat {
     return format_->Open(file);
   }
 
-  // Of a format that is not known yet, the first chunk of others will say so.
+  // The format is not known yet. If its chunks do not tell, the first chunk that a shard leaves out
+  // throws an error (ChunkQueue::ClaimShare).
   bool chunks_tell_records() const override { return true; }
 
-  // By a format of its own: `format_` belongs to whoever opens files.
+  // Makes a second format object, because only the planning thread may use `format_`.
   std::optional<uint64_t> CountRecords(const std::vector<FileEntry>& files) const override {
     return Decide(files.at(0).path)->CountRecords(files);
   }

@@ -8,7 +8,7 @@
 //   Plan   which record comes next? FileReader's: it hands out a ticket for each.
 //   Load   what are the tensors of a record? Any thread, straight into their place.
 //
-// Reading ahead, order, threads, memory and the context of errors are FileReader's affair.
+// FileReader takes care of reading ahead, order, threads, memory and the context of errors.
 //
 // A format is one file in readers/formats with one REGISTER_FILE_FORMAT line. Registering it gives
 // its creation operator create_<tag>_file_reader, its tag for open_files and its row in
@@ -43,14 +43,14 @@ class Chunk final : public Kept {
   // Set by Claim: where the chunk lies in the file.
   uint64_t offset = 0;
   uint64_t length = 0;
-  // What Claim leaves for Fetch, of the format's own type.
+  // A value of the format's own type that Claim passes to Fetch.
   std::any claimed;
-  // Set by Claim where the file tells how many records the chunk has, before it is read: one that
-  // nobody needs is passed over then, and not fetched.
+  // Set by Claim if the file tells the chunk's number of records before it is read. Then a shard
+  // can leave the chunk out without fetching it.
   std::optional<uint64_t> records;
-  // Where in `bytes` to put what is read from `offset` on, for which they need so much more room.
-  // The kernel's pages are aligned as the file is, and some processors (AMD's Zen) copy far slower
-  // where the target lies 1 to 15 bytes further in its page than the source does.
+  // The index in `bytes` at which to store the data read from `offset`; `bytes` needs that much
+  // more room. The kernel's pages are aligned as the file is, and some processors (AMD's Zen) copy
+  // far slower if the target lies 1 to 15 bytes further in its page than the source.
   size_t lead() const { return offset % kBufferAlignment; }
   // Set by Fetch, or already by Claim: the records in order and the bytes that hold them.
   Ref<Buffer> bytes;
@@ -59,14 +59,14 @@ class Chunk final : public Kept {
  private:
   friend class ChunkQueue;
   void Dispose() override;
-  // What was fetched ahead of need (MemoryScope) is needed now.
+  // Counts memory that was taken ahead of need (MemoryScope) as needed now.
   void SetNeeded();
 
   bool ready_ = false;         // fetched, as far as it can be
-  uint64_t left_out_ = 0;      // records that lie before it, in chunks that nobody here needs
+  uint64_t left_out_ = 0;      // records in the chunks before it that belong to other shares
   size_t claimed_pieces_ = 0;  // how many Claim has listed
-  bool deferred_ = false;      // nobody is at work on it: there was no memory to fetch it ahead
-  std::exception_ptr error_;   // behind the pieces
+  bool deferred_ = false;      // there was no memory to fetch it ahead, so no thread works on it
+  std::exception_ptr error_;   // comes after the pieces
 };
 
 // One file that is being read from its beginning to its end.
@@ -84,34 +84,33 @@ class FileSource {
   virtual void Fetch(Chunk* chunk) const = 0;
 };
 
-// A file as named by a program, and the companion that some formats pair with it (labels).
+// A file named by a program, and its companion file (labels) in formats that have one.
 struct FileEntry {
   std::string path;
   std::string companion;  // "" if there is none
 };
 
-// A format with its settings, as one reader uses it for all of its files. Immutable but for what
-// Open may learn about the slots.
+// A format with the settings of one reader, for all files of that reader. Only Open changes it,
+// when it learns slots from a file.
 class FileFormat {
  public:
   explicit FileFormat(std::vector<SlotSpec> slots) : slots_(std::move(slots)) {}
   virtual ~FileFormat() = default;
-  // As declared, or as the format knows them without reading a file.
+  // The slots as declared, or as the format knows them without reading a file.
   const std::vector<SlotSpec>& slots() const { return slots_; }
-  // As files that have been opened show them; what Load fills. Called when tickets are loaded.
+  // The slots that Load fills, as learned from opened files. Called when tickets are loaded.
   virtual const std::vector<SlotSpec>& row_slots() const { return slots_; }
   // Opens the file. One thread at a time. Throws kIo or kDataLoss with the file's name.
   virtual std::unique_ptr<FileSource> Open(const FileEntry& file) = 0;
-  // How many records the files hold together, where their sizes or headers or what lies beside them
-  // tells without reading records. Any thread, at any time. Throws as Open.
+  // How many records the files hold together, if file sizes, headers or manifests tell it without
+  // reading records. Any thread, at any time. Throws what Open throws.
   virtual std::optional<uint64_t> CountRecords(const std::vector<FileEntry>& files) const;
   // Appends the records of the tickets to the rows. Any thread. Errors say what is wrong with the
   // record; file and place are added by the reader.
   virtual void Load(const Ticket* tickets, size_t n, Rows* rows) const = 0;
-  // Whether its chunks tell at Claim how many records they have (Chunk::records), so that a shard
-  // can leave out those of others.
+  // Whether Claim sets Chunk::records, so that a shard can leave out the chunks of other shards.
   virtual bool chunks_tell_records() const { return false; }
-  // The library that its code is in, if that is a plugin; else null.
+  // The plugin library that holds the format's code; null if it is no plugin's.
   const char* library() const { return library_; }
 
  private:
@@ -121,12 +120,12 @@ class FileFormat {
   const char* library_ = nullptr;
 };
 
-// What a format is made from.
+// The settings that a format is made from.
 struct FormatArguments {
   std::vector<SlotSpec> declared;  // empty if the program declares no slots
   AttributeMap attributes;         // by the format's schema, defaults filled in
-  // With wildcards: those by which files were found, so that a format that knows of a file that is
-  // missing can tell that it was meant.
+  // The patterns with wildcards that found the files. With them a format that knows of a missing
+  // file can tell that the program meant it.
   std::vector<std::string> patterns;
   bool has_companions = false;  // every FileEntry will name one
 };
@@ -135,7 +134,8 @@ struct FormatArguments {
 struct FormatSchema {
   explicit FormatSchema(std::string text) : doc(std::move(text)) {}
   FormatSchema& Attr(AttributeSchema attribute);
-  // File names that end so (without ".gz", ".zst" or ".lz4") are of this format: ".recordio".
+  // File names with this end, such as ".recordio", are of this format; a ".gz", ".zst" or ".lz4"
+  // behind it is ignored.
   FormatSchema& Extension(std::string extension);
   // Whether the first bytes of a file (up to 64, decompressed) can be of this format.
   FormatSchema& Magic(bool (*matches)(const char* head, size_t size));
@@ -152,13 +152,13 @@ struct FormatSchema {
   bool (*matches)(const char* head, size_t size) = nullptr;
   std::string companion_name, companion_list_name, companion_doc;
   std::unique_ptr<FileFormat> (*make)(const FormatArguments& arguments) = nullptr;
-  const char* library = nullptr;  // that `make` is in (LibraryOf); set by the registry
+  const char* library = nullptr;  // the library of `make` (LibraryOf); set by the registry
 };
 
 using MakeFormat = std::unique_ptr<FileFormat> (*)(const FormatArguments& arguments);
 
-// Registers a format under its tag. Before main, or while a plugin is loaded; if the tag is taken,
-// the process ends with a message, or the plugin is refused.
+// Registers a format under its tag. Called before main or while a plugin is loaded. If the tag is
+// taken, the process ends with a message, or the plugin is refused.
 bool RegisterFileFormat(const std::string& tag, FormatSchema schema, MakeFormat make);
 // Null if there is none.
 const FormatSchema* FindFileFormat(const std::string& tag);
@@ -173,20 +173,21 @@ struct FormatChoice {
   std::string path;
   const FormatSchema* schema = nullptr;
 };
-// By its prefix alone: a registered tag before the first colon, without a slash in it.
+// Looks at the prefix only: a registered tag, without a slash, before the first colon.
 FormatChoice SplitFormatPrefix(const std::string& file_name);
-// By its prefix, else by its extension. If neither tells, the first bytes will, when the file is
-// first read. Throws kInvalidArgument if the extension belongs to several formats.
+// Looks at the prefix, then at the extension. If neither names a format, `schema` is null, and the
+// first bytes decide when the file is first read. Throws kInvalidArgument if the extension belongs
+// to several formats.
 FormatChoice ChooseFormat(const std::string& file_name);
 
-// A format for files of which neither prefix nor extension names one: their first bytes,
-// decompressed, decide when the first of them is opened. `arguments.declared` must not be empty.
+// A format for files whose prefix and extension name none. The first bytes (decompressed) of the
+// first file that is opened decide. `arguments.declared` must not be empty.
 std::unique_ptr<FileFormat> MakeFormatByContent(const FormatArguments& arguments);
 
-// Slots as both declared and known by the format: they must agree (-1 agrees with anything, the
-// more precise one is taken). Throws kInvalidArgument "slot 1: float32 [1, 784] is declared, but
-// the format has uint8 [1, 784]", with `who` for "the format has". Either may be empty; both may
-// not.
+// Merges the declared slots with those that the format knows. They must agree (-1 agrees with any
+// dim, and the more precise dim is taken). Throws kInvalidArgument "slot 1: float32 [1, 784] is
+// declared, but the format has uint8 [1, 784]", with `who` for "the format has". Either may be
+// empty; both may not.
 std::vector<SlotSpec> AgreeOnSlots(const std::vector<SlotSpec>& declared,
                                    const std::vector<SlotSpec>& known,
                                    const std::string& who = "the format has");

@@ -51,8 +51,8 @@ void CheckExist(const std::vector<FileEntry>& files, FilesRead* read) {
   if (missing > 0) throw Error(ErrorCode::kIo, text).InFile(first, -1);
 }
 
-// How many of the tickets, from the first on, are of the same chunk. The code of a plugin gets no
-// more of them at once: if it crashes, what it was at can be told.
+// How many of the tickets, from the first on, are of the same chunk. A plugin's code gets tickets
+// of one chunk at a time, so that a crash report can name the chunk.
 size_t OfOneChunk(const Ticket* tickets, size_t n) {
   const auto other = [tickets](const Ticket& ticket) {
     return ticket.id.file != tickets->id.file || ticket.id.chunk != tickets->id.chunk;
@@ -60,7 +60,7 @@ size_t OfOneChunk(const Ticket* tickets, size_t n) {
   return static_cast<size_t>(std::find_if(tickets, tickets + n, other) - tickets);
 }
 
-// Where tickets come from, for a crash while they are loaded.
+// Tells a crash report which files and chunks the tickets being loaded come from.
 class ChunksOfTickets final : public ChunksAtWork {
  public:
   ChunksOfTickets(const Ticket* tickets, size_t n, const FileEntry* files)
@@ -135,7 +135,8 @@ Ref<ChunkQueue> FileReader::OpenFile(size_t index, uint64_t pass) {
 void FileReader::PlanNext(size_t n, TicketRun* run) {
   try {
     if (!queue_) queue_ = OpenFile(0, pass_);
-    // Not beyond the chunk: whoever has taken its records may let go of it before the next is read.
+    // Plans no further than this chunk, so that the caller may release its records before the next
+    // chunk is read.
     for (;;) {
       if (!Fill(queue_.get())) return;
       if (!queue_->passes_over()) break;
@@ -181,7 +182,8 @@ void FileReader::LoadBlock(const Ticket* tickets, size_t n, Rows* rows) const {
 void FileReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) const {
   try {
     for (size_t i = 0; i < n;) {
-      // After a shuffle the bytes lie anywhere: the cache has to be told where it goes on.
+      // After a shuffle the records lie at random places, so the next ones are prefetched into the
+      // cache.
       const size_t next = std::min(n, i + kLoadedAtOnce);
       for (size_t k = next; k < std::min(n, next + kLoadedAtOnce); ++k) {
         for (size_t at = 0; at < std::min<size_t>(tickets[k].size, kPrefetchedBytes); at += 64) {
@@ -204,7 +206,7 @@ void FileReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) const {
           .InFile(files_[tickets->id.file].path, static_cast<int64_t>(tickets->id.chunk))
           .WithContext(ReadingRecord(tickets->id.sample));
     }
-    // Which of them failed? One behind another they tell.
+    // Loads the records one by one to find the one that failed: that call throws its error.
     Rows scratch;
     scratch.ResetLike(*rows);
     for (size_t i = 0; i < n; ++i) LoadRows(tickets + i, 1, &scratch);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads files through a format. One file here; open_files reads many on top of this.
+// Reads files through a format. FileReader reads one file; open_files derives from it and reads
+// many.
 #ifndef MILLHOPPER_FRAMEWORK_READER_FILE_READER_H_
 #define MILLHOPPER_FRAMEWORK_READER_FILE_READER_H_
 
@@ -20,8 +21,8 @@ namespace millhopper {
 // file, the byte, the record and this reader.
 class FileReader : public ReaderBase {
  public:
-  // Throws kIo unless the file (and its companion) exists and is a regular file, kInvalidArgument
-  // if the process is writing it anew (files_in_use.h); reads nothing.
+  // Reads nothing. Throws kIo unless the file (and its companion) exists and is a regular file, and
+  // kInvalidArgument if this process is rewriting it (files_in_use.h).
   FileReader(std::unique_ptr<FileFormat> format, FileEntry file);
   ~FileReader() override;
 
@@ -31,8 +32,8 @@ class FileReader : public ReaderBase {
   std::optional<uint64_t> PassLength() const override;
 
  protected:
-  // For readers of several files, which override PlanNext and Rewind. All that are missing are
-  // named in one error.
+  // For readers of several files, which override PlanNext and Rewind. One error names all files
+  // that are missing.
   FileReader(std::unique_ptr<FileFormat> format, std::vector<FileEntry> files,
              ReadAhead read_ahead);
 
@@ -41,7 +42,7 @@ class FileReader : public ReaderBase {
 
   FileFormat& format() const { return *format_; }
   const std::vector<FileEntry>& files() const { return files_; }
-  // Begins to read a file ahead, for this pass.
+  // Opens a file for this pass and begins to read it ahead.
   Ref<ChunkQueue> OpenFile(size_t index, uint64_t pass);
   Prefetcher& prefetcher() { return *prefetcher_; }
   // As Prefetcher::Fill; how long it takes counts as waited for.
@@ -51,7 +52,7 @@ class FileReader : public ReaderBase {
   bool is_share() const { return share_.count > 1; }
 
  private:
-  // Has the format load some, and checks that it has.
+  // Lets the format load n tickets, and checks that it has added n rows to each one-step slot.
   void LoadBlock(const Ticket* tickets, size_t n, Rows* rows) const;
 
   const std::unique_ptr<FileFormat> format_;

@@ -16,8 +16,8 @@ namespace millhopper {
 namespace {
 
 constexpr double kPartMicroseconds = 200;
-// To look at the clock takes as long as to load a small element. What is expected to take less than
-// a twentieth of a part is timed every eighth time, until it once takes longer.
+// Reading the clock takes as long as loading a small element. A load that should take less than a
+// twentieth of a part is timed only every eighth time, until one takes longer.
 constexpr size_t kShort = 20;
 constexpr uint32_t kTimedOneIn = 8;
 
@@ -35,12 +35,12 @@ bool AreOneStep(const std::vector<SlotSpec>& slots) {
                      [](const SlotSpec& slot) { return slot.one_step(); });
 }
 
-// Makes room for n elements: where their size is not declared, for as much as they take encoded.
-// One element may come with a buffer of its own.
+// Makes room for n elements; if their size is not declared, for their encoded size. Does nothing
+// for one element, which may bring its own buffer.
 void Expect(const ReaderBase& reader, const Ticket* tickets, size_t n, Rows* rows) {
   if (n == 1) return;
   if (AreOneStep(reader.row_slots())) {
-    rows->FixInnerDims(reader.row_slots());  // which perhaps only the file knew
+    rows->FixInnerDims(reader.row_slots());  // only the file may have told them
   } else if (rows->size() == 1) {
     size_t bytes = 0;
     for (size_t i = 0; i < n; ++i) bytes += tickets[i].size;
@@ -63,8 +63,8 @@ void ParallelLoad::Load(const ReaderBase& reader, const Ticket* tickets, size_t 
   }
 }
 
-// The place of every row is known before it is loaded. Where there is no memory for what several
-// threads work in, one does it all.
+// For one-step slots the place of every row is known before loading. If there is no memory for the
+// scratch rows of several threads, the calling thread loads everything.
 void ParallelLoad::LoadOneStepParts(const ReaderBase& reader, const Ticket* tickets, size_t n,
                                     size_t grain, Rows* rows) {
   try {
@@ -88,10 +88,10 @@ void ParallelLoad::LoadOneStepParts(const ReaderBase& reader, const Ticket* tick
   rows->AdvanceParts(n);
 }
 
-// Sizes are known when all is loaded: each part has rows of its own, and one pass joins them. The
-// error is that of the first element that fails one behind another, whatever the parts: what a part
-// had loaded before its own error may already not fit behind the parts before it. From the first
-// part on that was refused memory, one thread loads the rest.
+// For other slots sizes are known only after loading, so each part has its own rows, which are
+// joined at the end. The error thrown is the one that loading in order would meet first: a part may
+// fail to join before its own error counts. From the first part that was refused memory on, the
+// calling thread loads the rest.
 void ParallelLoad::LoadScratchParts(const ReaderBase& reader, const Ticket* tickets, size_t n,
                                     size_t grain, Rows* rows) {
   const size_t parts = (n + grain - 1) / grain;
@@ -121,7 +121,8 @@ void ParallelLoad::LoadScratchParts(const ReaderBase& reader, const Ticket* tick
       rows->Join(loaded[k]->rows);
     } catch (const Error& error) {
       if (error.interrupts()) throw;
-      // Inner dims differ, from the first element of the part on: let it say so.
+      // The inner dims of this part differ; loading its first element throws an error that names
+      // it.
       reader.Load(tickets + k * grain, 1, rows);
       if (errors[k] != nullptr) std::rethrow_exception(errors[k]);
       throw;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Splits the loading of many elements among the workers of the pool, in parts that are worth it.
+// Splits the loading of many elements among the workers of the pool, in parts large enough to be
+// worth it.
 #ifndef MILLHOPPER_FRAMEWORK_READER_PARALLEL_LOAD_H_
 #define MILLHOPPER_FRAMEWORK_READER_PARALLEL_LOAD_H_
 
@@ -14,15 +15,15 @@ namespace millhopper {
 
 class ReaderBase;
 
-// How the elements of one reader are loaded, with what is known of the time that they take.
+// Loads elements of one reader, and measures how long they take to choose the size of parts.
 class ParallelLoad {
  public:
   // Loads tickets of the reader (ReaderBase::Load), split among idle workers where that pays; rows
-  // are in the order of the tickets. The error is that of the first element that fails, whatever
-  // the parts. Any thread.
+  // are in the order of the tickets. Throws the error of the first element that fails, however the
+  // work was split. Any thread.
   void Load(const ReaderBase& reader, const Ticket* tickets, size_t n, Rows* rows);
-  // How many elements make about 200 us of loading, by what was loaded last: parts of that size are
-  // worth a hand-over. Any thread.
+  // How many elements load in about 200 us, measured on recent loads; a part of that size is worth
+  // a hand-over. Any thread.
   size_t grain() const { return grain_.load(std::memory_order_relaxed); }
 
  private:

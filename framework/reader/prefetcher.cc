@@ -36,14 +36,15 @@ bool Prefetcher::Ready(ChunkQueue* queue) {
   if (queue->available() > 0) return true;
   const MemoryScope scope(account_);
   const ChunkQueue::State state = queue->Poll();
-  if (state == ChunkQueue::State::kRecords) Wake();  // it has left room for another chunk
+  if (state == ChunkQueue::State::kRecords) Wake();  // the used-up chunk leaves room for another
   return state != ChunkQueue::State::kWaiting;
 }
 
 bool Prefetcher::FillSlowly(ChunkQueue* queue) {
   for (Backoff backoff; !Ready(queue);) {
     CheckStop();
-    // Whoever waits, works: on this file if nothing of it is under way, else on any.
+    // The waiting thread works itself: on this file if no thread fetches its next chunk, else on
+    // any file.
     const Result result = Fetch(queue, MemoryScope::Need::kNow);
     if (result == Result::kFetched) continue;
     if (result == Result::kNoMemory) MemoryScope::ThrowRefused();  // the caller is ahead of need
@@ -90,7 +91,7 @@ Prefetcher::Result Prefetcher::Fetch(ChunkQueue* queue, MemoryScope::Need need) 
     return Result::kNoMemory;
   }
   if (!chunk) return Result::kNothing;
-  Wake();  // somebody else can go on claiming
+  Wake();  // another worker can claim the next chunk
   return queue->Fetch(std::move(chunk), account_, need) ? Result::kFetched : Result::kNoMemory;
 }
 
@@ -99,9 +100,10 @@ void Prefetcher::Work() {
   if (!queue) return;
   try {
     if (Fetch(queue.get(), MemoryScope::Need::kAhead) != Result::kNoMemory && Submit()) return;
-  } catch (const std::bad_alloc&) {  // nothing was claimed; whoever plans says so, if it stays so
+  } catch (const std::bad_alloc&) {  // nothing was claimed; the planning thread will report a lack
+                                     // of memory
   }
-  // What is planned makes room, and wakes a worker.
+  // This worker leaves; the planning thread makes room and wakes one again.
   std::lock_guard<std::mutex> lock(mutex_);
   --workers_;
 }
@@ -129,7 +131,8 @@ Ref<ChunkQueue> Prefetcher::Choose(bool worker) {
       best != nullptr && bytes < kMaxReadAheadBytes && MemoryLimit::HasRoomAhead(1) &&
       (least.chunks == 0 || chunks < 2 * (most_workers() + 1) || records < limits_.records);
   if (wanted) return *best;
-  // Under the same lock as the look around: whoever makes room later sees that it has left.
+  // Counted under the same lock as the check above, so that a thread that makes room later sees
+  // that this worker has left.
   if (worker) --workers_;
   return Ref<ChunkQueue>();
 }

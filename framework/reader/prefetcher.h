@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the files of one reader ahead: chunks are fetched by the pool before they are planned.
+// Reads the files of one reader ahead: workers of the pool fetch chunks before they are planned.
 #ifndef MILLHOPPER_FRAMEWORK_READER_PREFETCHER_H_
 #define MILLHOPPER_FRAMEWORK_READER_PREFETCHER_H_
 
@@ -14,18 +14,18 @@
 
 namespace millhopper {
 
-// How far is read ahead. A file may always have one chunk waiting behind the one that is planned
-// from; there may be more while they are fewer than two a thread or hold fewer than `records`, all
-// files together. Beyond kMaxReadAheadBytes, or the share of the memory limit for what is ahead of
-// need, nothing is read that is not needed at once.
+// How far ahead files are read. Each file may always have one chunk waiting behind the one that is
+// planned from. It may have more while all files together have fewer than two chunks per thread or
+// fewer than `records` records waiting. Beyond kMaxReadAheadBytes, or beyond the memory limit's
+// share for work ahead of need, only chunks that are needed now are read.
 struct ReadAhead {
-  size_t workers = SIZE_MAX;  // of the pool, at work for this reader at once
+  size_t workers = SIZE_MAX;  // of the pool that may read for this reader at once
   size_t records = 0;
 };
 
-// Gives the workers of the pool the chunk that is wanted first: of the file that has the least in
-// store. The planning thread never waits idly for a chunk that nobody fetches, so everything works
-// without any worker.
+// Gives workers of the pool the most urgent chunk: one of the file that has the fewest chunks
+// waiting. The planning thread fetches a chunk itself if no worker does, so everything works
+// without workers.
 class Prefetcher final : public Job {
  public:
   // Memory of chunks is counted for `account`.
@@ -34,12 +34,14 @@ class Prefetcher final : public Job {
 
   // ---- The planning thread, and the owner. ----
 
-  // Begins to read a file. Files that are added first come first where all else is equal.
+  // Begins to read a file. Of files that have equally much waiting, the one added first is served
+  // first.
   void Add(const Ref<ChunkQueue>& queue);
   // Ends the reading of a file.
   void Remove(const ChunkQueue& queue);
-  // Waits until the file has a record to take; false if it has no more. Throws its error at its
-  // place, kCancelled on a request to stop, and a refusal of memory to who is ahead of need.
+  // Waits until the file has a record to take; false if it has no more. Throws the file's error in
+  // its place, kCancelled on a request to stop, and a refusal of memory if the caller is ahead of
+  // need.
   bool Fill(ChunkQueue* queue) { return queue->available() > 0 || FillSlowly(queue); }
   // True if Fill would not wait. Throws as Fill does.
   bool Ready(ChunkQueue* queue);
@@ -48,7 +50,7 @@ class Prefetcher final : public Job {
   // Fetches a chunk of some file, if one is wanted; false if not.
   bool Help();
   // Ends the reading of all files; waits for the chunks that are being fetched. The owner calls it
-  // before it goes away.
+  // before it is destroyed.
   void Stop();
 
  private:
@@ -57,18 +59,18 @@ class Prefetcher final : public Job {
   size_t most_workers() const;
   // Asks the pool for one more worker if the limit allows.
   void Wake();
-  // What came of it.
+  // What Fetch did.
   enum class Result { kFetched, kNothing, kNoMemory };
-  // Claims and fetches a chunk of this file. There is no memory only for what is ahead of need.
+  // Claims and fetches a chunk of this file. kNoMemory is returned only ahead of need.
   Result Fetch(ChunkQueue* queue, MemoryScope::Need need);
   // The file that should get another chunk, or null. A worker that finds none leaves.
   Ref<ChunkQueue> Choose(bool worker);
 
   const ReadAhead limits_;
   const Ref<MemoryAccount> account_;
-  std::mutex mutex_;  // guards what is below
+  std::mutex mutex_;  // guards the members below
   std::vector<Ref<ChunkQueue>> queues_;
-  size_t workers_ = 0;  // that have been asked for and have not left
+  size_t workers_ = 0;  // that were asked for and have not left yet
 };
 
 }  // namespace millhopper

@@ -124,8 +124,9 @@ void ReaderBase::KeepError(const char* step) {
   }
 }
 
-// Whoever reads on has an element and the next one at once, which by all that is known will take as
-// much as the first. If that is too much it is said now, and not after a while.
+// The consumer will hold one element while the next is loaded, and the next will probably take as
+// much memory as the first. If that is too much, the consumer learns it now instead of later in the
+// pass.
 void ReaderBase::CheckRoomBeside(const std::vector<LoDTensor>& first) {
   size_t needed = MemoryLimit::peak();
   for (const LoDTensor& tensor : first) {
@@ -137,7 +138,7 @@ void ReaderBase::CheckRoomBeside(const std::vector<LoDTensor>& first) {
   try {
     more = HasNext();
   } catch (const Error& error) {
-    if (error.interrupts()) throw;  // another error comes behind the first element
+    if (error.interrupts()) throw;  // any other error belongs to the second element
   }
   if (more) MemoryLimit::CheckPossible(needed);
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Readers: objects that yield elements of data, one behind another, pass after pass.
+// Readers: objects that yield elements of data one after another, pass after pass.
 //
 // Two steps are kept apart. Plan says, in order and cheaply, which elements come next; Load
-// produces their bytes, on any number of threads, straight into the place where they are wanted.
-// So order never depends on threads, a shuffle permutes tickets instead of tensors, and a batch is
-// loaded in place. A reader overrides PlanNext, LoadRows and Rewind, and little else; what users
-// and operators see (ReadNext, HasNext, ReInit), and what is counted, is written once, here.
+// produces their bytes, on any number of threads, straight into their final place. So the order
+// never depends on threads, a shuffle permutes tickets instead of tensors, and a batch is loaded in
+// place. A reader overrides PlanNext, LoadRows and Rewind, and little else; what users and
+// operators see (ReadNext, HasNext, ReInit), and what is counted, is written once, here.
 #ifndef MILLHOPPER_FRAMEWORK_READER_READER_H_
 #define MILLHOPPER_FRAMEWORK_READER_READER_H_
 
@@ -37,48 +37,49 @@ class ReaderBase {
   ReaderBase(const ReaderBase&) = delete;
   ReaderBase& operator=(const ReaderBase&) = delete;
 
-  // ---- What users and operators call: one thread at a time. ----
-  // In a child process that was forked later, all that reads throws kInvalidArgument: the elements
-  // are the parent's. There the reader can only be destroyed.
+  // ---- What users and operators call: one thread at a time. ---- In a child process that was
+  // forked after the reader was made, every call that reads throws kInvalidArgument, because the
+  // elements are the parent's. The child can only destroy the reader.
 
-  // Replaces *out by the next element, one tensor a slot. Throws EndOfData behind the last one,
-  // again and again; an error takes the place of the element that it hit and of everything behind
-  // it, until ReInit.
+  // Replaces *out by the next element, one tensor per slot. After the last element every call
+  // throws EndOfData. After an error every call throws that error. ReInit ends both.
   void ReadNext(std::vector<LoDTensor>* out);
-  // Whether there is a next element. Plans it if need be, loads nothing and changes nothing that
-  // can be seen. Throws if planning it failed: an error is never an end.
+  // Whether there is a next element. Plans the element if that is not done yet, but loads nothing
+  // and changes nothing visible. Throws if planning failed: an error is never an end.
   bool HasNext();
-  // Begins the next pass, from the end, from the middle or after an error. Blocks only until the
-  // work that has begun is done.
+  // Begins the next pass; allowed at the end of a pass, in its middle and after an error. Waits
+  // only for work that has already begun.
   void ReInit() { Restart(++passes_); }
 
-  // What each element has, by slot. For a reader that learns it from its file, what is known now.
+  // The type and shape of each slot. A reader that learns them from its file returns what it knows
+  // so far.
   const std::vector<SlotSpec>& slots() const { return slots_; }
   std::vector<Dims> shapes() const;
   // Throws kInvalidArgument if there is no such slot.
   Dims shape(size_t slot) const;
-  // Declares the slots anew. Before the first Plan only; throws kInvalidArgument afterwards.
+  // Replaces the declared slots. Throws kInvalidArgument after the first Plan.
   void set_slots(std::vector<SlotSpec> slots);
   // How error texts name this reader, e.g. "reader 'files' (open_files, startup.pbtxt:12)".
   const std::string& origin() const { return origin_; }
   // `kind` and `name` are what Stats shows: the operator and the variable.
   void set_origin(std::string origin, std::string kind = "", std::string name = "");
-  // Who this reader and those below it are, and what they have done so far. Any thread at any time.
+  // Names this reader and those below it, and says what they have done so far. Any thread at any
+  // time.
   virtual ChainStats Stats() const;
-  // How many readers stand on one another here: 1 for a reader that stands on none.
+  // The number of readers in this chain: 1 for a reader that has none below it.
   int depth() const { return depth_; }
 
   // ---- What readers call on the readers below them. ----
 
-  // Adds up to n > 0 of the next elements to the run and returns how many. Only 0 means that the
-  // pass is over. What precedes an error is planned first; then the error is thrown, again and
-  // again, until Restart. One thread at a time. A caller that is ahead of need (MemoryScope) may be
-  // refused memory; nothing is lost then, and the next call goes on where this one has stopped.
+  // Adds up to n > 0 of the next elements to the run and returns how many it added. Only 0 means
+  // that the pass is over. Elements before an error are planned first; then every call throws the
+  // error until Restart. One thread at a time. A caller that plans ahead of need (MemoryScope) may
+  // be refused memory; then nothing is lost, and the next call goes on where this one stopped.
   size_t Plan(size_t n, TicketRun* run);
-  // Loads the elements of tickets that this reader planned, one behind another. Any thread, as
-  // long as the run that holds the tickets lives; a ticket is loaded once, but for a load ahead of
-  // need (MemoryScope) that was refused memory, which is done again. Throws the error of the first
-  // that fails and leaves the rows in a state fit only to be dropped.
+  // Loads the elements of tickets that this reader planned, in the order of the tickets. Any thread
+  // may call it while the run that holds the tickets lives. Each ticket is loaded once; only a load
+  // ahead of need (MemoryScope) that was refused memory is repeated. Throws the error of the first
+  // element that fails; after that the caller can only drop the rows.
   void Load(const Ticket* tickets, size_t n, Rows* rows) const {
     LoadRows(tickets, n, rows);
     if (!is_handle_) counters_->AddLoaded(n);
@@ -91,24 +92,24 @@ class ReaderBase {
   ReaderCounters* counters() const { return counters_.get(); }
   // As ParallelLoad::grain.
   size_t grain() const { return loading_.grain(); }
-  // Begins pass number `pass`: whoever drives a reader counts its passes. Tickets planned before
-  // stay loadable. What it throws stays, as an error of Plan does.
+  // Begins pass number `pass`; the caller counts the passes. Tickets planned before can still be
+  // loaded. If Restart throws, every later Plan throws the same error.
   void Restart(uint64_t pass);
-  // The slots as known when elements are loaded: slots(), or what the file turned out to hold.
+  // The slots of the elements that Load appends: slots(), or what the file was found to hold.
   virtual const std::vector<SlotSpec>& row_slots() const { return slots_; }
-  // Where the values of elements are.
+  // The device that holds the values of loaded elements.
   virtual Place place() const;
-  // How many elements Plan is sure to add without waiting for somebody outside, such as a thread
-  // that fills a queue; SIZE_MAX if it never waits for anybody. No worker of the pool may wait like
-  // that, so 0 says to leave the planning to whoever wants the element. Any thread.
+  // How many elements Plan can certainly add without waiting for a thread outside the pool, such as
+  // one that fills a queue; SIZE_MAX if Plan never waits for such a thread. A worker of the pool
+  // must not wait for one, so 0 means that only the consumer may plan. Any thread.
   virtual size_t Ready() const { return SIZE_MAX; }
-  // From now on yields only what lies in the chunks of this share, each element with the name that
-  // it has without. Before the first Plan only, and once; throws kInvalidArgument afterwards, and
-  // for every reader but those of files.
+  // From now on yields only the elements in the chunks of this share; each element keeps the name
+  // that it has without sharing. May be called once, before the first Plan. Throws kInvalidArgument
+  // after that, and if this is not a reader of files.
   virtual void TakeShare(const ChunkShare& share);
-  // How many elements a whole pass has, where that is known without reading one: from the sizes and
-  // headers of files, which may be opened for it. A pass that ends with an error has fewer. Any
-  // thread at any time. Throws as opening the files does.
+  // How many elements a whole pass has, if the sizes and headers of the files tell it; files may be
+  // opened for this. A pass that ends with an error has fewer. Any thread at any time. Throws what
+  // opening the files throws.
   virtual std::optional<uint64_t> PassLength() const { return std::nullopt; }
 
  protected:
@@ -118,34 +119,35 @@ class ReaderBase {
   // through it counts there.
   explicit ReaderBase(const ReaderBase* reader);
 
-  // Plans up to n elements with run->Add. Throwing is an error behind what was added. After an
-  // error or after adding nothing it is not called again before Rewind, but after a refusal of
-  // memory it is: whatever it calls or takes may be refused while MemoryScope::IsAhead, so that it
-  // changes its own state only behind that. The constructor leaves a reader at the beginning of
-  // pass 0, having read nothing and started no thread.
+  // Plans up to n elements with run->Add. If it throws, the error comes after the elements that it
+  // added. After an error, or after adding nothing, it is not called again before Rewind. After a
+  // refusal of memory it is called again: while MemoryScope::IsAhead, every allocation may be
+  // refused, so PlanNext must change its own state only after the last allocation. The constructor
+  // leaves a reader at the beginning of pass 0; it reads nothing and starts no thread.
   virtual void PlanNext(size_t n, TicketRun* run) = 0;
-  // What Load does, for a reader to write; see there.
+  // Does the work of Load, whose contract it keeps.
   virtual void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const = 0;
   // How many elements lie ready that have not been planned: fetched, loaded or in a window. Any
   // thread at any time.
   virtual uint64_t InStore() const { return 0; }
-  // Back to the first element, for pass number `pass`.
+  // Goes back to the first element, for pass number `pass`.
   virtual void Rewind(uint64_t pass) = 0;
   // "while reading record 17201 of reader 'files' (open_files, startup.pbtxt:12)".
   std::string ReadingRecord(uint64_t sample) const;
-  // Whether anything was planned, ever.
+  // Whether Plan was ever called.
   bool planned() const { return planned_; }
-  // Whom the memory of this reader counts for: put a MemoryScope around what takes much.
+  // The account of this reader's memory. Put a MemoryScope with it around code that takes much
+  // memory.
   const Ref<MemoryAccount>& account() const { return account_; }
 
  private:
   void CheckProcess() const;
-  // What error texts call it.
+  // The name of this reader in error texts.
   std::string Name() const;
-  // Keeps the error that is being handled. One of memory is given its place: this step and the
-  // reader, if it has none yet.
+  // Keeps the error that is being handled. An out-of-memory error without context gets this step
+  // and the reader's name.
   void KeepError(const char* step);
-  // Throws unless memory has room for another element beside the first one of a pass.
+  // Throws unless there is memory for a second element beside the first one of a pass.
   void CheckRoomBeside(const std::vector<LoDTensor>& first);
 
   std::vector<SlotSpec> slots_;
@@ -160,13 +162,13 @@ class ReaderBase {
   bool end_ = false;
   bool first_ = true;  // whether ReadNext has still to yield the first element of the pass
   std::exception_ptr error_;
-  TicketRun ahead_;  // the ticket that HasNext looked at
-  Rows rows_;        // ReadNext's, kept for its memory
+  TicketRun ahead_;  // the ticket that HasNext planned and ReadNext will load
+  Rows rows_;        // used by ReadNext; kept to reuse its memory
   mutable ParallelLoad loading_;
 };
 
-// A reader on top of another one, which it owns. By default it passes everything through, but for
-// PassLength: only who leaves nothing out and adds nothing may hand that on.
+// A reader on top of another one, which it owns. By default it passes everything through except
+// PassLength: only a reader that neither adds nor removes elements may pass that on.
 class DecoratedReader : public ReaderBase {
  public:
   void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override {
@@ -179,8 +181,8 @@ class DecoratedReader : public ReaderBase {
 
  protected:
   explicit DecoratedReader(std::unique_ptr<ReaderBase> reader);
-  // For a reader whose slots differ from those below it. By reference, so that the slots may be
-  // computed from the reader in the same call.
+  // For a reader whose slots differ from those of the reader below. `reader` is a reference so that
+  // the caller can compute the slots from it in the same call.
   DecoratedReader(std::unique_ptr<ReaderBase>&& reader, std::vector<SlotSpec> slots);
 
   void PlanNext(size_t n, TicketRun* run) override { reader_->Plan(n, run); }

@@ -14,7 +14,7 @@
 namespace millhopper {
 namespace {
 
-// A sum that one thread adds to and others may look at.
+// A sum that one thread changes and other threads may read.
 template <typename T>
 class Counter {
  public:
@@ -48,9 +48,9 @@ struct ReaderHolder::Source {
     due = true;
   }
   const std::unique_ptr<ReaderBase> reader;
-  std::mutex mutex;         // guards Plan and Restart of the reader and what is below
+  std::mutex mutex;         // guards Plan and Restart of the reader and the members below
   uint64_t generation = 0;  // how often the reader was restarted
-  bool due = false;         // whether it is yet to be, by the first handle to do so
+  bool due = false;         // whether the next handle that is restarted must restart the reader
   std::atomic<int> handles{0};
   bool shared_out = false;  // it yields one share of its chunks
 };
@@ -84,7 +84,7 @@ class ReaderHolder::Handle final : public ReaderBase {
   const std::vector<SlotSpec>& row_slots() const override { return source_->reader->row_slots(); }
   Place place() const override { return source_->reader->place(); }
   ChainStats Stats() const override { return source_->reader->Stats(); }
-  // What is ready now may be somebody else's in a moment.
+  // Another handle may take what is ready now, so a shared reader promises nothing.
   size_t Ready() const override {
     const size_t ready = source_->reader->Ready();
     return ready == SIZE_MAX || source_->handles.load() == 1 ? ready : 0;
@@ -99,8 +99,8 @@ class ReaderHolder::Handle final : public ReaderBase {
     if (generation_ == source_->generation) source_->reader->Plan(n, run);
   }
 
-  // The pass is handed down to a reader that nobody else shares; for one that is shared it is the
-  // number of restarts, since the handles may count differently.
+  // A reader with one handle gets that handle's pass number. A shared one gets its number of
+  // restarts, because its handles may count passes differently.
   void Rewind(uint64_t pass) override {
     std::lock_guard<std::mutex> lock(source_->mutex);
     const bool first = generation_ == source_->generation;
@@ -115,7 +115,7 @@ class ReaderHolder::Handle final : public ReaderBase {
   uint64_t generation_ = 0;
 };
 
-// The reader of one holder, as part of the tree of those that stand on one another.
+// The reader of one holder, and its links to the holders below and above.
 struct ReaderHolder::Held {
   Held(std::unique_ptr<ReaderBase> r, std::shared_ptr<Held> b)
       : source(std::make_shared<Source>(std::move(r))), below(std::move(b)) {}
@@ -130,14 +130,14 @@ struct ReaderHolder::Held {
     return living;
   }
 
-  // With `use`.
+  // The caller holds `use`.
   ReaderBase& Own() {
     if (own == nullptr) own = std::make_unique<Handle>(source);
     return *own;
   }
 
-  // All that stand on the reader join one new pass of it, whoever of them began the last one:
-  // `anew` says that this is the pass of a reader below.
+  // All readers above join one new pass of this reader, whichever of them began the last one.
+  // `anew` is set if ReInit of the reader below called this.
   void ReInit(bool anew = false) {
     const std::vector<std::shared_ptr<Held>> readers = Above();
     if (anew || !readers.empty()) source->EndPass();
@@ -149,9 +149,9 @@ struct ReaderHolder::Held {
   }
 
   const std::shared_ptr<Source> source;
-  std::mutex use;                     // whoever reads through the holder itself has it, and guards:
-  std::unique_ptr<ReaderBase> own;    // his handle
-  const std::shared_ptr<Held> below;  // kept, so that what is below it finds what is above
+  std::mutex use;                     // held by a thread that reads through the holder; guards:
+  std::unique_ptr<ReaderBase> own;    // the holder's own handle
+  const std::shared_ptr<Held> below;  // kept so that ReInit from below reaches this one
   std::mutex mutex;                   // guards:
   std::vector<std::weak_ptr<Held>> above;
   Counter<uint64_t> passes, elements, records, bytes;
@@ -163,7 +163,7 @@ ReaderHolder::ReaderHolder() = default;
 ReaderHolder::ReaderHolder(ReaderHolder&&) noexcept = default;
 
 ReaderHolder::~ReaderHolder() {
-  // Whoever stands on the reader may keep it, but nobody reads through this holder any more.
+  // Readers above may keep the reader, but the holder's own handle is not needed any more.
   if (has_reader()) held_->own.reset();
 }
 

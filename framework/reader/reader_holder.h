@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a Variable holds of a reader, whatever its class; and sharing of one reader by several.
+// ReaderHolder: the value of a reader variable. It lets several readers share one reader.
 #ifndef MILLHOPPER_FRAMEWORK_READER_READER_HOLDER_H_
 #define MILLHOPPER_FRAMEWORK_READER_READER_HOLDER_H_
 
@@ -16,20 +16,20 @@ namespace millhopper {
 
 class ReaderBase;
 
-// What came out of a reader so far, through its holder.
+// What was read through a holder so far.
 struct ReaderStats {
-  uint64_t passes = 0;      // of which an element was read
+  uint64_t passes = 0;      // that yielded at least one element
   uint64_t elements = 0;    // read: batches, at the top of a chain
   uint64_t records = 0;     // instances in them: sequences of the first slot, or rows
   uint64_t bytes = 0;       // of values
   double wait_seconds = 0;  // spent in ReadNext and HasNext
 };
 
-// Holds a reader and hands it out: to operators, which call the seeds' interface, and to decorated
-// readers, which get a handle of their own. All handles share the reader: each element goes to
-// exactly one of them, Plan is serialised, Load is not. A restart through any of them restarts the
-// reader; the others deliver what they had planned, then report the end, and join the running pass
-// with their own ReInit. Destroying a handle stops nobody else.
+// Holds a reader for operators, which call ReadNext, HasNext and ReInit, and for decorated readers,
+// each of which gets its own handle. All handles share the reader: each element goes to exactly one
+// of them, Plan is serialised, Load is not. A restart through any of them restarts the reader; the
+// others deliver what they had planned, then report the end, and join the running pass with their
+// own ReInit. Destroying a handle does not affect the others.
 class ReaderHolder {
  public:
   ReaderHolder();
@@ -37,8 +37,8 @@ class ReaderHolder {
   ReaderHolder(ReaderHolder&&) noexcept;
   ReaderHolder& operator=(ReaderHolder&&) noexcept;
 
-  // Takes a reader; the one before lives on as long as handles of it do. `below` is the holder that
-  // the reader has its handle from, if any; from then on that one's ReInit reaches this reader.
+  // Takes a reader. The previous reader lives as long as its handles do. `below` is the holder
+  // whose handle the reader uses, if any; from now on ReInit of `below` also restarts this reader.
   void Reset(std::unique_ptr<ReaderBase> reader, const ReaderHolder* below = nullptr);
   bool has_reader() const { return held_ != nullptr; }
 
@@ -46,19 +46,20 @@ class ReaderHolder {
   // held, as do the functions below.
   std::unique_ptr<ReaderBase> NewHandle() const;
 
-  // As ReaderBase; any thread, one at a time gets on.
+  // As in ReaderBase. Any thread may call them; a lock lets one call run at a time.
   void ReadNext(std::vector<LoDTensor>* out);
   bool HasNext();
-  // Where other holders' readers stand on this one, it is those on top that begin their next pass
-  // (the reader itself would otherwise run on without them).
+  // If readers of other holders stand on this one, begins the next pass of those on top, which
+  // restart this reader; restarting this reader alone would leave them in the old pass.
   void ReInit();
   const std::vector<SlotSpec>& slots() const;
   const std::string& origin() const;
 
-  // Also unknown while handles share the reader: each gets what the others leave.
+  // Unknown, too, while several handles share the reader, since each gets only what the others
+  // leave.
   std::optional<uint64_t> PassLength();
 
-  // Any thread, as long as nobody calls Reset.
+  // Any thread, but not during Reset.
   ReaderStats stats() const;
   // The reader and those below it, with what each has done; whoever reads them.
   ChainStats Chain() const;

@@ -19,7 +19,7 @@ class SequentialReader::Element final : public Kept {
 };
 
 void SequentialReader::PlanNext(size_t n, TicketRun* run) {
-  // What is made is made once, so it is not begun where it may be refused.
+  // ReadNextImpl cannot be repeated, so it is not called while memory may be refused.
   if (MemoryScope::IsAhead()) MemoryScope::ThrowRefused();
   const WaitTimer timer(counters());
   try {

@@ -10,8 +10,8 @@
 namespace millhopper {
 
 // A reader that makes its elements one by one, in order, and works in every chain: a plugin
-// author's first reader, a generator, a network source. Everything that is heavy is better written
-// as a format or an operator, whose work is done in parallel.
+// author's first reader, a generator, a network source. Heavy work is better written as a format or
+// an operator, which run in parallel.
 class SequentialReader : public ReaderBase {
  public:
   void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const final;
@@ -19,11 +19,11 @@ class SequentialReader : public ReaderBase {
  protected:
   explicit SequentialReader(std::vector<SlotSpec> slots) : ReaderBase(std::move(slots)) {}
 
-  // Replaces *out by the next element, one tensor a slot, or returns false at the end. One thread
+  // Replaces *out by the next element, one tensor per slot, or returns false at the end. One thread
   // at a time; not called again after the end or an exception before ReInitImpl. The tensors are
   // checked against slots(). Whatever it throws is an error, even EndOfData of another reader.
   virtual bool ReadNextImpl(std::vector<LoDTensor>* out) = 0;
-  // Back to the first element.
+  // Goes back to the first element.
   virtual void ReInitImpl() = 0;
 
  private:

@@ -12,36 +12,37 @@
 namespace millhopper {
 namespace {
 
-// An element is small where more than this many are loaded in 200 us. To have another thread make
-// one costs two to four microseconds, for the cache lines that change hands.
+// Elements are small if more than this many load in 200 us. Handing one from thread to thread costs
+// two to four microseconds, for the cache lines that move between cores.
 constexpr size_t kSmall = 40;
 // To look at the clock takes as long as a small element: so many of them are worked on each time.
 constexpr int kTimedOneIn = 8;
 
 }  // namespace
 
-// What has become of the work on a group.
+// How far the work on a group is.
 enum class StageReader::State {
   kWorking,
-  kDeferred,  // there was no memory to do it ahead: to be done by whoever wants it
+  kDeferred,  // there was no memory to do it ahead; the thread that needs the group does it
   kReady,
 };
 
-// Elements of the reader below that are worked on together, from their plan to their hand-over.
+// Elements of the reader below that one thread plans and works on together.
 class StageReader::Group final : public Kept {
  public:
   TicketRun run;             // their tickets, until the work is done
-  RecordId first;            // the name of the first
-  std::exception_ptr error;  // behind what was made
+  RecordId first;            // the name of the first element
+  std::exception_ptr error;  // comes after the elements that were made
   std::atomic<State> state{State::kWorking};
 
-  // Elements of which something was made, so far.
+  // How many elements have results so far.
   size_t size() const { return size_; }
   StagedElement& operator[](size_t i) { return elements_[i]; }
-  // Of how many parts element i is.
+  // How many parts element i has.
   size_t parts(size_t i) const { return parts_[i]; }
 
-  // Works on all tickets, for the reader of this name. What was made before an error stays.
+  // Works on all tickets. `name` is the reader's, for errors. Elements that were made before an
+  // error stay.
   void WorkOn(const ReaderBase& reader, const Stage& stage, const std::string& name) {
     for (const Ticket& ticket : run.tickets) {
       CheckStop();  // the work may take long
@@ -72,7 +73,7 @@ class StageReader::Group final : public Kept {
       }
     }
   }
-  // As before the work.
+  // Returns the group to its state before WorkOn.
   void ForgetWork() {
     rows_.Release();
     for (StagedElement& element : elements_) Clear(&element);
@@ -84,7 +85,7 @@ class StageReader::Group final : public Kept {
     for (const auto& copy : element->copies) {
       try {
         copy->Wait();
-      } catch (...) {  // nobody wants the element any more
+      } catch (...) {  // the element is dropped, so its error does not matter
       }
     }
     element->copies.clear();
@@ -102,20 +103,20 @@ class StageReader::Group final : public Kept {
 
   Rows rows_;  // where elements are loaded, one behind another
   std::vector<StagedElement> elements_;
-  std::vector<size_t> parts_;  // of each
-  size_t size_ = 0;            // of both, whose rest is kept for its memory
+  std::vector<size_t> parts_;  // of each element
+  size_t size_ = 0;  // used entries of both; the other entries are kept to reuse their memory
 };
 
 class StageReader::Ahead final : public Job {
  public:
   explicit Ahead(StageReader* reader) : reader_(reader) {}
 
-  // Plans and works on one more group, if there is one to plan and memory for it.
+  // Plans one more group and works on it, if there is one and memory for it.
   bool Step() {
-    const MemoryScope none(nullptr);  // whatever else this thread is at
+    const MemoryScope none(nullptr);  // leaves the scope of this thread's other work
     try {
       return reader_->Advance(MemoryScope::Need::kAhead);
-    } catch (const std::bad_alloc&) {  // nothing was planned; the consumer will do it himself
+    } catch (const std::bad_alloc&) {  // nothing was planned; the consumer will plan it
       return false;
     }
   }
@@ -123,7 +124,7 @@ class StageReader::Ahead final : public Job {
  private:
   void Work() override { Step(); }
 
-  StageReader* const reader_;  // which cancels this job before it goes away
+  StageReader* const reader_;  // it cancels this job before it is destroyed
 };
 
 void Stage::LoadPart(const StagedElement&, size_t, Rows*) const {
@@ -146,8 +147,8 @@ StageReader::StageReader(std::unique_ptr<ReaderBase>&& reader, std::vector<SlotS
           "create_double_buffer_reader");
 }
 
-// Until Stop has returned, workers are at work on this: they call no virtual function of it, for
-// the classes on top of this one are gone already.
+// Workers may use this object until Stop returns. They must call no virtual function of it, because
+// the destructors of derived classes have already run.
 StageReader::~StageReader() { Stop(); }
 
 const std::vector<SlotSpec>& StageReader::row_slots() const {
@@ -201,7 +202,8 @@ void StageReader::PlanNext(size_t n, TicketRun* run) {
 size_t StageReader::HandOut(Group* group, size_t n, TicketRun* run) {
   size_t added = 0;
   if (stage_->keeps_count()) {
-    // Under a limit what an element was planned from is not kept beyond its turn.
+    // Under a limit the element is worked on now, so that its tickets do not keep their chunks in
+    // memory any longer.
     if (MemoryLimit::is_set()) WorkIfDeferred(group);
     Add(group, group->first, run);
     added = 1;
@@ -251,13 +253,14 @@ bool StageReader::Advance(MemoryScope::Need need) {
     if (!planning || end_.load()) return false;
     if (wanted_.load() == 0) {
       planning.unlock();
-      // Whoever wanted more meanwhile found the lock taken, and left it to us.
+      // A consumer that raised wanted_ meanwhile may have sent a worker that found the lock taken.
       if (wanted_.load() > 0) CallWorker();
       return false;
     }
     const size_t ready = reader().Ready();
     if (ahead && ready == 0) return false;
-    // No more than is worth a hand-over, and no more than is there without waiting for somebody.
+    // Takes no more elements than one hand-over is worth, and no more than can be planned without
+    // waiting.
     const size_t together =
         std::clamp<size_t>(std::min(ready, reader().grain()), 1, stage_->most_together());
     group = Pool<Group>::Take();
@@ -273,7 +276,7 @@ bool StageReader::Advance(MemoryScope::Need need) {
     } catch (...) {
       if (MemoryScope::WasRefused()) {
         if (ahead) return false;
-        throw;  // whoever reads on top is ahead of need, and comes again
+        throw;  // the caller plans ahead of need and will call again
       }
       error_ = std::current_exception();
       end_.store(true, std::memory_order_release);
@@ -288,7 +291,8 @@ bool StageReader::Advance(MemoryScope::Need need) {
 }
 
 void StageReader::CallWorker() {
-  // To a device there is a copy, too, which is to be on its way before it is wanted.
+  // Small elements for a device still go to a worker, so that their copy begins before the consumer
+  // needs it.
   if (stage_->keeps_count() && stage_->place().is_cpu() && reader().grain() > kSmall) return;
   ahead_->Submit();
 }
@@ -331,7 +335,7 @@ void StageReader::WorkIfDeferred(Group* group) const {
   if (Wait(*group) != State::kDeferred) return;
   const WaitTimer timer(counters());
   Work(group, MemoryScope::Need::kNow);
-  // Whoever reads on top may be ahead of need, and comes again then.
+  // The caller may be loading ahead of need; then it will call again.
   if (Wait(*group) == State::kDeferred) MemoryScope::ThrowRefused();
 }
 
@@ -351,7 +355,7 @@ void StageReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) const {
     for (const auto& copy : element.copies) copy->Wait();
     const bool first = rows->untouched();
     for (size_t k = 0; k < element.tensors.size(); ++k) rows->Append(k, element.tensors[k]);
-    if (MemoryScope::IsAhead()) continue;  // it may be loaded once more
+    if (MemoryScope::IsAhead()) continue;  // the element may be loaded again
     for (LoDTensor& tensor : element.tensors) tensor.Clear();
     if (first && MemoryLimit::is_set()) rows->SetNeeded();
   }
@@ -364,7 +368,7 @@ void StageReader::Stop() {
 
 void StageReader::Rewind(uint64_t pass) {
   Stop();
-  // Who waits for an element of the pass that is over may be planning the next one.
+  // A thread that waits for an element of the old pass may still be planning another group.
   std::lock_guard<std::mutex> planning(planning_);
   {
     std::lock_guard<std::mutex> lock(mutex_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stages: what makes none, one or many elements of each element of a reader, in parallel and ahead
-// of their use.
+// A stage makes no, one or many elements from each element of a reader. StageReader runs it in
+// parallel and ahead of the consumer.
 #ifndef MILLHOPPER_FRAMEWORK_READER_STAGE_READER_H_
 #define MILLHOPPER_FRAMEWORK_READER_STAGE_READER_H_
 
@@ -21,60 +21,64 @@
 
 namespace millhopper {
 
-// What has become of one element.
+// One element after the stage has worked on it.
 struct StagedElement {
   RecordId id;
-  std::vector<LoDTensor> tensors;  // one a slot
-  // Copies to a device that are under way, and what they read, which nobody may write before.
+  std::vector<LoDTensor> tensors;  // one per slot
+  // Copies to a device that may still be running, and the buffers that they read. Nobody may write
+  // into these buffers until the copies are done.
   std::vector<std::shared_ptr<DeviceEvent>> copies;
   std::vector<Ref<Buffer>> copied_from;
 };
 
-// What becomes of elements, one by one: the same of the same element, whatever came before.
+// Work on single elements. The result depends on the element alone, not on earlier ones.
 class Stage {
  public:
   virtual ~Stage() = default;
-  // Changes a loaded element into what it becomes, and returns how many elements that is: none, or
-  // the one that is left in it; of a stage that makes parts, any number. Any thread, several at
-  // once. What it throws takes the element's place.
+  // Changes a loaded element in place and returns how many elements come out of it: 0 or 1, or any
+  // number if the stage makes parts. Called by many threads at once. If it throws, the consumer
+  // gets the error in the element's place.
   virtual size_t Work(StagedElement* element) const = 0;
-  // Whether elements become parts of what is left in them, which LoadPart appends to the rows one
-  // by one, from 0. Any thread, several at once for one element.
+  // Whether the stage makes parts: then LoadPart appends part 0, 1, ... of a worked-on element to
+  // the rows. LoadPart is called by many threads at once, also for one element.
   virtual bool makes_parts() const { return false; }
   virtual void LoadPart(const StagedElement& element, size_t part, Rows* rows) const;
-  // Whether every element becomes exactly one: then its place is known before the work is done.
+  // Whether every element becomes exactly one; then it can be planned before the work on it is
+  // done.
   virtual bool keeps_count() const { return false; }
-  // Whether what it makes has the slots of what it is made of, as the file turns out to hold them.
+  // Whether the elements it makes have the slots of the reader below, including what that learns
+  // from its file.
   virtual bool keeps_slots() const { return keeps_count(); }
-  // How many elements may be worked on together, by one thread: more than one where an element
-  // takes less time than its hand-over from thread to thread.
+  // How many elements one thread may work on as a group: more than one if the work on an element
+  // takes less time than handing it to another thread.
   virtual size_t most_together() const { return 1; }
-  // Where the elements are that it makes. They are loaded into memory from which they get there
-  // without a detour.
+  // The device that holds the elements it makes. Elements are loaded into memory from which the
+  // device can copy them directly.
   virtual Place place() const { return Place(); }
 };
 
-// Groups to keep ready so that all workers of the pool are busy, and no more than that: they hold
-// what is loaded.
+// How many groups keep all workers of the pool busy. It is no more than that, because groups hold
+// loaded elements.
 int64_t DepthForAllWorkers();
 
-// Keeps `depth` groups of elements of the reader below loaded and worked on, or being so, ahead of
-// the consumer. Planning is serial: whoever holds the planner's lock plans one group, lets the next
-// worker plan on, and works on its own. A consumer that would have to wait does the same instead.
-// Elements come out in the order of what they were made of, whatever the threads.
+// Loads and works on up to `depth` groups of elements of the reader below ahead of the consumer.
+// Planning is serial: the thread that holds the planning lock plans one group, releases the lock so
+// that the next worker can plan, and then works on its own group. A consumer that would have to
+// wait does the same. Elements come out in the order of the reader below, whatever the threads do.
 //
-// Where a stage keeps the count, elements for the host that load in less than 5 us are loaded when
-// they are asked for, by whoever asks: to hand them over would cost more. Workers have the more
-// time to read the files ahead.
+// If a stage keeps the count, elements for the host that load in less than 5 us are loaded by the
+// consumer when it asks for them, because handing them over would cost more. That leaves the
+// workers more time to read files ahead.
 //
-// Where the memory limit leaves no room for more ahead, elements are planned and worked on when
-// they are asked for, by whoever asks; so they are where planning would have to wait for somebody
-// outside. Under a limit the first group of a pass is always the consumer's, so that what readers
-// keep for the whole pass, such as a shuffle window, is memory of what is needed.
+// The consumer plans and works on elements itself, when it asks for them, if the memory limit
+// leaves no room for more ahead, or if planning would wait for a thread outside the pool. Under a
+// limit the consumer always plans the first group of a pass, so that memory that readers keep for
+// the whole pass, such as a shuffle window, counts as needed and not as ahead of need.
 class StageReader : public DecoratedReader {
  public:
-  // `slots` is what the stage makes; they may be computed from the reader in the same call. Throws
-  // kInvalidArgument for a depth below 1, and for elements that are on a device.
+  // `slots` are those of the elements that the stage makes; the caller may compute them from
+  // `reader` in the same call. Throws kInvalidArgument for a depth below 1, and if the reader's
+  // elements are on a device.
   StageReader(std::unique_ptr<ReaderBase>&& reader, std::vector<SlotSpec> slots,
               std::unique_ptr<const Stage> stage, int64_t depth);
   ~StageReader() override;
@@ -96,16 +100,17 @@ class StageReader : public DecoratedReader {
   // Hands out up to n elements of a group; returns how many.
   size_t HandOut(Group* group, size_t n, TicketRun* run);
   void Add(Group* group, const RecordId& id, TicketRun* run) const;
-  // Plans and works on one more group. False if there is nothing to plan, or another thread plans.
+  // Plans one more group and works on it. False if there is nothing to plan, or if another thread
+  // is planning.
   bool Advance(MemoryScope::Need need);
   // The group that is handed out next; null if there is none yet.
   Ref<Group> Planned();
-  // Waits for the work on a group, and works on the next ones meanwhile.
+  // Waits until the work on a group is done or deferred; meanwhile works on later groups.
   State Wait(const Group& group) const;
-  // Waits for a group, and works on it if there was no memory to do so ahead.
+  // Waits for a group, and works on it if the work was deferred for lack of memory.
   void WorkIfDeferred(Group* group) const;
   void Work(Group* group, MemoryScope::Need need) const;
-  // Has a worker come for a group that is wanted, where it is worth a hand-over.
+  // Asks the pool for a worker, unless elements are too small to be worth a hand-over.
   void CallWorker();
   void Stop();
 
@@ -113,9 +118,9 @@ class StageReader : public DecoratedReader {
   const size_t depth_;
   const Ref<Ahead> ahead_;
   bool started_ = false;
-  size_t next_ = 0;                         // element of the group that is handed out,
-  size_t next_part_ = 0;                    // and part of it
-  std::atomic<bool> ahead_allowed_{false};  // elements of this pass
+  size_t next_ = 0;                         // element of the front group that is handed out next,
+  size_t next_part_ = 0;                    // and its next part
+  std::atomic<bool> ahead_allowed_{false};  // whether workers may plan for this pass yet
 
   std::mutex planning_;         // held by the thread that plans
   std::atomic<size_t> wanted_;  // groups that may still be planned ahead

@@ -37,7 +37,7 @@ class FixedFormat final : public FileFormat {
     return std::make_unique<FixedSizeSource>(std::move(columns), std::nullopt);
   }
 
-  // The size of a compressed file says nothing.
+  // The size of a compressed file does not tell its number of records.
   std::optional<uint64_t> CountRecords(const std::vector<FileEntry>& files) const override {
     uint64_t records = 0;
     for (const FileEntry& file : files) {

@@ -215,7 +215,7 @@ class IdxFormat final : public FileFormat {
     return {std::move(stream), header.record_bytes};
   }
 
-  // What the first file that is opened shows holds for all of them.
+  // What the first opened file shows must hold for all files.
   void Learn(const FileEntry& file, const SlotSpec& spec, DataType label_type) {
     try {
       CheckFits(slots()[0], 0, spec.dtype, spec.dims, 0);

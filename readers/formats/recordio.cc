@@ -36,7 +36,7 @@ class RecordIOFormat : public FileFormat {
 
   bool chunks_tell_records() const override { return true; }
 
-  // Only a manifest tells.
+  // Only a manifest tells the number of records.
   std::optional<uint64_t> CountRecords(const std::vector<FileEntry>& files) const override {
     RecordIOManifests manifests(patterns_);
     uint64_t records = 0;
@@ -173,7 +173,8 @@ class TensorsFormat final : public RecordIOFormat {
     return Sequence{SequenceHeader(slot.dtype, step), bytes, slot.dtype == DataType::kBool};
   }
 
-  // Takes the next tensor of a record if it is such a sequence; else nothing has happened.
+  // Takes the next tensor of a record if it is such a sequence; otherwise changes nothing and
+  // returns false.
   bool LoadSequence(size_t slot, RecordCursor* cursor, Rows* rows) const {
     if (!sequences_[slot].has_value()) return false;
     const auto& [header, step_bytes, is_bool] = *sequences_[slot];
@@ -189,7 +190,7 @@ class TensorsFormat final : public RecordIOFormat {
     return true;
   }
 
-  // Every row has its place before it is loaded.
+  // Loads records whose rows all have their place beforehand.
   void LoadInPlace(const Ticket* tickets, size_t n, Rows* rows) const {
     char* places[kMaxSlots];
     for (size_t i = 0; i < expected_.size(); ++i) places[i] = rows->Append(i, n);
@@ -199,8 +200,8 @@ class TensorsFormat final : public RecordIOFormat {
     }
   }
 
-  // Loads a record that looks as expected, or returns false: then some places may have been
-  // written, but not behind their ends.
+  // Loads a record that looks as expected, or returns false: then it may have written into some
+  // places, but not beyond their ends.
   bool LoadExpected(const Ticket& ticket, char* const* places) const {
     if (ticket.size < expected_bytes_) return false;
     const char* here = ticket.bytes;

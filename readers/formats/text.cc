@@ -56,7 +56,7 @@ class PlainText final : public FileSource {
     const char* line = bytes;
     if (chunk->offset > 0) {
       const void* before = std::memchr(bytes, '\n', chunk->length);
-      if (before == nullptr) return;  // a line that began earlier goes on to the end, or beyond
+      if (before == nullptr) return;  // the whole chunk is part of a line that began earlier
       line = static_cast<const char*>(before) + 1;
     }
     while (line < bytes + (end - from)) {
@@ -110,8 +110,8 @@ class CompressedText final : public FileSource {
     if (!ended_) {
       chunk->offset = stream_->position() - rest_.size();
       size_t size = rest_.size();
-      // A call that was refused memory goes on with what it has asked for, so that chunks are the
-      // same wherever memory was short.
+      // After a refusal of memory the call asks for the same size again, so that the chunks do not
+      // depend on memory.
       Enlarge(chunk, 0, refused_ ? 2 * size : size);
       refused_ = false;
       std::memcpy(chunk->bytes->data() + chunk->lead(), rest_.data(), size);
@@ -125,7 +125,7 @@ class CompressedText final : public FileSource {
         if (size > kMaxLineBytes + 1) FailTooLong(*stream_, chunk->offset);  // not even with a CR
         try {
           Enlarge(chunk, size, size);
-        } catch (const Error&) {  // what is read is not read again
+        } catch (const Error&) {  // a stream cannot be read again, so the bytes are kept
           rest_.assign(bytes, size);
           refused_ = true;
           throw;
@@ -134,7 +134,7 @@ class CompressedText final : public FileSource {
       if (ended_ && error_ == nullptr) lines = size;
       rest_.assign(chunk->bytes->data() + chunk->lead() + lines, size - lines);
     }
-    // Behind an error nobody knows where the last line would have ended.
+    // After an error the end of the last line is unknown, so that line is dropped.
     if (lines == 0 && error_ != nullptr) std::rethrow_exception(error_);
     chunk->length = lines;
     return lines > 0;
@@ -155,14 +155,14 @@ class CompressedText final : public FileSource {
  private:
   // Makes room for another block behind the chunk's first `used` bytes, and for `at_least` more.
   void Enlarge(Chunk* chunk, size_t used, size_t at_least) const {
-    // One byte more than there can be, so that reading meets the end.
+    // One byte more than can be left, so that the read reaches the end.
     const size_t block = std::min<uint64_t>(kReadBlockBytes, stream_->most_left() + 1);
     Ref<Buffer> larger = BufferPool::At(Place()).Take(chunk->lead() + used + at_least + block);
     if (used > 0) std::memcpy(larger->data(), chunk->bytes->data(), chunk->lead() + used);
     chunk->bytes = std::move(larger);
   }
 
-  // Sets ended_, and error_ if the end is none.
+  // Sets ended_ at the end, and at an error also error_.
   size_t Read(char* out, size_t size) {
     size_t got = 0;
     try {
@@ -178,9 +178,9 @@ class CompressedText final : public FileSource {
 
   const std::unique_ptr<ByteStream> stream_;
   std::string rest_;      // the beginning of a line whose end is not read yet
-  bool refused_ = false;  // memory for more of it
+  bool refused_ = false;  // whether memory for more of it was refused
   bool ended_ = false;
-  std::exception_ptr error_;  // behind what has been read
+  std::exception_ptr error_;  // comes after the bytes read so far
 };
 
 SlotSpec LineSlot() {
