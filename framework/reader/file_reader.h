@@ -45,12 +45,13 @@ class FileReader : public ReaderBase {
   Ref<ChunkQueue> OpenFile(size_t index, uint64_t pass);
   Prefetcher& prefetcher() { return *prefetcher_; }
   // As Prefetcher::Fill; how long it takes counts as waited for.
-  bool Fill(ChunkQueue* queue);
+  bool Fill(ChunkQueue* queue) { return queue->available() > 0 || FillTimed(queue); }
   uint64_t InStore() const override { return prefetcher_->RecordsInStore(); }
   // Whether only one share of the chunks is read (TakeShare).
   bool is_share() const { return share_.count > 1; }
 
  private:
+  bool FillTimed(ChunkQueue* queue);
   // Has the format load some, and checks that it has.
   void LoadBlock(const Ticket* tickets, size_t n, Rows* rows) const;
 

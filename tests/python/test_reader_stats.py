@@ -39,7 +39,12 @@ def test_counts_before_and_after_loops(numbers: Reader) -> None:
         assert sum(len(batch["number"]) for batch in reader) == 100
         counted = chain(reader.stats())
         assert [one.kind for one in counted] == [*kinds, "open_files"]
-        assert [one.elements for one in counted] == [13 * epoch, 13 * epoch, 100 * epoch, 100 * epoch]
+        assert [one.elements for one in counted] == [
+            13 * epoch,
+            13 * epoch,
+            100 * epoch,
+            100 * epoch,
+        ]
         assert [one.planned for one in counted] == [one.elements for one in counted]
         assert [one.bytes_read for one in counted[:3]] == [0, 0, 0]
         assert 800 * epoch <= counted[3].bytes_read <= 820 * epoch
