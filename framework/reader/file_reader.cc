@@ -109,8 +109,7 @@ std::optional<uint64_t> FileReader::PassLength() const {
   return is_share() ? std::nullopt : format_->CountRecords(files_);
 }
 
-bool FileReader::Fill(ChunkQueue* queue) {
-  if (queue->available() > 0) return true;
+bool FileReader::FillTimed(ChunkQueue* queue) {
   const WaitTimer timer(counters());
   return prefetcher_->Fill(queue);
 }

@@ -46,12 +46,13 @@ class FileReader : public ReaderBase {
   Ref<ChunkQueue> OpenFile(size_t index, uint64_t pass);
   Prefetcher& prefetcher() { return *prefetcher_; }
   // As Prefetcher::Fill; how long it takes counts as waited for.
-  bool Fill(ChunkQueue* queue);
+  bool Fill(ChunkQueue* queue) { return queue->available() > 0 || FillTimed(queue); }
   uint64_t InStore() const override { return prefetcher_->RecordsInStore(); }
   // Whether only one share of the chunks is read (TakeShare).
   bool is_share() const { return share_.count > 1; }
 
  private:
+  bool FillTimed(ChunkQueue* queue);
   // Lets the format load n tickets, and checks that it has added n rows to each one-step slot.
   void LoadBlock(const Ticket* tickets, size_t n, Rows* rows) const;
 

@@ -676,12 +676,12 @@ TEST(ExecutorCommand, SaysWhatEachReaderHasDone) {
                   "kind": "create_shuffle_reader", "name": "shuffled", "elements": 10,
                   "planned": 10, "bytes_read": 0, "in_store": 0, "below": [{
                     "kind": "create_fixed_file_reader", "name": "numbers", "elements": 10,
-                    "planned": 10, "bytes_read": 84, "in_store": 0, "below": []}]}]}])"));
+                    "planned": 10, "bytes_read": 88, "in_store": 0, "below": []}]}]}])"));
     const std::string& table = result.errors;
     EXPECT_EQ(table.substr(0, 7), "reader ");
     EXPECT_NE(table.find("\nbatches (create_batch_reader)"), std::string::npos) << table;
     EXPECT_NE(table.find("\n  shuffled (create_shuffle_reader)"), std::string::npos) << table;
-    EXPECT_NE(table.find("\n    numbers (create_fixed_file_reader)        10       10         84B"),
+    EXPECT_NE(table.find("\n    numbers (create_fixed_file_reader)        10       10         88B"),
               std::string::npos)
         << table;
   }
