@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "framework/base/error.h"
+#include "framework/base/spelling.h"
 #include "framework/program/operator.h"
 #include "framework/reader/file_format.h"
 

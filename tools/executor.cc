@@ -11,7 +11,7 @@
 #include <sstream>
 #include <utility>
 
-#include "framework/base/attribute.h"
+#include "framework/base/spelling.h"
 #include "framework/base/thread_pool.h"
 #include "framework/io/output_file.h"
 #include "framework/program/program.h"

@@ -9,6 +9,7 @@
 
 #include "framework/base/attribute.h"
 #include "framework/base/error.h"
+#include "framework/base/spelling.h"
 #include "framework/program/declarations.h"
 #include "framework/program/infer_context.h"
 #include "framework/program/inference.h"

@@ -19,6 +19,7 @@
 #include "framework/base/attribute.h"
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
+#include "framework/base/spelling.h"
 #include "framework/program/program.h"
 #include "framework/program/program_text.h"
 

@@ -7,9 +7,9 @@
 #include <cstdio>
 #include <utility>
 
-#include "framework/base/attribute.h"
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
+#include "framework/base/spelling.h"
 
 namespace millhopper {
 namespace {
