@@ -46,9 +46,9 @@ BatchReader::BatchReader(std::unique_ptr<ReaderBase> reader, int64_t batch_size,
 // the rows learn from what is loaded.
 const std::vector<SlotSpec>& BatchReader::row_slots() const { return slots(); }
 
-size_t BatchReader::Ready() const {
-  const size_t ready = reader().Ready();
-  return ready == SIZE_MAX ? ready : ready / batch_size_;
+size_t BatchReader::ElementsReady() const {
+  const size_t ready = reader().ElementsReady();
+  return ready == kAnyNumber ? ready : ready / batch_size_;
 }
 
 std::optional<uint64_t> BatchReader::PassLength() const {

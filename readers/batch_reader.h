@@ -30,7 +30,7 @@ class BatchReader final : public DecoratedReader {
 
   void Load(const Ticket* tickets, size_t n, Rows* rows) const override;
   const std::vector<SlotSpec>& row_slots() const override;
-  size_t Ready() const override;
+  size_t ElementsReady() const override;
   std::optional<uint64_t> PassLength() const override;
 
  private:

@@ -89,9 +89,10 @@ class ReaderBase {
   // Where the values of elements are.
   virtual Place place() const;
   // How many elements Plan is sure to add without waiting for somebody outside, such as a thread
-  // that fills a queue; SIZE_MAX if it never waits for anybody. No worker of the pool may wait like
-  // that, so 0 says to leave the planning to whoever wants the element. Any thread.
-  virtual size_t Ready() const { return SIZE_MAX; }
+  // that fills a queue; kAnyNumber if it never waits for anybody. No worker of the pool may wait
+  // like that, so 0 says to leave the planning to whoever wants the element. Any thread.
+  virtual size_t ElementsReady() const { return kAnyNumber; }
+  static constexpr size_t kAnyNumber = SIZE_MAX;
   // From now on yields only what lies in the chunks of this share, each element with the name that
   // it has without. Before the first Plan only, and once; throws kInvalidArgument afterwards, and
   // for every reader but those of files.
@@ -154,7 +155,7 @@ class DecoratedReader : public ReaderBase {
   }
   const std::vector<SlotSpec>& row_slots() const override { return reader_->row_slots(); }
   Place place() const override;
-  size_t Ready() const override { return reader_->Ready(); }
+  size_t ElementsReady() const override { return reader_->ElementsReady(); }
 
  protected:
   explicit DecoratedReader(std::unique_ptr<ReaderBase> reader);

@@ -87,9 +87,9 @@ class ReaderHolder::Handle final : public ReaderBase {
   const std::vector<SlotSpec>& row_slots() const override { return source_->reader->row_slots(); }
   Place place() const override { return source_->reader->place(); }
   // What is ready now may be somebody else's in a moment.
-  size_t Ready() const override {
-    const size_t ready = source_->reader->Ready();
-    return ready == SIZE_MAX || source_->handles.load() == 1 ? ready : 0;
+  size_t ElementsReady() const override {
+    const size_t ready = source_->reader->ElementsReady();
+    return ready == kAnyNumber || source_->handles.load() == 1 ? ready : 0;
   }
   std::optional<uint64_t> PassLength() const override {
     return source_->handles.load() > 1 ? std::nullopt : source_->reader->PassLength();

@@ -152,9 +152,9 @@ const std::vector<SlotSpec>& StageReader::row_slots() const {
   return stage_->keeps_slots() ? reader().row_slots() : slots();
 }
 
-size_t StageReader::Ready() const {
-  const size_t ready = reader().Ready();
-  return stage_->keeps_count() || ready == SIZE_MAX ? ready : 0;
+size_t StageReader::ElementsReady() const {
+  const size_t ready = reader().ElementsReady();
+  return stage_->keeps_count() || ready == kAnyNumber ? ready : 0;
 }
 
 std::optional<uint64_t> StageReader::PassLength() const {
@@ -240,7 +240,7 @@ bool StageReader::Advance(MemoryScope::Need need) {
       if (wanted_.load() > 0) CallWorker();
       return false;
     }
-    const size_t ready = reader().Ready();
+    const size_t ready = reader().ElementsReady();
     if (ahead && ready == 0) return false;
     // No more than is worth a hand-over, and no more than is there without waiting for somebody.
     const size_t together =
