@@ -34,14 +34,6 @@ std::optional<SlotSpec> SlotOf(const TensorSpec& spec) {
   return slot;
 }
 
-bool MayBeSame(const Dims& left, const Dims& right) {
-  if (left.size() != right.size()) return false;
-  for (size_t i = 0; i < left.size(); ++i) {
-    if (left[i] >= 0 && right[i] >= 0 && left[i] != right[i]) return false;
-  }
-  return true;
-}
-
 bool MayBeSame(const TensorSpec& left, const TensorSpec& right) {
   if (left.dtype && right.dtype && *left.dtype != *right.dtype) return false;
   if (left.lod_level && right.lod_level && *left.lod_level != *right.lod_level) return false;

@@ -45,7 +45,6 @@ std::optional<SlotSpec> SlotOf(const TensorSpec& spec);
 
 // Whether both may describe one tensor. Levels count only if both know them.
 bool MayBeSame(const TensorSpec& left, const TensorSpec& right);
-bool MayBeSame(const Dims& left, const Dims& right);
 
 // The product of these dims, from `begin` up to `end`, if it is known and no dim is too large.
 std::optional<int64_t> KnownProduct(const Dims& dims, size_t begin, size_t end);

@@ -35,9 +35,7 @@ TensorSpec Merged(TensorSpec made, const TensorSpec& declared) {
   if (!made.dims) {
     made.dims = declared.dims;
   } else if (declared.dims && declared.dims->size() == made.dims->size()) {
-    for (size_t i = 0; i < made.dims->size(); ++i) {
-      if ((*made.dims)[i] < 0) (*made.dims)[i] = (*declared.dims)[i];
-    }
+    made.dims = Merged(*made.dims, *declared.dims);
   }
   return made;
 }

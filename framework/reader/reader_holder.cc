@@ -205,9 +205,7 @@ void ReaderHolder::ReadNext(std::vector<LoDTensor>* out) {
   held.pass_counted = true;
   held.elements.Add(1);
   for (const LoDTensor& tensor : *out) held.bytes.Add(tensor.bytes());
-  const LoDTensor& first = out->front();
-  held.records.Add(first.lod().empty() ? static_cast<uint64_t>(first.dims()[0])
-                                       : first.lod().front().size() - 1);
+  held.records.Add(out->front().instances());
 }
 
 bool ReaderHolder::HasNext() {

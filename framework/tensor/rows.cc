@@ -188,7 +188,7 @@ void Rows::Append(size_t slot_index, const LoDTensor& tensor) {
   const Lod& lod = tensor.lod();
   LodLevelView levels[kMaxLodLevels];
   for (size_t i = 0; i < lod.size() && i < kMaxLodLevels; ++i) {
-    levels[i] = {reinterpret_cast<const char*>(lod[i].data()), lod[i].size()};
+    levels[i] = LodLevelView(lod[i]);
   }
   Slot& slot = slots_[slot_index];
   if (slot.steps == 0 && !slot.buffer && tensor.initialized()) {
@@ -273,9 +273,7 @@ void Rows::Join(const Rows& part) {
     const Slot& from = part.slots_[i];
     if (!from.inner_fixed) continue;  // nothing was ever appended
     LodLevelView levels[kMaxLodLevels];
-    for (size_t k = 0; k < from.lod.size(); ++k) {
-      levels[k] = {reinterpret_cast<const char*>(from.lod[k].data()), from.lod[k].size()};
-    }
+    for (size_t k = 0; k < from.lod.size(); ++k) levels[k] = LodLevelView(from.lod[k]);
     Dims dims = from.dims;
     dims[0] = from.steps;
     // The part was checked against the declaration when it was filled; as a whole it has another

@@ -42,17 +42,6 @@ void CheckFits(const SlotSpec& spec, size_t slot, DataType dtype, const Dims& di
 // a leading axis and axes of -1 or more.
 void CheckSlots(const std::vector<SlotSpec>& slots);
 
-// The offsets of one level as they lie in memory, possibly unaligned, little-endian.
-struct LodLevelView {
-  const char* offsets = nullptr;
-  size_t count = 0;
-  uint64_t operator[](size_t i) const {
-    uint64_t offset;
-    __builtin_memcpy(&offset, offsets + 8 * i, 8);
-    return offset;
-  }
-};
-
 // Elements under construction, laid end to end. One thread at a time; Part gives other threads
 // places of their own. Memory comes from the host's pool and goes back to it.
 class Rows {
