@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The executor command: runs a startup program and main programs in one scope.
+// The executor command: runs a startup program and main programs in one scope. Its exit codes are
+// those of all commands: tools/command.h lists them, ErrorCode of framework/base/error.h says which
+// error has which.
 #include "framework/program/executor.h"
 
 #include <gflags/gflags.h>

@@ -4,15 +4,15 @@
 #ifndef MILLHOPPER_FRAMEWORK_PROGRAM_PROGRAM_H_
 #define MILLHOPPER_FRAMEWORK_PROGRAM_PROGRAM_H_
 
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
-#include "framework/base/problems.h"
 #include "framework/io/files_in_use.h"
+#include "framework/program/problems.h"
+#include "framework/program/program_text.h"
 #include "framework/program/scope.h"
 #include "proto/framework.pb.h"
 
@@ -28,9 +28,6 @@ struct OperatorPart {
   int index = 0;
   int argument = -1;
 };
-
-// What --set gives: values for ${name} in the text.
-using Settings = std::map<std::string, std::string>;
 
 enum class ProgramRole { kStartup, kMain };
 

@@ -10,6 +10,7 @@
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
 #include "framework/base/spelling.h"
+#include "framework/program/problems.h"
 
 namespace millhopper {
 namespace {
