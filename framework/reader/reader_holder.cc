@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/reader/reader_holder.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -41,132 +42,141 @@ class Stopwatch {
 
 }  // namespace
 
-struct ReaderHolder::Source {
-  explicit Source(std::unique_ptr<ReaderBase> r) : reader(std::move(r)) {}
-  // Ends the pass for all handles; the first that is restarted begins the next one.
-  void EndPass() {
-    std::lock_guard<std::mutex> lock(mutex);
-    ++generation;
-    due = true;
-  }
-  const std::unique_ptr<ReaderBase> reader;
-  std::mutex mutex;         // guards Plan and Restart of the reader and what is below
-  uint64_t generation = 0;  // how often the reader was restarted
-  bool due = false;         // whether it is yet to be, by the first handle to do so
-  std::atomic<int> handles{0};
-  bool shared_out = false;  // it yields one share of its chunks
-};
+// A reader, with all who read it: handles, and the holder by a handle of its own.
+struct ReaderHolder::Held : std::enable_shared_from_this<Held> {
+  explicit Held(std::unique_ptr<ReaderBase> r) : reader(std::move(r)) {}
 
-class ReaderHolder::Handle final : public ReaderBase {
- public:
-  explicit Handle(std::shared_ptr<Source> source)
-      : ReaderBase(source->reader->slots(), source->reader->depth()), source_(std::move(source)) {
-    set_origin(source_->reader->origin());
-    std::lock_guard<std::mutex> lock(source_->mutex);
-    Require(
-        !source_->shared_out, origin(),
-        " yields the chunks of one shard only, to create_shard_reader; nobody else can read it");
-    ++source_->handles;
-    generation_ = source_->generation;
-  }
-  ~Handle() override {
-    std::lock_guard<std::mutex> lock(source_->mutex);
-    --source_->handles;
-  }
-
-  void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
-    source_->reader->Load(tickets, n, rows);
-  }
-  void TakeShare(const ChunkShare& share) override {
-    std::lock_guard<std::mutex> lock(source_->mutex);
-    Require(source_->handles == 1, origin(),
-            " is read by others, too, who would get the chunks of one shard only");
-    source_->reader->TakeShare(share);
-    source_->shared_out = true;
-  }
-  const std::vector<SlotSpec>& row_slots() const override { return source_->reader->row_slots(); }
-  Place place() const override { return source_->reader->place(); }
-  // What is ready now may be somebody else's in a moment.
-  size_t ElementsReady() const override {
-    const size_t ready = source_->reader->ElementsReady();
-    return ready == kAnyNumber || source_->handles.load() == 1 ? ready : 0;
-  }
-  std::optional<uint64_t> PassLength() const override {
-    return source_->handles.load() > 1 ? std::nullopt : source_->reader->PassLength();
-  }
-
- private:
-  void PlanNext(size_t n, TicketRun* run) override {
-    std::lock_guard<std::mutex> lock(source_->mutex);
-    if (generation_ == source_->generation) source_->reader->Plan(n, run);
-  }
-
-  // The pass is handed down to a reader that nobody else shares; for one that is shared it is the
-  // number of restarts, since the handles may count differently.
-  void Rewind(uint64_t pass) override {
-    std::lock_guard<std::mutex> lock(source_->mutex);
-    const bool first = generation_ == source_->generation;
-    if (first) ++source_->generation;
-    generation_ = source_->generation;
-    if (!first && !source_->due) return;
-    source_->due = false;
-    source_->reader->Restart(source_->handles == 1 ? pass : source_->generation);
-  }
-
-  const std::shared_ptr<Source> source_;
-  uint64_t generation_ = 0;
-};
-
-// The reader of one holder, as part of the tree of those that stand on one another.
-struct ReaderHolder::Held {
-  Held(std::unique_ptr<ReaderBase> r, std::shared_ptr<Held> b)
-      : source(std::make_shared<Source>(std::move(r))), below(std::move(b)) {}
-
+  // Those on top of it that are read through a holder, their own or one farther up.
   std::vector<std::shared_ptr<Held>> Above() {
     std::vector<std::shared_ptr<Held>> living;
-    std::lock_guard<std::mutex> lock(mutex);
-    for (const std::weak_ptr<Held>& reader : above) {
-      if (std::shared_ptr<Held> held = reader.lock()) living.push_back(std::move(held));
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      for (const std::weak_ptr<Held>& other : above) {
+        if (std::shared_ptr<Held> one = other.lock()) living.push_back(std::move(one));
+      }
+      above.assign(living.begin(), living.end());
     }
-    above.assign(living.begin(), living.end());
+    const auto unread = [](const std::shared_ptr<Held>& one) {
+      return !one->has_holder && one->Above().empty();
+    };
+    living.erase(std::remove_if(living.begin(), living.end(), unread), living.end());
     return living;
   }
 
   // With `use`.
-  ReaderBase& Own() {
-    if (own == nullptr) own = std::make_unique<Handle>(source);
-    return *own;
+  ReaderBase& Own();
+  // The holder goes away, or takes another reader.
+  void LetGo() {
+    has_holder = false;
+    own.reset();
   }
 
   // All that stand on the reader join one new pass of it, whoever of them began the last one:
   // `anew` says that this is the pass of a reader below.
   void ReInit(bool anew = false) {
     const std::vector<std::shared_ptr<Held>> readers = Above();
-    if (anew || !readers.empty()) source->EndPass();
-    for (const std::shared_ptr<Held>& reader : readers) reader->ReInit(true);
+    if (anew || !readers.empty()) EndPass();
+    for (const std::shared_ptr<Held>& one : readers) one->ReInit(true);
     std::lock_guard<std::mutex> lock(use);
-    if (!readers.empty() && own == nullptr) return;
+    if (own == nullptr && (!has_holder || !readers.empty())) return;
     Own().ReInit();
     pass_counted = false;
   }
 
-  const std::shared_ptr<Source> source;
-  std::mutex use;                     // whoever reads through the holder itself has it, and guards:
-  std::unique_ptr<ReaderBase> own;    // his handle
-  const std::shared_ptr<Held> below;  // kept, so that what is below it finds what is above
-  std::mutex mutex;                   // guards:
+  // Ends the pass for all handles; the first that is restarted begins the next one.
+  void EndPass() {
+    std::lock_guard<std::mutex> lock(planning);
+    ++generation;
+    due = true;
+  }
+
+  const std::unique_ptr<ReaderBase> reader;
+  std::mutex planning;      // guards Plan and Restart of the reader and what is below
+  uint64_t generation = 0;  // how often the reader was restarted
+  bool due = false;         // whether it is yet to be, by the first handle to do so
+  std::atomic<int> handles{0};
+  bool shared_out = false;          // it yields one share of its chunks
+  bool has_holder = true;           // false where only handles are left that read it
+  std::mutex use;                   // whoever reads through the holder itself has it, and guards:
+  std::unique_ptr<ReaderBase> own;  // his handle
+  std::mutex mutex;                 // guards:
   std::vector<std::weak_ptr<Held>> above;
   Counter<uint64_t> passes, elements, records, bytes;
   Counter<double> wait_seconds;
   bool pass_counted = false;
 };
 
+class ReaderHolder::Handle final : public ReaderBase {
+ public:
+  explicit Handle(std::shared_ptr<Held> held)
+      : ReaderBase(held->reader->slots(), held->reader->depth()), held_(std::move(held)) {
+    set_origin(held_->reader->origin());
+    std::lock_guard<std::mutex> lock(held_->planning);
+    Require(
+        !held_->shared_out, origin(),
+        " yields the chunks of one shard only, to create_shard_reader; nobody else can read it");
+    ++held_->handles;
+    generation_ = held_->generation;
+  }
+  ~Handle() override {
+    std::lock_guard<std::mutex> lock(held_->planning);
+    --held_->handles;
+  }
+
+  void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
+    held_->reader->Load(tickets, n, rows);
+  }
+  void TakeShare(const ChunkShare& share) override {
+    std::lock_guard<std::mutex> lock(held_->planning);
+    Require(held_->handles == 1, origin(),
+            " is read by others, too, who would get the chunks of one shard only");
+    held_->reader->TakeShare(share);
+    held_->shared_out = true;
+  }
+  const std::vector<SlotSpec>& row_slots() const override { return held_->reader->row_slots(); }
+  Place place() const override { return held_->reader->place(); }
+  // What is ready now may be somebody else's in a moment.
+  size_t ElementsReady() const override {
+    const size_t ready = held_->reader->ElementsReady();
+    return ready == kAnyNumber || held_->handles.load() == 1 ? ready : 0;
+  }
+  std::optional<uint64_t> PassLength() const override {
+    return held_->handles.load() > 1 ? std::nullopt : held_->reader->PassLength();
+  }
+
+ private:
+  void PlanNext(size_t n, TicketRun* run) override {
+    std::lock_guard<std::mutex> lock(held_->planning);
+    if (generation_ == held_->generation) held_->reader->Plan(n, run);
+  }
+
+  // The pass is handed down to a reader that nobody else shares; for one that is shared it is the
+  // number of restarts, since the handles may count differently.
+  void Rewind(uint64_t pass) override {
+    std::lock_guard<std::mutex> lock(held_->planning);
+    const bool first = generation_ == held_->generation;
+    if (first) ++held_->generation;
+    generation_ = held_->generation;
+    if (!first && !held_->due) return;
+    held_->due = false;
+    held_->reader->Restart(held_->handles == 1 ? pass : held_->generation);
+  }
+
+  const std::shared_ptr<Held> held_;
+  uint64_t generation_ = 0;
+};
+
+ReaderBase& ReaderHolder::Held::Own() {
+  if (own == nullptr) own = std::make_unique<Handle>(shared_from_this());
+  return *own;
+}
+
 ReaderHolder::ReaderHolder() = default;
 ReaderHolder::ReaderHolder(ReaderHolder&&) noexcept = default;
 
 ReaderHolder::~ReaderHolder() {
   // Whoever stands on the reader may keep it, but nobody reads through this holder any more.
-  if (has_reader()) held_->own.reset();
+  if (has_reader()) held_->LetGo();
 }
 
 ReaderHolder& ReaderHolder::operator=(ReaderHolder&& other) noexcept {
@@ -175,18 +185,17 @@ ReaderHolder& ReaderHolder::operator=(ReaderHolder&& other) noexcept {
 }
 
 void ReaderHolder::Reset(std::unique_ptr<ReaderBase> reader, const ReaderHolder* below) {
-  std::shared_ptr<Held> under = below == nullptr ? nullptr : below->held_;
-  auto held = std::make_shared<Held>(std::move(reader), under);
-  if (under != nullptr) {
-    std::lock_guard<std::mutex> lock(under->mutex);
-    under->above.push_back(held);
+  auto held = std::make_shared<Held>(std::move(reader));
+  if (below != nullptr && below->has_reader()) {
+    std::lock_guard<std::mutex> lock(below->held_->mutex);
+    below->held_->above.push_back(held);
   }
-  if (has_reader()) held_->own.reset();
+  if (has_reader()) held_->LetGo();
   held_ = std::move(held);
 }
 
 std::unique_ptr<ReaderBase> ReaderHolder::NewHandle() const {
-  return std::make_unique<Handle>(held().source);
+  return std::make_unique<Handle>(held().shared_from_this());
 }
 
 ReaderHolder::Held& ReaderHolder::held() const {
@@ -227,8 +236,8 @@ ReaderStats ReaderHolder::stats() const {
           held_->wait_seconds.get()};
 }
 
-const std::vector<SlotSpec>& ReaderHolder::slots() const { return held().source->reader->slots(); }
+const std::vector<SlotSpec>& ReaderHolder::slots() const { return held().reader->slots(); }
 
-const std::string& ReaderHolder::origin() const { return held().source->reader->origin(); }
+const std::string& ReaderHolder::origin() const { return held().reader->origin(); }
 
 }  // namespace millhopper

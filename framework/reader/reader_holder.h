@@ -61,9 +61,8 @@ class ReaderHolder {
   ReaderStats stats() const;
 
  private:
-  struct Source;
-  class Handle;
   struct Held;
+  class Handle;
   Held& held() const;
 
   std::shared_ptr<Held> held_;
