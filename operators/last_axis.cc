@@ -3,10 +3,10 @@
 
 namespace millhopper {
 
-LastAxis RowsOf(const OpContext& context, std::string_view slot) {
-  const LoDTensor& tensor = context.In(slot);
+LastAxis RowsOf(const OpContext& context, std::string_view parameter) {
+  const LoDTensor& tensor = context.In(parameter);
   const Dims& dims = tensor.dims();
-  RequireInput(!dims.empty() && dims[dims.size() - 1] > 0, context, slot,
+  RequireInput(!dims.empty() && dims[dims.size() - 1] > 0, context, parameter,
                "a last axis of at least 1 value is needed");
   const int64_t length = dims[dims.size() - 1];
   return {tensor.numel() / length, length};

@@ -17,8 +17,8 @@ struct LastAxis {
   int64_t length;  // at least 1
 };
 
-// How the input `slot` is made of rows. Throws if it has no axis or its rows no values.
-LastAxis RowsOf(const OpContext& context, std::string_view slot);
+// How the input `parameter` is made of rows. Throws if it has no axis or its rows no values.
+LastAxis RowsOf(const OpContext& context, std::string_view parameter);
 
 // Dims that differ in the last axis.
 Dims WithLastAxis(Dims dims, int64_t length);

@@ -21,7 +21,7 @@ namespace millhopper {
 namespace proto = paddle::framework::proto;
 
 // An operator, or a part of it: the number of an attribute, input or output in its message, and of
-// an argument of that slot.
+// an argument of that parameter.
 struct OperatorPart {
   enum Kind { kWhole, kAttribute, kInput, kOutput };
   Kind kind = kWhole;
@@ -60,7 +60,7 @@ class Program {
   std::string ToText() const;
   std::string ToBinary() const;
 
-  // Everything that can be known to be wrong without running: unknown operators, slots and
+  // Everything that can be known to be wrong without running: unknown operators, parameters and
   // attributes, their types and ranges, variables that nobody declares, kinds of variables, block
   // references and cycles, readers that no startup program creates, creation in a main program,
   // impure blocks of create_custom_reader. All problems, in the order of the file, or the first
@@ -88,14 +88,14 @@ class Program {
  private:
   friend class ProgramLoader;
   // Where everything stands, as ParseInfoTree knew it.
-  struct SlotPlaces {
+  struct ParameterPlaces {
     SourcePlace self;
     std::vector<SourcePlace> arguments;
   };
   struct OperatorPlaces {
     SourcePlace self;
     std::vector<SourcePlace> attributes;
-    std::vector<SlotPlaces> inputs, outputs;
+    std::vector<ParameterPlaces> inputs, outputs;
   };
   struct BlockPlaces {
     SourcePlace self;

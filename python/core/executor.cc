@@ -48,7 +48,7 @@ bool MayWaitForReaders(const Program& program) {
       const OperatorDef* const def = FindOperator(op.type());
       if (def == nullptr) continue;
       if (def->schema.creates_reader) return true;
-      for (const SlotSchema& input : def->schema.inputs) {
+      for (const ParameterSchema& input : def->schema.inputs) {
         if (input.kind == VariableKind::kReader) return true;
       }
     }
