@@ -61,6 +61,19 @@ const int64_t* ClassLabels(const OpContext& context, std::string_view of) {
   return labels;
 }
 
+bool HasSoftLabels(const OpContext& context, std::string_view of) {
+  const bool soft = context.Attr<bool>("soft_label");
+  if (soft) RequireSameShape(context, "Label", of);
+  return soft;
+}
+
+void RequireValuePerRow(const OpContext& context, std::string_view parameter, std::string_view of,
+                        int64_t rows) {
+  RequireSameType(context, parameter, of);
+  RequireInput(context.In(parameter).numel() == rows, context, parameter,
+               "one value for each row of '", of, "' is needed, ", rows);
+}
+
 AttributeSchema SoftLabelAttr() {
   return {"soft_label", false, "whether Label holds a weight for each class"};
 }

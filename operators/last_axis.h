@@ -33,6 +33,15 @@ TensorSpec WithLastAxis(TensorSpec spec, int64_t length);
 // dims and type of `of`.
 void RequireLabels(const InferContext& context, std::string_view of);
 
+// Whether the operator has `soft_label` set. Throws if it has and Label has not dims and type of
+// `of`.
+bool HasSoftLabels(const OpContext& context, std::string_view of);
+
+// Throws unless the input `parameter` has one value of the type of `of` for each row of it, of
+// which there are `rows`.
+void RequireValuePerRow(const OpContext& context, std::string_view parameter, std::string_view of,
+                        int64_t rows);
+
 // The attribute `soft_label`: whether Label holds a weight for each class.
 AttributeSchema SoftLabelAttr();
 

@@ -326,7 +326,7 @@ void StageReader::Load(const Ticket* tickets, size_t n, Rows* rows) const {
     }
     for (const auto& copy : element.copies) copy->Wait();
     const bool first = rows->untouched();
-    for (size_t k = 0; k < element.tensors.size(); ++k) rows->Append(k, element.tensors[k]);
+    rows->Append(element.tensors);
     if (MemoryScope::IsAhead()) continue;  // it may be loaded once more
     for (LoDTensor& tensor : element.tensors) tensor.Clear();
     if (first && MemoryLimit::is_set()) rows->SetNeeded();

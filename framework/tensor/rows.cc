@@ -74,6 +74,12 @@ void CheckFits(const SlotSpec& spec, size_t slot, DataType dtype, const Dims& di
         ToString(found), " was found");
 }
 
+void CheckFits(const std::vector<SlotSpec>& slots, const std::vector<LoDTensor>& element) {
+  for (size_t i = 0; i < slots.size(); ++i) {
+    CheckFits(slots[i], i, element[i].dtype(), element[i].dims(), element[i].lod().size());
+  }
+}
+
 void CheckSlots(const std::vector<SlotSpec>& slots) {
   Require(!slots.empty(), "a reader needs at least one slot");
   Require(slots.size() <= kMaxSlots, "a reader of ", slots.size(), " slots; the limit is ",
@@ -182,6 +188,10 @@ char* Rows::Append(size_t slot_index, DataType dtype, const Dims& dims, const Lo
   }
   slot.steps += dims[0];
   return Grow(&slot, CheckedProduct(static_cast<size_t>(dims[0]), slot.step_bytes));
+}
+
+void Rows::Append(const std::vector<LoDTensor>& element) {
+  for (size_t i = 0; i < element.size(); ++i) Append(i, element[i]);
 }
 
 void Rows::Append(size_t slot_index, const LoDTensor& tensor) {
