@@ -34,22 +34,22 @@ InferRule One(std::vector<std::pair<std::string, DataType>> outputs) {
   };
 }
 
-void ThrowUnfit(const OpContext& context, std::string_view slot, const std::string& wanted) {
-  Throw(ErrorCode::kInvalidArgument, "input '", slot, "' (variable '", context.InVar(slot).name(),
-        "') is ", Describe(context.In(slot)), "; ", wanted);
+void ThrowUnfit(const OpContext& context, std::string_view parameter, const std::string& wanted) {
+  Throw(ErrorCode::kInvalidArgument, "input '", parameter, "' (variable '",
+        context.InVar(parameter).name(), "') is ", Describe(context.In(parameter)), "; ", wanted);
 }
 
-void RequireSameType(const OpContext& context, std::string_view slot, std::string_view like_slot) {
-  const LoDTensor& like = context.In(like_slot);
-  RequireInput(context.In(slot).dtype() == like.dtype(), context, slot, ToString(like.dtype()),
-               " is needed, the type of '", like_slot, "'");
+void RequireSameType(const OpContext& context, std::string_view parameter, std::string_view like) {
+  const DataType wanted = context.In(like).dtype();
+  RequireInput(context.In(parameter).dtype() == wanted, context, parameter, ToString(wanted),
+               " is needed, the type of '", like, "'");
 }
 
-void RequireSameShape(const OpContext& context, std::string_view slot, std::string_view like_slot) {
-  const LoDTensor& like = context.In(like_slot);
-  const LoDTensor& tensor = context.In(slot);
-  if (tensor.dtype() != like.dtype() || tensor.dims() != like.dims()) {
-    ThrowUnfit(context, slot, StrCat(Describe(like), " is needed, as '", like_slot, "' is"));
+void RequireSameShape(const OpContext& context, std::string_view parameter, std::string_view like) {
+  const LoDTensor& wanted = context.In(like);
+  const LoDTensor& tensor = context.In(parameter);
+  if (tensor.dtype() != wanted.dtype() || tensor.dims() != wanted.dims()) {
+    ThrowUnfit(context, parameter, StrCat(Describe(wanted), " is needed, as '", like, "' is"));
   }
 }
 

@@ -34,23 +34,23 @@ InferRule One(std::vector<std::pair<std::string, DataType>> outputs);
 // ---- For the function of an operator. ----
 
 // Throws kInvalidArgument "input 'X' (variable 'pixels') is float32 [4, 3]; <wanted>".
-[[noreturn]] void ThrowUnfit(const OpContext& context, std::string_view slot,
+[[noreturn]] void ThrowUnfit(const OpContext& context, std::string_view parameter,
                              const std::string& wanted);
 
 // Throws as ThrowUnfit does unless `condition` holds; `wanted` says what was needed.
 template <typename... Parts>
-void RequireInput(bool condition, const OpContext& context, std::string_view slot,
+void RequireInput(bool condition, const OpContext& context, std::string_view parameter,
                   const Parts&... wanted) {
-  if (__builtin_expect(!condition, 0)) ThrowUnfit(context, slot, StrCat(wanted...));
+  if (__builtin_expect(!condition, 0)) ThrowUnfit(context, parameter, StrCat(wanted...));
 }
 
-// Throws unless the input `slot` has the type of `like_slot`, or its type and dims.
-void RequireSameType(const OpContext& context, std::string_view slot, std::string_view like_slot);
-void RequireSameShape(const OpContext& context, std::string_view slot, std::string_view like_slot);
+// Throws unless the input `parameter` has the type of `like`, or its type and dims.
+void RequireSameType(const OpContext& context, std::string_view parameter, std::string_view like);
+void RequireSameShape(const OpContext& context, std::string_view parameter, std::string_view like);
 
 // Whether an optional output is connected.
-inline bool IsWanted(const OpContext& context, std::string_view slot) {
-  return context.OutCount(slot) > 0;
+inline bool IsWanted(const OpContext& context, std::string_view parameter) {
+  return context.OutCount(parameter) > 0;
 }
 
 // An input that stays as it is while outputs are allocated, even if it is the variable of one.
@@ -118,14 +118,14 @@ bool VisitType(Types<Ts...>, DataType type, Function function) {
   return ((type == DataTypeOf<Ts>() ? (function(Tag<Ts>()), true) : false) || ...);
 }
 
-// The same for the type of the input `slot`; throws if it is none of the list.
+// The same for the type of the input `parameter`; throws if it is none of the list.
 template <typename... Ts, typename Function>
-void DispatchType(Types<Ts...> types, const OpContext& context, std::string_view slot,
+void DispatchType(Types<Ts...> types, const OpContext& context, std::string_view parameter,
                   Function function) {
-  const bool found = VisitType(types, context.In(slot).dtype(), function);
+  const bool found = VisitType(types, context.In(parameter).dtype(), function);
   if (__builtin_expect(!found, 0)) {
     ThrowUnfit(
-        context, slot,
+        context, parameter,
         StrCat(sizeof...(Ts) > 1 ? "the types taken are " : "the type taken is ", types.Names()));
   }
 }

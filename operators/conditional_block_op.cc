@@ -9,9 +9,9 @@
 namespace millhopper {
 namespace {
 
-int ArgumentCount(const proto::OpDesc& op, const std::string& slot) {
+int ArgumentCount(const proto::OpDesc& op, const std::string& parameter) {
   for (const proto::OpDesc::Var& input : op.inputs()) {
-    if (input.parameter() == slot) return input.arguments_size();
+    if (input.parameter() == parameter) return input.arguments_size();
   }
   return 0;
 }

@@ -11,12 +11,9 @@ namespace {
 void InferBatch(InferContext& context) {
   VariableSpec batches = context.InVar("UnderlyingReader");
   if (!batches.slots) return;
-  const bool stack = context.Attr<std::string>("mode") == "stack";
+  const BatchMode mode = BatchModeOf(context.Attr<std::string>("mode"));
   for (TensorSpec& slot : *batches.slots) {
-    if (!slot.dims || slot.dims->empty()) continue;
-    Dims dims{-1};
-    for (size_t i = stack ? 0 : 1; i < slot.dims->size(); ++i) dims.push_back((*slot.dims)[i]);
-    slot.dims = dims;
+    if (slot.dims && !slot.dims->empty()) slot.dims = BatchDims(*slot.dims, mode);
   }
   context.SetOutVar("Out", std::move(batches));
 }
@@ -33,11 +30,10 @@ OpSchema BatchSchema() {
 }
 
 void CreateBatchReader(OpContext& context) {
-  const BatchMode mode =
-      context.Attr<std::string>("mode") == "stack" ? BatchMode::kStack : BatchMode::kConcat;
-  StoreReader(context, std::make_unique<BatchReader>(UnderlyingReader(context),
-                                                     context.Attr<int32_t>("batch_size"),
-                                                     context.Attr<bool>("discard_leftover"), mode));
+  StoreReader(context, std::make_unique<BatchReader>(
+                           UnderlyingReader(context), context.Attr<int32_t>("batch_size"),
+                           context.Attr<bool>("discard_leftover"),
+                           BatchModeOf(context.Attr<std::string>("mode"))));
 }
 
 REGISTER_OPERATOR(create_batch_reader, BatchSchema, CreateBatchReader);

@@ -12,10 +12,6 @@
 namespace millhopper {
 namespace {
 
-BatchMode ModeOf(const std::string& mode) {
-  return mode == "stack" ? BatchMode::kStack : BatchMode::kConcat;
-}
-
 void Infer(InferContext& context) {
   VariableSpec instances = context.InVar("UnderlyingReader");
   for (size_t i = 0; instances.slots && i < instances.slots->size(); ++i) {
@@ -25,7 +21,7 @@ void Infer(InferContext& context) {
       tensor.dims.reset();
       continue;
     }
-    tensor = SpecOf(InstanceSlot(*slot, i, ModeOf(context.Attr<std::string>("mode"))));
+    tensor = SpecOf(InstanceSlot(*slot, i, BatchModeOf(context.Attr<std::string>("mode"))));
   }
   context.SetOutVar("Out", std::move(instances));
 }
@@ -42,8 +38,9 @@ OpSchema UnbatchSchema() {
 }
 
 void CreateUnbatchReader(OpContext& context) {
-  StoreReader(context, std::make_unique<UnbatchReader>(UnderlyingReader(context),
-                                                       ModeOf(context.Attr<std::string>("mode"))));
+  StoreReader(context,
+              std::make_unique<UnbatchReader>(UnderlyingReader(context),
+                                              BatchModeOf(context.Attr<std::string>("mode"))));
 }
 
 REGISTER_OPERATOR(create_unbatch_reader, UnbatchSchema, CreateUnbatchReader);

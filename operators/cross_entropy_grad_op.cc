@@ -19,11 +19,8 @@ OpSchema Schema() {
 
 void Run(OpContext& context) {
   const LastAxis shape = RowsOf(context, "X");
-  const bool soft = context.Attr<bool>("soft_label");
-  if (soft) RequireSameShape(context, "Label", "X");
-  RequireSameType(context, "Y@GRAD", "X");
-  RequireInput(context.In("Y@GRAD").numel() == shape.rows, context, "Y@GRAD",
-               "one value for each row of 'X' is needed, ", shape.rows);
+  const bool soft = HasSoftLabels(context, "X");
+  RequireValuePerRow(context, "Y@GRAD", "X", shape.rows);
   DispatchType(FloatTypes(), context, "X", [&](auto tag) {
     using T = typename decltype(tag)::type;
     if (!soft) ClassLabels(context, "X");

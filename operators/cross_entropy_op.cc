@@ -32,8 +32,7 @@ T NegativeLog(T probability) {
 
 void Run(OpContext& context) {
   const LastAxis shape = RowsOf(context, "X");
-  const bool soft = context.Attr<bool>("soft_label");
-  if (soft) RequireSameShape(context, "Label", "X");
+  const bool soft = HasSoftLabels(context, "X");
   DispatchType(FloatTypes(), context, "X", [&](auto tag) {
     using T = typename decltype(tag)::type;
     if (!soft) ClassLabels(context, "X");

@@ -3,10 +3,10 @@
 
 namespace millhopper {
 
-LastAxis RowsOf(const OpContext& context, std::string_view slot) {
-  const LoDTensor& tensor = context.In(slot);
+LastAxis RowsOf(const OpContext& context, std::string_view parameter) {
+  const LoDTensor& tensor = context.In(parameter);
   const Dims& dims = tensor.dims();
-  RequireInput(!dims.empty() && dims[dims.size() - 1] > 0, context, slot,
+  RequireInput(!dims.empty() && dims[dims.size() - 1] > 0, context, parameter,
                "a last axis of at least 1 value is needed");
   const int64_t length = dims[dims.size() - 1];
   return {tensor.numel() / length, length};
@@ -59,6 +59,19 @@ const int64_t* ClassLabels(const OpContext& context, std::string_view of) {
                  labels[i], " but the classes are 0 to ", shape.length - 1);
   }
   return labels;
+}
+
+bool HasSoftLabels(const OpContext& context, std::string_view of) {
+  const bool soft = context.Attr<bool>("soft_label");
+  if (soft) RequireSameShape(context, "Label", of);
+  return soft;
+}
+
+void RequireValuePerRow(const OpContext& context, std::string_view parameter, std::string_view of,
+                        int64_t rows) {
+  RequireSameType(context, parameter, of);
+  RequireInput(context.In(parameter).numel() == rows, context, parameter,
+               "one value for each row of '", of, "' is needed, ", rows);
 }
 
 AttributeSchema SoftLabelAttr() {

@@ -17,8 +17,8 @@ struct LastAxis {
   int64_t length;  // at least 1
 };
 
-// How the input `slot` is made of rows. Throws if it has no axis or its rows no values.
-LastAxis RowsOf(const OpContext& context, std::string_view slot);
+// How the input `parameter` is made of rows. Throws if it has no axis or its rows no values.
+LastAxis RowsOf(const OpContext& context, std::string_view parameter);
 
 // Dims that differ in the last axis.
 Dims WithLastAxis(Dims dims, int64_t length);
@@ -32,6 +32,15 @@ TensorSpec WithLastAxis(TensorSpec spec, int64_t length);
 // Throws unless what is known of Label may be labels of `of`: ClassLabels, or with soft_label the
 // dims and type of `of`.
 void RequireLabels(const InferContext& context, std::string_view of);
+
+// Whether the operator has `soft_label` set. Throws if it has and Label has not dims and type of
+// `of`.
+bool HasSoftLabels(const OpContext& context, std::string_view of);
+
+// Throws unless the input `parameter` has one value of the type of `of` for each row of it, of
+// which there are `rows`.
+void RequireValuePerRow(const OpContext& context, std::string_view parameter, std::string_view of,
+                        int64_t rows);
 
 // The attribute `soft_label`: whether Label holds a weight for each class.
 AttributeSchema SoftLabelAttr();

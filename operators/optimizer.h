@@ -35,9 +35,9 @@ inline void CheckOptimizer(const OpContext& context,
 
 // The only value of an input of Param's type.
 template <typename T>
-T ScalarInput(const OpContext& context, std::string_view slot) {
-  const LoDTensor& tensor = context.In(slot);
-  RequireInput(tensor.dtype() == DataTypeOf<T>() && tensor.numel() == 1, context, slot,
+T ScalarInput(const OpContext& context, std::string_view parameter) {
+  const LoDTensor& tensor = context.In(parameter);
+  RequireInput(tensor.dtype() == DataTypeOf<T>() && tensor.numel() == 1, context, parameter,
                ToString(DataTypeOf<T>()), " [1] is needed, the type of 'Param'");
   return tensor.data<T>()[0];
 }

@@ -25,14 +25,11 @@ OpSchema Schema() {
 
 void Run(OpContext& context) {
   const LastAxis shape = RowsOf(context, "Softmax");
-  const bool soft = context.Attr<bool>("soft_label");
-  if (soft) RequireSameShape(context, "Label", "Softmax");
+  const bool soft = HasSoftLabels(context, "Softmax");
   const bool both =
       context.InCount("Softmax@GRAD") > 0 && context.InVar("Softmax@GRAD").has_value();
   if (both) RequireSameShape(context, "Softmax@GRAD", "Softmax");
-  RequireSameType(context, "Loss@GRAD", "Softmax");
-  RequireInput(context.In("Loss@GRAD").numel() == shape.rows, context, "Loss@GRAD",
-               "one value for each row of 'Softmax' is needed, ", shape.rows);
+  RequireValuePerRow(context, "Loss@GRAD", "Softmax", shape.rows);
   DispatchType(FloatTypes(), context, "Softmax", [&](auto tag) {
     using T = typename decltype(tag)::type;
     if (!soft) ClassLabels(context, "Softmax");

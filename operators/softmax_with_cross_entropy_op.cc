@@ -25,8 +25,7 @@ OpSchema Schema() {
 
 void Run(OpContext& context) {
   const LastAxis shape = RowsOf(context, "Logits");
-  const bool soft = context.Attr<bool>("soft_label");
-  if (soft) RequireSameShape(context, "Label", "Logits");
+  const bool soft = HasSoftLabels(context, "Logits");
   DispatchType(FloatTypes(), context, "Logits", [&](auto tag) {
     using T = typename decltype(tag)::type;
     if (!soft) ClassLabels(context, "Logits");

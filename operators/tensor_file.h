@@ -16,13 +16,13 @@ namespace millhopper {
 OpSchema TensorWriterSchema(const std::string& doc);
 OpSchema TensorReaderSchema(const std::string& doc);
 
-// Writes the arguments of slot X one behind another. Folders are made as needed. The file appears
-// under its name only when it is complete; one that was there stays whole until then. Only regular
-// files are written, and none that the process reads (framework/io/output_file.h). Throws kIo and
-// kInvalidArgument.
+// Writes the arguments of parameter X one behind another. Folders are made as needed. The file
+// appears under its name only when it is complete; one that was there stays whole until then. Only
+// regular files are written, and none that the process reads (framework/io/output_file.h). Throws
+// kIo and kInvalidArgument.
 void WriteTensors(OpContext& context);
-// Reads as many tensors as slot Out has arguments, which must be all that the file has. Throws kIo
-// and kDataLoss naming the file, and then leaves the outputs as they were.
+// Reads as many tensors as parameter Out has arguments, which must be all that the file has. Throws
+// kIo and kDataLoss naming the file, and then leaves the outputs as they were.
 void ReadTensors(OpContext& context);
 
 }  // namespace millhopper

@@ -16,20 +16,26 @@ std::vector<SlotSpec> BatchSlots(const std::vector<SlotSpec>& slots, BatchMode m
   for (size_t i = 0; i < batch.size(); ++i) {
     SlotSpec& slot = batch[i];
     if (!slot.known) continue;
-    if (mode == BatchMode::kConcat) {
-      slot.dims[0] = -1;
-      continue;
-    }
-    Require(slot.lod_level == 0, "slot ", i, " (", ToString(slot),
+    Require(mode == BatchMode::kConcat || slot.lod_level == 0, "slot ", i, " (", ToString(slot),
             ") is ragged and cannot be stacked; use mode \"concat\"");
-    Dims dims{-1};
-    for (const int64_t dim : slot.dims) dims.push_back(dim);
-    slot.dims = dims;
+    slot.dims = BatchDims(slot.dims, mode);
   }
   return batch;
 }
 
 }  // namespace
+
+BatchMode BatchModeOf(const std::string& mode) {
+  return mode == "stack" ? BatchMode::kStack : BatchMode::kConcat;
+}
+
+Dims BatchDims(const Dims& element, BatchMode mode) {
+  Dims dims{-1};
+  for (size_t i = mode == BatchMode::kStack ? 0 : 1; i < element.size(); ++i) {
+    dims.push_back(element[i]);
+  }
+  return dims;
+}
 
 BatchReader::BatchReader(std::unique_ptr<ReaderBase> reader, int64_t batch_size,
                          bool discard_leftover, BatchMode mode)
@@ -46,9 +52,9 @@ BatchReader::BatchReader(std::unique_ptr<ReaderBase> reader, int64_t batch_size,
 // and the rows learn those from the loaded elements.
 const std::vector<SlotSpec>& BatchReader::row_slots() const { return slots(); }
 
-size_t BatchReader::Ready() const {
-  const size_t ready = reader().Ready();
-  return ready == SIZE_MAX ? ready : ready / batch_size_;
+size_t BatchReader::ElementsReady() const {
+  const size_t ready = reader().ElementsReady();
+  return ready == kAnyNumber ? ready : ready / batch_size_;
 }
 
 std::optional<uint64_t> BatchReader::PassLength() const {

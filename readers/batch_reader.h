@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "framework/base/error.h"
 #include "framework/reader/reader.h"
@@ -17,6 +18,12 @@ enum class BatchMode {
   kConcat,  // one behind another along axis 0; levels of detail are appended
   kStack,   // along a new outer axis; elements must have equal dims and no levels of detail
 };
+
+// "concat" or "stack", as attributes say it.
+BatchMode BatchModeOf(const std::string& mode);
+
+// The dims of batches of elements of these dims, of which there is at least one.
+Dims BatchDims(const Dims& element, BatchMode mode);
 
 // Makes one element of batch_size elements of the reader below. The last batch of a pass may be
 // shorter; with discard_leftover such a batch is left out. Elements are loaded in parallel,
@@ -30,7 +37,7 @@ class BatchReader final : public DecoratedReader {
 
   void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override;
   const std::vector<SlotSpec>& row_slots() const override;
-  size_t Ready() const override;
+  size_t ElementsReady() const override;
   std::optional<uint64_t> PassLength() const override;
 
  private:
@@ -46,7 +53,6 @@ class BatchReader final : public DecoratedReader {
   const size_t batch_size_;
   const bool discard_leftover_;
   const BatchMode mode_;
-  uint64_t sample_ = 0;
   Ref<TicketRun> batch_;  // the current batch as far as it is planned; null between two batches
 };
 

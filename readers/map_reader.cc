@@ -45,11 +45,8 @@ void MapReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) const {
       function_(tickets[i].id, &work->in, &work->out);
       Require(work->out.size() == slots().size(), work->out.size(), " results for ", slots().size(),
               " slots");
-      for (size_t k = 0; k < slots().size(); ++k) {
-        const LoDTensor& result = work->out[k];
-        CheckFits(slots()[k], k, result.dtype(), result.dims(), result.lod().size());
-        rows->Append(k, result);
-      }
+      CheckFits(slots(), work->out);
+      rows->Append(work->out);
     } catch (...) {
       throw CurrentError().WithContext(StrCat("while processing element ", tickets[i].id.sample,
                                               " in ", origin().empty() ? "a reader" : origin()));

@@ -17,7 +17,7 @@ class QueueReader final : public SequentialReader {
  public:
   QueueReader(std::shared_ptr<ElementQueue> queue, std::vector<SlotSpec> slots);
 
-  size_t Ready() const override { return queue_->size(); }
+  size_t ElementsReady() const override { return queue_->size(); }
 
  private:
   bool ReadNextImpl(std::vector<LoDTensor>* out) override { return queue_->Take(out); }

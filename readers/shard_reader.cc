@@ -29,9 +29,9 @@ ShardReader::ShardReader(std::unique_ptr<ReaderBase> reader, int64_t num_shards,
   }
 }
 
-size_t ShardReader::Ready() const {
-  const size_t ready = reader().Ready();
-  return ready == SIZE_MAX ? ready : ready / num_shards_;
+size_t ShardReader::ElementsReady() const {
+  const size_t ready = reader().ElementsReady();
+  return ready == kAnyNumber ? ready : ready / num_shards_;
 }
 
 std::optional<uint64_t> ShardReader::PassLength() const {

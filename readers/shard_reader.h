@@ -35,7 +35,7 @@ class ShardReader final : public DecoratedReader {
   ShardReader(std::unique_ptr<ReaderBase> reader, int64_t num_shards, int64_t index,
               ShardBy by = ShardBy::kRecord);
 
-  size_t Ready() const override;
+  size_t ElementsReady() const override;
   std::optional<uint64_t> PassLength() const override;
 
  private:

@@ -31,7 +31,9 @@ class ShuffleReader final : public DecoratedReader {
   ~ShuffleReader() override;
 
   // To fill its window this reader plans more elements than the caller asks for.
-  size_t Ready() const override { return reader().Ready() == SIZE_MAX ? SIZE_MAX : 0; }
+  size_t ElementsReady() const override {
+    return reader().ElementsReady() == kAnyNumber ? kAnyNumber : 0;
+  }
   std::optional<uint64_t> PassLength() const override { return reader().PassLength(); }
 
  private:

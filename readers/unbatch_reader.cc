@@ -30,9 +30,9 @@ class Unbatch final : public Stage {
   explicit Unbatch(BatchMode mode) : mode_(mode) {}
 
   size_t Work(StagedElement* batch) const override {
-    const size_t count = CountOf(batch->tensors.front());
+    const size_t count = batch->tensors.front().instances();
     for (size_t k = 1; k < batch->tensors.size(); ++k) {
-      const size_t other = CountOf(batch->tensors[k]);
+      const size_t other = batch->tensors[k].instances();
       if (other == count) continue;
       Throw(ErrorCode::kDataLoss, "slot ", k, " has ", other, " instances, but slot 0 has ", count,
             "; a batch has as many in each slot");
@@ -47,11 +47,6 @@ class Unbatch final : public Stage {
   }
 
  private:
-  static size_t CountOf(const LoDTensor& tensor) {
-    return tensor.lod().empty() ? static_cast<size_t>(tensor.dims()[0])
-                                : tensor.lod().front().size() - 1;
-  }
-
   void Append(const LoDTensor& batch, size_t part, size_t slot, Rows* rows) const {
     // Steps [first, last) of the level that is looked at, down to the rows.
     size_t first = part;
@@ -65,13 +60,12 @@ class Unbatch final : public Stage {
       first = offsets[i].front();
       last = offsets[i].back();
       for (uint64_t& offset : offsets[i]) offset -= first;
-      levels[i] = {reinterpret_cast<const char*>(offsets[i].data()), offsets[i].size()};
+      levels[i] = {offsets[i].data(), offsets[i].size()};
     }
     Dims dims = batch.dims();
     dims[0] = static_cast<int64_t>(last - first);
     if (mode_ == BatchMode::kStack) dims = WithoutLeadingAxis(dims);
-    const size_t row_bytes =
-        batch.bytes() / static_cast<size_t>(std::max<int64_t>(1, batch.dims()[0]));
+    const size_t row_bytes = batch.bytes() / std::max<size_t>(1, batch.rows());
     char* const place = rows->Append(slot, batch.dtype(), dims, levels, offsets.size());
     const size_t bytes = (last - first) * row_bytes;
     if (bytes == 0) return;

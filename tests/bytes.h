@@ -29,6 +29,13 @@ inline std::string FlipBit(std::string bytes, size_t bit) {
   return bytes;
 }
 
+// Text that compresses, no piece of which is like another.
+inline std::string Sample(size_t size) {
+  std::string text;
+  for (size_t i = 0; text.size() < size; ++i) text += std::to_string(i * i) + ";";
+  return text.substr(0, size);
+}
+
 // One gzip member with this content.
 inline std::string Gzipped(const std::string& content) {
   constexpr int kGzip = 16 + MAX_WBITS;

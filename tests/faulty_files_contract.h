@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -23,6 +22,7 @@
 #include "framework/base/stop.h"
 #include "tests/gate.h"
 #include "tests/memory_files.h"
+#include "tests/outcome.h"
 #include "tests/reader_contract.h"
 #include "tests/testing.h"
 
@@ -34,11 +34,6 @@ inline auto WithAPoolAndWithout(const std::vector<ContractCase>& cases) {
 
 class FaultyFilesContract : public ::testing::TestWithParam<ContractParam> {
  protected:
-  struct Outcome {
-    std::vector<ElementValue> elements;
-    std::optional<Error> error;
-  };
-
   void SetUp() override {
     whole_ = ReadPass();
     ASSERT_FALSE(whole_.error.has_value()) << whole_.error->what();
@@ -51,18 +46,13 @@ class FaultyFilesContract : public ::testing::TestWithParam<ContractParam> {
 
   // A new reader, and all that it yields.
   Outcome ReadPass() const {
-    Outcome outcome;
+    std::unique_ptr<ReaderBase> reader;
     try {
-      const std::unique_ptr<ReaderBase> reader = contract_.make(Fault::kNone);
-      std::vector<LoDTensor> element;
-      while (reader->HasNext()) {
-        reader->ReadNext(&element);
-        outcome.elements.push_back(ValueOf(element));
-      }
+      reader = contract_.make(Fault::kNone);
     } catch (const Error& error) {
-      outcome.error = error;
+      return {{}, error};
     }
-    return outcome;
+    return OutcomeOf(reader.get());
   }
 
   // Reads with this trouble beginning at each call, one after another; returns how often it ended

@@ -37,7 +37,7 @@ void AppendRecord(const SourceSpec& spec, int64_t record, Rows* rows) {
   }
   const int64_t length = record % 4;
   const uint64_t offsets[2] = {0, static_cast<uint64_t>(length)};
-  const LodLevelView lod{reinterpret_cast<const char*>(offsets), 2};
+  const LodLevelView lod(offsets, 2);
   char* place = rows->Append(0, DataType::kInt64, {length, 1}, &lod, 1);
   for (int64_t i = 0; i < length; ++i) __builtin_memcpy(place + 8 * i, &record, sizeof(record));
 }

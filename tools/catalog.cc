@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "framework/base/error.h"
+#include "framework/base/spelling.h"
 #include "framework/program/operator.h"
 #include "framework/reader/file_format.h"
 
@@ -18,13 +19,14 @@ std::string Summary(const std::string& text) {
   return sentence.size() <= kLongest ? sentence : sentence.substr(0, kLongest) + "...";
 }
 
-void DescribeSlots(const std::string& direction, const std::vector<SlotSchema>& slots) {
-  for (const SlotSchema& slot : slots) {
-    std::cout << "  " << direction << " " << slot.name;
-    if (slot.list) std::cout << ", any number";
-    if (slot.optional && !slot.list) std::cout << ", optional";
-    if (slot.kind == VariableKind::kReader) std::cout << ", a reader";
-    std::cout << "\n      " << slot.doc << "\n";
+void DescribeParameters(const std::string& direction,
+                        const std::vector<ParameterSchema>& parameters) {
+  for (const ParameterSchema& parameter : parameters) {
+    std::cout << "  " << direction << " " << parameter.name;
+    if (parameter.list) std::cout << ", any number";
+    if (parameter.optional && !parameter.list) std::cout << ", optional";
+    if (parameter.kind == VariableKind::kReader) std::cout << ", a reader";
+    std::cout << "\n      " << parameter.doc << "\n";
   }
 }
 
@@ -52,8 +54,8 @@ void DescribeOperator(const std::string& type) {
   const OpSchema& schema = op->schema;
   std::cout << type << ": " << schema.doc << "\n";
   if (schema.creates_reader) std::cout << "  creates a reader, so it belongs to startup programs\n";
-  DescribeSlots("input", schema.inputs);
-  DescribeSlots("output", schema.outputs);
+  DescribeParameters("input", schema.inputs);
+  DescribeParameters("output", schema.outputs);
   DescribeAttributes(schema.attributes);
   if (schema.more_attributes) {
     std::cout << "  more attributes depend on what these say (--list_formats)\n";

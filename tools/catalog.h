@@ -8,8 +8,8 @@
 
 namespace millhopper {
 
-// To standard output: these operators with slots, attributes and defaults, or, if there are none,
-// every type with its first line. Throws kInvalidArgument for a type that is not registered.
+// To standard output: these operators with parameters, attributes and defaults, or, if there are
+// none, every type with its first line. Throws kInvalidArgument for a type that is not registered.
 void ListOperators(const std::vector<std::string>& types);
 // To standard output: every format, how its files are known, and its attributes.
 void ListFormats();

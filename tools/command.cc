@@ -28,9 +28,9 @@
 #include <utility>
 
 #include "framework/base/at_work.h"
-#include "framework/base/attribute.h"
 #include "framework/base/error.h"
 #include "framework/base/memory_limit.h"
+#include "framework/base/spelling.h"
 #include "framework/base/stop.h"
 #include "framework/base/thread_pool.h"
 #include "framework/io/files_in_use.h"
@@ -62,6 +62,10 @@ constexpr std::chrono::milliseconds kGrace(80);          // for a clean stop aft
 constexpr std::chrono::milliseconds kTimeoutGrace(500);  // and after --timeout
 constexpr size_t kHelpWidth = 80;
 constexpr size_t kMaxFlagfileDepth = 8;
+
+// The flags above, which a command offers by naming them in a group of its help.
+const void* const kShared[] = {&FLAGS_threads, &FLAGS_memory_limit, &FLAGS_timeout, &FLAGS_force,
+                               &FLAGS_seed,    &FLAGS_set,          &FLAGS_plugin};
 
 // ---- Flags ----
 
@@ -111,16 +115,14 @@ bool IsRepeatable(const CommandHelp& help, const std::string& name) {
   return std::count(help.repeatable.begin(), help.repeatable.end(), name) > 0;
 }
 
-// Flags that this file defines for whoever wants them are unknown to a command that lists them not.
+// The flags that commands share are known to those only that name them in a group; what libraries
+// and plugins define is known to all.
 bool IsFlag(const CommandHelp& help, const std::string& name, gflags::CommandLineFlagInfo* info) {
   if (!gflags::GetCommandLineFlagInfo(name.c_str(), info)) return false;
-  const std::string own = "tools/command.cc";
-  const std::string& file = info->filename;
-  if (file.size() < own.size() || file.substr(file.size() - own.size()) != own) return true;
-  for (const FlagGroup& group : help.groups) {
-    if (std::count(group.flags.begin(), group.flags.end(), name) > 0) return true;
-  }
-  return false;
+  if (std::count(std::begin(kShared), std::end(kShared), info->flag_ptr) == 0) return true;
+  return std::any_of(help.groups.begin(), help.groups.end(), [&](const FlagGroup& group) {
+    return std::count(group.flags.begin(), group.flags.end(), name) > 0;
+  });
 }
 
 [[noreturn]] void ThrowUnknownFlag(const CommandHelp& help, const std::string& name) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The executor command: runs a startup program and main programs in one scope.
+// The executor command: runs a startup program and main programs in one scope. Its exit codes are
+// those of all commands: tools/command.h lists them, ErrorCode of framework/base/error.h says which
+// error has which.
 #include "framework/program/executor.h"
 
 #include <gflags/gflags.h>
@@ -11,7 +13,7 @@
 #include <sstream>
 #include <utility>
 
-#include "framework/base/attribute.h"
+#include "framework/base/spelling.h"
 #include "framework/base/thread_pool.h"
 #include "framework/io/output_file.h"
 #include "framework/program/program.h"

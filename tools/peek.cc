@@ -11,8 +11,8 @@
 #include <set>
 #include <utility>
 
-#include "framework/base/attribute.h"
 #include "framework/base/error.h"
+#include "framework/base/spelling.h"
 #include "framework/io/output_file.h"
 #include "framework/program/executor.h"
 #include "framework/program/operator.h"

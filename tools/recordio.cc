@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "framework/base/attribute.h"
 #include "framework/base/error.h"
+#include "framework/base/spelling.h"
 #include "tools/command.h"
 #include "tools/recordio_command.h"
 

@@ -17,6 +17,7 @@
 
 #include "framework/base/attribute.h"
 #include "framework/base/error.h"
+#include "framework/base/spelling.h"
 #include "framework/base/stop.h"
 #include "framework/io/file.h"
 #include "framework/reader/file_format.h"

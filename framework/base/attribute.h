@@ -73,46 +73,6 @@ class AttributeMap {
   std::map<std::string, Attribute> values_;
 };
 
-// Looks for what somebody meant to type among candidates that are given one by one. That takes a
-// bounded time; where it is not enough nothing is found.
-class WordSearch {
- public:
-  explicit WordSearch(std::string word);
-  void Try(const std::string& candidate);
-  // The first of the candidates that are nearest, if near enough, or "".
-  const std::string& found() const;
-
- private:
-  size_t Distance(const std::string& candidate);
-
-  const std::string word_;
-  uint64_t own_steps_;
-  uint64_t* const steps_;  // that are left, of this search or of all that a SpellingLimit is for
-  size_t best_;            // what is as far away or farther is not meant
-  std::string found_;
-  std::vector<size_t> row_, above_, above_that_;
-};
-
-// While one lives, all searches of this thread together take no longer than one may: for whoever
-// checks a whole file, which may have any number of misspelt names.
-class SpellingLimit {
- public:
-  SpellingLimit();
-  ~SpellingLimit();
-  SpellingLimit(const SpellingLimit&) = delete;
-  SpellingLimit& operator=(const SpellingLimit&) = delete;
-
- private:
-  uint64_t steps_;
-  uint64_t* const before_;
-};
-
-// What a WordSearch finds among these.
-std::string NearestWord(const std::string& word, const std::vector<std::string>& candidates);
-// "; did you mean 'buffer_size'?" or "", if nothing was found.
-std::string DidYouMean(const std::string& nearest);
-std::string DidYouMean(const std::string& word, const std::vector<std::string>& candidates);
-
 }  // namespace millhopper
 
 #endif  // MILLHOPPER_FRAMEWORK_BASE_ATTRIBUTE_H_

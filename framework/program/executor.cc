@@ -74,20 +74,20 @@ std::unique_ptr<PreparedBlock::PreparedOp> PreparedBlock::Prepare(int index) {
   bound.index = index;
   bound.scope = &scope_;
   bound.run = run_;
-  const auto bind = [&](const std::vector<SlotSchema>& schemas, bool input) {
-    std::vector<OpContext::Slot> slots;
-    for (const SlotSchema& schema : schemas) {
-      OpContext::Slot slot{&schema, {}};
+  const auto bind = [&](const std::vector<ParameterSchema>& schemas, bool input) {
+    std::vector<OpContext::Parameter> parameters;
+    for (const ParameterSchema& schema : schemas) {
+      OpContext::Parameter parameter{&schema, {}};
       OperatorPart part;
-      for (const std::string& name : SlotArguments(schema, input, desc, &part)) {
+      for (const std::string& name : ArgumentsOf(schema, input, desc, &part)) {
         ++part.argument;
         Variable* variable = scope_.Find(name);
         if (variable == nullptr) fail(part, StrCat("no variable '", Escaped(name), "'"));
-        slot.variables.push_back(variable);
+        parameter.variables.push_back(variable);
       }
-      slots.push_back(std::move(slot));
+      parameters.push_back(std::move(parameter));
     }
-    return slots;
+    return parameters;
   };
   op->context.inputs_ = bind(def->schema.inputs, true);
   op->context.outputs_ = bind(def->schema.outputs, false);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs programs. A block is prepared once (operators looked up, slots bound to variables,
+// Runs programs. A block is prepared once (operators looked up, parameters bound to variables,
 // attributes checked) and run many times. The executor knows no reader and no operator.
 #ifndef MILLHOPPER_FRAMEWORK_PROGRAM_EXECUTOR_H_
 #define MILLHOPPER_FRAMEWORK_PROGRAM_EXECUTOR_H_
@@ -24,7 +24,7 @@ enum class ProgramRole;
 class PreparedBlock {
  public:
   // Throws kInvalidArgument, with the place in the program, for what cannot be bound: an unknown
-  // operator, a variable that exists nowhere, wrong slots or attributes. The program is kept;
+  // operator, a variable that exists nowhere, wrong parameters or attributes. The program is kept;
   // parent and run must outlive this.
   PreparedBlock(std::shared_ptr<const Program> program, int block, Scope* parent, RunState* run);
   ~PreparedBlock();

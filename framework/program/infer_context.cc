@@ -34,14 +34,6 @@ std::optional<SlotSpec> SlotOf(const TensorSpec& spec) {
   return slot;
 }
 
-bool MayBeSame(const Dims& left, const Dims& right) {
-  if (left.size() != right.size()) return false;
-  for (size_t i = 0; i < left.size(); ++i) {
-    if (left[i] >= 0 && right[i] >= 0 && left[i] != right[i]) return false;
-  }
-  return true;
-}
-
 bool MayBeSame(const TensorSpec& left, const TensorSpec& right) {
   if (left.dtype && right.dtype && *left.dtype != *right.dtype) return false;
   if (left.lod_level && right.lod_level && *left.lod_level != *right.lod_level) return false;
@@ -56,58 +48,61 @@ std::optional<int64_t> KnownProduct(const Dims& dims, size_t begin, size_t end) 
   return product;
 }
 
-const VariableSpec& InferContext::InVar(std::string_view slot, size_t i) const {
+const VariableSpec& InferContext::InVar(std::string_view parameter, size_t i) const {
   static const VariableSpec unknown;
-  const auto found = inputs_.find(slot);
+  const auto found = inputs_.find(parameter);
   return found == inputs_.end() || i >= found->second.size() ? unknown : found->second[i].spec;
 }
 
-size_t InferContext::InCount(std::string_view slot) const {
-  const auto found = inputs_.find(slot);
+size_t InferContext::InCount(std::string_view parameter) const {
+  const auto found = inputs_.find(parameter);
   return found == inputs_.end() ? 0 : found->second.size();
 }
 
-size_t InferContext::OutCount(std::string_view slot) const {
-  const auto found = outputs_.find(slot);
+size_t InferContext::OutCount(std::string_view parameter) const {
+  const auto found = outputs_.find(parameter);
   return found == outputs_.end() ? 0 : found->second.size();
 }
 
-void InferContext::SetOutVar(std::string_view slot, VariableSpec spec, size_t i) {
-  const auto found = outputs_.find(slot);
+void InferContext::SetOutVar(std::string_view parameter, VariableSpec spec, size_t i) {
+  const auto found = outputs_.find(parameter);
   if (found != outputs_.end() && i < found->second.size()) found->second[i].spec = std::move(spec);
 }
 
-void InferContext::SetOut(std::string_view slot, TensorSpec spec, size_t i) {
-  SetOutVar(slot, {spec, std::nullopt}, i);
+void InferContext::SetOut(std::string_view parameter, TensorSpec spec, size_t i) {
+  SetOutVar(parameter, {spec, std::nullopt}, i);
 }
 
-const std::string& InferContext::InName(std::string_view slot, size_t i) const {
-  return inputs_.find(slot)->second.at(i).name;
+const std::string& InferContext::InName(std::string_view parameter, size_t i) const {
+  return inputs_.find(parameter)->second.at(i).name;
 }
 
-std::string InferContext::Describe(std::string_view slot, size_t i) const {
-  return StrCat("'", slot, "' (variable '", Escaped(InName(slot, i)), "'), ",
-                ToString(In(slot, i)));
+std::string InferContext::Describe(std::string_view parameter, size_t i) const {
+  return StrCat("'", parameter, "' (variable '", Escaped(InName(parameter, i)), "'), ",
+                ToString(In(parameter, i)));
 }
 
-void InferContext::ThrowUnfit(std::string_view slot, const std::string& wanted, size_t i) const {
-  Throw(ErrorCode::kInvalidArgument, "input '", slot, "' (variable '", Escaped(InName(slot, i)),
-        "') is ", ToString(In(slot, i)), "; ", wanted);
+void InferContext::ThrowUnfit(std::string_view parameter, const std::string& wanted,
+                              size_t i) const {
+  Throw(ErrorCode::kInvalidArgument, "input '", parameter, "' (variable '",
+        Escaped(InName(parameter, i)), "') is ", ToString(In(parameter, i)), "; ", wanted);
 }
 
-void InferContext::RequireSameType(std::string_view slot, std::string_view like, size_t i) const {
-  const TensorSpec& tensor = In(slot, i);
+void InferContext::RequireSameType(std::string_view parameter, std::string_view like,
+                                   size_t i) const {
+  const TensorSpec& tensor = In(parameter, i);
   const TensorSpec& wanted = In(like);
   if (!tensor.dtype || !wanted.dtype || *tensor.dtype == *wanted.dtype) return;
-  ThrowUnfit(slot, StrCat("its type must be that of ", Describe(like)), i);
+  ThrowUnfit(parameter, StrCat("its type must be that of ", Describe(like)), i);
 }
 
-void InferContext::RequireSameShape(std::string_view slot, std::string_view like, size_t i) const {
-  RequireSameType(slot, like, i);
-  const TensorSpec& tensor = In(slot, i);
+void InferContext::RequireSameShape(std::string_view parameter, std::string_view like,
+                                    size_t i) const {
+  RequireSameType(parameter, like, i);
+  const TensorSpec& tensor = In(parameter, i);
   const TensorSpec& wanted = In(like);
   if (!tensor.dims || !wanted.dims || MayBeSame(*tensor.dims, *wanted.dims)) return;
-  ThrowUnfit(slot, StrCat("its dims must be those of ", Describe(like)), i);
+  ThrowUnfit(parameter, StrCat("its dims must be those of ", Describe(like)), i);
 }
 
 }  // namespace millhopper

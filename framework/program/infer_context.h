@@ -45,7 +45,6 @@ std::optional<SlotSpec> SlotOf(const TensorSpec& spec);
 
 // Whether both may describe one tensor. Levels count only if both know them.
 bool MayBeSame(const TensorSpec& left, const TensorSpec& right);
-bool MayBeSame(const Dims& left, const Dims& right);
 
 // The product of these dims, from `begin` up to `end`, if it is known and no dim is too large.
 std::optional<int64_t> KnownProduct(const Dims& dims, size_t begin, size_t end);
@@ -58,7 +57,7 @@ class InferContext {
     std::string name;
     VariableSpec spec;
   };
-  using Arguments = std::map<std::string, std::vector<Argument>, std::less<>>;  // by slot
+  using Arguments = std::map<std::string, std::vector<Argument>, std::less<>>;  // by parameter
   // What the variables `sinks` of a block hold once it has run, with these values in `sources`.
   using RunBlock = std::function<std::vector<TensorSpec>(
       BlockIndex block, const std::vector<std::string>& sources,
@@ -70,13 +69,15 @@ class InferContext {
       : attributes_(attributes), inputs_(inputs), outputs_(*outputs), run_block_(run_block) {}
 
   // What is known of an argument: nothing where there is none.
-  const VariableSpec& InVar(std::string_view slot, size_t i = 0) const;
-  const TensorSpec& In(std::string_view slot, size_t i = 0) const { return InVar(slot, i).tensor; }
-  size_t InCount(std::string_view slot) const;
-  size_t OutCount(std::string_view slot) const;
+  const VariableSpec& InVar(std::string_view parameter, size_t i = 0) const;
+  const TensorSpec& In(std::string_view parameter, size_t i = 0) const {
+    return InVar(parameter, i).tensor;
+  }
+  size_t InCount(std::string_view parameter) const;
+  size_t OutCount(std::string_view parameter) const;
   // Says what an output is. Where there is no such argument nothing happens.
-  void SetOutVar(std::string_view slot, VariableSpec spec, size_t i = 0);
-  void SetOut(std::string_view slot, TensorSpec spec, size_t i = 0);
+  void SetOutVar(std::string_view parameter, VariableSpec spec, size_t i = 0);
+  void SetOut(std::string_view parameter, TensorSpec spec, size_t i = 0);
 
   template <typename T>
   const T& Attr(const std::string& name) const {
@@ -91,16 +92,16 @@ class InferContext {
   }
 
   // The variable of an input that is connected.
-  const std::string& InName(std::string_view slot, size_t i = 0) const;
+  const std::string& InName(std::string_view parameter, size_t i = 0) const;
   // "'X' (variable 'pixels'), float32 [4, 3]".
-  std::string Describe(std::string_view slot, size_t i = 0) const;
+  std::string Describe(std::string_view parameter, size_t i = 0) const;
   // Throws kInvalidArgument "input 'Y' (variable 'w') is float32 [5, 2]; <wanted>".
-  [[noreturn]] void ThrowUnfit(std::string_view slot, const std::string& wanted,
+  [[noreturn]] void ThrowUnfit(std::string_view parameter, const std::string& wanted,
                                size_t i = 0) const;
-  // Throws so unless argument i of `slot` may have the type of the argument of `like`, or its type
-  // and dims.
-  void RequireSameType(std::string_view slot, std::string_view like, size_t i = 0) const;
-  void RequireSameShape(std::string_view slot, std::string_view like, size_t i = 0) const;
+  // Throws so unless argument i of `parameter` may have the type of the argument of `like`, or its
+  // type and dims.
+  void RequireSameType(std::string_view parameter, std::string_view like, size_t i = 0) const;
+  void RequireSameShape(std::string_view parameter, std::string_view like, size_t i = 0) const;
 
  private:
   const AttributeMap& attributes_;

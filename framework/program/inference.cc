@@ -35,9 +35,7 @@ TensorSpec Merged(TensorSpec made, const TensorSpec& declared) {
   if (!made.dims) {
     made.dims = declared.dims;
   } else if (declared.dims && declared.dims->size() == made.dims->size()) {
-    for (size_t i = 0; i < made.dims->size(); ++i) {
-      if ((*made.dims)[i] < 0) (*made.dims)[i] = (*declared.dims)[i];
-    }
+    made.dims = Merged(*made.dims, *declared.dims);
   }
   return made;
 }
@@ -66,14 +64,14 @@ InferContext::Arguments InferOutputs(
   const AttributeMap attributes = CheckAttributes(
       def->schema, desc, [&right](const OperatorPart&, const std::string&) { right = false; });
   if (!right) return outputs;
-  for (const SlotSchema& slot : def->schema.inputs) {
-    for (const std::string& name : SlotArguments(slot, true, desc)) {
-      inputs[slot.name].push_back({name, find(name)});
+  for (const ParameterSchema& parameter : def->schema.inputs) {
+    for (const std::string& name : ArgumentsOf(parameter, true, desc)) {
+      inputs[parameter.name].push_back({name, find(name)});
     }
   }
-  for (const SlotSchema& slot : def->schema.outputs) {
-    for (const std::string& name : SlotArguments(slot, false, desc)) {
-      outputs[slot.name].push_back({name, {}});
+  for (const ParameterSchema& parameter : def->schema.outputs) {
+    for (const std::string& name : ArgumentsOf(parameter, false, desc)) {
+      outputs[parameter.name].push_back({name, {}});
     }
   }
   InferContext context(attributes, inputs, &outputs, run_block);
@@ -143,15 +141,15 @@ void ProgramInference::FollowOperator(int block, int op) {
   } catch (...) {
     report_(block, op, CurrentError().message());
   }
-  for (const proto::OpDesc::Var& slot : desc.outputs()) {
-    for (const std::string& name : slot.arguments()) known_.erase(KeyOf(block, name));
+  for (const proto::OpDesc::Var& parameter : desc.outputs()) {
+    for (const std::string& name : parameter.arguments()) known_.erase(KeyOf(block, name));
   }
-  for (const auto& [slot, arguments] : outputs) {
-    for (const InferContext::Argument& output : arguments) Write(block, op, slot, output);
+  for (const auto& [parameter, arguments] : outputs) {
+    for (const InferContext::Argument& output : arguments) Write(block, op, parameter, output);
   }
 }
 
-void ProgramInference::Write(int block, int op, const std::string& slot,
+void ProgramInference::Write(int block, int op, const std::string& parameter,
                              const InferContext::Argument& output) {
   const Key key = KeyOf(block, output.name);
   const VariableSpec declared = Declared(key);
@@ -160,7 +158,7 @@ void ProgramInference::Write(int block, int op, const std::string& slot,
   // A reader is compared with its declaration when it is created, which knows more.
   if (!MayBeSame(written, declared.tensor)) {
     report_(block, op,
-            StrCat("output '", slot, "': variable '", Escaped(output.name), "' is declared ",
+            StrCat("output '", parameter, "': variable '", Escaped(output.name), "' is declared ",
                    ToString(declared.tensor), ", but what is written is ", ToString(written)));
   }
   known_[key] = Merged(output.spec, declared);
@@ -169,8 +167,8 @@ void ProgramInference::Write(int block, int op, const std::string& slot,
 void ProgramInference::ForgetWritten(int block, std::set<int>* seen) {
   if (!seen->insert(block).second) return;
   for (const proto::OpDesc& desc : program_.desc().blocks(block).ops()) {
-    for (const proto::OpDesc::Var& slot : desc.outputs()) {
-      for (const std::string& name : slot.arguments()) known_.erase(KeyOf(block, name));
+    for (const proto::OpDesc::Var& parameter : desc.outputs()) {
+      for (const std::string& name : parameter.arguments()) known_.erase(KeyOf(block, name));
     }
     for (const proto::OpDesc::Attr& attribute : desc.attrs()) {
       const int inner = attribute.block_idx();

@@ -17,8 +17,9 @@
 
 namespace millhopper {
 
-// What the rule of an operator says of its outputs, by slot: nothing if it has none, or attributes
-// that it cannot have. `find` tells what is known of a variable. Throws as the rule does.
+// What the rule of an operator says of its outputs, by parameter: nothing if it has none, or
+// attributes that it cannot have. `find` tells what is known of a variable. Throws as the rule
+// does.
 InferContext::Arguments InferOutputs(
     const proto::OpDesc& desc, const std::function<VariableSpec(const std::string& name)>& find,
     const InferContext::RunBlock& run_block);
@@ -50,7 +51,7 @@ class ProgramInference {
   Key KeyOf(int block, const std::string& name) const;
   VariableSpec Declared(const Key& key) const;
   void FollowOperator(int block, int op);
-  void Write(int block, int op, const std::string& slot, const InferContext::Argument& output);
+  void Write(int block, int op, const std::string& parameter, const InferContext::Argument& output);
   // Forgets what the operators of a block and of those in it write outside of it.
   void ForgetWritten(int block, std::set<int>* seen);
   std::vector<TensorSpec> Run(int outer, int block, const std::vector<std::string>& sources,

@@ -31,13 +31,13 @@ std::vector<OperatorLookup>& Lookups() {
   return *lookups;
 }
 
-SlotSchema MakeSlot(std::string name, std::string text, bool optional, bool list) {
-  SlotSchema slot;
-  slot.name = std::move(name);
-  slot.doc = std::move(text);
-  slot.optional = optional;
-  slot.list = list;
-  return slot;
+ParameterSchema MakeParameter(std::string name, std::string text, bool optional, bool list) {
+  ParameterSchema parameter;
+  parameter.name = std::move(name);
+  parameter.doc = std::move(text);
+  parameter.optional = optional;
+  parameter.list = list;
+  return parameter;
 }
 
 // What RegisterReaderVariables was given.
@@ -52,13 +52,13 @@ ReaderVariables& RegisteredReaderVariables() {
 }
 
 // Of a variable that holds no tensor.
-[[noreturn]] void ThrowNoTensor(std::string_view slot, const Variable& variable) {
+[[noreturn]] void ThrowNoTensor(std::string_view parameter, const Variable& variable) {
   try {
     variable.Get<LoDTensor>();
   } catch (const Error& error) {
-    Throw(error.code(), "input '", slot, "': ", error.message());
+    Throw(error.code(), "input '", parameter, "': ", error.message());
   }
-  Throw(ErrorCode::kInternal, "input '", slot, "' holds a tensor after all");
+  Throw(ErrorCode::kInternal, "input '", parameter, "' holds a tensor after all");
 }
 
 }  // namespace
@@ -86,54 +86,54 @@ OpSchema& OpSchema::operator=(OpSchema&&) noexcept = default;
 OpSchema::~OpSchema() = default;
 
 OpSchema& OpSchema::Input(std::string name, std::string text) {
-  inputs.push_back(MakeSlot(std::move(name), std::move(text), false, false));
-  last_slot_is_input_ = true;
+  inputs.push_back(MakeParameter(std::move(name), std::move(text), false, false));
+  last_is_input_ = true;
   return *this;
 }
 
 OpSchema& OpSchema::OptionalInput(std::string name, std::string text) {
-  inputs.push_back(MakeSlot(std::move(name), std::move(text), true, false));
-  last_slot_is_input_ = true;
+  inputs.push_back(MakeParameter(std::move(name), std::move(text), true, false));
+  last_is_input_ = true;
   return *this;
 }
 
 OpSchema& OpSchema::Inputs(std::string name, std::string text) {
-  inputs.push_back(MakeSlot(std::move(name), std::move(text), true, true));
-  last_slot_is_input_ = true;
+  inputs.push_back(MakeParameter(std::move(name), std::move(text), true, true));
+  last_is_input_ = true;
   return *this;
 }
 
 OpSchema& OpSchema::Output(std::string name, std::string text) {
-  outputs.push_back(MakeSlot(std::move(name), std::move(text), false, false));
-  last_slot_is_input_ = false;
+  outputs.push_back(MakeParameter(std::move(name), std::move(text), false, false));
+  last_is_input_ = false;
   return *this;
 }
 
 OpSchema& OpSchema::OptionalOutput(std::string name, std::string text) {
-  outputs.push_back(MakeSlot(std::move(name), std::move(text), true, false));
-  last_slot_is_input_ = false;
+  outputs.push_back(MakeParameter(std::move(name), std::move(text), true, false));
+  last_is_input_ = false;
   return *this;
 }
 
 OpSchema& OpSchema::Outputs(std::string name, std::string text) {
-  outputs.push_back(MakeSlot(std::move(name), std::move(text), true, true));
-  last_slot_is_input_ = false;
+  outputs.push_back(MakeParameter(std::move(name), std::move(text), true, true));
+  last_is_input_ = false;
   return *this;
 }
 
-SlotSchema& OpSchema::LastSlot() {
-  std::vector<SlotSchema>& slots = last_slot_is_input_ ? inputs : outputs;
-  if (slots.empty()) Throw(ErrorCode::kInternal, "a schema names the kind of no slot");
-  return slots.back();
+ParameterSchema& OpSchema::LastParameter() {
+  std::vector<ParameterSchema>& parameters = last_is_input_ ? inputs : outputs;
+  if (parameters.empty()) Throw(ErrorCode::kInternal, "a schema names the kind of no parameter");
+  return parameters.back();
 }
 
 OpSchema& OpSchema::Reader() {
-  LastSlot().kind = VariableKind::kReader;
+  LastParameter().kind = VariableKind::kReader;
   return *this;
 }
 
 OpSchema& OpSchema::AnyKind() {
-  LastSlot().kind = VariableKind::kAny;
+  LastParameter().kind = VariableKind::kAny;
   return *this;
 }
 
@@ -214,13 +214,16 @@ std::vector<std::string> OperatorTypes() {
   return types;
 }
 
-void OpContext::ThrowNoSlot(std::string_view name) const {
-  Throw(ErrorCode::kInternal, "the schema of '", type(), "' declares no such slot '", name, "'");
+void OpContext::ThrowNoParameter(std::string_view name) const {
+  Throw(ErrorCode::kInternal, "the schema of '", type(), "' declares no such parameter '", name,
+        "'");
 }
 
-void OpContext::ThrowNoArgument(const std::vector<Slot>& slots, const Slot& slot, size_t i) const {
-  Throw(ErrorCode::kInvalidArgument, &slots == &inputs_ ? "input '" : "output '", slot.schema->name,
-        "' has ", slot.variables.size(), " arguments; number ", i, " is wanted");
+void OpContext::ThrowNoArgument(const std::vector<Parameter>& parameters,
+                                const Parameter& parameter, size_t i) const {
+  Throw(ErrorCode::kInvalidArgument, &parameters == &inputs_ ? "input '" : "output '",
+        parameter.schema->name, "' has ", parameter.variables.size(), " arguments; number ", i,
+        " is wanted");
 }
 
 void OpContext::ThrowNoAttribute(std::string_view name) const {
@@ -232,8 +235,8 @@ OpContext::OpContext() : bound_(std::make_unique<Bound>()) {}
 
 OpContext::~OpContext() = default;
 
-const LoDTensor& OpContext::TensorOf(std::string_view slot, const Variable& variable) {
-  if (__builtin_expect(!variable.Holds<LoDTensor>(), 0)) ThrowNoTensor(slot, variable);
+const LoDTensor& OpContext::TensorOf(std::string_view parameter, const Variable& variable) {
+  if (__builtin_expect(!variable.Holds<LoDTensor>(), 0)) ThrowNoTensor(parameter, variable);
   return variable.Get<LoDTensor>();
 }
 
@@ -285,16 +288,16 @@ const std::string& OpContext::type() const { return desc().type(); }
 std::string OpContext::Location() const {
   std::string place =
       StrCat("(", type(), ", ", program()->OperatorLocation(bound_->block, bound_->index), ")");
-  for (const Slot& slot : outputs_) {
-    if (!slot.variables.empty()) {
-      return StrCat("'", Escaped(slot.variables[0]->name()), "' ", place);
+  for (const Parameter& parameter : outputs_) {
+    if (!parameter.variables.empty()) {
+      return StrCat("'", Escaped(parameter.variables[0]->name()), "' ", place);
     }
   }
   return place;
 }
 
-const proto::VarDesc* OpContext::OutDesc(std::string_view slot, size_t i) const {
-  return program()->FindDeclaration(bound_->block, Argument(outputs_, slot, i).name());
+const proto::VarDesc* OpContext::OutDesc(std::string_view parameter, size_t i) const {
+  return program()->FindDeclaration(bound_->block, Argument(outputs_, parameter, i).name());
 }
 
 const proto::OpDesc& OpContext::desc() const { return *bound_->desc; }

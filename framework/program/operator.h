@@ -45,7 +45,7 @@ class Program;
 class Scope;
 class Variable;
 
-// What kind of variable a slot takes. kAny is for operators such as assign and print.
+// What kind of variable a parameter takes. kAny is for operators such as assign and print.
 enum class VariableKind { kTensor, kReader, kAny };
 
 // Programs create and pass on readers without knowing what they are: whoever defines what a
@@ -60,7 +60,7 @@ HeldReader LookForReader(const Variable& variable);
 const std::vector<SlotSpec>& SlotsOfReader(const Variable& variable);
 
 // One named list of arguments of an operator.
-struct SlotSchema {
+struct ParameterSchema {
   std::string name;
   std::string doc;
   VariableKind kind = VariableKind::kTensor;
@@ -83,7 +83,7 @@ struct OpSchema {
   OpSchema& Output(std::string name, std::string text);
   OpSchema& OptionalOutput(std::string name, std::string text);
   OpSchema& Outputs(std::string name, std::string text);
-  // Changes the kind of the slot declared last.
+  // Changes the kind of the parameter declared last.
   OpSchema& Reader();
   OpSchema& AnyKind();
   OpSchema& Attr(AttributeSchema attribute);
@@ -98,8 +98,8 @@ struct OpSchema {
   OpSchema& IsolatedBlock(std::string name);
   // The BLOCK attribute `name` is run again and again: its block may create no reader.
   OpSchema& LoopBlock(std::string name);
-  // More to check when a program is loaded than slots, kinds and attributes; `attributes` have been
-  // checked. Throws kInvalidArgument with what is wrong; the place in the program is added.
+  // More to check when a program is loaded than parameters, kinds and attributes; `attributes` have
+  // been checked. Throws kInvalidArgument with what is wrong; the place in the program is added.
   OpSchema& Check(std::function<void(const proto::OpDesc& op, const AttributeMap& attributes)> f);
   // What is known of the outputs before the operator runs: their dims, types and levels of detail,
   // from those of the inputs (inference.h). Without it nothing is. Throws kInvalidArgument if the
@@ -111,7 +111,7 @@ struct OpSchema {
   OpSchema& MoreAttrs(std::function<std::vector<AttributeSchema>(const proto::OpDesc& op)> f);
 
   std::string doc;
-  std::vector<SlotSchema> inputs, outputs;
+  std::vector<ParameterSchema> inputs, outputs;
   std::vector<AttributeSchema> attributes;
   bool side_effects = false;
   bool creates_reader = false;
@@ -121,13 +121,13 @@ struct OpSchema {
   std::function<std::vector<AttributeSchema>(const proto::OpDesc&)> more_attributes;
 
  private:
-  SlotSchema& LastSlot();
+  ParameterSchema& LastParameter();
 
-  bool last_slot_is_input_ = true;
+  bool last_is_input_ = true;
 };
 
 // An operator of a prepared block as its function sees it: arguments bound to variables, attributes
-// checked. Slots and attributes are found by name among the few of the schema, which costs
+// checked. Parameters and attributes are found by name among the few of the schema, which costs
 // nanoseconds. Arguments are valid until the block's scope goes away.
 class OpContext {
  public:
@@ -136,20 +136,28 @@ class OpContext {
   OpContext(const OpContext&) = delete;
   OpContext& operator=(const OpContext&) = delete;
 
-  // The tensor of an argument. Throws kInvalidArgument naming slot and variable if it has no value
-  // yet or holds something else, and if the slot has no argument i.
-  const LoDTensor& In(std::string_view slot, size_t i = 0) const {
-    return TensorOf(slot, Argument(inputs_, slot, i));
+  // The tensor of an argument. Throws kInvalidArgument naming parameter and variable if it has no
+  // value yet or holds something else, and if the parameter has no argument i.
+  const LoDTensor& In(std::string_view parameter, size_t i = 0) const {
+    return TensorOf(parameter, Argument(inputs_, parameter, i));
   }
   // The tensor to write; it may be the one of an input. See LoDTensor::Allocate and mutable_data.
-  LoDTensor* Out(std::string_view slot, size_t i = 0) {
-    return TensorToWrite(&Argument(outputs_, slot, i));
+  LoDTensor* Out(std::string_view parameter, size_t i = 0) {
+    return TensorToWrite(&Argument(outputs_, parameter, i));
   }
-  // Number of arguments: 0 for an optional slot that is not connected.
-  size_t InCount(std::string_view slot) const { return FindSlot(inputs_, slot).variables.size(); }
-  size_t OutCount(std::string_view slot) const { return FindSlot(outputs_, slot).variables.size(); }
-  Variable& InVar(std::string_view slot, size_t i = 0) const { return Argument(inputs_, slot, i); }
-  Variable& OutVar(std::string_view slot, size_t i = 0) { return Argument(outputs_, slot, i); }
+  // Number of arguments: 0 for an optional parameter that is not connected.
+  size_t InCount(std::string_view parameter) const {
+    return FindParameter(inputs_, parameter).variables.size();
+  }
+  size_t OutCount(std::string_view parameter) const {
+    return FindParameter(outputs_, parameter).variables.size();
+  }
+  Variable& InVar(std::string_view parameter, size_t i = 0) const {
+    return Argument(inputs_, parameter, i);
+  }
+  Variable& OutVar(std::string_view parameter, size_t i = 0) {
+    return Argument(outputs_, parameter, i);
+  }
 
   // The value of an attribute; T is one of the types of attribute.h.
   template <typename T>
@@ -168,7 +176,7 @@ class OpContext {
   // output variable (null if it has none).
   const std::string& type() const;
   std::string Location() const;
-  const proto::VarDesc* OutDesc(std::string_view slot, size_t i = 0) const;
+  const proto::VarDesc* OutDesc(std::string_view parameter, size_t i = 0) const;
   const proto::OpDesc& desc() const;
   // The program that this operator is part of, for those that keep one of its blocks.
   const std::shared_ptr<const Program>& program() const;
@@ -178,8 +186,8 @@ class OpContext {
 
  private:
   friend class PreparedBlock;
-  struct Slot {
-    const SlotSchema* schema;
+  struct Parameter {
+    const ParameterSchema* schema;
     std::vector<Variable*> variables;
   };
   struct NamedAttribute {
@@ -189,16 +197,19 @@ class OpContext {
   struct Bound;
 
   // Here, so that comparing with the literals that operators name becomes a few instructions.
-  const Slot& FindSlot(const std::vector<Slot>& slots, std::string_view name) const {
-    for (const Slot& slot : slots) {
-      if (slot.schema->name == name) return slot;
+  const Parameter& FindParameter(const std::vector<Parameter>& parameters,
+                                 std::string_view name) const {
+    for (const Parameter& parameter : parameters) {
+      if (parameter.schema->name == name) return parameter;
     }
-    ThrowNoSlot(name);
+    ThrowNoParameter(name);
   }
-  Variable& Argument(const std::vector<Slot>& slots, std::string_view name, size_t i) const {
-    const Slot& slot = FindSlot(slots, name);
-    if (__builtin_expect(i >= slot.variables.size(), 0)) ThrowNoArgument(slots, slot, i);
-    return *slot.variables[i];
+  Variable& Argument(const std::vector<Parameter>& parameters, std::string_view name,
+                     size_t i) const {
+    const Parameter& parameter = FindParameter(parameters, name);
+    const bool given = i < parameter.variables.size();
+    if (__builtin_expect(!given, 0)) ThrowNoArgument(parameters, parameter, i);
+    return *parameter.variables[i];
   }
   const void* FindAttribute(std::string_view name) const {
     for (const NamedAttribute& attribute : attributes_) {
@@ -206,16 +217,16 @@ class OpContext {
     }
     ThrowNoAttribute(name);
   }
-  static const LoDTensor& TensorOf(std::string_view slot, const Variable& variable);
+  static const LoDTensor& TensorOf(std::string_view parameter, const Variable& variable);
   static LoDTensor* TensorToWrite(Variable* variable);
   template <typename T>
   static const T& ValueOf(std::string_view name, const void* attribute);
-  [[noreturn]] void ThrowNoSlot(std::string_view name) const;
-  [[noreturn]] void ThrowNoArgument(const std::vector<Slot>& slots, const Slot& slot,
-                                    size_t i) const;
+  [[noreturn]] void ThrowNoParameter(std::string_view name) const;
+  [[noreturn]] void ThrowNoArgument(const std::vector<Parameter>& parameters,
+                                    const Parameter& parameter, size_t i) const;
   [[noreturn]] void ThrowNoAttribute(std::string_view name) const;
 
-  std::vector<Slot> inputs_, outputs_;
+  std::vector<Parameter> inputs_, outputs_;
   std::vector<NamedAttribute> attributes_;
   const std::unique_ptr<Bound> bound_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Slots and attributes of an operator against its schema.
+// Parameters and attributes of an operator against its schema.
 #include "framework/program/operator_check.h"
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "framework/base/error.h"
+#include "framework/base/spelling.h"
 
 namespace millhopper {
 namespace {
@@ -32,9 +33,9 @@ std::vector<std::string> NamesOf(const Schemas& schemas) {
   return names;
 }
 
-template <typename Slots>
-void CheckSide(const std::vector<SlotSchema>& schemas, const Slots& given, const proto::OpDesc& op,
-               bool input, const ReportPart& report) {
+template <typename Parameters>
+void CheckSide(const std::vector<ParameterSchema>& schemas, const Parameters& given,
+               const proto::OpDesc& op, bool input, const ReportPart& report) {
   const std::string side = input ? "input '" : "output '";
   const OperatorPart::Kind kind = input ? OperatorPart::kInput : OperatorPart::kOutput;
   const std::vector<std::string> names = NamesOf(schemas);
@@ -51,9 +52,9 @@ void CheckSide(const std::vector<SlotSchema>& schemas, const Slots& given, const
       report(part, StrCat(side, name, "' is given twice"));
     }
   }
-  for (const SlotSchema& schema : schemas) {
+  for (const ParameterSchema& schema : schemas) {
     OperatorPart part;
-    const size_t count = SlotArguments(schema, input, op, &part).size();
+    const size_t count = ArgumentsOf(schema, input, op, &part).size();
     if (count == 0 && !schema.optional && meant.count(schema.name) == 0) {
       report(part, StrCat(side, schema.name, "' is missing (", schema.doc, ")"));
     } else if (count > 1 && !schema.list) {
@@ -86,15 +87,15 @@ void CheckInputsAndOutputs(const OpSchema& schema, const proto::OpDesc& op,
   CheckSide(schema.outputs, op.outputs(), op, false, report);
 }
 
-std::vector<std::string> SlotArguments(const SlotSchema& slot, bool input, const proto::OpDesc& op,
-                                       OperatorPart* part) {
+std::vector<std::string> ArgumentsOf(const ParameterSchema& parameter, bool input,
+                                     const proto::OpDesc& op, OperatorPart* part) {
   const auto& given = input ? op.inputs() : op.outputs();
   for (int i = 0; i < given.size(); ++i) {
-    if (given.Get(i).parameter() != slot.name) continue;
+    if (given.Get(i).parameter() != parameter.name) continue;
     if (part != nullptr) *part = {input ? OperatorPart::kInput : OperatorPart::kOutput, i};
     std::vector<std::string> arguments(given.Get(i).arguments().begin(),
                                        given.Get(i).arguments().end());
-    if (!slot.list && arguments == std::vector<std::string>{kEmptyArgument}) arguments.clear();
+    if (!parameter.list && arguments == std::vector<std::string>{kEmptyArgument}) arguments.clear();
     return arguments;
   }
   return {};

@@ -17,7 +17,7 @@ namespace millhopper {
 // Told what is wrong, and with which part of the operator.
 using ReportPart = std::function<void(const OperatorPart& part, const std::string& text)>;
 
-// What the lineage writes where a slot is not connected.
+// What the lineage writes where a parameter is not connected.
 constexpr const char* kEmptyArgument = "@EMPTY@";
 
 // Whether a variable outlives a run: what says so, and readers in any case.
@@ -32,15 +32,15 @@ bool IsLoop(const OpSchema& schema, const std::string& name);
 // "no such operator; did you mean 'read'?"
 std::string NoSuchOperator(const std::string& type);
 
-// Reports slots that the schema does not have, slots given twice or missing, and wrong numbers of
-// arguments.
+// Reports parameters that the schema does not have, parameters given twice or missing, and wrong
+// numbers of arguments.
 void CheckInputsAndOutputs(const OpSchema& schema, const proto::OpDesc& op,
                            const ReportPart& report);
 
-// The arguments of a slot: none if it is not connected. `part`, if not null, is set to where the
-// slot stands.
-std::vector<std::string> SlotArguments(const SlotSchema& slot, bool input, const proto::OpDesc& op,
-                                       OperatorPart* part = nullptr);
+// The arguments of a parameter: none if it is not connected. `part`, if not null, is set to where
+// the parameter stands.
+std::vector<std::string> ArgumentsOf(const ParameterSchema& parameter, bool input,
+                                     const proto::OpDesc& op, OperatorPart* part = nullptr);
 
 // The attributes as the schema declares them, defaults filled in, less those that were reported:
 // unknown, given twice, missing, of a wrong type or out of range.

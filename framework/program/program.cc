@@ -62,11 +62,11 @@ SourcePlace Program::OperatorPlace(int block, int op, const OperatorPart& part) 
     const SourcePlace* attribute = At(places->attributes, part.index);
     return attribute == nullptr ? places->self : *attribute;
   }
-  const SlotPlaces* slot =
+  const ParameterPlaces* parameter =
       At(part.kind == OperatorPart::kInput ? places->inputs : places->outputs, part.index);
-  if (slot == nullptr) return places->self;
-  const SourcePlace* argument = At(slot->arguments, part.argument);
-  return argument == nullptr ? slot->self : *argument;
+  if (parameter == nullptr) return places->self;
+  const SourcePlace* argument = At(parameter->arguments, part.argument);
+  return argument == nullptr ? parameter->self : *argument;
 }
 
 std::string Program::OperatorLocation(int block, int op) const {

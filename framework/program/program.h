@@ -4,15 +4,15 @@
 #ifndef MILLHOPPER_FRAMEWORK_PROGRAM_PROGRAM_H_
 #define MILLHOPPER_FRAMEWORK_PROGRAM_PROGRAM_H_
 
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
-#include "framework/base/problems.h"
 #include "framework/io/files_in_use.h"
+#include "framework/program/problems.h"
+#include "framework/program/program_text.h"
 #include "framework/program/scope.h"
 #include "proto/framework.pb.h"
 
@@ -21,16 +21,13 @@ namespace millhopper {
 namespace proto = paddle::framework::proto;
 
 // An operator, or a part of it: the number of an attribute, input or output in its message, and of
-// an argument of that slot.
+// an argument of that parameter.
 struct OperatorPart {
   enum Kind { kWhole, kAttribute, kInput, kOutput };
   Kind kind = kWhole;
   int index = 0;
   int argument = -1;
 };
-
-// What --set gives: values for ${name} in the text.
-using Settings = std::map<std::string, std::string>;
 
 enum class ProgramRole { kStartup, kMain };
 
@@ -63,7 +60,7 @@ class Program {
   std::string ToText() const;
   std::string ToBinary() const;
 
-  // Everything that can be known to be wrong without running: unknown operators, slots and
+  // Everything that can be known to be wrong without running: unknown operators, parameters and
   // attributes, their types and ranges, variables that nobody declares, kinds of variables, block
   // references and cycles, readers that no startup program creates, creation in a main program,
   // impure blocks of create_custom_reader. All problems, in the order of the file, or the first
@@ -91,14 +88,14 @@ class Program {
  private:
   friend class ProgramLoader;
   // Where everything stands, as ParseInfoTree knew it.
-  struct SlotPlaces {
+  struct ParameterPlaces {
     SourcePlace self;
     std::vector<SourcePlace> arguments;
   };
   struct OperatorPlaces {
     SourcePlace self;
     std::vector<SourcePlace> attributes;
-    std::vector<SlotPlaces> inputs, outputs;
+    std::vector<ParameterPlaces> inputs, outputs;
   };
   struct BlockPlaces {
     SourcePlace self;

@@ -9,6 +9,7 @@
 
 #include "framework/base/attribute.h"
 #include "framework/base/error.h"
+#include "framework/base/spelling.h"
 #include "framework/program/declarations.h"
 #include "framework/program/infer_context.h"
 #include "framework/program/inference.h"
@@ -134,8 +135,8 @@ class ProgramChecker {
   void NoteCreated(const proto::OpDesc& op) {
     const OperatorDef* def = FindOperator(op.type());
     if (def != nullptr && !def->schema.creates_reader) return;
-    for (const auto& slot : op.outputs()) {
-      created_.insert(slot.arguments().begin(), slot.arguments().end());
+    for (const auto& parameter : op.outputs()) {
+      created_.insert(parameter.arguments().begin(), parameter.arguments().end());
     }
   }
 
@@ -231,8 +232,8 @@ class ProgramChecker {
       report({}, "creates a reader, which belongs in a startup program");
     }
     CheckInputsAndOutputs(schema, desc, report);
-    for (const SlotSchema& slot : schema.inputs) CheckArguments(block, op, slot, true);
-    for (const SlotSchema& slot : schema.outputs) CheckArguments(block, op, slot, false);
+    for (const ParameterSchema& input : schema.inputs) CheckArguments(block, op, input, true);
+    for (const ParameterSchema& output : schema.outputs) CheckArguments(block, op, output, false);
     CheckWriters(schema, block, op);
     const AttributeMap attributes = CheckAttributes(schema, desc, report);
     if (!schema.check || problems_.count() > before) return;
@@ -243,19 +244,20 @@ class ProgramChecker {
     }
   }
 
-  void CheckArguments(int block, int op, const SlotSchema& slot, bool input) {
+  void CheckArguments(int block, int op, const ParameterSchema& parameter, bool input) {
     OperatorPart part;
-    for (const std::string& name : SlotArguments(slot, input, Op(block, op), &part)) {
+    for (const std::string& name : ArgumentsOf(parameter, input, Op(block, op), &part)) {
       ++part.argument;
       const Meaning meaning = Find(block, name);
       const auto report = [&](const std::string& text) {
-        Report(block, op, part, StrCat(input ? "input '" : "output '", slot.name, "': ", text));
+        Report(block, op, part,
+               StrCat(input ? "input '" : "output '", parameter.name, "': ", text));
       };
       if (!meaning.found()) {
         // CheckReaders says more about a reader that is read.
-        if (!input || slot.kind != VariableKind::kReader) report(NotDeclared(block, name));
-      } else if (!meaning.MayBe(slot.kind)) {
-        const char* wanted = slot.kind == VariableKind::kReader ? "READER" : "LOD_TENSOR";
+        if (!input || parameter.kind != VariableKind::kReader) report(NotDeclared(block, name));
+      } else if (!meaning.MayBe(parameter.kind)) {
+        const char* wanted = parameter.kind == VariableKind::kReader ? "READER" : "LOD_TENSOR";
         report(StrCat("variable '", Escaped(name), "' must be of type ", wanted,
                       meaning.declared == nullptr
                           ? ""
@@ -267,13 +269,13 @@ class ProgramChecker {
   // An operator writes a variable once, and a block creates a reader once.
   void CheckWriters(const OpSchema& schema, int block, int op) {
     std::set<std::string> written;
-    for (const SlotSchema& slot : schema.outputs) {
+    for (const ParameterSchema& parameter : schema.outputs) {
       OperatorPart part;
-      for (const std::string& name : SlotArguments(slot, false, Op(block, op), &part)) {
+      for (const std::string& name : ArgumentsOf(parameter, false, Op(block, op), &part)) {
         ++part.argument;
         const auto report = [&](const std::string& text) {
           Report(block, op, part,
-                 StrCat("output '", slot.name, "': variable '", Escaped(name), "' is ", text));
+                 StrCat("output '", parameter.name, "': variable '", Escaped(name), "' is ", text));
         };
         if (!written.insert(name).second) {
           report("written twice by this operator");
@@ -374,9 +376,9 @@ class ProgramChecker {
       if (def->schema.side_effects || def->schema.creates_reader) {
         Report(block, op, {}, StrCat("has side effects, so it cannot be in ", where));
       }
-      for (const SlotSchema& slot : def->schema.outputs) {
+      for (const ParameterSchema& parameter : def->schema.outputs) {
         OperatorPart part;
-        for (const std::string& name : SlotArguments(slot, false, Op(block, op), &part)) {
+        for (const std::string& name : ArgumentsOf(parameter, false, Op(block, op), &part)) {
           ++part.argument;
           int home = block;
           while (home >= 0 && program_.FindOwnDeclaration(home, name) == nullptr) {
@@ -384,8 +386,8 @@ class ProgramChecker {
           }
           if (Find(block, name).found() && !LiesIn(home, outermost)) {
             Report(block, op, part,
-                   StrCat("output '", slot.name, "': variable '", Escaped(name), "' is not one of ",
-                          where, ", which may write only its own"));
+                   StrCat("output '", parameter.name, "': variable '", Escaped(name),
+                          "' is not one of ", where, ", which may write only its own"));
           }
         }
       }
@@ -398,10 +400,10 @@ class ProgramChecker {
     for (int op = 0; op < desc_.blocks(block).ops_size(); ++op) {
       const proto::OpDesc& desc = Op(block, op);
       if (const OperatorDef* def = FindOperator(desc.type())) {
-        for (const SlotSchema& slot : def->schema.inputs) {
-          if (slot.kind != VariableKind::kReader) continue;
+        for (const ParameterSchema& parameter : def->schema.inputs) {
+          if (parameter.kind != VariableKind::kReader) continue;
           OperatorPart part;
-          for (const std::string& name : SlotArguments(slot, true, desc, &part)) {
+          for (const std::string& name : ArgumentsOf(parameter, true, desc, &part)) {
             ++part.argument;
             CheckCreated(block, op, part, name);
           }

@@ -19,6 +19,7 @@
 #include "framework/base/attribute.h"
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
+#include "framework/base/spelling.h"
 #include "framework/program/program.h"
 #include "framework/program/program_text.h"
 
@@ -408,14 +409,14 @@ class ProgramLoader {
         field_of(proto::OpDesc::descriptor(), proto::OpDesc::kOutputsFieldNumber);
     const FieldDescriptor* arguments =
         field_of(proto::OpDesc::Var::descriptor(), proto::OpDesc::Var::kArgumentsFieldNumber);
-    const auto slot_places = [&](const TextFormat::ParseInfoTree& op_tree,
-                                 const FieldDescriptor* field, const auto& slots) {
-      std::vector<Program::SlotPlaces> places;
-      places.reserve(static_cast<size_t>(slots.size()));
-      for (int i = 0; i < slots.size(); ++i) {
-        places.push_back(
-            {PlaceIn(op_tree, text, field, i), PlacesIn(*op_tree.GetTreeForNested(field, i), text,
-                                                        arguments, slots.Get(i).arguments_size())});
+    const auto parameter_places = [&](const TextFormat::ParseInfoTree& op_tree,
+                                      const FieldDescriptor* field, const auto& parameters) {
+      std::vector<Program::ParameterPlaces> places;
+      places.reserve(static_cast<size_t>(parameters.size()));
+      for (int i = 0; i < parameters.size(); ++i) {
+        places.push_back({PlaceIn(op_tree, text, field, i),
+                          PlacesIn(*op_tree.GetTreeForNested(field, i), text, arguments,
+                                   parameters.Get(i).arguments_size())});
       }
       return places;
     };
@@ -431,8 +432,8 @@ class ProgramLoader {
         Program::OperatorPlaces places;
         places.self = PlaceIn(block_tree, text, ops, i);
         places.attributes = PlacesIn(op_tree, text, attrs, op.attrs_size());
-        places.inputs = slot_places(op_tree, inputs, op.inputs());
-        places.outputs = slot_places(op_tree, outputs, op.outputs());
+        places.inputs = parameter_places(op_tree, inputs, op.inputs());
+        places.outputs = parameter_places(op_tree, outputs, op.outputs());
         in_block.operators.push_back(std::move(places));
       }
       program_->places_.push_back(std::move(in_block));

@@ -7,9 +7,10 @@
 #include <cstdio>
 #include <utility>
 
-#include "framework/base/attribute.h"
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
+#include "framework/base/spelling.h"
+#include "framework/program/problems.h"
 
 namespace millhopper {
 namespace {

@@ -1,17 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // The text of a program file: ${name} replaced, and every place in what came out traced back to the
-// file as it was written.
+// file as it was written. Program::OperatorPlace tells where an operator stands.
 #ifndef MILLHOPPER_FRAMEWORK_PROGRAM_PROGRAM_TEXT_H_
 #define MILLHOPPER_FRAMEWORK_PROGRAM_PROGRAM_TEXT_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
-#include "framework/program/program.h"
-
 namespace millhopper {
+
+class Problems;
+
+// A place in a program file as it was written; lines and bytes of a line count from 1, 0 is unknown
+// (a program that was binary).
+struct SourcePlace {
+  int line = 0;
+  int column = 0;
+};
+
+// What --set gives: values for ${name} in the text.
+using Settings = std::map<std::string, std::string>;
 
 // What programs as text are, as opposed to binary ones: no control characters but white space.
 bool IsText(const std::string& content);

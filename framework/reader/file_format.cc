@@ -221,17 +221,11 @@ std::vector<SlotSpec> AgreeOnSlots(const std::vector<SlotSpec>& declared,
   std::vector<SlotSpec> agreed = declared;
   for (size_t i = 0; i < declared.size(); ++i) {
     if (!known[i].known) continue;
-    bool agree = declared[i].dtype == known[i].dtype &&
-                 declared[i].lod_level == known[i].lod_level &&
-                 declared[i].dims.size() == known[i].dims.size();
-    for (size_t k = 0; agree && k < declared[i].dims.size(); ++k) {
-      const int64_t left = declared[i].dims[k];
-      const int64_t right = known[i].dims[k];
-      agree = left < 0 || right < 0 || left == right;
-      agreed[i].dims[k] = left < 0 ? right : left;
-    }
-    Require(agree, "slot ", i, ": ", ToString(declared[i]), " is declared, but ", who, " ",
+    Require(declared[i].dtype == known[i].dtype && declared[i].lod_level == known[i].lod_level &&
+                MayBeSame(declared[i].dims, known[i].dims),
+            "slot ", i, ": ", ToString(declared[i]), " is declared, but ", who, " ",
             ToString(known[i]));
+    agreed[i].dims = Merged(declared[i].dims, known[i].dims);
   }
   return agreed;
 }

@@ -133,7 +133,7 @@ void ReaderBase::CheckRoomBeside(const std::vector<LoDTensor>& first) {
     needed += tensor.buffer()->capacity();
     for (const LodLevel& level : tensor.lod()) needed += level.capacity() * sizeof(uint64_t);
   }
-  if (MemoryLimit::IsPossible(needed) || Ready() != SIZE_MAX) return;
+  if (MemoryLimit::IsPossible(needed) || ElementsReady() != kAnyNumber) return;
   bool more = false;
   try {
     more = HasNext();

@@ -100,9 +100,10 @@ class ReaderBase {
   // The device that holds the values of loaded elements.
   virtual Place place() const;
   // How many elements Plan can certainly add without waiting for a thread outside the pool, such as
-  // one that fills a queue; SIZE_MAX if Plan never waits for such a thread. A worker of the pool
+  // one that fills a queue; kAnyNumber if Plan never waits for such a thread. A worker of the pool
   // must not wait for one, so 0 means that only the consumer may plan. Any thread.
-  virtual size_t Ready() const { return SIZE_MAX; }
+  virtual size_t ElementsReady() const { return kAnyNumber; }
+  static constexpr size_t kAnyNumber = SIZE_MAX;
   // From now on yields only the elements in the chunks of this share; each element keeps the name
   // that it has without sharing. May be called once, before the first Plan. Throws kInvalidArgument
   // after that, and if this is not a reader of files.
@@ -176,7 +177,7 @@ class DecoratedReader : public ReaderBase {
   }
   const std::vector<SlotSpec>& row_slots() const override { return reader_->row_slots(); }
   Place place() const override;
-  size_t Ready() const override { return reader_->Ready(); }
+  size_t ElementsReady() const override { return reader_->ElementsReady(); }
   ChainStats Stats() const override;
 
  protected:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/reader/reader_holder.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -14,7 +15,7 @@
 namespace millhopper {
 namespace {
 
-// A sum that one thread changes and other threads may read.
+// A sum that one thread adds to and others may look at.
 template <typename T>
 class Counter {
  public:
@@ -25,7 +26,7 @@ class Counter {
   std::atomic<T> sum_{0};
 };
 
-// Adds the time of a scope, which a reader takes, to a sum and to what the reader counts.
+// Adds the time of a scope, in which a reader is at work, to a sum and to the reader's own count.
 class Stopwatch {
  public:
   Stopwatch(const ReaderBase& reader, Counter<double>* seconds)
@@ -39,132 +40,142 @@ class Stopwatch {
 
 }  // namespace
 
-struct ReaderHolder::Source {
-  explicit Source(std::unique_ptr<ReaderBase> r) : reader(std::move(r)) {}
-  // Ends the pass for all handles; the first that is restarted begins the next one.
-  void EndPass() {
-    std::lock_guard<std::mutex> lock(mutex);
-    ++generation;
-    due = true;
-  }
-  const std::unique_ptr<ReaderBase> reader;
-  std::mutex mutex;         // guards Plan and Restart of the reader and the members below
-  uint64_t generation = 0;  // how often the reader was restarted
-  bool due = false;         // whether the next handle that is restarted must restart the reader
-  std::atomic<int> handles{0};
-  bool shared_out = false;  // it yields one share of its chunks
-};
+// A reader and everything that reads it: handles, and the holder itself through a handle of its
+// own.
+struct ReaderHolder::Held : std::enable_shared_from_this<Held> {
+  explicit Held(std::unique_ptr<ReaderBase> r) : reader(std::move(r)) {}
 
-class ReaderHolder::Handle final : public ReaderBase {
- public:
-  explicit Handle(std::shared_ptr<Source> source)
-      : ReaderBase(source->reader.get()), source_(std::move(source)) {
-    std::lock_guard<std::mutex> lock(source_->mutex);
-    Require(
-        !source_->shared_out, origin(),
-        " yields the chunks of one shard only, to create_shard_reader; nobody else can read it");
-    ++source_->handles;
-    generation_ = source_->generation;
-  }
-  ~Handle() override {
-    std::lock_guard<std::mutex> lock(source_->mutex);
-    --source_->handles;
-  }
-
-  void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override {
-    source_->reader->Load(tickets, n, rows);
-  }
-  void TakeShare(const ChunkShare& share) override {
-    std::lock_guard<std::mutex> lock(source_->mutex);
-    Require(source_->handles == 1, origin(),
-            " is read by others, too, who would get the chunks of one shard only");
-    source_->reader->TakeShare(share);
-    source_->shared_out = true;
-  }
-  const std::vector<SlotSpec>& row_slots() const override { return source_->reader->row_slots(); }
-  Place place() const override { return source_->reader->place(); }
-  ChainStats Stats() const override { return source_->reader->Stats(); }
-  // Another handle may take what is ready now, so a shared reader promises nothing.
-  size_t Ready() const override {
-    const size_t ready = source_->reader->Ready();
-    return ready == SIZE_MAX || source_->handles.load() == 1 ? ready : 0;
-  }
-  std::optional<uint64_t> PassLength() const override {
-    return source_->handles.load() > 1 ? std::nullopt : source_->reader->PassLength();
-  }
-
- private:
-  void PlanNext(size_t n, TicketRun* run) override {
-    std::lock_guard<std::mutex> lock(source_->mutex);
-    if (generation_ == source_->generation) source_->reader->Plan(n, run);
-  }
-
-  // A reader with one handle gets that handle's pass number. A shared one gets its number of
-  // restarts, because its handles may count passes differently.
-  void Rewind(uint64_t pass) override {
-    std::lock_guard<std::mutex> lock(source_->mutex);
-    const bool first = generation_ == source_->generation;
-    if (first) ++source_->generation;
-    generation_ = source_->generation;
-    if (!first && !source_->due) return;
-    source_->due = false;
-    source_->reader->Restart(source_->handles == 1 ? pass : source_->generation);
-  }
-
-  const std::shared_ptr<Source> source_;
-  uint64_t generation_ = 0;
-};
-
-// The reader of one holder, and its links to the holders below and above.
-struct ReaderHolder::Held {
-  Held(std::unique_ptr<ReaderBase> r, std::shared_ptr<Held> b)
-      : source(std::make_shared<Source>(std::move(r))), below(std::move(b)) {}
-
+  // The readers on top of this one that are read through a holder, their own or one farther up.
   std::vector<std::shared_ptr<Held>> Above() {
     std::vector<std::shared_ptr<Held>> living;
-    std::lock_guard<std::mutex> lock(mutex);
-    for (const std::weak_ptr<Held>& reader : above) {
-      if (std::shared_ptr<Held> held = reader.lock()) living.push_back(std::move(held));
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      for (const std::weak_ptr<Held>& other : above) {
+        if (std::shared_ptr<Held> one = other.lock()) living.push_back(std::move(one));
+      }
+      above.assign(living.begin(), living.end());
     }
-    above.assign(living.begin(), living.end());
+    const auto unread = [](const std::shared_ptr<Held>& one) {
+      return !one->has_holder && one->Above().empty();
+    };
+    living.erase(std::remove_if(living.begin(), living.end(), unread), living.end());
     return living;
   }
 
   // The caller holds `use`.
-  ReaderBase& Own() {
-    if (own == nullptr) own = std::make_unique<Handle>(source);
-    return *own;
+  ReaderBase& Own();
+  // The holder goes away, or takes another reader.
+  void LetGo() {
+    has_holder = false;
+    own.reset();
   }
 
   // All readers above join one new pass of this reader, whichever of them began the last one.
   // `anew` is set if ReInit of the reader below called this.
   void ReInit(bool anew = false) {
     const std::vector<std::shared_ptr<Held>> readers = Above();
-    if (anew || !readers.empty()) source->EndPass();
-    for (const std::shared_ptr<Held>& reader : readers) reader->ReInit(true);
+    if (anew || !readers.empty()) EndPass();
+    for (const std::shared_ptr<Held>& one : readers) one->ReInit(true);
     std::lock_guard<std::mutex> lock(use);
-    if (!readers.empty() && own == nullptr) return;
+    if (own == nullptr && (!has_holder || !readers.empty())) return;
     Own().ReInit();
     pass_counted = false;
   }
 
-  const std::shared_ptr<Source> source;
-  std::mutex use;                     // held by a thread that reads through the holder; guards:
-  std::unique_ptr<ReaderBase> own;    // the holder's own handle
-  const std::shared_ptr<Held> below;  // kept so that ReInit from below reaches this one
-  std::mutex mutex;                   // guards:
+  // Ends the pass for all handles; the first that is restarted begins the next one.
+  void EndPass() {
+    std::lock_guard<std::mutex> lock(planning);
+    ++generation;
+    due = true;
+  }
+
+  const std::unique_ptr<ReaderBase> reader;
+  std::mutex planning;      // guards Plan and Restart of the reader and what is below
+  uint64_t generation = 0;  // how often the reader was restarted
+  bool due = false;         // whether the next handle that is restarted must restart the reader
+  std::atomic<int> handles{0};
+  bool shared_out = false;          // it yields one share of its chunks
+  bool has_holder = true;           // false if only handles of other readers still read it
+  std::mutex use;                   // held by the thread that reads through the holder; guards:
+  std::unique_ptr<ReaderBase> own;  // the holder's handle
+  std::mutex mutex;                 // guards:
   std::vector<std::weak_ptr<Held>> above;
   Counter<uint64_t> passes, elements, records, bytes;
   Counter<double> wait_seconds;
   bool pass_counted = false;
 };
 
+class ReaderHolder::Handle final : public ReaderBase {
+ public:
+  explicit Handle(std::shared_ptr<Held> held)
+      : ReaderBase(held->reader.get()), held_(std::move(held)) {
+    std::lock_guard<std::mutex> lock(held_->planning);
+    Require(
+        !held_->shared_out, origin(),
+        " yields the chunks of one shard only, to create_shard_reader; nobody else can read it");
+    ++held_->handles;
+    generation_ = held_->generation;
+  }
+  ~Handle() override {
+    std::lock_guard<std::mutex> lock(held_->planning);
+    --held_->handles;
+  }
+
+  void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override {
+    held_->reader->Load(tickets, n, rows);
+  }
+  void TakeShare(const ChunkShare& share) override {
+    std::lock_guard<std::mutex> lock(held_->planning);
+    Require(held_->handles == 1, origin(),
+            " is read by others, too, who would get the chunks of one shard only");
+    held_->reader->TakeShare(share);
+    held_->shared_out = true;
+  }
+  const std::vector<SlotSpec>& row_slots() const override { return held_->reader->row_slots(); }
+  Place place() const override { return held_->reader->place(); }
+  ChainStats Stats() const override { return held_->reader->Stats(); }
+  // Another handle may take what is ready now, so a shared reader promises nothing.
+  size_t ElementsReady() const override {
+    const size_t ready = held_->reader->ElementsReady();
+    return ready == kAnyNumber || held_->handles.load() == 1 ? ready : 0;
+  }
+  std::optional<uint64_t> PassLength() const override {
+    return held_->handles.load() > 1 ? std::nullopt : held_->reader->PassLength();
+  }
+
+ private:
+  void PlanNext(size_t n, TicketRun* run) override {
+    std::lock_guard<std::mutex> lock(held_->planning);
+    if (generation_ == held_->generation) held_->reader->Plan(n, run);
+  }
+
+  // A reader with one handle gets that handle's pass number. A shared one gets its number of
+  // restarts, because its handles may count passes differently.
+  void Rewind(uint64_t pass) override {
+    std::lock_guard<std::mutex> lock(held_->planning);
+    const bool first = generation_ == held_->generation;
+    if (first) ++held_->generation;
+    generation_ = held_->generation;
+    if (!first && !held_->due) return;
+    held_->due = false;
+    held_->reader->Restart(held_->handles == 1 ? pass : held_->generation);
+  }
+
+  const std::shared_ptr<Held> held_;
+  uint64_t generation_ = 0;
+};
+
+ReaderBase& ReaderHolder::Held::Own() {
+  if (own == nullptr) own = std::make_unique<Handle>(shared_from_this());
+  return *own;
+}
+
 ReaderHolder::ReaderHolder() = default;
 ReaderHolder::ReaderHolder(ReaderHolder&&) noexcept = default;
 
 ReaderHolder::~ReaderHolder() {
-  // Readers above may keep the reader, but the holder's own handle is not needed any more.
-  if (has_reader()) held_->own.reset();
+  // Whoever stands on the reader may keep it, but nobody reads through this holder any more.
+  if (has_reader()) held_->LetGo();
 }
 
 ReaderHolder& ReaderHolder::operator=(ReaderHolder&& other) noexcept {
@@ -173,18 +184,17 @@ ReaderHolder& ReaderHolder::operator=(ReaderHolder&& other) noexcept {
 }
 
 void ReaderHolder::Reset(std::unique_ptr<ReaderBase> reader, const ReaderHolder* below) {
-  std::shared_ptr<Held> under = below == nullptr ? nullptr : below->held_;
-  auto held = std::make_shared<Held>(std::move(reader), under);
-  if (under != nullptr) {
-    std::lock_guard<std::mutex> lock(under->mutex);
-    under->above.push_back(held);
+  auto held = std::make_shared<Held>(std::move(reader));
+  if (below != nullptr && below->has_reader()) {
+    std::lock_guard<std::mutex> lock(below->held_->mutex);
+    below->held_->above.push_back(held);
   }
-  if (has_reader()) held_->own.reset();
+  if (has_reader()) held_->LetGo();
   held_ = std::move(held);
 }
 
 std::unique_ptr<ReaderBase> ReaderHolder::NewHandle() const {
-  return std::make_unique<Handle>(held().source);
+  return std::make_unique<Handle>(held().shared_from_this());
 }
 
 ReaderHolder::Held& ReaderHolder::held() const {
@@ -197,20 +207,18 @@ ReaderHolder::Held& ReaderHolder::held() const {
 void ReaderHolder::ReadNext(std::vector<LoDTensor>* out) {
   Held& held = this->held();
   std::lock_guard<std::mutex> lock(held.use);
-  Stopwatch stopwatch(*held.source->reader, &held.wait_seconds);
+  Stopwatch stopwatch(*held.reader, &held.wait_seconds);
   held.Own().ReadNext(out);
   if (!held.pass_counted) held.passes.Add(1);
   held.pass_counted = true;
   held.elements.Add(1);
   for (const LoDTensor& tensor : *out) held.bytes.Add(tensor.bytes());
-  const LoDTensor& first = out->front();
-  held.records.Add(first.lod().empty() ? static_cast<uint64_t>(first.dims()[0])
-                                       : first.lod().front().size() - 1);
+  held.records.Add(out->front().instances());
 }
 
 bool ReaderHolder::HasNext() {
   std::lock_guard<std::mutex> lock(held().use);
-  Stopwatch stopwatch(*held().source->reader, &held().wait_seconds);
+  Stopwatch stopwatch(*held().reader, &held().wait_seconds);
   return held().Own().HasNext();
 }
 
@@ -227,10 +235,10 @@ ReaderStats ReaderHolder::stats() const {
           held_->wait_seconds.get()};
 }
 
-ChainStats ReaderHolder::Chain() const { return held().source->reader->Stats(); }
+ChainStats ReaderHolder::Chain() const { return held().reader->Stats(); }
 
-const std::vector<SlotSpec>& ReaderHolder::slots() const { return held().source->reader->slots(); }
+const std::vector<SlotSpec>& ReaderHolder::slots() const { return held().reader->slots(); }
 
-const std::string& ReaderHolder::origin() const { return held().source->reader->origin(); }
+const std::string& ReaderHolder::origin() const { return held().reader->origin(); }
 
 }  // namespace millhopper

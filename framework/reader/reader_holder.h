@@ -65,9 +65,8 @@ class ReaderHolder {
   ChainStats Chain() const;
 
  private:
-  struct Source;
-  class Handle;
   struct Held;
+  class Handle;
   Held& held() const;
 
   std::shared_ptr<Held> held_;

@@ -38,10 +38,9 @@ void SequentialReader::Add(Element* element, TicketRun* run) {
   Require(element->tensors.size() == slots().size(), "an element of ", element->tensors.size(),
           " tensors from a reader of ", slots().size(), " slots");
   for (size_t i = 0; i < slots().size(); ++i) {
-    const LoDTensor& tensor = element->tensors[i];
-    Require(tensor.initialized(), "slot ", i, " of an element has no value");
-    CheckFits(slots()[i], i, tensor.dtype(), tensor.dims(), tensor.lod().size());
+    Require(element->tensors[i].initialized(), "slot ", i, " of an element has no value");
   }
+  CheckFits(slots(), element->tensors);
   Ticket ticket;
   ticket.id.sample = sample_++;
   ticket.id.pass = pass_;
@@ -50,10 +49,7 @@ void SequentialReader::Add(Element* element, TicketRun* run) {
 }
 
 void SequentialReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) const {
-  for (size_t i = 0; i < n; ++i) {
-    const auto& tensors = tickets[i].object<Element>()->tensors;
-    for (size_t k = 0; k < tensors.size(); ++k) rows->Append(k, tensors[k]);
-  }
+  for (size_t i = 0; i < n; ++i) rows->Append(tickets[i].object<Element>()->tensors);
 }
 
 void SequentialReader::Rewind(uint64_t pass) {

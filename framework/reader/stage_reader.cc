@@ -155,9 +155,9 @@ const std::vector<SlotSpec>& StageReader::row_slots() const {
   return stage_->keeps_slots() ? reader().row_slots() : slots();
 }
 
-size_t StageReader::Ready() const {
-  const size_t ready = reader().Ready();
-  return stage_->keeps_count() || ready == SIZE_MAX ? ready : 0;
+size_t StageReader::ElementsReady() const {
+  const size_t ready = reader().ElementsReady();
+  return stage_->keeps_count() || ready == kAnyNumber ? ready : 0;
 }
 
 std::optional<uint64_t> StageReader::PassLength() const {
@@ -257,7 +257,7 @@ bool StageReader::Advance(MemoryScope::Need need) {
       if (wanted_.load() > 0) CallWorker();
       return false;
     }
-    const size_t ready = reader().Ready();
+    const size_t ready = reader().ElementsReady();
     if (ahead && ready == 0) return false;
     // Takes no more elements than one hand-over is worth, and no more than can be planned without
     // waiting.
@@ -354,7 +354,7 @@ void StageReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) const {
     }
     for (const auto& copy : element.copies) copy->Wait();
     const bool first = rows->untouched();
-    for (size_t k = 0; k < element.tensors.size(); ++k) rows->Append(k, element.tensors[k]);
+    rows->Append(element.tensors);
     if (MemoryScope::IsAhead()) continue;  // the element may be loaded again
     for (LoDTensor& tensor : element.tensors) tensor.Clear();
     if (first && MemoryLimit::is_set()) rows->SetNeeded();

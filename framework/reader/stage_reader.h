@@ -86,7 +86,7 @@ class StageReader : public DecoratedReader {
   void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override;
   const std::vector<SlotSpec>& row_slots() const override;
   Place place() const override { return stage_->place(); }
-  size_t Ready() const override;
+  size_t ElementsReady() const override;
   std::optional<uint64_t> PassLength() const override;
 
  private:

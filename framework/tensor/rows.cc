@@ -74,6 +74,12 @@ void CheckFits(const SlotSpec& spec, size_t slot, DataType dtype, const Dims& di
         ToString(found), " was found");
 }
 
+void CheckFits(const std::vector<SlotSpec>& slots, const std::vector<LoDTensor>& element) {
+  for (size_t i = 0; i < slots.size(); ++i) {
+    CheckFits(slots[i], i, element[i].dtype(), element[i].dims(), element[i].lod().size());
+  }
+}
+
 void CheckSlots(const std::vector<SlotSpec>& slots) {
   Require(!slots.empty(), "a reader needs at least one slot");
   Require(slots.size() <= kMaxSlots, "a reader of ", slots.size(), " slots; the limit is ",
@@ -184,11 +190,15 @@ char* Rows::Append(size_t slot_index, DataType dtype, const Dims& dims, const Lo
   return Grow(&slot, CheckedProduct(static_cast<size_t>(dims[0]), slot.step_bytes));
 }
 
+void Rows::Append(const std::vector<LoDTensor>& element) {
+  for (size_t i = 0; i < element.size(); ++i) Append(i, element[i]);
+}
+
 void Rows::Append(size_t slot_index, const LoDTensor& tensor) {
   const Lod& lod = tensor.lod();
   LodLevelView levels[kMaxLodLevels];
   for (size_t i = 0; i < lod.size() && i < kMaxLodLevels; ++i) {
-    levels[i] = {reinterpret_cast<const char*>(lod[i].data()), lod[i].size()};
+    levels[i] = LodLevelView(lod[i]);
   }
   Slot& slot = slots_[slot_index];
   if (slot.steps == 0 && !slot.buffer && tensor.initialized()) {
@@ -273,9 +283,7 @@ void Rows::Join(const Rows& part) {
     const Slot& from = part.slots_[i];
     if (!from.inner_fixed) continue;  // nothing was ever appended
     LodLevelView levels[kMaxLodLevels];
-    for (size_t k = 0; k < from.lod.size(); ++k) {
-      levels[k] = {reinterpret_cast<const char*>(from.lod[k].data()), from.lod[k].size()};
-    }
+    for (size_t k = 0; k < from.lod.size(); ++k) levels[k] = LodLevelView(from.lod[k]);
     Dims dims = from.dims;
     dims[0] = from.steps;
     // The part was checked against the declaration when it was filled; as a whole it has another

@@ -38,20 +38,11 @@ bool Fits(const SlotSpec& spec, DataType dtype, const Dims& dims, size_t lod_lev
 // Throws kDataLoss "slot 1: float32 [1, 784] is declared, int64 [1, 1] was found" unless it Fits.
 void CheckFits(const SlotSpec& spec, size_t slot, DataType dtype, const Dims& dims,
                size_t lod_levels);
+// The same for an element, which has as many tensors as there are slots.
+void CheckFits(const std::vector<SlotSpec>& slots, const std::vector<LoDTensor>& element);
 // Throws kInvalidArgument unless there is at least one slot, not more than kMaxSlots, and each has
 // a leading axis and axes of -1 or more.
 void CheckSlots(const std::vector<SlotSpec>& slots);
-
-// The offsets of one level as they lie in memory, possibly unaligned, little-endian.
-struct LodLevelView {
-  const char* offsets = nullptr;
-  size_t count = 0;
-  uint64_t operator[](size_t i) const {
-    uint64_t offset;
-    __builtin_memcpy(&offset, offsets + 8 * i, 8);
-    return offset;
-  }
-};
 
 // Elements under construction, laid end to end. One thread at a time; Part gives other threads
 // places of their own. Memory comes from the host's pool and goes back to it.
@@ -81,7 +72,9 @@ class Rows {
   // The place of one more sequence of so many steps, of a slot with one level of detail whose inner
   // dims are fixed by its declaration.
   char* AppendSequence(size_t slot, size_t steps);
-  // One more element that already exists. The first one is shared, not copied.
+  // One more element that already exists, a tensor a slot. The first one is shared, not copied.
+  void Append(const std::vector<LoDTensor>& element);
+  // The same for one slot of it.
   void Append(size_t slot, const LoDTensor& tensor);
   // Room for `elements` more elements like the declared one, so that Append need not grow.
   void Expect(size_t elements);

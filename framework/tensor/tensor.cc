@@ -165,6 +165,22 @@ std::string ToString(const Dims& dims) {
   return text + "]";
 }
 
+bool MayBeSame(const Dims& left, const Dims& right) {
+  if (left.size() != right.size()) return false;
+  for (size_t i = 0; i < left.size(); ++i) {
+    if (left[i] >= 0 && right[i] >= 0 && left[i] != right[i]) return false;
+  }
+  return true;
+}
+
+Dims Merged(const Dims& dims, const Dims& more) {
+  Dims merged = dims;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (merged[i] < 0) merged[i] = more[i];
+  }
+  return merged;
+}
+
 std::string ToString(const Lod& lod) {
   std::string text = "[";
   for (size_t i = 0; i < lod.size(); ++i) {
@@ -178,20 +194,31 @@ std::string ToString(const Lod& lod) {
   return text + "]";
 }
 
+std::optional<LodProblem> FindLodProblem(const LodLevelView& level, const LodLevelView* below,
+                                         uint64_t rows) {
+  if (level.count < 2 && !(level.count == 1 && rows == 0)) {
+    return LodProblem{0, StrCat("has ", level.count, " offsets; at least 2 are needed")};
+  }
+  if (level[0] != 0) return LodProblem{0, StrCat("begins at ", level[0], " instead of 0")};
+  for (size_t k = 1; k < level.count; ++k) {
+    if (level[k - 1] <= level[k]) continue;
+    return LodProblem{k, StrCat("descends from ", level[k - 1], " to ", level[k])};
+  }
+  if (below != nullptr && below->count == 0) return std::nullopt;
+  const size_t last = level.count - 1;
+  const uint64_t units = below == nullptr ? rows : below->count - 1;
+  if (level[last] == units) return std::nullopt;
+  return LodProblem{last, StrCat("ends at ", level[last], " but there are ", units,
+                                 below == nullptr ? " rows" : " sequences below")};
+}
+
 void CheckLod(const Lod& lod, uint64_t rows) {
   for (size_t i = 0; i < lod.size(); ++i) {
-    const LodLevel& level = lod[i];
-    Require(level.size() >= 2 || (level.size() == 1 && rows == 0), "level ", i,
-            " of the levels of detail has ", level.size(), " offsets; at least 2 are needed");
-    Require(level.front() == 0, "level ", i, " of the levels of detail begins at ", level.front(),
-            " instead of 0");
-    for (size_t k = 1; k < level.size(); ++k) {
-      Require(level[k - 1] <= level[k], "level ", i, " of the levels of detail descends from ",
-              level[k - 1], " to ", level[k]);
-    }
-    const uint64_t units = i + 1 < lod.size() ? lod[i + 1].size() - 1 : rows;
-    Require(level.back() == units, "level ", i, " of the levels of detail ends at ", level.back(),
-            " but there are ", units, i + 1 < lod.size() ? " sequences below" : " rows");
+    const bool last = i + 1 == lod.size();
+    const LodLevelView below = last ? LodLevelView() : LodLevelView(lod[i + 1]);
+    const auto problem = FindLodProblem(LodLevelView(lod[i]), last ? nullptr : &below, rows);
+    if (!problem) continue;
+    Throw(ErrorCode::kInvalidArgument, "level ", i, " of the levels of detail ", problem->text);
   }
 }
 
@@ -232,7 +259,7 @@ void LoDTensor::Reshape(const Dims& dims) {
 }
 
 void LoDTensor::set_lod(Lod lod) {
-  if (!lod.empty()) CheckLod(lod, dims_.empty() ? 0 : static_cast<uint64_t>(dims_[0]));
+  CheckLod(lod, rows());
   lod_ = std::move(lod);
 }
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -133,14 +134,43 @@ class Dims {
 // kInvalidArgument for a negative axis. Rank 0 has one value.
 int64_t Product(const Dims& dims);
 std::string ToString(const Dims& dims);  // "[128, 784]"
+// Whether one tensor may have both: as many axes, of equal length where both say it.
+bool MayBeSame(const Dims& left, const Dims& right);
+// `dims`, with what `more` says of axes that are any in it. They must have as many axes.
+Dims Merged(const Dims& dims, const Dims& more);
 
 // Offsets per level, outermost first: level 0 = {0, 2, 3} says that the first sequence is made of
 // the first two units of the next level (or rows, in the last level), the second of the third.
 using LodLevel = PooledVector<uint64_t>;
 using Lod = std::vector<LodLevel>;
 
-// Throws kInvalidArgument unless every level begins at 0, does not descend, ends at the number of
-// units of the next level, and the last one ends at `rows`.
+// The offsets of one level as they lie in memory, possibly unaligned, little-endian.
+struct LodLevelView {
+  LodLevelView() = default;
+  LodLevelView(const void* bytes, size_t n) : offsets(static_cast<const char*>(bytes)), count(n) {}
+  explicit LodLevelView(const LodLevel& level) : LodLevelView(level.data(), level.size()) {}
+  uint64_t operator[](size_t i) const {
+    uint64_t offset;
+    __builtin_memcpy(&offset, offsets + 8 * i, 8);
+    return offset;
+  }
+
+  const char* offsets = nullptr;
+  size_t count = 0;
+};
+
+// What is wrong with a level of detail: at which of its offsets, and in words that follow its name.
+struct LodProblem {
+  size_t offset;
+  std::string text;
+};
+
+// The rules of levels of detail. Every level begins at 0, does not descend, and ends at the number
+// of units of the level `below`, or of the `rows` if that is null. A tensor without rows may have
+// levels of one offset. A level below that has no offsets is left to be found by itself.
+std::optional<LodProblem> FindLodProblem(const LodLevelView& level, const LodLevelView* below,
+                                         uint64_t rows);
+// Throws kInvalidArgument if a level breaks them.
 void CheckLod(const Lod& lod, uint64_t rows);
 std::string ToString(const Lod& lod);
 
@@ -158,6 +188,10 @@ class LoDTensor {
   // As a tensor without values is.
   bool on_host() const { return !buffer_ || buffer_->on_host(); }
   int64_t numel() const { return numel_; }
+  // The length of the leading axis; 0 without axes.
+  uint64_t rows() const { return dims_.empty() ? 0 : static_cast<uint64_t>(dims_[0]); }
+  // Sequences of the outermost level, or rows without levels of detail.
+  uint64_t instances() const { return lod_.empty() ? rows() : lod_.front().size() - 1; }
   size_t bytes() const { return static_cast<size_t>(numel_) * SizeOf(dtype_); }
   // False until the first Allocate or Share.
   bool initialized() const { return static_cast<bool>(buffer_); }

@@ -153,34 +153,14 @@ void ReadLevels(Cursor* cursor, TensorView* view) {
   }
 }
 
-// The rules of CheckLod, on bytes.
 void CheckLevels(const Cursor& cursor, const char* bytes, const TensorView& view) {
   const uint64_t rows = view.dims.empty() ? 0 : static_cast<uint64_t>(view.dims[0]);
   for (size_t i = 0; i < view.levels; ++i) {
-    const LodLevelView& level = view.lod[i];
-    const auto at = static_cast<size_t>(level.offsets - bytes);
-    if (level.count < 2 && !(level.count == 1 && rows == 0)) {
-      cursor.Fail(at, "level ", i, " of detail has ", level.count,
-                  " offsets; at least 2 are needed");
-    }
-    if (level[0] != 0) {
-      cursor.Fail(at, "level ", i, " of detail begins at ", level[0], " instead of 0");
-    }
-    for (size_t k = 1; k < level.count; ++k) {
-      if (level[k - 1] > level[k]) {
-        cursor.Fail(at + 8 * k, "level ", i, " of detail descends from ", level[k - 1], " to ",
-                    level[k]);
-      }
-    }
-    const bool last = i + 1 == view.levels;
-    // A level below without offsets is reported when its turn comes.
-    if (!last && view.lod[i + 1].count == 0) continue;
-    const uint64_t units = last ? rows : view.lod[i + 1].count - 1;
-    if (level[level.count - 1] != units) {
-      cursor.Fail(at + 8 * (level.count - 1), "level ", i, " of detail ends at ",
-                  level[level.count - 1], ", but there are ", units,
-                  last ? " rows" : " sequences below");
-    }
+    const LodLevelView* const below = i + 1 < view.levels ? &view.lod[i + 1] : nullptr;
+    const auto problem = FindLodProblem(view.lod[i], below, rows);
+    if (!problem) continue;
+    const auto at = static_cast<size_t>(view.lod[i].offsets - bytes);
+    cursor.Fail(at + 8 * problem->offset, "level ", i, " of detail ", problem->text);
   }
 }
 

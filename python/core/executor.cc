@@ -48,7 +48,7 @@ bool MayWaitForReaders(const Program& program) {
       const OperatorDef* const def = FindOperator(op.type());
       if (def == nullptr) continue;
       if (def->schema.creates_reader) return true;
-      for (const SlotSchema& input : def->schema.inputs) {
+      for (const ParameterSchema& input : def->schema.inputs) {
         if (input.kind == VariableKind::kReader) return true;
       }
     }
@@ -79,7 +79,7 @@ class Prepared {
                              const std::vector<std::string>& fetch) {
     for (const auto& [name, tensor] : feed) {
       Require(tensor.initialized(), "what is fed to '", Escaped(name), "' has no values");
-      CheckLod(tensor.lod(), tensor.dims().empty() ? 0 : static_cast<uint64_t>(tensor.dims()[0]));
+      CheckLod(tensor.lod(), tensor.rows());
     }
     Require(
         !may_wait_ || !scope_->CallsThisThread(),

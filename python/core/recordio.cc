@@ -72,7 +72,7 @@ class TensorWriter {
     tensor = tensor.OnHost();
     Require(tensor.initialized() && !tensor.dims().empty(), "tensor ", tensors_,
             " of the record has no values, or no axis");
-    CheckLod(tensor.lod(), static_cast<uint64_t>(tensor.dims()[0]));
+    CheckLod(tensor.lod(), tensor.rows());
     AppendTensor(tensor, &record_);
     ++tensors_;
   }

@@ -33,14 +33,14 @@ py::object ToPython(const Attribute& attribute) {
       attribute);
 }
 
-py::dict Describe(const SlotSchema& slot) {
+py::dict Describe(const ParameterSchema& parameter) {
   const char* kinds[] = {"tensor", "reader", "any"};
   py::dict result;
-  result["name"] = slot.name;
-  result["doc"] = slot.doc;
-  result["kind"] = kinds[static_cast<int>(slot.kind)];
-  result["optional"] = slot.optional;
-  result["list"] = slot.list;
+  result["name"] = parameter.name;
+  result["doc"] = parameter.doc;
+  result["kind"] = kinds[static_cast<int>(parameter.kind)];
+  result["optional"] = parameter.optional;
+  result["list"] = parameter.list;
   return result;
 }
 

@@ -57,8 +57,7 @@ void SetLod(LoDTensor* tensor, Lod lod) {
 
 bool HasValidLod(const LoDTensor& tensor) {
   if (tensor.lod().empty()) return true;
-  const auto rows = tensor.dims().empty() ? 0 : static_cast<uint64_t>(tensor.dims()[0]);
-  return tensor.initialized() && tensor.lod().back().back() == rows;
+  return tensor.initialized() && tensor.lod().back().back() == tensor.rows();
 }
 
 Dims DimsOf(const py::array& array) {

@@ -62,7 +62,7 @@ class BytesFormat final : public RecordIOFormat {
   void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
     for (const Ticket* ticket = tickets; ticket < tickets + n; ++ticket) {
       const uint64_t offsets[2] = {0, ticket->size};
-      const LodLevelView level{reinterpret_cast<const char*>(offsets), 2};
+      const LodLevelView level(offsets, 2);
       char* place = rows->Append(0, DataType::kUint8, {ticket->size}, &level, 1);
       if (ticket->size > 0) std::memcpy(place, ticket->bytes, ticket->size);
     }

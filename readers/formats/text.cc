@@ -205,7 +205,7 @@ class TextFormat final : public FileFormat {
   void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
     for (size_t i = 0; i < n; ++i) {
       const uint64_t offsets[] = {0, tickets[i].size};
-      const LodLevelView level{reinterpret_cast<const char*>(offsets), 2};
+      const LodLevelView level(offsets, 2);
       char* out = rows->Append(0, DataType::kUint8, Dims{tickets[i].size}, &level, 1);
       std::memcpy(out, tickets[i].bytes, tickets[i].size);
     }

@@ -5,45 +5,19 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <utility>
 
 #include "framework/base/error.h"
 #include "tests/bytes.h"
+#include "tests/outcome.h"
 #include "tests/testing.h"
 
 namespace millhopper {
 namespace {
 
-// What a stream gives in pieces of this size, and the error behind it.
-struct Outcome {
-  std::string content;
-  std::optional<Error> error;
-};
-
-Outcome ReadWhole(const std::string& path, size_t piece = 7) {
-  Outcome outcome;
-  ByteStream stream(path);
-  std::string buffer(piece, '\0');
-  try {
-    for (;;) {
-      EXPECT_LE(outcome.content.size(), stream.position());
-      const size_t got = stream.Read(buffer.data(), piece);
-      outcome.content.append(buffer, 0, got);
-      EXPECT_EQ(stream.position(), outcome.content.size());
-      if (got == 0) return outcome;
-    }
-  } catch (const Error& error) {
-    outcome.error = error;
-  }
-  return outcome;
-}
-
-std::string Sample(size_t size) {
-  std::string text;
-  for (size_t i = 0; text.size() < size; ++i) text += std::to_string(i * i) + ";";
-  return text.substr(0, size);
+StreamOutcome ReadWhole(const std::string& path, size_t piece = 7) {
+  return ReadStream(path, piece);
 }
 
 TEST(ByteStream, ReadsAPlainFileAsItLies) {
@@ -62,7 +36,7 @@ TEST(ByteStream, ReadsGzipWhateverItsName) {
   const std::string content = Sample(100000);
   const TempFile file("compressed", Gzipped(content));
   for (const size_t piece : {1, 7, 99999, 100000, 200000}) {
-    const Outcome outcome = ReadWhole(file.path(), piece);
+    const StreamOutcome outcome = ReadWhole(file.path(), piece);
     EXPECT_EQ(outcome.content, content) << piece;
     EXPECT_FALSE(outcome.error.has_value());
   }
@@ -88,7 +62,7 @@ TEST(ByteStream, SaysWhereAGzipFileIsCutOff) {
   const std::string whole = Gzipped(content);
   for (size_t size = 2; size < whole.size(); ++size) {
     const TempFile file("cut", whole.substr(0, size));
-    const Outcome outcome = ReadWhole(file.path());
+    const StreamOutcome outcome = ReadWhole(file.path());
     ASSERT_TRUE(outcome.error.has_value()) << size;
     EXPECT_EQ(outcome.error->code(), ErrorCode::kDataLoss);
     EXPECT_EQ(outcome.error->file(), file.path());
@@ -102,7 +76,7 @@ TEST(ByteStream, NeverTakesDamageForContent) {
   const std::string whole = Gzipped(content);
   for (size_t bit = 16; bit < 8 * whole.size(); ++bit) {
     const TempFile file("damaged", FlipBit(whole, bit));
-    const Outcome outcome = ReadWhole(file.path());
+    const StreamOutcome outcome = ReadWhole(file.path());
     if (outcome.error.has_value()) {
       EXPECT_EQ(outcome.error->code(), ErrorCode::kDataLoss) << outcome.error->what();
       EXPECT_EQ(outcome.error->file(), file.path());
@@ -118,7 +92,7 @@ TEST(ByteStream, RefusesWhatFollowsGzip) {
   for (const std::string& rest :
        {std::string("x"), std::string("\x1f"), std::string("\x1f\x8b"),
         std::string("\x1f\x8c garbage"), zeros + "x", zeros + whole, StrCat(zeros, "x", zeros)}) {
-    const Outcome outcome = ReadWhole(TempFile("followed", whole + rest).path());
+    const StreamOutcome outcome = ReadWhole(TempFile("followed", whole + rest).path());
     EXPECT_EQ(outcome.content, "content");
     ASSERT_TRUE(outcome.error.has_value()) << rest;
     EXPECT_EQ(outcome.error->code(), ErrorCode::kDataLoss);
@@ -130,7 +104,7 @@ TEST(ByteStream, RefusesWhatFollowsGzip) {
 TEST(ByteStream, TakesZerosBehindGzipForNothing) {
   const std::string whole = Gzipped("content") + Gzipped(" of two members");
   for (const size_t zeros : {1, 2, 17, 511, 300000}) {  // more than is read at once
-    const Outcome outcome =
+    const StreamOutcome outcome =
         ReadWhole(TempFile("padded.gz", whole + std::string(zeros, '\0')).path());
     EXPECT_EQ(outcome.content, "content of two members") << zeros;
     EXPECT_FALSE(outcome.error.has_value()) << outcome.error->what();
@@ -155,7 +129,7 @@ TEST(ByteStream, GivesNothingOfAMemberThatIsDamaged) {
   const std::string second = Gzipped(Sample(300));
   for (size_t bit = 0; bit < 8 * second.size(); ++bit) {
     const TempFile file("damaged", first + FlipBit(second, bit));
-    const Outcome outcome = ReadWhole(file.path());
+    const StreamOutcome outcome = ReadWhole(file.path());
     EXPECT_EQ(outcome.content, outcome.error ? "right" : "right" + Sample(300)) << bit;
   }
 }

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <optional>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -16,40 +15,14 @@
 #include "framework/io/byte_stream.h"
 #include "tests/bytes.h"
 #include "tests/compressed.h"
+#include "tests/outcome.h"
 #include "tests/testing.h"
 
 namespace millhopper {
 namespace {
 
-struct Outcome {
-  std::string content;
-  std::optional<Error> error;
-};
-
-Outcome ReadWhole(const std::string& path, size_t piece = 1000) {
-  Outcome outcome;
-  std::string buffer(piece, '\0');
-  try {
-    ByteStream stream(path);
-    for (;;) {
-      const size_t got = stream.Read(buffer.data(), piece);
-      outcome.content.append(buffer, 0, got);
-      if (got == 0) return outcome;
-    }
-  } catch (const Error& error) {
-    outcome.error = error;
-  }
-  return outcome;
-}
-
-Outcome ReadBytes(const std::string& bytes, const std::string& name, size_t piece = 1000) {
-  return ReadWhole(TempFile(name, bytes).path(), piece);
-}
-
-std::string Sample(size_t size) {
-  std::string text;
-  for (size_t i = 0; text.size() < size; ++i) text += std::to_string(i * i) + ";";
-  return text.substr(0, size);
+StreamOutcome ReadBytes(const std::string& bytes, const std::string& name, size_t piece = 1000) {
+  return ReadStream(TempFile(name, bytes).path(), piece);
 }
 
 // A compression and a way to use it.
@@ -102,7 +75,7 @@ TEST_P(CompressionTest, IsReadInPiecesOfAnySizeWhateverTheName) {
     const TempFile file("named like any other", kind_.compress(content));
     for (const size_t piece : {size_t{13}, size_t{1} << 20, size_t{4} << 20}) {
       if (size / piece > 10000) continue;
-      const Outcome outcome = ReadWhole(file.path(), piece);
+      const StreamOutcome outcome = ReadStream(file.path(), piece);
       EXPECT_TRUE(outcome.content == content) << size << " in pieces of " << piece;
       EXPECT_FALSE(outcome.error.has_value()) << outcome.error->what();
     }
@@ -112,7 +85,7 @@ TEST_P(CompressionTest, IsReadInPiecesOfAnySizeWhateverTheName) {
 TEST_P(CompressionTest, GoesOnWithEveryFrame) {
   const std::string frames = kind_.compress("one ") + kind_.compress("") + kind_.compress("two ") +
                              kind_.compress(Sample(2000000)) + kind_.compress("last");
-  const Outcome outcome = ReadBytes(frames, name_);
+  const StreamOutcome outcome = ReadBytes(frames, name_);
   EXPECT_TRUE(outcome.content == "one two " + Sample(2000000) + "last");
   EXPECT_FALSE(outcome.error.has_value());
 }
@@ -127,14 +100,14 @@ TEST_P(CompressionTest, PassesOverFramesToBeSkipped) {
     for (const std::string& bytes :
          {StrCat(skipped, first, second), StrCat(first, skipped, second),
           StrCat(first, second, skipped), StrCat(skipped, first, skipped, second, skipped)}) {
-      const Outcome outcome = ReadBytes(bytes, name_);
+      const StreamOutcome outcome = ReadBytes(bytes, name_);
       EXPECT_EQ(outcome.content, "one two");
       EXPECT_FALSE(outcome.error.has_value()) << outcome.error->what();
     }
-    const Outcome nothing = ReadBytes(skipped, "only skipped");
+    const StreamOutcome nothing = ReadBytes(skipped, "only skipped");
     EXPECT_EQ(nothing.content, "");
     EXPECT_FALSE(nothing.error.has_value()) << nothing.error->what();
-    const Outcome cut = ReadBytes(first + skipped.substr(0, skipped.size() - 1), name_);
+    const StreamOutcome cut = ReadBytes(first + skipped.substr(0, skipped.size() - 1), name_);
     EXPECT_EQ(cut.content, "one ");
     EXPECT_TRUE(cut.error.has_value());
     const Outcome all_cut = ReadBytes(skipped.substr(0, skipped.size() - 1), name_);
@@ -151,7 +124,7 @@ TEST_P(CompressionTest, SaysWhereItIsCutOff) {
   const size_t first = kind_.compress("first").size();
   for (size_t size = 0; size < whole.size(); ++size) {
     if (size == first) continue;
-    const Outcome outcome = ReadBytes(whole.substr(0, size), name_);
+    const StreamOutcome outcome = ReadBytes(whole.substr(0, size), name_);
     ASSERT_TRUE(outcome.error.has_value()) << size;
     EXPECT_EQ(outcome.error->code(), ErrorCode::kDataLoss);
     EXPECT_EQ(outcome.content, size < first ? "" : "first") << size;
@@ -167,7 +140,7 @@ TEST_P(CompressionTest, NeverTakesDamageForContent) {
   const std::string content = Sample(300);
   const std::string whole = kind_.compress(content);
   for (size_t bit = 0; bit < 8 * whole.size(); ++bit) {
-    const Outcome outcome = ReadBytes(FlipBit(whole, bit), name_);
+    const StreamOutcome outcome = ReadBytes(FlipBit(whole, bit), name_);
     if (outcome.error.has_value()) {
       EXPECT_TRUE(outcome.error->code() == ErrorCode::kDataLoss ||
                   outcome.error->code() == ErrorCode::kResourceLimit)
@@ -185,7 +158,7 @@ TEST_P(CompressionTest, GivesNothingOfAFrameThatIsDamagedButAllBeforeIt) {
   const std::string first = kind_.compress("right");
   const std::string second = kind_.compress(Sample(300));
   for (size_t bit = 0; bit < 8 * second.size(); ++bit) {
-    const Outcome outcome = ReadBytes(first + FlipBit(second, bit), name_);
+    const StreamOutcome outcome = ReadBytes(first + FlipBit(second, bit), name_);
     if (outcome.content == "right") {
       EXPECT_TRUE(outcome.error.has_value()) << bit;
     } else {
@@ -219,7 +192,7 @@ TEST_P(CompressionTest, RefusesWhatFollows) {
   }
   if (kind_.name != "gzip") others.push_back(std::string(8, '\0'));
   for (const std::string& rest : others) {
-    const Outcome outcome = ReadBytes(whole + rest, name_);
+    const StreamOutcome outcome = ReadBytes(whole + rest, name_);
     EXPECT_EQ(outcome.content, "content");
     ASSERT_TRUE(outcome.error.has_value()) << rest;
     EXPECT_EQ(outcome.error->code(), ErrorCode::kDataLoss);
@@ -263,7 +236,7 @@ TEST(Compression, LeavesPlainFilesAlone) {
        {std::string(), std::string("P"), std::string("P*M"), std::string("\x28\xb5\x2f", 3),
         std::string("\x04\x22\x4d\x18", 4), std::string("\x02\x21\x4c\x18 old lz4"),
         std::string("P*M\x19 text"), std::string("plain")}) {
-    const Outcome outcome = ReadBytes(content, "plain");
+    const StreamOutcome outcome = ReadBytes(content, "plain");
     EXPECT_EQ(outcome.content, content);
     EXPECT_FALSE(outcome.error.has_value()) << outcome.error->what();
   }
@@ -278,7 +251,7 @@ TEST(Compression, LimitsTheWindowOfZstd) {
   std::string larger = Zstd("content of a frame", options);
   constexpr size_t kWindowByte = 5;
   larger[kWindowByte] = static_cast<char>((28 - 10) << 3);
-  const Outcome outcome = ReadBytes(larger, "larger");
+  const StreamOutcome outcome = ReadBytes(larger, "larger");
   ASSERT_TRUE(outcome.error.has_value());
   EXPECT_EQ(outcome.error->code(), ErrorCode::kResourceLimit) << outcome.error->what();
 }
@@ -290,7 +263,7 @@ TEST(Compression, SaysThatADictionaryIsNeeded) {
   std::string frame(LZ4F_compressFrameBound(content.size(), &preferences), '\0');
   frame.resize(
       LZ4F_compressFrame(frame.data(), frame.size(), content.data(), content.size(), &preferences));
-  const Outcome lz4 = ReadBytes(frame, "frame.lz4");
+  const StreamOutcome lz4 = ReadBytes(frame, "frame.lz4");
   ASSERT_TRUE(lz4.error.has_value());
   EXPECT_NE(std::string(lz4.error->what()).find("it needs a dictionary"), std::string::npos);
 
@@ -300,7 +273,7 @@ TEST(Compression, SaysThatADictionaryIsNeeded) {
   frame.resize(ZSTD_compress_usingDict(context, frame.data(), frame.size(), content.data(),
                                        content.size(), dictionary.data(), dictionary.size(), 3));
   ZSTD_freeCCtx(context);
-  const Outcome zstd = ReadBytes(frame, "frame.zst");
+  const StreamOutcome zstd = ReadBytes(frame, "frame.zst");
   EXPECT_TRUE(zstd.error.has_value());
   EXPECT_EQ(zstd.content, "");
 }

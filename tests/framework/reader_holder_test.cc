@@ -173,6 +173,21 @@ TEST(ReInit, ReachesOverHoldersThatAreGone) {
   EXPECT_EQ(Read(&tree.root), UpTo(6));
 }
 
+TEST(ReInit, PassesOverReadersThatNoHolderReads) {
+  Tree tree(6);
+  std::unique_ptr<ReaderBase> handle;
+  {
+    ReaderHolder gone;
+    tree.Batch(&tree.root, &gone, 1);
+    handle = gone.NewHandle();
+  }
+  EXPECT_EQ(Read(handle.get(), 1), UpTo(1));
+  EXPECT_EQ(Read(&tree.root, 1), UpTo(2, 1));
+  tree.root.ReInit();
+  EXPECT_EQ(Read(&tree.root), UpTo(6));
+  EXPECT_EQ(Read(handle.get()), Values{});
+}
+
 TEST(ReInit, LeavesAReaderThatHasBeenReplacedAlone) {
   Tree tree(6);
   tree.Batch(&tree.root, &tree.left, 2);

@@ -324,7 +324,7 @@ TEST(Rows, MergeLevelsOfDetailSoThatTheySplitAgain) {
     joined.Join(first);
     joined.Join(second);
     const LoDTensor batch = Only(&whole);
-    if (!elements.empty()) CheckLod(batch.lod(), static_cast<uint64_t>(batch.dims()[0]));
+    if (!elements.empty()) CheckLod(batch.lod(), batch.rows());
     EXPECT_EQ(ValueOf({Only(&joined)}), ValueOf({batch})) << "seed " << seed;
     ASSERT_EQ(batch.lod().at(0).size(), elements.size() + 1) << "seed " << seed;
     for (size_t k = 0; k < elements.size(); ++k) {

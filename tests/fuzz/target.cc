@@ -22,7 +22,7 @@ std::string BytesOf(Rows* rows) {
   for (const LoDTensor& slot : slots) {
     AppendNumber(static_cast<uint64_t>(slot.dtype()), &bytes);
     for (const int64_t dim : slot.dims()) AppendNumber(static_cast<uint64_t>(dim), &bytes);
-    CheckLod(slot.lod(), static_cast<uint64_t>(slot.dims()[0]));
+    CheckLod(slot.lod(), slot.rows());
     for (const auto& level : slot.lod()) {
       for (const uint64_t offset : level) AppendNumber(offset, &bytes);
     }

@@ -6,29 +6,17 @@
 #include <string>
 #include <vector>
 
-#include "tests/run_op.h"
+#include "tests/operators/optimizer_checks.h"
 #include "tests/testing.h"
 
 namespace millhopper {
 namespace {
 
-const std::vector<double>& Params() {
-  static const auto* values = new std::vector<double>{1, -2, 0.5};
-  return *values;
-}
-const std::vector<double>& Grads() {
-  static const auto* values = new std::vector<double>{0.25, 4, -8};
-  return *values;
-}
-
 SlotTensors Inputs() {
-  return {{"Param", MakeTensor({3}, Params())},
-          {"Grad", MakeTensor({3}, Grads())},
-          {"LearningRate", MakeTensor<double>({1}, {0.1})},
-          {"Moment1", MakeTensor<double>({3}, {0.5, 0, -1})},
-          {"Moment2", MakeTensor<double>({3}, {0.25, 1, 2})},
-          {"Beta1Pow", MakeTensor<double>({1}, {0.81})},
-          {"Beta2Pow", MakeTensor<double>({1}, {0.998})}};
+  return OptimizerInputs({{"Moment1", MakeTensor<double>({3}, {0.5, 0, -1})},
+                          {"Moment2", MakeTensor<double>({3}, {0.25, 1, 2})},
+                          {"Beta1Pow", MakeTensor<double>({1}, {0.81})},
+                          {"Beta2Pow", MakeTensor<double>({1}, {0.998})}});
 }
 
 const std::vector<std::string>& Outputs() {
@@ -46,12 +34,12 @@ TEST(AdamOp, StepsByBothMoments) {
     const double moments1[] = {0.5, 0, -1}, moments2[] = {0.25, 1, 2};
     const double rate = 0.1 * std::sqrt(1 - 0.998) / (1 - 0.81);
     for (size_t i = 0; i < 3; ++i) {
-      const double m1 = beta1 * moments1[i] + (1 - beta1) * Grads()[i];
-      const double m2 = beta2 * moments2[i] + (1 - beta2) * Grads()[i] * Grads()[i];
+      const double m1 = beta1 * moments1[i] + (1 - beta1) * kGrads[i];
+      const double m2 = beta2 * moments2[i] + (1 - beta2) * kGrads[i] * kGrads[i];
       EXPECT_DOUBLE_EQ(ValuesOf<double>(out.at("Moment1Out"))[i], m1);
       EXPECT_DOUBLE_EQ(ValuesOf<double>(out.at("Moment2Out"))[i], m2);
       EXPECT_DOUBLE_EQ(ValuesOf<double>(out.at("ParamOut"))[i],
-                       Params()[i] - rate * m1 / (std::sqrt(m2) + epsilon));
+                       kParams[i] - rate * m1 / (std::sqrt(m2) + epsilon));
     }
   }
 }
@@ -79,21 +67,21 @@ TEST(AdamOp, TakesNoRows) {
 }
 
 TEST(AdamOp, RefusesWhatDoesNotFit) {
-  const auto refused = [](const std::string& words, size_t input, const LoDTensor& tensor) {
-    SlotTensors inputs = Inputs();
-    inputs[input].second = tensor;
-    ExpectRefused(words, "adam", inputs, Outputs());
+  const auto refused = [](const std::string& words, const std::string& slot,
+                          const LoDTensor& tensor) {
+    ExpectInputRefused(words, "adam", Inputs(), slot, tensor, Outputs());
   };
   const LoDTensor two = MakeTensor<double>({2}, {1, 2});
-  refused("input 'Grad' (variable 'grad_variable') is float64 [2]; float64 [3] is needed", 1, two);
-  refused("input 'LearningRate'", 2, two);
-  refused("input 'Moment1' (variable 'moment1_variable') is float64 [2]; float64 [3] is needed", 3,
+  refused("input 'Grad' (variable 'grad_variable') is float64 [2]; float64 [3] is needed", "Grad",
           two);
-  refused("input 'Moment2'", 4, two);
+  refused("input 'LearningRate'", "LearningRate", two);
+  refused("input 'Moment1' (variable 'moment1_variable') is float64 [2]; float64 [3] is needed",
+          "Moment1", two);
+  refused("input 'Moment2'", "Moment2", two);
   refused("input 'Beta1Pow' (variable 'beta1pow_variable') is float64 [2]; float64 [1] is needed",
-          5, two);
+          "Beta1Pow", two);
   refused("input 'Beta2Pow' (variable 'beta2pow_variable') is float32 [1]; float64 [1] is needed",
-          6, MakeTensor<float>({1}, {1}));
+          "Beta2Pow", MakeTensor<float>({1}, {1}));
 }
 
 }  // namespace

@@ -139,7 +139,9 @@ const std::set<std::string>& WithoutRule() {
 
 // Those of readers, which RunOp does not run; below.
 bool IsOfReaders(const OpSchema& schema) {
-  const auto is_reader = [](const SlotSchema& slot) { return slot.kind == VariableKind::kReader; };
+  const auto is_reader = [](const ParameterSchema& parameter) {
+    return parameter.kind == VariableKind::kReader;
+  };
   return std::any_of(schema.inputs.begin(), schema.inputs.end(), is_reader) ||
          std::any_of(schema.outputs.begin(), schema.outputs.end(), is_reader);
 }

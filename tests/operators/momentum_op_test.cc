@@ -5,26 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "tests/run_op.h"
+#include "tests/operators/optimizer_checks.h"
 #include "tests/testing.h"
 
 namespace millhopper {
 namespace {
 
-const std::vector<double>& Params() {
-  static const auto* values = new std::vector<double>{1, -2, 0.5};
-  return *values;
-}
-const std::vector<double>& Grads() {
-  static const auto* values = new std::vector<double>{0.25, 4, -8};
-  return *values;
-}
-
 SlotTensors Inputs() {
-  return {{"Param", MakeTensor({3}, Params())},
-          {"Grad", MakeTensor({3}, Grads())},
-          {"Velocity", MakeTensor<double>({3}, {1, 0, -1})},
-          {"LearningRate", MakeTensor<double>({1}, {0.1})}};
+  return OptimizerInputs({{"Velocity", MakeTensor<double>({3}, {1, 0, -1})}});
 }
 
 TEST(MomentumOp, KeepsPartOfTheVelocity) {
@@ -38,10 +26,10 @@ TEST(MomentumOp, KeepsPartOfTheVelocity) {
                              {{"mu", mu}, {"use_nesterov", nesterov}}, options);
       const double velocities[] = {1, 0, -1};
       for (size_t i = 0; i < 3; ++i) {
-        const double velocity = static_cast<double>(mu) * velocities[i] + Grads()[i];
-        const double step = nesterov ? Grads()[i] + static_cast<double>(mu) * velocity : velocity;
+        const double velocity = static_cast<double>(mu) * velocities[i] + kGrads[i];
+        const double step = nesterov ? kGrads[i] + static_cast<double>(mu) * velocity : velocity;
         EXPECT_DOUBLE_EQ(ValuesOf<double>(out.at("VelocityOut"))[i], velocity);
-        EXPECT_DOUBLE_EQ(ValuesOf<double>(out.at("ParamOut"))[i], Params()[i] - 0.1 * step);
+        EXPECT_DOUBLE_EQ(ValuesOf<double>(out.at("ParamOut"))[i], kParams[i] - 0.1 * step);
       }
     }
   }
@@ -66,19 +54,17 @@ TEST(MomentumOp, StepsFloatsAndTakesNoRows) {
 TEST(MomentumOp, RefusesWhatDoesNotFit) {
   const std::vector<std::string> outputs = {"ParamOut", "VelocityOut"};
   ExpectRefused("mu", "momentum", Inputs(), outputs);
-  SlotTensors inputs = Inputs();
-  inputs[2].second = MakeTensor<double>({2}, {1, 2});
-  ExpectRefused(
+  const auto refused = [&outputs](const std::string& words, const std::string& slot,
+                                  const LoDTensor& tensor) {
+    ExpectInputRefused(words, "momentum", Inputs(), slot, tensor, outputs, {{"mu", 0.9f}});
+  };
+  refused(
       "input 'Velocity' (variable 'velocity_variable') is float64 [2]; float64 [3] is needed, "
       "as 'Param' is",
-      "momentum", inputs, outputs, {{"mu", 0.9f}});
-  inputs = Inputs();
-  inputs[1].second = MakeTensor<float>({3}, {1, 2, 3});
-  ExpectRefused("input 'Grad' (variable 'grad_variable') is float32 [3]; float64 [3] is needed",
-                "momentum", inputs, outputs, {{"mu", 0.9f}});
-  inputs = Inputs();
-  inputs[3].second = MakeTensor<double>({3}, {1, 2, 3});
-  ExpectRefused("input 'LearningRate'", "momentum", inputs, outputs, {{"mu", 0.9f}});
+      "Velocity", MakeTensor<double>({2}, {1, 2}));
+  refused("input 'Grad' (variable 'grad_variable') is float32 [3]; float64 [3] is needed", "Grad",
+          MakeTensor<float>({3}, {1, 2, 3}));
+  refused("input 'LearningRate'", "LearningRate", MakeTensor<double>({3}, {1, 2, 3}));
 }
 
 }  // namespace

@@ -25,6 +25,7 @@
 #include "tests/bytes.h"
 #include "tests/compressed.h"
 #include "tests/memory_files.h"
+#include "tests/outcome.h"
 #include "tests/record_files.h"
 #include "tests/testing.h"
 
@@ -47,12 +48,6 @@ struct Case {
 };
 
 void PrintTo(const Case& item, std::ostream* out) { *out << item.name; }
-
-// What is read of a file before its end or its error.
-struct Outcome {
-  std::vector<ElementValue> elements;
-  std::optional<Error> error;
-};
 
 SlotSpec Slot(DataType dtype, const Dims& dims) { return {dtype, dims, 0, true}; }
 
@@ -298,17 +293,7 @@ class Corruption : public ::testing::TestWithParam<Case> {
         OpenFile(*FindFileFormat(item_.format), path_,
                  item_.labels.empty() ? "" : path_ + ".labels", item_.arguments);
     reader->set_origin("reader 'files'");
-    Outcome outcome;
-    std::vector<LoDTensor> element;
-    try {
-      while (reader->HasNext()) {
-        reader->ReadNext(&element);
-        outcome.elements.push_back(ValueOf(element));
-      }
-    } catch (const Error& error) {
-      outcome.error = error;
-    }
-    return outcome;
+    return OutcomeOf(reader.get());
   }
 
   // The error says where it is: in a file of the case, at a byte, in the record that is missing.

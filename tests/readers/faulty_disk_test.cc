@@ -20,7 +20,6 @@
 #include <ctime>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -32,6 +31,7 @@
 #include "readers/double_buffer_reader.h"
 #include "readers/open_files.h"
 #include "tests/bytes.h"
+#include "tests/outcome.h"
 #include "tests/record_files.h"
 #include "tests/testing.h"
 
@@ -170,24 +170,6 @@ class FaultyDisk : public ::testing::Test {
     return cases;
   }
 
-  struct Outcome {
-    std::vector<ElementValue> elements;
-    std::optional<Error> error;
-  };
-  static Outcome Read(ReaderBase* reader) {
-    Outcome outcome;
-    std::vector<LoDTensor> element;
-    try {
-      while (reader->HasNext()) {
-        reader->ReadNext(&element);
-        outcome.elements.push_back(ValueOf(element));
-      }
-    } catch (const Error& error) {
-      outcome.error = error;
-    }
-    return outcome;
-  }
-
   // Breaks the disk at every call in turn; check(outcome, whole stream).
   template <typename Check>
   void Sweep(Trouble trouble, bool sticky, const Check& check) {
@@ -201,7 +183,7 @@ class FaultyDisk : public ::testing::Test {
           SCOPED_TRACE(StrCat(item.name, ", call ", call, ", ", workers, " workers"));
           const std::unique_ptr<ReaderBase> reader = item.make();
           Disk::Get().Break(trouble, call, sticky);
-          const Outcome outcome = Read(reader.get());
+          const Outcome outcome = OutcomeOf(reader.get());
           hit = Disk::Get().hit();
           Disk::Get().Mend();
           check(outcome, whole);
@@ -293,7 +275,7 @@ TEST_F(FaultyDisk, F11SlowReadsChangeNothingAndCostNothing) {
       Disk::Get().Break(Trouble::kSlow, 0, true);
       used -= seconds(CLOCK_PROCESS_CPUTIME_ID);
       waited -= seconds(CLOCK_MONOTONIC);
-      const Outcome outcome = Read(reader.get());
+      const Outcome outcome = OutcomeOf(reader.get());
       used += seconds(CLOCK_PROCESS_CPUTIME_ID);
       waited += seconds(CLOCK_MONOTONIC);
       EXPECT_TRUE(Disk::Get().hit());

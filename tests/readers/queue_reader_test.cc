@@ -85,7 +85,9 @@ TEST(QueueReader, RefusesElementsThatAreNotAsDeclared) {
 
 TEST(QueueReader, PlansNoFurtherAheadThanWhatIsThere) {
   const Queue queue = Filled(7);
-  const auto ready = [](const std::unique_ptr<ReaderBase>& reader) { return reader->Ready(); };
+  const auto ready = [](const std::unique_ptr<ReaderBase>& reader) {
+    return reader->ElementsReady();
+  };
   EXPECT_EQ(ready(Reading(queue)), 7u);
   EXPECT_EQ(ready(std::make_unique<MultiPassReader>(Reading(queue), 2)), 7u);
   EXPECT_EQ(ready(std::make_unique<BatchReader>(Reading(queue), 3, false, BatchMode::kConcat)), 2u);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is wrong with a program, as many lines of it as somebody may want to read.
-#ifndef MILLHOPPER_FRAMEWORK_BASE_PROBLEMS_H_
-#define MILLHOPPER_FRAMEWORK_BASE_PROBLEMS_H_
+#ifndef MILLHOPPER_FRAMEWORK_PROGRAM_PROBLEMS_H_
+#define MILLHOPPER_FRAMEWORK_PROGRAM_PROBLEMS_H_
 
 #include <cstddef>
 #include <string>
@@ -9,15 +9,9 @@
 #include <vector>
 
 #include "framework/base/limits.h"
+#include "framework/program/program_text.h"
 
 namespace millhopper {
-
-// A place in a program file as it was written; lines and bytes of a line count from 1, 0 is unknown
-// (a program that was binary).
-struct SourcePlace {
-  int line = 0;
-  int column = 0;
-};
 
 // Something wrong with a program: "train.pbtxt:41:9: operator 'create_shuffle_reader': ...".
 struct Problem {
@@ -58,4 +52,4 @@ std::string Join(const std::vector<Problem>& problems);
 
 }  // namespace millhopper
 
-#endif  // MILLHOPPER_FRAMEWORK_BASE_PROBLEMS_H_
+#endif  // MILLHOPPER_FRAMEWORK_PROGRAM_PROBLEMS_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "framework/base/problems.h"
+#include "framework/program/problems.h"
 
 #include <algorithm>
 #include <tuple>

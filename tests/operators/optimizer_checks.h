@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What tests of optimizers step with.
+#ifndef MILLHOPPER_TESTS_OPERATORS_OPTIMIZER_CHECKS_H_
+#define MILLHOPPER_TESTS_OPERATORS_OPTIMIZER_CHECKS_H_
+
+#include <string>
+#include <vector>
+
+#include "tests/run_op.h"
+
+namespace millhopper {
+
+constexpr double kParams[] = {1, -2, 0.5};
+constexpr double kGrads[] = {0.25, 4, -8};
+
+// Param and Grad with these values, a LearningRate of 0.1, and what else the optimizer keeps.
+SlotTensors OptimizerInputs(const SlotTensors& state);
+
+// Expects that the operator is refused with these words where the input `slot` is `tensor`.
+void ExpectInputRefused(const std::string& words, const std::string& type, SlotTensors inputs,
+                        const std::string& slot, const LoDTensor& tensor,
+                        const std::vector<std::string>& outputs, const Attributes& attributes = {});
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_TESTS_OPERATORS_OPTIMIZER_CHECKS_H_
