@@ -72,7 +72,8 @@ class ByteStream::Decompressor {
       given_ = in_frame_ && right_ > 0 ? right_ : end_;
     } catch (const Error&) {
       error_ = std::current_exception();
-      given_ = end_ = right_;  // what is here of the frame is dropped: nobody knows whether it is right
+      given_ = end_ =
+          right_;  // what is here of the frame is dropped: nobody knows whether it is right
       if (end_ == 0) throw;
     }
     return given_ > 0;
@@ -173,8 +174,15 @@ class ByteStream::Decompressor {
   std::exception_ptr error_;  // behind it
 };
 
-ByteStream::ByteStream(const std::string& path) : file_(File::Open(path)) {
+ByteStream::ByteStream(const std::string& path, BufferType buffer_type)
+    : file_(File::Open(path, buffer_type)) {
   if (const Compression* const compression = CompressionOf(*file_)) {
+    if (buffer_type == BufferType::kMmap) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  StrCat("the file is compressed with ", compression->name,
+                         ", and buffer_type \"mmap\" is for plain ones; read it with \"memory\""))
+          .InFile(path, 0);
+    }
     decompressor_ = std::make_unique<Decompressor>(*file_, *compression);
   } else if (const Compression* const named = CompressionByName(path)) {
     throw Error(ErrorCode::kDataLoss,

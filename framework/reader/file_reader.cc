@@ -2,6 +2,7 @@
 #include "framework/reader/file_reader.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "framework/base/at_work.h"
@@ -13,6 +14,7 @@ namespace millhopper {
 namespace {
 
 constexpr size_t kLoadedAtOnce = 32;
+constexpr size_t kResolvedAtOnce = 128;
 constexpr size_t kPrefetchedBytes = 384;  // of a record: the cache fetches the rest by itself
 
 // "" or what is wrong with the path of a file that will be read.
@@ -48,6 +50,31 @@ void CheckExist(const std::vector<FileEntry>& files, FilesRead* read) {
   }
   if (missing > kMostListed) text += StrCat("\n  and ", missing - kMostListed, " more");
   if (missing > 0) throw Error(ErrorCode::kIo, text).InFile(first, -1);
+}
+
+// Tickets of a mapped file have no bytes: which record of the chunk it is says where they are.
+Ticket WithBytes(const Ticket& ticket) {
+  Ticket with_bytes = ticket;
+  if (ticket.bytes != nullptr) return with_bytes;  // of a chunk that was expanded
+  const Chunk& chunk = *ticket.object<Chunk>();
+  const Piece piece = chunk.pieces[ticket.index];
+  with_bytes.bytes = chunk.bytes->data() + piece.offset;
+  with_bytes.size = piece.size;
+  return with_bytes;
+}
+
+// Throws unless the files are unchanged whose mapped bytes have been loaded. A few of them come in
+// turn, and each is asked once.
+void CheckUnchanged(const Ticket* tickets, size_t n) {
+  std::array<const Mapping*, 16> asked = {};
+  size_t count = 0;
+  for (size_t i = 0; i < n; ++i) {
+    if (tickets[i].bytes != nullptr) continue;
+    const Chunk& chunk = *tickets[i].object<Chunk>();
+    if (std::find(asked.begin(), asked.end(), chunk.mapping()) != asked.end()) continue;
+    chunk.CheckUnchanged();
+    asked[count++ % asked.size()] = chunk.mapping();
+  }
 }
 
 // How many of the tickets, from the first on, are of the same chunk. The code of a plugin gets no
@@ -96,9 +123,10 @@ FileReader::~FileReader() { prefetcher_->Stop(); }
 void FileReader::TakeShare(const ChunkShare& share) {
   Require(!planned() && share_.count == 1, origin(),
           " has been read or shared out already; its chunks can be shared once, before that");
-  Require(format_->chunks_tell_records(), origin(),
-          " reads files whose chunks do not tell how many records they have before they are read, so "
-          "that a shard cannot leave any out; use by: \"record\"");
+  Require(
+      format_->chunks_tell_records(), origin(),
+      " reads files whose chunks do not tell how many records they have before they are read, so "
+      "that a shard cannot leave any out; use by: \"record\"");
   share_ = share;
 }
 
@@ -163,25 +191,50 @@ void FileReader::LoadBlock(const Ticket* tickets, size_t n, Rows* rows) const {
   }
 }
 
+void FileReader::LoadBytes(const Ticket* tickets, size_t n, Rows* rows) const {
+  for (size_t i = 0; i < n;) {
+    // After a shuffle the bytes lie anywhere: the cache has to be told where it goes on.
+    const size_t next = std::min(n, i + kLoadedAtOnce);
+    for (size_t k = next; k < std::min(n, next + kLoadedAtOnce); ++k) {
+      for (size_t at = 0; at < std::min<size_t>(tickets[k].size, kPrefetchedBytes); at += 64) {
+        __builtin_prefetch(tickets[k].bytes + at);
+      }
+    }
+    while (i < next) {
+      const size_t size = library_ == nullptr ? next - i : OfOneChunk(tickets + i, next - i);
+      LoadBlock(tickets + i, size, rows);
+      i += size;
+    }
+  }
+}
+
+void FileReader::LoadMapped(const Ticket* tickets, size_t n, Rows* rows) const {
+  Ticket with_bytes[kResolvedAtOnce];
+  try {
+    for (size_t i = 0; i < n; i += kResolvedAtOnce) {
+      const size_t size = std::min(n - i, kResolvedAtOnce);
+      for (size_t k = 0; k < size; ++k) with_bytes[k] = WithBytes(tickets[i + k]);
+      LoadBytes(with_bytes, size, rows);
+    }
+  } catch (...) {
+    CheckUnchanged(tickets, n);  // then this is the error
+    throw;
+  }
+  CheckUnchanged(tickets, n);
+}
+
 void FileReader::Load(const Ticket* tickets, size_t n, Rows* rows) const {
   try {
-    for (size_t i = 0; i < n;) {
-      // After a shuffle the bytes lie anywhere: the cache has to be told where it goes on.
-      const size_t next = std::min(n, i + kLoadedAtOnce);
-      for (size_t k = next; k < std::min(n, next + kLoadedAtOnce); ++k) {
-        for (size_t at = 0; at < std::min<size_t>(tickets[k].size, kPrefetchedBytes); at += 64) {
-          __builtin_prefetch(tickets[k].bytes + at);
-        }
-      }
-      while (i < next) {
-        const size_t size = library_ == nullptr ? next - i : OfOneChunk(tickets + i, next - i);
-        LoadBlock(tickets + i, size, rows);
-        i += size;
-      }
+    if (files_.front().buffer_type == BufferType::kMmap) {
+      LoadMapped(tickets, n, rows);
+    } else {
+      LoadBytes(tickets, n, rows);
     }
   } catch (...) {
     const Error error = CurrentError();
     if (error.interrupts()) throw error.WithContext(ReadingRecord(tickets->id.sample));
+    // That a file has changed says already which, and where.
+    if (n == 1 && !error.file().empty()) throw error.WithContext(ReadingRecord(tickets->id.sample));
     if (n == 1) {
       throw error
           .WithContext(

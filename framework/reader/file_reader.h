@@ -50,6 +50,11 @@ class FileReader : public ReaderBase {
   bool is_share() const { return share_.count > 1; }
 
  private:
+  // Has the format load tickets that have bytes.
+  void LoadBytes(const Ticket* tickets, size_t n, Rows* rows) const;
+  // The same for tickets of mapped files, which get theirs here: nobody else sees bytes that may
+  // change.
+  void LoadMapped(const Ticket* tickets, size_t n, Rows* rows) const;
   // Has the format load some, and checks that it has.
   void LoadBlock(const Ticket* tickets, size_t n, Rows* rows) const;
 
