@@ -33,6 +33,7 @@ OpSchema SchemaFor(const FormatSchema& format) {
   OpSchema schema = ReaderCreationSchema("Reads one file. " + format.doc);
   schema.Attr(AttributeSchema("filename", "", "the file; it may begin with \"" + format.tag + ":\"")
                   .Required());
+  schema.Attr(BufferTypeAttribute());
   if (!format.companion_name.empty())
     schema.Attr({format.companion_name, "", format.companion_doc});
   for (const AttributeSchema& attribute : format.attributes) schema.Attr(attribute);
@@ -52,6 +53,7 @@ void CreateFileReader(OpContext& context) {
                                     ? std::string()
                                     : context.Attr<std::string>(format.companion_name);
   arguments.has_companions = !companion.empty();
+  arguments.buffer_type = BufferTypeOf(context);
   arguments.declared = SlotsDeclaredFor(context, SlotsKnownTo(&format, arguments));
   StoreReader(context, OpenFile(format, context.Attr<std::string>("filename"), companion,
                                 std::move(arguments)));

@@ -69,6 +69,7 @@ OpSchema OpenFilesSchema() {
           .Attr({"deterministic", true, "false: the records of files that are ready go first"})
           .Attr({"shuffle_files", false, "read the files in another order each pass"})
           .Attr({"seed", int64_t{0}, "with --seed and the name of Out it decides that order"})
+          .Attr(BufferTypeAttribute())
           .MoreAttrs(FormatAttributes)
           .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
             Require(!attributes.Get<Strings>("file_names").empty(),
@@ -92,6 +93,7 @@ void OpenFilesOperator(OpContext& context) {
     }
   }
   arguments.has_companions = !companions.empty();
+  arguments.buffer_type = BufferTypeOf(context);
   arguments.declared = SlotsDeclaredFor(context, SlotsKnownTo(known, arguments));
   MultiFileOptions options;
   options.thread_num = static_cast<size_t>(context.Attr<int32_t>("thread_num"));

@@ -123,6 +123,20 @@ std::vector<SlotSpec> SlotsKnownTo(const FormatSchema* format, const FormatArgum
   }
 }
 
+AttributeSchema BufferTypeAttribute() {
+  return AttributeSchema("buffer_type", "memory",
+                         "memory: what is needed of a file is read; mmap: it is mapped and records "
+                         "are copied from the kernel's pages, which is faster where these hold it, "
+                         "but only for plain files on local disks that nobody writes to meanwhile: "
+                         "one that changes is an error, where that can be seen")
+      .OneOf({"memory", "mmap"});
+}
+
+BufferType BufferTypeOf(const OpContext& context) {
+  return context.Attr<std::string>("buffer_type") == "mmap" ? BufferType::kMmap
+                                                            : BufferType::kMemory;
+}
+
 std::unique_ptr<ReaderBase> UnderlyingReader(OpContext& context) {
   return ReaderOf(context, "UnderlyingReader").NewHandle();
 }

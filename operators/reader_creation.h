@@ -46,6 +46,10 @@ std::vector<SlotSpec> SlotsDeclaredFor(const OpContext& context, const std::vect
 // The slots that a format knows without any declaration; empty if it knows none or is null.
 std::vector<SlotSpec> SlotsKnownTo(const FormatSchema* format, const FormatArguments& arguments);
 
+// The attribute buffer_type of the readers of files, and what the program says of it.
+AttributeSchema BufferTypeAttribute();
+BufferType BufferTypeOf(const OpContext& context);
+
 // A handle of the reader UnderlyingReader.
 std::unique_ptr<ReaderBase> UnderlyingReader(OpContext& context);
 // Keyed by the run's seed, the attribute `seed` and the name of the output variable.

@@ -68,6 +68,10 @@ void FixedSizeSource::Fetch(Chunk* chunk) const {
   if (!plain_) return;
   const auto first = std::any_cast<uint64_t>(chunk->claimed);
   const size_t records = RecordsFrom(first);
+  if (columns_.size() == 1) {
+    chunk->Read(columns_[0].stream->file(), chunk->offset, records * record_bytes_);
+    return ListPieces(chunk, records);
+  }
   chunk->bytes = BufferPool::At(Place()).Take(chunk->lead() + records * record_bytes_);
   char* out = chunk->bytes->data() + chunk->lead();
   for (size_t i = 0; i < columns_.size(); ++i) {

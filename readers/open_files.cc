@@ -41,8 +41,9 @@ std::unique_ptr<ReaderBase> OpenFile(const FormatSchema& schema, const std::stri
           ", but read as ", schema.tag);
   arguments.has_companions = !companion.empty();
   if (arguments.has_companions) CheckCompanions(schema);
-  return std::make_unique<FileReader>(schema.Make(arguments),
-                                      FileEntry{choice.path, SplitFormatPrefix(companion).path});
+  return std::make_unique<FileReader>(
+      schema.Make(arguments),
+      FileEntry{choice.path, SplitFormatPrefix(companion).path, arguments.buffer_type});
 }
 
 std::unique_ptr<ReaderBase> OpenFiles(const std::vector<std::string>& names,
@@ -56,6 +57,7 @@ std::unique_ptr<ReaderBase> OpenFiles(const std::vector<std::string>& names,
   for (size_t i = 0; i < files.size(); ++i) {
     entries[i].path = SplitFormatPrefix(files[i]).path;
     if (!seconds.empty()) entries[i].companion = SplitFormatPrefix(seconds[i]).path;
+    entries[i].buffer_type = arguments.buffer_type;
   }
   arguments.has_companions = !seconds.empty();
   arguments.patterns = WildcardsOf(names);

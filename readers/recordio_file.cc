@@ -32,11 +32,6 @@ void RecordIOFile::Rethrow(const Position& at) const {
       .InFile(file_->path(), static_cast<int64_t>(at.offset));
 }
 
-void RecordIOFile::ReadChunk(uint64_t length, Chunk* chunk) const {
-  chunk->bytes = BufferPool::At(Place()).Take(chunk->lead() + length);
-  file_->Read(chunk->offset, chunk->bytes->data() + chunk->lead(), length);
-}
-
 RecordIOFile::Dialects RecordIOFile::WhereRight(const char* header, const Dialects& possible,
                                                 Chunk* chunk, RecordIODialect* likely) const {
   const uint64_t payload_left = file_->size() - chunk->offset - kRecordIOHeaderBytes;
@@ -52,7 +47,7 @@ RecordIOFile::Dialects RecordIOFile::WhereRight(const char* header, const Dialec
     const char* payload = nullptr;
     if (fields.payload_bytes > 0) {
       const uint64_t length = kRecordIOHeaderBytes + fields.payload_bytes;
-      if (length != read) ReadChunk(length, chunk);
+      if (length != read) chunk->Read(*file_, chunk->offset, length);
       read = length;
       payload = chunk->bytes->data() + chunk->lead() + kRecordIOHeaderBytes;
     }
@@ -148,10 +143,16 @@ bool RecordIOFile::Claim(Chunk* chunk) {
 
 void RecordIOFile::Fetch(Chunk* chunk) const {
   try {
-    if (!chunk->bytes) ReadChunk(chunk->length, chunk);
+    if (!chunk->bytes) chunk->Read(*file_, chunk->offset, chunk->length);
     const size_t begin = chunk->lead();
     const char* bytes = chunk->bytes->data() + begin;
-    const RecordIOHeader header = ReadRecordIOHeader(bytes, dialect_);
+    RecordIOHeader header = ReadRecordIOHeader(bytes, dialect_);
+    if (chunk->mapped() &&
+        header.compressor_code != RecordIOCompressorCode(dialect_, RecordIOCompressor::kNone)) {
+      // Decompressors read twice what must not change meanwhile.
+      bytes = chunk->Copy(*file_, chunk->offset, chunk->length);
+      header = ReadRecordIOHeader(bytes, dialect_);
+    }
     const auto compressor = RecordIOCompressorOf(dialect_, header.compressor_code);
     if (!HasRecordIOMagic(bytes, chunk->length) || !compressor ||
         header.payload_bytes != chunk->length - kRecordIOHeaderBytes) {

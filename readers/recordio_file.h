@@ -31,8 +31,9 @@ class RecordIOFile final : public FileSource {
   // `promised` is what the file's manifest says. Another number of bytes, chunks or records is an
   // error at the end of the file, behind everything that it has. Throws kIo.
   explicit RecordIOFile(const std::string& path,
-                        std::optional<RecordIOPromise> promised = std::nullopt)
-      : file_(File::Open(path)), promised_(promised) {}
+                        std::optional<RecordIOPromise> promised = std::nullopt,
+                        BufferType buffer_type = BufferType::kMemory)
+      : file_(File::Open(path, buffer_type)), promised_(promised) {}
 
   bool Claim(Chunk* chunk) override;
   void Fetch(Chunk* chunk) const override;
@@ -63,7 +64,6 @@ class RecordIOFile final : public FileSource {
   using Dialects = std::vector<RecordIODialect>;
   Dialects WhereRight(const char* header, const Dialects& possible, Chunk* chunk,
                       RecordIODialect* likely) const;
-  void ReadChunk(uint64_t length, Chunk* chunk) const;
 
   const std::unique_ptr<const File> file_;
   const std::optional<RecordIOPromise> promised_;

@@ -174,8 +174,15 @@ class ByteStream::Decompressor {
   std::exception_ptr error_;  // behind it
 };
 
-ByteStream::ByteStream(const std::string& path) : file_(File::Open(path)) {
+ByteStream::ByteStream(const std::string& path, BufferType buffer_type)
+    : file_(File::Open(path, buffer_type)) {
   if (const Compression* const compression = CompressionOf(*file_)) {
+    if (buffer_type == BufferType::kMmap) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  StrCat("the file is compressed with ", compression->name,
+                         ", and buffer_type \"mmap\" is for plain ones; read it with \"memory\""))
+          .InFile(path, 0);
+    }
     decompressor_ = std::make_unique<Decompressor>(*file_, *compression);
   } else if (const Compression* const named = CompressionByName(path)) {
     throw Error(ErrorCode::kDataLoss,

@@ -17,8 +17,9 @@ namespace millhopper {
 // file whose name ends in .gz, .zst or .lz4 must: an empty one was cut off. One thread at a time.
 class ByteStream {
  public:
-  // Throws kIo with the file's name, and kDataLoss for a file that is not what its name says.
-  explicit ByteStream(const std::string& path);
+  // Throws as File::Open, kDataLoss for a file that is not what its name says, and
+  // kInvalidArgument for a compressed one that is to be mapped.
+  explicit ByteStream(const std::string& path, BufferType buffer_type = BufferType::kMemory);
   ~ByteStream();
   ByteStream(const ByteStream&) = delete;
   ByteStream& operator=(const ByteStream&) = delete;

@@ -12,8 +12,9 @@
 
 namespace millhopper {
 
-std::unique_ptr<const File> File::Open(const std::string& path) {
-  return FileSystemOf(path).Open(path);
+std::unique_ptr<const File> File::Open(const std::string& path, BufferType buffer_type) {
+  const FileSystem& system = FileSystemOf(path);
+  return buffer_type == BufferType::kMmap ? system.OpenMapped(path) : system.Open(path);
 }
 
 void File::Read(uint64_t offset, char* out, size_t size) const {

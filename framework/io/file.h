@@ -11,6 +11,8 @@
 #include <string>
 #include <utility>
 
+#include "framework/io/mapping.h"
+
 namespace millhopper {
 
 // Which file it is, whatever it is called. Local files have the numbers of the operating system;
@@ -32,6 +34,12 @@ struct FileId {
   uint64_t volume = 0, number = 0;
 };
 
+// How the bytes of a file come to whoever needs them.
+enum class BufferType {
+  kMemory,  // they are read into memory
+  kMmap,    // large pieces are seen where the kernel keeps them, which has its risks (mapping.h)
+};
+
 // Size and identity are taken when the file is opened: what is appended later is not seen, and what
 // is cut off is an error instead of an end. All bytes that are read are those of the file that was
 // opened: where the name means another file by now, reading goes on in the first one or throws
@@ -39,8 +47,10 @@ struct FileId {
 class File {
  public:
   // Opens a file of whichever file system has it (file_system.h). Throws kIo with the file's name,
-  // and kResourceLimit where only reading all of it tells its size and that is too much.
-  static std::unique_ptr<const File> Open(const std::string& path);
+  // and kResourceLimit where only reading all of it tells its size and that is too much; for kMmap
+  // also kInvalidArgument where its file system maps no files.
+  static std::unique_ptr<const File> Open(const std::string& path,
+                                          BufferType buffer_type = BufferType::kMemory);
   virtual ~File() = default;
   File(const File&) = delete;
   File& operator=(const File&) = delete;
@@ -49,6 +59,8 @@ class File {
   const std::string& path() const { return path_; }
   uint64_t size() const { return size_; }
   const FileId& id() const { return id_; }
+  // The file as memory, if it was opened as kMmap; null else, and where there is nothing to map.
+  const Ref<Mapping>& mapping() const { return mapping_; }
   // Reads exactly `size` bytes from `offset` on. Throws kIo if they cannot be read, kDataLoss if
   // they are gone ("file is shorter than when it was opened") or the file is another one by now;
   // all name file and byte. Throws kCancelled if a stop is requested while it waits.
@@ -70,11 +82,13 @@ class File {
 
   void set_size(uint64_t size) { size_ = size; }
   void set_id(const FileId& id) { id_ = id; }
+  void set_mapping(Ref<Mapping> mapping) { mapping_ = std::move(mapping); }
 
  private:
   const std::string path_;
   uint64_t size_ = 0;
   FileId id_;
+  Ref<Mapping> mapping_;
 };
 
 }  // namespace millhopper

@@ -36,6 +36,12 @@ const FileSystem& FileSystemOf(const std::string& path) {
   return *found->second;
 }
 
+std::unique_ptr<const File> FileSystem::OpenMapped(const std::string& path) const {
+  throw Error(ErrorCode::kInvalidArgument,
+              "buffer_type \"mmap\" is for files on local disks; read this one with \"memory\"")
+      .InFile(path, -1);
+}
+
 std::string UnknownSchemeHint(const std::string& path) {
   const std::string_view scheme = SchemeOf(path);
   const bool plausible = !scheme.empty() && std::all_of(scheme.begin(), scheme.end(), [](char c) {

@@ -42,6 +42,8 @@ class FileSystem {
 
   // Throws as File::Open.
   virtual std::unique_ptr<const File> Open(const std::string& path) const = 0;
+  // For BufferType::kMmap. Throws kInvalidArgument unless the file system can do that.
+  virtual std::unique_ptr<const File> OpenMapped(const std::string& path) const;
   // Throws nothing but kCancelled.
   virtual FileStatus Stat(const std::string& path) const = 0;
   // Whether something has exactly this name, if only a link that leads nowhere.

@@ -36,10 +36,9 @@ constexpr size_t kMostAtOnce = size_t{1} << 30;
 constexpr size_t kMostPieces = 1024;  // IOV_MAX of Linux
 constexpr off_t kPageBytes = 4096;    // what /sys says of any file
 
-// Not mapped into memory, because a file that shrinks under a mapping kills the process.
 class LocalFile final : public File {
  public:
-  explicit LocalFile(const std::string& path);
+  explicit LocalFile(const std::string& path, BufferType buffer_type = BufferType::kMemory);
   ~LocalFile() override;
 
   void ReadApart(uint64_t offset, char* out, size_t size, size_t stride,
@@ -152,7 +151,7 @@ bool LocalFile::CloseOne() {
   return false;
 }
 
-LocalFile::LocalFile(const std::string& path) : LocalFile(path, -1) {
+LocalFile::LocalFile(const std::string& path, BufferType buffer_type) : LocalFile(path, -1) {
   if (path.find('\0') != std::string::npos) {
     throw Error(ErrorCode::kIo, "a name with a zero byte").InFile(path, -1);
   }
@@ -176,11 +175,16 @@ LocalFile::LocalFile(const std::string& path) : LocalFile(path, -1) {
     ReadToTheEnd();
     return;
   }
+  if (buffer_type == BufferType::kMmap && size() > 0) {
+    set_mapping(Ref<Mapping>(new Mapping(path, descriptor_, status)));  // which needs it all along
+    return;
+  }
   ::posix_fadvise(descriptor_, 0, 0, POSIX_FADV_SEQUENTIAL);
   Opened::Get().Add(this);
 }
 
 LocalFile::~LocalFile() {
+  if (mapping()) return;  // the descriptor is the mapping's
   Opened::Get().Remove(this);
   if (descriptor_ >= 0) ::close(descriptor_);
 }
@@ -265,6 +269,10 @@ class LocalFileSystem final : public FileSystem {
  public:
   std::unique_ptr<const File> Open(const std::string& path) const override {
     return std::make_unique<LocalFile>(path);
+  }
+
+  std::unique_ptr<const File> OpenMapped(const std::string& path) const override {
+    return std::make_unique<LocalFile>(path, BufferType::kMmap);
   }
 
   FileStatus Stat(const std::string& path) const override {

@@ -22,6 +22,18 @@ class CountedFetch {
   const LoadTimer timer_;
 };
 
+// Whether what was read for the chunk is what its file has, if that is mapped. If not, this is the
+// error, and whatever else went wrong follows from it.
+bool IsUnchanged(const Chunk& chunk, std::exception_ptr* error) {
+  try {
+    chunk.CheckUnchanged();
+    return true;
+  } catch (...) {
+    *error = std::current_exception();
+    return false;
+  }
+}
+
 }  // namespace
 
 ChunkQueue::ChunkQueue(std::unique_ptr<FileSource> source, QueuedFile file)
@@ -47,6 +59,7 @@ ChunkQueue::State ChunkQueue::Poll() {
 
 void ChunkQueue::Take(size_t n, size_t stride, uint64_t sample, size_t step, Ticket* tickets) {
   Chunk* const chunk = current_.get();
+  const bool mapped = chunk->mapped();
   const char* const bytes = chunk->bytes->data();
   for (size_t i = 0; i < n; ++i, ++next_) {
     const Piece piece = chunk->pieces[next_];
@@ -56,9 +69,13 @@ void ChunkQueue::Take(size_t n, size_t stride, uint64_t sample, size_t step, Tic
     ticket.id.pass = file_.pass;
     ticket.id.file = file_.index;
     ticket.id.record = static_cast<uint32_t>(next_);
-    ticket.bytes = bytes + piece.offset;
     ticket.owner = chunk;
-    ticket.size = piece.size;
+    if (mapped) {
+      ticket.index = static_cast<uint32_t>(next_);
+    } else {
+      ticket.bytes = bytes + piece.offset;
+      ticket.size = piece.size;
+    }
   }
 }
 
@@ -119,6 +136,7 @@ Ref<Chunk> ChunkQueue::Claim(MemoryScope::Need need) {
       throw;
     }
     chunk->error_ = std::current_exception();
+    IsUnchanged(*chunk, &chunk->error_);
   }
   std::lock_guard<std::mutex> lock(mutex_);
   claiming_ = false;
@@ -170,6 +188,7 @@ bool ChunkQueue::Fetch(Ref<Chunk> chunk, const Ref<MemoryAccount>& account,
       refused = MemoryScope::IsAhead() && MemoryScope::WasRefused();
     }
   }
+  if (!refused && !IsUnchanged(*chunk, &error)) chunk->pieces.clear();
   if (refused) {  // restores the chunk as Claim left it
     chunk->pieces.resize(chunk->claimed_pieces_);
     chunk->bytes = claimed;

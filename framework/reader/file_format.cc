@@ -2,6 +2,7 @@
 #include "framework/reader/file_format.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "framework/base/registration.h"
 #include "framework/io/byte_stream.h"
 #include "framework/io/compression.h"
+#include "framework/io/counted_reads.h"
 
 namespace millhopper {
 namespace {
@@ -112,8 +114,28 @@ void Chunk::SetNeeded() {
   if (pieces.capacity() > 0) SetTableNeeded(pieces.data());
 }
 
+const char* Chunk::Read(const File& file, uint64_t from, size_t size, size_t have) {
+  if (!file.mapping()) return Copy(file, from, size, have);
+  CountedReads::Add(size - have);
+  mapping_ = file.mapping();
+  const size_t before = from % kBufferAlignment;
+  bytes = mapping_->View(from - before, before + size);
+  return bytes->data() + before;
+}
+
+const char* Chunk::Copy(const File& file, uint64_t from, size_t size, size_t have) {
+  const size_t before = from % kBufferAlignment;
+  Ref<Buffer> larger = BufferPool::At(Place()).Take(before + size);
+  char* const begin = larger->data() + before;
+  if (have > 0) std::memcpy(begin, bytes->data() + before, have);
+  file.Read(from + have, begin + have, size - have);
+  bytes = std::move(larger);
+  return begin;
+}
+
 void Chunk::Dispose() {
   bytes = Ref<Buffer>();
+  mapping_ = Ref<Mapping>();
   Empty(&pieces);
   claimed.reset();
   records.reset();

@@ -26,6 +26,7 @@
 
 #include "framework/base/attribute.h"
 #include "framework/base/memory.h"
+#include "framework/io/file.h"
 #include "framework/reader/ticket.h"
 #include "framework/tensor/rows.h"
 
@@ -56,6 +57,24 @@ class Chunk final : public Kept {
   Ref<Buffer> bytes;
   PooledVector<Piece> pieces;
 
+  // Has `bytes` hold `size` bytes of the file from `from` on, behind as many as `from` lies beyond
+  // a multiple of kBufferAlignment (lead() of them, if `from` is `offset`); returns the first of
+  // them. Of these it holds `have` already. Bytes of a mapped file are not read but seen where they
+  // are, so that they may change until they are used (mapping.h): the reader will see to it that
+  // only records are given out that did not, but nothing may be read twice and be taken to be the
+  // same.
+  const char* Read(const File& file, uint64_t from, size_t size, size_t have = 0);
+  // The same in memory of the chunk's own, also of a mapped file.
+  const char* Copy(const File& file, uint64_t from, size_t size, size_t have = 0);
+  // Whether the bytes are those of a mapped file.
+  bool mapped() const { return mapping_ && bytes && mapping_->Has(bytes->data()); }
+  // Throws unless whatever was read of a mapped file is what it had (Mapping::CheckUnchanged).
+  void CheckUnchanged() const {
+    if (mapping_) mapping_->CheckUnchanged(offset);
+  }
+  // The file that the bytes are mapped from, or were before they were expanded; null if none.
+  const Mapping* mapping() const { return mapping_.get(); }
+
  private:
   friend class ChunkQueue;
   void Dispose() override;
@@ -67,6 +86,7 @@ class Chunk final : public Kept {
   size_t claimed_pieces_ = 0;  // how many Claim has listed
   bool deferred_ = false;      // there was no memory to fetch it ahead, so no thread works on it
   std::exception_ptr error_;   // comes after the pieces
+  Ref<Mapping> mapping_;
 };
 
 // One file that is being read from its beginning to its end.
@@ -88,6 +108,7 @@ class FileSource {
 struct FileEntry {
   std::string path;
   std::string companion;  // "" if there is none
+  BufferType buffer_type = BufferType::kMemory;
 };
 
 // A format with the settings of one reader, for all files of that reader. Only Open changes it,
@@ -127,7 +148,8 @@ struct FormatArguments {
   // The patterns with wildcards that found the files. With them a format that knows of a missing
   // file can tell that the program meant it.
   std::vector<std::string> patterns;
-  bool has_companions = false;  // every FileEntry will name one
+  bool has_companions = false;                   // every FileEntry will name one
+  BufferType buffer_type = BufferType::kMemory;  // of every FileEntry
 };
 
 // How a format presents itself. Built fluently by the function given to REGISTER_FILE_FORMAT.

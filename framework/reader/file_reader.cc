@@ -2,6 +2,7 @@
 #include "framework/reader/file_reader.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "framework/base/at_work.h"
@@ -14,6 +15,7 @@ namespace millhopper {
 namespace {
 
 constexpr size_t kLoadedAtOnce = 32;
+constexpr size_t kResolvedAtOnce = 128;
 constexpr size_t kPrefetchedBytes = 384;  // of a record: the cache fetches the rest by itself
 
 // "" or what is wrong with the path of a file that will be read.
@@ -49,6 +51,32 @@ void CheckExist(const std::vector<FileEntry>& files, FilesRead* read) {
   }
   if (missing > kMostListed) text += StrCat("\n  and ", missing - kMostListed, " more");
   if (missing > 0) throw Error(ErrorCode::kIo, text).InFile(first, -1);
+}
+
+// Returns the ticket with the place of its bytes. A ticket of a mapped file has none: it says which
+// record of its chunk it is.
+Ticket WithBytes(const Ticket& ticket) {
+  Ticket with_bytes = ticket;
+  if (ticket.bytes != nullptr) return with_bytes;  // of a chunk that was expanded
+  const Chunk& chunk = *ticket.object<Chunk>();
+  const Piece piece = chunk.pieces[ticket.index];
+  with_bytes.bytes = chunk.bytes->data() + piece.offset;
+  with_bytes.size = piece.size;
+  return with_bytes;
+}
+
+// Throws unless the files are unchanged whose mapped bytes have been loaded. The tickets of a batch
+// come from a few files in turn, and each file is asked once.
+void CheckUnchanged(const Ticket* tickets, size_t n) {
+  std::array<const Mapping*, 16> asked = {};
+  size_t count = 0;
+  for (size_t i = 0; i < n; ++i) {
+    if (tickets[i].bytes != nullptr) continue;
+    const Chunk& chunk = *tickets[i].object<Chunk>();
+    if (std::find(asked.begin(), asked.end(), chunk.mapping()) != asked.end()) continue;
+    chunk.CheckUnchanged();
+    asked[count++ % asked.size()] = chunk.mapping();
+  }
 }
 
 // How many of the tickets, from the first on, are of the same chunk. A plugin's code gets tickets
@@ -178,26 +206,51 @@ void FileReader::LoadBlock(const Ticket* tickets, size_t n, Rows* rows) const {
   }
 }
 
+void FileReader::LoadBytes(const Ticket* tickets, size_t n, Rows* rows) const {
+  for (size_t i = 0; i < n;) {
+    // After a shuffle the records lie at random places, so the next ones are prefetched into the
+    // cache.
+    const size_t next = std::min(n, i + kLoadedAtOnce);
+    for (size_t k = next; k < std::min(n, next + kLoadedAtOnce); ++k) {
+      for (size_t at = 0; at < std::min<size_t>(tickets[k].size, kPrefetchedBytes); at += 64) {
+        __builtin_prefetch(tickets[k].bytes + at);
+      }
+    }
+    while (i < next) {
+      const size_t size = library_ == nullptr ? next - i : OfOneChunk(tickets + i, next - i);
+      LoadBlock(tickets + i, size, rows);
+      i += size;
+    }
+  }
+}
+
+void FileReader::LoadMapped(const Ticket* tickets, size_t n, Rows* rows) const {
+  Ticket with_bytes[kResolvedAtOnce];
+  try {
+    for (size_t i = 0; i < n; i += kResolvedAtOnce) {
+      const size_t size = std::min(n - i, kResolvedAtOnce);
+      for (size_t k = 0; k < size; ++k) with_bytes[k] = WithBytes(tickets[i + k]);
+      LoadBytes(with_bytes, size, rows);
+    }
+  } catch (...) {
+    CheckUnchanged(tickets, n);  // a file that has changed is the cause, and the error
+    throw;
+  }
+  CheckUnchanged(tickets, n);
+}
+
 void FileReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) const {
   try {
-    for (size_t i = 0; i < n;) {
-      // After a shuffle the records lie at random places, so the next ones are prefetched into the
-      // cache.
-      const size_t next = std::min(n, i + kLoadedAtOnce);
-      for (size_t k = next; k < std::min(n, next + kLoadedAtOnce); ++k) {
-        for (size_t at = 0; at < std::min<size_t>(tickets[k].size, kPrefetchedBytes); at += 64) {
-          __builtin_prefetch(tickets[k].bytes + at);
-        }
-      }
-      while (i < next) {
-        const size_t size = library_ == nullptr ? next - i : OfOneChunk(tickets + i, next - i);
-        LoadBlock(tickets + i, size, rows);
-        i += size;
-      }
+    if (files_.front().buffer_type == BufferType::kMmap) {
+      LoadMapped(tickets, n, rows);
+    } else {
+      LoadBytes(tickets, n, rows);
     }
   } catch (...) {
     const Error error = CurrentError();
     if (error.interrupts()) throw error.WithContext(ReadingRecord(tickets->id.sample));
+    // That a file has changed says already which, and where.
+    if (n == 1 && !error.file().empty()) throw error.WithContext(ReadingRecord(tickets->id.sample));
     if (n == 1) {
       throw error
           .WithContext(

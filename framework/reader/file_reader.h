@@ -53,6 +53,11 @@ class FileReader : public ReaderBase {
 
  private:
   bool FillTimed(ChunkQueue* queue);
+  // Has the format load tickets that have bytes.
+  void LoadBytes(const Ticket* tickets, size_t n, Rows* rows) const;
+  // The same for tickets of mapped files. They get their bytes here, so that no other code sees
+  // bytes that may change.
+  void LoadMapped(const Ticket* tickets, size_t n, Rows* rows) const;
   // Lets the format load n tickets, and checks that it has added n rows to each one-step slot.
   void LoadBlock(const Ticket* tickets, size_t n, Rows* rows) const;
 

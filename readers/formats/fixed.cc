@@ -33,7 +33,7 @@ class FixedFormat final : public FileFormat {
 
   std::unique_ptr<FileSource> Open(const FileEntry& file) override {
     std::vector<FixedSizeSource::Column> columns;
-    columns.push_back({std::make_unique<ByteStream>(file.path), record_bytes_});
+    columns.push_back({std::make_unique<ByteStream>(file.path, file.buffer_type), record_bytes_});
     return std::make_unique<FixedSizeSource>(std::move(columns), std::nullopt);
   }
 

@@ -163,7 +163,7 @@ class IdxFormat final : public FileFormat {
 
   std::unique_ptr<FileSource> Open(const FileEntry& file) override {
     std::vector<FixedSizeSource::Column> columns;
-    auto stream = std::make_unique<ByteStream>(file.path);
+    auto stream = std::make_unique<ByteStream>(file.path, file.buffer_type);
     const Header header = ReadHeader(stream.get());
     DataType label_type = DataType::kUint8;
     columns.push_back({std::move(stream), header.record_bytes});
@@ -201,7 +201,7 @@ class IdxFormat final : public FileFormat {
  private:
   static FixedSizeSource::Column OpenLabels(const FileEntry& file, uint64_t records,
                                             DataType* type) {
-    auto stream = std::make_unique<ByteStream>(file.companion);
+    auto stream = std::make_unique<ByteStream>(file.companion, file.buffer_type);
     const Header header = ReadHeader(stream.get());
     if (header.spec.dims.size() != 1 || !IsInteger(header.spec.dtype)) {
       Fail(ErrorCode::kDataLoss, *stream,

@@ -31,7 +31,7 @@ class RecordIOFormat : public FileFormat {
         manifests_(arguments.patterns) {}
 
   std::unique_ptr<FileSource> Open(const FileEntry& file) override {
-    return std::make_unique<RecordIOFile>(file.path, manifests_.Find(file.path));
+    return std::make_unique<RecordIOFile>(file.path, manifests_.Find(file.path), file.buffer_type);
   }
 
   bool chunks_tell_records() const override { return true; }

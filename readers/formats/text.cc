@@ -50,9 +50,8 @@ class PlainText final : public FileSource {
     // The byte before tells whether a line begins with the chunk.
     const uint64_t from = chunk->offset == 0 ? 0 : chunk->offset - 1;
     const uint64_t end = chunk->offset + chunk->length;
-    const size_t lead = from % kBufferAlignment;  // as Chunk::lead
-    size_t size = 0;                              // of what is read
-    const char* bytes = ReadOn(chunk, from, lead, &size, end - from + kReadBehind);
+    size_t size = 0;  // of what is read
+    const char* bytes = ReadOn(chunk, from, &size, end - from + kReadBehind);
     const char* line = bytes;
     if (chunk->offset > 0) {
       const void* before = std::memchr(bytes, '\n', chunk->length);
@@ -67,7 +66,7 @@ class PlainText final : public FileSource {
         if (left > kMaxLineBytes + 1)
           FailTooLong(*stream_, from + (line - bytes));  // even with a CR
         const size_t at = static_cast<size_t>(line - bytes);
-        bytes = ReadOn(chunk, from, lead, &size, 2 * size);
+        bytes = ReadOn(chunk, from, &size, 2 * size);
         line = bytes + at;
         continue;
       }
@@ -84,15 +83,9 @@ class PlainText final : public FileSource {
 
   // Has the chunk hold `wanted` bytes of the file, or all that there are, from `from` on, of which
   // it holds *size; returns the first of them.
-  const char* ReadOn(Chunk* chunk, uint64_t from, size_t lead, size_t* size, size_t wanted) const {
+  const char* ReadOn(Chunk* chunk, uint64_t from, size_t* size, size_t wanted) const {
     wanted = std::min<uint64_t>(wanted, stream_->file().size() - from);
-    Ref<Buffer> larger = BufferPool::At(Place()).Take(lead + wanted);
-    char* const bytes = larger->data() + lead;
-    if (*size > 0) std::memcpy(bytes, chunk->bytes->data() + lead, *size);
-    stream_->file().Read(from + *size, bytes + *size, wanted - *size);
-    chunk->bytes = std::move(larger);
-    *size = wanted;
-    return bytes;
+    return chunk->Read(stream_->file(), from, wanted, std::exchange(*size, wanted));
   }
 
   const std::unique_ptr<ByteStream> stream_;
@@ -197,7 +190,7 @@ class TextFormat final : public FileFormat {
       : FileFormat(AgreeOnSlots(arguments.declared, {LineSlot()})) {}
 
   std::unique_ptr<FileSource> Open(const FileEntry& file) override {
-    auto stream = std::make_unique<ByteStream>(file.path);
+    auto stream = std::make_unique<ByteStream>(file.path, file.buffer_type);
     if (stream->plain()) return std::make_unique<PlainText>(std::move(stream));
     return std::make_unique<CompressedText>(std::move(stream));
   }

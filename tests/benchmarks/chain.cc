@@ -28,6 +28,7 @@ FormatArguments ArgumentsOf(const DataSet& data) {
     arguments.attributes.Set(schema.name, schema.default_value);
   }
   arguments.has_companions = !data.companions.empty();
+  arguments.buffer_type = data.buffer_type;
   return arguments;
 }
 

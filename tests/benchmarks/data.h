@@ -20,6 +20,7 @@ struct DataSet {
   std::vector<std::string> companions;  // empty, or one a file
   std::vector<SlotSpec> slots;
   uint64_t records = 0;  // in all files together
+  BufferType buffer_type = BufferType::kMemory;
 };
 
 // The folder where data sets are written. Set once, before any of them is asked for.

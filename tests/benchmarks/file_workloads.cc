@@ -108,6 +108,13 @@ void AddFileWorkloads(Workloads* workloads) {
     return [compressor, records] { return MnistRecords(compressor, records); };
   };
   const auto plain = images(RecordIOCompressor::kNone, kImages);
+  const auto mapped = [](const std::function<DataSet()>& data) {
+    return [data] {
+      DataSet set = data();
+      set.buffer_type = BufferType::kMmap;
+      return set;
+    };
+  };
   const auto snappy = images(RecordIOCompressor::kSnappy, kImages);
   const auto gzip = images(RecordIOCompressor::kGzip, kGzipImages);
   const auto idx = [] { return MnistIdx(kImages); };
@@ -119,12 +126,15 @@ void AddFileWorkloads(Workloads* workloads) {
   AddOneFile("rio_mnist_1_thread", plain, one_thread, 0, workloads);
   AddOneFile("rio_mnist_unshuffled", plain, unshuffled, 0, workloads);
   AddOneFile("rio_mnist_double_buffer", plain, buffered, 0, workloads);
+  AddOneFile("rio_mnist_mmap", mapped(plain), usual, 0, workloads);
+  AddOneFile("rio_mnist_mmap_1_thread", mapped(plain), one_thread, 0, workloads);
   AddOneFile("rio_mnist_snappy", snappy, usual, 0.70, workloads);
   AddOneFile("rio_mnist_gzip", gzip, usual, 0.70, workloads);
   AddOneFile("idx", idx, usual, 0, workloads);
   AddOneFile("tiny64", tiny, usual, 0.15, workloads);
   AddOneFile("tiny64_1_thread", tiny, one_thread, 0, workloads);
   AddOneFile("tiny64_batch_4096", tiny, large_batches, 0.15, workloads);
+  AddOneFile("tiny64_mmap", mapped(tiny), usual, 0, workloads);
   AddOneFile("tiny64_recordio", tiny_records, usual, 0.15, workloads);
   AddOneFile("lod_tokens", tokens, usual, 0.20, workloads);
   AddOneFile("filter", plain, filtered, 0, workloads);

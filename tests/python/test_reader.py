@@ -446,3 +446,24 @@ def test_memory_stays_flat_over_a_million_batches(tmp_path: Path) -> None:
     before = resident()
     assert sum(1 for _ in loop) == 990_000
     assert resident() - before < 2 << 20
+
+
+def test_mapped_files_yield_the_same_and_may_not_change(tmp_path: Path) -> None:
+    path = tmp_path / "numbers"
+    np.arange(12000, dtype=np.int64).tofile(path)
+    plain, mapped = (
+        open_numbers(path, buffer_type=buffer_type).shuffle(100).batch(7)
+        for buffer_type in ("memory", "mmap")
+    )
+    wanted = [batch["row"].tolist() for batch in plain]
+    assert [batch["row"].tolist() for batch in mapped] == wanted
+    read = []
+    with pytest.raises(millhopper.Error, match=r"is shorter than .*4100") as caught:
+        for batch in open_numbers(path, buffer_type="mmap").batch(7):
+            read.append(batch["row"].tolist())
+            if len(read) == 2:
+                os.truncate(path, 4100)
+    assert caught.value.file == str(path)
+    assert sum(read, []) == np.arange(12000).reshape(-1, 4)[: 7 * len(read)].tolist()
+    with pytest.raises(millhopper.Error, match="buffer_type"):
+        list(open_numbers(path, buffer_type="disk"))

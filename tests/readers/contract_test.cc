@@ -201,15 +201,19 @@ ReaderPtr RandomData(Fault) {
 
 // ---- Files, which are written when they are first needed and removed in the end. ----
 
-enum class Where { kDisk, kMemory };
+enum class Where { kDisk, kMemory, kMapped };
 
 // The file, or a copy of it in memory.
 std::string At(Where where, const std::string& path) {
-  if (where == Where::kDisk) return path;
+  if (where != Where::kMemory) return path;
   static auto* const copied = new std::set<std::string>;
   std::string copy = "memory:/" + path;
   if (copied->insert(copy).second) MemoryFiles::Get().Write(copy, ReadFile(path));
   return copy;
+}
+
+FileEntry EntryAt(Where where, const std::string& path) {
+  return {At(where, path), "", where == Where::kMapped ? BufferType::kMmap : BufferType::kMemory};
 }
 
 std::string SerialisedNumber(int64_t number) {
@@ -221,10 +225,11 @@ std::string SerialisedNumber(int64_t number) {
 
 // The records first, first + step, ... in a RecordIO file of small chunks; the record that is
 // faulty cannot be parsed, or the chunk that begins with it has a wrong checksum.
-std::string RecordIOContent(Fault fault, int64_t first = 0, int64_t step = 1) {
+std::string RecordIOContent(Fault fault, int64_t first = 0, int64_t step = 1,
+                            RecordIOCompressor compressor = RecordIOCompressor::kSnappy) {
   const std::string path = TempName("contract.recordio");
   RecordIOOptions options;
-  options.compressor = RecordIOCompressor::kSnappy;
+  options.compressor = compressor;
   options.chunk_records = 5;
   uint64_t damaged = 0;
   {
@@ -246,6 +251,16 @@ const std::string& RecordIOPath(Fault fault) {
   static const TempFile files[] = {{"good.recordio", RecordIOContent(Fault::kNone)},
                                    {"plan.recordio", RecordIOContent(Fault::kPlan)},
                                    {"load.recordio", RecordIOContent(Fault::kLoad)}};
+  return files[static_cast<int>(fault)].path();
+}
+
+const std::string& PlainRecordIOPath(Fault fault) {
+  const auto content = [](Fault of) {
+    return RecordIOContent(of, 0, 1, RecordIOCompressor::kNone);
+  };
+  static const TempFile files[] = {{"good.recordio", content(Fault::kNone)},
+                                   {"plan.recordio", content(Fault::kPlan)},
+                                   {"load.recordio", content(Fault::kLoad)}};
   return files[static_cast<int>(fault)].path();
 }
 
@@ -295,23 +310,26 @@ std::unique_ptr<FileFormat> Format(const std::string& tag, std::vector<SlotSpec>
   return schema->make(arguments);
 }
 
-ReaderPtr OfFormat(const std::string& tag, const std::string& path, std::vector<SlotSpec> slots) {
-  return std::make_unique<FileReader>(Format(tag, std::move(slots)), FileEntry{path, ""});
+ReaderPtr OfFormat(const std::string& tag, FileEntry file, std::vector<SlotSpec> slots) {
+  return std::make_unique<FileReader>(Format(tag, std::move(slots)), std::move(file));
 }
 
 ReaderPtr RecordIO(Fault fault, Where where) {
-  return OfFormat("recordio", At(where, RecordIOPath(fault)), SlotsOf(SourceSpec()));
+  return OfFormat("recordio", EntryAt(where, RecordIOPath(fault)), SlotsOf(SourceSpec()));
+}
+ReaderPtr PlainRecordIO(Fault fault, Where where) {
+  return OfFormat("recordio", EntryAt(where, PlainRecordIOPath(fault)), SlotsOf(SourceSpec()));
 }
 ReaderPtr Fixed(Fault fault, Where where) {
-  return OfFormat("fixed", At(where, FixedPath(fault)), SlotsOf(SourceSpec()));
+  return OfFormat("fixed", EntryAt(where, FixedPath(fault)), SlotsOf(SourceSpec()));
 }
 ReaderPtr Idx(Fault, Where where) {
   SlotSpec digits;
   digits.dtype = DataType::kUint8;
   digits.dims = {1, 3};
-  return OfFormat("idx", At(where, IdxPath()), {digits});
+  return OfFormat("idx", EntryAt(where, IdxPath()), {digits});
 }
-ReaderPtr Text(Fault, Where where) { return OfFormat("text", At(where, TextPath()), {}); }
+ReaderPtr Text(Fault, Where where) { return OfFormat("text", EntryAt(where, TextPath()), {}); }
 
 // The same through each compression.
 const std::string& CompressedPath(size_t i) {
@@ -321,22 +339,22 @@ const std::string& CompressedPath(size_t i) {
   return files[i].path();
 }
 ReaderPtr GzipFixed(Fault, Where where) {
-  return OfFormat("fixed", At(where, CompressedPath(0)), SlotsOf(SourceSpec()));
+  return OfFormat("fixed", EntryAt(where, CompressedPath(0)), SlotsOf(SourceSpec()));
 }
 ReaderPtr ZstdText(Fault, Where where) {
-  return OfFormat("text", At(where, CompressedPath(1)), {});
+  return OfFormat("text", EntryAt(where, CompressedPath(1)), {});
 }
 ReaderPtr Lz4Idx(Fault, Where where) {
   SlotSpec digits;
   digits.dtype = DataType::kUint8;
   digits.dims = {1, 3};
-  return OfFormat("idx", At(where, CompressedPath(2)), {digits});
+  return OfFormat("idx", EntryAt(where, CompressedPath(2)), {digits});
 }
 
 ReaderPtr OpenFiles(Fault fault, Where where) {
   std::vector<FileEntry> files;
   files.reserve(4);
-  for (int shard = 0; shard < 4; ++shard) files.push_back({At(where, ShardPath(fault, shard)), ""});
+  for (int shard = 0; shard < 4; ++shard) files.push_back(EntryAt(where, ShardPath(fault, shard)));
   MultiFileOptions options;
   options.buffer_size = 8;
   return std::make_unique<MultiFileReader>(Format("recordio", SlotsOf(SourceSpec())),
@@ -347,7 +365,7 @@ ReaderPtr OpenFiles(Fault fault, Where where) {
 ReaderPtr OpenFilesShuffled(Fault fault, Where where) {
   std::vector<FileEntry> files;
   files.reserve(4);
-  for (int shard = 0; shard < 4; ++shard) files.push_back({At(where, ShardPath(fault, shard)), ""});
+  for (int shard = 0; shard < 4; ++shard) files.push_back(EntryAt(where, ShardPath(fault, shard)));
   MultiFileOptions options;
   options.thread_num = 1;
   options.cycle_length = 2;
@@ -485,9 +503,10 @@ std::vector<ContractCase> Chains() {
 ContractCase Reads(const std::string& name, ReaderPtr (*source)(Fault, Where), Where where,
                    std::vector<std::string> (*paths)(), const std::vector<Decorator>& decorators,
                    std::vector<int64_t> values, std::vector<size_t> before_fault = {}) {
-  ContractCase contract = Chain((where == Where::kMemory ? "memory_" : "") + name,
-                                [=](Fault fault) { return source(fault, where); }, decorators,
-                                std::move(values), std::move(before_fault));
+  const char* const prefixes[] = {"", "memory_", "mapped_"};
+  ContractCase contract = Chain(
+      prefixes[static_cast<int>(where)] + name, [=](Fault fault) { return source(fault, where); },
+      decorators, std::move(values), std::move(before_fault));
   contract.files = [=] {
     std::vector<std::string> files = paths();
     for (std::string& path : files) path = At(where, path);
@@ -497,6 +516,7 @@ ContractCase Reads(const std::string& name, ReaderPtr (*source)(Fault, Where), W
 }
 
 std::vector<std::string> RecordIOPaths() { return {RecordIOPath(Fault::kNone)}; }
+std::vector<std::string> PlainRecordIOPaths() { return {PlainRecordIOPath(Fault::kNone)}; }
 std::vector<std::string> FixedPaths() { return {FixedPath(Fault::kNone)}; }
 std::vector<std::string> IdxPaths() { return {IdxPath()}; }
 std::vector<std::string> TextPaths() { return {TextPath()}; }
@@ -535,11 +555,33 @@ std::vector<ContractCase> Files(Where where) {
   };
 }
 
+// Records that are seen where the kernel keeps them, and some that are expanded all the same.
+std::vector<ContractCase> MappedFiles() {
+  const std::vector<int64_t> numbers = Numbers(kRecords);
+  const Where where = Where::kMapped;
+  return {
+      Reads("recordio", PlainRecordIO, where, PlainRecordIOPaths, {}, numbers, {20, 20}),
+      Reads("recordio_shuffle", PlainRecordIO, where, PlainRecordIOPaths, {Shuffle(7)}, numbers,
+            {20}),
+      Reads("recordio_shuffle_batch_multi_pass_to_device", PlainRecordIO, where, PlainRecordIOPaths,
+            {Shuffle(11), Batch(4), MultiPass(2), ToDevice(2)}, Twice(numbers), {5}),
+      Reads("recordio_compressed", RecordIO, where, RecordIOPaths, {Shuffle(7), Batch(4)}, numbers,
+            {5}),
+      Reads("fixed", Fixed, where, FixedPaths, {}, numbers, {20}),
+      Reads("fixed_batch_unbatch", Fixed, where, FixedPaths, {Batch(8), Unbatch()}, numbers, {16}),
+      Reads("idx", Idx, where, IdxPaths, {}, {}),
+      Reads("text_shuffle_batch", Text, where, TextPaths, {Shuffle(2), Batch(2)}, {}),
+      Reads("open_files_shuffle_batch_double_buffer", OpenFiles, where, ShardPaths,
+            {Shuffle(16), Batch(8), DoubleBuffer(2)}, numbers, {2}),
+  };
+}
+
 INSTANTIATE_TEST_SUITE_P(Sources, ReaderContract, WithPools(Sources()), NameOfCase);
 INSTANTIATE_TEST_SUITE_P(Decorators, ReaderContract, WithPools(Decorators()), NameOfCase);
 INSTANTIATE_TEST_SUITE_P(Chains, ReaderContract, WithPools(Chains()), NameOfCase);
 INSTANTIATE_TEST_SUITE_P(Files, ReaderContract, WithPools(Files(Where::kDisk)), NameOfCase);
 INSTANTIATE_TEST_SUITE_P(MemoryFiles, ReaderContract, WithPools(Files(Where::kMemory)), NameOfCase);
+INSTANTIATE_TEST_SUITE_P(MappedFiles, ReaderContract, WithPools(MappedFiles()), NameOfCase);
 INSTANTIATE_TEST_SUITE_P(MemoryFiles, FaultyFilesContract,
                          WithAPoolAndWithout(Files(Where::kMemory)), NameOfCase);
 

@@ -149,6 +149,75 @@ blocks {
 }
 )";
 
+// Reads numbers one by one from a mapped file, and lets a paced reader say so.
+constexpr char kMappedStartup[] = R"(
+blocks {
+  idx: 0
+  parent_idx: -1
+  vars {
+    name: "paced"
+    persistable: true
+    type { type: READER }
+  }
+  vars {
+    name: "numbers"
+    persistable: true
+    type {
+      type: READER
+      reader { lod_tensor { tensor { data_type: INT64 dims: 1 dims: 1 } } }
+    }
+  }
+  ops {
+    type: "create_paced_reader"
+    outputs { parameter: "Out" arguments: "paced" }
+  }
+  ops {
+    type: "create_fixed_file_reader"
+    outputs { parameter: "Out" arguments: "numbers" }
+    attrs { name: "filename" s: "${file}" }
+    attrs { name: "buffer_type" s: "mmap" }
+  }
+}
+)";
+
+constexpr char kMappedMain[] = R"(
+blocks {
+  idx: 0
+  parent_idx: -1
+  vars { name: "more" type { type: LOD_TENSOR } }
+  vars { name: "value" type { type: LOD_TENSOR } }
+  ops {
+    type: "has_next"
+    inputs { parameter: "Reader" arguments: "numbers" }
+    outputs { parameter: "Out" arguments: "more" }
+  }
+  ops {
+    type: "read"
+    inputs { parameter: "Reader" arguments: "paced" }
+    outputs { parameter: "Out" arguments: "value" }
+  }
+  ops {
+    type: "while"
+    inputs { parameter: "Condition" arguments: "more" }
+    attrs { name: "sub_block" block_idx: 1 }
+  }
+}
+blocks {
+  idx: 1
+  parent_idx: 0
+  ops {
+    type: "read"
+    inputs { parameter: "Reader" arguments: "numbers" }
+    outputs { parameter: "Out" arguments: "value" }
+  }
+  ops {
+    type: "has_next"
+    inputs { parameter: "Reader" arguments: "numbers" }
+    outputs { parameter: "Out" arguments: "more" }
+  }
+}
+)";
+
 // A named pipe to which nothing is written.
 class TempPipe {
  public:
@@ -353,6 +422,28 @@ TEST(ExecutorCommand, ExitsWith3ForDamagedData) {
   EXPECT_NE(result.errors.find("\n  while running operator 'has_next' (" + main.path() + ":6"),
             std::string::npos)
       << result.errors;
+}
+
+// The file has more numbers than are read in a minute, none of which lies on the disk.
+TEST(ExecutorCommand, ExitsWith3IfAMappedFileIsCutOffWhileItIsRead) {
+  constexpr off_t kBytes = off_t{8} << 30;
+  constexpr off_t kLeft = 5 * 4096 + 3;
+  const TempFile startup("startup.pbtxt", kMappedStartup), main("main.pbtxt", kMappedMain);
+  const TempFile data("numbers.bin", "");
+  ASSERT_EQ(truncate(data.path().c_str(), kBytes), 0);
+  Child child({"tools/executor", "--plugin=" + Runfile("tests/libpace.so"),
+               "--startup=" + startup.path(), "--main=" + main.path(), "--set=file=" + data.path(),
+               "--quiet"});
+  child.WaitForError("at work");
+  ASSERT_EQ(truncate(data.path().c_str(), kLeft), 0);
+  const ChildResult result = child.Wait();
+  EXPECT_EQ(result.exit_code, 3) << result.errors;
+  for (const std::string& words :
+       {StrCat("error: ", data.path(), ": file is shorter than when it was opened: it ends before ",
+               "byte ", kLeft, " and had ", kBytes, " bytes"),
+        std::string("\n  while reading record "), "(" + main.path() + ":"}) {
+    EXPECT_NE(result.errors.find(words), std::string::npos) << words << "\n" << result.errors;
+  }
 }
 
 TEST(ExecutorCommand, ExitsWith4ForMissingFiles) {

@@ -199,7 +199,11 @@ class Reader:
             seed: of everything random in this chain.
             name: of the reader, in error texts and programs.
             attributes: those of ``open_files`` and of the format; ``python -m millhopper ops
-                open_files`` and ``executor --list_ops open_files`` list them.
+                open_files`` and ``executor --list_ops open_files`` list them. With
+                ``buffer_type="mmap"`` records are copied straight from the kernel's pages. That is
+                for plain files on local disks, which nobody may write to meanwhile: one that
+                changes is an error with file and byte where that is noticed, and not every change
+                can be (``readers/README.md``). The limit on memory does not count these pages.
 
         Raises:
             TypeError, ValueError: ``slots`` is no dict, or a slot in it is no (dtype, dims).

@@ -71,7 +71,8 @@ def open_files(
         is_test: read one file after the other (``cycle_length=1``).
         for_parallel: the lineage's, without effect; every reader may be shared.
         name: of the reader.
-        attributes: other attributes of the operator ``open_files`` and of the files' format.
+        attributes: other attributes of the operator ``open_files`` and of the files' format, such
+            as ``buffer_type="mmap"``: see ``millhopper.Reader.open_files``.
 
     Raises:
         ValueError: shapes, lod_levels and dtypes are for different numbers of slots, or the name is
