@@ -6,10 +6,9 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+import millhopper
 import numpy as np
 import pytest
-
-import millhopper
 from millhopper import Reader, ReaderStats
 
 
