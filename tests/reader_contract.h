@@ -407,17 +407,14 @@ TEST_P(ReaderContract, CountsWhatItHasDone) {
       reader->ReInit();  // ends what goes on ahead of the consumer
     } else {
       EXPECT_FALSE(reader->HasNext());
-      for (const ChainStats& one : ReadersOf(reader->Stats())) {
-        EXPECT_EQ(one.in_store, 0u);
-        EXPECT_GE(one.planned, all == 0 ? 0u : 1u);
-      }
+      EXPECT_EQ(reader->Stats().in_store, 0u);
     }
     ExpectCounts(contract_, *reader, elements, bytes_before);
     if (read == all) reader->ReInit();
   }
   // Whole passes load all that they plan; those that were left in the middle need not.
   const ChainStats stats = reader->Stats();
-  EXPECT_GE(stats.planned, stats.elements);
+  for (const ChainStats& one : ReadersOf(stats)) EXPECT_GE(one.planned, one.elements);
   if (!contract_.files) return;
   uint64_t bytes = 0;
   for (const ChainStats& one : ReadersOf(stats)) bytes += one.bytes_read;

@@ -52,7 +52,8 @@ ChainStats ReaderBase::Stats() const {
   stats.bytes_read = counters_->bytes_read();
   stats.load_seconds = counters_->load_seconds();
   stats.wait_seconds = counters_->wait_seconds();
-  stats.in_store = InStore();
+  // In a forked child another thread may have held a lock that this takes.
+  if (process_.IsThis()) stats.in_store = InStore();
   stats.memory_bytes = account_->all_bytes();
   return stats;
 }

@@ -44,14 +44,20 @@ std::vector<std::string> DtypeNames(const PythonReader& reader) {
 }
 
 py::dict ToDict(const ChainStats& reader) {
+  py::dict fields;
+  fields["kind"] = reader.kind;
+  fields["name"] = reader.name;
+  fields["elements"] = reader.elements;
+  fields["planned"] = reader.planned;
+  fields["bytes_read"] = reader.bytes_read;
+  fields["load_seconds"] = reader.load_seconds;
+  fields["wait_seconds"] = reader.wait_seconds;
+  fields["in_store"] = reader.in_store;
+  fields["memory_bytes"] = reader.memory_bytes;
   py::list below;
   for (const ChainStats& one : reader.below) below.append(ToDict(one));
-  using namespace py::literals;  // NOLINT(google-build-using-namespace): it is for this alone
-  return py::dict("kind"_a = reader.kind, "name"_a = reader.name, "elements"_a = reader.elements,
-                  "planned"_a = reader.planned, "bytes_read"_a = reader.bytes_read,
-                  "load_seconds"_a = reader.load_seconds, "wait_seconds"_a = reader.wait_seconds,
-                  "in_store"_a = reader.in_store, "memory_bytes"_a = reader.memory_bytes,
-                  "below"_a = below);
+  fields["below"] = below;
+  return fields;
 }
 
 void SetThreads(const py::int_& number) {

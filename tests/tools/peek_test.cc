@@ -101,6 +101,21 @@ TEST_F(Peek, SuggestsTheReaderThatWasMeant) {
   EXPECT_NE(result.errors.find("did you mean 'lines'?"), std::string::npos) << result.errors;
 }
 
+TEST_F(Peek, SaysWhatEachReaderHasDone) {
+  const ChildResult plain = PeekAtLines({"--digest"});
+  const ChildResult result = PeekAtLines({"--digest", "--stats"});
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_EQ(result.output, plain.output);
+  EXPECT_EQ(result.errors.substr(0, 7), "reader ");
+  EXPECT_NE(
+      result.errors.find("\npairs (create_batch_reader)                2        2           0"),
+      std::string::npos)
+      << result.errors;
+  EXPECT_NE(result.errors.find("\n  lines (create_text_file_reader)         4        4 "),
+            std::string::npos)
+      << result.errors;
+}
+
 TEST_F(Peek, PrintsAnElementALineAsJson) {
   const ChildResult result = PeekAtLines({"--json"});
   EXPECT_EQ(result.exit_code, 0) << result.errors;
