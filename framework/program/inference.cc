@@ -66,6 +66,7 @@ InferContext::Arguments InferOutputs(
   const AttributeMap attributes = CheckAttributes(
       def->schema, desc, [&right](const OperatorPart&, const std::string&) { right = false; });
   if (!right) return outputs;
+  if (def->schema.check) def->schema.check(desc, attributes);  // which the rule relies on
   for (const SlotSchema& slot : def->schema.inputs) {
     for (const std::string& name : SlotArguments(slot, true, desc)) {
       inputs[slot.name].push_back({name, find(name)});
