@@ -54,6 +54,8 @@ Broadcast MatchPart(const OpContext& context) {
                StrCat("its dims must be those of 'X', ", ToString(x.dims()),
                       ", or a part of them that begins at axis ", axis));
   }
+  // The other dims of an X without values may be of any size, and so may their products.
+  if (x.numel() == 0) return {0, 0, 0};
   for (int64_t k = 0; k < x_rank; ++k) {
     int64_t& part = k < axis            ? broadcast.outer
                     : k < axis + y_rank ? broadcast.middle

@@ -53,7 +53,8 @@ void Run(OpContext& context) {
     T* out = out_output->Allocate<T>(dims);
     auto* indices = indices_output->Allocate<int64_t>(dims);
     const T* x = x_input->data<T>();
-    std::vector<int64_t> places(static_cast<size_t>(shape.length));
+    // A row of a tensor without values may be of any length.
+    std::vector<int64_t> places(shape.rows == 0 ? 0 : static_cast<size_t>(shape.length));
     for (int64_t i = 0; i < shape.rows; ++i, x += shape.length) {
       std::iota(places.begin(), places.end(), 0);
       std::partial_sort(

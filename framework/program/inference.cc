@@ -64,6 +64,7 @@ InferContext::Arguments InferOutputs(
   const AttributeMap attributes = CheckAttributes(
       def->schema, desc, [&right](const OperatorPart&, const std::string&) { right = false; });
   if (!right) return outputs;
+  if (def->schema.check) def->schema.check(desc, attributes);  // the rule relies on it
   for (const ParameterSchema& parameter : def->schema.inputs) {
     for (const std::string& name : ArgumentsOf(parameter, true, desc)) {
       inputs[parameter.name].push_back({name, find(name)});

@@ -18,8 +18,8 @@
 namespace millhopper {
 
 // What the rule of an operator says of its outputs, by parameter: nothing if it has none, or
-// attributes that it cannot have. `find` tells what is known of a variable. Throws as the rule
-// does.
+// attributes that it cannot have. `find` tells what is known of a variable. Throws as the check of
+// the schema and the rule do.
 InferContext::Arguments InferOutputs(
     const proto::OpDesc& desc, const std::function<VariableSpec(const std::string& name)>& find,
     const InferContext::RunBlock& run_block);

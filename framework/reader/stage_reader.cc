@@ -7,6 +7,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/memory.h"
+#include "framework/base/random.h"
 #include "framework/base/stop.h"
 
 namespace millhopper {
@@ -17,6 +18,10 @@ namespace {
 constexpr size_t kSmall = 40;
 // To look at the clock takes as long as a small element: so many of them are worked on each time.
 constexpr int kTimedOneIn = 8;
+
+// Where the parts of an element are counted from: far from those of other parts of the same record,
+// which have names of 64 bits between them.
+uint64_t FirstPart(const RecordId& id) { return id.part == 0 ? 0 : MixBits(id.part); }
 
 }  // namespace
 
@@ -57,10 +62,9 @@ class StageReader::Group final : public Kept {
       rows_.MoveTo(&element.tensors);
       try {
         parts_[size_] = stage.Work(&element);
-        const size_t most = UINT32_MAX - ticket.id.part;
-        if (parts_[size_] > most) {
+        if (parts_[size_] > UINT32_MAX) {
           Throw(ErrorCode::kResourceLimit, "it becomes ", parts_[size_], " elements; the limit is ",
-                most);
+                UINT32_MAX);
         }
       } catch (...) {
         throw CurrentError().WithContext(
@@ -213,7 +217,7 @@ size_t StageReader::HandOut(Group* group, size_t n, TicketRun* run) {
       for (; next_part_ < group->parts(next_); ++next_part_, ++added) {
         if (added == n) return n;
         RecordId id = (*group)[next_].id;
-        id.part += static_cast<uint32_t>(next_part_);
+        if (stage_->makes_parts()) id.part = FirstPart(id) + next_part_;
         Add(group, id, run);
       }
       ++next_;
@@ -349,7 +353,7 @@ void StageReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) const {
     const size_t index = tickets[i].index;
     StagedElement& element = (*group)[index];
     if (stage_->makes_parts()) {
-      stage_->LoadPart(element, tickets[i].id.part - element.id.part, rows);
+      stage_->LoadPart(element, tickets[i].id.part - FirstPart(element.id), rows);
       continue;
     }
     for (const auto& copy : element.copies) copy->Wait();

@@ -230,10 +230,15 @@ TEST(Inference, AProgramBeforeMayBeWrong) {
   const auto before = Program::FromString(
       BlockText(0, -1,
                 {ReaderText("batches"), OpText("create_nothing", {}, {{"Out", {"batches"}}}),
+                 OpText("create_filter_reader", {{"UnderlyingReader", {"batches"}}},
+                        {{"Out", {"filtered"}}},
+                        {{"sub_block", "block_idx: 2"},
+                         {"source_var_names", "strings: 'x'"},
+                         {"sink_var_names", "type: STRINGS"}}),
                  OpText("while", {{"Condition", {"no"}}}, {}, {{"sub_block", "block_idx: 1"}}),
                  OpText("while", {}, {}, {{"sub_block", "block_idx: 1"}}),
                  OpText("while", {}, {}, {{"sub_block", "block_idx: 99"}})}) +
-          BlockText(1, 0, {OpText("mul", {}, {{"Out", {"y"}}})}),
+          BlockText(1, 0, {OpText("mul", {}, {{"Out", {"y"}}})}) + BlockText(2, 0, {Var("x")}),
       "before");
   CheckContext context;
   context.before = {before.get()};

@@ -26,5 +26,12 @@ TEST(ElementwiseAddOp, WrapsIntegersAround) {
       std::numeric_limits<int32_t>::lowest());
 }
 
+TEST(ElementwiseAddOp, TakesNoTimeForValuesThatAreNotThere) {
+  const int64_t many = int64_t{1} << 39;
+  const LoDTensor x = MakeTensor<float>({many, many, 0}, {});
+  const LoDTensor one = MakeTensor<float>({1}, {1});
+  EXPECT_EQ(RunOp("elementwise_add", {{"X", x}, {"Y", one}}, {"Out"}).at("Out").dims(), x.dims());
+}
+
 }  // namespace
 }  // namespace millhopper

@@ -49,6 +49,12 @@ TEST(TopKOp, TakesNoRows) {
   EXPECT_EQ(out.at("Indices").dims(), (Dims{0, 1}));
 }
 
+TEST(TopKOp, TakesNoMemoryForRowsThatAreNotThere) {
+  const LoDTensor x = MakeTensor<float>({0, int64_t{1} << 39}, {});
+  const auto out = RunOp("top_k", {{"X", x}}, {"Out", "Indices"});
+  EXPECT_EQ(out.at("Indices").dims(), (Dims{0, 1}));
+}
+
 TEST(TopKOp, RefusesWhatDoesNotFit) {
   const LoDTensor x = MakeTensor<float>({2, 2}, {1, 2, 4, 3});
   ExpectRefused(

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -78,6 +79,28 @@ TEST(UnbatchReader, NamesInstancesApart) {
   }
   ASSERT_EQ(run.tickets.size(), 3u);
   for (uint32_t part = 0; part < 3; ++part) EXPECT_EQ(run.tickets[part].id.part, part);
+}
+
+TEST(UnbatchReader, NamesInstancesOfInstancesApart) {
+  auto batches =
+      std::make_unique<OneElement>(std::vector<SlotSpec>{Slot(DataType::kInt64, {-1, 4, 1}, 0)},
+                                   std::vector<LoDTensor>{Tensor({3, 4, 1}, {})});
+  auto rows = std::make_unique<UnbatchReader>(std::move(batches), BatchMode::kStack);
+  UnbatchReader reader(std::move(rows), BatchMode::kStack);
+  TicketRun run;
+  while (reader.Plan(10, &run) > 0) {
+  }
+  ASSERT_EQ(run.tickets.size(), 12u);
+  std::set<uint64_t> parts;
+  for (const Ticket& ticket : run.tickets) parts.insert(ticket.id.part);
+  EXPECT_EQ(parts.size(), 12u);
+  reader.ReInit();
+  std::vector<LoDTensor> element;
+  for (int64_t i = 0; i < 12; ++i) {
+    reader.ReadNext(&element);
+    EXPECT_EQ(element[0].scalar<int64_t>(), i);
+  }
+  EXPECT_FALSE(reader.HasNext());
 }
 
 // However many instances there are, none takes memory before it is wanted.
