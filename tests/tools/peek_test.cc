@@ -108,7 +108,7 @@ TEST_F(Peek, SaysWhatEachReaderHasDone) {
   EXPECT_EQ(result.output, plain.output);
   EXPECT_EQ(result.errors.substr(0, 7), "reader ");
   EXPECT_NE(
-      result.errors.find("\npairs (create_batch_reader)                2        2           0"),
+      result.errors.find("\npairs (create_batch_reader)               2        2           0"),
       std::string::npos)
       << result.errors;
   EXPECT_NE(result.errors.find("\n  lines (create_text_file_reader)         4        4 "),
