@@ -389,8 +389,8 @@ class ProgramChecker {
           }
           if (Find(block, name).found() && !LiesIn(home, outermost)) {
             Report(block, op, part,
-                   StrCat("output '", slot.name, "': variable '", Escaped(name), "' is not one of ",
-                          where, ", which may write only its own"));
+                   StrCat("output '", slot.name, "': variable '", Escaped(name),
+                          "' is not a variable of ", where, ", which may write only its own"));
           }
         }
       }
