@@ -28,7 +28,7 @@ constexpr PluginStamp kStamp = CurrentPluginStamp();
 // An open file that is mapped for reading.
 class MappedFile {
  public:
-  // With O_NONBLOCK and O_NOCTTY, opening a pipe or a terminal neither waits nor has an effect.
+  // With O_NONBLOCK, opening a pipe does not wait for a writer.
   explicit MappedFile(const std::string& path)
       : fd_(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)) {
     struct stat status;

@@ -21,7 +21,7 @@ Attribute FromProto(const proto::OpDesc::Attr& attribute);
 // type that we do not support, or for impossible dims or levels.
 SlotSpec DeclaredTensor(const proto::VarType::LoDTensorDesc& tensor);
 // The slots that a READER variable declares; empty if it declares none. Throws kInvalidArgument
-// for what DeclaredTensor refuses, and for a slot without dims.
+// for what DeclaredTensor refuses, a slot without dims, and too many slots.
 std::vector<SlotSpec> DeclaredSlots(const proto::VarDesc& variable);
 
 }  // namespace millhopper

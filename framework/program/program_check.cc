@@ -22,8 +22,8 @@
 namespace millhopper {
 namespace {
 
-// No suggestions are made after this many problems: each one is compared with every name, and so
-// many problems are no typing errors.
+// After this many problems the checker suggests no names: a suggestion takes a comparison with
+// every name, and so many problems are no typing errors.
 constexpr size_t kMostSuggestions = 100;
 constexpr int kOutside = -1;  // the "block" of variables that are declared outside the program
 
@@ -426,7 +426,7 @@ class ProgramChecker {
     const Meaning meaning = Find(block, name);
     if (meaning.found() && !meaning.MayBe(VariableKind::kReader)) return;
     if (created_.count(name) > 0) {
-      // A reader of this name is created, but perhaps as a variable of a block that is not around.
+      // A reader of this name is created, but perhaps as a variable of a block elsewhere.
       if (!meaning.found()) Report(block, op, part, NotDeclared(block, name));
       return;
     }

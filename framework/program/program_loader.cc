@@ -258,7 +258,7 @@ class ProgramLoader {
     const TextFormat::ParseInfoTree* tree = nullptr;  // null in binary
     SourcePlace place;
     const Position* around = nullptr;
-    const FieldDescriptor* field = nullptr;  // of the message around, that holds this one
+    const FieldDescriptor* field = nullptr;  // of `around`: it holds this message
     int index = -1;                          // in a repeated field; else -1
 
     // "blocks[0].ops[2]"

@@ -13,8 +13,8 @@
 
 namespace millhopper {
 
-// Whether a program file is text: it is, unless it contains a control character that is no white
-// space. Otherwise it is binary.
+// Whether a program file is text: it is, unless it contains a control character that is not
+// white space. Otherwise it is binary.
 bool IsText(const std::string& content);
 
 class ProgramText {
