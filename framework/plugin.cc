@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks at a plugin's file, loads it, and keeps or takes back what it registers.
+// Checks the file of a plugin, loads it, and keeps or takes back what it registers.
 #include "framework/plugin.h"
 
 #include <dlfcn.h>
@@ -28,7 +28,7 @@ constexpr PluginStamp kStamp = CurrentPluginStamp();
 // An open file that is mapped for reading.
 class MappedFile {
  public:
-  // Opened so, what is no regular file does not block.
+  // With O_NONBLOCK, opening a pipe does not wait for a writer.
   explicit MappedFile(const std::string& path)
       : fd_(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)) {
     struct stat status;
@@ -102,8 +102,9 @@ std::string FirstOf(const std::vector<std::string>& names) {
   return text;
 }
 
-// Where Millhopper is itself a shared library of another program (Python's), its symbols are not
-// there for the libraries loaded later unless somebody says so. In a program of its own they are.
+// Makes Millhopper's symbols visible to plugins. Where Millhopper is a shared library of another
+// program (Python), they are not, because the program has loaded it with RTLD_LOCAL. In
+// Millhopper's own programs they are visible anyway.
 void OfferOwnSymbols() {
   Dl_info own;
   if (dladdr(reinterpret_cast<void*>(&LoadPlugin), &own) != 0 && own.dli_fname != nullptr) {
@@ -117,7 +118,7 @@ void LoadPlugin(const std::string& path) {
   if (path.empty() || path[0] != '/') {
     throw Error(ErrorCode::kPlugin, "a plugin must be named by its absolute path").InFile(path, -1);
   }
-  // Its initialisers run while it is loaded, and may do anything.
+  // The plugin's initialisers run inside dlopen. If they crash, the crash lines name the plugin.
   AtWork at_work;
   at_work->library = path.c_str();
   at_work->step = "while loading it";
@@ -130,7 +131,8 @@ void LoadPlugin(const std::string& path) {
   if (library == nullptr) {
     throw Error(ErrorCode::kPlugin, StrCat("cannot load: ", Escaped(dlerror()))).InFile(path, -1);
   }
-  // One that was refused is still in memory and registers nothing the next time.
+  // A refused library is still in memory, so its initialisers do not run again and `watch` sees
+  // nothing the next time. `refused` remembers its names, so that it is refused again.
   static auto* refused = new std::map<void*, std::vector<std::string>>;
   if (!watch.refused().empty()) (*refused)[library] = watch.refused();
   const auto found = refused->find(library);

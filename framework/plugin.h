@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plugins: shared libraries that add operators, readers and formats. A plugin is built against
-// these headers by the same compiler, links nothing of Millhopper and has one line
-// MILLHOPPER_PLUGIN; besides it are the REGISTER_ lines that everything has:
+// these headers by the same compiler and links nothing of Millhopper. It has one line
+// MILLHOPPER_PLUGIN beside its REGISTER_ lines, which are the same as Millhopper's own:
 //
 //   #include "framework/plugin.h"
 //   ...
@@ -33,20 +33,23 @@
 
 namespace millhopper {
 
-// Loads a plugin, which adds what it registers. `path` must be absolute, and the file must be a
-// regular one that not everybody may write. Loading it again does nothing. One thread at a time,
-// while no program is checked or run. Throws kPlugin if the file is not allowed, is no plugin, was
-// built for another Millhopper (nothing of it has run then), cannot be loaded, or registers a name
-// that is taken (then nothing that it registers stays, but it has run and stays in memory).
+// Loads a plugin and keeps what it registers. `path` must be absolute and name a regular file that
+// is not writable by everybody. Loading the same plugin again does nothing. One thread at a time
+// may call this, and only while no program is checked or run. Throws kPlugin:
+// - before any code of the plugin runs, if the file is not allowed, is no plugin or was built for
+//   another Millhopper;
+// - if the library cannot be loaded;
+// - if the plugin registers a name that is taken. Then none of its registrations stay, but its
+//   initialisers have run, and the library stays in memory.
 void LoadPlugin(const std::string& path);
 
-// What a plugin was built for. Lies in the file as it is here, to be found and compared before any
-// of the plugin's code runs.
+// The Millhopper that a plugin was built for. The plugin's file holds these bytes, so that
+// LoadPlugin finds and compares them before any of the plugin's code runs.
 struct PluginStamp {
   char mark[32];
   char version[16];
   char compiler[48];
-  uint64_t layout;  // of the classes that plugins use
+  uint64_t layout;  // a hash of the sizes of the classes that plugins use
 };
 
 namespace internal {
@@ -57,7 +60,7 @@ constexpr void CopyText(const char* text, char (&to)[n]) {
 }
 
 constexpr uint64_t Mixed(std::initializer_list<uint64_t> numbers) {
-  uint64_t hash = 14695981039346656037u;  // FNV-1a, of 64-bit words
+  uint64_t hash = 14695981039346656037u;  // FNV-1a over 64-bit words
   for (const uint64_t number : numbers) hash = (hash ^ number) * 1099511628211u;
   return hash;
 }
@@ -80,8 +83,8 @@ constexpr PluginStamp CurrentPluginStamp() {
   return stamp;
 }
 
-// Nothing refers to the stamp: `used` keeps it in what is compiled, `retain` in what is linked with
-// --gc-sections, as optimised libraries are.
+// No code refers to the stamp, so it would be dropped: `used` makes the compiler keep it, `retain`
+// makes the linker keep it in spite of --gc-sections, which optimised libraries are linked with.
 #define MILLHOPPER_PLUGIN                                                                 \
   [[maybe_unused]] __attribute__((                                                        \
       used, retain)) static constexpr ::millhopper::PluginStamp millhopper_plugin_stamp = \

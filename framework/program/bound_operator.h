@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an OpContext shows beside its arguments: an operator as the executor has prepared it.
+// An operator as the executor has prepared it: what an OpContext offers beside the arguments.
 #ifndef MILLHOPPER_FRAMEWORK_PROGRAM_BOUND_OPERATOR_H_
 #define MILLHOPPER_FRAMEWORK_PROGRAM_BOUND_OPERATOR_H_
 

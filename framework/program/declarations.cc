@@ -60,7 +60,7 @@ Attribute FromProto(const proto::OpDesc::Attr& attribute) {
 SlotSpec DeclaredTensor(const proto::VarType::LoDTensorDesc& declared) {
   const proto::VarType::TensorDesc& tensor = declared.tensor();
   Require(IsDataType(tensor.data_type()), "data_type ",
-          proto::VarType::Type_Name(tensor.data_type()), " is not one of values");
+          proto::VarType::Type_Name(tensor.data_type()), " is not an element type of tensors");
   Require(static_cast<size_t>(tensor.dims_size()) <= kMaxRank, tensor.dims_size(),
           " dims; at most ", kMaxRank, " are possible");
   Require(declared.lod_level() >= 0 && static_cast<size_t>(declared.lod_level()) <= kMaxLodLevels,

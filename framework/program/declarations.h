@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the messages of a program say, in our types: values of attributes, and what variables are
-// declared to hold.
+// Converts the protobuf messages of a program to our types: values of attributes, and what
+// variables are declared to hold.
 #ifndef MILLHOPPER_FRAMEWORK_PROGRAM_DECLARATIONS_H_
 #define MILLHOPPER_FRAMEWORK_PROGRAM_DECLARATIONS_H_
 
@@ -14,13 +14,14 @@ namespace millhopper {
 
 namespace proto = paddle::framework::proto;
 
-// The value of an attribute as the message holds it; its `type` has been set or inferred.
+// The value of an attribute, whose `type` must be set or inferred already. Throws kInvalidArgument
+// for VAR and VARS, which no operator takes.
 Attribute FromProto(const proto::OpDesc::Attr& attribute);
-// What a tensor is declared to be. Throws kInvalidArgument for a type that is none of ours, or dims
-// or levels that are impossible.
+// The declared element type, dims and levels of a tensor. Throws kInvalidArgument for an element
+// type that we do not support, or for impossible dims or levels.
 SlotSpec DeclaredTensor(const proto::VarType::LoDTensorDesc& tensor);
 // The slots that a READER variable declares; empty if it declares none. Throws kInvalidArgument
-// for a type that is none of ours or a missing dim.
+// for what DeclaredTensor refuses, a slot without dims, and too many slots.
 std::vector<SlotSpec> DeclaredSlots(const proto::VarDesc& variable);
 
 }  // namespace millhopper

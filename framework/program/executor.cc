@@ -20,7 +20,8 @@ namespace {
 
 constexpr char kRunning[] = "while running operator '";
 
-// Whether an operator of a block within has been named: where it stands says what is around it.
+// Whether the error names an operator of an inner block already. The operators around that one are
+// then not added, because its location says where it is.
 bool ComesFromOperator(const Error& error) {
   return !error.context().empty() && error.context().back().rfind(kRunning, 0) == 0;
 }
@@ -29,8 +30,8 @@ bool ComesFromOperator(const Error& error) {
 
 struct PreparedBlock::PreparedOp {
   OpFunction run;
-  const char* library;  // of a plugin
-  std::string step;     // for errors
+  const char* library;  // the path of the plugin that has registered it; null for our own
+  std::string step;     // names it in errors
   OpContext context;
 };
 
@@ -98,7 +99,7 @@ std::unique_ptr<PreparedBlock::PreparedOp> PreparedBlock::Prepare(int index) {
     if (sub_block == nullptr || !op->context.IsGiven(name) || IsIsolated(def->schema, name))
       continue;
     const int number = sub_block->value;
-    // Parents form a tree, so that this ends.
+    // Every block has one parent, so this recursion ends.
     if (number <= 0 || number >= program_->desc().blocks_size() ||
         program_->desc().blocks(number).parent_idx() != block_) {
       fail({},

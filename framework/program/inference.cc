@@ -8,8 +8,8 @@
 namespace millhopper {
 namespace {
 
-// What is known of a variable that holds a tensor or a reader by its declaration. That it has no
-// levels of detail is no part of it: programs leave levels out where they have them.
+// What the declaration of a tensor or a reader says. A tensor's lod_level of 0 counts as unknown,
+// because programs often do not declare the levels that a tensor has.
 VariableSpec SpecOfDeclaration(const proto::VarDesc& variable) {
   VariableSpec spec;
   try {
@@ -23,12 +23,12 @@ VariableSpec SpecOfDeclaration(const proto::VarDesc& variable) {
       if (spec.tensor.lod_level == 0) spec.tensor.lod_level.reset();
     }
   } catch (const Error&) {
-    return {};  // which is reported where declarations are checked
+    return {};  // the check of declarations reports it
   }
   return spec;
 }
 
-// What `made` says, and `declared` where it says nothing.
+// `made`, with unknown parts filled in from `declared`.
 TensorSpec Merged(TensorSpec made, const TensorSpec& declared) {
   if (!made.dtype) made.dtype = declared.dtype;
   if (!made.lod_level) made.lod_level = declared.lod_level;
@@ -123,9 +123,10 @@ void ProgramInference::FollowOperator(int block, int op) {
         attribute.block_idx() >= program_.desc().blocks_size() ||
         program_.desc().blocks(attribute.block_idx()).parent_idx() != block ||
         (def != nullptr && IsIsolated(def->schema, attribute.name()))) {
-      continue;  // an isolated block is followed by the rule of its operator
+      continue;  // the operator's own rule follows an isolated block
     }
-    if (followed_.count(attribute.block_idx()) > 0) continue;  // an error, reported elsewhere
+    // If two operators run one block, ProgramChecker reports it.
+    if (followed_.count(attribute.block_idx()) > 0) continue;
     std::set<int> before, behind;
     ForgetWritten(attribute.block_idx(), &before);
     Follow(attribute.block_idx());
@@ -155,8 +156,8 @@ void ProgramInference::Write(int block, int op, const std::string& parameter,
   const Key key = KeyOf(block, output.name);
   const VariableSpec declared = Declared(key);
   TensorSpec written = output.spec.tensor;
-  written.lod_level.reset();  // which declarations are careless of
-  // A reader is compared with its declaration when it is created, which knows more.
+  written.lod_level.reset();  // declarations often omit it
+  // The slots of a reader are not compared: the operator that creates it does so, and knows more.
   if (!MayBeSame(written, declared.tensor)) {
     report_(block, op,
             StrCat("output '", parameter, "': variable '", Escaped(output.name), "' is declared ",

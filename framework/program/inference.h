@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Follows the operators of a program before it runs: what declarations say of variables, and what
-// operators make of it by their rules (infer_context.h).
+// Derives what is known of the variables of a program before it runs, from their declarations and
+// from the rules of the operators (infer_context.h).
 #ifndef MILLHOPPER_FRAMEWORK_PROGRAM_INFERENCE_H_
 #define MILLHOPPER_FRAMEWORK_PROGRAM_INFERENCE_H_
 
@@ -17,42 +17,46 @@
 
 namespace millhopper {
 
-// What the rule of an operator says of its outputs, by parameter: nothing if it has none, or
-// attributes that it cannot have. `find` tells what is known of a variable. Throws as the check of
-// the schema and the rule do.
+// What the rule of an operator says of its outputs, by slot. Empty if the operator is unknown, has
+// no rule or has wrong attributes. `find` gives what is known of a variable. Throws what the rule
+// throws.
 InferContext::Arguments InferOutputs(
     const proto::OpDesc& desc, const std::function<VariableSpec(const std::string& name)>& find,
     const InferContext::RunBlock& run_block);
 
 // Follows the operators of a program in the order in which they run and keeps what is known of each
-// variable. What a loop or a condition writes is known by its declaration alone before and behind
-// it. One thread.
+// variable. The block of a loop or a condition may run any number of times, or never. So before and
+// after such a block only the declarations are known of the variables that it writes. Not
+// thread-safe.
 class ProgramInference {
  public:
-  // What is known of variables that are declared outside of the blocks that are followed.
+  // Gives what is known of variables that are declared outside of the followed blocks.
   using Outside = std::function<VariableSpec(const std::string& name)>;
-  // Told where an operator cannot work with its inputs, or makes what its output is declared not to
-  // be.
+  // Called when an operator cannot work with its inputs, or when what it writes does not fit the
+  // declaration of an output.
   using Report = std::function<void(int block, int op, const std::string& problem)>;
 
-  // Follows blocks that are `outermost` or lie in it. The program must outlive this. Blocks and
-  // operators need not have been checked; what is wrong with them is known nothing of.
+  // Only the block `outermost` and blocks inside it will be followed. The program must outlive
+  // this. Blocks and operators need not have been checked: nothing is known of what a wrong one
+  // writes.
   ProgramInference(const Program& program, int outermost, Outside outside, Report report);
 
   void Follow(int block);
-  // What is known of a variable as a block sees it.
+  // What is known of the variable that has this name in a block.
   VariableSpec Find(int block, const std::string& name) const;
-  // A variable of the block `outermost` is given a value before it is followed.
+  // Sets what is known of a variable of the block `outermost` before Follow.
   void Give(const std::string& name, const TensorSpec& value);
 
  private:
-  using Key = std::pair<int, std::string>;  // home block and name
+  using Key = std::pair<int, std::string>;  // the block that declares it (-1: none of the followed)
+                                            // and name
 
   Key KeyOf(int block, const std::string& name) const;
   VariableSpec Declared(const Key& key) const;
   void FollowOperator(int block, int op);
   void Write(int block, int op, const std::string& parameter, const InferContext::Argument& output);
-  // Forgets what the operators of a block and of those in it write outside of it.
+  // Forgets what is known of the variables that operators in a block and in blocks inside it write.
+  // `seen` collects these blocks.
   void ForgetWritten(int block, std::set<int>* seen);
   std::vector<TensorSpec> Run(int outer, int block, const std::vector<std::string>& sources,
                               const std::vector<TensorSpec>& values,
@@ -62,12 +66,13 @@ class ProgramInference {
   const int outermost_;
   const Outside outside_;
   const Report report_;
-  std::map<Key, VariableSpec> known_;  // what was written; else declarations count
-  std::set<int> followed_;             // blocks: once is enough
+  std::map<Key, VariableSpec> known_;  // by what was written; others by declaration
+  std::set<int> followed_;             // blocks; each is followed once
 };
 
-// What the variables `sinks` of a block hold once it has run, where `given` are its variables and
-// those around it that have values. Throws kInvalidArgument, naming the place, as Report is told.
+// What is known of the variables `sinks` after a block has run. `given` is what is known of its
+// variables, and of those around it, that have values before. Throws kInvalidArgument, with the
+// place in the program, where ProgramInference would report a problem.
 std::vector<TensorSpec> InferBlock(const Program& program, int block,
                                    const std::map<std::string, TensorSpec>& given,
                                    const std::vector<std::string>& sinks);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Schemas and the registry of operators, and what an operator sees while it runs.
+// The schemas and the registry of operators, and the context in which an operator runs.
 #include "framework/program/operator.h"
 
 #include <algorithm>
@@ -40,7 +40,7 @@ ParameterSchema MakeParameter(std::string name, std::string text, bool optional,
   return parameter;
 }
 
-// What RegisterReaderVariables was given.
+// The functions that RegisterReaderVariables was given.
 struct ReaderVariables {
   HeldReader (*look)(const Variable&) = nullptr;
   const std::vector<SlotSpec>& (*slots)(const Variable&) = nullptr;
@@ -51,7 +51,7 @@ ReaderVariables& RegisteredReaderVariables() {
   return registered;
 }
 
-// Of a variable that holds no tensor.
+// Throws the error about an input whose variable holds no tensor.
 [[noreturn]] void ThrowNoTensor(std::string_view parameter, const Variable& variable) {
   try {
     variable.Get<LoDTensor>();
@@ -190,7 +190,7 @@ bool RegisterOperator(const std::string& type, OpSchema schema, OpFunction run) 
 
 bool RegisterOperatorLookup(OperatorLookup lookup) {
   Lookups().push_back(std::move(lookup));
-  NoteRegistration([] { Lookups().pop_back(); });  // undone in reverse order, so it is the last
+  NoteRegistration([] { Lookups().pop_back(); });  // undone in reverse order: it is the last then
   return true;
 }
 
@@ -253,7 +253,7 @@ const T& OpContext::ValueOf(std::string_view name, const void* attribute) {
   return *value;
 }
 
-// One for each type that an attribute may be of.
+// One instantiation for each type of attribute.
 template const int32_t& OpContext::ValueOf(std::string_view, const void*);
 template const int64_t& OpContext::ValueOf(std::string_view, const void*);
 template const float& OpContext::ValueOf(std::string_view, const void*);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators: a schema and a function, no state. One operator is one file in operators/ with one
+// An operator is a schema and a function, without state. Each is one file in operators/ with one
 // REGISTER_OPERATOR line:
 //
 //   OpSchema Schema() {
@@ -12,7 +12,8 @@
 //   void Run(OpContext& context) { ... }
 //   REGISTER_OPERATOR(add_constant, Schema, Run);
 //
-// The schema checks programs, fills in defaults, prints --list_ops and the reference.
+// Millhopper uses the schema to check programs, to fill in defaults, and to print --list_ops and
+// the reference.
 #ifndef MILLHOPPER_FRAMEWORK_PROGRAM_OPERATOR_H_
 #define MILLHOPPER_FRAMEWORK_PROGRAM_OPERATOR_H_
 
@@ -23,8 +24,8 @@
 #include <string_view>
 #include <vector>
 
-// Only names: most operators never look at a message, and the generated header is a large one. An
-// operator includes what it looks at.
+// Only declared here: most operators never read a message, and the generated header is large. An
+// operator that reads a message includes proto/framework.pb.h itself.
 namespace paddle::framework::proto {
 class OpDesc;
 class VarDesc;
@@ -48,15 +49,15 @@ class Variable;
 // What kind of variable a parameter takes. kAny is for operators such as assign and print.
 enum class VariableKind { kTensor, kReader, kAny };
 
-// Programs create and pass on readers without knowing what they are: whoever defines what a
-// variable holds of a reader registers functions that tell whether one is held, and the slots of
-// one that is created. Before main.
+// Programs create and pass on readers, but the code in this folder does not know the type that a
+// variable holds for a reader. The file that defines the type registers two functions before main:
+// `look` says whether a variable holds a reader, and `slots` gives the slots of a created one.
 enum class HeldReader { kNone, kNotCreated, kCreated };
 bool RegisterReaderVariables(HeldReader (*look)(const Variable& variable),
                              const std::vector<SlotSpec>& (*slots)(const Variable& variable));
-// kNone where nobody has registered.
+// kNone if no functions are registered.
 HeldReader LookForReader(const Variable& variable);
-// The slots of a reader that LookForReader says is created.
+// The slots of the reader in a variable for which LookForReader returns kCreated.
 const std::vector<SlotSpec>& SlotsOfReader(const Variable& variable);
 
 // One named list of arguments of an operator.
@@ -68,7 +69,7 @@ struct ParameterSchema {
   bool list = false;      // may have more than one argument
 };
 
-// How an operator presents itself.
+// What an operator declares about itself.
 struct OpSchema {
   explicit OpSchema(std::string text);
   OpSchema(const OpSchema&);
@@ -77,7 +78,7 @@ struct OpSchema {
   OpSchema& operator=(OpSchema&&) noexcept;
   ~OpSchema();
 
-  OpSchema& Input(std::string name, std::string text);          // exactly one
+  OpSchema& Input(std::string name, std::string text);          // exactly one argument
   OpSchema& OptionalInput(std::string name, std::string text);  // none or one
   OpSchema& Inputs(std::string name, std::string text);         // any number
   OpSchema& Output(std::string name, std::string text);
@@ -93,21 +94,23 @@ struct OpSchema {
   OpSchema& SideEffects();
   // The operator creates readers: it belongs to startup programs and is refused in others.
   OpSchema& CreatesReader();
-  // The BLOCK attribute `name` is run per record, in parallel, in a scope of its own: its block
-  // may write only its own variables and contain no operator with side effects.
+  // The operator runs the block of the BLOCK attribute `name` for each record, in parallel, in a
+  // scope of its own. So the block may write only its own variables and may contain no operator
+  // with side effects.
   OpSchema& IsolatedBlock(std::string name);
-  // The BLOCK attribute `name` is run again and again: its block may create no reader.
+  // The operator runs the block of the BLOCK attribute `name` repeatedly, so the block may create
+  // no reader.
   OpSchema& LoopBlock(std::string name);
-  // More to check when a program is loaded than parameters, kinds and attributes; `attributes` have
-  // been checked. Throws kInvalidArgument with what is wrong; the place in the program is added.
+  // `f` checks more than slots, kinds and attributes, which are correct when it is called. It
+  // throws kInvalidArgument with what is wrong; the checker of programs adds the place.
   OpSchema& Check(std::function<void(const proto::OpDesc& op, const AttributeMap& attributes)> f);
-  // What is known of the outputs before the operator runs: their dims, types and levels of detail,
-  // from those of the inputs (inference.h). Without it nothing is. Throws kInvalidArgument if the
-  // operator cannot work with what its inputs are known to be. operators/arguments.h has the rules
-  // that many operators share.
+  // `rule` derives the dims, types and levels of detail of the outputs from those of the inputs,
+  // before the operator runs (infer_context.h); without a rule they are unknown. A rule throws
+  // kInvalidArgument if the operator cannot work with such inputs. operators/arguments.h has the
+  // rules that many operators share.
   OpSchema& Infer(std::function<void(InferContext& context)> rule);
-  // Attributes that depend on the others, such as those of the format of the files that an
-  // operator names. Called with what the program gives, unchecked.
+  // `f` returns attributes that depend on other attributes, such as those of the file format that
+  // an attribute names. It gets the operator as the program gives it, unchecked.
   OpSchema& MoreAttrs(std::function<std::vector<AttributeSchema>(const proto::OpDesc& op)> f);
 
   std::string doc;
@@ -126,8 +129,8 @@ struct OpSchema {
   bool last_is_input_ = true;
 };
 
-// An operator of a prepared block as its function sees it: arguments bound to variables, attributes
-// checked. Parameters and attributes are found by name among the few of the schema, which costs
+// What the function of an operator gets: arguments bound to variables, and checked attributes. A
+// slot or attribute is found by comparing its name with the few of the schema, which costs
 // nanoseconds. Arguments are valid until the block's scope goes away.
 class OpContext {
  public:
@@ -136,16 +139,16 @@ class OpContext {
   OpContext(const OpContext&) = delete;
   OpContext& operator=(const OpContext&) = delete;
 
-  // The tensor of an argument. Throws kInvalidArgument naming parameter and variable if it has no
-  // value yet or holds something else, and if the parameter has no argument i.
+  // The tensor of an argument. Throws kInvalidArgument, naming slot and variable, if the variable
+  // has no value yet or one of another type, and if the slot has no argument i.
   const LoDTensor& In(std::string_view parameter, size_t i = 0) const {
     return TensorOf(parameter, Argument(inputs_, parameter, i));
   }
-  // The tensor to write; it may be the one of an input. See LoDTensor::Allocate and mutable_data.
+  // The tensor to write; an input may be the same tensor. See LoDTensor::Allocate and mutable_data.
   LoDTensor* Out(std::string_view parameter, size_t i = 0) {
     return TensorToWrite(&Argument(outputs_, parameter, i));
   }
-  // Number of arguments: 0 for an optional parameter that is not connected.
+  // The number of arguments: 0 for an optional slot that is not connected.
   size_t InCount(std::string_view parameter) const {
     return FindParameter(inputs_, parameter).variables.size();
   }
@@ -165,20 +168,22 @@ class OpContext {
     return ValueOf<T>(name, FindAttribute(name));
   }
   const AttributeMap& attributes() const;
-  // Whether the program gives the attribute, rather than its default.
+  // Whether the program gives the attribute; otherwise it has its default.
   bool IsGiven(std::string_view attribute) const;
 
-  // The block of a BLOCK attribute, prepared inside the block of this operator: Run it, any number
-  // of times, each in a fresh scope. Throws kInternal for an optional one that is not given.
+  // The block of a BLOCK attribute, prepared inside the block of this operator. Its Run may be
+  // called any number of times. Throws kInternal if the attribute is optional and not given, or
+  // isolated.
   PreparedBlock& Block(std::string_view attribute);
 
-  // For creation operators: "'files' (open_files, startup.pbtxt:12)", and the declaration of an
-  // output variable (null if it has none).
   const std::string& type() const;
+  // What names the first output and the operator in errors:
+  // "'files' (open_files, startup.pbtxt:12)".
   std::string Location() const;
+  // The declaration of the variable of an output; null if it has none.
   const proto::VarDesc* OutDesc(std::string_view parameter, size_t i = 0) const;
   const proto::OpDesc& desc() const;
-  // The program that this operator is part of, for those that keep one of its blocks.
+  // The program of this operator, for operators that keep one of its blocks after the run.
   const std::shared_ptr<const Program>& program() const;
   // The scope of the block that this operator is in.
   Scope& scope();
@@ -196,7 +201,7 @@ class OpContext {
   };
   struct Bound;
 
-  // Here, so that comparing with the literals that operators name becomes a few instructions.
+  // Defined in the header so that comparing with a literal name compiles to a few instructions.
   const Parameter& FindParameter(const std::vector<Parameter>& parameters,
                                  std::string_view name) const {
     for (const Parameter& parameter : parameters) {
@@ -239,16 +244,17 @@ struct OperatorDef {
   OpFunction run;
 };
 
-// Registers an operator. Before main, or while a plugin is loaded; if the type is taken, the
-// process ends with a message, or the plugin is refused.
+// Registers an operator, before main or while a plugin is loaded. If the type is taken, the process
+// ends with a message or, while a plugin is loaded, the plugin is refused.
 bool RegisterOperator(const std::string& type, OpSchema schema, OpFunction run);
-// Null if there is none. Asks the lookups below for types that nobody registered.
+// The operator of this type: a registered one, or else one of the lookups below. Null if there is
+// none.
 const OperatorDef* FindOperator(const std::string& type);
-std::vector<std::string> OperatorTypes();  // sorted, with those of the lookups
+std::vector<std::string> OperatorTypes();  // sorted, including those of the lookups
 
 // A family of operators made on demand, such as create_<format>_file_reader for every format.
 struct OperatorLookup {
-  std::function<const OperatorDef*(const std::string& type)> find;  // result lives for ever
+  std::function<const OperatorDef*(const std::string& type)> find;  // the result is never deleted
   std::function<std::vector<std::string>()> types;
 };
 bool RegisterOperatorLookup(OperatorLookup lookup);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parameters and attributes of an operator against its schema.
+// Compares the slots and attributes of an operator with its schema.
 #include "framework/program/operator_check.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace millhopper {
 namespace {
 
-// Every operator of the lineage carries these; they mean nothing here.
+// Paddle saves these with every operator. They have no meaning here.
 bool IsLineageAttribute(const std::string& name) {
   static const std::set<std::string> names = {"op_role",      "op_role_var", "op_namescope",
                                               "op_callstack", "op_device",   "with_quant_attr"};
@@ -40,7 +40,7 @@ void CheckSide(const std::vector<ParameterSchema>& schemas, const Parameters& gi
   const OperatorPart::Kind kind = input ? OperatorPart::kInput : OperatorPart::kOutput;
   const std::vector<std::string> names = NamesOf(schemas);
   std::set<std::string> seen;
-  std::set<std::string> meant;  // what misspelt names suggest is not missing too
+  std::set<std::string> meant;  // suggested for misspelt names: not reported as missing too
   for (int i = 0; i < given.size(); ++i) {
     const std::string& name = given.Get(i).parameter();
     const OperatorPart part{kind, i};
@@ -115,7 +115,7 @@ AttributeMap CheckAttributes(const OpSchema& schema, const proto::OpDesc& op,
   }
   const std::vector<std::string> names = NamesOf(schemas);
   std::map<std::string, int> given;
-  std::set<std::string> meant;  // as above
+  std::set<std::string> meant;  // suggested for misspelt names: not reported as missing too
   for (int i = 0; i < op.attrs_size(); ++i) {
     const std::string& name = op.attrs(i).name();
     const OperatorPart part{OperatorPart::kAttribute, i};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One operator of a program against its schema: what the checker of programs and the executor both
-// look at.
+// Checks one operator of a program against its schema, for the checker of programs and for the
+// executor.
 #ifndef MILLHOPPER_FRAMEWORK_PROGRAM_OPERATOR_CHECK_H_
 #define MILLHOPPER_FRAMEWORK_PROGRAM_OPERATOR_CHECK_H_
 
@@ -14,19 +14,20 @@
 
 namespace millhopper {
 
-// Told what is wrong, and with which part of the operator.
+// Called with a problem and the part of the operator that has it.
 using ReportPart = std::function<void(const OperatorPart& part, const std::string& text)>;
 
-// What the lineage writes where a parameter is not connected.
+// The argument that Paddle writes for a slot that is not connected.
 constexpr const char* kEmptyArgument = "@EMPTY@";
 
-// Whether a variable outlives a run: what says so, and readers in any case.
+// Whether a variable outlives a run: it is declared persistable, or it is a reader.
 bool IsPersistable(const proto::VarDesc& variable);
 
-// Whether the BLOCK attribute `name` is one that the operator prepares by itself.
+// Whether the schema declares the BLOCK attribute `name` as IsolatedBlock. The operator itself
+// prepares such a block.
 bool IsIsolated(const OpSchema& schema, const std::string& name);
 
-// Whether the block of the BLOCK attribute `name` is run again and again.
+// Whether the schema declares the BLOCK attribute `name` as LoopBlock: the block runs repeatedly.
 bool IsLoop(const OpSchema& schema, const std::string& name);
 
 // "no such operator; did you mean 'read'?"
@@ -37,13 +38,14 @@ std::string NoSuchOperator(const std::string& type);
 void CheckInputsAndOutputs(const OpSchema& schema, const proto::OpDesc& op,
                            const ReportPart& report);
 
-// The arguments of a parameter: none if it is not connected. `part`, if not null, is set to where
-// the parameter stands.
+// The arguments of a slot; none if it is not connected. `part`, if not null, is set to the slot's
+// part of the operator, if the operator has the slot.
 std::vector<std::string> ArgumentsOf(const ParameterSchema& parameter, bool input,
                                      const proto::OpDesc& op, OperatorPart* part = nullptr);
 
-// The attributes as the schema declares them, defaults filled in, less those that were reported:
-// unknown, given twice, missing, of a wrong type or out of range.
+// The attributes in the types that the schema declares, with defaults filled in. Reports attributes
+// that are unknown, given twice, missing, of a wrong type or out of range. Missing and wrong ones
+// are left out of the result.
 AttributeMap CheckAttributes(const OpSchema& schema, const proto::OpDesc& op,
                              const ReportPart& report);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program says about itself: its text, its declarations, where everything in it stands.
+// The text of a program, its declarations, and the places of its parts.
 #include "framework/program/program.h"
 
 #include <google/protobuf/text_format.h>
@@ -27,7 +27,7 @@ std::string Program::ToText() const {
   if (!printer.PrintToString(desc_, &text)) {
     Throw(ErrorCode::kInternal, name_, ": the program cannot be printed");
   }
-  // In a string "${" is to stay what it is, but whoever reads the text would look for a value.
+  // A loader of this text would replace "${name}" even in a string, so "$" is written as an escape.
   std::string escaped;
   size_t done = 0;
   for (size_t at = text.find("${"); at != std::string::npos; at = text.find("${", done)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs: loading them from text or binary, where everything in them was written, and checking
+// Programs: loading them from text or binary, the places of their parts in the file, and checking
 // them before anything is run.
 #ifndef MILLHOPPER_FRAMEWORK_PROGRAM_PROGRAM_H_
 #define MILLHOPPER_FRAMEWORK_PROGRAM_PROGRAM_H_
@@ -20,8 +20,8 @@ namespace millhopper {
 
 namespace proto = paddle::framework::proto;
 
-// An operator, or a part of it: the number of an attribute, input or output in its message, and of
-// an argument of that parameter.
+// An operator, or a part of it: `index` is the index of the attribute, input or output in the
+// operator's message, and `argument` the index of an argument of that slot (-1: the slot itself).
 struct OperatorPart {
   enum Kind { kWhole, kAttribute, kInput, kOutput };
   Kind kind = kWhole;
@@ -31,26 +31,26 @@ struct OperatorPart {
 
 enum class ProgramRole { kStartup, kMain };
 
-// What is known of the world when a program is checked.
+// What the checker knows of the scope in which a program will run.
 struct CheckContext {
   ProgramRole role = ProgramRole::kMain;
-  // Programs that will have been run before in the same scope, in order.
+  // The programs that will run before this one in the same scope, in order.
   std::vector<const class Program*> before;
-  // Or the scope itself, if it exists already; may be null.
+  // The scope itself, if it exists already; null otherwise.
   const Scope* scope = nullptr;
 };
 
-// An immutable program. Shared by those that run its blocks.
+// An immutable program, shared by everything that runs its blocks.
 class Program {
  public:
-  // Reads a file: text or binary by its content. `settings` replaces each ${name} in text; inside
-  // quotes the value is escaped. Attribute types are inferred where left out. Throws kIo, or
-  // kInvalidArgument with all problems of parsing (syntax, unknown fields, limits of limits.h,
-  // a ${name} without a value), one a line and no more than Check gives. Does not check operators;
-  // Check does.
+  // Reads a file; its content says whether it is text or binary. `settings` replaces each ${name}
+  // in text; inside quotes the value is escaped. Attribute types that the file omits are inferred.
+  // Throws kIo, or kInvalidArgument with the problems of parsing (syntax, unknown fields, limits of
+  // limits.h, a ${name} without a value), one per line and at most as many as Check returns. Check
+  // checks the operators; this does not.
   static std::shared_ptr<const Program> FromFile(const std::string& path,
                                                  const Settings& settings = {});
-  // The same for text or binary in memory; `name` takes the place of the path in messages.
+  // The same for text or binary in memory; messages name `name` instead of the path.
   static std::shared_ptr<const Program> FromString(const std::string& content,
                                                    const std::string& name,
                                                    const Settings& settings = {});
@@ -60,24 +60,25 @@ class Program {
   std::string ToText() const;
   std::string ToBinary() const;
 
-  // Everything that can be known to be wrong without running: unknown operators, parameters and
-  // attributes, their types and ranges, variables that nobody declares, kinds of variables, block
-  // references and cycles, readers that no startup program creates, creation in a main program,
-  // impure blocks of create_custom_reader. All problems, in the order of the file, or the first
-  // kMaxProblems that are found and how many more there are.
+  // Finds everything that can be known to be wrong without running the program: unknown operators,
+  // slots and attributes, types and ranges of attributes, undeclared variables, wrong kinds of
+  // variables, block references and cycles, readers that no startup program creates, creation in a
+  // main program or a loop, side effects in the block of create_custom_reader and, if all else is
+  // right, types and dims that do not fit. Returns all problems in the order of the file, or the
+  // first kMaxProblems found and how many more there are.
   std::vector<Problem> Check(const CheckContext& context) const;
-  // Throws kInvalidArgument with the problems, one a line, if there are any.
+  // Throws kInvalidArgument with the problems, one per line, if there are any.
   void CheckOrThrow(const CheckContext& context) const;
 
-  // The declaration of a variable as a block sees it: its own, or that of the nearest block around
-  // it. Null if there is none.
+  // The declaration of a variable for use in a block: in the block itself, or in the nearest block
+  // around it. Null if there is none.
   const proto::VarDesc* FindDeclaration(int block, const std::string& name) const;
-  // The block's own (the first, should there be several), or null.
+  // The declaration in the block itself (the first, if there are several), or null.
   const proto::VarDesc* FindOwnDeclaration(int block, const std::string& name) const;
 
-  // Where an operator stands, or a part of one.
+  // The place in the file of an operator or of a part of it; line 0 if the program was binary.
   SourcePlace OperatorPlace(int block, int op, const OperatorPart& part = {}) const;
-  // "main.pbtxt:30", or "main.pbtxt: operator 3 of block 1" without lines.
+  // "main.pbtxt:30", or "main.pbtxt: operator 3 of block 1" if the program was binary.
   std::string OperatorLocation(int block, int op) const;
   // "main.pbtxt:30:5: operator 'read': <text>".
   Problem OperatorProblem(int block, int op, const OperatorPart& part,
@@ -87,7 +88,7 @@ class Program {
 
  private:
   friend class ProgramLoader;
-  // Where everything stands, as ParseInfoTree knew it.
+  // The places of all parts of the program in its text.
   struct ParameterPlaces {
     SourcePlace self;
     std::vector<SourcePlace> arguments;
@@ -105,10 +106,10 @@ class Program {
   Program() = default;
 
   std::string name_;
-  FilesRead read_{FileRole::kProgram};  // the file that it was read from
+  FilesRead read_{FileRole::kProgram};  // the program's file, which must not be replaced
   proto::ProgramDesc desc_;
-  std::vector<BlockPlaces> places_;  // one a block; empty if the program was binary
-  // One a block; the names are those in desc_.
+  std::vector<BlockPlaces> places_;  // one per block; empty if the program was binary
+  // One map per block; its keys point into desc_.
   std::vector<std::unordered_map<std::string_view, const proto::VarDesc*>> declarations_;
 };
 

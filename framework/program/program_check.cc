@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks a whole program before anything is run, and reports all that is wrong with it.
+// Checks a whole program before anything is run, and reports all problems.
 #include <algorithm>
 #include <climits>
 #include <map>
@@ -23,9 +23,10 @@
 namespace millhopper {
 namespace {
 
-// Suggestions look at every name there is; a file with more problems is no slip of the pen.
+// After this many problems the checker suggests no names: a suggestion takes a comparison with
+// every name, and so many problems are no typing errors.
 constexpr size_t kMostSuggestions = 100;
-constexpr int kOutside = -1;  // of the blocks of the program: where programs before declare
+constexpr int kOutside = -1;  // the "block" of variables that are declared outside the program
 
 std::vector<int> BlocksOf(const proto::OpDesc::Attr& attribute) {
   if (attribute.type() == proto::BLOCK) return {attribute.block_idx()};
@@ -33,7 +34,8 @@ std::vector<int> BlocksOf(const proto::OpDesc::Attr& attribute) {
   return {attribute.blocks_idx().begin(), attribute.blocks_idx().end()};
 }
 
-// What a name means to an operator: a declaration, or a variable that exists already, or nothing.
+// What a name in an operator refers to: a declaration, or a variable that exists already, or
+// nothing.
 struct Meaning {
   const proto::VarDesc* declared = nullptr;
   const Variable* existing = nullptr;
@@ -43,7 +45,7 @@ struct Meaning {
     if (kind == VariableKind::kAny) return true;
     if (declared != nullptr) {
       const proto::VarType::Type type = declared->type().type();
-      return IsDataType(type) ||  // which has been reported
+      return IsDataType(type) ||  // CheckType reports it
              type == (kind == VariableKind::kReader ? proto::VarType::READER
                                                     : proto::VarType::LOD_TENSOR);
     }
@@ -91,7 +93,7 @@ class ProgramChecker {
     }
   }
 
-  // What a program that runs before leaves behind: persistable variables and readers.
+  // Notes what a program that runs before leaves behind: persistable variables and readers.
   void LearnFrom(const Program& before) {
     for (const proto::BlockDesc& block : before.desc().blocks()) {
       for (const proto::VarDesc& variable : block.vars()) {
@@ -111,8 +113,8 @@ class ProgramChecker {
         std::move(report));
   }
 
-  // What is known of a variable that another program has left behind: the slots of a reader. A
-  // tensor may have been given any value since.
+  // What is known of a variable that another program leaves behind: the slots if it is a reader. Of
+  // a tensor nothing is known, because it may be given any value before this program runs.
   VariableSpec SpecOfOutside(const std::string& name) const {
     const auto created = slots_.find(name);
     if (created != slots_.end()) return {{}, created->second};
@@ -124,14 +126,15 @@ class ProgramChecker {
     return spec;
   }
 
-  // Dims and types that do not fit, as far as they are known.
+  // Reports dims and types that do not fit, as far as they are known before the run.
   void CheckShapes() {
     Inference(program_, [this](int block, int op, const std::string& problem) {
       Report(block, op, {}, problem);
     }).Follow(0);
   }
 
-  // Remembers the readers that an operator creates. One that nobody knows may create any.
+  // Notes the readers that an operator creates. An operator of unknown type may create any reader,
+  // so all its outputs count.
   void NoteCreated(const proto::OpDesc& op) {
     const OperatorDef* def = FindOperator(op.type());
     if (def != nullptr && !def->schema.creates_reader) return;
@@ -160,7 +163,8 @@ class ProgramChecker {
     const std::string name = proto::VarType::Type_Name(type.type());
     const bool is_reader = type.type() == proto::VarType::READER;
     if (IsDataType(type.type())) {
-      report(StrCat("type ", name, " is one of values; a variable is a LOD_TENSOR, a READER ..."));
+      report(
+          StrCat("type ", name, " is an element type; a variable is a LOD_TENSOR, a READER ..."));
     } else if (is_reader && type.has_lod_tensor()) {
       report("its type is READER, so its slots stand in 'reader', not in 'lod_tensor'");
     } else if (type.type() == proto::VarType::LOD_TENSOR && type.has_reader()) {
@@ -189,7 +193,7 @@ class ProgramChecker {
     if (names_.empty()) ListNames();
     const auto same = std::lower_bound(names_.begin(), names_.end(), std::make_pair(name, INT_MIN));
     if (same != names_.end() && same->first == name) {
-      return StrCat(text, " here (block ", same->second, " has one of this name for itself)");
+      return StrCat(text, " here (block ", same->second, " has its own variable of this name)");
     }
     std::set<int> visible = {kOutside};
     for (; block >= 0; block = desc_.blocks(block).parent_idx()) visible.insert(block);
@@ -200,7 +204,7 @@ class ProgramChecker {
     return text + DidYouMean(search.found());
   }
 
-  // Sorted, so that of equally near ones the same is chosen everywhere.
+  // Sorts the names, because WordSearch chooses the first of several that are equally near.
   void ListNames() {
     for (int block = 0; block < desc_.blocks_size(); ++block) {
       for (const proto::VarDesc& variable : desc_.blocks(block).vars()) {
@@ -254,7 +258,7 @@ class ProgramChecker {
                StrCat(input ? "input '" : "output '", parameter.name, "': ", text));
       };
       if (!meaning.found()) {
-        // CheckReaders says more about a reader that is read.
+        // CheckReaders reports a reader that is missing, with more detail.
         if (!input || parameter.kind != VariableKind::kReader) report(NotDeclared(block, name));
       } else if (!meaning.MayBe(parameter.kind)) {
         const char* wanted = parameter.kind == VariableKind::kReader ? "READER" : "LOD_TENSOR";
@@ -266,7 +270,7 @@ class ProgramChecker {
     }
   }
 
-  // An operator writes a variable once, and a block creates a reader once.
+  // Reports a variable that an operator writes twice, and a reader that a block creates twice.
   void CheckWriters(const OpSchema& schema, int block, int op) {
     std::set<std::string> written;
     for (const ParameterSchema& parameter : schema.outputs) {
@@ -291,13 +295,13 @@ class ProgramChecker {
     }
   }
 
-  // Whether `outer` is the block or one around it.
+  // Whether the block is `outer` or lies inside it.
   bool LiesIn(int block, int outer) const {
     while (block >= 0 && block != outer) block = desc_.blocks(block).parent_idx();
     return block == outer;
   }
 
-  // A block is run by one operator, that of the block around it.
+  // Checks that only one operator runs a block, and that it stands in the parent of the block.
   void CheckBlockReferences(int block, int op) {
     for (int i = 0; i < Op(block, op).attrs_size(); ++i) {
       const proto::OpDesc::Attr& attribute = Op(block, op).attrs(i);
@@ -325,11 +329,11 @@ class ProgramChecker {
     }
   }
 
-  // What creates a reader says the same in every step, so that a loop would throw readers away, or
-  // put one on another without end.
+  // Reports operators in loops that create readers. In every step such an operator would replace
+  // its reader, or decorate its own result once more, without end.
   void CheckLoops(int block, int op) {
     const OperatorDef* def = FindOperator(Op(block, op).type());
-    if (context_.role == ProgramRole::kMain) return;  // which may create none anywhere
+    if (context_.role == ProgramRole::kMain) return;  // CheckOperator reports it
     if (def == nullptr || !def->schema.creates_reader) return;
     for (int around = block; around >= 0; around = desc_.blocks(around).parent_idx()) {
       if (loops_.count(around) == 0) continue;
@@ -360,7 +364,8 @@ class ProgramChecker {
     }
   }
 
-  // The rules for `block`, which is or lies in the block `outermost` that is run per record.
+  // Checks the rules of isolated blocks in `block`, which is `outermost` or lies inside it. The
+  // block `outermost` is run for each record.
   void CheckInside(int block, int outermost, const std::string& where) {
     for (int i = 0; i < desc_.blocks(block).vars_size(); ++i) {
       if (IsPersistable(desc_.blocks(block).vars(i))) {
@@ -394,7 +399,8 @@ class ProgramChecker {
     }
   }
 
-  // Readers must have been created when they are used: follows the operators as they will run.
+  // Reports readers that are used before they are created. Follows the operators in the order in
+  // which they will run.
   void CheckReaders(int block) {
     if (!followed_.insert(block).second) return;
     for (int op = 0; op < desc_.blocks(block).ops_size(); ++op) {
@@ -422,13 +428,13 @@ class ProgramChecker {
     const Meaning meaning = Find(block, name);
     if (meaning.found() && !meaning.MayBe(VariableKind::kReader)) return;
     if (created_.count(name) > 0) {
-      // One of this name, but perhaps within a block that is none of those around.
+      // A reader of this name is created, but perhaps as a variable of a block elsewhere.
       if (!meaning.found()) Report(block, op, part, NotDeclared(block, name));
       return;
     }
     const Variable* existing = context_.scope == nullptr ? nullptr : context_.scope->Find(name);
     if (existing != nullptr && LookForReader(*existing) == HeldReader::kCreated) return;
-    if (!missing_.insert(name).second) return;  // said once
+    if (!missing_.insert(name).second) return;  // reported once
     const std::string reader = StrCat("reader '", Escaped(name), "' is ");
     if (const auto later = creators_.find(name); later != creators_.end()) {
       Report(block, op, part,
@@ -450,14 +456,15 @@ class ProgramChecker {
   const Program& program_;
   const CheckContext& context_;
   const proto::ProgramDesc& desc_;
-  std::map<std::string, const proto::VarDesc*> inherited_;  // from the programs before
-  std::map<int, std::pair<int, int>> owners_;               // of blocks: block and operator
-  std::map<std::string, std::pair<int, int>> creators_;     // of readers: the same
-  std::set<std::string> created_, missing_;                 // readers
-  std::map<std::string, std::optional<std::vector<TensorSpec>>> slots_;  // of those created before
-  std::set<int> loops_;                             // blocks that are run again and again
-  std::set<int> followed_;                          // blocks
-  std::vector<std::pair<std::string, int>> names_;  // all, with their blocks; listed late
+  std::map<std::string, const proto::VarDesc*> inherited_;  // from earlier programs
+  std::map<int, std::pair<int, int>> owners_;            // block -> block and index of its operator
+  std::map<std::string, std::pair<int, int>> creators_;  // reader -> block, index of its operator
+  std::set<std::string> created_, missing_;              // readers
+  // The readers of earlier programs -> their slots.
+  std::map<std::string, std::optional<std::vector<TensorSpec>>> slots_;
+  std::set<int> loops_;                             // blocks that loops run
+  std::set<int> followed_;                          // blocks that CheckReaders has followed
+  std::vector<std::pair<std::string, int>> names_;  // all, with their blocks; empty until ListNames
   Problems problems_;
   const SpellingLimit limit_;
 };

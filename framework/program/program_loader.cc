@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads programs: text or binary into a message, where everything stands, and whether it is a
-// whole.
+// Loads programs: parses text or binary into a message, notes the places of all parts, and checks
+// that nothing is missing.
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/tokenizer.h>
@@ -49,10 +49,10 @@ std::string ReadProgramFile(const std::string& path) {
   return content;
 }
 
-// A message of protobuf's parser in our words.
+// An error message of protobuf's parser in our words.
 struct Reworded {
   std::string text;
-  std::string subject;  // the word that it is about if the parser has gone on to the next; or ""
+  std::string subject;  // the wrong word, if the parser reports a place behind it; else ""
 };
 
 Reworded Reword(const std::string& message) {
@@ -102,7 +102,7 @@ Reworded Reword(const std::string& message) {
   return {text, ""};
 }
 
-// Problems that the parser finds, at their places in the file as written.
+// Collects the problems that protobuf's parser finds, with their places in the file as written.
 class ParseProblems final : public google::protobuf::io::ErrorCollector {
  public:
   ParseProblems(const ProgramText& text, const std::string& name, Problems* problems)
@@ -119,7 +119,7 @@ class ParseProblems final : public google::protobuf::io::ErrorCollector {
     if (place.line > 0) where += StrCat(place.line, ":", place.column, ":");
     problems_->Add({place, StrCat(where, " ", reworded.text)});
   }
-  // Unknown fields are warnings to the parser, so that it goes on and finds the next one.
+  // The parser reports unknown fields as warnings, so that it goes on and finds the next one.
   void AddWarning(int line, int column, const std::string& message) override {
     AddError(line, column, message);
   }
@@ -130,7 +130,7 @@ class ParseProblems final : public google::protobuf::io::ErrorCollector {
   Problems* const problems_;
 };
 
-// What a program has of everything.
+// The sizes of a program.
 struct ProgramCounts {
   size_t items = 0;                                        // messages and strings
   std::unordered_map<const Descriptor*, size_t> messages;  // by type
@@ -139,7 +139,7 @@ struct ProgramCounts {
     const auto found = messages.find(type);
     return found == messages.end() ? 0 : found->second;
   }
-  // Of the messages alone, without what is in them.
+  // The memory of the messages alone, without the strings and lists that they hold.
   size_t Bytes() const {
     size_t bytes = 0;
     for (const auto& [type, count] : messages) {
@@ -151,7 +151,8 @@ struct ProgramCounts {
   }
 };
 
-// Counts what a binary message has without making any of it, up to the limit of items.
+// Counts the messages and strings in a binary message, up to the limit of items, without building
+// them.
 void CountItems(CodedInputStream* in, const Descriptor* type, ProgramCounts* counts) {
   while (const uint32_t tag = in->ReadTag()) {
     uint64_t value = 0;
@@ -179,7 +180,7 @@ void CountItems(CodedInputStream* in, const Descriptor* type, ProgramCounts* cou
         }
         break;
       }
-      case 3:  // a group: its fields follow, up to a tag of its own
+      case 3:  // a group: its fields follow, up to its end tag
         if (++counts->items > kMaxProgramItems) return;
         break;
       case 4:
@@ -193,10 +194,10 @@ void CountItems(CodedInputStream* in, const Descriptor* type, ProgramCounts* cou
   }
 }
 
-// Of a program, beside its blocks: its version, and those of its operators.
+// The messages that a program may have beside its blocks: version and op_version_map.
 constexpr int kOtherMessages = 2;
 
-// The field that holds values of a type.
+// The field of an attribute that holds values of this type.
 const FieldDescriptor* FieldOf(proto::AttrType type) {
   static const int kNumbers[] = {3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19};
   return proto::OpDesc::Attr::descriptor()->FindFieldByNumber(kNumbers[type]);
@@ -253,13 +254,13 @@ class ProgramLoader {
   }
 
  private:
-  // One nested message: of the text, or of a binary program, which has no lines.
+  // Where a nested message is in the program. A binary program has no lines, but paths.
   struct Position {
     const TextFormat::ParseInfoTree* tree = nullptr;  // null in binary
     SourcePlace place;
     const Position* around = nullptr;
-    const FieldDescriptor* field = nullptr;  // of the message around that it is
-    int index = -1;                          // in a list
+    const FieldDescriptor* field = nullptr;  // of `around`: it holds this message
+    int index = -1;                          // in a repeated field; else -1
 
     // "blocks[0].ops[2]"
     std::string Path() const {
@@ -297,7 +298,7 @@ class ProgramLoader {
     TextFormat::Parser parser;
     parser.RecordErrorsTo(&collector);
     parser.WriteLocationsTo(&tree);
-    parser.AllowPartialMessage(true);  // what is missing is found below, with its place
+    parser.AllowPartialMessage(true);  // CheckRequired reports what is missing
     parser.AllowUnknownField(true);
     parser.SetRecursionLimit(kMaxProgramNesting);
     if (!parser.ParseFromString(text.expanded(), &desc()) && problems_.count() == 0) {
@@ -319,7 +320,7 @@ class ProgramLoader {
     CountItems(&counted, proto::ProgramDesc::descriptor(), &counts);
     CheckCounts(counts);
     if (problems_.count() > 0) return;
-    const google::protobuf::LogSilencer quiet;  // what is wrong is reported here
+    const google::protobuf::LogSilencer quiet;  // the problem is reported below
     CodedInputStream in(bytes, size);
     in.SetRecursionLimit(kMaxProgramNesting);
     if (!desc().ParsePartialFromCodedStream(&in) || !in.ConsumedEntireMessage()) {
@@ -343,7 +344,7 @@ class ProgramLoader {
     }
   }
 
-  // Reports required fields that are not there, in the message and those within it.
+  // Reports required fields that are missing in the message and in messages inside it.
   void CheckRequired(const Message& message, const Position& at, const ProgramText* text) {
     if (message.IsInitialized()) return;
     const Descriptor* type = message.GetDescriptor();
@@ -376,12 +377,12 @@ class ProgramLoader {
   static SourcePlace PlaceIn(const TextFormat::ParseInfoTree& tree, const ProgramText& text,
                              const FieldDescriptor* field, int index) {
     TextFormat::ParseLocation location = tree.GetLocation(field, index);
-    // Of a list in brackets only the beginning is known.
+    // For a list in brackets the parser notes only the place where it begins.
     if (location.line < 0) location = tree.GetLocation(field, 0);
     return text.Written(location.line, location.column);
   }
 
-  // Where the `count` messages or values of a repeated field stand.
+  // The places of the `count` messages or values of a repeated field.
   static std::vector<SourcePlace> PlacesIn(const TextFormat::ParseInfoTree& tree,
                                            const ProgramText& text, const FieldDescriptor* field,
                                            int count) {
@@ -468,7 +469,7 @@ class ProgramLoader {
              StrCat("block ", block, ": ", text));
   }
 
-  // Blocks are numbered by position and form a tree.
+  // Checks that blocks are numbered by position and form a tree.
   void CheckBlocks() {
     const int count = desc().blocks_size();
     for (int b = 0; b < count; ++b) {
@@ -504,7 +505,8 @@ class ProgramLoader {
     }
   }
 
-  // An attribute has exactly one value, of the type that it says; the type is inferred if left out.
+  // Checks that an attribute has exactly one value, of the type that it names. Infers a type that
+  // is left out.
   void CheckAttribute(int block, int op, int index) {
     proto::OpDesc::Attr& attribute =
         *desc().mutable_blocks(block)->mutable_ops(op)->mutable_attrs(index);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces ${name} in a program's text and remembers what came from where.
+// Replaces ${name} in a program's text and remembers which bytes came from where in the file.
 #include "framework/program/program_text.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace millhopper {
 namespace {
 
-constexpr uint32_t kTabWidth = 8;  // of protobuf's tokenizer
+constexpr uint32_t kTabWidth = 8;  // as in protobuf's tokenizer
 
 std::vector<size_t> LineBeginnings(const std::string& text) {
   std::vector<size_t> lines = {0};
@@ -27,7 +27,7 @@ std::vector<size_t> LineBeginnings(const std::string& text) {
 
 bool IsNameByte(char c) { return c == '_' || std::isalnum(static_cast<unsigned char>(c)); }
 
-// As it has to be written between quotes.
+// The value, escaped for a string in quotes.
 std::string Quotable(const std::string& value) {
   std::string text;
   for (const char c : value) {
@@ -61,7 +61,7 @@ ProgramText::ProgramText(const std::string& written, const std::string& name,
   const std::string kByteOrderMark = "\xef\xbb\xbf";
   size_t i = written.compare(0, kByteOrderMark.size(), kByteOrderMark) == 0 ? 3 : 0;
   stretches_.push_back({0, i, false});
-  char quote = 0;  // the one that ends the string that i is in
+  char quote = 0;  // the quote that ends the string around byte i; 0 outside strings
   bool comment = false;
   while (i < written.size() && items_ <= kMaxProgramItems) {
     const char c = written[i];
@@ -76,10 +76,10 @@ ProgramText::ProgramText(const std::string& written, const std::string& name,
     }
     if (c == '\n') {
       comment = false;
-      quote = 0;  // a string cannot go on, which the parser will say
+      quote = 0;  // a string ends with its line; the parser reports the missing quote
     } else if (quote != 0) {
       if (c == '\\' && i + 1 < written.size() && written[i + 1] != '\n' && written[i + 1] != '$') {
-        expanded_ += written[i++];  // whatever is behind it does not end the string
+        expanded_ += written[i++];  // the byte after a backslash does not end the string
       } else if (c == quote) {
         quote = 0;
       }

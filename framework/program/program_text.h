@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of a program file: ${name} replaced, and every place in what came out traced back to the
-// file as it was written. Program::OperatorPlace tells where an operator stands.
+// The text of a program file with each ${name} replaced by its value. Places in the replaced text
+// can be mapped back to the file as it was written.
 #ifndef MILLHOPPER_FRAMEWORK_PROGRAM_PROGRAM_TEXT_H_
 #define MILLHOPPER_FRAMEWORK_PROGRAM_PROGRAM_TEXT_H_
 
@@ -21,49 +21,51 @@ struct SourcePlace {
   int column = 0;
 };
 
-// What --set gives: values for ${name} in the text.
+// The values for ${name} in the text, as --set gives them.
 using Settings = std::map<std::string, std::string>;
 
-// What programs as text are, as opposed to binary ones: no control characters but white space.
+// Whether a program file is text: it is, unless it contains a control character that is not
+// white space. Otherwise it is binary.
 bool IsText(const std::string& content);
 
 class ProgramText {
  public:
-  // Replaces each ${name} outside comments; inside quotes the value is escaped, elsewhere it is
-  // taken as it is. `name` is how problems call the file.
-  // Added to the problems are ${name} without a value or without an end, and too deep nesting.
+  // Replaces each ${name} outside comments. Inside quotes the value is escaped; elsewhere it is
+  // inserted unchanged. `name` names the file in problems. Adds to `problems`: a ${name} without a
+  // value or without an end, too deep nesting, and text that becomes too long.
   ProgramText(const std::string& written, const std::string& name, const Settings& settings,
               Problems* problems);
 
-  // What there is to parse.
+  // The text to parse.
   const std::string& expanded() const { return expanded_; }
-  // How many messages and strings the text begins and how many ${name} it has, together at most:
-  // known before anything is parsed. The text ends where they are more than kMaxProgramItems.
+  // An upper bound, known before parsing, on the number of messages, lists, strings and ${name} in
+  // the text, together. expanded() ends where the bound exceeds kMaxProgramItems.
   size_t items() const { return items_; }
-  // How many messages the text has that are in no other, at most.
+  // An upper bound on the number of messages that are not inside another message.
   int outer_messages() const { return outer_messages_; }
 
-  // Maps a place in expanded() back to the file as it was written. `line` and `column` count from
-  // 0, and a tab counts as up to eight columns, as protobuf counts it. Text that a value brought in
-  // maps to its ${name}. With a `subject`, gives the place of the last such word before.
+  // Maps a place in expanded() back to the file as it was written. `line` and `column` count from 0
+  // and, as in protobuf, a tab leads to the next multiple of eight columns. Text that came from a
+  // value maps to its ${name}. If `subject` is given, maps the place of its last occurrence before
+  // that place instead, if there is one. Returns an unknown place if line or column is negative.
   SourcePlace Written(int line, int column, const std::string& subject = "") const;
 
  private:
-  // From here on, bytes of expanded() correspond to bytes of the file one to one, or all to one
-  // byte of the file.
+  // A part of expanded() that begins at byte `expanded`. It was copied from the file from byte
+  // `written` on or, if `value`, it is the value of the ${name} at byte `written`.
   struct Stretch {
     size_t expanded;
     size_t written;
     bool value;
   };
-  // Replaces the ${name} at `begin` and returns the byte behind it.
+  // Replaces the ${name} at `begin` and returns the offset of the byte behind it.
   size_t Replace(const std::string& written, size_t begin, bool quoted, const Settings& settings);
-  // Counts a byte that is neither in a comment nor in a string.
+  // Updates items_, outer_messages_ and depth_ for a byte outside comments and strings.
   void Count(char c, size_t written_offset);
   void Report(size_t written_offset, const std::string& text);
   SourcePlace PlaceOf(size_t written_offset) const;
 
-  // A byte of expanded() whose line and column are known: the first of a line, or one behind a tab.
+  // The place of a byte of expanded() that is the first of a line or comes after a tab.
   struct Mark {
     uint32_t line, column, offset;
   };
@@ -71,13 +73,13 @@ class ProgramText {
   const std::string name_;
   std::string expanded_;
   std::vector<Mark> marks_;
-  std::vector<size_t> written_lines_;  // where each begins
+  std::vector<size_t> written_lines_;  // the offset at which each line of the file begins
   std::vector<Stretch> stretches_;
   Problems* const problems_;
   size_t items_ = 0;
   int outer_messages_ = 0;
-  int depth_ = 0;  // of messages and lists
-  int lists_ = 0;  // of which so many are lists
+  int depth_ = 0;  // messages and lists that are open
+  int lists_ = 0;  // lists that are open
 };
 
 }  // namespace millhopper

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run of a program is given, and counts.
+// The settings and counters of one run of a program.
 #ifndef MILLHOPPER_FRAMEWORK_PROGRAM_RUN_STATE_H_
 #define MILLHOPPER_FRAMEWORK_PROGRAM_RUN_STATE_H_
 
@@ -17,16 +17,16 @@ namespace millhopper {
 
 struct RecordId;
 
-// One a run; sub-blocks share it.
+// One per run of a program or of an element block; the blocks inside share it.
 struct RunState {
-  Place place;             // of the executor: what a double buffer's place "AUTO" means
-  uint64_t seed = 0;       // --seed
-  int64_t max_steps = -1;  // of all loops together; -1 is any number
-  int64_t steps = 0;       // so far
-  // How often operators that count themselves have run so far.
+  Place place;             // where a double buffer with place "AUTO" leaves batches
+  uint64_t seed = 0;       // as --seed gives it
+  int64_t max_steps = -1;  // limit on the steps of all loops together; -1 is no limit
+  int64_t steps = 0;       // steps of all loops so far
+  // How often each operator has run so far; only of operators that count their runs (print).
   std::map<const paddle::framework::proto::OpDesc*, int64_t> times;
-  // The element that a block is run for, in parallel with others: what is random is drawn by its
-  // name. Null where there is none.
+  // The element that an element block runs for: random operators derive their numbers from this
+  // id, so that the order in which worker threads run elements has no effect. Null elsewhere.
   const RecordId* record = nullptr;
   std::ostream* output = nullptr;  // what `print` prints to; null is standard output
 };

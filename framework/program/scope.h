@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variables: named places for values of any type; and scopes, which hold them.
+// Variables, which hold values of any type under a name, and scopes, which hold variables.
 #ifndef MILLHOPPER_FRAMEWORK_PROGRAM_SCOPE_H_
 #define MILLHOPPER_FRAMEWORK_PROGRAM_SCOPE_H_
 
@@ -15,8 +15,8 @@
 
 namespace millhopper {
 
-// A named value of any type: mostly a LoDTensor, which is held in place, else a ReaderHolder, a
-// list of tensors, or what a plugin brings. Not thread-safe.
+// A named value of any type: mostly a LoDTensor, which is a member, else a ReaderHolder, a list of
+// tensors, or a type of a plugin. Not thread-safe.
 class Variable {
  public:
   explicit Variable(std::string name) : name_(std::move(name)) {}
@@ -34,7 +34,7 @@ class Variable {
       return has_value_ && type_ != nullptr && *type_ == typeid(T);
     }
   }
-  // Throws kInvalidArgument if the variable holds nothing yet, or another type.
+  // Throws kInvalidArgument if the variable has no value yet, or one of another type.
   template <typename T>
   const T& Get() const {
     if (__builtin_expect(!Holds<T>(), 0)) ThrowNotHeld(typeid(T));
@@ -44,7 +44,7 @@ class Variable {
       return *static_cast<const T*>(other_.get());
     }
   }
-  // The value to write to; a default-constructed one takes the place of another type. A tensor
+  // The value to write to. A value of another type is replaced by a default-constructed T. A tensor
   // keeps the memory that it had.
   template <typename T>
   T* GetMutable() {
@@ -62,13 +62,13 @@ class Variable {
       return static_cast<T*>(other_.get());
     }
   }
-  // As if never written. A tensor's memory is kept for the next value, so that the steps of a loop
-  // allocate nothing.
+  // Removes the value. A tensor's memory is kept for the next value, so that the steps of a loop
+  // need not allocate.
   void Reset() {
     has_value_ = false;
     if (type_ != nullptr) Drop();
   }
-  // The same, with nothing kept.
+  // Removes the value and frees its memory.
   void Clear() {
     Reset();
     tensor_.Clear();
@@ -82,28 +82,28 @@ class Variable {
   bool has_value_ = false;
   LoDTensor tensor_;
   std::shared_ptr<void> other_;
-  const std::type_info* type_ = nullptr;  // of other_; null for a tensor
+  const std::type_info* type_ = nullptr;  // the type of other_; null for a tensor
 };
 
-// Variables by name, over those of a parent. A Variable's address holds as long as its scope. Not
-// thread-safe.
+// Variables by name. Find looks in the parent for names that are not here. The address of a
+// Variable stays valid as long as its scope. Not thread-safe.
 class Scope {
  public:
   explicit Scope(Scope* parent = nullptr) : parent_(parent) {}
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
 
-  // The variable of this scope itself; made if there is none.
+  // The variable of this scope itself; creates it if there is none.
   Variable* Var(const std::string& name);
   // The variable of this scope or of the nearest parent that has it; null if none has.
   Variable* Find(const std::string& name) const;
   Variable* FindLocal(const std::string& name) const;
-  // Names of this scope itself, sorted.
+  // The names of the variables of this scope itself, sorted.
   std::vector<std::string> LocalNames() const;
   // Resets all variables of this scope itself.
   void ResetVariables();
   Scope* parent() const { return parent_; }
-  // The outermost scope: where persistable variables live.
+  // The outermost scope, where persistable variables live.
   Scope* root() { return parent_ == nullptr ? this : parent_->root(); }
 
  private:

@@ -247,7 +247,7 @@ TEST(DeclaredSlots, WhatCannotBeIsRefusedWithItsSlot) {
     return "it was taken";
   };
   EXPECT_EQ(refusal("lod_tensor { tensor { data_type: COMPLEX64 dims: 1 } }"),
-            "slot 1: data_type COMPLEX64 is not one of values");
+            "slot 1: data_type COMPLEX64 is not an element type of tensors");
   EXPECT_EQ(refusal("lod_tensor { tensor { data_type: FP32 } }"), "slot 1: dims are missing");
   EXPECT_EQ(refusal("lod_tensor { tensor { data_type: FP32 dims: [1, -7] } }"),
             "slot 1: dim 1 is -7; it must be -1 (any) or more");

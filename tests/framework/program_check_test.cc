@@ -138,7 +138,7 @@ TEST(ProgramCheck, ABinaryProgramIsCheckedWithNumbersForPlaces) {
   })";
   const auto binary = Program::FromString(Parse(text)->ToBinary(), "p.bin");
   EXPECT_EQ(ProblemsOf(binary),
-            "p.bin: variable 'x' of block 0: type FP32 is one of values; a variable is a "
+            "p.bin: variable 'x' of block 0: type FP32 is an element type; a variable is a "
             "LOD_TENSOR, a READER ...\n"
             "p.bin: operator 0 of block 0 ('mean'): output 'Out' is missing ([1], type of X)\n"
             "p.bin: operator 0 of block 0 ('mean'): input 'X': variable 'y' is not declared; did "

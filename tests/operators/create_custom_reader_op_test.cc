@@ -219,7 +219,7 @@ TEST(CreateCustomReaderOp, RefusesBlocksThatReachOutsideWhenChecked) {
       "operator 'print': has side effects, so it cannot be in the block of 'create_custom_reader'");
   runner.ExpectProblem(
       Custom({n, OpText("assign", {{"X", {"n"}}}, {{"Out", {"factor"}}})}, "n", "n"),
-      "variable 'factor' is not one of the block of 'create_custom_reader'");
+      "variable 'factor' is not a variable of the block of 'create_custom_reader'");
   runner.ExpectProblem(Custom({n, TensorText("y", "INT64", {1, 1}, 0, true)}, "n", "n"),
                        "outlives its run");
 }
