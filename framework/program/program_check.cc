@@ -428,7 +428,7 @@ class ProgramChecker {
     const Meaning meaning = Find(block, name);
     if (meaning.found() && !meaning.MayBe(VariableKind::kReader)) return;
     if (created_.count(name) > 0) {
-      // A reader of this name is created, but perhaps as a variable of a block elsewhere.
+      // A reader of this name is created, but perhaps in a block that is not around this operator.
       if (!meaning.found()) Report(block, op, part, NotDeclared(block, name));
       return;
     }
