@@ -66,6 +66,7 @@ struct ReaderHolder::Held : std::enable_shared_from_this<Held> {
   ReaderBase& Own();
   // The holder goes away, or takes another reader.
   void LetGo() {
+    std::lock_guard<std::mutex> lock(use);  // ReInit of a reader below may be at work here
     has_holder = false;
     own.reset();
   }
@@ -94,11 +95,11 @@ struct ReaderHolder::Held : std::enable_shared_from_this<Held> {
   uint64_t generation = 0;  // how often the reader was restarted
   bool due = false;         // whether the next handle that is restarted must restart the reader
   std::atomic<int> handles{0};
-  bool shared_out = false;          // it yields one share of its chunks
-  bool has_holder = true;           // false if only handles of other readers still read it
-  std::mutex use;                   // held by the thread that reads through the holder; guards:
-  std::unique_ptr<ReaderBase> own;  // the holder's handle
-  std::mutex mutex;                 // guards:
+  bool shared_out = false;             // it yields one share of its chunks
+  std::atomic<bool> has_holder{true};  // false if only handles of other readers still read it
+  std::mutex use;                      // held by the thread that reads through the holder; guards:
+  std::unique_ptr<ReaderBase> own;     // the holder's handle
+  std::mutex mutex;                    // guards:
   std::vector<std::weak_ptr<Held>> above;
   Counter<uint64_t> passes, elements, records, bytes;
   Counter<double> wait_seconds;
