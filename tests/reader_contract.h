@@ -364,8 +364,7 @@ TEST_P(ReaderContract, FailsAlikeWithoutWorkers) {
     pool_.reset();
     pool_.emplace(std::get<1>(GetParam()));
   }
-  held_.threads =
-      CurrentHoldings().threads;  // the pool starts its threads when they are first needed
+  held_.threads = CurrentHoldings().threads;  // the pool starts its threads on first need
 }
 
 // The counts of a reader and of all readers below it.

@@ -8,7 +8,7 @@
 namespace millhopper {
 namespace {
 
-// A header of twelve bytes may promise 2^32 records of no bytes each, and keep it.
+// A valid file of twelve bytes may announce 2^32 records of no bytes each.
 constexpr size_t kMostRecords = 2000;
 
 FileContent ReadIdx(const std::string& path, bool labels, size_t most_bytes) {

@@ -31,7 +31,7 @@ std::vector<double> SomeValues(int64_t count) {
 }
 
 TEST(MulOp, MultipliesMatrices) {
-  // Small and large ones, which the library computes in different ways.
+  // Small and large matrices, which the library multiplies in different ways.
   for (const int64_t rows : {1, 3, 70}) {
     for (const int64_t inner : {1, 5, 300}) {
       for (const int64_t columns : {1, 4, 65}) {
