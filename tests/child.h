@@ -34,7 +34,8 @@ class Child {
   ChildResult Wait();
 
  private:
-  // Waits for output of the child and reads it; false once both pipes are at their end.
+  // Waits for output of the child and reads it. Returns false at the end of both pipes, or after a
+  // minute of silence.
   bool ReadSome();
   void Close(int* descriptor);
 

@@ -71,7 +71,7 @@ class FaultyFilesContract : public ::testing::TestWithParam<ContractParam> {
       ExpectRight(outcome);
       if (!hit) {
         EXPECT_FALSE(outcome.error.has_value());
-        EXPECT_GE(call, 3) << "a reader of files that hardly reads";
+        EXPECT_GE(call, 3) << "the reader makes too few calls";
         return errors;
       }
       check(outcome);

@@ -15,12 +15,12 @@
 
 namespace millhopper {
 
-// Tensors by slot; a slot that takes a list is named once for each.
+// Tensors by slot. A slot that takes a list is named once for each of its tensors.
 using SlotTensors = std::vector<std::pair<std::string, LoDTensor>>;
 using Attributes = std::vector<std::pair<std::string, Attribute>>;
 
 struct RunOpOptions {
-  // Output slots whose variable is that of an input slot.
+  // Output slots, each with the input slot whose variable it writes to.
   std::map<std::string, std::string> in_place;
   uint64_t seed = 0;  // --seed
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sources for tests: records of which everything is known, that fail and dawdle on demand, and
-// count how often each was loaded.
+// Sources for tests. Everything is known of their records. They fail and pause on demand, and count
+// how often each record was loaded.
 #ifndef MILLHOPPER_TESTS_SOURCES_H_
 #define MILLHOPPER_TESTS_SOURCES_H_
 

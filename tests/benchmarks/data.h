@@ -26,8 +26,8 @@ struct DataSet {
 void SetDataFolder(const std::string& folder);
 const std::string& DataFolder();
 
-// Images like those of MNIST: float32 [1, 784], of which a fifth is not 0, and a label, int64 [1,
-// 1]. They are spread over `files` files in RecordIO chunks of 1 MiB.
+// Images like those of MNIST: float32 [1, 784], a fifth of it not 0, and an int64 [1, 1] as label.
+// They are spread over `files` files in RecordIO chunks of 1 MiB.
 DataSet MnistRecords(RecordIOCompressor compressor, uint64_t records, int files = 1);
 // The same images as bytes in an idx file, labels in another.
 DataSet MnistIdx(uint64_t records);

@@ -192,8 +192,8 @@ double RateOf(double count, const Work& work) {
   return done / spent;
 }
 
-// Runs the program once more; adds what each of its `batches`, or steps, allocates, and the cost of
-// a thing.
+// Runs the program once more. Adds what it allocates per batch, or per step, and what it costs per
+// thing.
 void AddSteadyCounters(ProgramRun* program, int64_t batches, int64_t things, Measured* measured) {
   const Usage begin = Usage::Now();
   const SteadyCounts before = SteadyCounts::Now();

@@ -18,7 +18,7 @@ namespace {
 constexpr uint64_t kImages = 200000;
 constexpr uint64_t kTinyRecords = 4000000;
 constexpr uint64_t kSequences = 1000000;
-// There are fewer of them, since compressing takes long.
+// Fewer images, since compressing takes long.
 constexpr uint64_t kGzipImages = 50000;
 
 // The readers that are put on the reader of a file.

@@ -13,7 +13,7 @@
 
 namespace millhopper {
 
-std::string Digits(double value);      // three significant digits
+std::string Digits(double value);      // three significant digits: "1.23", "0.0312", "145"
 std::string TimeText(double seconds);  // "31.2 ns"
 
 // Shows a row for each workload as soon as it is measured: the result beside the limit and the

@@ -30,7 +30,7 @@ struct Slot {
   int lod_level = 0;
 };
 
-// Declares slots by attributes, with the names that the original framework gave them.
+// Declares slots by attributes, with the names that the lineage uses.
 AttributeTexts Declared(const std::vector<Slot>& slots) {
   std::string shapes, ranks, levels, dtypes;
   for (const Slot& slot : slots) {

@@ -37,7 +37,7 @@ std::string TextOf(const F& function) {
   return "";
 }
 
-// Expects an error with these words, or none if there are none.
+// Expects an error with these words, or no error if there are no words.
 ::testing::AssertionResult Has(const std::string& thrown, const std::string& words) {
   if (words.empty() ? thrown.empty() : thrown.find(words) != std::string::npos) {
     return ::testing::AssertionSuccess();

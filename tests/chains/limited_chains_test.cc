@@ -25,7 +25,7 @@ bool IsMemoryError(const std::string& text) {
          text.find("; raise the limit to ") != std::string::npos;
 }
 
-// A digest has no spaces; the text of an error or of the end has some.
+// A digest has no spaces; the text of an error or of the end of a pass has some.
 bool EndsPass(const std::string& text) { return text.find(' ') != std::string::npos; }
 
 // Whether each pass yields what it should, up to a memory error if it has one.

@@ -18,7 +18,7 @@ std::shared_ptr<const Program> OfKnownFields(const Program& program) {
   return Program::FromString(desc.SerializePartialAsString(), "fuzz");
 }
 
-// A problem must be one line without control characters.
+// Problems hold no control characters but the line feeds between them.
 void CheckLines(const std::string& problems) {
   for (const char c : problems) {
     CHECK(c == '\n' || static_cast<unsigned char>(c) >= ' ') << problems;

@@ -48,7 +48,7 @@ std::string Stacked(const Kind& kind, int count) {
   return BlockText(0, -1, parts) + blocks;
 }
 
-// Runs it on a thread with a small stack.
+// Runs `body` on a thread with a small stack.
 void RunOnSmallStack(const std::function<void()>& body) {
   pthread_attr_t attributes;
   ASSERT_EQ(pthread_attr_init(&attributes), 0);

@@ -11,7 +11,7 @@ namespace millhopper {
 // detail, results written to the place of an input, tensors without rows, and refused inputs.
 void CheckBinaryOperator(const std::string& type, double (*function)(double, double));
 
-// Compares <type>_grad with differences, for equal dims and every broadcast.
+// Compares <type>_grad with numerical differences, for equal dims and every broadcast.
 void CheckBinaryGradient(const std::string& type);
 
 }  // namespace millhopper

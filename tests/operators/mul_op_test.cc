@@ -10,7 +10,7 @@
 namespace millhopper {
 namespace {
 
-// Sums of products, one by one.
+// The product of two matrices, computed value by value.
 std::vector<double> Product2d(const std::vector<double>& x, const std::vector<double>& y,
                               int64_t rows, int64_t inner, int64_t columns) {
   std::vector<double> out;

@@ -154,7 +154,7 @@ TEST_F(RandomInBlocks, AreDrawnByPassAndSampleWhateverIsAboveAndBelowAndWithAnyT
             << "number " << key.second << " in pass " << key.first;
         values.insert(drawn.begin(), drawn.end());
       }
-      EXPECT_EQ(values.size(), 2 * noise.size()) << "two of the numbers are alike";
+      EXPECT_EQ(values.size(), 2 * noise.size()) << "two of the numbers are equal";
     }
   }
 }

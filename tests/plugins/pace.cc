@@ -68,7 +68,7 @@ void CreatePaced(OpContext& context) {
 }
 
 OpSchema WorkSchema() {
-  return OpSchema("Takes so long that the paced reader's pauses are `wait_share` of all.")
+  return OpSchema("Takes so long that the paced reader's pauses are `wait_share` of the time.")
       .Attr({"wait_share", 0.0f, "0 to 1; 0 takes a minute"})
       .SideEffects();
 }

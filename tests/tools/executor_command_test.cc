@@ -710,7 +710,7 @@ TEST(ExecutorCommand, ReplacesStatisticsOnlyIfToldTo) {
   const ChildResult refused = Execute(flags);
   EXPECT_EQ(refused.exit_code, 4);
   EXPECT_EQ(refused.errors, "error: " + stats.path() + ": the file exists; --force replaces it\n");
-  EXPECT_EQ(refused.output, "") << "told before anything is run";
+  EXPECT_EQ(refused.output, "") << "the error comes before anything is run";
   EXPECT_EQ(ReadFile(stats.path()), "mine");
   Words forced = flags;
   forced.emplace_back("--force");
