@@ -313,7 +313,7 @@ class ChainWriter {
     bool stack = !top_.batched && dice_.OneIn(2);
     for (const Slot& slot : top_.slots) stack = stack && slot.lod_level == 0;
     // Which records the last batch drops depends on the order. So it drops none where the order is
-    // free or records are counted.
+    // not defined or records are counted.
     const bool discard = ordered() && !wishes_.counted && dice_.OneIn(2);
     for (Slot& slot : top_.slots) {
       if (stack) {
@@ -371,7 +371,7 @@ class ChainWriter {
       parts.push_back(OpText("cast", {{"X", {"x0"}}}, {{"Out", {"numbers"}}},
                              {{"in_dtype", Int(type)}, {"out_dtype", Int(proto::VarType::FP32)}}));
       parts.push_back(OpText("mean", {{"X", {"numbers"}}}, {{"Out", {"mean"}}}));
-      // No mean of a few integers is so close to this limit that rounding matters.
+      // No mean of a few numbers is so close to this limit that rounding matters.
       const std::string limit = StrCat("f: ", dice_.OneOf({"0", "7", "30", "1005"}), ".3183");
       parts.push_back(OpText("fill_constant", {}, {{"Out", {"limit"}}},
                              {{"shape", "ints: 1"}, {"value", limit}}));

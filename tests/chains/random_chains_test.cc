@@ -3,7 +3,7 @@
 //
 // A failure prints a program text. MILLHOPPER_CHAIN_PROGRAM=FILE runs a text again, with the calls
 // that its first line names. MILLHOPPER_CHAIN_FOLDER keeps the files that the program reads, so
-// that `peek --set folder=...` can show them if the source is not a number source.
+// that `peek --set folder=...` can show the chain, unless its source is a number source.
 // MILLHOPPER_CHAIN_CASES sets the number of cases, MILLHOPPER_CHAIN_SEED the first seed. F23 and
 // F34 are entries in the project's list of faults.
 #include <gtest/gtest.h>

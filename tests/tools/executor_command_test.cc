@@ -398,7 +398,7 @@ TEST(ExecutorCommand, ExitsWith5AfterTooManySteps) {
   EXPECT_NE(result.errors.find("--max_steps=100"), std::string::npos) << result.errors;
 }
 
-// F20: --timeout ends a loop, and an operator that does not return.
+// F20: --timeout ends an endless loop, and an operator that takes a minute.
 TEST(ExecutorCommand, ExitsWith5AfterTheTimeIsOver) {
   const TempFile endless("main.pbtxt", kEndless), work("work.pbtxt", kWork);
   const ChildResult clean = Execute({"--main=" + endless.path(), "--timeout=0.2", "--quiet"});

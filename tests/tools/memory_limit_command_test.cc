@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// --memory_limit, as a user uses it: records from 100 bytes to 20 MB, most of them small.
+// --memory_limit, as users set it: records from 100 bytes to 20 MB, most of them small.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -112,7 +112,7 @@ TEST_F(MemoryLimitCommandTest, LessMemoryGivesTheSameBytes) {
   const ChildResult less = RunChild(Peek(folder_, "130MB"));
   EXPECT_EQ(less.exit_code, 0) << less.errors;
   EXPECT_EQ(less.output, all.output);
-  // How far the first run read ahead depends on its threads. So the size of the files is checked.
+  // How far the first run read ahead varies, so the size of the files is checked, not its memory.
   uintmax_t bytes = 0;
   for (const auto& file : std::filesystem::directory_iterator(folder_)) bytes += file.file_size();
   ASSERT_GT(bytes, 130e6 + 64e6) << "too small to show anything";

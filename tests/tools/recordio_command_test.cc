@@ -346,8 +346,8 @@ TEST(RecordIOCommand, ReplacesFilesOnlyIfToldTo) {
   EXPECT_EQ(RecordsOf(folder + "/s-00001.recordio"), Words{"two"});
 }
 
-// If the output is a pipe or a link to one, the command writes to it as to a file, and writes no
-// other file beside it.
+// If the output is a pipe, or a link to an open descriptor, the command writes the same bytes as to
+// a file, and no other file beside it.
 TEST(RecordIOCommand, WritesAStreamToAPipe) {
   const std::string folder = NewFolder();
   WriteFile(folder + "/in.txt", "one\ntwo\n");
@@ -409,7 +409,7 @@ TEST(RecordIOCommand, TellsOfAShardThatIsMissing) {
   EXPECT_EQ(RecordsOf(folder + "/copy"), (Words{"one", "three"}));
 }
 
-// F12: the file system refuses the rest of a file that is too large. No partial file is left.
+// F12: the system refuses to let a file grow beyond a limit (ulimit -f). No partial file is left.
 TEST(RecordIOCommand, SaysThatAFileIsTooLargeAndLeavesNothing) {
   const std::string folder = NewFolder();
   WriteFile(folder + "/in.txt", std::string(100000, 'x'));
