@@ -23,13 +23,13 @@ inline std::string FromHex(const std::string& text) {
   return bytes;
 }
 
-// The bytes with one bit turned over.
+// The bytes with one bit flipped.
 inline std::string FlipBit(std::string bytes, size_t bit) {
   bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << (bit % 8)));
   return bytes;
 }
 
-// Text that compresses, no piece of which is like another.
+// Text that compresses although no two pieces of it are equal.
 inline std::string Sample(size_t size) {
   std::string text;
   for (size_t i = 0; text.size() < size; ++i) text += std::to_string(i * i) + ";";
@@ -52,7 +52,7 @@ inline std::string Gzipped(const std::string& content) {
   return out;
 }
 
-// A number of `size` bytes, the highest first.
+// The number as `size` bytes, the most significant first.
 inline std::string BigEndian(uint64_t number, size_t size) {
   std::string bytes;
   for (size_t i = size; i-- > 0;) bytes += static_cast<char>(number >> (8 * i));

@@ -39,7 +39,7 @@ Child::Child(const std::vector<std::string>& command) {
   if (pid_ == 0) {
     dup2(output[1], STDOUT_FILENO);
     dup2(errors[1], STDERR_FILENO);
-    signal(SIGHUP, SIG_DFL);  // whatever nohup has made of it
+    signal(SIGHUP, SIG_DFL);  // the test may run under nohup, which ignores it
     execv(arguments[0], arguments.data());
     _exit(127);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a command as a child process, as its users do.
+// Runs a command as a child process, as users run it.
 #ifndef MILLHOPPER_TESTS_CHILD_H_
 #define MILLHOPPER_TESTS_CHILD_H_
 
@@ -15,11 +15,10 @@ struct ChildResult {
   int exit_code = -1;  // 128 + n if it was ended by signal n
   std::string output;
   std::string errors;
-  size_t most_resident_bytes = 0;  // of its memory, at any moment
+  size_t most_resident_bytes = 0;  // the peak of its resident memory
 };
 
-// A running child. Everything that takes longer than a minute is a test failure, and the child is
-// killed.
+// A running child. A child that writes nothing for a minute is killed, and the test fails.
 class Child {
  public:
   // `command` is a path with arguments, relative to the folder that tests run in: "tools/executor".
@@ -28,14 +27,15 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  // Waits until its standard error holds these words.
+  // Waits until the child's standard error holds these words.
   void WaitForError(const std::string& words);
   void Signal(int signal);
-  // Waits for its end.
+  // Waits until the child ends.
   ChildResult Wait();
 
  private:
-  // Reads what there is; false once both pipes are at their end.
+  // Waits for output of the child and reads it. Returns false at the end of both pipes, or after a
+  // minute of silence.
   bool ReadSome();
   void Close(int* descriptor);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compressed frames for tests, made by the libraries that also made those of users.
+// Compressed frames for tests, made with the libraries that users' tools are built on.
 #ifndef MILLHOPPER_TESTS_COMPRESSED_H_
 #define MILLHOPPER_TESTS_COMPRESSED_H_
 
@@ -15,10 +15,10 @@ namespace millhopper {
 
 struct FrameOptions {
   bool checksum = true;
-  bool sized = true;  // says how long its content is
+  bool sized = true;  // the header says how long the content is
   int level = 3;
-  int zstd_window_log = 0;  // 0 leaves it to the level
-  size_t flush_every = 0;   // bytes, each a block of their own; 0 is all at once
+  int zstd_window_log = 0;  // 0: the level decides
+  size_t flush_every = 0;   // bytes after which a block ends; 0: all content at once
 };
 
 inline std::string Zstd(const std::string& content, const FrameOptions& options = {}) {
@@ -61,7 +61,7 @@ inline std::string Lz4(const std::string& content, const FrameOptions& options =
   return out;
 }
 
-// A frame that zstd and lz4 pass over; `kind` is 0 to 15.
+// A skippable frame, which zstd and lz4 ignore; `kind` is 0 to 15.
 inline std::string Skippable(const std::string& bytes, int kind = 0) {
   std::string frame = {static_cast<char>(0x50 + kind), 0x2a, 0x4d, 0x18};
   for (int i = 0; i < 4; ++i) frame += static_cast<char>(bytes.size() >> (8 * i));

@@ -119,7 +119,7 @@ void FakeDevice::RemoveBlock(void* memory, bool on_host) noexcept {
   }
   if (found->second.pending > 0) {
     violations_.push_back("memory is freed before its event");
-    return;  // kept, so that the copy does no harm
+    return;  // the block stays, since the copy still uses it
   }
   if (on_host) {
     std::free(memory);
@@ -153,7 +153,7 @@ std::shared_ptr<DeviceEvent> FakeDevice::CopyFromHost(void* device, const void* 
   if (to->pending > 0)
     violations_.push_back("memory is copied to before the event of a copy to it");
   ++to->pending;
-  // Ordinary host memory is allowed, as on real devices, only slower.
+  // A copy from ordinary host memory is allowed. On real devices it is only slower.
   Block* from = Find(host, bytes, &offset);
   if (from != nullptr) ++from->pending;
   if (!thread_.joinable()) thread_ = std::thread([this] { Loop(); });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device that is none: its copies run on a thread of its own, late by random amounts, and fail on
-// demand; it watches that nobody touches memory that a copy is still at work on.
+// A device that exists only in tests: its copies run on a thread of their own, late by random
+// amounts, and fail on demand. It notes every access to memory that a copy has not finished with.
 #ifndef MILLHOPPER_TESTS_FAKE_DEVICE_H_
 #define MILLHOPPER_TESTS_FAKE_DEVICE_H_
 
@@ -19,12 +19,12 @@
 
 namespace millhopper {
 
-// Its memory cannot be touched by the host: addresses that Allocate returns fault. Thread-safe.
+// The host cannot touch its memory: the addresses that Allocate returns fault. Thread-safe.
 class FakeDevice final : public Device {
  public:
   explicit FakeDevice(std::string name, uint64_t seed = 1);
   ~FakeDevice() override;
-  // A registered one, "fake:0", for tests that need a place; made by the first call.
+  // The registered device "fake:0", for tests that need a place; the first call registers it.
   static FakeDevice* Get();
 
   const std::string& name() const override { return name_; }
@@ -35,50 +35,52 @@ class FakeDevice final : public Device {
   std::shared_ptr<DeviceEvent> CopyFromHost(void* device, const void* host, size_t bytes) override;
   void CopyToHost(void* host, const void* device, size_t bytes) override;
 
-  // ---- What tests ask for. ----
+  // ---- What tests ask it to do. ----
 
-  // The next copy of just these bytes fails: its event is done, and Wait throws kIo. Told by what
-  // is copied, since threads queue their copies in any order.
+  // The next copy of exactly these bytes fails: its event is done, and Wait throws kIo. The bytes
+  // name the copy, since threads queue their copies in any order.
   void FailCopyOf(std::string content);
-  // The allocation behind the next `allocations` ones throws kResourceLimit; of either kind.
+  // The next `allocations` allocations, of either kind of memory, succeed; the one after them
+  // throws kResourceLimit.
   void FailAllocationAfter(int allocations);
-  // Every allocation throws, until told otherwise.
+  // Makes every allocation throw, until it is called with false.
   void FailAllocations(bool fail);
-  // Copies are queued but none is begun until Resume.
+  // Queues copies but begins none until Resume.
   void Pause();
   void Resume();
   // Waits until nothing is queued.
   void Drain();
 
-  // ---- What tests look at. ----
+  // ---- What tests ask it about. ----
 
-  // Rules that were broken so far, in words: freed, reused, written or read too early. Empties.
+  // What callers did wrong since the last call, in words: memory freed, reused, written or read too
+  // early.
   std::vector<std::string> TakeViolations();
   size_t allocations() const;       // of device memory, so far
   size_t host_allocations() const;  // of pinned memory, so far
   size_t copies() const;            // queued so far
-  size_t live_blocks() const;       // of both kinds
+  size_t live_blocks() const;       // of both kinds of memory
 
  private:
   class Event;
   struct Block {
     size_t bytes = 0;
     bool on_host = false;
-    char* content = nullptr;  // where a block of the device really is
-    int pending = 0;          // copies that are at work on it
+    char* content = nullptr;  // the bytes of a block of device memory
+    int pending = 0;          // copies to or from it that are queued or run
   };
   struct Copy {
     char* device;
     const char* host;
     size_t bytes;
-    uint64_t sum;  // of the host's bytes when the copy was queued
+    uint64_t sum;  // of the host's bytes, when the copy was queued
     bool fails;
     std::shared_ptr<Event> event;
   };
 
   void* AddBlock(size_t bytes, bool on_host);
   void RemoveBlock(void* memory, bool on_host) noexcept;
-  // The block that these bytes lie in; null, and a violation, if there is none.
+  // The block that these bytes lie in, and their offset in it; null if there is none.
   Block* Find(const void* memory, size_t bytes, size_t* offset);
   void Loop();
   void Run(const Copy& copy);

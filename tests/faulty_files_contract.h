@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every reader of files promises where the file system fails: right records, then an error
-// with file and byte, or all of them; never other bytes, and nothing is left behind. Tried at every
-// call of the file system that a pass makes. Cases are those of reader_contract.h whose files are
-// in memory.
+// What every reader of files promises when the file system fails: it yields right records and then
+// an error with file and byte, or it yields all records. It never yields other bytes and leaves
+// nothing behind. The fault is tried at every call of the file system that a pass makes. The cases
+// are those of reader_contract.h whose files are in memory.
 #ifndef MILLHOPPER_TESTS_FAULTY_FILES_CONTRACT_H_
 #define MILLHOPPER_TESTS_FAULTY_FILES_CONTRACT_H_
 
@@ -44,7 +44,7 @@ class FaultyFilesContract : public ::testing::TestWithParam<ContractParam> {
 
   void TearDown() override { MemoryFiles::Get().Mend(); }
 
-  // A new reader, and all that it yields.
+  // Reads a pass of a new reader.
   Outcome ReadPass() const {
     std::unique_ptr<ReaderBase> reader;
     try {
@@ -55,8 +55,8 @@ class FaultyFilesContract : public ::testing::TestWithParam<ContractParam> {
     return OutcomeOf(reader.get());
   }
 
-  // Reads with this trouble beginning at each call, one after another; returns how often it ended
-  // with an error.
+  // Reads once for each call of the file system, with this trouble beginning at that call. Returns
+  // how many of the reads ended with an error.
   int AtEveryCall(FileTrouble trouble, const std::function<Outcome()>& read,
                   const std::function<void(const Outcome&)>& check) {
     int errors = 0;
@@ -71,7 +71,7 @@ class FaultyFilesContract : public ::testing::TestWithParam<ContractParam> {
       ExpectRight(outcome);
       if (!hit) {
         EXPECT_FALSE(outcome.error.has_value());
-        EXPECT_GE(call, 3) << "a reader of files that hardly reads";
+        EXPECT_GE(call, 3) << "the reader makes too few calls";
         return errors;
       }
       check(outcome);
@@ -80,7 +80,7 @@ class FaultyFilesContract : public ::testing::TestWithParam<ContractParam> {
     }
   }
 
-  // The records of a slot, whatever elements they were put together to.
+  // The records of the first slot, whether the elements are records or batches.
   static std::vector<std::string> RecordsOf(const std::vector<ElementValue>& elements) {
     std::vector<std::string> records;
     for (const ElementValue& element : elements) {
@@ -96,7 +96,7 @@ class FaultyFilesContract : public ::testing::TestWithParam<ContractParam> {
     return records;
   }
 
-  // What was read is right, and all of it unless there is an error.
+  // Expects that what was read is right, and that all was read unless there is an error.
   void ExpectRight(const Outcome& outcome) const {
     if (!outcome.error.has_value()) {
       EXPECT_TRUE(outcome.elements == whole_.elements);
@@ -123,7 +123,7 @@ class FaultyFilesContract : public ::testing::TestWithParam<ContractParam> {
     EXPECT_TRUE(!reading || error.offset() >= 0) << error.what();
   }
 
-  // Lets a thread read and does something while a call stalls.
+  // Reads a pass on a thread; runs `meanwhile` on the calling thread once a call stalls.
   Outcome ReadWhileStalling(const std::function<void()>& meanwhile) const {
     Outcome outcome;
     std::atomic<bool> done{false};
@@ -164,7 +164,7 @@ TEST_P(FaultyFilesContract, ShortReadsChangeNothing) {
 TEST_P(FaultyFilesContract, FilesThatChangeAreErrorsAtTheirPlaces) {
   std::vector<FileTrouble> troubles = {FileTrouble::kShrink, FileTrouble::kReplace,
                                        FileTrouble::kLonger};
-  // Only what has a checksum tells that a bit is another one.
+  // Only formats with a checksum notice a flipped bit.
   const bool checked = contract_.name.find("recordio") != std::string::npos ||
                        contract_.name.find("open_files") != std::string::npos ||
                        contract_.name.find("compressed") != std::string::npos;
@@ -197,7 +197,7 @@ TEST_P(FaultyFilesContract, AStallEndsWithARequestToStop) {
         return outcome;
       },
       [](const Outcome& outcome) {
-        if (!outcome.error.has_value()) return;  // it stalled ahead of need and came too late
+        if (!outcome.error.has_value()) return;  // the stalled call read ahead of need
         EXPECT_EQ(outcome.error->code(), ErrorCode::kCancelled) << outcome.error->what();
       });
 }

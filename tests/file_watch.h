@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells whether files have been opened, by anybody.
+// Tells which files have been opened, in this process or in another.
 #ifndef MILLHOPPER_TESTS_FILE_WATCH_H_
 #define MILLHOPPER_TESTS_FILE_WATCH_H_
 

@@ -10,13 +10,13 @@
 
 namespace millhopper {
 
-// A door that threads wait at until it is opened.
+// Threads wait at a gate until a test opens it.
 class Gate {
  public:
   void Open() {
     std::lock_guard<std::mutex> lock(mutex_);
     open_ = true;
-    opened_.notify_all();  // under the lock: who waits may destroy the gate at once
+    opened_.notify_all();  // under the lock, since a waiting thread may then destroy the gate
   }
   void Wait() {
     std::unique_lock<std::mutex> lock(mutex_);

@@ -124,7 +124,7 @@ class MemoryFile final : public File {
     const std::lock_guard<std::mutex> lock(files.mutex_);
     ++files.open_files_;
     files.opened_.push_back(path);
-    // What has begun by now is no trouble for a file that is opened later.
+    // This file is opened after the trouble began, so the trouble spares it.
     spared_ = files.hit_ ? files.troubles_ : 0;
   }
   ~MemoryFile() override {
@@ -159,7 +159,7 @@ class MemoryFile final : public File {
   }
 
   const std::shared_ptr<const std::string> bytes_;
-  uint64_t spared_ = 0;  // the number of a trouble, or 0
+  uint64_t spared_ = 0;  // the number of the trouble that spares this file, or 0
 };
 
 class MemoryFileSystem final : public FileSystem {

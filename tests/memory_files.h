@@ -13,17 +13,17 @@
 
 namespace millhopper {
 
-// What begins with a call. Calls are those of Stat, Exists, List, Open and of reading, of all files
-// together.
+// What goes wrong from a given call on. The calls of Stat, Exists, List, Open and the reads are
+// counted, over all files together.
 enum class FileTrouble {
   kNone,
-  kFail,     // this call and all that follow fail
+  kFail,     // this call and all later ones fail
   kShort,    // from this call on, a read gives one byte
   kStall,    // this call waits until Release or a request to stop
-  kShrink,   // the files that are open end in the middle
-  kReplace,  // every name is that of another file, of the same content; those open are gone
-  kLonger,   // if this call is Open, the file says that it has a byte more than it has
-  kFlip,     // the last byte of whatever is read has another bit 0
+  kShrink,   // files that are open now end in the middle
+  kReplace,  // each path now names another file with the same content; open files cannot be read
+  kLonger,   // if this call is Open, the file claims to have one byte more
+  kFlip,     // bit 0 of the last byte of every read is flipped
 };
 
 // Any thread.
@@ -35,17 +35,17 @@ class MemoryFiles {
   void Write(const std::string& path, std::string content);
   void Remove(const std::string& path);
 
-  // Begins at the call with this number, the first from now on being 0.
+  // The trouble begins at the call with this number; the next call has number 0.
   void Break(FileTrouble trouble, int64_t call);
-  // Ends the trouble and lets go who stalls. Open files are as they were.
+  // Ends the trouble and releases the call that waits. Open files can be read as before.
   void Mend();
-  // Whether there was such a call.
+  // Whether the call came at which the trouble begins.
   bool hit() const;
   // Whether a call waits at this moment.
   bool stalls() const;
-  // Lets go the call that waits; none will wait again.
+  // Releases the call that waits; no later call will wait.
   void Release();
-  // The paths that have been opened since this was last asked.
+  // The paths that have been opened since the last call of TakeOpened.
   std::vector<std::string> TakeOpened();
   size_t open_files() const;
   // How many bytes all files have given so far.
@@ -59,9 +59,10 @@ class MemoryFiles {
     uint64_t number;
   };
 
-  // Counts the call, waits and fails as it should, and says what trouble there is for it.
+  // Counts the call, waits or throws as the trouble demands, and returns the trouble that the
+  // caller must apply.
   FileTrouble Call(const std::string& path, int64_t offset);
-  // The same, and whether it was this very call that the trouble begins with.
+  // The same; sets *first if the trouble begins at this very call.
   FileTrouble Call(const std::string& path, int64_t offset, bool* first);
 
   mutable std::mutex mutex_;  // guards what is below
@@ -73,7 +74,7 @@ class MemoryFiles {
   FileTrouble trouble_ = FileTrouble::kNone;
   int64_t first_ = 0;
   int64_t calls_ = 0;
-  uint64_t troubles_ = 0;  // how many there have been
+  uint64_t troubles_ = 0;  // how often Break was called
   bool hit_ = false;
   bool stalls_ = false;
   bool released_ = false;

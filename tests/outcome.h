@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What comes before an error: the elements of a reader, or the bytes of a stream.
+// What a reader or a stream yields before its end or an error.
 #ifndef MILLHOPPER_TESTS_OUTCOME_H_
 #define MILLHOPPER_TESTS_OUTCOME_H_
 
@@ -16,7 +16,7 @@
 
 namespace millhopper {
 
-// What is read of a reader before the end of the pass or its error.
+// What a reader yields before the end of the pass or an error, and the error.
 struct Outcome {
   std::vector<ElementValue> elements;
   std::optional<Error> error;
@@ -36,7 +36,7 @@ inline Outcome OutcomeOf(ReaderBase* reader) {
   return outcome;
 }
 
-// What a stream gives before its end or its error.
+// What a stream gives before its end or an error, and the error.
 struct StreamOutcome {
   std::string content;
   std::optional<Error> error;

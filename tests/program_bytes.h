@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Serialised programs in tests, put together field by field, as no writer of messages would.
+// Serialised programs in tests, put together field by field, so that they can be malformed.
 #ifndef MILLHOPPER_TESTS_PROGRAM_BYTES_H_
 #define MILLHOPPER_TESTS_PROGRAM_BYTES_H_
 
@@ -14,7 +14,7 @@ inline std::string Varint(uint64_t value) {
   return bytes + static_cast<char>(value);
 }
 
-// A field of a number, and one of a string or a message.
+// A field with a number, and a field with a string or a message.
 inline std::string Number(int field, uint64_t value) {
   return Varint(static_cast<uint64_t>(field) << 3) + Varint(value);
 }
@@ -24,7 +24,7 @@ inline std::string Bytes(int field, const std::string& content) {
 
 constexpr uint64_t kMinusOne = ~uint64_t{0};
 
-// A block of a program, with more fields.
+// A block of a program; `content` holds its other fields.
 inline std::string Block(uint64_t idx, uint64_t parent, const std::string& content = "") {
   return Bytes(1, Number(1, idx) + Number(2, parent) + content);
 }

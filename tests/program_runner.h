@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs in tests: built as text from short calls, and run one behind another in one scope.
+// Programs in tests: built as text from short calls, and run one after another in one scope.
 #ifndef MILLHOPPER_TESTS_PROGRAM_RUNNER_H_
 #define MILLHOPPER_TESTS_PROGRAM_RUNNER_H_
 
@@ -18,7 +18,7 @@
 
 namespace millhopper {
 
-// Parts of a program text.
+// Slots of an operator, each with the names of its variables.
 using SlotTexts = std::vector<std::pair<std::string, std::vector<std::string>>>;
 // Attributes by name, with the field that holds the value: {"batch_size", "i: 4"}.
 using AttributeTexts = std::vector<std::pair<std::string, std::string>>;
@@ -45,16 +45,16 @@ class ProgramRunner {
  public:
   explicit ProgramRunner(Settings settings = {}, RunState run = {});
 
-  // Each checks, prepares and runs a program called startup.pbtxt or main.pbtxt, and throws what
-  // that throws.
+  // Each checks, prepares and runs a program called startup.pbtxt or main.pbtxt, and throws the
+  // error of the step that fails.
   void Startup(const std::string& text) { Run(text, "startup.pbtxt", ProgramRole::kStartup); }
   void Main(const std::string& text) { Run(text, "main.pbtxt", ProgramRole::kMain); }
   // Runs the last program once more.
   void Again() { last_->Run(); }
 
-  // What checking the text says, one problem a string.
+  // The problems that checking the text finds, one problem per string.
   std::vector<std::string> Problems(const std::string& text, ProgramRole role) const;
-  // Expects checking a startup program to find one problem, with these words.
+  // Expects that checking a startup program finds one problem, with these words.
   void ExpectProblem(const std::string& text, const std::string& words) const;
 
   Scope& scope() { return scope_; }
@@ -63,7 +63,7 @@ class ProgramRunner {
   ReaderHolder& Reader(const std::string& name) {
     return *scope_.Var(name)->GetMutable<ReaderHolder>();
   }
-  // All that a new handle of a reader reads.
+  // All elements that a new handle of a reader reads.
   std::vector<ElementValue> ReadAllOf(const std::string& name) {
     return ReadAll(Reader(name).NewHandle().get());
   }

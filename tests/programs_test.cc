@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Golden programs: every folder of tests/programs holds a startup program, mostly a main program,
-// and what running them prints, with the error that ends them if there is one. Each is run with
-// several numbers of threads.
+// Golden programs: every folder of tests/programs holds a startup program, in most cases a main
+// program, and the output that they print, with the error that ends them if there is one. Each is
+// run with several numbers of threads.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ std::vector<std::string> ProgramNames() {
   return names;
 }
 
-// What the programs may read, as ${data}.
+// Writes the files that the programs may read, and returns their folder, which is ${data}.
 std::string WriteData() {
   std::string folder = NewFolder("programs");
   WriteNumbers(folder, 4, 5);
@@ -56,7 +56,7 @@ std::string Replaced(std::string text, const std::string& from, const std::strin
   return text;
 }
 
-// What the programs of a folder print, and "error: ..." if they end so.
+// What the programs of a folder print, followed by "error: ..." if they end with an error.
 std::string OutputOf(const std::string& folder, const std::string& data) {
   ProgramRunner runner({{"data", data}, {"count", "3"}});
   std::string error;

@@ -40,14 +40,15 @@ enum class Fault { kNone, kPlan, kLoad };
 
 struct ContractCase {
   std::string name;
-  // A new reader at its beginning. Called with kNone and the faults below.
+  // Makes a new reader at its beginning. Called with kNone and with each of `faults`.
   std::function<std::unique_ptr<ReaderBase>(Fault)> make;
   std::vector<Fault> faults = {};
-  // How many elements precede the error; for each of `faults`.
+  // For each of `faults`: how many elements precede the error.
   std::vector<size_t> before_fault = {};
-  // The values of the first slot of all elements of a pass, which is int64, in any order.
+  // The int64 values of the first slot over all elements of a pass, in any order; empty if they are
+  // not to be checked.
   std::vector<int64_t> values = {};
-  // The files that it reads: none is opened before the first Plan.
+  // The files that the reader reads; it opens none of them before its first Plan.
   std::function<std::vector<std::string>()> files = nullptr;
 };
 
@@ -63,7 +64,7 @@ inline std::string NameOfCase(const ::testing::TestParamInfo<ContractParam>& inf
 
 inline void PrintTo(const ContractCase& contract, std::ostream* out) { *out << contract.name; }
 
-// Reads until the error; *before is what precedes it.
+// Reads until the error; the elements that precede it are added to *before.
 inline std::optional<Thrown> ReadUntilError(ReaderBase* reader, std::vector<ElementValue>* before) {
   return ErrorOf([&] {
     std::vector<LoDTensor> element;
@@ -76,7 +77,7 @@ inline std::optional<Thrown> ReadUntilError(ReaderBase* reader, std::vector<Elem
 
 class ReaderContract : public ::testing::TestWithParam<ContractParam> {
  protected:
-  // What one pass yields without any worker: whatever the pool, it is the same.
+  // What a pass yields without any worker. With workers it must be the same.
   static const std::vector<ElementValue>& Reference(const ContractCase& contract, uint64_t pass) {
     static auto* cache = new std::map<std::pair<std::string, uint64_t>, std::vector<ElementValue>>;
     const auto key = std::make_pair(contract.name, pass);
@@ -91,8 +92,8 @@ class ReaderContract : public ::testing::TestWithParam<ContractParam> {
   void SetUp() override {
     Reference(contract_, 0);
     pool_.emplace(std::get<1>(GetParam()));
-    // Files, threads and pooled objects that are made once are made before anything is counted;
-    // with the first thread, a sanitizer starts one of its own.
+    // Files, threads and pooled objects that are made only once are made here, before anything is
+    // counted. A sanitizer starts a thread of its own with the first thread of the process.
     std::thread([] {}).join();
     StartPoolThreads();
     ReadAll(contract_.make(Fault::kNone).get());
@@ -289,8 +290,9 @@ TEST_P(ReaderContract, TicketsOutliveTheirPass) {
   }
 }
 
-// Each element is planned and loaded ahead of need, with room for almost nothing or for more: what
-// is refused goes on where it was. Whatever is refused with all the room is done as needed.
+// Plans and loads each element ahead of need, first with room for almost nothing, then with more.
+// After a refusal the reader goes on where it was. What is refused even with all the room is done
+// as needed.
 TEST_P(ReaderContract, LosesNothingWhereMemoryIsRefused) {
   const LimitInForce limit(size_t{64} << 20);
   for (const size_t step : {size_t{1}, size_t{3}}) {
@@ -362,10 +364,10 @@ TEST_P(ReaderContract, FailsAlikeWithoutWorkers) {
     pool_.reset();
     pool_.emplace(std::get<1>(GetParam()));
   }
-  held_.threads = CurrentHoldings().threads;  // of the pool, which starts them when it is asked
+  held_.threads = CurrentHoldings().threads;  // the pool starts its threads on first need
 }
 
-// The counts of a reader and of those below it, one behind another.
+// The counts of a reader and of all readers below it.
 inline std::vector<ChainStats> ReadersOf(const ChainStats& top) {
   std::vector<ChainStats> readers = {top};
   for (const ChainStats& below : top.below) {
@@ -374,8 +376,9 @@ inline std::vector<ChainStats> ReadersOf(const ChainStats& top) {
   return readers;
 }
 
-// Its counts, checked against what is true of all readers: `elements` were delivered, and the files
-// of the chain gave as much as the file system in memory gave since it had given `bytes_before`.
+// Checks a reader's counts against what is true of all readers: it delivered `elements`, and the
+// files of its chain gave as many bytes as the file system in memory has given since
+// `bytes_before`.
 inline void ExpectCounts(const ContractCase& contract, const ReaderBase& reader, uint64_t elements,
                          uint64_t bytes_before) {
   const std::vector<ChainStats> readers = ReadersOf(reader.Stats());
@@ -404,7 +407,7 @@ TEST_P(ReaderContract, CountsWhatItHasDone) {
   for (const size_t read : {all, all / 2, size_t{0}, all, size_t{1}, all}) {
     elements += ReadSome(reader.get(), read).size();
     if (read < all) {
-      reader->ReInit();  // ends what goes on ahead of the consumer
+      reader->ReInit();  // ends the read-ahead
     } else {
       EXPECT_FALSE(reader->HasNext());
       EXPECT_EQ(reader->Stats().in_store, 0u);
@@ -412,7 +415,7 @@ TEST_P(ReaderContract, CountsWhatItHasDone) {
     ExpectCounts(contract_, *reader, elements, bytes_before);
     if (read == all) reader->ReInit();
   }
-  // Whole passes load all that they plan; those that were left in the middle need not.
+  // A whole pass loads all that it plans; a pass that was left in the middle may load less.
   const ChainStats stats = reader->Stats();
   for (const ChainStats& one : ReadersOf(stats)) EXPECT_GE(one.planned, one.elements);
   if (!contract_.files) return;

@@ -12,7 +12,7 @@ namespace millhopper {
 
 // A record of serialised tensors.
 std::string RecordOf(const std::vector<LoDTensor>& tensors);
-// An uncompressed chunk of a RecordIO file in the lineage's C++ order.
+// An uncompressed chunk of a RecordIO file in the fluid dialect.
 std::string ChunkOf(const std::vector<std::string>& records);
 // A new, empty folder for the running test.
 std::string NewFolder(const std::string& name);

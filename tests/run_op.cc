@@ -67,9 +67,9 @@ LoDTensor Find(const SlotTensors& tensors, const std::string& slot) {
   Throw(ErrorCode::kInternal, "the test gives no ", slot);
 }
 
-// Expects that what the operator's rule says of its outputs holds for what it has made: all is
-// known where all is known of the inputs, and where less is known nothing else is said. By
-// variable.
+// Expects that the operator's rule holds for the outputs that the operator made. If all inputs are
+// known, the rule must know all of the outputs; if less is known, it must not contradict them.
+// `inputs` is keyed by variable name.
 void ExpectInferred(const proto::OpDesc& op, const std::map<std::string, TensorSpec>& inputs,
                     const Scope& scope) {
   bool all_known = true;

@@ -15,19 +15,20 @@
 
 namespace millhopper {
 
-// Tensors by slot; a slot that takes a list is named once for each.
+// Tensors by slot. A slot that takes a list is named once for each of its tensors.
 using SlotTensors = std::vector<std::pair<std::string, LoDTensor>>;
 using Attributes = std::vector<std::pair<std::string, Attribute>>;
 
 struct RunOpOptions {
-  // Output slots whose variable is that of an input slot.
+  // Output slots, each with the input slot whose variable it writes to.
   std::map<std::string, std::string> in_place;
   uint64_t seed = 0;  // --seed
 };
 
 // Runs one operator as a program of its own, checked as every program is, and returns its outputs
-// by slot. What its rule (OpSchema::Infer) says of them is compared. The variable of slot X is
-// called x_variable, of a list x_variable, x_variable1 ...; it has no value if the tensor has none.
+// by slot. Expects them to agree with the operator's rule (OpSchema::Infer). The variable of slot X
+// is called x_variable, those of a list x_variable, x_variable1 ...; a variable has no value if its
+// tensor has none.
 std::map<std::string, LoDTensor> RunOp(const std::string& type, const SlotTensors& inputs,
                                        const std::vector<std::string>& outputs,
                                        const Attributes& attributes = {},
@@ -41,7 +42,7 @@ void ExpectRefused(const std::string& words, const std::string& type, const Slot
 std::vector<double> NumericGradient(const std::function<double(const LoDTensor&)>& function,
                                     const LoDTensor& at);
 
-// An operator, and which of its tensors its gradient operator is given.
+// An operator, and the tensors that its gradient operator is given.
 struct GradientCase {
   std::string type;
   SlotTensors inputs;                // float64 where a gradient is asked for
@@ -52,7 +53,7 @@ struct GradientCase {
   Attributes attributes;
 };
 
-// Expects that <type>_grad agrees with the differences.
+// Expects that <type>_grad agrees with the numerical differences.
 void ExpectGradients(const GradientCase& gradient);
 
 }  // namespace millhopper

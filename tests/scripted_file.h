@@ -18,14 +18,14 @@ namespace millhopper {
 
 struct ScriptedChunk {
   int64_t records = 0;
-  std::string claim_error = "";  // thrown by Claim, which has listed the records already
-  std::string fetch_error = "";  // thrown by Fetch, which has listed the records
+  std::string claim_error = "";  // thrown by Claim after it has listed the records
+  std::string fetch_error = "";  // thrown by Fetch after it has listed the records
   Gate* claim_begun = nullptr;   // opened by Claim,
   Gate* claim_gate = nullptr;    // which then waits here
   Gate* fetch_begun = nullptr;   // the same for Fetch
   Gate* fetch_gate = nullptr;
   uint64_t length = 8;
-  bool tells = true;  // how many records it has, before it is fetched
+  bool tells = true;  // Claim says how many records the chunk has
 };
 
 // What happened to several files, in order: "claim a0", "fetch a0", "end a". Any thread.

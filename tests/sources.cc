@@ -101,8 +101,8 @@ class SequentialSource final : public SequentialReader {
 
  private:
   bool ReadNextImpl(std::vector<LoDTensor>* out) override {
-    // The promise that the author of such a reader relies on.
-    if (over_) Throw(ErrorCode::kInternal, "asked again behind the end or an error");
+    // SequentialReader promises the author of a reader not to ask again.
+    if (over_) Throw(ErrorCode::kInternal, "asked again after the end or an error");
     over_ = next_ == spec_.records || next_ == spec_.plan_error;
     if (next_ == spec_.records) return false;
     if (spec_.jitter != 0) Dawdle(spec_.jitter, static_cast<uint64_t>(next_));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sources for tests: records of which everything is known, that fail and dawdle on demand, and
-// count how often each was loaded.
+// Sources for tests. Everything is known of their records. They fail and pause on demand, and count
+// how often each record was loaded.
 #ifndef MILLHOPPER_TESTS_SOURCES_H_
 #define MILLHOPPER_TESTS_SOURCES_H_
 
@@ -39,16 +39,16 @@ struct SourceSpec {
 // What the sources below declare.
 std::vector<SlotSpec> SlotsOf(const SourceSpec& spec);
 
-// Plans and loads. What tickets point to is freed as soon as no run keeps it.
+// A source with a Plan and a Load. It frees records as soon as no run keeps them.
 std::unique_ptr<ReaderBase> MakePlannedSource(const SourceSpec& spec);
-// The same stream from a reader that a plugin's author would write first. A load error cannot be
-// told from a planning error here, so spec.load_error must be -1.
+// The same stream from a SequentialReader, as the author of a plugin would first write it. It
+// cannot tell a load error from a planning error, so spec.load_error must be -1.
 std::unique_ptr<ReaderBase> MakeSequentialSource(const SourceSpec& spec);
 
-// Blocks of records that planned tickets still point to, over all sources.
+// How many blocks of records planned tickets still point to, over all sources.
 int64_t LiveSourceBlocks();
 
-// A pause of up to 50 us, a yield or nothing, as these numbers decide.
+// Pauses for up to 50 us, yields or does nothing, depending on these numbers.
 void Dawdle(uint64_t seed, uint64_t index);
 
 }  // namespace millhopper

@@ -123,7 +123,7 @@ LittleRoomAhead::LittleRoomAhead(size_t bytes) {
       try {
         charge_ = MemoryLimit::Use(size);
         taken_ += size;
-      } catch (const Error&) {  // a worker has been faster
+      } catch (const Error&) {  // a worker took the room first
       }
     }
   }
@@ -190,7 +190,7 @@ std::ostream& operator<<(std::ostream& out, const Holdings& holdings) {
 }
 
 Holdings CurrentHoldings() {
-  DropIdleObjects();  // their tables are nobody's
+  DropIdleObjects();  // idle objects keep tables that belong to no reader
   return {Pool<Chunk>::in_use(),         Pool<TicketRun>::in_use(),
           Pool<ScratchRows>::in_use(),   BufferPool::At(Place()).in_use_bytes(),
           CountEntries("/proc/self/fd"), CountEntries("/proc/self/task")};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What many tests need: files that go away, a pool of a given size, tensors in one line, and a
-// count of everything that a reader may leave behind.
+// What many tests need: temporary files, a pool of a given size, tensors in one line, and a count
+// of everything that a reader may leave behind.
 #ifndef MILLHOPPER_TESTS_TESTING_H_
 #define MILLHOPPER_TESTS_TESTING_H_
 
@@ -24,7 +24,7 @@ namespace millhopper {
 // A name in the test's own folder that no other test of this process uses.
 std::string TempName(const std::string& name);
 
-// A file with this content that is removed in the end.
+// A file with this content. The destructor removes it.
 class TempFile {
  public:
   TempFile(const std::string& name, const std::string& content);
@@ -57,7 +57,7 @@ class PoolSize {
   const int before_;
 };
 
-// There is a memory limit while one of these lives.
+// A memory limit is in force while one of these lives.
 class LimitInForce {
  public:
   explicit LimitInForce(size_t bytes) { MemoryLimit::Set(bytes); }
@@ -66,7 +66,8 @@ class LimitInForce {
   LimitInForce& operator=(const LimitInForce&) = delete;
 };
 
-// While one lives, under a limit, there is no more than so much memory for what is ahead of need.
+// While one of these lives, `bytes` at most of the memory limit are left for work ahead of need. A
+// limit must be in force.
 class LittleRoomAhead {
  public:
   explicit LittleRoomAhead(size_t bytes);
@@ -79,8 +80,8 @@ class LittleRoomAhead {
   MemoryCharge charge_;
 };
 
-// Starts the threads of the loading pool, which a reader does only where it finds work worth
-// sharing: for tests that count threads.
+// Starts the threads of the loading pool, for tests that count threads: a reader starts them only
+// where it finds work worth sharing.
 void StartPoolThreads();
 
 template <typename T>
@@ -121,8 +122,8 @@ std::vector<ElementValue> ReadAll(ReaderBase* reader);
 std::string DigestOf(const ElementValue& element);
 std::string DigestOf(const std::vector<ElementValue>& stream);
 
-// The error that a function throws; a test failure and an empty optional if it throws none, or
-// something outside of the family. EndOfData is recognised by is_end.
+// The error that a function throws. If it throws none, or an exception outside of our family of
+// errors, the test fails and the result is empty. `is_end` tells EndOfData from other errors.
 struct Thrown {
   ErrorCode code;
   std::string text;
@@ -156,14 +157,14 @@ void ExpectError(ErrorCode code, const std::string& words, const F& function) {
   EXPECT_NE(thrown->text.find(words), std::string::npos) << thrown->text << "\nlacks: " << words;
 }
 
-// What readers hold while they live.
+// How much of everything that readers hold is in use.
 struct Holdings {
   size_t chunks, runs, scratches, buffer_bytes, descriptors, threads;
 };
 std::ostream& operator<<(std::ostream& out, const Holdings& holdings);
 Holdings CurrentHoldings();
-// Waits, a few seconds at most, until no more is held than this: workers may be about to drop
-// queued calls that have become void, and the system lists threads for a while that have ended.
+// Waits, for ten seconds at most, until no more is held than this: workers may still have to drop
+// queued calls that have become void, and the system lists ended threads for a while.
 ::testing::AssertionResult HoldingsReturnTo(const Holdings& before);
 
 }  // namespace millhopper

@@ -21,8 +21,7 @@ uint64_t AllocationCount() { return allocations.load(std::memory_order_relaxed);
 
 // Sanitizers bring a malloc of their own; with them, nothing is counted.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-// The names under which glibc keeps its own functions. free stays the library's: what is handed out
-// here is the library's memory.
+// glibc's own names of its functions. free need not be replaced, since the memory is glibc's.
 extern "C" {
 void* __libc_malloc(size_t bytes);                      // NOLINT(bugprone-reserved-identifier)
 void* __libc_calloc(size_t count, size_t bytes);        // NOLINT(bugprone-reserved-identifier)

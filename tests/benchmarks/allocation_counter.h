@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts what a process asks the heap for. Linking allocation_counter.cc puts a malloc in front of
-// the C library's, which operator new calls too; a call costs one more addition.
+// Counts the allocations of a process. Linking allocation_counter.cc replaces the malloc of the C
+// library, also for operator new; a call costs one more addition.
 #ifndef MILLHOPPER_TESTS_BENCHMARKS_ALLOCATION_COUNTER_H_
 #define MILLHOPPER_TESTS_BENCHMARKS_ALLOCATION_COUNTER_H_
 
@@ -8,7 +8,7 @@
 
 namespace millhopper {
 
-// Calls of malloc, calloc, realloc and their aligned kin so far, on all threads; 0 with a
+// Calls of malloc, calloc, realloc and their aligned variants so far, on all threads; 0 with a
 // sanitizer.
 uint64_t AllocationCount();
 

@@ -82,7 +82,7 @@ void UseThreads(int threads) {
   if (pool.size() != threads - 1) pool.SetSize(threads - 1);
 }
 
-// The pool is what the options say.
+// Gives the pool as many workers as the options say.
 void UseAllThreads() { UseThreads(Options().workers + 1); }
 
 }  // namespace
@@ -224,7 +224,7 @@ Measured MeasureChain(const ChainSpec& spec) {
   measured.counters.emplace_back("peak_bytes", static_cast<double>(peak));
   measured.counters.emplace_back("cpu_s_per_million", 1e6 * used.cpu_seconds / read);
   if (spec.limit) {
-    // What the ratio would be if no thread ever waited: it holds on a busy machine, too.
+    // The ratio if no thread ever waited. A busy machine does not lower it.
     measured.counters.emplace_back("ratio_by_cpu_time",
                                    threads / measured.limit() / (used.cpu_seconds / read));
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures chains of readers: rate, steady state, memory, and whether what was read is right.
+// Measures chains of readers: the rate, the steady state, the memory, and whether what was read is
+// right.
 #ifndef MILLHOPPER_TESTS_BENCHMARKS_CHAIN_H_
 #define MILLHOPPER_TESTS_BENCHMARKS_CHAIN_H_
 
@@ -19,10 +20,10 @@ namespace millhopper {
 
 using ReaderPtr = std::unique_ptr<ReaderBase>;
 
-// Readers of a data set: of its one file, or of all its files as open_files reads them.
+// Open a data set: its one file, or all its files as open_files reads them.
 ReaderPtr OpenOne(const DataSet& data);
 ReaderPtr OpenAll(const DataSet& data, const MultiFileOptions& options);
-// Seed 7, as all benchmarks have it.
+// Shuffles with seed 7, as all benchmarks do.
 ReaderPtr Shuffled(ReaderPtr reader, int64_t window);
 ReaderPtr Batched(ReaderPtr reader, int64_t batch_size);
 
@@ -45,17 +46,17 @@ class Consumer {
 // A chain and what it reads.
 struct ChainSpec {
   std::function<ReaderPtr()> make;
-  uint64_t records = 0;  // in a pass, which is checked
-  // One thread's least time for a record, measured anew; may be empty.
+  uint64_t records = 0;  // in a pass; another number is an error
+  // The least time in which one thread can read a record, measured anew by each call; may be empty.
   std::function<double()> limit;
-  // Readers whose order is not defined are compared by the sum of their records.
+  // False if the order is not defined: then the sums of the records are compared.
   bool ordered = true;
-  // The caller's thread alone, whatever the options say.
+  // Uses the calling thread alone, whatever the options say.
   bool one_thread = false;
 };
 
-// Reads pass 0 and returns the digest of the stream as tools/digest.h defines it, or, without an
-// order, the sum of a checksum of each record.
+// Reads pass 0 and returns the digest of the stream as tools/digest.h defines it. Without an order,
+// it returns the sum of a checksum of each record.
 std::string DigestOfPass(ReaderBase* reader, bool ordered);
 
 // Passes of one reader, timed.
@@ -66,12 +67,12 @@ class PassTimer {
   // Restarts the reader and reads a pass to its end. Throws kInternal if the number of records is
   // not the one expected.
   void ReadPass();
-  // Reads whole passes for at least so long: records a second.
+  // Reads whole passes for at least `seconds`; returns records per second.
   double ReadFor(double seconds);
 
   ReaderBase* reader() { return reader_.get(); }
-  // Of all passes: what was allocated and faulted in after the first quarter of each, and in how
-  // many batches.
+  // What was allocated and faulted in after the first quarter of each pass, and in how many
+  // batches.
   const SteadyCounts& steady() const { return steady_; }
   uint64_t steady_batches() const { return steady_batches_; }
 
@@ -84,12 +85,12 @@ class PassTimer {
   uint64_t steady_batches_ = 0;
 };
 
-// The whole measurement: the digest with one thread and with all must be the same; then rounds of
-// the limit and of passes, in turn.
+// The whole measurement: checks that the digest is the same with one thread and with all, then
+// measures the limit and passes in turn.
 Measured MeasureChain(const ChainSpec& spec);
-// How much faster all threads are than one, in turn; the limit is the number of threads.
+// How much faster all threads are than one, measured in turn; the limit is the number of threads.
 Measured MeasureScaling(const ChainSpec& spec);
-// What a pass copies, for a process that counts it.
+// What a pass copies, measured in a process that counts copies.
 CopiedBytes CopyChain(const ChainSpec& spec);
 
 }  // namespace millhopper

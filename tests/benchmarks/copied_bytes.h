@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts the bytes that our code copies. libcopy_counter.so, preloaded, puts itself in front of
-// memcpy and memmove and counts the bytes of calls from the program itself (libraries have their
-// own affairs). What is copied in registers, such as numbers and fixed small structures, is not
-// seen, nor what the system copies into a chunk when a file is read. It slows copies down, so
-// counting is done in a process of its own, never while anything is timed.
+// Counts the bytes that our code copies. libcopy_counter.so, preloaded, replaces memcpy and memmove
+// and counts the bytes of calls from the program itself, not those from libraries. It does not see
+// what is copied in registers, such as numbers and small structures of fixed size, nor what the
+// system copies into a chunk when a file is read. It slows copies down, so a process of its own
+// counts, never while anything is timed.
 #ifndef MILLHOPPER_TESTS_BENCHMARKS_COPIED_BYTES_H_
 #define MILLHOPPER_TESTS_BENCHMARKS_COPIED_BYTES_H_
 
@@ -15,13 +15,13 @@
 
 namespace millhopper {
 
-// In a process with the library: by all threads. Throws kInternal without it.
+// The bytes that all threads have copied so far. Throws kInternal if the library is not preloaded.
 uint64_t BytesCopiedSoFar();
 
-// Runs the `copy` of a workload in a process of its own, with the data of this one. Nothing if that
-// did not work.
+// Runs the `copy` of a workload in a process of its own, on the data of this process. Empty if that
+// fails.
 std::optional<CopiedBytes> CountCopies(const std::string& workload);
-// What that process does: prints the numbers.
+// Runs in that process and prints the numbers.
 void PrintCopies(const Workload& workload);
 
 }  // namespace millhopper

@@ -14,8 +14,8 @@ namespace {
 using Copy = void* (*)(void* to, const void* from, size_t bytes);
 
 std::atomic<uint64_t> copied{0};
-// Of the library that counts nothing. Null until the constructor has run, in a process that is
-// being loaded.
+// The C library's memmove. Null until the constructor below has run; code that runs while the
+// process is loaded may copy before that.
 Copy real_memmove = nullptr;
 uintptr_t program_begin = 0;
 uintptr_t program_end = 0;
@@ -35,7 +35,7 @@ __attribute__((constructor)) void FindAll() {
   real_memmove = reinterpret_cast<Copy>(dlsym(RTLD_NEXT, "memmove"));
 }
 
-// The library's memmove serves both: which one is called makes no difference to what is counted.
+// Calls the library's memmove for memcpy too, which changes nothing in the count.
 void* CountedCopy(void* to, const void* from, size_t bytes, const void* caller) {
   if (real_memmove == nullptr) {
     auto* out = static_cast<volatile char*>(to);
@@ -57,7 +57,8 @@ void* CountedCopy(void* to, const void* from, size_t bytes, const void* caller) 
 }  // namespace
 
 extern "C" {
-// The first two as the compiler calls them, the others where it also knows the room there is.
+// The compiler calls the first two, or the _chk functions where it knows the size of the
+// destination.
 void* memcpy(void* __restrict to, const void* __restrict from, size_t bytes) {
   return CountedCopy(to, from, bytes, __builtin_return_address(0));
 }

@@ -79,7 +79,7 @@ DataSet OneFile(const std::string& format, const std::string& name, uint64_t rec
   return set;
 }
 
-// Bytes through the page cache only: nothing waits for the disk.
+// Writes a file and renames it when it is whole. Nothing waits for the disk.
 void WriteWhole(const std::string& path, const std::function<void(std::ostream*)>& write) {
   const std::string partial = path + ".partial";
   std::ofstream out(partial, std::ios::binary);
@@ -95,7 +95,7 @@ void AppendU32(uint32_t value, std::string* out) {
   out->append(bytes, sizeof(value));
 }
 
-// A record of an image and its label, whose values are then replaced.
+// A serialised record of an image and its label. Its values are replaced for each record.
 class ImageRecord {
  public:
   ImageRecord() {

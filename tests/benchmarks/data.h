@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The data that benchmarks read: synthetic, from a fixed seed, the same bytes on every machine. A
-// file is written once a folder, by our own writer, and lies in the page cache from then on.
+// The data that benchmarks read: synthetic, from a fixed seed, the same bytes on every machine. Our
+// own writer writes each file once per folder; from then on it is in the page cache.
 #ifndef MILLHOPPER_TESTS_BENCHMARKS_DATA_H_
 #define MILLHOPPER_TESTS_BENCHMARKS_DATA_H_
 
@@ -17,7 +17,7 @@ namespace millhopper {
 struct DataSet {
   std::string format;  // the tag
   std::vector<std::string> files;
-  std::vector<std::string> companions;  // empty, or one a file
+  std::vector<std::string> companions;  // empty, or one per file
   std::vector<SlotSpec> slots;
   uint64_t records = 0;  // in all files together
   BufferType buffer_type = BufferType::kMemory;
@@ -27,8 +27,8 @@ struct DataSet {
 void SetDataFolder(const std::string& folder);
 const std::string& DataFolder();
 
-// Images like those of MNIST: float32 [1, 784], a fifth of it not 0, and a label, int64 [1, 1].
-// Dealt out over `files` files in RecordIO chunks of 1 MiB.
+// Images like those of MNIST: float32 [1, 784], a fifth of it not 0, and an int64 [1, 1] as label.
+// They are spread over `files` files in RecordIO chunks of 1 MiB.
 DataSet MnistRecords(RecordIOCompressor compressor, uint64_t records, int files = 1);
 // The same images as bytes in an idx file, labels in another.
 DataSet MnistIdx(uint64_t records);

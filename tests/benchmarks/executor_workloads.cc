@@ -24,7 +24,7 @@ namespace {
 constexpr int kWhileOperators = 5;
 constexpr int64_t kWhileSteps = 1000000;
 
-// Five operators on single values a step: the counter, three of arithmetic, the condition.
+// Runs five operators on single values per step: the counter, three of arithmetic, the condition.
 constexpr char kWhileProgram[] = R"(
 blocks {
   idx: 0 parent_idx: -1
@@ -110,7 +110,7 @@ blocks {
 }
 )";
 
-// An operator as it cannot be done with less: a function and where its values are.
+// The least that an operator can be: a function and the addresses of its values.
 struct BoundCall {
   void (*run)(const BoundCall& call);
   void* x;
@@ -123,7 +123,7 @@ T& At(void* place) {
   return *static_cast<T*>(place);
 }
 
-// Calls a second of the same five operators, bound to their values beforehand.
+// Runs the same five operators, bound to their values beforehand; returns calls per second.
 double BoundCallRate() {
   int64_t i = 0;
   int64_t n = kWhileSteps;
@@ -177,7 +177,8 @@ void RunChecked(ProgramRun* program, int64_t steps) {
   }
 }
 
-// Runs work of `count` things until the time of a round is over; returns things a second.
+// Runs `work`, which does `count` things, until the time of a round is over; returns things per
+// second.
 template <typename Work>
 double RateOf(double count, const Work& work) {
   const double begin = WallSeconds();
@@ -191,7 +192,8 @@ double RateOf(double count, const Work& work) {
   return done / spent;
 }
 
-// Runs the program once more: what its steps, or batches, allocate, and what `things` cost.
+// Runs the program once more. Adds what it allocates per batch, or per step, and what it costs per
+// thing.
 void AddSteadyCounters(ProgramRun* program, int64_t batches, int64_t things, Measured* measured) {
   const Usage begin = Usage::Now();
   const SteadyCounts before = SteadyCounts::Now();
@@ -253,7 +255,7 @@ LoDTensor SmallBatch() {
   return batch;
 }
 
-// The same without a program, and without its arithmetic.
+// Reads a pass without a program and without its arithmetic.
 void ReadBare(ReaderBase* reader) {
   std::vector<LoDTensor> element;
   int64_t batches = 0;

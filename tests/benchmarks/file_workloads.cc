@@ -18,20 +18,20 @@ namespace {
 constexpr uint64_t kImages = 200000;
 constexpr uint64_t kTinyRecords = 4000000;
 constexpr uint64_t kSequences = 1000000;
-// Compressing takes its time.
+// Fewer images, since compressing takes long.
 constexpr uint64_t kGzipImages = 50000;
 
-// What stands on the reader of a file.
+// The readers that are put on the reader of a file.
 struct Shape {
   int64_t window = 8192;  // 0 is no shuffle
   int64_t batch = 128;
   bool buffered = false;
   bool one_thread = false;
-  uint64_t kept_one_in = 1;  // by a filter
+  uint64_t kept_one_in = 1;  // a filter keeps one record of so many
   int64_t unbatched = 0;     // batches of so many are made first, and taken apart; 0 is none
 };
 
-// The data is written when it is first needed.
+// The chain of this shape on a reader of `data`.
 ChainSpec SpecOf(const DataSet& data, const Shape& shape) {
   ChainSpec spec;
   spec.records = data.records / shape.kept_one_in;
@@ -56,7 +56,7 @@ ChainSpec SpecOf(const DataSet& data, const Shape& shape) {
   return spec;
 }
 
-// A target of 0 is none.
+// A target of 0 is none. `data` is called, and writes the files, when the workload is measured.
 void AddOneFile(const std::string& name, const std::function<DataSet()>& data, const Shape& shape,
                 double target, Workloads* workloads) {
   Workload workload;
@@ -65,7 +65,7 @@ void AddOneFile(const std::string& name, const std::function<DataSet()>& data, c
   if (target > 0) AimAtRatio(target, &workload);
   workload.measure = [data, shape] {
     ChainSpec spec = SpecOf(data(), shape);
-    // Made when it is first used, behind the look at how much memory the chain needs.
+    // Made when it is first used. By then the memory that the chain needs has been measured.
     std::shared_ptr<FileLimit> limit;
     spec.limit = [data, limit, one_in = shape.kept_one_in]() mutable {
       if (!limit) limit = std::make_shared<FileLimit>(data());
@@ -77,7 +77,7 @@ void AddOneFile(const std::string& name, const std::function<DataSet()>& data, c
   workloads->push_back(std::move(workload));
 }
 
-// Without a window in between.
+// Measures a chain without a shuffle.
 void AddScaling(const std::string& name, const std::function<DataSet()>& data,
                 Workloads* workloads) {
   Shape shape;
@@ -139,7 +139,7 @@ void AddFileWorkloads(Workloads* workloads) {
   AddOneFile("lod_tokens", tokens, usual, 0.20, workloads);
   AddOneFile("filter", plain, filtered, 0, workloads);
   AddOneFile("unbatch", plain, unbatched, 0, workloads);
-  // Reading, and with it checking, and decompressing too.
+  // Reading alone, with checking, and with decompressing too.
   AddScaling("scaling_read", idx, workloads);
   AddScaling("scaling_check", plain, workloads);
   AddScaling("scaling_decompress", snappy, workloads);

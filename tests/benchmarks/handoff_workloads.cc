@@ -33,7 +33,7 @@ void WorkUntil(double until) {
   while (WallSeconds() < until) continue;
 }
 
-// Elements that each take 10 us to make: smaller ones are not handed over.
+// Elements that take 10 us each to make. Cheaper ones are not handed to another thread.
 ReaderPtr WorkedOn() {
   LoDTensor element;
   std::fill_n(element.Allocate<float>({kRecordsAtOnce, 1}), kRecordsAtOnce, 1.0f);
@@ -47,7 +47,8 @@ ReaderPtr WorkedOn() {
       });
 }
 
-// Two threads and a ring of pointers that is as deep, nobody ever sleeping: seconds an element.
+// Hands elements from one thread to another through a ring of pointers that is as deep as the
+// double buffer. No thread ever sleeps. Returns seconds per element.
 double SecondsPerPointer() {
   std::array<std::atomic<const int64_t*>, kDepth> ring = {};
   std::vector<int64_t> payload(kDepth, 1);
@@ -78,7 +79,7 @@ void CheckDigest(ReaderBase* reader, const std::string& wanted) {
   Require(digest == wanted, "the stream behind a double buffer is ", digest);
 }
 
-// What passes between two elements beside the making of them, which all threads share.
+// Measures the time that an element takes beyond making it. All threads share the making.
 Measured MeasureHandoff() {
   constexpr auto kRecords = static_cast<uint64_t>(kElements * kRecordsAtOnce);
   const auto seconds_an_element = [](PassTimer* chain) {
@@ -109,10 +110,10 @@ ReaderPtr ImageBatches() {
   return Batched(Shuffled(OpenOne(MnistRecords(RecordIOCompressor::kNone, 200000)), 8192), 128);
 }
 
-// What one thread needs for a batch.
+// How long one thread takes to make a batch.
 double ProducerSeconds(PassTimer* chain) { return 128 / chain->ReadFor(0.0); }
 
-// One round of a consumer that works as long on a batch as one thread needs to make it.
+// One round of a consumer that works on a batch as long as one thread takes to make it.
 void ConsumePass(ReaderBase* reader, double work, std::vector<double>* waits, double* spent) {
   std::vector<LoDTensor> batch;
   Consumer consumer;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The limit of a workload that reads files: what no reader can leave out, on the same bytes, with
-// the libraries that ours is linked with.
+// The limit of a workload that reads files: the work that no reader can leave out, on the same
+// bytes, with the libraries that our readers are linked with.
 #ifndef MILLHOPPER_TESTS_BENCHMARKS_LIMIT_H_
 #define MILLHOPPER_TESTS_BENCHMARKS_LIMIT_H_
 
@@ -14,10 +14,10 @@
 
 namespace millhopper {
 
-// Per chunk of the files: the checksum that is stored with it; if it is compressed, decompression
-// and the checksums of what comes out; and one copy of the expanded bytes from memory to memory.
-// Nothing is framed, listed, planned or parsed, and no call of the system is made. Of large files
-// the first part is taken, far larger than any cache.
+// The work for each chunk of the files: the checksum that is stored with it; if it is compressed,
+// decompression and the checksums of what comes out; and one copy of the expanded bytes from memory
+// to memory. Nothing is listed, planned or parsed, and no system call is made. Of large files only
+// a first part is used, which is far larger than any cache.
 class FileLimit {
  public:
   explicit FileLimit(const DataSet& data);
@@ -25,17 +25,17 @@ class FileLimit {
   FileLimit(const FileLimit&) = delete;
   FileLimit& operator=(const FileLimit&) = delete;
 
-  // Does all of it once more, on the calling thread, and returns its processor time: seconds a
-  // record.
+  // Does all of the work once more, on the calling thread. Returns its processor time in seconds
+  // per record.
   double SecondsPerRecord();
 
  private:
-  // Memory of the system, filled in beforehand.
+  // Memory mapped from the system, with all its pages loaded beforehand.
   struct Mapping {
     char* begin = nullptr;
     size_t size = 0;
   };
-  // A stretch of a block that is compressed by itself.
+  // A part of a chunk that is compressed by itself.
   struct Block {
     const char* data;
     size_t size;
@@ -60,7 +60,7 @@ class FileLimit {
   std::vector<Piece> pieces_;
   size_t expanded_bytes_ = 0;
   size_t file_bytes_ = 0;  // of the files as a whole
-  size_t used_bytes_ = 0;  // of them in pieces
+  size_t used_bytes_ = 0;  // the part of them that the pieces hold
   double records_ = 0;
   Mapping out_;
   std::vector<char> hot_;  // where a chunk is expanded

@@ -23,10 +23,10 @@
 
 DEFINE_double(min_time, 2, "seconds that each workload is timed for, at least");
 DEFINE_int32(rounds, 5, "rounds that this time is divided into");
-DECLARE_int32(threads);  // of every command: workers of the loading pool
+DECLARE_int32(threads);  // a flag of every command: workers of the loading pool
 DEFINE_string(data, "", "folder for the data, which is kept; by default one that is removed");
 DEFINE_string(peek, "", "the peek command, for workloads that start a process");
-DEFINE_int64(while_steps, 100000000, "steps of the loop whose memory is looked at");
+DEFINE_int64(while_steps, 100000000, "steps of the loop whose memory is measured");
 DEFINE_string(count_copies, "", "print what a workload copies, and its payload, in bytes");
 
 namespace millhopper {
@@ -34,7 +34,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder of our own that goes away, unless it was given.
+// The folder of the data: the one that was given, or a new one that the destructor removes.
 class BenchmarkFolder {
  public:
   BenchmarkFolder()
@@ -129,7 +129,7 @@ int RunAll() {
 }  // namespace millhopper
 
 int main(int argc, char** argv) {
-  // A workload repeats itself, and decides how often.
+  // A workload repeats itself as often as it needs, so Google Benchmark must run it only once.
   std::vector<char*> arguments(argv, argv + argc);
   char once[] = "--benchmark_min_time=0";
   arguments.insert(arguments.begin() + 1, once);

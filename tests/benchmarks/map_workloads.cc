@@ -64,7 +64,7 @@ blocks {
 }
 )";
 
-// How often to mix for 200 us of one thread.
+// How many rounds of mixing take one thread 200 us.
 int64_t RoundsOfWork() {
   constexpr int64_t kTried = 10000000;
   const double begin = ThreadSeconds();

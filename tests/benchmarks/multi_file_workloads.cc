@@ -22,7 +22,8 @@ constexpr uint64_t kImages = 160000;
 constexpr size_t kSlowFile = 3;
 constexpr double kSlowBytesPerSecond = 50e6;
 
-// A file whose bytes come no faster than a slow disk's: whoever asks waits without working.
+// A file that is as slow as a slow disk: a thread that fetches a chunk sleeps until its bytes would
+// have come.
 class SlowSource final : public FileSource {
  public:
   explicit SlowSource(std::unique_ptr<FileSource> source) : source_(std::move(source)) {}

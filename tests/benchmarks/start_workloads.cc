@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long it takes to begin: a process up to its first batch, a chain of very many files.
+// How long it takes to begin: a process up to its first batch, and a chain of very many files.
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -78,7 +78,8 @@ double SecondsToOutput(const std::vector<std::string>& command, std::string* out
   return seconds;
 }
 
-// Both are run in turn; the stream of the command must begin as the one of this process does.
+// Runs the command and a chain in this process in turn. The stream of the command must begin with
+// the first batch of this process.
 Measured MeasureColdStart() {
   Require(!Options().peek.empty(), "--peek does not name the command");
   const DataSet data = MnistRecords(RecordIOCompressor::kNone, kImages);
@@ -115,7 +116,7 @@ Measured MeasureColdStart() {
   return measured;
 }
 
-// Makes the chain, reads a batch through it, and lets it go.
+// Makes the chain, reads a batch through it, and destroys it.
 Measured MeasureManyFiles() {
   constexpr int kFiles = 10000;
   const DataSet data = ManySmallFiles(kFiles);

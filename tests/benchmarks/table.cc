@@ -37,7 +37,7 @@ std::string RateText(const Workload& workload, double rate) {
   }
 }
 
-// The lowest and the highest of the rounds, as a part of the median.
+// The lowest and the highest round, relative to the median.
 std::string Spread(const std::vector<double>& rates) {
   if (rates.size() < 2) return "";
   const auto [low, high] = std::minmax_element(rates.begin(), rates.end());

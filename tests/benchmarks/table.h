@@ -13,18 +13,18 @@
 
 namespace millhopper {
 
-std::string Digits(double value);      // three that count: "1.23", "0.0312", "145"
+std::string Digits(double value);      // three significant digits: "1.23", "0.0312", "145"
 std::string TimeText(double seconds);  // "31.2 ns"
 
-// Shows a row a workload as soon as it is measured: what was reached beside the limit and the
-// target; and below it what was counted and checked.
+// Shows a row for each workload as soon as it is measured: the result beside the limit and the
+// target, and below it what was counted and checked.
 class TableReporter final : public benchmark::BenchmarkReporter {
  public:
   bool ReportContext(const Context& context) override;
   void ReportRuns(const std::vector<Run>& report) override;
 
   void Show(const Workload& workload, const Measured& measured);
-  // Workloads that failed or could not be checked.
+  // Whether a workload failed or could not be checked.
   bool failed() const { return failed_; }
 
  private:

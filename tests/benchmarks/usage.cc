@@ -23,7 +23,7 @@ double ClockSeconds(clockid_t clock) {
 }
 
 // The first line of /proc/stat: "cpu", then ticks of user, nice, system, idle, iowait, irq,
-// softirq, steal. What a hypervisor steals is used by others, too.
+// softirq, steal. Time that the hypervisor steals counts as used by others.
 double BusySeconds() {
   std::ifstream stat("/proc/stat");
   std::string name;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this process has used, and how busy the machine was with others meanwhile.
+// What this process has used, and how busy other processes kept the machine meanwhile.
 #ifndef MILLHOPPER_TESTS_BENCHMARKS_USAGE_H_
 #define MILLHOPPER_TESTS_BENCHMARKS_USAGE_H_
 
@@ -7,20 +7,21 @@
 
 namespace millhopper {
 
-// Everything since some beginning; differences are what counts. All threads of the process.
+// Totals since an arbitrary moment, over all threads of the process. Only differences mean
+// something.
 struct Usage {
   double wall_seconds = 0;
   double cpu_seconds = 0;   // of this process, and of those that it ran
-  double busy_seconds = 0;  // of all processors together, whoever used them
+  double busy_seconds = 0;  // of all processors together, by any process
 
   static Usage Now();
   Usage operator-(const Usage& before) const;
   Usage& operator+=(const Usage& more);
-  // The part of all processors' time that others used: 0.05 is five percent.
+  // The share of all processors' time that other processes used: 0.05 is five percent.
   double foreign_share() const;
 };
 
-// What should not grow in the steady state. Counting allocates nothing itself.
+// Counts that should not grow in the steady state. Counting allocates nothing itself.
 struct SteadyCounts {
   uint64_t allocations = 0;  // calls to the heap
   uint64_t page_faults = 0;  // that needed no disk
@@ -38,13 +39,13 @@ struct SteadyCounts {
 
 // Monotonic.
 double WallSeconds();
-// What the calling thread has worked: others on its processor do not count.
+// Processor time of the calling thread, without that of other threads on its processor.
 double ThreadSeconds();
 
-// The largest size in memory since the last ResetPeak, in bytes.
+// The peak of the resident memory since the last ResetPeak, in bytes.
 uint64_t PeakBytes();
 void ResetPeak();
-// Gives back to the system what the pools of earlier work keep.
+// Gives the memory that pools keep from earlier work back to the system.
 void DropIdleMemory();
 
 }  // namespace millhopper

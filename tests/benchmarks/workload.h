@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is benchmarked: named workloads, each with what it measures and what it is to reach.
+// Named workloads: what each measures, and the target that it aims at.
 #ifndef MILLHOPPER_TESTS_BENCHMARKS_WORKLOAD_H_
 #define MILLHOPPER_TESTS_BENCHMARKS_WORKLOAD_H_
 
@@ -13,9 +13,9 @@ namespace millhopper {
 
 // What the command line says.
 struct BenchmarkOptions {
-  double min_seconds = 2;  // that a workload is timed for
-  int rounds = 5;          // in which that happens, between measurements of the limit
-  int workers = 1;         // of the pool; the caller is one more
+  double min_seconds = 2;  // how long a workload is timed
+  int rounds = 5;          // the time is divided into these; the limit is measured before each
+  int workers = 1;         // of the pool; the calling thread works too
   std::string peek;        // the command
   int64_t while_steps = 0;
 
@@ -24,15 +24,16 @@ struct BenchmarkOptions {
 };
 BenchmarkOptions& Options();
 
-// What measuring a workload gives. Rates are of records, operators, ... a second: more is better.
+// The result of measuring a workload. Rates are of records, operators, ... per second: more is
+// better.
 struct Measured {
-  std::vector<double> rates;   // one a round; what counts is the median
+  std::vector<double> rates;   // one per round; the median counts
   std::vector<double> limits;  // of the same rounds; empty if there is no limit
   // What has been checked.
-  uint64_t records = 0;  // a pass
+  uint64_t records = 0;  // of a pass
   std::string digest;    // of the stream of pass 0
-  std::string note;      // more numbers, for people
-  // Counters beside those that all workloads have.
+  std::string note;      // more numbers, for the people who read the table
+  // Counters besides those that all workloads have.
   std::vector<std::pair<std::string, double>> counters;
   double foreign_share = 0;
 
@@ -46,7 +47,8 @@ struct Measured {
 
 double Median(std::vector<double> values);
 
-// What is copied between the blocks of a file and what is handed out.
+// The bytes that are copied on the way from the blocks of a file to the consumer, and the bytes
+// that the consumer gets.
 struct CopiedBytes {
   uint64_t copied = 0;
   uint64_t payload = 0;
@@ -66,15 +68,15 @@ struct Workload {
   std::string target;  // as it is shown
   std::function<bool(const Measured& measured)> reached;
   std::function<Measured()> measure;
-  // A pass, for counting copies in a process of its own; may be empty.
+  // Reads a pass in a process that counts copies; may be empty.
   std::function<CopiedBytes()> copy;
 };
 
 // A target that is a ratio to the limit.
 void AimAtRatio(double ratio, Workload* workload);
-// A target for how many times as fast.
+// A target for the factor by which a workload is faster.
 void AimAtFactor(double factor, Workload* workload);
-// A target for the time of one (seconds).
+// A target for the time of one thing, in seconds.
 void AimAtTime(double seconds, Workload* workload);
 
 // In the order of the table; each file of workloads adds its own.

@@ -30,7 +30,7 @@ struct Slot {
   int lod_level = 0;
 };
 
-// The declaration of slots by attributes, as the lineage has it.
+// Declares slots by attributes, with the names that the lineage uses.
 AttributeTexts Declared(const std::vector<Slot>& slots) {
   std::string shapes, ranks, levels, dtypes;
   for (const Slot& slot : slots) {
@@ -44,13 +44,13 @@ AttributeTexts Declared(const std::vector<Slot>& slots) {
   return {{"shape_concat", shapes}, {"ranks", ranks}, {"lod_levels", levels}, {"dtypes", dtypes}};
 }
 
-// Files of one kind, and how readers of them are made.
+// Files of one kind, and what a reader of them needs.
 struct Shards {
   std::string format;
   Strings names;
   Strings companions;
   std::vector<Slot> slots;
-  bool declared = false;  // the slots, by the program
+  bool declared = false;  // the program declares the slots
 };
 
 class ChainWriter {
@@ -59,7 +59,7 @@ class ChainWriter {
       : dice_(seed), seed_(seed), wishes_(wishes) {}
 
   std::string Write() {
-    // How much is asked for at a time decides which counts are worth trying.
+    // Counts near these sizes are drawn more often: they are where batches and windows end.
     const int64_t depth = dice_.Between(0, 6);
     for (int64_t i = 0; i < depth; ++i) {
       sizes_.push_back(dice_.OneIn(8) ? dice_.Between(30, 120) : dice_.Between(1, 17));
@@ -82,7 +82,7 @@ class ChainWriter {
   }
 
  private:
-  // The reader that the next one is put on.
+  // The reader that the next drawn reader will read.
   struct Top {
     std::string name;
     std::vector<Slot> slots;
@@ -212,7 +212,7 @@ class ChainWriter {
     if (!may_fail() || !dice_.OneIn(8) || records == 0) return "";
     const int64_t chunk_records = std::stoll(recordio.substr(1));
     const int64_t chunks = (records + chunk_records - 1) / chunk_records;
-    // The first chunk tells the dialect, so it is whole.
+    // The first chunk must be whole: a reader finds the dialect by it.
     if (chunks > 1 && dice_.OneIn(2)) return StrCat("_bad_", dice_.Between(1, chunks - 1));
     return kind == "numbers" ? StrCat("_odd_", dice_.Between(0, records - 1)) : "";
   }
@@ -258,12 +258,12 @@ class ChainWriter {
 
   void Decorate(int64_t size) {
     int64_t kind = dice_.Between(0, 8);
-    // What is on a device can only be passed on.
+    // Elements on a device can only be passed on.
     if (top_.on_device && kind != 1) kind = 0;
-    // Passes of a shared reader are those of all who read it.
+    // A shared reader has one pass for all of its readers, so no reader above it makes passes.
     if (kind == 1 && (above_ || top_.multi_passes == 2)) kind = 0;
-    // Parts depend on the order, and nobody gets what is in the others; so it is with what a filter
-    // drops.
+    // Which elements a shard or a filter leaves out depends on the order, and no other reader
+    // yields them. So both need a defined order and are not drawn where records are counted.
     if ((kind == 6 || kind == 7) && (!ordered() || wishes_.counted)) kind = 5;
     if (kind == 8 && top_.uneven && !may_fail()) kind = 5;
     if (kind == 4 && top_.multi_passes > 0 && dice_.OneIn(2)) kind = 3;
@@ -312,7 +312,8 @@ class ChainWriter {
   void DrawBatch(int64_t size) {
     bool stack = !top_.batched && dice_.OneIn(2);
     for (const Slot& slot : top_.slots) stack = stack && slot.lod_level == 0;
-    // What is left over depends on the order where records are counted, not compared.
+    // Which records the last batch drops depends on the order. So it drops none where the order is
+    // not defined or records are counted.
     const bool discard = ordered() && !wishes_.counted && dice_.OneIn(2);
     for (Slot& slot : top_.slots) {
       if (stack) {
@@ -347,8 +348,7 @@ class ChainWriter {
     Add("create_unbatch_reader", {{"mode", Text(stack ? "stack" : "concat")}});
   }
 
-  // A block that tells by the first slot: by its mean, or, where it may have none, by whether there
-  // is anything in it.
+  // A block that decides by the first slot: by its mean, or, if it can be empty, by whether it is.
   void DrawFilter() {
     const int block = static_cast<int>(blocks_.size()) + 1;
     Strings sources;
@@ -371,7 +371,7 @@ class ChainWriter {
       parts.push_back(OpText("cast", {{"X", {"x0"}}}, {{"Out", {"numbers"}}},
                              {{"in_dtype", Int(type)}, {"out_dtype", Int(proto::VarType::FP32)}}));
       parts.push_back(OpText("mean", {{"X", {"numbers"}}}, {{"Out", {"mean"}}}));
-      // No mean of a few numbers lies so close to this that rounding matters.
+      // No mean of a few numbers is so close to this limit that rounding matters.
       const std::string limit = StrCat("f: ", dice_.OneOf({"0", "7", "30", "1005"}), ".3183");
       parts.push_back(OpText("fill_constant", {}, {{"Out", {"limit"}}},
                              {{"shape", "ints: 1"}, {"value", limit}}));
@@ -384,7 +384,7 @@ class ChainWriter {
                                  {"sink_var_names", Texts({"keep"})}});
   }
 
-  // A block with one operator a slot.
+  // A block with one operator per slot.
   void DrawCustom() {
     const int block = static_cast<int>(blocks_.size()) + 1;
     std::vector<std::string> parts;
@@ -396,7 +396,8 @@ class ChainWriter {
       const SlotTexts out = {{"Out", {sinks.back()}}};
       parts.push_back(TensorText(sources.back(), slot.dtype, slot.dims, slot.lod_level));
       std::string op = OpText("assign", in, out);
-      // Above a shared reader values stay as they are, so that they can be told.
+      // Above a shared reader values stay as they are, so that the test can tell which records
+      // came.
       const int64_t kind = above_ ? 0 : dice_.Between(0, 2);
       if (kind == 1 && (slot.dtype == "INT64" || slot.dtype == "FP32")) {
         op = OpText("scale", in, out, {{"bias", StrCat("f: ", dice_.Between(1, 1000))}});
@@ -421,7 +422,7 @@ class ChainWriter {
   std::vector<int64_t> sizes_;
   bool free_order_ = false;
   bool shared_ = false;
-  bool above_ = false;  // a shared reader
+  bool above_ = false;  // whether the next readers are above a shared one
   Top top_;
   int readers_ = 0;
   std::vector<std::string> parts_, blocks_;

@@ -9,17 +9,17 @@
 namespace millhopper {
 
 struct ChainWishes {
-  // The source is a number source that dawdles, and fails more often than not.
+  // The source is a number source that pauses at random, and fails more often than not.
   bool jitter = false;
-  // The source is a number source, nothing fails, and no batch is left out.
+  // The source is a number source, nothing fails, and no record is left out.
   bool counted = false;
-  // One reader at the top, whose order is given.
+  // There is one reader at the top, and the order of its elements is defined.
   bool ordered = false;
 };
 
-// The text of the program; the same for the same seed. Names of files begin with ${folder} and are
-// those of named_files.h. Counts lie around what can go wrong: nothing, one, the size of a batch, a
-// window or a chunk.
+// The text of the program, the same for the same seed. Names of files begin with ${folder} and are
+// those of named_files.h. Counts lie around the values at which errors are likely: zero, one, and
+// the size of a batch, of a window or of a chunk.
 std::string DrawChain(uint64_t seed, const ChainWishes& wishes = {});
 
 }  // namespace millhopper

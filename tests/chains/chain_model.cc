@@ -36,7 +36,7 @@ bool Flag(const proto::OpDesc& op, const std::string& name, bool otherwise = fal
 
 float Float(const proto::OpDesc& op, const std::string& name) { return Find(op, name)->f(); }
 
-// One string or a list.
+// The value of an attribute that is one string or a list of strings.
 Strings Texts(const proto::OpDesc& op, const std::string& name) {
   const proto::OpDesc::Attr* found = Find(op, name);
   if (found == nullptr) return {};
@@ -80,7 +80,7 @@ ExpectedStream Numbers(const proto::OpDesc& op) {
   return stream;
 }
 
-// Of slots float32 [1, 2].
+// Its slots are float32 [1, 2].
 ExpectedStream RandomData(const proto::OpDesc& op, uint64_t pass) {
   const RandomKey key = KeyOf(op);
   const float low = Float(op, "low");
@@ -97,8 +97,8 @@ ExpectedStream RandomData(const proto::OpDesc& op, uint64_t pass) {
   return stream;
 }
 
-// A record of each of the first `cycle` unfinished files in turn; where one has ended, the next of
-// the list goes on.
+// Takes a record of each of the first `cycle` unfinished files in turn. Where a file has ended, the
+// next file of the list takes its turn.
 ExpectedStream Interleaved(const std::vector<ExpectedStream>& files, size_t cycle) {
   struct Place {
     const ExpectedStream* file = nullptr;
@@ -125,7 +125,8 @@ ExpectedStream Interleaved(const std::vector<ExpectedStream>& files, size_t cycl
   return stream;
 }
 
-// The permutation that ruling 6 keys: the last place first, each swapped with one up to it.
+// The permutation of ruling 6: from the last place down, each element is swapped with one at or
+// before its place.
 std::vector<ExpectedStream> Shuffled(std::vector<ExpectedStream> files, const RandomKey& key,
                                      uint64_t pass) {
   for (size_t i = files.size(); i-- > 1;) std::swap(files[i], files[key.Below(i + 1, pass, i)]);
@@ -226,7 +227,7 @@ SlotValue Instance(const SlotValue& slot, size_t i, bool stack) {
   return instance;
 }
 
-// What looks at elements ends with the first that cannot be loaded.
+// A reader that looks into elements ends at the first one that cannot be loaded.
 ExpectedStream Unbatched(const proto::OpDesc& op, const ExpectedStream& in) {
   const bool stack = Texts(op, "mode") == Strings{"stack"};
   ExpectedStream out;
@@ -247,7 +248,7 @@ ExpectedStream Unbatched(const proto::OpDesc& op, const ExpectedStream& in) {
   return out;
 }
 
-// The values one by one, as `To`, with a number added.
+// Converts each value to `To` and adds a number to it.
 template <typename From, typename To>
 SlotValue Mapped(const SlotValue& slot, float bias) {
   std::vector<To> values;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the readers of a startup program yield, as the rulings of the design say it, element behind
-// element. It knows no tickets, no chunks and no threads.
+// What the readers of a startup program yield, element by element, as the rulings of the design
+// say. The model knows no tickets, chunks or threads.
 #ifndef MILLHOPPER_TESTS_CHAINS_CHAIN_MODEL_H_
 #define MILLHOPPER_TESTS_CHAINS_CHAIN_MODEL_H_
 
@@ -13,7 +13,8 @@
 
 namespace millhopper {
 
-// Of programs that chain_generator.h draws, run with seed 0. The program must outlive it.
+// Models programs that chain_generator.h draws, run with seed 0. The program must outlive the
+// model.
 class ChainModel {
  public:
   explicit ChainModel(const proto::ProgramDesc& program) : program_(program) {}
@@ -21,13 +22,13 @@ class ChainModel {
   // What this reader yields in pass number `pass`.
   ExpectedStream Pass(const std::string& reader, uint64_t pass) const;
 
-  // The readers that no other one reads.
+  // The readers that no other reader reads.
   std::vector<std::string> Tops() const;
-  // The reader that several read, or "" if there is none.
+  // The reader that several others read, or "" if there is none.
   std::string Shared() const;
   // False if timing may decide the order of elements.
   bool Ordered() const;
-  // The files that it reads.
+  // The files that the program reads.
   std::vector<std::string> Files() const;
 
  private:

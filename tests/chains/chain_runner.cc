@@ -37,7 +37,7 @@ std::string TextOf(const F& function) {
   return "";
 }
 
-// Expects an error with these words, or none if there are none.
+// Expects an error with these words, or no error if there are no words.
 ::testing::AssertionResult Has(const std::string& thrown, const std::string& words) {
   if (words.empty() ? thrown.empty() : thrown.find(words) != std::string::npos) {
     return ::testing::AssertionSuccess();
@@ -45,7 +45,7 @@ std::string TextOf(const F& function) {
   return ::testing::AssertionFailure() << "thrown: " << thrown << "\nwanted: " << words;
 }
 
-// What a reader says of the length of a pass is right, if the pass comes to its end.
+// If the pass comes to its end, what the reader says of its length must be right.
 void CheckLength(ReaderHolder* reader, const ExpectedStream& want) {
   const bool whole =
       want.error.empty() && std::all_of(want.elements.begin(), want.elements.end(),
@@ -60,7 +60,7 @@ void ReadPass(ReaderHolder* reader, const ExpectedStream& want, int64_t stop, Di
   std::vector<LoDTensor> element;
   for (size_t i = 0;; ++i) {
     if (stop >= 0 && i == static_cast<size_t>(stop)) {
-      if (dice->OneIn(2)) TextOf([&] { reader->HasNext(); });  // planned, never read
+      if (dice->OneIn(2)) TextOf([&] { reader->HasNext(); });  // plans one that is never read
       return;
     }
     const bool behind = i == want.elements.size();
@@ -97,15 +97,15 @@ void RunOrdered(ReaderHolder* reader, const ChainModel& model, const std::string
       ADD_FAILURE() << "in pass " << pass;
       return;
     }
-    if (dice->OneIn(8)) return;  // destroyed wherever it is
+    if (dice->OneIn(8)) return;  // the reader is destroyed in the middle
     reader->ReInit();
     if (!dice->OneIn(8)) continue;
-    reader->ReInit();  // a pass of which nothing is read
+    reader->ReInit();  // leaves out a pass
     ++pass;
   }
 }
 
-// How often there is which value, type by type.
+// How often each value occurs; types are counted apart.
 using Values = std::map<std::string, int64_t>;
 
 void Count(const ElementValue& element, Values* values) {
@@ -133,7 +133,7 @@ void RunUnordered(const std::vector<ReaderHolder*>& readers, const ChainModel& m
     }
     const bool early = dice->OneIn(3);
     std::vector<Values> got(readers.size());
-    if (dice->OneIn(2)) {  // each on its own thread
+    if (dice->OneIn(2)) {  // each reader on a thread of its own
       std::vector<std::thread> threads;
       threads.reserve(readers.size());
       for (size_t k = 0; k < readers.size(); ++k) {
@@ -165,7 +165,7 @@ void RunUnordered(const std::vector<ReaderHolder*>& readers, const ChainModel& m
 
 Settings ChainSettings() {
   static const auto* folder = new std::string([] {
-    FakeDevice::Get();  // programs name it
+    FakeDevice::Get();  // registers the device that programs name
     const char* kept = std::getenv("MILLHOPPER_CHAIN_FOLDER");
     return kept == nullptr ? NewFolder("chains") : std::string(kept);
   }());

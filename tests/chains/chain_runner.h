@@ -12,14 +12,15 @@
 
 namespace millhopper {
 
-// A program as the runner has it: with the folder of its files set, which have been made.
+// Parses a program with ${folder} set, and makes the files that it reads.
 std::shared_ptr<const Program> LoadChain(const std::string& text);
-// The settings that LoadChain uses: where files are made, MILLHOPPER_CHAIN_FOLDER if that is set.
+// The settings that LoadChain uses. `folder` is where files are made: MILLHOPPER_CHAIN_FOLDER if
+// that is set.
 Settings ChainSettings();
 
 // Builds the readers that the program creates, makes a few passes of calls that `calls` seeds
-// (ReadNext, HasNext, ReInit, stopping early, destroying), and fails the test where the model says
-// otherwise. The failure prints the program and the number.
+// (ReadNext, HasNext, ReInit, stopping early, destroying), and fails the test if they yield
+// something else than the model. The failure prints the program and `calls`.
 void RunChain(const std::string& text, uint64_t calls);
 
 // All that a chain yields in the first `passes` passes: digests of elements, and the texts of

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random draws for tests that are the same on every machine: what the standard's distributions are
+// Random draws for tests, the same on every machine. The distributions of the standard library are
 // not.
 #ifndef MILLHOPPER_TESTS_CHAINS_DICE_H_
 #define MILLHOPPER_TESTS_CHAINS_DICE_H_
@@ -15,7 +15,7 @@ namespace millhopper {
 class Dice {
  public:
   explicit Dice(uint64_t seed) : bits_(seed) {}
-  // Both ends may come.
+  // Draws from low to high, both included.
   int64_t Between(int64_t low, int64_t high) {
     return low + static_cast<int64_t>(bits_() % static_cast<uint64_t>(high - low + 1));
   }

@@ -13,12 +13,12 @@ namespace millhopper {
 
 struct ExpectedElement {
   ElementValue value;
-  std::string error;  // words of what loading it throws, or ""
+  std::string error;  // words of the error that loading it throws, or ""
 };
 
 struct ExpectedStream {
   std::vector<ExpectedElement> elements;
-  std::string error;  // words of the error behind them, or "" for the end
+  std::string error;  // words of the error that follows them, or "" for the end
 };
 
 template <typename T>

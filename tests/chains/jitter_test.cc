@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chains on a source that sleeps and fails at random: errors come at their place, and each is the
-// same text under every schedule.
+// Chains on a source that sleeps and fails at random: errors come at their place, and each has the
+// same text under every schedule. F17 is an entry in the project's list of faults.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -60,8 +60,8 @@ TEST_P(Jitter, ChangesNoTextOfAnyError) {
 
 INSTANTIATE_TEST_SUITE_P(Under, Jitter, ::testing::ValuesIn(kSchedules), NameOfSchedule);
 
-// F17 of the fault model: whichever record fails in whichever worker, the error is that of the
-// first one by its position.
+// F17: whichever worker meets an error first, the consumer gets the error of the first failing
+// record, by position.
 TEST(Fault, AtAnyRecordIsTheSameWithAnyNumberOfWorkers) {
   constexpr int kRecords = 40;
   Strings texts;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each record once per pass, and nothing left behind: by reset or destruction at any moment.
+// Each record is loaded once per pass, and nothing is left behind by a reset or a destruction at
+// any moment. "F" and a number, below, is an entry in the project's list of faults.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -23,7 +24,7 @@
 namespace millhopper {
 namespace {
 
-// The readers of a program that nobody else reads, with the scope that they are in.
+// The readers of a program that no other reader reads, with the scope that they are in.
 class Chain {
  public:
   explicit Chain(const std::string& text) : program_(LoadChain(text)) {
@@ -49,12 +50,12 @@ class Chain {
   std::vector<ReaderHolder*> tops_;
 };
 
-// Reads up to `most` elements, wherever an error or the end comes.
+// Reads up to `most` elements, or fewer if an error or the end comes before.
 void Read(ReaderHolder* reader, int64_t most) {
   std::vector<LoDTensor> element;
   try {
     for (; most > 0 && reader->HasNext(); --most) reader->ReadNext(&element);
-  } catch (const Error&) {  // one of those that are drawn
+  } catch (const Error&) {  // an error that the drawn chain is meant to have
   }
 }
 
@@ -70,7 +71,7 @@ class Leftovers : public ::testing::TestWithParam<Schedule> {
   ~Leftovers() override { CountLoads(nullptr); }
 
   const ScheduleInForce schedule_{GetParam()};
-  // As many again as there are schedules make ten thousand.
+  // All schedules together have ten thousand cases.
   const uint64_t cases_ =
       NumberFromEnvironment("MILLHOPPER_CHAIN_CASES", 20000) / 2 / kSchedules.size() + 1;
   const uint64_t first_ =
@@ -110,11 +111,11 @@ TEST_P(Leftovers, EachRecordIsLoadedOncePerPass) {
   }
 }
 
-// F22 and F24 of the fault model: the consumer stops, resets and goes away at any moment, and
-// nothing remains: no thread, no descriptor, no pinned byte, nothing of a pool.
+// F22 and F24: the consumer stops, resets and destroys readers at any moment, and nothing remains:
+// no thread, no descriptor, no pinned byte, no pooled object.
 TEST_P(Leftovers, ResetAndDestructionLeaveNothingBehind) {
   FakeDevice* const device = FakeDevice::Get();
-  // What is started once is started before anything is counted.
+  // Threads that are started only once are started before anything is counted.
   StartPoolThreads();
   for (uint64_t seed = 1; seed < 40; ++seed) ReadOnThreads(Chain(DrawChain(seed)).tops(), 100);
   const Holdings before = CurrentHoldings();
@@ -140,8 +141,8 @@ TEST_P(Leftovers, ResetAndDestructionLeaveNothingBehind) {
 
 INSTANTIATE_TEST_SUITE_P(Under, Leftovers, ::testing::ValuesIn(kSchedules), NameOfSchedule);
 
-// F25: a reader is one thread's, but eight threads may share one, each through a handle: each
-// record goes to one of them.
+// F25: a reader belongs to one thread, but eight threads may share it through a handle each. Then
+// each record goes to one of them.
 TEST(SharedReader, GivesEachRecordToOneOfEightThreads) {
   for (const int workers : {0, 1, 2, 7}) {
     const PoolSize pool(workers);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chains under a limit of memory that is hardly enough: what they yield is exact, to the place
-// where they say that it is not enough; and what is enough without workers is so with any number.
+// Chains under a memory limit that is hardly enough. What they yield is exact, up to the place
+// where an error says that the limit is too low. A limit that is enough without workers is enough
+// with any number of them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,10 +25,10 @@ bool IsMemoryError(const std::string& text) {
          text.find("; raise the limit to ") != std::string::npos;
 }
 
-// A digest has no spaces; what ends a pass is a text.
+// A digest has no spaces; the text of an error or of the end of a pass has some.
 bool EndsPass(const std::string& text) { return text.find(' ') != std::string::npos; }
 
-// Whether what the passes yield is what they should, each up to an error of memory if it has one.
+// Whether each pass yields what it should, up to a memory error if it has one.
 bool IsExactUntilMemoryIsShort(const Strings& outcome, const Strings& wanted) {
   auto want = wanted.begin();
   for (const std::string& text : outcome) {
@@ -60,7 +61,7 @@ TEST_P(LimitedChains, YieldTheSameOrSayThatMemoryIsShort) {
     MemoryLimit::Set(SIZE_MAX);
     const Strings wanted = OutcomeOf(text, 2);
     MemoryLimit::Set(kLimits[seed % 3]);
-    OutcomeOf(text, 2);  // gives back what pooled objects kept while there was no limit
+    OutcomeOf(text, 2);  // frees the memory that pooled objects kept while there was no limit
     const Strings outcome = OutcomeOf(text, 2);
     ASSERT_TRUE(IsExactUntilMemoryIsShort(outcome, wanted)) << text;
     if (outcome == wanted) {

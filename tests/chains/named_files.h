@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files whose names say what is in them, so that the text of a program is all that it takes to
-// repeat a case. Record i of a file is about the number n = first + i:
+// Files whose names say what is in them, so that the text of a program is enough to repeat a case.
+// Record i of a file is about the number n = first + i:
 //
-//   numbers_FIRST_RECORDS_CHUNK_DIALECT_COMPRESSOR.recordio   float32 [1, 2] (n, -n), int64 [1, 1]
-//   n ragged_FIRST_RECORDS_CHUNK_DIALECT_COMPRESSOR.recordio    int64 [n % 4, 1], each n
-//   lines_FIRST_RECORDS_END.txt                               n in digits, or an empty line
-//   images_FIRST_RECORDS.idx                                  int16 [1, 2] (n, -n)
-//   labels_FIRST_RECORDS.idx                                  int64 [1, 1] n % 256
-//   fields_FIRST_RECORDS.fixed                                int64 [1, 1] n, uint8 [2] n % 256
+//  numbers_FIRST_RECORDS_CHUNK_DIALECT_COMPRESSOR.recordio  float32 [1, 2] (n, -n), int64 [1, 1] n
+//  ragged_FIRST_RECORDS_CHUNK_DIALECT_COMPRESSOR.recordio   int64 [n % 4, 1], each n
+//  lines_FIRST_RECORDS_END.txt                              n in digits, or an empty line
+//  images_FIRST_RECORDS.idx                                 int16 [1, 2] (n, -n)
+//  labels_FIRST_RECORDS.idx                                 int64 [1, 1] n % 256
+//  fields_FIRST_RECORDS.fixed                               int64 [1, 1] n, uint8 [2] n % 256
 //
-// CHUNK is the records in a chunk; END is "lf", "crlf" or "open", which has no end behind the last
-// line. A RecordIO file whose stem goes on with _bad_K has a wrong byte in chunk K, with _odd_I a
-// record I of other dims. All but RecordIO files may be compressed: ".gz" follows.
+// CHUNK is the number of records in a chunk. END is "lf", "crlf" or "open"; with "open" the last
+// line has no end. A RecordIO file whose stem ends with _bad_K has a wrong byte in chunk K; with
+// _odd_I, record I has other dims. All files but RecordIO files may be compressed: ".gz" follows.
 #ifndef MILLHOPPER_TESTS_CHAINS_NAMED_FILES_H_
 #define MILLHOPPER_TESTS_CHAINS_NAMED_FILES_H_
 
@@ -21,7 +21,7 @@
 
 namespace millhopper {
 
-// What reading the file yields; only the last part of the path counts.
+// What reading the file yields. Only the last part of the path matters.
 ExpectedStream ContentOf(const std::string& path);
 // Writes the file unless it is there.
 void MakeNamedFile(const std::string& path);

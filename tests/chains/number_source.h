@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests tell the operator create_number_source beside its attributes.
+// What tests tell the operator create_number_source besides its attributes.
 #ifndef MILLHOPPER_TESTS_CHAINS_NUMBER_SOURCE_H_
 #define MILLHOPPER_TESTS_CHAINS_NUMBER_SOURCE_H_
 
@@ -10,7 +10,7 @@
 namespace millhopper {
 
 // Number sources that are created from now on count their loads in this ledger, which must have
-// room for all of their records; null ends it. The thread that creates them.
+// room for all of their records; null ends the counting. For the thread that creates the sources.
 void CountLoads(std::shared_ptr<Ledger> ledger);
 
 }  // namespace millhopper

@@ -2,9 +2,10 @@
 // Random chains of readers, built by programs, against a model that knows nothing of Plan and Load.
 //
 // A failure prints a program text. MILLHOPPER_CHAIN_PROGRAM=FILE runs a text again, with the calls
-// of its first line; MILLHOPPER_CHAIN_FOLDER keeps the files that it reads, so that `peek
-// --set folder=...` can show it where the source is no number source. MILLHOPPER_CHAIN_CASES sets
-// how many cases there are, MILLHOPPER_CHAIN_SEED the first.
+// that its first line names. MILLHOPPER_CHAIN_FOLDER keeps the files that the program reads, so
+// that `peek --set folder=...` can show the chain, unless its source is a number source.
+// MILLHOPPER_CHAIN_CASES sets the number of cases, MILLHOPPER_CHAIN_SEED the first seed. F23 and
+// F34 are entries in the project's list of faults.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -22,7 +23,7 @@
 namespace millhopper {
 namespace {
 
-// F23 and F34 of the fault model: any sequence of calls, on any number of workers and cores.
+// F23 and F34: any sequence of calls, on any number of workers and cores.
 class RandomChains : public ::testing::TestWithParam<Schedule> {
  protected:
   void TearDown() override {
@@ -32,7 +33,7 @@ class RandomChains : public ::testing::TestWithParam<Schedule> {
   const ScheduleInForce schedule_{GetParam()};
 };
 
-// Every schedule has cases of its own, so that together they are twenty thousand.
+// Every schedule has cases of its own; together they are twenty thousand.
 TEST_P(RandomChains, YieldWhatTheModelYields) {
   const uint64_t cases = NumberFromEnvironment("MILLHOPPER_CHAIN_CASES", 20000) / kSchedules.size();
   const uint64_t first =
@@ -42,8 +43,8 @@ TEST_P(RandomChains, YieldWhatTheModelYields) {
   }
 }
 
-// Nearly all is taken of the memory for what is ahead of need, to a few records: there it is
-// refused now and then, in planning and in loading, and the work is done again.
+// Nearly all memory for work ahead of need is taken, so that only a few records have room. Now and
+// then planning or loading ahead is refused, and the work is done again.
 TEST_P(RandomChains, YieldTheSameWhereMemoryIsShort) {
   constexpr size_t kLimit = size_t{256} << 20;
   const uint64_t cases =

@@ -18,7 +18,7 @@
 namespace millhopper {
 
 struct Schedule {
-  uint64_t index;  // of it in kSchedules
+  uint64_t index;  // its index in kSchedules
   int workers;
   bool one_core;
 };
@@ -36,7 +36,7 @@ inline std::string NameOfSchedule(const ::testing::TestParamInfo<Schedule>& info
 
 inline void PrintTo(const Schedule& schedule, std::ostream* out) { *out << NameOf(schedule); }
 
-// While it lives, the pool has these workers, and threads that begin run where the schedule says.
+// While it lives, the pool has so many workers, and new threads run on the cores of the schedule.
 class ScheduleInForce {
  public:
   explicit ScheduleInForce(const Schedule& schedule) : pool_(schedule.workers) {
@@ -54,7 +54,7 @@ class ScheduleInForce {
   ScheduleInForce& operator=(const ScheduleInForce&) = delete;
 
  private:
-  const PoolSize pool_;  // whose threads start when they are needed
+  const PoolSize pool_;  // starts its threads when they are needed
   cpu_set_t before_;
 };
 

@@ -8,7 +8,7 @@
 namespace millhopper {
 namespace {
 
-// A header of twelve bytes may promise 2^32 records of no bytes each, and keep it.
+// A valid file of twelve bytes may announce 2^32 records of no bytes each.
 constexpr size_t kMostRecords = 2000;
 
 FileContent ReadIdx(const std::string& path, bool labels, size_t most_bytes) {
@@ -24,7 +24,7 @@ FileContent ReadIdx(const std::string& path, bool labels, size_t most_bytes) {
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static auto* file = new millhopper::MemoryFile;
   file->Write(data, size);
-  // A chunk is a MiB, or one record, which cannot be longer than what gzip can hold.
+  // A chunk is 1 MiB or one record, and a record is no longer than what gzip can expand to.
   const size_t most_bytes = 2 * ((size_t{1} << 20) + 1100 * size);
   const millhopper::FileContent content = millhopper::ReadIdx(file->path(), false, most_bytes);
   const millhopper::FileContent again = millhopper::ReadIdx(file->path(), false, most_bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes idx files, those in gzip mostly inside of it.
+// Changes idx files. In gzip files it mostly changes the compressed content.
 #include <zlib.h>
 
 #include <optional>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kMostExpanded = 4096;
 
-// What a gzip member begins with, or nothing if it is damaged.
+// The beginning of the content of a gzip member, or nothing if the member is damaged.
 std::optional<std::string> Inflated(const uint8_t* data, size_t size) {
   constexpr int kGzipOnly = 16 + MAX_WBITS;
   z_stream zlib = {};

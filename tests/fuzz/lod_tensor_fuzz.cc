@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes serialised tensors. One that is read must be written and read again as the same.
+// Fuzzes serialised tensors. A tensor that can be read must be the same after it is written and
+// read again.
 #include <cstring>
 #include <string>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What libFuzzer offers and asks for to change inputs, which checksums and compression would
-// otherwise hide from it.
+// The functions by which libFuzzer and our mutators change inputs. Without our mutators, checksums
+// and compression would make nearly all changes useless.
 #ifndef MILLHOPPER_TESTS_FUZZ_MUTATION_H_
 #define MILLHOPPER_TESTS_FUZZ_MUTATION_H_
 
@@ -20,7 +20,7 @@ namespace millhopper {
 // `bytes` with libFuzzer's own changes, at most `most` bytes.
 std::string Mutated(std::string bytes, size_t most);
 
-// Puts `bytes` in the place of an input if there is room, and says how long the input is then.
+// Replaces an input by `bytes` if they fit; returns the size of the input afterwards.
 size_t Replace(const std::string& bytes, uint8_t* data, size_t size, size_t most);
 
 }  // namespace millhopper

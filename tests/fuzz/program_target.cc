@@ -11,14 +11,14 @@
 namespace millhopper {
 namespace {
 
-// The same program without the fields that we do not know, which have no names to be printed.
+// The same program without unknown fields. They have no names and so cannot be printed.
 std::shared_ptr<const Program> OfKnownFields(const Program& program) {
   proto::ProgramDesc desc = program.desc();
   desc.DiscardUnknownFields();
   return Program::FromString(desc.SerializePartialAsString(), "fuzz");
 }
 
-// Everything a problem says is one line of text.
+// Problems hold no control characters but the line feeds between them.
 void CheckLines(const std::string& problems) {
   for (const char c : problems) {
     CHECK(c == '\n' || static_cast<unsigned char>(c) >= ' ') << problems;
@@ -28,7 +28,7 @@ void CheckLines(const std::string& problems) {
 }  // namespace
 
 void LoadProgram(const std::string& content) {
-  const google::protobuf::LogSilencer quiet;  // of names that are not UTF-8
+  const google::protobuf::LogSilencer quiet;  // protobuf logs names that are not UTF-8
   std::shared_ptr<const Program> program;
   CheckLines(Outcome([&] { program = Program::FromString(content, "fuzz"); }));
   if (program == nullptr) return;

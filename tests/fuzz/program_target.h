@@ -7,8 +7,8 @@
 
 namespace millhopper {
 
-// Loads a program. If it can be loaded, what it prints and what it serialises must load as the
-// same, and it is checked in both roles.
+// Loads a program. If that succeeds, the text and the binary form that it gives must load as the
+// same program, and it is checked in both roles.
 void LoadProgram(const std::string& content);
 
 }  // namespace millhopper

@@ -13,7 +13,8 @@ namespace {
 
 constexpr size_t kMostExpanded = 4096;
 
-// The file, cut at its chunks as their headers say; a chunk is cut off where the file ends.
+// Calls `visit` for each chunk that the headers describe and replaces its payload by what `visit`
+// returns. The last chunk may be cut off by the end of the file.
 template <typename Visit>
 void ForEachChunk(RecordIODialect dialect, std::string* file, const Visit& visit) {
   size_t at = 0;

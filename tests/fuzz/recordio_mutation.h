@@ -10,7 +10,7 @@
 
 namespace millhopper {
 
-// As LLVMFuzzerCustomMutator.
+// Does what LLVMFuzzerCustomMutator must do, for this dialect.
 size_t MutateRecordIO(RecordIODialect dialect, uint8_t* data, size_t size, size_t most,
                       unsigned int seed);
 

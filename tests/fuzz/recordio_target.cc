@@ -28,7 +28,7 @@ SlotSpec Slot(DataType dtype, const Dims& dims, int lod_level) {
   return slot;
 }
 
-// The records as a chunk of this dialect and compressor gives them back.
+// Checks that a chunk of this dialect and compressor gives the records back.
 void CheckCompression(RecordIODialect dialect, RecordIOCompressor compressor,
                       const std::string& payload, const std::vector<std::string>& records) {
   const std::string stored = CompressRecordIO(dialect, compressor, payload);

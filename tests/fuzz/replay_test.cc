@@ -27,7 +27,7 @@ std::vector<std::string> Inputs() {
 }
 
 void Give(const std::string& input) {
-  // Memory of exactly this size, so that a sanitizer sees what reads past it.
+  // Memory of exactly this size, so that a sanitizer sees a read past its end.
   const std::vector<uint8_t> exact(input.begin(), input.end());
   EXPECT_EQ(LLVMFuzzerTestOneInput(exact.data(), exact.size()), 0);
 }

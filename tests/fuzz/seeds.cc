@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes what fuzzing begins with: seeds FOLDER [PROGRAM...]. A folder for each target gets small
-// files made by our own writers; the programs, which are text, are given on as they are, with a
-// value for what they leave open, and as binary ones.
+// Writes the first inputs of fuzzing: seeds FOLDER [PROGRAM...]. The folder of each target gets
+// small files made by our own writers. The programs, which are text, become inputs in three forms:
+// as they are, with a value before them that ${value} stands for, and as binary programs.
 #include <filesystem>
 #include <iostream>
 #include <string>
@@ -105,7 +105,7 @@ void WritePrograms(const std::string& folder, const std::vector<std::string>& pr
       WriteFile(StrCat(folder, "/program_binary", name),
                 Program::FromString(text, name)->ToBinary());
     } catch (const Error&) {
-      continue;  // malformed on purpose, or in need of values
+      continue;  // the program is malformed on purpose, or needs values
     }
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes the replacement of ${name}. The input is a value up to the first line feed, which ${value}
-// stands for, and a text. Every place of what comes out must be one of the text; and between
-// quotes, a program must be given exactly the value.
+// Fuzzes the replacement of ${name}. The input is a value, up to the first line feed, and then a
+// text; ${value} stands for the value. Each place in the expanded text must lead to a place in the
+// text. A program with ${value} between quotes must get exactly the value.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -36,12 +36,12 @@ void CheckPlace(const SourcePlace& place, const std::vector<size_t>& lengths) {
 
 void CheckPlaces(const std::string& written, const Settings& settings) {
   constexpr int kTab = 8;
-  constexpr size_t kMostPlaces = 256;  // each costs a look at the whole text
+  constexpr size_t kMostPlaces = 256;  // each costs a scan of the whole text
   Problems problems("fuzz");
   const ProgramText text(written, "fuzz", settings, &problems);
   const std::vector<size_t> lengths = LineLengths(written);
   const std::vector<Problem> found = problems.InOrder();
-  // A last one may only say how many more there are.
+  // The problem after these may only say how many more there are.
   for (size_t i = 0; i < std::min(found.size(), kMaxProblems); ++i) {
     CheckPlace(found[i].place, lengths);
   }

@@ -14,7 +14,7 @@ void AppendNumber(uint64_t number, std::string* out) {
   out->append(reinterpret_cast<const char*>(&number), sizeof(number));
 }
 
-// All that there is to know of one loaded record.
+// All that is known of a loaded record, as bytes.
 std::string BytesOf(Rows* rows) {
   std::vector<LoDTensor> slots;
   rows->MoveTo(&slots);
@@ -62,7 +62,7 @@ std::string Outcome(const std::function<void()>& function) {
 }
 
 FileContent ReadThrough(FileFormat* format, const FileEntry& file, size_t most, size_t most_bytes) {
-  // Memory that is given back at once shows a sanitizer who looks at it later.
+  // Memory is freed at once, so that a sanitizer finds a read that comes later.
   BufferPool::At(Place()).set_idle_limit(0);
   FileContent content;
   std::unique_ptr<FileSource> source;

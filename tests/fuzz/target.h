@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What fuzz targets share. A target is one file <parser>_fuzz.cc that defines
-// LLVMFuzzerTestOneInput: whatever the bytes are, it returns, or an Error of the right kind is
-// thrown within it. Anything else (another exception, a failed CHECK, a sanitizer's report) ends
-// the process, which is how libFuzzer and the replay test see it.
+// LLVMFuzzerTestOneInput. It must return for all bytes; it may catch an Error of the right kind.
+// Anything else (another exception, a failed CHECK, a sanitizer's report) ends the process, and so
+// libFuzzer and the replay test notice it.
 #ifndef MILLHOPPER_TESTS_FUZZ_TARGET_H_
 #define MILLHOPPER_TESTS_FUZZ_TARGET_H_
 
@@ -19,12 +19,12 @@
 #include "framework/tensor/rows.h"
 #include "framework/tensor/tensor.h"
 
-// Called again and again, by one thread; the bytes are in memory of exactly this size.
+// One thread calls it again and again. The bytes are in memory of exactly this size.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
 namespace millhopper {
 
-// A file without a name in any folder, for parsers that open what they read.
+// A file in memory, with a path but in no folder, for parsers that open what they read.
 class MemoryFile {
  public:
   MemoryFile();
@@ -40,10 +40,10 @@ class MemoryFile {
   const std::string path_;
 };
 
-// What hostile content may be answered with: never an error of the system, nor a bug.
+// Checks that the error blames the content, and neither the system nor a bug.
 void CheckBlamesContent(const Error& error);
 
-// "" or the text of the error that `function` throws, which must blame the content.
+// The text of the error that `function` throws, or "". The error must blame the content.
 std::string Outcome(const std::function<void()>& function);
 
 // What reading a file through a format gave.
@@ -53,8 +53,8 @@ struct FileContent {
   std::string errors;
 };
 
-// Reads the records of a file, at most `most`, one chunk behind another, and loads each. No chunk
-// may take more than `most_bytes` of memory.
+// Reads the records of a file, at most `most`, chunk by chunk, and loads each of them. No chunk may
+// take more than `most_bytes` of memory.
 FileContent ReadThrough(FileFormat* format, const FileEntry& file, size_t most, size_t most_bytes);
 
 }  // namespace millhopper

@@ -32,19 +32,19 @@ void CheckComparison(const std::string& type, const std::vector<bool>& expected)
   CheckType<double>(type, -std::numeric_limits<double>::infinity(), 0,
                     std::numeric_limits<double>::infinity(), expected);
 
-  // A row against each row.
+  // Y is compared with each row of X.
   const LoDTensor matrix = MakeTensor<int32_t>({2, 3}, {0, 5, 9, 9, 5, 0});
   const LoDTensor row = MakeTensor<int32_t>({3}, {5, 5, 5});
   const bool below = expected[0], same = expected[1], above = expected[2];
   EXPECT_EQ(ValuesOf<bool>(RunOp(type, {{"X", matrix}, {"Y", row}}, {"Out"}).at("Out")),
             (std::vector<bool>{below, same, above, above, same, below}));
-  // The same along the other axis.
+  // Y is compared with each column of X.
   const LoDTensor column = MakeTensor<int32_t>({2}, {5, 9});
   EXPECT_EQ(ValuesOf<bool>(RunOp(type, {{"X", matrix}, {"Y", column}}, {"Out"},
                                  {{"axis", 0}, {"force_cpu", false}})
                                .at("Out")),
             (std::vector<bool>{below, same, above, same, below, below}));
-  // The result may take the place of X or Y, though it has another type.
+  // The result may take the place of X or Y, although it has another type.
   for (const char* slot : {"X", "Y"}) {
     const LoDTensor out =
         RunOp(type, {{"X", matrix}, {"Y", row}}, {"Out"}, {}, {{{"Out", slot}}, 0}).at("Out");

@@ -8,7 +8,7 @@
 namespace millhopper {
 namespace {
 
-// Increments `n`, which begins as 0, if the block is run.
+// The block increments `n`, which begins at 0.
 std::string Program(const std::vector<std::string>& inputs, bool scalar) {
   return BlockText(
              0, -1,

@@ -59,7 +59,7 @@ TEST(CreateCustomReaderOp, EqualsRunningTheBlockByHandInOrderWithAnyNumberOfThre
     runner.Reader("source").Reset(Numbers(300));
     runner.Startup(Custom(kTimesFactor, "n", "y", {FillText("factor", "INT64", 3)}));
     EXPECT_EQ(NumbersOf(runner.ReadAllOf("out")), expected) << threads << " threads";
-    // And in parallel, below a batch.
+    // Below a batch reader, workers run the block in parallel.
     runner.Reader("source").Reset(Numbers(300));
     runner.Startup(Custom(
         kTimesFactor, "n", "y", {FillText("factor", "INT64", 3)},
@@ -178,7 +178,7 @@ TEST(CreateCustomReaderOp, ChecksResultsAgainstTheDeclaredSinks) {
   runner.ExpectProblem(Custom({n, TensorText("y", "FP32", {1, 1}), assign}),
                        "operator 'assign': output 'Out': variable 'y' is declared float32 [1, 1], "
                        "but what is written is int64 [1, 1]");
-  // What only the elements tell is found when they are read.
+  // A fault that only the elements show is found when they are read.
   runner.Reader("source").Reset(Numbers(3, -1, true));
   runner.Startup(
       Custom({TensorText("n", "INT64", {-1, 1}, 1), TensorText("y", "INT64", {7, 1}, 1), assign}));
@@ -199,7 +199,7 @@ TEST(CreateCustomReaderOp, KnowsSinksThatAreNotDeclared) {
                         "n", "y"));
   EXPECT_EQ(runner.Reader("out").slots(), (std::vector<SlotSpec>{{DataType::kFp32, {1, 1}, 0}}));
   EXPECT_EQ(runner.ReadAllOf("out").size(), 3u);
-  // What no operator says must be declared.
+  // What no operator says of a sink must be declared.
   ExpectError(ErrorCode::kInvalidArgument,
               "the sink 'y' must declare its type { type: LOD_TENSOR lod_tensor { ... } }: what is "
               "known of it before it runs is unknown",

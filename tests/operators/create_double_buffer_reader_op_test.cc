@@ -20,8 +20,8 @@ std::string Buffer(const AttributeTexts& attributes = {}) {
   return DecoratorProgram("create_double_buffer_reader", attributes);
 }
 
-// Where the elements are that such a reader yields to an executor at `place`; they must be those
-// of the source.
+// The place of the elements that the reader yields to an executor at `place`. Expects the elements
+// to be those of the source.
 Place PlaceOf(const AttributeTexts& attributes, Place place) {
   RunState run;
   run.place = place;

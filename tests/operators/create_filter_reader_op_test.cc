@@ -17,7 +17,7 @@ std::unique_ptr<ReaderBase> Numbers(int64_t records, int64_t load_error = -1) {
   return MakePlannedSource(spec);
 }
 
-// Keeps what is below `limit`.
+// Keeps the elements below `limit`.
 std::string Filter(const std::string& sinks = "strings: \"keep\"",
                    const std::vector<int64_t>& dims = {1, 1}) {
   return BlockText(
@@ -85,7 +85,7 @@ TEST(CreateFilterReaderOp, RefusesSinksThatAreNotOneBool) {
 }
 
 TEST(CreateFilterReaderOp, NamesTheElementThatTheBlockFailsFor) {
-  // A bool for each of two values is not one bool.
+  // For an element of two values the block yields two bools, not one.
   SourceSpec spec;
   spec.records = 10;
   spec.ragged = true;

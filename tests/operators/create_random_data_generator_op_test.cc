@@ -50,7 +50,7 @@ TEST(CreateRandomDataGeneratorOp, TakesSlotsAsTheLineageDeclaresThem) {
                                      {"lod_levels", "ints: 0 ints: 0"}};
   const std::vector<ElementValue> expected = Expected(0, 1, 0, RandomKey(0, 0, "out"));
   EXPECT_EQ(Generated(attributes, {}), expected);
-  EXPECT_EQ(Generated(attributes, kSlots), expected);  // both agree
+  EXPECT_EQ(Generated(attributes, kSlots), expected);  // both declarations agree
 }
 
 TEST(CreateRandomDataGeneratorOp, RefusesSlotsThatDisagreeOrAreMissing) {

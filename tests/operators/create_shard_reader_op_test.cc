@@ -28,7 +28,7 @@ std::vector<ElementValue> PartOf(const AttributeTexts& attributes) {
   return runner.ReadAllOf("out");
 }
 
-// Sets variables of the environment while it exists; null unsets.
+// Sets variables of the environment while it lives; null unsets one.
 class Environment {
  public:
   Environment(const char* shards, const char* index) {

@@ -63,7 +63,7 @@ TEST(CreateShuffleReaderOp, BuildsAFreshReaderWhenTheStartupProgramRunsAgain) {
   runner.Reader("source").Reset(Numbers());
   runner.Again();
   EXPECT_EQ(runner.ReadAllOf("out").size(), 50u);
-  EXPECT_EQ(ReadAll(old.get()).size(), 47u);  // the old chain lives as long as its last holder
+  EXPECT_EQ(ReadAll(old.get()).size(), 47u);  // the old chain lives as long as a handle of it
 }
 
 TEST(CreateShuffleReaderOp, RefusesWrongAttributesWhenChecked) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chains of as many readers as may stand on one another, of every kind: they are read, begun anew
-// and destroyed by recursion, so they have to fit on a small stack. One more is refused.
+// Chains of the greatest depth that is allowed, of readers of every kind. They are read, begun anew
+// and destroyed by recursion, so this must fit on a small stack. One reader more is refused.
 #include <gtest/gtest.h>
 #include <pthread.h>
 
@@ -19,7 +19,7 @@ namespace {
 
 constexpr int64_t kRecords = 7;
 
-// Small for a thread, to which glibc gives 8 MiB, but enough for the frames of sanitizers.
+// A small stack: glibc gives a thread 8 MiB. But it is enough for the frames of sanitizers.
 constexpr size_t kStackBytes = size_t{1} << 20;
 
 struct Kind {
@@ -48,7 +48,7 @@ std::string Stacked(const Kind& kind, int count) {
   return BlockText(0, -1, parts) + blocks;
 }
 
-// Runs it on a thread with a small stack.
+// Runs `body` on a thread with a small stack.
 void RunOnSmallStack(const std::function<void()>& body) {
   pthread_attr_t attributes;
   ASSERT_EQ(pthread_attr_init(&attributes), 0);

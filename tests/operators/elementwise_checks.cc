@@ -26,7 +26,7 @@ const std::vector<Fit>& Fits() {
   return *fits;
 }
 
-// Values without zeros, far enough apart from each other for differences.
+// Values other than 0, so far from each other that numerical differences are exact enough.
 std::vector<double> SomeValues(int64_t count, double first) {
   std::vector<double> values;
   for (int64_t i = 0; i < count; ++i) {
@@ -35,7 +35,8 @@ std::vector<double> SomeValues(int64_t count, double first) {
   return values;
 }
 
-// The value of Y that goes with value i of X: its place from the places along X's axes.
+// The index of the value of Y that belongs to value i of X, from the place of i along each axis of
+// X.
 int64_t PlaceInY(const Fit& fit, int64_t i) {
   std::vector<int64_t> places(fit.x.size());
   for (size_t axis = fit.x.size(); axis-- > 0; i /= fit.x[axis]) places[axis] = i % fit.x[axis];
@@ -81,7 +82,8 @@ void CheckBinaryOperator(const std::string& type, double (*function)(double, dou
   EXPECT_EQ(ValuesOf<float>(RunOp(type, {{"X", floats}, {"Y", divisor}}, {"Out"}).at("Out"))[1],
             static_cast<float>(function(-3, 2)));
 
-  // In the place of X, of Y with X's dims, and of Y with fewer: the inputs are what they were.
+  // The output takes the place of X, of Y with X's dims, or of Y with fewer. The inputs stay as
+  // they were.
   for (const char* slot : {"X", "Y"}) {
     for (const Dims& dims : {Dims{2, 3}, Dims{3}}) {
       SCOPED_TRACE(StrCat("in the place of ", slot, ", Y is ", ToString(dims)));
@@ -130,7 +132,7 @@ void CheckBinaryGradient(const std::string& type) {
                      Axis(fit.axis)});
   }
 
-  // One gradient alone, in the place of Out@GRAD, is the same.
+  // A gradient that is computed alone, in the place of Out@GRAD, is the same.
   const LoDTensor x = MakeTensor({2, 3}, SomeValues(6, 0.5));
   const LoDTensor y = MakeTensor({3}, SomeValues(3, 1.25));
   const LoDTensor dout = MakeTensor({2, 3}, SomeValues(6, 0.75));

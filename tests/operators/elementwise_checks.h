@@ -8,10 +8,10 @@
 namespace millhopper {
 
 // `function` computes one value in double. Covers equal dims, every broadcast, integers, levels of
-// detail, results in the place of an input, no rows, and what is refused.
+// detail, results written to the place of an input, tensors without rows, and refused inputs.
 void CheckBinaryOperator(const std::string& type, double (*function)(double, double));
 
-// Compares <type>_grad with differences, for equal dims and every broadcast.
+// Compares <type>_grad with numerical differences, for equal dims and every broadcast.
 void CheckBinaryGradient(const std::string& type);
 
 }  // namespace millhopper

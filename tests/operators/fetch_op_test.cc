@@ -24,7 +24,7 @@ TEST(FetchOp, PutsTensorsIntoTheirColumns) {
   runner.Main(Program({"i: 2", "i: 0"}));
   const auto& list = runner.scope().Find("fetch")->Get<std::vector<LoDTensor>>();
   ASSERT_EQ(list.size(), 3u);
-  EXPECT_EQ(list[2].scalar<float>(), 1);  // as it was, though x has changed since
+  EXPECT_EQ(list[2].scalar<float>(), 1);  // the value at the fetch, though x has changed since
   EXPECT_EQ(list[0].scalar<float>(), 2);
   EXPECT_FALSE(list[1].initialized());
 }

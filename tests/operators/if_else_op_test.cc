@@ -8,7 +8,7 @@
 namespace millhopper {
 namespace {
 
-// Leaves in `n` 1 for the true block, 2 for the false block and 0 for none.
+// Sets `n` to 1 in the true block and to 2 in the false block; without a block it stays 0.
 std::string Program(bool condition, const AttributeTexts& blocks) {
   return BlockText(0, -1,
                    {TensorText("c", "BOOL", {1}), TensorText("n", "INT64", {1}),

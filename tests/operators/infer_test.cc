@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every operator says before it runs what it makes: each is run here with tensors of its own, and
-// RunOp compares. The tests of an operator compare more of its cases in the same way.
+// Every operator says what it makes before it runs. Each one is run here with tensors of its own,
+// and RunOp compares. The tests of an operator compare more of its cases in the same way.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -129,7 +129,7 @@ std::vector<Case> Cases() {
   return cases;
 }
 
-// Those that make no tensor, or one that only a file or the caller knows.
+// The operators that make no tensor, or one that only a file or the caller knows.
 const std::set<std::string>& WithoutRule() {
   static const std::set<std::string> types = {
       "conditional_block", "feed",  "fetch", "if_else",      "load",
@@ -137,7 +137,7 @@ const std::set<std::string>& WithoutRule() {
   return types;
 }
 
-// Those of readers, which RunOp does not run; below.
+// The operators of readers. RunOp does not run them; SaysTheSlotsOfReaders, below, does.
 bool IsOfReaders(const OpSchema& schema) {
   const auto is_reader = [](const ParameterSchema& parameter) {
     return parameter.kind == VariableKind::kReader;
@@ -182,7 +182,7 @@ AttributeTexts With(AttributeTexts attributes, const std::string& name, const st
   return attributes;
 }
 
-// What is known of readers before the startup program runs is what they then have.
+// What is inferred of readers before the startup program runs is what they have afterwards.
 TEST(Infer, SaysTheSlotsOfReaders) {
   const std::string folder = NewFolder("infer");
   WriteNumbers(folder, 1, 4);

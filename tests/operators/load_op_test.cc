@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operator load.
+// The operator load. F10 is an entry in the project's list of faults.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -63,7 +63,8 @@ TEST(LoadOp, RefusesEveryTruncation) {
   }
 }
 
-// Values have no checksum; what describes them must describe exactly the bytes that are there.
+// Values have no checksum. So a flipped bit may change a value, but a file is read only if its
+// header describes exactly the bytes that follow.
 TEST(LoadOp, TakesNoFlippedBitForMoreOrLessThanTheFileHolds) {
   const LoDTensor whole = MakeTensor<int64_t>({3, 1}, {1, 2, 3}, {{0, 2, 3}});
   const std::string bytes = Serialised(whole);
@@ -81,7 +82,7 @@ TEST(LoadOp, TakesNoFlippedBitForMoreOrLessThanTheFileHolds) {
   }
 }
 
-// F10: a named pipe without a writer would block for ever whoever opens it.
+// F10: a process that opens a named pipe without a writer would wait for ever.
 TEST(LoadOp, RefusesWhatIsNoFileWithoutWaiting) {
   const std::string pipe = TempName("pipe");
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);

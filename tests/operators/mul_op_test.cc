@@ -10,7 +10,7 @@
 namespace millhopper {
 namespace {
 
-// Sums of products, one by one.
+// The product of two matrices, computed value by value.
 std::vector<double> Product2d(const std::vector<double>& x, const std::vector<double>& y,
                               int64_t rows, int64_t inner, int64_t columns) {
   std::vector<double> out;
@@ -31,7 +31,7 @@ std::vector<double> SomeValues(int64_t count) {
 }
 
 TEST(MulOp, MultipliesMatrices) {
-  // Small and large ones, which the library computes in different ways.
+  // Small and large matrices, which the library multiplies in different ways.
   for (const int64_t rows : {1, 3, 70}) {
     for (const int64_t inner : {1, 5, 300}) {
       for (const int64_t columns : {1, 4, 65}) {

@@ -82,7 +82,7 @@ TEST_F(OpenFilesOp, TakesSlotsAsTheLineageDeclaresThem) {
   EXPECT_EQ(Read(Names("numbers-1.recordio"), attributes, {}),
             (std::vector<int64_t>{100, 101, 102}));
   EXPECT_EQ(Read(Names("numbers-1.recordio"), attributes), (std::vector<int64_t>{100, 101, 102}));
-  // Without dtypes, those of the variable count.
+  // Without dtypes, the types of the variable count.
   EXPECT_EQ(Read(Names("numbers-1.recordio"), {attributes.begin(), attributes.begin() + 3}),
             (std::vector<int64_t>{100, 101, 102}));
   ExpectError(
@@ -124,7 +124,7 @@ TEST_F(OpenFilesOp, PairsImagesWithLabels) {
             (std::vector<ElementValue>{
                 ValueOf({MakeTensor<uint8_t>({1, 1, 1}, {5}), MakeTensor<int64_t>({1, 1}, {7})}),
                 ValueOf({MakeTensor<uint8_t>({1, 1, 1}, {6}), MakeTensor<int64_t>({1, 1}, {8})})}));
-  // Dims by shape_concat alone: the types are those of the format.
+  // shape_concat declares only dims; the types are those of the format.
   runner.Startup(OpenFiles("strings: \"idx:" + folder_ + "/images.idx3-ubyte\"",
                            {{"label_file_names", Names("labels.idx1-ubyte")},
                             {"shape_concat", "ints: 1 ints: 1 ints: 1 ints: 1 ints: 1"},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of optimizers step with.
+// Inputs and checks that the tests of optimizers share.
 #ifndef MILLHOPPER_TESTS_OPERATORS_OPTIMIZER_CHECKS_H_
 #define MILLHOPPER_TESTS_OPERATORS_OPTIMIZER_CHECKS_H_
 
@@ -13,10 +13,10 @@ namespace millhopper {
 constexpr double kParams[] = {1, -2, 0.5};
 constexpr double kGrads[] = {0.25, 4, -8};
 
-// Param and Grad with these values, a LearningRate of 0.1, and what else the optimizer keeps.
+// Param and Grad with fixed values, a LearningRate of 0.1, and the other state of the optimizer.
 SlotTensors OptimizerInputs(const SlotTensors& state);
 
-// Expects that the operator is refused with these words where the input `slot` is `tensor`.
+// Expects that the operator is refused with these words if the input `slot` is `tensor`.
 void ExpectInputRefused(const std::string& words, const std::string& type, SlotTensors inputs,
                         const std::string& slot, const LoDTensor& tensor,
                         const std::vector<std::string>& outputs, const Attributes& attributes = {});

@@ -11,7 +11,7 @@
 namespace millhopper {
 namespace {
 
-// What is printed of a persistable variable `x` that holds this tensor.
+// What the operator prints for a persistable variable `x` that holds this tensor.
 std::string Printed(const LoDTensor& tensor, const AttributeTexts& attributes = {}) {
   ProgramRunner runner;
   *runner.scope().Var("x")->GetMutable<LoDTensor>() = tensor;

@@ -12,7 +12,7 @@
 namespace millhopper {
 namespace {
 
-// Golden values hold as long as this does.
+// The golden values are those of this version.
 static_assert(kOrderVersion == 2);
 
 void CheckGoldenValues(const std::string& type, const std::vector<GoldenValues>& all) {
@@ -29,7 +29,7 @@ void CheckGoldenValues(const std::string& type, const std::vector<GoldenValues>&
   }
 }
 
-// Value i is the same, however many there are.
+// Value i is the same for any number of values.
 void CheckLengths(const std::string& type) {
   const std::vector<float> few = ValuesOf<float>(Draw(type, {3}, DataType::kFp32, 5));
   std::vector<float> many = ValuesOf<float>(Draw(type, {10, 3}, DataType::kFp32, 5));

@@ -11,20 +11,20 @@
 
 namespace millhopper {
 
-// What the operator `type` draws in a program of its own that is run with --seed=`run_seed`.
+// What the operator `type` draws in a program of its own, run with --seed=`run_seed`.
 LoDTensor Draw(const std::string& type, const std::vector<int32_t>& shape, DataType dtype,
                uint64_t run_seed, Attributes attributes = {});
 
-// The first values that an operator draws, computed apart from this code, from the definitions in
-// framework/base/random.h.
+// The first values that an operator draws. They were computed by other code, from the definitions
+// in framework/base/random.h.
 struct GoldenValues {
   uint64_t run_seed;
   int32_t seed;
   std::vector<double> values;
 };
 
-// The operator draws these values, which depend on the seeds and on the name of the variable, and
-// not on the shape. It takes float32 and float64, and shapes without values.
+// Checks that the operator draws these values. They depend on the seeds and on the name of the
+// variable, but not on the shape. Also checks float32 and float64, and shapes without values.
 void CheckRandomOp(const std::string& type, const std::vector<GoldenValues>& golden);
 
 }  // namespace millhopper

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random operators in the block of create_custom_reader: the numbers of a record are its own.
+// Random operators in the block of create_custom_reader: the numbers drawn for a record depend on
+// that record and on no other.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -17,12 +18,12 @@ namespace millhopper {
 namespace {
 
 constexpr uint64_t kRunSeed = 11;
-constexpr uint64_t kSeed = 3;  // of the operator
+constexpr uint64_t kSeed = 3;  // the seed of the operator
 constexpr int64_t kFiles = 3;
 constexpr int64_t kRecordsInFile = 80;
 
-// Written down again from the definition, not from framework/base/random.h: SplitMix64's finaliser
-// over the seeds, FNV-1a of the name, the pass, the sample and the index.
+// Written anew from the definition, without framework/base/random.h: SplitMix64's finaliser over
+// the seeds, FNV-1a of the name, the pass, the sample and the index.
 uint64_t Mixed(uint64_t x) {
   x ^= x >> 30;
   x *= 0xbf58476d1ce4e5b9u;
@@ -83,7 +84,7 @@ class RandomInBlocks : public ::testing::Test {
     }
   }
 
-  // The noise that each number got in each of two passes of a chain of decorators.
+  // The noise that each number got, by pass and number, in two passes of a chain of decorators.
   using Noise = std::map<std::pair<uint64_t, int64_t>, std::vector<double>>;
   Noise Read(const std::vector<Decorator>& chain) const {
     std::string names;
@@ -153,7 +154,7 @@ TEST_F(RandomInBlocks, AreDrawnByPassAndSampleWhateverIsAboveAndBelowAndWithAnyT
             << "number " << key.second << " in pass " << key.first;
         values.insert(drawn.begin(), drawn.end());
       }
-      EXPECT_EQ(values.size(), 2 * noise.size()) << "two of the numbers are alike";
+      EXPECT_EQ(values.size(), 2 * noise.size()) << "two of the numbers are equal";
     }
   }
 }

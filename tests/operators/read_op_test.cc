@@ -88,7 +88,7 @@ TEST(ReadOp, RefusesANumberOfOutputsThatIsNotThatOfTheSlots) {
   ExpectError(ErrorCode::kInvalidArgument, "has 1 slots, but slot 'Out' has 2 arguments", [&] {
     runner.Main(BlockText(0, -1, {kVariables, Read({{"Out", {"x", "y"}}})}));
   });
-  std::vector<LoDTensor> element;  // nothing was read
+  std::vector<LoDTensor> element;  // the refused read took no element
   runner.Reader("source").ReadNext(&element);
   EXPECT_EQ(element[0].scalar<int64_t>(), 0);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operator save.
+// The operator save. F12 is an entry in the project's list of faults.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -71,7 +71,7 @@ TEST(SaveOp, WritesFloatsInSixteenBits) {
             FromHex("00000000 0000000000000000 00000000 06000000 081410011002 0102"));
 }
 
-// F12
+// F12: the folder of the path is a file, or the path is a folder.
 TEST(SaveOp, NamesAFileThatCannotBeWritten) {
   const std::string folder = NewFolder("save");
   WriteFile(folder + "/file", "");
@@ -84,7 +84,7 @@ TEST(SaveOp, NamesAFileThatCannotBeWritten) {
   });
 }
 
-// Devices as well, which only root may make (output_file_test.cc).
+// Devices are refused as well; only root can make one (output_file_test.cc).
 TEST(SaveOp, WritesRegularFilesOnly) {
   const std::string path = NewFolder("save") + "/x";
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
@@ -122,7 +122,7 @@ TEST(SaveOp, NeverReplacesWhatAReaderReads) {
     }
     EXPECT_EQ(ReadAll(reader.get()).size(), 4u);
   }
-  // It is nobody's input any more.
+  // No reader reads the file any more, so it may be replaced.
   Save(MakeTensor<float>({1, 2}, {1, 2}), folder + "/numbers-1.recordio");
 }
 

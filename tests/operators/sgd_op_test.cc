@@ -21,8 +21,8 @@ TEST(SgdOp, StepsAgainstTheGradient) {
     EXPECT_EQ(ValuesOf<double>(out), (std::vector<double>{0.875, -4, 4.5}));
     EXPECT_EQ(out.dims(), param.dims());
     EXPECT_EQ(out.lod(), param.lod());
-    EXPECT_EQ(ValuesOf<double>(param),
-              (std::vector<double>{1, -2, 0.5}));  // shared, so not written
+    // The operator's input shares the memory of `param`, so the operator does not write to it.
+    EXPECT_EQ(ValuesOf<double>(param), (std::vector<double>{1, -2, 0.5}));
   }
 }
 

@@ -39,7 +39,7 @@ TEST(SumOp, AddsIntegersAndFloats) {
 TEST(SumOp, MayTakeThePlaceOfAnyInput) {
   const LoDTensor a = MakeTensor<float>({2}, {1, 2});
   const LoDTensor b = MakeTensor<float>({2}, {10, 20});
-  // RunOp calls the first X x_variable, whichever tensor that is.
+  // RunOp names the first X x_variable, whichever tensor it is.
   EXPECT_EQ(ValuesOf<float>(
                 RunOp("sum", {{"X", a}, {"X", b}}, {"Out"}, {}, {{{"Out", "X"}}, 0}).at("Out")),
             (std::vector<float>{11, 22}));

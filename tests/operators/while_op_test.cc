@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operator while.
+// The operator while. F40 is an entry in the project's list of faults.
 #include <gtest/gtest.h>
 #include <malloc.h>
 
@@ -14,7 +14,7 @@
 namespace millhopper {
 namespace {
 
-// A counter that a loop brings from 0 to `limit`, with `body` in front of the counting.
+// A loop that counts from 0 to `limit`, with `body` before the counting.
 std::string CountingLoop(double limit, const std::vector<std::string>& body = {}) {
   std::vector<std::string> block = body;
   block.push_back(OpText("increment", {{"X", {"i"}}}, {{"Out", {"i"}}}));
@@ -58,7 +58,8 @@ TEST(WhileOp, GivesEachStepFreshVariables) {
               [&] { runner.Main(text); });
 }
 
-// F40: a loop is ended by a limit on steps; nobody guesses whether it would ever end.
+// F40: only a limit on steps ends a loop. The executor does not try to find out whether it would
+// end.
 TEST(WhileOp, CountsTheStepsOfNestedLoopsTogether) {
   const std::string text =
       CountingLoop(
@@ -101,7 +102,7 @@ TEST(WhileOp, IsFlatInMemoryOverAMillionSteps) {
   ProgramRunner second;
   second.Main(loop(1e6));
   EXPECT_EQ(second.run().steps, 1000000);
-  // What the second program itself takes: far less than a byte a step.
+  // The second program takes some memory, but far less than a byte per step.
   EXPECT_LT(pool.in_use_bytes() + pool.idle_bytes(), buffers + 16384);
   EXPECT_LT(mallinfo2().uordblks, heap + 200000);
 }

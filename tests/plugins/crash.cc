@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plugin for tests of what a crash leaves behind: an operator and a file format that end the
-// process, in the way and at the place that they are told.
+// A plugin for tests of the report of a crash: an operator and a file format that end the process
+// in the way and at the place that their attributes say.
 #include <sys/types.h>
 
 #include <csignal>
@@ -15,8 +15,8 @@
 namespace millhopper {
 namespace {
 
-// Deeper and deeper, until the stack ends. Neither compiler nor optimizer sees that it never
-// returns.
+// Recurses until the stack is full. The volatile pointer hides from compiler and optimizer that it
+// never returns.
 int Recurse(int depth);
 int (*volatile recurse)(int) = Recurse;
 int Recurse(int depth) {
@@ -38,7 +38,7 @@ OpSchema CrashSchema() {
 
 void RunCrash(OpContext& context) { Crash(context.Attr<std::string>("way")); }
 
-// A file of one chunk with one record, of the file's first byte.
+// A file of one chunk with one record, which is the file's first byte.
 class CrashingSource final : public FileSource {
  public:
   CrashingSource(std::string place, std::string way, const std::string& path)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plugin for tests of what happens while one is loaded: its initialiser does what INITIALISER in
-// the environment says.
+// A plugin for tests of loading: its initialiser does what the environment variable INITIALISER
+// says.
 #include <unistd.h>
 
 #include <csignal>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plugin of another version, which must be refused before any of its code runs: it would end the
-// process.
+// A plugin of another version. It must be refused before any of its code runs, since that code
+// would end the process.
 #include <cstdlib>
 
 #include "framework/plugin.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plugin for tests of the executor command: a reader that makes its users wait, and an operator
-// that takes time. Both say "at work" on standard error once they are.
+// A plugin for tests of the executor command: a reader that makes its consumer wait, and an
+// operator that takes time. Both print "at work" on standard error when they begin.
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -16,8 +16,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-Clock::duration waited{};  // for the reader, in all
-Clock::duration worked{};  // by the operator, in all
+Clock::duration waited{};  // waiting for the reader, in total
+Clock::duration worked{};  // work of the operator, in total
 
 void SayAtWork() {
   fputs("at work\n", stderr);
@@ -30,7 +30,7 @@ void SleepAndAdd(Clock::duration time, Clock::duration* sum) {
   *sum += Clock::now() - begin;
 }
 
-// Yields int64 [1, 1] elements 0, 1, 2 ..., each after a while.
+// Yields int64 [1, 1] elements 0, 1, 2 ..., each after a pause.
 class PacedReader final : public SequentialReader {
  public:
   PacedReader(std::vector<SlotSpec> slots, int count, std::chrono::milliseconds pause)
@@ -68,7 +68,7 @@ void CreatePaced(OpContext& context) {
 }
 
 OpSchema WorkSchema() {
-  return OpSchema("Takes so long that the paced reader's pauses are `wait_share` of all.")
+  return OpSchema("Takes so long that the paced reader's pauses are `wait_share` of the time.")
       .Attr({"wait_share", 0.0f, "0 to 1; 0 takes a minute"})
       .SideEffects();
 }

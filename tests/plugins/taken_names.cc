@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plugin that registers a name of its own and two that are taken, which plugin_test refuses.
+// A plugin that registers one new name and two that are taken; plugin_test expects it to be
+// refused.
 #include "framework/plugin.h"
 
 namespace {

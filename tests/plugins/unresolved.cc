@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plugin that needs what nobody has.
+// A plugin that needs a function that is defined nowhere.
 #include "framework/plugin.h"
 
 namespace millhopper {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The benchmarks, run as tools/bench runs them, on workloads that take a moment: the table and the
-// JSON, not the rates.
+// Runs the benchmarks as tools/bench does, on workloads that take a moment. Checks the table and
+// the JSON, not the rates.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// F19: a plugin that crashes takes the process with it. What it was at stands in the last lines.
+// F19: when a plugin crashes the process, the last lines on standard error say what it was doing.
+// "F" and a number, here and below, is an entry in the project's list of faults.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -86,7 +87,7 @@ class Crash : public ::testing::TestWithParam<Way> {
  protected:
   const std::string plugin_ = Runfile("tests/libcrash.so");
 
-  // The lines must be these, however the thread that crashed is called.
+  // Expects that these are the last lines, whatever the crashed thread is called.
   void ExpectLast(const ChildResult& result, const std::string& lines) const {
     EXPECT_EQ(result.exit_code, GetParam().exit_code) << result.errors;
     const std::string wanted = GetParam().first_line + "\n" + lines;
@@ -120,7 +121,7 @@ TEST_P(Crash, F19OfAFormatNamesItsPluginAndTheFile) {
   }
 }
 
-// Of many files whose records come in turn and are loaded in batches, also by workers.
+// The records of many files come in turn and are loaded in batches, on workers too.
 TEST_P(Crash, F19OfAFormatNamesTheFileOfTheRecord) {
   const TempFile startup("startup.pbtxt", kManyFiles), main("main.pbtxt", kRead);
   const TempFile a("a.crash", "a"), b("b.crash", "b"), x("x.crash", "x"), c("c.crash", "c");
@@ -138,7 +139,7 @@ TEST_P(Crash, F19OfAFormatNamesTheFileOfTheRecord) {
   }
 }
 
-// Where a worker does it, no operator is known.
+// A worker thread that reads the file does not know which operator it works for.
 TEST_P(Crash, F19OnAWorkerNamesTheFile) {
   const TempFile startup("startup.pbtxt", kStartup), main("main.pbtxt", kRead),
       file("x.crash", "x");
@@ -163,7 +164,7 @@ INSTANTIATE_TEST_SUITE_P(
         Way{"exit", 6, "error: ended by a call of exit in the middle of the work"}),
     [](const auto& way) { return way.param.name; });
 
-// F19: whatever an initialiser does to the process, the plugin is named.
+// F19: however an initialiser ends the process, the error names the plugin.
 struct Initialiser {
   std::string way;
   int exit_code;
@@ -195,7 +196,8 @@ INSTANTIATE_TEST_SUITE_P(
         Initialiser{"throw", 128 + SIGABRT, "error: crashed by signal 6 (Aborted)"}),
     [](const auto& initialiser) { return initialiser.param.way; });
 
-// No thread of Millhopper's, so nothing is known but that it is no success.
+// Millhopper does not know a thread that a plugin has started. So the error says nothing about the
+// plugin, but the exit code says that the command failed.
 TEST(Exit, OfAThreadOfAPluginIsNoSuccess) {
   const ChildResult result =
       RunChild({"/usr/bin/env", "INITIALISER=exit_of_a_thread", "tools/executor",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The executor command: its flags, exit codes, signals and summary, run as a child process.
+// The executor command, run as a child process: its flags, exit codes, signals and summary. "F" and
+// a number, below, is an entry in the project's list of faults.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -32,7 +33,7 @@ Words PluginAnd(const Words& flags) {
   return all;
 }
 
-// x = ${value}, then printed.
+// A program that sets x to ${value} and prints it.
 constexpr char kMain[] = R"(
 blocks {
   idx: 0
@@ -52,7 +53,7 @@ blocks {
 }
 )";
 
-// Adds 1 to x, which another program made.
+// A program that adds 1 to x, which another program has made.
 constexpr char kAddOne[] = R"(
 blocks {
   idx: 0
@@ -111,7 +112,7 @@ blocks {
 }
 )";
 
-// Reads all, and works after each element.
+// Reads all elements, and runs the operator `work` after each of them.
 constexpr char kPacedMain[] = R"(
 blocks {
   idx: 0
@@ -218,7 +219,7 @@ blocks {
 }
 )";
 
-// A named pipe to which nothing is written.
+// A named pipe that nothing is written to.
 class TempPipe {
  public:
   TempPipe() { EXPECT_EQ(mkfifo(path_.c_str(), 0600), 0); }
@@ -230,7 +231,7 @@ class TempPipe {
   TempPipe& operator=(const TempPipe&) = delete;
 
   const std::string& path() const { return path_; }
-  // Returns when somebody waits for what is written.
+  // Returns once a process has opened the pipe to read.
   void WaitForReader() {
     Close();
     while (writer_ < 0) {
@@ -455,7 +456,7 @@ TEST(ExecutorCommand, ExitsWith4ForMissingFiles) {
   EXPECT_NE(result.errors.find("no_such_file.recordio"), std::string::npos) << result.errors;
 }
 
-// F29
+// F29: standard output is a full disk.
 TEST(ExecutorCommand, ExitsWith4IfTheOutputIsNotTaken) {
   const TempFile program("main.pbtxt", kMain);
   const ChildResult result =
@@ -466,7 +467,7 @@ TEST(ExecutorCommand, ExitsWith4IfTheOutputIsNotTaken) {
   EXPECT_EQ(result.errors, "error: standard output: No space left on device\n");
 }
 
-// F29: at once, not when all is done.
+// F29: the run stops at the first print that fails, not at its end.
 TEST(ExecutorCommand, StopsWhenTheOutputIsNotTakenAnyMore) {
   std::string printing = kEndless;
   printing.insert(printing.rfind("  ops {"),
@@ -488,7 +489,7 @@ TEST(ExecutorCommand, ExitsWith5AfterTooManySteps) {
   EXPECT_NE(result.errors.find("--max_steps=100"), std::string::npos) << result.errors;
 }
 
-// F20
+// F20: --timeout ends an endless loop, and an operator that takes a minute.
 TEST(ExecutorCommand, ExitsWith5AfterTheTimeIsOver) {
   const TempFile endless("main.pbtxt", kEndless), work("work.pbtxt", kWork);
   const ChildResult clean = Execute({"--main=" + endless.path(), "--timeout=0.2", "--quiet"});
@@ -512,7 +513,7 @@ TEST(ExecutorCommand, ExitsWith6ForPluginsThatCannotBeLoaded) {
 
 class ExecutorCommandSignals : public ::testing::TestWithParam<int> {
  protected:
-  // Signals a run that has said that it is at work.
+  // Sends the signal to a run that has said that it is at work.
   static void ExpectStops(const Words& flags) {
     Words command = {"tools/executor", "--plugin=" + Runfile("tests/libpace.so")};
     command.insert(command.end(), flags.begin(), flags.end());
@@ -523,7 +524,7 @@ class ExecutorCommandSignals : public ::testing::TestWithParam<int> {
   }
 };
 
-// F26
+// F26: the signal ends a run that reads many records, and one that waits for a record.
 TEST_P(ExecutorCommandSignals, StopWhatIsReading) {
   const TempFile startup("startup.pbtxt", kPacedStartup), main("main.pbtxt", kPacedMain);
   const Words programs = {"--startup=" + startup.path(), "--main=" + main.path(), "--set=share=1"};
@@ -539,8 +540,8 @@ TEST_P(ExecutorCommandSignals, StopWhatIsComputing) {
   ExpectStops({"--main=" + work.path()});
 }
 
-// Before there is a program, too: neither a pipe that nobody writes to nor a plugin that does not
-// come back holds a command.
+// A signal also ends a command that has no program yet, because a pipe is never written to or
+// because loading a plugin does not end.
 TEST_P(ExecutorCommandSignals, StopWhatIsStarting) {
   TempPipe pipe;
   const std::string plugin = Runfile("tests/libinitialiser.so");
@@ -565,7 +566,7 @@ TEST_P(ExecutorCommandSignals, StopWhatIsStarting) {
 INSTANTIATE_TEST_SUITE_P(AllSignals, ExecutorCommandSignals,
                          ::testing::Values(SIGINT, SIGTERM, SIGHUP, SIGXCPU));
 
-// What nohup starts goes on.
+// A command that nohup starts goes on after SIGHUP.
 TEST(ExecutorCommand, IgnoresAHangUpThatItWasToldToIgnore) {
   const TempFile work("main.pbtxt", kWork);
   Child child({"/bin/sh", "-c",
@@ -577,7 +578,8 @@ TEST(ExecutorCommand, IgnoresAHangUpThatItWasToldToIgnore) {
   EXPECT_EQ(child.Wait().exit_code, 128 + SIGTERM);
 }
 
-// F20: the time counts from the start, whatever is done with it.
+// F20: --timeout counts from the start of the process, also while flags, programs and plugins are
+// loaded.
 TEST(ExecutorCommand, ExitsWith5WhileItIsStarting) {
   const TempPipe pipe;
   const TempFile flags("flags", "--timeout=0.1\n");
@@ -595,7 +597,7 @@ TEST(ExecutorCommand, ExitsWith5WhileItIsStarting) {
   }
 }
 
-// F22: a thread's stack has no room in memory, as no thread may be started for other reasons.
+// F22: threads cannot be started. Here the reason is that no memory is left for their stacks.
 TEST(ExecutorCommand, SaysThatNoThreadCanBeStarted) {
   rlimit stack;
   ASSERT_EQ(getrlimit(RLIMIT_STACK, &stack), 0);
@@ -625,7 +627,7 @@ TEST(ExecutorCommand, GoesOnAfterItWasSuspended) {
       << result.errors;
 }
 
-// F29: whoever reads the output has seen enough.
+// F29: the process that reads the output ends early.
 TEST(ExecutorCommand, EndsWithItsReader) {
   std::string program = kEndless;
   program.insert(program.rfind("  ops {"), R"(  ops {
@@ -659,7 +661,7 @@ TEST(ExecutorCommand, SaysHowMuchItReadAndHowLongItWaited) {
   const nlohmann::json& program = json["programs"][1];
   EXPECT_EQ(program["program"], main.path());
   EXPECT_EQ(program["readers"][0]["name"], "paced");
-  // The plugin makes it wait for 30% of its time, by the clock; the rest is what it costs to run.
+  // The pauses are 30% of the time that the plugin takes. The rest of the run lowers the share.
   EXPECT_GT(program["wait_share"], 0.2);
   EXPECT_LT(program["wait_share"], 0.35);
 }
@@ -674,7 +676,7 @@ TEST(ExecutorCommand, WritesStatisticsAfterAnErrorToo) {
   EXPECT_NE(json["error"].get<std::string>().find("--max_steps=10"), std::string::npos);
 }
 
-// Ten numbers from a file, shuffled, in batches of four.
+// A program that reads ten numbers from a file, shuffled, in batches of four.
 constexpr char kCountedStartup[] = R"(
 blocks {
   idx: 0
@@ -738,7 +740,7 @@ blocks {
 }
 )";
 
-// What depends on the machine is checked and left out.
+// Checks and removes the fields that depend on the machine.
 nlohmann::json WithoutTimes(nlohmann::json readers) {
   for (nlohmann::json& reader : readers) {
     for (const char* field : {"load_seconds", "wait_seconds", "memory_bytes"}) {
@@ -759,7 +761,7 @@ TEST(ExecutorCommand, SaysWhatEachReaderHasDone) {
         Execute({"--startup=" + startup.path(), "--main=" + main.path(), threads,
                  "--set=file=" + numbers.path(), "--stats", "--quiet", "--stats_json=" + stats});
     ASSERT_EQ(result.exit_code, 0) << result.errors;
-    // The first bytes of the file are looked at before, for it might be compressed.
+    // The first bytes of the file are read once more, to find out whether it is compressed.
     EXPECT_EQ(WithoutTimes(nlohmann::json::parse(ReadFile(stats))["readers"]),
               nlohmann::json::parse(R"([{
                 "kind": "create_batch_reader", "name": "batches", "elements": 3, "planned": 3,
@@ -799,7 +801,7 @@ TEST(ExecutorCommand, ReplacesStatisticsOnlyIfToldTo) {
   const ChildResult refused = Execute(flags);
   EXPECT_EQ(refused.exit_code, 4);
   EXPECT_EQ(refused.errors, "error: " + stats.path() + ": the file exists; --force replaces it\n");
-  EXPECT_EQ(refused.output, "") << "told before anything is run";
+  EXPECT_EQ(refused.output, "") << "the error comes before anything is run";
   EXPECT_EQ(ReadFile(stats.path()), "mine");
   Words forced = flags;
   forced.emplace_back("--force");
@@ -813,7 +815,7 @@ TEST(ExecutorCommand, ReplacesStatisticsOnlyIfToldTo) {
 
 TEST(ExecutorCommand, WritesStatisticsToAPipe) {
   const TempFile program("main.pbtxt", kMain);
-  const std::string link = TempName("stdout");  // as /dev/stdout is one
+  const std::string link = TempName("stdout");  // a link as /dev/stdout is one
   ASSERT_EQ(symlink("/proc/self/fd/1", link.c_str()), 0);
   const ChildResult result =
       RunChild({"/bin/sh", "-c",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// F39: for every malformed program the executor exits with 2, having named all problems at their
-// places; as text, and as bytes that are cut off.
+// F39: for every malformed program, given as text or as bytes that are cut off, the executor names
+// all problems with their places and exits with 2. F39 is an entry in the project's list of faults.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 const fs::path kFolder = "tests/programs/malformed";
 
-// The flags that the comments at a program's top ask for; see malformed_programs_test.cc.
+// The flags that the comments at the top of a program ask for; see malformed_programs_test.cc.
 std::vector<std::string> CommandFor(const std::string& text, const std::string& path) {
   std::vector<std::string> command = {"tools/executor", "--quiet"};
   std::string role = "--main=";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// --memory_limit, as a user meets it: records from 100 bytes to 20 MB, most of them small.
+// --memory_limit, as users set it: records from 100 bytes to 20 MB, most of them small.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -88,7 +88,7 @@ std::vector<std::string> Peek(const std::string& folder, const std::string& limi
           "--memory_limit=" + limit};
 }
 
-// The limit that an error says would do, or "".
+// The limit that the error advises, or "".
 std::string AdvisedLimit(const std::string& errors) {
   const std::string words = "; raise the limit to ";
   const size_t begin = errors.find(words);
@@ -112,7 +112,7 @@ TEST_F(MemoryLimitCommandTest, LessMemoryGivesTheSameBytes) {
   const ChildResult less = RunChild(Peek(folder_, "130MB"));
   EXPECT_EQ(less.exit_code, 0) << less.errors;
   EXPECT_EQ(less.output, all.output);
-  // How far the first run came to read ahead is a matter of luck; what there is to read is not.
+  // How far the first run read ahead varies, so the size of the files is checked, not its memory.
   uintmax_t bytes = 0;
   for (const auto& file : std::filesystem::directory_iterator(folder_)) bytes += file.file_size();
   ASSERT_GT(bytes, 130e6 + 64e6) << "too small to show anything";
@@ -130,8 +130,9 @@ TEST_F(MemoryLimitCommandTest, TooLittleIsSaidAtTheFirstRead) {
       << result.errors;
 }
 
-// The digest without a limit, or a beginning of it and an error with a limit that would do; and
-// what is enough without workers is enough for any number.
+// A run under a limit prints the same digest as a run without one, or a beginning of it and an
+// error that advises a limit. A limit that is enough without workers is enough with any number of
+// them.
 TEST_F(MemoryLimitCommandTest, ALimitChangesNothingButWhetherThereIsAnError) {
   const std::string all = RunChild(Peek(folder_, "4GB")).output;
   int fits = 0;
@@ -158,8 +159,8 @@ TEST_F(MemoryLimitCommandTest, ALimitChangesNothingButWhetherThereIsAnError) {
   EXPECT_GT(fails, 0);
 }
 
-// Lines of one size: what is too little is too little for the first batch, and what is advised
-// then is enough.
+// All lines have one size. So a limit that is too low fails at the first batch, and the limit that
+// the error advises is enough.
 TEST_F(MemoryLimitCommandTest, WhatIsAdvisedIsEnough) {
   const std::string folder = NewFolder("lines");
   std::string lines;
@@ -214,12 +215,12 @@ blocks {
   EXPECT_NE(result.errors.find("reader 'batches' (create_batch_reader"), std::string::npos)
       << result.errors;
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  EXPECT_LT(result.most_resident_bytes, 500e6);  // uncounted, it was 3.1 GB
+  EXPECT_LT(result.most_resident_bytes, 500e6);  // 3.1 GB if the plan were not counted
 #endif
 }
 
-// Wherever the system's own limit (ulimit -v) is met, by a thread that starts or a reader: the
-// error says for what there was no memory.
+// A thread that starts or a reader may run into the system's own limit (ulimit -v). The error names
+// what there was no memory for.
 TEST_F(MemoryLimitCommandTest, WhereTheSystemHasNoMemoryTheErrorSaysForWhat) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer needs all of the address space";

@@ -191,7 +191,7 @@ TEST_F(Peek, ReplacesAPictureOnlyIfToldTo) {
   forced.emplace_back("--force");
   EXPECT_EQ(RunChild(forced).exit_code, 0);
   EXPECT_EQ(ReadFile(png.path()).substr(1, 3), "PNG");
-  // Neither the program nor the data, however they are called.
+  // The program and the data are not replaced, under whatever name.
   for (const std::string& input : {startup.path(), png.path() + ".link"}) {
     if (input != startup.path()) std::filesystem::create_hard_link(startup.path(), input);
     const ChildResult result = RunChild({"tools/peek", "--startup=" + startup.path(),
@@ -207,7 +207,7 @@ TEST_F(Peek, ReplacesAPictureOnlyIfToldTo) {
 
 TEST_F(Peek, DrawsIntoAPipe) {
   const TempFile startup("images.pbtxt", kImages);
-  const std::string link = TempName("stdout");  // as /dev/stdout is one
+  const std::string link = TempName("stdout");  // a link as /dev/stdout is one
   std::filesystem::create_symlink("/proc/self/fd/1", link);
   const ChildResult result = RunChild(
       {"/bin/sh", "-c",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The main job, run by an executor that has no operator, reader or format of its own: all of them
-// come from one plugin. So the framework knows none of them.
+// Runs the main job in an executor without operators, readers and formats of its own: all come from
+// one plugin. So the framework depends on none of them.
 #include <gtest/gtest.h>
 
 #include <string>

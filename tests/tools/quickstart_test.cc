@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The quickstart command: trains the shipped digits well enough, and alike for both programs and
-// any number of threads.
+// The quickstart command trains the shipped digits well enough. The results are the same for both
+// programs and for any number of threads.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -13,7 +13,7 @@
 namespace millhopper {
 namespace {
 
-// The lines of passes and of the test.
+// The output lines that report a pass or the test.
 std::string TrainingLines(const std::vector<std::string>& flags) {
   std::vector<std::string> command = {"tools/quickstart", "--data_dir=" + TempName("data")};
   command.insert(command.end(), flags.begin(), flags.end());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What README.md and the pages of operators and readers show: programs print what it says, and the
-// operator and the format, which the build has made from the text, do what they say.
+// Checks what README.md and the pages of operators and readers show: the programs print what the
+// page says, and the operator and the format, which the build compiles from the text, do what the
+// page says.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recordio command, run as its users run it.
+// The recordio command, run as users run it. "F" and a number, below, is an entry in the project's
+// list of faults.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -47,7 +48,7 @@ std::string NewFolder() {
   return path;
 }
 
-// The elements of files, one behind another, as the format reads them.
+// The elements of a file, in order, as the format reads them.
 std::vector<ElementValue> ElementsOf(const std::string& tag, const FileEntry& file,
                                      const std::vector<SlotSpec>& slots = {},
                                      const std::string& content = "") {
@@ -149,7 +150,7 @@ TEST(RecordIOCommand, WritesTextAsTensors) {
 TEST(RecordIOCommand, CopiesRecordsOfRecordIOAsTheyAre) {
   const std::string folder = NewFolder();
   const Words records = {"a", "", "not tensors at all", "d"};
-  // One is recognised by its name, the other by its first bytes.
+  // The name tells the kind of one file, the first bytes that of the other.
   WriteRecords(folder + "/a.recordio", records, 1);
   WriteRecords(folder + "/b", records, 100);
   const std::string output = folder + "/out.recordio";
@@ -178,7 +179,7 @@ TEST(RecordIOCommand, WritesRecordsAnewThatSlotsDescribe) {
   ExpectFailure(
       {"write", "--output", output, "--force", "--slots=float32[1,3]", folder + "/old.recordio"}, 3,
       "slot 0: float32 [1, 3] is declared, float32 [1, 2] was found");
-  // What was there is still there.
+  // The file that was there before is still there.
   EXPECT_EQ(RecordsOf(output), Words{later_layout});
   EXPECT_NE(::access((output + ".partial").c_str(), F_OK), 0);
 }
@@ -224,7 +225,8 @@ TEST(RecordIOCommand, VerifiesAndNamesEveryDamagedChunk) {
   EXPECT_EQ(result.errors, "");
   EXPECT_THAT(result.output, HasSubstr("/a.recordio: whole, 3 chunks, 3 records, 81 bytes stored"));
   EXPECT_THAT(result.output, HasSubstr("2 files: 6 chunks, 6 records"));
-  // Both the first and the last chunk; then a header, behind which nothing can be found.
+  // The first and the last chunk are damaged. Further below, a header is damaged, and nothing
+  // behind it can be found.
   WriteFile(path, FlipBit(FlipBit(good, size_t{8} * 26), size_t{8} * 80));
   result = RunRecordIO({"verify", folder + "/*.recordio"});
   EXPECT_EQ(result.exit_code, 3);
@@ -240,8 +242,8 @@ TEST(RecordIOCommand, VerifiesAndNamesEveryDamagedChunk) {
   ExpectFailure({"verify", folder + "/none", path}, 4, "No such file");
 }
 
-// Of a file that was cut off exactly between two chunks all records are right, and only its
-// manifest knows that there should be more.
+// If a file was cut off exactly between two chunks, all its records are right. Only its manifest
+// says that there should be more.
 TEST(RecordIOCommand, LeavesAManifestThatTellsACutBetweenChunks) {
   const std::string folder = NewFolder();
   const std::string input = folder + "/input.txt";
@@ -319,7 +321,7 @@ TEST(RecordIOCommand, NeverReplacesWhatItReads) {
   EXPECT_EQ(ReadFile(data), "one\ntwo\n");
   EXPECT_EQ(ReadFile(labels), LabelFile());
   EXPECT_EQ(ReadFile(flags), "--force\n");
-  // A shard that is an input, too: nothing of the others is left.
+  // A shard cannot be written because it is an input. The other shards leave nothing behind.
   ASSERT_EQ(::link(data.c_str(), (folder + "/s-00001.recordio").c_str()), 0);
   ExpectFailure({"write", "--output=" + folder + "/s", "--shards=2", "--force", "text:" + data}, 2,
                 "s-00001.recordio: cannot be written");
@@ -344,7 +346,8 @@ TEST(RecordIOCommand, ReplacesFilesOnlyIfToldTo) {
   EXPECT_EQ(RecordsOf(folder + "/s-00001.recordio"), Words{"two"});
 }
 
-// To what is no file of its own it writes as to a file, and beside it nothing.
+// If the output is a pipe, or a link to an open descriptor, the command writes the same bytes as to
+// a file, and no other file beside it.
 TEST(RecordIOCommand, WritesAStreamToAPipe) {
   const std::string folder = NewFolder();
   WriteFile(folder + "/in.txt", "one\ntwo\n");
@@ -359,7 +362,7 @@ TEST(RecordIOCommand, WritesAStreamToAPipe) {
     return result;
   };
   const std::string got = folder + "/got";
-  // As /dev/stdout is one, which no test shall touch.
+  // A link as /dev/stdout is one. No test may touch the real one.
   const std::string standard = folder + "/stdout", third = folder + "/third";
   ASSERT_EQ(::symlink("/proc/self/fd/1", standard.c_str()), 0);
   ASSERT_EQ(::symlink("/proc/self/fd/3", third.c_str()), 0);
@@ -406,14 +409,14 @@ TEST(RecordIOCommand, TellsOfAShardThatIsMissing) {
   EXPECT_EQ(RecordsOf(folder + "/copy"), (Words{"one", "three"}));
 }
 
-// F12: at most as much as fits is written, and what was there is as it was.
+// F12: the system refuses to let a file grow beyond a limit (ulimit -f). No partial file is left.
 TEST(RecordIOCommand, SaysThatAFileIsTooLargeAndLeavesNothing) {
   const std::string folder = NewFolder();
   WriteFile(folder + "/in.txt", std::string(100000, 'x'));
   const std::string write = "tools/recordio write --content=bytes text:" + folder +
                             "/in.txt --output=" + folder + "/out.recordio";
   for (const char* force : {"", " --force"}) {
-    // Blocks of 512 bytes, or of 1024.
+    // The shell counts in blocks of 512 or of 1024 bytes.
     const ChildResult result = RunChild({"/bin/sh", "-c", "ulimit -f 10; exec " + write + force});
     EXPECT_EQ(result.exit_code, 4);
     EXPECT_THAT(result.errors, HasSubstr("out.recordio: cannot write: File too large"));
@@ -425,7 +428,7 @@ TEST(RecordIOCommand, SaysThatAFileIsTooLargeAndLeavesNothing) {
 
 class RecordIOCommandSignals : public ::testing::TestWithParam<int> {};
 
-// F26: whatever stops it, no partial file is left.
+// F26: whichever signal stops the command, it leaves no partial file.
 TEST_P(RecordIOCommandSignals, LeaveNoPartialFile) {
   const std::string folder = NewFolder();
   std::string lines;
