@@ -13,8 +13,8 @@ namespace millhopper {
 struct RecordId {
   uint64_t pass = 0;    // of its source, from 0; with `sample` and `part`, all that is drawn by
   uint64_t sample = 0;  // position in the pass of its source
-  // Which of the elements that a stage has made of it, from 0. What is made of a part is counted from
-  // a place of its own, so that no two of all parts of a record are alike.
+  // Which of the elements that a stage has made of it, from 0. What is made of a part is counted
+  // from a place of its own, so that no two of all parts of a record are alike.
   uint64_t part = 0;
   uint64_t chunk = 0;   // byte of the file at which its chunk begins
   uint32_t file = 0;    // index in the list of files of its source

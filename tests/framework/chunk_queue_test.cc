@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <thread>
@@ -41,13 +42,15 @@ void FetchAll(ChunkQueue* queue) {
 
 // The numbers of all records that can be taken at once.
 Numbers TakeAvailable(ChunkQueue* queue) {
-  TicketRun run;
-  run.tickets.resize(queue->available());
-  queue->KeepIn(&run);
-  queue->Take(run.tickets.size(), 1, 0, 1, run.tickets.data());
   Numbers numbers;
-  numbers.reserve(run.tickets.size());
-  for (const Ticket& ticket : run.tickets) numbers.push_back(NumberOf(ticket));
+  TicketRun run;
+  for (size_t left = queue->available(); left > 0; left -= run.tickets.size()) {
+    run.Clear();
+    run.tickets.resize(std::min<size_t>(left, 1000));
+    queue->KeepIn(&run);
+    queue->Take(run.tickets.size(), 1, 0, 1, run.tickets.data());
+    for (const Ticket& ticket : run.tickets) numbers.push_back(NumberOf(ticket));
+  }
   return numbers;
 }
 
