@@ -243,6 +243,7 @@ TEST(GuardedPages, ServeManyThreads) {
   const std::string content = Content(8 * kPage);
   std::atomic<int> wrong{0};
   std::vector<std::thread> threads;
+  threads.reserve(kThreads);
   for (int thread = 0; thread < kThreads; ++thread) {
     threads.emplace_back([&, thread] {
       for (int round = 0; round < kRounds; ++round) {
