@@ -50,16 +50,20 @@ void Mapping::CheckUnchanged(uint64_t offset) const {
   // This comes first: a page that is lost later was not read yet.
   const std::optional<size_t> lost = guard_->lost();
   struct stat status;
-  const bool known = ::fstat(descriptor_, &status) == 0;
-  const uint64_t size = known ? static_cast<uint64_t>(status.st_size) : size_;
+  if (::fstat(descriptor_, &status) != 0) {
+    throw Error(ErrorCode::kIo, StrCat("cannot tell whether it has changed while it was read at "
+                                       "byte ",
+                                       offset, ": ", std::strerror(errno)))
+        .InFile(path_, static_cast<int64_t>(offset));
+  }
+  const auto size = static_cast<uint64_t>(status.st_size);
   if (size < size_) {
     throw Error(ErrorCode::kDataLoss, StrCat("file is shorter than when it was opened: it ends "
                                              "before byte ",
                                              size, " and had ", size_, " bytes"))
         .InFile(path_, static_cast<int64_t>(size));
   }
-  if (!known || status.st_mtim.tv_sec != modified_.tv_sec ||
-      status.st_mtim.tv_nsec != modified_.tv_nsec) {
+  if (status.st_mtim.tv_sec != modified_.tv_sec || status.st_mtim.tv_nsec != modified_.tv_nsec) {
     throw Error(ErrorCode::kDataLoss,
                 StrCat("file was changed while it was mapped into memory, so that what is read at "
                        "byte ",

@@ -239,10 +239,11 @@ TEST(GuardedPages, NotesTheFirstLostPageAndGoesOn) {
 // Guards come and go while others meet lost pages.
 TEST(GuardedPages, ServeManyThreads) {
   constexpr int kThreads = 4;
-  constexpr int kRounds = 50;
+  constexpr int kRounds = 16;
   const std::string content = Content(8 * kPage);
   std::atomic<int> wrong{0};
   std::vector<std::thread> threads;
+  threads.reserve(kThreads);
   for (int thread = 0; thread < kThreads; ++thread) {
     threads.emplace_back([&, thread] {
       for (int round = 0; round < kRounds; ++round) {

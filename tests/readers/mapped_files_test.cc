@@ -76,7 +76,7 @@ Sample Ragged() {
 
 Sample Fixed() {
   Sample sample{"fixed", "records.bin", "", {{DataType::kUint8, {1, 300}, 0}}, {}};
-  for (size_t i = 0; i < 120 * 300; ++i) sample.content += static_cast<char>(1 + i % 241);
+  for (size_t i = 0; i < size_t{120} * 300; ++i) sample.content += static_cast<char>(1 + i % 241);
   return sample;
 }
 
