@@ -155,8 +155,7 @@ class ElementBlock::Private {
   std::vector<Variable*> sources_, sinks_;
 };
 
-// Prepared blocks, one for each thread that has run the block at the same time as others.
-// Thread-safe.
+// Holds prepared blocks. It makes a new one only if threads are using all others. Thread-safe.
 class ElementBlock::Pool {
  public:
   explicit Pool(Recipe recipe) : recipe_(std::move(recipe)) { Give(Take()); }

@@ -31,7 +31,7 @@ OpSchema PrintSchema() {
       .OptionalOutput("Out", "shares the values of In")
       .Attr({"message", "", "printed first"})
       .Attr(AttributeSchema("first_n", int32_t{-1},
-                            "print only the first so many times in a run; -1: always")
+                            "how many times to print in a run, from the first; -1: always")
                 .AtLeast(-1))
       .Attr(AttributeSchema("summarize", int32_t{20}, "how many values to print; -1: all")
                 .AtLeast(-1))

@@ -117,7 +117,7 @@ void ReadTensors(OpContext& context) {
   if (position != file->size()) {
     throw Error(ErrorCode::kDataLoss,
                 StrCat(file->size() - position, " bytes are left at byte ", position,
-                       ", behind the ", tensors.size(), " tensors that are wanted"))
+                       ", after the ", tensors.size(), " tensors that are wanted"))
         .InFile(path, static_cast<int64_t>(position));
   }
   for (size_t i = 0; i < tensors.size(); ++i) *context.Out("Out", i) = std::move(tensors[i]);

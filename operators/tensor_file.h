@@ -21,7 +21,7 @@ OpSchema TensorReaderSchema(const std::string& doc);
 // regular files are written, and none that this process reads (framework/io/output_file.h). Throws
 // kIo and kInvalidArgument.
 void WriteTensors(OpContext& context);
-// Reads one tensor for each argument of parameter Out; the file must hold exactly so many. Throws
+// Reads one tensor for each argument of parameter Out; the file must hold exactly these. Throws
 // kIo and kDataLoss with the name of the file, and then leaves the outputs as they were.
 void ReadTensors(OpContext& context);
 

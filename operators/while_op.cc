@@ -16,7 +16,7 @@ OpSchema WhileSchema() {
   return OpSchema("Runs a block again and again as long as a condition is true.")
       .Inputs("X", "outer variables that the block reads; may be left out")
       .AnyKind()
-      .Input("Condition", "bool [1] on the CPU; the block writes it anew in each step")
+      .Input("Condition", "bool [1] on the CPU; the block writes it in each step")
       .Outputs("Out", "outer variables that the block writes; may be left out")
       .AnyKind()
       .OptionalOutput("StepScopes",

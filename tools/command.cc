@@ -43,10 +43,10 @@ DEFINE_string(
     "the most memory for data, such as 512MB: files read ahead, shuffle windows, batches, "
     "buffers and variables together; a program that needs more stops with exit code 5. "
     "Empty: no limit");
-DEFINE_double(timeout, 0, "stop with exit code 5 so many seconds after the start; 0: never");
+DEFINE_double(timeout, 0, "stop with exit code 5 this many seconds after the start; 0: never");
 DEFINE_bool(force, false,
             "replace existing output files; without it they are an error. A file that this process "
-            "reads is never overwritten, under whatever name");
+            "reads is never overwritten, even under another name");
 DEFINE_uint64(seed, 0, "seed of everything random: initial values, shuffles, generators");
 DEFINE_string(set, "",
               "NAME=VALUE: replaces ${NAME} in programs by the text VALUE; may be repeated");

@@ -4,7 +4,7 @@
 //
 // Exit codes: 0 success, 2 usage or an invalid program, 3 damaged data, 4 the operating system, 5 a
 // limit on resources or time, 6 a plugin, 70 a bug of Millhopper, 128 + n the signal n. Standard
-// output carries results only; everything that addresses a person goes to standard error.
+// output carries results only; everything else goes to standard error.
 #ifndef MILLHOPPER_TOOLS_COMMAND_H_
 #define MILLHOPPER_TOOLS_COMMAND_H_
 
