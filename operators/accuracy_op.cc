@@ -9,11 +9,11 @@ namespace {
 
 OpSchema Schema() {
   return OpSchema("The share of rows whose label is among the classes that top_k found.")
-      .Input("Out", "of top_k; not read")
-      .Input("Indices", "of top_k: int64 [n, k]")
+      .Input("Out", "the values that top_k wrote; not read")
+      .Input("Indices", "the classes that top_k found: int64 [n, k]")
       .Input("Label", "int64 [n, 1]")
-      .Output("Accuracy", "float32 [1]; 0 of no rows")
-      .Output("Correct", "int32 [1], number of such rows")
+      .Output("Accuracy", "float32 [1]; 0 if there are no rows")
+      .Output("Correct", "int32 [1], how many rows these are")
       .Output("Total", "int32 [1], number of rows")
       .Infer(One({{"Accuracy", DataType::kFp32},
                   {"Correct", DataType::kInt32},

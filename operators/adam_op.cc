@@ -12,16 +12,16 @@ OpSchema Schema() {
   return OptimizerSchema(
              "One step of Adam (Kingma and Ba, 2015): ParamOut = Param - LearningRate * "
              "sqrt(1 - Beta2Pow) / (1 - Beta1Pow) * Moment1Out / (sqrt(Moment2Out) + epsilon).")
-      .Input("Moment1", "mean of the gradients; dims and type of Param, 0 at first")
-      .Input("Moment2", "mean of their squares; dims and type of Param, 0 at first")
+      .Input("Moment1", "running mean of the gradients; dims and type of Param, 0 at first")
+      .Input("Moment2", "running mean of their squares; dims and type of Param, 0 at first")
       .Input("Beta1Pow",
-             "[1], type of Param: beta1 to the number of this step, which the program "
-             "multiplies on")
-      .Input("Beta2Pow", "[1], the same of beta2")
-      .Output("Moment1Out", "mostly the variable of Moment1")
-      .Output("Moment2Out", "mostly the variable of Moment2")
-      .Attr({"beta1", 0.9f, "how much of Moment1 stays"})
-      .Attr({"beta2", 0.999f, "how much of Moment2 stays"})
+             "[1], type of Param: beta1 to the power of this step's number; the program "
+             "updates it")
+      .Input("Beta2Pow", "[1], the same for beta2")
+      .Output("Moment1Out", "usually the variable of Moment1")
+      .Output("Moment2Out", "usually the variable of Moment2")
+      .Attr({"beta1", 0.9f, "the share of Moment1 that is kept"})
+      .Attr({"beta2", 0.999f, "the share of Moment2 that is kept"})
       .Attr({"epsilon", 1e-8f, "keeps the divisor from 0"})
       .Infer(InferOptimizer({"Moment1", "Moment2"}));
 }

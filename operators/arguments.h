@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What operators ask of the tensors they are given, before and while they run: rules for what they
-// make of them, types that they take, and outputs that may be one of the inputs.
+// Helpers for operators that take tensors: rules that infer the outputs before a run, checks of the
+// inputs, outputs that may be the same variable as an input, and code for each type of values.
 #ifndef MILLHOPPER_OPERATORS_ARGUMENTS_H_
 #define MILLHOPPER_OPERATORS_ARGUMENTS_H_
 
@@ -18,20 +18,20 @@
 
 namespace millhopper {
 
-// ---- For OpSchema::Infer: what is made, where that can be said in a line. ----
+// ---- For OpSchema::Infer: rules that fit in one line. ----
 
 using InferRule = std::function<void(InferContext& context)>;
 
-// The output has the dims, levels of detail and type of the input, or this type.
+// The output has the dims and levels of detail of the input, and its type unless `type` is given.
 InferRule Like(std::string output, std::string input, std::optional<DataType> type = {});
-// The same of several outputs, each with its input.
+// The same for several outputs, each paired with its input.
 InferRule Like(std::vector<std::pair<std::string, std::string>> outputs);
-// The output is [1], of the type of the input.
+// The output has dims [1] and the type of the input.
 InferRule OneLike(std::string output, std::string input);
-// These outputs are [1], each of its type.
+// Each output has dims [1] and the type that it is paired with.
 InferRule One(std::vector<std::pair<std::string, DataType>> outputs);
 
-// ---- For the function of an operator. ----
+// ---- For the function that runs an operator. ----
 
 // Throws kInvalidArgument "input 'X' (variable 'pixels') is float32 [4, 3]; <wanted>".
 [[noreturn]] void ThrowUnfit(const OpContext& context, std::string_view parameter,
@@ -44,7 +44,8 @@ void RequireInput(bool condition, const OpContext& context, std::string_view par
   if (__builtin_expect(!condition, 0)) ThrowUnfit(context, parameter, StrCat(wanted...));
 }
 
-// Throws unless the input `parameter` has the type of `like`, or its type and dims.
+// Both throw unless the input `parameter` has the type of the input `like`; RequireSameShape also
+// compares the dims.
 void RequireSameType(const OpContext& context, std::string_view parameter, std::string_view like);
 void RequireSameShape(const OpContext& context, std::string_view parameter, std::string_view like);
 
@@ -53,7 +54,7 @@ inline bool IsWanted(const OpContext& context, std::string_view parameter) {
   return context.OutCount(parameter) > 0;
 }
 
-// An input that stays as it is while outputs are allocated, even if it is the variable of one.
+// An input whose values stay while outputs are allocated, even if an output is the same variable.
 class StableInput {
  public:
   template <typename... Outputs>
@@ -71,12 +72,13 @@ class StableInput {
   const LoDTensor* input_;
 };
 
-// Copies the levels of detail if both tensors have as many rows.
+// Copies the levels of detail if both tensors have the same number of rows; else `to` gets none.
 void CopyLod(const LoDTensor& from, LoDTensor* to);
 
-// The values of an output with the dims and levels of detail of `like`. Where the output has this
-// shape already its values stay, so that value i may be written once the inputs' values i have
-// been read, even if the output is one of the inputs. Take the inputs' data after this call.
+// Gives the output type T and the dims and levels of detail of `like`, and returns its values. An
+// output that already has this type and these dims keeps its values: even if it is one of the
+// inputs, value i may be written once value i of every input has been read. Call data() of the
+// inputs only after this.
 template <typename T>
 T* AllocateLike(const LoDTensor& like, LoDTensor* out) {
   T* values = out->initialized() && out->dtype() == DataTypeOf<T>() && out->dims() == like.dims() &&
@@ -89,7 +91,7 @@ T* AllocateLike(const LoDTensor& like, LoDTensor* out) {
   return values;
 }
 
-// ---- Code by the type of a tensor, chosen once a call. ----
+// ---- Code for each type of values, chosen once per call. ----
 
 // A type as a value, to be passed to a generic lambda.
 template <typename T>
@@ -112,13 +114,13 @@ struct Types {
 using FloatTypes = Types<float, double>;
 using NumberTypes = Types<float, double, int32_t, int64_t>;
 
-// Calls function(Tag<T>()) for the type T of the list that `type` is; false if it is none of them.
+// Calls function(Tag<T>()) for the T of the list that is `type`; returns false if there is none.
 template <typename... Ts, typename Function>
 bool VisitType(Types<Ts...>, DataType type, Function function) {
   return ((type == DataTypeOf<Ts>() ? (function(Tag<Ts>()), true) : false) || ...);
 }
 
-// The same for the type of the input `parameter`; throws if it is none of the list.
+// The same for the type of the input `parameter`; throws if the list does not contain it.
 template <typename... Ts, typename Function>
 void DispatchType(Types<Ts...> types, const OpContext& context, std::string_view parameter,
                   Function function) {

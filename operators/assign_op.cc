@@ -11,17 +11,17 @@ namespace millhopper {
 namespace {
 
 OpSchema Schema() {
-  return OpSchema("A copy of X, of tensors or lists of tensors. Without X nothing is done.")
+  return OpSchema("Copies X, a tensor or a list of tensors. Does nothing without X.")
       .OptionalInput("X", "a tensor or a list of tensors")
       .AnyKind()
-      .Output("Out", "the same")
+      .Output("Out", "the copy")
       .AnyKind()
       .Infer([](InferContext& context) {
         if (context.InCount("X") > 0) context.SetOutVar("Out", context.InVar("X"));
       });
 }
 
-// The values are shared until one of both is written.
+// X and Out share the values until one of them is written.
 void Run(OpContext& context) {
   if (context.InCount("X") == 0) return;
   const Variable& from = context.InVar("X");

@@ -6,7 +6,7 @@
 namespace millhopper {
 namespace {
 
-// Throws if Y cannot go with X, whatever their unknown dims are.
+// Throws if Y does not fit X, whatever the unknown dims turn out to be.
 void RequireBroadcast(const InferContext& context) {
   context.RequireSameType("Y", "X");
   const TensorSpec& x_spec = context.In("X");

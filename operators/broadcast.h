@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the values of a smaller Y go with those of X: Y's dims are some consecutive ones of X's.
+// How the values of a smaller Y are paired with those of X: Y's dims are a consecutive part of X's.
 #ifndef MILLHOPPER_OPERATORS_BROADCAST_H_
 #define MILLHOPPER_OPERATORS_BROADCAST_H_
 
@@ -14,31 +14,31 @@
 
 namespace millhopper {
 
-// X seen as [outer, middle, inner], with Y as [middle].
+// X is seen as [outer, middle, inner] and Y as [middle].
 struct Broadcast {
   int64_t outer = 1, middle = 1, inner = 1;
 };
 
-// MatchBroadcast for dims that are not all the same.
+// MatchBroadcast where the types or dims of X and Y differ.
 Broadcast MatchPart(const OpContext& context);
 
-// The broadcast of the inputs X and Y by the attribute `axis`: the axis of X where Y's dims begin,
-// or -1 if Y has the last ones; trailing 1s of Y count for nothing. Throws if the types differ or
+// The broadcast of the inputs X and Y. The attribute `axis` is the axis of X where Y's dims begin,
+// or -1 if Y has the last dims of X; trailing 1s of Y are ignored. Throws if the types differ or
 // the dims do not fit.
 inline Broadcast MatchBroadcast(const OpContext& context, const LoDTensor& x, const LoDTensor& y) {
   if (x.dtype() == y.dtype() && x.dims() == y.dims()) return {1, x.numel(), 1};
   return MatchPart(context);
 }
 
-// The rule of Like for operators whose Y goes with X so; `type` is that of all outputs.
+// The rule Like for operators that broadcast Y; it also throws if Y does not fit X. All outputs
+// have `type`, if it is given.
 InferRule LikeBroadcast(std::vector<std::pair<std::string, std::string>> outputs,
                         std::optional<DataType> type = {});
 
 // The attribute `axis`.
 AttributeSchema AxisAttr();
 
-// Calls function(i, j) for all values i of X, in order, where j is the value of Y that goes with
-// it.
+// Calls function(i, j) for every value i of X, in order; value j of Y is the one paired with it.
 template <typename Function>
 void ForEachPair(const Broadcast& broadcast, Function function) {
   int64_t i = 0;

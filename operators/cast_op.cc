@@ -11,10 +11,10 @@ OpSchema Schema() {
   return OpSchema("The values of X in another type.")
       .Input("X", "any dims and type")
       .Output("Out",
-              "dims and levels of detail of X; may be X. Fractions are cut off, what an "
-              "integer cannot hold becomes its nearest value and NaN 0; integers wrap "
-              "around; any number but 0 is true")
-      .Attr(AttributeSchema("in_dtype", int32_t{}, "type of X as framework.proto numbers it")
+              "dims and levels of detail of X; may be X. Fractions are cut off; a float that an "
+              "integer type cannot hold becomes the nearest value that it can, and NaN becomes 0; "
+              "integers wrap around; every number except 0 is true")
+      .Attr(AttributeSchema("in_dtype", int32_t{}, "type of X, by its number in framework.proto")
                 .Required())
       .Attr(AttributeSchema("out_dtype", int32_t{}, "type of Out").Required())
       .Check([](const proto::OpDesc&, const AttributeMap& attributes) {

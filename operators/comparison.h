@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The comparing operators: X, Y -> Out, a bool for each value of X.
+// The comparison operators: X, Y -> Out, one bool for each value of X.
 #ifndef MILLHOPPER_OPERATORS_COMPARISON_H_
 #define MILLHOPPER_OPERATORS_COMPARISON_H_
 
@@ -12,10 +12,11 @@
 
 namespace millhopper {
 
-// `relation` completes the sentence "Whether each value of X <relation> the one of Y".
+// `relation` completes the sentence "Whether each value of X <relation> the value of Y".
 inline OpSchema ComparisonSchema(const std::string& relation) {
-  return BinarySchema("Whether each value of X " + relation + " the one of Y that goes with it.")
-      .Attr({"force_cpu", true, "taken for older programs; Out is on the CPU"})
+  return BinarySchema("Whether each value of X " + relation +
+                      " the value of Y that is paired with it.")
+      .Attr({"force_cpu", true, "accepted for older programs; Out is always on the CPU"})
       .Infer(LikeBroadcast({{"Out", "X"}}, DataType::kBool));
 }
 

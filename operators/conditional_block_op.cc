@@ -17,15 +17,15 @@ int ArgumentCount(const proto::OpDesc& op, const std::string& parameter) {
 }
 
 OpSchema ConditionalBlockSchema() {
-  return OpSchema("Runs a block once if every X has values, or if the one bool of X is true.")
+  return OpSchema("Runs a block once if no X is empty or, with is_scalar_condition, if X is true.")
       .Inputs("X", "the condition")
-      .Inputs("Params", "what the block reads of outer variables; may be left out")
+      .Inputs("Params", "outer variables that the block reads; may be left out")
       .AnyKind()
-      .Outputs("Out", "what the block writes of outer variables; may be left out")
+      .Outputs("Out", "outer variables that the block writes; may be left out")
       .AnyKind()
-      .OptionalOutput("Scope", "accepted, not written: the block's variables end with it")
+      .OptionalOutput("Scope", "accepted but not written: the block's variables do not outlive it")
       .AnyKind()
-      .Attr(AttributeSchema("sub_block", BlockIndex{}, "what is run").Required())
+      .Attr(AttributeSchema("sub_block", BlockIndex{}, "the block to run").Required())
       .Attr({"is_scalar_condition", false,
              "true: X is one bool, whose value decides; false: the block is run unless an X is "
              "empty"})

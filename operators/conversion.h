@@ -41,7 +41,7 @@ constexpr Float AboveHighest() {
   return static_cast<Float>(uint64_t{1} << (std::numeric_limits<Integer>::digits - 1)) * 2;
 }
 
-// Whether `value`, without its fraction, is a value of T.
+// Whether an integer type T can hold `value` without its fraction; true for all other types.
 template <typename T>
 bool CanHold(float value) {
   if constexpr (IsInteger<T>()) {
@@ -52,8 +52,9 @@ bool CanHold(float value) {
   return true;
 }
 
-// The value of `from` in another type: fractions are cut off, a float beyond an integer type
-// becomes its nearest value and NaN 0, integers wrap around, any number but 0 is true.
+// `from` in another type: fractions are cut off; a float that an integer type cannot hold becomes
+// the nearest value that it can, and NaN becomes 0; integers wrap around; every number except 0 is
+// true.
 template <typename To, typename From>
 To Convert(From from) {
   if constexpr (std::is_same_v<To, From>) {

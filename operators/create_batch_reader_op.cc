@@ -19,12 +19,12 @@ void InferBatch(InferContext& context) {
 }
 
 OpSchema BatchSchema() {
-  return DecoratedReaderSchema("Makes one element of batch_size elements of a reader.")
+  return DecoratedReaderSchema("Joins every batch_size elements of a reader into one.")
       .Attr(AttributeSchema("batch_size", int32_t{}, "elements in a batch").Required().AtLeast(1))
       .Attr({"discard_leftover", false, "leave out a last batch that is not full"})
       .Attr(AttributeSchema("mode", "concat",
-                            "\"concat\" lays elements one behind another along axis 0, \"stack\" "
-                            "along a new outer axis")
+                            "\"concat\" joins elements along axis 0, \"stack\" along a new "
+                            "outer axis")
                 .OneOf({"concat", "stack"}))
       .Infer(InferBatch);
 }

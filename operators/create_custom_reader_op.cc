@@ -17,8 +17,8 @@ OpSchema CustomReaderSchema() {
   return WithElementBlock(
              DecoratedReaderSchema(
                  "Runs a block on every element of a reader, in parallel and in order."),
-             "variables of the block that are the slots of what is yielded; what they are need be "
-             "declared only where the block does not tell it")
+             "variables of the block that become the slots of the yielded element; their dims and "
+             "types need be declared only where they cannot be inferred from the block")
       .Infer(Infer);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// create_double_buffer_reader: loads ahead, and copies to a device.
+// create_double_buffer_reader: loads elements ahead of their use and can copy them to a device.
 #include "framework/program/run_state.h"
 #include "operators/reader_creation.h"
 #include "readers/double_buffer_reader.h"
@@ -13,11 +13,11 @@ OpSchema DoubleBufferSchema() {
   return DecoratedReaderSchema("Loads the elements of a reader ahead of their use.")
       .Attr(
           {"place", kAuto,
-           "where elements are wanted: \"AUTO\" is the executor's place, else \"CPU\" or the name "
+           "where the elements are put: \"AUTO\" is the executor's place, else \"CPU\" or the name "
            "of a device such as \"CUDA:0\""})
       .Attr(AttributeSchema("depth", int32_t{2},
-                            "elements that are kept ready, if each takes longer to load "
-                            "than to hand over: 5 us or so")
+                            "how many elements are kept ready; elements that load in less "
+                            "than about 5 us are loaded when they are asked for")
                 .AtLeast(1))
       .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
         const std::string& place = attributes.Get<std::string>("place");

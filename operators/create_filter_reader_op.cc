@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// create_filter_reader: yields the elements of a reader of which a block of operators says so.
+// create_filter_reader: yields the elements of a reader for which a block of operators says true.
 #include <memory>
 #include <utility>
 #include <vector>
@@ -38,7 +38,7 @@ OpSchema FilterSchema() {
 }
 
 bool Accepts(const ElementBlock& block, const RecordId& id, const std::vector<LoDTensor>& element) {
-  // Shares the values, which the filter yields as they are.
+  // `in` shares the values. The block consumes `in`, and the filter yields `element` unchanged.
   static thread_local std::vector<LoDTensor> in, out;
   in = element;
   block.Run(id, &in, &out);

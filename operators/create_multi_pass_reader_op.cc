@@ -7,7 +7,7 @@ namespace millhopper {
 namespace {
 
 OpSchema MultiPassSchema() {
-  return DecoratedReaderSchema("Yields several passes of a reader one behind another, as one.")
+  return DecoratedReaderSchema("Yields several passes of a reader one after another, as one pass.")
       .Attr(AttributeSchema("pass_num", int32_t{}, "how many passes").Required().AtLeast(1))
       .Infer(InferSameSlots);
 }

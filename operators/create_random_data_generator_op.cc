@@ -14,9 +14,10 @@ OpSchema RandomDataSchema() {
                  "Yields float32 values, uniform in [low, high), instead of files.")
                  .Attr({"low", 0.0f, "the lowest value"})
                  .Attr({"high", 1.0f, "values are below this one"})
-                 .Attr(
-                     {"seed", int64_t{0}, "with --seed and the name of Out it decides the values"})
-                 .Attr(AttributeSchema("count", int64_t{0}, "elements of a pass; 0 is without end")
+                 .Attr({"seed", int64_t{0},
+                        "decides the values together with --seed and the name of Out"})
+                 .Attr(AttributeSchema("count", int64_t{0},
+                                       "elements in a pass; 0: the pass has no end")
                            .AtLeast(0))
                  .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
                    Require(attributes.Get<float>("low") < attributes.Get<float>("high"),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// create_shard_reader: the part of one process among several.
+// create_shard_reader: yields the part of the elements that belongs to one of several processes.
 #include <cerrno>
 #include <cstdlib>
 #include <string>
@@ -11,24 +11,24 @@
 namespace millhopper {
 namespace {
 
-// What the launchers of PyTorch, JAX and MPI scripts set.
+// Environment variables that the launchers of PyTorch, JAX and MPI scripts set.
 constexpr char kShards[] = "WORLD_SIZE";
 constexpr char kIndex[] = "RANK";
 
 OpSchema ShardSchema() {
   return DecoratedReaderSchema("Yields one of num_shards disjoint parts of a reader.")
       .Attr(AttributeSchema("num_shards", int32_t{0},
-                            "how many parts; 0 is what the environment's WORLD_SIZE says")
+                            "how many parts; 0: as the environment variable WORLD_SIZE says")
                 .AtLeast(0))
       .Attr(AttributeSchema("index", int32_t{-1},
-                            "which of them, from 0; -1 is what the environment's RANK says")
+                            "which of them, from 0; -1: as the environment variable RANK says")
                 .AtLeast(-1))
-      .Attr(
-          AttributeSchema("by", std::string("record"),
-                          "record: elements index, index + num_shards, ...; chunk: whole chunks of "
-                          "files, so that what others read is not read here (chunk c of file f is "
-                          "of shard (f + c) % num_shards; not for text)")
-              .OneOf({"record", "chunk"}))
+      .Attr(AttributeSchema(
+                "by", std::string("record"),
+                "record: elements index, index + num_shards, ...; chunk: whole chunks of "
+                "files, so that no process reads the chunks of another (chunk c of file f "
+                "belongs to shard (f + c) % num_shards; not for text)")
+                .OneOf({"record", "chunk"}))
       .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
         const auto shards = attributes.Get<int32_t>("num_shards");
         const auto index = attributes.Get<int32_t>("index");
@@ -38,7 +38,7 @@ OpSchema ShardSchema() {
       .Infer(InferSameSlots);
 }
 
-// A number of the environment.
+// The number that an environment variable holds.
 int64_t NumberOf(const char* variable, const char* attribute) {
   const char* const text = std::getenv(variable);
   Require(text != nullptr, "attribute '", attribute, "' is not given, and the environment has no ",
@@ -47,7 +47,7 @@ int64_t NumberOf(const char* variable, const char* attribute) {
   errno = 0;
   const int64_t number = std::strtoll(text, &end, 10);
   Require(errno == 0 && end != text && *end == '\0', "the environment's ", variable, " is '",
-          Escaped(text), "', which is no number");
+          Escaped(text), "', which is not a number");
   return number;
 }
 

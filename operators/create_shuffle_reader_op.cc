@@ -12,7 +12,7 @@ OpSchema ShuffleSchema() {
                             "elements in the window from which the next one is drawn")
                 .Required()
                 .AtLeast(1))
-      .Attr({"seed", int64_t{0}, "with --seed and the name of Out it decides the order"})
+      .Attr({"seed", int64_t{0}, "decides the order together with --seed and the name of Out"})
       .Infer(InferSameSlots);
 }
 

@@ -28,11 +28,11 @@ void Infer(InferContext& context) {
 
 OpSchema UnbatchSchema() {
   return DecoratedReaderSchema(
-             "Yields the instances of the batches of a reader: rows, and sequences of slots with "
-             "levels of detail.")
+             "Splits the batches of a reader into instances: single rows, or single sequences "
+             "where a slot has levels of detail.")
       .Attr(AttributeSchema("mode", "concat",
-                            "\"concat\": an instance keeps the leading axis, of 1 or of the length "
-                            "of its sequence; \"stack\": the leading axis is taken away")
+                            "\"concat\": an instance keeps the leading axis, which is 1 or the "
+                            "length of its sequence; \"stack\": the leading axis is removed")
                 .OneOf({"concat", "stack"}))
       .Infer(Infer);
 }

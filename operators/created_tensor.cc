@@ -19,10 +19,10 @@ Dims ShapeOf(const std::vector<int32_t>& shape) {
 
 OpSchema CreationSchema(std::string doc) {
   return OpSchema(std::move(doc))
-      .Output("Out", "the tensor made")
+      .Output("Out", "the created tensor")
       .Attr(AttributeSchema("shape", std::vector<int32_t>{}, "dims of Out").Required().AtLeast(0))
       .Attr({"dtype", static_cast<int32_t>(DataType::kFp32),
-             "type of Out as framework.proto numbers it; 5 is float32"})
+             "type of Out, by its number in framework.proto; 5 is float32"})
       .Infer([](InferContext& context) {
         context.SetOut("Out", {DataTypeFromNumber(context.Attr<int32_t>("dtype")),
                                ShapeOf(context.Attr<std::vector<int32_t>>("shape")), 0});

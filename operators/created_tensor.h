@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operators that make a tensor from the attributes `shape` and `dtype`: -> Out.
+// For the operators that create a tensor from the attributes `shape` and `dtype`: -> Out.
 #ifndef MILLHOPPER_OPERATORS_CREATED_TENSOR_H_
 #define MILLHOPPER_OPERATORS_CREATED_TENSOR_H_
 
@@ -11,7 +11,7 @@ namespace millhopper {
 
 OpSchema CreationSchema(std::string doc);
 
-// Out with its type and dims; the values are still to be written.
+// Returns Out with its type and dims; the caller has to write its values.
 LoDTensor* AllocateCreated(OpContext& context);
 
 }  // namespace millhopper

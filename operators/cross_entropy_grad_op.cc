@@ -9,8 +9,8 @@ namespace {
 
 OpSchema Schema() {
   return OpSchema("The gradient of cross_entropy.")
-      .Input("X", "as cross_entropy had it")
-      .Input("Label", "as cross_entropy had it")
+      .Input("X", "the X of cross_entropy")
+      .Input("Label", "the Label of cross_entropy")
       .Input("Y@GRAD", "gradient of Y; dims of X with 1 as the last")
       .Output("X@GRAD", "dims, type and levels of detail of X; may be X")
       .Attr(SoftLabelAttr())

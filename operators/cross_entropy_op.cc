@@ -13,7 +13,7 @@ namespace {
 OpSchema Schema() {
   return OpSchema("The negative logarithm of the probability that X gives to each row's label.")
       .Input("X", "probabilities, the classes along the last axis")
-      .Input("Label", "int64, 1 as the last axis; or with soft_label dims and type of X")
+      .Input("Label", "int64 with 1 as the last dim; or, with soft_label, the dims and type of X")
       .Output("Y",
               "dims of X with 1 as the last; X's levels of detail; 1e20 for a probability of 0")
       .Attr(SoftLabelAttr())

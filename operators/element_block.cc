@@ -22,7 +22,7 @@ namespace {
 
 using Strings = std::vector<std::string>;
 
-// Whether `outermost`, or a block within it that `block` is or lies in, declares the name.
+// Whether `block` or a block around it, up to and including `outermost`, declares the name.
 bool IsDeclaredWithin(const Program& program, int outermost, int block, const std::string& name) {
   while (program.FindOwnDeclaration(block, name) == nullptr) {
     if (block == outermost) return false;
@@ -31,8 +31,8 @@ bool IsDeclaredWithin(const Program& program, int outermost, int block, const st
   return true;
 }
 
-// Adds the names that `block`, which is or lies in `outermost`, uses and that are declared outside
-// of that.
+// Adds the names that `block` and its sub-blocks use but that are declared outside of `outermost`.
+// `block` is `outermost` or lies within it.
 void AddOuterNames(const Program& program, int outermost, int block, std::set<std::string>* outer) {
   const auto add = [&](const proto::OpDesc::Var& slot) {
     for (const std::string& name : slot.arguments()) {
@@ -78,8 +78,8 @@ OpSchema WithElementBlock(OpSchema schema, const std::string& sinks) {
   return std::move(
       schema
           .Attr(AttributeSchema("sub_block", BlockIndex{},
-                                "the block; it writes its own variables only and reads outer ones "
-                                "as they are when the reader is created")
+                                "the block; it may write only its own variables, and reads outer "
+                                "ones with the values they had when the reader was created")
                     .Required())
           .Attr(AttributeSchema("source_var_names", Strings{},
                                 "variables of the block that take the slots of an element")
@@ -108,8 +108,8 @@ std::vector<TensorSpec> InferSinks(const InferContext& context) {
                      context.Attr<Strings>("sink_var_names"));
 }
 
-// What a thread needs to make a block its own: it may run long after the program that created the
-// reader has ended.
+// What a worker thread needs to prepare a block of its own. It holds copies, because the thread may
+// do so long after the run that created the reader has ended.
 struct ElementBlock::Recipe {
   std::shared_ptr<const Program> program;
   int block = 0;
@@ -118,7 +118,7 @@ struct ElementBlock::Recipe {
   Strings sources, sinks;
 };
 
-// The block with variables of its own. One thread at a time.
+// The block, prepared with variables of its own. One thread at a time may use it.
 class ElementBlock::Private {
  public:
   explicit Private(const Recipe& recipe)
@@ -137,7 +137,7 @@ class ElementBlock::Private {
     block_.RunOperators();
     out->resize(sinks_.size());
     for (size_t i = 0; i < sinks_.size(); ++i) (*out)[i] = sinks_[i]->Get<LoDTensor>();
-    // As many blocks as there are threads would hold on to an element each.
+    // Otherwise every idle block of the pool would keep an element in memory.
     if (MemoryLimit::is_set()) block_.Clear();
   }
 
@@ -155,12 +155,12 @@ class ElementBlock::Private {
   std::vector<Variable*> sources_, sinks_;
 };
 
-// As many private blocks as threads have been at work at once. Thread-safe.
+// Holds prepared blocks. It makes a new one only if threads are using all others. Thread-safe.
 class ElementBlock::Pool {
  public:
   explicit Pool(Recipe recipe) : recipe_(std::move(recipe)) { Give(Take()); }
 
-  // A block that throws is not used again.
+  // A block whose run has thrown is not used again.
   void Run(const RecordId& id, std::vector<LoDTensor>* in, std::vector<LoDTensor>* out) {
     std::unique_ptr<Private> block = Take();
     block->Run(id, in, out);

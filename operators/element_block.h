@@ -13,28 +13,28 @@
 
 namespace millhopper {
 
-// The schema with the attributes of such a block: sub_block, source_var_names and sink_var_names,
-// of which `sinks` says what they are. To be called behind OpSchema::Check's own use, if any: it
-// keeps that check.
+// Adds the attributes of such a block to a schema: sub_block, source_var_names and sink_var_names;
+// `sinks` describes the last one. If the operator has a check of its own, call OpSchema::Check
+// before this, which keeps it.
 OpSchema WithElementBlock(OpSchema schema, const std::string& sinks);
 
-// What is known of the sinks, from what is known of the reader below.
+// Infers what is known of the sinks from what is known of the reader below.
 std::vector<TensorSpec> InferSinks(const InferContext& context);
 
-// The block of an operator with that schema, with outer variables as they are when it is made. It
-// outlives the run of the program and its scope.
+// The block of an operator with that schema. Its outer variables keep the values that they have
+// when this object is created. It may outlive the run of the program and its scope.
 class ElementBlock {
  public:
-  // For elements of `below`. Throws kInvalidArgument where they do not fit the sources.
+  // For elements of `below`. Throws kInvalidArgument if their slots do not fit the sources.
   ElementBlock(OpContext& context, const ReaderBase& below);
   ~ElementBlock();
   ElementBlock(const ElementBlock&) = delete;
   ElementBlock& operator=(const ElementBlock&) = delete;
 
-  // What the sinks are declared to be, as far as they are, and what is known of the rest.
+  // The slots of the sinks: as declared or, for a sink that is not, as inferred from the block.
   const std::vector<SlotSpec>& sinks() const { return sinks_; }
-  // Runs the block for an element, whose tensors it takes; *out are the values of the sinks. Any
-  // thread, several at once.
+  // Runs the block on an element, moving its tensors out of *in, and stores the values of the sinks
+  // in *out. Several threads may call it at the same time.
   void Run(const RecordId& id, std::vector<LoDTensor>* in, std::vector<LoDTensor>* out) const;
 
  private:

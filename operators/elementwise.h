@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operators that compute value by value: of X alone, of X and a Y that may be smaller, and the
-// gradients of both kinds.
+// Operators that compute value by value, from X alone or from X and a Y that may be smaller, and
+// the gradients of both kinds.
 #ifndef MILLHOPPER_OPERATORS_ELEMENTWISE_H_
 #define MILLHOPPER_OPERATORS_ELEMENTWISE_H_
 
@@ -23,7 +23,7 @@ inline OpSchema UnarySchema(std::string doc) {
       .Infer(Like("Out", "X"));
 }
 
-// Out = function(X). What the function returns is the type of Out.
+// Out = function(X), in the type of X.
 template <typename... Ts, typename Function>
 void RunUnary(OpContext& context, Types<Ts...> types, Function function) {
   DispatchType(types, context, "X", [&](auto tag) {
@@ -36,10 +36,10 @@ void RunUnary(OpContext& context, Types<Ts...> types, Function function) {
   });
 }
 
-// Out, Out@GRAD -> X@GRAD, for activations whose derivative is told by their value.
+// Out, Out@GRAD -> X@GRAD, for activations whose derivative can be computed from their value.
 inline OpSchema ActivationGradSchema(const std::string& type) {
   return OpSchema("The gradient of " + type + ".")
-      .OptionalInput("X", "not read; older programs give it")
+      .OptionalInput("X", "not read; accepted for older programs")
       .Input("Out", "what " + type + " wrote")
       .Input("Out@GRAD", "gradient of Out")
       .Output("X@GRAD", "dims, type and levels of detail of Out; may be Out@GRAD")
@@ -71,7 +71,7 @@ inline OpSchema BinarySchema(std::string doc) {
       .Infer(LikeBroadcast({{"Out", "X"}}));
 }
 
-// Out = function(X, Y). What the function returns is the type of Out.
+// Out = function(X, Y). The type of Out is the one that the function returns.
 template <typename... Ts, typename Function>
 void RunBinary(OpContext& context, Types<Ts...> types, Function function) {
   const LoDTensor& x_given = context.In("X");
@@ -93,19 +93,19 @@ void RunBinary(OpContext& context, Types<Ts...> types, Function function) {
 // X, Y, Out, Out@GRAD -> X@GRAD, Y@GRAD.
 inline OpSchema BinaryGradSchema(const std::string& type) {
   return OpSchema("The gradient of " + type + ".")
-      .Input("X", "as " + type + " had it")
-      .Input("Y", "as " + type + " had it")
+      .Input("X", "the X of " + type)
+      .Input("Y", "the Y of " + type)
       .OptionalInput("Out", "not read")
       .Input("Out@GRAD", "gradient of Out; dims and type of X")
       .OptionalOutput("X@GRAD", "dims, type and levels of detail of X; may be Out@GRAD")
       .OptionalOutput("Y@GRAD",
                       "dims, type and levels of detail of Y; summed over the values of X "
-                      "that each of Y went with")
+                      "that each value of Y was paired with")
       .Attr(AxisAttr())
       .Infer(LikeBroadcast({{"X@GRAD", "X"}, {"Y@GRAD", "Y"}}));
 }
 
-// X@GRAD = of_x(X, Y, Out@GRAD), and Y@GRAD the sum of of_y(X, Y, Out@GRAD).
+// X@GRAD = of_x(X, Y, Out@GRAD), and Y@GRAD is the sum of of_y(X, Y, Out@GRAD).
 template <typename OfX, typename OfY>
 void RunBinaryGrad(OpContext& context, OfX of_x, OfY of_y) {
   const Broadcast broadcast = MatchBroadcast(context, context.In("X"), context.In("Y"));

@@ -9,14 +9,15 @@ namespace {
 
 OpSchema Schema() {
   return BinarySchema(
-      "X divided by Y, value by value. Integers are divided towards zero, and not by zero.");
+      "X divided by Y, value by value. Quotients of integers are rounded towards zero; an integer "
+      "divided by zero is an error.");
 }
 
 template <typename T>
 T Divide(T x, T y) {
   if constexpr (std::is_integral_v<T>) {
     Require(y != 0, "an integer is divided by zero");
-    if (y == -1) return 0 - x;  // the quotient of the lowest integer does not fit, and traps
+    if (y == -1) return 0 - x;  // lowest / -1 does not fit the type and would trap
   }
   return x / y;
 }

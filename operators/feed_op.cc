@@ -15,7 +15,7 @@ OpSchema FeedSchema() {
   return OpSchema("Takes one tensor of a list that the caller of the program has filled.")
       .Input("X", "the list, a variable of type FEED_MINIBATCH")
       .AnyKind()
-      .Output("Out", "shares the values")
+      .Output("Out", "the tensor; it shares the values")
       .Attr(AttributeSchema("col", int32_t{}, "position in the list").Required().AtLeast(0));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// create_<format>_file_reader for every registered format: one file, one reader. They are made on
-// demand, so that registering a format is all that it takes.
+// create_<format>_file_reader for every registered format: one file, one reader. The operators
+// are made on demand, so a new format only has to be registered.
 #include <map>
 #include <memory>
 #include <mutex>

@@ -11,9 +11,8 @@ namespace {
 
 OpSchema Schema() {
   return CreationSchema("A tensor of one value.")
-      .Attr({"value", 0.0f,
-             "the value; a float32, so that integers are exact up to 2^24 and powers of two"})
-      .Attr({"force_cpu", false, "taken for older programs; Out is on the CPU"})
+      .Attr({"value", 0.0f, "the value; a float32, so not every integer above 2^24 is exact"})
+      .Attr({"force_cpu", false, "accepted for older programs; Out is always on the CPU"})
       .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
         const DataType type = DataTypeFromNumber(attributes.Get<int32_t>("dtype"));
         const float value = attributes.Get<float>("value");

@@ -10,12 +10,12 @@ namespace {
 
 OpSchema Schema() {
   return RandomSchema("Random numbers of a normal distribution.")
-      .Attr({"mean", 0.0f, "their mean"})
+      .Attr({"mean", 0.0f, "the mean of the numbers"})
       .Attr(AttributeSchema("std", 1.0f, "their standard deviation").AtLeast(0));
 }
 
-// Box and Muller: two uniform numbers, the bits 2p and 2p + 1, give the values 2p and 2p + 1, the
-// first of them with the cosine.
+// Box and Muller: the random bits 2p and 2p + 1 give two uniform numbers, and these give the values
+// 2p (with the cosine) and 2p + 1 (with the sine).
 double StandardNormal(const RandomKey& key, uint64_t i) {
   constexpr double kFullTurn = 6.283185307179586;
   const uint64_t pair = i & ~uint64_t{1};

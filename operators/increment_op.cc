@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// increment: one number and a step, added.
+// increment: adds a step to one number.
 #include "framework/base/attribute.h"
 #include "operators/conversion.h"
 #include "operators/elementwise.h"
@@ -10,7 +10,7 @@ namespace {
 OpSchema Schema() {
   return OpSchema("Adds a step to one number.")
       .Input("X", "one value")
-      .Output("Out", "dims and type of X; mostly X itself")
+      .Output("Out", "dims and type of X; usually X itself")
       .Attr({"step", 1.0f, "what is added, cast to the type of X"})
       .Infer(Like("Out", "X"));
 }

@@ -20,11 +20,11 @@ Dims WithLastAxis(Dims dims, int64_t length) {
 TensorSpec WithLastAxis(TensorSpec spec, int64_t length) {
   if (!spec.dims) return spec;
   if (spec.dims->empty()) {
-    spec.dims.reset();  // which cannot be; the operator says so when it runs
+    spec.dims.reset();  // rows need an axis; the operator throws when it runs
     return spec;
   }
   if (spec.dims->size() == 1 && (*spec.dims)[0] != length) {
-    // The last axis is the one that levels are of, and they do not fit another length.
+    // The levels of detail divide this axis, and they do not fit another length of it.
     if (spec.lod_level != 0) spec.lod_level = (*spec.dims)[0] < 0 ? std::nullopt : std::optional(0);
   }
   spec.dims = WithLastAxis(*spec.dims, length);

@@ -17,28 +17,30 @@ struct LastAxis {
   int64_t length;  // at least 1
 };
 
-// How the input `parameter` is made of rows. Throws if it has no axis or its rows no values.
+// The rows of the input `parameter`. Throws if it has no axis or its rows have no values.
 LastAxis RowsOf(const OpContext& context, std::string_view parameter);
 
-// Dims that differ in the last axis.
+// The dims with `length` as the last axis.
 Dims WithLastAxis(Dims dims, int64_t length);
 
-// The input Label: for each row of the input `of` an int64 class, from 0 to the row's length less
-// 1, in the dims of `of` with 1 as the last. Throws for anything else.
+// The values of the input Label: for each row of the input `of` an int64 class, from 0 to the row's
+// length minus 1. Throws if Label has another type, other dims than WithLastAxis(dims of `of`, 1),
+// or a label that is no class.
 const int64_t* ClassLabels(const OpContext& context, std::string_view of);
 
-// The same of what is known of a tensor. Its levels of detail stay if it has another axis.
+// WithLastAxis for what is known of a tensor. Its levels of detail stay unless they divide the last
+// axis and its length changes.
 TensorSpec WithLastAxis(TensorSpec spec, int64_t length);
-// Throws unless what is known of Label may be labels of `of`: ClassLabels, or with soft_label the
-// dims and type of `of`.
+// Throws if what is known of Label shows that it cannot label the rows of `of`, with classes as for
+// ClassLabels or, if soft_label is true, with the dims and type of `of`.
 void RequireLabels(const InferContext& context, std::string_view of);
 
-// Whether the operator has `soft_label` set. Throws if it has and Label has not dims and type of
+// The value of `soft_label`. Throws if it is true and Label does not have the dims and type of
 // `of`.
 bool HasSoftLabels(const OpContext& context, std::string_view of);
 
-// Throws unless the input `parameter` has one value of the type of `of` for each row of it, of
-// which there are `rows`.
+// Throws unless the input `parameter` has the type of the input `of` and one value for each of its
+// `rows` rows.
 void RequireValuePerRow(const OpContext& context, std::string_view parameter, std::string_view of,
                         int64_t rows);
 

@@ -6,8 +6,8 @@
 namespace millhopper {
 namespace {
 
-// Eigen cuts products into blocks that fit the caches it finds, and the cut decides the order of
-// the sums.
+// Eigen computes products in blocks, and the size of the blocks decides the order of the sums.
+// Fixed cache sizes fix the blocks; by default Eigen would use the sizes of the machine's caches.
 [[maybe_unused]] const bool blocks_are_fixed = [] {
   Eigen::setCpuCacheSizes(32 << 10, 256 << 10, 2 << 20);
   return true;

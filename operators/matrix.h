@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of matrices, so that one file alone needs the linear algebra library.
+// Products of matrices. Only matrix.cc needs the linear algebra library.
 #ifndef MILLHOPPER_OPERATORS_MATRIX_H_
 #define MILLHOPPER_OPERATORS_MATRIX_H_
 
@@ -7,7 +7,7 @@
 
 namespace millhopper {
 
-// A matrix as it lies in memory, row by row, and whether its transpose is meant.
+// A matrix that lies in memory row by row; if `transposed` is true, its transpose is meant.
 template <typename T>
 struct Matrix {
   const T* values;
@@ -21,8 +21,9 @@ Matrix<T> Transposed(Matrix<T> matrix) {
   return matrix;
 }
 
-// product = left * right, row by row; neither may overlap it. The same bits whatever the machine
-// and the number of threads: on one thread, in blocks of fixed sizes. For float and double.
+// product = left * right, stored row by row; `product` must not overlap either of them. The bits
+// are the same on every machine, because one thread computes them in blocks of fixed sizes. For
+// float and double.
 template <typename T>
 void Multiply(const Matrix<T>& left, const Matrix<T>& right, T* product);
 

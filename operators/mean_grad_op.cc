@@ -9,7 +9,7 @@ namespace {
 
 OpSchema Schema() {
   return OpSchema("The gradient of mean.")
-      .Input("X", "as mean had it")
+      .Input("X", "the X of mean")
       .OptionalInput("Out", "not read")
       .Input("Out@GRAD", "gradient of Out, [1]")
       .Output("X@GRAD", "dims, type and levels of detail of X")

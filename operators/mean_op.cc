@@ -16,7 +16,7 @@ OpSchema Schema() {
 
 void Run(OpContext& context) {
   const LoDTensor& x = context.In("X");
-  RequireInput(x.numel() > 0, context, "X", "no values have no mean");
+  RequireInput(x.numel() > 0, context, "X", "at least one value is needed");
   DispatchType(FloatTypes(), context, "X", [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T* values = x.data<T>();

@@ -11,8 +11,8 @@ OpSchema Schema() {
              "VelocityOut = mu * Velocity + Grad; ParamOut = Param - LearningRate * VelocityOut, "
              "with Nesterov's look-ahead Param - LearningRate * (Grad + mu * VelocityOut).")
       .Input("Velocity", "dims and type of Param; 0 at first")
-      .Output("VelocityOut", "mostly the variable of Velocity")
-      .Attr(AttributeSchema("mu", 0.0f, "how much of the velocity stays").Required())
+      .Output("VelocityOut", "usually the variable of Velocity")
+      .Attr(AttributeSchema("mu", 0.0f, "the share of the velocity that is kept").Required())
       .Attr({"use_nesterov", false, "whether to look ahead"})
       .Infer(InferOptimizer({"Velocity"}));
 }

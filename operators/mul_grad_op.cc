@@ -11,8 +11,8 @@ namespace {
 OpSchema Schema() {
   return WithMulAttrs(
       OpSchema("The gradient of mul.")
-          .Input("X", "as mul had it")
-          .Input("Y", "as mul had it")
+          .Input("X", "the X of mul")
+          .Input("Y", "the Y of mul")
           .OptionalInput("Out", "not read")
           .Input("Out@GRAD", "gradient of Out; the rows of X by the columns of Y")
           .OptionalOutput("X@GRAD", "Out@GRAD times Y transposed; X's levels of detail")

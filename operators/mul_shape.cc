@@ -64,9 +64,11 @@ std::optional<Dims> MulOutDims(const InferContext& context) {
 
 OpSchema WithMulAttrs(OpSchema schema) {
   return schema
-      .Attr(AttributeSchema("x_num_col_dims", int32_t{1}, "axes of X that are rows of the matrix")
+      .Attr(AttributeSchema("x_num_col_dims", int32_t{1},
+                            "how many axes of X form the rows of its matrix")
                 .AtLeast(1))
-      .Attr(AttributeSchema("y_num_col_dims", int32_t{1}, "axes of Y that are rows of the matrix")
+      .Attr(AttributeSchema("y_num_col_dims", int32_t{1},
+                            "how many axes of Y form the rows of its matrix")
                 .AtLeast(1));
 }
 

@@ -15,15 +15,15 @@ namespace millhopper {
 // X is [rows, inner] and Y [inner, columns].
 struct MulShape {
   int64_t rows, inner, columns;
-  Dims out;  // of Out: the axes of X that are rows, then those of Y that are columns
+  Dims out;  // of Out: the axes that form the rows of X, then those that form the columns of Y
 };
 
-// The inputs X and Y by the attributes x_num_col_dims and y_num_col_dims. Throws if one has too few
-// axes, the types differ, or X has not as many columns as Y has rows.
+// The inputs X and Y as matrices, by the attributes x_num_col_dims and y_num_col_dims. Throws if
+// one has too few axes, the types differ, or the columns of X are not as many as the rows of Y.
 MulShape MatchMul(const OpContext& context);
 
-// The dims of Out, where what is known of the inputs tells them. Throws as MatchMul does, if it is
-// so whatever is not known.
+// The dims of Out, if the known dims of the inputs determine them. Throws as MatchMul does if the
+// inputs cannot fit, whatever their unknown dims are.
 std::optional<Dims> MulOutDims(const InferContext& context);
 
 // Adds both attributes.

@@ -15,8 +15,8 @@ namespace {
 
 using Strings = std::vector<std::string>;
 
-// The formats that the files may be of: the one that their names tell, or all that are recognised
-// by their first bytes.
+// The formats that the files may have: the one that their names tell or, if they tell none, all
+// formats that are recognised by the first bytes of a file.
 std::vector<const FormatSchema*> PossibleFormats(const Strings& file_names) {
   if (const FormatSchema* format = FormatOf(file_names)) return {format};
   std::vector<const FormatSchema*> formats;
@@ -34,7 +34,7 @@ std::vector<AttributeSchema> FormatAttributes(const proto::OpDesc& op) {
       names.assign(attribute.strings().begin(), attribute.strings().end());
     }
   }
-  std::map<std::string, AttributeSchema> schemas;  // formats may share a name
+  std::map<std::string, AttributeSchema> schemas;  // two formats may have attributes of one name
   for (const FormatSchema* format : PossibleFormats(names)) {
     for (const AttributeSchema& schema : format->attributes) schemas.emplace(schema.name, schema);
     if (!format->companion_list_name.empty()) {
@@ -54,21 +54,22 @@ OpSchema OpenFilesSchema() {
       ReaderCreationSchema("Reads many files as one stream, one record of each file in turn.")
           .Attr(AttributeSchema("file_names", Strings{},
                                 "files, globs and ranges {00000..00127}, each with an optional "
-                                "format and colon before it; attributes of the format are "
+                                "format and colon before it; the attributes of the format are "
                                 "accepted, too")
                     .Required())
           .Attr(AttributeSchema("thread_num", int32_t{0},
-                                "workers on these files at once; 0 is all that there are")
+                                "how many worker threads read these files at once; 0: all of them")
                     .AtLeast(0))
-          .Attr(AttributeSchema("buffer_size", int32_t{256}, "records that wait to be read")
+          .Attr(AttributeSchema("buffer_size", int32_t{256}, "how many records are loaded ahead")
                     .AtLeast(1))
-          .Attr(AttributeSchema("cycle_length", int32_t{16}, "files that are read in turn")
+          .Attr(AttributeSchema("cycle_length", int32_t{16}, "how many files are read in turn")
                     .AtLeast(1))
           .Attr(AttributeSchema("pass_num", int32_t{1}, "how often the files are read in one pass")
                     .AtLeast(1))
-          .Attr({"deterministic", true, "false: the records of files that are ready go first"})
+          .Attr(
+              {"deterministic", true, "false: a file that is ready may go before one that is not"})
           .Attr({"shuffle_files", false, "read the files in another order each pass"})
-          .Attr({"seed", int64_t{0}, "with --seed and the name of Out it decides that order"})
+          .Attr({"seed", int64_t{0}, "decides that order together with --seed and the name of Out"})
           .Attr(BufferTypeAttribute())
           .MoreAttrs(FormatAttributes)
           .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
@@ -84,7 +85,8 @@ void OpenFilesOperator(OpContext& context) {
   Strings companions;
   for (const FormatSchema* format : PossibleFormats(names)) {
     for (const AttributeSchema& attribute : format->attributes) {
-      // The first bytes will decide; until then only what the program gives is sure to be meant.
+      // The first bytes of the files decide the format later. Until then only attributes that the
+      // program gives count: the default of a format might not be the one of the files' format.
       if (known == nullptr && !context.IsGiven(attribute.name)) continue;
       arguments.attributes.Set(attribute.name, context.attributes().values().at(attribute.name));
     }

@@ -13,8 +13,8 @@
 
 namespace millhopper {
 
-// Grad and the `states` have the dims and type of Param, as has ParamOut; for each state S there is
-// an output SOut like it.
+// The rule: Grad and all `states` must have the dims and type of Param, and ParamOut and the output
+// SOut of each state S get them.
 InferRule InferOptimizer(std::vector<std::string> states);
 
 inline OpSchema OptimizerSchema(std::string doc) {
@@ -22,7 +22,7 @@ inline OpSchema OptimizerSchema(std::string doc) {
       .Input("Param", "float32 or float64")
       .Input("Grad", "gradient of Param, with its dims and type")
       .Input("LearningRate", "[1], type of Param")
-      .Output("ParamOut", "mostly the variable of Param")
+      .Output("ParamOut", "usually the variable of Param")
       .Infer(InferOptimizer({}));
 }
 
@@ -33,7 +33,7 @@ inline void CheckOptimizer(const OpContext& context,
   for (const std::string_view state : states) RequireSameShape(context, state, "Param");
 }
 
-// The only value of an input of Param's type.
+// The value of an input that must have one value, of Param's type.
 template <typename T>
 T ScalarInput(const OpContext& context, std::string_view parameter) {
   const LoDTensor& tensor = context.In(parameter);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// print: shows a tensor. One line a time:
+// print: prints a tensor, one line each time:
 //
 //   <message> <name>: <dtype> <dims> lod <levels> = {<values>}
 //
-// for example "pass 1 loss: float32 [1] = {0.693147}". Each part but the values can be left out;
-// the levels are left out by themselves where there are none. Numbers have up to 6 significant
-// digits; where there are more values than `summarize`, "... n in all" follows those shown.
+// for example "pass 1 loss: float32 [1] = {0.693147}". Attributes can leave out each part
+// except the values; a tensor without levels of detail is printed without them. Numbers have up to
+// 6 significant digits. If a tensor has more than `summarize` values, "... n in all" follows those
+// shown.
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
@@ -29,16 +30,17 @@ OpSchema PrintSchema() {
       .Input("In", "a tensor at any place")
       .OptionalOutput("Out", "shares the values of In")
       .Attr({"message", "", "printed first"})
-      .Attr(AttributeSchema("first_n", int32_t{-1}, "print so many times in a run; -1 is always")
+      .Attr(AttributeSchema("first_n", int32_t{-1},
+                            "how many times to print in a run, from the first; -1: always")
                 .AtLeast(-1))
-      .Attr(AttributeSchema("summarize", int32_t{20}, "how many values to print; -1 is all")
+      .Attr(AttributeSchema("summarize", int32_t{20}, "how many values to print; -1: all")
                 .AtLeast(-1))
       .Attr({"print_tensor_name", true, "print the name of the variable"})
       .Attr({"print_tensor_type", true, "print the type of the values"})
       .Attr({"print_tensor_shape", true, "print the dims"})
       .Attr({"print_tensor_lod", true, "print the levels of detail, if there are any"})
       .Attr(AttributeSchema("print_phase", "BOTH",
-                            "accepted; it is printed where the operator stands, whatever it says")
+                            "accepted but ignored: the operator prints where it stands")
                 .OneOf({"FORWARD", "BACKWARD", "BOTH"}))
       .Infer(Like("Out", "In"))
       .SideEffects();

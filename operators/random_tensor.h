@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operators that fill a tensor with random numbers. Value i depends on the seeds, the name of
-// the variable and i, and in a block that is run for every element of a reader on the name of the
-// element (its pass and sample), and on nothing else: no other line of a program, and no thread,
-// changes it.
+// For operators that fill a tensor with random numbers. Value i depends only on the seeds, the name
+// of the output variable, i, and, in a block that is run for every element of a reader, the
+// element's pass and sample. So neither other operators of the program nor the number of threads
+// change it.
 #ifndef MILLHOPPER_OPERATORS_RANDOM_TENSOR_H_
 #define MILLHOPPER_OPERATORS_RANDOM_TENSOR_H_
 
@@ -19,7 +19,7 @@ namespace millhopper {
 
 inline OpSchema RandomSchema(std::string doc) {
   return CreationSchema(std::move(doc))
-      .Attr({"seed", int32_t{0}, "counts beside --seed and the name of Out"})
+      .Attr({"seed", int32_t{0}, "decides the values together with --seed and the name of Out"})
       .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
         const int32_t dtype = attributes.Get<int32_t>("dtype");
         Require(IsDataType(dtype) && FloatTypes::Has(DataTypeFromNumber(dtype)),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// read: the next element of a reader, one output a slot.
+// read: reads the next element of a reader into one output for each slot.
 #include <utility>
 #include <vector>
 
@@ -12,15 +12,15 @@ namespace millhopper {
 namespace {
 
 OpSchema ReadSchema() {
-  return OpSchema("Reads the next element of a reader, a variable a slot.")
+  return OpSchema("Reads the next element of a reader into one variable for each slot.")
       .Input("Reader", "the top-most reader of a chain")
       .Reader()
       .Outputs("Out", "as many variables as the reader has slots")
       .OptionalOutput("HasData",
-                      "bool [1]: false if the pass is over, and Out is as it was; without it the "
-                      "end is an error")
-      .Attr({"throw_eof_exp", true, "accepted as true only; connect HasData to be told of the end"})
-      .Attr({"infer_out", true, "accepted, means nothing here"})
+                      "bool [1]: false at the end of the pass, where Out stays as it was; "
+                      "without HasData the end of the pass is an error")
+      .Attr({"throw_eof_exp", true, "must be true; connect HasData to be told of the end"})
+      .Attr({"infer_out", true, "accepted but ignored"})
       .Infer(InferRead)
       .SideEffects()
       .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
@@ -39,7 +39,7 @@ void Read(OpContext& context) {
     *context.Out("HasData")->Allocate<bool>({1}) = has_data;
     if (!has_data) return;
   }
-  // Kept for its memory; it holds no tensor between two reads.
+  // Kept between reads to save its allocation; it holds no tensor then.
   static thread_local std::vector<LoDTensor> element;
   reader.ReadNext(&element);
   for (size_t i = 0; i < slots; ++i) *context.Out("Out", i) = std::exchange(element[i], {});

@@ -21,7 +21,7 @@ std::vector<SlotSpec> SlotsOfVariable(const OpContext& context) {
   return variable == nullptr ? std::vector<SlotSpec>() : DeclaredSlots(*variable);
 }
 
-// Null for a reader that stands on none.
+// The holder of the reader that the new one decorates; null if it decorates none.
 const ReaderHolder* HolderBelow(OpContext& context) {
   for (const auto& input : context.desc().inputs()) {
     if (input.parameter() == "UnderlyingReader") return &ReaderOf(context, "UnderlyingReader");
@@ -37,7 +37,7 @@ OpSchema ReaderCreationSchema(const std::string& doc) {
 
 OpSchema DecoratedReaderSchema(const std::string& doc) {
   return ReaderCreationSchema(doc)
-      .Input("UnderlyingReader", "the reader below, which others may share")
+      .Input("UnderlyingReader", "the reader to decorate; other readers may share it")
       .Reader();
 }
 
@@ -119,16 +119,17 @@ std::vector<SlotSpec> SlotsKnownTo(const FormatSchema* format, const FormatArgum
   try {
     return format->Make(undeclared)->slots();
   } catch (const Error&) {
-    return {};  // it needs a declaration; what else is wrong is said when the format is made
+    return {};  // it needs a declaration; other errors are thrown when the reader is created
   }
 }
 
 AttributeSchema BufferTypeAttribute() {
-  return AttributeSchema("buffer_type", "memory",
-                         "memory: what is needed of a file is read; mmap: it is mapped and records "
-                         "are copied from the kernel's pages, which is faster where these hold it, "
-                         "but only for plain files on local disks that nobody writes to meanwhile: "
-                         "one that changes is an error, where that can be seen")
+  return AttributeSchema(
+             "buffer_type", "memory",
+             "memory: the needed parts of a file are read; mmap: the file is mapped and "
+             "records are copied from the kernel's pages, which is faster if these hold "
+             "the file. mmap is only for plain files on local disks that no process "
+             "changes meanwhile: a change is an error where it can be detected")
       .OneOf({"memory", "mmap"});
 }
 

@@ -22,41 +22,41 @@ namespace millhopper {
 OpSchema ReaderCreationSchema(const std::string& doc);
 // The same with the input UnderlyingReader: for decorated readers.
 OpSchema DecoratedReaderSchema(const std::string& doc);
-// The rule of those whose slots are the ones below.
+// The rule for readers that have the slots of the reader they decorate.
 void InferSameSlots(InferContext& context);
 
-// The schema with the lineage's attributes for declaring slots: shape_concat, ranks and lod_levels,
-// and our own dtypes. They are checked with the program. To be called behind OpSchema::Check's own
-// use, if any: it keeps that check.
+// Adds the attributes that declare slots to a schema: the lineage's shape_concat, ranks and
+// lod_levels, and our own dtypes. They are checked when a program is loaded. If the operator has a
+// check of its own, call OpSchema::Check before this, which keeps it.
 OpSchema WithSlotAttributes(OpSchema schema);
 
-// The rule that comes with these attributes: Out has the slots that they declare. Where `dtypes` is
-// not given their types are `otherwise`; the rule takes them for unknown, as they are the format's.
+// The rule for these attributes: Out has the slots that they declare. If `dtypes` is not given, the
+// slots have the type `otherwise`; WithSlotAttributes gives none, because the format decides it.
 void InferSlotsOfAttributes(InferContext& context, std::optional<DataType> otherwise);
 
-// The slots that the operator's attributes declare; empty if shape_concat is not given. Dtypes that
-// are not given are those of `own` by position, or float32 where it has none. Throws
-// kInvalidArgument when the lists do not fit each other.
+// The slots that the operator's attributes declare; empty if shape_concat is not given. If dtypes
+// are not given, each slot has the type of the slot of `own` at its position, or float32 if there
+// is none. Throws kInvalidArgument when the lists do not fit each other.
 std::vector<SlotSpec> SlotsOfAttributes(const AttributeMap& attributes,
                                         const std::vector<SlotSpec>& own);
-// The slots that are declared by the output variable or by the attributes; empty if neither does.
-// Throws kInvalidArgument when both do and do not agree. `own` is as above, for dtypes that neither
-// gives.
+// The slots that the output variable or the attributes declare; empty if neither declares any.
+// Throws kInvalidArgument when both do and differ. `own` gives the dtypes that neither declares, as
+// above.
 std::vector<SlotSpec> SlotsDeclaredFor(const OpContext& context, const std::vector<SlotSpec>& own);
-// The slots that a format knows without any declaration; empty if it knows none or is null.
+// The slots that a format knows without any declaration; empty if it needs one or is null.
 std::vector<SlotSpec> SlotsKnownTo(const FormatSchema* format, const FormatArguments& arguments);
 
-// The attribute buffer_type of the readers of files, and what the program says of it.
+// The attribute buffer_type of operators that read files, and the value that the program gives it.
 AttributeSchema BufferTypeAttribute();
 BufferType BufferTypeOf(const OpContext& context);
 
-// A handle of the reader UnderlyingReader.
+// A new handle of the input UnderlyingReader.
 std::unique_ptr<ReaderBase> UnderlyingReader(OpContext& context);
-// Keyed by the run's seed, the attribute `seed` and the name of the output variable.
+// A key made of the run's seed, the attribute `seed` and the name of the output variable.
 RandomKey RandomKeyOf(OpContext& context);
 
-// Puts a new reader into the output variable, and tells it who it is. Throws kInvalidArgument when
-// the variable declares other slots than the reader has.
+// Puts a new reader into the output variable and sets its origin, the name that messages give it.
+// Throws kInvalidArgument when the variable declares other slots than the reader has.
 void StoreReader(OpContext& context, std::unique_ptr<ReaderBase> reader);
 
 }  // namespace millhopper

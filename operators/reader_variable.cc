@@ -38,7 +38,7 @@ ReaderHolder& ReaderOf(const OpContext& context, std::string_view input) {
     Require(!variable.has_value(), "input '", input, "': variable '", Escaped(variable.name()),
             "' is no reader");
     Throw(ErrorCode::kInvalidArgument, "input '", input, "': reader '", Escaped(variable.name()),
-          "' has not been created: no startup program that does so has run");
+          "' has not been created: no startup program that creates it has run");
   }
   return *variable.GetMutable<ReaderHolder>();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// relu_grad: the gradient of relu from what it wrote.
+// relu_grad: the gradient of relu from the Out of relu.
 #include "operators/elementwise.h"
 
 namespace millhopper {

@@ -7,8 +7,8 @@ namespace millhopper {
 namespace {
 
 OpSchema ResetSchema() {
-  return OpSchema("Begins the next pass of a reader, from wherever it is.")
-      .Input("Reader", "a reader; those that stand on it begin their next pass, too")
+  return OpSchema("Begins the next pass of a reader, wherever it is in the current one.")
+      .Input("Reader", "a reader; readers that decorate it begin their next pass, too")
       .Reader()
       .SideEffects();
 }

@@ -10,11 +10,11 @@ namespace {
 
 OpSchema Schema() {
   return OpSchema("The gradient of reshape: Out@GRAD with the dims of X.")
-      .Input("X", "as reshape had it")
+      .Input("X", "the X of reshape")
       .OptionalInput("Out", "not read")
       .Input("Out@GRAD", "gradient of Out")
       .Output("X@GRAD", "dims and levels of detail of X; may be Out@GRAD")
-      .Attr(AttributeSchema("shape", std::vector<int32_t>{}, "of reshape; not read"))
+      .Attr(AttributeSchema("shape", std::vector<int32_t>{}, "the shape of reshape; not read"))
       .Infer(Like("X@GRAD", "X"));
 }
 

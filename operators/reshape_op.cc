@@ -10,7 +10,7 @@
 namespace millhopper {
 namespace {
 
-// What is known of Out. A -1 that is not known stays.
+// Infers what is known of Out. A dim of -1 stays if it cannot be computed before the run.
 void InferReshape(InferContext& context) {
   const auto& shape = context.Attr<std::vector<int32_t>>("shape");
   const TensorSpec& x = context.In("X");
@@ -43,7 +43,7 @@ void InferReshape(InferContext& context) {
   }
   TensorSpec out{x.dtype, dims, x.lod_level};
   if (x.lod_level != 0 && !(!shape.empty() && shape[0] == 0)) {
-    // Levels stay where there are as many rows.
+    // The levels of detail stay if Out has as many rows as X.
     const bool known =
         x.dims && !x.dims->empty() && (*x.dims)[0] >= 0 && (dims.empty() || dims[0] >= 0);
     if (!known) {
@@ -58,9 +58,9 @@ void InferReshape(InferContext& context) {
 OpSchema Schema() {
   return OpSchema("X with other dims and the same values.")
       .Input("X", "any dims and type")
-      .Output("Out", "the dims given; X's levels of detail if it has as many rows")
+      .Output("Out", "dims as in shape; X's levels of detail if it has as many rows")
       .Attr(AttributeSchema("shape", std::vector<int32_t>{},
-                            "dims; 0 takes the axis of X, and one -1 what is left")
+                            "dims; a 0 takes the dim of X, and one -1 takes what is left")
                 .Required()
                 .AtLeast(-1))
       .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
@@ -71,7 +71,7 @@ OpSchema Schema() {
       .Infer(InferReshape);
 }
 
-// The dims that `shape` means for x. What does not fit is found by LoDTensor::Reshape.
+// The dims that `shape` means for x. The caller checks that x has as many values.
 Dims Resolve(const OpContext& context, const LoDTensor& x) {
   const auto& shape = context.Attr<std::vector<int32_t>>("shape");
   Dims dims;

@@ -10,7 +10,7 @@ namespace millhopper {
 namespace {
 
 OpSchema Schema() {
-  return UnarySchema("scale * X + bias. Integers take whole numbers only.")
+  return UnarySchema("scale * X + bias. If X holds integers, scale and bias must be whole numbers.")
       .Attr({"scale", 1.0f, "the factor"})
       .Attr({"bias", 0.0f, "what is added"});
 }

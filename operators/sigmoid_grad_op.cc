@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sigmoid_grad: the gradient of sigmoid from what it wrote.
+// sigmoid_grad: the gradient of sigmoid from the Out of sigmoid.
 #include "operators/elementwise.h"
 
 namespace millhopper {

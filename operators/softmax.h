@@ -9,7 +9,7 @@
 
 namespace millhopper {
 
-// What the negative logarithm of a probability is made of without loss of digits:
+// Two values of a row that give the negative logarithm of a probability without loss of precision:
 // -log(softmax[k]) = (highest - x[k]) + log_sum.
 template <typename T>
 struct SoftmaxScale {
@@ -29,8 +29,8 @@ SoftmaxScale<T> Softmax(const T* x, int64_t length, T* softmax) {
   return {highest, std::log(sum)};
 }
 
-// The product of a row's gradient and its softmax, summed: what the gradient of x[k] is relative
-// to: dx[k] = softmax[k] * (dsoftmax[k] - sum).
+// The sum of softmax[k] * dsoftmax[k] over a row. It gives the gradient of x[k]:
+// dx[k] = softmax[k] * (dsoftmax[k] - sum).
 template <typename T>
 T SoftmaxGradSum(const T* softmax, const T* dsoftmax, int64_t length) {
   T sum = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// softmax_grad: the gradient of softmax from what it wrote.
+// softmax_grad: the gradient of softmax from the Out of softmax.
 #include "operators/elementwise.h"
 #include "operators/last_axis.h"
 #include "operators/softmax.h"

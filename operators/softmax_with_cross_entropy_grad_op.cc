@@ -13,10 +13,10 @@ namespace {
 
 OpSchema Schema() {
   return OpSchema("The gradient of softmax_with_cross_entropy.")
-      .Input("Label", "as softmax_with_cross_entropy had it")
+      .Input("Label", "the Label of softmax_with_cross_entropy")
       .Input("Softmax", "what softmax_with_cross_entropy wrote")
       .OptionalInput("Loss", "not read")
-      .OptionalInput("Softmax@GRAD", "gradient of Softmax; counts if it has a value")
+      .OptionalInput("Softmax@GRAD", "gradient of Softmax; used if it has a value")
       .Input("Loss@GRAD", "gradient of Loss; one value for each row")
       .Output("Logits@GRAD", "dims, type and levels of detail of Softmax; may be Softmax")
       .Attr(SoftLabelAttr())

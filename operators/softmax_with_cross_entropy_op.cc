@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// softmax_with_cross_entropy: softmax and the cross entropy of its result, in one.
+// softmax_with_cross_entropy: softmax and the cross entropy of its result, in one operator.
 #include "framework/base/attribute.h"
 #include "framework/program/infer_context.h"
 #include "operators/arguments.h"
@@ -10,9 +10,12 @@ namespace millhopper {
 namespace {
 
 OpSchema Schema() {
-  return OpSchema("Softmax of Logits, and the negative logarithm of what it gives to the labels.")
+  return OpSchema(
+             "The softmax of Logits, and the negative logarithm of what it gives to each row's "
+             "label.")
       .Input("Logits", "float32 or float64, the classes along the last axis")
-      .Input("Label", "int64, 1 as the last axis; or with soft_label dims and type of Logits")
+      .Input("Label",
+             "int64 with 1 as the last dim; or, with soft_label, the dims and type of Logits")
       .Output("Softmax", "dims, type and levels of detail of Logits")
       .Output("Loss", "dims of Logits with 1 as the last; levels of detail of Logits")
       .Attr(SoftLabelAttr())

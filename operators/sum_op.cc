@@ -24,7 +24,7 @@ void Run(OpContext& context) {
   Require(terms > 0, "input 'X' needs at least one argument");
   const LoDTensor& first = context.In("X");
   LoDTensor* output = context.Out("Out");
-  LoDTensor before;  // what an X that is Out held
+  LoDTensor before;  // the old values of an X that is also Out
   for (size_t k = 1; k < terms; ++k) {
     const LoDTensor& x = context.In("X", k);
     Require(x.dtype() == first.dtype() && x.dims() == first.dims(), "input 'X' number ", k,

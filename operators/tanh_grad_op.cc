@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tanh_grad: the gradient of tanh from what it wrote.
+// tanh_grad: the gradient of tanh from the Out of tanh.
 #include "operators/elementwise.h"
 
 namespace millhopper {

@@ -27,7 +27,7 @@ OpSchema WithPath(OpSchema schema) {
                        }));
 }
 
-// The tensor in 16 bits if it holds floating-point values, else as it is.
+// Converts a tensor of floating-point values to fp16; returns any other tensor unchanged.
 LoDTensor ToFp16(const LoDTensor& tensor) {
   LoDTensor half;
   const bool converted = VisitType(Types<float, double, Bf16>(), tensor.dtype(), [&](auto tag) {
@@ -40,7 +40,7 @@ LoDTensor ToFp16(const LoDTensor& tensor) {
   return converted ? half : tensor;
 }
 
-// The content of a regular file, whatever its size was when it was opened.
+// The whole content of a file.
 Ref<Buffer> ReadFile(const File& file) {
   Ref<Buffer> bytes = BufferPool::At(Place()).Take(file.size());
   file.Read(0, bytes->data(), file.size());
@@ -64,7 +64,7 @@ LoDTensor ToTensor(const TensorView& view) {
 OpSchema TensorWriterSchema(const std::string& doc) {
   return WithPath(OpSchema(doc)
                       .Attr({"overwrite", true,
-                             "replace a file that exists; false: it is an error if one does"})
+                             "replace an existing file; false: an existing file is an error"})
                       .Attr({"save_as_fp16", false, "write floating-point values in 16 bits"})
                       .SideEffects());
 }
@@ -117,7 +117,7 @@ void ReadTensors(OpContext& context) {
   if (position != file->size()) {
     throw Error(ErrorCode::kDataLoss,
                 StrCat(file->size() - position, " bytes are left at byte ", position,
-                       ", behind the ", tensors.size(), " tensors that are wanted"))
+                       ", after the ", tensors.size(), " tensors that are wanted"))
         .InFile(path, static_cast<int64_t>(position));
   }
   for (size_t i = 0; i < tensors.size(); ++i) *context.Out("Out", i) = std::move(tensors[i]);

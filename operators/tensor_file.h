@@ -11,18 +11,18 @@
 
 namespace millhopper {
 
-// A schema with what all writers (file_path, overwrite, save_as_fp16) or readers (file_path,
-// load_as_fp16) take.
+// A schema with the attributes that all writers (file_path, overwrite, save_as_fp16) or all readers
+// (file_path, load_as_fp16) take.
 OpSchema TensorWriterSchema(const std::string& doc);
 OpSchema TensorReaderSchema(const std::string& doc);
 
-// Writes the arguments of parameter X one behind another. Folders are made as needed. The file
-// appears under its name only when it is complete; one that was there stays whole until then. Only
-// regular files are written, and none that the process reads (framework/io/output_file.h). Throws
+// Writes the arguments of parameter X one after another. Missing folders are made. The file appears
+// under its name only when it is complete; until then an older file of that name stays intact. Only
+// regular files are written, and none that this process reads (framework/io/output_file.h). Throws
 // kIo and kInvalidArgument.
 void WriteTensors(OpContext& context);
-// Reads as many tensors as parameter Out has arguments, which must be all that the file has. Throws
-// kIo and kDataLoss naming the file, and then leaves the outputs as they were.
+// Reads one tensor for each argument of parameter Out; the file must hold exactly these. Throws
+// kIo and kDataLoss with the name of the file, and then leaves the outputs as they were.
 void ReadTensors(OpContext& context);
 
 }  // namespace millhopper

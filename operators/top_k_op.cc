@@ -16,7 +16,8 @@ namespace {
 OpSchema Schema() {
   return OpSchema("The k highest values of each row along the last axis, and where they are.")
       .Input("X", "float32 or float64")
-      .Output("Out", "the values, falling; the first of equal ones first, NaN above all numbers")
+      .Output("Out",
+              "the values, highest first; equal values in the order of X, NaN above all numbers")
       .Output("Indices", "int64, their places in the row; both with X's levels of detail")
       .Attr(AttributeSchema("k", int32_t{1}, "how many of each row").AtLeast(1))
       .Infer([](InferContext& context) {

@@ -14,16 +14,17 @@ namespace {
 
 OpSchema WhileSchema() {
   return OpSchema("Runs a block again and again as long as a condition is true.")
-      .Inputs("X", "what the block reads of outer variables; may be left out")
+      .Inputs("X", "outer variables that the block reads; may be left out")
       .AnyKind()
-      .Input("Condition", "bool [1] on the CPU, which the block writes anew")
-      .Outputs("Out", "what the block writes of outer variables; may be left out")
+      .Input("Condition", "bool [1] on the CPU; the block writes it in each step")
+      .Outputs("Out", "outer variables that the block writes; may be left out")
       .AnyKind()
-      .OptionalOutput("StepScopes", "accepted, not written: no step outlives its end")
+      .OptionalOutput("StepScopes",
+                      "accepted but not written: the variables of a step do not outlive it")
       .AnyKind()
       .Attr(AttributeSchema("sub_block", BlockIndex{}, "the body of the loop").Required())
       .LoopBlock("sub_block")
-      .Attr({"is_test", false, "accepted; the steps of a loop are never kept"});
+      .Attr({"is_test", false, "accepted but ignored: the steps of a loop are never kept"});
 }
 
 void While(OpContext& context) {
@@ -35,7 +36,7 @@ void While(OpContext& context) {
       Throw(ErrorCode::kResourceLimit, "the loops have run --max_steps=", run.max_steps, " steps");
     }
     ++run.steps;
-    CheckStop();  // a body without operators never would
+    CheckStop();  // a body without operators would never check
     body.Run();
   }
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How pip builds the Python package: Bazel makes the module, this packs it. PEP 517.
+"""The PEP 517 backend with which pip builds the package: Bazel builds the module, this packs it.
 
 Nothing is downloaded, so pyproject.toml asks for no other build tool.
 """
@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "python" / "millhopper"
-# What Debian 12's headers are for, see tools/bazel/system.bzl.
+# The version of Debian 12's headers, see tools/bazel/system.bzl.
 PYTHON = (3, 11)
 
 
@@ -31,13 +31,13 @@ def _bazel(*words, **options):
 
 
 def _built_module():
-    """The path of the module, optimised."""
+    """Builds the optimised module and returns its path."""
     if sys.version_info[:2] != PYTHON or sys.implementation.name != "cpython":
         wanted = ".".join(str(number) for number in PYTHON)
         raise RuntimeError(f"millhopper is built for CPython {wanted}; this is {sys.version}")
     if shutil.which("bazel") is None:
-        raise RuntimeError("there is no bazel; tools/install_dependencies installs what it takes")
-    # bazel-bin in the checkout is of what else is built there.
+        raise RuntimeError("bazel is not installed; tools/install_dependencies installs it")
+    # Leaves the link bazel-bin in the checkout alone: it belongs to other builds.
     _bazel("build", "-c", "opt", "--symlink_prefix=/", "//python:_core.so")
     found = _bazel("info", "-c", "opt", "bazel-bin", stdout=subprocess.PIPE, text=True)
     return Path(found.stdout.strip()) / "python" / "_core.so"
@@ -63,14 +63,14 @@ def _tag():
 
 
 def _package_files():
-    """Name in the wheel and path of every file of the package that is Python."""
+    """The name in the wheel and the path of every Python file of the package."""
     for path in sorted(PACKAGE.rglob("*")):
         if path.suffix in (".py", ".pyi") or path.name == "py.typed":
             yield path.relative_to(PACKAGE.parent).as_posix(), path
 
 
 def _write(wheel_directory, files):
-    """A wheel of these files (name to bytes) and the project's metadata; returns its name."""
+    """Writes a wheel of these files (name to bytes) and the metadata; returns its name."""
     project = _project()
     info = f"{project['name']}-{project['version']}.dist-info"
     files = dict(files)
@@ -101,5 +101,5 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
 
 
 def build_sdist(sdist_directory, config_settings=None):
-    """There is no source distribution: a checkout is one."""
+    """Always raises: there is no source distribution, since a checkout serves as one."""
     raise RuntimeError("millhopper is built from a checkout: pip install <folder>")

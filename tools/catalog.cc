@@ -12,7 +12,7 @@
 namespace millhopper {
 namespace {
 
-// The first sentence, or what of it fits on a line.
+// The first sentence, cut off if it is too long for a line.
 std::string Summary(const std::string& text) {
   constexpr size_t kLongest = 90;
   const std::string sentence = text.substr(0, text.find(". "));
@@ -58,7 +58,7 @@ void DescribeOperator(const std::string& type) {
   DescribeParameters("output", schema.outputs);
   DescribeAttributes(schema.attributes);
   if (schema.more_attributes) {
-    std::cout << "  more attributes depend on what these say (--list_formats)\n";
+    std::cout << "  more attributes depend on the values of these (--list_formats)\n";
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints what is registered: operators and file formats, with their documentation.
+// Prints the registered operators and file formats with their documentation to standard output.
 #ifndef MILLHOPPER_TOOLS_CATALOG_H_
 #define MILLHOPPER_TOOLS_CATALOG_H_
 
@@ -8,10 +8,11 @@
 
 namespace millhopper {
 
-// To standard output: these operators with parameters, attributes and defaults, or, if there are
-// none, every type with its first line. Throws kInvalidArgument for a type that is not registered.
+// Prints the given operators with parameters, attributes and defaults; without types, prints every
+// operator with the first sentence of its description. Throws kInvalidArgument for a type that is
+// not registered.
 void ListOperators(const std::vector<std::string>& types);
-// To standard output: every format, how its files are known, and its attributes.
+// Prints every format, how its files are recognised, and its attributes.
 void ListFormats();
 
 }  // namespace millhopper

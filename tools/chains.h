@@ -11,8 +11,8 @@
 
 namespace millhopper {
 
-// One for each reader of the scope itself that no other stands on, by name. Any thread, as long as
-// no program runs that creates readers.
+// One chain for each reader in the scope itself that no other reader stands on, sorted by name. Any
+// thread may call it while no program runs that creates readers.
 std::vector<ChainStats> ChainsIn(const Scope& scope);
 
 // An object with kind, name, elements, planned, bytes_read, load_seconds, wait_seconds, in_store,

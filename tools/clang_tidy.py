@@ -5,9 +5,9 @@
   tools/clang_tidy.py [FILE...]                   all sources, or those named
   tools/clang_tidy.py --only_compile_commands     just write compile_commands.json
 
-Writes compile_commands.json (clangd reads it too). A file that was clean is not looked
-at again until it changes, or a header of ours that it includes, the list of checks, or
-its command line.
+Writes compile_commands.json (clangd reads it too). A file that was clean is checked again
+only after a change of the file, of a header of ours that it includes, of the list of checks
+or of its command line.
 """
 
 import concurrent.futures
@@ -21,7 +21,7 @@ import subprocess
 import sys
 
 CLEAN = pathlib.Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "millhopper/tidy"
-# What gcc takes and clang does not; warnings are gcc's business.
+# Options that clang does not know; and -Werror, because gcc reports the warnings.
 NOT_FOR_CLANG = {
     "-fno-canonical-system-headers",
     "-fvect-cost-model=dynamic",
@@ -40,7 +40,7 @@ def bazel(command, *arguments):
 
 def compile_commands(root):
     """{source: arguments} of every C++ source that is ours and not generated."""
-    # What the sources include that is generated.
+    # Generates the headers that the sources include.
     bazel("build", "//proto/...")
     external = bazel("info", "output_base").strip() + "/external/"
     actions = bazel("aquery", "--output=jsonproto", 'mnemonic("CppCompile", //...)')
@@ -70,8 +70,8 @@ def content_and_includes(path):
 
 
 def fingerprint(source, arguments, common):
-    """Of all that decides what clang-tidy says of a source."""
-    # Where the outputs go says nothing, and is another path in every checkout.
+    """A hash of everything that decides what clang-tidy says about a source."""
+    # Absolute paths differ in every checkout and do not change the result.
     stable = [a for a in arguments if not a.startswith("/")]
     digest = hashlib.sha256(common + json.dumps(stable).encode())
     seen, todo = set(), [source]
@@ -86,7 +86,7 @@ def fingerprint(source, arguments, common):
 
 
 def check(source, mark):
-    """Empty if clang-tidy found nothing, else what it said."""
+    """Runs clang-tidy; returns what it found, or an empty text."""
     result = subprocess.run(
         ["clang-tidy", "-p", ".", "--quiet", source], capture_output=True, text=True
     )

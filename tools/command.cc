@@ -37,20 +37,19 @@
 #include "framework/plugin.h"
 
 DEFINE_int32(threads, -1,
-             "worker threads that load data, 0 to 1024; -1 is one per core but the first");
+             "worker threads that load data, 0 to 1024; -1: one for each core except the first");
 DEFINE_string(
     memory_limit, "",
     "the most memory for data, such as 512MB: files read ahead, shuffle windows, batches, "
     "buffers and variables together; a program that needs more stops with exit code 5. "
-    "Empty is no limit");
-DEFINE_double(timeout, 0,
-              "seconds from the start after which to stop with exit code 5; 0 is never");
+    "Empty: no limit");
+DEFINE_double(timeout, 0, "stop with exit code 5 this many seconds after the start; 0: never");
 DEFINE_bool(force, false,
-            "replace a file that exists and has the name of an output; without it that is an "
-            "error. A file that is read is never written, whatever it is called");
+            "replace existing output files; without it they are an error. A file that this process "
+            "reads is never overwritten, even under another name");
 DEFINE_uint64(seed, 0, "seed of everything random: initial values, shuffles, generators");
 DEFINE_string(set, "",
-              "NAME=VALUE: the text that takes the place of ${NAME} in programs; may be repeated");
+              "NAME=VALUE: replaces ${NAME} in programs by the text VALUE; may be repeated");
 DEFINE_string(plugin, "",
               "absolute path of a shared library with operators, readers and formats to add; it "
               "runs as part of this process; may be repeated");
@@ -63,7 +62,7 @@ constexpr std::chrono::milliseconds kTimeoutGrace(500);  // and after --timeout
 constexpr size_t kHelpWidth = 80;
 constexpr size_t kMaxFlagfileDepth = 8;
 
-// The flags above, which a command offers by naming them in a group of its help.
+// The flags above. A command offers one of them by naming it in a group of its help.
 const void* const kShared[] = {&FLAGS_threads, &FLAGS_memory_limit, &FLAGS_timeout, &FLAGS_force,
                                &FLAGS_seed,    &FLAGS_set,          &FLAGS_plugin};
 
@@ -75,13 +74,14 @@ struct GivenFlag {
   bool has_value;
 };
 
-// "name=value" of "--name=value" or "-name=value"; "" for what is no flag.
+// "name=value" of "--name=value" or "-name=value"; "" if the argument is not a flag.
 std::string WithoutDashes(const std::string& argument) {
   if (argument.size() < 2 || argument[0] != '-') return "";
   return argument.substr(argument[1] == '-' ? 2 : 1);
 }
 
-// Arguments with those of --flagfile in its place; a file has one flag a line, # begins a comment.
+// Copies the arguments, but replaces each --flagfile by the flags in the file: one on each line,
+// and lines that begin with # are comments.
 void ExpandFlagfiles(const std::vector<std::string>& from, size_t depth,
                      std::vector<std::string>* to, FilesRead* read) {
   Require(depth <= kMaxFlagfileDepth, "--flagfile: files name each other more than ",
@@ -115,8 +115,8 @@ bool IsRepeatable(const CommandHelp& help, const std::string& name) {
   return std::count(help.repeatable.begin(), help.repeatable.end(), name) > 0;
 }
 
-// The flags that commands share are known to those only that name them in a group; what libraries
-// and plugins define is known to all.
+// A command knows a flag of this file only if it names the flag in a group of its help. Every
+// command knows the flags that libraries and plugins define.
 bool IsFlag(const CommandHelp& help, const std::string& name, gflags::CommandLineFlagInfo* info) {
   if (!gflags::GetCommandLineFlagInfo(name.c_str(), info)) return false;
   if (std::count(std::begin(kShared), std::end(kShared), info->flag_ptr) == 0) return true;
@@ -134,8 +134,8 @@ bool IsFlag(const CommandHelp& help, const std::string& name, gflags::CommandLin
         " (--help lists them)");
 }
 
-// Splits expanded arguments into words, repeated flags and others. Flags that are not known yet,
-// because a plugin may bring them, are taken to have their value behind '='.
+// Splits expanded arguments into words, repeatable flags and other flags. A flag that is not known
+// yet may come with a plugin; its value, if any, must follow '='.
 Arguments SplitArguments(const CommandHelp& help, const std::vector<std::string>& arguments,
                          std::vector<GivenFlag>* flags) {
   Arguments result;
@@ -242,9 +242,9 @@ void PrintHelp(const CommandHelp& help) {
     }
   }
   std::cout << "\nEverywhere:\n"
-               "  --help, --helpfull      this text; every flag of every library\n"
-               "  --flagfile=FILE         more flags, one a line\n"
-               "  --v=N, --log_dir=DIR    log what happens: more of it, into files\n";
+               "  --help, --helpfull      this text; all flags of all libraries\n"
+               "  --flagfile=FILE         more flags, one on each line\n"
+               "  --v=N, --log_dir=DIR    log more; write the logs into files\n";
   if (!help.examples.empty()) std::cout << "\nExamples:\n" << help.examples;
   std::cout << "\nExit codes: 0 success, 2 usage or an invalid program, 3 damaged data, 4 the\n"
                "operating system, 5 a limit, 6 a plugin, 70 a bug, 128+n the signal n.\n";
@@ -254,7 +254,7 @@ void PrintHelp(const CommandHelp& help) {
 
 __attribute__((noreturn)) void ExitForBug() { _exit(static_cast<int>(ErrorCode::kInternal)); }
 
-// Without --log_dir nothing is written, unless --v asks for it on standard error.
+// Without --log_dir nothing is logged, unless --v or --vmodule asks for logs on standard error.
 void StartLogging(const char* program) {
   if (FLAGS_log_dir.empty()) {
     FLAGS_logtostderr = true;
@@ -273,14 +273,16 @@ void StartLogging(const char* program) {
 
 using Clock = std::chrono::steady_clock;
 
-// Waits for signals and for the time limit, and ends the process if it does not end by itself.
+// Its thread waits for signals and for the time limit, then requests a stop, and ends the process
+// if it does not end by itself.
 class Watcher {
  public:
-  // To be called before any thread starts, so that every thread has the signals blocked. Null, and
-  // nothing is blocked, if no thread can be started; `failure` says why. The watcher lives until
-  // the process ends.
+  // Must be called before any other thread starts, so that every thread has the signals blocked. If
+  // the watcher's thread cannot be started, blocks no signal, returns null and says why in
+  // `failure`. The watcher lives until the process ends.
   static Watcher* Start(std::exception_ptr* failure) {
-    // A write beyond the limit on the size of files fails instead, and is reported.
+    // By default SIGXFSZ ends the process. Ignored, it lets a write beyond the limit on the size of
+    // files (ulimit -f) fail, which is reported.
     signal(SIGXFSZ, SIG_IGN);
     auto* watcher = new Watcher;
     pthread_sigmask(SIG_BLOCK, &watcher->signals_, nullptr);
@@ -295,13 +297,13 @@ class Watcher {
     return watcher;
   }
 
-  // From the start of the watcher on; 0 seconds is no limit. One thread.
+  // Sets the limit, counted from the start of the watcher; 0 is no limit. One thread at a time.
   void SetLimit(double seconds) {
     if (seconds == limit_seconds_.exchange(seconds)) return;
     pthread_kill(thread_.native_handle(), kLookAgain);
   }
 
-  // What the watcher wants the process to exit with; 0 if it wants nothing.
+  // The exit code of the process after a signal or the time limit; 0 before.
   int exit_code() const { return exit_code_.load(); }
   std::string ReasonText() const {
     const int code = exit_code();
@@ -313,7 +315,8 @@ class Watcher {
   }
 
  private:
-  // Sent to the watcher alone; to the process it means nothing, as by default.
+  // SetLimit sends this signal to the watcher's thread, which then reads the limit again. If
+  // another process sends it, it has no effect, as by default.
   static constexpr int kLookAgain = SIGURG;
 
   Watcher() {
@@ -324,7 +327,7 @@ class Watcher {
     if (!ignored) sigaddset(&signals_, SIGHUP);
   }
 
-  // The signal, 0 when the time is over, kLookAgain for what may be no signal.
+  // Returns the signal, 0 when the time is over, or kLookAgain if the wait was interrupted.
   int WaitForSignal(std::chrono::duration<double> left) const {
     constexpr double kLongest = 1e9;
     const double seconds = std::clamp(left.count(), 0.0, kLongest);
@@ -336,7 +339,7 @@ class Watcher {
     return errno == EAGAIN ? 0 : kLookAgain;
   }
 
-  // A signal other than kLookAgain, or 0 when the time is over.
+  // Returns a signal other than kLookAgain, or 0 when the time limit is reached.
   int WaitForSignalUntilLimit() const {
     for (;;) {
       const double limit = limit_seconds_.load();
@@ -361,7 +364,7 @@ class Watcher {
     _exit(exit_code());
   }
 
-  // Writes out what was printed, unless somebody holds the stream or nobody takes it.
+  // Flushes standard output, unless another thread holds its lock or the write would have to wait.
   static void FlushWithoutWaiting() {
     pollfd output = {STDOUT_FILENO, POLLOUT, 0};
     if (ftrylockfile(stdout) != 0) return;
@@ -382,7 +385,7 @@ int ReportError() {
   return static_cast<int>(error.code());
 }
 
-// Sets --timeout, before anything that may take time.
+// Applies --timeout, which must come before everything that may take long.
 void SetTimeLimit(const CommandHelp& help, const std::vector<GivenFlag>& flags, Watcher* watcher) {
   std::vector<GivenFlag> limits;
   std::copy_if(flags.begin(), flags.end(), std::back_inserter(limits),
@@ -392,7 +395,7 @@ void SetTimeLimit(const CommandHelp& help, const std::vector<GivenFlag>& flags, 
   watcher->SetLimit(FLAGS_timeout);
 }
 
-// Prints the help that the words, of which the first is the program, ask for; false if they do not.
+// Prints the help if the words ask for it; returns false if they do not. words[0] is the program.
 bool HelpIsPrinted(const CommandHelp& help, const std::vector<std::string>& words) {
   for (size_t i = 1; i < words.size() && words[i] != "--"; ++i) {
     const std::string bare = WithoutDashes(words[i]);
@@ -409,7 +412,7 @@ bool HelpIsPrinted(const CommandHelp& help, const std::vector<std::string>& word
   return false;
 }
 
-// What RunCommand does, but for what becomes of errors.
+// What RunCommand does, except for the handling of errors.
 int ParseAndRun(const CommandHelp& help, const std::vector<std::string>& words,
                 const std::function<int(const Arguments& arguments)>& body, Watcher* watcher) {
   std::vector<GivenFlag> flags;
@@ -437,7 +440,7 @@ int ParseAndRun(const CommandHelp& help, const std::vector<std::string>& words,
   return code;
 }
 
-// How wide the terminal is, so that a status stays on one line.
+// The width of the terminal. A status line that is longer would take several lines.
 size_t TerminalWidth() {
   winsize size = {};
   if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kHelpWidth;
@@ -497,7 +500,7 @@ void FlushOutput() {
 }
 
 void PrintError(std::string_view text) {
-  // A line at a time, without memory of its own: there may be none.
+  // Prints line by line and allocates nothing, because there may be no memory left.
   for (std::string_view left = text; !left.empty();) {
     const std::string_view line = left.substr(0, left.find('\n'));
     const bool is_step = line.substr(0, 2) == "  ";
@@ -563,13 +566,13 @@ StatusLine::StatusLine(std::function<std::string()> text) : text_(std::move(text
   if (isatty(STDERR_FILENO) == 0) return;
   try {
     thread_ = std::thread([this] { Show(); });
-  } catch (const std::system_error&) {  // the work is done without
+  } catch (const std::system_error&) {  // the command works without a status line
   }
 }
 
 void StatusLine::Show() {
   std::unique_lock<std::mutex> lock(mutex_);
-  // The first wait comes first: work that is done at once shows nothing.
+  // Waits before it shows the first line, so that short work shows none.
   while (!wake_.wait_for(lock, std::chrono::milliseconds(100), [this] { return done_; })) {
     const std::string line = text_().substr(0, TerminalWidth() - 1);
     fprintf(stderr, "\r%s\033[K\r", line.c_str());

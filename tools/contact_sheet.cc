@@ -13,14 +13,14 @@
 namespace millhopper {
 namespace {
 
-constexpr int64_t kSmallestSide = 4;  // below, a slot is numbers rather than an image
+constexpr int64_t kSmallestSide = 4;  // a slot with smaller sides is not taken for images
 constexpr int64_t kLargestSide = 4096;
 constexpr size_t kGap = 2;            // pixels between images
 constexpr size_t kReadableSide = 32;  // smaller images are magnified to this
-constexpr uint8_t kBackground = 64;   // dark grey: seen beside black and white
+constexpr uint8_t kBackground = 64;   // dark grey, which differs from black and from white
 constexpr size_t kMostPixels = size_t{1} << 26;
 
-// How the values of one image lie: value (y, x, channel) is at y * row + x * column + c * plane.
+// Where the values of one image are: value (y, x, c) is at y * row + x * column + c * plane.
 struct Layout {
   int64_t height, width, channels;
   int64_t row, column, plane;
@@ -64,7 +64,7 @@ std::vector<float> Values(const LoDTensor& tensor, const Layout& layout, int64_t
   return rgb;
 }
 
-// What is black and what is white.
+// The values that are drawn black and white.
 struct Range {
   float black = 0;
   float white = 0;

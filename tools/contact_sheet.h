@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Images among the slots of a reader, side by side in one PNG file.
+// Draws the images in the slots of a reader side by side in one PNG file.
 #ifndef MILLHOPPER_TOOLS_CONTACT_SHEET_H_
 #define MILLHOPPER_TOOLS_CONTACT_SHEET_H_
 
@@ -11,13 +11,13 @@
 
 namespace millhopper {
 
-// Collects images and draws them in rows, one behind another. A slot is image-like if its values
-// are uint8 or floats without levels of detail, and one step along its axis 0 is [H, W],
-// [1 or 3, H, W], [H, W, 1 or 3], or so many values that they make a square. Black is 0, or the
-// lowest value of the slot if that is negative, and white the highest. Small images are magnified.
+// Collects images and draws them in rows. A slot is taken for images if its values are uint8 or
+// floats without levels of detail, and one step along its axis 0 is [H, W], [1 or 3, H, W],
+// [H, W, 1 or 3], or as many values as a square image has. Black is 0, or the lowest value of the
+// slot if that is negative; white is the highest value. Small images are magnified.
 class ContactSheet {
  public:
-  // Takes the images of an element, up to `most` of each slot in all.
+  // Takes the images of an element, until a slot has `most` of them in all.
   void Add(const std::vector<LoDTensor>& element, size_t most);
   // The largest number of images that any slot has given so far.
   size_t image_count() const;

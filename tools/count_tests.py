@@ -4,8 +4,8 @@
 
   tools/count_tests.py BUILD_EVENT_JSON_FILE... JUNIT_XML_FILE...
 
-Exits with 1 if a case failed, or if none ran. A case that was skipped for want of
-sample files has failed where MILLHOPPER_TEST_DATA says where they are.
+Exits with 1 if a case failed, or if none ran. A case that was skipped because it found no
+sample files counts as failed if MILLHOPPER_TEST_DATA names their folder.
 """
 
 import json
@@ -35,7 +35,7 @@ def count_report(path):
 
 
 def count_test(result):
-    """The cases of one test file, one failed at least if its process failed."""
+    """Counts the cases of one test file; if its process failed, at least one case failed."""
     reports = [
         urllib.parse.unquote(urllib.parse.urlparse(output["uri"]).path)
         for output in result.get("testActionOutput", [])

@@ -25,7 +25,7 @@ T Load(const LoDTensor& tensor, int64_t i) {
   return value;
 }
 
-// Calls visit(value) with value i in the C++ type that shows it best: 16-bit floats as float.
+// Calls visit(value) with value i in the C++ type of the tensor's values; 16-bit floats as float.
 template <typename Visit>
 auto VisitValue(const LoDTensor& tensor, int64_t i, const Visit& visit) {
   switch (tensor.dtype()) {
@@ -65,7 +65,7 @@ void AppendFloat(T value, std::string* out) {
     const std::to_chars_result end = std::to_chars(text, text + sizeof(text), value);
     const size_t begin = out->size();
     out->append(text, end.ptr);
-    // A float stays one for languages that tell 1 from 1.0.
+    // Languages that distinguish 1 from 1.0 read a float only with this.
     if (out->find_first_of(".e", begin) == std::string::npos) *out += ".0";
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How elements of a reader are written down so that they can be compared between languages and
-// machines: digests, and JSON.
+// Digests and JSON of the elements of a reader, by which elements can be compared between languages
+// and machines.
 //
 // The digest of an element is the SHA-256 of its slots in order, each as: u32 dtype (the numbers of
 // framework.proto), u32 rank, i64 dims, u32 number of levels of detail, per level u64 count and
@@ -24,7 +24,7 @@ using Digest = std::array<uint8_t, 32>;
 // 64 lower-case hex digits.
 std::string ToHex(const Digest& digest);
 
-// SHA-256 of what is added. One thread at a time.
+// The SHA-256 of the bytes that are added. One thread at a time.
 class Sha256 {
  public:
   Sha256();
@@ -46,13 +46,13 @@ Digest DigestOf(const std::vector<LoDTensor>& element);
 
 // {"slots":[{"dtype":"uint8","dims":[1,2],"lod":[[0,1]],"data":[7,8]}]}, without a line end.
 std::string ToJson(const std::vector<LoDTensor>& element);
-// "dtype":"uint8","dims":[1,2],"lod":[[0,1]],"data":[7,8]: the fields of one tensor. Floats have as
-// few digits as tell them apart; "nan", "inf" and "-inf" are strings.
+// "dtype":"uint8","dims":[1,2],"lod":[[0,1]],"data":[7,8]: the fields of one tensor. Floats have
+// the fewest digits that tell them apart; "nan", "inf" and "-inf" are strings.
 std::string JsonFields(const LoDTensor& tensor);
 
-// Value i as a number; bool is 0 or 1. Exact but for integers above 2^53.
+// Value i as a number; bool is 0 or 1. Exact except for integers above 2^53.
 double ValueAt(const LoDTensor& tensor, int64_t i);
-// Value i as it is in JSON, without the quotes of what is not finite.
+// Value i as in JSON, but "nan", "inf" and "-inf" without quotes.
 std::string ValueText(const LoDTensor& tensor, int64_t i);
 
 }  // namespace millhopper

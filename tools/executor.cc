@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The executor command: runs a startup program and main programs in one scope. Its exit codes are
-// those of all commands: tools/command.h lists them, ErrorCode of framework/base/error.h says which
-// error has which.
+// The executor command: runs a startup program and main programs in one scope. tools/command.h
+// lists the exit codes, which all commands share; ErrorCode in framework/base/error.h says which
+// error has which code.
 #include "framework/program/executor.h"
 
 #include <gflags/gflags.h>
@@ -28,24 +28,26 @@ DEFINE_string(main, "",
               "a main program: reads, trains, tests; may be repeated, all run in one scope, in the "
               "order given");
 DEFINE_bool(check, false,
-            "only check the programs: all problems are printed, no file is opened, exit code 2 if "
-            "there is any");
+            "only check the programs: print all problems, open no data file; the exit code is 2 if "
+            "there is a problem");
 DEFINE_bool(list_ops, false, "list all operators, or describe in full the types that follow");
 DEFINE_bool(list_formats, false, "list all file formats");
 DEFINE_string(print, "",
-              "print a program file, text or binary, as text; it is not checked, so that it may "
-              "use operators that are not known here");
+              "print a program file, text or binary, as text; it is not checked, so it may use "
+              "unknown operators");
 DEFINE_string(fetch, "",
-              "A,B: variables to print in the end, one line of JSON each: name, dtype, dims, lod "
+              "A,B: variables to print at the end, one line of JSON each: name, dtype, dims, lod "
               "and data");
-DEFINE_int64(max_steps, -1, "the most steps that all loops of a program make together; -1 is any");
+DEFINE_int64(max_steps, -1,
+             "the most steps that all loops of a program may make together; -1: any number");
 DEFINE_bool(stats, false,
-            "in the end, after an error too, print what every reader has done: elements, bytes, "
-            "seconds, and what it holds");
-DEFINE_string(stats_json, "",
-              "a file for the summary, as JSON, and what every reader has done; written after an "
-              "error too. One that exists is replaced only with --force; a pipe or a device is "
-              "written to");
+            "at the end, also after an error, print what every reader has done (elements, bytes, "
+            "seconds) and what it holds");
+DEFINE_string(
+    stats_json, "",
+    "a file for the summary and what every reader has done, as JSON; also written after an "
+    "error. An existing file is replaced only with --force; pipes and devices are "
+    "possible");
 DEFINE_bool(quiet, false, "no progress and no summary on standard error");
 DECLARE_uint64(seed);
 
@@ -61,8 +63,8 @@ CommandHelp Help() {
       "executor --print=FILE\n";
   help.text =
       "Runs programs. The startup program creates readers and initial values, once; the\n"
-      "main programs read and compute. All share one scope: what is persistable in one is\n"
-      "there for the next. All programs are checked before the first one runs. What the\n"
+      "main programs read and compute. All share one scope: persistable variables of one\n"
+      "program stay for the next. All programs are checked before the first one runs. What\n"
       "`print` operators and --fetch print goes to standard output, all else to standard error.\n";
   help.groups = {
       {"Programs", {"startup", "main", "set", "check", "plugin"}},
@@ -97,7 +99,7 @@ std::vector<ProgramFile> ProgramsOfFlags(const Arguments& arguments) {
   return files;
 }
 
-// Parses and checks all programs; every problem of every one of them is in the error.
+// Parses and checks all programs. The error that it throws lists all problems of all programs.
 void LoadPrograms(const Settings& settings, std::vector<ProgramFile>* files) {
   std::vector<std::string> problems;
   std::vector<const Program*> before;
@@ -111,7 +113,7 @@ void LoadPrograms(const Settings& settings, std::vector<ProgramFile>* files) {
       all_parsed = false;
       continue;
     }
-    // What the programs before would have made is not known if one of them is not.
+    // If an earlier program cannot be parsed, the variables that it makes are unknown.
     if (!all_parsed) continue;
     CheckContext context;
     context.role = file.role;
@@ -153,8 +155,8 @@ void PrintFetched(const std::string& name, const std::vector<ProgramFile>& files
             << JsonFields(variable->Get<LoDTensor>()) << "}\n";
 }
 
-// Prints the summary and what the readers of the scope have done, and writes it to `stats`, which
-// may be null, whether or not the run came to its end.
+// Prints the summary and what the readers of the scope have done, and writes both to `stats`, which
+// may be null. It is called after a run that succeeded and after one that failed.
 void Report(const std::vector<Usage>& usages, const Scope& scope, const std::string& error,
             OutputFile* stats) {
   if (!FLAGS_quiet) {
@@ -177,16 +179,16 @@ void Report(const std::vector<Usage>& usages, const Scope& scope, const std::str
   json["threads"] = ThreadPool::Get().size();
   json["seed"] = FLAGS_seed;
   if (!error.empty()) json["error"] = error;
-  // Text of an error may hold bytes of a file name that are no UTF-8.
+  // The text of an error may contain a file name that is not UTF-8.
   stats->Write(json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
   stats->Publish();
 }
 
-// Runs one program and says what it read, to its end or to its error.
+// Runs one program and adds what it read to `usages`, also if it throws.
 void RunProgram(const Executor& executor, Scope* scope, ProgramFile* file,
                 std::vector<Usage>* usages) {
   file->prepared = executor.Prepare(file->program, file->role, scope);
-  // The readers of a startup program are still to be made: none is to be watched.
+  // A startup program has yet to create its readers, so the meter has none to watch.
   const Scope none;
   const UsageMeter meter(file->path, file->role == ProgramRole::kStartup ? none : *scope);
   std::unique_ptr<StatusLine> status;
@@ -203,7 +205,7 @@ void RunProgram(const Executor& executor, Scope* scope, ProgramFile* file,
 }
 
 int RunPrograms(const Arguments& arguments) {
-  Scope scope;  // outlives what is prepared in it
+  Scope scope;  // must outlive the programs prepared in it
   std::vector<ProgramFile> files = ProgramsOfFlags(arguments);
   LoadPrograms(ParseSettings(arguments.all("set")), &files);
   const std::vector<std::string> fetched = FetchNames(files);

@@ -30,17 +30,18 @@ DEFINE_int64(count, -1,
              "how many elements to look at; by default 3, or all of a pass with --all, --json and "
              "--digest, or as many as give 100 images with --png");
 DEFINE_bool(all, false, "print statistics over the elements instead of the elements");
-DEFINE_bool(json, false, "print an element a line as JSON: dtype, dims, lod and data of its slots");
+DEFINE_bool(json, false,
+            "print each element on a line of JSON: dtype, dims, lod and data of its slots");
 DEFINE_bool(digest, false,
-            "print index and SHA-256 of each element, then 'stream', the SHA-256 of these, and how "
-            "many there are");
+            "print index and SHA-256 of each element, then 'stream', the SHA-256 of all these, and "
+            "their number");
 DEFINE_bool(
     stats, false,
-    "in the end, print on standard error what every reader of the chain has done: elements, "
-    "bytes, seconds, and what it holds");
+    "at the end, print on standard error what every reader of the chain has done (elements, "
+    "bytes, seconds) and what it holds");
 DEFINE_string(png, "",
-              "a file for a contact sheet of the slots that look like images. One that exists is "
-              "replaced only with --force; a pipe or a device is written to");
+              "a file for a contact sheet of the slots that look like images. An existing file is "
+              "replaced only with --force; pipes and devices are possible");
 DECLARE_uint64(seed);
 
 namespace millhopper {
@@ -69,7 +70,7 @@ CommandHelp Help() {
   return help;
 }
 
-// Variables of readers in the order of creation.
+// The names of the readers that the program creates, in the order of creation.
 std::vector<std::string> CreatedReaders(const Program& program) {
   std::vector<std::string> names;
   for (const proto::OpDesc& op : program.desc().blocks(0).ops()) {
@@ -90,8 +91,9 @@ std::string ReaderName(const Program& program) {
   return FLAGS_reader;
 }
 
-// Calls visit(index, element) for the elements of a pass, `standard` of them unless --count says
-// how many; below 0 is all. Stops early when visit returns false. Returns how many were visited.
+// Calls visit(index, element) for the first elements of a pass: as many as --count says or, without
+// it, `standard`; a negative number means all. Stops early when visit returns false. Returns how
+// many elements were visited.
 int64_t VisitElements(ReaderHolder* reader, int64_t standard,
                       const std::function<bool(int64_t, const std::vector<LoDTensor>&)>& visit) {
   const int64_t count = FLAGS_count >= 0 ? FLAGS_count : standard;
@@ -128,7 +130,7 @@ void WriteSheet(ReaderHolder* reader) {
   const int64_t count = VisitElements(reader, -1, [&sheet](int64_t, const auto& element) {
     const size_t before = sheet.image_count();
     sheet.Add(element, kSheetImages);
-    // With an explicit --count as many as that; otherwise until the sheet is full.
+    // Without --count, stops when the sheet is full or an element has added no image.
     return FLAGS_count >= 0 || (sheet.image_count() > before && sheet.image_count() < kSheetImages);
   });
   file.Write(sheet.ToPng());
@@ -138,7 +140,7 @@ void WriteSheet(ReaderHolder* reader) {
       << (count == 1 ? " element\n" : " elements\n");
 }
 
-// What is known of some values, each of which may be anything.
+// Statistics of values, which may be nan or infinite.
 struct Statistics {
   uint64_t count = 0, not_finite = 0;
   double lowest = std::numeric_limits<double>::infinity();
@@ -153,7 +155,7 @@ struct Statistics {
     }
     lowest = std::min(lowest, value);
     highest = std::max(highest, value);
-    // Welford's method: no cancellation, however many values there are.
+    // Welford's method, which loses no precision with many values.
     const double finite = static_cast<double>(count - not_finite);
     const double delta = value - mean;
     mean += delta / finite;
@@ -200,7 +202,7 @@ void PrintElements(ReaderHolder* reader) {
   std::cout << (more ? "and more elements\n" : count == 0 ? "no element\n" : "no more elements\n");
 }
 
-// One slot over many elements.
+// Statistics of one slot over many elements.
 struct SlotStatistics {
   std::set<std::string> kinds;          // dtype and dims
   Statistics values, steps, sequences;  // sequences: of the outermost level of detail

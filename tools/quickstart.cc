@@ -31,13 +31,15 @@
 DEFINE_string(mnist, "",
               "a folder with the four files of MNIST, plain or gzip, to train on instead of the "
               "digits that are shipped");
-DEFINE_int32(passes, 0, "how often to go through the training images; 0 is 20, or 5 with --mnist");
+DEFINE_int32(passes, 0,
+             "how often to go through the training images; 0: 20 times, or 5 with --mnist");
 DEFINE_string(program, "loop",
-              "loop: the program writes its loop over passes out; multi_pass: the reader does it. "
-              "Both train alike");
-DEFINE_string(data_dir, "",
-              "where to write the RecordIO files, those that exist only with --force; by default a "
-              "folder for temporaries, which each run writes anew");
+              "loop: the program itself loops over the passes; multi_pass: the reader does. Both "
+              "train in the same way");
+DEFINE_string(
+    data_dir, "",
+    "the folder for the RecordIO files; existing files are replaced only with --force. By "
+    "default a temporary folder, whose files each run replaces");
 DECLARE_uint64(seed);
 
 namespace millhopper {
@@ -46,7 +48,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kShards = 4;
-constexpr size_t kBatchSize = 32;  // as the programs say
+constexpr size_t kBatchSize = 32;  // as in the programs
 
 CommandHelp Help() {
   CommandHelp help;
@@ -74,7 +76,7 @@ OutputRules Rules() {
   return rules;
 }
 
-// Writes records in turn to so many files "NAME-00000.recordio" and on.
+// Writes records in turn to `shards` files, "NAME-00000.recordio" and so on.
 class ShardedWriter {
  public:
   ShardedWriter(const fs::path& folder, const std::string& name, size_t shards) {
@@ -115,12 +117,13 @@ class ShardedWriter {
 struct DataSet {
   fs::path folder;
   size_t pixels;       // of an image
-  double scale;        // makes a byte of an image 0 to 1
+  double scale;        // maps a byte of an image to 0..1
   size_t train_count;  // images
   size_t test_count;
 };
 
-// Where the files are that come with this program: beside it, or in what Bazel lays out for it.
+// The path of a file that comes with this program: beside it, or in the folder of its runfiles that
+// Bazel makes.
 fs::path ShippedFile(const std::string& name) {
   const fs::path program = fs::read_symlink("/proc/self/exe");
   std::vector<fs::path> folders = {program.parent_path(),
@@ -240,7 +243,7 @@ DataSet WriteData() {
 
 // ---- Training ----
 
-// Takes what the programs print, "name = {value}" a line, and makes one line of a pass.
+// Takes the lines "name = {value}" that the programs print, and prints one line for each pass.
 class PassLines : public std::streambuf {
  protected:
   int overflow(int c) override {
@@ -272,7 +275,7 @@ class PassLines : public std::streambuf {
   double pass_ = 0, loss_ = 0;
 };
 
-// What the programs are to be told; also written to a file, for the executor command.
+// The settings of the programs. They are also written to a file, for the executor command.
 Settings WriteSettings(const DataSet& data, const std::string& path) {
   Settings settings = {
       {"data", data.folder.string()},
@@ -293,7 +296,7 @@ int RunQuickstart(const Arguments& arguments) {
   Require(arguments.words.empty(), "'", arguments.words.empty() ? "" : arguments.words.front(),
           "' is no flag (--help lists them)");
   Require(FLAGS_program == "loop" || FLAGS_program == "multi_pass", "--program=", FLAGS_program,
-          ": there are loop and multi_pass");
+          ": it is loop or multi_pass");
   Require(FLAGS_passes >= 0, "--passes=", FLAGS_passes, " is less than 0");
   if (FLAGS_passes == 0) FLAGS_passes = FLAGS_mnist.empty() ? 20 : 5;
 

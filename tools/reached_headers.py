@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Counts the headers of ours that a source file reaches, so that small operators stay cheap to
-compile and to read.
+"""Counts the project's headers that a source file includes, directly or through other headers. A
+limit on their number keeps small operators cheap to compile and to read.
 
     tools/reached_headers.py              checks the limits below
     tools/reached_headers.py FILE ...     lists what these files reach
@@ -12,18 +12,18 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# What is there to be copied from: an operator on tensors, and one on readers.
+# Operators that serve as examples: one that uses tensors and one that uses readers.
 LIMITS = {"operators/mean_op.cc": 6, "operators/read_op.cc": 12}
 
 
 def included(file: str) -> list[str]:
-    """The headers of ours that a file includes by itself."""
+    """The project's headers that a file includes directly."""
     found = re.findall(r'^#include "([^"]+)"', (ROOT / file).read_text(), re.MULTILINE)
-    return [header for header in found if (ROOT / header).exists()]  # others are generated
+    return [header for header in found if (ROOT / header).exists()]  # the others are generated
 
 
 def reached(file: str) -> list[str]:
-    """The headers of ours that a file includes, and those that they include."""
+    """The project's headers that a file includes, directly or through other headers."""
     seen: set[str] = set()
     waiting = [file]
     while waiting:
@@ -35,7 +35,7 @@ def reached(file: str) -> list[str]:
 
 
 def main() -> int:
-    """Lists or checks."""
+    """Lists the headers of the given files; without files checks the limits."""
     if len(sys.argv) > 1:
         for file in sys.argv[1:]:
             headers = reached(file)

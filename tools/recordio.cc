@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recordio command: writes RecordIO files from files of any format, and looks into them.
+// The recordio command: writes RecordIO files from files of any format, and shows what they hold.
 #include <map>
 #include <string>
 #include <vector>
@@ -20,28 +20,28 @@ CommandHelp Help() {
       "recordio verify FILE...\n"
       "recordio head FILE... [--count=N] [--bytes=N]\n";
   help.text =
-      "Writes RecordIO files and looks into them.\n"
+      "Writes RecordIO files and shows what they hold.\n"
       "\n"
-      "  write    stores the records of the inputs, one input behind another. Inputs are\n"
-      "           of any format that is known: idx, text, fixed, recordio; by their\n"
-      "           prefix (idx:FILE), extension or first bytes. Records of RecordIO files\n"
-      "           are copied as they are, unless --slots says to check them and write\n"
-      "           them anew. Outputs that exist are replaced only with --force, and none\n"
-      "           that is an input. A file gets its name when all are complete; until then\n"
-      "           it is called FILE.partial. A manifest beside the files says what they\n"
-      "           hold (FILE.manifest.json; for shards OUTPUT.recordio.manifest.json): keep\n"
-      "           it with them, and a file that has lost chunks, or is missing, is an error\n"
-      "           for its readers\n"
-      "  inspect  prints a line a chunk: number, first byte, records, bytes as stored and\n"
-      "           expanded, compressor, checksum; then totals\n"
-      "  verify   reads everything, compares every checksum and demands that each chunk\n"
-      "           holds exactly the records that its header says; exits with 3 if not.\n"
-      "           It reports every damaged chunk that it can find, and files that are\n"
-      "           missing. A file that was cut off between two chunks looks whole unless\n"
-      "           it has a manifest: compare the totals\n"
-      "  head     prints the first records: bytes, and the tensors if they are some\n"
+      "  write    stores the records of the inputs, one input after another. Inputs may\n"
+      "           have any known format (idx, text, fixed, recordio), told by a prefix\n"
+      "           (idx:FILE), the extension or the first bytes. Records of RecordIO files\n"
+      "           are copied unchanged, unless --slots is given: then they are checked and\n"
+      "           written anew. Existing outputs are replaced only with --force, and an\n"
+      "           input never is. The files get their names when all are complete; until\n"
+      "           then each is called FILE.partial. A manifest beside the files says what\n"
+      "           they hold (FILE.manifest.json; for shards OUTPUT.recordio.manifest.json).\n"
+      "           Keep it with them: by it readers notice a file that is missing or has\n"
+      "           lost chunks\n"
+      "  inspect  prints a line for each chunk: number, first byte, records, bytes as\n"
+      "           stored and expanded, compressor, checksum; then totals\n"
+      "  verify   reads everything and checks that all checksums are right and that each\n"
+      "           chunk holds exactly the records that its header says; exits with 3 if\n"
+      "           not. Reports every damaged chunk that it can find, and missing files. A\n"
+      "           file that was cut off between two chunks looks whole unless it has a\n"
+      "           manifest: compare the totals\n"
+      "  head     prints the first records: their bytes, and their tensors, if any\n"
       "\n"
-      "Names may have *, ?, [a-z], {a,b} and {00000..00127}.\n";
+      "Names may contain *, ?, [a-z], {a,b} and {00000..00127}.\n";
   help.groups = {
       {"Input of write", {"slots", "label_filename", "plugin"}},
       {"Output of write",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the recordio command does, a function for each of its words. All take patterns of file names
-// and the command's flags, print to stdout and return its exit code.
+// The actions of the recordio command, one function for each. All take patterns of file names and
+// use the command's flags, print to standard output and return the exit code.
 #ifndef MILLHOPPER_TOOLS_RECORDIO_COMMAND_H_
 #define MILLHOPPER_TOOLS_RECORDIO_COMMAND_H_
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// recordio inspect, verify and head: what lies in files, chunk by chunk or record by record.
+// recordio inspect, verify and head: show what files hold, chunk by chunk or record by record.
 #include <gflags/gflags.h>
 
 #include <algorithm>
@@ -59,8 +59,9 @@ uint64_t ExpandedBytes(const Chunk& chunk) {
   return bytes;
 }
 
-// Fetches the chunks of a file on all threads and calls visit(chunk, error) for each in order; the
-// error is null for one that is whole. Throws the error that ends the file, if there is one.
+// Fetches the chunks of a file on all threads and calls visit(chunk, error) for each in order;
+// `error` is null if the chunk is whole. Throws the error, if any, that makes the rest of the file
+// unreadable.
 void VisitChunks(RecordIOFile* file,
                  const std::function<void(const Chunk& chunk, const Error* error)>& visit) {
   const size_t at_once = static_cast<size_t>(std::max(1, ThreadPool::Get().size()));
@@ -93,8 +94,8 @@ void VisitChunks(RecordIOFile* file,
   if (end) throw Error(*end);
 }
 
-// Calls visit(name) for the files that the patterns name; what it throws is printed, and the next
-// file is looked at. Returns the exit code, that of the first error.
+// Calls visit(name) for the files that the patterns name. If it throws, prints the error and goes
+// on with the next file. Returns the exit code of the first error, or 0.
 int VisitFiles(const std::vector<std::string>& patterns,
                const std::function<void(const std::string& name)>& visit) {
   int code = 0;
@@ -121,14 +122,14 @@ void PrintChunk(const RecordIOFile& file, const Chunk& chunk, const Error* error
             << Hex(header.checksum) << (error != nullptr ? "  damaged" : "") << "\n";
 }
 
-// An error for each file that is not there although the manifest of `name` lists it.
+// An error for each file that the manifest of `name` lists but that does not exist.
 std::vector<Error> MissingOfSet(const std::string& name) {
   const std::string path = RecordIOManifest::PathOf(name);
   const RecordIOManifest manifest = RecordIOManifest::LoadIfThere(path);
   std::vector<Error> errors;
   for (const std::string& file : manifest.Missing(path)) {
     try {
-      manifest.Find(file);  // says so if it is not there yet
+      manifest.Find(file);  // throws if the file is just being replaced
       errors.push_back(MissingFile(file));
     } catch (const Error& error) {
       errors.push_back(error);
@@ -137,7 +138,7 @@ std::vector<Error> MissingOfSet(const std::string& name) {
   return errors;
 }
 
-// Looks at every chunk of the files; prints them if `print_chunks`.
+// Reads every chunk of the files and reports errors; prints each chunk if `print_chunks`.
 int LookAtChunks(const std::vector<std::string>& patterns, bool print_chunks) {
   Totals all;
   RecordIOManifests manifests;
@@ -218,7 +219,7 @@ void PrintBytes(const char* bytes, size_t size) {
   if (shown < size) std::printf("  ... %zu more bytes\n", size - shown);
 }
 
-// The tensors that a record holds, or nothing if it is not exactly some.
+// The tensors of a record; none if the record is not exactly a list of serialised tensors.
 std::vector<LoDTensor> TensorsOf(const char* bytes, size_t size) {
   uint32_t count = 0;
   if (size < sizeof(count)) return {};
@@ -260,7 +261,7 @@ void PrintTensor(size_t slot, const LoDTensor& tensor) {
   std::printf("%s\n", text.c_str());
 }
 
-// Prints the records of a chunk, `left` at most, which counts down.
+// Prints at most *left records of a chunk, and subtracts their number from *left.
 void PrintRecords(const Chunk& chunk, int64_t* left) {
   for (size_t i = 0; i < chunk.pieces.size() && *left > 0; ++i, --*left) {
     const Piece& piece = chunk.pieces[i];
@@ -297,7 +298,7 @@ int HeadOfRecordIO(const std::vector<std::string>& patterns) {
       try {
         file.Fetch(chunk.get());
       } catch (...) {
-        error = std::current_exception();  // the records before the damaged place come first
+        error = std::current_exception();  // the records before the damage are printed first
       }
       PrintRecords(*chunk, &left);
       std::fflush(stdout);

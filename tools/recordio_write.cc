@@ -31,32 +31,35 @@
 #include "tools/command.h"
 #include "tools/recordio_command.h"
 
-DEFINE_string(output, "",
-              "write: the file to write; with several --shards, OUTPUT-00000.recordio and so on. "
-              "Those that exist are replaced only with --force, all together. One file may also be "
-              "a pipe or a device, such as /dev/stdout, and has no manifest then");
+DEFINE_string(
+    output, "",
+    "write: the file to write; with several --shards, OUTPUT-00000.recordio and so on. "
+    "Existing files are replaced only with --force, all together. A single output may also "
+    "be a pipe or a device, such as /dev/stdout; it has no manifest then");
 DEFINE_int32(shards, 1,
              "write: how many files. Record i goes to file i modulo N, so that open_files, which "
              "takes one record from each of its files in turn, gives back the order of the input "
              "(for up to its cycle_length of files, 16 unless set)");
 DEFINE_string(compressor, "none", "write: none, snappy or gzip");
 DEFINE_string(dialect, "fluid",
-              "write: whose files these are: fluid (C++), go (the Go and Python package) or crc32c "
-              "(pyrecordio). All are recognised when they are read");
-DEFINE_string(chunk_bytes, "1MiB",
-              "write: a chunk is closed before it would have more bytes than this, uncompressed; "
-              "such as 65536, 64MB or 1MiB. It is what one thread reads at once");
+              "write: the kind of RecordIO: fluid (as C++ Fluid writes), go (as the Go and Python "
+              "package writes) or crc32c (as pyrecordio writes). Readers recognise all of them");
+DEFINE_string(
+    chunk_bytes, "1MiB",
+    "write: the most bytes in a chunk, uncompressed; such as 65536, 64MB or 1MiB. A thread "
+    "reads one chunk at a time");
 DEFINE_string(content, "tensors",
               "write: what a record holds. tensors: the slots of the input as serialised tensors, "
-              "so that reading the output gives the elements of the input; bytes: the values of "
-              "the slots one behind another and nothing else");
+              "so that reading the output gives the elements of the input; bytes: only the values "
+              "of the slots, one slot after another");
 DEFINE_string(
     label_filename, "",
     "write: files with the labels of idx images, one for each input, separated by commas");
-DEFINE_string(slots, "",
-              "write: what an element of the inputs has, where their format does not know it, such "
-              "as 'uint8[1,28,28] int64[1,1]'; -1 is any, and :1 behind a slot is one level of "
-              "detail: 'uint8[-1]:1'. fixed needs it");
+DEFINE_string(
+    slots, "",
+    "write: the slots of an element of the inputs, if their format does not tell them, such "
+    "as 'uint8[1,28,28] int64[1,1]'. -1 means any length, and :1 after a slot means one "
+    "level of detail: 'uint8[-1]:1'. The format fixed needs this flag");
 
 namespace millhopper {
 namespace {
@@ -114,7 +117,7 @@ std::vector<std::string> SplitAtCommas(const std::string& text) {
 // One file that records are taken from.
 class Input {
  public:
-  // `patterns` are those by which inputs were found.
+  // `patterns` are the wildcards by which the inputs were found.
   Input(const std::string& name, const std::string& labels, const std::vector<SlotSpec>& slots,
         const std::vector<std::string>& patterns) {
     const FormatChoice choice = ChooseFormat(name);
@@ -144,7 +147,7 @@ class Input {
     reader_->set_origin(Escaped(name));
   }
 
-  // True if the records are stored as they are.
+  // Whether the records are copied unchanged.
   bool verbatim() const { return verbatim_; }
   // The next element, or null at the end; valid until the next call.
   const std::vector<LoDTensor>* Next() {
@@ -167,7 +170,8 @@ class Input {
   std::vector<LoDTensor> element_;
 };
 
-// Makes records of elements, which must be alike: whoever reads them declares their slots once.
+// Makes records of elements. All must have slots of the same kind, because a reader of the output
+// declares its slots only once.
 class Encoder {
  public:
   explicit Encoder(bool tensors) : tensors_(tensors) {}
@@ -203,7 +207,7 @@ class Encoder {
     if (first) verbatim_ = verbatim;
     Require(verbatim == verbatim_,
             "records of RecordIO files are copied as they are, so they cannot be mixed with those "
-            "of other formats; --slots makes them elements");
+            "of other formats; with --slots they are read as elements");
     Require(first || element.size() == kinds_.size(), "an element of ", element.size(),
             " slots follows one of ", kinds_.size(), "; one output holds elements of one kind");
     for (size_t i = 0; i < element.size(); ++i) {
@@ -227,17 +231,17 @@ std::string ShardName(const std::string& stem, int number) {
   return stem + digits + kExtension;
 }
 
-// The first shard that is there with this number or a higher one; "" if there is none.
+// The first existing shard with this number or a higher one; "" if there is none.
 std::string LeftShard(const std::string& stem, int number) {
   const size_t slash = stem.rfind('/');
   const std::string folder = slash == std::string::npos ? "" : stem.substr(0, slash + 1);
   const std::string lowest = ShardName(stem, number);
   std::string first;
-  std::error_code none;  // a folder that cannot be is the writers' to report
+  std::error_code none;  // if the folder cannot be read, the writers report it
   for (std::filesystem::directory_iterator entry(folder.empty() ? "." : folder, none), end;
        entry != end; entry.increment(none)) {
     const std::string name = folder + entry->path().filename().string();
-    // Names of one length, of which digits are all that differs, are in the order of their numbers.
+    // Names of the same length that differ only in their digits sort by their numbers.
     if (name.size() != lowest.size() || name.compare(0, stem.size() + 1, stem + "-") != 0) continue;
     if (RecordIOManifest::PathOf(name) != RecordIOManifest::PathOf(lowest)) continue;
     if (name >= lowest && (first.empty() || name < first)) first = name;
@@ -256,8 +260,8 @@ std::vector<std::string> OutputNames() {
     stem.resize(stem.size() - extension);
   }
   const std::string left = LeftShard(stem, FLAGS_shards);
-  Require(left.empty(), Escaped(left), " is left of an earlier run with more than ", FLAGS_shards,
-          " shards, and would be read with them; remove it and those behind it");
+  Require(left.empty(), Escaped(left), " is left from an earlier run with more than ", FLAGS_shards,
+          " shards, and would be read with the new ones; remove it and those after it");
   std::vector<std::string> names;
   names.reserve(static_cast<size_t>(FLAGS_shards));
   for (int i = 0; i < FLAGS_shards; ++i) names.push_back(ShardName(stem, i));
@@ -302,7 +306,7 @@ int WriteRecordIO(const std::vector<std::string>& patterns) {
   Require(labels.empty() || labels.size() == names.size(), "--label_filename names ", labels.size(),
           " files, but there are ", names.size(), " inputs");
   const std::vector<std::string> wildcards = WildcardsOf(patterns);
-  // All are opened before anything is written, so that a wrong name costs nothing.
+  // All inputs are opened before anything is written, so that a wrong name costs nothing.
   std::vector<std::unique_ptr<Input>> inputs;
   for (size_t i = 0; i < names.size(); ++i) {
     inputs.push_back(std::make_unique<Input>(names[i], labels.empty() ? std::string() : labels[i],

@@ -15,16 +15,16 @@
 
 namespace millhopper {
 
-// What one program read, and in which time.
+// What one program read, and how long it took.
 struct Usage {
   std::string program;
   double seconds = 0;
-  ReaderStats total;                                         // of all readers that it read
+  ReaderStats total;  // over all readers that the program read
   std::vector<std::pair<std::string, ReaderStats>> readers;  // by the name of the variable
 
   // The share of the time that the program spent in reading; 0 to 1.
   double wait_share() const;
-  // Adds what another program read and its time.
+  // Adds what another program read, and its time.
   void Add(const Usage& other);
 };
 
@@ -34,8 +34,8 @@ std::string ToLine(const Usage& usage);
 // bytes_per_second, wait_seconds, wait_share and readers.
 nlohmann::json ToJson(const Usage& usage);
 
-// Measures from its construction on what is read from the readers that `scope` itself has now.
-// They must stay as long as it does.
+// Measures what is read, from its construction on, from the readers that `scope` itself holds at
+// the construction. These readers must live as long as the meter.
 class UsageMeter {
  public:
   UsageMeter(std::string program, const Scope& scope);

@@ -170,7 +170,7 @@ TEST(OpContext, AReaderThatWasNotCreatedIsNamed) {
       MessageOf(
           "inputs { parameter: 'Reader' arguments: 'files' }",
           [](OpContext& context) { ReaderOf(context, "Reader"); }, ErrorCode::kInvalidArgument),
-      "input 'Reader': reader 'files' has not been created: no startup program that does so "
+      "input 'Reader': reader 'files' has not been created: no startup program that creates it "
       "has run");
 }
 

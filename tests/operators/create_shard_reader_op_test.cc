@@ -73,8 +73,8 @@ TEST(CreateShardReaderOp, RefusesAnEnvironmentThatSaysNothing) {
                 "attribute 'num_shards' is not given, and the environment has no "
                 "WORLD_SIZE");
   ExpectRefused("2", nullptr, "attribute 'index' is not given, and the environment has no RANK");
-  ExpectRefused("two", "0", "the environment's WORLD_SIZE is 'two', which is no number");
-  ExpectRefused("2", "", "the environment's RANK is '', which is no number");
+  ExpectRefused("two", "0", "the environment's WORLD_SIZE is 'two', which is not a number");
+  ExpectRefused("2", "", "the environment's RANK is '', which is not a number");
   ExpectRefused("0", "0", "num_shards is 0; it must be at least 1");
   ExpectRefused("2", "2", "index is 2; it must be 0 to 1 for 2 shards");
   ExpectRefused("2", "-1", "index is -1; it must be 0 to 1 for 2 shards");

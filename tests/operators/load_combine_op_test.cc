@@ -41,7 +41,7 @@ TEST(LoadCombineOp, RefusesAnotherNumberOfTensorsAndLeavesTheOutputsAsTheyWere) 
   ExpectError(ErrorCode::kDataLoss, "while reading tensor 2 of 3", [&] {
     runner.Main(Program(file.path(), {"a", "b", "c"}));
   });
-  ExpectError(ErrorCode::kDataLoss, ", behind the 1 tensors that are wanted",
+  ExpectError(ErrorCode::kDataLoss, ", after the 1 tensors that are wanted",
               [&] { runner.Main(Program(file.path(), {"a"})); });
   EXPECT_EQ(runner.scope().Find("a")->Get<LoDTensor>().scalar<float>(), 7);
 }

@@ -111,7 +111,7 @@ TEST(LoadOp, RefusesBytesBehindTheTensor) {
   ExpectError(ErrorCode::kDataLoss,
               file.path() + ": 3 bytes are left at byte " +
                   std::to_string(Serialised(MakeTensor<float>({1}, {1})).size()) +
-                  ", behind the 1 tensors that are wanted",
+                  ", after the 1 tensors that are wanted",
               [&] { Load(file.path()); });
 }
 

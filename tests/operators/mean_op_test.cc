@@ -39,7 +39,7 @@ TEST(MeanOp, HasAnEmptyGradientOfNoRows) {
 }
 
 TEST(MeanOp, RefusesWhatDoesNotFit) {
-  ExpectRefused("input 'X' (variable 'x_variable') is float32 [0, 2]; no values have no mean",
+  ExpectRefused("input 'X' (variable 'x_variable') is float32 [0, 2]; at least one value is needed",
                 "mean", {{"X", MakeTensor<float>({0, 2}, {})}}, {"Out"});
   ExpectRefused(
       "input 'X' (variable 'x_variable') is int64 [1]; the types taken are float32, float64",

@@ -265,7 +265,7 @@ TEST(RecordIOCommand, LeavesAManifestThatTellsACutBetweenChunks) {
   EXPECT_EQ(RunRecordIO({"verify", folder + "/set*"}).exit_code, 0);
   EXPECT_EQ(RecordsOf(first), (Words{"a0", "a1", "a2"}));
   WriteFile(folder + "/set-00002.recordio", "");
-  ExpectFailure(write, 2, "set-00002.recordio is left of an earlier run with more than 2 shards");
+  ExpectFailure(write, 2, "set-00002.recordio is left from an earlier run with more than 2 shards");
   EXPECT_EQ(RecordsOf(first), (Words{"a0", "a1", "a2"}));
   std::remove((folder + "/set-00002.recordio").c_str());
   // Two of three chunks are left.

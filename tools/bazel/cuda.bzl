@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """@cuda: the CUDA runtime of $CUDA_HOME, or of /usr/local/cuda.
 
-The repository is there without a toolkit too, so that a build for the CPU need not
-care; only what --config=cuda adds then fails, saying what is missing.
+The repository exists without a toolkit too, so that builds for the CPU need none. Only the
+targets that --config=cuda adds then fail, with a message that says what is missing.
 """
 
 WithCudaInfo = provider(doc = "Whether the CUDA device is built.", fields = ["value"])

@@ -3,7 +3,7 @@
 
 Bazel 4 loads its C++ and Java rules through @rules_cc and @rules_java, which only
 rename rules that are built into it, and gives every test a hidden dependency on
-@remote_coverage_tools. A repository of the same name in WORKSPACE goes first.
+@remote_coverage_tools. A repository of the same name in WORKSPACE replaces the download.
 `bazel coverage` and Java rules are not usable with these.
 """
 

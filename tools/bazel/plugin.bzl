@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shared libraries for --plugin, and the programs that load them.
 
-A plugin is bound to the framework of the program that loads it: it must not bring a
-second one along, or there would be two registries.
+A plugin uses the framework of the program that loads it. It must not contain a second
+framework, because then there would be two registries.
 """
 
-# What a program that loads plugins is linked with: its symbols are there for them.
+# Link options of a program that loads plugins: they make its symbols visible to the plugins.
 HOST_LINKOPTS = ["-rdynamic", "-ldl"]
 
-# Folders whose code is always the host's.
+# Folders whose code a plugin always takes from its host.
 _HOST_FOLDERS = ["framework", "operators", "proto", "readers"]
 
 def _is_own(linker_input):
@@ -32,18 +32,18 @@ def _without_host_code(ctx):
 
 _without_host_code_rule = rule(
     implementation = _without_host_code,
-    doc = "The libraries deps, less the object code that the host of a plugin has.",
+    doc = "The libraries deps without the object code that the host of a plugin has.",
     attrs = {"deps": attr.label_list(providers = [CcInfo])},
     provides = [CcInfo],
 )
 
 def millhopper_plugin(name, srcs = [], deps = [], **kwargs):
-    """Defines NAME, a shared library to be named to --plugin.
+    """Defines NAME, a shared library for --plugin.
 
     Args:
       name: the file, lib<something>.so.
       srcs: sources, with their REGISTER_ lines.
-      deps: libraries; those of the host are compiled against, not linked.
+      deps: libraries; those that the host has are used to compile, but not linked.
       **kwargs: as for cc_binary.
     """
     _without_host_code_rule(

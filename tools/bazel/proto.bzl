@@ -24,7 +24,7 @@ def cc_proto(name, srcs, visibility = None):
         name = name,
         srcs = sources,
         hdrs = headers,
-        # Warnings in generated code are not ours to mend.
+        # We cannot fix warnings in generated code.
         copts = ["-w"],
         # A plugin may use messages that its host does not.
         alwayslink = 1,

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """@system: the libraries of the operating system, one target each.
 
-Their headers lie in the compiler's own search path, which Bazel trusts, so that a
-library is nothing but what to link. Eigen's and Python's do not, and are given as one
-directory each.
+Most headers lie in the compiler's own search path, which Bazel accepts, so such a library
+consists of linker options only. The headers of Eigen and Python do not; each of these two
+libraries names a directory.
 """
 
-# name: (Debian package, a header that proves it is there, linker options).
+# name: (Debian package, a header that shows that it is installed, linker options).
 # Debian's googletest and benchmark are static libraries only.
 _LIBRARIES = {
     "benchmark": ("libbenchmark-dev", "benchmark/benchmark.h", ["-lbenchmark_main", "-lbenchmark"]),
@@ -35,7 +35,7 @@ cc_library(
 _OTHERS = """
 cc_library(
     name = "eigen",
-    # Eigen's own threads stay off: the same sums on any number of cores.
+    # Without Eigen's own threads, sums are the same on any number of cores.
     defines = ["EIGEN_DONT_PARALLELIZE"],
     hdrs = ["eigen3"],
     includes = ["eigen3"],
@@ -92,7 +92,7 @@ def _system_libraries(repository):
 
 system_libraries = repository_rule(
     implementation = _system_libraries,
-    # Looked at again when the server starts, so that an installation is noticed.
+    # Runs again when the Bazel server starts, so that a new installation is noticed.
     configure = True,
     local = True,
 )

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Millhopper's own operators, readers and formats as a plugin: they register themselves.
+// Makes a plugin of Millhopper's own operators, readers and formats, which register themselves.
 #include "framework/plugin.h"
 
 MILLHOPPER_PLUGIN;
