@@ -392,7 +392,7 @@ class ProgramChecker {
           if (Find(block, name).found() && !LiesIn(home, outermost)) {
             Report(block, op, part,
                    StrCat("output '", parameter.name, "': variable '", Escaped(name),
-                          "' is not one of ", where, ", which may write only its own"));
+                          "' is not a variable of ", where, ", which may write only its own"));
           }
         }
       }

@@ -110,7 +110,7 @@ TEST_P(CompressionTest, PassesOverFramesToBeSkipped) {
     const StreamOutcome cut = ReadBytes(first + skipped.substr(0, skipped.size() - 1), name_);
     EXPECT_EQ(cut.content, "one ");
     EXPECT_TRUE(cut.error.has_value());
-    const Outcome all_cut = ReadBytes(skipped.substr(0, skipped.size() - 1), name_);
+    const StreamOutcome all_cut = ReadBytes(skipped.substr(0, skipped.size() - 1), name_);
     ASSERT_TRUE(all_cut.error.has_value());
     EXPECT_NE(std::string(all_cut.error->what()).find(kind_.magic_word), std::string::npos)
         << all_cut.error->what();
@@ -176,7 +176,8 @@ TEST_P(CompressionTest, GivesNothingOfADamagedFrameWhereverItBegins) {
   for (const double part : {0.05, 0.5, 0.9, 0.99}) {
     const size_t bit = static_cast<size_t>(static_cast<double>(8 * second.size()) * part);
     for (const size_t piece : {size_t{1000}, size_t{4} << 20}) {
-      const Outcome outcome = ReadBytes(kind_.compress(first) + FlipBit(second, bit), name_, piece);
+      const StreamOutcome outcome =
+          ReadBytes(kind_.compress(first) + FlipBit(second, bit), name_, piece);
       EXPECT_TRUE(outcome.content == first)
           << outcome.content.size() << " bytes came, bit " << bit << " is wrong";
       EXPECT_TRUE(outcome.error.has_value()) << bit;
