@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// print: prints a tensor on one line each time it runs:
+// print: prints a tensor, one line each time:
 //
 //   <message> <name>: <dtype> <dims> lod <levels> = {<values>}
 //
