@@ -61,22 +61,26 @@ void ChunkQueue::Take(size_t n, size_t stride, uint64_t sample, size_t step, Tic
   Chunk* const chunk = current_.get();
   const bool mapped = chunk->mapped();
   const char* const bytes = chunk->bytes->data();
-  for (size_t i = 0; i < n; ++i, ++next_) {
-    const Piece piece = chunk->pieces[next_];
-    Ticket& ticket = tickets[i * stride];
+  const Piece* const pieces = &chunk->pieces[next_];
+  // What the tickets have in common is kept in registers: the compiler cannot know that no ticket
+  // lies where it comes from.
+  Ticket ticket;
+  ticket.id.pass = file_.pass;
+  ticket.id.chunk = chunk->offset;
+  ticket.id.file = file_.index;
+  ticket.id.record = static_cast<uint32_t>(next_);
+  ticket.owner = chunk;
+  for (size_t i = 0; i < n; ++i, ++ticket.id.record) {
     ticket.id.sample = sample + i * step;
-    ticket.id.chunk = chunk->offset;
-    ticket.id.pass = file_.pass;
-    ticket.id.file = file_.index;
-    ticket.id.record = static_cast<uint32_t>(next_);
-    ticket.owner = chunk;
     if (mapped) {
-      ticket.index = static_cast<uint32_t>(next_);
+      ticket.index = ticket.id.record;
     } else {
-      ticket.bytes = bytes + piece.offset;
-      ticket.size = piece.size;
+      ticket.bytes = bytes + pieces[i].offset;
+      ticket.size = pieces[i].size;
     }
+    tickets[i * stride] = ticket;
   }
+  next_ += n;
 }
 
 ChunkQueue::Backlog ChunkQueue::backlog() const {
