@@ -18,7 +18,8 @@ namespace millhopper {
 // keeps that check.
 OpSchema WithElementBlock(OpSchema schema, const std::string& sinks);
 
-// What is known of the sinks, from what is known of the reader below.
+// What is known of the sinks, from what is known of the reader below. Throws kInvalidArgument if
+// the block does not declare a source or a sink.
 std::vector<TensorSpec> InferSinks(const InferContext& context);
 
 // The block of an operator with that schema, with outer variables as they are when it is made. It

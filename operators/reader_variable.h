@@ -13,8 +13,8 @@ namespace millhopper {
 // The reader of an input; throws kInvalidArgument if it has not been created.
 ReaderHolder& ReaderOf(const OpContext& context, std::string_view input);
 
-// What `read` makes: Out are the slots of Reader, one each, and HasData is a bool. Throws if they
-// are not as many.
+// What `read` makes: Out are the slots of Reader, one each, or stay as they were if HasData, a
+// bool, is connected. Throws if they are not as many.
 void InferRead(InferContext& context);
 
 }  // namespace millhopper
