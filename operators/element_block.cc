@@ -63,11 +63,15 @@ std::map<std::string, LoDTensor> OuterValues(const OpContext& context, const Sco
   return values;
 }
 
+void RequireDeclared(bool is_declared, int block, const std::string& name, const char* attribute) {
+  Require(is_declared, "attribute '", attribute, "' names '", name, "', but block ", block,
+          " does not declare it");
+}
+
 const proto::VarDesc& VariableOfBlock(const Program& program, int block, const std::string& name,
                                       const char* attribute) {
   const proto::VarDesc* const variable = program.FindOwnDeclaration(block, name);
-  Require(variable != nullptr, "attribute '", attribute, "' names '", name, "', but block ", block,
-          " does not declare it");
+  RequireDeclared(variable != nullptr, block, name, attribute);
   return *variable;
 }
 
@@ -103,8 +107,13 @@ std::vector<TensorSpec> InferSinks(const InferContext& context) {
   Require(!below || below->size() == sources.size(), "attribute 'source_var_names' has ",
           sources.size(), " names, but reader '", Escaped(context.InName("UnderlyingReader")),
           "' has ", below ? below->size() : 0, " slots");
-  return context.Run(context.Attr<BlockIndex>("sub_block"), sources,
-                     below.value_or(std::vector<TensorSpec>()),
+  const auto block = context.Attr<BlockIndex>("sub_block");
+  for (const char* const attribute : {"source_var_names", "sink_var_names"}) {
+    for (const std::string& name : context.Attr<Strings>(attribute)) {
+      RequireDeclared(context.Declares(block, name), block.value, name, attribute);
+    }
+  }
+  return context.Run(block, sources, below.value_or(std::vector<TensorSpec>()),
                      context.Attr<Strings>("sink_var_names"));
 }
 

@@ -18,7 +18,8 @@ namespace millhopper {
 // before this, which keeps it.
 OpSchema WithElementBlock(OpSchema schema, const std::string& sinks);
 
-// Infers what is known of the sinks from what is known of the reader below.
+// Infers what is known of the sinks from what is known of the reader below. Throws kInvalidArgument
+// if the block does not declare a source or a sink.
 std::vector<TensorSpec> InferSinks(const InferContext& context);
 
 // The block of an operator with that schema. Its outer variables keep the values that they have

@@ -30,6 +30,7 @@ void InferRead(InferContext& context) {
           "' has ", slots->size(), " slots, but slot 'Out' has ", context.OutCount("Out"),
           " arguments");
   for (size_t i = 0; i < slots->size(); ++i) context.SetOut("Out", (*slots)[i], i);
+  if (context.OutCount("HasData") > 0) context.SetMayStay("Out");  // at the end of a pass
 }
 
 ReaderHolder& ReaderOf(const OpContext& context, std::string_view input) {

@@ -13,8 +13,8 @@ namespace millhopper {
 // The reader of an input; throws kInvalidArgument if it has not been created.
 ReaderHolder& ReaderOf(const OpContext& context, std::string_view input);
 
-// The rule of `read`: each variable of Out is one slot of Reader, and HasData is a bool. Throws if
-// Out does not have as many variables as Reader has slots.
+// The rule of `read`: each variable of Out is one slot of Reader, or stays as it was if HasData, a
+// bool, is connected. Throws if Out does not have as many variables as Reader has slots.
 void InferRead(InferContext& context);
 
 }  // namespace millhopper

@@ -73,6 +73,12 @@ void InferContext::SetOut(std::string_view parameter, TensorSpec spec, size_t i)
   SetOutVar(parameter, {spec, std::nullopt}, i);
 }
 
+void InferContext::SetMayStay(std::string_view parameter) {
+  const auto found = outputs_.find(parameter);
+  if (found == outputs_.end()) return;
+  for (Argument& output : found->second) output.may_stay = true;
+}
+
 const std::string& InferContext::InName(std::string_view parameter, size_t i) const {
   return inputs_.find(parameter)->second.at(i).name;
 }

@@ -56,6 +56,7 @@ class InferContext {
   struct Argument {
     std::string name;
     VariableSpec spec;
+    bool may_stay = false;  // an output that the operator may leave as it was
   };
   using Arguments = std::map<std::string, std::vector<Argument>, std::less<>>;  // by parameter
   // Given what is known of the variables `sources` when a block begins, returns what is known of
@@ -63,11 +64,17 @@ class InferContext {
   using RunBlock = std::function<std::vector<TensorSpec>(
       BlockIndex block, const std::vector<std::string>& sources,
       const std::vector<TensorSpec>& values, const std::vector<std::string>& sinks)>;
+  // Whether a block itself declares a variable; where there is no such function, it does.
+  using DeclaresIn = std::function<bool(BlockIndex block, const std::string& name)>;
 
   // The caller leaves the specs of `outputs` unknown. All arguments must outlive this.
   InferContext(const AttributeMap& attributes, const Arguments& inputs, Arguments* outputs,
-               const RunBlock& run_block)
-      : attributes_(attributes), inputs_(inputs), outputs_(*outputs), run_block_(run_block) {}
+               const RunBlock& run_block, const DeclaresIn& declares)
+      : attributes_(attributes),
+        inputs_(inputs),
+        outputs_(*outputs),
+        run_block_(run_block),
+        declares_(declares) {}
 
   // What is known of an input; all unknown if there is no such argument.
   const VariableSpec& InVar(std::string_view parameter, size_t i = 0) const;
@@ -79,6 +86,8 @@ class InferContext {
   // Sets what is known of an output; does nothing if there is no such argument.
   void SetOutVar(std::string_view parameter, VariableSpec spec, size_t i = 0);
   void SetOut(std::string_view parameter, TensorSpec spec, size_t i = 0);
+  // Says that the operator may leave the outputs of a parameter as they were.
+  void SetMayStay(std::string_view parameter);
 
   template <typename T>
   const T& Attr(const std::string& name) const {
@@ -90,6 +99,9 @@ class InferContext {
                               const std::vector<TensorSpec>& values,
                               const std::vector<std::string>& sinks) const {
     return run_block_(block, sources, values, sinks);
+  }
+  bool Declares(BlockIndex block, const std::string& name) const {
+    return !declares_ || declares_(block, name);
   }
 
   // The name of the variable of an input, which must be connected.
@@ -109,6 +121,7 @@ class InferContext {
   const Arguments& inputs_;
   Arguments& outputs_;
   const RunBlock& run_block_;
+  const DeclaresIn& declares_;
 };
 
 }  // namespace millhopper

@@ -52,11 +52,25 @@ VariableSpec Merged(VariableSpec made, const VariableSpec& declared) {
   return made;
 }
 
+// What is known of a tensor that is either of the two.
+TensorSpec Common(const TensorSpec& left, const TensorSpec& right) {
+  TensorSpec common;
+  if (left.dtype == right.dtype) common.dtype = left.dtype;
+  if (left.lod_level == right.lod_level) common.lod_level = left.lod_level;
+  if (left.dims && right.dims && left.dims->size() == right.dims->size()) {
+    common.dims = left.dims;
+    for (size_t i = 0; i < common.dims->size(); ++i) {
+      if ((*left.dims)[i] != (*right.dims)[i]) (*common.dims)[i] = -1;
+    }
+  }
+  return common;
+}
+
 }  // namespace
 
 InferContext::Arguments InferOutputs(
     const proto::OpDesc& desc, const std::function<VariableSpec(const std::string& name)>& find,
-    const InferContext::RunBlock& run_block) {
+    const InferContext::RunBlock& run_block, const InferContext::DeclaresIn& declares) {
   InferContext::Arguments inputs, outputs;
   const OperatorDef* const def = FindOperator(desc.type());
   if (def == nullptr || !def->schema.infer) return outputs;
@@ -75,7 +89,7 @@ InferContext::Arguments InferOutputs(
       outputs[parameter.name].push_back({name, {}});
     }
   }
-  InferContext context(attributes, inputs, &outputs, run_block);
+  InferContext context(attributes, inputs, &outputs, run_block, declares);
   def->schema.infer(context);
   return outputs;
 }
@@ -136,18 +150,24 @@ void ProgramInference::FollowOperator(int block, int op) {
                                                          const auto& values, const auto& sinks) {
     return Run(block, inner.value, sources, values, sinks);
   };
+  const InferContext::DeclaresIn declares = [this](BlockIndex inner, const std::string& name) {
+    return inner.value < 0 || inner.value >= program_.desc().blocks_size() ||  // reported elsewhere
+           program_.FindOwnDeclaration(inner.value, name) != nullptr;
+  };
   InferContext::Arguments outputs;
   try {
     outputs = InferOutputs(
-        desc, [this, block](const std::string& name) { return Find(block, name); }, run_block);
+        desc, [this, block](const std::string& name) { return Find(block, name); }, run_block,
+        declares);
   } catch (...) {
     report_(block, op, CurrentError().message());
   }
-  for (const proto::OpDesc::Var& parameter : desc.outputs()) {
-    for (const std::string& name : parameter.arguments()) known_.erase(KeyOf(block, name));
-  }
   for (const auto& [parameter, arguments] : outputs) {
     for (const InferContext::Argument& output : arguments) Write(block, op, parameter, output);
+  }
+  if (!outputs.empty()) return;
+  for (const proto::OpDesc::Var& parameter : desc.outputs()) {
+    for (const std::string& name : parameter.arguments()) known_.erase(KeyOf(block, name));
   }
 }
 
@@ -163,7 +183,28 @@ void ProgramInference::Write(int block, int op, const std::string& parameter,
             StrCat("output '", parameter, "': variable '", Escaped(output.name), "' is declared ",
                    ToString(declared.tensor), ", but what is written is ", ToString(written)));
   }
-  known_[key] = Merged(output.spec, declared);
+  VariableSpec spec = Merged(output.spec, declared);
+  if (output.may_stay && !HasOneWriter(key)) {
+    spec.tensor = Common(spec.tensor, Find(block, output.name).tensor);
+  }
+  known_[key] = std::move(spec);
+}
+
+bool ProgramInference::HasOneWriter(const Key& key) {
+  // Other programs may have written it.
+  if (key.first < 0 || IsPersistable(*program_.FindOwnDeclaration(key.first, key.second))) {
+    return false;
+  }
+  if (writers_.empty()) {
+    for (int block = 0; block < program_.desc().blocks_size(); ++block) {
+      for (const proto::OpDesc& desc : program_.desc().blocks(block).ops()) {
+        for (const proto::OpDesc::Var& parameter : desc.outputs()) {
+          for (const std::string& name : parameter.arguments()) ++writers_[KeyOf(block, name)];
+        }
+      }
+    }
+  }
+  return writers_[key] == 1;
 }
 
 void ProgramInference::ForgetWritten(int block, std::set<int>* seen) {

@@ -22,7 +22,7 @@ namespace millhopper {
 // throws.
 InferContext::Arguments InferOutputs(
     const proto::OpDesc& desc, const std::function<VariableSpec(const std::string& name)>& find,
-    const InferContext::RunBlock& run_block);
+    const InferContext::RunBlock& run_block, const InferContext::DeclaresIn& declares = {});
 
 // Follows the operators of a program in the order in which they run and keeps what is known of each
 // variable. The block of a loop or a condition may run any number of times, or never. So before and
@@ -55,6 +55,9 @@ class ProgramInference {
   VariableSpec Declared(const Key& key) const;
   void FollowOperator(int block, int op);
   void Write(int block, int op, const std::string& parameter, const InferContext::Argument& output);
+  // Whether a single operator writes the variable and nothing outside of the program does: before
+  // that operator runs, the variable has no value, or one that this operator wrote.
+  bool HasOneWriter(const Key& key);
   // Forgets what is known of the variables that operators in a block and in blocks inside it write.
   // `seen` collects these blocks.
   void ForgetWritten(int block, std::set<int>* seen);
@@ -68,6 +71,7 @@ class ProgramInference {
   const Report report_;
   std::map<Key, VariableSpec> known_;  // by what was written; others by declaration
   std::set<int> followed_;             // blocks; each is followed once
+  std::map<Key, int> writers_;         // how many operators write it; empty until it is needed
 };
 
 // What is known of the variables `sinks` after a block has run. `given` is what is known of its

@@ -182,6 +182,57 @@ TEST(Inference, ReadersOfOtherProgramsAreKnown) {
   }
 }
 
+// At the end of a pass x stays as it was: [2, 5]. The reader yields [1, 3].
+TEST(Inference, WhatAReadMayLeaveAsItWasIsWhatBothAgreeOn) {
+  const auto before = Program::FromString(
+      BlockText(0, -1,
+                {ReaderText("batches", {{"FP32", {1, 3}}}),
+                 OpText("create_random_data_generator", {}, {{"Out", {"batches"}}})}),
+      "before");
+  CheckContext context;
+  context.before = {before.get()};
+  const std::string read = OpText("read", {{"Reader", {"batches"}}}, {{"Out", {"x"}}});
+  const std::string read_or_end =
+      OpText("read", {{"Reader", {"batches"}}}, {{"Out", {"x"}}, {"HasData", {"go"}}});
+  const std::string add = OpText("sum", {{"X", {"x", "y"}}}, {{"Out", {"z"}}});
+  const auto fill = [](const std::string& rows) {
+    return OpText("fill_constant", {}, {{"Out", {"x"}}},
+                  {{"shape", "ints: [" + rows + ", 5]"}, {"dtype", "i: 5"}});
+  };
+  const auto problems = [&](const std::string& ops, const std::string& y_dtype = "FP32",
+                            const std::string& x = Var("x")) {
+    return ProblemsOf(
+        {x, Var("z"), TensorText("y", y_dtype, {2, 5}), TensorText("go", "BOOL", {1}), ops},
+        context);
+  };
+  EXPECT_EQ(problems(fill("2") + read_or_end + add), "");
+  EXPECT_NE(problems(fill("2") + read + add), "") << "without HasData the end is an error";
+  EXPECT_NE(problems(read_or_end + add), "") << "nothing else writes x";
+  EXPECT_NE(problems(fill("2") + read_or_end + add, "FP64"), "") << "both are float32";
+  EXPECT_NE(problems(fill("2") + read_or_end, "FP32", TensorText("x", "INT64", {})), "");
+  EXPECT_EQ(problems(read_or_end + add, "FP32", TensorText("x", "FP32", {-1, -1}, 0, true)), "")
+      << "another program may have written it";
+
+  const auto loop = [&](const std::string& ops, const std::string& y_rows) {
+    const std::string text =
+        BlockText(0, -1,
+                  {Var("x"), Var("z"), TensorText("go", "BOOL", {1}), FillText("go", "BOOL", 1),
+                   "vars { name: 'y' type { type: LOD_TENSOR lod_tensor { tensor { data_type: FP32 "
+                   "dims: " +
+                       y_rows + " dims: 5 } } } }",
+                   OpText("while", {{"Condition", {"go"}}}, {}, {{"sub_block", "block_idx: 1"}})}) +
+        BlockText(1, 0, {ops});
+    return Join(Program::FromString(text, "p")->Check(context));
+  };
+  const std::string product = OpText("mul", {{"X", {"x"}}, {"Y", {"y"}}}, {{"Out", {"z"}}});
+  EXPECT_EQ(loop(read_or_end + product, "3"), "");
+  const std::string problem = loop(read_or_end + product, "4");
+  EXPECT_NE(problem.find("'X' (variable 'x'), float32 [1, 3], has 3 columns"), std::string::npos)
+      << problem;
+  EXPECT_EQ(loop(read_or_end + product + fill("1"), "4"), "")
+      << "x is that of the step before at the end";
+}
+
 TEST(Inference, MoreRulesRefuseWhatCannotFit) {
   const std::string x = TensorText("x", "FP32", {4, 3});
   const auto refused = [&](const std::vector<std::string>& parts) {

@@ -157,6 +157,10 @@ TEST(CreateCustomReaderOp, RefusesSourcesAndSinksThatDoNotFit) {
               [&] { runner.Startup(Custom(kTimesFactor, "m", "y", fill)); });
   ExpectError(ErrorCode::kInvalidArgument, "attribute 'sink_var_names' names 'z'",
               [&] { runner.Startup(Custom(kTimesFactor, "n", "z", fill)); });
+  runner.ExpectProblem(Custom(kTimesFactor, "m", "y", fill),
+                       "attribute 'source_var_names' names 'm', but block 1 does not declare it");
+  runner.ExpectProblem(Custom(kTimesFactor, "n", "z", fill),
+                       "attribute 'sink_var_names' names 'z', but block 1 does not declare it");
   ExpectError(ErrorCode::kInvalidArgument, "attribute 'source_var_names' has 2 names, but",
               [&] { runner.Startup(Custom(kTimesFactor, "n\" strings: \"y", "y", fill)); });
   ExpectError(ErrorCode::kInvalidArgument, "attribute 'source_var_names' names a variable twice",

@@ -23,8 +23,8 @@ def fed_tensors(feed: Mapping[Any, object], program: Program) -> dict[str, _core
         feed: values by variable, or its name.
         program: in whose global block the variables are declared. Lists and numbers become the
             declared dtype; what is fed to variables of ``layers.data`` must have the declared
-            dtype, and the declared dims, unless it has another number of axes, which operators
-            judge.
+            dtype and the declared dims. A value of another number of axes is let through on
+            purpose, as Fluid does: the run then finds what does not fit.
 
     Raises:
         TypeError: a key is neither a variable nor a name, or a value holds no numbers.
