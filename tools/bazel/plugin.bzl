@@ -9,7 +9,7 @@ framework, because then there would be two registries.
 HOST_LINKOPTS = ["-rdynamic", "-ldl"]
 
 # Folders whose code a plugin always takes from its host.
-_HOST_FOLDERS = ["framework", "operators", "proto", "readers"]
+_HOST_FOLDERS = ["framework", "proto"]
 
 def _is_own(linker_input):
     owner = linker_input.owner
@@ -27,17 +27,23 @@ def _without_host_code(ctx):
             ),
         )
         for dep in ctx.attr.deps
+    ] + [
+        CcInfo(compilation_context = dep[CcInfo].compilation_context)
+        for dep in ctx.attr.host_deps
     ]
     return [cc_common.merge_cc_infos(cc_infos = infos)]
 
 _without_host_code_rule = rule(
     implementation = _without_host_code,
     doc = "The libraries deps without the object code that the host of a plugin has.",
-    attrs = {"deps": attr.label_list(providers = [CcInfo])},
+    attrs = {
+        "deps": attr.label_list(providers = [CcInfo]),
+        "host_deps": attr.label_list(providers = [CcInfo]),
+    },
     provides = [CcInfo],
 )
 
-def millhopper_plugin(name, srcs = [], deps = [], **kwargs):
+def millhopper_plugin(name, srcs = [], deps = [], host_deps = [], **kwargs):
     """Defines NAME, a shared library for --plugin.
 
     Args:
@@ -51,6 +57,7 @@ def millhopper_plugin(name, srcs = [], deps = [], **kwargs):
         testonly = kwargs.get("testonly", 0),
         visibility = ["//visibility:private"],
         deps = deps,
+        host_deps = host_deps,
     )
     native.cc_binary(
         name = name,
