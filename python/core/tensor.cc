@@ -96,8 +96,7 @@ py::array OnHostArray(const LoDTensor& tensor) {
   return ToArray(tensor.OnHost());
 }
 
-// numpy exports no read-only array by DLPack, and imports a capsule only from an object with
-// __dlpack__, so arrays take another way.
+// numpy refuses to export a read-only array by DLPack, so arrays do not go through a capsule.
 LoDTensor TakeOver(const py::object& source) {
   if (py::isinstance<py::array>(source))
     return FromArray(py::reinterpret_borrow<py::array>(source));
