@@ -23,7 +23,7 @@ py::capsule Keep(const Ref<Buffer>& buffer) {
   return kept;
 }
 
-// What keeps a value alive for as long as arrays show parts of it.
+// Keeps a value alive for as long as arrays show parts of it.
 template <typename T>
 py::capsule Keep(T* value) {
   return py::capsule(value, [](void* kept) { delete static_cast<T*>(kept); });
@@ -32,8 +32,8 @@ py::capsule Keep(T* value) {
 }  // namespace
 
 DataType TypeOf(const py::dtype& dtype) {
-  // The usual ones by numpy's numbers for them, which lie where they did before numpy 2 as sizes do
-  // not; asking for a name takes microseconds.
+  // Finds the usual types by their number in numpy, because asking for a name takes microseconds.
+  // The number has the same place in the descriptor in numpy 1 and 2; the size has not.
   const auto* const layout = py::detail::array_descriptor_proxy(dtype.ptr());
   if (layout->byteorder == '=' || layout->byteorder == '|') {
     switch (layout->type_num) {
@@ -85,7 +85,7 @@ py::object ToPython(LoDTensor* tensor) {
   const py::capsule kept = Keep(lod);
   py::tuple offsets(lod->size());
   for (size_t level = 0; level < lod->size(); ++level) {
-    // Below 2^63: offsets are checked against the number of values.
+    // It is below 2^63: offsets are checked against the number of values.
     const auto count = static_cast<int64_t>((*lod)[level].size());
     offsets[level] = ArrayOver(DataType::kInt64, &count, 1, (*lod)[level].data(), true, kept);
   }

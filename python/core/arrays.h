@@ -9,16 +9,17 @@
 
 namespace millhopper {
 
-// An array of the same dims over the tensor's own memory, which lives as long as the array or a
-// view of it does. It can be written unless somebody else sees that memory, too. bfloat16 comes as
+// Makes an array of the same dims over the tensor's own memory, which lives as long as the array or
+// a view of it. The array is writable unless something else shares that memory. bfloat16 appears as
 // the uint16 of its bits. The tensor must be on the host.
 pybind11::array ToArray(const LoDTensor& tensor);
 
-// The type of values of an array. Throws kInvalidArgument if it is none of ours.
+// The type of the values of an array. Throws kInvalidArgument if Millhopper has no such type.
 DataType TypeOf(const pybind11::dtype& dtype);
 
-// ToArray, or for a tensor with levels of detail a millhopper.Ragged of the values and an int64
-// array of offsets a level, outermost first. Takes the offsets out of the tensor.
+// For a tensor without levels of detail ToArray; for one with levels a millhopper.Ragged of the
+// values and one int64 array of offsets for each level, outermost first. Takes the offsets out of
+// the tensor.
 pybind11::object ToPython(LoDTensor* tensor);
 
 }  // namespace millhopper

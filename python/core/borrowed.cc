@@ -11,24 +11,24 @@ namespace py = pybind11;
 namespace millhopper {
 namespace {
 
-// Owners whose buffers are gone. A thread of the core must not wait for the interpreter, for
-// whoever has it may be waiting for that thread.
+// Owners whose buffers are gone. A thread of the core must not wait for the interpreter to release
+// them, because the thread that holds it may be waiting for that thread.
 struct Departed {
   std::mutex mutex;
   std::vector<PyObject*> owners;
   bool is_pending = false;  // whether LetGo is going to be called
 };
 
-// Never destroyed: buffers go when the process exits, too.
+// Never destroyed, because buffers may still go away while the process exits.
 Departed& AllDeparted() {
   static auto* const departed = new Departed;
   return *departed;
 }
 
-// Whether there are any: seen without the mutex.
+// Whether there are any owners to release; read without the mutex.
 std::atomic<bool> some_departed{false};
 
-// Runs with the interpreter.
+// Python calls this with the interpreter.
 int LetGo(void* /*unused*/) {
   std::vector<PyObject*> owners;
   {
@@ -60,14 +60,14 @@ Ref<Buffer> Borrow(void* data, size_t bytes, py::object owner) {
 
 void LetDepartedGoNow() { LetGo(nullptr); }
 
-// Py_AddPendingCall is made for threads without the interpreter, too, but until CPython 3.12 it
-// looks at the state of the thread that has it, which may just be going.
+// Py_AddPendingCall is meant for threads without the interpreter, too. But before CPython 3.12 it
+// looks at the state of the thread that holds the interpreter, which may just be ending.
 void LetDepartedGo() {
   if (!some_departed.load()) return;
   const std::lock_guard<std::mutex> lock(AllDeparted().mutex);
   Departed& departed = AllDeparted();
   if (departed.is_pending || departed.owners.empty()) return;
-  // If there is no room, somebody else does it.
+  // If the queue of pending calls is full, a later call of LetDepartedGo tries again.
   departed.is_pending = Py_AddPendingCall(&LetGo, nullptr) == 0;
 }
 

@@ -11,16 +11,17 @@
 
 namespace millhopper {
 
-// The memory at `data`, which `owner` keeps for as long as the buffer exists; its values must not
-// change before. The buffer may be dropped by any thread, with the interpreter or without, also
-// when the interpreter is gone: the owner is let go later, when Python runs. The caller has the
-// interpreter.
+// Makes a buffer of the memory at `data`, which `owner` keeps alive for as long as the buffer
+// exists. The values must not change meanwhile. Any thread may drop the buffer, with or without the
+// interpreter, also when the interpreter is gone: the owner is released later, when Python runs.
+// The caller holds the interpreter.
 Ref<Buffer> Borrow(void* data, size_t bytes, pybind11::object owner);
 
-// Has the owners of buffers that were dropped without the interpreter let go when Python runs next.
-// With the interpreter: whoever comes back to it.
+// Schedules the release of owners whose buffers were dropped without the interpreter. A thread
+// calls it when it has got the interpreter back.
 void LetDepartedGo();
-// Lets them go at once. With the interpreter, where any code of Python may run.
+// Releases them at once. The caller holds the interpreter, at a place where any Python code may
+// run.
 void LetDepartedGoNow();
 
 }  // namespace millhopper

@@ -39,7 +39,7 @@ std::string OneLine(const py::object& exception) {
   try {
     const std::string what = FromText(exception);
     if (!what.empty()) text += ": " + what;
-  } catch (py::error_already_set&) {  // its own __str__ fails; the class is told
+  } catch (py::error_already_set&) {  // its own __str__ fails, so the class must do
   }
   return text;
 }
@@ -63,7 +63,7 @@ Error ErrorOfException(const std::string& who, const py::object& exception) {
   ErrorCode code = ErrorCode::kInvalidArgument;
   try {
     code = CodeOf(exception);
-  } catch (py::error_already_set&) {  // its class has a code of its own, which fails
+  } catch (py::error_already_set&) {  // its class defines `code`, and reading it fails
   }
   return Error(code, StrCat(who, " has raised ", OneLine(exception)))
       .WithCause(std::make_shared<ExceptionCause>(exception));

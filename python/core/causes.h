@@ -13,24 +13,25 @@
 
 namespace millhopper {
 
-// "<who> has raised ValueError: no such word", with the exception as its cause; one of the core's
-// own keeps its code, and an OSError is kIo. With the interpreter.
+// Returns "<who> has raised ValueError: no such word", with the exception as its cause. A
+// millhopper.Error keeps its code, and an OSError becomes kIo. The caller holds the interpreter.
 Error ErrorOfException(const std::string& who, const pybind11::object& exception);
-// The same; but a Ctrl-C that stops the core is no exception of `who`, who met it first.
+// The same, but if `raised` comes from a Ctrl-C that stops the core, the error is kCancelled, since
+// `who` only met the interrupt.
 Error ErrorOfException(const std::string& who, pybind11::error_already_set* raised);
 
-// The exception that an error was, or None. With the interpreter.
+// The Python exception that caused the error, or None. The caller holds the interpreter.
 pybind11::object ExceptionOf(const Error& error);
 
-// The exceptions that are the causes of errors which the core keeps, until somebody reads on to
-// them: an exception holds the frames that it went through, and they may hold what reads. For the
-// object whose errors they are, and which Python's collector looks at. With the interpreter.
+// The exceptions that caused errors which the core keeps until the consumer reads on to them. An
+// exception holds the frames that it went through, and these may hold the reader. So an object that
+// Python's collector looks at has this member for its errors. The caller holds the interpreter.
 class RaisedErrors {
  public:
-  // Returns the error.
+  // Remembers the cause of the error, and returns the error.
   Error Keep(const Error& error);
   int Visit(visitproc visit, void* arg) const;
-  // Their errors are without a cause from now on.
+  // Drops the exceptions: their errors have no cause from now on.
   void Forget();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Types of pybind11 that Python's collector looks at.
+// pybind11 types whose objects Python's garbage collector looks at.
 #ifndef MILLHOPPER_PYTHON_CORE_COLLECTED_H_
 #define MILLHOPPER_PYTHON_CORE_COLLECTED_H_
 
@@ -9,9 +9,10 @@
 
 namespace millhopper {
 
-// For pybind11::custom_type_setup of every type that has the collector's flag, before whatever else
-// it does: objects are hidden from the collector before they are destroyed. pybind11 2.10 leaves
-// that out; a collection while a destructor is without the interpreter would destroy them again.
+// For pybind11::custom_type_setup of every type with the collector's flag, to be called first. It
+// hides an object from the collector before the object is destroyed. pybind11 2.10 does not do
+// that, so a collection that runs while a destructor has released the interpreter would destroy the
+// object again.
 inline void HideWhatIsDestroyed(PyHeapTypeObject* heap_type) {
   heap_type->ht_type.tp_dealloc = [](PyObject* self) {
     PyObject_GC_UnTrack(self);
@@ -21,18 +22,19 @@ inline void HideWhatIsDestroyed(PyHeapTypeObject* heap_type) {
   };
 }
 
-// For pybind11::custom_type_setup of a class T whose objects hold others of Python, which may hold
-// them in turn:
+// For pybind11::custom_type_setup of a class T whose objects hold Python objects, which may hold
+// them in turn. T has two functions:
 //   int T::Visit(visitproc visit, void* arg) const;  // shows each of them to the collector
-//   void T::Forget();                                // lets go of all, and hands out none any more
+//   void T::Forget();                                // releases all, and returns none any more
 //
-// Forget comes when the collector has found the object to be garbage and has touched nothing yet. A
-// thread of the core may be about to use what T holds, and the collector, which cannot know, takes
-// garbage apart while such threads run: a function without its globals crashes whoever calls it.
+// The collector calls Forget when it has found the object to be garbage and has destroyed nothing
+// yet. It does not know that a thread of the core may be about to use what T holds, and it takes
+// garbage apart while such threads run. A thread that called a function without its globals would
+// crash.
 template <typename T>
 void LetCollectorSee(PyHeapTypeObject* heap_type) {
   struct Of {
-    // Null while it is made.
+    // Null while the object is being made.
     static T* Value(PyObject* self) {
       const auto value =
           reinterpret_cast<pybind11::detail::instance*>(self)->get_value_and_holder();
@@ -54,7 +56,8 @@ void LetCollectorSee(PyHeapTypeObject* heap_type) {
     return value == nullptr ? 0 : value->Visit(visit, arg);
   };
   type->tp_finalize = &Of::Forget;
-  // Once more for what somebody brought back to life, which is finalized only once.
+  // tp_finalize is called only once. This call is for an object that Python code has brought back
+  // to life after that.
   type->tp_clear = [](PyObject* self) {
     Of::Forget(self);
     return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// create_python_map_reader: calls a function of Python for every element. Only this module has it.
+// create_python_map_reader calls a Python function for every element. Only this module has it.
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -24,7 +24,8 @@ OpSchema PythonMapSchema() {
       .Attr({"title", "", "what to call the function; for whoever reads the program"});
 }
 
-// What the function yields, by trying it on the first element. Leaves the reader as it was.
+// Learns what the function yields by calling it for the first element. Restarts the reader after
+// that.
 ElementForm Learn(PythonFunction* function, ReaderBase* below) {
   std::vector<LoDTensor> first;
   RecordId id;

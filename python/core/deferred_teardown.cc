@@ -15,7 +15,8 @@ namespace {
 
 using Call = std::function<void()>;
 
-// Calls that were made inside. The pool's rules allow it: what they wait for has begun.
+// The work that was left for later. As the rules of the pool demand, it waits only for work that
+// has already begun.
 class Left final : public Job {
  public:
   void Add(Call call) {
@@ -38,7 +39,7 @@ class Left final : public Job {
     for (Call& call : calls) std::exchange(call, nullptr)();
     calling_ = false;
   }
-  // Whether this thread does what was left, without the interpreter.
+  // Whether this thread does the left work now, without the interpreter.
   static bool calling() { return calling_; }
 
  private:
@@ -53,7 +54,7 @@ class Left final : public Job {
 
 thread_local bool Left::calling_ = false;
 
-// Never destroyed: readers may go when the process exits.
+// Never destroyed, because readers may still go away while the process exits.
 Left& AllLeft() {
   static const auto* const left = new Ref<Left>(new Left);
   return **left;

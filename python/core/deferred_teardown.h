@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where readers are taken apart: outside of what they call.
+// Destroys readers outside of the functions that they call.
 #ifndef MILLHOPPER_PYTHON_CORE_DEFERRED_TEARDOWN_H_
 #define MILLHOPPER_PYTHON_CORE_DEFERRED_TEARDOWN_H_
 
@@ -7,15 +7,18 @@
 
 namespace millhopper {
 
-// Calls `work`, which may wait for readers, without the interpreter. Python destroys its objects
-// wherever its collector happens to run, so also in a function of map that a reader waits for:
-// there the work is left to a thread of the pool, or to whoever reads next if there is none. If
-// such functions go on when the process exits, it is never done, for it would wait for them.
+// Calls `work`, which may wait for readers, without the interpreter. Python's collector may destroy
+// an object anywhere, so also in a function of map that a reader waits for. If the calling thread
+// is in such a function, a worker thread does the work later, or the next thread that reads if the
+// pool is empty. If such functions go on when the process exits, the work is never done, because it
+// would wait for them.
 //
-// `work` and what it holds must not need the interpreter, nor throw. The caller has it.
+// `work` and what it holds must not need the interpreter, and must not throw. The caller holds the
+// interpreter.
 void CallOutside(std::function<void()> work);
 
-// Does what was left, if the calling thread is outside. Without the interpreter.
+// Does the work that CallOutside left for later, if the calling thread is in no function of map. To
+// be called without the interpreter.
 void CallWhatWasLeft();
 
 }  // namespace millhopper

@@ -72,7 +72,7 @@ DataType TypeOf(const DlTensor& tensor) {
         int{tensor.type_bits}, " bits and ", tensor.type_lanes, " lanes is none of Millhopper's");
 }
 
-// What a capsule of ours keeps.
+// The data that a capsule of ours keeps.
 struct Exported {
   DlManaged managed = {};
   LoDTensor tensor;
@@ -120,7 +120,7 @@ py::capsule ToDlpack(const LoDTensor& tensor) {
     delete static_cast<Exported*>(managed->context);
   };
   py::capsule capsule(&exported->managed, kFresh, [](PyObject* object) {
-    // A consumer renames what it has taken, and then calls the deleter itself.
+    // A consumer renames the capsule that it has taken, and calls the deleter itself later.
     if (PyCapsule_IsValid(object, kFresh) == 0) return;
     auto* const managed = static_cast<DlManaged*>(PyCapsule_GetPointer(object, kFresh));
     managed->deleter(managed);

@@ -10,14 +10,14 @@
 
 namespace millhopper {
 
-// A capsule "dltensor" over the tensor's memory, which lives until the consumer lets go of it.
-// Levels of detail are left behind. Throws kInvalidArgument if there are no values.
+// Makes a capsule "dltensor" over the tensor's memory, which lives until the consumer releases it.
+// The capsule has no levels of detail. Throws kInvalidArgument if there are no values.
 pybind11::capsule ToDlpack(const LoDTensor& tensor);
-// (device type, number) as __dlpack_device__ gives it.
+// Returns (device type, number), as __dlpack_device__ does.
 pybind11::tuple DlpackDevice(const LoDTensor& tensor);
-// The tensor of a capsule, which is used up, or of an object with __dlpack__. Throws
-// kInvalidArgument if it is not on the host, not laid out row by row, or of a type that is none of
-// ours.
+// Makes a tensor of a capsule, which is used up, or of an object with __dlpack__. Throws
+// kInvalidArgument if the values are not on the host, not laid out row by row, or of a type that
+// Millhopper does not have.
 LoDTensor FromDlpack(const pybind11::object& source);
 
 }  // namespace millhopper

@@ -26,7 +26,8 @@ void Raise(const py::object& cls, const Error& error) {
       py::tuple(context));
   const py::object cause = ExceptionOf(error);
   if (!cause.is_none() && PyObject_IsInstance(cause.ptr(), PyExc_Exception) == 0) {
-    // KeyboardInterrupt, SystemExit: whoever catches errors does not mean them.
+    // KeyboardInterrupt and SystemExit pass as they are: code that catches errors does not expect
+    // to catch these.
     PyErr_SetObject(py::type::handle_of(cause).ptr(), cause.ptr());
     return;
   }

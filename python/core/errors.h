@@ -10,8 +10,8 @@ namespace millhopper {
 // are those of millhopper/errors.py.
 void TranslateErrors();
 
-// For functions that Python calls without pybind11: makes what is being handled in a catch block
-// Python's present exception.
+// For functions that Python calls without pybind11. To be called in a catch block: makes the caught
+// exception Python's current one.
 void SetPythonError();
 
 }  // namespace millhopper

@@ -40,8 +40,8 @@ ProgramRole RoleOf(const Program& program) {
   return ProgramRole::kMain;
 }
 
-// Whether a run may wait for readers of the scope: reads them, begins their passes, or takes the
-// place of those that the run before it created.
+// Whether a run may wait for readers of the scope: whether it reads them, begins their passes, or
+// replaces those that the run before created.
 bool MayWaitForReaders(const Program& program) {
   for (const proto::BlockDesc& block : program.desc().blocks()) {
     for (const proto::OpDesc& op : block.ops()) {
@@ -69,7 +69,7 @@ class Prepared {
     prepared_ = Executor(run).Prepare(program, RoleOf(*program), &scope_->scope());
   }
   ~Prepared() {
-    // What was prepared points into the scope.
+    // The prepared program points into the scope, so the task keeps both.
     CallOutside([scope = scope_, prepared = std::move(prepared_)]() mutable { prepared.reset(); });
   }
   Prepared(const Prepared&) = delete;
@@ -118,7 +118,7 @@ class Prepared {
     std::atomic<std::thread::id>* const runs_on_;
   };
 
-  // The program's own variables are fresh in the next run: their values are handed over.
+  // The program's own variables are new in the next run, so their values are moved out.
   LoDTensor Fetch(const std::string& name) const {
     Variable* const variable = prepared_->Find(name);
     Require(variable != nullptr, "no variable '", Escaped(name), "' to fetch");
@@ -131,8 +131,8 @@ class Prepared {
   const bool may_wait_;
   PythonOutput output_;
   std::mutex mutex_;                           // taken without the interpreter
-  std::atomic<std::thread::id> runs_on_{};     // who has it
-  std::shared_ptr<PreparedProgram> prepared_;  // not shared but with what destroys it
+  std::atomic<std::thread::id> runs_on_{};     // the thread that holds mutex_
+  std::shared_ptr<PreparedProgram> prepared_;  // shared only with the task that destroys it
 };
 
 }  // namespace

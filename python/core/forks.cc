@@ -13,7 +13,7 @@ namespace py = pybind11;
 namespace millhopper {
 namespace {
 
-// Who has the workers held while this thread forks.
+// What made the workers wait while this thread forks.
 enum class HeldBy { kNobody, kHook, kHandler };
 thread_local HeldBy held_by = HeldBy::kNobody;
 
@@ -47,7 +47,7 @@ void AfterForkInChild() {
 }  // namespace
 
 void DefineForks(py::module_* module) {
-  ThreadPool::Get();  // has its handler registered first, and thus called after this one
+  ThreadPool::Get();  // registers its fork handler first, which thus runs after this one
   pthread_atfork(&BeforeFork, &AfterForkInParent, &AfterForkInChild);
   module->def("hold_workers", [] { Hold(HeldBy::kHook); });
   module->def("let_workers_go", &LetGo, py::call_guard<InterpreterRelease>());

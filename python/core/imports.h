@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the core uses of Python's modules.
+// The objects of Python modules that the core uses.
 #ifndef MILLHOPPER_PYTHON_CORE_IMPORTS_H_
 #define MILLHOPPER_PYTHON_CORE_IMPORTS_H_
 
@@ -7,7 +7,7 @@
 
 namespace millhopper {
 
-// Objects of other modules. They are never let go, for the interpreter may be gone by then.
+// Objects of other modules. They are never released, because the interpreter may be gone by then.
 struct Imports {
   pybind11::object error;        // millhopper.errors.Error
   pybind11::object end_of_data;  // millhopper.errors.EndOfData
@@ -18,13 +18,14 @@ struct Imports {
   pybind11::object default_int_handler;
 };
 
-// Looks all of them up, and numpy's C functions, our own and pybind11's. To be called when the
-// module is imported: an import gives the interpreter away, so one that a function's static began
-// later would leave that static's lock with a thread that waits for the interpreter, while the
-// thread that has the interpreter waits for the lock.
+// Looks up all of Imports, numpy's C functions, and those that pybind11 uses. To be called when the
+// module is imported, because a later import could deadlock. An import releases the interpreter. If
+// it ran in the initializer of a function's static variable, this thread would hold the lock of
+// that variable and wait for the interpreter, while another thread holds the interpreter and waits
+// for the lock.
 void ImportAll();
 
-// With the interpreter, after ImportAll.
+// To be called with the interpreter, after ImportAll.
 const Imports& Imported();
 
 }  // namespace millhopper

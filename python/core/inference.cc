@@ -26,7 +26,7 @@ namespace {
 using Tensor =
     std::tuple<std::optional<int>, std::optional<std::vector<int64_t>>, std::optional<int>>;
 using Known = std::tuple<Tensor, std::optional<std::vector<Tensor>>>;
-// What is known of the variable of this name as the block of this number sees it.
+// Tells what is known of the variable of this name, as seen from the block of this number.
 using Find = std::function<std::optional<Known>(int block, const std::string& name)>;
 
 TensorSpec SpecOfPython(const Tensor& tensor) {
@@ -67,7 +67,8 @@ Known ToPython(const VariableSpec& spec) {
   return known;
 }
 
-// The outputs of an operator of a block, by name. `op` is the message OpDesc as JSON.
+// Returns what is known of the outputs of an operator of a block, by name. `op` is the message
+// OpDesc as JSON.
 std::vector<std::pair<std::string, Known>> Infer(const std::string& op, int block,
                                                  const Find& find) {
   proto::OpDesc desc;
@@ -75,7 +76,7 @@ std::vector<std::pair<std::string, Known>> Infer(const std::string& op, int bloc
   Require(status.ok(), "the operator: ", status.ToString());
   const auto run_block = [&find](BlockIndex inner, const auto&, const auto&,
                                  const std::vector<std::string>& sinks) {
-    std::vector<TensorSpec> specs;  // its operators have been appended, so that this is known
+    std::vector<TensorSpec> specs;  // known, since the inner block's operators have been appended
     specs.reserve(sinks.size());
     for (const std::string& name : sinks) {
       specs.push_back(SpecOfPython(find(inner.value, name)).tensor);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// millhopper._core.infer: what operators make of what is known of their inputs.
+// millhopper._core.infer: tells what is known of the outputs of an operator from what is known of
+// its inputs.
 #ifndef MILLHOPPER_PYTHON_CORE_INFERENCE_H_
 #define MILLHOPPER_PYTHON_CORE_INFERENCE_H_
 

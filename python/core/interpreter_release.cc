@@ -26,8 +26,8 @@ bool MayComeBack() {
 
 }  // namespace
 
-// Either this sees that the process exits, or NobodyElseComesBack waits for it: all four accesses
-// are sequentially consistent.
+// Either this thread sees that the process exits, or NobodyElseComesBack waits for this thread,
+// since all four accesses are sequentially consistent.
 InterpreterRelease::~InterpreterRelease() {
   coming_back.fetch_add(1);
   if (!MayComeBack()) {
@@ -39,7 +39,7 @@ InterpreterRelease::~InterpreterRelease() {
   LetDepartedGo();
 }
 
-// Of the threads only the one that forked is in the child, and that one was in Python.
+// The child has only the thread that forked, and that one held the interpreter.
 void InterpreterRelease::AfterForkInChild() { coming_back.store(0); }
 
 void InterpreterRelease::ThisThreadIsWaitedFor() { is_waited_for = true; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads of Python while the core works for them.
+// Threads of Python that the core works for.
 #ifndef MILLHOPPER_PYTHON_CORE_INTERPRETER_RELEASE_H_
 #define MILLHOPPER_PYTHON_CORE_INTERPRETER_RELEASE_H_
 
@@ -7,12 +7,12 @@
 
 namespace millhopper {
 
-// While it exists, the thread does without the interpreter, which others may use.
+// While it exists, the thread does not hold the interpreter, and other threads may use it.
 //
-// CPython ends a thread that comes back while the process exits, in the middle of what it is in; in
-// C++ that is a crash. So, unlike pybind11::gil_scoped_release, this lets nobody come back then:
-// the thread sleeps until the process is gone. Nor does it tell its program of ends and errors that
-// only the exit has made.
+// While the process exits, CPython ends a thread that takes the interpreter back, in the middle of
+// its code; in C++ that is a crash. So, unlike pybind11::gil_scoped_release, the destructor then
+// does not return: the thread sleeps until the process is gone. So the program does not see ends of
+// data and errors that only the exit has caused.
 class InterpreterRelease {
  public:
   InterpreterRelease() : thread_(PyEval_SaveThread()) {}
@@ -20,15 +20,18 @@ class InterpreterRelease {
   InterpreterRelease(const InterpreterRelease&) = delete;
   InterpreterRelease& operator=(const InterpreterRelease&) = delete;
 
-  // The calling thread is one that the exit ends and waits for; of Millhopper's own.
+  // Marks the calling thread as one that the exit ends and waits for, such as Millhopper's own
+  // threads in Python.
   static void ThisThreadIsWaitedFor();
-  // From now on only this thread, which ends the interpreter, comes back, and those that it waits
-  // for: the threads of readers in Python, and functions that the core calls.
+  // From now on only three kinds of thread get the interpreter back: the calling thread, which ends
+  // the interpreter, the threads of readers in Python, which it waits for, and threads in functions
+  // that the core calls.
   static void OnlyThoseWaitedForComeBack();
-  // From now on only this thread does. Stops what the others have the core do, and lets those
-  // through who are about to come back. With the interpreter.
+  // From now on only the calling thread gets the interpreter back. Stops the work that the core
+  // does for other threads, and waits for threads that are just getting the interpreter back. The
+  // caller holds the interpreter.
   static void NobodyElseComesBack();
-  // What forks.cc has done in a child.
+  // forks.cc calls this in the child of a fork.
   static void AfterForkInChild();
 
  private:

@@ -18,14 +18,15 @@ namespace py = pybind11;
 namespace millhopper {
 namespace {
 
-struct sigaction pythons;  // the handler that ours stands before
+struct sigaction pythons;  // Python's handler, which ours calls
 std::atomic<bool> main_at_work{false};
-std::atomic<bool> interrupted{false};  // while the main thread was at work
+std::atomic<bool> interrupted{false};  // a Ctrl-C came while the main thread was at work
 std::atomic<int> handling{0};          // threads that are in the handler
-PyObject* met = nullptr;               // KeyboardInterrupt, where Python has raised it meanwhile
-thread_local int works = 0;            // of the main thread, within one another
+PyObject* met = nullptr;               // the KeyboardInterrupt, if Python raised it during the work
+thread_local int works = 0;            // nested AtWorkForMain objects of the main thread
 
-// Python raises KeyboardInterrupt on the thread that the process began with, or that forked it.
+// Python raises KeyboardInterrupt on its main thread: the one that the process began with, or that
+// forked the process.
 enum class IsMain { kUnknown, kYes, kNo };
 thread_local IsMain is_main = IsMain::kUnknown;
 
@@ -36,9 +37,9 @@ bool OnMainThread() {
   return is_main == IsMain::kYes;
 }
 
-// The kernel may give the signal to any thread. Whatever the main thread begins or leaves
-// meanwhile, it waits until this is done, and then finds that Python knows of the signal, and the
-// core, too, if it was at work.
+// The kernel may run this handler on any thread. When the main thread begins or leaves work
+// meanwhile, it waits in AwaitHandlers until the handler is done. By then Python knows of the
+// signal, and so does the core if it was at work.
 void OnInterrupt(int signal, siginfo_t* info, void* context) {
   handling.fetch_add(1);
   const bool at_work = main_at_work.load();
@@ -58,7 +59,8 @@ void AwaitHandlers() {
   for (Backoff backoff; handling.load() > 0;) backoff.Pause();
 }
 
-// A reader that was stopped stays so until its next pass, also for whoever did not press Ctrl-C.
+// A stopped reader stays stopped until its next pass, also for threads that have nothing to do with
+// the Ctrl-C. The error tells them what happened.
 [[noreturn]] void Rethrow(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
@@ -72,7 +74,8 @@ void AwaitHandlers() {
 
 }  // namespace
 
-// The other threads are not in the child, nor is what the main thread was at if it was one of them.
+// The child has only the thread that forked. If that was not the main thread, the work of the main
+// thread is gone, too.
 void InterruptsAfterForkInChild() {
   is_main = IsMain::kYes;
   handling.store(0);
@@ -85,7 +88,7 @@ void WatchInterrupts() {
   struct sigaction now;
   if (sigaction(SIGINT, nullptr, &now) != 0) return;
   const bool ours = (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == &OnInterrupt;
-  // Python forgets ours when a program sets a handler of its own.
+  // When a program sets a handler of its own, Python replaces ours.
   if (ours || now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN) return;
   const py::object handler = Imported().getsignal(static_cast<int>(SIGINT));
   if (!handler.is(Imported().default_int_handler)) return;
@@ -106,7 +109,8 @@ bool IsInterruptOfWork(const py::error_already_set& raised) {
   return true;
 }
 
-// What came before is Python's to raise: were it left for later, the work might never end.
+// Python raises a Ctrl-C that came before the work began. The core was not asked to stop for it, so
+// the work might never end otherwise.
 AtWorkForMain::AtWorkForMain() : main_(OnMainThread()) {
   if (!main_) return;
   ++works;
@@ -133,8 +137,8 @@ bool AtWorkForMain::Leave() {
 
 void AtWorkForMain::End(const std::exception_ptr& error) {
   if (main_ && Leave()) {
-    // Python may have raised it already, in a function that the core called. What the function has
-    // made of that is no matter: the core was stopped.
+    // A function that the core called may have met the KeyboardInterrupt already. Whatever that
+    // function did with it, the core was stopped, so it is thrown here.
     const auto raised = works > 0 ? py::reinterpret_borrow<py::object>(met)
                                   : py::reinterpret_steal<py::object>(std::exchange(met, nullptr));
     if (PyErr_CheckSignals() == 0) PyErr_SetObject(PyExc_KeyboardInterrupt, raised.ptr());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ctrl-C while the core is at work for Python's main thread.
+// Handles Ctrl-C while the core works for Python's main thread.
 #ifndef MILLHOPPER_PYTHON_CORE_INTERRUPT_H_
 #define MILLHOPPER_PYTHON_CORE_INTERRUPT_H_
 
@@ -13,43 +13,45 @@
 
 namespace millhopper {
 
-// What forks.cc has done in a child.
+// forks.cc calls this in the child of a fork.
 void InterruptsAfterForkInChild();
 
-// Makes Ctrl-C stop the core where Python would raise KeyboardInterrupt by itself; a handler that
-// the program has set is run when the core is done instead. To be called, with the interpreter,
-// before work that may take long; costs a microsecond.
+// Makes Ctrl-C stop the core if the program has Python's default handler, which raises
+// KeyboardInterrupt. If the program has set a handler of its own, Python runs that one after the
+// core is done. Call it with the interpreter before work that may take long; it costs a
+// microsecond.
 void WatchInterrupts();
 
-// While it exists, on the main thread, a Ctrl-C becomes a request to stop. Every one that comes
-// before End becomes one KeyboardInterrupt: there, or here if it came just before. Works may lie
-// within one another, for functions that the core calls may call the core: then each of them ends
-// with KeyboardInterrupt, and the outermost one forgets the request, which holds for all of them.
+// While it exists on the main thread, a Ctrl-C becomes a request to stop. All Ctrl-Cs that come
+// before End become one KeyboardInterrupt, which End throws; the constructor throws it for a Ctrl-C
+// that came just before. Objects may be nested, because functions that the core calls may call the
+// core. Then each of them ends with KeyboardInterrupt, and the outermost one withdraws the request,
+// which holds for all of them.
 class AtWorkForMain {
  public:
-  // With the interpreter, as all that follows.
+  // The caller holds the interpreter here and in all functions below.
   AtWorkForMain();
   ~AtWorkForMain();
   AtWorkForMain(const AtWorkForMain&) = delete;
   AtWorkForMain& operator=(const AtWorkForMain&) = delete;
 
-  // Throws KeyboardInterrupt if a Ctrl-C has come, and `error`, what the work has thrown, if any,
-  // otherwise.
+  // Throws KeyboardInterrupt if a Ctrl-C has come. Otherwise throws `error`, the exception of the
+  // work, if there is one.
   void End(const std::exception_ptr& error);
 
  private:
-  // Whether a Ctrl-C has come; from now on none comes to this work.
+  // Ends the work: later Ctrl-Cs do not belong to it. Returns whether one has come before.
   bool Leave();
 
   const bool main_;
   bool left_ = false;
 };
 
-// Whether a function that the core called was left by the KeyboardInterrupt of a Ctrl-C that stops
-// the work, which is going to end with it. The function's error is that it was stopped.
+// Whether `raised` is the KeyboardInterrupt of a Ctrl-C that stops the running work. The work will
+// end with that exception, so the error of the function that met it is only that it was stopped.
 bool IsInterruptOfWork(const pybind11::error_already_set& raised);
 
-// Calls `work` without the interpreter; a Ctrl-C meanwhile becomes KeyboardInterrupt.
+// Calls `work` without the interpreter. If a Ctrl-C comes meanwhile, throws KeyboardInterrupt.
 template <typename Work>
 void WithoutInterpreter(Work&& work) {
   AtWorkForMain at_work;

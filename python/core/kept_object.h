@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// References to objects of Python for threads that do without the interpreter.
+// References to Python objects for threads that do not hold the interpreter.
 #ifndef MILLHOPPER_PYTHON_CORE_KEPT_OBJECT_H_
 #define MILLHOPPER_PYTHON_CORE_KEPT_OBJECT_H_
 
@@ -10,20 +10,20 @@
 
 namespace millhopper {
 
-// A reference that any thread may copy and drop, also when the interpreter is gone; what is dropped
-// last is let go when Python runs.
+// A reference that any thread may copy and drop, also when the interpreter is gone. After the last
+// copy is dropped, the object is released when Python runs next.
 class KeptObject {
  public:
-  // With the interpreter, as get(), Clear() and Visit().
+  // The caller holds the interpreter, also for get(), Clear() and Visit().
   explicit KeptObject(const pybind11::object& object)
       : object_(object.ptr()), kept_(Borrow(nullptr, 0, object)) {}
   pybind11::object get() const { return pybind11::reinterpret_borrow<pybind11::object>(object_); }
-  // Lets go of the object; get() is null then.
+  // Releases the object; get() returns null afterwards.
   void Clear() {
     object_ = nullptr;
     kept_ = Ref<Buffer>();
   }
-  // For Python's collector, where nobody has copied this.
+  // Shows the object to Python's collector. Only for a KeptObject that has no copies.
   int Visit(visitproc visit, void* arg) const {
     return object_ == nullptr ? 0 : visit(object_, arg);
   }

@@ -16,7 +16,7 @@ namespace py = pybind11;
 namespace millhopper {
 namespace {
 
-// Which of them, for error texts.
+// Names a level in error texts.
 struct Level {
   const char* what;
   size_t number;
@@ -47,7 +47,7 @@ py::array AsArray(py::handle value, const Level& level) {
   }
 }
 
-// All else that holds integers, as int64 or uint64.
+// Makes an int64 or uint64 array of any other value that holds integers.
 py::array IntegersOf(py::handle value, const Level& level) {
   const py::array given = AsArray(value, level);
   if (given.ndim() == 0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Levels of detail as Python gives them.
+// Reads levels of detail from Python values.
 #ifndef MILLHOPPER_PYTHON_CORE_LEVELS_H_
 #define MILLHOPPER_PYTHON_CORE_LEVELS_H_
 
@@ -9,10 +9,10 @@
 
 namespace millhopper {
 
-// The integers of each level, outermost first: of a list (or any iterable) of arrays or lists of
-// integers. `what` says what they are, in error texts: "offsets" or "lengths". Throws
-// kInvalidArgument for what is no list of lists, and for numbers that are no integers from 0 to
-// 2^64 - 1; bools are none, and floats are not cut off.
+// Returns the integers of each level, outermost first, from a list (or any iterable) of arrays or
+// lists of integers. `what` names them in error texts: "offsets" or "lengths". Throws
+// kInvalidArgument if it is not a list of lists, and for values other than integers from 0 to 2^64
+// - 1: bools are refused, and so are floats.
 Lod LevelsOf(pybind11::handle levels, const char* what);
 
 }  // namespace millhopper

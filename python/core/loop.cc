@@ -12,11 +12,12 @@ namespace py = pybind11;
 namespace millhopper {
 namespace {
 
-// Whoever loops may be held by what the reader calls, and is freed by Python's collector only.
+// An iterator over one pass. A function that the reader calls may hold the code that loops, and
+// such a cycle is freed only by Python's collector.
 struct Loop {
   PyObject_HEAD;
-  PyObject* owner;       // of the reader; null when the loop is over
-  PythonReader* reader;  // looked up once
+  PyObject* owner;       // the Python object of the reader; null when the loop is over
+  PythonReader* reader;  // in `owner`
   uint64_t number;
 };
 
@@ -26,14 +27,14 @@ py::object Take(Loop* loop) {
   return py::reinterpret_steal<py::object>(std::exchange(loop->owner, nullptr));
 }
 
-// Ends the loop before its end.
+// Ends the loop early, if it still runs.
 void Leave(Loop* loop) {
   if (const py::object owner = Take(loop)) loop->reader->Release(loop->number);
 }
 
 PyObject* Next(PyObject* self) {
   Loop* const loop = From(self);
-  // Its own reference: another thread may end the loop meanwhile.
+  // A reference of its own, because another thread may end the loop meanwhile.
   const auto owner = py::reinterpret_borrow<py::object>(loop->owner);
   if (!owner) return nullptr;
   try {
@@ -45,7 +46,8 @@ PyObject* Next(PyObject* self) {
     SetPythonError();
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
-    // A function that has no business here does not end the loop for whoever waits for it.
+    // If this thread is in a function that the reader calls, it must not use the loop. The error
+    // then does not end the loop for the thread that waits for the function.
     if (!loop->reader->CallsThisThread()) Leave(loop);
     PyErr_Restore(type, value, trace);
   }
@@ -63,10 +65,10 @@ int Visit(PyObject* self, visitproc visit, void* arg) {
   return 0;
 }
 
-// What the collector does before it takes garbage apart, while the reader's functions can still be
-// called, as they are until its threads have done what they are at.
+// The collector calls this before it takes garbage apart. The functions of the reader can still be
+// called then, and they are until its threads have finished their work.
 void Finalize(PyObject* self) {
-  PyObject *type, *value, *trace;  // of whatever goes on where the loop is dropped
+  PyObject *type, *value, *trace;  // the exception, if any, of the code that drops the loop
   PyErr_Fetch(&type, &value, &trace);
   Leave(From(self));
   PyErr_Restore(type, value, trace);

@@ -10,9 +10,10 @@
 namespace millhopper {
 
 // Begins a pass and returns its iterator, which yields a dict for each element. An iterator that is
-// dropped or closed before its end, or that has raised an error, gives back all that the pass
-// holds. A type of its own and no generator, so that a batch costs little; any thread may ask for
-// the next one. `reader` is a PythonReader, which is kept with what Python has put on it.
+// dropped or closed before its end, or that has raised an error, releases all that the pass holds.
+// It is a type of its own instead of a generator, so that a batch costs little. Any thread may ask
+// for the next element. `reader` is a Python object that holds a PythonReader; the iterator keeps
+// it.
 pybind11::object BeginLoop(const pybind11::object& reader, uint64_t pass);
 
 // Adds the iterator's type to the module. Before the first BeginLoop.

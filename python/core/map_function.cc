@@ -23,14 +23,15 @@ namespace {
 
 using Names = PythonFunction::Names;
 
-// Numbers that no other process gives, so that a program that has come from one calls nothing here.
+// Begins the numbers at a random place, so that a program from another process finds no function
+// here by its number.
 int64_t FirstNumber() {
   std::random_device random;
   return static_cast<int64_t>(random() & 0x7fffffff) << 32 |
          static_cast<int64_t>(random() >> 8 << 8);
 }
 
-// Functions by number. Never destroyed: readers may go when the process exits.
+// Functions by number. Never destroyed, because readers may still go away while the process exits.
 struct Registry {
   std::mutex mutex;
   std::map<int64_t, std::weak_ptr<PythonFunction>> functions;
@@ -59,7 +60,8 @@ Names Numbered(size_t slots) {
   return names;
 }
 
-// The name of the element that the calling thread is at; the one before comes back in the end.
+// Sets the name of the element that the calling thread works on, and restores the one before at its
+// end.
 class CurrentRecord {
  public:
   explicit CurrentRecord(const RecordId& id) : before_(now_) { now_ = &id; }
@@ -67,7 +69,7 @@ class CurrentRecord {
   CurrentRecord(const CurrentRecord&) = delete;
   CurrentRecord& operator=(const CurrentRecord&) = delete;
 
-  // Null outside of a function.
+  // Null if the thread is not in a function of map.
   static const RecordId* Now() { return now_; }
 
  private:

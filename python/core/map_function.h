@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of Python that readers call for every element, on the core's threads.
+// Python functions that readers call for every element, on the threads of the core.
 #ifndef MILLHOPPER_PYTHON_CORE_MAP_FUNCTION_H_
 #define MILLHOPPER_PYTHON_CORE_MAP_FUNCTION_H_
 
@@ -20,41 +20,44 @@
 
 namespace millhopper {
 
-// A function and what it takes and yields. Programs name it by its number, which means something as
-// long as somebody holds the function.
+// A function and what it takes and yields. Programs name it by its number, which is valid while
+// some code holds the PythonFunction.
 class PythonFunction {
  public:
   using Names = std::vector<std::string>;
 
-  // `inputs` names the slots of what it takes; where they are not known, they are those that
-  // `below` yields, if there is one. `form` is what it yields; without slots, they are learned.
+  // `inputs` names the slots of its input. Without them, the names are those that `below` yields,
+  // if there is one. `form` describes what the function yields; a form without slots is learned
+  // from the first element.
   PythonFunction(const pybind11::object& function, std::optional<Names> inputs,
                  std::shared_ptr<const PythonFunction> below, ElementForm form);
-  // The one of this number. Throws kInvalidArgument if there is none (any more).
+  // Returns the function with this number. Throws kInvalidArgument if it does not exist or is gone.
   static std::shared_ptr<PythonFunction> Find(int64_t number);
   static void Register(const std::shared_ptr<PythonFunction>& function);
 
   int64_t number() const { return number_; }
-  // The names of the slots that it yields, if they have any, or that were learned last.
+  // The names of the slots that it yields: the declared ones, or else those learned last.
   std::optional<Names> names() const;
   const ElementForm& form() const { return form_; }
 
-  // Replaces *out by what the function makes of `in`, whose values it takes; current_record() tells
-  // it the element's name. Any thread, without
-  // the interpreter. What the function raises is thrown as an Error with the exception as its
-  // cause; kCancelled when the interpreter exits. `reader` says who calls, as for PythonCall.
+  // Calls the function for `in`, whose values it takes, and stores the result in *out.
+  // current_record() returns `id` meanwhile. Any thread may call this, without the interpreter.
+  // What the function raises is thrown as an Error with the exception as its cause; kCancelled is
+  // thrown when the interpreter exits. `reader` is the number of the calling reader, as in
+  // PythonCall.
   void Call(const RecordId& id, std::vector<LoDTensor>* in, const ElementForm& form,
             std::vector<LoDTensor>* out, uint64_t reader) const;
-  // Calls it for a first element to see what it yields: dtypes, ranks, levels of detail and names.
+  // Calls the function for a first element to learn the dtypes, ranks, levels of detail and names
+  // of what it yields.
   ElementForm Learn(const RecordId& id, std::vector<LoDTensor>* in, uint64_t reader);
 
-  // For LetCollectorSee: what holds the function may be held by it, and by what it raises. Behind
-  // Forget, calls are kInvalidArgument.
+  // For LetCollectorSee: the function, and the exceptions it raises, may refer to the object that
+  // holds this one. After Forget, calls throw kInvalidArgument.
   int Visit(visitproc visit, void* arg) const;
   void Forget();
 
  private:
-  // With the interpreter, as all that follows.
+  // The caller holds the interpreter here and below.
   pybind11::object Result(std::vector<LoDTensor>* in) const;
   Names InputNames(size_t slots) const;
 

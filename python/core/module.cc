@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The module millhopper._core: what the package is made of. Its face is python/millhopper.
+// The module millhopper._core, on which the package is built. Its users see python/millhopper.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
@@ -123,9 +123,9 @@ void Define(py::module_ module) {
       .def_property_readonly("variable", &PythonReader::variable);
 }
 
-// Makes the module of an interpreter: of the main one only. There is one core in a process, and its
-// threads come to Python by way of the main interpreter, where a thread of another one would wait
-// for itself.
+// Fills the module, in the main interpreter only. A process has one core, whose threads enter
+// Python through the main interpreter. A thread of another interpreter that waits for them would
+// wait for itself.
 int Execute(PyObject* object) {
   if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
     PyErr_SetString(PyExc_ImportError,
@@ -139,7 +139,7 @@ int Execute(PyObject* object) {
     if (first == nullptr) {
       Define(py::reinterpret_borrow<py::module_>(object));
       first = py::handle(object).inc_ref().ptr();
-    } else {  // somebody has removed it from sys.modules
+    } else {  // the module was removed from sys.modules and is imported again
       PyDict_Update(PyModule_GetDict(object), PyModule_GetDict(first));
     }
   } catch (...) {
@@ -152,8 +152,8 @@ int Execute(PyObject* object) {
 }  // namespace
 }  // namespace millhopper
 
-// In the place of PYBIND11_MODULE, which asks for the interpreter before anybody could say no, and
-// which Python does not call for every interpreter.
+// Replaces PYBIND11_MODULE, which takes the interpreter's state before Execute could refuse a
+// subinterpreter, and whose function Python does not call for every interpreter.
 extern "C" PYBIND11_EXPORT PyObject* PyInit__core() {
   static PyModuleDef_Slot slots[] = {
       {Py_mod_exec, reinterpret_cast<void*>(&millhopper::Execute)},

@@ -9,7 +9,7 @@ namespace py = pybind11;
 namespace millhopper {
 namespace {
 
-// What is used of the table that numpy hands to other modules.
+// The part that we use of the table that numpy hands to other modules.
 struct Numpy {
   using New = PyObject* (*)(PyTypeObject* type, int rank, const Py_intptr_t* dims, int value_type,
                             const Py_intptr_t* strides, void* data, int item_size, int flags,
@@ -18,7 +18,7 @@ struct Numpy {
 
   PyTypeObject* array_type;
   New make;
-  SetBase set_base;  // which takes the reference over, also when it fails
+  SetBase set_base;  // takes the reference over, also when it fails
 };
 
 constexpr int kContiguous = 0x1;  // row by row
@@ -42,7 +42,7 @@ Numpy* Find() {
                    reinterpret_cast<Numpy::SetBase>(functions[282])};
 }
 
-// numpy's numbers of types.
+// The number of the type in numpy.
 int NumberOf(DataType type) {
   switch (type) {
     case DataType::kBool:

@@ -18,7 +18,7 @@ std::streamsize PythonOutput::xsputn(const char* text, std::streamsize size) {
   const PythonCall call(0);
   try {
     const auto output = py::reinterpret_borrow<py::object>(PySys_GetObject("stdout"));
-    if (output && !output.is_none()) {  // as print() does without one
+    if (output && !output.is_none()) {  // like print(), which does nothing without sys.stdout
       PythonCall::Result(output.attr("write"), py::str(text, static_cast<size_t>(size)));
     }
   } catch (py::error_already_set& raised) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What programs print, among what Python prints.
+// Prints the output of programs to Python's standard output.
 #ifndef MILLHOPPER_PYTHON_CORE_OUTPUT_H_
 #define MILLHOPPER_PYTHON_CORE_OUTPUT_H_
 
@@ -8,9 +8,10 @@
 
 namespace millhopper {
 
-// Writes to sys.stdout, whatever that is at the moment: so lines keep their order, and notebooks
-// and tests get them, too. For threads without the interpreter. What writing raises is thrown as
-// Error, with the exception as its cause, and then nothing is written until clear().
+// Writes to the present value of sys.stdout. So lines keep their order with those that Python
+// prints, and notebooks and tests get them, too. For threads without the interpreter. What writing
+// raises is thrown as an Error with the exception as its cause; after that, nothing is written
+// until clear().
 class PythonOutput final : private std::streambuf, public std::ostream {
  public:
   PythonOutput();

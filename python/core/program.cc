@@ -21,7 +21,7 @@ using google::protobuf::util::JsonPrintOptions;
 using google::protobuf::util::JsonStringToMessage;
 using google::protobuf::util::MessageToJsonString;
 
-// Through the text, so that errors name lines: those of to_text().
+// Goes through the text form, so that errors name lines of to_text().
 std::shared_ptr<const Program> FromJson(const std::string& json, const std::string& name) {
   proto::ProgramDesc desc;
   const auto status = JsonStringToMessage(json, &desc, JsonParseOptions());

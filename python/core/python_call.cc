@@ -16,7 +16,7 @@ namespace py = pybind11;
 namespace millhopper {
 namespace {
 
-// No thread of the core may be in Python when the interpreter goes away, nor come later.
+// When the interpreter goes away, no thread of the core may be in Python or enter it later.
 std::atomic<int> calls{0};
 std::atomic<bool> ended{false};
 
@@ -51,7 +51,7 @@ PythonCall::~PythonCall() {
 
 py::object PythonCall::Result(const py::object& function, const py::object& argument) {
   PyObject* result = nullptr;
-  try {  // nothing in here is destroyed by the unwinding
+  try {  // the unwinding destroys nothing that this block made
     result = PyObject_CallOneArg(function.ptr(), argument.ptr());
   } catch (const abi::__forced_unwind&) {
     Park();
@@ -60,7 +60,7 @@ py::object PythonCall::Result(const py::object& function, const py::object& argu
   return py::reinterpret_steal<py::object>(result);
 }
 
-// In the child only the calls of the thread that forked it go on.
+// In the child only the thread that forked goes on, so only its calls are counted.
 void PythonCall::AfterForkInChild() {
   int own = 0;
   for (const PythonCall* call = innermost_; call != nullptr; call = call->outer_) ++own;

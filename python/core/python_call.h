@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads of the core while they are in Python.
+// Threads of the core that call functions of Python.
 #ifndef MILLHOPPER_PYTHON_CORE_PYTHON_CALL_H_
 #define MILLHOPPER_PYTHON_CORE_PYTHON_CALL_H_
 
@@ -11,35 +11,37 @@
 
 namespace millhopper {
 
-// A call of a function of Python that a reader waits for. While it exists, the thread has the
-// interpreter, and must not wait for readers to finish what they are at: they may wait for it.
+// A call of a Python function that a reader waits for. While the object exists, the thread holds
+// the interpreter. It must not wait for readers to finish their work then, because they may wait
+// for this call.
 //
-// CPython ends a thread that comes back to it while the process exits, by unwinding its stack. That
-// stack is not the core's to lose, so such a thread sleeps instead until the process is gone.
+// While the process exits, CPython ends a thread that asks for the interpreter, by unwinding its
+// stack. That would unwind frames of the core, which are not made for it, so such a thread sleeps
+// until the process is gone.
 class PythonCall {
  public:
-  // `reader` says whose function is called; 0 is nobody's who would ask. Throws kCancelled when the
-  // interpreter exits.
+  // `reader` is the number of the reader that calls the function, from OpensReader; 0 if no reader
+  // does (numbers begin at 1). Throws kCancelled when the interpreter exits.
   explicit PythonCall(uint64_t reader);
   ~PythonCall();
   PythonCall(const PythonCall&) = delete;
   PythonCall& operator=(const PythonCall&) = delete;
 
-  // What the function returns. Throws pybind11::error_already_set.
+  // Calls the function and returns its result. Throws pybind11::error_already_set.
   static pybind11::object Result(const pybind11::object& function,
                                  const pybind11::object& argument);
 
-  // Whether the calling thread is in such a call, or in one of this reader.
+  // Whether the calling thread is in a PythonCall; and whether it is in one made by this reader.
   static bool Within() { return innermost_ != nullptr; }
   static bool WithinOneOf(uint64_t reader);
 
-  // What forks.cc has done in a child.
+  // forks.cc calls this in the child of a fork.
   static void AfterForkInChild();
-  // Has no call begin from now on, and waits, up to `seconds`, for those that are at work. With the
+  // Lets no new call begin, and waits up to `seconds` for the running ones. The caller holds the
   // interpreter.
   static void EndAll(double seconds);
   static bool Ended();
-  // Whether there are calls that did not end when the interpreter exits: what they use is to stay.
+  // Whether some calls still run after EndAll. What they use must not be destroyed.
   static bool SomeOutlast();
 
  private:
@@ -51,7 +53,8 @@ class PythonCall {
   PyGILState_STATE state_;
 };
 
-// While it exists, what the calling thread creates are readers below this one.
+// While it exists, the readers that the calling thread creates belong to reader number `reader`:
+// their Python functions are called in its name.
 class OpensReader {
  public:
   explicit OpensReader(uint64_t reader) : outer_(current_) { current_ = reader; }
@@ -60,7 +63,7 @@ class OpensReader {
   OpensReader& operator=(const OpensReader&) = delete;
 
   static uint64_t Current() { return current_; }
-  // For who opens readers: one that nobody has, from 1.
+  // Returns a number that no reader has yet, from 1 on.
   static uint64_t NewNumber();
 
  private:

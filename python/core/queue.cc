@@ -27,10 +27,10 @@ namespace {
 
 using Pushed = ElementQueue::Pushed;
 
-// How long a signal may go unnoticed.
+// How often a waiting thread looks for signals.
 constexpr std::chrono::milliseconds kUntilSignals{50};
 
-// A queue and what is put into it.
+// A queue and the form of its elements.
 class PythonQueue {
  public:
   PythonQueue(int64_t capacity, const std::vector<Slot>& slots)
@@ -41,17 +41,17 @@ class PythonQueue {
   // Puts the queue into a variable, for create_py_reader.
   void PutInto(const PythonVariable& variable) const {
     auto* const value = variable.Mutable<std::shared_ptr<ElementQueue>>();
-    const InterpreterRelease released;  // the queue before it may go
+    const InterpreterRelease released;  // the assignment may destroy the old queue
     *value = queue_;
   }
 
-  // Waits for room; false if the queue is closed, or its pass is over before there is room.
+  // Waits for room. Returns false if the queue is closed, or if its pass ends before there is room.
   bool Push(py::object item) {
     const uint64_t generation = queue_->generation();
     return PushElement(ToElement(std::move(item), form_), generation);
   }
 
-  // Pushes what an iterator yields, to its end; false if the queue wants no more of that pass.
+  // Pushes all that an iterator yields. Returns false if the queue wants no more of that pass.
   bool Pump(const py::object& iterator, uint64_t generation) {
     for (uint64_t number = 0;; ++number) {
       PyObject* const next = PyIter_Next(iterator.ptr());
@@ -75,11 +75,12 @@ class PythonQueue {
     queue_->Fail(generation, error);
   }
 
-  // For LetCollectorSee: what fails holds what its provider holds, and so perhaps the queue.
+  // For LetCollectorSee: an exception of the provider may hold the provider, which may hold the
+  // queue.
   int Visit(visitproc visit, void* arg) const { return raised_.Visit(visit, arg); }
   void Forget() { raised_.Forget(); }
 
-  // The next element. Throws EndOfData behind the last one.
+  // Returns the next element. Throws EndOfData after the last one.
   ElementQueue::Element Take() {
     WatchInterrupts();
     ElementQueue::Element element;
@@ -89,7 +90,7 @@ class PythonQueue {
     return element;
   }
 
-  // The next pass; None when nobody is attached any more.
+  // Returns the number of the next pass, or none when no reader is attached any more.
   std::optional<uint64_t> AwaitNext(uint64_t generation) {
     const InterpreterRelease released;
     for (;;) {

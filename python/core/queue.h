@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// millhopper._core.Queue: through which Python feeds a reader of a C++ program.
+// millhopper._core.Queue, through which Python feeds a reader of a C++ program.
 #ifndef MILLHOPPER_PYTHON_CORE_QUEUE_H_
 #define MILLHOPPER_PYTHON_CORE_QUEUE_H_
 
@@ -7,7 +7,7 @@
 
 namespace millhopper {
 
-// After DefineScope.
+// To be called after DefineScope.
 void DefineQueue(pybind11::module_* module);
 
 }  // namespace millhopper

@@ -27,8 +27,8 @@ std::string LastReader(const Program& program) {
   Throw(ErrorCode::kInvalidArgument, program.name(), ": this program creates no reader");
 }
 
-// The chain under a variable that operators before this one create, of which none has done
-// anything.
+// The chain of the reader in a variable, as the operators before number `end` declare it. All
+// counters are 0.
 ChainStats Declared(const Program& program, const std::string& variable, int end) {
   const auto& ops = program.desc().blocks(0).ops();
   ChainStats reader;
@@ -154,7 +154,8 @@ py::dict PythonReader::ToDict(std::vector<LoDTensor>* element) {
 }
 
 void PythonReader::Release(uint64_t loop) {
-  // Whoever reads now holds the mutex for as long as functions of map take.
+  // This does not take the mutex to compare: a thread that reads now may hold it for as long as
+  // functions of map take.
   if (loop != chain_->loop) return;
   CallOutside([chain = chain_, loop] {
     const std::lock_guard<std::mutex> lock(chain->mutex);

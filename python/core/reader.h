@@ -20,47 +20,48 @@
 
 namespace millhopper {
 
-// Runs a startup program, in a scope of its own, when a pass begins, and reads one of its readers.
-// All functions may be called by any thread of Python, one of them works at a time; the interpreter
-// is free while C++ works. A function of map that the reader calls cannot have it work, which is
+// Runs a startup program in a scope of its own when a pass begins, and reads one of its readers.
+// Any thread of Python may call the functions. They work one at a time, and the interpreter is free
+// while C++ works. A function of map that the reader calls must not use the reader; that throws
 // kInvalidArgument.
 class PythonReader {
  public:
-  // Checks the program and runs nothing. `variable` names the reader; empty is the one that is
-  // created last. Throws kInvalidArgument.
+  // Checks the program and runs nothing. `variable` names the reader; if it is empty, the reader
+  // that is created last is taken. Throws kInvalidArgument.
   PythonReader(std::shared_ptr<const Program> program, std::string variable, uint64_t seed);
   ~PythonReader();
 
-  // Begins pass number `pass`, from wherever the reader is, and returns the number of the loop that
-  // reads it. The loop before it ends.
+  // Begins pass number `pass`, at whatever point the reader is, and returns the number of the loop
+  // that reads it. The previous loop ends.
   uint64_t Begin(uint64_t pass);
-  // The next element of this loop as a dict by slot name, or none at the end of the pass. There
-  // must be as many names as slots, or none: then they are "slot0", "slot1" ... Throws
-  // kInvalidArgument if another loop has begun meanwhile.
+  // Returns the next element of this loop as a dict by slot name, or none at the end of the pass.
+  // There must be as many names as slots; if there are no names, they are "slot0", "slot1" ...
+  // Throws kInvalidArgument if another loop has begun meanwhile.
   std::optional<pybind11::dict> Next(uint64_t loop);
-  // Gives back all that the pass holds, if this loop still reads it: threads' work, files, memory.
-  // Within a function of map that happens soon, by another thread.
+  // Releases all that the pass holds (threads' work, files, memory), if this loop still reads it.
+  // In a function of map this happens soon after, on another thread.
   void Release(uint64_t loop);
-  // Begins a pass, reads all of it and returns how many elements that were: what the same loop
-  // costs in C++.
+  // Begins a pass, reads all of it and returns the number of its elements. It measures what the
+  // same loop costs in C++.
   uint64_t ReadThrough(uint64_t pass);
 
   void SetNames(const std::vector<std::string>& names);
-  // How many elements a pass has, where that is known without reading one.
+  // The number of elements of a pass, if it is known without reading one.
   std::optional<uint64_t> Length();
-  // What the readers of the chain have done, in all loops so far. Waits for who reads now.
+  // The counters of all readers of the chain, over all loops so far. Waits for a thread that reads
+  // now.
   ChainStats Stats();
-  // As known now: (dtype, dims, levels of detail) each.
+  // The slots, as far as they are known now.
   std::vector<SlotSpec> Slots();
-  // How the values of each slot came in the last element; empty before the first one.
+  // The dtype of each slot in the last element; empty before the first one.
   const std::vector<DataType>& dtypes() const { return dtypes_; }
   const std::string& variable() const { return variable_; }
   // Whether the thread is in a function of map that this reader calls.
   bool CallsThisThread() const;
 
  private:
-  // What reads, as long as something does. On its own, for it may have to be closed by a thread
-  // that is without the interpreter, when the PythonReader is gone.
+  // The readers, while a loop reads. It is an object of its own, because a thread without the
+  // interpreter may have to close it when the PythonReader is gone.
   struct Chain {
     void Close() {
       if (reader != nullptr) {
@@ -76,22 +77,24 @@ class PythonReader {
     std::unique_ptr<Scope> scope;
     std::unique_ptr<ReaderBase> reader;  // shares the one in scope
     ChainStats before;                   // of the readers that have been closed
-    uint64_t pass = 0;                   // that the reader is in
-    std::atomic<uint64_t> loop{0};       // that reads it; how many there were. Set with the mutex.
+    uint64_t pass = 0;                   // the pass that the reader is in
+    std::atomic<uint64_t> loop{0};       // the last loop, counted from 1. Set with the mutex.
   };
 
-  // Calls it without the interpreter and with the mutex; a Ctrl-C becomes KeyboardInterrupt.
+  // Calls the function without the interpreter and with the mutex. A Ctrl-C becomes
+  // KeyboardInterrupt.
   template <typename Function>
   void Work(Function function);
   void Open();
-  // The reader of a running loop. Without the interpreter, the mutex held.
+  // Returns the reader of a running loop. To be called without the interpreter, with the mutex
+  // held.
   ReaderBase& OfLoop(uint64_t loop);
   pybind11::dict ToDict(std::vector<LoDTensor>* element);
 
   const std::shared_ptr<const Program> program_;
   const uint64_t seed_;
   std::string variable_;
-  const uint64_t number_;  // as what it calls functions
+  const uint64_t number_;  // for OpensReader and PythonCall
   std::shared_ptr<Chain> chain_ = std::make_shared<Chain>();
   // Guarded by the interpreter.
   std::vector<pybind11::str> names_;

@@ -38,7 +38,8 @@ OutputRules RulesFor(bool overwrite) {
   return rules;
 }
 
-// Makes records of tensors. Any thread of Python, one at a time; the interpreter is free meanwhile.
+// Makes records of tensors. Any thread of Python may call it, one at a time; the interpreter is
+// free meanwhile.
 class TensorWriter {
  public:
   TensorWriter(const std::string& path, RecordIOCompressor compressor, int64_t max_num_records,
@@ -46,10 +47,10 @@ class TensorWriter {
       : path_(path),
         writer_(std::make_unique<RecordIOWriter>(path, OptionsFor(compressor, max_num_records),
                                                  RulesFor(overwrite))) {
-    CheckListing({writer_.get()});  // a bad manifest is told now
+    CheckListing({writer_.get()});  // reports a bad manifest now
   }
 
-  // Closes files that are finished, all shards of a set: they get their names together.
+  // Closes finished files, all shards of a set, which get their names together.
   static void CloseSet(const std::vector<TensorWriter*>& writers) {
     const InterpreterRelease released;
     std::vector<std::unique_ptr<RecordIOWriter>> owned;
@@ -64,7 +65,7 @@ class TensorWriter {
     if (!files.empty()) CommitRecordIO(files, true);
   }
 
-  // By value: it shares the values, whatever happens to the tensor meanwhile.
+  // The tensor is passed by value, so that it shares the values even if the caller changes its own.
   void Append(LoDTensor tensor) {
     const InterpreterRelease released;
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -125,7 +126,7 @@ class TensorWriter {
   std::mutex mutex_;  // taken without the interpreter
   std::unique_ptr<RecordIOWriter> writer_;
   bool finished_ = false;
-  uint32_t tensors_ = 0;                                      // of the record that is being made
+  uint32_t tensors_ = 0;                                      // in the record that is being made
   std::string record_ = std::string(sizeof(tensors_), '\0');  // their number, then the tensors
 };
 

@@ -7,7 +7,7 @@
 
 namespace millhopper {
 
-// Needs the class LoDTensor when a tensor is appended, not before.
+// The class LoDTensor must exist when a tensor is appended, not before.
 void DefineRecordio(pybind11::module_* module);
 
 }  // namespace millhopper

@@ -80,8 +80,8 @@ py::list OperatorSchemas() {
   return result;
 }
 
-// The attributes that an operator may have beside those of its schema because of the lists of texts
-// that it is given, such as the names of files: those of the formats that these may be of.
+// The attributes that an operator may have besides those of its schema. They depend on the lists of
+// texts that it is given, such as file names: these decide which formats the files may have.
 py::list MoreAttributes(const std::string& type,
                         const std::map<std::string, std::vector<std::string>>& given) {
   const OperatorDef* const def = FindOperator(type);
@@ -113,7 +113,7 @@ py::list FormatSchemas() {
   return result;
 }
 
-// How commands of Millhopper end, by the kind of error.
+// The exit codes of Millhopper's commands, by kind of error.
 py::dict ExitCodes() {
   py::dict codes;
   for (const ErrorCode code : {ErrorCode::kInvalidArgument, ErrorCode::kDataLoss, ErrorCode::kIo,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What operators and file formats say of themselves, as dicts, and how errors end commands.
+// The schemas of operators and file formats as dicts, and the exit codes of commands by error.
 #ifndef MILLHOPPER_PYTHON_CORE_SCHEMAS_H_
 #define MILLHOPPER_PYTHON_CORE_SCHEMAS_H_
 

@@ -22,10 +22,11 @@ namespace py = pybind11;
 namespace millhopper {
 namespace {
 
-// What one program may be fed with; it keeps a mistaken index from taking all memory.
+// How many tensors one program may be fed with. The limit keeps a mistaken index from taking all
+// memory.
 constexpr size_t kMaxFed = 1 << 16;
 
-// A reader in a variable, as operators use it.
+// A reader in a variable.
 class VariableReader {
  public:
   explicit VariableReader(PythonVariable variable) : variable_(std::move(variable)) { Holder(); }
@@ -63,7 +64,7 @@ class VariableReader {
   const PythonVariable variable_;
 };
 
-// A list of tensors in a variable, as operators use it. What goes in and out shares its values.
+// A list of tensors in a variable. Tensors that go in and out share their values.
 class VariableTensors {
  public:
   explicit VariableTensors(PythonVariable variable) : variable_(std::move(variable)) { tensors(); }
@@ -90,7 +91,7 @@ LoDTensor* TensorOf(const PythonVariable& variable) { return variable.Mutable<Lo
 
 using Tensors = std::vector<LoDTensor>;
 
-// The list that feed operators take tensors of.
+// Puts a tensor into the list that feed operators read.
 void SetFeedVariable(const std::shared_ptr<PythonScope>& scope, const LoDTensor& tensor,
                      const std::string& name, size_t index) {
   Require(index < kMaxFed, "tensor ", index, " of a list that holds ", kMaxFed, " at most");
@@ -115,7 +116,7 @@ VariableReader ReaderOf(const PythonVariable& variable) { return VariableReader(
 }  // namespace
 
 PythonScope::~PythonScope() {
-  // The parent is kept for as long: the scope points to it.
+  // The task also keeps the parent, because the scope points to it.
   CallOutside([parent = parent_, scope = std::move(scope_)]() mutable { scope.reset(); });
 }
 

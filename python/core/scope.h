@@ -17,8 +17,8 @@
 
 namespace millhopper {
 
-// A scope that keeps the one around it. It goes without the interpreter, for readers in it wait for
-// their workers, which may need it.
+// A scope that keeps its parent scope. It is destroyed without the interpreter, because readers in
+// it wait for their workers, which may need the interpreter.
 class PythonScope {
  public:
   explicit PythonScope(std::shared_ptr<PythonScope> parent = nullptr)
@@ -30,19 +30,19 @@ class PythonScope {
   PythonScope& operator=(const PythonScope&) = delete;
 
   Scope& scope() { return *scope_; }
-  // As what readers in it, and in those around and inside it, call functions.
+  // The number by which readers in this scope, its parents and its children call functions.
   uint64_t number() const { return number_; }
-  // Whether the thread is in a function that such a reader calls. What reads here may wait for that
-  // reader, which waits for the function.
+  // Whether the thread is in a function that such a reader calls. A read in this scope could wait
+  // for that reader, which waits for the function.
   bool CallsThisThread() const { return PythonCall::WithinOneOf(number_); }
 
  private:
   const std::shared_ptr<PythonScope> parent_;
   const uint64_t number_;
-  std::shared_ptr<Scope> scope_;  // not shared but with what destroys it
+  std::shared_ptr<Scope> scope_;  // shared only with the task that destroys it
 };
 
-// A variable, and its scope, which it keeps.
+// A variable and its scope, which this object keeps.
 class PythonVariable {
  public:
   PythonVariable(std::shared_ptr<PythonScope> scope, Variable* variable)
@@ -51,15 +51,15 @@ class PythonVariable {
 
   const Variable& get() const { return *variable_; }
   const PythonScope& scope() const { return *scope_; }
-  // The value to write to. What it takes the place of may be a reader, which waits for its workers;
-  // throws kInvalidArgument if they may wait for the calling function.
+  // Returns the value to write to. It may replace a reader, which waits for its workers. Throws
+  // kInvalidArgument if the workers may wait for the calling function.
   template <typename T>
   T* Mutable() const {
     if (!variable_->Holds<T>()) RequireNoneToWaitFor();
     const InterpreterRelease released;  // the workers may wait for the interpreter
     return variable_->GetMutable<T>();
   }
-  // Drops the value; throws as Mutable.
+  // Drops the value. Throws like Mutable.
   void Clear() const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Slots as Python declares and sees them.
+// Slots in the form that Python declares and sees.
 #ifndef MILLHOPPER_PYTHON_CORE_SLOTS_H_
 #define MILLHOPPER_PYTHON_CORE_SLOTS_H_
 
@@ -13,13 +13,13 @@
 
 namespace millhopper {
 
-// dtype by its name in numpy, dims, levels of detail.
+// (name of the dtype in numpy, dims, levels of detail)
 using Slot = std::tuple<std::string, std::vector<int64_t>, int>;
 
-// Throws kInvalidArgument for a dtype that is none of ours.
+// Throws kInvalidArgument for a dtype that Millhopper does not have.
 std::vector<SlotSpec> SpecsOf(const std::vector<Slot>& slots);
 
-// None for a slot that only the file knows.
+// A slot that only the file knows becomes None.
 std::vector<std::optional<Slot>> SlotsOf(const std::vector<SlotSpec>& specs);
 
 }  // namespace millhopper

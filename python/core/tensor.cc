@@ -45,8 +45,8 @@ Lod LengthsOf(const Lod& lod) {
   return lengths;
 }
 
-// The levels are checked against one another; the last one against the rows where it is used, for
-// values may be set later.
+// Checks the levels against one another. The last level is checked against the rows when the tensor
+// is used, because values may be set after the levels.
 void SetLod(LoDTensor* tensor, Lod lod) {
   for (const LodLevel& level : lod) {
     Require(!level.empty(), "a level of offsets is empty; it begins with 0");
@@ -74,7 +74,7 @@ void Set(LoDTensor* tensor, const py::object& values, const py::object& place) {
             "a tensor is set on the host; a double buffer takes batches to the device");
   }
   const py::array array = ArrayOf(values);
-  Lod lod = tensor->lod();  // values may be set before or after it
+  Lod lod = tensor->lod();  // Allocate drops it, but values may be set after it
   tensor->Allocate(TypeOf(array.dtype()), DimsOf(array));
   std::memcpy(tensor->mutable_raw_data(), array.data(), tensor->bytes());
   *tensor->mutable_lod_unchecked() = std::move(lod);
@@ -96,14 +96,15 @@ py::array OnHostArray(const LoDTensor& tensor) {
   return ToArray(tensor.OnHost());
 }
 
-// numpy hands over no array that can only be read, and makes none but those of a capsule of ours.
+// numpy refuses to export a read-only array by DLPack, so arrays do not go through a capsule.
 LoDTensor TakeOver(const py::object& source) {
   if (py::isinstance<py::array>(source))
     return FromArray(py::reinterpret_borrow<py::array>(source));
   return FromDlpack(source);
 }
 
-// As Python's array API standard has it. The capsule is of the version that every consumer takes.
+// __dlpack__ of Python's array API standard. The capsule has the old version, which every consumer
+// takes.
 py::capsule Export(const LoDTensor& tensor, const py::object& /*stream*/,
                    const py::object& /*max_version*/, const py::object& device,
                    const py::object& copy) {
@@ -112,11 +113,11 @@ py::capsule Export(const LoDTensor& tensor, const py::object& /*stream*/,
   }
   if (copy.is_none() || !copy.cast<bool>()) return ToDlpack(tensor);
   LoDTensor own = tensor.OnHost();
-  if (own.initialized()) own.mutable_raw_data();  // which takes a copy, for the other is shared
+  if (own.initialized()) own.mutable_raw_data();  // copies the values if they are shared
   return ToDlpack(own);
 }
 
-// The buffer protocol, as the array over the same memory has it: whoever uses it keeps that memory.
+// The buffer protocol, by way of the array over the same memory. The view keeps that memory alive.
 int GetBuffer(PyObject* self, Py_buffer* view, int flags) {
   try {
     const py::array array = OnHostArray(py::cast<const LoDTensor&>(py::handle(self)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts that hold file names, which are any bytes, between the core and Python.
+// Converts texts between the core and Python. They hold file names, which may be any bytes.
 #ifndef MILLHOPPER_PYTHON_CORE_TEXT_H_
 #define MILLHOPPER_PYTHON_CORE_TEXT_H_
 
@@ -9,10 +9,10 @@
 
 namespace millhopper {
 
-// Bytes that are no UTF-8 become what os.fsdecode makes of them.
+// Makes a str. Bytes that are not UTF-8 become what os.fsdecode makes of them.
 pybind11::object ToText(const std::string& bytes);
-// What str() makes of a value; the reverse. Throws what str() throws, and UnicodeEncodeError for
-// what came from no bytes.
+// The reverse of ToText, for str(value). Throws what str() throws, and UnicodeEncodeError if the
+// text cannot have come from bytes.
 std::string FromText(pybind11::handle value);
 
 }  // namespace millhopper

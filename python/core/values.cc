@@ -22,15 +22,15 @@ namespace py = pybind11;
 namespace millhopper {
 namespace {
 
-// Below this size, copying costs less than giving an array back to Python does.
+// Below this size a copy is cheaper than giving an array back to Python.
 constexpr size_t kWorthSharing = 16 << 10;
-// Above this one, others may have the interpreter while it is copied.
+// From this size on, the interpreter is released during the copy.
 constexpr size_t kLongCopy = 64 << 10;
-// What one thread copies where idle workers help: worth waking one.
+// The bytes that one thread copies at a time when idle workers help; enough to be worth waking one.
 constexpr size_t kCopiedAtOnce = 256 << 10;
 
-// How many references to an object its caller knows of; of what is in a container that others refer
-// to, it cannot be known.
+// How many references to an object its caller knows of. For an object in a container that other
+// code refers to, the number cannot be known.
 using Holders = py::ssize_t;
 constexpr Holders kUnknown = -1;
 
@@ -55,7 +55,7 @@ void SetToArray(py::array array, Holders holders, const SlotSpec* spec, LoDTenso
   const Dims dims = array.ndim() == 0
                         ? Dims{1}
                         : Dims(std::vector<int64_t>(array.shape(), array.shape() + array.ndim()));
-  // Not array.nbytes(), which reads numpy 2's descriptors wrongly.
+  // array.nbytes() would read numpy 2's descriptors wrongly.
   const size_t bytes = CheckedProduct(static_cast<size_t>(Product(dims)), SizeOf(type));
   void* const values = const_cast<void*>(array.data());
   if (Py_REFCNT(array.ptr()) == holders + 1 && bytes >= kWorthSharing && OwnsItsValues(array)) {
@@ -76,7 +76,8 @@ void SetToArray(py::array array, Holders holders, const SlotSpec* spec, LoDTenso
   });
 }
 
-// Numbers and lists of them as an array of this type. Integers change no value, as numpy's would.
+// Makes an array of this type of a number or lists of numbers. An integer type must hold the values
+// exactly; numpy's own conversion would change them.
 py::object ArrayOfNumbers(py::handle value, DataType type) {
   const py::str name(ToString(type));
   if (type == DataType::kFp16 || type == DataType::kFp32 || type == DataType::kFp64) {
@@ -97,7 +98,7 @@ void SetTo(py::handle value, Holders holders, const SlotSpec* spec, LoDTensor* t
   } else if (py::isinstance<LoDTensor>(value)) {
     *tensor = value.cast<const LoDTensor&>();
     Require(tensor->initialized(), "a tensor without values");
-    tensor->set_lod(tensor->lod());  // which is checked against its values now
+    tensor->set_lod(tensor->lod());  // checks the levels against the values
   } else if (py::isinstance(value, Imported().ragged)) {
     SetToArray(value.attr("values"), kUnknown, spec, tensor);
     tensor->set_lod(LevelsOf(value.attr("offsets"), "offsets"));
@@ -134,7 +135,7 @@ std::vector<LoDTensor> OfDict(const py::dict& values, bool alone, const ElementF
     const py::handle value = PyDict_GetItemString(values.ptr(), form.names[slot].c_str());
     Require(value.ptr() != nullptr, "no value for slot '", form.names[slot], "'; there are ",
             py::repr(py::list(values)).cast<std::string>());
-    // What others can change must not go while it is looked at.
+    // Other code may take the value out of the dict meanwhile, so a reference keeps it.
     const py::object kept = alone ? py::object() : py::reinterpret_borrow<py::object>(value);
     SetSlot(value, alone ? 1 : kUnknown, form, slot, &element[slot]);
   }
@@ -145,7 +146,7 @@ std::vector<LoDTensor> OfDict(const py::dict& values, bool alone, const ElementF
 
 std::vector<LoDTensor> OfSequence(py::object values, bool alone, const ElementForm& form) {
   const auto type = py::str(py::type::of(values).attr("__name__")).cast<std::string>();
-  // What others can change must not change while it is looked at.
+  // Other code may change the list meanwhile, so this works on a copy.
   if (!alone) values = py::tuple(values);
   const auto count = static_cast<size_t>(PySequence_Fast_GET_SIZE(values.ptr()));
   Require(form.slots.empty() || count == form.slots.size(), "a ", type, " of ", count,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Python makes, as elements of readers.
+// Makes elements of readers from Python values.
 #ifndef MILLHOPPER_PYTHON_CORE_VALUES_H_
 #define MILLHOPPER_PYTHON_CORE_VALUES_H_
 
@@ -13,22 +13,22 @@
 
 namespace millhopper {
 
-// What is made is an element of these slots. Where they are not declared, `slots` is empty and an
-// element may have any.
+// The slots of the element to make. Where they are not declared, `slots` is empty and an element
+// may have any.
 struct ElementForm {
   std::vector<SlotSpec> slots;
   std::vector<std::string> names;  // of slots; empty if they have none
 };
 
-// An element: a tuple or list of as many values as there are slots, a dict of them by name, or the
-// only value. A value is an array, a LoDTensor, a millhopper.Ragged, a number, or lists of numbers;
-// what is no array gets the dtype of its slot, and what has no axis one of length 1. The uint16 of
-// a slot of bfloat16 are its bits.
+// Makes an element of `item`: a tuple or list with one value for each slot, a dict of values by
+// slot name, or the value of the only slot. A value is an array, a LoDTensor, a millhopper.Ragged,
+// a number, or lists of numbers. Numbers and lists get the dtype of their slot, and a value without
+// axes gets one of length 1. A uint16 array for a slot of bfloat16 holds the bits of the values.
 //
-// `item` is the only reference to the object that the caller knows of. Large arrays that nothing
-// else refers to are shared instead of copied, if they own their memory and lie in C order. Throws
-// what numpy throws, and kInvalidArgument for another number of values, other names, or another
-// dtype, rank or dims than is declared; it names the slot.
+// `item` must be the caller's only reference to the object. Large arrays without other references
+// are shared instead of copied, if they own their memory and lie in C order. Throws what numpy
+// throws. Throws kInvalidArgument, with the name of the slot, for another number of values, other
+// names, or another dtype, rank or dims than declared.
 std::vector<LoDTensor> ToElement(pybind11::object item, const ElementForm& form);
 
 }  // namespace millhopper

@@ -229,7 +229,7 @@ def main(arguments: list[str] | None = None) -> int:
     except ValueError as error:
         print(f"error: {error.args[0]}", file=sys.stderr)
         return USAGE_ERROR
-    except BrokenPipeError:  # whoever reads has seen enough
+    except BrokenPipeError:  # the reader of the output has closed it
         _write_no_more()
     except OSError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -57,7 +57,7 @@ class Error(RuntimeError):
 
 
 class EndOfData(Error):
-    """A reader was asked for an element behind its last one. Loops over a reader end instead.
+    """A reader was asked for an element after its last one. Loops over a reader end instead.
 
     Its code is ``"invalid argument"``: a program can ask first, by ``has_next``.
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a forked process may do with what its parent has made, and what is seen to at a fork.
+"""What a forked process may do with what its parent has made, and what is done at a fork.
 
 A fork copies memory and descriptors, and of the threads only the one that forks. So what works with
 threads, queues and pipes goes on in the process that made it; a child may drop its copy, and makes
@@ -30,10 +30,10 @@ class OwnProcess:
         return os.getpid() == self.id
 
 
-# All ends of pipes that this process has. Whoever forks it, for whatever reason, gets copies of
-# them, and a pipe is at its end, or broken, only when no copy is left: by that a parent notices
-# that a child has died and a child that its parent has. So a forked process closes them, but for
-# the one that it is forked to write to.
+# All ends of pipes that this process has. A forked process gets copies of them, and a pipe is at
+# its end, or broken, only when no copy is left. By this a parent notices that a child has died, and
+# a child that its parent has. So a forked process closes its copies, except the end that it is
+# forked to write to.
 _ends: weakref.WeakSet[io.FileIO] = weakref.WeakSet()
 _forking = threading.local()
 
@@ -60,11 +60,12 @@ def _close_copies() -> None:
     for end in list(_ends):
         if end is not kept:
             end.close()
-    _forking.kept = None  # a child of the child has no use for this one
+    _forking.kept = None  # a child of the child does not need this end
 
 
-# A fork waits until the core's threads have finished what they are at. It holds the interpreter,
-# which a function of map may be waiting for; so they are waited for before, without it.
+# A fork waits for the worker threads of the core, while it holds the interpreter. A function of map
+# on a worker thread may be waiting for the interpreter. So the forking thread waits for the workers
+# before, without the interpreter.
 os.register_at_fork(
     before=_core.hold_workers,
     after_in_parent=_core.let_workers_go,

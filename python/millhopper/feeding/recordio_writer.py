@@ -218,7 +218,7 @@ def _shards(stem: str) -> list[str]:
     shard = re.compile(re.escape(prefix) + r"-[0-9]{5}\.recordio")
     try:
         names = os.listdir(folder or ".")
-    except OSError:  # whoever writes into it says what is wrong
+    except OSError:  # the writer of the file will say what is wrong
         return []
     return sorted(os.path.join(folder, name) for name in names if shard.fullmatch(name))
 

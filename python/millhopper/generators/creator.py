@@ -86,7 +86,7 @@ def recordio(
     ahead by the C++ core.
 
     Nothing is unpickled: records that the lineage's `convert` wrote are pickles, which run code
-    when they are read. Whoever trusts a file passes `decoder=pickle.loads`.
+    when they are read. For files that you trust, pass `decoder=pickle.loads`.
 
     Raises TypeError if `buf_size` is no integer, ValueError if it is negative, and in a pass
     `millhopper.Error` for a missing or damaged file, and whatever `decoder` raises.
@@ -130,7 +130,8 @@ def _records(files: pipeline.Reader, at_once: int) -> Iterator[bytes]:
         assert isinstance(content, Ragged)  # what content "bytes" gives
         yield from content.to_bytes()
         given += len(content)
-    # A batch that an error ends is lost, with the records before the error: they come one by one.
+    # An error ends a batch, and the records of that batch before the error are lost. They are read
+    # again here, one by one.
     for element in itertools.islice(files, given, None):
         content = element["record"]
         assert isinstance(content, Ragged)

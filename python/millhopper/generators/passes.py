@@ -87,12 +87,13 @@ class Pass:
         traceback: TracebackType | None,
     ) -> None:
         self.leave()
-        _core.come_back()  # but not at exit: a program is not told what that has done to its pass
+        _core.come_back()  # sleeps at exit: the consumer is not told that the exit ended its pass
 
     def start(self, work: Callable[[], None]) -> threading.Thread:
         """Runs `work` on a thread of this pass. It must end soon after `left` is set."""
 
-        # A daemon, so that interpreter exit gets as far as leave_all, which ends it.
+        # It is a daemon, so that the exit of the interpreter does not wait for it before leave_all
+        # ends it.
         def run() -> None:
             _this_thread.owner = self
             _core.this_thread_is_waited_for()
@@ -139,7 +140,7 @@ class Pass:
             while True:
                 self.check_process()
                 entry = entries.get()
-                if self.left:  # on behalf of the consumer, who waits for nothing any more
+                if self.left:  # the consumer has left and waits for nothing any more
                     raise RuntimeError("the pass was ended while it waited for an item")
                 if entry is None:
                     break
@@ -217,7 +218,8 @@ _this_thread = threading.local()
 
 
 def _snapshot(passes: weakref.WeakSet[Pass]) -> list[Pass]:
-    # No lock keeps other threads from starting passes meanwhile, since a fork could copy it locked.
+    # There is no lock against other threads that start passes meanwhile, because a fork could copy
+    # it in its locked state.
     while True:
         try:
             return list(passes)
@@ -225,7 +227,7 @@ def _snapshot(passes: weakref.WeakSet[Pass]) -> list[Pass]:
             continue
 
 
-# At exit: no thread may be left that comes back from C++ into an interpreter that is gone.
+# Called at exit: no thread may come back from C++ into an interpreter that is gone.
 def leave_all() -> None:
     """Ends all open passes of this process, and waits for all of them up to `PATIENCE` seconds."""
     passes = _snapshot(_passes)

@@ -22,7 +22,8 @@ from millhopper.generators.passes import PATIENCE, Pass
 STDERR_BYTES = 4096
 """How much of the end of a command's standard error an error shows."""
 
-# Limits what one compressed buffer is in memory at once: at worst zlib makes a thousand of one.
+# Limits the memory for the contents of one compressed buffer, which zlib may make a thousand times
+# larger.
 _MAX_INFLATED = 1 << 20
 
 
@@ -136,7 +137,7 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
     _signal_group(process, signal.SIGTERM)
     with suppress(subprocess.TimeoutExpired):
         process.wait(PATIENCE)
-    # Whoever is left of the group, be it the process itself or what it has started.
+    # Kills what is left of the process group: the process itself or processes that it started.
     _signal_group(process, signal.SIGKILL)
     process.wait()
 

@@ -110,8 +110,8 @@ def multiprocess_reader(
                         yield item
 
     def read_as_they_arrive() -> Iterator[Any]:
-        # A thread holds a permit while it waits for its process: one each beside those of the
-        # queue, or a slow reader would hold up the others.
+        # A thread holds a permit while it waits for its process. So there is one permit for each
+        # thread besides those of the queue, or a slow reader would hold up the others.
         ahead = queue_size and queue_size + len(readers)
         with ExitStack() as streams, Pass(ahead) as this_pass:
             entries: Entries[Any] = SimpleQueue()
@@ -137,14 +137,15 @@ class _Child:
         self._index = index
         self._status: int | None = None
         self._ended = False
-        # Guards the process id, which another process may have once the status has been taken.
-        # Garbage collection may end the pass in the midst of that, hence the R.
+        # Guards the process id, which the system may give to another process once the status has
+        # been taken. It is an RLock because garbage collection may end the pass while this thread
+        # holds it.
         self._waiting = threading.RLock()
         receiving, sending = os.pipe()
         self._stream = end_of_pipe(receiving, "rb")
         with end_of_pipe(sending, "wb") as stream:
-            _flush_output()  # or the child would do it once more
-            # Not before the child has its own handlers may these signals reach it.
+            _flush_output()  # or the child would write it once more
+            # These signals may reach the child only after it has set its own handlers.
             mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
             try:
                 with left_open_in_child(stream):
@@ -198,7 +199,7 @@ class _Child:
                     if pid:
                         self._status = os.waitstatus_to_exitcode(status)
                         self._ended = True
-                except ChildProcessError:  # somebody else, who waits for any child, has taken it
+                except ChildProcessError:  # other code, which waits for any child, has taken it
                     self._ended = True
             return self._ended
 
@@ -262,7 +263,7 @@ def _run_child(reader: PythonReader[Any], stream: io.FileIO, mask: set[Any]) -> 
         finally:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             _flush_output()
-    except _Terminated:  # dies of the signal after all: the parent may not be who sent it
+    except _Terminated:  # dies of the signal, which may not have come from the parent
         os.kill(os.getpid(), signal.SIGTERM)
     except SystemExit as error:
         status = error.code if isinstance(error.code, int) else int(error.code is not None)

@@ -169,7 +169,7 @@ class DataLoader:
         if self._collate is not None:
             collate = self._collate
             samples = batches if self.batch_size is None else self._lists(batches)
-            # No map(): it takes a StopIteration of collate_fn for the end.
+            # map() would take a StopIteration of collate_fn for the end.
             batches = (collate(sample) for sample in samples)
         return map(_pinned, batches) if self._pin else batches
 

@@ -37,7 +37,7 @@ class RecordId(NamedTuple):
 def current_record() -> RecordId:
     """The name of the element that the calling function of ``map`` is at.
 
-    What is random about an element is drawn by it, so that it is the same whoever asks::
+    Draw what is random about an element from it, so that it is the same on every thread::
 
         def noisy(element):
             at = millhopper.current_record()

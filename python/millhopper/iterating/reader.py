@@ -168,7 +168,7 @@ class Reader:
         self._functions = tuple(functions)
         variable = _text("variable", variable)
         self._core = _core.Reader(self._program, name, variable, self._seed, self._settings)
-        self._core.functions = self._functions  # which its loops need, also without this
+        self._core.functions = self._functions  # loops need them, also when this object is gone
         if self._names is not None:
             self._core.set_names(self._names)
         self._variable = self._core.variable
@@ -506,7 +506,8 @@ class Reader:
         return loop
 
     def __reduce__(self) -> tuple[object, ...]:
-        # What makes it, so that a process that was spawned makes its own; never a running pass.
+        # Pickles how the reader is made, so that a spawned process makes its own; never a running
+        # pass.
         if self._functions:
             raise TypeError(
                 "a reader with functions of Python (map) stays in its process; make it anew in the "

@@ -462,7 +462,7 @@ def Print(
     print_tensor_lod: bool = True,
     print_phase: str = "both",
 ) -> Variable:
-    """Prints a tensor on one line of standard output, whenever the program comes by here.
+    """Prints a tensor on one line of standard output, each time it runs.
 
     Args:
         input: the tensor.

@@ -300,7 +300,7 @@ def has_next(reader: Variable, out: Variable | None = None) -> Variable:
 
 
 def reset(reader: Variable) -> None:
-    """Begins the next pass of a reader, and of those on it, when the program comes by here.
+    """Begins the next pass of a reader, and of those on it, each time it runs.
 
     Raises:
         TypeError: ``reader`` is no reader.

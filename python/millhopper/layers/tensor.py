@@ -216,7 +216,7 @@ def zeros(shape: Iterable[int], dtype: Any = VarType.FP32, force_cpu: bool = Fal
 def load(
     out: Variable, file_path: str | os.PathLike[str], load_as_fp16: bool | None = None
 ) -> None:
-    """Reads a tensor from a file when the program comes by here: operator ``load``.
+    """Reads a tensor from a file each time it runs: operator ``load``.
 
     Args:
         out: takes the tensor.

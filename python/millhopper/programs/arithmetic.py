@@ -30,7 +30,7 @@ class Arithmetic:
     variable.
     """
 
-    # Of the result of a comparison: what was appended for it.
+    # Set on the result of a comparison: what was appended for it.
     _comparison: _Comparison | None = None
 
     # numpy leaves array + variable to the variable, instead of computing value by value.
@@ -98,7 +98,7 @@ class Arithmetic:
             return NotImplemented
         return _compare("not_equal", self, other, if_same=False)
 
-    # Variables are keys of dictionaries all the same: each is only itself.
+    # Variables can be keys of dictionaries nevertheless: each equals only itself there.
     __hash__ = object.__hash__
 
     def __bool__(self) -> bool:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from millhopper._core import Known, KnownTensor
     from millhopper.programs.operator import Operator
 
-# ``x in variables`` compares x with variables that it does not fit, and takes that back. A
-# comparison that stays is refused with its program.
+# ``x in variables`` compares x with variables of other dims or types, and takes these comparisons
+# back. A comparison that stays is refused when its program is checked.
 _ASKED_BY_LISTS = ("equal", "not_equal")
 
 

@@ -202,7 +202,8 @@ def checked_operator(
     schema = schema_of(type)
     given = {name: value for name, value in (attrs or {}).items() if value is not None}
     attributes: dict[str, tuple[str, Any]] = {}
-    # The schema's own come first: by the names of files the core knows their formats' attributes.
+    # The schema's own attributes come first: the core needs the names of the files to know the
+    # attributes of their formats.
     for name in sorted(given, key=lambda name: schema.attribute(name) is None):
         attributes[name] = _attribute(schema, name, given[name], attributes)
     for attribute in schema.attributes:

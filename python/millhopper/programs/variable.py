@@ -77,7 +77,7 @@ class Variable(Arithmetic):
         self.shapes: tuple[tuple[int, ...], ...] | None = None
         self.dtypes: tuple[VarType, ...] | None = None
         self.lod_levels: tuple[int, ...] | None = None
-        # What a program that was parsed says beyond that, kept as it is.
+        # What a parsed program says beyond that, kept unchanged.
         self._other_type: dict[str, Any] = {}
 
     def __setattr__(self, name: str, value: object) -> None:

@@ -26,7 +26,7 @@ Fetched: TypeAlias = npt.NDArray[Any] | Ragged
 
 def _as_array(tensor: _core.LoDTensor) -> Fetched:
     values = np.asarray(tensor)
-    if not values.flags.writeable:  # others hold that memory, such as the scope
+    if not values.flags.writeable:  # something else holds that memory, such as the scope
         values = values.copy()
     offsets = tensor.lod()
     if not offsets:
@@ -34,7 +34,8 @@ def _as_array(tensor: _core.LoDTensor) -> Fetched:
     return Ragged(values, tuple(np.array(level, np.int64) for level in offsets))
 
 
-# In how many scopes a program stays prepared, so that training and evaluation may take turns.
+# The number of scopes in which a program stays prepared, so that training and evaluation may
+# alternate.
 _SCOPES = 8
 
 

@@ -12,10 +12,10 @@ from millhopper.generators.passes import PATIENCE, leave_all
 
 
 def _leave() -> None:
-    # CPython ends threads that come back to it when it is gone, wherever they are. So first those
-    # that read ahead in Python are ended, then no function of map is called any more and those at
-    # work are waited for, and at last nobody comes back from the core. Threads that read meanwhile,
-    # daemons of the program, are not told: whatever they read ends, and nobody has made a mistake.
+    # While CPython exits, it ends a thread that comes back to it at any point of its code. So this
+    # first ends the threads that read ahead in Python. Then no function of map is called any more,
+    # and the running ones are waited for. At last no thread gets the interpreter back from the
+    # core. Daemon threads of the program that read meanwhile get neither an end nor an error.
     _core.only_those_waited_for_come_back()
     leave_all()
     _core.end_functions(PATIENCE)
@@ -28,9 +28,9 @@ atexit.register(_leave)
 def set_threads(threads: int) -> None:
     """Sets how many worker threads load data, for all readers.
 
-    By default one for every core but the first (on a single core too there is one), since whoever
-    reads works as well where he would have to wait; with 0 he does all the work. Streams are the
-    same with any number. Ends the present workers, so call it while no reader is being read.
+    By default there is one for every core except the first (and one on a single core), since the
+    consumer's thread works as well where it would have to wait; with 0 it does all the work.
+    Streams are the same with any number. Ends the present workers, so call it while no reader is being read.
 
     Raises:
         TypeError: it is no integer.

@@ -57,7 +57,7 @@ def train(
             An item may be used several times, or not at all.
         batch_size: the most tuples that a batch may have; by default any number.
         pass_num: passes over the reader; 1 by default.
-        event_handler: called behind each batch with the number of the pass, the number of the batch
+        event_handler: called after each batch with the number of the pass, the number of the batch
             in it, both from 0, and the values of ``fetch_list`` as arrays.
         fetch_list: variables, or their names; or one.
         program: by default ``default_main_program()``. If it has no operators, then variables that
