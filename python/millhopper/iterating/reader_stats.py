@@ -22,8 +22,8 @@ class ReaderStats:
         load_seconds: time that all threads together have spent in loading its elements, with what
             the readers below do at that moment, and in reading, checking and expanding parts of
             files. Loads of less than 10 microseconds are timed one in eight.
-        wait_seconds: time for which the reader's consumer was held up: because something was not ready,
-            or because it had to be made there and then. Of the reader that the loop is over: all
+        wait_seconds: time for which the consumer was held up: because something was not ready, or
+            because it had to be made there and then. Of the reader that the loop is over: all
             the time that the loop has waited for batches.
         in_store: elements that are fetched, loaded or held in a window at this moment, and not
             planned.

@@ -30,7 +30,8 @@ def set_threads(threads: int) -> None:
 
     By default there is one for every core except the first (and one on a single core), since the
     consumer's thread works as well where it would have to wait; with 0 it does all the work.
-    Streams are the same with any number. Ends the present workers, so call it while no reader is being read.
+    Streams are the same with any number. Ends the present workers, so call it while no reader is
+    being read.
 
     Raises:
         TypeError: it is no integer.
