@@ -36,8 +36,10 @@ void HoldUp() {
 
 TEST(ReaderCounters, AddUpWhatManyThreadsLoad) {
   ReaderCounters counters;
+  constexpr size_t kThreads = 40;
   std::vector<std::thread> threads;
-  for (int i = 0; i < 40; ++i) {  // more than have places of their own
+  threads.reserve(kThreads);
+  for (size_t i = 0; i < kThreads; ++i) {  // more than have places of their own
     threads.emplace_back([&counters] {
       for (int k = 0; k < 1000; ++k) counters.AddLoaded(2);
     });

@@ -16,13 +16,14 @@ SlotTensors OptimizerInputs(const SlotTensors& state) {
   return inputs;
 }
 
-void ExpectInputRefused(const std::string& words, const std::string& type, SlotTensors inputs,
-                        const std::string& slot, const LoDTensor& tensor,
+void ExpectInputRefused(const std::string& words, const std::string& type,
+                        const SlotTensors& inputs, const std::string& slot, const LoDTensor& tensor,
                         const std::vector<std::string>& outputs, const Attributes& attributes) {
-  for (auto& [name, value] : inputs) {
+  SlotTensors changed = inputs;
+  for (auto& [name, value] : changed) {
     if (name == slot) value = tensor;
   }
-  ExpectRefused(words, type, inputs, outputs, attributes);
+  ExpectRefused(words, type, changed, outputs, attributes);
 }
 
 }  // namespace millhopper

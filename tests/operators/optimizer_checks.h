@@ -17,8 +17,8 @@ constexpr double kGrads[] = {0.25, 4, -8};
 SlotTensors OptimizerInputs(const SlotTensors& state);
 
 // Expects that the operator is refused with these words if the input `slot` is `tensor`.
-void ExpectInputRefused(const std::string& words, const std::string& type, SlotTensors inputs,
-                        const std::string& slot, const LoDTensor& tensor,
+void ExpectInputRefused(const std::string& words, const std::string& type,
+                        const SlotTensors& inputs, const std::string& slot, const LoDTensor& tensor,
                         const std::vector<std::string>& outputs, const Attributes& attributes = {});
 
 }  // namespace millhopper

@@ -12,6 +12,8 @@ from typing import Any
 class ReaderStats:
     """What a reader, and those below it, have done since the first loop over the chain.
 
+    Source: Millhopper's own.
+
     Attributes:
         kind: the operator that creates it, such as ``create_batch_reader``.
         name: its name in programs and error texts.
