@@ -23,8 +23,8 @@ std::atomic<bool> exit_expected{false};
 pid_t watched_process = -1;
 void (*abandon_work)() = nullptr;
 
-// Lines that are put together and written without any memory but this: nothing else may be done in
-// the handler of a signal.
+// Lines that are put together in this object and written from it: the handler of a signal must not
+// allocate memory.
 class CrashLines {
  public:
   void Add(const char* text) {
@@ -111,11 +111,11 @@ void OnCrash(int signal) {
   lines.EndLine();
   lines.AddActivity(AtWork::Now());
   lines.Write();
-  raise(signal);  // it has its default action again, which comes when this returns
+  raise(signal);  // its default action, which is set again, ends the process on return
 }
 
 void OnExit() {
-  // A forked child of a plugin's ends as it likes.
+  // A child that a plugin has forked may end as it likes.
   if (exit_expected.load() || getpid() != watched_process) return;
   const Activity& activity = AtWork::Now();
   CrashLines lines;
@@ -124,7 +124,7 @@ void OnExit() {
   lines.AddActivity(activity);
   lines.Write();
   abandon_work();
-  // Whatever code was asked for: this is no success.
+  // The exit code is that of an error even if the plugin has asked for 0.
   _exit(static_cast<int>(activity.library != nullptr ? ErrorCode::kPlugin : ErrorCode::kInternal));
 }
 
@@ -160,7 +160,7 @@ CrashStack::CrashStack() {
   if (!installed.load()) return;
   void* const bytes =
       mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (bytes == MAP_FAILED) return;  // then a thread that uses up its stack leaves no lines
+  if (bytes == MAP_FAILED) return;  // a thread that uses up its stack then leaves no lines
   stack_t stack = {};
   stack.ss_sp = bytes;
   stack.ss_size = kStackBytes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each thread is at, and the lines in which a process that crashes says so.
+// What each thread is doing, and the lines in which a process that crashes says so.
 #ifndef MILLHOPPER_FRAMEWORK_BASE_AT_WORK_H_
 #define MILLHOPPER_FRAMEWORK_BASE_AT_WORK_H_
 
@@ -8,7 +8,7 @@
 
 namespace millhopper {
 
-// Chunks of files, of which a thread is at one and nobody knows which.
+// The chunks that a thread may be reading. It reads one of them; which one is not known.
 class ChunksAtWork {
  public:
   struct Place {
@@ -17,23 +17,23 @@ class ChunksAtWork {
   };
 
   virtual size_t size() const = 0;
-  // Called in the handler of a signal: it may only look at memory. The same chunk may come again.
+  // The handler of a signal calls it, so it may only look at memory. The same chunk may come again.
   virtual Place operator[](size_t i) const = 0;
 
  protected:
   ~ChunksAtWork() = default;
 };
 
-// Texts and other things that outlive the work; null is unknown.
+// What a thread is doing. The pointers are to things that outlive the work; null is unknown.
 struct Activity {
   const char* step = nullptr;            // "while running operator 'read' (main.pbtxt:30)"
-  const char* library = nullptr;         // whose code is called, as LibraryOf gives it
+  const char* library = nullptr;         // that the called code is in, as LibraryOf gives it
   const char* file = nullptr;            // that is being read
   uint64_t offset = 0;                   // of the chunk in the file
   const ChunksAtWork* chunks = nullptr;  // where `file` is null: of the records that are loaded
 };
 
-// Lets the calling thread note what it is at; what it was at before comes back in the end.
+// Lets the calling thread note what it is doing. The destructor restores the previous note.
 class AtWork {
  public:
   AtWork() : before_(now_) {}
@@ -42,7 +42,7 @@ class AtWork {
   AtWork& operator=(const AtWork&) = delete;
 
   Activity* operator->() { return &now_; }
-  // The calling thread's, right now.
+  // What the calling thread is doing now.
   static const Activity& Now() { return now_; }
 
  private:
@@ -54,16 +54,17 @@ class AtWork {
 // another one than Millhopper's own: a plugin. Else null.
 const char* LibraryOf(const void* code);
 
-// From now on, a thread that is ended by a signal for a fault of the program leaves some lines on
-// standard error that say what it was at. So does one that calls exit or quick_exit before
-// ExpectExit; `abandon` is called then, and the process ends with a code that says so, whatever
-// code was asked for. For commands: a host such as Python has handlers of its own.
+// From now on, a thread whose fault ends the process by a signal leaves some lines on standard
+// error that say what it was doing. So does a thread that calls exit or quick_exit before
+// ExpectExit; then `abandon` is called, and the exit code is that of an error, whatever code the
+// thread has asked for. For commands: a host such as Python has handlers of its own.
 void InstallCrashLines(void (*abandon)());
-// The work is done: exit is how the process is meant to end now.
+// Says that the work is done: from now on a call of exit is no fault.
 void ExpectExit();
 
-// Where the lines are written from if the thread has used up its stack. One a thread, for as long
-// as the thread works. Does nothing before InstallCrashLines, nor where there is no memory for it.
+// A second stack, on which the signal handler writes the lines if the thread has used up its own
+// one. One per thread, for as long as the thread works. Does nothing before InstallCrashLines, or
+// if there is no memory for it.
 class CrashStack {
  public:
   CrashStack();

@@ -12,8 +12,8 @@
 namespace millhopper {
 namespace {
 
-// Smaller tables come from the heap, which is faster; they are counted all the same, with what the
-// heap adds and with the small object that a table usually belongs to.
+// Smaller tables come from the heap, which is faster. They are counted too, with the bytes that the
+// heap adds and with the small object that usually owns the table.
 constexpr size_t kLargeTable = 4096;
 constexpr size_t kAddedBytes = 64;
 
@@ -54,7 +54,7 @@ Ref<Buffer> TakeBuffer(size_t bytes) {
   } catch (const Error& error) {
     const OutOfMemory* const memory = error.out_of_memory();
     if (memory == nullptr) throw;
-    throw MemoryLimit::Advised(error, memory->needed, 0);  // a table is no element, however large
+    throw MemoryLimit::Advised(error, memory->needed, 0);  // however large, it is not an element
   }
 }
 

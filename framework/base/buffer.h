@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of pools as its holders see it: buffers of values, and vectors whose tables grow with the
-// data, such as the tickets of a batch. The memory limit counts both. memory.h has the pools.
+// Memory of the pools as its users see it: buffers of values, and vectors whose tables grow with
+// the data, such as the tickets of a batch. The memory limit counts both. memory.h has the pools.
 #ifndef MILLHOPPER_FRAMEWORK_BASE_BUFFER_H_
 #define MILLHOPPER_FRAMEWORK_BASE_BUFFER_H_
 
@@ -20,7 +20,7 @@ class Place;
 
 constexpr size_t kBufferAlignment = 64;
 
-// Whom a piece of memory is for.
+// The account that a piece of memory is charged to.
 struct MemoryCharge {
   Ref<MemoryAccount> account;  // or null
   bool ahead = false;          // in the share of what is ahead of need
@@ -35,23 +35,24 @@ class Buffer final : public Kept {
   Place place() const;
   bool on_host() const { return on_host_; }
 
-  // Memory that a device still copies from or to may not go back to its pool before this event;
-  // the pool waits for it. Only the owner of the only reference may set it.
+  // Sets the event that ends the copy of a device from or to this memory. The pool waits for it
+  // before it uses the memory again. Only the holder of the only reference may call this.
   void set_busy_until(std::shared_ptr<DeviceEvent> event) { busy_until_ = std::move(event); }
   const std::shared_ptr<DeviceEvent>& busy_until() const { return busy_until_; }
-  // True if the caller, who holds a reference, may write: nobody else sees the buffer, no device is
-  // at work on it, it is on the host, and it is ours.
+  // Whether the caller may write: it holds the only reference, no device is copying, and the memory
+  // is on the host and from a pool.
   bool writable() const {
     return HasOneReference() && (busy_until_ == nullptr || IsDone()) && on_host_ &&
            release_ == nullptr;
   }
 
-  // What was taken ahead of need (MemoryScope) is needed now. Only the owner of the only reference
-  // may say so.
+  // Marks memory that was taken ahead of need (MemoryScope) as needed now. Only the holder of the
+  // only reference may call this.
   void set_needed();
 
-  // Memory of somebody else on the host, of any alignment. `release` is called when nobody sees it
-  // any more, on whichever thread that is; it must not throw. Until then its values must stay.
+  // Wraps host memory that does not come from a pool, of any alignment. `release` is called when
+  // the last reference goes away, on whichever thread that is, and must not throw. The values must
+  // stay the same until then.
   static Ref<Buffer> Foreign(void* data, size_t bytes, std::function<void()> release);
 
  private:
@@ -74,13 +75,14 @@ class Buffer final : public Kept {
 // host's pool. Throws as BufferPool::Take. Any thread.
 void* TakeTable(size_t count, size_t size);
 void GiveTable(void* table) noexcept;
-// What was taken ahead of need is needed now. Whoever owns the table.
+// Marks a table that was taken ahead of need as needed now. Only the owner of the table may call
+// it.
 void SetTableNeeded(void* table);
-// Whether a table that is empty may be kept for what comes next: not under a limit, where others
-// may need the memory and whom it is for may change.
+// Whether the owner may keep an empty table for later use. Not under a limit: another reader may
+// need the memory, and the table is charged to an account that may not be the next user's.
 bool MayKeepEmptyTable();
 
-// For std::vector.
+// The allocator of PooledVector.
 template <typename T>
 class PoolAllocator {
  public:
@@ -102,7 +104,7 @@ class PoolAllocator {
 template <typename T>
 using PooledVector = std::vector<T, PoolAllocator<T>>;
 
-// Empties a vector that will be filled again, and keeps its memory for that if that may be.
+// Empties a vector that will be filled again; keeps its memory if MayKeepEmptyTable allows it.
 template <typename T>
 void Empty(PooledVector<T>* vector) {
   if (MayKeepEmptyTable()) {

@@ -11,8 +11,8 @@
 namespace millhopper {
 namespace {
 
-// The number of bytes of the character at `i`, or 0 if it is none that may be shown: a control
-// character, a separator of lines, or no UTF-8.
+// The number of bytes of the character at `i`, or 0 if it must not be shown: a control character, a
+// separator of lines, or bytes that are not UTF-8.
 size_t PrintableSize(const std::string& text, size_t i) {
   const auto lead = static_cast<unsigned char>(text[i]);
   if (lead < 0x80) return lead >= 0x20 && lead != 0x7f ? 1 : 0;
@@ -30,7 +30,7 @@ size_t PrintableSize(const std::string& text, size_t i) {
   return overlong || surrogate || separator || character > 0x10ffff ? 0 : size;
 }
 
-// The step that NoteOutOfMemory was told last.
+// The step that NoteOutOfMemory has noted last.
 thread_local char noted[512];
 thread_local size_t noted_size = 0;
 
@@ -41,7 +41,7 @@ Error AtNotedStep(const Error& error) {
   return placed;
 }
 
-// Threads are what the standard library asks the system for, besides files.
+// The standard library asks the system for files and for threads; here it was for a thread.
 Error FromSystem(const std::system_error& error) {
   if (error.code() == std::errc::resource_unavailable_try_again) {
     return Error(ErrorCode::kResourceLimit,

@@ -42,8 +42,8 @@ std::string StrCat(const Parts&... parts) {
 // a hostile file name cannot forge a line of a log.
 std::string Escaped(const std::string& text);
 
-// What an error was before it became one of ours, for whoever wants it back at the other end: the
-// exception of another language, which has its own way to hold and to drop it. Any thread.
+// The exception of another language that became an Error, so that code of that language can throw
+// it again unchanged. The subclass knows how to hold and to drop it. Any thread.
 class ErrorCause {
  public:
   ErrorCause() = default;
@@ -52,16 +52,16 @@ class ErrorCause {
   virtual ~ErrorCause() = default;
 };
 
-// The cause of an error of memory, which the limit (memory_limit.h) or the system did not give.
+// The cause of an error of memory: the limit (memory_limit.h) or the system has not given it.
 class OutOfMemory final : public ErrorCause {
  public:
-  // True if it was refused to work ahead of need, which is to be done again when it is needed.
+  // True if work ahead of need was refused memory. The work is done again when it is needed.
   bool refused = false;
-  // The memory that all that is needed at once would take, as far as is known; 0 if it is not.
+  // The memory that is needed at once, as far as is known; 0 if it is not.
   size_t needed = 0;
-  // The same for one element of the reader that was refused it.
+  // The memory of one element of the reader that was refused; 0 if it is not known.
   size_t element = 0;
-  // What the error says in front of its advice.
+  // The text of the error without its advice.
   std::string problem;
 };
 
@@ -73,7 +73,7 @@ class OutOfMemory final : public ErrorCause {
 //     while running operator 'read' (main.pbtxt:30, block 1)
 //
 // Values of this class never change: a stored error is rethrown many times, so a step is added to a
-// copy. Copies as such share what they say, and take no memory: there may be none.
+// copy. Plain copies share their text and take no memory, because there may be none.
 class Error : public std::exception {
  public:
   Error(ErrorCode code, std::string message);
@@ -87,12 +87,12 @@ class Error : public std::exception {
   const std::string& file() const { return content_->file; }
   // Byte in file(), or -1.
   int64_t offset() const { return content_->offset; }
-  // What it was before, or null.
+  // The exception that it was made from, or null.
   const std::shared_ptr<const ErrorCause>& cause() const { return content_->cause; }
   // Its cause if it is an error of memory, else null.
   const OutOfMemory* out_of_memory() const;
-  // True for a request to stop and for a lack of memory: such an error tells of this moment and not
-  // of the data, so it has no place among the elements and is handed on at once.
+  // True for a request to stop and for a lack of memory. Such an error is about this moment and not
+  // about the data, so it does not wait for the place of an element but is thrown at once.
   bool interrupts() const;
   const char* what() const noexcept override { return content_->text.c_str(); }
 
@@ -100,7 +100,7 @@ class Error : public std::exception {
   Error WithContext(const std::string& step) const;
   // A copy that names the data file and byte; the message is prefixed with the file's name.
   Error InFile(const std::string& file, int64_t offset) const;
-  // A copy with another message and the same of all else.
+  // A copy with another message; all else is the same.
   Error WithMessage(std::string message) const;
   // A copy with a cause.
   Error WithCause(std::shared_ptr<const ErrorCause> cause) const;
@@ -120,13 +120,14 @@ class Error : public std::exception {
   std::shared_ptr<const Content> content_;
 };
 
-// There is no next element. The only subclass, because it is the only one that users catch to go
-// on. Inside a chain of readers the end is a return value; this is thrown at its edge.
+// Says that there is no next element. It is the only subclass, because it is the only error that
+// users catch in order to go on. Inside a chain of readers the end is a return value; this is
+// thrown where users and operators read.
 class EndOfData final : public Error {
  public:
   explicit EndOfData(const std::string& message) : Error(ErrorCode::kInvalidArgument, message) {}
 
-  // As Error::WithContext; it stays the end of data.
+  // As Error::WithContext; the copy is an EndOfData, too.
   EndOfData WithContext(const std::string& step) const {
     return EndOfData(Error::WithContext(step));
   }
@@ -151,8 +152,8 @@ void Require(bool condition, const Parts&... parts) {
 // kInternal with its text. Call inside a catch block only.
 Error CurrentError();
 
-// Notes a step that led to a std::bad_alloc, for CurrentError on this thread to say later: where
-// memory is exhausted there is none for an Error with context. Parts are laid end to end.
+// Notes a step that led to a std::bad_alloc, so that CurrentError on this thread can say it later:
+// when memory is exhausted there is none for an Error with context. The parts are joined.
 void NoteOutOfMemory(std::string_view first, std::string_view second) noexcept;
 
 }  // namespace millhopper

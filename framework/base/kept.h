@@ -26,18 +26,19 @@ class Kept {
       const_cast<Kept*>(this)->Dispose();
     }
   }
-  // True if the caller holds the only reference, so that nobody else can see a change.
+  // True if the caller holds the only reference, so that no other thread can see a change.
   bool HasOneReference() const { return references_.load(std::memory_order_acquire) == 1; }
 
  protected:
   virtual ~Kept() = default;
-  // Called once without references; pooled kinds go back to their pool instead. Must not throw.
+  // Called when the last reference is gone. Pooled kinds return themselves to their pool. Must not
+  // throw.
   virtual void Dispose() { delete this; }
 
  private:
   friend class TicketRun;
   mutable std::atomic<int> references_{0};
-  // The run that kept this last: a run asks for every ticket, but retains once.
+  // The run that has kept this last. A run calls Keep for every ticket, but retains only once.
   std::atomic<uint64_t> last_run_{0};
 };
 
@@ -68,12 +69,12 @@ class Ref {
   T* pointer_ = nullptr;
 };
 
-// Destroys the objects of every pool that are not out, with the memory that they keep. For tests
-// that count what is in use. Any thread.
+// Destroys the idle objects of every pool, and so frees the memory that they keep. For tests that
+// count what is in use. Any thread.
 void DropIdleObjects();
 
 namespace internal {
-// Names a way to drop the idle objects of one pool.
+// Tells DropIdleObjects of a pool: the function drops the pool's idle objects.
 void AddPool(void (*drop_idle)());
 }  // namespace internal
 
@@ -115,7 +116,7 @@ class Pool {
     }
     delete object;
   }
-  // Objects that are out: 0 when every reader is gone. For tests.
+  // The number of objects in use: 0 when every reader is gone. For tests.
   static size_t in_use() {
     Pool& pool = Get();
     std::lock_guard<std::mutex> lock(pool.mutex_);
@@ -123,7 +124,7 @@ class Pool {
   }
 
  private:
-  // What a program that needs many once has used is not kept for good.
+  // The most idle objects that are kept, so that one peak of use does not hold memory for good.
   static constexpr size_t kMostIdle = 4096;
 
   static Pool& Get() {

@@ -22,9 +22,8 @@ constexpr size_t kMaxReadAheadBytes = size_t{256} << 20;   // that wait in one r
 constexpr uint64_t kMaxUnsizedBytes = uint64_t{64} << 20;  // a file that does not know its size
 constexpr int kMaxZstdWindowLog = 27;  // of the bytes that a zstd stream looks back
 constexpr size_t kMaxSlots = 4096;     // tensors in an element
-// Readers that stand on one another. Each calls the one below, so that all of them need room on the
-// stack of whoever reads: half a KB each, some KB with sanitizers. A chain that somebody has a use
-// for has about ten.
+// Readers in one chain. Each calls the one below, so all of them need room on the stack of the
+// thread that reads: half a KB each, a few KB with sanitizers. Useful chains have about ten.
 constexpr int kMaxReaderDepth = 100;
 
 constexpr size_t kMaxPluginBytes = size_t{1} << 30;

@@ -103,7 +103,7 @@ Buffer* BufferPool::NewBuffer(size_t capacity) {
     try {
       buffer->data_ = static_cast<char*>(Allocate(capacity));
     } catch (const Error&) {
-      if (Trim(0) == 0) throw;  // what lies idle may be what is missing
+      if (Trim(0) == 0) throw;  // else idle memory was freed, which may suffice
       buffer->data_ = static_cast<char*>(Allocate(capacity));
     }
   } catch (...) {
@@ -122,12 +122,12 @@ void BufferPool::Give(Buffer* buffer) {
   if (buffer->busy_until_ != nullptr) {
     try {
       buffer->busy_until_->Wait();
-    } catch (...) {  // whoever needed the copy has been told; the memory is idle either way
+    } catch (...) {  // the user of the copy gets this error; the memory is idle either way
     }
     buffer->busy_until_.reset();
   }
-  // The buffer lies among the idle ones before it is no longer counted, so that whoever is given
-  // the room finds it there.
+  // The buffer joins the idle ones before it is uncounted, so that a thread which then finds room
+  // under the limit also finds the buffer.
   const MemoryCharge charge = std::exchange(buffer->charge_, MemoryCharge());
   const size_t capacity = buffer->capacity_;
   if (!Keep(buffer)) Free(buffer);

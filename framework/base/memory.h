@@ -25,11 +25,11 @@ class BufferPool {
   // Host memory that `place` copies from without a detour; ordinary memory for the host itself.
   static BufferPool& PinnedFor(Place place);
 
-  // At least `bytes` (0 is fine), contents undefined. Throws kResourceLimit if there is none, or
-  // where MemoryLimit says so.
+  // A buffer of at least `bytes` (0 is fine) with undefined contents. Throws kResourceLimit if the
+  // system or MemoryLimit gives no memory.
   Ref<Buffer> Take(size_t bytes);
 
-  // Frees idle memory of the host, at least `bytes` if there is as much; returns how much.
+  // Frees idle memory of the host, at least `bytes` if there is that much; returns how much.
   static size_t FreeIdle(size_t bytes);
 
   // How many idle bytes are kept; the rest is freed. Default 1 GiB.
@@ -45,7 +45,7 @@ class BufferPool {
 
   BufferPool(Place place, Kind kind) : place_(place), kind_(kind) {}
   void Give(Buffer* buffer);
-  // Puts a buffer among the idle ones; false if they are as many as may be.
+  // Puts a buffer among the idle ones; false if there is no room for more of them.
   bool Keep(Buffer* buffer);
   bool on_host() const { return place_.is_cpu() || kind_ == Kind::kPinned; }
   // An idle buffer, or null.
@@ -54,7 +54,7 @@ class BufferPool {
   void* Allocate(size_t bytes);
   void Free(Buffer* buffer) noexcept;
   // Frees idle buffers, large ones first, until no more than `bytes` are idle; returns how many
-  // bytes that were.
+  // bytes it has freed.
   size_t Trim(size_t bytes);
 
   const Place place_;

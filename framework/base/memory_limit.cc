@@ -178,7 +178,7 @@ MemoryCharge MemoryLimit::Use(size_t bytes) {
   const size_t used = needed_now.fetch_add(bytes, std::memory_order_relaxed) + bytes;
   if (used > ShareNow()) {
     needed_now.fetch_sub(bytes, std::memory_order_relaxed);
-    // Whoever is refused goes on to need more: another element of this size, at least.
+    // The reader that is refused will need more: at least another element of this size.
     Refuse(bytes, 2 * used);
   }
   if (is_set()) {
@@ -214,7 +214,7 @@ void MemoryLimit::Hold(size_t bytes) {
     if (now <= most) return;
     held.fetch_sub(bytes, std::memory_order_relaxed);
     if (BufferPool::FreeIdle(now - most) > 0) continue;
-    // What is in use fits, so what is in the way is on its way from one thread to a pool.
+    // If what is in use fits, the missing memory is on its way from a thread to its pool.
     const size_t used = needed_now.load() + ahead_of_need.load();
     if (used > most) Refuse(bytes, 2 * used);
     backoff.Pause();
@@ -249,7 +249,7 @@ void MemoryLimit::Refuse(size_t bytes, size_t needed) {
                                      Megabytes(used), " are in use", WhoUsesIt(used));
   auto cause = std::make_shared<OutOfMemory>();
   cause->problem = problem;
-  // More than files are read by at once is wanted for one large record.
+  // A request for more than two blocks of reading is for one large record.
   throw Advised(Error(ErrorCode::kResourceLimit, problem).WithCause(std::move(cause)), needed,
                 bytes > 2 * kReadBlockBytes ? bytes : 0);
 }

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// One limit on the host memory of all pools together, and whose memory it is that they gave out.
+// One limit on the host memory of all pools together, and the accounts of those who use it.
 //
-// Three quarters of the limit are for what is needed now, one quarter is for what is read or loaded
-// before anybody asks for it, and neither takes from the other. So what runs with no worker, where
-// nothing is ahead of need, runs with any number of them: what they have in store is never in the
-// way. A quarter has room for one batch ahead wherever three quarters have room for the three that
-// are needed: the present one, the one before it, and what the present one is made from.
+// Three quarters of the limit are for memory that is needed now. One quarter is for what workers
+// read or load ahead of need, before the consumer asks for it. A request never takes from the other
+// share. So a program that fits without workers, where nothing is ahead of need, fits with any
+// number of them. The quarter has room for one batch wherever the three quarters have room for the
+// three batches that are needed at once: the present one, the one before it, and the elements that
+// the present one is made from. Memory that was ahead of need moves to the other share when the
+// consumer comes to it (UseNow); that never fails, and the next request finds the share so much
+// fuller.
 #ifndef MILLHOPPER_FRAMEWORK_BASE_MEMORY_LIMIT_H_
 #define MILLHOPPER_FRAMEWORK_BASE_MEMORY_LIMIT_H_
 
@@ -20,18 +23,18 @@ namespace millhopper {
 
 struct MemoryCharge;
 
-// A holder of memory that is needed now, by the name that error texts give it. Any thread, but for
-// set_name.
+// Counts the memory of one reader or program, under the name that error texts give it. Any thread;
+// set_name is only for the thread that creates it.
 class MemoryAccount final : public Kept {
  public:
   MemoryAccount();
-  // While nothing is taken for it.
+  // Call it before any memory is taken for the account.
   void set_name(std::string name) { name_ = std::move(name); }
   const std::string& name() const { return name_; }
   void Add(size_t bytes) { bytes_.fetch_add(bytes, std::memory_order_relaxed); }
   void Subtract(size_t bytes) { bytes_.fetch_sub(bytes, std::memory_order_relaxed); }
   size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
-  // The same of what is ahead of need.
+  // The same for memory that was taken ahead of need.
   void AddAhead(size_t bytes) { ahead_.fetch_add(bytes, std::memory_order_relaxed); }
   void SubtractAhead(size_t bytes) { ahead_.fetch_sub(bytes, std::memory_order_relaxed); }
   size_t all_bytes() const { return bytes() + ahead_.load(std::memory_order_relaxed); }
@@ -44,16 +47,16 @@ class MemoryAccount final : public Kept {
   std::atomic<size_t> ahead_{0};
 };
 
-// While one lives, what this thread takes from a pool is for its account. Scopes nest: the
-// innermost account counts, and what is ahead of need within one is so in all that it encloses.
+// While a scope lives, memory that its thread takes from a pool is charged to its account. Scopes
+// nest: the innermost account is charged. If a scope is ahead of need, all scopes within it are.
 class MemoryScope {
  public:
   enum class Need {
-    kNow,    // beyond the share of what is needed now is an error
-    kAhead,  // beyond the share of what is ahead the work is refused, and can be done again later
+    kNow,    // if the share for needed memory is used up, that is an error
+    kAhead,  // if the share ahead of need is used up, the work is refused, and is done again later
   };
   explicit MemoryScope(const Ref<MemoryAccount>& account, Need need = Need::kNow);
-  // For a thread that helps another one: `other` is the scope of the helped thread, or null. Work
+  // For a thread that helps another thread: `other` is the scope of that thread, or null. Work
   // that a single thread would not do yet is ahead of need.
   explicit MemoryScope(const MemoryScope* other, Need need = Need::kNow);
   ~MemoryScope();
@@ -62,16 +65,16 @@ class MemoryScope {
 
   // The innermost scope of this thread, or null.
   static const MemoryScope* Current();
-  // Whom memory is taken for, as error texts name it; "" if that is not known.
+  // The name of the account that is charged, for error texts; "" if there is none.
   static std::string CurrentName();
-  // True where memory may be refused although there is some: what is done now may have to be done
-  // again. Never so without a limit.
+  // True if the calling thread works ahead of need, so that it may be refused memory and have to do
+  // its work again. Always false without a limit.
   static bool IsAhead();
-  // Says to whoever is ahead of need that there is no memory now, by an error whose cause says that
-  // it was refused.
+  // Tells a thread that works ahead of need that there is no memory now: throws an error whose
+  // cause has `refused` set.
   [[noreturn]] static void ThrowRefused();
-  // Whether the exception that is being handled is such an error. In a catch block only. Takes no
-  // memory, of which there may be none.
+  // Whether the exception that is being handled is such an error. Call it in a catch block only. It
+  // takes no memory, because there may be none.
   static bool WasRefused();
 
  private:
@@ -82,7 +85,7 @@ class MemoryScope {
   const bool ahead_;
 };
 
-// What the pools ask. Any thread.
+// The limit, as the pools ask it. Any thread.
 class MemoryLimit {
  public:
   // SIZE_MAX, the default, is no limit. Throws kInvalidArgument below 1 MiB. Call it only while no
@@ -90,33 +93,36 @@ class MemoryLimit {
   static void Set(size_t bytes);
   static size_t bytes();
   static bool is_set() { return bytes() != SIZE_MAX; }
-  // Whether the share of what is ahead of need has so many bytes left.
+  // Whether the share for memory ahead of need has that many bytes left.
   static bool HasRoomAhead(size_t bytes);
-  // Whether more than half is left of what may be needed now, so that somebody may fill a store.
+  // Whether less than half of the share for needed memory is in use, so that a reader may fill its
+  // store.
   static bool HasRoomInStore();
 
-  // Counts memory that is about to be in use for the present scope. Throws kResourceLimit, naming
-  // who uses how much and a limit that would do, if that would be too much.
+  // Charges memory that is about to be used to the present scope. If that would exceed the share,
+  // throws kResourceLimit, which says who uses how much and advises a limit that would suffice.
   static MemoryCharge Use(size_t bytes);
   static void Unuse(size_t bytes, const MemoryCharge& charge);
-  // From now on, what was ahead of need is needed.
+  // Moves memory that was taken ahead of need to the share for needed memory. Never fails.
   static void UseNow(size_t bytes, MemoryCharge* charge);
-  // Counts memory that the system is asked for; frees what lies idle where the limit is in the way.
+  // Counts memory that a pool is about to get from the system. Where the limit leaves no room,
+  // frees idle memory of the pools, and waits for memory that is on its way back to a pool.
   static void Hold(size_t bytes);
   static void Unhold(size_t bytes);
 
-  // How much is in use that is needed now, and the most since ResetPeak.
+  // The needed memory that is in use, and the most that any Use under a limit has seen since
+  // ResetPeak.
   static size_t needed();
   static size_t peak();
   static void ResetPeak();
-  // Whether so many bytes can be needed again and again, a little more at times; throws as Use does
-  // if not.
+  // Whether the share for needed memory can hold `bytes`, with one sixteenth of it kept free
+  // because sizes vary. CheckPossible throws as Use does if it cannot.
   static bool IsPossible(size_t bytes);
   static void CheckPossible(size_t bytes);
 
-  // The error, if it is one of this limit, with the advice of a limit that has room for `needed`
-  // bytes at once, of which one element takes `element`. Whoever knows how far the work has come
-  // knows this better than whoever was refused.
+  // Returns an error of this limit with the advice to raise the limit so that `needed` bytes fit at
+  // once, of which one element takes `element`. Returns any other error unchanged. A caller that
+  // knows how far the work has come gives better numbers than the code that was refused.
   static Error Advised(const Error& error, size_t needed, size_t element);
 
  private:

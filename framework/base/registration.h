@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the registries of operators and formats have in common: names are given once, and what a
-// plugin registered can be taken back.
+// What the registries of operators and formats have in common: a name can be registered once, and
+// the registrations of a plugin can be taken back.
 #ifndef MILLHOPPER_FRAMEWORK_BASE_REGISTRATION_H_
 #define MILLHOPPER_FRAMEWORK_BASE_REGISTRATION_H_
 
@@ -33,8 +33,8 @@ class RegistrationWatch {
 
 // For registries: something was registered, and how to take it back.
 void NoteRegistration(std::function<void()> undo);
-// For registries: the name of `what` is taken. Told to the watch; without one, before main, nobody
-// could catch an exception, so the process ends with a message.
+// For registries: the name of `what` is taken. Notes it in the active watch. Without a watch, which
+// means before main, an exception could not be caught, so the process ends with a message.
 void RefuseRegistration(const std::string& what);
 
 }  // namespace millhopper

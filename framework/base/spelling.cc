@@ -10,10 +10,10 @@
 namespace millhopper {
 namespace {
 
-constexpr size_t kLongestWord = 100;        // nobody mistypes more
+constexpr size_t kLongestWord = 100;        // longer words are not typed by hand
 constexpr uint64_t kMostSteps = 100000000;  // of comparing words: a fraction of a second
 
-// Of the innermost SpellingLimit.
+// The steps that the innermost SpellingLimit still allows.
 thread_local uint64_t* shared_steps = nullptr;
 
 }  // namespace
@@ -26,7 +26,7 @@ WordSearch::WordSearch(std::string word)
 
 void WordSearch::Try(const std::string& candidate) {
   const auto [shorter, longer] = std::minmax({word_.size(), candidate.size()});
-  if (longer - shorter >= best_) return;  // as many letters differ at least
+  if (longer - shorter >= best_) return;  // at least this many letters differ
   const size_t distance = Distance(candidate);
   if (*steps_ == 0 || distance >= best_) return;
   best_ = distance;
@@ -39,7 +39,7 @@ const std::string& WordSearch::found() const {
 }
 
 // Edit distance by rows (Wagner and Fischer, 1974), two neighbours swapped being one edit. Stops
-// where it can only be best_ or more.
+// as soon as the result can only be best_ or more.
 size_t WordSearch::Distance(const std::string& candidate) {
   row_.resize(candidate.size() + 1);
   above_.resize(row_.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A request to stop the whole process's work, made by a signal, a time limit or another thread, and
-// looked at between operators and wherever a thread waits.
+// A request to stop all work of the process. A signal, a time limit or another thread makes it;
+// threads check it between operators and wherever they wait.
 #ifndef MILLHOPPER_FRAMEWORK_BASE_STOP_H_
 #define MILLHOPPER_FRAMEWORK_BASE_STOP_H_
 
@@ -24,9 +24,9 @@ inline void CheckStop() {
   if (__builtin_expect(StopRequested(), 0)) ThrowStopped();
 }
 
-// How a thread waits for another one that is at work: it looks often at first and ever more seldom
-// later (an eighth of the time waited so far, at most four milliseconds), for waking a sleeping
-// thread costs more than loading a small batch does.
+// How a thread waits for another thread that is at work: it looks often at first and less and less
+// often later (each pause is an eighth of the time waited so far, at most four milliseconds). To
+// wake a sleeping thread costs more than to load a small batch.
 class Backoff {
  public:
   void Pause();

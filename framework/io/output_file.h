@@ -12,7 +12,7 @@
 // A file that the process reads (files_in_use.h) is refused in any case.
 //
 // Until it is complete a file is called <name>.partial, or <name>.2.partial and so on where a file
-// of that name exists: whose it is nobody knows, so it is left alone.
+// of that name exists, which may belong to another process and is left alone.
 #ifndef MILLHOPPER_FRAMEWORK_IO_OUTPUT_FILE_H_
 #define MILLHOPPER_FRAMEWORK_IO_OUTPUT_FILE_H_
 
@@ -30,7 +30,7 @@ namespace millhopper {
 
 struct OutputRules {
   bool overwrite = true;  // replace a regular file of this name
-  bool stream = false;    // write to what is no file of its own
+  bool stream = false;    // write to a pipe, a device or an open descriptor
   // What an error says of a file that exists if it is not to be replaced.
   const char* refusal = "the file exists and 'overwrite' is false";
   FileRole role = FileRole::kData;
@@ -42,7 +42,7 @@ class OutputFile {
   // Throws kIo if the output cannot be or is not to be written, kInvalidArgument if the process
   // reads it. What is written to as a stream is opened by the first Write or by Finish.
   explicit OutputFile(std::string path, const OutputRules& rules = {});
-  // Removes what has not got its name.
+  // Removes a file that has not got its name yet.
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
@@ -50,8 +50,8 @@ class OutputFile {
   // Throws kIo; waits for a reader of a FIFO, and throws kCancelled once a stop is requested.
   void Write(const char* bytes, size_t size);
   void Write(const std::string& bytes) { Write(bytes.data(), bytes.size()); }
-  // Nothing more will be written. When this returns the bytes are on the disk. Again, it does
-  // nothing. Throws kIo.
+  // Ends the writing. When this returns, the bytes are on the disk. A second call does nothing.
+  // Throws kIo.
   void Finish();
   // Finishes it and gives it its name. Throws kIo.
   void Publish();
@@ -95,8 +95,8 @@ class OutputFile {
 // Throws kIo; if that is because a name could not be given, the ones before it have been.
 void PublishInOrder(const std::vector<OutputFile*>& files);
 
-// Removes all that has no name yet and has whoever would go on writing wait for ever. For who is
-// about to end the process by _exit. Any thread.
+// Removes all files that have no name yet, and lets threads that would go on writing wait for ever.
+// For a thread that is about to end the process by _exit. Any thread.
 void AbandonOutputs();
 
 }  // namespace millhopper
