@@ -12,7 +12,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
-#include "readers/crc32c.h"
+#include "readers/checksums.h"
 
 namespace millhopper {
 namespace {
@@ -401,8 +401,7 @@ std::optional<RecordIOCompressor> RecordIOCompressorOf(RecordIODialect dialect, 
 }
 
 uint32_t RecordIOChecksum(RecordIODialect dialect, const char* payload, size_t size) {
-  return dialect == RecordIODialect::kCrc32c ? Crc32c(payload, size)
-                                             : libdeflate_crc32(0, payload, size);
+  return dialect == RecordIODialect::kCrc32c ? Crc32c(payload, size) : Crc32(payload, size);
 }
 
 std::string CompressRecordIO(RecordIODialect dialect, RecordIOCompressor compressor,

@@ -10,7 +10,7 @@
 #include "framework/base/random.h"
 #include "framework/base/thread_pool.h"
 #include "readers/batch_reader.h"
-#include "readers/crc32c.h"
+#include "readers/checksums.h"
 #include "readers/open_files.h"
 #include "readers/shuffle_reader.h"
 #include "tests/benchmarks/copied_bytes.h"

@@ -13,7 +13,7 @@
 #include <cstring>
 
 #include "framework/base/error.h"
-#include "readers/crc32c.h"
+#include "readers/checksums.h"
 #include "tests/benchmarks/usage.h"
 
 namespace millhopper {

@@ -16,6 +16,7 @@ _LIBRARIES = {
     "glog": ("libgoogle-glog-dev", "glog/logging.h", ["-lglog", "-lgflags"]),
     "gtest": ("libgtest-dev", "gtest/gtest.h", ["-lgtest"]),
     "gtest_main": ("libgmock-dev", "gmock/gmock.h", ["-lgmock_main", "-lgmock", "-lgtest"]),
+    "isal": ("libisal-dev", "isa-l/crc.h", ["-lisal"]),
     "json": ("nlohmann-json3-dev", "nlohmann/json.hpp", []),
     "lz4": ("liblz4-dev", "lz4frame.h", ["-llz4"]),
     "png": ("libpng-dev", "png.h", ["-lpng"]),
