@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <thread>
 
 namespace millhopper {
 namespace {
@@ -92,7 +93,17 @@ ChildResult Child::Wait() {
   }
   int status = 0;
   struct rusage usage {};
-  EXPECT_EQ(wait4(pid_, &status, 0, &usage), pid_);
+  // A child that has closed its output may still hang.
+  pid_t ended = 0;
+  for (int waited = 0; (ended = wait4(pid_, &status, WNOHANG, &usage)) == 0; ++waited) {
+    if (waited == kPatienceMilliseconds) {
+      ADD_FAILURE() << "the child has closed its output and does not end; it wrote: "
+                    << result_.errors;
+      kill(pid_, SIGKILL);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_EQ(ended, pid_);
   result_.most_resident_bytes = static_cast<size_t>(usage.ru_maxrss) * 1024;
   pid_ = -1;
   result_.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

@@ -87,6 +87,7 @@ void Buffer::Dispose() {
 }
 
 Ref<Buffer> Buffer::Foreign(void* data, size_t bytes, std::function<void()> release) {
+  if (release == nullptr) Throw(ErrorCode::kInternal, "memory that nothing releases");
   auto* const buffer = new Buffer;
   buffer->data_ = static_cast<char*>(data);
   buffer->capacity_ = bytes;

@@ -51,8 +51,8 @@ class Buffer final : public Kept {
   void set_needed();
 
   // Wraps host memory that does not come from a pool, of any alignment. `release` is called when
-  // the last reference goes away, on whichever thread that is, and must not throw. The values must
-  // stay the same until then.
+  // the last reference goes away, on whichever thread that is, and must not throw or be empty. The
+  // values must stay the same until then.
   static Ref<Buffer> Foreign(void* data, size_t bytes, std::function<void()> release);
 
  private:

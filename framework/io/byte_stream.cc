@@ -70,7 +70,8 @@ class ByteStream::Decompressor {
       // The beginning of a frame whose end is not seen yet waits for it, unless it is all that
       // there is room for.
       given_ = in_frame_ && right_ > 0 ? right_ : end_;
-    } catch (const Error&) {
+    } catch (const Error& error) {
+      if (error.interrupts()) throw;  // what was read is kept
       error_ = std::current_exception();
       given_ = end_ =
           right_;  // what is here of the frame is dropped: nobody knows whether it is right
@@ -185,9 +186,12 @@ ByteStream::ByteStream(const std::string& path, BufferType buffer_type)
     }
     decompressor_ = std::make_unique<Decompressor>(*file_, *compression);
   } else if (const Compression* const named = CompressionByName(path)) {
-    throw Error(ErrorCode::kDataLoss,
-                StrCat("its name ends in ", named->extension,
-                       ", but the bytes at byte 0 are not the first of a ", named->name, " stream"))
+    throw Error(
+        ErrorCode::kDataLoss,
+        StrCat("its name ends in ", named->extension,
+               file_->size() == 0 ? ", but it is empty, as if it was cut off"
+                                  : StrCat(", but the bytes at byte 0 are not the first of a ",
+                                           named->name, " stream")))
         .InFile(path, 0);
   }
 }
@@ -204,7 +208,8 @@ size_t ByteStream::Read(char* out, size_t size) {
     try {
       decompressor_->Read(out, size, &got);
     } catch (...) {
-      error_ = std::current_exception();
+      // A request to stop is no fault of the file: reading can go on after it.
+      if (!CurrentError().interrupts()) error_ = std::current_exception();
       if (got == 0) throw;
     }
   }

@@ -9,6 +9,8 @@
 #include <atomic>
 #include <cerrno>
 
+#include "framework/base/error.h"
+
 namespace millhopper {
 namespace {
 
@@ -97,8 +99,13 @@ bool GuardedPages::InstallHandler() {
   return sigaction(SIGBUS, &action, nullptr) == 0;
 }
 
-GuardedPages::GuardedPages(char* begin, size_t size) : entry_(Entry::Take()) {
-  [[maybe_unused]] static const bool installed = InstallHandler();
+GuardedPages::Entry* GuardedPages::TakeEntry() {
+  static const bool installed = InstallHandler();
+  if (!installed) Throw(ErrorCode::kIo, "cannot install a handler for SIGBUS");
+  return Entry::Take();
+}
+
+GuardedPages::GuardedPages(char* begin, size_t size) : entry_(TakeEntry()) {
   const size_t pages = (size + PageBytes() - 1) / PageBytes();
   entry_->Set(begin, begin + pages * PageBytes());
 }

@@ -21,7 +21,7 @@ namespace millhopper {
 class GuardedPages {
  public:
   // `begin` is at the beginning of a page. The pages belong to the caller, who unmaps them after
-  // this is gone.
+  // this is gone. Throws kIo where the handler cannot be installed.
   GuardedPages(char* begin, size_t size);
   ~GuardedPages();
   GuardedPages(const GuardedPages&) = delete;
@@ -34,6 +34,7 @@ class GuardedPages {
  private:
   struct Entry;
   static bool InstallHandler();
+  static Entry* TakeEntry();
   // The handler's part: has the rest of the pages be zeros if the address is in guarded ones.
   static bool ReplaceFrom(const char* address);
   friend struct BusErrorHandler;

@@ -61,7 +61,7 @@ std::unique_ptr<FrameDecoder> Make() { return std::make_unique<GzipDecoder>(); }
 
 }  // namespace
 
-// A bit of deflate gives at most 258 bytes: a byte 1032, with what zlib holds back in between.
+// Two bits of deflate give at most 258 bytes, so a byte gives 1032; zlib holds some back.
 const Compression kGzip = {"gzip", ".gz", sizeof(kMagic), Begins, 1032, 64 << 10, true, Make};
 
 }  // namespace millhopper

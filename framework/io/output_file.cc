@@ -62,9 +62,10 @@ struct Destination {
 // The descriptor of this process that a file of this name in this folder means, or -1.
 int DescriptorOf(const std::string& folder, const std::string& name) {
   if (folder != StrCat("/proc/", getpid(), "/fd") || name.empty()) return -1;
-  return std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; })
-             ? std::atoi(name.c_str())
-             : -1;
+  constexpr size_t kMostDigits = 9;  // an int has room for them; no process has so many
+  const bool is_number =
+      std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return is_number && name.size() <= kMostDigits ? std::atoi(name.c_str()) : -1;
 }
 
 // Sets errno and returns nothing if the path leads nowhere.
@@ -190,32 +191,48 @@ void OutputFile::OpenStream() {
   }
 }
 
-void OutputFile::Write(const char* bytes, size_t size) {
-  if (is_stream_ && descriptor_ < 0) OpenStream();
-  while (size > 0) {
-    const ssize_t written = ::write(descriptor_, bytes, size);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0 && errno == EAGAIN) {
-      CheckStop();
-      pollfd ready = {descriptor_, POLLOUT, 0};
-      ::poll(&ready, 1, kPollMilliseconds);
-      continue;
-    }
-    if (written < 0) FailWith("cannot write", errno);
-    bytes += written;
-    size -= static_cast<size_t>(written);
-    bytes_ += static_cast<uint64_t>(written);
+template <typename Step>
+void OutputFile::OrFailForGood(const Step& step) {
+  if (failure_ != nullptr) std::rethrow_exception(failure_);
+  try {
+    step();
+  } catch (...) {
+    failure_ = std::current_exception();
+    throw;
   }
 }
 
+void OutputFile::Write(const char* bytes, size_t size) {
+  OrFailForGood([&] {
+    if (is_stream_ && descriptor_ < 0) OpenStream();
+    while (size > 0) {
+      const ssize_t written = ::write(descriptor_, bytes, size);
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0 && errno == EAGAIN) {
+        CheckStop();
+        pollfd ready = {descriptor_, POLLOUT, 0};
+        ::poll(&ready, 1, kPollMilliseconds);
+        continue;
+      }
+      if (written < 0) FailWith("cannot write", errno);
+      bytes += written;
+      size -= static_cast<size_t>(written);
+      bytes_ += static_cast<uint64_t>(written);
+    }
+  });
+}
+
 void OutputFile::Finish() {
-  if (finished_) return;
-  if (is_stream_ && descriptor_ < 0) OpenStream();
-  finished_ = true;
-  // Without this a crash of the machine could leave the name without the content.
-  if (!is_stream_ && ::fsync(descriptor_) != 0) FailWith("cannot write", errno);
-  // Some file systems say only now that there was no room.
-  if (::close(std::exchange(descriptor_, -1)) != 0) FailWith("cannot write", errno);
+  OrFailForGood([&] {
+    if (finished_) return;
+    if (is_stream_ && descriptor_ < 0) OpenStream();
+    // Without this a crash of the machine could leave the name without the content. The system
+    // reports a failure once: a second fsync would succeed.
+    if (!is_stream_ && ::fsync(descriptor_) != 0) FailWith("cannot write", errno);
+    // Some file systems say only now that there was no room.
+    if (::close(std::exchange(descriptor_, -1)) != 0) FailWith("cannot write", errno);
+    finished_ = true;
+  });
 }
 
 void OutputFile::Publish() { PublishInOrder({this}); }

@@ -20,6 +20,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <string>
 #include <vector>
@@ -47,7 +48,8 @@ class OutputFile {
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
-  // Throws kIo; waits for a reader of a FIFO, and throws kCancelled once a stop is requested.
+  // Throws kIo; waits for a reader of a FIFO, and throws kCancelled once a stop is requested. After
+  // an error every later call of Write, Finish and Publish throws it again: the file is not whole.
   void Write(const char* bytes, size_t size);
   void Write(const std::string& bytes) { Write(bytes.data(), bytes.size()); }
   // Ends the writing. When this returns, the bytes are on the disk. A second call does nothing.
@@ -69,6 +71,9 @@ class OutputFile {
   friend void PublishInOrder(const std::vector<OutputFile*>& files);
 
   void CreatePartial();
+  // What Write and Finish do. After it has thrown, so does every later call of both.
+  template <typename Step>
+  void OrFailForGood(const Step& step);
   void OpenStream();
   // Throws unless the name is still one that may be given.
   void CheckName() const;
@@ -88,6 +93,7 @@ class OutputFile {
   int descriptor_ = -1;
   uint64_t bytes_ = 0;
   bool finished_ = false;
+  std::exception_ptr failure_;  // the first of Write and Finish
 };
 
 // Finishes all files, sees that every one of them may have its name still, and then names them one
@@ -95,8 +101,9 @@ class OutputFile {
 // Throws kIo; if that is because a name could not be given, the ones before it have been.
 void PublishInOrder(const std::vector<OutputFile*>& files);
 
-// Removes all files that have no name yet, and lets threads that would go on writing wait for ever.
-// For a thread that is about to end the process by _exit. Any thread.
+// Removes all files that have no name yet. From then on, threads that would create another one or
+// give one its name wait for ever. Gives up after a second if another thread is giving names for so
+// long. Only a thread that is about to end the process by _exit may call it.
 void AbandonOutputs();
 
 }  // namespace millhopper

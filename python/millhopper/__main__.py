@@ -52,7 +52,7 @@ def _programs(
 
 
 def _plain(value: Any) -> Any:
-    """Numbers as JSON has them: non-finite ones as text."""
+    """The value for JSON, which has no infinities and no NaN: they become text."""
     if isinstance(value, float) and not math.isfinite(value):
         return "nan" if math.isnan(value) else ("inf" if value > 0 else "-inf")
     return value
@@ -153,7 +153,7 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="the text that takes the place of ${NAME} in programs",
+        help="replaces ${NAME} in programs by VALUE",
     )
     plugins = argparse.ArgumentParser(add_help=False)
     plugins.add_argument(
@@ -176,13 +176,16 @@ def _parser() -> argparse.ArgumentParser:
 
     run = command("run", _run, "run programs, startup first", programs, settings)
     run.add_argument(
-        "--seed", type=_within(0, 2**64 - 1), default=0, help="of everything random; default 0"
+        "--seed",
+        type=_within(0, 2**64 - 1),
+        default=0,
+        help="the seed of all random numbers; default 0",
     )
     run.add_argument(
         "--threads",
         type=_within(-1, 1024),
         default=-1,
-        help="workers that load data, 0 to 1024; -1 (default) is one a core but the first",
+        help="threads that load data, 0 to 1024; default -1: cores minus 1",
     )
     run.add_argument(
         "--place", default="cpu", help="where double buffers leave batches: cpu, cuda:0"
@@ -248,7 +251,7 @@ def _flush() -> None:
 
 
 def _write_no_more() -> None:
-    # Otherwise the interpreter tries again when it exits.
+    # Otherwise the interpreter flushes again when it exits, and prints the error.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "framework/base/error.h"
+#include "framework/base/stop.h"
 #include "tests/bytes.h"
 #include "tests/outcome.h"
 #include "tests/testing.h"
@@ -49,6 +50,26 @@ TEST(ByteStream, ReadsGzipWhateverItsName) {
 TEST(ByteStream, GoesOnWithEveryMemberOfAGzipFile) {
   const TempFile file("members", Gzipped("one ") + Gzipped("") + Gzipped("two"));
   EXPECT_EQ(ReadWhole(file.path()).content, "one two");
+}
+
+TEST(ByteStream, GoesOnAfterARequestToStop) {
+  const std::string content = Sample(1000000);
+  const TempFile file("stopped", Gzipped(content));
+  ByteStream stream(file.path());
+  std::string got(content.size(), '\0');
+  size_t size = stream.Read(got.data(), 10);
+  RequestStop();
+  for (int again = 0; again < 3; ++again) {
+    try {
+      size += stream.Read(got.data() + size, content.size() - size);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kCancelled) << error.what();
+    }
+  }
+  EXPECT_LT(size, content.size());
+  ClearStop();
+  EXPECT_EQ(stream.Read(got.data() + size, content.size() - size), content.size() - size);
+  EXPECT_TRUE(got == content);
 }
 
 TEST(ByteStream, TakesWhatIsTooShortForGzipAsItIs) {

@@ -205,7 +205,12 @@ TEST_P(CompressionTest, RefusesWhatFollows) {
 }
 
 TEST_P(CompressionTest, DemandsWhatTheNameSays) {
-  for (const char* content : {"", "\x1f", "plain text"}) {
+  const TempFile empty(name_, "");
+  ExpectError(ErrorCode::kDataLoss,
+              StrCat(empty.path(), ": its name ends in ", kind_.extension,
+                     ", but it is empty, as if it was cut off"),
+              [&] { ByteStream stream(empty.path()); });
+  for (const char* content : {"\x1f", "plain text"}) {
     const TempFile file(name_, content);
     ExpectError(
         ErrorCode::kDataLoss,

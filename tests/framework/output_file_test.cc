@@ -347,6 +347,32 @@ TEST(OutputFile, ThatDoesNotFitIsRemoved) {
   EXPECT_EQ(ReadFile(folder + "/x"), "old");
 }
 
+// A file that lacks what could not be written never gets its name.
+TEST(OutputFile, FailsForGood) {
+  const std::string folder = NewFolder("failed");
+  EXPECT_EQ(InChild([&] {
+              std::signal(SIGXFSZ, SIG_IGN);
+              const rlimit small = {1000, 1000};
+              if (setrlimit(RLIMIT_FSIZE, &small) != 0) return 1;
+              OutputFile file(folder + "/x");
+              const auto fails = [](const auto& step) {
+                try {
+                  step();
+                } catch (const Error& error) {
+                  return error.code() == ErrorCode::kIo && error.offset() == 1000;
+                }
+                return false;
+              };
+              if (!fails([&] { file.Write(std::string(1001, 'x')); })) return 2;
+              if (!fails([&] { file.Write(""); })) return 3;
+              if (!fails([&] { file.Finish(); })) return 4;
+              if (!fails([&] { file.Publish(); })) return 5;
+              return 0;
+            }),
+            0);
+  EXPECT_EQ(NamesIn(folder), Names{});
+}
+
 TEST(OutputFile, OfAForkedParentIsNotTheChilds) {
   const std::string folder = NewFolder("fork");
   auto file = std::make_unique<OutputFile>(folder + "/x");

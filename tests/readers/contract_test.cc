@@ -377,8 +377,7 @@ ReaderPtr OpenFilesShuffled(Fault fault, Where where) {
 
 // ---- The cases. ----
 
-// A chain over a source, with the number of elements before a planning and a loading error;
-// SIZE_MAX where it depends on the pass.
+// A chain over a source, with the number of elements before a planning and a loading error.
 ContractCase Chain(std::string name, const std::function<ReaderPtr(Fault)>& source,
                    const std::vector<Decorator>& decorators, std::vector<int64_t> values,
                    std::vector<size_t> before_fault = {}) {

@@ -18,7 +18,7 @@ def find(
     """The files of the first choice that is complete.
 
     Args:
-        what: who looks, for the error text.
+        what: the data set, as error texts call it.
         folder: where they are, or None: where ``MILLHOPPER_DATA`` says, there or in a folder of it.
         names: what such a folder of it may be called.
         choices: names or patterns of files that belong together; each may end in ``.gz``, too.

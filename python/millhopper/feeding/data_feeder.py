@@ -36,9 +36,9 @@ class DataFeeder:
 
     A sample is a tuple or list with a field for each variable, in the order of ``feed_list``. A
     field is a number, a (nested) list or an array: for a variable without levels of detail one
-    instance, in its shape or flat, else ``lod_level`` nested sequences of such. Values are
-    converted to the variable's dtype; what integers or bools would change is an error. Tensors are
-    on the host, whatever the place: the executor takes them from there.
+    instance, in its shape or flat; otherwise ``lod_level`` nested sequences of instances. Values
+    are converted to the variable's dtype; what an integer or bool dtype cannot hold is an error.
+    Tensors are on the host for every place: the executor takes them from there.
 
     Source: PaddlePaddle's fluid.DataFeeder, 2018. It also let values in a wrong shape of the right
     rank pass, and cut off what does not fit; here these are ValueErrors.
@@ -208,7 +208,7 @@ class _Slot:
         self._dtype = np.dtype(dtype_name(variable.dtype))
 
     def batch(self, fields: Sequence[Any]) -> LoDTensor:
-        """``tensor``, whose errors say at which item of the batch."""
+        """As ``tensor``; its errors name the item of the batch."""
         try:
             return self.tensor(fields)
         except (ValueError, TypeError) as error:
@@ -264,7 +264,7 @@ class _Slot:
         return exactly(given, self._dtype)
 
     def _shaped(self, values: Array, rows: int) -> Array:
-        """The values in the declared shape, of whose dims -1 the first is the number of rows."""
+        """The values in the declared shape. A first dim of -1 stands for the number of rows."""
         shape = (rows, *self._shape[1:]) if self._shape[0] < 0 else self._shape
         if values.ndim == len(shape):
             if all(want in (-1, have) for want, have in zip(shape, values.shape, strict=True)):

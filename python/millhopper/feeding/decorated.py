@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What py_reader and PyReader share: the lineage's functions that say who fills the queue."""
+"""What py_reader and PyReader share: the lineage's functions that set the source of the queue."""
 
 from __future__ import annotations
 

@@ -17,19 +17,19 @@ from millhopper.ragged import Ragged
 
 
 def fed_tensors(feed: Mapping[Any, object], program: Program) -> dict[str, _core.LoDTensor]:
-    """Tensors by variable name: copies, since the program may keep them, but for LoDTensors.
+    """Tensors by variable name. All but LoDTensors are copied, because the program may keep them.
 
     Args:
         feed: values by variable, or its name.
-        program: in whose global block the variables are declared. Lists and numbers become the
+        program: its global block declares the variables. Lists and numbers become the
             declared dtype; what is fed to variables of ``layers.data`` must have the declared
             dtype and the declared dims. A value of another number of axes is let through on
             purpose, as Fluid does: the run then finds what does not fit.
 
     Raises:
         TypeError: a key is neither a variable nor a name, or a value holds no numbers.
-        ValueError: a value has not the declared dtype or dims, or lists are of different lengths.
-        Error: a value on a device, or of a dtype that is none of Millhopper's.
+        ValueError: a value does not have the declared dtype or dims, or lists differ in length.
+        Error: a value is on a device, or has a dtype that Millhopper lacks.
     """
     tensors = {}
     for key, value in feed.items():
@@ -39,7 +39,7 @@ def fed_tensors(feed: Mapping[Any, object], program: Program) -> dict[str, _core
         variable = program.global_block().vars.get(name)
         try:
             tensor = _tensor(name, value, variable)
-        except (BufferError, RuntimeError) as error:  # of the core, or who speaks DLPack
+        except (BufferError, RuntimeError) as error:  # the core, or DLPack
             error.add_note(f"while variable {name!r} was fed")
             raise
         is_empty = isinstance(value, _core.LoDTensor) and not tensor.shape()  # the core refuses it

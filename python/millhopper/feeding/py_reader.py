@@ -31,12 +31,12 @@ class ReaderVariable(Variable, Decorated):
 
     ``reset`` ends the provider, drops what is in the queue and begins the next pass. While the
     block of a ``While``, ``IfElse`` ... is being written, it appends the operator ``reset``
-    instead, which has the provider called anew.
+    instead, which calls the provider again.
 
     Attributes:
-        queue: the queue, for those who fill it themselves, before or instead of ``start``:
-            ``push(element)`` waits for room and returns whether the queue took it, which it does
-            not once it is closed; ``size()``, ``capacity()``, ``close()``, ``is_closed()``.
+        queue: the queue, for programs that fill it themselves, before or instead of ``start``:
+            ``push(element)`` waits for room and returns whether the queue took the element: a
+            closed queue takes none; ``size()``, ``capacity()``, ``close()``, ``is_closed()``.
         thread: the provider's thread since the last ``start``, or None.
     """
 
@@ -118,7 +118,7 @@ def py_reader(
             below 0, or the name is taken.
         Error: ``capacity`` is below 1.
 
-    What a provider raises arrives at the ``read`` as an ``Error`` whose ``__cause__`` it is.
+    If the provider raises an exception, ``read`` raises an ``Error`` with it as ``__cause__``.
 
     Source: Paddle Fluid 0.15, layers.io.
     """

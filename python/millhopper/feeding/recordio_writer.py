@@ -65,7 +65,7 @@ def create_recordio_writer(
     *,
     overwrite: bool = True,
 ) -> Iterator[RecordIOWriter]:
-    """The writer of one file, for a ``with`` block, at whose end the file is there. ::
+    """The writer of one file, for a ``with`` block. The file appears when the block ends. ::
 
         with create_recordio_writer("digits.recordio") as writer:
             for image, label in samples:  # arrays, or of class LoDTensor
@@ -73,8 +73,8 @@ def create_recordio_writer(
                 writer.append_tensor(label)
                 writer.complete_append_tensor()
 
-    If the block raises, nothing is left of what it wrote, and a file that has had this name stays
-    as it was.
+    If the block raises, what it wrote is removed, and a file that already had this name stays as it
+    was.
 
     Args:
         filename: of the file.
@@ -83,9 +83,9 @@ def create_recordio_writer(
         overwrite: replace a file that exists.
 
     Raises:
-        TypeError: ``compressor`` is none.
+        TypeError: ``compressor`` is not a ``Compressor``.
         Error: the file cannot be written, or exists and ``overwrite`` is False,
-            ``max_num_records`` is less than 1, or tensors were appended behind the last
+            ``max_num_records`` is less than 1, or tensors were appended after the last
             ``complete_append_tensor``.
 
     Source: PaddlePaddle's fluid.recordio_writer, 2018.
@@ -155,9 +155,9 @@ def convert_reader_to_recordio_files(
 
     Args and errors are those of ``convert_reader_to_recordio_file``; also raises ValueError if
     `filename` does not end in ``.recordio``, `batch_per_file` is less than 1 or more than 100,000
-    files would be written, and FileExistsError if files with higher numbers are left of an earlier
-    conversion. Files before the one that an exception interrupts stay, unless there are any of an
-    earlier conversion: then those do.
+    files would be written, and FileExistsError if an earlier conversion has left files with higher
+    numbers. If an exception interrupts a file, the files before it stay; but if there are files of
+    an earlier conversion, those stay instead.
 
     Source: PaddlePaddle's fluid.recordio_writer, 2018.
     """
@@ -190,7 +190,7 @@ def convert_reader_to_recordio_files(
         left = [name for name in earlier if name >= f"{stem}-{len(writers):05d}{extension}"]
         if left:
             raise FileExistsError(
-                f"'{left[0]}' and those behind it are left of an earlier conversion, and would be "
+                f"'{left[0]}' and the files after it are from an earlier conversion and would be "
                 f"read with the {len(writers)} files of this one, so nothing is changed: remove "
                 "them first"
             )

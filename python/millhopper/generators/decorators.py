@@ -80,7 +80,7 @@ def compose(
             if ended:
                 raise ComposeNotAligned(
                     f"after {count} items there are no more of reader {', '.join(ended)}, "
-                    f"but there are of the others (of {len(row)}, the first is 0)"
+                    f"but the others have more (there are {len(row)} readers, the first is 0)"
                 )
             yield row
 
@@ -99,7 +99,7 @@ def chain(*readers: PythonReader[T]) -> PythonReader[T]:
     Items stay as they are, lists are not flattened. A reader is called when the one before it has
     ended, so that only one pass is open at a time.
 
-    Raises nothing of its own; in a pass, what a reader raises.
+    A pass raises what a reader raises, and nothing else.
 
     Source: PaddlePaddle's paddle.reader, 2018, which calls all readers at the start of a pass.
     """
@@ -164,7 +164,7 @@ def cache(reader: PythonReader[T]) -> PythonReader[T]:
     passes that run at once before anything is kept, each reads for itself, and what the first to
     end has read is kept. The items themselves are not copied.
 
-    Raises nothing of its own; in a pass, what the reader raises.
+    A pass raises what the reader raises, and nothing else.
 
     Source: PaddlePaddle's paddle.reader, 2019, which reads everything when it is called.
     """
@@ -191,8 +191,8 @@ class Fake:
 
     `Fake()(reader, data_num)` returns a reader whose passes yield the first item of `reader`
     `data_num` times. The item is read by the first pass and kept for the later ones, so what was
-    measured once can be measured again; each result of a call keeps its own, and passes that run
-    at once count for themselves.
+    measured once can be measured again. Each reader that a call returns keeps its own item, and
+    each pass counts its own items.
 
     Raises TypeError if `data_num` is no integer, ValueError if it is negative and, in a pass, if
     `reader` yields nothing.

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Threads that work ahead of a consumer: when they start, and how they end.
 
-The threads of a pass start when its first item is asked for. They end with the pass: at the end of
-the data, and when the consumer leaves, be it by `break`, by `close()`, by garbage collection or by
-an exception, also while they wait for room or for work. A thread that is inside the caller's
-reader or mapper at that moment ends after the item it is at; leaving waits for that, but no longer
-than `PATIENCE` seconds, and once. Passes that were started on threads of a pass, as those of
-`buffered` over a PipeReader, end with it wherever they wait. At interpreter exit the passes that
-are still open are ended in the same way, all at once; their consumers, daemon threads of the
-program, are told neither of an end nor of an error, and sleep until the process is gone.
+The threads of a pass start when its first item is asked for. They end with the pass, which is at
+the end of the data or when the consumer leaves: by `break`, `close()`, an exception, or because the
+garbage collector finds the pass. They end even while they wait for room or for work. A thread that
+is inside the caller's reader or mapper at that moment ends after its current item; the consumer
+waits for that, once, and at most `PATIENCE` seconds. Passes that threads of a pass have started,
+such as those of `buffered` over a PipeReader, end with it wherever they wait. At interpreter exit
+all open passes are ended in the same way, at once. Their consumers, which are daemon threads of the
+program, see neither an end nor an error and sleep until the process is gone.
 
-A pass belongs to the process that started it, since a fork does not copy threads: going on with it
-in a forked process raises RuntimeError, and leaving it there does nothing.
+A pass belongs to the process that started it, because a fork does not copy threads: a forked
+process that goes on with it gets a RuntimeError, and one that leaves it does nothing.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ Entries = SimpleQueue[tuple[int, T | Failure] | None]
 
 
 class Pass:
-    """What works ahead of one consumer, from its first item until it leaves.
+    """The threads that work ahead of one consumer, from its first item until it leaves.
 
-    The threads read no more than `ahead` items further than the consumer has got (0: no limit),
-    by permits: reading an item takes one, delivering it gives it back. Both ways between threads
-    are `SimpleQueue`s, because garbage collection may end a pass at any allocation, even one inside
-    of a queue of the same pass and thread: `SimpleQueue.put` may be called there, whereas whatever
-    uses `Condition` could deadlock or miss the wake-up.
+    The threads read at most `ahead` items more than the consumer has taken (0: no limit). Permits
+    see to that: reading an item takes one, delivering it gives it back. Threads talk through
+    `SimpleQueue`s only, because garbage collection may end a pass at any allocation, even at one
+    inside a queue of the same pass on the same thread. `SimpleQueue.put` may be called there; code
+    that uses `Condition` could deadlock or miss the wake-up.
     """
 
     def __init__(self, ahead: int = 0) -> None:
@@ -69,7 +69,7 @@ class Pass:
         self._threads: list[threading.Thread] = []
         self._stops: list[Callable[[], object]] = []
         self._inner: weakref.WeakSet[Pass] = weakref.WeakSet()
-        self._deadline = math.inf  # of waiting for threads, however often they are left
+        self._deadline = math.inf  # of all waiting for threads, however often leave() is called
         _passes.add(self)
         outer: Pass | None = getattr(_this_thread, "owner", None)
         if outer is not None and outer._process.is_this:
@@ -105,9 +105,9 @@ class Pass:
         return thread
 
     def on_leave(self, stop: Callable[[], object]) -> None:
-        """Has `stop` called when the consumer leaves, before threads are waited for.
+        """Registers `stop`, which is called when the consumer leaves, before it waits for threads.
 
-        It may be called more than once and from any thread.
+        `stop` may be called more than once and from any thread.
         """
         self._stops.append(stop)
         if self.left:
@@ -160,7 +160,7 @@ class Pass:
         if not isinstance(result, Failure):
             return result
         # The traceback will refer to the frames that hold `result`: without the two `del` there
-        # would be a cycle that keeps them until the garbage collector comes by.
+        # would be a cycle that keeps them until the garbage collector runs.
         error = result.error
         del result.error
         try:
@@ -169,7 +169,7 @@ class Pass:
             del error
 
     def leave(self) -> None:
-        """Ends the threads and whatever else was started; waits for it up to `PATIENCE` seconds.
+        """Ends all that the pass has started, and waits for it up to `PATIENCE` seconds.
 
         May be called more than once and from any thread.
         """
@@ -177,7 +177,7 @@ class Pass:
         self.join(min(self._deadline, time.monotonic() + PATIENCE))
 
     def stop(self) -> None:
-        """The first half of `leave`: has the threads end, and waits for none."""
+        """The first half of `leave`: tells the threads to end, and does not wait."""
         if not self._process.is_this:
             return
         self.left = True
@@ -188,8 +188,9 @@ class Pass:
             stop()
 
     def join(self, deadline: float) -> None:
-        """The second half: waits until the threads have ended, or the deadline, which then is that
-        of each `leave` behind it, too.
+        """The second half: waits until the threads have ended, or until the deadline.
+
+        No later `leave` waits beyond this deadline.
         """
         if not self._process.is_this:
             return
@@ -197,7 +198,7 @@ class Pass:
         for inner in _snapshot(self._inner):
             inner.join(deadline)
         for thread in self._threads:
-            if thread is not threading.current_thread():  # the garbage collector runs anywhere
+            if thread is not threading.current_thread():  # where the collector may call this
                 thread.join(max(0.0, deadline - time.monotonic()))
 
     def _take_permit(self) -> bool:

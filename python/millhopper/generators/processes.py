@@ -59,17 +59,17 @@ def multiprocess_reader(
     limit) and one of each reader are read ahead, beside what the pipes hold. The items of one
     reader stay in order.
 
-    Items consist of None, bool, int, float, str, bytes, tuples, lists, dicts, numpy arrays and
-    numpy scalars, the latter two not of objects. They arrive as equal values of the same type;
-    `millhopper.generators.wire` says how they travel. Nothing is pickled, and nothing has to be:
-    the processes are forked, so a reader may be any function. For that, threads of the parent must
-    not hold locks that the readers need.
+    Items consist of None, bool, int, float, str, bytes, tuples, lists, dicts, and of numpy arrays
+    and numpy scalars that hold no objects. They arrive as equal values of the same type;
+    `millhopper.generators.wire` says how they travel. Nothing is pickled: the processes are
+    forked, so a reader may be any function. The readers must not need locks that threads of the
+    parent may hold at that moment.
 
     A pass starts its processes when its first item is asked for, and without `use_pipe` a thread
-    for each. They end at the end of the data, and when the consumer leaves, be it by `break`, by
-    `close()`, by garbage collection or by an exception: a child gets SIGTERM, by which its
-    generators are closed, and SIGKILL if it still lives after a second. A child whose parent is
-    gone ends at its next item. Ctrl-C is left to the parent.
+    for each. They end at the end of the data, and when the consumer leaves (by `break`, `close()`,
+    an exception or garbage collection): a child gets SIGTERM, which closes its generators, and
+    SIGKILL if it is still alive after a second. A child whose parent is gone ends at its next item.
+    Children ignore Ctrl-C; the parent ends them.
 
     Raises TypeError if `queue_size` is no integer, ValueError if it is negative or there are no
     readers and, in a pass, ReaderProcessError with the traceback of what a reader raised, a
@@ -110,8 +110,8 @@ def multiprocess_reader(
                         yield item
 
     def read_as_they_arrive() -> Iterator[Any]:
-        # A thread holds a permit while it waits for its process. So there is one permit for each
-        # thread besides those of the queue, or a slow reader would hold up the others.
+        # A thread holds a permit while it waits for its process. So each thread has one permit
+        # besides those of the queue; otherwise a slow reader would hold up the others.
         ahead = queue_size and queue_size + len(readers)
         with ExitStack() as streams, Pass(ahead) as this_pass:
             entries: Entries[Any] = SimpleQueue()

@@ -28,8 +28,8 @@ class DataLoader:
                 step(batch["image"], batch["label"])
 
     There are no worker processes: the core's threads load ahead, and hand over memory instead of
-    pickles. Each loop is the next pass, in an order of its own; ``set_epoch`` chooses it. A reader
-    that makes its batches itself needs no loader: ``reader.torch()`` is the same without keywords.
+    pickles. Each loop is the next pass and has its own order; ``set_epoch`` chooses the pass. A
+    reader that already makes batches needs no loader: ``reader.torch()`` gives them as tensors.
 
     Attributes:
         dataset: the reader, as given.
@@ -74,27 +74,27 @@ class DataLoader:
                 elements (with ``batch_size=None`` with the element), which are dicts of tensors.
             pin_memory: copy batches into pinned memory, where torch has CUDA; else ignored.
             drop_last: leave out a last batch that is not full.
-            generator: a ``torch.Generator``, whose initial seed is the ``seed``.
+            generator: a ``torch.Generator``; its initial seed is used where no ``seed`` is given.
             prefetch_factor: how many batches are kept ready; by default 2.
-            seed: of the order; by default that of ``torch.manual_seed``.
+            seed: decides the order; by default the seed of ``torch.manual_seed``.
             shuffle_buffer: elements in the window of ``shuffle``. As in torch, all orders are
                 possible if it has room for the whole data set, which it then holds in memory.
             mode: ``"concat"`` lays elements end to end along their leading axis, so that images
                 [1, 28, 28] make [batch_size, 28, 28], and [28, 28] make [batch_size * 28, 28];
                 ``"stack"`` puts a new axis first, as torch does: [28, 28] make
-                [batch_size, 28, 28], and [1, 28, 28] make [batch_size, 1, 28, 28]. It is that of
-                ``Reader.batch``.
+                [batch_size, 28, 28], and [1, 28, 28] make [batch_size, 1, 28, 28]. As the ``mode``
+                of ``Reader.batch``.
 
-        Ignored, since all that they would do here is nothing: ``num_workers`` (all readers share
-        the threads of ``millhopper.set_threads``), ``persistent_workers``,
+        Accepted and ignored, because nothing here depends on them: ``num_workers`` (all readers
+        share the threads of ``millhopper.set_threads``), ``persistent_workers``,
         ``multiprocessing_context``, ``pin_memory_device`` and ``in_order`` (batches always are).
 
         Raises:
             TypeError: the dataset is no Reader, ``batch_size`` or ``seed`` no integer, or
                 ``collate_fn`` no function.
-            ValueError: what cannot be done here, each with what to do instead: ``sampler``,
-                ``batch_sampler``, ``worker_init_fn``, a ``timeout``; a number out of range; or
-                another ``mode``, or one where no batches are made here.
+            ValueError: ``sampler``, ``batch_sampler``, ``worker_init_fn`` or ``timeout`` is given
+                (the message says what to use instead), a number is out of range, or ``mode`` is
+                unknown or given although the loader makes no batches.
             Error: a wrong ``prefetch_factor`` or ``shuffle_buffer``.
             ImportError: torch is not installed.
         """
@@ -107,7 +107,7 @@ class DataLoader:
         _refuse("sampler", sampler, _OWN_ORDER + "in place of a DistributedSampler")
         _refuse("batch_sampler", batch_sampler, _OWN_ORDER + "and batch_size, drop_last")
         _refuse("worker_init_fn", worker_init_fn, _NO_WORKERS + "work on elements is Reader.map's")
-        _refuse("timeout", timeout or None, _NO_WORKERS + "an error of the core arrives as one")
+        _refuse("timeout", timeout or None, _NO_WORKERS + "an error of the core is raised at once")
         if num_workers < 0:
             raise ValueError(f"num_workers is {num_workers}; it must be at least 0")
         if collate_fn is not None and not callable(collate_fn):
@@ -146,7 +146,7 @@ class DataLoader:
         self._view = reader.double_buffer(depth).torch()
 
     def set_epoch(self, epoch: int) -> None:
-        """The next loop will be pass number ``epoch``, from 0: the same order in every process."""
+        """Makes pass number ``epoch`` (from 0) the next: its order is the same in every process."""
         self._view.set_epoch(epoch)
 
     def __len__(self) -> int:
@@ -169,7 +169,7 @@ class DataLoader:
         if self._collate is not None:
             collate = self._collate
             samples = batches if self.batch_size is None else self._lists(batches)
-            # map() would take a StopIteration of collate_fn for the end.
+            # map() would mistake a StopIteration that collate_fn raises for the end.
             batches = (collate(sample) for sample in samples)
         return map(_pinned, batches) if self._pin else batches
 

@@ -114,9 +114,9 @@ class Reader:
             for batch in reader:
                 batch["image"]  # numpy array uint8 [32, 8, 8]
 
-    Looping twice makes two passes, each with an order of its own that only the seeds and the number
-    of the pass decide. Arrays are not copied: they show the core's memory, which stays as it is for
-    as long as they, or views of them, exist.
+    Looping twice makes two passes; the seeds and the number of the pass alone decide its order.
+    Arrays are not copied: they show the core's memory, which stays unchanged as long as they, or
+    views of them, exist.
 
     One loop at a time: beginning the next pass ends the one before. Leaving a loop early, by
     ``break`` or an exception, gives back its files, memory and work in threads. A reader may be
@@ -196,7 +196,7 @@ class Reader:
                 offsets). Dims carry the leading axis of one instance: an image is
                 ``("uint8", [1, 28, 28])``. Formats that know it themselves (idx, text) need none.
             names: names of the slots where ``slots`` is not given.
-            seed: of everything random in this chain.
+            seed: the seed of all random numbers in this chain.
             name: of the reader, in error texts and programs.
             attributes: those of ``open_files`` and of the format; ``python -m millhopper ops
                 open_files`` and ``executor --list_ops open_files`` list them. With
@@ -372,12 +372,12 @@ class Reader:
     ) -> Reader:
         """Yields what ``function`` makes of each element, in the order of the elements.
 
-        The function is called on the core's threads, on several at once, so it must not change what
-        others use; threads gain where it lets go of the GIL, as numpy and decoders do. What it
-        raises takes its element's place and arrives as an ``Error`` whose ``__cause__`` it is.
-        It must not wait for what waits for it: it cannot use the reader that calls it, nor set the
-        number of threads, each of which is an ``Error``.
-        Its random choices are to depend on the element and on ``current_record()``, its name. ::
+        The core's threads call the function, several at once, so it must not change objects that it
+        shares with other calls. It gains from several threads where it releases the GIL, as numpy
+        and decoders do. An exception takes the place of its element and arrives as an ``Error``
+        with it as ``__cause__``. The function must not wait for its own caller: to use the reader
+        that calls it, or to set the number of threads, is an ``Error``. Its random choices should
+        depend on the element and on ``current_record()``, the element's name, alone. ::
 
             reader.map(lambda e: {"image": e["image"] / np.float32(255), "label": e["label"]})
 
@@ -438,13 +438,13 @@ class Reader:
     def __len__(self) -> int:
         """How many batches (or elements, without ``batch``) a pass has.
 
-        It is known of idx and uncompressed fixed files, of RecordIO files that have a manifest, of
-        random data with a count, and of every chain on those; files may be opened for it, none is
-        read. Of a damaged file it is what the file should have.
+        It is known for idx and uncompressed fixed files, RecordIO files that have a manifest,
+        random data with a count, and every chain on those. Files may be opened to find it, but no
+        record is read: for a damaged file it is the number that the file should have.
 
         Raises:
-            TypeError: it is not known: other files tell only when they are read, and of a source
-                that several readers share each gets what the others leave.
+            TypeError: it is not known: other files must be read to count them, and readers that
+                share a source divide its elements in no fixed way.
             Error: a file is missing, or its header or manifest is damaged.
         """
         length = self._core.length()

@@ -138,7 +138,7 @@ class IfElse:
     hand to ``output`` is what ``branch()`` returns. The condition is one bool: rows of a batch are
     not told apart, as the lineage's ``IfElse`` did.
 
-    Source: PaddlePaddle's fluid.layers, 2018, but for the condition.
+    Source: PaddlePaddle's fluid.layers, 2018; the condition differs.
     """
 
     def __init__(self, cond: Variable, name: str | None = None) -> None:

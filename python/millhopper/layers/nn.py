@@ -168,8 +168,8 @@ def softmax_with_cross_entropy(
 ) -> Any:
     """``cross_entropy(softmax(logits), label)``, in one operator that loses no digits.
 
-    Arguments and errors are those of ``cross_entropy``, but for ``logits``: any numbers
-    [..., classes].
+    Takes and raises the same as ``cross_entropy``, except that it takes ``logits``, any numbers
+    [..., classes], instead of probabilities.
 
     Returns:
         The loss [..., 1]; with ``return_softmax`` the loss and the probabilities.

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of an operator's results before it runs: dims, types, levels of offsets.
+"""Fills in what is known of an operator's results before it runs: dims, types, levels of offsets.
 
-The core's operators say it (``OpSchema::Infer``). It is for the layers that follow, which make
-parameters of the right dims, and for readers and feeding, where declarations count. Only what
-nobody has declared is filled in.
+The core's operators tell it (``OpSchema::Infer``). Later layers need it to make parameters of the
+right dims, and readers and feeding compare with it. What the program itself declares is kept.
 """
 
 from __future__ import annotations

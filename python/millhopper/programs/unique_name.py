@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names that no other variable has: ``generate("fc")`` gives fc_0, fc_1 ...
 
-Random numbers depend on the names of variables (of readers and parameters alike), so a program is
-built within ``guard()`` where it is to be the same however many were built before it.
+Random numbers depend on the names of variables (of readers and parameters alike), so build a
+program within ``guard()`` if it must be the same no matter how many were built before it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _generator = UniqueNameGenerator()
 
 
 def generate(key: str) -> str:
-    """``key`` with a number behind it that this key has not had yet.
+    """``key``, followed by a number that this key has not had yet.
 
     Raises nothing.
 

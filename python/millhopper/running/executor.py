@@ -64,8 +64,8 @@ class _Preparations:
 class Executor:
     """Runs programs in a scope: startup programs, which create readers and parameters, and others.
 
-    A program is checked and prepared when it is run first in a scope, for a handful of scopes, and
-    again when it has changed. The interpreter is free for other threads while the core works;
+    A program is checked and prepared when it first runs in a scope, and again when it has changed;
+    the results are kept for a handful of scopes. Other Python threads run while the core works;
     Ctrl-C stops it between two operators or where it waits. One thread at a time may run programs
     in one scope.
 
@@ -80,7 +80,7 @@ class Executor:
                 by default. Operators compute on the host. The text "cpu" or "cuda:0" is taken, too.
 
         Raises:
-            TypeError, ValueError: that is no place.
+            TypeError, ValueError: ``place`` is not a place.
         """
         self.place = _place(place)
         self._prepared: WeakKeyDictionary[Program, _Preparations] = WeakKeyDictionary()
@@ -98,9 +98,9 @@ class Executor:
 
         Args:
             program: by default ``default_main_program()``.
-            feed: values by the variable, or its name: arrays, LoDTensors, ``Ragged``, whatever
-                speaks DLPack, numbers and nested lists (which become the declared dtype). Copied,
-                but for LoDTensors. Variables of ``layers.data`` are fed with the dtype and dims
+            feed: values by variable or name: arrays, LoDTensors, ``Ragged``, objects that export
+                DLPack, numbers and nested lists (which become the declared dtype). All but
+                LoDTensors are copied. Variables of ``layers.data`` are fed with the dtype and dims
                 that they declare. A list of one such dict is taken, too: the feed of one place.
             fetch_list: variables, or their names, whose values are returned.
             scope: where persistable variables live; by default ``global_scope()``.
@@ -108,8 +108,8 @@ class Executor:
             use_program_cache: the lineage's, without effect: programs are prepared once.
 
         Returns:
-            The fetched values in order: arrays of the caller's own, which may be written;
-            ``Ragged`` for values with levels. Values that nobody else holds come without a copy.
+            The fetched values in order: arrays that the caller owns and may write to; ``Ragged``
+            for values with levels. A value that the program no longer holds is not copied.
 
         Raises:
             TypeError: an argument is of the wrong type, or what is fed holds no numbers.
