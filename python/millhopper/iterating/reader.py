@@ -201,9 +201,9 @@ class Reader:
             attributes: those of ``open_files`` and of the format; ``python -m millhopper ops
                 open_files`` and ``executor --list_ops open_files`` list them. With
                 ``buffer_type="mmap"`` records are copied straight from the kernel's pages. That is
-                for plain files on local disks, which nobody may write to meanwhile: one that
-                changes is an error with file and byte where that is noticed, and not every change
-                can be (``readers/README.md``). The limit on memory does not count these pages.
+                for plain files on local disks, which no program may write to meanwhile. A
+                change that is noticed is an error with file and byte; not every change can be
+                noticed (``readers/README.md``). The limit on memory does not count these pages.
 
         Raises:
             TypeError, ValueError: ``slots`` is no dict, or a slot in it is no (dtype, dims).
@@ -430,8 +430,8 @@ class Reader:
     def dtypes(self) -> list[str]:
         """The dtype of each slot in the last batch, in order; empty before the first one.
 
-        These are numpy's names, but for ``"bfloat16"``: numpy has no such type, so that its values
-        come as the uint16 of their bits.
+        These are numpy's names, except ``"bfloat16"``: numpy has no such type, so its values come
+        as uint16 with the same bits.
         """
         return self._core.dtypes()
 

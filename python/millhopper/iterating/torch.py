@@ -25,8 +25,8 @@ class TorchReader(View[Tensor]):
             loss = model(batch["image"])
 
     Tensors show the core's own memory, which stays as it is for as long as they, or views of them,
-    exist; nobody else writes it, so they may be written in place. A tensor that an operator or a
-    plugin shares among batches is copied, since torch knows no tensors that are only for reading.
+    exist. The core does not write it again, so tensors may be written in place. A tensor that an
+    operator or a plugin shares among batches is copied, since torch knows no read-only tensors.
 
     dtypes are those of the slots, bfloat16 is ``torch.bfloat16``. A ragged slot is a
     ``RaggedArrays`` of its values and a tuple of int64 offsets;

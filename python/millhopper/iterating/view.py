@@ -30,12 +30,12 @@ class RaggedArrays(NamedTuple, Generic[Array]):
 
 
 class View(Generic[Array]):
-    """The passes of a reader in the arrays of another library; what else it is, the reader says.
+    """The passes of a reader in the arrays of another library.
 
     Beginning a loop over the view begins the reader's next pass.
 
     Attributes:
-        reader: whose passes these are.
+        reader: the reader that the loops over this view read.
     """
 
     def __init__(self, reader: Reader) -> None:
@@ -89,10 +89,10 @@ class _Conversion(Generic[Array]):
 
 
 def optional_module(name: str, wanted_by: str, install: str) -> Any:
-    """A module that the package does without unless it is asked for.
+    """An optional module, imported when a feature that needs it is used.
 
     Raises:
-        ImportError: it is not installed, with what to install; or it is, and is broken.
+        ImportError: it is not installed (the message says what to install), or its import fails.
     """
     try:
         return import_module(name)
