@@ -14,9 +14,9 @@
 namespace millhopper {
 namespace {
 
-constexpr size_t kInputBytes = size_t{256} << 10;  // of a compressed file, read at once
+constexpr size_t kInputBytes = size_t{256} << 10;  // one read of a compressed file
 
-// What `bytes` of a compressed file can give at most.
+// The most bytes of content that `bytes` of a compressed file can give.
 uint64_t MostContent(const Compression& compression, uint64_t bytes) {
   uint64_t most;
   const bool overflow = __builtin_mul_overflow(bytes, compression.most_expansion, &most) ||
@@ -26,9 +26,8 @@ uint64_t MostContent(const Compression& compression, uint64_t bytes) {
 
 }  // namespace
 
-// The content of frames, one behind another. The checksum of a frame lies behind its content, so
-// some content is held back: a frame that fits there is known to be right before any of it is given
-// out.
+// The content of all frames. The checksum of a frame follows its content, so some content is held
+// back: a frame that fits into content_ is checked before any of it is given out.
 class ByteStream::Decompressor {
  public:
   Decompressor(const File& file, const Compression& compression)
@@ -38,7 +37,7 @@ class ByteStream::Decompressor {
         input_(std::min<uint64_t>(kInputBytes, file.size())),
         content_(std::min<uint64_t>(kReadBlockBytes, MostContent(compression, file.size()))) {}
 
-  // Adds what it reads to *got, so that it is known when this throws.
+  // Adds the number of bytes that it has read to *got, also if it throws.
   void Read(char* out, size_t size, size_t* got) {
     while (size > 0 && (begin_ < given_ || Fill())) {
       const size_t taken = std::min(size, given_ - begin_);
@@ -50,7 +49,7 @@ class ByteStream::Decompressor {
     }
   }
 
-  // No more than so many bytes can follow.
+  // The most bytes that can follow.
   uint64_t most_left() const {
     return end_ - begin_ + MostContent(compression_, file_.size() - place());
   }
@@ -67,14 +66,12 @@ class ByteStream::Decompressor {
         CheckStop();  // frames may have no content at all
         Decode();
       }
-      // The beginning of a frame whose end is not seen yet waits for it, unless it is all that
-      // there is room for.
+      // The beginning of an unfinished frame is held back, unless it fills all of content_.
       given_ = in_frame_ && right_ > 0 ? right_ : end_;
     } catch (const Error& error) {
       if (error.interrupts()) throw;  // what was read is kept
       error_ = std::current_exception();
-      given_ = end_ =
-          right_;  // what is here of the frame is dropped: nobody knows whether it is right
+      given_ = end_ = right_;  // drops the unfinished frame, which may be wrong
       if (end_ == 0) throw;
     }
     return given_ > 0;
@@ -153,7 +150,6 @@ class ByteStream::Decompressor {
                                       compression_.name, " stream"));
   }
 
-  // A file that seems to be cut off may as well have lost the mark of its last block.
   [[noreturn]] void Fail(ErrorCode code, const std::string& problem) {
     throw Error(code, problem).InFile(file_.path(), static_cast<int64_t>(place()));
   }
@@ -162,17 +158,17 @@ class ByteStream::Decompressor {
   const Compression& compression_;
   const std::unique_ptr<FrameDecoder> decoder_;
   std::vector<char> input_;
-  size_t used_ = 0;    // of it
-  size_t filled_ = 0;  // of it, too
-  uint64_t read_ = 0;  // bytes of the file
+  size_t used_ = 0;    // bytes of input_ that the decoder has taken
+  size_t filled_ = 0;  // bytes of input_ that are read from the file
+  uint64_t read_ = 0;  // bytes of the file that are read
   bool in_frame_ = false;
   bool padded_ = false;
   std::vector<char> content_;
-  size_t begin_ = 0;          // of what is to be given out,
-  size_t given_ = 0;          // and the end of it
-  size_t end_ = 0;            // of what is here
-  size_t right_ = 0;          // content of frames that are whole ends here
-  std::exception_ptr error_;  // behind it
+  size_t begin_ = 0;          // where the content begins that may be given out,
+  size_t given_ = 0;          // and where it ends
+  size_t end_ = 0;            // where all content ends
+  size_t right_ = 0;          // where the content of finished frames ends
+  std::exception_ptr error_;  // what follows that content
 };
 
 ByteStream::ByteStream(const std::string& path, BufferType buffer_type)

@@ -14,28 +14,29 @@
 namespace millhopper {
 
 // The bytes of a file, decompressed if the file begins as gzip, zstd or lz4 does (compression.h). A
-// file whose name ends in .gz, .zst or .lz4 must: an empty one was cut off. One thread at a time.
+// file whose name ends in .gz, .zst or .lz4 must begin so; an empty one was cut off. One thread at
+// a time.
 class ByteStream {
  public:
-  // Throws as File::Open, kDataLoss for a file that is not what its name says, and
-  // kInvalidArgument for a compressed one that is to be mapped.
+  // Throws what File::Open throws, kDataLoss if the file is not what its name says, and
+  // kInvalidArgument for a compressed file with kMmap.
   explicit ByteStream(const std::string& path, BufferType buffer_type = BufferType::kMemory);
   ~ByteStream();
   ByteStream(const ByteStream&) = delete;
   ByteStream& operator=(const ByteStream&) = delete;
 
-  // Reads `size` bytes; fewer only at the end of the stream, or where an error lies: the next call
-  // throws it, again and again. Errors are kDataLoss, kResourceLimit or kIo and name the file and
-  // the byte of it: a stream that is damaged, that ends early, or that is followed by anything but
-  // more of its kind (or, behind gzip, zeros to the end of the file). Content that was read before
-  // an error is right, but for frames of kReadBlockBytes or more, of which only the end tells
-  // whether they are: there an error may say that something was wrong.
+  // Reads `size` bytes. It returns fewer only at the end of the stream or before an error, which
+  // each later call throws. Errors are kDataLoss, kResourceLimit or kIo with the file and the byte
+  // in it: the stream is damaged, ends early, or something else follows it (only frames of its kind
+  // may, and zeros to the end of the file after gzip). A request to stop is thrown as kCancelled;
+  // reading can go on after it. Content that was read before an error is right, with one exception:
+  // whether a frame of kReadBlockBytes or more is right is known only at its end.
   size_t Read(char* out, size_t size);
   // How many bytes were read so far.
   uint64_t position() const { return position_; }
-  // No more than so many bytes can follow, whatever the file says.
+  // The most bytes that can follow, whatever the file declares.
   uint64_t most_left() const;
-  // True if the stream is the file as it lies, which any thread may then read at any place.
+  // Whether the file is not compressed. Then any thread may read any part of file().
   bool plain() const { return decompressor_ == nullptr; }
   const File& file() const { return *file_; }
   const std::string& path() const { return file_->path(); }

@@ -48,7 +48,7 @@ const Compression* CompressionOf(const File& file) {
     CheckStop();  // a file may be nothing but such frames
   }
   if (file.size() == 0) return nullptr;
-  // Nothing but such frames: a decoder says what is wrong, the one that the name asks for.
+  // The file has only skippable frames. The decoder of the name's extension reports that.
   const Compression* const named = CompressionByName(file.path());
   return named == &kLz4 ? named : &kZstd;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What files may be compressed with. A compressed file is frames (gzip calls them members) one
-// behind another, each with content of its own. Which kind a file is its first bytes tell.
+// The compressions of whole files. A compressed file is a sequence of frames (gzip calls them
+// members), each with its own content. The first bytes of a file tell its compression.
 #ifndef MILLHOPPER_FRAMEWORK_IO_COMPRESSION_H_
 #define MILLHOPPER_FRAMEWORK_IO_COMPRESSION_H_
 
@@ -16,7 +16,7 @@ namespace millhopper {
 // Decompresses one frame after another. One thread at a time.
 class FrameDecoder {
  public:
-  // What is left of the input, and of the room for content.
+  // The rest of the input, and the free room for content.
   struct Buffers {
     const char* in;
     size_t in_size;
@@ -27,27 +27,28 @@ class FrameDecoder {
   virtual ~FrameDecoder() = default;
   // A new frame begins.
   virtual void Begin() = 0;
-  // Goes on with the frame and moves on in both buffers, as far as one of them reaches; true at the
-  // end of the frame, whose content and checksum are then known to be right. Takes nothing that
-  // lies behind the frame. Throws kDataLoss or kResourceLimit, saying what is wrong with the frame
-  // but not where.
+  // Decompresses more of the frame and advances both buffers until one of them is used up or the
+  // frame ends. Returns true at the end of the frame; then its content and checksum are right.
+  // Takes no input after the frame. Throws kDataLoss or kResourceLimit with what is wrong with the
+  // frame; the caller adds the place.
   virtual bool Decode(Buffers* buffers) = 0;
 };
 
-// A kind of compressed file. Added by a file of its own beside these and a line in compression.cc.
+// A compression. Each has its own source file in this folder and a line in compression.cc.
 struct Compression {
   const char* name;       // "gzip", as error texts call it
   const char* extension;  // ".gz"
-  // So many bytes tell whether a frame begins here,
+  // How many bytes `begins` needs to recognise the beginning of a frame.
   size_t head_bytes;
-  // and this says it; where the file has fewer, it says whether they could be the first of them.
+  // Whether a frame begins with these bytes. If the file has fewer than head_bytes left, whether a
+  // frame could begin with those.
   bool (*begins)(const char* head, size_t size);
-  // A byte gives at most so many of content,
+  // The most bytes of content that one compressed byte gives,
   uint64_t most_expansion;
-  // beside so many that the decoder may hold back.
+  // besides those that the decoder has taken in and not given out yet.
   uint64_t most_held_back;
-  // Zeros may follow the last frame to the end of the file, as what writes whole blocks leaves
-  // them.
+  // Whether zeros may follow the last frame up to the end of the file. Programs that write whole
+  // blocks, such as tar, leave them.
   bool ends_in_zeros;
   std::unique_ptr<FrameDecoder> (*make)();
 };
@@ -56,17 +57,17 @@ extern const Compression kGzip;
 extern const Compression kZstd;
 extern const Compression kLz4;
 
-// By the first bytes of a file; null if it is not compressed. Frames of zstd and lz4 that are to be
-// skipped may come first. Throws as File::Read.
+// By the first bytes of a file; null if it is not compressed. The skippable frames of zstd and lz4
+// may come first. Throws what File::Read throws.
 const Compression* CompressionOf(const File& file);
-// By the extension of a name; null if it has none of theirs.
+// By the extension of a name; null if no compression has this extension.
 const Compression* CompressionByName(const std::string& path);
 // The name without the extension of a compression.
 std::string WithoutCompression(const std::string& path);
 
-// Whether a frame to be skipped begins so, of which zstd and lz4 have the same kind.
+// Whether a skippable frame begins with these bytes. zstd and lz4 share this kind of frame.
 bool IsSkippableFrame(const char* head, size_t size);
-// Whether the first min(size, 4) bytes are those of this number, the lowest first.
+// Whether the first min(size, 4) bytes are those of this number in little-endian order.
 bool HasMagic(const char* head, size_t size, uint32_t magic);
 
 }  // namespace millhopper

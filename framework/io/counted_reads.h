@@ -9,8 +9,8 @@
 
 namespace millhopper {
 
-// While one lives, the bytes that the calling thread reads from files, whoever's code reads them,
-// are added to a sum, which may be null. Scopes nest: the innermost sum counts.
+// As long as this object lives, all bytes that the calling thread reads from files are added to a
+// sum. Null counts nothing. Scopes nest: only the innermost sum counts.
 class CountedReads {
  public:
   explicit CountedReads(std::atomic<uint64_t>* bytes) : before_(sum_) { sum_ = bytes; }

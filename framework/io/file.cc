@@ -28,7 +28,7 @@ void File::Read(uint64_t offset, char* out, size_t size) const {
   }
 }
 
-// Few large reads: each may be a journey.
+// Reads are few and large because each may take a round trip over a network.
 void File::ReadApart(uint64_t offset, char* out, size_t size, size_t stride, size_t count) const {
   if (size == 0 || count == 0) return;
   const size_t at_once = std::clamp<size_t>(kReadBlockBytes / size, 1, count);

@@ -34,49 +34,49 @@ struct FileId {
   uint64_t volume = 0, number = 0;
 };
 
-// How the bytes of a file come to whoever needs them.
+// How a reader gets at the bytes of a file.
 enum class BufferType {
   kMemory,  // they are read into memory
-  kMmap,    // large pieces are seen where the kernel keeps them, which has its risks (mapping.h)
+  kMmap,    // large pieces are used in the kernel's pages, which has risks (mapping.h)
 };
 
-// Size and identity are taken when the file is opened: what is appended later is not seen, and what
-// is cut off is an error instead of an end. All bytes that are read are those of the file that was
-// opened: where the name means another file by now, reading goes on in the first one or throws
-// kDataLoss. Reading is safe on any thread.
+// Size and identity are those at the time of opening: bytes that are appended later are not read,
+// and a file that becomes shorter is an error instead of an early end. All bytes come from the file
+// that was opened: if the name has come to mean another file, reading goes on in the opened one or
+// throws kDataLoss. Any thread may read.
 class File {
  public:
-  // Opens a file of whichever file system has it (file_system.h). Throws kIo with the file's name,
-  // and kResourceLimit where only reading all of it tells its size and that is too much; for kMmap
-  // also kInvalidArgument where its file system maps no files.
+  // Opens a file of the file system that the path belongs to (file_system.h). Throws kIo with the
+  // file's name, kResourceLimit if the file does not report its size and is too large to be read as
+  // a whole, and for kMmap also kInvalidArgument if its file system cannot map files.
   static std::unique_ptr<const File> Open(const std::string& path,
                                           BufferType buffer_type = BufferType::kMemory);
   virtual ~File() = default;
   File(const File&) = delete;
   File& operator=(const File&) = delete;
 
-  // As it was opened, with its scheme.
+  // The path that was opened, with its scheme.
   const std::string& path() const { return path_; }
   uint64_t size() const { return size_; }
   const FileId& id() const { return id_; }
-  // The file as memory, if it was opened as kMmap; null else, and where there is nothing to map.
+  // The file as memory if it was opened as kMmap and is not empty; null otherwise.
   const Ref<Mapping>& mapping() const { return mapping_; }
   // Reads exactly `size` bytes from `offset` on. Throws kIo if they cannot be read, kDataLoss if
-  // they are gone ("file is shorter than when it was opened") or the file is another one by now;
-  // all name file and byte. Throws kCancelled if a stop is requested while it waits.
+  // they are gone ("file is shorter than when it was opened") or the name means another file now.
+  // The errors have file and byte. Throws kCancelled if a stop is requested while it waits.
   void Read(uint64_t offset, char* out, size_t size) const;
-  // The same for `count` pieces of `size` bytes each, which lie one behind another in the file and
-  // `stride` bytes apart in memory.
+  // The same for `count` consecutive pieces of `size` bytes each, which go to memory `stride` bytes
+  // apart.
   virtual void ReadApart(uint64_t offset, char* out, size_t size, size_t stride,
                          size_t count) const;
 
  protected:
-  // The size and the identity may be set until the file is handed out.
+  // A file system sets size and identity before it returns the file.
   explicit File(std::string path) : path_(std::move(path)) {}
 
-  // Reads 1 to `size` bytes; 0 where the file ends, whatever its size was. Any thread, several
-  // calls at once. Errors as Read says. What may succeed when it is tried again, as over a network,
-  // is tried again in here; so is waiting, which looks for a request to stop (stop.h).
+  // Reads 1 to `size` bytes, or returns 0 if the file now ends at `offset`. Any thread, several
+  // calls at once. Throws what Read throws. A file system that may fail for a moment, such as a
+  // network, tries again in here, and checks for a request to stop while it waits (stop.h).
   virtual size_t ReadSome(uint64_t offset, char* out, size_t size) const = 0;
   [[noreturn]] void ThrowShorter(uint64_t offset) const;
 

@@ -40,7 +40,7 @@ const char* ToString(FileRole role) {
   return "a file";
 }
 
-// A manifest is merged with what is written, so that both at once is how it is meant.
+// A new manifest is merged with the old one, so the process may read and replace it at once.
 bool MayMeet(FileRole read, FileRole replaced) {
   return read == FileRole::kManifest && replaced == FileRole::kManifest;
 }

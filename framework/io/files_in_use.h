@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which files this process reads and which it is about to replace: no file is both, by whatever
-// names or links it goes. Whichever of the two comes second is refused.
+// Which files this process reads and which it is about to replace. No file may be both, whatever
+// names or links lead to it: the later of the two requests is refused.
 #ifndef MILLHOPPER_FRAMEWORK_IO_FILES_IN_USE_H_
 #define MILLHOPPER_FRAMEWORK_IO_FILES_IN_USE_H_
 
@@ -11,10 +11,10 @@
 
 namespace millhopper {
 
-// What a file is to the process.
+// What the process uses a file for.
 enum class FileRole { kData, kProgram, kFlags, kPlugin, kManifest };
 
-// Files that are read, for as long as this lives. Any thread, one at a time.
+// Files that are being read, as long as this object lives. One thread at a time.
 class FilesRead {
  public:
   explicit FilesRead(FileRole role);
@@ -24,17 +24,17 @@ class FilesRead {
 
   // Throws kInvalidArgument, naming `path`, if the process is replacing the file.
   void Add(const std::string& path, const FileId& id);
-  // The same for a local file, which somebody else reports if it is not there.
+  // The same for a local file. Does nothing if the file does not exist.
   void AddLocal(const std::string& path);
 
  private:
   friend class FileReplaced;
   const FileRole role_;
-  std::vector<FileId> ids_;  // sorted when they are looked at
+  std::vector<FileId> ids_;  // sorted by the first search
   bool sorted_ = true;
 };
 
-// A file that is going to be replaced, for as long as this lives.
+// A file that is about to be replaced, as long as this object lives.
 class FileReplaced {
  public:
   // Throws kInvalidArgument, naming `path`, if the process reads the file; a manifest may be

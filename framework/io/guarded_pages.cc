@@ -16,17 +16,17 @@ namespace {
 
 constexpr uint64_t kNone = UINT64_MAX;
 
-struct sigaction previous;  // the handler that ours stands before
+struct sigaction previous;  // the handler that was installed before ours
 
 size_t PageBytes() {
   static const auto bytes = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
   return bytes;
 }
 
-// A SIGBUS that is not for us.
+// Handles a SIGBUS that no guarded page has caused.
 void PassOn(int signal, siginfo_t* info, void* context) {
   const bool detailed = (previous.sa_flags & SA_SIGINFO) != 0;
-  const bool own_doing = info->si_code > 0;  // of this thread, and no signal that somebody sent
+  const bool own_doing = info->si_code > 0;  // caused by this thread, not sent by a process
   if (!detailed && previous.sa_handler == SIG_IGN && !own_doing) return;
   const bool ends = !detailed && (previous.sa_handler == SIG_IGN || previous.sa_handler == SIG_DFL);
   if (ends || (previous.sa_flags & static_cast<int>(SA_RESETHAND)) != 0) {
@@ -35,7 +35,7 @@ void PassOn(int signal, siginfo_t* info, void* context) {
     sigaction(signal, &default_action, nullptr);
   }
   if (ends) {
-    // What the thread did it does again when this returns; what somebody sent is sent again.
+    // The thread repeats its access when this returns. A signal that was sent is raised again.
     if (!own_doing) raise(signal);
   } else if (detailed) {
     previous.sa_sigaction(signal, info, context);
@@ -46,8 +46,8 @@ void PassOn(int signal, siginfo_t* info, void* context) {
 
 }  // namespace
 
-// The pages of one guard, as the handler sees them: it may wait for nobody, so there is no lock.
-// Entries are in a list that only grows, and are used again.
+// The pages of one guard, as the handler sees them. A signal handler must not wait, so there is no
+// lock. Entries are in a list that only grows; later guards reuse them.
 struct GuardedPages::Entry {
   std::atomic<bool> taken{true};
   std::atomic<uint64_t> version{0};  // odd while begin and end are changed
@@ -94,7 +94,7 @@ bool GuardedPages::InstallHandler() {
   struct sigaction action = {};
   action.sa_sigaction = &BusErrorHandler::Handle;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
-  // Known before ours can run.
+  // Our handler needs it, so it is read before ours is installed.
   sigaction(SIGBUS, nullptr, &previous);
   return sigaction(SIGBUS, &action, nullptr) == 0;
 }
@@ -116,8 +116,8 @@ GuardedPages::~GuardedPages() {
 }
 
 std::optional<size_t> GuardedPages::lost() const {
-  // A thread that has read zeros has met the new pages, which are mapped after the loss is noted.
-  // Adding nothing keeps what it has read before this, which a mere load would not.
+  // The handler notes the loss before it maps zeros, so a thread that has read zeros sees the note.
+  // fetch_add(0) keeps the thread's earlier reads before this; a plain load would not.
   const uint64_t lost = entry_->lost.fetch_add(0, std::memory_order_acq_rel);
   if (lost == kNone) return std::nullopt;
   return lost;
@@ -125,7 +125,7 @@ std::optional<size_t> GuardedPages::lost() const {
 
 bool GuardedPages::ReplaceFrom(const char* address) {
   for (Entry* entry = Entry::first.load(); entry != nullptr; entry = entry->next) {
-    // The pages that the thread is reading are guarded, so their entry does not change meanwhile.
+    // The entry of the pages that this thread is reading cannot change: their guard is alive.
     const uint64_t version = entry->version.load();
     char* const begin = entry->begin.load();
     char* const end = entry->end.load();
@@ -134,9 +134,9 @@ bool GuardedPages::ReplaceFrom(const char* address) {
     const size_t offset = static_cast<size_t>(address - begin) / PageBytes() * PageBytes();
     uint64_t lost = entry->lost.load();
     while (offset < lost && !entry->lost.compare_exchange_weak(lost, offset)) continue;
-    // Where a page is lost because the file is shorter, all behind it are: one call does.
+    // If the file has become shorter, all later pages are lost, too. One call replaces them.
     const size_t rest = static_cast<size_t>(end - begin) - offset;
-    // The system call itself: what a sanitizer puts before it takes this for a write of values.
+    // The wrapper of a sanitizer would take mmap for a write of the values.
     return ::syscall(SYS_mmap, begin + offset, rest, PROT_READ,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) != -1;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory whose pages may be lost: those of a mapped file. Where the file became shorter, or the
-// disk fails, the kernel sends the thread that touches such a page a SIGBUS, which would end the
+// Memory whose pages may be lost: that of a mapped file. If the file has become shorter or the disk
+// fails, the kernel sends a SIGBUS to the thread that touches such a page, which would end the
 // process.
 #ifndef MILLHOPPER_FRAMEWORK_IO_GUARDED_PAGES_H_
 #define MILLHOPPER_FRAMEWORK_IO_GUARDED_PAGES_H_
@@ -11,31 +11,32 @@
 
 namespace millhopper {
 
-// Pages that may be read on any thread while this lives. A thread that meets a lost page reads
-// zeros from there to the end of the pages and goes on; whoever has read must look at lost() before
-// using what it has read.
+// Any thread may read the pages as long as this object lives. A thread that touches a lost page
+// reads zeros from there to the end of the pages and goes on. So a reader must check lost() before
+// it uses what it has read.
 //
-// The first of all guards installs the process's handler for SIGBUS, for good. A SIGBUS for any
-// other reason goes to the handler that was there before, or ends the process as ever. A library
-// that installs a handler later must pass on what is not its own.
+// The first guard of the process installs a handler for SIGBUS, which stays. A SIGBUS for any other
+// reason goes to the handler that was installed before, or ends the process as usual. A library
+// that installs a handler later must pass on signals that are not its own.
 class GuardedPages {
  public:
-  // `begin` is at the beginning of a page. The pages belong to the caller, who unmaps them after
-  // this is gone. Throws kIo where the handler cannot be installed.
+  // `begin` is the address of a page. The caller owns the pages and unmaps them after this object
+  // is destroyed. Throws kIo where the handler cannot be installed.
   GuardedPages(char* begin, size_t size);
   ~GuardedPages();
   GuardedPages(const GuardedPages&) = delete;
   GuardedPages& operator=(const GuardedPages&) = delete;
 
-  // Where the first page lies, from `begin` on, that was found lost; nothing if none was. What the
-  // caller has read before the call is right, up to there. Any thread.
+  // The offset of the first page that was found lost; nothing if none was. Bytes before it that the
+  // caller read before the call are right. Any thread.
   std::optional<size_t> lost() const;
 
  private:
   struct Entry;
   static bool InstallHandler();
   static Entry* TakeEntry();
-  // The handler's part: has the rest of the pages be zeros if the address is in guarded ones.
+  // Called by the handler: if guarded pages contain the address, replaces them from there on by
+  // zeros. Returns whether they do.
   static bool ReplaceFrom(const char* address);
   friend struct BusErrorHandler;
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The files of the operating system.
 //
-// Files that the kernel makes up while they are read (/proc, /sys) say that they have no bytes or a
-// page of them, whatever comes. They are read to their end when they are opened, and kept.
+// Files that the kernel makes up while they are read (/proc, /sys) report a size of zero or of one
+// page, which is not their true size. They are read to their end when they are opened, and kept.
 //
-// Where the process may have no more descriptors, files that nobody reads at the moment are closed,
-// and opened again when they are read; they must be the same files then.
+// If the process has no descriptors left, files that no thread is reading are closed. They are
+// opened again for the next read, and must be the same files then.
 #include <fcntl.h>
 #include <glob.h>
 #include <sys/stat.h>
@@ -31,7 +31,7 @@
 namespace millhopper {
 namespace {
 
-// Linux reads no more than this at once, whatever is asked for.
+// One read of Linux returns no more than about twice this.
 constexpr size_t kMostAtOnce = size_t{1} << 30;
 constexpr size_t kMostPieces = 1024;  // IOV_MAX of Linux
 constexpr off_t kPageBytes = 4096;    // what /sys says of any file
@@ -50,15 +50,15 @@ class LocalFile final : public File {
   // The files that hold a descriptor.
   struct Opened;
 
-  // A file that is whole for its destructor, whatever else goes wrong while it is made.
+  // The other constructor calls it first, so that the destructor runs if that one throws.
   LocalFile(const std::string& path, int descriptor) : File(path), descriptor_(descriptor) {}
 
   size_t ReadSome(uint64_t offset, char* out, size_t size) const override;
   // The descriptor of a file that is opened now, or -1.
   static int OpenDescriptor(const std::string& path);
-  // Closes a file that nobody reads; false if there is none.
+  // Closes a file that no thread is reading; false if there is none.
   static bool CloseOne();
-  // Reads all that comes, into content_.
+  // Reads the whole file into content_.
   void ReadToTheEnd();
   [[noreturn]] void ThrowCannotRead(uint64_t offset) const;
 
@@ -69,7 +69,8 @@ class LocalFile final : public File {
   mutable size_t users_ = 0;
 };
 
-// Locked before the mutex of a file only by try_lock, and behind it otherwise.
+// A thread that holds this mutex only tries to lock the mutex of a file; a thread that holds the
+// mutex of a file may lock this one.
 struct LocalFile::Opened {
   std::mutex mutex;  // guards files
   std::set<const LocalFile*> files;
@@ -169,8 +170,8 @@ LocalFile::LocalFile(const std::string& path, BufferType buffer_type) : LocalFil
   if (!problem.empty()) throw Error(ErrorCode::kIo, problem).InFile(path, -1);
   set_size(static_cast<uint64_t>(status.st_size));
   set_id(FileId(status));
-  // What takes no room on a disk may be made up. What is not is short, and the same when it is
-  // kept.
+  // A file without blocks on a disk may be made up by the kernel. If it is not, it is short, and
+  // reading it now makes no difference.
   if (status.st_blocks == 0 && status.st_size <= kPageBytes) {
     ReadToTheEnd();
     return;

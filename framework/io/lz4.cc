@@ -49,7 +49,7 @@ class Lz4Decoder final : public FrameDecoder {
   }
 
  private:
-  // The library takes no notice of the dictionary that a frame needs.
+  // The library ignores that a frame needs a dictionary.
   static void CheckHead(const char* head, size_t size) {
     if (size < kHeadBytes || !HasMagic(head, size, kMagic)) return;
     if ((head[kMagicBytes] & kDictionaryFlag) != 0) {
@@ -69,7 +69,7 @@ std::unique_ptr<FrameDecoder> Make() { return std::make_unique<Lz4Decoder>(); }
 
 }  // namespace
 
-// A byte more of a length stands for at most 255 of content.
+// Each further byte of a length stands for at most 255 bytes of content.
 const Compression kLz4 = {"lz4", ".lz4", kHeadBytes, Begins, 256, 2 * kMostBlockBytes, false, Make};
 
 }  // namespace millhopper

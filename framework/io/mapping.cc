@@ -20,7 +20,7 @@ Mapping::Mapping(std::string path, int descriptor, const struct stat& status)
   void* const pages = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, descriptor_, 0);
   if (pages == MAP_FAILED) {
     throw Error(ErrorCode::kIo, StrCat("cannot map it into memory: ", std::strerror(errno),
-                                       "; buffer_type \"memory\" reads it without"))
+                                       "; use buffer_type \"memory\""))
         .InFile(path_, 0);
   }
   begin_ = static_cast<char*>(pages);
@@ -47,7 +47,7 @@ Ref<Buffer> Mapping::View(uint64_t offset, size_t size) {
 }
 
 void Mapping::CheckUnchanged(uint64_t offset) const {
-  // This comes first: a page that is lost later was not read yet.
+  // This comes before fstat: the caller has not read a page that is lost after it.
   const std::optional<size_t> lost = guard_->lost();
   struct stat status;
   if (::fstat(descriptor_, &status) != 0) {
@@ -68,14 +68,14 @@ void Mapping::CheckUnchanged(uint64_t offset) const {
                 StrCat("file was changed while it was mapped into memory, so that what is read at "
                        "byte ",
                        offset,
-                       " may not be what it had; files are to be left alone while they are read "
-                       "with buffer_type \"mmap\""))
+                       " may be new content; do not write to files while they are read with "
+                       "buffer_type \"mmap\""))
         .InFile(path_, static_cast<int64_t>(offset));
   }
   if (lost) {
     throw Error(ErrorCode::kIo, StrCat("cannot read at byte ", *lost,
-                                       ": the kernel had no page for it (SIGBUS), as where a disk "
-                                       "fails"))
+                                       ": the kernel has no page for it (SIGBUS), as happens when "
+                                       "a disk fails"))
         .InFile(path_, static_cast<int64_t>(*lost));
   }
 }

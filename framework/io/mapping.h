@@ -16,28 +16,27 @@
 
 namespace millhopper {
 
-// A whole file, mapped for reading. Memory that shows a file changes when the file does, at any
-// moment: so whatever is read here is to be copied or computed first, then CheckUnchanged is to be
-// called, and only then may it be used. Nothing that is read here twice needs to be the same. Any
-// thread.
+// A whole file, mapped for reading. The memory changes whenever the file does. So a caller copies
+// bytes or computes something from them, then calls CheckUnchanged, and only then uses the result.
+// Reading the same byte twice may give two values. Any thread.
 class Mapping final : public Kept {
  public:
-  // Maps a regular file of at least one byte that is open, with this status. Takes over the
-  // descriptor unless it throws: kIo with the file's name.
+  // Maps an open regular file of at least one byte; `status` is its status. Owns the descriptor
+  // unless the constructor throws kIo with the file's name.
   Mapping(std::string path, int descriptor, const struct stat& status);
 
   uint64_t size() const { return size_; }
-  // A part of the file, whose memory lives on with it. The memory limit does not count it: the
-  // pages are the kernel's, which takes them back when it likes. Throws kInternal for one beyond
-  // the end.
+  // A part of the file; the mapping lives as long as the buffer. The memory limit does not count
+  // it, because the kernel may take its pages back at any time. Throws kInternal if the part lies
+  // beyond the end.
   Ref<Buffer> View(uint64_t offset, size_t size);
   // Whether these bytes lie in the mapping.
   bool Has(const char* bytes) const {
     return bytes >= begin_ && bytes - begin_ <= ptrdiff_t(size_);
   }
-  // Throws unless what was read here before the call is what the file had when it was opened:
-  // kDataLoss if the file is shorter or was written to, kIo if the disk failed. The error names the
-  // file and the byte, which is `offset` where no better one is known.
+  // Throws unless all bytes that were read here before the call are those that the file had when it
+  // was opened: kDataLoss if the file is shorter or was written to, kIo if the disk failed. The
+  // error has the file and the byte, which is `offset` unless the failing byte is known.
   void CheckUnchanged(uint64_t offset) const;
 
  private:

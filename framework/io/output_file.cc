@@ -28,7 +28,7 @@ constexpr int kMostLinks = 40;  // as the system itself follows
 constexpr std::chrono::seconds kPatience(1);
 constexpr int kPollMilliseconds = 100;
 
-// The partial files of this process, and of whom it was forked from.
+// The partial files of this process, and of the processes that it was forked from.
 struct Partials {
   std::timed_mutex mutex;  // guards `owners`; held while files get their names
   std::map<std::string, pid_t> owners;
@@ -109,7 +109,7 @@ void OutputFile::FailWith(const std::string& problem, int number) const {
 
 OutputFile::OutputFile(std::string path, const OutputRules& rules)
     : path_(std::move(path)), rules_(rules), owner_(getpid()) {
-  if (path_.empty()) Fail("cannot write: a name of no letters");
+  if (path_.empty()) Fail("cannot write: the name is empty");
   if (path_.find('\0') != std::string::npos) Fail("cannot write: a name with a zero byte");
   struct stat status;
   // The system decides whether a link may be followed.
@@ -123,16 +123,18 @@ OutputFile::OutputFile(std::string path, const OutputRules& rules)
                                      (inherited_ >= 0 && (regular || S_ISSOCK(status.st_mode))));
   is_stream_ = rules_.stream && streamable;
   if (exists && !is_stream_ && (!regular || inherited_ >= 0)) {
-    Fail(regular ? std::string("cannot write: it is an open file of this process, which has a name "
-                               "of its own")
-                 : StrCat("cannot write: it is not a regular file but ", KindOf(status)));
+    Fail(regular
+             ? std::string("cannot write: it is a descriptor of this process for a regular file; "
+                           "write to that file's own name")
+             : StrCat("cannot write: it is not a regular file but ", KindOf(status)));
   }
   if (!exists && inherited_ >= 0) FailWith("cannot write", ENOENT);
   is_standard_output_ = is_stream_ && IsStandardOutput(status);
   if (regular) replaced_ = std::make_unique<FileReplaced>(path_, FileId(status), rules_.role);
   if (is_stream_) return;
   if (regular && !rules_.overwrite) Fail(rules_.refusal);
-  // To give a name asks nobody: what may not be written to is not to be replaced either.
+  // A rename succeeds even if the file is read-only. A file that the user may not write to must not
+  // be replaced either.
   if (regular && ::faccessat(AT_FDCWD, path_.c_str(), W_OK, AT_EACCESS) != 0) {
     FailWith("cannot write", errno);
   }
@@ -161,7 +163,7 @@ void OutputFile::CreatePartial() {
     const std::string name =
         number == 1 ? place_ + ".partial" : StrCat(place_, ".", number, ".partial");
     if (!partials.owners.emplace(name, owner_).second) continue;
-    // Neither what exists nor what a link leads to is opened.
+    // The flags see to it that neither an existing file nor the target of a link is opened.
     descriptor_ = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (descriptor_ >= 0) {
       partial_ = name;
@@ -179,7 +181,8 @@ void OutputFile::OpenStream() {
     if (descriptor_ < 0) FailWith("cannot write", errno);
     return;
   }
-  // Opened so, a FIFO that nobody reads does not block; it is asked again until somebody does.
+  // With O_NONBLOCK, opening a FIFO that no process reads fails at once. It is tried again until a
+  // process reads it.
   for (Backoff backoff; descriptor_ < 0; backoff.Pause()) {
     descriptor_ = ::open(path_.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (descriptor_ < 0 && errno != ENXIO && errno != EINTR) FailWith("cannot open", errno);
@@ -253,7 +256,7 @@ void OutputFile::Rename() {
   if (!rules_.overwrite) {
     result = ::renameat2(AT_FDCWD, partial_.c_str(), AT_FDCWD, place_.c_str(), RENAME_NOREPLACE);
   }
-  // Not every file system can refuse by itself.
+  // Not every file system has RENAME_NOREPLACE.
   if (rules_.overwrite || (result != 0 && (errno == EINVAL || errno == ENOSYS))) {
     CheckName();
     result = ::rename(partial_.c_str(), place_.c_str());
@@ -276,7 +279,8 @@ void PublishInOrder(const std::vector<OutputFile*>& files) {
   }
   for (const std::string& folder : folders) {
     const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (descriptor < 0) continue;  // the names are there, only perhaps not after a crash
+    // The files have their names already; without this a crash of the machine might lose them.
+    if (descriptor < 0) continue;
     ::fsync(descriptor);
     ::close(descriptor);
   }
@@ -284,7 +288,7 @@ void PublishInOrder(const std::vector<OutputFile*>& files) {
 
 void AbandonOutputs() {
   Partials& partials = Partials::Get();
-  // Whoever gives names has done so by then, or hangs.
+  // A thread that gives names has finished by then, or hangs.
   if (!partials.mutex.try_lock_for(kPatience)) return;
   for (const auto& [name, owner] : partials.owners) {
     if (owner == getpid()) ::unlink(name.c_str());

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that this project writes goes through here: what an output is, is decided before
-// anything is written, and nothing that somebody may need is destroyed.
+// All outputs of this project are written here. The constructor decides what kind of output a name
+// is before anything is written, and no existing file is destroyed unasked.
 //
 //   nothing there     a regular file appears under the name when it is complete, or not at all
-//   regular file      it stays as it is until then, and is replaced only where `overwrite` says so
-//   symbolic link     means what it leads to; the link stays
-//   FIFO, character   refused, or where `stream` says so written to as the bytes come; so is what
-//   device, /dev/fd/N the process has open, such as /dev/stdout
+//   regular file      it stays as it is until then, and is replaced only if `overwrite` is set
+//   symbolic link     stands for its target; the link stays
+//   FIFO, character   refused, or written to as the bytes come if `stream` is set; the same for
+//   device, /dev/fd/N open descriptors of the process, such as /dev/stdout
 //   anything else     refused: directories, block devices, sockets
 //
 // A file that the process reads (files_in_use.h) is refused in any case.
 //
-// Until it is complete a file is called <name>.partial, or <name>.2.partial and so on where a file
-// of that name exists, which may belong to another process and is left alone.
+// Until it is complete, a file is called <name>.partial. If a file of that name exists, it may
+// belong to another process and is left alone; the new one is called <name>.2.partial, and so on.
 #ifndef MILLHOPPER_FRAMEWORK_IO_OUTPUT_FILE_H_
 #define MILLHOPPER_FRAMEWORK_IO_OUTPUT_FILE_H_
 
@@ -32,7 +32,7 @@ namespace millhopper {
 struct OutputRules {
   bool overwrite = true;  // replace a regular file of this name
   bool stream = false;    // write to a pipe, a device or an open descriptor
-  // What an error says of a file that exists if it is not to be replaced.
+  // The error text for a file that exists and must not be replaced.
   const char* refusal = "the file exists and 'overwrite' is false";
   FileRole role = FileRole::kData;
 };
@@ -40,10 +40,10 @@ struct OutputRules {
 // One thread at a time.
 class OutputFile {
  public:
-  // Throws kIo if the output cannot be or is not to be written, kInvalidArgument if the process
-  // reads it. What is written to as a stream is opened by the first Write or by Finish.
+  // Throws kIo if the output cannot or must not be written, kInvalidArgument if the process reads
+  // it. A stream is opened by the first Write or by Finish.
   explicit OutputFile(std::string path, const OutputRules& rules = {});
-  // Removes a file that has not got its name yet.
+  // Removes the file unless it has its name.
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
@@ -55,16 +55,16 @@ class OutputFile {
   // Ends the writing. When this returns, the bytes are on the disk. A second call does nothing.
   // Throws kIo.
   void Finish();
-  // Finishes it and gives it its name. Throws kIo.
+  // Finishes the file and gives it its name. Throws kIo.
   void Publish();
 
   const std::string& path() const { return path_; }
-  // Where the file itself is, behind all links.
+  // The path of the file itself, after all links.
   const std::string& place() const { return place_; }
   uint64_t bytes() const { return bytes_; }
   // Whether it is written to as a stream.
   bool is_stream() const { return is_stream_; }
-  // Whether it is also what the process prints to, so that nothing else is to be printed there.
+  // Whether it is the standard output of the process, so that nothing else may be printed there.
   bool is_standard_output() const { return is_standard_output_; }
 
  private:
@@ -75,7 +75,7 @@ class OutputFile {
   template <typename Step>
   void OrFailForGood(const Step& step);
   void OpenStream();
-  // Throws unless the name is still one that may be given.
+  // Throws unless the file may still be given its name.
   void CheckName() const;
   void Rename();
   [[noreturn]] void Fail(const std::string& problem) const;
@@ -86,8 +86,8 @@ class OutputFile {
   std::unique_ptr<const FileReplaced> replaced_;  // null if there was no file
   bool is_stream_ = false;
   bool is_standard_output_ = false;
-  int inherited_ = -1;   // the descriptor that the path means, or -1
-  const pid_t owner_;    // of the partial file, which is not a forked child's
+  int inherited_ = -1;   // the open descriptor that the path stands for, or -1
+  const pid_t owner_;    // the process that made the partial file; forked children do not remove it
   std::string place_;    // "" for a stream
   std::string partial_;  // "" once it has its name
   int descriptor_ = -1;
@@ -96,9 +96,9 @@ class OutputFile {
   std::exception_ptr failure_;  // the first of Write and Finish
 };
 
-// Finishes all files, sees that every one of them may have its name still, and then names them one
-// right behind another: what ends the process may come in between only if it is SIGKILL or a crash.
-// Throws kIo; if that is because a name could not be given, the ones before it have been.
+// Finishes all files, checks that each may still be given its name, and then names them one after
+// another. Only SIGKILL or a crash can end the process in between. Throws kIo; if a file cannot be
+// given its name, the files before it have theirs.
 void PublishInOrder(const std::vector<OutputFile*>& files);
 
 // Removes all files that have no name yet. From then on, threads that would create another one or

@@ -61,8 +61,8 @@ std::unique_ptr<FrameDecoder> Make() { return std::make_unique<ZstdDecoder>(); }
 
 }  // namespace
 
-// The best that can be is a block of one byte repeated: four bytes. What is held back is such a
-// block, but more is said, so that room for the content of small files comes in one size.
+// The densest block repeats one byte and takes four bytes. The decoder holds back at most one
+// block; the larger number here gives all small files room of one size.
 const Compression kZstd = {"zstd",          ".zst",          kMagicBytes, Begins,
                            kBlockBytes / 4, kReadBlockBytes, false,       Make};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be seen of a chain of readers: who stands on whom, and what each has done.
+// What a chain of readers shows: which reader stands on which, and what each has done.
 #ifndef MILLHOPPER_FRAMEWORK_READER_CHAIN_STATS_H_
 #define MILLHOPPER_FRAMEWORK_READER_CHAIN_STATS_H_
 
@@ -9,41 +9,40 @@
 
 namespace millhopper {
 
-// A reader and those below it. Counts are those of its whole life, of all passes and of all who
-// read it; `in_store` and `memory_bytes` are those of this moment.
+// A reader and the readers below it. Counts are over its whole life, all passes and all consumers;
+// `in_store` and `memory_bytes` are of this moment.
 struct ChainStats {
   std::string kind;  // the operator that has created it; "" if none has
   std::string name;  // of the variable that holds it; "" if none does
 
-  uint64_t planned = 0;     // elements of which it has said that they come next
-  uint64_t elements = 0;    // that it has delivered, which is to say loaded
+  uint64_t planned = 0;     // elements that it has planned (handed out tickets for)
+  uint64_t elements = 0;    // elements that it has delivered, that is, loaded
   uint64_t bytes_read = 0;  // from files
-  // Of all threads together, spent in loading its elements, with what the readers below do at that
-  // moment, and in reading, checking and expanding chunks of files. Of short loads (less than 10
-  // us) one in eight is timed and counts for eight.
+  // The time of all threads together for loading its elements, including what the readers below
+  // load for it, and for reading, checking and expanding chunks of files. Of loads under 10 us one
+  // in eight is timed and counts eight times.
   double load_seconds = 0;
-  // For how long whoever reads it was held up: he waited for a chunk or an element that was not
-  // ready, or made it himself. Of a reader that a program or a loop in Python reads, all that it
-  // spent in reading.
+  // The time for which its consumer was held up: it waited for a chunk or an element, or made that
+  // itself. If a program or a loop in Python is the consumer, all time that it spent in reading.
   double wait_seconds = 0;
-  uint64_t in_store = 0;  // elements that are fetched, loaded or held in a window, and not planned
-  uint64_t memory_bytes = 0;  // that buffers hold for it
+  uint64_t in_store = 0;  // elements that are fetched, loaded or in a window, but not planned yet
+  uint64_t memory_bytes = 0;  // of its buffers
 
   std::vector<ChainStats> below;
 
-  // Adds the counts of a chain of the same readers that has gone away since.
+  // Adds the counts of an earlier chain of the same readers that no longer exists.
   void Add(const ChainStats& before);
-  // Nothing is in store any more, nor in memory.
+  // Sets in_store and memory_bytes to 0.
   void ClearPresent();
 };
 
-// A table with a line a reader, each two spaces further in than the one that stands on it. A reader
-// that several stand on is shown below each of them. Lines end in "\n".
+// A table with one line for each reader, indented by two spaces more than the reader that stands on
+// it. A reader that several others stand on is shown under each of them. Lines end in "\n".
 std::string ToTable(const std::vector<ChainStats>& chains);
 
 // "0", "1.5kB", "64MB".
 std::string ShortBytes(uint64_t bytes);
-// "0", "0.00123", "3.41", "1234": three digits that count.
+// "0", "0.00123", "3.41", "1234": three significant digits.
 std::string ShortSeconds(double seconds);
 
 }  // namespace millhopper

@@ -8,8 +8,8 @@ namespace millhopper {
 thread_local CounterClock::duration WaitTimer::of_thread_{0};
 thread_local const WaitTimer* WaitTimer::innermost_ = nullptr;
 
-// The place that a thread counts in, of every reader. It is another thread's when this one has
-// ended.
+// The index of the place that a thread counts in, in every reader. When the thread ends, another
+// thread may get it.
 class ReaderCounters::PlaceOfThread {
  public:
   PlaceOfThread() {
@@ -19,7 +19,8 @@ class ReaderCounters::PlaceOfThread {
     } while (place_ < kShared && !taken_.compare_exchange_weak(taken, taken | 1u << place_));
   }
   ~PlaceOfThread() {
-    const size_t own = std::exchange(place_, kShared);  // for what the thread may do behind this
+    // Code that the thread runs after this destructor counts in the shared place.
+    const size_t own = std::exchange(place_, kShared);
     if (own < kShared) taken_.fetch_and(~(1u << own));
   }
   size_t place() const { return place_; }
@@ -27,7 +28,7 @@ class ReaderCounters::PlaceOfThread {
   static constexpr size_t kShared = kPlaces - 1;
 
  private:
-  static std::atomic<uint32_t> taken_;  // a bit a place
+  static std::atomic<uint32_t> taken_;  // one bit for each place
 
   size_t place_;
 };
@@ -61,7 +62,7 @@ CounterClock::duration WaitTimer::Stop() {
   stopped_ = true;
   const CounterClock::duration time = CounterClock::now() - begin_;
   innermost_ = outer_;
-  of_thread_ = before_ + time;  // with what was waited within
+  of_thread_ = before_ + time;  // includes waits of nested timers
   const WaitTimer* outer = outer_;
   while (outer != nullptr && outer->counters_ != counters_) outer = outer->outer_;
   if (outer == nullptr && counters_ != nullptr) counters_->AddWaitTime(time);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a reader counts, always: per call and per run of tickets, so that it costs nothing where it
-// matters.
+// The counts of a reader. They are always on: a reader counts once per call and per run of tickets,
+// not per record, so counting costs nearly nothing.
 #ifndef MILLHOPPER_FRAMEWORK_READER_READER_COUNTERS_H_
 #define MILLHOPPER_FRAMEWORK_READER_READER_COUNTERS_H_
 
@@ -19,11 +19,12 @@ class ReaderCounters {
  public:
   // One thread at a time.
   void AddPlanned(size_t n) { planned_.store(planned() + n, std::memory_order_relaxed); }
-  // Any thread. Readers may be loaded element by element, so threads count in places of their own.
+  // Any thread. A reader may be loaded element by element, so each thread has its own place to
+  // count in.
   void AddLoaded(size_t n);
   void AddLoadTime(CounterClock::duration time) { Add(time, &load_nanoseconds_); }
   void AddWaitTime(CounterClock::duration time) { Add(time, &wait_nanoseconds_); }
-  // What files give is added to it (CountedReads).
+  // The sum to which CountedReads adds bytes of files.
   std::atomic<uint64_t>* sum_of_bytes_read() { return &bytes_read_; }
 
   uint64_t planned() const { return planned_.load(std::memory_order_relaxed); }
@@ -33,7 +34,7 @@ class ReaderCounters {
   double wait_seconds() const { return Seconds(wait_nanoseconds_); }
 
  private:
-  // The last place is for all threads that are too many to have one of their own.
+  // The last place is shared by all threads for which no own place is left.
   static constexpr size_t kPlaces = 16;
   struct alignas(64) Place {
     std::atomic<uint64_t> loaded{0};
@@ -55,19 +56,19 @@ class ReaderCounters {
   std::array<Place, kPlaces> places_;
 };
 
-// The time of a scope in which the calling thread is held up by a reader. Timers of one reader
-// within one another count once.
+// Measures a scope in which a reader holds up the calling thread. Nested timers of one reader count
+// once.
 class WaitTimer {
  public:
-  // Of no reader where it is null.
+  // Null measures for no reader.
   explicit WaitTimer(ReaderCounters* counters);
   ~WaitTimer() { Stop(); }
   WaitTimer(const WaitTimer&) = delete;
   WaitTimer& operator=(const WaitTimer&) = delete;
 
-  // Ends the scope; returns how long it was. The innermost timer of the thread only.
+  // Ends the scope and returns its length. Only for the innermost timer of the thread.
   CounterClock::duration Stop();
-  // For how long the calling thread has waited by now, in all scopes that have ended.
+  // The time that the calling thread has waited so far, over all scopes that have ended.
   static CounterClock::duration OfThread() { return of_thread_; }
 
  private:
@@ -81,10 +82,10 @@ class WaitTimer {
   bool stopped_ = false;
 };
 
-// The time of a scope in which the calling thread loads for a reader, without what it waits in it.
+// Measures a scope in which the calling thread loads for a reader, without the time that it waits.
 class LoadTimer {
  public:
-  // Counts `times` times: 0 is not at all.
+  // The time counts `times` times; 0 measures nothing.
   explicit LoadTimer(ReaderCounters* counters, int times = 1);
   ~LoadTimer();
   LoadTimer(const LoadTimer&) = delete;

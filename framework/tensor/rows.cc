@@ -130,8 +130,8 @@ void Rows::FixInner(Slot* slot, const Dims& dims) {
 void Rows::Reserve(Slot* slot, size_t bytes) {
   if (slot->buffer && !slot->shared && bytes <= slot->buffer->capacity()) return;
   if (slot->buffer) RequireHost(slot->buffer->place());
-  // Half as much again, so that growth costs little. Under a limit what fits must not depend on
-  // what was taken in vain.
+  // Half as much again, so that growing costs little. Under a memory limit exactly what is needed,
+  // because spare memory must not decide what fits.
   const bool generous = slot->used > 0 && !MemoryLimit::is_set();
   Ref<Buffer> larger = pool().Take(generous ? bytes + bytes / 2 : bytes);
   if (slot->used > 0) std::memcpy(larger->data(), slot->buffer->data(), slot->used);
@@ -176,7 +176,7 @@ char* Rows::Append(size_t slot_index, DataType dtype, const Dims& dims, const Lo
     FixInner(&slot, dims);
   } else if (!SameInner(slot.dims, dims)) {
     Dims wanted = slot.dims;
-    wanted[0] = -1;  // how much came before, and in how many parts, is not the point
+    wanted[0] = -1;  // the leading axis may differ
     Throw(ErrorCode::kDataLoss, "slot ", slot_index, ": an element of dims ", ToString(dims),
           " cannot follow others of dims ", ToString(wanted),
           " in a batch: only the leading axis may differ");
@@ -286,8 +286,8 @@ void Rows::Join(const Rows& part) {
     for (size_t k = 0; k < from.lod.size(); ++k) levels[k] = LodLevelView(from.lod[k]);
     Dims dims = from.dims;
     dims[0] = from.steps;
-    // The part was checked against the declaration when it was filled; as a whole it has another
-    // leading axis.
+    // The part was checked against the declaration when it was filled. It is not checked again,
+    // because its leading axis is that of all its elements.
     Slot& to = slots_[i];
     const int64_t declared = to.spec.known ? to.spec.dims[0] : -1;
     if (to.spec.known) to.spec.dims[0] = -1;
@@ -343,7 +343,7 @@ void Rows::Release() {
 
 void Rows::SetNeeded() {
   for (Slot& slot : slots_) {
-    // What others see, too, may be needed by them alone.
+    // A shared buffer is left alone: others may need it, and it may not be needed here.
     if (slot.buffer && slot.buffer->HasOneReference()) slot.buffer->set_needed();
     for (LodLevel& level : slot.lod) {
       if (level.capacity() > 0) SetTableNeeded(level.data());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is loaded: per slot a buffer that grows along axis 0. An instance carries a leading axis, so
-// a batch is what is left after loading its instances one behind another; nothing is gathered.
+// Elements that are being loaded: for each slot a buffer that grows along axis 0. An instance has a
+// leading axis, so loading instances one after another into one buffer makes a batch of them.
 #ifndef MILLHOPPER_FRAMEWORK_TENSOR_ROWS_H_
 #define MILLHOPPER_FRAMEWORK_TENSOR_ROWS_H_
 
@@ -16,7 +16,7 @@ namespace millhopper {
 
 class BufferPool;
 
-// A slot as declared: what one element of a reader has at one position.
+// The declaration of a slot: the tensor at one position of each element.
 struct SlotSpec {
   DataType dtype = DataType::kFp32;
   Dims dims;  // of one element, leading axis included; -1 is any
@@ -25,8 +25,8 @@ struct SlotSpec {
   // number of levels of detail holds even then.
   bool known = true;
 
-  // True if every element is exactly one step along axis 0 and its size is known, so that the
-  // place of each row is known before it is loaded.
+  // Whether every element is one step along axis 0 and its size is known, so that the place of
+  // each row is known before it is loaded.
   bool one_step() const;
   bool operator==(const SlotSpec& other) const;
 };
@@ -44,21 +44,21 @@ void CheckFits(const std::vector<SlotSpec>& slots, const std::vector<LoDTensor>&
 // a leading axis and axes of -1 or more.
 void CheckSlots(const std::vector<SlotSpec>& slots);
 
-// Elements under construction, laid end to end. One thread at a time; Part gives other threads
+// Elements under construction, laid end to end. One thread at a time; MakePart gives other threads
 // places of their own. Memory comes from the host's pool and goes back to it.
 class Rows {
  public:
   Rows() = default;
   explicit Rows(const std::vector<SlotSpec>& specs) { Reset(specs); }
-  // Begins anew for slots like these; keeps memory for bookkeeping, but no values. Values will be
-  // in memory of `pool`, which must be on the host; null is the host's own.
+  // Starts again for these slots. Keeps memory for bookkeeping, but no values. Values will be in
+  // memory of `pool`, which must be on the host; null is the host's own pool.
   void Reset(const std::vector<SlotSpec>& specs, BufferPool* pool = nullptr);
 
   size_t size() const { return slots_.size(); }
   const SlotSpec& spec(size_t slot) const { return slots_[slot].spec; }
   // Steps along axis 0 so far.
   int64_t steps(size_t slot) const { return slots_[slot].steps; }
-  // True while nothing is loaded and no place is chosen.
+  // Whether nothing has been loaded and no place has been given out.
   bool untouched() const;
 
   // The place of `steps` more steps of a slot without levels of detail whose inner dims are fixed,
@@ -72,22 +72,23 @@ class Rows {
   // The place of one more sequence of so many steps, of a slot with one level of detail whose inner
   // dims are fixed by its declaration.
   char* AppendSequence(size_t slot, size_t steps);
-  // One more element that already exists, a tensor a slot. The first one is shared, not copied.
+  // Appends an element that already exists, one tensor for each slot. The first is shared, not
+  // copied.
   void Append(const std::vector<LoDTensor>& element);
-  // The same for one slot of it.
+  // The same for one slot of an element.
   void Append(size_t slot, const LoDTensor& tensor);
   // Room for `elements` more elements like the declared one, so that Append need not grow.
   void Expect(size_t elements);
-  // Room for `bytes` more of a slot's values, and no more than that where it holds none yet.
+  // Room for `bytes` more of a slot's values. A slot without values gets exactly that much.
   void ExpectBytes(size_t slot, size_t bytes);
 
-  // Fixes the inner dims of slots whose declaration leaves them open. Does nothing to others.
+  // Fixes the inner dims of slots whose declaration leaves them open. Leaves other slots alone.
   void FixInnerDims(const std::vector<SlotSpec>& known);
-  // Begins anew as rows that what fits behind `other` fits into: same slots, same inner dims.
+  // Starts again with the slots and inner dims of `other`, so that it accepts the same elements.
   void ResetLike(const Rows& other);
-  // Makes `part` write into these rows, beginning `first` steps behind what they hold; room must
-  // have been made by Expect, elements are one step each, and AdvanceParts says in the end how much
-  // the parts have filled.
+  // Makes `part` write into these rows, beginning `first` steps after their end. Expect must have
+  // made room, and elements must be one step each. When all parts are filled, AdvanceParts adds
+  // their steps.
   void MakePart(size_t first, Rows* part) const;
   void AdvanceParts(size_t steps);
   // Appends all that `part` holds.
@@ -96,11 +97,11 @@ class Rows {
   // [outer, inner, ...]. For batches that stack.
   void Stack(size_t slot, int64_t outer, int64_t inner);
 
-  // Moves everything out as tensors: (*out)[i] is slot i. These rows are untouched afterwards.
+  // Moves everything out as tensors: (*out)[i] is slot i. Afterwards the rows are empty.
   void MoveTo(std::vector<LoDTensor>* out);
-  // Gives the values up, keeps memory for bookkeeping (not under a limit); Reset comes next.
+  // Drops the values. Keeps memory for bookkeeping unless a memory limit is set. Call Reset next.
   void Release();
-  // What was loaded ahead of need (MemoryScope) is needed now.
+  // Counts memory that was taken ahead of need (MemoryScope) as needed now.
   void SetNeeded();
   // Bytes of values of a slot, and of all.
   size_t bytes(size_t slot) const { return slots_[slot].used; }
@@ -125,11 +126,11 @@ class Rows {
 
   BufferPool& pool() const;
 
-  BufferPool* pool_ = nullptr;  // the host's own
+  BufferPool* pool_ = nullptr;  // null: the host's own
   std::vector<Slot> slots_;
 };
 
-// Rows with memory of their own for a while, for example a worker's part of a batch. Pooled.
+// Rows that a thread uses for a while, for example for its part of a batch. Pooled.
 class ScratchRows final : public Kept {
  public:
   Rows rows;

@@ -31,11 +31,11 @@ enum class DataType : int32_t {
 size_t SizeOf(DataType type);
 // numpy's name: "uint8", "float32"; "bfloat16" for kBf16.
 const char* ToString(DataType type);
-// Throws kInvalidArgument for a number that is no data type of ours.
+// Throws kInvalidArgument if the number is not a DataType.
 DataType DataTypeFromNumber(int64_t number);
 bool IsDataType(int64_t number);
-// Whether all of these bytes are values of type kBool: 0 or 1. Whatever comes from outside must
-// have no others, for the compiler takes it that there are none.
+// Whether all bytes are values of type kBool, 0 or 1. The compiler assumes that a bool has no other
+// value, so data from outside must be checked.
 inline bool AreBools(const char* bytes, size_t n) {
   uint64_t seen = 0;
   size_t i = 0;
@@ -46,13 +46,13 @@ inline bool AreBools(const char* bytes, size_t n) {
   };
   for (; n - i >= sizeof(seen); i += sizeof(seen)) look(i, sizeof(seen));
   if (i > 0) {
-    look(n - sizeof(seen), sizeof(seen));  // some of them once more
+    look(n - sizeof(seen), sizeof(seen));  // overlaps the bytes before it
   } else {
     for (; i < n; ++i) look(i, 1);
   }
   return (seen & ~uint64_t{0x0101010101010101}) == 0;
 }
-// The first of them that is neither, where there is one.
+// The index of the first byte that is neither 0 nor 1; there must be one.
 size_t FirstOtherThanBool(const char* bytes);
 
 template <typename T>
@@ -134,9 +134,9 @@ class Dims {
 // kInvalidArgument for a negative axis. Rank 0 has one value.
 int64_t Product(const Dims& dims);
 std::string ToString(const Dims& dims);  // "[128, 784]"
-// Whether one tensor may have both: as many axes, of equal length where both say it.
+// Whether a tensor may have both dims: as many axes, and equal lengths where both are known.
 bool MayBeSame(const Dims& left, const Dims& right);
-// `dims`, with what `more` says of axes that are any in it. They must have as many axes.
+// `dims`, with each -1 replaced by the length in `more`. Both must have as many axes.
 Dims Merged(const Dims& dims, const Dims& more);
 
 // Offsets per level, outermost first: level 0 = {0, 2, 3} says that the first sequence is made of
@@ -159,24 +159,25 @@ struct LodLevelView {
   size_t count = 0;
 };
 
-// What is wrong with a level of detail: at which of its offsets, and in words that follow its name.
+// What is wrong with a level of detail: the index of the offset, and a text that follows the
+// level's name.
 struct LodProblem {
   size_t offset;
   std::string text;
 };
 
 // The rules of levels of detail. Every level begins at 0, does not descend, and ends at the number
-// of units of the level `below`, or of the `rows` if that is null. A tensor without rows may have
-// levels of one offset. A level below that has no offsets is left to be found by itself.
+// of units of the level `below`, or at `rows` if that is null. A tensor without rows may have
+// levels of one offset. A level below without offsets is not reported here, but by its own check.
 std::optional<LodProblem> FindLodProblem(const LodLevelView& level, const LodLevelView* below,
                                          uint64_t rows);
 // Throws kInvalidArgument if a level breaks them.
 void CheckLod(const Lod& lod, uint64_t rows);
 std::string ToString(const Lod& lod);
 
-// Values with dims, a type, a place and levels of detail. Copying shares the values: a buffer that
-// somebody else can see is never written again (mutable_data and Allocate take another one). Not
-// thread-safe by itself; the shared values may be read by any number of threads.
+// Values with dims, a type, a place and levels of detail. Copies share the values: a shared buffer
+// is never written (mutable_data and Allocate take another one). A tensor is not thread-safe, but
+// any number of threads may read shared values.
 class LoDTensor {
  public:
   LoDTensor() = default;
@@ -185,7 +186,7 @@ class LoDTensor {
   const Dims& dims() const { return dims_; }
   const Lod& lod() const { return lod_; }
   Place place() const;
-  // As a tensor without values is.
+  // A tensor without values counts as on the host.
   bool on_host() const { return !buffer_ || buffer_->on_host(); }
   int64_t numel() const { return numel_; }
   // The length of the leading axis; 0 without axes.
@@ -198,7 +199,7 @@ class LoDTensor {
   const Ref<Buffer>& buffer() const { return buffer_; }
 
   // Gives the tensor a type and dims on the host, without levels of detail and with undefined
-  // values. Keeps its buffer if nobody shares it and it is large enough.
+  // values. Keeps its buffer if that is not shared and large enough.
   void Allocate(DataType dtype, const Dims& dims) {
     if (dtype == dtype_ && dims == dims_ && buffer_ && buffer_->writable()) {
       lod_.clear();
@@ -212,7 +213,7 @@ class LoDTensor {
   void Reshape(const Dims& dims);
   // Throws as CheckLod does; an empty lod is always right.
   void set_lod(Lod lod);
-  // The lod without a check, for those who have just built it from checked parts. Keeps memory.
+  // The lod, unchecked, for callers that build it from checked parts. Its memory is reused.
   Lod* mutable_lod_unchecked() { return &lod_; }
   // Forgets the values and keeps nothing.
   void Clear();
@@ -228,7 +229,7 @@ class LoDTensor {
     CheckType(DataTypeOf<T>());
     return reinterpret_cast<const T*>(buffer_->data());
   }
-  // As data(); copies the values first if somebody else shares them.
+  // As data(); first copies the values if they are shared.
   template <typename T>
   T* mutable_data() {
     CheckType(DataTypeOf<T>());

@@ -5,8 +5,8 @@
 //   u32 version 0 | u64 levels | per level: u64 bytes, that many bytes of u64 offsets |
 //   u32 version 0 | i32 size of a TensorDesc | TensorDesc (protobuf) | values, row-major
 //
-// Programs before 2017-12-28 put the levels behind the values and had only one version word; both
-// layouts are read, the one above is written. A TensorDesc is field 1 (varint) the data type, field
+// Programs before 2017-12-28 wrote the levels after the values and only one version word. Both
+// layouts are read; the one above is written. A TensorDesc is field 1 (varint) the data type, field
 // 2 (varint, repeated or packed) the dims.
 #ifndef MILLHOPPER_FRAMEWORK_TENSOR_TENSOR_STREAM_H_
 #define MILLHOPPER_FRAMEWORK_TENSOR_TENSOR_STREAM_H_
@@ -32,22 +32,21 @@ struct TensorView {
 };
 
 // Reads the tensor at the beginning of `size` bytes. Every declared length is checked against the
-// bytes that are left, the levels of detail as CheckLod does, and bools for being 0 or 1. Throws
-// kDataLoss saying at which byte of `bytes` what is wrong.
+// bytes that are left; levels of detail are checked as CheckLod does, and bools must be 0 or 1.
+// Throws kDataLoss with the byte of `bytes` and what is wrong there.
 TensorView ParseTensor(const char* bytes, size_t size);
 
-// Appends what precedes the values in the serialised form of such a tensor. Every tensor of this
-// type, these dims and levels begins with these bytes, if it was written in the later layout.
+// Appends the bytes before the values in the serialised form. Every tensor of this type, these dims
+// and these levels begins with them if it was written in the layout above.
 void AppendTensorHeader(DataType dtype, const Dims& dims, const Lod& lod, std::string* out);
 
-// Appends the serialised tensor, which must have values and be on the host; throws
-// kInvalidArgument if it is not so.
+// Appends the serialised tensor. Throws kInvalidArgument unless it has values and is on the host.
 void AppendTensor(const LoDTensor& tensor, std::string* out);
 
 // The header of one sequence (one level of detail with offsets 0 and its length) as
-// AppendTensorHeader writes it, where all but the length is known: it is compared, which is faster
-// than parsing it. For lengths below 128; longer ones, and headers that say the same otherwise, are
-// for ParseTensor.
+// AppendTensorHeader writes it. All but the length is known, so the header is compared, which is
+// faster than parsing. Only lengths below 128 match; ParseTensor reads longer ones and headers that
+// say the same in other bytes.
 class SequenceHeader {
  public:
   // dims[0] does not matter.
@@ -71,7 +70,7 @@ class SequenceHeader {
   }
 
   std::string bytes_;
-  size_t offset_at_ = 0;  // the length in the level of detail, and in the dims: a varint
+  size_t offset_at_ = 0;  // where the length stands in the level, and in the dims as a varint
   size_t dim_at_ = 0;
 };
 

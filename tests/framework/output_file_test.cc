@@ -283,7 +283,7 @@ TEST(OutputFile, WritesToWhatIsOpenWhereItIs) {
   const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC);
   ASSERT_EQ(lseek(descriptor, 3, SEEK_SET), 3);
   const std::string name = StrCat("/proc/self/fd/", descriptor);
-  ExpectError(ErrorCode::kIo, "it is an open file of this process", [&] { OutputFile file(name); });
+  ExpectError(ErrorCode::kIo, "it is a descriptor of this process", [&] { OutputFile file(name); });
   WriteOut(name, "xyz", Stream());
   EXPECT_EQ(ReadFile(path), "abcxyz");
   close(descriptor);
