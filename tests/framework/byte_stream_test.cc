@@ -121,7 +121,7 @@ TEST(ByteStream, RefusesWhatFollowsGzip) {
   }
 }
 
-// As gzip does: what writes whole blocks fills up the last one.
+// As gzip does: programs that write whole blocks fill up the last one with zeros.
 TEST(ByteStream, TakesZerosBehindGzipForNothing) {
   const std::string whole = Gzipped("content") + Gzipped(" of two members");
   for (const size_t zeros : {1, 2, 17, 511, 300000}) {  // more than is read at once

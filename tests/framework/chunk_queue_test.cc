@@ -196,7 +196,7 @@ TEST(ChunkQueue, AnErrorOfClaimEndsTheFileBehindWhatClaimHadListed) {
     EXPECT_FALSE(queue->Claim(kAhead));
     EXPECT_FALSE(queue->Claim(kAhead));  // the third is never looked for
     EXPECT_FALSE(queue->backlog().claimable);
-    EXPECT_EQ(queue->Poll(), State::kWaiting);  // the error does not overtake
+    EXPECT_EQ(queue->Poll(), State::kWaiting);  // the error does not overtake the records before it
     Fetch(queue.get(), first);
     EXPECT_EQ(queue->Poll(), State::kRecords);
     EXPECT_EQ(TakeAvailable(queue.get()), Numbers{0});
@@ -237,7 +237,7 @@ TEST(ChunkQueue, TellsWhatWaitsToBeTaken) {
   const Ref<Chunk> second = queue->Claim(kAhead);
   load = queue->backlog();
   EXPECT_EQ(load.chunks, 2u);
-  EXPECT_EQ(load.records, 2u);  // of the second it is not known yet
+  EXPECT_EQ(load.records, 2u);  // the number in the second chunk is not known yet
   EXPECT_EQ(load.bytes, SizeClass(16) + 99);
   Fetch(queue.get(), second);
   EXPECT_EQ(queue->backlog().records, 5u);
@@ -273,8 +273,7 @@ TEST(ChunkQueue, AChunkForWhichThereIsNoMemoryAheadWaitsToBeClaimedOnceMore) {
   EXPECT_EQ(queue->Poll(), State::kEnd);
 }
 
-// Else memory for what is behind would be taken as if it were needed, in some runs and not in
-// others.
+// Otherwise memory for later chunks would count as needed now, in some runs and not in others.
 TEST(ChunkQueue, OnlyTheNextChunkIsClaimedBecauseItIsNeeded) {
   const Ref<ChunkQueue> queue = QueueOf({{1}, {1}, {1}});
   const Ref<Chunk> first = queue->Claim(kNow);
@@ -294,7 +293,8 @@ TEST(ChunkQueue, OnlyTheNextChunkIsClaimedBecauseItIsNeeded) {
   EXPECT_TRUE(queue->Claim(kNow));
 }
 
-// A stream reads in Claim: what it is refused there must not be lost with the chunk.
+// A stream reads in Claim. What it had read when memory was refused must not be lost with the
+// chunk.
 TEST(ChunkQueue, AClaimThatIsRefusedMemoryIsMadeOnceMore) {
   const LimitInForce limit(size_t{4} << 20);
   class Stream final : public FileSource {

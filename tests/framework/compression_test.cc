@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams of every compression: whole, of several frames, cut off, damaged and followed by others.
+// Streams of every compression: whole, of several frames, cut off, damaged, and followed by
+// something else.
 #include "framework/io/compression.h"
 
 #include <gtest/gtest.h>
@@ -167,7 +168,7 @@ TEST_P(CompressionTest, GivesNothingOfAFrameThatIsDamagedButAllBeforeIt) {
   }
 }
 
-// The second frame begins in what is decoded in one go, and ends behind it.
+// The second frame begins within the bytes that are decoded at once, and ends after them.
 TEST_P(CompressionTest, GivesNothingOfADamagedFrameWhereverItBegins) {
   if (!kind_.checked) return;
   const std::string first = Sample(900 << 10);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The error family: texts, context, and what becomes of exceptions that are not ours.
+// The error family: texts, context, and how foreign exceptions become errors.
 #include "framework/base/error.h"
 
 #include <gtest/gtest.h>

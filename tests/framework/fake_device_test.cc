@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The watcher is watched: what the fake device is to notice, it notices.
+// Tests the fake device itself: it must notice every wrong use that other tests rely on it for.
 #include "tests/fake_device.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// F18: a format, as a plugin's author may write it, that fails in every way that a format can: each
-// is an error at its record, and leaves nothing behind.
+// F18: a format, as a plugin's author may write it, that fails in every possible way. Each failure
+// is an error at its record and leaves nothing behind.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -139,7 +139,7 @@ TEST_P(FaultyFormatTest, F18WhateverItThrowsIsAnErrorAtItsRecord) {
   for (const auto& [step, records] : before) {
     for (const auto& [words, failure] : failures) {
       SCOPED_TRACE(StrCat("step ", static_cast<int>(step), ": ", words));
-      // The end of something else is not our end, but it is no bug either.
+      // A format that throws its own EndOfData has not ended ours; that is no bug of ours either.
       const bool end = words == "no more";
       const auto reader = Make(std::make_unique<FaultyFormat>(step, failure.second));
       Expect(reader.get(), records, end ? ErrorCode::kInvalidArgument : failure.first, words);
@@ -191,7 +191,7 @@ TEST_P(FaultyFormatTest, F18AFormatThatOpensNothingIsAnError) {
   Expect(reader.get(), 0, ErrorCode::kInternal, "its format has opened nothing");
 }
 
-// Records of several chunks are loaded at once, nobody knows at which of them it was.
+// Records of several chunks are loaded at once, so the crash could be in any of these chunks.
 TEST(FaultyFormatDeathTest, F19ACrashNamesEveryChunkThatItMayBeIn) {
   const PoolSize pool(0);
   const TempFile file("some.file", "content");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Paths and the file systems that they belong to; files that are not those of the operating system.
+// Which file system a path belongs to, and files that are not the operating system's.
 #include "framework/io/file_system.h"
 
 #include <gmock/gmock.h>
@@ -68,7 +68,7 @@ TEST(FileSystem, IsChosenByTheScheme) {
   EXPECT_EQ(&FileSystemOf("memory://other://a"), memory);
 }
 
-// As ever: what looks like a scheme may be a folder.
+// What looks like a scheme may be the name of a local folder.
 TEST(FileSystem, LeavesLocalNamesThatLookLikeSchemesAlone) {
   const std::string folder = NewFolder("schemes");
   const std::filesystem::path before = std::filesystem::current_path();
@@ -90,7 +90,7 @@ TEST(FileSystem, SaysThatNobodyIsThereForAScheme) {
   EXPECT_EQ(UnknownSchemeHint("not a scheme://b"), "");
 }
 
-// The prefix of a format comes first, as it always did.
+// The prefix of a format comes before the scheme.
 TEST(FileSystem, StandsBehindThePrefixOfAFormat) {
   const FormatChoice choice = ChooseFormat("fixed:memory://a.recordio");
   EXPECT_EQ(choice.path, "memory://a.recordio");

@@ -98,7 +98,7 @@ TEST(Inference, WhatIsNotDeclaredFollows) {
   EXPECT_NE(problems("ints: 2"), "");
 }
 
-// x is [1] at first; the body makes it [2] in its first step, behind what reads it.
+// x is [1] at first; the body makes it [2] in its first step, after the operators that read it.
 TEST(Inference, WhatALoopWritesIsUnknownWithinAndBehindIt) {
   const std::string two =
       OpText("fill_constant", {}, {{"Out", {"x"}}}, {{"shape", "ints: 2"}, {"dtype", "i: 5"}});
@@ -276,7 +276,7 @@ TEST(Inference, SpecsAreSaidAsFarAsTheyAreKnown) {
   EXPECT_EQ(ToString(TensorSpec{std::nullopt, Dims{2, -1}, 2}), "[2, -1] with 2 levels of detail");
 }
 
-// Programs that were not checked before another one, which is then checked: nothing is known.
+// A program is checked after others that were not: nothing is known of their variables.
 TEST(Inference, AProgramBeforeMayBeWrong) {
   const auto before = Program::FromString(
       BlockText(0, -1,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that are read at any place, and that change while they are.
+// Reading files at any place, also while they change.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -51,7 +51,7 @@ std::string ContentOf(const File& file) {
   return content;
 }
 
-// Those of /proc say that they are empty, those of /sys that they have a page.
+// Files of /proc report that they are empty, files of /sys that they have one page.
 TEST(LocalFileSystem, ReadsFilesThatDoNotKnowTheirSize) {
   const auto name = File::Open("/proc/sys/kernel/ostype");
   EXPECT_EQ(ContentOf(*name), "Linux\n");
@@ -61,7 +61,7 @@ TEST(LocalFileSystem, ReadsFilesThatDoNotKnowTheirSize) {
   const Error error = ErrorOf([&] { name->Read(4, pieces, 3); });
   EXPECT_EQ(error.code(), ErrorCode::kDataLoss);
   EXPECT_EQ(error.offset(), 6);
-  // More than is read at once, and another text every time.
+  // It is longer than one read and different every time.
   EXPECT_THAT(ContentOf(*File::Open("/proc/self/smaps")), HasSubstr("[stack]"));
   const std::string page = "/sys/kernel/mm/transparent_hugepage/enabled";
   if (::access(page.c_str(), R_OK) == 0) {
@@ -71,7 +71,7 @@ TEST(LocalFileSystem, ReadsFilesThatDoNotKnowTheirSize) {
 }
 
 TEST(LocalFileSystem, ReadsNoMoreThanALimitOfAFileThatDoesNotKnowItsSize) {
-  const std::string endless = "/proc/self/pagemap";  // of all that there could be in memory
+  const std::string endless = "/proc/self/pagemap";  // one entry for each page of the address space
   if (::access(endless.c_str(), R_OK) != 0) GTEST_SKIP() << "this kernel has no " << endless;
   const Error error = ErrorOf([&] { File::Open(endless); });
   EXPECT_EQ(error.code(), ErrorCode::kResourceLimit);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files as memory: what happens where they change, and to a SIGBUS that is somebody else's.
+// Mapped files: what happens when they change, and to a SIGBUS that no mapped file has caused.
 #include "framework/io/mapping.h"
 
 #include <fcntl.h>
@@ -30,7 +30,7 @@ namespace {
 
 const size_t kPage = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
 
-// No byte is 0, so that a zero is not taken for one of them.
+// No byte is 0, so that zeros can be told from content.
 std::string Content(size_t size) {
   std::string content(size, '\0');
   for (size_t i = 0; i < size; ++i) content[i] = static_cast<char>(1 + i % 251);
@@ -39,10 +39,10 @@ std::string Content(size_t size) {
 
 std::string ReadAll(const Ref<Buffer>& view) { return {view->data(), view->capacity()}; }
 
-// ---- A SIGBUS of somebody else. In processes of their own, before this one installs a handler.
-// ----
+// ---- A SIGBUS that no mapped file has caused. These tests run in child processes and come first,
+// before this process installs a handler. ----
 
-// A page that is not there.
+// The address of a page that is lost.
 const volatile char* LostPage() {
   const TempFile file("lost", Content(kPage));
   const int descriptor = ::open(file.path().c_str(), O_RDWR);
@@ -51,7 +51,7 @@ const volatile char* LostPage() {
   return static_cast<const char*>(page);
 }
 
-// Does something with SIGBUS while a file is mapped.
+// Calls a function while a file is mapped, with a handler that was installed before.
 void WhileMapped(void (*handler)(int), const std::function<void()>& function) {
   ::signal(SIGBUS, handler);
   const TempFile file("mapped", Content(kPage));
@@ -94,7 +94,7 @@ TEST(MappingDeathTest, AHandlerForOneTimeIsCalledOnce) {
   EXPECT_EXIT(once(), ::testing::KilledBySignal(SIGBUS), "");
 }
 
-// ---- What is ours. ----
+// ---- Mapped files. ----
 
 TEST(Mapping, ShowsTheBytesOfTheFile) {
   const std::string content = Content(3 * kPage + 17);
@@ -140,7 +140,7 @@ TEST(Mapping, IsRefusedOfCompressedFilesAndOtherFileSystems) {
   MemoryFiles::Get().Remove("memory://x");
 }
 
-// Cut off at and about every page: what is read is right up to there, zeros lie behind, and the
+// The file is cut off at and near every page. Bytes before the cut are right, zeros follow, and the
 // check names the byte.
 TEST(Mapping, TellsThatTheFileIsShorter) {
   const std::string content = Content(5 * kPage + 100);
@@ -184,7 +184,7 @@ TEST(Mapping, TellsThatTheFileWasWrittenTo) {
     const TempFile temp("file", content);
     const auto file = File::Open(temp.path(), BufferType::kMmap);
     file->mapping()->CheckUnchanged(0);
-    // Older file systems keep times in steps of some milliseconds: until there is another one.
+    // Older file systems keep times in steps of some milliseconds: repeats until the time differs.
     struct stat before, after;
     ASSERT_EQ(::stat(temp.path().c_str(), &before), 0);
     do {
@@ -213,7 +213,7 @@ TEST(Mapping, StaysTheFileThatWasOpenedWhateverItsName) {
   EXPECT_EQ(read, content);
 }
 
-// A page that the disk cannot give, of a file that has not changed.
+// The disk fails to give a page of an unchanged file.
 TEST(GuardedPages, NotesTheFirstLostPageAndGoesOn) {
   const TempFile temp("file", Content(4 * kPage));
   const int descriptor = ::open(temp.path().c_str(), O_RDWR);
@@ -236,7 +236,7 @@ TEST(GuardedPages, NotesTheFirstLostPageAndGoesOn) {
   ::close(descriptor);
 }
 
-// Guards come and go while others meet lost pages.
+// Guards are made and destroyed while other threads touch lost pages.
 TEST(GuardedPages, ServeManyThreads) {
   constexpr int kThreads = 4;
   constexpr int kRounds = 16;

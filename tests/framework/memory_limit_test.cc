@@ -51,7 +51,7 @@ TEST_F(MemoryLimitTest, GivesWhatIsNeededNowUpToTheLimit) {
   Take(2 * kMegabyte);
 }
 
-// Whether memory is refused as it is to work that is done again later.
+// Whether memory is refused with the error that makes a worker try again later.
 bool IsRefused(size_t bytes) {
   try {
     BufferPool::At(Place()).Take(bytes);
@@ -195,7 +195,7 @@ TEST_F(MemoryLimitTest, HoldsForManyThreadsAtOnce) {
   EXPECT_EQ(Take(6 * kMegabyte)->capacity(), 6 * kMegabyte);
 }
 
-// A buffer that changes hands is at no moment missed by both counts, so that what fits is given.
+// A buffer that is handed over is always in one of the two counts, so a request that fits succeeds.
 TEST_F(MemoryLimitTest, GivesWhatFitsWhateverOtherThreadsAreAt) {
   std::atomic<bool> done{false};
   std::thread ahead([&done] {

@@ -139,7 +139,7 @@ TEST(PinnedMemory, IsOnTheHost) {
   EXPECT_EQ(&BufferPool::PinnedFor(Place()), &Host());
 }
 
-// What a device still copies from is not written by those who own it either.
+// Not even the owner of a tensor writes to memory that a device is still copying from.
 TEST(LoDTensor, TakesOtherMemoryWhileADeviceIsAtWork) {
   FakeDevice device("fake:busy");
   device.Pause();

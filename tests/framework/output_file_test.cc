@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Outputs: what they may be, when they get their names, and what is never destroyed for them.
+// Outputs: which names are accepted, when files get their names, and that no other file is lost.
 #include "framework/io/output_file.h"
 
 #include <fcntl.h>
@@ -141,7 +141,7 @@ TEST(OutputFile, IsFoundAgainFromAnotherFolder) {
   EXPECT_EQ(ReadFile(folder + "/x"), "abc");
 }
 
-// Whose they are nobody knows.
+// They may belong to other processes.
 TEST(OutputFile, LeavesFilesAloneThatHaveThePartialName) {
   const std::string folder = NewFolder("partials");
   WriteFile(folder + "/precious", "precious");
@@ -163,7 +163,7 @@ TEST(OutputFile, LeavesFilesAloneThatHaveThePartialName) {
             (Names{"precious", "x", "x.partial", "x.2.partial", "x.3.partial", "x.4.partial"}));
 }
 
-// What is no regular file, by its name in the folder.
+// Makes one of each kind of file that is not regular; returns their names.
 std::vector<std::string> MakeOddFiles(const std::string& folder) {
   std::vector<std::string> made = {"fifo", "folder", "socket"};
   EXPECT_EQ(mkfifo((folder + "/fifo").c_str(), 0600), 0);
@@ -260,7 +260,7 @@ TEST(OutputFile, WritesToAPipeAsBytesCome) {
   file.Publish();
   reader.join();
   EXPECT_EQ(got, large);
-  // One that nobody writes to is ended, too.
+  // A stream without any bytes is ended, too.
   std::thread second([&] { got = ReadFile(path); });
   OutputFile(path, Stream()).Publish();
   second.join();

@@ -22,7 +22,7 @@ namespace {
 
 using Strings = std::vector<std::string>;
 
-// A prefetcher that is stopped in the end, as its owner would.
+// A prefetcher that is stopped at the end, as its owner would stop it.
 class Reading {
  public:
   explicit Reading(ReadAhead limits = {})
@@ -93,7 +93,7 @@ TEST(Prefetcher, ThrowsTheErrorOfAFileAtItsPlaceAgainAndAgain) {
       ExpectError(ErrorCode::kDataLoss, "damaged", [&] { reading->Fill(file); });
       ExpectError(ErrorCode::kDataLoss, "damaged", [&] { reading->Ready(file); });
     }
-    // The error of one file is none of another.
+    // An error of one file does not end the other file.
     EXPECT_EQ(TakeOne(reading, other), 0);
     EXPECT_EQ(TakeOne(reading, other), 1);
     EXPECT_EQ(TakeOne(reading, other), -1);
@@ -151,7 +151,7 @@ TEST(Prefetcher, WorkersReadTwoChunksAThreadAhead) {
   }
 }
 
-// Keeps workers until it is over.
+// A job whose calls do not return until `over` is set.
 class MeetingJob final : public Job {
  public:
   std::atomic<int> arrived{0};
@@ -176,8 +176,8 @@ TEST(Prefetcher, NoMoreWorkersAreAtWorkThanItsLimit) {
   ChunkQueue* file = reading.Add("a", chunks);
   begun[0].Wait();
   begun[1].Wait();
-  // Calls are begun in the order in which they were asked for: when the two other workers are busy
-  // with later ones, a third chunk is at work or will not be.
+  // Calls begin in the order in which they were asked for. So when the two other workers are busy
+  // with later calls, a third chunk is being fetched by now or never will be.
   const Ref<MeetingJob> meeting(new MeetingJob);
   meeting->Submit();
   meeting->Submit();
@@ -230,7 +230,8 @@ TEST(Prefetcher, WhoWaitsWorksOnOtherFiles) {
   Reading reading;
   ChunkQueue* file = reading.Add("a", {held});
   begun.Wait();
-  // The only worker is held until a chunk of the other file is fetched, by whoever waits.
+  // The only worker is held until a chunk of the other file is fetched. The consumer, which waits
+  // for the first file, must fetch it.
   reading.Add("b", {opener});
   EXPECT_EQ(TakeOne(reading, file), 0);
 }
@@ -288,7 +289,7 @@ TEST(Prefetcher, ARequestToStopEndsTheWait) {
   ExpectError(ErrorCode::kCancelled, "", [&] { reading->Fill(file); });
   ClearStop();
   go_on.Open();
-  EXPECT_EQ(TakeOne(reading, file), 0);  // nothing was lost by it
+  EXPECT_EQ(TakeOne(reading, file), 0);  // nothing was lost
 }
 
 TEST(Prefetcher, WorkersComeBackAfterThePoolWasGivenAnotherSize) {
@@ -298,7 +299,7 @@ TEST(Prefetcher, WorkersComeBackAfterThePoolWasGivenAnotherSize) {
   Reading reading;
   reading.Add("a", {held, {1}, {1}});
   begun.Wait();
-  // Whatever that worker asks for meanwhile, none is left to come for it.
+  // When the worker asks for more calls, no other worker is left to make them.
   std::thread resize([] { ThreadPool::Get().SetSize(1); });
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   go_on.Open();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checking whole programs: what is right, what surrounds a program, and programs without lines. The
-// files of tests/programs/malformed hold what is wrong, one by one.
+// Checking whole programs: right ones, what surrounds a program, and programs without lines. Each
+// file of tests/programs/malformed holds one problem.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -180,7 +180,7 @@ TEST(ProgramCheck, AHugeProgramIsCheckedInReasonableTime) {
   EXPECT_EQ(problems.back().text, "p: and 9000 more problems");
 }
 
-// Names that are like many others cost no more than a bounded time for all of them together.
+// The search for similar names takes a bounded time, for all names together.
 TEST(ProgramCheck, ManyMisspeltNamesAmongManyVariables) {
   const auto name = [](int i) {
     std::string letters;

@@ -339,7 +339,7 @@ TEST(Program, CountsAreLimitedBeforeMemoryIsTaken) {
 
   EXPECT_EQ(Problems(std::string(kMaxProgramBytes + 1, ' ')), "p: longer than 67108864 bytes");
 
-  // Few enough to be counted, too many to be built.
+  // So few that they are counted, too many to be built.
   const size_t fewer = 3000000;
   std::string messages;
   for (size_t i = 0; i < fewer; ++i) messages += Bytes(1, "");
@@ -362,7 +362,8 @@ TEST(Program, MayHaveAsManyBlocksAsAreAllowed) {
   EXPECT_EQ(Program::FromString(list + "]", "p")->desc().blocks_size(), kMaxBlocks);
 }
 
-// However many there are, and however long what they are about is.
+// The length of the text is bounded, however many problems there are and however long their
+// subjects are.
 TEST(Program, OfTooManyProblemsTheFirstAreTold) {
   std::string text;
   for (int i = 0; i < 5000; ++i) text += "nothing: 1\n";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What readers count: by itself, and in chains in which a test knows what they did.
+// The counters of readers: alone, and in chains whose work the test knows.
 #include "framework/reader/reader_counters.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ constexpr std::chrono::milliseconds kHeld(20);
 
 double Seconds(CounterClock::duration time) { return std::chrono::duration<double>(time).count(); }
 
-// Keeps the calling thread for that long, by the clock that timers look at.
+// Keeps the calling thread busy for that long, by the clock of the timers.
 void HoldUp() {
   const auto end = CounterClock::now() + kHeld;
   while (CounterClock::now() < end) std::this_thread::yield();
@@ -39,14 +39,15 @@ TEST(ReaderCounters, AddUpWhatManyThreadsLoad) {
   constexpr size_t kThreads = 40;
   std::vector<std::thread> threads;
   threads.reserve(kThreads);
-  for (size_t i = 0; i < kThreads; ++i) {  // more than have places of their own
+  for (size_t i = 0; i < kThreads; ++i) {  // more threads than there are places
     threads.emplace_back([&counters] {
       for (int k = 0; k < 1000; ++k) counters.AddLoaded(2);
     });
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(counters.loaded(), 80000u);
-  std::thread([&counters] { counters.AddLoaded(1); }).join();  // in the place of one that has ended
+  // In the place of a thread that has ended.
+  std::thread([&counters] { counters.AddLoaded(1); }).join();
   EXPECT_EQ(counters.loaded(), 80001u);
 }
 
@@ -143,8 +144,8 @@ std::unique_ptr<ReaderBase> Held(int64_t records, uint64_t held) {
 
 class CountedChain : public ::testing::TestWithParam<int> {};
 
-// The first element is held up: the consumer, who waits for it or works on it, sees that span, and
-// so does the sum over the threads that load.
+// The first element is held up. The consumer waits for it or works on it, so its waiting time
+// contains that span, and so does the loading time of all threads.
 TEST_P(CountedChain, SeesTheTimeOfWorkThatIsHeldUp) {
   const PoolSize pool(GetParam());
   const auto begin = CounterClock::now();
@@ -160,7 +161,7 @@ TEST_P(CountedChain, SeesTheTimeOfWorkThatIsHeldUp) {
   EXPECT_TRUE(GetParam() > 0 || stats.wait_seconds >= Seconds(kHeld)) << "the consumer did it";
 }
 
-// Whoever reads through a holder waits for all of it.
+// All time that the caller of a holder spends in reading counts as waiting.
 TEST_P(CountedChain, SeesTheTimeOfItsConsumer) {
   const PoolSize pool(GetParam());
   ReaderHolder holder;
@@ -177,7 +178,7 @@ TEST_P(CountedChain, SeesTheTimeOfItsConsumer) {
 
 INSTANTIATE_TEST_SUITE_P(Pools, CountedChain, ::testing::Values(0, 1, 2, 7));
 
-// A source that holds up whoever plans it.
+// A source that holds up the thread that plans it.
 class HeldSource final : public SequentialReader {
  public:
   HeldSource() : SequentialReader(SlotsOf(SourceSpec())) {}

@@ -92,7 +92,7 @@ TEST(ReaderHolder, ResetLeavesHandlesOfTheOldReaderAlone) {
   EXPECT_EQ(Read(holder.NewHandle().get()), UpTo(9));
 }
 
-// Readers that stand on one another, by name, as the operators that create readers leave them.
+// Readers by name, each standing on the one before, as operators that create readers make them.
 class Tree {
  public:
   explicit Tree(int64_t records) { root.Reset(Numbers(records)); }
@@ -222,7 +222,7 @@ TEST(Handles, DeliverWhatTheyHadPlannedWhenAnotherRestartsTheSource) {
   one->ReInit();  // joins the running pass
   EXPECT_EQ(Read(one.get(), 2), UpTo(4, 2));
   EXPECT_EQ(Read(two.get()), UpTo(6, 4));
-  one->ReInit();  // nobody has begun another one: it does
+  one->ReInit();  // no other handle has begun the next pass, so this one does
   EXPECT_EQ(Read(one.get()), UpTo(6));
 }
 
@@ -320,8 +320,8 @@ TEST(Handles, KnowTheLengthOfAPassOnlyWhereTheyGetAllOfIt) {
   EXPECT_EQ(BatchReader(std::move(one), 4, false, BatchMode::kConcat).PassLength(), 2u);
 }
 
-// Readers restart at any moment, each on its own thread: what a consumer gets twice in a pass of
-// the source it must not get, and nothing hangs.
+// Readers restart at any moment, each on its own thread. No consumer gets an element twice in one
+// pass of the source, and no thread hangs.
 TEST(Handles, StandRestartsAtAnyMoment) {
   const PoolSize pool(2);
   SourceSpec spec;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ReaderBase does for every reader; what all of them promise is in reader_contract.h.
+// What ReaderBase does for every reader. reader_contract.h tests what all readers promise.
 #include "framework/reader/reader.h"
 
 #include <gtest/gtest.h>
@@ -126,7 +126,7 @@ TEST(ReaderBase, KeepsTheErrorOfAFailedRewind) {
   EXPECT_EQ(ReadAll(&reader).size(), 2u);
 }
 
-// Loads `n` elements at once, again and again, since the sizes of parts are measured.
+// Loads `n` elements at once, several times, because measurements decide the sizes of parts.
 std::string LoadAll(const WideSource& reader, const TicketRun& run, size_t n, Rows* rows) {
   try {
     rows->Reset(reader.row_slots());
@@ -159,8 +159,8 @@ TEST_P(LoadInParallel, KeepsTheOrder) {
   }
 }
 
-// The same error as one behind another: of the first record that fails, alone or because it does
-// not fit behind those before it.
+// The error is the same as when records are loaded one after another: that of the first record that
+// fails, whether by itself or because its dims differ from those before it.
 TEST_P(LoadInParallel, ThrowsTheErrorOfTheFirstElementThatFails) {
   constexpr size_t kRecords = 400;
   for (const size_t wider : {1, 15, 16, 17, 100, 399}) {

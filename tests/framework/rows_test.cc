@@ -183,7 +183,7 @@ TEST(Rows, ShareAnEmptyFirstTensorAndLeaveItAlone) {
   EXPECT_EQ(ValuesOf<int64_t>(roomy)[0], 1);
 }
 
-// What is behind the values of a shared buffer belongs to its owner.
+// The room after the values of a shared buffer belongs to its owner.
 TEST(Rows, MakePartsInMemoryOfTheirOwnBehindASharedTensor) {
   const LoDTensor roomy = MakeTensor<int64_t>({8}, {0, 1, 2, 3, 4, 5, 6, 7});
   LoDTensor first;

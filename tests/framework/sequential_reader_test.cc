@@ -68,7 +68,8 @@ TEST(SequentialReader, NamesTheRecordAndItselfInErrors) {
   EXPECT_EQ(reader.calls(), 3);
 }
 
-// A reader on top of another one's ReadNext: forgetting to ask it first must not end the pass.
+// A reader that calls ReadNext of another one without asking HasNext first, which must not end the
+// pass.
 TEST(SequentialReader, DoesNotTakeEndOfDataForTheEnd) {
   FunctionReader reader(
       [](int, std::vector<LoDTensor>*) -> bool { throw EndOfData("there is no next element"); });
@@ -98,7 +99,7 @@ TEST(SequentialReader, ChecksWhatIsProduced) {
   }
 }
 
-// An author who keeps one tensor and writes it again for every element.
+// A reader that keeps one tensor and writes to it again for every element.
 class OneTensor {
  public:
   bool operator()(int call, std::vector<LoDTensor>* out) {

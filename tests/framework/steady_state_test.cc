@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What does not grow however long it goes on: the heap and the memory of chains of readers and of
-// loops. One thread, so that every run is the same.
+// The heap does not grow while chains of readers or loops go on. One thread, so that every run is
+// the same.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -61,7 +61,7 @@ std::unique_ptr<ReaderBase> ReaderOf(const std::string& path, int64_t passes) {
   return std::make_unique<BatchReader>(std::move(shuffled), kBatch, false, BatchMode::kConcat);
 }
 
-// How often the heap is asked in this many batches.
+// The number of heap allocations in this many batches.
 uint64_t AllocationsIn(ReaderBase* reader, int batches, std::vector<LoDTensor>* batch) {
   const uint64_t before = AllocationCount();
   for (int i = 0; i < batches; ++i) reader->ReadNext(batch);
@@ -91,7 +91,7 @@ TEST(SteadyState, TheCounterSeesTheHeap) {
   EXPECT_EQ(AllocationCount(), before + 1);
 }
 
-// Runs a loop of so many empty steps; how often that asks the heap.
+// Runs a loop of this many empty steps; returns the number of heap allocations.
 uint64_t AllocationsOfLoop(int64_t steps) {
   ProgramRunner runner;
   runner.Main(

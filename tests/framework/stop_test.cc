@@ -34,8 +34,8 @@ TEST(Backoff, NoticesWhatAnotherThreadDoes) {
   other.join();
 }
 
-// Far more turns than the spinning and yielding ones: none waits longer than a millisecond or so,
-// so this ends.
+// Far more pauses than those that spin or yield. No pause is longer than about a millisecond, so
+// the test ends.
 TEST(Backoff, KeepsLookingHoweverLongItWaits) {
   Backoff backoff;
   for (int i = 0; i < 400; ++i) backoff.Pause();

@@ -193,7 +193,7 @@ TEST(Job, IsKeptByThePoolWhileQueued) {
   blocker->Submit();
   begun.Wait();
   Gate done;
-  MakeJob([&] { done.Open(); })->Submit();  // nobody else refers to it
+  MakeJob([&] { done.Open(); })->Submit();  // no other reference exists
   go_on.Open();
   done.Wait();
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// F15: memory that is not there, at the n-th request for every n, and threads that cannot be
-// started. The requests are replaced for the whole process by the functions at the end of this
-// file.
+// F15: the n-th request for memory fails, for every n, and threads cannot be started. The functions
+// at the end of this file replace the requests of the whole process.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -125,7 +124,7 @@ class Allocation : public ::testing::Test {
     };
   }
 
-  // Reads one pass while memory is short; false if something else than a lack of memory was said.
+  // Reads one pass while memory is short; false if an error is about anything but memory.
   static void ReadShort(const Case& item, int64_t request, bool sticky,
                         const std::vector<ElementValue>& whole) {
     std::unique_ptr<ReaderBase> reader;
@@ -141,7 +140,7 @@ class Allocation : public ::testing::Test {
       Memory::Mend();
       failed = true;
       EXPECT_EQ(error.code(), ErrorCode::kResourceLimit) << error.what();
-    } catch (const std::bad_alloc&) {  // no memory for the words either
+    } catch (const std::bad_alloc&) {  // there was no memory for the text of the error
       Memory::Mend();
       failed = true;
     }
@@ -149,11 +148,11 @@ class Allocation : public ::testing::Test {
       EXPECT_EQ(read, whole.size());
     }
     for (size_t i = 0; i < read && !elements[i].empty(); ++i) {
-      if (i + 1 == read && failed) break;  // half an element
+      if (i + 1 == read && failed) break;  // the element was not complete
       ASSERT_EQ(ValueOf(elements[i]), whole[i]);
     }
     if (reader == nullptr) return;
-    // There is memory again: the same stream comes.
+    // With enough memory the same stream comes.
     reader->Restart(0);
     ASSERT_EQ(ReadAll(reader.get()), whole);
   }

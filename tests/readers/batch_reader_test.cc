@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is not said by the contract that all readers keep: arguments, layouts, errors of batches.
+// Batches, beyond the contract of all readers: arguments, layouts, errors.
 #include "readers/batch_reader.h"
 
 #include <gtest/gtest.h>

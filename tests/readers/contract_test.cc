@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contract of readers, kept by every reader there is, alone and in chains.
+// Tests every reader against the contract of readers, alone and in chains.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -199,7 +199,7 @@ ReaderPtr RandomData(Fault) {
                                             RandomKey(1, 2, "random"));
 }
 
-// ---- Files, which are written when they are first needed and removed in the end. ----
+// ---- Files, which are written when they are first needed and removed at the end. ----
 
 enum class Where { kDisk, kMemory, kMapped };
 
@@ -361,7 +361,7 @@ ReaderPtr OpenFiles(Fault fault, Where where) {
                                            std::move(files), options);
 }
 
-// Two places for four files, read twice in an order of their own each time.
+// Two places for four files, read twice, each time in another order.
 ReaderPtr OpenFilesShuffled(Fault fault, Where where) {
   std::vector<FileEntry> files;
   files.reserve(4);
@@ -554,7 +554,7 @@ std::vector<ContractCase> Files(Where where) {
   };
 }
 
-// Records that are seen where the kernel keeps them, and some that are expanded all the same.
+// Mapped records, and records of mapped files that have to be expanded.
 std::vector<ContractCase> MappedFiles() {
   const std::vector<int64_t> numbers = Numbers(kRecords);
   const Where where = Where::kMapped;

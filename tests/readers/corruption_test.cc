@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small files of every format, cut off at every byte and with every single bit turned over: the
-// right records come, then an error with file, byte and record; or all of them, where the bit has
-// no meaning.
+// Small files of every format, cut off at every byte and with every single bit flipped: the right
+// records come, then an error with file, byte and record; or all records if the bit has no meaning.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -38,9 +37,9 @@ struct Case {
   std::string content;
   std::string format;
   FormatArguments arguments;
-  // Cuts behind which the file is whole, as far as it can be known.
+  // Lengths at which a file that is cut off looks whole.
   std::vector<size_t> whole_at = {};
-  // The record whose value a bit is, without a checksum; none for all other bits.
+  // The record whose value a bit belongs to, if no checksum protects it; nothing for other bits.
   std::function<std::optional<size_t>(size_t bit)> payload = nullptr;
   std::string labels = "";  // the content of a second file
   std::string manifest = "";
@@ -195,7 +194,7 @@ Case TextCase() {
   return item;
 }
 
-// Cut off or damaged anywhere, a compressed file shows it.
+// Every cut and every damage of a compressed file is noticed.
 struct CompressionKind {
   const char* name;
   const char* extension;
@@ -235,15 +234,14 @@ std::vector<Case> AllCases() {
   return cases;
 }
 
-// The bytes that the pool has for anybody: of what was ever taken, all that was not given back to
-// the system.
+// The bytes that the pool has taken from the system and not given back.
 size_t PooledBytes() {
   const BufferPool& pool = BufferPool::At(Place());
   return pool.in_use_bytes() + pool.idle_bytes();
 }
 
-// A file whose content changes thousands of times. Truncating it to nothing each time would make
-// some file systems write it to the disk.
+// A file whose content changes thousands of times. It is not truncated to nothing each time,
+// because some file systems would then write it to the disk.
 class ChangingFile {
  public:
   explicit ChangingFile(const std::string& path) : path_(path) {
@@ -377,7 +375,7 @@ TEST_P(Corruption, OfEveryBitGivesRightRecordsThenAnError) {
   EXPECT_LE(PooledBytes(), pooled_ + kMostBytes);
 }
 
-// What a header says is believed only as far as the bytes are there.
+// A header is believed only as far as the file has the bytes.
 TEST_P(Corruption, OfEveryWordTakesNoMemoryForALie) {
   if (item_.payload && !item_.whole_at.empty()) return;  // it has no header
   for (size_t byte = 0; byte + 4 <= item_.content.size(); ++byte) {
@@ -426,7 +424,7 @@ TEST_P(Corruption, OfTheManifestIsAnErrorOrTheFileIsNotListed) {
     manifest_->Write(manifest);
     const Outcome outcome = Read(item_.content);
     ExpectPrefix(outcome, false);
-    // Either it is no manifest, or it says other numbers, which all records precede.
+    // Either it is no manifest, or its numbers differ: that error comes after all records.
     if (outcome.error.has_value() && outcome.error->file() == path_) {
       EXPECT_EQ(outcome.elements.size(), whole_.elements.size());
     }

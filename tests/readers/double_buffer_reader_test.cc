@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is not said by the contract that all readers keep: how far ahead, and what devices may do.
+// Double buffers, beyond the contract of all readers: how far ahead they load, and devices.
 #include "readers/double_buffer_reader.h"
 
 #include <gtest/gtest.h>
@@ -81,7 +81,7 @@ TEST(DoubleBufferReader, LoadsAheadAndNoFurther) {
   EXPECT_EQ(Loaded(*ledger), 14);
 }
 
-// However small they are: the copy is to be on its way before it is wanted.
+// Even small elements are copied ahead, so that the copy is under way before it is needed.
 TEST(DoubleBufferReader, LoadsAheadForADevice) {
   const PoolSize pool(1);
   const auto ledger = std::make_shared<Ledger>(kRecords);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The queue between whoever makes elements and the reader that yields them.
+// The queue between the threads that make elements and the reader that yields them.
 #include "readers/element_queue.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ Pushed TryPush(ElementQueue* queue, uint64_t generation, int64_t number) {
   return pushed;
 }
 
-// What is taken until the end.
+// Takes all elements up to the end.
 std::vector<int64_t> TakeAll(ElementQueue* queue) {
   std::vector<int64_t> numbers;
   Element element;
@@ -56,7 +56,7 @@ TEST(ElementQueue, IsFirstInFirstOutAndBounded) {
   EXPECT_EQ(queue.size(), 2u);
   queue.Close(0);
   EXPECT_TRUE(queue.closed());
-  EXPECT_EQ(TakeAll(&queue), (std::vector<int64_t>{1, 2}));  // what is left is drained
+  EXPECT_EQ(TakeAll(&queue), (std::vector<int64_t>{1, 2}));  // the rest can still be taken
   Element element;
   EXPECT_FALSE(queue.Take(&element));
   EXPECT_EQ(TryPush(&queue, 0, 4), Pushed::kRefused);
@@ -157,7 +157,7 @@ TEST(ElementQueue, SaysThatAProviderIsMissingInsteadOfWaiting) {
   provider.join();
   queue.Restart();
   std::thread leaving([&] { queue.Detach(); });
-  EXPECT_EQ(TakeAll(&queue), std::vector<int64_t>{});  // an end, for who was reading
+  EXPECT_EQ(TakeAll(&queue), std::vector<int64_t>{});  // the consumer of the old pass sees its end
   leaving.join();
   queue.Restart();
   ExpectError(ErrorCode::kInvalidArgument, "nobody has called start()",

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A disk that fails at the n-th call, for every n: what precedes the fault is delivered exactly,
-// then the error says where it was; faults that mean nothing are not seen. The calls of the system
-// are replaced for the whole process by the functions at the end of this file, which pass on what
-// does not concern the files of the test. F01 to F11 are those of the project's list of faults.
+// A disk that fails at the n-th call, for every n: the records before the fault are delivered
+// exactly, then an error says where it was; harmless faults are not seen. The functions at the end
+// of this file replace the system's calls for the whole process, and pass on those for other files.
+// F01 to F11 are numbers of the project's list of faults.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -258,7 +258,7 @@ TEST_F(FaultyDisk, F04AnEarlyEndIsAnError) {
   }
 }
 
-// Whoever waits for a slow disk sleeps.
+// A thread that waits for a slow disk sleeps.
 TEST_F(FaultyDisk, F11SlowReadsChangeNothingAndCostNothing) {
   const auto seconds = [](clockid_t clock) {
     timespec time;
@@ -295,7 +295,7 @@ Function Real(const char* name) {
   return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
 }
 
-// True if the call fails; `size` is what it shall read.
+// Whether the call fails; `size` is how much it would read.
 template <typename Size>
 bool Fails(int descriptor, Size* size, ssize_t* result) {
   Disk& disk = Disk::Get();

@@ -36,7 +36,7 @@ class DescriptorLimit {
     for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
       highest = std::max(highest, std::stoi(entry.path().filename().string()));
     }
-    // The limit is one of numbers, and there may be unused ones below the highest.
+    // The limit is on the number of a descriptor, and numbers below the highest may be unused.
     do {
       gaps_.push_back(::open("/dev/null", O_RDONLY));
     } while (gaps_.back() >= 0 && gaps_.back() < highest);
@@ -68,14 +68,14 @@ TEST(FewDescriptors, AreEnoughForManyFiles) {
   for (const int workers : {0, 1, 2, 7}) {
     const PoolSize pool(workers);
     const auto reader = OpenFiles(names, {}, Bytes(), options);
-    ReadSome(reader.get(), 1);  // threads and what they open are there
+    ReadSome(reader.get(), 1);  // so that threads exist and have opened what they need
     reader->ReInit();
     const DescriptorLimit few(12);
     EXPECT_EQ(ReadAll(reader.get()), all) << workers;
   }
 }
 
-// Also where the first bytes of a file are read to find its format.
+// The same if the first bytes of a file are read to find its format.
 TEST(FewDescriptors, AreEnoughToFindAFormat) {
   const PoolSize pool(0);
   const std::string folder = NewFolder("unnamed");
@@ -93,7 +93,7 @@ TEST(FewDescriptors, AreEnoughToFindAFormat) {
   EXPECT_EQ(ReadAll(&unnamed).size(), 9u);
 }
 
-// A file whose descriptor was needed elsewhere is opened anew, and must be the one that it was.
+// A file whose descriptor was needed elsewhere is opened again, and must be the same file.
 TEST(FewDescriptors, NoticeAFileThatWasReplacedWhileItWasClosed) {
   const PoolSize pool(0);
   const std::string folder = NewFolder("replaced");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Patterns of file names, and what they make.
+// Patterns of file names and the lists that they give.
 #include "readers/file_list.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ class Folder {
   Folder(const Folder&) = delete;
   Folder& operator=(const Folder&) = delete;
 
-  // What an entry of this folder makes, without the folder.
+  // The names that a pattern in this folder gives, without the folder.
   Names Expand(const std::string& pattern, const std::string& prefix = "") const {
     Names names = ExpandFileNames({prefix + path_ + "/" + pattern});
     for (std::string& name : names) {
@@ -134,7 +134,7 @@ TEST(FileList, HasLimits) {
   for (int i = 0; i < 30; ++i) pairs += "{a,b}";
   expect(pairs);
   expect("{1..2}{0..999999}");
-  // Few names, but long ones. Braces that say nothing are not looked at again and again.
+  // Few names, but long ones. Braces without alternatives are not parsed again and again.
   const std::string nothing = std::string(1900, '{') + std::string(1900, '}');
   ExpectError(ErrorCode::kResourceLimit, "makes more than 134217728 bytes of file names",
               [&] { ExpandFileNames({pairs.substr(0, size_t{5} * 18) + nothing}); });

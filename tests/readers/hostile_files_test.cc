@@ -103,8 +103,8 @@ size_t PooledBytes() {
 
 // ---- F06, F08, F09: files that change while they are read ----
 
-// One of a thousand ways in which a file changes under its reader, which then gives the records
-// that were there, and an error unless it has given all.
+// A file changes in one of a thousand ways while it is read. The reader gives records that the file
+// had, and then an error unless it has given all of them.
 void ChangeWhileReading(uint64_t seed, bool other_thread) {
   SCOPED_TRACE(StrCat("seed ", seed));
   std::mt19937_64 random(seed);
@@ -174,7 +174,7 @@ TEST(HostileFiles, ThatAreReplacedAreReadToTheirEnd) {
   }
 }
 
-// ---- F05, F10, F46: what is no file, or may not be opened ----
+// ---- F05, F10, F46: names that are no files or may not be opened ----
 
 // This thread lacks root's right to read everything while one of these lives.
 class NoOverride {
@@ -210,7 +210,7 @@ TEST(HostileFiles, ThatMayNotBeReadAreNamed) {
   EXPECT_EQ(ReadSome(reader.get(), 2).size(), 1u);
 }
 
-// A named pipe without a writer would block for ever whoever opens it.
+// To open a named pipe without a writer would block for ever.
 TEST(HostileFiles, ThatAreNoFilesAreRefusedWithoutWaiting) {
   const std::string folder = NewFolder("kinds");
   const std::string pipe = folder + "/pipe.recordio";
@@ -229,7 +229,7 @@ TEST(HostileFiles, ThatAreNoFilesAreRefusedWithoutWaiting) {
   expect(file + "/under.recordio", ": No such file");
   expect(std::string("a\0b", 3), ": a name with a zero byte");
   expect("", ": No such file");
-  // One that becomes a pipe or a folder behind the reader's back.
+  // A file that becomes a pipe or a folder after the reader was made.
   WriteFile(file, FileOf({"0"}));
   const auto reader = Reader(file, "recordio");
   ASSERT_EQ(::unlink(file.c_str()), 0);
@@ -241,7 +241,7 @@ TEST(HostileFiles, ThatAreNoFilesAreRefusedWithoutWaiting) {
   ExpectError(ErrorCode::kIo, file + ": is not a regular file", [&] { reader->HasNext(); });
 }
 
-// The same where the first bytes of the file are to tell its format.
+// The same if the first bytes of the file decide its format.
 TEST(HostileFiles, WhoseFormatIsNotKnownAreRefusedWithoutWaiting) {
   const std::string file = NewFolder("unnamed") + "/file";
   WriteFile(file, FileOf({"0"}));
@@ -378,7 +378,7 @@ TEST(HostileFiles, ThatExpandToFourGibibytesTakeLittleMemory) {
   EXPECT_LE(PooledBytes(), pooled + 100 * kMiB);
 }
 
-// A payload of 42 KB can say at most what deflate can reach, whatever its trailer says.
+// A payload of 42 KB expands to at most what deflate can reach, whatever its trailer declares.
 TEST(HostileFiles, OfRecordIOExpandOnlyAsFarAsTheirSizeAllows) {
   const size_t pooled = PooledBytes();
   constexpr size_t kMebibytes = 41;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program of its own, so that nothing has been started by others: making readers starts no
-// thread.
+// Making readers starts no thread. The test has a process of its own, in which no other test has
+// started one.
 #include <gtest/gtest.h>
 
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is not said by the contract that all readers keep: functions that fail or misbehave.
+// Maps, beyond the contract of all readers: functions that fail or misbehave.
 #include "readers/map_reader.h"
 
 #include <gtest/gtest.h>

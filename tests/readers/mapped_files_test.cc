@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Readers of mapped files: the same streams as of files that are read, whatever the threads, and an
-// error instead of other bytes or a crash where a file changes under them.
+// Readers of mapped files: the same streams as of files that are read into memory, for any number
+// of threads, and an error instead of other bytes or a crash if a file changes meanwhile.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -107,7 +107,7 @@ ReaderPtr Shuffled(ReaderPtr reader) {
   return std::make_unique<ShuffleReader>(std::move(reader), 20, RandomKey(1, 2, "shuffled"));
 }
 
-// What is put on the reader of a file.
+// The decorators on the reader of a file.
 struct Chain {
   const char* name;
   std::function<ReaderPtr(ReaderPtr)> decorate;
@@ -139,7 +139,7 @@ std::optional<Error> ReadOn(ReaderBase* reader, std::vector<ElementValue>* eleme
   return std::nullopt;
 }
 
-// Each is one that the whole stream has at this place.
+// Each element equals the one of the whole stream at the same place.
 void ExpectBeginsAs(const std::vector<ElementValue>& elements,
                     const std::vector<ElementValue>& whole) {
   ASSERT_LE(elements.size(), whole.size());
@@ -197,7 +197,7 @@ TEST_P(MappedFiles, MayHaveCompanions) {
   EXPECT_EQ(elements, read(BufferType::kMemory));
 }
 
-// Cut off at every page and within it, behind the first element and behind half of them.
+// The file is cut off at and within every page, after the first element and after half of them.
 TEST_P(MappedFiles, TellThatTheyAreShorterWhileTheyAreRead) {
   for (const Sample& sample : Samples()) {
     const TempFile file(sample.name, sample.content);
@@ -218,7 +218,7 @@ TEST_P(MappedFiles, TellThatTheyAreShorterWhileTheyAreRead) {
             EXPECT_EQ(error->file(), file.path());
             EXPECT_GE(error->offset(), static_cast<int64_t>(cut)) << error->what();
           } else {
-            // All was loaded before.
+            // All elements were loaded before the cut.
             EXPECT_EQ(elements.size(), whole.size());
             EXPECT_STREQ(chain.name, "shuffle_batch_double_buffer");
           }
@@ -231,7 +231,7 @@ TEST_P(MappedFiles, TellThatTheyAreShorterWhileTheyAreRead) {
   }
 }
 
-// What was planned before is not loaded any more.
+// Elements that were planned before the change are not loaded any more.
 TEST_P(MappedFiles, TellThatTheyAreShorterBetweenPlanAndLoad) {
   for (const Sample& sample : Samples()) {
     const TempFile file(sample.name, sample.content);

@@ -150,7 +150,7 @@ class LinesFormat final : public FileFormat {
   Behaviour* const behaviour_;
 };
 
-// Files of lines, which go away in the end.
+// Files of lines, which are removed at the end.
 class Files {
  public:
   explicit Files(const FileContents& contents) {
@@ -183,7 +183,7 @@ FileContents Numbered(const std::vector<size_t>& sizes) {
   return files;
 }
 
-// What is left of the pass, planned `next()` at a time, and what ended it.
+// The rest of the pass, planned `next()` elements at a time, and what ended it.
 struct Stream {
   Strings records;
   std::optional<Error> error;
@@ -473,7 +473,7 @@ TEST(MultiFileReader, PassesWithinAPassAreCountedOn) {
   EXPECT_EQ(twice, six);
 }
 
-// Whoever changes this order raises kOrderVersion.
+// A change of this order must raise kOrderVersion.
 TEST(MultiFileReader, TheShuffledOrderOfFilesIsFrozen) {
   ASSERT_EQ(kOrderVersion, 2);
   const RandomKey key(0, 0, "files");
@@ -531,7 +531,7 @@ TEST(MultiFileReader, DescriptorsAndChunksDoNotGrowWithTheNumberOfFiles) {
     while (reader->HasNext()) {
       read.push_back(ReadSome(reader.get(), 1)[0][0].bytes);
       const Holdings now = CurrentHoldings();
-      // Places, a few files ahead, and those that a worker is about to let go.
+      // The places, a few files ahead, and files that a worker is about to close.
       EXPECT_LE(now.descriptors, before.descriptors + 16 + 4 + 7);
       EXPECT_LE(now.chunks, before.chunks + 64);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which reader comes of which names.
+// Which reader open_files makes of which names.
 #include "readers/open_files.h"
 
 #include <gtest/gtest.h>

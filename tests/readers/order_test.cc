@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What freezes the order algorithm: short streams as numbers that other code computed, long ones as
-// digests. Who changes one of them raises kOrderVersion and writes the change down.
+// Freezes the order algorithm: short streams as numbers that other code has computed, long ones as
+// digests. A change of any of them must raise kOrderVersion and be written down.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -145,7 +145,7 @@ std::string OfUniformRandom(uint64_t seed) {
   return DigestOf(ValueOf({Initialised("uniform_random", seed)}));
 }
 
-// Logarithms and cosines are the system's, which may differ in their last bit: six digits count.
+// The last bit of logarithms and cosines depends on the system, so six digits are compared.
 std::string OfGaussianRandom(uint64_t seed) {
   std::vector<int64_t> rounded;
   for (const double value : ValuesOf<double>(Initialised("gaussian_random", seed))) {

@@ -98,11 +98,11 @@ TEST(QueueReader, PlansNoFurtherAheadThanWhatIsThere) {
   const std::unique_ptr<ReaderBase> handle = holder.NewHandle();
   EXPECT_EQ(ready(handle), 7u);
   const std::unique_ptr<ReaderBase> other = holder.NewHandle();
-  EXPECT_EQ(ready(handle), 0u);  // the other one may take it
+  EXPECT_EQ(ready(handle), 0u);  // the other handle may take it
 }
 
-// No worker waits for the queue: so a double buffer can be destroyed, begin anew and fork while
-// nobody fills it.
+// No worker waits for the queue. So a double buffer can be destroyed or reset, and the process can
+// fork, while no thread fills the queue.
 TEST(QueueReader, KeepsNoWorkerWaiting) {
   const PoolSize pool(1);
   const auto queue = std::make_shared<ElementQueue>(10);
@@ -110,7 +110,7 @@ TEST(QueueReader, KeepsNoWorkerWaiting) {
       std::make_unique<BatchReader>(Reading(queue), 4, false, BatchMode::kConcat), Place(), 3);
   for (int64_t i = 0; i < 6; ++i) queue->Push(0, Of(i));
   EXPECT_EQ(ReadSome(&reader, 1).size(), 1u);
-  ThreadPool::Get().Hold();  // returns, since none is at work for ever
+  ThreadPool::Get().Hold();  // returns, because no job runs for ever
   ThreadPool::Get().LetGo();
   reader.ReInit();
   for (int64_t i = 0; i < 6; ++i) queue->Push(queue->generation(), Of(i));

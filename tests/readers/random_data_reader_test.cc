@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is not said by the contract that all readers keep, nor by order_test.cc.
+// Random data, beyond the contract of all readers and order_test.cc.
 #include "readers/random_data_reader.h"
 
 #include <gtest/gtest.h>

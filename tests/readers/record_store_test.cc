@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Slots that go round: none is given to two elements, and no reference is lost.
+// Slots that are reused: none belongs to two elements, and no reference is lost.
 #include "readers/record_store.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lies on the disk at every instant at which the process may be killed while RecordIO files
-// get their names: the old files, the new ones, or what every reader says is neither.
+// The process is killed at every instant while RecordIO files get their names. The disk then holds
+// the old files, the new ones, or files that every reader refuses as being replaced.
 #include "readers/recordio_commit.h"
 
 #include <gmock/gmock.h>
@@ -47,7 +47,7 @@ int InChild(const std::function<int()>& function) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-// Shards with a record each that says whose they are.
+// Shards with one record each, which names the set that they belong to.
 class Shards {
  public:
   Shards(const std::string& folder, int count, const std::string& text) {
@@ -97,7 +97,7 @@ std::optional<Records> ReadUnlessInterrupted(const std::string& name) {
   }
 }
 
-// Writes shards anew and ends as if killed after so many steps; false if there are fewer.
+// Writes the shards again and ends as if killed after so many steps; false if there are fewer.
 bool KilledAfter(size_t steps, const std::string& folder, int count, const std::string& text) {
   return InChild([&] {
            const Shards shards(folder, count, text);
@@ -129,11 +129,11 @@ TEST(RecordIOCommit, IsAllOfTheOldOrAllOfTheNewOrSaysThatItIsNeither) {
         interrupted += read ? 0 : 1;
         EXPECT_EQ(steps == 0 ? old_records : new_records, read.value_or(new_records));
         EXPECT_EQ(read.has_value(), (replaced && steps == 0) || steps == 5);
-        // One of them by itself is not read either: it may be of this set or of that.
+        // A single one of them is not read either: it may belong to either set.
         const std::optional<Records> first = ReadUnlessInterrupted(folder + "/s-00000.recordio");
         EXPECT_EQ(first.has_value(), read.has_value());
       }
-      // What is left is in nobody's way.
+      // The leftovers do not prevent another writing.
       WriteShards(folder, 3, "again");
       EXPECT_EQ(Read(folder + "/s-*.recordio"), Records(3, "again"));
     }
@@ -166,7 +166,7 @@ TEST(RecordIOCommit, OfOneFileIsWholeAtEveryInstant) {
   }
 }
 
-// Three things could be in it then, of which a manifest does not tell two.
+// A file could then belong to any of three sets, but a manifest describes only two.
 TEST(RecordIOCommit, OfAFileThatWasInterruptedBeforeSaysSo) {
   const std::string folder = NewFolder("twice");
   WriteShards(folder, 1, "old");

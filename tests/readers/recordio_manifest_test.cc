@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Manifests: whose they are, what they say, and what becomes of those that lie.
+// Manifests: which files they belong to, what they hold, and how wrong ones are refused.
 #include "readers/recordio_manifest.h"
 
 #include <gmock/gmock.h>
@@ -79,7 +79,7 @@ TEST(RecordIOManifest, KeepsWhatItIsTold) {
               [&] { manifest.Find("x/d"); });
 }
 
-// What is missing is told to who asked for it: by a pattern that it fits, and to nobody else.
+// A missing file is an error for programs whose pattern it matches, and only for those.
 TEST(RecordIOManifest, TellsOfFilesThatAreMissing) {
   const std::string folder = NewFolder("missing \n");
   const std::string bytes = [&] {
@@ -128,7 +128,7 @@ TEST(RecordIOManifest, MayPromiseOneOfTwo) {
   };
   promise({1, 2, 3}, {size, 3, 6});
   EXPECT_EQ(ReadAll(Reader({file}).get()).size(), 6u);
-  EXPECT_EQ(Reader({file})->PassLength(), std::nullopt);  // only reading tells
+  EXPECT_EQ(Reader({file})->PassLength(), std::nullopt);  // only reading tells the number
   promise({size, 3, 6}, {1, 2, 6});
   EXPECT_EQ(Reader({file})->PassLength(), 6u);
   promise({1, 2, 3}, {4, 5, 6});
@@ -159,7 +159,7 @@ TEST(RecordIOManifest, IsBelievedBehindAllRecordsOfTheFile) {
   for (const int workers : {0, 2}) {
     const PoolSize pool(workers);
     const auto reader = Reader({file});
-    // Of another length each, for the clock of files is slow.
+    // Each has another length, because two changes may have the same time.
     std::string spaces;
     for (const std::string& wrong :
          {Entry("numbers-0.recordio", size + 1, 3, 6), Entry("numbers-0.recordio", size, 4, 6),
@@ -172,7 +172,7 @@ TEST(RecordIOManifest, IsBelievedBehindAllRecordsOfTheFile) {
                 6u);
       reader->ReInit();
     }
-    // The manifest counts as it is when the file is opened; without one nothing is checked.
+    // The manifest at the time of opening counts. Without a manifest nothing is checked.
     for (const std::string& right :
          {Entry("numbers-0.recordio", size, 3, 6), Entry("other", 1, 1, 1)}) {
       WriteFile(manifest, Manifest(right) + (spaces += ' '));

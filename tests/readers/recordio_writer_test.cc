@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RecordIO as bytes: what is written, and what damaged chunks are answered with.
+// RecordIO as bytes: what is written, and the errors of damaged chunks.
 #include "readers/recordio_writer.h"
 
 #include <gmock/gmock.h>

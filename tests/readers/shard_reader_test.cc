@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is not said by the contract that all readers keep: which elements are whose.
+// Shards, beyond the contract of all readers: which elements belong to which shard.
 #include "readers/shard_reader.h"
 
 #include <gtest/gtest.h>
@@ -206,7 +206,7 @@ TEST_F(ShardsByChunk, ReadTheirChunksAndNoOthers) {
   }
 }
 
-// A shard without a chunk of its own does not look for one in reading after reading.
+// A shard without chunks ends at once, instead of reading the files again and again.
 TEST_F(ShardsByChunk, EndAtOnceWhereTheyHaveNoChunk) {
   ShardReader shard(Open(UINT64_MAX), 100, 99, ShardBy::kChunk);
   EXPECT_TRUE(Read(&shard).empty());

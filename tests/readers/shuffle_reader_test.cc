@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is not said by the contract that all readers keep, nor by order_test.cc.
+// Shuffles, beyond the contract of all readers and order_test.cc.
 #include "readers/shuffle_reader.h"
 
 #include <gtest/gtest.h>
@@ -77,7 +77,7 @@ TEST(ShuffleReader, DeliversItsWindowBeforeTheError) {
   for (int64_t i = 0; i < 30; ++i) EXPECT_EQ(values[i], i);
 }
 
-// A source that is interrupted at one of its records: what that is about is not the data.
+// A source that is interrupted at one of its records, for a reason that is not in the data.
 class InterruptedSource final : public ReaderBase {
  public:
   InterruptedSource(uint64_t at, std::function<void()> interrupt)
@@ -109,7 +109,7 @@ class InterruptedSource final : public ReaderBase {
   uint64_t next_ = 0;
 };
 
-// Otherwise the first elements would be drawn from a window that is not full: other ones.
+// Otherwise the first elements would be drawn from a window that is not full, in another order.
 TEST(ShuffleReader, DeliversNothingBeforeAnInterruption) {
   const std::function<void()> interruptions[] = {
       [] { ThrowStopped(); },
@@ -128,8 +128,9 @@ TEST(ShuffleReader, DeliversNothingBeforeAnInterruption) {
   }
 }
 
-// Few of a million elements lie in the window when memory is short. Each takes 64 bytes, and 24 in
-// tables: with what was wanted then, 88 MB and 2 * 14 MB, a third more, and a little.
+// The limit has room for few of a million elements. Each takes 64 bytes in the window and 24 bytes
+// in tables. The advised limit holds what was asked for then, 88 MB and 2 * 14 MB, and a third
+// more.
 TEST(ShuffleReader, SaysWhatTheWholeWindowWouldTake) {
   const LimitInForce limit(size_t{16} << 20);
   ShuffleReader reader(std::make_unique<InterruptedSource>(
@@ -200,7 +201,7 @@ TEST(ShuffleReader, GivesBackItsRecordsWhenThereIsNoMemoryForMore) {
   EXPECT_GT(ends, 0u);
 }
 
-// Above a batch the window holds the batches' own runs: it takes no more of them than it must.
+// A window of batches holds runs of tickets. It must not keep more of them than it needs.
 TEST(ShuffleReader, PlansNoFurtherThanAWindowOfBatchesNeeds) {
   ShuffleReader reader(std::make_unique<BatchReader>(Numbers(4000), 16, false, BatchMode::kConcat),
                        4, RandomKey(0, 0, ""));

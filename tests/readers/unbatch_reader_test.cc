@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is not said by the contract that all readers keep: levels of detail, names, and batches that
-// are none.
+// Unbatching, beyond the contract of all readers: levels of detail, names, and elements that are no
+// batches.
 #include "readers/unbatch_reader.h"
 
 #include <gtest/gtest.h>
@@ -103,7 +103,7 @@ TEST(UnbatchReader, NamesInstancesOfInstancesApart) {
   EXPECT_FALSE(reader.HasNext());
 }
 
-// However many instances there are, none takes memory before it is wanted.
+// No instance takes memory before it is asked for, however many there are.
 TEST(UnbatchReader, MayHaveMoreInstancesThanMemoryHasRoomFor) {
   const auto batch = [](int64_t count) {
     return std::make_unique<OneElement>(std::vector<SlotSpec>{Slot(DataType::kInt64, {-1, 0}, 0)},

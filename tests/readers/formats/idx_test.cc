@@ -81,7 +81,7 @@ TEST(Idx, AnInstanceHasALeadingAxisOfOne) {
   EXPECT_EQ(ReadAll(Reader(file.path()).get()), Elements(5, Image));
 }
 
-// Their size is known when the file is open, so no batch grows step by step.
+// The size of records is known once the file is open, so no batch grows step by step.
 TEST(Idx, BatchesTakeAsMuchMemoryAsTheyNeed) {
   const PoolSize pool(0);
   const TempFile images("images", Images(5000));

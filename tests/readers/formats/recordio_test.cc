@@ -105,7 +105,7 @@ Records BytesOf(const std::string& content) {
   return BytesOf(MakeReader(file.path(), "bytes", {}).get());
 }
 
-// What is read of a file until its end or its error.
+// The records of a file up to its end or its error.
 struct Outcome {
   Records records;
   std::string error;
@@ -241,7 +241,7 @@ TEST(RecordIO, LaysBytesOfSeveralRecordsEndToEnd) {
   EXPECT_EQ(ValueOf(batch)[0].bytes, "abcdefg");
 }
 
-// Short ones are told by their bytes, long ones are parsed: that must not be seen.
+// Headers of short sequences are compared and those of long ones are parsed, with the same results.
 TEST(RecordIO, LaysSequencesOfAnyLengthEndToEnd) {
   std::vector<std::string> records;
   Lod lod{{0}};
@@ -338,7 +338,7 @@ std::string EmptyChunk(RecordIODialect dialect, RecordIOCompressor compressor, b
   return std::string(bytes, sizeof(bytes)) + stored;
 }
 
-// What tells the dialect may come late: the header of an empty chunk is right in several.
+// The dialect may become known late: the header of an empty chunk is valid in several.
 TEST(RecordIO, FindsTheDialectOfFilesWhoseFirstChunksAreEmpty) {
   for (const RecordIODialect dialect : kDialects) {
     for (const RecordIOCompressor empty : kCompressors) {
@@ -383,7 +383,7 @@ LoDTensor Flags(const Dims& dims, const std::string& values, const Lod& lod) {
   return tensor;
 }
 
-// Whichever way a record is read: into its place, as a sequence, or as any tensor.
+// For each way to read a record: into its place, as a sequence, or as any tensor.
 TEST(RecordIO, ABoolIsZeroOrOne) {
   const std::vector<SlotSpec> declared = {{DataType::kBool, {1, 11}, 0, true},
                                           {DataType::kBool, {-1}, 1, true},
@@ -515,7 +515,7 @@ TEST(RecordIO, DeliversWhatPrecedesADamagedChunk) {
           EXPECT_EQ(ErrorOf([&] { reader->HasNext(); }), error);
           reader->ReInit();
         }
-        // What is mended is read from the next pass on.
+        // A file that is repaired is read from the next pass on.
         WriteFile(file.path(), good);
         reader->ReInit();
         EXPECT_EQ(BytesOf(reader.get()), records);

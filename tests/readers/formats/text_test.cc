@@ -99,7 +99,7 @@ TEST(Text, LinesMayLieAcrossBlocks) {
   }
 }
 
-// Where the second stretch of a plain file begins that is read on its own.
+// Where the second chunk of a plain file begins.
 uint64_t SecondStretch(const std::string& path) {
   TicketRun run;
   const std::unique_ptr<ReaderBase> reader = Reader(path);
@@ -248,7 +248,7 @@ TEST(Text, ReadsRealText) {
   EXPECT_EQ(FormatOf({path}), FindFileFormat("text"));
 }
 
-// Of /proc, which says that they are empty; with no worker and with some.
+// Files of /proc, which report that they are empty; without workers and with some.
 TEST(Text, ReadsFilesThatDoNotKnowTheirSize) {
   for (const int workers : {0, 2}) {
     const PoolSize pool(workers);
