@@ -53,7 +53,7 @@ TEST(ByteStream, GoesOnWithEveryMemberOfAGzipFile) {
 }
 
 TEST(ByteStream, GoesOnAfterARequestToStop) {
-  const std::string content = Sample(1000000);
+  const std::string content = Sample(4000000);  // more than is decoded at once
   const TempFile file("stopped", Gzipped(content));
   ByteStream stream(file.path());
   std::string got(content.size(), '\0');
@@ -156,7 +156,7 @@ TEST(ByteStream, GivesNothingOfAMemberThatIsDamaged) {
 }
 
 TEST(ByteStream, DemandsGzipWhereTheNameSaysSo) {
-  for (const char* content : {"", "\x1f", "plain text"}) {
+  for (const char* content : {"\x1f", "plain text"}) {
     const TempFile file("named.gz", content);
     ExpectError(ErrorCode::kDataLoss,
                 file.path() + ": its name ends in .gz, but the bytes at byte 0",
