@@ -51,8 +51,8 @@ def np_array(x: npt.ArrayLike) -> PythonReader[Any]:
 def text_file(path: str | os.PathLike[str]) -> PythonReader[str]:
     """Returns a reader of the lines of a text file in UTF-8, without their line ends.
 
-    Order: that of the file. A line ends with "\\n", "\\r\\n" or "\\r", and only this is removed; the
-    last line may lack it. Each pass opens the file, and closes it when the consumer leaves.
+    Order: that of the file. A line ends with "\\n", "\\r\\n" or "\\r", and only this is removed;
+    the last line may lack it. Each pass opens the file and closes it when the consumer leaves.
 
     A pass raises OSError if the file cannot be read and UnicodeDecodeError if it is not UTF-8.
 
