@@ -79,8 +79,8 @@ def compose(
             ended = [str(i) for i, item in enumerate(row) if item is missing]
             if ended:
                 raise ComposeNotAligned(
-                    f"after {count} items there are no more of reader {', '.join(ended)}, "
-                    f"but there are of the others (of {len(row)}, the first is 0)"
+                    f"after {count} items reader {', '.join(ended)} has ended, "
+                    f"but not all readers have (there are {len(row)}, the first is reader 0)"
                 )
             yield row
 

@@ -144,7 +144,7 @@ class Pass:
             while True:
                 self.check_process()
                 entry = entries.get()
-                if self.left:  # by another thread, while this one waited
+                if self.left:
                     raise RuntimeError("the pass was ended while it waited for an item")
                 if entry is None:
                     break
