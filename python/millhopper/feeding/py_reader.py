@@ -199,8 +199,8 @@ def _make(
         if startup.has_var(taken) or main.has_var(taken):
             raise ValueError(f"py_reader: there is a variable {taken!r} already; give another name")
     feeding = FedQueue(f"py_reader {reader_name!r}", capacity, slots_of(feed_list))
-    # Only the top reader is in the main program; the operators that create it are in the startup
-    # program.
+    # The main program gets this variable first: `share_reader` and `decorate_reader` find it by its
+    # name, and do not declare a plain variable.
     top = main.add_var(ReaderVariable(top_name, feeding, feed_list))
     queue = startup.create_var(queue_name, type=VarType.RAW, persistable=True)
     reader = startup.create_var(
