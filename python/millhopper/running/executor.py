@@ -109,7 +109,8 @@ class Executor:
 
         Returns:
             The fetched values in order: arrays, which the caller may write, or ``Ragged`` for
-            values with levels. A value is not copied if the program does not keep it.
+            values with levels. A value is copied only if something else, such as the scope, holds
+            its memory.
 
         Raises:
             TypeError: an argument is of the wrong type, or a fed value holds no numbers.
