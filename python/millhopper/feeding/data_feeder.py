@@ -216,7 +216,7 @@ class _Slot:
             return self.tensor(fields)
         except (ValueError, TypeError) as error:
             # The conversion of all fields at once does not say which one is wrong. So each field is
-            # tried alone, and then together with the first, since it may only differ from others.
+            # tried alone, and then with the first one, in case the fields only differ in shape.
             for alone in ([], list(fields[:1])) if self._shape[0] < 0 else ():
                 for position, field in enumerate(fields):
                     try:
