@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Millhopper feeds training: records are read, shuffled and batched in C++, ahead of the loop.
 
-``Reader`` yields batches as numpy arrays without a copy. Everything that the core complains about
-is an ``Error``. ``reader`` and ``batch`` hold readers that are written in Python. ``Program``,
+``Reader`` yields batches as numpy arrays without a copy. Every failure in the core is raised as an
+``Error``. ``reader`` and ``batch`` work on readers that are written in Python. ``Program``,
 ``layers`` and ``Executor`` write programs for the core and run them.
 
-The modules at the top of the package are names that users type, many of them the lineage's; their
-code is in the rooms ``programs``, ``layers``, ``feeding``, ``running``, ``iterating`` and
-``generators``, which python/README.md describes.
+The modules at the top of the package exist for their names, which users type; many of the names
+come from PaddlePaddle. The code is in the folders ``programs``, ``layers``, ``feeding``,
+``running``, ``iterating`` and ``generators``, which python/README.md describes.
 """
 
 from millhopper import (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command ``python -m millhopper``: lists what there is, runs, checks and prints programs."""
+"""The command ``python -m millhopper``: lists operators, runs, checks and prints programs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _load(path: str, settings: dict[str, str]) -> _core.Program:
 def _programs(
     arguments: argparse.Namespace,
 ) -> tuple[list[_core.Program], list[_core.Program]]:
-    """Startup and main programs, checked in the order in which they are run."""
+    """Loads the startup and main programs and checks them in the order in which they run."""
     settings = _settings(arguments.set)
     startup = [_load(path, settings) for path in arguments.startup]
     main = [_load(path, settings) for path in arguments.main]
@@ -52,7 +52,7 @@ def _programs(
 
 
 def _plain(value: Any) -> Any:
-    """The value for JSON, which has no infinities and no NaN: they become text."""
+    """The value for JSON: a number that is not finite becomes text, since JSON has none."""
     if isinstance(value, float) and not math.isfinite(value):
         return "nan" if math.isnan(value) else ("inf" if value > 0 else "-inf")
     return value
@@ -153,7 +153,7 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="replaces ${NAME} in programs by VALUE",
+        help="replaces ${NAME} in programs with the text VALUE",
     )
     plugins = argparse.ArgumentParser(add_help=False)
     plugins.add_argument(
@@ -176,27 +176,24 @@ def _parser() -> argparse.ArgumentParser:
 
     run = command("run", _run, "run programs, startup first", programs, settings)
     run.add_argument(
-        "--seed",
-        type=_within(0, 2**64 - 1),
-        default=0,
-        help="the seed of all random numbers; default 0",
+        "--seed", type=_within(0, 2**64 - 1), default=0, help="seed of all randomness; default 0"
     )
     run.add_argument(
         "--threads",
         type=_within(-1, 1024),
         default=-1,
-        help="threads that load data, 0 to 1024; default -1: cores minus 1",
+        help="number of worker threads, 0 to 1024; -1 (default): number of cores minus 1",
     )
     run.add_argument(
-        "--place", default="cpu", help="where double buffers leave batches: cpu, cuda:0"
+        "--place", default="cpu", help="where double buffers put batches: cpu or cuda:0"
     )
     run.add_argument(
         "--fetch",
         default="",
         metavar="A,B",
-        help="variables of the last program, printed in the end as one line of JSON each",
+        help="variables of the last program to print at the end, each as one line of JSON",
     )
-    command("check", _check, "name all problems of programs, without running", programs, settings)
+    command("check", _check, "list all problems of programs, without a run", programs, settings)
     printed = command("print", _print, "print a program, text or binary, as text", settings)
     printed.add_argument("file")
     operators = command("ops", _operators, "list the operators, or describe some")
@@ -232,7 +229,7 @@ def main(arguments: list[str] | None = None) -> int:
     except ValueError as error:
         print(f"error: {error.args[0]}", file=sys.stderr)
         return USAGE_ERROR
-    except BrokenPipeError:  # the reader of the output has closed it
+    except BrokenPipeError:  # the process that reads the output has closed the pipe
         _write_no_more()
     except OSError as error:
         print(f"error: {error}", file=sys.stderr)
@@ -251,7 +248,7 @@ def _flush() -> None:
 
 
 def _write_no_more() -> None:
-    # Otherwise the interpreter flushes again when it exits, and prints the error.
+    # Otherwise the interpreter writes the rest of the output when it exits, and fails once more.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``append_backward`` under the lineage's module name; the code is in ``programs.backward``."""
+"""``append_backward`` under PaddlePaddle's module name; the code is in ``programs.backward``."""
 
 from millhopper.programs.backward import append_backward
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The C++ classes under the names that programs of Paddle Fluid call them by (``fluid.core``)."""
+"""The C++ classes under the names that they have in Paddle Fluid (``fluid.core``)."""
 
 from millhopper._core import (
     LoDTensor,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``DataFeeder`` under the lineage's module name; the code is in ``feeding.data_feeder``."""
+"""``DataFeeder`` under PaddlePaddle's module name; the code is in ``feeding.data_feeder``."""
 
 from millhopper.feeding.data_feeder import DataFeeder
 

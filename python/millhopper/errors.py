@@ -1,30 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one family of exceptions that come out of the C++ core."""
+"""The exceptions that the C++ core raises: ``Error`` and what derives from it."""
 
 from __future__ import annotations
 
 import re
 
-# How steps name an operator, and a reader with the operator that created it.
+# A step names an operator, or a reader together with the operator that created it.
 _OPERATOR = re.compile(r"operator '([^']+)'|reader '[^']*' \((\w+),")
 
 
 class Error(RuntimeError):
-    """Something went wrong in the core: a program, a data file, a limit, a plugin.
+    """The core failed because of a program, a data file, a limit or a plugin.
 
-    ``str()`` of it is the message and one indented line for each step that led to it, as the
+    ``str(error)`` is the message and one indented line for each step that led to the error, as the
     commands print it.
 
     Attributes:
-        code: what kind of thing, for example ``"invalid argument"``, ``"data loss"``,
-            ``"resource limit"`` (the kinds of ``framework/base/error.h``).
+        code: the kind of error, for example ``"invalid argument"``, ``"data loss"``,
+            ``"resource limit"`` (``framework/base/error.h`` lists the kinds).
         message: what went wrong, without the steps.
-        file: the data file that it is about, or ``""``.
+        file: the data file that the error is about, or ``""``.
         offset: the byte in that file, or None.
         context: the steps, innermost first.
-        operator: the innermost operator in them, such as ``"read"`` or ``"open_files"``, or ``""``.
+        operator: the innermost operator that a step or the message names, such as ``"read"`` or
+            ``"open_files"``, or ``""``.
 
-    Source: Millhopper's own; PaddlePaddle's fluid.core, 2018, has EnforceNotMet, a text alone.
+    Source: Millhopper's own; PaddlePaddle's fluid.core, 2018, has EnforceNotMet, which has text
+    only.
     """
 
     def __init__(
@@ -45,7 +47,7 @@ class Error(RuntimeError):
 
     @property
     def operator(self) -> str:
-        """The innermost operator in the steps, such as ``"read"``, or ``""``. Raises nothing."""
+        """The innermost operator that a step or the message names, or ``""``. Raises nothing."""
         for step in (*self.context, self.message):
             if found := _OPERATOR.search(step):
                 return found[1] or found[2]
@@ -57,9 +59,9 @@ class Error(RuntimeError):
 
 
 class EndOfData(Error):
-    """A reader was asked for an element after its last one. Loops over a reader end instead.
+    """A reader was asked for an element after its last one. A ``for`` loop ends there instead.
 
-    Its code is ``"invalid argument"``: a program can ask first, by ``has_next``.
+    The code is ``"invalid argument"``, because a program can ask ``has_next`` first.
 
     Source: PaddlePaddle's fluid.core.EOFException, 2018.
     """

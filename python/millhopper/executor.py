@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Executor and scopes under the lineage's module name; the code is in ``running.executor``."""
+"""Executor and scopes under PaddlePaddle's module name; the code is in ``running.executor``."""
 
 from millhopper.programs.scope import global_scope, scope_guard
 from millhopper.running.executor import Executor

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs and what they are made of, under the names of the lineage's module ``framework``."""
+"""Programs and their parts, under the names of PaddlePaddle's module ``framework``."""
 
 from millhopper.base.places import cpu_places, cuda_places
 from millhopper.programs.block import Block

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What parameters are filled with first, under the lineage's module name.
+"""Initial values of parameters, under PaddlePaddle's module name.
 
-Random numbers depend on ``Program.random_seed``, the initializer's ``seed`` and the parameter's
-name, and on nothing else: naming parameters (``ParamAttr(name=...)``) makes them the same in every
-program. The code is in ``programs.initializer``.
+Random numbers depend only on ``Program.random_seed``, the initializer's ``seed`` and the
+parameter's name. A parameter that has a fixed name (``ParamAttr(name=...)``) therefore starts with
+the same values in every program. The code is in ``programs.initializer``.
 """
 
 from millhopper.programs.initializer import (

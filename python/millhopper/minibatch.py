@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``batch`` under the lineage's module name; the code is in ``generators.minibatch``."""
+"""``batch`` under PaddlePaddle's module name; the code is in ``generators.minibatch``."""
 
 from millhopper.generators.minibatch import batch
 

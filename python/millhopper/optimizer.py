@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Optimizers under the lineage's module name; the code is in ``programs.optimizer``."""
+"""Optimizers under PaddlePaddle's module name; the code is in ``programs.optimizer``."""
 
 from millhopper.programs.optimizer import (
     SGD,

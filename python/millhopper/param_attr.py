@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``ParamAttr`` under the lineage's module name; the code is in ``programs.param_attr``."""
+"""``ParamAttr`` under PaddlePaddle's module name; the code is in ``programs.param_attr``."""
 
 from millhopper.programs.param_attr import ParamAttr
 

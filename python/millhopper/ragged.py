@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 
 class Ragged:
-    """A batch of sequences: their values end to end, and where each begins and ends.
+    """A batch of sequences: their values end to end, and where each sequence begins and ends.
 
-    Sequence ``i`` of the outermost level is made of the units ``offsets[0][i]`` up to
-    ``offsets[0][i + 1]`` of the next level, and in the last level of the rows of ``values``. This
-    is the level-of-detail tensor of Paddle Fluid.
+    Sequence ``i`` of the outermost level consists of the units ``offsets[0][i]`` up to
+    ``offsets[0][i + 1]`` of the next level. The units of the last level are the rows of ``values``.
+    This is the level-of-detail tensor of Paddle Fluid.
 
     Attributes:
         values: array [rows, ...] of all values.
@@ -37,7 +37,7 @@ class Ragged:
         return len(self.offsets[0]) - 1
 
     def __getitem__(self, index: int) -> npt.NDArray[Any] | Ragged:
-        """Sequence ``index``: an array, or with several levels a Ragged of the others. No copy.
+        """Sequence ``index``, not copied: an array, or a Ragged if there are several levels.
 
         Raises:
             IndexError: there is no such sequence.
@@ -63,10 +63,10 @@ class Ragged:
         return np.diff(self.offsets[0])
 
     def to_bytes(self) -> list[bytes]:
-        """The sequences as bytes, for values of uint8 and one level: the lines of a text file.
+        """Each sequence as bytes, such as the lines of a text file.
 
         Raises:
-            TypeError: the values are of another type, or there are several levels.
+            TypeError: the values are not uint8, or there are several levels.
         """
         if self.values.dtype != np.uint8 or len(self.offsets) != 1:
             raise TypeError(f"{self!r} is no text: that is uint8 with one level of offsets")

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RecordIO files of what readers in Python yield, under the lineage's module name; the code is in
-``feeding.recordio_writer``, whose docstring says more."""
+"""Writes what readers in Python yield to RecordIO files, under PaddlePaddle's module name.
+
+The code is in ``feeding.recordio_writer``, whose docstring says more.
+"""
 
 from millhopper.feeding.recordio_writer import (
     convert_reader_to_recordio_file,

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names that no other variable has: ``generate("fc")`` gives fc_0, fc_1 ...
+"""Unique names of variables: ``generate("fc")`` returns fc_0, then fc_1 and so on.
 
-Random numbers depend on the names of variables (of readers and parameters alike). So build a
-program within ``guard()`` if it must be the same no matter how many programs were built before it.
-The code is in ``programs.unique_name``.
+The random numbers of readers and parameters depend on the names of their variables. Build a program
+within ``guard()``, which starts to count at 0 again, and its names do not depend on the programs
+that were built before it. The code is in ``programs.unique_name``.
 """
 
 from millhopper.programs.unique_name import UniqueNameGenerator, generate, guard, switch

@@ -204,9 +204,9 @@ def test_what_is_no_number_is_an_error(value: object) -> None:
 
 
 def test_a_number_in_place_of_a_sequence_is_an_error() -> None:
-    with pytest.raises(TypeError, match=r"x has lod_level 1.*int 7 is none"):
+    with pytest.raises(TypeError, match=r"x has lod_level 1.*int 7 is no sequence"):
         fed(feeder_of([1], "int64", 1), [1, 2], 7)
-    with pytest.raises(TypeError, match=r"x has lod_level 2.*int 2 is none"):
+    with pytest.raises(TypeError, match=r"x has lod_level 2.*int 2 is no sequence"):
         fed(feeder_of([1], "int64", 2), [[1], 2])
 
 
@@ -273,7 +273,7 @@ def test_places_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CPU_NUM", "3")
     assert len(list(feeder.feed_parallel([[(1,)]] * 3))) == 3
     monkeypatch.setenv("CPU_NUM", "0")
-    with pytest.raises(ValueError, match="CPU_NUM says no places; num_places says how many"):
+    with pytest.raises(ValueError, match="CPU_NUM gives no places; pass num_places"):
         feeder.feed_parallel([])
     monkeypatch.delenv("CPU_NUM")
     assert len(list(feeder.feed_parallel([[(1,)]] * (os.cpu_count() or 1)))) == os.cpu_count()

@@ -277,7 +277,7 @@ def test_files_of_an_earlier_conversion_are_not_read_with_those_of_another(
     reader = fluid.batch(lambda: samples(6), 1)
     assert convert_reader_to_recordio_files(path, 2, reader, feeder) == 6
     assert convert_reader_to_recordio_files(path, 2, reader, feeder) == 6
-    with pytest.raises(FileExistsError, match="words-00002.recordio' and the files after it are"):
+    with pytest.raises(FileExistsError, match="words-00002.recordio' and the files after it"):
         convert_reader_to_recordio_files(path, 3, reader, feeder)
 
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What takes what Python makes to the core: fed values, queues with a provider, RecordIO files."""
+"""Passes data from Python to the core: fed values, queues with a provider, RecordIO files."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DataFeeder: batches of a reader in Python as the tensors that a program is fed with."""
+"""DataFeeder: turns batches of a reader in Python into the tensors that a program is fed with."""
 
 from __future__ import annotations
 
@@ -35,13 +35,14 @@ class DataFeeder:
         feed = feeder.feed([([0] * 784, [9]), ([1] * 784, [1])])  # tensors [2, 1, 28, 28], [2, 1]
 
     A sample is a tuple or list with a field for each variable, in the order of ``feed_list``. A
-    field is a number, a (nested) list or an array: for a variable without levels of detail one
-    instance, in its shape or flat; otherwise ``lod_level`` nested sequences of instances. Values
-    are converted to the variable's dtype; what an integer or bool dtype cannot hold is an error.
-    Tensors are on the host for every place: the executor takes them from there.
+    field is a number, a (nested) list or an array. For a variable without levels of detail it is
+    one instance, either flat or in the variable's shape; otherwise it is ``lod_level`` levels of
+    nested sequences of instances. Values are converted to the variable's dtype. It is an error if a
+    value changes when it becomes an integer or bool. Tensors are on the host at every ``place``,
+    because the executor takes them from there.
 
-    Source: PaddlePaddle's fluid.DataFeeder, 2018. It also let values in a wrong shape of the right
-    rank pass, and cut off what does not fit; here these are ValueErrors.
+    Source: PaddlePaddle's fluid.DataFeeder, 2018. There, values in a wrong shape of the right rank
+    passed, and values that the dtype cannot hold were truncated; here these are ValueErrors.
     """
 
     def __init__(
@@ -51,15 +52,15 @@ class DataFeeder:
 
         Args:
             feed_list: variables, or names of variables of ``program``. Their dtypes are bool,
-                float16/32/64, int8/16/32/64 or uint8, and one dim, the batch's, is -1.
-            place: ``CPUPlace()`` or ``CUDAPlace(i)``; its kind says what places ``feed_parallel``
-                means when it is not told how many.
+                float16/32/64, int8/16/32/64 or uint8, and one dim, that of the batch, is -1.
+            place: ``CPUPlace()`` or ``CUDAPlace(i)``. ``feed_parallel`` without ``num_places``
+                counts the places of this kind.
             program: by default ``default_main_program()``.
 
         Raises:
             TypeError: an entry is neither a variable nor a name.
-            ValueError: the program has no variable of that name, or its shape has no dim -1, or its
-                dtype is another one; or a variable is there twice.
+            ValueError: the program has no variable of that name, a variable has no dim -1 or
+                another dtype, or the list contains a variable twice.
         """
         variables = [_variable(entry, program) for entry in feed_list]
         self._slots = [_Slot(variable) for variable in variables]
@@ -76,11 +77,11 @@ class DataFeeder:
             iterable: the samples.
 
         Raises:
-            TypeError: a sample is no tuple or list, or a field is no sequence where its variable
+            TypeError: a sample is no tuple or list, or a field is no sequence although its variable
                 has a level of detail.
             AssertionError: a sample has more or fewer fields than there are variables.
-            ValueError: values that cannot be converted, or have not the variable's shape; the text
-                begins with the first such item of the batch.
+            ValueError: values cannot be converted or do not have the variable's shape; the message
+                begins with the position of the first such item in the batch.
         """
         samples = list(iterable)
         for position, sample in enumerate(samples):
@@ -106,12 +107,13 @@ class DataFeeder:
 
         Args:
             iterable: the batches.
-            num_places: how many places there are; by default the CUDA devices, or for ``CPUPlace``
-                what the environment's ``CPU_NUM`` says, or the number of processors.
+            num_places: the number of places. The default is the number of CUDA devices; for
+                ``CPUPlace`` it is the environment variable ``CPU_NUM``, or without it the number of
+                processors.
 
         Raises:
             ValueError: there are not as many batches as places, or no places.
-            And, at its batch, what ``feed`` raises.
+            And, when the iterator comes to a batch, what ``feed`` raises for it.
         """
         batches = list(iterable)
         places = self._count_places(num_places)
@@ -129,18 +131,19 @@ class DataFeeder:
         num_places: int | None = None,
         drop_last: bool = True,
     ) -> PythonReader[Any]:
-        """Returns a reader of the tensors of a batch reader's batches.
+        """Returns a reader that turns the batches of a batch reader into tensors.
 
-        Items: what ``feed`` returns, or with `multi_devices` lists of that, one for each place.
+        An item is what ``feed`` returns, or with `multi_devices` a list of one such dict for each
+        place.
 
         Args:
             reader: the batch reader.
             multi_devices: whether an item is for several places.
             num_places: as in ``feed_parallel``.
-            drop_last: leave out the batches at the end that are fewer than the places.
+            drop_last: leave out the last batches if there are fewer of them than places.
 
-        Raises, in a pass, what `reader` and ``feed`` do, and ValueError where there is no place and
-        for batches that are left over where `drop_last` is False.
+        A pass raises what `reader` and ``feed`` raise. With `multi_devices` it raises ValueError if
+        there is no place, or if batches are left over and `drop_last` is False.
         """
         if not multi_devices:
 
@@ -169,15 +172,15 @@ class DataFeeder:
             on_cuda = isinstance(self.place, CUDAPlace)
             num_places = len(cuda_places()) if on_cuda else len(cpu_places())
             if num_places == 0:
-                none = "there is no CUDA device to feed" if on_cuda else "CPU_NUM says no places"
-                raise ValueError(f"{none}; num_places says how many")
+                none = "there is no CUDA device to feed" if on_cuda else "CPU_NUM gives no places"
+                raise ValueError(f"{none}; pass num_places")
         if num_places < 1:
             raise ValueError(f"num_places is {num_places}, it must be at least 1")
         return int(num_places)
 
 
 def brief(value: object) -> str:
-    """A value as error texts show it: its type, and not too much of it."""
+    """A value as error messages show it: its type, and its contents abbreviated."""
     return f"{type(value).__name__} {reprlib.repr(value)}"
 
 
@@ -190,11 +193,11 @@ def _variable(entry: Any, program: Program | None) -> Variable:
 
 
 class _Slot:
-    """One variable that is fed."""
+    """Converts the fields of one variable."""
 
     def __init__(self, variable: Variable) -> None:
         if variable.shape is None or variable.dtype is None:
-            raise ValueError(f"variable {variable.name} has no shape and dtype: it is no tensor")
+            raise ValueError(f"variable {variable.name} is no tensor: it has no shape or no dtype")
         self.name = variable.name
         self._shape = variable.shape
         self._lod_level = variable.lod_level
@@ -204,16 +207,16 @@ class _Slot:
                 f"{list(self._shape)} is -1"
             )
         if variable.dtype == VarType.BF16:
-            raise ValueError(f"variable {self.name}: no numpy array holds bfloat16 to feed it with")
+            raise ValueError(f"variable {self.name} cannot be fed: numpy has no bfloat16")
         self._dtype = np.dtype(dtype_name(variable.dtype))
 
     def batch(self, fields: Sequence[Any]) -> LoDTensor:
-        """As ``tensor``; its errors name the item of the batch."""
+        """As ``tensor``, but errors name the item of the batch that is wrong."""
         try:
             return self.tensor(fields)
         except (ValueError, TypeError) as error:
-            # All were converted at once, so each is tried alone; or with the first one, where they
-            # do not fit each other.
+            # The conversion of all fields at once does not say which one is wrong. So each field is
+            # tried alone, and then with the first one, in case the fields only differ in shape.
             for alone in ([], list(fields[:1])) if self._shape[0] < 0 else ():
                 for position, field in enumerate(fields):
                     try:
@@ -224,7 +227,7 @@ class _Slot:
             raise
 
     def tensor(self, fields: Sequence[Any]) -> LoDTensor:
-        """The fields of a batch, one a sample, as one tensor."""
+        """Joins the fields of a batch, one for each sample, in one tensor."""
         lengths = []
         for level in range(self._lod_level):
             lengths.append(self._lengths(fields))
@@ -245,8 +248,8 @@ class _Slot:
         except TypeError:
             wrong = next(item for item in sequences if not hasattr(item, "__len__"))
             raise TypeError(
-                f"variable {self.name} has lod_level {self._lod_level}: a field must be as many "
-                f"sequences nested, {brief(wrong)} is none"
+                f"variable {self.name} has lod_level {self._lod_level}, so a field must have that "
+                f"many levels of nested sequences; {brief(wrong)} is no sequence"
             ) from None
 
     def _joined(self, sequences: Sequence[Any]) -> Array:
@@ -259,12 +262,12 @@ class _Slot:
         if self._dtype.kind == "f":
             return np.asarray(values, self._dtype, order="C")
         given = np.asarray(values, order="C")
-        if given.dtype.kind not in "biuf":  # no numbers; numpy says what they are not
+        if given.dtype.kind not in "biuf":  # not numbers: numpy converts them or raises an error
             return np.asarray(values, self._dtype, order="C")
         return exactly(given, self._dtype)
 
     def _shaped(self, values: Array, rows: int) -> Array:
-        """The values in the declared shape. A first dim of -1 stands for the number of rows."""
+        """The values in the declared shape; if its first dim is -1, it becomes the row count."""
         shape = (rows, *self._shape[1:]) if self._shape[0] < 0 else self._shape
         if values.ndim == len(shape):
             if all(want in (-1, have) for want, have in zip(shape, values.shape, strict=True)):
@@ -272,9 +275,9 @@ class _Slot:
             problem = "Shape not match"
         else:
             problem = "Reshape error"
-            # Behind a first dim that is fixed, values would go from one sample to another.
+            # If the first dim is fixed, a reshape could move values from one sample to another.
             if self._shape[0] < 0:
-                with contextlib.suppress(ValueError):  # also where more than one dim is unknown
+                with contextlib.suppress(ValueError):  # no such shape, or two dims are unknown
                     return values.reshape(shape)
         raise ValueError(
             f"{problem}. What is defined in data layer is {list(self._shape)}, but receive "

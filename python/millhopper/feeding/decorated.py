@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What py_reader and PyReader share: the lineage's functions that set the source of the queue."""
+"""The part that py_reader and PyReader share: PaddlePaddle's functions to give a provider."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from millhopper.programs.variable import Variable
 
 
 class Decorated:
-    """What Python feeds, with the lineage's functions that say by what.
+    """A reader that Python feeds, with PaddlePaddle's functions to give it a provider.
 
     Attributes:
         feeding: the queue and its provider.
-        feed_list: variables declared as the slots of a batch are.
+        feed_list: variables that declare the dtypes and shapes of a batch's slots.
     """
 
     feeding: FedQueue
     feed_list: Sequence[Variable]
 
     def decorate_tensor_provider(self, reader: Callable[[], Iterable[Element]]) -> None:
-        """Batches come from a function that returns an iterable of them.
+        """Feeds the batches that a function yields.
 
         Args:
-            reader: yields tuples or lists of a value a slot: arrays, ``LoDTensor``, ``Ragged``, or
-                lists of numbers. Arrays must have the slots' dtypes and ranks. A large C-contiguous
-                array to which the provider keeps no reference is passed on without a copy, others
-                are copied once.
+            reader: returns an iterable of batches. A batch is a tuple or list with one value for
+                each slot: an array, ``LoDTensor``, ``Ragged`` or list of numbers. Arrays must have
+                the slots' dtypes and ranks. A large C-contiguous array to which the provider keeps
+                no reference is passed on without a copy; other arrays are copied once.
 
         Raises:
             RuntimeError: between ``start`` and ``reset``.
@@ -42,18 +42,18 @@ class Decorated:
     def decorate_batch_generator(
         self, reader: Callable[[], Iterable[Element]], places: object = None
     ) -> None:
-        """``decorate_tensor_provider``. ``places`` is the lineage's: batches are on the host."""
+        """As ``decorate_tensor_provider``. ``places`` has no effect: batches are on the host."""
         self.decorate_tensor_provider(reader)
 
     def decorate_sample_list_generator(
         self, reader: PythonReader[Sequence[Any]], places: object = None
     ) -> None:
-        """Batches are made, as by ``DataFeeder``, of the lists of samples of a reader.
+        """Feeds batches that are made of a reader's lists of samples, as by ``DataFeeder``.
 
         Args:
-            reader: a reader as ``millhopper.batch`` makes it: its items are lists of samples, which
-                are tuples or lists of a field a slot.
-            places: the lineage's, without effect.
+            reader: a reader as ``millhopper.batch`` makes it: its items are lists of samples, and a
+                sample is a tuple or list with one field for each slot.
+            places: has no effect; PaddlePaddle has it.
 
         Raises:
             RuntimeError: between ``start`` and ``reset``.
@@ -74,17 +74,17 @@ class Decorated:
         drop_last: bool = True,
         places: object = None,
     ) -> None:
-        """Batches are made of ``batch_size`` samples of a reader.
+        """Feeds batches of ``batch_size`` samples of a reader.
 
         Args:
-            sample_generator: a reader whose items are tuples or lists of a field a slot.
+            sample_generator: a reader whose items are tuples or lists with one field for each slot.
             batch_size: samples in a batch.
             drop_last: leave out a last batch that is not full.
-            places: the lineage's, without effect.
+            places: has no effect; PaddlePaddle has it.
 
         Raises:
-            RuntimeError, ValueError: as ``decorate_sample_list_generator``, or ``batch_size`` is
-                not positive.
+            RuntimeError, ValueError: as ``decorate_sample_list_generator`` does, and ValueError if
+                ``batch_size`` is not positive.
         """
         self._provide_samples(batch(sample_generator, batch_size, drop_last), sample_generator)
 
@@ -92,7 +92,7 @@ class Decorated:
         """Starts the provider's thread.
 
         Raises:
-            RuntimeError: there is no provider, or it is at work since an earlier ``start``.
+            RuntimeError: there is no provider, or it has been started already.
         """
         self.feeding.start()
 
@@ -108,18 +108,20 @@ class Decorated:
 
 
 def require_declared(variable: Variable) -> None:
-    """Raises:
-    TypeError: it is no variable.
-    ValueError: it has no shape or dtype.
+    """Checks an item of ``feed_list``.
+
+    Raises:
+        TypeError: it is no variable.
+        ValueError: it has no shape or dtype.
     """
     if not isinstance(variable, Variable):
-        raise TypeError(f"feed_list is a list of variables; {variable!r} is none")
+        raise TypeError(f"feed_list is a list of variables; {variable!r} is no variable")
     if not variable.shape or variable.dtype is None:
         raise ValueError(f"variable {variable.name!r} of feed_list has no shape or no dtype")
 
 
 def slots_of(feed_list: Sequence[Variable]) -> list[tuple[str, list[int], int]]:
-    """What the slots hold that feed variables: (dtype, dims, levels of offsets) each.
+    """The slots that feed the variables: (dtype, dims, levels of offsets) for each.
 
     Raises:
         TypeError: an item is no variable.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A thread that fills a queue of the core with what a provider of Python makes."""
+"""A thread that fills a queue of the core with the elements of a provider in Python."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from millhopper.base.integers import INT64_MAX, integer
 from millhopper.generators.passes import Pass
 from millhopper.generators.python_reader import opened
 
-# A value a slot: arrays, LoDTensors, Ragged, numbers.
+# One value for each slot: an array, a LoDTensor, a Ragged or numbers.
 Element: TypeAlias = Sequence[Any]
 Provider: TypeAlias = Callable[[], Iterable[Element]]
 
@@ -22,11 +22,11 @@ Provider: TypeAlias = Callable[[], Iterable[Element]]
 class FedQueue:
     """A queue, and the provider that fills it from ``start`` to ``stop``, pass after pass.
 
-    When the reader of the queue begins a pass anew, by itself (a program's ``reset`` operator, a
-    multi-pass reader), the provider is called anew on the same thread; what it had made for the
-    pass before is dropped. What the provider raises takes the place of the element that it would
-    have been. The thread ends with ``stop``, when this object is collected, and at interpreter
-    exit; see ``millhopper.generators.passes`` for how long that waits.
+    When the core begins a new pass (by the operator ``reset`` of a program, or in a multi-pass
+    reader), the same thread calls the provider again; elements of the previous pass are dropped. If
+    the provider raises an exception, the consumer gets an error in place of an element. The thread
+    ends with ``stop``, when this object is collected, and at interpreter exit;
+    ``millhopper.generators.passes`` says how long each of them waits.
     """
 
     def __init__(self, title: str, capacity: int, slots: list[tuple[str, list[int], int]]) -> None:
@@ -34,10 +34,10 @@ class FedQueue:
 
         Raises:
             TypeError: ``capacity`` is no integer.
-            Error: it is below 1, or a slot has a dtype that is none of Millhopper's.
+            Error: ``capacity`` is below 1, or Millhopper does not support the dtype of a slot.
         """
         self.title = title
-        # No queue gets as far as the largest number that the core has.
+        # The core takes an int64. A larger number means the same, since no queue gets that long.
         largest = min(integer(f"{title}: capacity", capacity), INT64_MAX)
         self.queue = _core.Queue(max(largest, 0), slots)
         self.thread: threading.Thread | None = None
@@ -46,10 +46,10 @@ class FedQueue:
         self._process = OwnProcess()
 
     def provide(self, provider: Provider, source: object) -> None:
-        """Has ``provider`` fill the queue; errors name ``source``, the function that was given.
+        """Sets the provider; errors name ``source``, the function that the user has given.
 
         Raises:
-            RuntimeError: there is one at work.
+            RuntimeError: a provider is at work.
         """
         self._require_stopped("be given another provider")
         name = getattr(source, "__qualname__", None) or type(source).__name__
@@ -62,10 +62,10 @@ class FedQueue:
         )
 
     def start(self) -> None:
-        """Starts the thread, for the pass that is running.
+        """Starts the provider's thread, for the current pass.
 
         Raises:
-            RuntimeError: there is no provider, or it is at work since an earlier ``start``.
+            RuntimeError: there is no provider, or it has been started already.
         """
         provider, title = self.require_provider()
         self._require_stopped("be started again")
@@ -78,25 +78,25 @@ class FedQueue:
         self.thread = this_pass.start(lambda: _fill(this_pass, queue, provider, generation, title))
 
     def require_provider(self) -> tuple[Provider, str]:
-        """The provider, and what errors call it. Raises RuntimeError if there is none."""
+        """The provider and its title in errors. Raises RuntimeError if there is no provider."""
         if self._provider is None:
             raise RuntimeError(f"{self.title} has no provider: decorate it with one before start()")
         return self._provider
 
     def stop(self) -> None:
-        """Ends the thread; the pass that is running ends, too. Does nothing if none is at work."""
+        """Ends the thread and the current pass. Does nothing if there is no thread."""
         if self._leave is not None:
             self._leave()
             self._leave = None
 
     @property
     def is_forked(self) -> bool:
-        """Whether this process was forked later, so that queue and thread are its parent's."""
+        """Whether this process was forked from the one that has the queue and the thread."""
         return not self._process.is_this
 
     @property
     def at_work(self) -> bool:
-        """Whether there is a thread between ``start`` and ``stop``."""
+        """Whether ``start`` was called, and neither ``stop`` nor the queue's ``detach`` since."""
         return self._leave is not None and self.queue.attached()
 
     def _require_stopped(self, wish: str) -> None:
@@ -117,7 +117,8 @@ def _fill(
             if complete:
                 queue.close(generation)
         except BaseException as error:
-            # Without this frame, through which the error in the queue would keep the queue.
+            # The traceback leaves out this frame. The frame refers to the queue, which holds the
+            # error, so that otherwise the two would keep each other alive.
             trace = error.__traceback__
             queue.fail(generation, title, error.with_traceback(trace and trace.tb_next))
         generation = queue.await_next(generation)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a program is fed with: values of any kind as tensors, as the fed variables declare them."""
+"""Turns the values that a program is fed with into tensors, as the fed variables declare them."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from millhopper.ragged import Ragged
 
 
 def fed_tensors(feed: Mapping[Any, object], program: Program) -> dict[str, _core.LoDTensor]:
-    """Tensors by variable name. All but LoDTensors are copied, because the program may keep them.
+    """Tensors by variable name. Values are copied, except LoDTensors: the program may keep them.
 
     Args:
-        feed: values by variable, or its name.
-        program: its global block declares the variables. Lists and numbers become the
-            declared dtype; what is fed to variables of ``layers.data`` must have the declared
-            dtype and the declared dims. A value of another number of axes is let through on
-            purpose, as Fluid does: the run then finds what does not fit.
+        feed: values by variable or by its name.
+        program: its global block declares the variables. Lists and numbers are converted to the
+            declared dtype. A value for a variable of ``layers.data`` must have the declared dtype
+            and dims, but a value with another number of axes is accepted, as in Fluid: the run
+            reports it if it does not fit.
 
     Raises:
         TypeError: a key is neither a variable nor a name, or a value holds no numbers.
         ValueError: a value does not have the declared dtype or dims, or lists differ in length.
-        Error: a value is on a device, or has a dtype that Millhopper lacks.
+        Error: a value is on a device, or Millhopper does not support its dtype.
     """
     tensors = {}
     for key, value in feed.items():
         if not isinstance(key, str | Variable):
-            raise TypeError(f"feed is by variables or their names; {key!r} is neither")
+            raise TypeError(f"the keys of feed are variables or names; {key!r} is neither")
         name = key if isinstance(key, str) else key.name
         variable = program.global_block().vars.get(name)
         try:
             tensor = _tensor(name, value, variable)
-        except (BufferError, RuntimeError) as error:  # the core, or DLPack
+        except (BufferError, RuntimeError) as error:  # from the core, or from __dlpack__
             error.add_note(f"while variable {name!r} was fed")
             raise
-        is_empty = isinstance(value, _core.LoDTensor) and not tensor.shape()  # the core refuses it
+        is_empty = isinstance(value, _core.LoDTensor) and not tensor.shape()  # the core reports it
         if variable is not None and not is_empty:
             _check(name, tensor, variable)
         tensors[name] = tensor
@@ -57,9 +57,9 @@ def _tensor(name: str, value: Any, variable: Variable | None) -> _core.LoDTensor
         tensor.set(value.values)
         tensor.set_lod([offsets.tolist() for offsets in value.offsets])
     elif hasattr(value, "__dlpack__") and not isinstance(value, np.ndarray):
-        if hasattr(value, "contiguous"):  # torch's, which may be views in any order
+        if hasattr(value, "contiguous"):  # a torch tensor, which may be a view in any order
             value = value.contiguous()
-        # The core copies, for numpy has no bfloat16.
+        # The core copies the values here, because numpy has no bfloat16.
         tensor = _core.from_dlpack(_core.from_dlpack(value).__dlpack__(copy=True))
     elif hasattr(value, "__array__"):
         tensor.set(_numbers(name, value))
@@ -73,8 +73,8 @@ def _numbers(name: str, value: Any) -> npt.NDArray[Any]:
         array = np.asarray(value)
     except ValueError as error:
         raise ValueError(
-            f"feed {name!r} is no array: its lists are of different lengths. Sequences of different"
-            " lengths are fed as millhopper.create_lod_tensor(...) or millhopper.Ragged"
+            f"feed {name!r} is no array: its lists are of different lengths. Feed sequences of "
+            "different lengths as millhopper.create_lod_tensor(...) or millhopper.Ragged"
         ) from error
     if array.dtype.kind not in "biuf":
         given = "None" if value is None else f"{type(value).__name__} of {array.dtype}"
@@ -94,7 +94,7 @@ def _converted(name: str, value: object, variable: Variable | None) -> npt.NDArr
 
 
 def exactly(array: npt.NDArray[Any], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-    """Numbers in another dtype. Raises ValueError if integers or bools would change one."""
+    """Numbers in another dtype. Raises ValueError if one changes and the dtype is no float."""
     with np.errstate(invalid="ignore", over="ignore"):
         converted = array.astype(dtype, copy=False)
     if converted.dtype.kind != "f" and (converted != array).any():

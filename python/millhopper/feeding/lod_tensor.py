@@ -28,13 +28,13 @@ def create_lod_tensor(
 
     Args:
         data: an array, whose rows are the units of the last level; or a LoDTensor, whose values are
-            taken; or a list of sequences of numbers, which become one column, int64 if they are
-            integers [rows, 1].
+            used; or a list of sequences of numbers, which become one column [rows, 1], of int64 if
+            they are integers.
         recursive_seq_lens: the lengths of the sequences, level by level, outermost first.
         place: the host.
 
     Returns:
-        A tensor of its own, which copies the values.
+        A tensor with a copy of the values.
 
     Raises:
         AssertionError: the lengths do not fit ``data`` (as in Paddle Fluid).
@@ -78,12 +78,12 @@ def create_random_int_lodtensor(
     """A tensor of random int64 numbers, ``low`` and ``high`` included.
 
     Args:
-        recursive_seq_lens: the lengths of the sequences; the last level's are rows.
+        recursive_seq_lens: the lengths of the sequences; those of the last level count rows.
         base_shape: dims of one row.
         place: the host.
         low: the smallest number.
         high: the greatest number.
-        seed: of the random numbers; by default another one each time.
+        seed: seed of the random numbers; by default each call has another one.
 
     Returns:
         int64 [rows, ...].

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """py_reader and PyReader: data that Python makes, in programs that the core runs.
 
-A provider, which is a function that returns an iterable, runs on a thread of its own and fills a
-bounded queue; the program's reader takes the elements out, without copying them again. Names and
-life cycle are those of Paddle Fluid, 2018 and 2019, without their faults: what a provider raises
-arrives in the training loop, ``reset`` is allowed at any time and lets nothing of the pass before
-into the next one, and reading without ``start`` is an error instead of a wait without end.
+A provider, which is a function that returns an iterable, runs on its own thread and fills a bounded
+queue. The program's reader takes the elements out, without another copy. Names and life cycle are
+those of Paddle Fluid, 2018 and 2019, with these faults mended: the training loop gets the exception
+of a provider; ``reset`` is allowed at any time, and no element of the previous pass gets into the
+next one; and reading without ``start`` is an error, where Fluid waited forever.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from millhopper.programs.variable import Variable
 class ReaderVariable(Variable, Decorated):
     """The variable of a reader that Python feeds, as ``py_reader`` makes it.
 
-    ``reset`` ends the provider, drops what is in the queue and begins the next pass. While the
-    block of a ``While``, ``IfElse`` ... is being written, it appends the operator ``reset``
-    instead, which calls the provider again.
+    ``reset`` ends the provider, drops the elements in the queue and begins the next pass. While the
+    block of a ``While``, ``IfElse`` or the like is being written, it appends the operator ``reset``
+    to the block instead; when that operator runs, the provider is called again.
 
     Attributes:
-        queue: the queue, for programs that fill it themselves, before or instead of ``start``:
-            ``push(element)`` waits for room and returns whether the queue took the element: a
-            closed queue takes none; ``size()``, ``capacity()``, ``close()``, ``is_closed()``.
+        queue: the queue. A program may also fill it itself, before or instead of ``start``:
+            ``push(element)`` waits for room and returns True, or False if the queue is closed. The
+            other methods are ``size()``, ``capacity()``, ``close()`` and ``is_closed()``.
         thread: the provider's thread since the last ``start``, or None.
     """
 
@@ -56,7 +56,7 @@ class ReaderVariable(Variable, Decorated):
 
     @property
     def exited(self) -> bool:
-        """Whether no provider is at work. Setting it to True ends one, as in the lineage."""
+        """Whether no provider is at work. Setting it to True ends the provider, as in Paddle."""
         return not self.feeding.at_work
 
     @exited.setter
@@ -65,8 +65,10 @@ class ReaderVariable(Variable, Decorated):
             self.queue.detach()
 
     def _begin_next_pass(self) -> None:
-        """Ends the provider, drops what is in the queue and begins the next pass, also where the
-        startup program has not been run."""
+        """Ends the provider, drops the elements in the queue and begins the next pass.
+
+        The startup program need not have run.
+        """
         self.feeding.stop()
         before = self.queue.generation()
         variable = global_scope().find_var(self.name)
@@ -84,7 +86,7 @@ def py_reader(
     name: str | None = None,
     use_double_buffer: bool = True,
 ) -> ReaderVariable:
-    """A reader of what Python makes, in the programs that are in use. ::
+    """Adds a reader of data that Python makes to the default main and startup programs. ::
 
         reader = fluid.layers.py_reader(capacity=8, shapes=[(-1, 784), (-1, 1)],
                                         dtypes=["float32", "int64"])
@@ -101,16 +103,17 @@ def py_reader(
                 reader.reset()
 
     Args:
-        capacity: elements that wait in the queue at most.
-        shapes: dims of an element (mostly a batch) in each slot, -1 where it is any.
+        capacity: the largest number of elements in the queue.
+        shapes: dims of an element (usually a batch) in each slot, -1 for a dim of any length.
         dtypes: types of the slots' values.
         lod_levels: levels of offsets of each slot; none by default.
-        name: of the reader, from which those of the queue and the double buffer are made.
-        use_double_buffer: whether a double buffer stands on it, which takes batches to a device.
+        name: the prefix of the names of the reader, the queue and the double buffer.
+        use_double_buffer: adds a double buffer over the reader, which moves batches to a device.
 
     Returns:
-        The reader's variable, for ``read_file`` and for readers that stand on it. The queue is in
-        ``global_scope()``: the startup program has to be run in the scope that is that now.
+        The variable of the top reader, for ``read_file`` and for readers that decorate it. The
+        queue is put into the current ``global_scope()``, so the startup program must run in that
+        scope.
 
     Raises:
         TypeError: ``capacity`` or a level is no integer, or shapes or dtypes are no lists.
@@ -118,7 +121,8 @@ def py_reader(
             below 0, or the name is taken.
         Error: ``capacity`` is below 1.
 
-    If the provider raises an exception, ``read`` raises an ``Error`` with it as ``__cause__``.
+    If the provider raises an exception, the operator ``read`` fails with an ``Error``, whose
+    ``__cause__`` is that exception.
 
     Source: Paddle Fluid 0.15, layers.io.
     """
@@ -161,9 +165,9 @@ def create_py_reader_by_data(
     """``py_reader`` with the shapes, dtypes and levels of variables.
 
     Args:
-        capacity: elements in the queue.
+        capacity: as in ``py_reader``.
         feed_list: variables whose shapes and dtypes are known.
-        name: of the reader.
+        name: as in ``py_reader``.
         use_double_buffer: as in ``py_reader``.
 
     Raises:
@@ -195,7 +199,8 @@ def _make(
         if startup.has_var(taken) or main.has_var(taken):
             raise ValueError(f"py_reader: there is a variable {taken!r} already; give another name")
     feeding = FedQueue(f"py_reader {reader_name!r}", capacity, slots_of(feed_list))
-    # The names that readers are declared by are found in the main program by what makes them.
+    # The main program gets this variable first: `share_reader` and `decorate_reader` find it by its
+    # name, and do not declare a plain variable.
     top = main.add_var(ReaderVariable(top_name, feeding, feed_list))
     queue = startup.create_var(queue_name, type=VarType.RAW, persistable=True)
     reader = startup.create_var(
@@ -213,22 +218,22 @@ def _make(
 
 
 class PyReader(Decorated):
-    """Feeds variables with what Python makes: batch after batch of a loop, or inside the program.
+    """Feeds variables with data that Python makes, in a loop over batches or inside the program.
 
-    Iterable, which is the default, it yields what ``Executor.run`` is fed with, made ahead by the
-    provider's thread::
+    If it is iterable, which is the default, it yields the feeds for ``Executor.run``, and the
+    provider's thread makes them ahead of the loop::
 
         reader = fluid.io.PyReader(feed_list=[image, label], capacity=8)
         reader.decorate_sample_list_generator(millhopper.batch(samples, 64))
         for data in reader():
             executor.run(feed=data, fetch_list=[loss])
 
-    Each loop is a pass; leaving it early ends the provider. Otherwise it is a ``py_reader`` whose
-    batches the main program reads into the variables of ``feed_list``, between ``start`` and
-    ``reset``.
+    Each loop is a pass; leaving it early ends the provider. With ``iterable=False`` it is a
+    ``py_reader`` whose batches the main program reads into the variables of ``feed_list``, between
+    ``start`` and ``reset``.
 
     Attributes:
-        iterable: whether it is.
+        iterable: whether it yields batches, instead of the program reading them.
 
     Source: Paddle Fluid 1.5, fluid.io.PyReader.
     """
@@ -245,8 +250,8 @@ class PyReader(Decorated):
 
         Args:
             feed_list: the variables, with shapes and dtypes, in the order of a batch's values.
-            capacity: batches that wait at most.
-            use_double_buffer: whether a double buffer reads for the program; nothing if iterable.
+            capacity: the largest number of batches in the queue.
+            use_double_buffer: as in ``py_reader``; has no effect if iterable.
             iterable: yield batches instead of reading them in the program.
             return_list: yield LoDTensors instead of dicts of them by variable name.
 
@@ -273,21 +278,21 @@ class PyReader(Decorated):
 
     @property
     def queue(self) -> _core.Queue:
-        """The queue, as that of ``py_reader``."""
+        """The queue, as in ``py_reader``."""
         return self.feeding.queue
 
     def start(self) -> None:
         """Starts the provider's thread.
 
         Raises:
-            RuntimeError: the reader is iterable, so that loops start it; there is no provider; or
-                it is at work since an earlier ``start``.
+            RuntimeError: the reader is iterable, and a loop starts it; there is no provider; or it
+                has been started already.
         """
         self._require_not_iterable("start")
         super().start()
 
     def reset(self) -> None:
-        """Ends the provider, drops what is in the queue and begins the next pass.
+        """Ends the provider, drops the elements in the queue and begins the next pass.
 
         Raises:
             RuntimeError: the reader is iterable.
@@ -299,15 +304,16 @@ class PyReader(Decorated):
         return iter(self)
 
     def __iter__(self) -> Iterator[list[Any]]:
-        """Returns a pass. With its first item it begins, and ends the one before.
+        """Returns a pass. It begins when its first item is asked for, which ends the previous pass.
 
         Yields:
-            A list of one dict, LoDTensor by variable name, for the one place that there is; or with
+            A list of one dict of LoDTensors by variable name, since there is one place; or with
             ``return_list`` a list of LoDTensors in the order of ``feed_list``.
 
         Raises:
             RuntimeError: the reader is not iterable, or has no provider.
-            Error: at its place, what the provider raised; ``__cause__`` is that.
+            Error: the provider raised an exception, which is the ``__cause__``; the error comes in
+                place of a batch.
         """
         if not self.iterable:
             raise RuntimeError("this PyReader is not iterable: the program reads it")
@@ -337,5 +343,5 @@ class PyReader(Decorated):
 
     def _require_not_iterable(self, function: str) -> ReaderVariable:
         if self._reader is None:
-            raise RuntimeError(f"an iterable PyReader has no {function}: loop over it")
+            raise RuntimeError(f"an iterable PyReader has no {function}(): loop over it")
         return self._reader

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RecordIO files of what readers in Python yield, for programs of any language to read.
+"""Writes what readers in Python yield to RecordIO files, which programs of any language can read.
 
-A record holds what one batch of the reader becomes: a tensor for each slot. ``open_files`` (in
-programs that ``python -m millhopper`` runs, too) and the command ``peek`` of a build of the sources
-read it as one element, so that readers of ``batch(..., 1)`` make files whose elements can be
-shuffled and batched again. Names and meaning are those of PaddlePaddle's fluid.recordio_writer,
-2018, without its faults: no batch is lost at the end, every file but the last holds
-``batch_per_file`` of them, and what an exception interrupts leaves no half file. As there, a file
-that exists is replaced unless ``overwrite=False`` is given; only regular files are, and none that
-the process is reading.
+A record holds one batch of the reader, as a tensor for each slot. ``open_files`` (also in programs
+that ``python -m millhopper`` runs) and the command ``peek`` of a build of the sources read a record
+as one element. So a reader of ``batch(..., 1)`` makes a file whose elements can be shuffled and
+batched again.
+
+Names and meaning are those of PaddlePaddle's fluid.recordio_writer, 2018, with these faults mended:
+no batch is lost at the end, every file except the last holds ``batch_per_file`` batches, and an
+exception leaves no half-written file. As there, a file that exists is replaced, unless
+``overwrite=False`` is given. Only a regular file is replaced, and not one that this process is
+reading.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ class RecordIOWriter(_core.RecordIOWriter):
     __doc__ = _core.RecordIOWriter.__doc__
 
     def append_tensor(self, tensor: _core.LoDTensor | npt.NDArray[Any]) -> None:
-        """Adds a ``LoDTensor``, or an array, to the record that is being made: its next slot.
+        """Adds a ``LoDTensor`` or an array to the current record, as its next slot.
 
         Raises:
             TypeError: it is neither.
@@ -65,27 +67,27 @@ def create_recordio_writer(
     *,
     overwrite: bool = True,
 ) -> Iterator[RecordIOWriter]:
-    """The writer of one file, for a ``with`` block. The file appears when the block ends. ::
+    """The writer of one file, for a ``with`` block. The file appears at the end of the block. ::
 
         with create_recordio_writer("digits.recordio") as writer:
-            for image, label in samples:  # arrays, or of class LoDTensor
+            for image, label in samples:  # arrays or LoDTensors
                 writer.append_tensor(image)
                 writer.append_tensor(label)
                 writer.complete_append_tensor()
 
-    If the block raises, what it wrote is removed, and a file that already had this name stays as it
-    was.
+    If the block raises an exception, nothing that it wrote is left, and an earlier file of this
+    name stays as it was.
 
     Args:
-        filename: of the file.
+        filename: the path of the file.
         compressor: ``core.RecordIOWriter.Compressor.Snappy`` or ``.NoCompress``.
-        max_num_records: in a chunk, which is also limited to 1 MiB.
+        max_num_records: the most records in a chunk, which is also limited to 1 MiB.
         overwrite: replace a file that exists.
 
     Raises:
-        TypeError: ``compressor`` is not a ``Compressor``.
-        Error: the file cannot be written, or exists and ``overwrite`` is False,
-            ``max_num_records`` is less than 1, or tensors were appended after the last
+        TypeError: ``compressor`` is no ``Compressor``.
+        Error: the file cannot be written, or it exists and ``overwrite`` is False;
+            ``max_num_records`` is less than 1; or tensors were appended after the last
             ``complete_append_tensor``.
 
     Source: PaddlePaddle's fluid.recordio_writer, 2018.
@@ -108,20 +110,20 @@ def convert_reader_to_recordio_file(
     *,
     overwrite: bool = True,
 ) -> int:
-    """Writes a pass over a batch reader to one file and returns the number of records: batches.
+    """Writes a pass over a batch reader to one file. Returns the number of batches, the records.
 
     Args:
-        filename: of the file, which appears, or is replaced, when all is written.
+        filename: the path of the file, which appears, or is replaced, when all is written.
         reader_creator: the batch reader.
-        feeder: makes tensors of a batch.
+        feeder: turns a batch into tensors.
         compressor: ``core.RecordIOWriter.Compressor.Snappy`` or ``.NoCompress``.
-        max_num_records: in a chunk, which is also limited to 1 MiB.
-        feed_order: names of the slots of a record, in order; by default all of the feeder.
+        max_num_records: the most records in a chunk, which is also limited to 1 MiB.
+        feed_order: names of the slots of a record, in order; by default all slots of the feeder.
         overwrite: replace a file that exists.
 
-    Raises what the reader and the feeder do, ValueError for a name that the feeder does not have,
-    and `millhopper.Error` if the file cannot be written, or exists and `overwrite` is False, or if
-    `reader_creator` reads the same file. Then no file is left.
+    Raises what the reader and the feeder raise, ValueError for a name that the feeder does not
+    have, and `millhopper.Error` if the file cannot be written, if it exists and `overwrite` is
+    False, or if `reader_creator` reads the same file. After an error no new file is left.
 
     Source: PaddlePaddle's fluid.recordio_writer, 2018.
     """
@@ -146,18 +148,18 @@ def convert_reader_to_recordio_files(
     *,
     overwrite: bool = True,
 ) -> int:
-    """Writes a pass over a batch reader to files of `batch_per_file` batches, the last of the rest.
+    """Writes a pass over a batch reader to files of `batch_per_file` batches; the last may be less.
 
     ``digits.recordio`` becomes ``digits-00000.recordio``, ``digits-00001.recordio`` and so on. A
-    reader without batches makes none. Returns the number of records in all of them: batches. The
-    files get their names together when all are written, so that those of an earlier conversion are
-    replaced by all of this one or not at all.
+    reader without batches makes no file. Returns the number of records, that is batches, in all
+    files. The files get their names together when all are written, so the files of an earlier
+    conversion are replaced by all new files or not at all.
 
-    Args and errors are those of ``convert_reader_to_recordio_file``; also raises ValueError if
+    Args and errors are those of ``convert_reader_to_recordio_file``. Also raises ValueError if
     `filename` does not end in ``.recordio``, `batch_per_file` is less than 1 or more than 100,000
     files would be written, and FileExistsError if an earlier conversion has left files with higher
-    numbers. If an exception interrupts a file, the files before it stay; but if there are files of
-    an earlier conversion, those stay instead.
+    numbers. If an exception interrupts the conversion, the files that are complete are kept, unless
+    an earlier conversion has left files: then only those are kept.
 
     Source: PaddlePaddle's fluid.recordio_writer, 2018.
     """
@@ -170,7 +172,7 @@ def convert_reader_to_recordio_files(
     earlier = _shards(stem)
     written = 0
     writers: list[RecordIOWriter] = []
-    whole = 0  # of the writers
+    whole = 0  # how many of the writers have finished their file
     try:
         try:
             with opened(reader_creator) as batches:
@@ -190,8 +192,8 @@ def convert_reader_to_recordio_files(
         left = [name for name in earlier if name >= f"{stem}-{len(writers):05d}{extension}"]
         if left:
             raise FileExistsError(
-                f"'{left[0]}' and the files after it are from an earlier conversion and would be "
-                f"read with the {len(writers)} files of this one, so nothing is changed: remove "
+                f"'{left[0]}' and the files after it are left from an earlier conversion and would "
+                f"be read with the {len(writers)} files of this one, so nothing is changed: remove "
                 "them first"
             )
         RecordIOWriter.close_set(writers)
@@ -213,12 +215,12 @@ def _begin(
 
 
 def _shards(stem: str) -> list[str]:
-    """The files <stem>-<five digits>.recordio that are there, sorted."""
+    """The existing files <stem>-<five digits>.recordio, sorted."""
     folder, prefix = os.path.split(stem)
     shard = re.compile(re.escape(prefix) + r"-[0-9]{5}\.recordio")
     try:
         names = os.listdir(folder or ".")
-    except OSError:  # the writer of the file will say what is wrong
+    except OSError:  # the writer of the first file reports what is wrong
         return []
     return sorted(os.path.join(folder, name) for name in names if shard.fullmatch(name))
 
@@ -228,7 +230,7 @@ def _feed_order(feeder: DataFeeder, feed_order: Sequence[str] | None) -> Sequenc
         return feeder.feed_names
     unknown = [name for name in feed_order if name not in feeder.feed_names]
     if unknown:
-        raise ValueError(f"feed_order: {unknown} are none of the feeder's {feeder.feed_names}")
+        raise ValueError(f"feed_order: {unknown} are not in the feeder's {feeder.feed_names}")
     return feed_order
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions that make readers: of arrays, of text files and of RecordIO files.
+"""Functions that make readers of arrays, of text files and of RecordIO files.
 
 Names, signatures and meaning are those of PaddlePaddle's paddle.reader.creator, 2018.
 """
@@ -31,10 +31,9 @@ def np_array(x: npt.ArrayLike) -> PythonReader[Any]:
     """Returns a reader of `x[0]`, `x[1]` and so on: elements of a vector, rows of a matrix.
 
     Order: that of the first axis. Rows are views, nothing is copied. An array without axes is
-    yielded once, as it is. Anything that is not an array is made one, with the dtype that numpy
-    gives it.
+    yielded once, as it is. If `x` is not an array, numpy converts it and chooses the dtype.
 
-    Raises ValueError when numpy makes no array of it, as of rows of different lengths.
+    Raises ValueError if numpy cannot convert `x`, for example rows of different lengths.
 
     Source: PaddlePaddle's paddle.reader.creator, 2018.
     """
@@ -52,11 +51,10 @@ def np_array(x: npt.ArrayLike) -> PythonReader[Any]:
 def text_file(path: str | os.PathLike[str]) -> PythonReader[str]:
     """Returns a reader of the lines of a text file in UTF-8, without their line ends.
 
-    Order: that of the file. A line ends with "\\n", "\\r\\n" or "\\r"; only that is removed, and
-    the last line needs none. The file is opened by each pass and closed when the consumer leaves.
+    Order: that of the file. A line ends with "\\n", "\\r\\n" or "\\r", and only this is removed;
+    the last line may lack it. Each pass opens the file and closes it when the consumer leaves.
 
-    Raises, in a pass, OSError when the file cannot be read and UnicodeDecodeError when it is not
-    UTF-8.
+    A pass raises OSError if the file cannot be read and UnicodeDecodeError if it is not UTF-8.
 
     Source: PaddlePaddle's paddle.reader.creator, 2018.
     """
@@ -78,17 +76,17 @@ def recordio(
 def recordio(
     paths: Paths, buf_size: int = 100, *, decoder: Callable[[bytes], T] | None = None
 ) -> PythonReader[bytes] | PythonReader[T]:
-    """Returns a reader of the records of RecordIO files, as bytes or as `decoder` makes of them.
+    """Returns a reader of the records of RecordIO files: bytes, or what `decoder` returns for them.
 
-    The files may be of any dialect, the Go package's included. `paths` is one path or several, also
-    as text with commas between them, and patterns such as "train-*.recordio". Order: that of the
-    paths, those of a pattern sorted, and in a file that of its records. `buf_size` records are read
-    ahead by the C++ core.
+    The files may be of any dialect, also that of the Go package. `paths` is one path, several paths
+    or text with commas between the paths. A path may be a pattern such as "train-*.recordio".
+    Order: the files in the order of `paths`, those of one pattern sorted, and the records of a file
+    in its order. The C++ core reads `buf_size` records ahead.
 
-    Nothing is unpickled: records that the lineage's `convert` wrote are pickles, which run code
-    when they are read. For files that you trust, pass `decoder=pickle.loads`.
+    Nothing is unpickled, because unpickling can run any code that a file contains. The records that
+    PaddlePaddle's `convert` wrote are pickles: if you trust the files, pass `decoder=pickle.loads`.
 
-    Raises TypeError if `buf_size` is no integer, ValueError if it is negative, and in a pass
+    Raises TypeError if `buf_size` is no integer and ValueError if it is negative. A pass raises
     `millhopper.Error` for a missing or damaged file, and whatever `decoder` raises.
 
     Source: PaddlePaddle's paddle.reader.creator, 2018.
@@ -127,11 +125,11 @@ def _records(files: pipeline.Reader, at_once: int) -> Iterator[bytes]:
         except Error:
             break
         content = batch["record"]
-        assert isinstance(content, Ragged)  # what content "bytes" gives
+        assert isinstance(content, Ragged)  # because of content="bytes"
         yield from content.to_bytes()
         given += len(content)
-    # An error ends a batch, and the records of that batch before the error are lost. They are read
-    # again here, one by one.
+    # An error discards the whole batch, with the good records before it. So they are read again
+    # here one by one, until the error comes once more.
     for element in itertools.islice(files, given, None):
         content = element["record"]
         assert isinstance(content, Ragged)

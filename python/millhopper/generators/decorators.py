@@ -31,7 +31,7 @@ def map_readers(func: Callable[..., R], *readers: PythonReader[Any]) -> PythonRe
     Order: that of the readers. A pass ends with the shortest of them.
 
     Raises ValueError if no reader is given. What `func` raises reaches the consumer; a
-    StopIteration does as RuntimeError, since it would pass for the end of the data.
+    StopIteration becomes a RuntimeError, because it would be mistaken for the end of the data.
 
     Source: PaddlePaddle's paddle.reader, 2018.
     """
@@ -39,7 +39,7 @@ def map_readers(func: Callable[..., R], *readers: PythonReader[Any]) -> PythonRe
 
     def read() -> Iterator[R]:
         with ExitStack() as passes:
-            # No map(): it takes a StopIteration of func for the end.
+            # map() is not used, because it ends without an error if `func` raises StopIteration.
             items_of_each = [passes.enter_context(opened(reader)) for reader in readers]
             for items in zip(*items_of_each, strict=False):
                 yield func(*items)
@@ -59,12 +59,12 @@ def compose(
 ) -> PythonReader[tuple[Any, ...]]:
     """Returns a reader whose items are those of all the readers, side by side in one tuple.
 
-    Tuples are spliced and all else is wrapped: of (1, 2), 3 and (4, 5) comes (1, 2, 3, 4, 5).
-    None is an item as any other. Order: that of the readers.
+    An item that is a tuple adds its members, any other item adds itself: (1, 2), 3 and (4, 5)
+    become (1, 2, 3, 4, 5). None is an item like any other. Order: that of the readers.
 
-    Raises ComposeNotAligned, after the tuples for which every reader had an item, when one reader
-    ends before another; with `check_alignment=False` the pass ends there instead. Raises
-    ValueError if no reader is given.
+    If one reader ends before another, a pass first yields all complete tuples and then raises
+    ComposeNotAligned; with `check_alignment=False` it ends instead. Raises ValueError if no reader
+    is given.
 
     Source: PaddlePaddle's paddle.reader, 2018.
     """
@@ -79,8 +79,8 @@ def compose(
             ended = [str(i) for i, item in enumerate(row) if item is missing]
             if ended:
                 raise ComposeNotAligned(
-                    f"after {count} items there are no more of reader {', '.join(ended)}, "
-                    f"but the others have more (there are {len(row)} readers, the first is 0)"
+                    f"after {count} items reader {', '.join(ended)} has ended, "
+                    f"but not all readers have (there are {len(row)}, the first is reader 0)"
                 )
             yield row
 
@@ -96,10 +96,10 @@ def compose(
 def chain(*readers: PythonReader[T]) -> PythonReader[T]:
     """Returns a reader of all items of the first reader, then of the second, and so on.
 
-    Items stay as they are, lists are not flattened. A reader is called when the one before it has
+    Items stay as they are, lists are not flattened. A reader is called when the previous one has
     ended, so that only one pass is open at a time.
 
-    A pass raises what a reader raises, and nothing else.
+    Raises nothing of its own; a pass raises what a reader raises.
 
     Source: PaddlePaddle's paddle.reader, 2018, which calls all readers at the start of a pass.
     """
@@ -115,10 +115,10 @@ def chain(*readers: PythonReader[T]) -> PythonReader[T]:
 def shuffle(reader: PythonReader[T], buf_size: int, seed: int | None = None) -> PythonReader[T]:
     """Returns a reader that yields the items block by block, each block in random order.
 
-    A block is `buf_size` items, the last one what is left; with 0 or 1 the order stays. With a
-    `seed` every pass has the same order, which depends on nothing but the seed, `buf_size` and the
-    number of items; without one every pass has another. The `random` module's own generator is
-    neither used nor changed.
+    A block has `buf_size` items, the last block may have fewer; with 0 or 1 the order stays. With a
+    `seed` every pass has the same order, which depends only on the seed, `buf_size` and the number
+    of items; without a seed each pass has a new order. The global generator of the `random` module
+    is neither used nor changed.
 
     Raises TypeError if `buf_size` is no integer, ValueError if it is negative.
 
@@ -157,14 +157,14 @@ def firstn(reader: PythonReader[T], n: int) -> PythonReader[T]:
 
 
 def cache(reader: PythonReader[T]) -> PythonReader[T]:
-    """Returns a reader that keeps what it has read in memory and reads no more after that.
+    """Returns a reader that reads all items once, keeps them in memory and replays them.
 
-    A pass hands its items on as they are read, and keeps them when it comes to the end; passes
-    that start later replay them. Of a pass that is left early or that fails nothing is kept. Of
-    passes that run at once before anything is kept, each reads for itself, and what the first to
-    end has read is kept. The items themselves are not copied.
+    A pass yields items as it reads them. When it comes to the end, its items are kept, and passes
+    that start later replay them. A pass that is left early or that fails keeps nothing. Passes that
+    run at once before anything is kept read each for itself, and the items of the pass that ends
+    first are kept. The items are not copied.
 
-    A pass raises what the reader raises, and nothing else.
+    Raises nothing of its own; a pass raises what the reader raises.
 
     Source: PaddlePaddle's paddle.reader, 2019, which reads everything when it is called.
     """
@@ -190,12 +190,12 @@ class Fake:
     """Repeats one item, to measure how fast a training loop is when reading costs nothing.
 
     `Fake()(reader, data_num)` returns a reader whose passes yield the first item of `reader`
-    `data_num` times. The item is read by the first pass and kept for the later ones, so what was
-    measured once can be measured again. Each reader that a call returns keeps its own item, and
-    each pass counts its own items.
+    `data_num` times. The first pass reads the item, and later passes repeat the same one, so that a
+    measurement can be repeated. Each returned reader keeps its own item, and passes that run at
+    once count separately.
 
-    Raises TypeError if `data_num` is no integer, ValueError if it is negative and, in a pass, if
-    `reader` yields nothing.
+    Raises TypeError if `data_num` is no integer and ValueError if it is negative. A pass raises
+    ValueError if `reader` yields nothing.
 
     Source: PaddlePaddle's paddle.reader, 2018, where item and count belong to the Fake object.
     """

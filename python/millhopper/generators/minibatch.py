@@ -19,10 +19,10 @@ def batch(
 ) -> PythonReader[list[T]]:
     """Returns a reader of lists of `batch_size` items.
 
-    Order: that of the reader. The last list holds what is left, which may be less; with
-    `drop_last` a shorter one is dropped. Every list is a new one.
+    Order: that of the reader. The last list may be shorter; with `drop_last` a shorter list is
+    dropped. Every list is a new object.
 
-    Raises ValueError if `batch_size` is not positive or no whole number.
+    Raises ValueError if `batch_size` is not a positive whole number.
 
     Source: PaddlePaddle's paddle.batch, 2018.
     """

@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Threads that work ahead of a consumer: when they start, and how they end.
 
-The threads of a pass start when its first item is asked for. They end with the pass, which is at
-the end of the data or when the consumer leaves: by `break`, `close()`, an exception, or because the
-garbage collector finds the pass. They end even while they wait for room or for work. A thread that
-is inside the caller's reader or mapper at that moment ends after its current item; the consumer
-waits for that, once, and at most `PATIENCE` seconds. Passes that threads of a pass have started,
-such as those of `buffered` over a PipeReader, end with it wherever they wait. At interpreter exit
-all open passes are ended in the same way, at once. Their consumers, which are daemon threads of the
-program, see neither an end nor an error and sleep until the process is gone.
+The threads of a pass start when the consumer asks for the first item. They end with the pass: at
+the end of the data, and when the consumer leaves by `break`, by `close()`, by garbage collection or
+by an exception, also if they are waiting for room or for work at that moment. A thread that is
+inside the caller's reader or mapper ends after the current item. The consumer that leaves waits for
+the threads, for at most `PATIENCE` seconds in all.
 
-A pass belongs to the process that started it, because a fork does not copy threads: a forked
-process that goes on with it gets a RuntimeError, and one that leaves it does nothing.
+Passes that the threads of a pass have started, such as the one of a PipeReader under `buffered`,
+end with that pass, also if they are waiting. When the interpreter exits, all passes that are still
+open are ended in the same way, at the same time. Their consumers, which are daemon threads of the
+program, see neither an end of the data nor an error: they sleep until the process is gone.
+
+A pass belongs to the process that started it, because a fork does not copy threads. In a forked
+process the next item of the pass raises RuntimeError, and leaving the pass does nothing.
 """
 
 from __future__ import annotations
@@ -34,11 +36,11 @@ from millhopper.generators.python_reader import PythonReader, opened
 T = TypeVar("T")
 
 PATIENCE = 1.0
-"""Seconds for which a consumer that leaves waits for threads and processes to end."""
+"""Seconds for which a consumer that leaves waits until threads and processes have ended."""
 
 
 class Failure:
-    """Stands in a queue for the exception that takes the place of an item."""
+    """An entry of a queue that holds an exception in place of an item."""
 
     __slots__ = ("error",)
 
@@ -46,18 +48,19 @@ class Failure:
         self.error = error
 
 
-# An item with its number in the pass; None says that the thread which put it there has ended.
+# An entry is an item with its number in the pass. A thread puts None when it has ended.
 Entries = SimpleQueue[tuple[int, T | Failure] | None]
 
 
 class Pass:
     """The threads that work ahead of one consumer, from its first item until it leaves.
 
-    The threads read at most `ahead` items more than the consumer has taken (0: no limit). Permits
-    see to that: reading an item takes one, delivering it gives it back. Threads talk through
-    `SimpleQueue`s only, because garbage collection may end a pass at any allocation, even at one
-    inside a queue of the same pass on the same thread. `SimpleQueue.put` may be called there; code
-    that uses `Condition` could deadlock or miss the wake-up.
+    Permits keep the threads from reading more than `ahead` items further than the consumer (0: no
+    limit): a thread takes a permit to read an item, and the consumer gives it back when the item is
+    delivered. Items and permits travel in `SimpleQueue`s, because garbage collection may end a pass
+    at any allocation, even at one inside a queue operation of the same pass and thread.
+    `SimpleQueue.put` may be called there, but a class that uses `Condition` could deadlock or miss
+    the wake-up.
     """
 
     def __init__(self, ahead: int = 0) -> None:
@@ -69,7 +72,7 @@ class Pass:
         self._threads: list[threading.Thread] = []
         self._stops: list[Callable[[], object]] = []
         self._inner: weakref.WeakSet[Pass] = weakref.WeakSet()
-        self._deadline = math.inf  # of all waiting for threads, however often leave() is called
+        self._deadline = math.inf  # when the consumer stops waiting for threads, set by join()
         _passes.add(self)
         outer: Pass | None = getattr(_this_thread, "owner", None)
         if outer is not None and outer._process.is_this:
@@ -87,13 +90,13 @@ class Pass:
         traceback: TracebackType | None,
     ) -> None:
         self.leave()
-        _core.come_back()  # sleeps at exit: the consumer is not told that the exit ended its pass
+        _core.come_back()  # at interpreter exit the consumer sleeps here and never sees the end
 
     def start(self, work: Callable[[], None]) -> threading.Thread:
         """Runs `work` on a thread of this pass. It must end soon after `left` is set."""
 
-        # It is a daemon, so that the exit of the interpreter does not wait for it before leave_all
-        # ends it.
+        # A daemon thread, because otherwise the interpreter would wait for it at exit, before
+        # leave_all ends it.
         def run() -> None:
             _this_thread.owner = self
             _core.this_thread_is_waited_for()
@@ -107,16 +110,17 @@ class Pass:
     def on_leave(self, stop: Callable[[], object]) -> None:
         """Registers `stop`, which is called when the consumer leaves, before it waits for threads.
 
-        `stop` may be called more than once and from any thread.
+        `stop` may be called more than once and on any thread; it is called at once if the consumer
+        has left already.
         """
         self._stops.append(stop)
         if self.left:
             stop()
 
     def read(self, reader: PythonReader[T], entries: Entries[T]) -> None:
-        """Puts the items of `reader`, or the exception that ends them, into `entries`, then None.
+        """Puts the items of `reader` into `entries`, then None; an exception is put as a Failure.
 
-        For a thread of this pass.
+        Runs on a thread of this pass.
         """
         number = 0
         try:
@@ -134,13 +138,13 @@ class Pass:
         entries.put(None)
 
     def arrivals(self, entries: Entries[T], threads: int) -> Iterator[tuple[int, T | Failure]]:
-        """The entries of `threads` threads with their numbers, until all of them have ended."""
+        """The entries that `threads` threads put, with numbers, until all threads have ended."""
         self.on_leave(lambda: entries.put(None))
         for _ in range(threads):
             while True:
                 self.check_process()
                 entry = entries.get()
-                if self.left:  # the consumer has left and waits for nothing any more
+                if self.left:
                     raise RuntimeError("the pass was ended while it waited for an item")
                 if entry is None:
                     break
@@ -155,12 +159,12 @@ class Pass:
             )
 
     def deliver(self, result: T | Failure) -> T:
-        """Gives the permit of an item back and returns the item, or raises what took its place."""
+        """Gives the permit of an item back and returns the item, or raises the failure's error."""
         self._give_permit_back()
         if not isinstance(result, Failure):
             return result
-        # The traceback will refer to the frames that hold `result`: without the two `del` there
-        # would be a cycle that keeps them until the garbage collector runs.
+        # The traceback refers to this frame, and the frame to `result` and `error`. The two `del`
+        # break this cycle, which would otherwise live until the next garbage collection.
         error = result.error
         del result.error
         try:
@@ -169,15 +173,15 @@ class Pass:
             del error
 
     def leave(self) -> None:
-        """Ends all that the pass has started, and waits for it up to `PATIENCE` seconds.
+        """Ends the threads and calls the stops, then waits up to `PATIENCE` seconds for threads.
 
-        May be called more than once and from any thread.
+        May be called more than once and on any thread.
         """
         self.stop()
         self.join(min(self._deadline, time.monotonic() + PATIENCE))
 
     def stop(self) -> None:
-        """The first half of `leave`: tells the threads to end, and does not wait."""
+        """The first half of `leave`: tells the threads to end, and does not wait for them."""
         if not self._process.is_this:
             return
         self.left = True
@@ -188,9 +192,9 @@ class Pass:
             stop()
 
     def join(self, deadline: float) -> None:
-        """The second half: waits until the threads have ended, or until the deadline.
+        """The second half of `leave`: waits for the threads until `deadline`.
 
-        No later `leave` waits beyond this deadline.
+        Later calls of `leave` wait no longer than until this deadline, too.
         """
         if not self._process.is_this:
             return
@@ -198,11 +202,12 @@ class Pass:
         for inner in _snapshot(self._inner):
             inner.join(deadline)
         for thread in self._threads:
-            if thread is not threading.current_thread():  # where the collector may call this
+            # The garbage collector may call this on a thread of the pass.
+            if thread is not threading.current_thread():
                 thread.join(max(0.0, deadline - time.monotonic()))
 
     def _take_permit(self) -> bool:
-        """Waits until one more item may be read; false when the consumer has left."""
+        """Waits until one more item may be read; returns False if the consumer has left."""
         if not self.left and next(self._taken) >= self._permits:
             self._given_back.get()
         if self.left:
@@ -219,8 +224,8 @@ _this_thread = threading.local()
 
 
 def _snapshot(passes: weakref.WeakSet[Pass]) -> list[Pass]:
-    # There is no lock against other threads that start passes meanwhile, because a fork could copy
-    # it in its locked state.
+    # Other threads may start passes meanwhile. A lock would keep them out, but a fork could copy
+    # it while it is locked.
     while True:
         try:
             return list(passes)
@@ -228,7 +233,7 @@ def _snapshot(passes: weakref.WeakSet[Pass]) -> list[Pass]:
             continue
 
 
-# Called at exit: no thread may come back from C++ into an interpreter that is gone.
+# Called at exit, because no thread may return from C++ into an interpreter that is gone.
 def leave_all() -> None:
     """Ends all open passes of this process, and waits for all of them up to `PATIENCE` seconds."""
     passes = _snapshot(_passes)

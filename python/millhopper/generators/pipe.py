@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading what a command prints.
+"""A reader of the output of a command.
 
 Name, signature and meaning are those of PaddlePaddle's paddle.reader, 2018.
 """
@@ -20,18 +20,17 @@ from millhopper.base.integers import integer
 from millhopper.generators.passes import PATIENCE, Pass
 
 STDERR_BYTES = 4096
-"""How much of the end of a command's standard error an error shows."""
+"""How many bytes, from the end of a command's standard error, an error shows."""
 
-# Limits the memory for the contents of one compressed buffer, which zlib may make a thousand times
-# larger.
+# At most this much is inflated at a time, because zlib may inflate a buffer a thousandfold.
 _MAX_INFLATED = 1 << 20
 
 
 class CommandError(subprocess.CalledProcessError):
     """A command has failed.
 
-    `cmd` is the command, `returncode` its status, negative for the signal that killed it, and
-    `stderr` the last 4 KiB of its standard error, all of which the message contains.
+    `cmd` is the command and `returncode` its exit status, or minus the number of the signal that
+    killed it. `stderr` is the last 4 KiB of its standard error. The message contains all three.
 
     Source: Millhopper's own; the fields are those of subprocess.CalledProcessError.
     """
@@ -46,10 +45,10 @@ class PipeReader:
         def lines():
             return PipeReader("hadoop fs -cat /logs/part-00000").get_line()
 
-    The command is split into words as a POSIX shell does, quotes included, but no shell runs it:
-    nothing is expanded or redirected. It is read in pieces of up to `bufsize` bytes. With the
-    `file_type` "gzip" its output is inflated, any number of gzip members or zlib streams one after
-    the other; with "plain" it is taken as it is.
+    The command is split into words as by a POSIX shell, with its quotes, but no shell runs it:
+    nothing is expanded or redirected. The output is read in pieces of up to `bufsize` bytes. With
+    the `file_type` "gzip" the output is inflated: it is any number of gzip members or zlib streams,
+    one after the other. With "plain" the output is taken as it is.
 
     Raises TypeError if `command` is no str, `file_type` neither of the two or `bufsize` no integer,
     and ValueError if the command is empty, its quotes are not closed or `bufsize` is not positive.
@@ -74,16 +73,16 @@ class PipeReader:
     def get_line(self, cut_lines: bool = True, line_break: str = "\n") -> Iterator[str]:
         """Runs the command and yields the lines of its output, decoded as UTF-8.
 
-        A line ends with `line_break`, which is removed, and with nothing else; the last line needs
-        none. With `cut_lines=False` the text comes as it arrives, in pieces that have no meaning.
-        Order: that of the output. Every call is another run, which starts when the first line is
-        asked for and is one process in a session of its own, without standard input. When the
+        Only `line_break` ends a line, and it is removed; the last line may lack it. With
+        `cut_lines=False` the text is yielded as it arrives, in pieces that end anywhere. Order:
+        that of the output. Every call runs the command once more. The run starts when the consumer
+        asks for the first line, as a process in its own session, without standard input. When the
         consumer leaves early, by `break`, `close()`, garbage collection or an exception, and at
-        interpreter exit, its process group gets SIGTERM, and SIGKILL after a second.
+        interpreter exit, the process group gets SIGTERM, and SIGKILL after a second.
 
-        Raises ValueError for an empty `line_break` and, during the run, OSError if the command
-        cannot be started; CommandError, before a last line without an end, if its status is not 0;
-        EOFError if a gzip member is cut off or there is none; zlib.error if it is damaged; and
+        Raises ValueError for an empty `line_break`. The run raises OSError if the command cannot be
+        started; CommandError if its status is not 0, before a last line that has no end; EOFError
+        if a gzip member is cut off or there is none; zlib.error if a member is damaged; and
         UnicodeDecodeError if the output is not UTF-8.
         """
         if not line_break:
@@ -98,7 +97,7 @@ class PipeReader:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                start_new_session=True,  # with a process group, and out of reach of Ctrl-C
+                start_new_session=True,  # for its own process group, which Ctrl-C does not reach
             )
             this_pass.on_leave(lambda: _stop(process))
             assert process.stdout is not None and process.stderr is not None
@@ -111,7 +110,7 @@ class PipeReader:
             yield from _lines(texts, line_break) if cut_lines else texts
 
     def _buffers(self, process: subprocess.Popen[bytes]) -> Generator[bytes, None, None]:
-        """What the process writes; at the end, once it has ended, its status is checked."""
+        """Yields what the process writes, then waits for its end and checks its status."""
         assert process.stdout is not None and process.stderr is not None
         last_words = b""
         with selectors.DefaultSelector() as selector:
@@ -137,7 +136,7 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
     _signal_group(process, signal.SIGTERM)
     with suppress(subprocess.TimeoutExpired):
         process.wait(PATIENCE)
-    # Kills what is left of the process group: the process itself or processes that it started.
+    # Kills what is left of the process group: the process itself and processes that it started.
     _signal_group(process, signal.SIGKILL)
     process.wait()
 
@@ -148,7 +147,7 @@ def _signal_group(process: subprocess.Popen[bytes], number: int) -> None:
 
 
 def _inflated(buffers: Iterable[bytes]) -> Iterator[bytes]:
-    """The contents of gzip members (or zlib streams) one after the other, with zeros between."""
+    """Inflates gzip members (or zlib streams) in turn, and skips zero bytes between them."""
     members = 0
     decoder = None
     for buffer in buffers:
@@ -157,7 +156,7 @@ def _inflated(buffers: Iterable[bytes]) -> Iterator[bytes]:
                 buffer = buffer.lstrip(b"\0") if members else buffer
                 if not buffer:
                     break
-                decoder = zlib.decompressobj(zlib.MAX_WBITS | 32)  # 32: sees which header it is
+                decoder = zlib.decompressobj(zlib.MAX_WBITS | 32)  # 32: a gzip or a zlib header
             yield decoder.decompress(buffer, _MAX_INFLATED)
             buffer = decoder.unconsumed_tail
             if decoder.eof:
@@ -170,7 +169,9 @@ def _inflated(buffers: Iterable[bytes]) -> Iterator[bytes]:
 
 def _lines(texts: Iterable[str], line_break: str) -> Iterator[str]:
     overlap = len(line_break) - 1  # a break may begin in one text and end in the next
-    begun: list[str] = []  # a line without its end: no text is searched or joined more than once
+    # The line that has not ended yet. Its parts are joined once, so that a long line takes linear
+    # time.
+    begun: list[str] = []
     tail = ""
     for text in texts:
         *lines, rest = (tail + text).split(line_break)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading in child processes.
+"""Readers that run in child processes.
 
 Name, signature and meaning are those of PaddlePaddle's paddle.reader, 2018.
 """
@@ -32,9 +32,10 @@ from millhopper.generators.python_reader import PythonReader, opened
 class ReaderProcessError(RuntimeError):
     """A reader failed in its child process, or the process ended before its reader did.
 
-    `index` is the reader's position in the list, from 0 on; `traceback` the text of the child's
-    traceback, None if the process ended without one; `status` the exit status of a process that
-    did, negative for the signal that killed it, None if it lives or ended as it should.
+    `index` is the reader's position in the list, from 0 on. `traceback` is the text of the child's
+    traceback, or None if the process ended without sending one. In that case `status` is the exit
+    status of the process, or minus the number of the signal that killed it; it is None if the
+    status is not known.
 
     Source: Millhopper's own.
     """
@@ -53,27 +54,27 @@ def multiprocess_reader(
 ) -> PythonReader[Any]:
     """Returns a reader of the items of all `readers`, each of which runs in a process of its own.
 
-    Order: with `use_pipe` one item of each reader in turn, leaving out those that have ended, so
-    that it depends on the readers alone; what is read ahead is what fits into a pipe (64 KiB)
-    each. Without `use_pipe` items come as they arrive, and up to `queue_size` of them (0: no
-    limit) and one of each reader are read ahead, beside what the pipes hold. The items of one
+    Order: with `use_pipe` a pass takes one item of each reader in turn and leaves out readers that
+    have ended, so the order depends on the readers alone; each reader reads ahead what fits into
+    its pipe (64 KiB). Without `use_pipe` items come as they arrive; besides what the pipes hold, up
+    to `queue_size` items (0: no limit) and one of each reader are read ahead. The items of one
     reader stay in order.
 
     Items consist of None, bool, int, float, str, bytes, tuples, lists, dicts, and of numpy arrays
-    and numpy scalars that hold no objects. They arrive as equal values of the same type;
-    `millhopper.generators.wire` says how they travel. Nothing is pickled: the processes are
-    forked, so a reader may be any function. The readers must not need locks that threads of the
-    parent may hold at that moment.
+    and numpy scalars that hold no Python objects. They arrive as equal values of the same type;
+    `millhopper.generators.wire` says how they travel. Nothing is pickled. The processes are forked,
+    so a reader may be any function, but threads of the parent must not hold locks that the readers
+    need.
 
-    A pass starts its processes when its first item is asked for, and without `use_pipe` a thread
-    for each. They end at the end of the data, and when the consumer leaves (by `break`, `close()`,
-    an exception or garbage collection): a child gets SIGTERM, which closes its generators, and
-    SIGKILL if it is still alive after a second. A child whose parent is gone ends at its next item.
-    Children ignore Ctrl-C; the parent ends them.
+    A pass starts its processes when the consumer asks for the first item, and without `use_pipe`
+    one thread for each process. They end at the end of the data, and when the consumer leaves by
+    `break`, by `close()`, by garbage collection or by an exception: a child gets SIGTERM, which
+    closes its generators, and SIGKILL if it still lives after a second. A child whose parent is
+    gone ends at its next item. Children ignore Ctrl-C, which the parent handles.
 
     Raises TypeError if `queue_size` is no integer, ValueError if it is negative or there are no
-    readers and, in a pass, ReaderProcessError with the traceback of what a reader raised, a
-    TypeError for an item of another type included, or with the exit status of a process that died.
+    readers. A pass raises ReaderProcessError with the traceback if a reader raised an exception or
+    yielded an item of another type, and with the exit status if a process died.
 
     Source: PaddlePaddle's paddle.reader, 2018, which sends JSON (`use_pipe`) or pickles.
     """
@@ -91,11 +92,12 @@ def multiprocess_reader(
             for index, reader in enumerate(readers):
                 children.append(_Child(index, reader))
                 streams.callback(children[-1].close)
-        finally:  # and not before: the pass may be left by another thread meanwhile
+        # The list must be complete, because another thread may leave the pass during the loop.
+        finally:
             this_pass.on_leave(lambda: _stop(children))
         return children
 
-    # The streams outlive the pass: until it has been left, threads may read from them.
+    # The streams are closed after the pass has been left, because its threads may read from them.
     def read_in_turn() -> Iterator[Any]:
         with ExitStack() as streams, Pass() as this_pass:
             passes = [child.items() for child in start(this_pass, streams)]
@@ -110,8 +112,8 @@ def multiprocess_reader(
                         yield item
 
     def read_as_they_arrive() -> Iterator[Any]:
-        # A thread holds a permit while it waits for its process. So each thread has one permit
-        # besides those of the queue; otherwise a slow reader would hold up the others.
+        # A thread holds a permit while it waits for its process. So each thread has one permit in
+        # addition to those of the queue; otherwise a slow reader would hold up the others.
         ahead = queue_size and queue_size + len(readers)
         with ExitStack() as streams, Pass(ahead) as this_pass:
             entries: Entries[Any] = SimpleQueue()
@@ -124,27 +126,27 @@ def multiprocess_reader(
     return read_in_turn if use_pipe else read_as_they_arrive
 
 
-# A message is a tuple of its kind and of
+# A message is a tuple of its kind and a value. The kinds, with their values:
 _ITEM = 0  # the item
 _END = 1  # None
-_ERROR = 2  # the exception in one line and its traceback
+_ERROR = 2  # the exception in one line, and its traceback
 
 
 class _Child:
-    """A forked process that reads, and the end of the pipe at which its items arrive."""
+    """A forked process that runs a reader, and the pipe on which its items arrive."""
 
     def __init__(self, index: int, reader: PythonReader[Any]) -> None:
         self._index = index
         self._status: int | None = None
         self._ended = False
-        # Guards the process id, which the system may give to another process once the status has
-        # been taken. It is an RLock because garbage collection may end the pass while this thread
-        # holds it.
+        # Guards the process id, which the system may give to another process as soon as the status
+        # has been taken. It is an RLock because garbage collection may end the pass on a thread
+        # that holds it.
         self._waiting = threading.RLock()
         receiving, sending = os.pipe()
         self._stream = end_of_pipe(receiving, "rb")
         with end_of_pipe(sending, "wb") as stream:
-            _flush_output()  # or the child would write it once more
+            _flush_output()  # otherwise the child would write the buffered output once more
             # These signals may reach the child only after it has set its own handlers.
             mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
             try:
@@ -156,7 +158,7 @@ class _Child:
                 signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
     def items(self) -> Iterator[Any]:
-        """What the reader yields. May be called once."""
+        """Yields the items of the reader. May be called once."""
         while True:
             try:
                 kind, value = wire.decode(wire.read(self._stream))
@@ -179,7 +181,7 @@ class _Child:
                 os.kill(self._pid, number)
 
     def wait(self, deadline: float) -> bool:
-        """Waits until the process has ended, or `deadline` has come, and says whether it has."""
+        """Waits for the end of the process until `deadline`; returns whether it has ended."""
         pause = 0.0005
         while not self._has_ended():
             if time.monotonic() >= deadline:
@@ -199,13 +201,13 @@ class _Child:
                     if pid:
                         self._status = os.waitstatus_to_exitcode(status)
                         self._ended = True
-                except ChildProcessError:  # other code, which waits for any child, has taken it
+                except ChildProcessError:  # other code that waits for any child took the status
                     self._ended = True
             return self._ended
 
     def _death(self) -> ReaderProcessError:
-        # A process whose pipe is closed is about to die, or its reader closes descriptors that it
-        # did not open.
+        # The pipe was closed because the process is dying, or because its reader closed descriptors
+        # that it did not open. In the latter case the wait fails.
         if not self.wait(time.monotonic() + PATIENCE):
             how = "has closed its pipe"
         elif self._status is None:
@@ -222,7 +224,7 @@ class _Child:
 
 
 def _stop(children: list[_Child]) -> None:
-    """Ends the processes; from then on the streams are at their ends."""
+    """Ends the processes, so that reading from their streams comes to the end."""
     for child in children:
         child.signal(signal.SIGTERM)
     deadline = time.monotonic() + PATIENCE
@@ -240,20 +242,20 @@ def _signal_name(number: int) -> str:
 
 
 class _Terminated(BaseException):
-    """SIGTERM as an exception, by which the generators of a reader are closed."""
+    """Raised on SIGTERM, so that the generators of a reader are closed."""
 
 
 def _terminate(number: int, frame: FrameType | None) -> None:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # one is enough
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second one must not interrupt the closing
     raise _Terminated
 
 
 def _run_child(reader: PythonReader[Any], stream: io.FileIO, mask: set[Any]) -> NoReturn:
-    """The whole life of a child. Nothing may get past it: there the parent's code goes on."""
+    """The whole life of a child. It never returns, because the parent's code would run after it."""
     status = 1
     try:
         try:
-            gc.freeze()  # what was garbage in the parent must not be finalized here as well
+            gc.freeze()  # the garbage of the parent must not be finalized here as well
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             signal.signal(signal.SIGTERM, _terminate)
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
@@ -263,7 +265,7 @@ def _run_child(reader: PythonReader[Any], stream: io.FileIO, mask: set[Any]) -> 
         finally:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             _flush_output()
-    except _Terminated:  # dies of the signal, which may not have come from the parent
+    except _Terminated:  # dies of the signal, so that the parent sees it if others sent it
         os.kill(os.getpid(), signal.SIGTERM)
     except SystemExit as error:
         status = error.code if isinstance(error.code, int) else int(error.code is not None)
@@ -278,7 +280,7 @@ def _send_all(reader: PythonReader[Any], stream: io.FileIO) -> None:
     try:
         for message in messages:
             wire.write(stream, message)
-    except BrokenPipeError:  # the parent is gone
+    except BrokenPipeError:  # the parent has closed the pipe or is gone
         pass
     finally:
         messages.close()
@@ -294,11 +296,11 @@ def _messages(reader: PythonReader[Any]) -> Generator[bytes, None, None]:
         summary = "".join(traceback.format_exception_only(type(error), error)).strip()
         text = "".join(traceback.format_exception(error))
         last = wire.encode((_ERROR, (summary, text)))
-    _flush_output()  # now: the parent may terminate this process when it has the last message
+    _flush_output()  # here, because the parent may terminate this process after the last message
     yield last
 
 
 def _flush_output() -> None:
     for stream in (sys.stdout, sys.stderr):
-        with suppress(AttributeError, OSError, ValueError):  # there may be none, or a closed one
+        with suppress(AttributeError, OSError, ValueError):  # the stream may be None or closed
             stream.flush()

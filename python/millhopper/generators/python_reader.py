@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a reader in Python is: a function that starts a pass; and how a pass is closed."""
+"""The type of readers in Python, functions that start a pass, and how a pass is closed."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ PythonReader = Callable[[], Iterable[T]]
 def opened(reader: PythonReader[T]) -> Iterator[Iterator[T]]:
     """One pass over `reader`, which ends with the `with` block.
 
-    A generator is closed there instead of being left to the garbage collector, because the
-    traceback of an exception would keep it, and the threads and files behind it, alive. Other
-    iterables are left alone: the reader may return something that is not the pass's own.
+    A generator is closed at the end of the block. The garbage collector would come too late,
+    because the traceback of an exception keeps the generator alive, with its threads and files.
+    Other iterators are not closed: they may not belong to the pass alone.
     """
     items = iter(reader())
     try:

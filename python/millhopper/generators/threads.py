@@ -21,7 +21,7 @@ R = TypeVar("R")
 
 
 def _in_order(numbered: Iterator[tuple[int, T | Failure]]) -> Iterator[T | Failure]:
-    """The results by number, from 0 on; those that come before their turn are held back."""
+    """Yields the results by number, from 0 on, and holds back those that come too early."""
     held: dict[int, T | Failure] = {}
     turn = 0
     for number, result in numbered:
@@ -38,7 +38,7 @@ def buffered(reader: PythonReader[T], size: int) -> PythonReader[T]:
     reader does not end. Order: that of the reader. An exception of the reader reaches the consumer
     after the items that came before it.
 
-    Starts one thread a pass; see ``passes`` for when it ends. Raises TypeError if `size` is no
+    Each pass starts one thread; ``passes`` says when it ends. Raises TypeError if `size` is no
     integer, ValueError if it is negative.
 
     Source: PaddlePaddle's paddle.reader, 2018.
@@ -65,18 +65,18 @@ def xmap_readers(
 ) -> PythonReader[R]:
     """Returns a reader of `mapper(item)`, computed on `process_num` threads.
 
-    One more thread reads. Up to `buffer_size` items beside those that the threads are at, one
-    each, are read ahead of the consumer, mapped or not; 0 is no limit. With `order` results come
-    in the order of the reader, without it as they get ready. These are threads, in spite of the
-    name: a mapper gains from them as far as it waits or lets go of the GIL, as numpy and decoders
-    do.
+    One more thread calls the reader. It reads up to `buffer_size` items ahead of the consumer, and
+    one more for each mapping thread, counting mapped and unmapped items; a `buffer_size` of 0 is no
+    limit. With `order` results come in the order of the reader, without it as they get ready. In
+    spite of the name `process_num` these are threads: a mapper runs in parallel only while it waits
+    or releases the GIL, as numpy and decoders do.
 
-    An exception of `reader` or `mapper` reaches the consumer: with `order` after all that came
-    before it, without it as soon as it is met.
+    An exception of `reader` or `mapper` reaches the consumer: with `order` after all results that
+    come before it, without it as soon as it is raised.
 
-    Starts `process_num` + 1 threads a pass; see ``passes`` for when they end. Raises TypeError if
-    `process_num` or `buffer_size` is no integer, ValueError if the one is less than 1 or the other
-    negative.
+    Each pass starts `process_num` + 1 threads; ``passes`` says when they end. Raises TypeError if
+    `process_num` or `buffer_size` is no integer, ValueError if `process_num` is less than 1 or
+    `buffer_size` negative.
 
     Source: PaddlePaddle's paddle.reader, 2018.
     """
@@ -84,8 +84,8 @@ def xmap_readers(
         raise ValueError(f"xmap_readers: process_num is {process_num}, it must be at least 1")
     if integer("xmap_readers: buffer_size", buffer_size) < 0:
         raise ValueError(f"xmap_readers: buffer_size is {buffer_size}, it must not be negative")
-    # An item takes its permit when it is read, in order, so the item whose turn is next always has
-    # one: no number of threads or permits lets results wait for each other.
+    # Items get their permits in the order in which they are read, so the item whose turn is next
+    # always has one. That is why `order` cannot deadlock, however few permits there are.
     ahead = buffer_size and buffer_size + process_num
 
     def read() -> Iterator[R]:

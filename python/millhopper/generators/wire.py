@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How items travel from a child process to its parent: plain data only, so nothing is unpickled.
+"""How items travel from a child process to its parent: as plain data, so nothing is unpickled.
 
-A value is one tag byte and what follows it; integers are little-endian:
+A value is one tag byte and its content; integers are little-endian:
 
     N, T, F   None, True, False
-    i         an int: u32 length, then so many bytes in two's complement
+    i         an int: u32 length, then that many bytes in two's complement
     d         a float: 8 bytes of IEEE 754
-    s, b      a str in UTF-8, bytes: u64 length, then so many bytes
-    t, l      a tuple, a list: u64 count, then so many values
-    m         a dict: u64 count, then so many keys and values in turn
+    s, b      a str in UTF-8, bytes: u64 length, then that many bytes
+    t, l      a tuple, a list: u64 count, then that many values
+    m         a dict: u64 count, then that many pairs of a key and a value
     a         a numpy array: its dtype as a value (`numpy.lib.format.dtype_to_descr`), u8 number of
               axes, u64 length of each, then the elements in C order
     g         a numpy scalar: its dtype as a value, then the element
 
-In a stream each value is preceded by its length as u64. Every declared length is checked against
-the bytes that are there before anything of that size is allocated.
+In a stream each value is preceded by its length as u64. `decode` checks each length and count
+against the number of bytes left before it allocates memory of that size.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from numpy.lib import format as npy_format
 __all__ = ["MAX_BYTES", "MAX_DEPTH", "WireError", "decode", "encode", "read", "write"]
 
 MAX_BYTES = 1 << 32
-"""How long an encoded value may be."""
+"""The longest encoded value, in bytes."""
 
 MAX_DEPTH = 100
 """How deep tuples, lists and dicts may be nested."""
 
-# A dtype as a str or a list that says all of it, and back.
+# Convert a dtype to a str or a list that describes it completely, and back.
 _dtype_to_descr: Callable[[np.dtype[Any]], Any] = npy_format.dtype_to_descr
 _descr_to_dtype: Callable[[Any], np.dtype[Any]] = npy_format.descr_to_dtype
 
@@ -48,20 +48,21 @@ _F64 = struct.Struct("<d")
 
 
 class WireError(ValueError):
-    """Bytes that no value was encoded to.
+    """The bytes are not an encoded value.
 
     Source: Millhopper's own.
     """
 
 
 def encode(value: object) -> bytes:
-    """The bytes of `value`, which consists of the types that this module lists.
+    """Encodes `value`, which consists of the types that this module lists.
 
-    Arrays lose a Fortran order, memory maps become arrays. Subclasses of other types (named
-    tuples, enums, masked arrays) are not taken for what they derive from.
+    Arrays in Fortran order become C-ordered, memory maps become arrays. Other subclasses of the
+    listed types (named tuples, enums, masked arrays) are not accepted.
 
-    Raises TypeError that names any other type, and ValueError for values that take more than
-    `MAX_BYTES` or are nested more than `MAX_DEPTH` deep, as those that contain themselves are.
+    Raises TypeError, which names the type, for any other type, and ValueError for a value that
+    takes more than `MAX_BYTES` bytes or is nested more than `MAX_DEPTH` deep, for example because
+    it contains itself.
 
     Source: Millhopper's own; dtypes are written as in numpy's format .npy.
     """
@@ -74,9 +75,9 @@ def encode(value: object) -> bytes:
 
 
 def decode(data: bytes | bytearray) -> Any:
-    """The value that was encoded to `data`. Arrays own their memory and may be written to.
+    """Decodes the value that `data` holds. Arrays are writable and do not share memory with it.
 
-    Raises WireError if `data` is no value, or more than one.
+    Raises WireError if `data` is not exactly one encoded value.
 
     Source: Millhopper's own.
     """
@@ -102,8 +103,8 @@ def write(stream: io.RawIOBase, data: bytes) -> None:
 def read(stream: io.RawIOBase) -> bytearray:
     """Reads an encoded value from an unbuffered stream.
 
-    Raises EOFError if the stream ends before there is a whole one, and WireError if a longer one
-    than `MAX_BYTES` is announced.
+    Raises EOFError if the stream ends before the end of the value, and WireError if the value is
+    longer than `MAX_BYTES`.
 
     Source: Millhopper's own.
     """
@@ -133,12 +134,12 @@ def _encode(value: object, parts: list[bytes], depth: int) -> None:
         parts.append(b"T")
     elif value is False:
         parts.append(b"F")
-    elif isinstance(value, np.generic):  # before float, str and bytes: some derive from those
+    elif isinstance(value, np.generic):  # first, as some derive from float, str or bytes
         # An empty numpy.str_ has an itemsize of 0, but numpy gives it the bytes of one character.
         element = value.tobytes()[: value.dtype.itemsize]
         parts += (b"g", _encoded_dtype(value.dtype), element)
     elif type(value) in (np.ndarray, np.memmap):
-        _encode_array(value, parts)  # type: ignore[arg-type]  # mypy does not see what it is
+        _encode_array(value, parts)  # type: ignore[arg-type]  # mypy does not narrow the type
     elif type(value) is int:
         digits = value.to_bytes(value.bit_length() // 8 + 1, "little", signed=True)
         parts += (b"i", _U32.pack(len(digits)), digits)
@@ -172,14 +173,14 @@ def _encode_array(array: npt.NDArray[Any], parts: list[bytes]) -> None:
 
 
 def _encoded_dtype(dtype: np.dtype[Any]) -> bytes:
-    # Other libraries' dtypes are described as raw bytes, which would lose what they mean.
+    # numpy describes dtypes of other libraries as raw bytes, so their meaning would be lost.
     if dtype.hasobject or _descr_to_dtype(_dtype_to_descr(dtype)) != dtype:
         raise TypeError(f"an item holds numpy data of dtype {dtype}, which is not plain data")
     return encode(_dtype_to_descr(dtype))
 
 
 class _Source:
-    """Bytes that are taken from the front."""
+    """Bytes that the decoder takes from the front."""
 
     def __init__(self, data: memoryview) -> None:
         self._data = data
@@ -199,7 +200,7 @@ class _Source:
         return int(value)
 
     def count(self, bytes_each: int) -> int:
-        """A number of values that take at least `bytes_each` bytes each."""
+        """Takes a count of values, each of which has at least `bytes_each` bytes."""
         count = self.u64()
         if count > self.remaining // bytes_each:
             raise WireError(f"{count} values are announced where {self.remaining} bytes are left")
@@ -261,7 +262,7 @@ def _decode_dtype(source: _Source, depth: int) -> np.dtype[Any]:
     try:
         dtype = _descr_to_dtype(descr)
         same = _dtype_to_descr(dtype) == descr
-    except Exception as error:  # numpy's parser raises what its parts happen to raise
+    except Exception as error:  # numpy's parser may raise exceptions of any type
         raise WireError(f"{descr!r} does not describe a dtype") from error
     if dtype.hasobject or not same:
         raise WireError(f"{descr!r} does not describe a dtype of plain data")
@@ -277,7 +278,7 @@ def _decode_array(source: _Source, depth: int) -> npt.NDArray[Any]:
     elements = source.take(math.prod(shape) * dtype.itemsize)
     try:
         return np.ndarray(shape, dtype, bytearray(elements))
-    except (ValueError, OverflowError) as error:  # lengths that only a 0 among them made fit
+    except (ValueError, OverflowError) as error:  # huge axes beside one of length 0
         raise WireError(f"an array cannot have the shape {shape}") from error
 
 

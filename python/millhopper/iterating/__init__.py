@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What loops over batches of the core: Reader, DataLoader, torch and JAX."""
+"""Loops over batches of the core: Reader, DataLoader, and their torch and JAX views."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DataLoader: takes the place of torch's over a Reader."""
+"""DataLoader: replaces torch's DataLoader for data that a Reader reads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from millhopper.iterating.reader import Reader
 from millhopper.iterating.view import optional_module
 
-_OWN_ORDER = "a reader has its own order: use shuffle=True, dataset.shard(num_shards, index) "
+_OWN_ORDER = "a reader decides its order: use shuffle=True and dataset.shard(num_shards, index) "
 _NO_WORKERS = "there are no worker processes: "
 
 
@@ -27,9 +27,10 @@ class DataLoader:
             for batch in loader:  # dict of tensors by slot name
                 step(batch["image"], batch["label"])
 
-    There are no worker processes: the core's threads load ahead, and hand over memory instead of
-    pickles. Each loop is the next pass and has its own order; ``set_epoch`` chooses the pass. A
-    reader that already makes batches needs no loader: ``reader.torch()`` gives them as tensors.
+    There are no worker processes: the core's threads load ahead, and batches share memory with them
+    instead of being pickled. Each loop is the next pass, and each pass has its own order;
+    ``set_epoch`` chooses the pass. A reader that already makes batches needs no loader:
+    ``reader.torch()`` yields the same batches.
 
     Attributes:
         dataset: the reader, as given.
@@ -66,48 +67,48 @@ class DataLoader:
         """The loader of a reader.
 
         Args:
-            dataset: a reader of single elements; with ``batch_size=None`` of anything.
-            batch_size: elements in a batch; ``mode`` says in which shape. None: elements are
+            dataset: a reader of single elements; with ``batch_size=None`` any reader.
+            batch_size: elements in a batch, which ``mode`` puts together; None if the elements are
                 batches already.
-            shuffle: draw elements at random from a window of ``shuffle_buffer``.
-            collate_fn: makes the batch, in Python: it is called with the list of the batch's
-                elements (with ``batch_size=None`` with the element), which are dicts of tensors.
-            pin_memory: copy batches into pinned memory, where torch has CUDA; else ignored.
+            shuffle: draw elements at random from a window of ``shuffle_buffer`` elements.
+            collate_fn: a function of Python that makes a batch from the list of its elements, which
+                are dicts of tensors. With ``batch_size=None`` it gets one element.
+            pin_memory: copy batches into pinned memory if torch has CUDA; otherwise ignored.
             drop_last: leave out a last batch that is not full.
-            generator: a ``torch.Generator``; its initial seed is used where no ``seed`` is given.
+            generator: a ``torch.Generator``; its initial seed is used if ``seed`` is None.
             prefetch_factor: how many batches are kept ready; by default 2.
-            seed: decides the order; by default the seed of ``torch.manual_seed``.
-            shuffle_buffer: elements in the window of ``shuffle``. As in torch, all orders are
-                possible if it has room for the whole data set, which it then holds in memory.
-            mode: ``"concat"`` lays elements end to end along their leading axis, so that images
-                [1, 28, 28] make [batch_size, 28, 28], and [28, 28] make [batch_size * 28, 28];
-                ``"stack"`` puts a new axis first, as torch does: [28, 28] make
-                [batch_size, 28, 28], and [1, 28, 28] make [batch_size, 1, 28, 28]. As the ``mode``
-                of ``Reader.batch``.
+            seed: seed of the order; by default that of ``torch.manual_seed``.
+            shuffle_buffer: elements in the window of ``shuffle``. All orders are possible, as in
+                torch, only if the whole data set fits into the window, which is kept in memory.
+            mode: as in ``Reader.batch``. ``"concat"`` lays elements end to end along their leading
+                axis: images of [1, 28, 28] become [batch_size, 28, 28], and images of [28, 28]
+                become [batch_size * 28, 28]. ``"stack"`` adds a new first axis, as torch does:
+                images of [28, 28] become [batch_size, 28, 28], and images of [1, 28, 28] become
+                [batch_size, 1, 28, 28].
 
-        Accepted and ignored, because nothing here depends on them: ``num_workers`` (all readers
-        share the threads of ``millhopper.set_threads``), ``persistent_workers``,
-        ``multiprocessing_context``, ``pin_memory_device`` and ``in_order`` (batches always are).
+        Ignored, because they have no effect here: ``num_workers`` (all readers share the threads of
+        ``millhopper.set_threads``), ``persistent_workers``, ``multiprocessing_context``,
+        ``pin_memory_device`` and ``in_order`` (batches always are in order).
 
         Raises:
             TypeError: the dataset is no Reader, ``batch_size`` or ``seed`` no integer, or
                 ``collate_fn`` no function.
             ValueError: ``sampler``, ``batch_sampler``, ``worker_init_fn`` or ``timeout`` is given
-                (the message says what to use instead), a number is out of range, or ``mode`` is
-                unknown or given although the loader makes no batches.
-            Error: a wrong ``prefetch_factor`` or ``shuffle_buffer``.
+                (the message says what to use instead), a number is out of range, ``mode`` is
+                neither of the two, or it is ``"stack"`` but the core makes no batches.
+            Error: ``prefetch_factor`` or ``shuffle_buffer`` is wrong.
             ImportError: torch is not installed.
         """
         if not isinstance(dataset, Reader):
             raise TypeError(
                 f"dataset is {type(dataset).__name__!r}; it must be a millhopper.Reader, for "
-                "example millhopper.Reader.open_files(...). Data sets in Python are read by "
-                "torch's own DataLoader"
+                "example millhopper.Reader.open_files(...). Use torch's own DataLoader for data "
+                "sets in Python"
             )
-        _refuse("sampler", sampler, _OWN_ORDER + "in place of a DistributedSampler")
-        _refuse("batch_sampler", batch_sampler, _OWN_ORDER + "and batch_size, drop_last")
-        _refuse("worker_init_fn", worker_init_fn, _NO_WORKERS + "work on elements is Reader.map's")
-        _refuse("timeout", timeout or None, _NO_WORKERS + "an error of the core is raised at once")
+        _refuse("sampler", sampler, _OWN_ORDER + "instead of a DistributedSampler")
+        _refuse("batch_sampler", batch_sampler, _OWN_ORDER + "with batch_size and drop_last")
+        _refuse("worker_init_fn", worker_init_fn, _NO_WORKERS + "Reader.map works on elements")
+        _refuse("timeout", timeout or None, _NO_WORKERS + "the loop raises errors of the core")
         if num_workers < 0:
             raise ValueError(f"num_workers is {num_workers}; it must be at least 0")
         if collate_fn is not None and not callable(collate_fn):
@@ -169,7 +170,8 @@ class DataLoader:
         if self._collate is not None:
             collate = self._collate
             samples = batches if self.batch_size is None else self._lists(batches)
-            # map() would mistake a StopIteration that collate_fn raises for the end.
+            # map() is not used, because it ends without an error if collate_fn raises
+            # StopIteration.
             batches = (collate(sample) for sample in samples)
         return map(_pinned, batches) if self._pin else batches
 
@@ -186,7 +188,7 @@ def _refuse(name: str, given: object, instead: str) -> None:
 
 
 def _pinned(value: Any) -> Any:
-    """The same in pinned memory: tensors, and all that dicts, lists and tuples hold."""
+    """A copy of a value in which all tensors, also within dicts, lists and tuples, are pinned."""
     if hasattr(value, "pin_memory"):
         return value.pin_memory()
     if isinstance(value, dict):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 jax = optional_module("jax", "millhopper.jax", "jax")
 
-# A jax.Array; JAX need not be there when types are checked.
+# A jax.Array. It is Any so that types can be checked where JAX is not installed.
 Array: TypeAlias = Any
 
 
@@ -27,16 +27,16 @@ class JaxReader(View[Array]):
         for batch in reader.jax():
             state, loss = train_step(state, batch)  # batches and their parts are pytrees
 
-    On the CPU arrays show the core's own memory without a copy, which stays as it is for as long as
-    they exist. On another device, and where ``device`` is a sharding, they are copied there.
+    On the CPU, arrays show the core's own memory without a copy; the memory does not change as long
+    as they exist. If ``device`` is another device or a sharding, they are copied there.
 
-    dtypes are those of the slots, bfloat16 included, as far as JAX has them: unless its
-    ``jax_enable_x64`` is set, int64 and float64 become int32 and float32, which is a copy. A ragged
-    slot is a ``RaggedArrays`` of its values and a tuple of offsets, which are copied.
+    dtypes are those of the slots, also bfloat16. But unless ``jax_enable_x64`` is set, JAX converts
+    int64 and float64 to int32 and float32, which makes a copy. A ragged slot is a ``RaggedArrays``
+    of its values and a tuple of offsets, which are copied.
     """
 
     def __init__(self, reader: Reader, device: Any = None) -> None:
-        """``device`` is as ``jax.device_put`` takes it: a device, a sharding, or None."""
+        """``device`` is what ``jax.device_put`` accepts: a device, a sharding, or None."""
         super().__init__(reader)
         self._device = device
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions of Python that the core's threads call."""
+"""Functions in Python that the core's threads call."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from millhopper.errors import Error
 
 
 class RecordId(NamedTuple):
-    """The name of an element: the same for any number of threads, in any shard, after any shuffle.
+    """Identifies an element, independent of the number of threads, of shards and of shuffles.
 
-    An element that several records went into, such as a batch, has the name of the first of them.
+    An element made of several records, such as a batch, has the id of the first of them.
 
     Args:
-        pass_number: of its source, from 0.
+        pass_number: the pass of its source, from 0.
         sample: its position in the pass of its source, from 0.
         file: the index of its file in the list of files.
         chunk: the byte of the file at which its chunk begins.
         record: its index in the chunk.
-        part: which of the elements that ``unbatch`` has made of it.
+        part: its index among the elements that ``unbatch`` has made of the record.
 
     Source: Millhopper's own.
     """
@@ -35,9 +35,9 @@ class RecordId(NamedTuple):
 
 
 def current_record() -> RecordId:
-    """The name of the element that the calling function of ``map`` is at.
+    """The id of the element for which the core calls the running function of ``map``.
 
-    Draw what is random about an element from it, so that it is the same on every thread::
+    Seed random numbers with it, so that they do not depend on the thread that calls the function::
 
         def noisy(element):
             at = millhopper.current_record()
@@ -45,13 +45,13 @@ def current_record() -> RecordId:
             return {"x": element["x"] + rng.normal(size=element["x"].shape)}
 
     Raises:
-        Error: no function of ``map`` is being called on this thread.
+        Error: no function of ``map`` is running on this thread.
 
     Source: Millhopper's own.
     """
     name = _core.current_record()
     if name is None:
-        raise Error("current_record() is for functions that Reader.map calls, while it calls them")
+        raise Error("current_record() can be called only by a function that Reader.map is calling")
     return RecordId(*name)
 
 
@@ -61,21 +61,22 @@ def keep_function(
     below: _core.Function | None,
     slots: Mapping[str, tuple[str, list[int], int]],
 ) -> tuple[_core.Function, dict[str, object]]:
-    """A function that programs can name for as long as what is returned is held.
+    """Registers a function, so that programs can refer to it by number.
 
     Args:
-        function: what is called for every element.
-        inputs: the names of the slots that it gets; None if the core knows them when it reads.
+        function: is called for every element.
+        inputs: the names of the slots that it gets; None if they are known only in a pass.
         below: the function of the reader below, if it has one.
-        slots: what the function yields: name to (dtype, dims, levels of offsets); empty if that is
-            to be learned from the first element.
+        slots: what the function returns: name to (dtype, dims, levels of offsets); empty if the
+            core learns it from the first element.
 
     Returns:
-        The function as the core holds it, and the attributes of ``create_python_map_reader``.
+        The registration, which lasts as long as the caller holds it, and the attributes of
+        ``create_python_map_reader``.
 
     Raises:
-        TypeError: it cannot be called.
-        Error: a slot has a dtype that is none of Millhopper's.
+        TypeError: ``function`` cannot be called.
+        Error: Millhopper does not support the dtype of a slot.
     """
     if not callable(function):
         raise TypeError(f"map takes a function of an element, not {function!r}")

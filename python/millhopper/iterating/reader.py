@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reader: batches out of files, made by the C++ core."""
+"""Reader: batches that the C++ core reads from files."""
 
 from __future__ import annotations
 
@@ -24,18 +24,19 @@ if TYPE_CHECKING:
     from millhopper.iterating.torch import TorchReader
 
 Path: TypeAlias = str | os.PathLike[str]
-# Slot by name: an array, or sequences of different lengths.
+# Values by slot name: an array, or sequences of different lengths.
 Batch: TypeAlias = dict[str, npt.NDArray[Any] | Ragged]
-# dtype as numpy takes it, dims with the leading axis of one instance (-1 is any), and levels of
-# offsets.
+# (dtype, dims, levels of offsets): a dtype of numpy, and dims with the leading axis of one instance
+# (-1 is any length).
 Slot: TypeAlias = Sequence[Any]
 
-# How the core's error begins where slots are needed; it tells how programs in text declare them.
+# The core's error begins like this if slots are missing. Its rest says how a program in text declares
+# them.
 _SLOTS_MISSING = "the slots of this reader must be declared"
 
 
 def _declared(slots: Mapping[str, Slot] | None) -> dict[str, tuple[str, list[int], int]]:
-    """Slots as the core takes them."""
+    """Checks slots and converts them for the core."""
     if slots is None:
         return {}
     if not isinstance(slots, Mapping):
@@ -70,8 +71,7 @@ def _with_reader(
     slots: Mapping[str, Slot] | None,
     below: str | None = None,
 ) -> bytes:
-    """A startup program with one more reader, which stands on the reader ``below``. Errors call the
-    program ``title``.
+    """Adds a reader that decorates the reader ``below``. Errors call the program ``title``.
 
     Raises:
         Error: the operator or an attribute is unknown or wrong, or the name is taken.
@@ -90,17 +90,17 @@ def _with_reader(
 def _text(name: str, text: object) -> str:
     if not isinstance(text, str):
         raise TypeError(f"{name} is {text!r}; it must be a text")
-    text.encode()  # ValueError for surrogates, which no program can hold
+    text.encode()  # raises ValueError for surrogates, which a program cannot hold
     return text
 
 
 class Reader:
-    """An iterable of batches, read by the C++ core with all cores, without Python in the way.
+    """An iterable of batches, which the C++ core reads with all processor cores, without Python.
 
-    A reader is a chain: a source (``open_files``, ``create``, or that of a program in text) and
-    what stands on it (``shuffle``, ``shard``, ``map``, ``batch``, ``multi_pass``,
-    ``double_buffer``). Each of these methods returns a new reader and leaves the one that it is
-    called on as it was; nothing is read before a loop begins. ::
+    A reader is a chain: a source (``open_files``, ``create``, or the source of a program in text)
+    and steps that decorate it (``shuffle``, ``shard``, ``map``, ``batch``, ``multi_pass``,
+    ``double_buffer`` and others). Each of these methods returns a new reader and does not change
+    the one that it is called on; nothing is read before a loop begins. ::
 
         reader = (
             millhopper.Reader.open_files("train-*.recordio",
@@ -114,13 +114,13 @@ class Reader:
             for batch in reader:
                 batch["image"]  # numpy array uint8 [32, 8, 8]
 
-    Looping twice makes two passes; the seeds and the number of the pass alone decide its order.
-    Arrays are not copied: they show the core's memory, which stays unchanged as long as they, or
-    views of them, exist.
+    Each loop is a new pass. The order of a pass depends only on the seeds and the number of the
+    pass. Arrays are not copied: they show the core's memory, which does not change as long as they,
+    or views of them, exist.
 
-    One loop at a time: beginning the next pass ends the one before. Leaving a loop early, by
-    ``break`` or an exception, gives back its files, memory and work in threads. A reader may be
-    used by any thread. In a process that was forked later it must be made anew.
+    There is one loop at a time: when the next pass begins, the previous one ends. Leaving a loop
+    early, by ``break`` or an exception, closes its files, frees its memory and ends its work on
+    threads. Any thread may use a reader. A process that was forked later must make a new one.
 
     Source: Millhopper's own; its steps are those of PaddlePaddle's reader design doc, 2018.
     """
@@ -139,18 +139,19 @@ class Reader:
         """A reader of a startup program, which is protobuf text or binary.
 
         Args:
-            program: the program; it is run when the first pass begins.
-            variable: the reader in it, by default the one that it creates last.
+            program: the program, which runs when the first pass begins.
+            variable: the reader in the program, by default the one that it creates last.
             names: names of the slots, in order; by default ``slot0``, ``slot1`` ...
-            seed: with the ``seed`` attributes in the program it decides everything random, as
-                ``--seed`` of the commands does.
-            settings: texts that take the place of ``${name}`` in the program.
-            name: what error texts call the program.
-            functions: those that the program calls, to be held; ``map`` makes them.
+            seed: decides all random choices, together with the ``seed`` attributes in the program,
+                as ``--seed`` of the commands does.
+            settings: texts that replace ``${name}`` in the program.
+            name: the name of the program in error messages.
+            functions: the functions that the program calls, which the reader keeps alive; ``map``
+                makes them.
 
         Raises:
-            Error: the program cannot be parsed or is wrong; all problems are named.
-            TypeError: ``seed`` is no integer, or a name, a setting or the program no text.
+            Error: the program cannot be parsed or is wrong; the message lists all problems.
+            TypeError: ``seed`` is no integer, or a name, a setting or the program is no text.
             ValueError: two slots have one name, or ``seed`` is not 0 to 2**64 - 1.
         """
         if not isinstance(program, str | bytes):
@@ -168,7 +169,7 @@ class Reader:
         self._functions = tuple(functions)
         variable = _text("variable", variable)
         self._core = _core.Reader(self._program, name, variable, self._seed, self._settings)
-        self._core.functions = self._functions  # loops need them, also when this object is gone
+        self._core.functions = self._functions  # loops need them, even after this object is deleted
         if self._names is not None:
             self._core.set_names(self._names)
         self._variable = self._core.variable
@@ -192,24 +193,24 @@ class Reader:
         Args:
             files: paths, patterns (``train-*.recordio``) and ranges (``{00000..00127}``), each with
                 an optional format and a colon before it (``text:notes``).
-            slots: what a record holds, in order: name to (dtype, dims) or (dtype, dims, levels of
-                offsets). Dims carry the leading axis of one instance: an image is
-                ``("uint8", [1, 28, 28])``. Formats that know it themselves (idx, text) need none.
-            names: names of the slots where ``slots`` is not given.
-            seed: the seed of all random numbers in this chain.
-            name: of the reader, in error texts and programs.
+            slots: the slots of a record, in order: name to (dtype, dims) or (dtype, dims, levels of
+                offsets). Dims include the leading axis of one instance: an image is
+                ``("uint8", [1, 28, 28])``. Formats that define their slots (idx, text) need none.
+            names: names of the slots if ``slots`` is not given.
+            seed: seed of all random choices in this chain.
+            name: the reader's name in error messages and programs.
             attributes: those of ``open_files`` and of the format; ``python -m millhopper ops
                 open_files`` and ``executor --list_ops open_files`` list them. With
-                ``buffer_type="mmap"`` records are copied straight from the kernel's pages. That is
-                for plain files on local disks, which no program may write to meanwhile. A
-                change that is noticed is an error with file and byte; not every change can be
-                noticed (``readers/README.md``). The limit on memory does not count these pages.
+                ``buffer_type="mmap"`` records are copied straight from the kernel's pages. Use this
+                for plain files on local disks only, and let no program write to them meanwhile. A
+                change that the reader notices is an error with file and byte; it cannot notice
+                every change (``readers/README.md``). The limit on memory does not count these
+                pages.
 
         Raises:
             TypeError, ValueError: ``slots`` is no dict, or a slot in it is no (dtype, dims).
-            Error: there are no files, or an attribute is unknown or has a wrong value. Missing
-                files, and slots that are needed and not given, are named when the first pass
-                begins.
+            Error: there are no files, or an attribute is unknown or has a wrong value. For missing
+                files, and for slots that are needed and not given, the first pass raises it.
         """
         paths = [files] if isinstance(files, str | os.PathLike) else list(files)
         if not paths:
@@ -230,9 +231,9 @@ class Reader:
         name: str = "reader",
         **attributes: object,
     ) -> Reader:
-        """A source by its creation operator, for example ``create_random_data_generator``.
+        """A source made by a creation operator, for example ``create_random_data_generator``.
 
-        Args and errors are those of ``open_files``; attributes are the operator's.
+        Args and errors are those of ``open_files``; ``attributes`` are those of the operator.
         """
         _text("operator", operator)
         _text("name", name)
@@ -241,14 +242,14 @@ class Reader:
         program = _with_reader(Program(), "startup program", operator, name, attributes, slots)
         return cls(program, variable=name, names=names, seed=seed)
 
-    # ---- What stands on a reader ----
+    # ---- Decorators ----
 
     def decorate(self, operator: str, *, name: str = "", **attributes: object) -> Reader:
-        """A reader on this one, by its creation operator, which may be a plugin's.
+        """Decorates this reader by a creation operator, which may be that of a plugin.
 
         Args:
             operator: for example ``create_shuffle_reader``.
-            name: of the new reader; by default it is made of this one's and the operator's.
+            name: of the new reader; by default this reader's name and the operator's, joined.
             attributes: those of the operator; None leaves one at its default.
 
         Raises:
@@ -282,9 +283,9 @@ class Reader:
         )
 
     def shuffle(self, buffer_size: int, *, seed: int = 0, name: str = "") -> Reader:
-        """Yields elements at random out of a window of ``buffer_size``, refilled as it goes.
+        """Draws elements at random from a window of ``buffer_size``, which is refilled meanwhile.
 
-        Every pass has another order; ``seed``, the reader's own seed and ``name`` decide them all.
+        Every pass has another order, which ``seed``, the reader's own seed and ``name`` decide.
         """
         return self.decorate("create_shuffle_reader", name=name, buffer_size=buffer_size, seed=seed)
 
@@ -296,8 +297,8 @@ class Reader:
         Args:
             batch_size: elements in a batch.
             drop_last: leave out a last batch that is not full.
-            mode: ``"concat"`` lays elements end to end along their leading axis, ``"stack"`` along
-                a new one.
+            mode: ``"concat"`` lays elements end to end along their leading axis; ``"stack"`` stacks
+                them along a new first axis.
             name: of the new reader.
         """
         return self.decorate(
@@ -322,32 +323,33 @@ class Reader:
     ) -> Reader:
         """Yields one of ``num_shards`` parts.
 
-        The parts are disjoint and together are everything, in every pass, as long as the readers
-        below are the same in all processes, seeds included.
+        In every pass the parts are disjoint and together contain all elements, if the readers below
+        are the same in all processes, with the same seeds.
 
         Args:
-            num_shards: how many parts; by default what the environment's ``WORLD_SIZE`` says.
-            index: which of them, from 0; by default what the environment's ``RANK`` says.
-            by: ``"record"``: elements ``index``, ``index + num_shards`` ...; the sizes of the parts
-                differ by one at most, and every part reads all files. ``"chunk"``: chunk ``c`` of
-                file ``f`` is of part ``(f + c) % num_shards``; a part reads its own chunks only.
-                For readers of recordio, idx and fixed files, directly on ``open_files``.
+            num_shards: the number of parts; by default the environment variable ``WORLD_SIZE``.
+            index: which part, from 0; by default the environment variable ``RANK``.
+            by: ``"record"``: the part is elements ``index``, ``index + num_shards`` ...; the sizes
+                of the parts differ by one at most, and every part reads all files. ``"chunk"``:
+                chunk ``c`` of file ``f`` belongs to part ``(f + c) % num_shards``, and a part reads
+                only its own chunks. This works for recordio, idx and fixed files, directly on
+                ``open_files``.
             name: of the new reader.
 
         Raises:
-            Error: when it is first read: the chunks of what is below cannot be shared.
+            Error: at the first read: the reader below cannot share its chunks.
         """
         return self.decorate(
             "create_shard_reader", name=name, num_shards=num_shards, index=index, by=by
         )
 
     def unbatch(self, *, mode: str = "concat", name: str = "") -> Reader:
-        """Yields the instances of batches: rows, and sequences of ragged slots.
+        """Yields the instances of batches: rows, or sequences of ragged slots.
 
         Args:
-            mode: ``"concat"``: an instance keeps the leading axis, of 1 or of its sequence's
-                length; ``"stack"``: the leading axis, which ``batch(..., mode="stack")`` made, is
-                taken away.
+            mode: ``"concat"``: an instance keeps the leading axis, whose length is 1 or that of the
+                sequence; ``"stack"``: the leading axis, which ``batch(..., mode="stack")`` made, is
+                removed.
             name: of the new reader.
 
         Raises:
@@ -356,10 +358,10 @@ class Reader:
         return self.decorate("create_unbatch_reader", name=name, mode=mode)
 
     def double_buffer(self, depth: int = 2, *, name: str = "") -> Reader:
-        """Keeps ``depth`` elements ready, loaded by workers while the loop does something else.
+        """Keeps ``depth`` elements ready, which worker threads load while the loop does its work.
 
-        Elements that load in less than about 5 us are loaded when the loop asks for them: to hand
-        them over from a worker would take longer.
+        Elements that load in less than about 5 us are loaded when the loop asks for them, because
+        handing them over from a worker thread would take longer.
         """
         return self.decorate("create_double_buffer_reader", name=name, depth=depth)
 
@@ -370,32 +372,34 @@ class Reader:
         slots: Mapping[str, Slot] | None = None,
         name: str = "",
     ) -> Reader:
-        """Yields what ``function`` makes of each element, in the order of the elements.
+        """Yields what ``function`` returns for each element, in the order of the elements.
 
-        The core's threads call the function, several at once, so it must not change objects that it
-        shares with other calls. It gains from several threads where it releases the GIL, as numpy
-        and decoders do. An exception takes the place of its element and arrives as an ``Error``
-        with it as ``__cause__``. The function must not wait for its own caller: to use the reader
-        that calls it, or to set the number of threads, is an ``Error``. Its random choices should
-        depend on the element and on ``current_record()``, the element's name, alone. ::
+        Several of the core's threads call the function at once, so it must not change shared data.
+        The threads run in parallel only while it releases the GIL, as numpy and decoders do. If it
+        raises an exception, the loop gets an ``Error`` in place of the element, with the exception
+        as its ``__cause__``. The function cannot use the reader that calls it, nor set the number
+        of threads, since either would wait for the function itself; both raise an ``Error``. Its
+        random choices should depend on the element and on ``current_record()`` only. ::
 
             reader.map(lambda e: {"image": e["image"] / np.float32(255), "label": e["label"]})
 
         Args:
-            function: is given an element as a dict by slot name, as a loop gets it: arrays with the
-                leading axis of one instance (it may write them), or ``Ragged``. It returns a dict
-                by slot name, a tuple or list of as many values as there are slots, or the only
-                value: an array, a ``Ragged``, a number or lists of numbers. A value without axes
-                gets one of length 1. Large new arrays that it does not hold on to are not copied.
-            slots: what it returns, as for ``open_files``; numbers and lists become that dtype, and
-                arrays must have it. By default dtypes, ranks and names are learned by calling the
-                function for the first element once more when the first pass begins, and dims are
-                any; batches are made faster of slots that are declared with all their dims.
+            function: gets an element as a dict by slot name, as a loop does: arrays with the
+                leading axis of one instance (it may write to them), or ``Ragged``. It returns a
+                dict by slot name, a tuple or list with one value for each slot, or the only value.
+                A value is an array, a ``Ragged``, a number or lists of numbers. A value without
+                axes gets one of length 1. Large new arrays are not copied if the function keeps no
+                reference to them.
+            slots: what the function returns, as for ``open_files``; numbers and lists are converted
+                to the dtype, arrays must have it. By default the reader learns dtypes, ranks and
+                names when the first pass begins: it calls the function once more, for the first
+                element. Then dims are unknown; batching is faster if all dims are declared.
             name: of the new reader.
 
         Raises:
             TypeError: ``function`` cannot be called.
-            Error: at the element: the function raised, or returned something else than declared.
+            Error: at an element: the function raised an exception, or its result is not as
+                declared.
 
         Source: paddle.reader.xmap_readers, which does the same for readers of Python.
         """
@@ -420,39 +424,39 @@ class Reader:
         self._epoch = integer_within("epoch", epoch, 0, INT64_MAX)
 
     def slots(self) -> list[tuple[str, list[int], int] | None]:
-        """What each slot has, in order: dtype, dims of an element (-1 is any), levels of offsets.
+        """Each slot, in order: dtype, dims of an element (-1 is any length), levels of offsets.
 
-        None for a slot that only the file knows, which has not been read. Missing files are an
-        ``Error``.
+        A slot is None if it is defined only in a file that has not been read yet. Raises ``Error``
+        for missing files.
         """
         return self._core.slots()
 
     def dtypes(self) -> list[str]:
         """The dtype of each slot in the last batch, in order; empty before the first one.
 
-        These are numpy's names, except ``"bfloat16"``: numpy has no such type, so its values come
-        as uint16 with the same bits.
+        The names are those of numpy, except ``"bfloat16"``: numpy has no such type, so its values
+        are given as uint16 with the same bits.
         """
         return self._core.dtypes()
 
     def __len__(self) -> int:
         """How many batches (or elements, without ``batch``) a pass has.
 
-        It is known for idx and uncompressed fixed files, RecordIO files that have a manifest,
-        random data with a count, and every chain on those. Files may be opened to find it, but no
-        record is read: for a damaged file it is the number that the file should have.
+        The number is known for idx and uncompressed fixed files, RecordIO files that have a
+        manifest, random data with a count, and every chain on one of these. Files may be opened to
+        find it, but none is read. For a damaged file it is the number that the file should have.
 
         Raises:
-            TypeError: it is not known: other files must be read to count them, and readers that
-                share a source divide its elements in no fixed way.
+            TypeError: the number is not known: the files would have to be read first, or several
+                readers share the source, so that each gets what the others leave.
             Error: a file is missing, or its header or manifest is damaged.
         """
         length = self._core.length()
         if length is None:
             raise TypeError(
-                f"how many elements a pass of {self!r} has is not known without reading it: that "
-                "takes idx files, uncompressed fixed files, RecordIO files with a manifest, or "
-                "random data with a count, read by no other reader"
+                f"how many elements a pass of {self!r} has is not known without reading it; it is "
+                "known for idx files, uncompressed fixed files, RecordIO files with a manifest and "
+                "random data with a count, if no other reader reads them"
             )
         return length
 
@@ -460,7 +464,7 @@ class Reader:
         return True
 
     def torch(self) -> TorchReader:
-        """This reader with batches of torch tensors, without a copy.
+        """This reader, with batches as torch tensors, without a copy.
 
         Raises:
             ImportError: torch is not installed.
@@ -470,10 +474,10 @@ class Reader:
         return TorchReader(self)
 
     def jax(self, device: Any = None) -> JaxReader:
-        """This reader with batches of JAX arrays, without a copy where they stay on the CPU.
+        """This reader, with batches as JAX arrays, without a copy if they stay on the CPU.
 
         Args:
-            device: where they go, as ``jax.device_put`` takes it: a device or a sharding.
+            device: where the arrays go, as for ``jax.device_put``: a device or a sharding.
 
         Raises:
             ImportError: JAX is not installed.
@@ -483,11 +487,11 @@ class Reader:
         return JaxReader(self, device)
 
     def __iter__(self) -> _core.Loop:
-        """Begins the next pass: an iterator of ``Batch``, whose ``close()`` ends it early.
+        """Begins the next pass: returns an iterator of ``Batch``, whose ``close()`` ends it early.
 
         Raises:
-            Error: now or at the element that it takes the place of: a missing or damaged file, a
-                limit. It names file, byte, record and reader.
+            Error: a file is missing or damaged, or a limit is exceeded. It is raised now, or later
+                in place of an element, and names file, byte, record and reader.
         """
         try:
             loop = self._core.begin(self._epoch)
@@ -495,8 +499,8 @@ class Reader:
             if not error.message.startswith(_SLOTS_MISSING):
                 raise
             text = (
-                'what a record holds is not known: say slots={"name": (dtype, dims), ...} where the'
-                " reader is made, or in a program in text: " + error.message
+                'the slots of a record are not known: pass slots={"name": (dtype, dims), ...} where'
+                " the reader is made, or in a program in text: " + error.message
             )
             steps = "".join(f"\n  {step}" for step in error.context)
             raise Error(text + steps, error.code, text, context=error.context) from None
@@ -506,30 +510,32 @@ class Reader:
         return loop
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Pickles how the reader is made, so that a spawned process makes its own; never a running
-        # pass.
+        # A pickle holds the program, with which a spawned process makes its own reader. It does not
+        # hold a running pass.
         if self._functions:
             raise TypeError(
-                "a reader with functions of Python (map) stays in its process; make it anew in the "
-                "other one"
+                "a reader with functions of Python (map) cannot be pickled: make a new one in the "
+                "other process"
             )
         fields = (self._program, self._variable, self._names, self._seed, self._settings)
         return _remake, (type(self), *fields, self._name, self._epoch)
 
     def to_text(self) -> str:
-        """The startup program as protobuf text, which ``python -m millhopper``, and the commands
-        ``executor`` and ``peek`` of a build of the sources, run as well."""
+        """The startup program as protobuf text.
+
+        ``python -m millhopper`` can run it, and so can the commands ``executor`` and ``peek`` of a
+        build of the sources.
+        """
         return _core.program_text(self._program, self._name, self._settings)
 
     def stats(self) -> ReaderStats:
-        """What this reader and each one below it have done, in all loops over it so far.
+        """Statistics of this reader and each one below it, over all loops so far.
 
-        They always count. ``print(reader)`` shows the same as a
-        table, with a line for each reader of the chain. Waits while another thread is in the middle
-        of getting a batch.
+        They are always collected. ``print(reader)`` shows them as a table, with a line for each
+        reader of the chain. If another thread is just getting a batch, the call waits for it.
 
         Raises:
-            Error: it is called by a function of ``map`` of this reader.
+            Error: a function of ``map`` of this reader makes the call.
         """
         return ReaderStats.of(self._core.stats())
 
@@ -550,7 +556,7 @@ def _remake(
     name: str,
     epoch: int,
 ) -> Reader:
-    """The reader that was pickled: the next loop over it has the same number."""
+    """Makes a pickled reader again; its next loop has the same pass number."""
     reader = cls(program, variable=variable, names=names, seed=seed, settings=settings, name=name)
     reader.set_epoch(epoch)
     return reader

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the readers of a chain have done."""
+"""Statistics of the readers of a chain."""
 
 from __future__ import annotations
 
@@ -10,27 +10,28 @@ from typing import Any
 
 @dataclass(frozen=True)
 class ReaderStats:
-    """What a reader, and those below it, have done since the first loop over the chain.
+    """Statistics of a reader and those below it, since the first loop over the chain.
 
     Source: Millhopper's own.
 
     Attributes:
-        kind: the operator that creates it, such as ``create_batch_reader``.
-        name: its name in programs and error texts.
-        elements: elements that it has delivered.
-        planned: elements of which it has said that they come next; some of them may not be loaded
-            yet, or belong to other shards, or were given up when a loop ended early.
-        bytes_read: bytes that it has read from files, compressed ones as they lie there.
-        load_seconds: time that all threads together have spent in loading its elements, with what
-            the readers below do at that moment, and in reading, checking and expanding parts of
-            files. Loads of less than 10 microseconds are timed one in eight.
-        wait_seconds: time for which the consumer was held up: because something was not ready, or
-            because it had to be made there and then. Of the reader that the loop is over: all
-            the time that the loop has waited for batches.
-        in_store: elements that are fetched, loaded or held in a window at this moment, and not
+        kind: the operator that creates the reader, such as ``create_batch_reader``.
+        name: the reader's name in programs and error messages.
+        elements: number of elements delivered.
+        planned: number of elements that the reader has announced. Some may not be loaded yet, may
+            belong to other shards, or were given up because a loop ended early.
+        bytes_read: bytes read from files; compressed data counts with its compressed size.
+        load_seconds: time that all threads together have spent in loading the reader's elements,
+            with the work of the readers below during that time, and in reading, checking and
+            expanding parts of files. Of loads that take less than 10 microseconds one in eight is
+            timed.
+        wait_seconds: time for which the consumer was held up, because an element was not ready or
+            because the consumer had to make it itself. For the reader that the loop is over, it is
+            all time that the loop has waited for batches.
+        in_store: number of elements that are fetched, loaded or held in a window now, but not yet
             planned.
-        memory_bytes: memory that its buffers take at this moment.
-        below: the reader that it stands on, or none.
+        memory_bytes: memory that the reader's buffers take now.
+        below: the reader that this one decorates; empty for a source.
     """
 
     kind: str
@@ -46,7 +47,7 @@ class ReaderStats:
 
     @classmethod
     def of(cls, fields: Mapping[str, Any]) -> ReaderStats:
-        """From what the core says."""
+        """Makes the statistics from the fields that the core returns."""
         below = tuple(cls.of(reader) for reader in fields["below"])
         values: dict[str, Any] = {**fields, "below": below}
         return cls(**values)

@@ -12,7 +12,7 @@ from millhopper.iterating.view import View, optional_module
 
 torch = optional_module("torch", "millhopper.torch", "torch")
 
-# A torch.Tensor; torch need not be there when types are checked.
+# A torch.Tensor. It is Any so that types can be checked where torch is not installed.
 Tensor: TypeAlias = Any
 
 
@@ -24,19 +24,19 @@ class TorchReader(View[Tensor]):
         for batch in reader.torch():
             loss = model(batch["image"])
 
-    Tensors show the core's own memory, which stays as it is for as long as they, or views of them,
-    exist. The core does not write it again, so tensors may be written in place. A tensor that an
-    operator or a plugin shares among batches is copied, since torch knows no read-only tensors.
+    Tensors show the core's own memory. The core does not change it as long as they, or views of
+    them, exist, so a loop may write to tensors in place. A tensor that an operator or a plugin
+    shares among batches is copied, because torch has no read-only tensors.
 
     dtypes are those of the slots, bfloat16 is ``torch.bfloat16``. A ragged slot is a
     ``RaggedArrays`` of its values and a tuple of int64 offsets;
-    ``torch.nested.nested_tensor_from_jagged(ragged.values, ragged.offsets[0])`` is the same as a
-    nested tensor, without a copy.
+    ``torch.nested.nested_tensor_from_jagged(ragged.values, ragged.offsets[0])`` makes a nested
+    tensor of it, without a copy.
     """
 
     def _array(self, array: npt.NDArray[Any], bfloat16: bool) -> Tensor:
         if not array.flags.writeable:
             array = array.copy()
-        if bfloat16:  # as int16, since not every torch has uint16
+        if bfloat16:  # viewed as int16 first, because older versions of torch have no uint16
             return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
         return torch.from_numpy(array)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A reader whose batches come as another library's arrays."""
+"""A reader that yields its batches as arrays of another library, such as torch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Array = TypeVar("Array")
 
 
 class RaggedArrays(NamedTuple, Generic[Array]):
-    """Sequences of different lengths in another library's arrays: what ``Ragged`` is in numpy's.
+    """Sequences of different lengths: a ``Ragged`` whose arrays are those of another library.
 
     Attributes:
         values: array [rows, ...] of all values, end to end.
@@ -30,9 +30,9 @@ class RaggedArrays(NamedTuple, Generic[Array]):
 
 
 class View(Generic[Array]):
-    """The passes of a reader in the arrays of another library.
+    """The passes of a reader, with batches as arrays of another library.
 
-    Beginning a loop over the view begins the reader's next pass.
+    A loop over the view begins the reader's next pass.
 
     Attributes:
         reader: the reader that the loops over this view read.
@@ -57,7 +57,7 @@ class View(Generic[Array]):
         return map(_Conversion(self.reader, self._array), iter(self.reader))
 
     def _array(self, array: npt.NDArray[Any], bfloat16: bool) -> Array:
-        """An array of numpy as one of the library; ``bfloat16`` comes as uint16."""
+        """Converts a numpy array. If ``bfloat16``, it is uint16 with the bits of bfloat16."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -65,12 +65,12 @@ class View(Generic[Array]):
 
 
 class _Conversion(Generic[Array]):
-    """From the batches of one pass to the same in other arrays."""
+    """Converts the batches of one pass to arrays of the other library."""
 
     def __init__(self, reader: Reader, convert: Callable[[npt.NDArray[Any], bool], Array]) -> None:
         self._reader = reader
         self._convert = convert
-        self._bfloat16: frozenset[str] | None = None  # slots, known from the first batch on
+        self._bfloat16: frozenset[str] | None = None  # bfloat16 slots, set at the first batch
 
     def __call__(self, batch: Batch) -> dict[str, Array | RaggedArrays[Array]]:
         if self._bfloat16 is None:
@@ -89,7 +89,7 @@ class _Conversion(Generic[Array]):
 
 
 def optional_module(name: str, wanted_by: str, install: str) -> Any:
-    """An optional module, imported when a feature that needs it is used.
+    """Imports an optional module, when a feature that needs it is used.
 
     Raises:
         ImportError: it is not installed (the message says what to install), or its import fails.

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What runs: executors, training loops, and what holds for the whole process."""
+"""Runs programs: executors, training loops, and settings of the whole process."""

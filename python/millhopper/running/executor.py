@@ -20,13 +20,13 @@ from millhopper.programs.scope import global_scope
 from millhopper.programs.variable import Variable
 from millhopper.ragged import Ragged
 
-# What a program gives back: an array, or sequences of different lengths.
+# A fetched value: an array, or sequences of different lengths.
 Fetched: TypeAlias = npt.NDArray[Any] | Ragged
 
 
 def _as_array(tensor: _core.LoDTensor) -> Fetched:
     values = np.asarray(tensor)
-    if not values.flags.writeable:  # something else holds that memory, such as the scope
+    if not values.flags.writeable:  # the memory is shared, for example with the scope
         values = values.copy()
     offsets = tensor.lod()
     if not offsets:
@@ -34,13 +34,13 @@ def _as_array(tensor: _core.LoDTensor) -> Fetched:
     return Ragged(values, tuple(np.array(level, np.int64) for level in offsets))
 
 
-# The number of scopes in which a program stays prepared, so that training and evaluation may
-# alternate.
+# For this many scopes a program stays prepared, so that training and evaluation can alternate
+# without preparing it again.
 _SCOPES = 8
 
 
 class _Preparations:
-    """A program as it is now, prepared for the scopes in which it was run."""
+    """One version of a program, prepared for the scopes in which it was run."""
 
     def __init__(self, program: _core.Program, seed: int) -> None:
         self.program = program
@@ -49,8 +49,7 @@ class _Preparations:
         self._lock = threading.Lock()
 
     def of(self, scope: Scope, place: str) -> _core.Prepared:
-        """The program prepared for a scope. The one that was prepared first is forgotten when there
-        are too many."""
+        """The program prepared for a scope. If there are too many scopes, the oldest is dropped."""
         prepared = self._by_scope.get(scope)
         if prepared is None:
             prepared = _core.prepare(self.program, scope, place, self.seed)
@@ -64,10 +63,10 @@ class _Preparations:
 class Executor:
     """Runs programs in a scope: startup programs, which create readers and parameters, and others.
 
-    A program is checked and prepared when it first runs in a scope, and again when it has changed;
-    the results are kept for a handful of scopes. Other Python threads run while the core works;
-    Ctrl-C stops it between two operators or where it waits. One thread at a time may run programs
-    in one scope.
+    A program is checked and prepared when it first runs in a scope, and again when it has changed
+    or has run in several other scopes since. While the core works, other threads can use the
+    interpreter. Ctrl-C stops the core between two operators or while it waits. Only one thread at a
+    time may run programs in one scope.
 
     Source: PaddlePaddle's fluid.executor, 2018.
     """
@@ -76,11 +75,11 @@ class Executor:
         """An executor.
 
         Args:
-            place: where double buffers leave their batches unless they say so themselves; the host
-                by default. Operators compute on the host. The text "cpu" or "cuda:0" is taken, too.
+            place: where double buffers that name no place put their batches; by default the host.
+                Operators compute on the host. It may also be a text such as "cpu" or "cuda:0".
 
         Raises:
-            TypeError, ValueError: ``place`` is not a place.
+            TypeError, ValueError: ``place`` is no place.
         """
         self.place = _place(place)
         self._prepared: WeakKeyDictionary[Program, _Preparations] = WeakKeyDictionary()
@@ -98,26 +97,28 @@ class Executor:
 
         Args:
             program: by default ``default_main_program()``.
-            feed: values by variable or name: arrays, LoDTensors, ``Ragged``, objects that export
-                DLPack, numbers and nested lists (which become the declared dtype). All but
-                LoDTensors are copied. Variables of ``layers.data`` are fed with the dtype and dims
-                that they declare. A list of one such dict is taken, too: the feed of one place.
+            feed: values by variable or by its name: arrays, LoDTensors, ``Ragged``, objects with
+                ``__dlpack__``, numbers and nested lists (which become the declared dtype). All are
+                copied, except LoDTensors. Variables of ``layers.data`` take values of the dtype and
+                dims that they declare. A list of one such dict, the feed of one place, may be given
+                as well.
             fetch_list: variables, or their names, whose values are returned.
-            scope: where persistable variables live; by default ``global_scope()``.
-            return_numpy: whether arrays are returned, else LoDTensors.
-            use_program_cache: the lineage's, without effect: programs are prepared once.
+            scope: holds the persistable variables; by default ``global_scope()``.
+            return_numpy: return arrays; otherwise LoDTensors.
+            use_program_cache: has no effect, since programs stay prepared; PaddlePaddle has it.
 
         Returns:
-            The fetched values in order: arrays that the caller owns and may write to; ``Ragged``
-            for values with levels. A value that the program no longer holds is not copied.
+            The fetched values in order: arrays, which the caller may write, or ``Ragged`` for
+            values with levels. A value is copied only if something else, such as the scope, holds
+            its memory.
 
         Raises:
-            TypeError: an argument is of the wrong type, or what is fed holds no numbers.
-            ValueError: what is fed has another dtype, or other dims, than declared.
+            TypeError: an argument is of the wrong type, or a fed value holds no numbers.
+            ValueError: a fed value has another dtype, or other dims, than declared.
             EndOfData: a ``read`` operator found no next element.
-            Error: the program is wrong (all problems are named), or an operator failed; its
-                ``operator`` says which, with the line of ``program.to_text()``.
-            KeyboardInterrupt: Ctrl-C; what was read before stays consumed.
+            Error: the program is wrong (the message lists all problems), or an operator failed. The
+                error's ``operator`` names it, and its steps give the line of ``program.to_text()``.
+            KeyboardInterrupt: Ctrl-C; elements that were read before stay consumed.
         """
         if program is None:
             program = default_main_program()

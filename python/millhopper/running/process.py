@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What holds for the whole process: the threads that load, plugins, how it exits."""
+"""Settings of the whole process: worker threads, plugins and the exit."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from millhopper.generators.passes import PATIENCE, leave_all
 
 
 def _leave() -> None:
-    # While CPython exits, it ends a thread that comes back to it at any point of its code. So this
-    # first ends the threads that read ahead in Python. Then no function of map is called any more,
-    # and the running ones are waited for. At last no thread gets the interpreter back from the
-    # core. Daemon threads of the program that read meanwhile get neither an end nor an error.
+    # While CPython exits, it ends every thread that takes the interpreter back, at any point of the
+    # thread's code. So this function first ends the threads that read ahead in Python. Then the
+    # core calls no more functions of `map`, and waits for those that are running. After that, no
+    # other thread gets the interpreter back from the core. Daemon threads of the program that are
+    # reading at that time see neither an end of the data nor an error.
     _core.only_those_waited_for_come_back()
     leave_all()
     _core.end_functions(PATIENCE)
@@ -28,15 +29,15 @@ atexit.register(_leave)
 def set_threads(threads: int) -> None:
     """Sets how many worker threads load data, for all readers.
 
-    By default there is one for every core except the first (and one on a single core), since the
-    consumer's thread works as well where it would have to wait; with 0 it does all the work.
-    Streams are the same with any number. Ends the present workers, so call it while no reader is
-    being read.
+    The default is the number of cores minus one, but at least one. The consumer's thread uses the
+    remaining core, because it loads data, too, instead of waiting. With 0 threads the consumer's
+    thread does all the work. Streams are the same with any number. The call ends the present
+    workers, so do not call it while a reader is being read.
 
     Raises:
-        TypeError: it is no integer.
-        Error: the number is not 0 to 1024, or a function that a reader calls says it, which would
-            wait for itself.
+        TypeError: ``threads`` is no integer.
+        Error: the number is not 0 to 1024, or a function that a reader calls makes this call, which
+            would wait for itself.
 
     Source: Millhopper's own.
     """
@@ -46,13 +47,14 @@ def set_threads(threads: int) -> None:
 def load_plugin(path: str | os.PathLike[str]) -> None:
     """Loads a shared library that adds operators, readers and formats, as ``--plugin`` does.
 
-    It runs as part of this process, so load only what you trust. Loading it again does nothing.
+    The library runs as part of this process, so load only libraries that you trust. Loading one
+    again does nothing.
 
     Args:
-        path: an absolute path of a file that not everybody may write.
+        path: an absolute path of a file that is not writable for everybody.
 
     Raises:
-        Error: with the code ``"plugin error"``, saying why it is refused.
+        Error: the library is refused; the code is ``"plugin error"`` and the message says why.
 
     Source: Millhopper's own.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""train: a program run once for each batch of a reader in Python."""
+"""train: runs a program once for each batch of a reader in Python."""
 
 from __future__ import annotations
 
@@ -49,21 +49,21 @@ def train(
         train(millhopper.batch(dataset.digits.train(), 32), {"image": 0, "label": 1}, 32, 10,
               lambda number, batch, values: print(number, batch, values[0]), fetch_list=[loss])
 
-    In place of an argument, ``...`` means its default.
+    As an argument, ``...`` means the default.
 
     Args:
-        reader: a batch reader, of lists of tuples.
-        mapping: slot to item: which item of a tuple the variable of this name is fed with, from 0.
-            An item may be used several times, or not at all.
-        batch_size: the most tuples that a batch may have; by default any number.
+        reader: a batch reader, whose batches are lists of tuples.
+        mapping: for the name of each variable, which item of a tuple it is fed with, from 0. An
+            item may be used several times, or not at all.
+        batch_size: the largest number of tuples in a batch; by default any number.
         pass_num: passes over the reader; 1 by default.
         event_handler: called after each batch with the number of the pass, the number of the batch
             in it, both from 0, and the values of ``fetch_list`` as arrays.
-        fetch_list: variables, or their names; or one.
-        program: by default ``default_main_program()``. If it has no operators, then variables that
-            it lacks are declared: a reader can be tried before there is a network.
-        startup_program: run before the first batch; by default ``default_startup_program()``. None
-            runs none, to go on with the values in ``scope``.
+        fetch_list: variables, or their names; or one of them.
+        program: by default ``default_main_program()``. If it has no operators, missing variables
+            are declared, so that a reader can be tried before there is a network.
+        startup_program: runs before the first batch; by default ``default_startup_program()``. With
+            None, no startup program runs, and training continues with the values in ``scope``.
         place: where the programs run; ``CPUPlace()`` by default.
         scope: holds the parameters; by default ``global_scope()``.
 
@@ -71,7 +71,7 @@ def train(
         TypeError: an item of a batch is not a tuple, or an argument is of a wrong type.
         ValueError: the program has no variable of a name in ``mapping``, a tuple has no such item,
             a batch is larger than ``batch_size``, or a number is too small.
-        And what the reader, ``DataFeeder.feed``, ``Executor.run`` and ``event_handler`` raise.
+        Also what the reader, ``DataFeeder.feed``, ``Executor.run`` and ``event_handler`` raise.
 
     Source: PaddlePaddle's reader design doc, 2017.
     """
@@ -127,7 +127,7 @@ def _declare(program: Program, mapping: Mapping[str, int]) -> None:
 def _batches(
     reader: PythonReader[Batch], mapping: Mapping[str, int], limit: int | None
 ) -> Iterator[list[tuple[Any, ...]]]:
-    """The batches of a pass with the items that are mapped, in that order."""
+    """Yields the batches of a pass, with the mapped items of each tuple in that order."""
     columns = list(mapping.values())
     with opened(reader) as batches:
         for count, batch in enumerate(batches):
@@ -147,7 +147,7 @@ def _batches(
                 if len(item) <= max(columns, default=-1):
                     raise ValueError(
                         f"item {position} of batch {count} has {len(item)} columns, counted from "
-                        f"0; mapping names others: {dict(mapping)}"
+                        f"0; mapping names a later one: {dict(mapping)}"
                     )
             yield [tuple(item[column] for column in columns) for item in batch]
 
@@ -155,6 +155,6 @@ def _batches(
 def _no_tuple(item: object, where: str) -> TypeError:
     short = reprlib.repr(item)
     return TypeError(
-        f"{where} is {brief(item)}, not a tuple, so that it could be one column or several: write "
-        f"({short},) for one column of data, tuple({short}) for a column each"
+        f"{where} is {brief(item)}, not a tuple: write ({short},) if it is one column of data, or "
+        f"tuple({short}) if it is one column for each of its entries"
     )
