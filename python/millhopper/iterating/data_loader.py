@@ -147,7 +147,7 @@ class DataLoader:
         self._view = reader.double_buffer(depth).torch()
 
     def set_epoch(self, epoch: int) -> None:
-        """Makes pass number ``epoch`` (from 0) the next: its order is the same in every process."""
+        """The next loop will be pass number ``epoch``, from 0: the same order in every process."""
         self._view.set_epoch(epoch)
 
     def __len__(self) -> int:
