@@ -18,12 +18,12 @@ import pytest
 
 LONGEST_TEST = 60.0
 
-# Shells have what they start in the background ignore Ctrl-C, and what that starts, too.
+# Programs that a shell starts in the background ignore Ctrl-C, and so do their children.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def children() -> int:
-    """How many child processes there are, dead ones that nobody has waited for included."""
+    """The number of child processes, including dead ones that have not been waited for."""
     count = 0
     for task in Path("/proc/self/task").iterdir():
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # a thread that has ended
@@ -32,7 +32,7 @@ def children() -> int:
 
 
 def until(condition: Callable[[], object]) -> None:
-    """Waits for what another thread or process is about to do."""
+    """Waits until another thread or process has made the condition true."""
     deadline = time.monotonic() + LONGEST_TEST / 4
     while not condition():
         assert time.monotonic() < deadline, "it does not happen"

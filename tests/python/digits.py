@@ -67,7 +67,7 @@ def _open(folder: Path, kind: str) -> fluid.Variable:
 
 
 class _Training:
-    """One step, and what it counts."""
+    """One step and its counts."""
 
     def __init__(self) -> None:
         self.passes = layers.fill_constant([1], "int64", 0)

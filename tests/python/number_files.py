@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of numbers, for tests of what becomes of them."""
+"""Files of numbers, and what readers must make of them."""
 
 from __future__ import annotations
 

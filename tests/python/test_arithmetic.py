@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arithmetic on variables: what Python asks of them besides, and types that differ."""
+"""Arithmetic on variables: mixed types, and what else Python does with operands."""
 
 from __future__ import annotations
 

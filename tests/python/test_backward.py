@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""append_backward: gradients are those that small steps show, and what has none is refused."""
+"""append_backward: gradients equal numeric ones, and operators without gradients are refused."""
 
 from __future__ import annotations
 

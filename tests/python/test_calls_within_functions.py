@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What functions that a reader calls may not do: wait for what waits for them."""
+"""Functions that a reader calls must not wait for their own caller: each attempt is an error."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def mapped(function: Callable[[Element], object]) -> millhopper.Reader:
 
 
 class Calls:
-    """A function of map that does something once, and what came of it."""
+    """A function for map that does something once and keeps the outcome."""
 
     def __init__(self, act: Callable[[], object]) -> None:
         self.act = act

@@ -153,7 +153,7 @@ def test_a_function_may_drop_scopes_and_prepared_programs(threads: int) -> None:
 
 
 class Data:
-    """What reads with a method of its own."""
+    """An object whose reader calls one of its methods."""
 
     def __init__(self) -> None:
         self.reader = mapped(self.decode).map(lambda e: e).batch(8)
@@ -171,7 +171,7 @@ def test_a_reader_that_calls_a_method_of_its_owner_is_freed(read: bool) -> None:
         next(iter(data.reader))
     del data
     gc.collect()
-    list(mapped(lambda e: e).batch(8))  # what the core has dropped is let go when Python runs
+    list(mapped(lambda e: e).batch(8))  # running Python releases objects that the core has dropped
     assert gone() is None
 
 
@@ -182,12 +182,12 @@ def test_a_loop_keeps_what_it_calls() -> None:
 
 
 def until_collected(*gone: weakref.ref[Any]) -> None:
-    """A thread that is within a function of what is garbage holds it for a moment."""
+    """Waits until the objects are collected; a thread that runs their function holds them."""
     until(lambda: gc.collect() >= 0 and all(one() is None for one in gone))
 
 
 class Owner:
-    """What loops over lines that it decodes itself; only the collector frees it."""
+    """An object that loops over lines which its own method decodes: only the collector frees it."""
 
     def __init__(self, path: Path, fails_at: int = -1) -> None:
         self.fails_at = fails_at
@@ -216,7 +216,7 @@ def open_descriptors() -> int:
     return len(os.listdir("/proc/self/fd"))
 
 
-# With errors that wait, in the batches ahead, for somebody to read on: they hold their tracebacks.
+# Batches ahead may hold errors, and those hold their tracebacks.
 @pytest.mark.parametrize("fails_at", [-1, 4])
 def test_what_loops_over_its_own_method_is_freed(lines: Path, threads: int, fails_at: int) -> None:
     before = open_descriptors()
@@ -237,8 +237,8 @@ def test_a_loop_that_is_held_is_not_freed_with_what_it_calls(lines: Path) -> Non
 
 
 def test_a_loop_is_closed_where_the_collector_meets_it_at_work(lines: Path) -> None:
-    # The functions that its threads call are whole until they call them no more. The collector
-    # takes apart what is oldest first: here the function, before what it holds.
+    # Functions stay whole until the loop's threads no longer call them. The collector clears the
+    # oldest objects first: here the function, before the loop that it holds.
     for _ in range(100):
 
         def function(element: Element) -> Element:
@@ -254,7 +254,7 @@ def test_a_loop_is_closed_where_the_collector_meets_it_at_work(lines: Path) -> N
 
 
 class Provider:
-    """What feeds a queue of its own, and fails."""
+    """An object that feeds its own queue, and fails."""
 
     def __init__(self) -> None:
         row = millhopper.layers.data("row", [2])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The data sets as readers: what is found where, the values, and what is said of missing files."""
+"""The data sets as readers: where files are found, their values, and errors for missing ones."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_folder_of_data_is_named_by_the_environment(
         assert len(list(reader())) == len(name)
     monkeypatch.setenv("MILLHOPPER_DATA", str(ROOT / "tools"))
     assert len(list(dataset.digits.test()())) == 359
-    # The folder that the caller names counts alone.
+    # If the caller names a folder, no other one is searched.
     with pytest.raises(FileNotFoundError):
         next(iter(dataset.digits.test(tmp_path)()))
 

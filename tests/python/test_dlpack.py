@@ -24,7 +24,7 @@ def aligned(count: int, dtype: str) -> np.ndarray:
 
 
 def address(values: Any) -> int:
-    """Of the first value, in any library."""
+    """The address of the first value, for arrays of any library."""
     if hasattr(values, "data_ptr"):
         return int(values.data_ptr())
     if hasattr(values, "unsafe_buffer_pointer"):
@@ -33,7 +33,7 @@ def address(values: Any) -> int:
 
 
 def to_library(name: str) -> Any:
-    """What takes a tensor by DLPack, as the library's own users write it."""
+    """The library's function that takes a tensor by DLPack."""
     if name == "numpy":
         return np.from_dlpack
     library = pytest.importorskip(name, reason=f"{name} is not installed")

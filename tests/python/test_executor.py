@@ -16,7 +16,7 @@ from millhopper import layers
 
 @pytest.fixture
 def program() -> fluid.Program:
-    """y = x * 2, and programs of its own as the default ones."""
+    """y = x * 2. The default programs are new ones."""
     main = fluid.Program()
     with fluid.program_guard(main, fluid.Program()):
         x = layers.data("x", shape=[3])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Interpreters that exit while readers are at work: none hangs, crashes or says anything.
+"""Interpreters that exit while readers are at work: none hangs, crashes or prints anything.
 
-MILLHOPPER_EXIT_RUNS says how many interpreters are started; each way of working meets each way of
-leaving before any does so again.
+MILLHOPPER_EXIT_RUNS is the number of interpreters. Each way of working is combined with each way of
+leaving before a combination is repeated.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def step():
 """,
 }
 
-# What follows, and the status that it exits with.
+# The code that follows, and its exit status.
 LEAVE = {
     "the end": ("", 0),
     "an exception": ("raise LookupError('on purpose')", 1),
@@ -131,7 +131,7 @@ LEAVE = {
     "a daemon that goes on": (
         "import time\n"
         "def go_on():\n"
-        "    while True:\n"  # nobody tells it that the exit ends its data
+        "    while True:\n"  # the exit ends its data without telling it
         "        step()\n"
         "threading.Thread(target=go_on, daemon=True).start()\n"
         "time.sleep(0.01)",
@@ -204,7 +204,7 @@ def test_every_way_of_leaving_ends_every_way_of_working(first: int) -> None:
             future.result()
 
 
-# One behind the other they would take longer than a run may.
+# If they were waited for one after another, the run would take too long.
 def test_passes_that_nobody_can_end_are_waited_for_together() -> None:
     program = f"""
 import threading, time

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Interpreters that exit while a function of map takes longer than they wait for it."""
+"""Interpreters that exit while a function of map runs longer than the exit waits for it."""
 
 from __future__ import annotations
 

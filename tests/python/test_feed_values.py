@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Executor.run is fed with, as the variables declare it."""
+"""The feed of Executor.run, checked against the declarations of variables."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_variables_that_are_no_data_take_anything() -> None:
 
 
 class Transposed:
-    """Speaks DLPack as torch does: views in any order, and contiguous() makes a copy."""
+    """Exports DLPack as torch does: views in any order; contiguous() makes a copy."""
 
     def __init__(self, array: np.ndarray) -> None:
         self.array = array
@@ -81,7 +81,7 @@ def test_views_in_any_order_are_taken() -> None:
 
 
 class Bfloat16:
-    """Speaks DLPack, and nothing else."""
+    """Exports DLPack and nothing else."""
 
     def __init__(self) -> None:
         with fluid.program_guard(fluid.Program()):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a forked process finds of what its parent has made."""
+"""Objects of the parent in a forked process."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from millhopper.base.forks import OwnProcess, end_of_pipe, left_open_in_child
 
 
 def in_child(check: Callable[[], bool]) -> bool:
-    """What ``check`` returns in a forked process."""
+    """Returns the result of ``check`` in a forked process."""
     child = os.fork()
     if child == 0:
         good = False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes that are started while functions of map are at work, and by them."""
+"""Processes that are started while functions of map run, or by such functions."""
 
 from __future__ import annotations
 

@@ -8,8 +8,8 @@ import ast
 import pytest
 from conftest import run_python
 
-# An import gives the interpreter away. One that the core's threads began would leave what they are
-# initialising with one of them, and the others, who wait for it, with the interpreter.
+# An import may release the interpreter. If a thread of the core began one while it initialises
+# something, other threads would wait for that thread while they hold the interpreter.
 SLOW_IMPORTS = """
 import builtins, time
 import millhopper

@@ -29,7 +29,7 @@ scope = _core.Scope()
 endless = _core.prepare(program, scope, "cpu", 0)
 
 class Press(threading.Thread):
-    """Presses it a moment after go()."""
+    """Presses Ctrl-C a moment after go()."""
     def __init__(self):
         super().__init__()
         self.gone = threading.Event()
@@ -225,7 +225,7 @@ for threads in (0, 1, 3):
     assert ended.stdout == "True\n" * 3, ended.stderr
 
 
-# Presses Ctrl-C by another process, again and again, each time when the last one has been seen.
+# Another process presses Ctrl-C again and again, each time after the last one has been seen.
 PRESSES = """
 import collections, mmap, os, random, signal, struct, sys, time
 import millhopper
@@ -275,7 +275,7 @@ def press_while(work, presses):
     os.waitpid(child, 0)
 """
 
-# What the main thread is at, again and again.
+# What the main thread does, again and again.
 AT_WORK = {
     "a batch": """
 reader = numbers.shuffle(300).batch(10)
@@ -357,7 +357,7 @@ print(dict(seen))
 
 
 def test_one_that_a_function_has_swallowed_stops_the_core_all_the_same() -> None:
-    # What else was loaded meanwhile has been stopped, so the loop cannot go on.
+    # Loads that were under way have been stopped, so the loop cannot go on.
     ended = run_python(
         """
 import millhopper, os, signal

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values that are none: each is an error that says what is wrong, and none is cut off."""
+"""Invalid values: each is an error that says what is wrong, and no value is cut off."""
 
 from __future__ import annotations
 
@@ -263,7 +263,7 @@ def test_names_are_texts() -> None:
         millhopper.Reader(3)  # type: ignore[arg-type]
 
 
-# ---- What is raised where nobody expects it ----
+# ---- Exceptions in unexpected places ----
 
 
 class NoText:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Optimizers: what they do to parameters, step by step, against the formulas in numpy."""
+"""Optimizers: the parameters after each step, compared with the formulas in numpy."""
 
 from __future__ import annotations
 

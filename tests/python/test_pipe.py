@@ -74,7 +74,7 @@ class TestLines:
 
     def test_hands_lines_on_as_they_come(self) -> None:
         script = "echo first; cat"
-        # `cat` would not end, had it the test's standard input.
+        # If `cat` had the standard input of the test, it would not end.
         assert lines(shell(script)) == ["first"]
         items: Any = PipeReader(shell("echo first; sleep 1000")).get_line()
         assert next(items) == "first"
@@ -216,7 +216,7 @@ class TestArguments:
 
 
 def is_gone(pid: int) -> bool:
-    """Whether a process has ended; nobody may have waited for it."""
+    """Whether a process has ended, even if it has not been waited for."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
     except (FileNotFoundError, ProcessLookupError):

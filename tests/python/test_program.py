@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Program, Block, Operator, Variable: what they hold, refuse, copy and become as messages."""
+"""Program, Block, Operator, Variable: contents, refusals, copies and messages."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ def test_dims_that_cannot_be_multiplied_are_refused() -> None:
 
 
 def everything() -> Program:
-    """A program with what messages can hold: sub-blocks, readers, all kinds of attributes."""
+    """A program with all that messages can hold: sub-blocks, readers, all kinds of attributes."""
     main, startup = Program(), Program()
     with fluid.program_guard(main, startup):
         reader = layers.random_data_generator(0.0, 1.0, [[1, 3], [1, 1]], seed=2**40, count=5)
@@ -300,7 +300,7 @@ def test_a_clone_for_test_does_not_train() -> None:
     assert fluid.default_main_program().global_block().ops[-1].attr("is_test") is False
 
 
-# ---- Which programs are written ----
+# ---- Which programs layers write to ----
 
 
 def test_the_guard_puts_back_the_programs() -> None:

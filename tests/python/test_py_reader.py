@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""py_reader: what Python makes, in programs that the core runs."""
+"""py_reader: batches from Python in programs that the core runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Element = tuple[Any, ...]
 
 
 class Fed:
-    """Programs of a py_reader whose two slots are read, and what runs them."""
+    """Programs that read a py_reader of two slots, with their executor."""
 
     def __init__(self, capacity: int = 4, double_buffer: bool = False, multi_pass: int = 1) -> None:
         self.main, self.startup = fluid.Program(), fluid.Program()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Batches of py_reader and PyReader stay what they were, however long they are kept.
+"""Batches of py_reader and PyReader do not change, however long they are kept.
 
 The cases of lineage.md, section 6: decoupled data check (10 epochs), pinned memory, levels.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reader: the batches that Python sees, what they cost and what is left behind."""
+"""Reader: the batches that Python sees, their cost, and that nothing is left behind."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def open_numbers(path: Path, **options: object) -> fluid.Variable:
 
 
 def read_all(reader: fluid.Variable) -> list[np.ndarray]:
-    """What `read_file` gives in a new main program, until the data end."""
+    """All that `read_file` gives in a new main program, until the data end."""
     with fluid.program_guard(Program()):
         share_reader(reader)
         out = layers.read_file(reader)
@@ -239,7 +239,7 @@ def test_a_preprocessor_gives_variables_of_its_own(numbers: Path) -> None:
         again.outputs(again.inputs())
 
 
-# ---- What is refused ----
+# ---- Refusals ----
 
 
 def test_only_readers_are_decorated_and_read() -> None:

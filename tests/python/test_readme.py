@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What README.md and the page of the package show of Python prints what it says."""
+"""The Python code in README.md and the package's page prints what these pages show."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def block(title: str) -> str:
 
 
 def run(title: str) -> str:
-    """What a block of Python prints, run in this folder."""
+    """The output of a block of Python that runs in this folder."""
     ran = subprocess.run(
         [sys.executable, "-c", block(title)],
         cwd=ROOT,

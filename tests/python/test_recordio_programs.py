@@ -148,7 +148,7 @@ def test_training_from_a_file(path: Path) -> None:
 
 
 def test_a_preprocessor_on_images(path: Path) -> None:
-    """Ten batches, of which the block makes what numpy makes of them (lineage.md, section 6)."""
+    """Ten batches; the block's results equal numpy's (lineage.md, section 6)."""
     files = fluid.layers.io.open_recordio_file(str(path), **SLOTS)
     files = fluid.layers.io.double_buffer(fluid.layers.multi_pass(files, 2))
     preprocessor = fluid.layers.io.Preprocessor(reader=files)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RecordIO files written by Python are read by the core: values, levels of detail, what is left."""
+"""The core reads RecordIO files that Python writes: values, levels of detail, leftover files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def tensor(values: object, lengths: list[list[int]] | None = None) -> fluid.LoDT
 
 
 def write_words(path: Path, count: int, **options: object) -> None:
-    """Record i is i words, 100 * i and on, and the label i."""
+    """Record i has i words, 100 * i, 100 * i + 1 and so on, and the label i."""
     with create_recordio_writer(path, **options) as writer:
         for i in range(count):
             words = np.arange(100 * i, 101 * i).reshape(-1, 1)
@@ -40,7 +40,7 @@ def write_words(path: Path, count: int, **options: object) -> None:
 
 
 def data_files(folder: Path) -> list[str]:
-    """The names of files, sorted, but for manifests."""
+    """The names of all files but manifests, sorted."""
     return sorted(name for name in os.listdir(folder) if not name.endswith(".manifest.json"))
 
 
@@ -312,7 +312,7 @@ def test_a_shard_that_is_missing_is_told(tmp_path: Path, feeder: fluid.DataFeede
         with pytest.raises(fluid.Error, match="words-00001.recordio: is not there, but") as error:
             use(fluid.Reader.open_files(tmp_path / "words-*.recordio", slots=SLOTS))
         assert error.value.code == "data loss"
-    # Whoever names files one by one gets those.
+    # A reader that names files one by one gets exactly those.
     files = [tmp_path / f"words-0000{number}.recordio" for number in (0, 2)]
     assert len(fluid.Reader.open_files(files, slots=SLOTS)) == 4
     assert len(list(fluid.Reader.open_files(files[0], slots=SLOTS))) == 2

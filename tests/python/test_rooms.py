@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rooms of the package: who imports whom, and that the names which users type stay there."""
+"""The rooms of the package: which module imports which, and the names that users type."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ROOMS: dict[str, set[str]] = {
     "dataset": {"iterating", "generators"},
     "command": {"programs", ""},  # it describes the whole package
 }
-# The core imports errors and ragged by these names, so their code is there.
+# The core imports errors and ragged by these names, so the code of both is at the top level.
 FOR_ALL = {"_core", "errors", "ragged"}
 
 
@@ -75,7 +75,7 @@ def edges(of_types: bool = False) -> dict[str, set[str]]:
 
 
 def circles(graph: dict[str, set[str]]) -> list[set[str]]:
-    """The sets of modules of which each one reaches each other one: of two and more."""
+    """The circles: sets of two or more modules that all reach one another."""
 
     def reached(start: str) -> set[str]:
         found: set[str] = set()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Variables in scopes: values that take one another's place, and readers that threads share."""
+"""Variables in scopes: values that are replaced, and readers that threads share."""
 
 import threading
 
@@ -39,7 +39,7 @@ def test_scopes_are_nested() -> None:
 
 
 def test_a_reader_may_be_replaced_while_it_works() -> None:
-    # Its workers may want the interpreter that the replacing thread has.
+    # The old reader's workers may need the interpreter, which the replacing thread holds.
     for take in (
         lambda variable: variable.get_tensor(),
         lambda variable: variable.get_lod_tensor_array(),

@@ -23,7 +23,7 @@ IMAGES = 300
 
 @pytest.fixture(autouse=True)
 def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A small MNIST, and programs and values of its own for each example."""
+    """A small MNIST, and for each example new programs and values."""
     write_mnist(tmp_path, "train", IMAGES, compressed=True)
     monkeypatch.setenv("MILLHOPPER_DATA", str(tmp_path))
     with (
@@ -79,7 +79,7 @@ def test_a_multiple_item_reader() -> None:
 
 
 def collected(reader: Any, mapping: dict[str, int]) -> list[dict[str, Any]]:
-    """What a program without operators is fed with, batch by batch."""
+    """The feed of a program without operators, batch by batch."""
     names = list(mapping)
     batches = []
 
@@ -199,7 +199,7 @@ paddle.train(paddle.batch(reader, 128),
 
 
 def test_compose_multiple_data_readers() -> None:
-    # As it stands, the images end before the readers that never do, and that is told.
+    # In the page's form the images end before the other readers, which never do: an error says so.
     with pytest.raises(millhopper.reader.ComposeNotAligned, match=f"after {IMAGES} items"):
         run(RANDOM_IMAGE + COMPOSED)
     cut = COMPOSED.replace("reader = paddle.reader.compose(", "reader = compose_as_many(")
@@ -299,7 +299,7 @@ def test_data_feeder() -> None:
 
 
 class Flowers:
-    """Stands for the data set of that name, which is none of ours."""
+    """Stands for the data set of that name, which this package does not have."""
 
     @staticmethod
     def train() -> Any:

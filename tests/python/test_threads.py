@@ -48,7 +48,7 @@ class Source:
             self.closed += 1
 
 
-# With how many items each reads ahead.
+# The readers, each with the number of items that it reads ahead.
 AHEAD: dict[str, tuple[Callable[[Any], Any], int]] = {
     "buffered 1": (lambda reader: buffered(reader, 1), 1),
     "buffered 5": (lambda reader: buffered(reader, 5), 5),
@@ -169,7 +169,7 @@ class TestEveryDecorator:
 
         items = ALL[name](standing)()
         assert sorted(itertools.islice(items, 10)) == list(range(10))
-        # All threads but the one inside of the reader end, and that one, at the latest, after.
+        # All threads end, the one inside the reader at the latest after its item.
         threading.Timer(0.05, go_on.set).start()
         items.close()
 

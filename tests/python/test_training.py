@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""train: what is fed and in which order, what handlers see, and what is refused."""
+"""train: the feed and its order, the events that handlers see, and refusals."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def stream_digest(startup: fluid.Program) -> str:
 def train(
     startup: fluid.Program, main: fluid.Program, capfd: pytest.CaptureFixture[str]
 ) -> tuple[str, dict[str, np.ndarray]]:
-    """What a training prints, and the parameters that it ends with."""
+    """The output of a training and its final parameters."""
     scope = fluid.Scope()
     executor = fluid.Executor(fluid.CPUPlace())
     executor.run(startup, scope=scope)

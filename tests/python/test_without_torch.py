@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Without torch and JAX everything else works, and who asks for them is told what is missing."""
+"""Without torch and JAX all else works, and a call that needs them says what is missing."""
 
 from __future__ import annotations
 
