@@ -77,7 +77,7 @@ def test_a_function_is_told_the_name_of_its_element(
         for element in numbers.shard(2, index).shuffle(50, seed=2).map(named):
             pass_number, sample, *_ = element["at"][0].tolist()
             assert element["noise"].tolist() == whole[pass_number, sample]
-    with pytest.raises(millhopper.Error, match="for functions that Reader.map calls"):
+    with pytest.raises(millhopper.Error, match="only by a function that Reader.map"):
         millhopper.current_record()
 
 

@@ -159,7 +159,7 @@ def test_an_item_that_is_no_tuple_is_named(item: object) -> None:
     with pytest.raises(TypeError) as caught:
         fluid.train(lambda: batches, {"x": 0, "y": 1}, 3, 1, handler)
     assert f"item 2 of batch 1 is {type(item).__name__}" in str(caught.value)
-    assert ",) for one column" in str(caught.value)
+    assert ",) if it is one column" in str(caught.value)
     assert len(handler.seen) == 1  # the batch before it
 
 

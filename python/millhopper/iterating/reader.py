@@ -30,8 +30,8 @@ Batch: TypeAlias = dict[str, npt.NDArray[Any] | Ragged]
 # (-1 is any length).
 Slot: TypeAlias = Sequence[Any]
 
-# The core's error begins so if slots are missing. Its rest says how a program in text declares
-# them.
+# The core's error begins like this if slots are missing. The rest of it says how a program in text
+# declares them.
 _SLOTS_MISSING = "the slots of this reader must be declared"
 
 
