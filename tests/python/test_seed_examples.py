@@ -125,8 +125,8 @@ def test_an_invalid_batch() -> None:
     with pytest.raises(TypeError) as caught:
         collected(lambda: [[(1, 1, 1), *batch]], {"a": 0})
     assert "item 1 of batch 0 is list [1, 1, 1]" in str(caught.value)
-    assert "write ([1, 1, 1],) for one column" in str(caught.value)
-    assert "tuple([1, 1, 1]) for a column each" in str(caught.value)
+    assert "write ([1, 1, 1],) if it is one column" in str(caught.value)
+    assert "tuple([1, 1, 1]) if it is one column for each" in str(caught.value)
 
 
 def test_a_reader_becomes_a_batch_reader() -> None:

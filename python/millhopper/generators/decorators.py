@@ -79,8 +79,8 @@ def compose(
             ended = [str(i) for i, item in enumerate(row) if item is missing]
             if ended:
                 raise ComposeNotAligned(
-                    f"after {count} items reader {', '.join(ended)} has ended, "
-                    f"but not all readers have (there are {len(row)}, the first is reader 0)"
+                    f"after {count} items reader {', '.join(ended)}, of {len(row)} readers "
+                    "counted from 0, ended before the others"
                 )
             yield row
 
