@@ -84,7 +84,7 @@ std::unique_ptr<PreparedBlock::PreparedOp> PreparedBlock::Prepare(int index) {
         ++part.argument;
         Variable* variable = scope_.Find(name);
         if (variable == nullptr) fail(part, StrCat("no variable '", Escaped(name), "'"));
-        parameter.variables.push_back(variable);
+        parameter.arguments.push_back(OpContext::Bind(variable));
       }
       parameters.push_back(std::move(parameter));
     }

@@ -51,16 +51,6 @@ ReaderVariables& RegisteredReaderVariables() {
   return registered;
 }
 
-// Throws the error about an input whose variable holds no tensor.
-[[noreturn]] void ThrowNoTensor(std::string_view parameter, const Variable& variable) {
-  try {
-    variable.Get<LoDTensor>();
-  } catch (const Error& error) {
-    Throw(error.code(), "input '", parameter, "': ", error.message());
-  }
-  Throw(ErrorCode::kInternal, "input '", parameter, "' holds a tensor after all");
-}
-
 }  // namespace
 
 bool RegisterReaderVariables(HeldReader (*look)(const Variable& variable),
@@ -222,7 +212,7 @@ void OpContext::ThrowNoParameter(std::string_view name) const {
 void OpContext::ThrowNoArgument(const std::vector<Parameter>& parameters,
                                 const Parameter& parameter, size_t i) const {
   Throw(ErrorCode::kInvalidArgument, &parameters == &inputs_ ? "input '" : "output '",
-        parameter.schema->name, "' has ", parameter.variables.size(), " arguments; number ", i,
+        parameter.schema->name, "' has ", parameter.arguments.size(), " arguments; number ", i,
         " is wanted");
 }
 
@@ -231,18 +221,24 @@ void OpContext::ThrowNoAttribute(std::string_view name) const {
         "'");
 }
 
+void OpContext::ThrowNoTensor(std::string_view parameter, const Variable& variable) {
+  try {
+    variable.Get<LoDTensor>();
+  } catch (const Error& error) {
+    Throw(error.code(), "input '", parameter, "': ", error.message());
+  }
+  Throw(ErrorCode::kInternal, "input '", parameter, "' holds a tensor after all");
+}
+
 OpContext::OpContext() : bound_(std::make_unique<Bound>()) {}
 
 OpContext::~OpContext() = default;
 
-const LoDTensor& OpContext::TensorOf(std::string_view parameter, const Variable& variable) {
-  if (__builtin_expect(!variable.Holds<LoDTensor>(), 0)) ThrowNoTensor(parameter, variable);
-  return variable.Get<LoDTensor>();
+OpContext::BoundArgument OpContext::Bind(Variable* variable) {
+  return {variable, &variable->tensor_, &variable->holds_tensor_};
 }
 
-LoDTensor* OpContext::TensorToWrite(Variable* variable) {
-  return variable->GetMutable<LoDTensor>();
-}
+LoDTensor* OpContext::MakeTensor(Variable* variable) { return variable->GetMutable<LoDTensor>(); }
 
 template <typename T>
 const T& OpContext::ValueOf(std::string_view name, const void* attribute) {
@@ -289,15 +285,16 @@ std::string OpContext::Location() const {
   std::string place =
       StrCat("(", type(), ", ", program()->OperatorLocation(bound_->block, bound_->index), ")");
   for (const Parameter& parameter : outputs_) {
-    if (!parameter.variables.empty()) {
-      return StrCat("'", Escaped(parameter.variables[0]->name()), "' ", place);
+    if (!parameter.arguments.empty()) {
+      return StrCat("'", Escaped(parameter.arguments[0].variable->name()), "' ", place);
     }
   }
   return place;
 }
 
 const proto::VarDesc* OpContext::OutDesc(std::string_view parameter, size_t i) const {
-  return program()->FindDeclaration(bound_->block, Argument(outputs_, parameter, i).name());
+  return program()->FindDeclaration(bound_->block,
+                                    Argument(outputs_, parameter, i).variable->name());
 }
 
 const proto::OpDesc& OpContext::desc() const { return *bound_->desc; }

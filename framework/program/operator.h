@@ -142,24 +142,29 @@ class OpContext {
   // The tensor of an argument. Throws kInvalidArgument, naming slot and variable, if the variable
   // has no value yet or one of another type, and if the slot has no argument i.
   const LoDTensor& In(std::string_view parameter, size_t i = 0) const {
-    return TensorOf(parameter, Argument(inputs_, parameter, i));
+    const BoundArgument& argument = Argument(inputs_, parameter, i);
+    if (__builtin_expect(!*argument.holds_tensor, 0)) {
+      ThrowNoTensor(parameter, *argument.variable);
+    }
+    return *argument.tensor;
   }
   // The tensor to write; an input may be the same tensor. See LoDTensor::Allocate and mutable_data.
   LoDTensor* Out(std::string_view parameter, size_t i = 0) {
-    return TensorToWrite(&Argument(outputs_, parameter, i));
+    const BoundArgument& argument = Argument(outputs_, parameter, i);
+    return *argument.holds_tensor ? argument.tensor : MakeTensor(argument.variable);
   }
   // The number of arguments: 0 for an optional slot that is not connected.
   size_t InCount(std::string_view parameter) const {
-    return FindParameter(inputs_, parameter).variables.size();
+    return FindParameter(inputs_, parameter).arguments.size();
   }
   size_t OutCount(std::string_view parameter) const {
-    return FindParameter(outputs_, parameter).variables.size();
+    return FindParameter(outputs_, parameter).arguments.size();
   }
   Variable& InVar(std::string_view parameter, size_t i = 0) const {
-    return Argument(inputs_, parameter, i);
+    return *Argument(inputs_, parameter, i).variable;
   }
   Variable& OutVar(std::string_view parameter, size_t i = 0) {
-    return Argument(outputs_, parameter, i);
+    return *Argument(outputs_, parameter, i).variable;
   }
 
   // The value of an attribute; T is one of the types of attribute.h.
@@ -191,9 +196,16 @@ class OpContext {
 
  private:
   friend class PreparedBlock;
+  // A variable, and where it keeps its tensor. In and Out are called for every run of an operator,
+  // and must not wait for a call into another file.
+  struct BoundArgument {
+    Variable* variable;
+    LoDTensor* tensor;
+    const bool* holds_tensor;
+  };
   struct Parameter {
     const ParameterSchema* schema;
-    std::vector<Variable*> variables;
+    std::vector<BoundArgument> arguments;
   };
   struct NamedAttribute {
     std::string_view name;
@@ -209,12 +221,12 @@ class OpContext {
     }
     ThrowNoParameter(name);
   }
-  Variable& Argument(const std::vector<Parameter>& parameters, std::string_view name,
-                     size_t i) const {
+  const BoundArgument& Argument(const std::vector<Parameter>& parameters, std::string_view name,
+                                size_t i) const {
     const Parameter& parameter = FindParameter(parameters, name);
-    const bool given = i < parameter.variables.size();
+    const bool given = i < parameter.arguments.size();
     if (__builtin_expect(!given, 0)) ThrowNoArgument(parameters, parameter, i);
-    return *parameter.variables[i];
+    return parameter.arguments[i];
   }
   const void* FindAttribute(std::string_view name) const {
     for (const NamedAttribute& attribute : attributes_) {
@@ -222,14 +234,16 @@ class OpContext {
     }
     ThrowNoAttribute(name);
   }
-  static const LoDTensor& TensorOf(std::string_view parameter, const Variable& variable);
-  static LoDTensor* TensorToWrite(Variable* variable);
+  static BoundArgument Bind(Variable* variable);
+  // Gives a variable a tensor in place of what it holds.
+  static LoDTensor* MakeTensor(Variable* variable);
   template <typename T>
   static const T& ValueOf(std::string_view name, const void* attribute);
   [[noreturn]] void ThrowNoParameter(std::string_view name) const;
   [[noreturn]] void ThrowNoArgument(const std::vector<Parameter>& parameters,
                                     const Parameter& parameter, size_t i) const;
   [[noreturn]] void ThrowNoAttribute(std::string_view name) const;
+  [[noreturn]] static void ThrowNoTensor(std::string_view parameter, const Variable& variable);
 
   std::vector<Parameter> inputs_, outputs_;
   std::vector<NamedAttribute> attributes_;

@@ -23,11 +23,11 @@ std::string Readable(const std::type_info& type) {
 void Variable::Drop() {
   other_.reset();
   type_ = nullptr;
-  has_value_ = false;
+  holds_tensor_ = false;
 }
 
 void Variable::ThrowNotHeld(const std::type_info& wanted) const {
-  Require(has_value_, "variable '", name_, "' has no value yet: nothing has written to it");
+  Require(has_value(), "variable '", name_, "' has no value yet: nothing has written to it");
   Throw(ErrorCode::kInvalidArgument, "variable '", name_, "' holds a ",
         type_ == nullptr ? "LoDTensor" : Readable(*type_), ", not a ", Readable(wanted));
 }

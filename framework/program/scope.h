@@ -24,14 +24,14 @@ class Variable {
   Variable& operator=(const Variable&) = delete;
 
   const std::string& name() const { return name_; }
-  bool has_value() const { return has_value_; }
+  bool has_value() const { return holds_tensor_ || type_ != nullptr; }
 
   template <typename T>
   bool Holds() const {
     if constexpr (std::is_same_v<T, LoDTensor>) {
-      return has_value_ && type_ == nullptr;
+      return holds_tensor_;
     } else {
-      return has_value_ && type_ != nullptr && *type_ == typeid(T);
+      return type_ != nullptr && *type_ == typeid(T);
     }
   }
   // Throws kInvalidArgument if the variable has no value yet, or one of another type.
@@ -50,14 +50,13 @@ class Variable {
   T* GetMutable() {
     if constexpr (std::is_same_v<T, LoDTensor>) {
       if (type_ != nullptr) Drop();
-      has_value_ = true;
+      holds_tensor_ = true;
       return &tensor_;
     } else {
       if (!Holds<T>()) {
         Drop();
         other_ = std::make_shared<T>();
         type_ = &typeid(T);
-        has_value_ = true;
       }
       return static_cast<T*>(other_.get());
     }
@@ -65,7 +64,7 @@ class Variable {
   // Removes the value. A tensor's memory is kept for the next value, so that the steps of a loop
   // need not allocate.
   void Reset() {
-    has_value_ = false;
+    holds_tensor_ = false;
     if (type_ != nullptr) Drop();
   }
   // Removes the value and frees its memory.
@@ -75,14 +74,15 @@ class Variable {
   }
 
  private:
+  friend class OpContext;  // which keeps the addresses of tensors for operators in loops
   void Drop();
   [[noreturn]] void ThrowNotHeld(const std::type_info& wanted) const;
 
   const std::string name_;
-  bool has_value_ = false;
+  bool holds_tensor_ = false;
   LoDTensor tensor_;
   std::shared_ptr<void> other_;
-  const std::type_info* type_ = nullptr;  // the type of other_; null for a tensor
+  const std::type_info* type_ = nullptr;  // the type of other_; null if there is none
 };
 
 // Variables by name. Find looks in the parent for names that are not here. The address of a
