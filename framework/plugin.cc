@@ -19,11 +19,13 @@
 #include "framework/base/limits.h"
 #include "framework/base/registration.h"
 #include "framework/io/files_in_use.h"
+#include "framework/reader/parser_plugins.h"
 
 namespace millhopper {
 namespace {
 
 constexpr PluginStamp kStamp = CurrentPluginStamp();
+constexpr char kParserName[] = "millhopper_parser";  // the function of millhopper_parser.h
 
 // An open file that is mapped for reading.
 class MappedFile {
@@ -77,10 +79,14 @@ std::string Describe(const PluginStamp& stamp) {
                 ")");
 }
 
-// Throws unless the file has the stamp of this Millhopper.
-void CheckStamp(const std::string& path) {
+// Returns whether the file has a stamp. Throws unless it is that of this Millhopper, or the file
+// has none but may be a parser, which needs none: it has the name of the function that it exports.
+bool HasStamp(const std::string& path) {
   const MappedFile file(path);
   const auto* found = static_cast<const char*>(file.Find(kStamp.mark, sizeof(kStamp.mark)));
+  if (found == nullptr && file.Find(kParserName, sizeof(kParserName)) != nullptr) {
+    return false;
+  }
   PluginStamp stamp;
   if (found == nullptr || static_cast<size_t>(file.end() - found) < sizeof(stamp)) {
     throw Error(ErrorCode::kPlugin, "no plugin of Millhopper: it has no line MILLHOPPER_PLUGIN")
@@ -92,6 +98,7 @@ void CheckStamp(const std::string& path) {
                 StrCat("built for ", Describe(stamp), ", but this is ", Describe(kStamp)))
         .InFile(path, -1);
   }
+  return true;
 }
 
 std::string FirstOf(const std::vector<std::string>& names) {
@@ -122,7 +129,7 @@ void LoadPlugin(const std::string& path) {
   AtWork at_work;
   at_work->library = path.c_str();
   at_work->step = "while loading it";
-  CheckStamp(path);
+  const bool has_stamp = HasStamp(path);
   static auto* loaded = new FilesRead(FileRole::kPlugin);  // until the process ends
   loaded->AddLocal(path);
   OfferOwnSymbols();
@@ -141,7 +148,14 @@ void LoadPlugin(const std::string& path) {
                 "registers what is registered already: " + FirstOf(found->second))
         .InFile(path, -1);
   }
-  watch.Keep();
+  using ParserFunction = const MillhopperParser* (*)(uint32_t);
+  if (void* const parser = dlsym(library, kParserName)) {
+    AddParserPlugin(path, reinterpret_cast<ParserFunction>(parser));
+  } else if (!has_stamp) {
+    throw Error(ErrorCode::kPlugin, "no plugin of Millhopper: it exports no millhopper_parser")
+        .InFile(path, -1);
+  }
+  if (has_stamp) watch.Keep();
 }
 
 }  // namespace millhopper

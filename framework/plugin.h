@@ -7,6 +7,8 @@
 //   ...
 //   REGISTER_OPERATOR(add_constant, Schema, Run);
 //   MILLHOPPER_PLUGIN;
+//
+// A parser plugin (millhopper_parser.h) is another kind, which knows nothing of these headers.
 #ifndef MILLHOPPER_FRAMEWORK_PLUGIN_H_
 #define MILLHOPPER_FRAMEWORK_PLUGIN_H_
 
@@ -33,12 +35,14 @@
 
 namespace millhopper {
 
-// Loads a plugin and keeps what it registers. `path` must be absolute and name a regular file that
-// is not writable by everybody. Loading the same plugin again does nothing. One thread at a time
-// may call this, and only while no program is checked or run. Throws kPlugin:
+// Loads a plugin and keeps what it registers, or the parser that it exports. `path` must be
+// absolute and name a regular file that is not writable by everybody. Loading the same plugin again
+// does nothing. One thread at a time may call this, and only while no program is checked or run.
+// Throws kPlugin:
 // - before any code of the plugin runs, if the file is not allowed, is no plugin or was built for
 //   another Millhopper;
 // - if the library cannot be loaded;
+// - if its parser is of another version, or cannot be as it says (parser_plugins.h);
 // - if the plugin registers a name that is taken. Then none of its registrations stay, but its
 //   initialisers have run, and the library stays in memory.
 void LoadPlugin(const std::string& path);

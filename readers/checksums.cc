@@ -4,11 +4,12 @@
 #include <isa-l/crc.h>
 
 #include <algorithm>
+#include <cstdio>
 
 namespace millhopper {
 
-uint32_t Crc32(const char* bytes, size_t size) {
-  return ::crc32_gzip_refl(0, reinterpret_cast<const unsigned char*>(bytes), size);
+uint32_t Crc32(const char* bytes, size_t size, uint32_t before) {
+  return ::crc32_gzip_refl(before, reinterpret_cast<const unsigned char*>(bytes), size);
 }
 
 uint32_t Crc32c(const char* bytes, size_t size) {
@@ -23,6 +24,12 @@ uint32_t Crc32c(const char* bytes, size_t size) {
     size -= now;
   }
   return ~crc;
+}
+
+std::string Hex(uint32_t number) {
+  char text[9];
+  std::snprintf(text, sizeof(text), "%08x", number);
+  return text;
 }
 
 }  // namespace millhopper

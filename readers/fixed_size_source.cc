@@ -68,7 +68,7 @@ void FixedSizeSource::Fetch(Chunk* chunk) const {
   if (!plain_) return;
   const auto first = std::any_cast<uint64_t>(chunk->claimed);
   const size_t records = RecordsFrom(first);
-  if (columns_.size() == 1) {
+  if (columns_.size() == 1 && columns_[0].in_place) {
     chunk->Read(columns_[0].stream->file(), chunk->offset, records * record_bytes_);
     return ListPieces(chunk, records);
   }

@@ -21,6 +21,7 @@ class FixedSizeSource final : public FileSource {
   struct Column {
     std::unique_ptr<ByteStream> stream;  // at the first record
     size_t bytes;                        // of one record's piece
+    bool in_place = true;                // the pieces are bytes of the file as they lie in it
   };
   // `count` is the number of records that the files declare; too few or too many bytes are an error
   // after the whole records. Without it there must be one column, and its end ends the records.

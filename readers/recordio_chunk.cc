@@ -5,7 +5,6 @@
 #include <snappy.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -358,12 +357,6 @@ RecordIOCompressor RecordIOCompressorFromName(const std::string& name) {
   return FromName(
       name, "compressor",
       {RecordIOCompressor::kNone, RecordIOCompressor::kSnappy, RecordIOCompressor::kGzip});
-}
-
-std::string Hex(uint32_t number) {
-  char text[9];
-  std::snprintf(text, sizeof(text), "%08x", number);
-  return text;
 }
 
 bool HasRecordIOMagic(const char* bytes, size_t size) {

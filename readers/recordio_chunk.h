@@ -40,9 +40,6 @@ const char* ToString(RecordIOCompressor compressor);  // "none", "snappy", "gzip
 RecordIODialect RecordIODialectFromName(const std::string& name);
 RecordIOCompressor RecordIOCompressorFromName(const std::string& name);
 
-// Eight hexadecimal digits, as error texts show checksums.
-std::string Hex(uint32_t number);
-
 constexpr size_t kRecordIOHeaderBytes = 20;
 
 // True if a chunk can begin with these bytes.

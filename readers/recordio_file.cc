@@ -9,6 +9,7 @@
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
 #include "framework/base/stop.h"
+#include "readers/checksums.h"
 
 namespace millhopper {
 namespace {

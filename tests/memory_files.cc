@@ -196,7 +196,11 @@ class MemoryFileSystem final : public FileSystem {
     const std::lock_guard<std::mutex> lock(files.mutex_);
     const auto found = files.files_.find(path);
     if (found == files.files_.end()) {
-      status.problem = "nothing has this name";
+      const std::string folder = InFolder(path);
+      const auto inside = files.files_.lower_bound(folder);
+      const bool is_folder = inside != files.files_.end() && inside->first.rfind(folder, 0) == 0;
+      if (is_folder) status.kind = FileStatus::Kind::kDirectory;
+      if (!is_folder) status.problem = "nothing has this name";
       return status;
     }
     status.kind = FileStatus::Kind::kFile;
@@ -219,7 +223,32 @@ class MemoryFileSystem final : public FileSystem {
     return names;
   }
 
+  // A folder is there as long as a file lies in it.
+  std::vector<FolderEntry> ListFolder(const std::string& path) const override {
+    MemoryFiles& files = MemoryFiles::Get();
+    files.Call(path, -1);
+    const std::string folder = InFolder(path);
+    const std::lock_guard<std::mutex> lock(files.mutex_);
+    std::map<std::string, FileStatus::Kind> found;
+    for (const auto& [file, content] : files.files_) {
+      if (file.rfind(folder, 0) != 0) continue;
+      const std::string rest = file.substr(folder.size());
+      const size_t slash = rest.find('/');
+      found[rest.substr(0, slash)] =
+          slash == std::string::npos ? FileStatus::Kind::kFile : FileStatus::Kind::kDirectory;
+    }
+    std::vector<FolderEntry> entries;
+    entries.reserve(found.size());
+    for (const auto& [name, kind] : found) entries.push_back({name, kind});
+    return entries;
+  }
+
  private:
+  // How the paths of the files in a folder begin.
+  static std::string InFolder(const std::string& path) {
+    return path.back() == '/' ? path : path + "/";
+  }
+
   static FileId IdOf(const MemoryFiles::Content& content, FileTrouble trouble) {
     constexpr uint64_t kOther = uint64_t{1} << 32;
     return {FileId::kFirstOtherVolume,

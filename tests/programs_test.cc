@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "framework/plugin.h"
+#include "tests/child.h"
 #include "tests/compressed.h"
 #include "tests/program_runner.h"
 #include "tests/record_files.h"
@@ -37,12 +39,18 @@ std::string WriteData() {
   WriteFile(folder + "/lines.txt", lines);
   WriteFile(folder + "/lines.txt.zst", Zstd(lines));
   WriteFile(folder + "/lines.txt.lz4", Lz4(lines));
+  WriteFile(folder + "/scores.txt", "1 0.5 1.5\n0\n2 -3\n2 -3 x\n");
   WriteFile(folder + "/pairs.bin", std::string("\x01\x00\x02\x00\x03\x00\x04\x00", 8));
   std::string images("\x00\x00\x08\x03\x00\x00\x00\x03\x00\x00\x00\x02\x00\x00\x00\x02", 16);
   for (char value = 0; value < 12; ++value) images += value;
   WriteFile(folder + "/images.idx3-ubyte", images);
   WriteFile(folder + "/labels.idx1-ubyte",
             std::string("\x00\x00\x08\x01\x00\x00\x00\x03\x07\x08\x09", 11));
+  for (const char* image : {"dog/1.webp", "cat/more/2.PNG", "cat/1.jpg", "cat/notes.txt"}) {
+    const std::string path = folder + "/pets/" + image;
+    std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+    WriteFile(path, std::filesystem::path(image).filename().string());
+  }
   std::string damaged = ReadFile(folder + "/numbers-0.recordio");
   damaged.back() ^= 1;
   WriteFile(folder + "/damaged.recordio", damaged);
@@ -58,7 +66,9 @@ std::string Replaced(std::string text, const std::string& from, const std::strin
 
 // What the programs of a folder print, followed by "error: ..." if they end with an error.
 std::string OutputOf(const std::string& folder, const std::string& data) {
-  ProgramRunner runner({{"data", data}, {"count", "3"}});
+  const std::string parser = Runfile("tests/libscores.so");
+  LoadPlugin(parser);
+  ProgramRunner runner({{"data", data}, {"count", "3"}, {"parser", parser}});
   std::string error;
   try {
     runner.Startup(ReadFile(folder + "/startup.pbtxt"));
@@ -68,7 +78,7 @@ std::string OutputOf(const std::string& folder, const std::string& data) {
   } catch (const Error& caught) {
     error = StrCat("error: ", caught.what(), "\n");
   }
-  return Replaced(runner.printed() + error, data, "${data}");
+  return Replaced(Replaced(runner.printed() + error, data, "${data}"), parser, "${parser}");
 }
 
 class ProgramsTest : public testing::TestWithParam<std::string> {};

@@ -17,6 +17,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "python" / "millhopper"
+# The headers of parser plugins, whose folder millhopper.api.include_folder() names.
+HEADERS = ROOT / "framework" / "parser"
 # The version of Debian 12's headers, see tools/bazel/system.bzl.
 PYTHON = (3, 11)
 
@@ -63,10 +65,12 @@ def _tag():
 
 
 def _package_files():
-    """The name in the wheel and the path of every Python file of the package."""
+    """The name in the wheel and the path of every file of the package but its module."""
     for path in sorted(PACKAGE.rglob("*")):
         if path.suffix in (".py", ".pyi") or path.name == "py.typed":
             yield path.relative_to(PACKAGE.parent).as_posix(), path
+    for path in sorted(HEADERS.glob("*.h")):
+        yield f"millhopper/include/{path.name}", path
 
 
 def _write(wheel_directory, files):

@@ -17,13 +17,19 @@
 #include "framework/program/executor.h"
 #include "framework/program/operator.h"
 #include "framework/program/program.h"
+#include "framework/reader/file_format.h"
 #include "framework/reader/reader.h"
 #include "framework/reader/reader_holder.h"
+#include "proto/framework.pb.h"
+#include "readers/file_list.h"
 #include "tools/command.h"
 #include "tools/contact_sheet.h"
 #include "tools/digest.h"
 
 DEFINE_string(startup, "", "the startup program that creates the reader");
+DEFINE_string(field, "",
+              "for files of a format with fields: \"name dtype[dims] option=value ...\", may be "
+              "repeated; by default fields that fit the first records");
 DEFINE_string(reader, "",
               "the variable of the reader to look at; by default the one that is created last");
 DEFINE_int64(count, -1,
@@ -47,27 +53,100 @@ DECLARE_uint64(seed);
 namespace millhopper {
 namespace {
 
+using Strings = std::vector<std::string>;
+
 constexpr int64_t kShownElements = 3;
 constexpr int64_t kShownValues = 12;
 constexpr size_t kSheetImages = 100;
 
 CommandHelp Help() {
   CommandHelp help;
-  help.usage = "peek --startup=FILE [--reader=NAME] [flags]\n";
+  help.usage =
+      "peek FILE... [flags]\n"
+      "peek --startup=FILE [--reader=NAME] [flags]\n";
   help.text =
-      "Shows what a reader yields, without a main program: slots, types, dims, levels of\n"
-      "detail, ranges and first values of some elements; or statistics over all of one pass.\n";
+      "Shows what files hold, or what a reader of a startup program yields: slots, types, dims,\n"
+      "levels of detail, ranges and first values of some elements; or statistics over all of\n"
+      "one pass. For files of a format that needs fields it prints some that fit, ready to be\n"
+      "pasted into a program.\n";
   help.groups = {
-      {"What to look at", {"startup", "reader", "count", "set", "plugin"}},
+      {"What to look at", {"field", "startup", "reader", "count", "set", "plugin"}},
       {"How to show it", {"all", "json", "digest", "png", "force", "stats"}},
       {"Running", {"threads", "seed", "memory_limit", "timeout"}},
   };
-  help.repeatable = {"set", "plugin"};
+  help.repeatable = {"field", "set", "plugin"};
   help.examples =
+      "  peek train.csv\n"
+      "  peek 'train-*.tfrecord' --field='label int64[]' --all\n"
       "  peek --startup=startup.pbtxt\n"
       "  peek --startup=startup.pbtxt --reader=files --all\n"
       "  peek --startup=startup.pbtxt --digest --threads=7\n";
   return help;
+}
+
+// The entries as a list that can be pasted into a program ("strings: [...]") and into Python.
+void PrintFields(const Strings& fields) {
+  // Where standard output is for other programs, people read standard error.
+  const bool for_people = !FLAGS_digest && !FLAGS_json && FLAGS_png.empty();
+  std::ostream& out = for_people ? std::cout : std::cerr;
+  out << "fields that fit the first records:\n";
+  for (size_t i = 0; i < fields.size(); ++i) {
+    const char quote = fields[i].find('"') == std::string::npos ? '"' : '\'';
+    out << (i == 0 ? "  [" : "   ") << quote << Escaped(fields[i]) << quote
+        << (i + 1 == fields.size() ? "]\n" : ",\n");
+  }
+}
+
+// A program that reads the files. Where their format takes fields and none are given, it has those
+// that fit the first file, and they are printed.
+std::shared_ptr<const Program> ProgramForFiles(const Strings& names, const Strings& given_fields) {
+  const Strings files = ExpandFileNames(names);
+  const FormatChoice choice = ChooseFormat(files.front());
+  const FormatSchema& format =
+      choice.schema != nullptr ? *choice.schema : FormatByContent(choice.path);
+  const auto has_attribute = [&](const char* name) {
+    return std::any_of(format.attributes.begin(), format.attributes.end(),
+                       [&](const AttributeSchema& schema) { return schema.name == name; });
+  };
+  Require(given_fields.empty() || has_attribute("fields"), "--field: the format ", format.tag,
+          " takes no fields");
+  Strings fields = given_fields;
+  if (fields.empty() && format.guess_fields != nullptr) {
+    fields = format.guess_fields(SplitFormatPrefix(files.front()).path, format.WithDefaults({}));
+    if (!fields.empty()) PrintFields(fields);
+  }
+  proto::ProgramDesc program;
+  proto::BlockDesc* const block = program.add_blocks();
+  block->set_idx(0);
+  block->set_parent_idx(-1);
+  proto::VarDesc* const variable = block->add_vars();
+  variable->set_name("files");
+  variable->set_persistable(true);
+  variable->mutable_type()->set_type(proto::VarType::READER);
+  proto::OpDesc* const open = block->add_ops();
+  open->set_type("open_files");
+  proto::OpDesc::Var* const output = open->add_outputs();
+  output->set_parameter("Out");
+  output->add_arguments(variable->name());
+  const auto add_attribute = [open](const std::string& name, const Strings& values) {
+    proto::OpDesc::Attr* const attribute = open->add_attrs();
+    attribute->set_name(name);
+    attribute->set_type(proto::STRINGS);
+    for (const std::string& value : values) attribute->add_strings(value);
+  };
+  Strings with_format;
+  for (const std::string& file : files) {
+    with_format.push_back(StrCat(format.tag, ":", SplitFormatPrefix(file).path));
+  }
+  add_attribute("file_names", with_format);
+  if (!fields.empty()) add_attribute("fields", fields);
+  if (has_attribute("content")) {  // without a declaration, records of tensors are bytes
+    proto::OpDesc::Attr* const attribute = open->add_attrs();
+    attribute->set_name("content");
+    attribute->set_type(proto::STRING);
+    attribute->set_s("bytes");
+  }
+  return Program::FromString(program.SerializeAsString(), "peek");
 }
 
 // The names of the readers that the program creates, in the order of creation.
@@ -254,15 +333,19 @@ void PrintStatistics(ReaderHolder* reader) {
 }
 
 int RunPeek(const Arguments& arguments) {
-  Require(arguments.words.empty(), "'", arguments.words.empty() ? "" : arguments.words.front(),
-          "' is no flag; the program is named by --startup");
-  Require(!FLAGS_startup.empty(), "no program: give --startup (--help tells more)");
+  Require(arguments.words.empty() != FLAGS_startup.empty(),
+          arguments.words.empty() ? "nothing to look at: give a file, or --startup"
+                                  : "files and --startup exclude each other",
+          " (--help tells more)");
+  Require(FLAGS_startup.empty() || arguments.all("field").empty(),
+          "--field is for files; a program has its own fields");
   Require(FLAGS_all + FLAGS_json + FLAGS_digest + !FLAGS_png.empty() <= 1,
           "--all, --json, --digest and --png exclude each other");
   Require(FLAGS_count >= -1, "--count=", FLAGS_count,
           ": 0 or more are possible, and -1 for as many as fit what is shown");
   const std::shared_ptr<const Program> program =
-      Program::FromFile(FLAGS_startup, ParseSettings(arguments.all("set")));
+      FLAGS_startup.empty() ? ProgramForFiles(arguments.words, arguments.all("field"))
+                            : Program::FromFile(FLAGS_startup, ParseSettings(arguments.all("set")));
   RunState run;
   run.seed = FLAGS_seed;
   const Executor executor(run);

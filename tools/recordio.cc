@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The recordio command: writes RecordIO files from files of any format, and shows what they hold.
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -43,17 +44,19 @@ CommandHelp Help() {
       "\n"
       "Names may contain *, ?, [a-z], {a,b} and {00000..00127}.\n";
   help.groups = {
-      {"Input of write", {"slots", "label_filename", "plugin"}},
+      {"Input of write", {"slots", "field", "label_filename", "plugin"}},
       {"Output of write",
        {"output", "shards", "content", "dialect", "compressor", "chunk_bytes", "force"}},
       {"head", {"count", "bytes"}},
       {"Running", {"threads", "timeout"}},
   };
-  help.repeatable = {"plugin"};
+  help.repeatable = {"field", "plugin"};
   help.examples =
       "  recordio write --output=train --shards=4 --label_filename=train-labels-idx1-ubyte.gz \\\n"
       "      train-images-idx3-ubyte.gz\n"
       "  recordio write --output=lines.recordio --compressor=snappy text:input.txt\n"
+      "  recordio write --output=rows.recordio --field='price float32[]' --field='title bytes' \\\n"
+      "      rows.csv.gz\n"
       "  recordio write --output=points.recordio --slots='float32[1,2] int64[1,1]' fixed:points\n"
       "  recordio write --output=again.recordio --dialect=go --chunk_bytes=32MiB old.recordio\n"
       "  recordio verify 'train-*.recordio'\n";
@@ -61,8 +64,9 @@ CommandHelp Help() {
 }
 
 int RunRecordIO(const Arguments& arguments) {
-  static const std::map<std::string, int (*)(const std::vector<std::string>&)> actions = {
-      {"write", &WriteRecordIO},
+  using Action = std::function<int(const std::vector<std::string>& files)>;
+  const std::map<std::string, Action> actions = {
+      {"write", [&](const auto& files) { return WriteRecordIO(files, arguments.all("field")); }},
       {"inspect", &InspectRecordIO},
       {"verify", &VerifyRecordIO},
       {"head", &HeadOfRecordIO}};

@@ -9,7 +9,8 @@
 
 namespace millhopper {
 
-int WriteRecordIO(const std::vector<std::string>& patterns);
+// `fields` are the entries of --field.
+int WriteRecordIO(const std::vector<std::string>& patterns, const std::vector<std::string>& fields);
 int InspectRecordIO(const std::vector<std::string>& patterns);
 int VerifyRecordIO(const std::vector<std::string>& patterns);
 int HeadOfRecordIO(const std::vector<std::string>& patterns);

@@ -22,6 +22,7 @@
 #include "framework/base/thread_pool.h"
 #include "framework/reader/file_format.h"
 #include "framework/tensor/tensor_stream.h"
+#include "readers/checksums.h"
 #include "readers/file_list.h"
 #include "readers/recordio_file.h"
 #include "readers/recordio_manifest.h"

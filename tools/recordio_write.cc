@@ -61,6 +61,10 @@ DEFINE_string(
     "as 'uint8[1,28,28] int64[1,1]'. -1 means any length, and :1 after a slot means one "
     "level of detail: 'uint8[-1]:1'. The format fixed needs this flag");
 
+DEFINE_string(field, "",
+              "write: for inputs of a format with fields: \"name dtype[dims] option=value ...\", "
+              "may be repeated; peek prints some that fit a file");
+
 namespace millhopper {
 namespace {
 
@@ -119,7 +123,7 @@ class Input {
  public:
   // `patterns` are the wildcards by which the inputs were found.
   Input(const std::string& name, const std::string& labels, const std::vector<SlotSpec>& slots,
-        const std::vector<std::string>& patterns) {
+        const std::vector<std::string>& fields, const std::vector<std::string>& patterns) {
     const FormatChoice choice = ChooseFormat(name);
     const FormatSchema* schema = choice.schema;
     if (schema == nullptr && slots.empty() && IsRecordIO(choice.path)) {
@@ -130,11 +134,7 @@ class Input {
     arguments.patterns = patterns;
     arguments.has_companions = !labels.empty();
     verbatim_ = schema != nullptr && schema->tag == "recordio" && slots.empty();
-    if (schema != nullptr) {
-      for (const AttributeSchema& attribute : schema->attributes) {
-        arguments.attributes.Set(attribute.name, attribute.default_value);
-      }
-    }
+    if (!fields.empty()) arguments.attributes.Set("fields", fields);
     if (verbatim_) arguments.attributes.Set("content", std::string("bytes"));
     try {
       reader_ = std::make_unique<FileReader>(
@@ -292,7 +292,8 @@ void Copy(std::vector<std::unique_ptr<Input>>* inputs, const std::vector<RecordI
 
 }  // namespace
 
-int WriteRecordIO(const std::vector<std::string>& patterns) {
+int WriteRecordIO(const std::vector<std::string>& patterns,
+                  const std::vector<std::string>& fields) {
   const std::vector<std::string> outputs = OutputNames();
   RecordIOOptions options;
   options.compressor = RecordIOCompressorFromName(FLAGS_compressor);
@@ -310,7 +311,7 @@ int WriteRecordIO(const std::vector<std::string>& patterns) {
   std::vector<std::unique_ptr<Input>> inputs;
   for (size_t i = 0; i < names.size(); ++i) {
     inputs.push_back(std::make_unique<Input>(names[i], labels.empty() ? std::string() : labels[i],
-                                             slots, wildcards));
+                                             slots, fields, wildcards));
   }
   OutputRules rules = RulesOfFlags();
   rules.stream = outputs.size() == 1;

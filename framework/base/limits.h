@@ -26,6 +26,10 @@ constexpr size_t kMaxSlots = 4096;     // tensors in an element
 // thread that reads: half a KB each, a few KB with sanitizers. Useful chains have about ten.
 constexpr int kMaxReaderDepth = 100;
 
+// Lists and folders of files.
+constexpr uint64_t kMaxFileTableBytes = uint64_t{1} << 30;  // names and labels
+constexpr int kMaxFolderDepth = 100;                        // folders within folders
+
 constexpr size_t kMaxPluginBytes = size_t{1} << 30;
 
 // Programs, as text or binary.

@@ -16,7 +16,7 @@ struct RecordId {
   // Which of the elements that a stage has made of it, from 0. What is made of a part is counted
   // from a place of its own, so that no two of all parts of a record are alike.
   uint64_t part = 0;
-  uint64_t chunk = 0;   // byte of the file at which its chunk begins
+  uint64_t chunk = 0;   // where its chunk begins: a byte of the file, or a place in a list of files
   uint32_t file = 0;    // index in the list of files of its source
   uint32_t record = 0;  // index in its chunk
 };

@@ -30,12 +30,14 @@ uint64_t MostContent(const Compression& compression, uint64_t bytes) {
 // back: a frame that fits into content_ is checked before any of it is given out.
 class ByteStream::Decompressor {
  public:
-  Decompressor(const File& file, const Compression& compression)
+  Decompressor(const File& file, const Compression& compression, uint64_t begin = 0)
       : file_(file),
         compression_(compression),
         decoder_(compression.make()),
-        input_(std::min<uint64_t>(kInputBytes, file.size())),
-        content_(std::min<uint64_t>(kReadBlockBytes, MostContent(compression, file.size()))) {}
+        input_(std::min<uint64_t>(kInputBytes, file.size() - begin)),
+        read_(begin),
+        content_(
+            std::min<uint64_t>(kReadBlockBytes, MostContent(compression, file.size() - begin))) {}
 
   // Adds the number of bytes that it has read to *got, also if it throws.
   void Read(char* out, size_t size, size_t* got) {
@@ -160,7 +162,7 @@ class ByteStream::Decompressor {
   std::vector<char> input_;
   size_t used_ = 0;    // bytes of input_ that the decoder has taken
   size_t filled_ = 0;  // bytes of input_ that are read from the file
-  uint64_t read_ = 0;  // bytes of the file that are read
+  uint64_t read_;      // where in the file the next read begins
   bool in_frame_ = false;
   bool padded_ = false;
   std::vector<char> content_;
@@ -189,6 +191,19 @@ ByteStream::ByteStream(const std::string& path, BufferType buffer_type)
                                   : StrCat(", but the bytes at byte 0 are not the first of a ",
                                            named->name, " stream")))
         .InFile(path, 0);
+  }
+}
+
+ByteStream::ByteStream(const std::string& path, const Compression& compression)
+    : file_(File::Open(path)), decompressor_(std::make_unique<Decompressor>(*file_, compression)) {}
+
+ByteStream::ByteStream(std::unique_ptr<const File> file, uint64_t begin,
+                       const Compression* compression)
+    : file_(std::move(file)) {
+  if (compression == nullptr) {
+    position_ = begin;
+  } else {
+    decompressor_ = std::make_unique<Decompressor>(*file_, *compression, begin);
   }
 }
 

@@ -13,6 +13,8 @@
 
 namespace millhopper {
 
+struct Compression;
+
 // The bytes of a file, decompressed if the file begins as gzip, zstd or lz4 does (compression.h). A
 // file whose name ends in .gz, .zst or .lz4 must begin so; an empty one was cut off. One thread at
 // a time.
@@ -21,6 +23,12 @@ class ByteStream {
   // Throws what File::Open throws, kDataLoss if the file is not what its name says, and
   // kInvalidArgument for a compressed file with kMmap.
   explicit ByteStream(const std::string& path, BufferType buffer_type = BufferType::kMemory);
+  // The content of a file that is compressed so, whatever its first bytes and its name say. Throws
+  // what File::Open throws.
+  ByteStream(const std::string& path, const Compression& compression);
+  // What an opened file has from byte `begin` on, compressed so; null is plain. The position of a
+  // plain one is its byte in the file.
+  ByteStream(std::unique_ptr<const File> file, uint64_t begin, const Compression* compression);
   ~ByteStream();
   ByteStream(const ByteStream&) = delete;
   ByteStream& operator=(const ByteStream&) = delete;

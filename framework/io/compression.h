@@ -37,7 +37,7 @@ class FrameDecoder {
 // A compression. Each has its own source file in this folder and a line in compression.cc.
 struct Compression {
   const char* name;       // "gzip", as error texts call it
-  const char* extension;  // ".gz"
+  const char* extension;  // ".gz"; "" if names do not tell it
   // How many bytes `begins` needs to recognise the beginning of a frame.
   size_t head_bytes;
   // Whether a frame begins with these bytes. If the file has fewer than head_bytes left, whether a
@@ -56,6 +56,9 @@ struct Compression {
 extern const Compression kGzip;
 extern const Compression kZstd;
 extern const Compression kLz4;
+// Two bytes do not tell zlib from other data, so CompressionOf does not know it: a format asks for
+// it.
+extern const Compression kZlib;
 
 // By the first bytes of a file; null if it is not compressed. The skippable frames of zstd and lz4
 // may come first. Throws what File::Read throws.

@@ -21,7 +21,7 @@ void File::Read(uint64_t offset, char* out, size_t size) const {
   while (size > 0) {
     const size_t got = ReadSome(offset, out, size);
     if (got == 0) ThrowShorter(offset);
-    CountedReads::Add(got);
+    if (!is_view_) CountedReads::Add(got);
     out += got;
     offset += got;
     size -= got;

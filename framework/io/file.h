@@ -83,12 +83,15 @@ class File {
   void set_size(uint64_t size) { size_ = size; }
   void set_id(const FileId& id) { id_ = id; }
   void set_mapping(Ref<Mapping> mapping) { mapping_ = std::move(mapping); }
+  // Its bytes come from another File, which counts them (CountedReads).
+  void set_is_view() { is_view_ = true; }
 
  private:
   const std::string path_;
   uint64_t size_ = 0;
   FileId id_;
   Ref<Mapping> mapping_;
+  bool is_view_ = false;
 };
 
 }  // namespace millhopper

@@ -42,6 +42,12 @@ std::unique_ptr<const File> FileSystem::OpenMapped(const std::string& path) cons
       .InFile(path, -1);
 }
 
+std::vector<FolderEntry> FileSystem::ListFolder(const std::string& path) const {
+  throw Error(ErrorCode::kInvalidArgument,
+              "its file system cannot list folders; name the files in a list instead")
+      .InFile(path, -1);
+}
+
 std::string UnknownSchemeHint(const std::string& path) {
   const std::string_view scheme = SchemeOf(path);
   const bool plausible = !scheme.empty() && std::all_of(scheme.begin(), scheme.end(), [](char c) {

@@ -35,6 +35,12 @@ struct FileStatus {
   bool exists() const { return kind != Kind::kMissing && kind != Kind::kUnknown; }
 };
 
+// What a folder holds.
+struct FolderEntry {
+  std::string name;  // in the folder
+  FileStatus::Kind kind;
+};
+
 // Paths include their scheme. Any thread may call it.
 class FileSystem {
  public:
@@ -51,6 +57,10 @@ class FileSystem {
   // The names that match a pattern with * ? or [a-z], in any order. As in the shell, these match
   // neither a leading dot nor a slash. Throws kIo with the pattern if a folder cannot be listed.
   virtual std::vector<std::string> List(const std::string& pattern) const = 0;
+  // All that lies in a folder, in any order, also names with a leading dot; a link is what it leads
+  // to. Throws kIo with the path if the folder cannot be listed, and kInvalidArgument if the file
+  // system cannot list any.
+  virtual std::vector<FolderEntry> ListFolder(const std::string& path) const;
 };
 
 // The file system that a path belongs to.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// gzip: each member ends with the CRC-32 and the size of its content.
+// gzip: each member ends with the CRC-32 and the size of its content (RFC 1952). zlib: the stream
+// ends with the Adler-32 of its content (RFC 1950).
 #include <zlib.h>
 
 #include <algorithm>
@@ -15,15 +16,18 @@ namespace {
 
 constexpr char kMagic[] = {'\x1f', '\x8b'};
 
-class GzipDecoder final : public FrameDecoder {
+// What zlib's inflateInit2 takes for the two forms of deflated data.
+constexpr int kGzipForm = 16 + MAX_WBITS;
+constexpr int kZlibForm = MAX_WBITS;
+
+class InflateDecoder final : public FrameDecoder {
  public:
-  GzipDecoder() {
-    constexpr int kGzipOnly = 16 + MAX_WBITS;
-    if (inflateInit2(&zlib_, kGzipOnly) != Z_OK) throw std::bad_alloc();
+  explicit InflateDecoder(int form) {
+    if (inflateInit2(&zlib_, form) != Z_OK) throw std::bad_alloc();
   }
-  ~GzipDecoder() override { inflateEnd(&zlib_); }
-  GzipDecoder(const GzipDecoder&) = delete;
-  GzipDecoder& operator=(const GzipDecoder&) = delete;
+  ~InflateDecoder() override { inflateEnd(&zlib_); }
+  InflateDecoder(const InflateDecoder&) = delete;
+  InflateDecoder& operator=(const InflateDecoder&) = delete;
 
   void Begin() override { inflateReset(&zlib_); }
 
@@ -53,15 +57,26 @@ class GzipDecoder final : public FrameDecoder {
   z_stream zlib_ = {};
 };
 
-bool Begins(const char* head, size_t size) {
+bool BeginsGzip(const char* head, size_t size) {
   return std::memcmp(head, kMagic, std::min(size, sizeof(kMagic))) == 0;
 }
 
-std::unique_ptr<FrameDecoder> Make() { return std::make_unique<GzipDecoder>(); }
+std::unique_ptr<FrameDecoder> MakeGzip() { return std::make_unique<InflateDecoder>(kGzipForm); }
+
+// The first byte is the method (8) and the size of the window; both bytes are a multiple of 31.
+bool BeginsZlib(const char* head, size_t size) {
+  const auto first = static_cast<unsigned char>(head[0]);
+  if ((first & 0x0f) != 8 || first >> 4 > 7) return false;
+  return size < 2 || (first * 256 + static_cast<unsigned char>(head[1])) % 31 == 0;
+}
+
+std::unique_ptr<FrameDecoder> MakeZlib() { return std::make_unique<InflateDecoder>(kZlibForm); }
 
 }  // namespace
 
 // Two bits of deflate give at most 258 bytes, so a byte gives 1032; zlib holds some back.
-const Compression kGzip = {"gzip", ".gz", sizeof(kMagic), Begins, 1032, 64 << 10, true, Make};
+const Compression kGzip = {"gzip", ".gz",    sizeof(kMagic), BeginsGzip,
+                           1032,   64 << 10, true,           MakeGzip};
+const Compression kZlib = {"zlib", "", 2, BeginsZlib, 1032, 64 << 10, false, MakeZlib};
 
 }  // namespace millhopper

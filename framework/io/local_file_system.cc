@@ -6,6 +6,7 @@
 //
 // If the process has no descriptors left, files that no thread is reading are closed. They are
 // opened again for the next read, and must be the same files then.
+#include <dirent.h>
 #include <fcntl.h>
 #include <glob.h>
 #include <sys/stat.h>
@@ -25,6 +26,7 @@
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
 #include "framework/base/memory.h"
+#include "framework/base/stop.h"
 #include "framework/io/counted_reads.h"
 #include "framework/io/file_system.h"
 
@@ -44,6 +46,9 @@ class LocalFile final : public File {
   void ReadApart(uint64_t offset, char* out, size_t size, size_t stride,
                  size_t count) const override;
 
+  // The descriptor of a file or folder that is opened now, or -1.
+  static int OpenDescriptor(const std::string& path);
+
  private:
   // Keeps the descriptor open while it lives.
   class InUse;
@@ -54,8 +59,6 @@ class LocalFile final : public File {
   LocalFile(const std::string& path, int descriptor) : File(path), descriptor_(descriptor) {}
 
   size_t ReadSome(uint64_t offset, char* out, size_t size) const override;
-  // The descriptor of a file that is opened now, or -1.
-  static int OpenDescriptor(const std::string& path);
   // Closes a file that no thread is reading; false if there is none.
   static bool CloseOne();
   // Reads the whole file into content_.
@@ -313,6 +316,35 @@ class LocalFileSystem final : public FileSystem {
     }
     if (result == GLOB_NOSPACE) Throw(ErrorCode::kResourceLimit, "no memory to look for files");
     return names;
+  }
+
+  std::vector<FolderEntry> ListFolder(const std::string& path) const override {
+    const auto fail = [&path](int reason) {
+      throw Error(ErrorCode::kIo, StrCat("cannot list the folder: ", std::strerror(reason)))
+          .InFile(path, -1);
+    };
+    const int descriptor = LocalFile::OpenDescriptor(path);
+    if (descriptor < 0) fail(errno);
+    const std::unique_ptr<DIR, int (*)(DIR*)> folder(::fdopendir(descriptor), ::closedir);
+    if (folder == nullptr) {
+      const int reason = errno;
+      ::close(descriptor);
+      fail(reason);
+    }
+    std::vector<FolderEntry> entries;
+    for (;;) {
+      CheckStop();  // there may be millions
+      errno = 0;
+      const dirent* const entry = ::readdir(folder.get());
+      if (entry == nullptr && errno != 0) fail(errno);
+      if (entry == nullptr) return entries;
+      std::string name = entry->d_name;
+      if (name == "." || name == "..") continue;
+      const FileStatus::Kind kind = entry->d_type == DT_DIR   ? FileStatus::Kind::kDirectory
+                                    : entry->d_type == DT_REG ? FileStatus::Kind::kFile
+                                                              : Stat(StrCat(path, "/", name)).kind;
+      entries.push_back({std::move(name), kind});
+    }
   }
 };
 

@@ -26,23 +26,10 @@ bool EndsWith(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-// Which formats the first bytes of a file can be of.
-std::vector<const FormatSchema*> FormatsByContent(const std::string& path) {
-  char head[64];
-  const size_t size = ByteStream(path).Read(head, sizeof(head));
-  std::vector<const FormatSchema*> found;
-  for (const auto& [tag, schema] : Registry()) {
-    if (schema.matches != nullptr && schema.matches(head, size)) {
-      found.push_back(&schema);
-    }
-  }
-  return found;
-}
-
 // Finds the format when the first file is opened, and from then on forwards to it.
-class FormatByContent final : public FileFormat {
+class FoundFormat final : public FileFormat {
  public:
-  explicit FormatByContent(const FormatArguments& arguments)
+  explicit FoundFormat(const FormatArguments& arguments)
       : FileFormat(arguments.declared), arguments_(arguments) {}
 
   const std::vector<SlotSpec>& row_slots() const override {
@@ -69,34 +56,13 @@ class FormatByContent final : public FileFormat {
 
  private:
   std::unique_ptr<FileFormat> Decide(const std::string& path) const {
-    const std::vector<const FormatSchema*> found = FormatsByContent(path);
-    if (found.size() != 1) {
-      std::string candidates;
-      for (const FormatSchema* schema : found) candidates += " " + schema->tag;
-      if (found.empty()) {
-        for (const std::string& tag : FileFormatTags()) candidates += " " + tag;
-      }
-      throw Error(
-          ErrorCode::kDataLoss,
-          StrCat(found.empty() ? "neither the name nor the first bytes tell the format; put "
-                                 "one of these and a colon before the name:"
-                               : "the first bytes fit several formats; put one of these and "
-                                 "a colon before the name:",
-                 candidates))
-          .InFile(path, 0);
-    }
-    if (arguments_.has_companions && found[0]->companion_name.empty()) {
+    const FormatSchema& found = FormatByContent(path);
+    if (arguments_.has_companions && found.companion_name.empty()) {
       throw Error(ErrorCode::kInvalidArgument,
-                  StrCat("it is of the format ", found[0]->tag, ", which takes no second file"))
+                  StrCat("it is of the format ", found.tag, ", which takes no second file"))
           .InFile(path, 0);
     }
-    FormatArguments arguments = arguments_;
-    for (const AttributeSchema& attribute : found[0]->attributes) {
-      if (!arguments.attributes.Has(attribute.name)) {
-        arguments.attributes.Set(attribute.name, attribute.default_value);
-      }
-    }
-    return found[0]->Make(arguments);
+    return found.Make(arguments_);
   }
 
   const FormatArguments arguments_;
@@ -107,6 +73,13 @@ class FormatByContent final : public FileFormat {
 
 std::optional<uint64_t> FileFormat::CountRecords(const std::vector<FileEntry>&) const {
   return std::nullopt;
+}
+
+std::string FileFormat::PlaceName(const FileEntry&, uint64_t) const { return ""; }
+
+std::optional<uint64_t> Chunk::PlaceOf(const Piece& piece) const {
+  if (!bytes || bytes.get() != as_in_file_) return std::nullopt;
+  return first_byte_ + piece.offset;
 }
 
 void Chunk::SetNeeded() {
@@ -120,6 +93,7 @@ const char* Chunk::Read(const File& file, uint64_t from, size_t size, size_t hav
   mapping_ = file.mapping();
   const size_t before = from % kBufferAlignment;
   bytes = mapping_->View(from - before, before + size);
+  SetAsInFile(from - before);
   return bytes->data() + before;
 }
 
@@ -130,6 +104,7 @@ const char* Chunk::Copy(const File& file, uint64_t from, size_t size, size_t hav
   if (have > 0) std::memcpy(begin, bytes->data() + before, have);
   file.Read(from + have, begin + have, size - have);
   bytes = std::move(larger);
+  SetAsInFile(from - before);
   return begin;
 }
 
@@ -141,6 +116,8 @@ void Chunk::Dispose() {
   records.reset();
   left_out_ = 0;
   error_ = nullptr;
+  as_in_file_ = nullptr;
+  first_byte_ = 0;
   claimed_pieces_ = 0;
   ready_ = false;
   deferred_ = false;
@@ -169,8 +146,23 @@ FormatSchema& FormatSchema::Companion(std::string name, std::string list_name, s
   return *this;
 }
 
+FormatSchema& FormatSchema::GuessFields(
+    std::vector<std::string> (*guess)(const std::string& path, const AttributeMap& attributes)) {
+  guess_fields = guess;
+  return *this;
+}
+
+AttributeMap FormatSchema::WithDefaults(AttributeMap given) const {
+  for (const AttributeSchema& attribute : attributes) {
+    if (!given.Has(attribute.name)) given.Set(attribute.name, attribute.default_value);
+  }
+  return given;
+}
+
 std::unique_ptr<FileFormat> FormatSchema::Make(const FormatArguments& arguments) const {
-  std::unique_ptr<FileFormat> format = make(arguments);
+  FormatArguments complete = arguments;
+  complete.attributes = WithDefaults(arguments.attributes);
+  std::unique_ptr<FileFormat> format = make(complete);
   format->library_ = library;
   return format;
 }
@@ -224,11 +216,33 @@ FormatChoice ChooseFormat(const std::string& file_name) {
   return choice;
 }
 
+const FormatSchema& FormatByContent(const std::string& path) {
+  char head[64];
+  const size_t size = ByteStream(path).Read(head, sizeof(head));
+  std::vector<const FormatSchema*> found;
+  for (const auto& [tag, schema] : Registry()) {
+    if (schema.matches != nullptr && schema.matches(head, size)) found.push_back(&schema);
+  }
+  if (found.size() == 1) return *found[0];
+  std::string candidates;
+  for (const FormatSchema* schema : found) candidates += " " + schema->tag;
+  if (found.empty()) {
+    for (const std::string& tag : FileFormatTags()) candidates += " " + tag;
+  }
+  throw Error(ErrorCode::kDataLoss,
+              StrCat(found.empty() ? "neither the name nor the first bytes tell the format; put "
+                                     "one of these and a colon before the name:"
+                                   : "the first bytes fit several formats; put one of these and "
+                                     "a colon before the name:",
+                     candidates))
+      .InFile(path, 0);
+}
+
 std::unique_ptr<FileFormat> MakeFormatByContent(const FormatArguments& arguments) {
   Require(!arguments.declared.empty(),
           "the file's name does not tell its format, so the slots must be declared (or put the "
           "format and a colon before the name)");
-  return std::make_unique<FormatByContent>(arguments);
+  return std::make_unique<FoundFormat>(arguments);
 }
 
 std::vector<SlotSpec> AgreeOnSlots(const std::vector<SlotSpec>& declared,

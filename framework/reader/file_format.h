@@ -41,7 +41,8 @@ struct Piece {
 // A stretch of a file with its records listed. Pooled.
 class Chunk final : public Kept {
  public:
-  // Set by Claim: where the chunk lies in the file.
+  // Set by Claim: where the chunk lies in the file. In a list of files, `offset` says which of them
+  // is the chunk's first one.
   uint64_t offset = 0;
   uint64_t length = 0;
   // A value of the format's own type that Claim passes to Fetch.
@@ -66,6 +67,11 @@ class Chunk final : public Kept {
   const char* Read(const File& file, uint64_t from, size_t size, size_t have = 0);
   // The same in memory of the chunk's own, also of a mapped file.
   const char* Copy(const File& file, uint64_t from, size_t size, size_t have = 0);
+  // Says that `bytes` holds what lies in the file (or in its decompressed content) from `offset`
+  // on, from lead() on, so that the place of each record is known. Read and Copy say it themselves.
+  void SetAsInFile() { SetAsInFile(offset - lead()); }
+  // Where a record lies in the file; nothing if its bytes were made otherwise, such as expanded.
+  std::optional<uint64_t> PlaceOf(const Piece& piece) const;
   // Whether the bytes are those of a mapped file.
   bool mapped() const { return mapping_ && bytes && mapping_->Has(bytes->data()); }
   // Throws unless whatever was read of a mapped file is what it had (Mapping::CheckUnchanged).
@@ -80,7 +86,13 @@ class Chunk final : public Kept {
   void Dispose() override;
   // Counts memory that was taken ahead of need (MemoryScope) as needed now.
   void SetNeeded();
+  void SetAsInFile(uint64_t first_byte) {
+    as_in_file_ = bytes.get();
+    first_byte_ = first_byte;
+  }
 
+  const Buffer* as_in_file_ = nullptr;  // bytes that begin with byte first_byte_ of the file
+  uint64_t first_byte_ = 0;
   bool ready_ = false;         // fetched, as far as it can be
   uint64_t left_out_ = 0;      // records in the chunks before it that belong to other shares
   size_t claimed_pieces_ = 0;  // how many Claim has listed
@@ -129,6 +141,11 @@ class FileFormat {
   // Appends the records of the tickets to the rows. Any thread. Errors say what is wrong with the
   // record; file and place are added by the reader.
   virtual void Load(const Ticket* tickets, size_t n, Rows* rows) const = 0;
+  // What people call the place of a record that begins with this byte of the file, such as "line
+  // 17"; "" if they call it nothing. For texts of errors only, so it may read the file. Any thread.
+  virtual std::string PlaceName(const FileEntry& file, uint64_t offset) const;
+  // Whether a file's path is that of a folder.
+  virtual bool reads_folders() const { return false; }
   // Whether Claim sets Chunk::records, so that a shard can leave out the chunks of other shards.
   virtual bool chunks_tell_records() const { return false; }
   // The plugin library that holds the format's code; null if it is no plugin's.
@@ -144,7 +161,7 @@ class FileFormat {
 // The settings that a format is made from.
 struct FormatArguments {
   std::vector<SlotSpec> declared;  // empty if the program declares no slots
-  AttributeMap attributes;         // by the format's schema, defaults filled in
+  AttributeMap attributes;         // by the format's schema
   // The patterns with wildcards that found the files. With them a format that knows of a missing
   // file can tell that the program meant it.
   std::vector<std::string> patterns;
@@ -164,7 +181,14 @@ struct FormatSchema {
   // An attribute that names one more file per file: `name` for a single file, `list_name` (paired
   // by position) in open_files.
   FormatSchema& Companion(std::string name, std::string list_name, std::string text);
-  // A format with these settings, as its function makes it.
+  // For formats with an attribute `fields`: entries that fit the first records of a file, for a
+  // reader with these attributes. May throw what reading the file throws.
+  FormatSchema& GuessFields(std::vector<std::string> (*guess)(const std::string& path,
+                                                              const AttributeMap& attributes));
+  // The attributes, with defaults for those that are not set.
+  AttributeMap WithDefaults(AttributeMap attributes) const;
+  // A format with these settings, as its function makes it; attributes that are not set have their
+  // defaults.
   std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) const;
 
   std::string tag;  // set by the registry
@@ -173,6 +197,8 @@ struct FormatSchema {
   std::vector<std::string> extensions;
   bool (*matches)(const char* head, size_t size) = nullptr;
   std::string companion_name, companion_list_name, companion_doc;
+  std::vector<std::string> (*guess_fields)(const std::string& path,
+                                           const AttributeMap& attributes) = nullptr;
   std::unique_ptr<FileFormat> (*make)(const FormatArguments& arguments) = nullptr;
   const char* library = nullptr;  // the library of `make` (LibraryOf); set by the registry
 };
@@ -201,6 +227,10 @@ FormatChoice SplitFormatPrefix(const std::string& file_name);
 // first bytes decide when the file is first read. Throws kInvalidArgument if the extension belongs
 // to several formats.
 FormatChoice ChooseFormat(const std::string& file_name);
+
+// The format by the first bytes of a file (decompressed). Throws kDataLoss if they fit none or
+// several, and what reading the file throws.
+const FormatSchema& FormatByContent(const std::string& path);
 
 // A format for files whose prefix and extension name none. The first bytes (decompressed) of the
 // first file that is opened decide. `arguments.declared` must not be empty.

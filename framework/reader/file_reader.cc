@@ -18,11 +18,12 @@ constexpr size_t kLoadedAtOnce = 32;
 constexpr size_t kResolvedAtOnce = 128;
 constexpr size_t kPrefetchedBytes = 384;  // of a record: the cache fetches the rest by itself
 
-// "" or what is wrong with the path of a file that will be read.
-std::string Missing(const std::string& path, FilesRead* read) {
+// "" or what is wrong with the path of a file or folder that will be read.
+std::string Missing(const std::string& path, bool folder, FilesRead* read) {
   if (path.find('\0') != std::string::npos) return "a name with a zero byte";
   const FileStatus status = FileSystemOf(path).Stat(path);
   if (!status.exists()) return status.problem + UnknownSchemeHint(path);
+  if (folder) return status.kind == FileStatus::Kind::kDirectory ? "" : "is not a directory";
   if (status.kind == FileStatus::Kind::kDirectory) return "is a directory";
   if (status.kind != FileStatus::Kind::kFile) return "is not a regular file";
   read->Add(path, status.id);
@@ -30,12 +31,12 @@ std::string Missing(const std::string& path, FilesRead* read) {
 }
 
 // The error is about the first file that is missing, and lists the others.
-void CheckExist(const std::vector<FileEntry>& files, FilesRead* read) {
+void CheckExist(const std::vector<FileEntry>& files, bool folders, FilesRead* read) {
   constexpr int kMostListed = 20;
   std::string first, text;
   int missing = 0;
-  const auto check = [&](const std::string& path) {
-    const std::string problem = Missing(path, read);
+  const auto check = [&](const std::string& path, bool folder) {
+    const std::string problem = Missing(path, folder, read);
     if (problem.empty()) return;
     ++missing;
     if (missing == 1) {
@@ -46,8 +47,8 @@ void CheckExist(const std::vector<FileEntry>& files, FilesRead* read) {
     }
   };
   for (const FileEntry& file : files) {
-    check(file.path);
-    if (!file.companion.empty()) check(file.companion);
+    check(file.path, folders);
+    if (!file.companion.empty()) check(file.companion, false);
   }
   if (missing > kMostListed) text += StrCat("\n  and ", missing - kMostListed, " more");
   if (missing > 0) throw Error(ErrorCode::kIo, text).InFile(first, -1);
@@ -77,6 +78,17 @@ void CheckUnchanged(const Ticket* tickets, size_t n) {
     chunk.CheckUnchanged();
     asked[count++ % asked.size()] = chunk.mapping();
   }
+}
+
+// The byte of the file at which an error of this record is, and what the error's text calls it.
+std::pair<uint64_t, std::string> PlaceOf(const FileFormat& format, const FileEntry& file,
+                                         const Ticket& ticket) {
+  const Chunk& chunk = *ticket.object<Chunk>();
+  const std::optional<uint64_t> offset = chunk.PlaceOf(chunk.pieces[ticket.id.record]);
+  const std::string name = offset ? format.PlaceName(file, *offset) : std::string();
+  if (!name.empty()) return {*offset, StrCat("in ", name, ", which begins at byte ", *offset)};
+  return {ticket.id.chunk,
+          StrCat("in record ", ticket.id.record, " of the chunk at byte ", ticket.id.chunk)};
 }
 
 // How many of the tickets, from the first on, are of the same chunk. A plugin's code gets tickets
@@ -117,7 +129,7 @@ FileReader::FileReader(std::unique_ptr<FileFormat> format, std::vector<FileEntry
       library_(format_->library()),
       files_(std::move(files)),
       prefetcher_(new Prefetcher(read_ahead, account())) {
-  CheckExist(files_, &read_);
+  CheckExist(files_, format_->reads_folders(), &read_);
 }
 
 FileReader::~FileReader() { prefetcher_->Stop(); }
@@ -252,10 +264,11 @@ void FileReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) const {
     // That a file has changed says already which, and where.
     if (n == 1 && !error.file().empty()) throw error.WithContext(ReadingRecord(tickets->id.sample));
     if (n == 1) {
-      throw error
-          .WithContext(
-              StrCat("in record ", tickets->id.record, " of the chunk at byte ", tickets->id.chunk))
-          .InFile(files_[tickets->id.file].path, static_cast<int64_t>(tickets->id.chunk))
+      const CountedReads reads(counters()->sum_of_bytes_read());  // to find the name of the place
+      const FileEntry& file = files_[tickets->id.file];
+      const auto [offset, place] = PlaceOf(*format_, file, *tickets);
+      throw error.WithContext(place)
+          .InFile(file.path, static_cast<int64_t>(offset))
           .WithContext(ReadingRecord(tickets->id.sample));
     }
     // Loads the records one by one to find the one that failed: that call throws its error.

@@ -21,8 +21,9 @@ namespace millhopper {
 // file, the byte, the record and this reader.
 class FileReader : public ReaderBase {
  public:
-  // Reads nothing. Throws kIo unless the file (and its companion) exists and is a regular file, and
-  // kInvalidArgument if this process is rewriting it (files_in_use.h).
+  // Reads nothing. Throws kIo unless the file (and its companion) exists and is a regular file, or
+  // a folder if the format reads folders, and kInvalidArgument if this process is rewriting it
+  // (files_in_use.h).
   FileReader(std::unique_ptr<FileFormat> format, FileEntry file);
   ~FileReader() override;
 

@@ -157,6 +157,12 @@ char* Rows::Append(size_t slot_index, size_t steps) {
 }
 
 char* Rows::AppendSequence(size_t slot_index, size_t steps) {
+  const SlotSpec& spec = slots_[slot_index].spec;
+  if (spec.dims[0] >= 0 && static_cast<int64_t>(steps) != spec.dims[0]) {
+    Dims found = spec.dims;
+    found[0] = static_cast<int64_t>(steps);
+    CheckFits(spec, slot_index, spec.dtype, found, 1);
+  }
   LodLevel& offsets = slots_[slot_index].lod.front();
   offsets.push_back(offsets.back() + steps);
   return Append(slot_index, steps);

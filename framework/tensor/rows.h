@@ -70,7 +70,7 @@ class Rows {
   char* Append(size_t slot, DataType dtype, const Dims& dims, const LodLevelView* lod = nullptr,
                size_t levels = 0);
   // The place of one more sequence of so many steps, of a slot with one level of detail whose inner
-  // dims are fixed by its declaration.
+  // dims are fixed by its declaration. Throws kDataLoss if another number of steps is declared.
   char* AppendSequence(size_t slot, size_t steps);
   // Appends an element that already exists, one tensor for each slot. The first is shared, not
   // copied.

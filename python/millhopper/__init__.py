@@ -12,6 +12,7 @@ come from PaddlePaddle. The code is in the folders ``programs``, ``layers``, ``f
 
 from millhopper import (
     _core,
+    api,
     backward,
     core,
     data_feeder,
@@ -91,6 +92,7 @@ __all__ = [
     "Tensor",
     "Variable",
     "__version__",
+    "api",
     "append_backward",
     "backward",
     "batch",

@@ -16,6 +16,7 @@
 #include "framework/base/limits.h"
 #include "framework/reader/file_format.h"
 #include "framework/tensor/tensor_stream.h"
+#include "readers/byte_records.h"
 #include "readers/recordio_file.h"
 
 namespace millhopper {
@@ -60,12 +61,7 @@ class BytesFormat final : public RecordIOFormat {
   using RecordIOFormat::RecordIOFormat;
 
   void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
-    for (const Ticket* ticket = tickets; ticket < tickets + n; ++ticket) {
-      const uint64_t offsets[2] = {0, ticket->size};
-      const LodLevelView level(offsets, 2);
-      char* place = rows->Append(0, DataType::kUint8, {ticket->size}, &level, 1);
-      if (ticket->size > 0) std::memcpy(place, ticket->bytes, ticket->size);
-    }
+    LoadBytes(tickets, n, rows);
   }
 };
 
@@ -252,11 +248,7 @@ std::unique_ptr<FileFormat> MakeRecordIO(const FormatArguments& arguments) {
   if (arguments.attributes.Get<std::string>("content") == "tensors") {
     return std::make_unique<TensorsFormat>(AgreeOnSlots(arguments.declared, {}), arguments);
   }
-  SlotSpec bytes;
-  bytes.dtype = DataType::kUint8;
-  bytes.dims = {-1};
-  bytes.lod_level = 1;
-  return std::make_unique<BytesFormat>(AgreeOnSlots(arguments.declared, {bytes}), arguments);
+  return std::make_unique<BytesFormat>(AgreeOnSlots(arguments.declared, {BytesSlot()}), arguments);
 }
 
 REGISTER_FILE_FORMAT(recordio, RecordIOSchema, MakeRecordIO);

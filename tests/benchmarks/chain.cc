@@ -24,9 +24,7 @@ constexpr uint64_t kSeed = 7;
 FormatArguments ArgumentsOf(const DataSet& data) {
   FormatArguments arguments;
   arguments.declared = data.slots;
-  for (const AttributeSchema& schema : FindFileFormat(data.format)->attributes) {
-    arguments.attributes.Set(schema.name, schema.default_value);
-  }
+  if (!data.fields.empty()) arguments.attributes.Set("fields", data.fields);
   arguments.has_companions = !data.companions.empty();
   arguments.buffer_type = data.buffer_type;
   return arguments;

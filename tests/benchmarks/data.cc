@@ -12,6 +12,7 @@
 #include "framework/base/random.h"
 #include "framework/tensor/tensor_stream.h"
 #include "readers/recordio_writer.h"
+#include "tests/tfrecords.h"
 
 namespace millhopper {
 namespace {
@@ -268,6 +269,120 @@ DataSet TokenSequences(uint64_t records) {
     }
     writer.Close();
   });
+  return set;
+}
+
+namespace {
+
+constexpr int kNumbers = 13;
+constexpr int kCategories = 26;
+
+// A row: its label, numbers and categories; -1 is an empty cell.
+struct CriteoRow {
+  int64_t label;
+  int64_t numbers[kNumbers];
+  int64_t categories[kCategories];
+};
+
+CriteoRow MakeCriteoRow(const RandomKey& key, uint64_t record) {
+  RecordRandom random(key, record);
+  CriteoRow row = {};
+  row.label = static_cast<int64_t>(random.Below(2));
+  for (int64_t& number : row.numbers) {
+    // Most numbers are short.
+    const uint64_t digits = 1 + random.Below(4);
+    const uint64_t most[] = {1, 10, 100, 1000, 10000};
+    number = random.Below(8) == 0 ? -1 : static_cast<int64_t>(random.Below(most[digits]));
+  }
+  for (int64_t& category : row.categories) {
+    category = random.Below(16) == 0 ? -1 : static_cast<int64_t>(random.Bits() >> 32);
+  }
+  return row;
+}
+
+std::string Hexadecimal(int64_t category) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text(8, '0');
+  for (int i = 0; i < 8; ++i) text[7 - i] = kDigits[category >> (4 * i) & 15];
+  return text;
+}
+
+DataSet CriteoFile(const std::string& format, uint64_t records,
+                   const std::function<std::string(const CriteoRow&)>& text) {
+  DataSet set = OneFile(format, "criteo", records, {});
+  const RandomKey key(kSeed, 4, "criteo");
+  WriteMissing(set.files, [&](size_t, const std::string& path) {
+    WriteWhole(path, [&](std::ostream* out) {
+      for (uint64_t i = 0; i < records; ++i) *out << text(MakeCriteoRow(key, i));
+    });
+  });
+  return set;
+}
+
+}  // namespace
+
+DataSet CriteoTsv(uint64_t records) {
+  DataSet set = CriteoFile("tsv", records, [](const CriteoRow& row) {
+    std::string line = std::to_string(row.label);
+    for (const int64_t number : row.numbers) {
+      line += '\t';
+      if (number >= 0) line += std::to_string(number);
+    }
+    for (const int64_t category : row.categories) {
+      line += '\t';
+      if (category >= 0) line += Hexadecimal(category);
+    }
+    return line + '\n';
+  });
+  set.fields = {"#0 int64[]", "#1-#13 float32[13] default=0",
+                "#14-#39 int64[26] base=16 default=0"};
+  return set;
+}
+
+DataSet CriteoJsonl(uint64_t records) {
+  DataSet set = CriteoFile("jsonl", records, [](const CriteoRow& row) {
+    std::string line = "{\"label\": " + std::to_string(row.label) + ", \"numbers\": [";
+    for (int i = 0; i < kNumbers; ++i) {
+      line += (i == 0 ? "" : ", ") + std::to_string(std::max<int64_t>(row.numbers[i], 0));
+    }
+    line += "], \"categories\": [";
+    for (int i = 0; i < kCategories; ++i) {
+      line += (i == 0 ? "" : ", ") + std::to_string(std::max<int64_t>(row.categories[i], 0));
+    }
+    return line + "]}\n";
+  });
+  set.fields = {"label int64[]", "numbers float32[13]", "categories int64[26]"};
+  return set;
+}
+
+DataSet CriteoExamples(uint64_t records) {
+  const auto varint = [](uint64_t value) {
+    std::string bytes;
+    for (; value >= 0x80; value >>= 7) bytes += static_cast<char>(value | 0x80);
+    return bytes + static_cast<char>(value);
+  };
+  const auto message = [varint](int number, const std::string& bytes) {
+    return varint(static_cast<uint64_t>(number) << 3 | 2) + varint(bytes.size()) + bytes;
+  };
+  const auto feature = [message](const std::string& name, const std::string& value) {
+    return message(1, message(1, name) + message(2, value));
+  };
+  DataSet set = CriteoFile("tfrecord", records, [=](const CriteoRow& row) {
+    std::string map = feature("label", message(3, message(1, varint(row.label))));
+    for (int i = 0; i < kNumbers; ++i) {
+      const auto number = static_cast<float>(std::max<int64_t>(row.numbers[i], 0));
+      const std::string bytes(reinterpret_cast<const char*>(&number), sizeof(number));
+      map += feature(StrCat("I", i + 1), message(2, message(1, bytes)));
+    }
+    for (int i = 0; i < kCategories; ++i) {
+      const auto category = static_cast<uint64_t>(std::max<int64_t>(row.categories[i], 0));
+      map += feature(StrCat("C", i + 1), message(3, message(1, varint(category))));
+    }
+    return TFRecords({message(1, map)});
+  });
+  set.fields = {"label int64[]"};
+  for (int i = 1; i <= kNumbers; ++i) set.fields.push_back(StrCat("I", i, " float32[]"));
+  for (int i = 1; i <= kCategories; ++i) set.fields.push_back(StrCat("C", i, " int64[]"));
   return set;
 }
 

@@ -18,8 +18,9 @@ struct DataSet {
   std::string format;  // the tag
   std::vector<std::string> files;
   std::vector<std::string> companions;  // empty, or one per file
-  std::vector<SlotSpec> slots;
-  uint64_t records = 0;  // in all files together
+  std::vector<SlotSpec> slots;          // empty for formats with fields
+  std::vector<std::string> fields;      // of formats that take them
+  uint64_t records = 0;                 // in all files together
   BufferType buffer_type = BufferType::kMemory;
 };
 
@@ -37,6 +38,12 @@ DataSet Tiny64Fixed(uint64_t records);
 DataSet Tiny64Records(uint64_t records);
 // Sequences of 5 to 64 tokens, int64 [n, 1] with a level of detail, in RecordIO.
 DataSet TokenSequences(uint64_t records);
+// Rows like those of Criteo's advertisements, some cells empty: a label of 0 or 1, 13 integers and
+// 26 categories of 32 bits: in tab-separated text (hexadecimal), in lines of JSON, and in Examples
+// in TFRecords, in which each is a feature.
+DataSet CriteoTsv(uint64_t records);
+DataSet CriteoJsonl(uint64_t records);
+DataSet CriteoExamples(uint64_t records);
 // `files` RecordIO files of two images each.
 DataSet ManySmallFiles(int files);
 

@@ -18,6 +18,7 @@ namespace {
 constexpr uint64_t kImages = 200000;
 constexpr uint64_t kTinyRecords = 4000000;
 constexpr uint64_t kSequences = 1000000;
+constexpr uint64_t kRows = 300000;
 // Fewer images, since compressing takes long.
 constexpr uint64_t kGzipImages = 50000;
 
@@ -137,6 +138,12 @@ void AddFileWorkloads(Workloads* workloads) {
   AddOneFile("tiny64_mmap", mapped(tiny), usual, 0, workloads);
   AddOneFile("tiny64_recordio", tiny_records, usual, 0.15, workloads);
   AddOneFile("lod_tokens", tokens, usual, 0.20, workloads);
+  AddOneFile(
+      "criteo_tsv", [] { return CriteoTsv(kRows); }, usual, 0, workloads);
+  AddOneFile(
+      "jsonl", [] { return CriteoJsonl(kRows); }, usual, 0, workloads);
+  AddOneFile(
+      "tfrecord_examples", [] { return CriteoExamples(kRows); }, usual, 0, workloads);
   AddOneFile("filter", plain, filtered, 0, workloads);
   AddOneFile("unbatch", plain, unbatched, 0, workloads);
   // Reading alone, with checking, and with decompressing too.

@@ -79,7 +79,7 @@ FormatSchema OneSlowSchema() {
 }
 
 std::unique_ptr<FileFormat> MakeOneSlow(const FormatArguments& arguments) {
-  return std::make_unique<OneSlowFormat>(FindFileFormat("recordio")->make(arguments));
+  return std::make_unique<OneSlowFormat>(FindFileFormat("recordio")->Make(arguments));
 }
 
 DataSet Images() { return MnistRecords(RecordIOCompressor::kNone, kImages, kFiles); }

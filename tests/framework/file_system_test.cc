@@ -167,5 +167,17 @@ TEST(FileSystem, HasManifestsAndContentThatTellsTheFormat) {
               [] { ReadAll(OpenFiles({"memory://set/n-*"}, {}, Bytes(), {}).get()); });
 }
 
+class NoFolders final : public FileSystem {
+ public:
+  std::unique_ptr<const File> Open(const std::string&) const override { return nullptr; }
+  FileStatus Stat(const std::string&) const override { return {}; }
+  Strings List(const std::string&) const override { return {}; }
+};
+
+TEST(FileSystem, MayBeUnableToListFolders) {
+  ExpectError(ErrorCode::kInvalidArgument, "a/b: its file system cannot list folders",
+              [] { NoFolders().ListFolder("a/b"); });
+}
+
 }  // namespace
 }  // namespace millhopper

@@ -5,8 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -137,6 +139,41 @@ TEST(LocalFileSystem, RefusesWhatIsNoRegularFile) {
   ::unlink(pipe.c_str());
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   EXPECT_THAT(ErrorOf([&] { File::Open(pipe); }).what(), HasSubstr("is not a regular file"));
+}
+
+TEST(LocalFileSystem, ListsWhatAFolderHolds) {
+  const std::string folder = ::testing::TempDir() + "/listed";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder + "/inner/deep");
+  for (const char* name : {"file", ".hidden", "inner/below", "a\\*[b]?"}) {
+    MakeFile(std::string("listed/") + name, "");
+  }
+  std::filesystem::create_symlink("file", folder + "/to file");
+  std::filesystem::create_directory_symlink("inner", folder + "/to folder");
+  std::filesystem::create_symlink("nothing", folder + "/to nothing");
+  std::filesystem::create_symlink("to itself", folder + "/to itself");
+  ASSERT_EQ(::mkfifo((folder + "/pipe").c_str(), 0600), 0);
+  using Kind = FileStatus::Kind;
+  std::map<std::string, Kind> found;
+  for (const FolderEntry& entry : FileSystemOf(folder).ListFolder(folder)) {
+    EXPECT_TRUE(found.emplace(entry.name, entry.kind).second) << entry.name;
+  }
+  EXPECT_EQ(found, (std::map<std::string, Kind>{{".hidden", Kind::kFile},
+                                                {"a\\*[b]?", Kind::kFile},
+                                                {"file", Kind::kFile},
+                                                {"inner", Kind::kDirectory},
+                                                {"pipe", Kind::kOther},
+                                                {"to file", Kind::kFile},
+                                                {"to folder", Kind::kDirectory},
+                                                {"to itself", Kind::kUnknown},
+                                                {"to nothing", Kind::kMissing}}));
+  for (const char* name : {"file", "nothing"}) {
+    const std::string path = folder + "/" + name;
+    const Error error = ErrorOf([&] { FileSystemOf(path).ListFolder(path); });
+    EXPECT_EQ(error.code(), ErrorCode::kIo);
+    EXPECT_EQ(error.file(), path);
+    EXPECT_THAT(error.what(), HasSubstr("cannot list the folder: N"));  // not a directory, no such
+  }
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ constexpr size_t kMostRecords = 2000;
 FileContent ReadIdx(const std::string& path, bool labels, size_t most_bytes) {
   FormatArguments arguments;
   arguments.has_companions = labels;
-  const std::unique_ptr<FileFormat> format = FindFileFormat("idx")->make(arguments);
+  const std::unique_ptr<FileFormat> format = FindFileFormat("idx")->Make(arguments);
   return ReadThrough(format.get(), {path, labels ? path : ""}, kMostRecords, most_bytes);
 }
 

@@ -17,7 +17,7 @@ std::unique_ptr<FileFormat> Make(const std::string& content, const std::vector<S
   FormatArguments arguments;
   arguments.declared = slots;
   arguments.attributes.Set("content", content);
-  return FindFileFormat("recordio")->make(arguments);
+  return FindFileFormat("recordio")->Make(arguments);
 }
 
 SlotSpec Slot(DataType dtype, const Dims& dims, int lod_level) {

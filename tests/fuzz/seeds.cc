@@ -12,8 +12,11 @@
 #include "framework/tensor/tensor_stream.h"
 #include "readers/recordio_writer.h"
 #include "tests/bytes.h"
+#include "tests/npy_files.h"
 #include "tests/record_files.h"
+#include "tests/tars.h"
 #include "tests/testing.h"
+#include "tests/tfrecords.h"
 
 namespace millhopper {
 namespace {
@@ -71,6 +74,58 @@ void WriteIdx(const std::string& folder) {
             BigEndian(0x0802, 4) + BigEndian(1000, 4) + BigEndian(0, 4));
 }
 
+void WriteTFRecords(const std::string& folder) {
+  std::filesystem::create_directories(folder);
+  const std::vector<std::string> records = {"one", "", std::string(300, 'a')};
+  const std::string file = TFRecords(records);
+  WriteFile(folder + "/records", file);
+  WriteFile(folder + "/records.gz", Gzipped(file));
+  const std::string index = TFRecordIndex(records);
+  WriteFile(folder + "/with_index", static_cast<char>(index.size()) + index + file);
+}
+
+void WriteImageLists(const std::string& folder) {
+  std::filesystem::create_directories(folder);
+  WriteFile(folder + "/spaces", "cat/1.jpg 0\ndog/a b.png  -12\n\n");
+  WriteFile(folder + "/tabs", "cat/1.jpg\t0\r\n/data/dog 2.png\t9223372036854775807");
+  WriteFile(folder + "/tabs.gz", Gzipped("cat/1.jpg\t0\n"));
+}
+
+void WriteWholeFiles(const std::string& folder) {
+  std::filesystem::create_directories(folder);
+  WriteFile(folder + "/jpg", FromHex("ffd8ffe0 00104a46 49460001"));
+  WriteFile(folder + "/png", FromHex("89504e47 0d0a1a0a 0000000d 49484452"));
+  WriteFile(folder + "/webp", "RIFF" + FromHex("0c000000") + "WEBPVP8 ");
+  WriteFile(folder + "/bmp", "BM" + FromHex("8a000000 00000000 36000000"));
+}
+
+void WriteArrays(const std::string& npy, const std::string& npz) {
+  std::filesystem::create_directories(npy);
+  std::filesystem::create_directories(npz);
+  const std::string rows = Npy("<i2", "(3, 2)", "aabbccddeeff");
+  const std::string columns = Npy(">f4", "(2, 2)", std::string(16, 'x'), true);
+  WriteFile(npy + "/rows", rows);
+  WriteFile(npy + "/rows.gz", Gzipped(rows));
+  WriteFile(npy + "/columns", columns);
+  WriteFile(npy + "/scalar", Npy("<c16", "()", std::string(16, 'c')));
+  WriteFile(npy + "/widened", Npy("<u8", "(2,)", std::string(16, 'u')));
+  WriteFile(npz + "/stored", Zip({{"a.npy", rows}, {"b.npy", columns}}));
+  WriteFile(npz + "/deflated", Zip({{"a.npy", columns, true}}));
+  WriteFile(npz + "/zip64", Zip({{"a.npy", rows, false, true}}, "a comment"));
+}
+
+void WriteTars(const std::string& folder) {
+  std::filesystem::create_directories(folder);
+  const TarFiles files = {{"1.a", "x"}, {"1.cls", "7\n"}, {"2.json", R"({"n": 1})"}, {"2.a", ""}};
+  WriteFile(folder + "/files", TarOf(files));
+  WriteFile(folder + "/files.gz", Gzipped(TarOf(files)));
+  WriteFile(folder + "/long_names",
+            TarMemberBytes("d/", "", '5') + TarMemberBytes("././@LongLink", "d/1.a", 'L') +
+                TarMemberBytes("cut", "x") +
+                TarMemberBytes("x", PaxRecord("path", "d/1.cls") + PaxRecord("size", "1"), 'x') +
+                TarMemberBytes("cut", "1") + TarEnd());
+}
+
 void WriteTensors(const std::string& folder) {
   std::filesystem::create_directories(folder);
   const auto write = [&folder](const std::string& name, const LoDTensor& tensor) {
@@ -121,6 +176,11 @@ int main(int argc, char** argv) {
   const std::string folder = argv[1];
   millhopper::WriteRecordIO(folder);
   millhopper::WriteIdx(folder + "/idx");
+  millhopper::WriteTFRecords(folder + "/tfrecord");
+  millhopper::WriteImageLists(folder + "/image_list");
+  millhopper::WriteWholeFiles(folder + "/whole_file");
+  millhopper::WriteArrays(folder + "/npy", folder + "/npz");
+  millhopper::WriteTars(folder + "/tar");
   millhopper::WriteTensors(folder + "/lod_tensor");
   millhopper::WritePrograms(folder, {argv + 2, argv + argc});
   return 0;

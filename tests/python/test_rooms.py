@@ -22,7 +22,7 @@ ROOMS: dict[str, set[str]] = {
     "generators": {"base", "iterating"},
     "feeding": {"base", "programs", "iterating", "generators"},
     "layers": {"base", "programs", "feeding"},
-    "running": {"base", "programs", "generators", "feeding", "layers"},
+    "running": {"base", "programs", "iterating", "generators", "feeding", "layers"},
     "dataset": {"iterating", "generators"},
     "command": {"programs", ""},  # it describes the whole package
 }

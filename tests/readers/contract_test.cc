@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <filesystem>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -11,6 +13,7 @@
 #include <vector>
 
 #include "framework/base/random.h"
+#include "framework/plugin.h"
 #include "framework/reader/file_format.h"
 #include "framework/reader/file_reader.h"
 #include "framework/tensor/tensor_stream.h"
@@ -20,6 +23,7 @@
 #include "readers/map_reader.h"
 #include "readers/multi_file_reader.h"
 #include "readers/multi_pass_reader.h"
+#include "readers/plugin_reader.h"
 #include "readers/queue_reader.h"
 #include "readers/random_data_reader.h"
 #include "readers/recordio_writer.h"
@@ -27,10 +31,14 @@
 #include "readers/shuffle_reader.h"
 #include "readers/unbatch_reader.h"
 #include "tests/bytes.h"
+#include "tests/child.h"
 #include "tests/compressed.h"
 #include "tests/faulty_files_contract.h"
 #include "tests/memory_files.h"
+#include "tests/npy_files.h"
 #include "tests/reader_contract.h"
+#include "tests/tars.h"
+#include "tests/tfrecords.h"
 
 namespace millhopper {
 namespace {
@@ -299,6 +307,97 @@ const std::string& TextPath() {
   return file.path();
 }
 
+// The numbers as an array, in a file that ends within the faulty record.
+const std::string& NpyPath(Fault fault) {
+  static const std::string whole =
+      Npy("<i8", StrCat("(", kRecords, ", 1)"), FixedContent(kRecords));
+  static const TempFile good("good.npy", whole);
+  static const TempFile cut("cut.npy", whole.substr(0, 128 + 8 * kFaulty + 3));
+  return fault == Fault::kNone ? good.path() : cut.path();
+}
+
+// Stored and deflated members.
+const std::string& NpzPath(bool deflated) {
+  static const std::string numbers =
+      Npy("<i8", StrCat("(", kRecords, ", 1)"), FixedContent(kRecords), true);
+  static const TempFile stored("stored.npz", Zip({{"numbers.npy", numbers}}));
+  static const TempFile packed("deflated.npz", Zip({{"numbers.npy", numbers, true}}));
+  return deflated ? packed.path() : stored.path();
+}
+
+// Records that say their number, in a file whose faulty record has a wrong checksum.
+const std::string& TFRecordPath(Fault fault) {
+  const auto content = [](Fault of) {
+    std::vector<std::string> records;
+    for (int64_t i = 0; i < kRecords; ++i) records.push_back(std::to_string(i));
+    if (of == Fault::kNone) return TFRecords(records);
+    const std::vector<std::string> good(records.begin(), records.begin() + kFaulty);
+    return FlipBit(TFRecords(records), 8 * (TFRecords(good).size() + 12));
+  };
+  static const TempFile files[] = {{"good.tfrecord", content(Fault::kNone)},
+                                   {"bad.tfrecord", content(Fault::kPlan)}};
+  return files[fault == Fault::kNone ? 0 : 1].path();
+}
+
+const std::string& TFRecordIndexPath() {
+  static const TempFile file("good.index", [] {
+    std::vector<std::string> records;
+    for (int64_t i = 0; i < kRecords; ++i) records.push_back(std::to_string(i));
+    return TFRecordIndex(records);
+  }());
+  return file.path();
+}
+
+// More images than a chunk has. The faulty one, which is empty, lies in the second chunk.
+constexpr int64_t kImages = 70;
+constexpr int64_t kFaultyImage = 66;
+
+std::string ImageContent(int64_t i) { return StrCat("\xff\xd8\xff\xe0", i); }
+
+std::vector<std::string> ImagePaths(const std::string& folder) {
+  std::vector<std::string> paths;
+  for (int64_t i = 0; i < kImages; ++i) {
+    paths.push_back(StrCat(folder, "/class", i / 10, "/", i % 10, ".jpg"));
+  }
+  return paths;
+}
+
+// A folder of images, and a list of them beside it, which are removed at the end.
+class Images {
+ public:
+  explicit Images(Fault fault) : folder_(TempName("images")) {
+    std::string list;
+    int64_t i = 0;
+    for (const std::string& path : ImagePaths(folder_)) {
+      std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+      const bool faulty = fault == Fault::kPlan && i == kFaultyImage;
+      WriteFile(path, faulty ? "" : ImageContent(i));
+      list += StrCat(path.substr(folder_.size() + 1), " ", i++, "\n");
+    }
+    WriteFile(folder_ + "/list", list);
+  }
+  ~Images() { std::filesystem::remove_all(folder_); }
+  Images(const Images&) = delete;
+  Images& operator=(const Images&) = delete;
+
+  const std::string& folder() const { return folder_; }
+
+ private:
+  const std::string folder_;
+};
+
+const std::string& ImageFolderPath(Fault fault) {
+  static const Images good(Fault::kNone), bad(Fault::kPlan);
+  return fault == Fault::kNone ? good.folder() : bad.folder();
+}
+
+// The folder, where its files are also in memory if they must be.
+std::string ImageFolderAt(Fault fault, Where where) {
+  std::string list = At(where, ImageFolderPath(fault) + "/list");
+  for (const std::string& path : ImagePaths(ImageFolderPath(fault))) At(where, path);
+  return list.substr(0, list.rfind('/'));
+}
+
 std::unique_ptr<FileFormat> Format(const std::string& tag, std::vector<SlotSpec> slots) {
   const FormatSchema* schema = FindFileFormat(tag);
   Require(schema != nullptr, "no format ", tag);
@@ -307,7 +406,7 @@ std::unique_ptr<FileFormat> Format(const std::string& tag, std::vector<SlotSpec>
   for (const AttributeSchema& attribute : schema->attributes) {
     arguments.attributes.Set(attribute.name, attribute.default_value);
   }
-  return schema->make(arguments);
+  return schema->Make(arguments);
 }
 
 ReaderPtr OfFormat(const std::string& tag, FileEntry file, std::vector<SlotSpec> slots) {
@@ -329,9 +428,122 @@ ReaderPtr Idx(Fault, Where where) {
   digits.dims = {1, 3};
   return OfFormat("idx", EntryAt(where, IdxPath()), {digits});
 }
+ReaderPtr NpyArray(Fault fault, Where where) {
+  return OfFormat("npy", EntryAt(where, NpyPath(fault)), SlotsOf(SourceSpec()));
+}
+ReaderPtr Npz(Fault, Where where) {
+  return OfFormat("npz", EntryAt(where, NpzPath(false)), SlotsOf(SourceSpec()));
+}
+ReaderPtr DeflatedNpz(Fault, Where where) {
+  return OfFormat("npz", EntryAt(where, NpzPath(true)), SlotsOf(SourceSpec()));
+}
 ReaderPtr Text(Fault, Where where) { return OfFormat("text", EntryAt(where, TextPath()), {}); }
 
-// The same through each compression.
+ReaderPtr TFRecord(Fault fault, Where where) {
+  return OfFormat("tfrecord", EntryAt(where, TFRecordPath(fault)), {});
+}
+ReaderPtr IndexedTFRecord(Fault fault, Where where) {
+  FileEntry file = EntryAt(where, TFRecordPath(fault));
+  file.companion = At(where, TFRecordIndexPath());
+  FormatArguments arguments;
+  arguments.has_companions = true;
+  arguments.buffer_type = file.buffer_type;
+  return std::make_unique<FileReader>(FindFileFormat("tfrecord")->Make(arguments), std::move(file));
+}
+
+// Formats of text with fields. Each record says its number, and the faulty one has no number.
+struct TextFormat {
+  const char* tag;
+  std::vector<std::string> fields;
+  std::string (*line)(const std::string& number);
+};
+
+const TextFormat kCsv = {"csv", {"n int64[]", "text bytes"}, [](const std::string& number) {
+                           return StrCat(number, ",\"", std::string(number.size() % 3, '\n'),
+                                         "\"\n");
+                         }};
+const TextFormat kTsv = {"tsv", {"#1 int64[]", "#0 float32[-1]"}, [](const std::string& number) {
+                           return StrCat("1 2.5\t", number, "\n");
+                         }};
+const TextFormat kJsonl = {
+    "jsonl", {"/a/n int64[]", "list int32[-1]"}, [](const std::string& number) {
+      return StrCat("{\"list\": [1, 2], \"a\": {\"n\": ", number, "}}\n");
+    }};
+const TextFormat kLibsvm = {"libsvm", {}, [](const std::string& number) {
+                              return StrCat(number, " 1:0.5 7:", number, "\n");
+                            }};
+const TextFormat kMultiSlot = {"multislot", {"#1 int64[]"}, [](const std::string& number) {
+                                 return StrCat("2 1 2 1 ", number, "\n");
+                               }};
+const TextFormat kCtrSvm = {"ctr_svm", {"label int64[]", "7 int64[-1]"}, [](const std::string& n) {
+                              return StrCat("1 ", n, ":7 3:8\n");
+                            }};
+
+const std::string& TextFormatPath(const TextFormat& format, Fault fault) {
+  static std::map<std::pair<std::string, bool>, TempFile> files;
+  const bool faulty = fault != Fault::kNone;
+  std::string content = format.tag == kCsv.tag ? "n,text\n" : "";
+  for (int64_t i = 0; i < kRecords; ++i) {
+    content += format.line(faulty && i == kFaulty ? "x" : std::to_string(i));
+  }
+  return files
+      .try_emplace({format.tag, faulty}, StrCat(faulty ? "bad." : "good.", format.tag), content)
+      .first->second.path();
+}
+
+ReaderPtr ImageFolder(Fault fault, Where where) {
+  return OfFormat("image_folder", {ImageFolderAt(fault, where), "", BufferType::kMemory}, {});
+}
+ReaderPtr ImageList(Fault fault, Where where) {
+  return OfFormat("image_list", {ImageFolderAt(fault, where) + "/list", "", BufferType::kMemory},
+                  {});
+}
+
+// Files that say the number of their record, in an archive whose faulty record is no number, or
+// ends at a damaged header, so that nobody knows whether it is whole.
+std::string TarContent(Fault fault) {
+  TarFiles files;
+  for (int64_t i = 0; i < kRecords; ++i) {
+    const bool faulty = i == kFaulty && fault == Fault::kLoad;
+    files.emplace_back(std::to_string(i) + ".cls", faulty ? "none" : std::to_string(i));
+  }
+  const std::string archive = TarOf(files);
+  return fault == Fault::kPlan ? FlipBit(archive, 8 * (size_t{1024} * (kFaulty + 1))) : archive;
+}
+const std::string& TarPath(Fault fault) {
+  static const TempFile files[] = {{"good.tar", TarContent(Fault::kNone)},
+                                   {"plan.tar", TarContent(Fault::kPlan)},
+                                   {"load.tar", TarContent(Fault::kLoad)}};
+  return files[static_cast<int>(fault)].path();
+}
+const std::string& GzipTarPath(Fault fault) {
+  static const TempFile files[] = {{"good.tar.gz", Gzipped(TarContent(Fault::kNone))},
+                                   {"plan.tar.gz", Gzipped(TarContent(Fault::kPlan))},
+                                   {"load.tar.gz", Gzipped(TarContent(Fault::kLoad))}};
+  return files[static_cast<int>(fault)].path();
+}
+
+// Lines with a label each, which the parser of a plugin parses; it refuses one of them.
+const std::string& LabelsPath(Fault fault) {
+  const auto content = [](int64_t refused) {
+    std::string lines;
+    for (int64_t i = 0; i < kRecords; ++i) lines += i == refused ? "no label\n" : StrCat(i, "\n");
+    return lines;
+  };
+  static const TempFile good("good-labels.txt", content(-1)), bad("labels.txt", content(kFaulty));
+  return fault == Fault::kNone ? good.path() : bad.path();
+}
+ReaderPtr Parsed(Fault fault, Where where) {
+  const std::string parser = Runfile("tests/libscores.so");
+  LoadPlugin(parser);
+  const FileEntry file = EntryAt(where, LabelsPath(fault));
+  FormatArguments arguments;
+  arguments.buffer_type = file.buffer_type;
+  return OpenPluginReader({file.path}, *FindFileFormat("text"), arguments,
+                          *FindParserPlugin(parser), {});
+}
+
+// Some of these files through each compression.
 const std::string& CompressedPath(size_t i) {
   static const TempFile files[] = {{"numbers.bin.gz", Gzipped(FixedContent(kRecords))},
                                    {"lines.txt.zst", Zstd(ReadFile(TextPath()))},
@@ -350,6 +562,15 @@ ReaderPtr Lz4Idx(Fault, Where where) {
   digits.dims = {1, 3};
   return OfFormat("idx", EntryAt(where, CompressedPath(2)), {digits});
 }
+
+ReaderPtr TarAt(FileEntry file) {
+  FormatArguments arguments;
+  arguments.attributes.Set("fields", std::vector<std::string>{"cls int64[1] decode=text"});
+  arguments.buffer_type = file.buffer_type;
+  return std::make_unique<FileReader>(FindFileFormat("tar")->make(arguments), std::move(file));
+}
+ReaderPtr Tar(Fault fault, Where where) { return TarAt(EntryAt(where, TarPath(fault))); }
+ReaderPtr GzipTar(Fault fault, Where where) { return TarAt(EntryAt(where, GzipTarPath(fault))); }
 
 ReaderPtr OpenFiles(Fault fault, Where where) {
   std::vector<FileEntry> files;
@@ -373,6 +594,16 @@ ReaderPtr OpenFilesShuffled(Fault fault, Where where) {
   options.shuffle_files = true;
   return std::make_unique<MultiFileReader>(Format("recordio", SlotsOf(SourceSpec())),
                                            std::move(files), options);
+}
+
+ReaderPtr Jpegs(Fault fault, Where where) {
+  std::vector<FileEntry> files;
+  for (const std::string& path : ImagePaths(ImageFolderPath(fault))) {
+    files.push_back(EntryAt(where, path));
+  }
+  MultiFileOptions options;
+  options.buffer_size = 2;
+  return std::make_unique<MultiFileReader>(Format("jpg", {}), std::move(files), options);
 }
 
 // ---- The cases. ----
@@ -499,9 +730,10 @@ std::vector<ContractCase> Chains() {
   };
 }
 
-ContractCase Reads(const std::string& name, ReaderPtr (*source)(Fault, Where), Where where,
-                   std::vector<std::string> (*paths)(), const std::vector<Decorator>& decorators,
-                   std::vector<int64_t> values, std::vector<size_t> before_fault = {}) {
+ContractCase Reads(const std::string& name, const std::function<ReaderPtr(Fault, Where)>& source,
+                   Where where, const std::function<std::vector<std::string>()>& paths,
+                   const std::vector<Decorator>& decorators, std::vector<int64_t> values,
+                   std::vector<size_t> before_fault = {}) {
   const char* const prefixes[] = {"", "memory_", "mapped_"};
   ContractCase contract = Chain(
       prefixes[static_cast<int>(where)] + name, [=](Fault fault) { return source(fault, where); },
@@ -518,7 +750,17 @@ std::vector<std::string> RecordIOPaths() { return {RecordIOPath(Fault::kNone)}; 
 std::vector<std::string> PlainRecordIOPaths() { return {PlainRecordIOPath(Fault::kNone)}; }
 std::vector<std::string> FixedPaths() { return {FixedPath(Fault::kNone)}; }
 std::vector<std::string> IdxPaths() { return {IdxPath()}; }
+std::vector<std::string> NpyPaths() { return {NpyPath(Fault::kNone)}; }
+std::vector<std::string> NpzPaths() { return {NpzPath(false)}; }
+std::vector<std::string> DeflatedNpzPaths() { return {NpzPath(true)}; }
 std::vector<std::string> TextPaths() { return {TextPath()}; }
+std::vector<std::string> TFRecordPaths() { return {TFRecordPath(Fault::kNone)}; }
+std::vector<std::string> IndexedTFRecordPaths() {
+  return {TFRecordPath(Fault::kNone), TFRecordIndexPath()};
+}
+std::vector<std::string> TarPaths() { return {TarPath(Fault::kNone)}; }
+std::vector<std::string> GzipTarPaths() { return {GzipTarPath(Fault::kNone)}; }
+std::vector<std::string> LabelsPaths() { return {LabelsPath(Fault::kNone)}; }
 std::vector<std::string> GzipFixedPaths() { return {CompressedPath(0)}; }
 std::vector<std::string> ZstdTextPaths() { return {CompressedPath(1)}; }
 std::vector<std::string> Lz4IdxPaths() { return {CompressedPath(2)}; }
@@ -526,6 +768,31 @@ std::vector<std::string> ShardPaths() {
   std::vector<std::string> paths;
   paths.reserve(4);
   for (int shard = 0; shard < 4; ++shard) paths.push_back(ShardPath(Fault::kNone, shard));
+  return paths;
+}
+
+ContractCase ReadsTextFormat(const TextFormat& format, Where where,
+                             const std::vector<Decorator>& decorators,
+                             std::vector<size_t> before_fault) {
+  const auto source = [&format](Fault fault, Where at) -> ReaderPtr {
+    FileEntry file = EntryAt(at, TextFormatPath(format, fault));
+    FormatArguments arguments;
+    arguments.attributes.Set("fields", format.fields);
+    arguments.buffer_type = file.buffer_type;
+    return std::make_unique<FileReader>(FindFileFormat(format.tag)->Make(arguments),
+                                        std::move(file));
+  };
+  const auto paths = [&format] {
+    return std::vector<std::string>{TextFormatPath(format, Fault::kNone)};
+  };
+  return Reads(StrCat(format.tag, decorators.empty() ? "" : "_shuffle_batch"), source, where, paths,
+               decorators, {}, std::move(before_fault));
+}
+
+std::vector<std::string> ImagesOnly() { return ImagePaths(ImageFolderPath(Fault::kNone)); }
+std::vector<std::string> ImagesAndList() {
+  std::vector<std::string> paths = ImagesOnly();
+  paths.push_back(ImageFolderPath(Fault::kNone) + "/list");
   return paths;
 }
 
@@ -540,8 +807,34 @@ std::vector<ContractCase> Files(Where where) {
             {Shuffle(11), Batch(4), MultiPass(2), ToDevice(2)}, Twice(numbers), {5}),
       Reads("fixed", Fixed, where, FixedPaths, {}, numbers, {20}),
       Reads("idx", Idx, where, IdxPaths, {}, {}),
+      Reads("npy", NpyArray, where, NpyPaths, {}, numbers, {20}),
+      Reads("npz_shuffle", Npz, where, NpzPaths, {Shuffle(7)}, numbers),
+      Reads("deflated_npz_batch", DeflatedNpz, where, DeflatedNpzPaths, {Batch(8)}, numbers),
       Reads("text", Text, where, TextPaths, {}, {}),
       Reads("text_shuffle_batch", Text, where, TextPaths, {Shuffle(2), Batch(2)}, {}),
+      Reads("tfrecord", TFRecord, where, TFRecordPaths, {}, {}, {20}),
+      Reads("tfrecord_shuffle_batch", TFRecord, where, TFRecordPaths, {Shuffle(7), Batch(4)}, {},
+            {5}),
+      Reads("indexed_tfrecord_batch", IndexedTFRecord, where, IndexedTFRecordPaths, {Batch(8)}, {},
+            {2}),
+      ReadsTextFormat(kCsv, where, {}, {20, 20}),
+      ReadsTextFormat(kCsv, where, {Shuffle(7), Batch(4)}, {}),
+      ReadsTextFormat(kTsv, where, {}, {20, 20}),
+      ReadsTextFormat(kJsonl, where, {Batch(4)}, {5, 5}),
+      ReadsTextFormat(kLibsvm, where, {}, {20, 20}),
+      ReadsTextFormat(kMultiSlot, where, {}, {20, 20}),
+      ReadsTextFormat(kCtrSvm, where, {}, {20, 20}),
+      Reads("image_folder", ImageFolder, where, ImagesOnly, {}, {}, {kFaultyImage}),
+      Reads("image_folder_shuffle_batch", ImageFolder, where, ImagesOnly, {Shuffle(3), Batch(2)},
+            {}, {33}),
+      Reads("image_list_batch", ImageList, where, ImagesAndList, {Batch(4)}, {}, {16}),
+      Reads("jpgs", Jpegs, where, ImagesOnly, {}, {}, {kFaultyImage}),
+      Reads("tar_batch", Tar, where, TarPaths, {Batch(8)}, numbers, {2, 2}),
+      Reads("tar_shuffle", Tar, where, TarPaths, {Shuffle(7)}, numbers, {20}),
+      Reads("compressed_tar_batch", GzipTar, where, GzipTarPaths, {Batch(4)}, numbers, {5, 5}),
+      Reads("parsed", Parsed, where, LabelsPaths, {}, numbers, {20, 20}),
+      Reads("parsed_shuffle_batch_double_buffer", Parsed, where, LabelsPaths,
+            {Shuffle(7), Batch(4), DoubleBuffer(2)}, numbers),
       Reads("compressed_fixed", GzipFixed, where, GzipFixedPaths, {}, numbers),
       Reads("compressed_text_batch", ZstdText, where, ZstdTextPaths, {Batch(2)}, {}),
       Reads("compressed_idx_shuffle", Lz4Idx, where, Lz4IdxPaths, {Shuffle(5)}, {}),
@@ -569,7 +862,16 @@ std::vector<ContractCase> MappedFiles() {
       Reads("fixed", Fixed, where, FixedPaths, {}, numbers, {20}),
       Reads("fixed_batch_unbatch", Fixed, where, FixedPaths, {Batch(8), Unbatch()}, numbers, {16}),
       Reads("idx", Idx, where, IdxPaths, {}, {}),
+      Reads("jpgs_shuffle", Jpegs, where, ImagesOnly, {Shuffle(3)}, {}, {kFaultyImage}),
+      Reads("npy_shuffle", NpyArray, where, NpyPaths, {Shuffle(7)}, numbers, {20}),
+      Reads("npz", Npz, where, NpzPaths, {}, numbers),
+      Reads("indexed_tfrecord_shuffle", IndexedTFRecord, where, IndexedTFRecordPaths, {Shuffle(7)},
+            {}, {20}),
+      Reads("tar_shuffle", Tar, where, TarPaths, {Shuffle(7)}, numbers, {20}),
       Reads("text_shuffle_batch", Text, where, TextPaths, {Shuffle(2), Batch(2)}, {}),
+      ReadsTextFormat(kTsv, where, {Shuffle(7), Batch(4)}, {}),
+      ReadsTextFormat(kJsonl, where, {}, {20, 20}),
+      Reads("parsed_batch", Parsed, where, LabelsPaths, {Batch(4)}, numbers, {5, 5}),
       Reads("open_files_shuffle_batch_double_buffer", OpenFiles, where, ShardPaths,
             {Shuffle(16), Batch(8), DoubleBuffer(2)}, numbers, {2}),
   };

@@ -21,12 +21,16 @@
 #include "readers/open_files.h"
 #include "readers/recordio_chunk.h"
 #include "readers/recordio_manifest.h"
+#include "readers/tar_member.h"
 #include "tests/bytes.h"
 #include "tests/compressed.h"
 #include "tests/memory_files.h"
+#include "tests/npy_files.h"
 #include "tests/outcome.h"
 #include "tests/record_files.h"
+#include "tests/tars.h"
 #include "tests/testing.h"
+#include "tests/tfrecords.h"
 
 namespace millhopper {
 namespace {
@@ -162,6 +166,35 @@ Case IdxCase() {
   return item;
 }
 
+Case NpyCase(bool fortran_order) {
+  Case item;
+  item.name = fortran_order ? "npy_fortran" : "npy";
+  item.file_name = "a.npy";
+  item.content = Npy("|u1", "(4, 2, 3)", Images().substr(kIdxHeaderBytes), fortran_order);
+  item.format = "npy";
+  item.arguments.declared = {Slot(DataType::kUint8, {1, 2, 3})};
+  item.payload = [fortran_order](size_t bit) -> std::optional<size_t> {
+    constexpr size_t kHeaderBytes = 128;
+    constexpr size_t kRecords = 4;
+    if (bit / 8 < kHeaderBytes) return std::nullopt;
+    const size_t value = bit / 8 - kHeaderBytes;
+    return fortran_order ? value % kRecords : value / kPixels;
+  };
+  return item;
+}
+
+// The checksums of zip protect all that has a meaning.
+Case NpzCase(bool deflated) {
+  Case item;
+  item.name = deflated ? "npz_deflated" : "npz_stored";
+  item.file_name = "a.npz";
+  item.content = Zip({{"a.npy", NpyCase(false).content, deflated},
+                      {"b.npy", Npy("<i2", "(4,)", "aabbccdd"), deflated}});
+  item.format = "npz";
+  item.arguments.attributes.Set("fields", std::vector<std::string>{"a", "b"});
+  return item;
+}
+
 Case IdxWithLabelsCase() {
   Case item = IdxCase();
   item.name = "idx_with_labels";
@@ -194,6 +227,89 @@ Case TextCase() {
   return item;
 }
 
+// A cut between two records cannot be noticed: such a file says nothing of its length.
+Case TFRecordCase() {
+  Case item;
+  item.name = "tfrecord";
+  item.file_name = "a.tfrecord";
+  item.format = "tfrecord";
+  for (const std::string& record : Letters()) {
+    item.whole_at.push_back(item.content.size());
+    item.content += TFRecords({record});
+  }
+  return item;
+}
+
+Case IndexedTFRecordCase() {
+  Case item = TFRecordCase();
+  item.name = "tfrecord_with_index";
+  item.labels = TFRecordIndex(Letters());
+  item.whole_at.clear();
+  return item;
+}
+
+// Formats of text; they have no checksum, so that only compressed ones are damaged here
+// (text_damage_test damages the others).
+Case FieldsCase(const std::string& format, const std::string& content,
+                std::vector<std::string> fields) {
+  Case item;
+  item.name = item.format = format;
+  item.file_name = "a." + format;
+  item.content = content;
+  item.arguments.attributes.Set("fields", std::move(fields));
+  return item;
+}
+
+Case CsvCase() {
+  return FieldsCase("csv", "n,text\n1,a\n2,\"b\nc\"\n3,d\n", {"n int64[]", "text bytes"});
+}
+Case JsonlCase() {
+  return FieldsCase("jsonl", "{\"n\": [1]}\n{\"n\": [2]}\n{\"n\": [3, 4]}\n", {"n int64[-1]"});
+}
+
+// Only where it is compressed does a list tell all damage. Its images are elsewhere.
+Case ImageListCase() {
+  static const TempFile image("image.jpg", "an image");
+  Case item;
+  item.name = "image_list";
+  item.file_name = "list.txt";
+  item.format = "image_list";
+  for (const int label : {3, 1, 4, 1}) item.content += StrCat(image.path(), " ", label, "\n");
+  return item;
+}
+
+// Headers have a checksum, contents have none. A cut between two records looks whole, and so does
+// one in the padding behind a record or in the blocks of zeros at the end.
+Case TarCase() {
+  Case item;
+  item.name = "tar";
+  item.file_name = "a.tar";
+  item.format = "tar";
+  item.arguments.attributes.Set("fields", std::vector<std::string>{"txt bytes", "cls bytes"});
+  const TarFiles files = {{"1.txt", "one"}, {"1.cls", "1"}, {"2.cls", "22"},
+                          {"2.txt", ""},    {"3.txt", "3"}, {"3.cls", "3"}};
+  std::vector<std::pair<size_t, size_t>> contents;  // by file: where it begins and ends
+  item.whole_at.push_back(0);
+  for (const auto& [name, content] : files) {
+    const size_t begin = item.content.size() + kTarBlockBytes;
+    contents.emplace_back(begin, begin + content.size());
+    item.content += TarMemberBytes(name, content);
+    if (contents.size() % 2 != 0) continue;
+    for (size_t at = contents.back().second; at <= item.content.size(); ++at) {
+      item.whole_at.push_back(at);
+    }
+  }
+  for (size_t i = 0; i < TarEnd().size(); ++i) item.whole_at.push_back(item.content.size() + i);
+  item.content += TarEnd();
+  item.payload = [contents](size_t bit) -> std::optional<size_t> {
+    for (size_t i = 0; i < contents.size(); ++i) {
+      if (bit / 8 >= contents[i].first && bit / 8 < contents[i].second) return i / 2;
+    }
+    return std::nullopt;
+  };
+  return item;
+}
+
 // Every cut and every damage of a compressed file is noticed.
 struct CompressionKind {
   const char* name;
@@ -219,9 +335,15 @@ Case Compressed(Case item, const CompressionKind& kind) {
 
 std::vector<Case> AllCases() {
   std::vector<Case> cases = RecordIOCases();
-  for (const Case& item : {IdxCase(), IdxWithLabelsCase(), FixedCase()}) cases.push_back(item);
+  for (const Case& item :
+       {IdxCase(), IdxWithLabelsCase(), FixedCase(), TFRecordCase(), IndexedTFRecordCase(),
+        NpyCase(false), NpyCase(true), NpzCase(false), NpzCase(true), TarCase()}) {
+    cases.push_back(item);
+  }
   for (const CompressionKind& kind : kCompressions) {
-    for (const Case& item : {IdxCase(), IdxWithLabelsCase(), FixedCase(), TextCase()}) {
+    for (const Case& item :
+         {IdxCase(), IdxWithLabelsCase(), FixedCase(), TextCase(), TFRecordCase(), CsvCase(),
+          JsonlCase(), ImageListCase(), NpyCase(false), TarCase()}) {
       cases.push_back(Compressed(item, kind));
     }
   }
@@ -294,7 +416,8 @@ class Corruption : public ::testing::TestWithParam<Case> {
     return OutcomeOf(reader.get());
   }
 
-  // The error says where it is: in a file of the case, at a byte, in the record that is missing.
+  // The error says where it is: in a file of the case, at a byte, in the record that is
+  // missing.
   void ExpectPlace(const Outcome& outcome) const {
     const std::string text = outcome.error->what();
     const std::string& file = outcome.error->file();

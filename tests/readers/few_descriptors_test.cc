@@ -93,6 +93,23 @@ TEST(FewDescriptors, AreEnoughToFindAFormat) {
   EXPECT_EQ(ReadAll(&unnamed).size(), 9u);
 }
 
+// The same if folders are listed.
+TEST(FewDescriptors, AreEnoughToListFolders) {
+  const PoolSize pool(0);
+  const std::string folder = NewFolder("listed");
+  WriteNumbers(folder, 20, 9);
+  std::filesystem::create_directories(folder + "/images/class/more");
+  WriteFile(folder + "/images/class/more/1.jpg", "an image");
+  MultiFileOptions options;
+  options.buffer_size = 1;
+  options.cycle_length = 20;
+  const auto reader = OpenFiles({folder + "/*.recordio"}, {}, Bytes(), options);
+  const auto images = OpenFile(*FindFileFormat("image_folder"), folder + "/images", "", {});
+  const DescriptorLimit few(6);
+  EXPECT_EQ(ReadSome(reader.get(), 20).size(), 20u);  // all descriptors are in use
+  EXPECT_EQ(ReadAll(images.get()).size(), 1u);
+}
+
 // A file whose descriptor was needed elsewhere is opened again, and must be the same file.
 TEST(FewDescriptors, NoticeAFileThatWasReplacedWhileItWasClosed) {
   const PoolSize pool(0);

@@ -346,7 +346,9 @@ TEST(ExecutorCommand, ListsOperatorsWithTheirDocumentation) {
 TEST(ExecutorCommand, ListsFormats) {
   const ChildResult result = Execute({"--list_formats"});
   EXPECT_EQ(result.exit_code, 0);
-  for (const char* tag : {"recordio: ", "idx: ", "text: ", "fixed: "}) {
+  for (const char* tag :
+       {"recordio: ", "idx: ", "text: ", "fixed: ", "tfrecord: ", "jpg: ", "png: ", "webp: ",
+        "image_folder: ", "image_list: ", "npy: ", "npz: ", "tar: "}) {
     EXPECT_NE(("\n" + result.output).find("\n" + std::string(tag)), std::string::npos) << tag;
   }
 }

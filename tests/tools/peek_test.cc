@@ -2,6 +2,7 @@
 // The peek command, run as a child process on the random generator and on lines of text.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -74,6 +75,40 @@ class Peek : public ::testing::Test {
   const TempFile startup_{"startup.pbtxt", kLines};
   const TempFile text_{"lines.txt", "ab\n\nc\nde"};
 };
+
+TEST(PeekAtFiles, ProposesFieldsAndShowsWhatTheyGive) {
+  const TempFile file("rows.csv", "id,user name\n7,ab\n8,\n");
+  ChildResult result = RunChild({"tools/peek", file.path(), "--count=1"});
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_EQ(result.output,
+            "fields that fit the first records:\n"
+            "  [\"id int64[]\",\n"
+            "   '\"user name\" bytes']\n"
+            "reader 'files' (open_files, peek: operator 0 of block 0)\n"
+            "  slot 0 is declared int64 [1]\n"
+            "  slot 1 is declared uint8 [-1] with 1 level of detail\n"
+            "element 0\n"
+            "  slot 0: int64 [1]\n"
+            "    7\n"
+            "  slot 1: uint8 [2], lod [[0, 2]], 97 to 98\n"
+            "    97 98\n"
+            "and more elements\n");
+  result = RunChild({"tools/peek", file.path(), "--field=id int32[]", "--json"});
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_EQ(result.errors, "");
+  EXPECT_EQ(std::count(result.output.begin(), result.output.end(), '\n'), 2);
+}
+
+TEST(PeekAtFiles, KnowsFormatsByNameAndByContent) {
+  const TempFile text("lines.txt", "ab\n");
+  EXPECT_EQ(RunChild({"tools/peek", text.path()}).exit_code, 0);
+  const TempFile unknown("unknown", "ab\n");
+  EXPECT_EQ(RunChild({"tools/peek", unknown.path()}).exit_code, 3);
+  EXPECT_EQ(RunChild({"tools/peek", "text:" + unknown.path()}).exit_code, 0);
+  EXPECT_EQ(RunChild({"tools/peek", "text:" + unknown.path(), "--field=a int64[]"}).exit_code, 2);
+  EXPECT_EQ(RunChild({"tools/peek"}).exit_code, 2);
+  EXPECT_EQ(RunChild({"tools/peek", text.path(), "--startup=x"}).exit_code, 2);
+}
 
 TEST_F(Peek, ShowsFirstElementsOfTheReaderCreatedLast) {
   const ChildResult result = PeekAtLines({"--count=1"});

@@ -57,7 +57,7 @@ std::vector<ElementValue> ElementsOf(const std::string& tag, const FileEntry& fi
   arguments.declared = slots;
   arguments.has_companions = !file.companion.empty();
   if (!content.empty()) arguments.attributes.Set("content", content);
-  FileReader reader(schema->make(arguments), file);
+  FileReader reader(schema->Make(arguments), file);
   return ReadAll(&reader);
 }
 
@@ -145,6 +145,24 @@ TEST(RecordIOCommand, WritesTextAsTensors) {
   ASSERT_EQ(result.exit_code, 0) << result.errors;
   EXPECT_EQ(ElementsOf("recordio", {output, ""}, {{DataType::kUint8, {-1}, 1, true}}, "tensors"),
             ElementsOf("text", {folder + "/lines.txt", ""}));
+}
+
+TEST(RecordIOCommand, WritesTheFieldsOfATable) {
+  const std::string folder = NewFolder();
+  WriteFile(folder + "/rows.csv", "id,name\n7,ab\n8,\n");
+  const std::string output = folder + "/out.recordio";
+  ChildResult result = RunRecordIO({"write", "--output", output, "--field=name bytes",
+                                    "--field=id int64[]", folder + "/rows.csv"});
+  ASSERT_EQ(result.exit_code, 0) << result.errors;
+  const std::vector<ElementValue> elements =
+      ElementsOf("recordio", {output, ""},
+                 {{DataType::kUint8, {-1}, 1, true}, {DataType::kInt64, {1}, 0, true}}, "tensors");
+  ASSERT_EQ(elements.size(), 2u);
+  EXPECT_EQ(elements[0][0].bytes, "ab");
+  EXPECT_EQ(elements[1][1].bytes, std::string("\10\0\0\0\0\0\0\0", 8));
+  result = RunRecordIO({"write", "--output", output, "--force", folder + "/rows.csv"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.errors, HasSubstr("this format needs the attribute fields"));
 }
 
 TEST(RecordIOCommand, CopiesRecordsOfRecordIOAsTheyAre) {

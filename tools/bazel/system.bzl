@@ -12,6 +12,7 @@ _LIBRARIES = {
     "benchmark": ("libbenchmark-dev", "benchmark/benchmark.h", ["-lbenchmark_main", "-lbenchmark"]),
     "crypto": ("libssl-dev", "openssl/evp.h", ["-lcrypto"]),
     "deflate": ("libdeflate-dev", "libdeflate.h", ["-ldeflate"]),
+    "fast_float": ("libfast-float-dev", "fast_float/fast_float.h", []),
     "gflags": ("libgflags-dev", "gflags/gflags.h", ["-lgflags"]),
     "glog": ("libgoogle-glog-dev", "glog/logging.h", ["-lglog", "-lgflags"]),
     "gtest": ("libgtest-dev", "gtest/gtest.h", ["-lgtest"]),
@@ -21,7 +22,9 @@ _LIBRARIES = {
     "lz4": ("liblz4-dev", "lz4frame.h", ["-llz4"]),
     "png": ("libpng-dev", "png.h", ["-lpng"]),
     "protobuf": ("libprotobuf-dev", "google/protobuf/message.h", ["-lprotobuf"]),
+    "simdjson": ("libsimdjson-dev", "simdjson.h", ["-lsimdjson"]),
     "snappy": ("libsnappy-dev", "snappy.h", ["-lsnappy"]),
+    "xxhash": ("libxxhash-dev", "xxhash.h", ["-lxxhash"]),
     "zlib": ("zlib1g-dev", "zlib.h", ["-lz"]),
     "zstd": ("libzstd-dev", "zstd.h", ["-lzstd"]),
 }

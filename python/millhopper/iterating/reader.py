@@ -12,6 +12,7 @@ import numpy.typing as npt
 from millhopper import _core
 from millhopper.base.integers import INT32_MAX, INT64_MAX, UINT64_MAX, integer_within
 from millhopper.errors import Error
+from millhopper.iterating.fields import Fields, field_entries
 from millhopper.iterating.map_function import keep_function
 from millhopper.iterating.reader_stats import ReaderStats
 from millhopper.programs.program import Program
@@ -183,6 +184,7 @@ class Reader:
         files: Path | Iterable[Path],
         *,
         slots: Mapping[str, Slot] | None = None,
+        fields: Fields | None = None,
         names: Iterable[str] | None = None,
         seed: int = 0,
         name: str = "files",
@@ -190,13 +192,23 @@ class Reader:
     ) -> Reader:
         """Reads many files as one stream, one record of each in turn: operator ``open_files``.
 
+        For example, of a table with a header::
+
+            millhopper.Reader.open_files("rides-*.csv.gz",
+                                         fields={"fare": "float32[] missing=skip",
+                                                 "vendor": '"vendor id" int64[] hash=1000'})
+
         Args:
             files: paths, patterns (``train-*.recordio``) and ranges (``{00000..00127}``), each with
                 an optional format and a colon before it (``text:notes``).
             slots: the slots of a record, in order: name to (dtype, dims) or (dtype, dims, levels of
                 offsets). Dims include the leading axis of one instance: an image is
                 ``("uint8", [1, 28, 28])``. Formats that define their slots (idx, text) need none.
-            names: names of the slots if ``slots`` is not given.
+            fields: what structured formats (tables, JSON, Examples ...) cut from a record: entries
+                ``"name dtype[dims] option=value ..."``, or a dict of slots to such entries, in
+                which the name may be left out. ``peek FILE`` prints some that fit a file, and
+                ``readers/formats/README.md`` tells the notation.
+            names: names of the slots if neither ``slots`` nor ``fields`` is given.
             seed: seed of all random choices in this chain.
             name: the reader's name in error messages and programs.
             attributes: those of ``open_files`` and of the format; ``python -m millhopper ops
@@ -208,7 +220,8 @@ class Reader:
                 pages.
 
         Raises:
-            TypeError, ValueError: ``slots`` is no dict, or a slot in it is no (dtype, dims).
+            TypeError, ValueError: ``slots`` is no dict, a slot in it is no (dtype, dims), or
+                ``fields`` is no list of texts or dict.
             Error: there are no files, or an attribute is unknown or has a wrong value. For missing
                 files, and for slots that are needed and not given, the first pass raises it.
         """
@@ -216,6 +229,9 @@ class Reader:
         if not paths:
             raise Error("open_files: no files are given; give at least one path or pattern")
         attributes["file_names"] = [os.fspath(path) for path in paths]
+        if fields is not None:
+            attributes["fields"], names_of_fields = field_entries(fields)
+            names = names_of_fields if names is None and slots is None else names
         return cls.create(
             "open_files", slots=slots, names=names, seed=seed, name=name, **attributes
         )

@@ -13,6 +13,7 @@ from millhopper._core import Scope
 from millhopper.base.places import CPUPlace, CUDAPlace
 from millhopper.feeding.data_feeder import DataFeeder, brief
 from millhopper.generators.python_reader import PythonReader, opened
+from millhopper.iterating.reader import Reader
 from millhopper.layers import brief_data
 from millhopper.programs.program import (
     Program,
@@ -29,7 +30,7 @@ Batch = Sequence[tuple[Any, ...]]
 
 
 def train(
-    reader: PythonReader[Batch],
+    reader: PythonReader[Batch] | Reader,
     mapping: Mapping[str, int],
     batch_size: int | EllipsisType = ...,
     pass_num: int | EllipsisType = ...,
@@ -52,10 +53,13 @@ def train(
     As an argument, ``...`` means the default.
 
     Args:
-        reader: a batch reader, whose batches are lists of tuples.
+        reader: a batch reader, whose batches are lists of tuples. Or a ``Reader``, such as
+            ``api.low_level_reader(...).open(files).batch(32)``: its batches are fed as they are,
+            and an item is one of its slots.
         mapping: for the name of each variable, which item of a tuple it is fed with, from 0. An
             item may be used several times, or not at all.
-        batch_size: the largest number of tuples in a batch; by default any number.
+        batch_size: the largest number of tuples in a batch; by default any number. Batches of a
+            ``Reader`` are not counted.
         pass_num: passes over the reader; 1 by default.
         event_handler: called after each batch with the number of the pass, the number of the batch
             in it, both from 0, and the values of ``fetch_list`` as arrays.
@@ -89,8 +93,12 @@ def train(
     if startup is not None:
         executor.run(startup, scope=scope)
     for number in range(passes):
-        for count, batch in enumerate(_batches(reader, mapping, limit)):
-            values = executor.run(main, feed=feeder.feed(batch), fetch_list=fetched, scope=scope)
+        if isinstance(reader, Reader):
+            feeds = _feeds(reader, mapping)
+        else:
+            feeds = map(feeder.feed, _batches(reader, mapping, limit))
+        for count, feed in enumerate(feeds):
+            values = executor.run(main, feed=feed, fetch_list=fetched, scope=scope)
             if handler is not None:
                 handler(number, count, values)
 
@@ -122,6 +130,19 @@ def _declare(program: Program, mapping: Mapping[str, int]) -> None:
     with program_guard(program):
         for name in missing:
             brief_data.data(name)
+
+
+def _feeds(reader: Reader, mapping: Mapping[str, int]) -> Iterator[dict[str, Any]]:
+    """Yields what the program is fed with for each batch of a pass."""
+    for batch in reader:
+        slots = list(batch)
+        for name, item in mapping.items():
+            if item >= len(slots):
+                raise ValueError(
+                    f"mapping: {name!r} is item {item}, counted from 0, but the reader has "
+                    f"{len(slots)} slots: {slots}"
+                )
+        yield {name: batch[slots[item]] for name, item in mapping.items()}
 
 
 def _batches(

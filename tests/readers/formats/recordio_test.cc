@@ -87,7 +87,7 @@ std::unique_ptr<ReaderBase> MakeReader(const std::string& path, const std::strin
   FormatArguments arguments;
   arguments.declared = slots;
   arguments.attributes.Set("content", content);
-  auto reader = std::make_unique<FileReader>(FindFileFormat("recordio")->make(arguments),
+  auto reader = std::make_unique<FileReader>(FindFileFormat("recordio")->Make(arguments),
                                              FileEntry{path, ""});
   reader->set_origin("reader 'files'");
   return reader;

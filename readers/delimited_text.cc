@@ -1,0 +1,668 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "readers/delimited_text.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "framework/base/error.h"
+#include "framework/base/limits.h"
+#include "framework/io/byte_stream.h"
+#include "readers/field_rows.h"
+#include "readers/line_source.h"
+#include "readers/stream_source.h"
+
+namespace millhopper {
+namespace {
+
+const char* Find(const char* begin, const char* end, char wanted) {
+  const void* found = std::memchr(begin, wanted, static_cast<size_t>(end - begin));
+  return found == nullptr ? end : static_cast<const char*>(found);
+}
+
+// --- Rows ---
+
+// Where the row that begins here ends, and where the next one begins. RFC 4180: a quote opens a
+// cell only as its first character; within, two quotes are one, and line ends are text.
+struct RowEnd {
+  const char* end;   // of the row, without its line end
+  const char* next;  // null if the row goes on behind the bytes that there are
+};
+
+RowEnd EndsAt(const char* line_end, const char* begin, const char* limit) {
+  const char* const next = line_end == limit ? limit : line_end + 1;
+  const bool cr = line_end < limit && line_end > begin && line_end[-1] == '\r';
+  return {cr ? line_end - 1 : line_end, next};
+}
+
+// `ended`: no byte follows those before `limit`.
+RowEnd FindRowEnd(const char* begin, const char* limit, bool ended, const TableSyntax& syntax) {
+  const char* line_end = Find(begin, limit, '\n');
+  const bool is_comment = syntax.comment != 0 && *begin == syntax.comment;
+  if (is_comment || syntax.quote == 0 || Find(begin, line_end, syntax.quote) == line_end) {
+    if (line_end == limit && !ended) return {nullptr, nullptr};
+    return EndsAt(line_end, begin, limit);
+  }
+  for (const char* cell = begin;;) {
+    if (cell < limit && *cell == syntax.quote) {
+      do {
+        cell = Find(cell + 1, limit, syntax.quote);
+        if (cell == limit) return {nullptr, nullptr};  // the quotes are not closed
+        ++cell;
+      } while (cell < limit && *cell == syntax.quote);
+      if (cell == limit && !ended) return {nullptr, nullptr};
+      if (cell > line_end) line_end = Find(cell, limit, '\n');
+    }
+    const char* const delimiter = Find(cell, line_end, syntax.delimiter);
+    if (delimiter == line_end) {
+      if (line_end == limit && !ended) return {nullptr, nullptr};
+      return EndsAt(line_end, begin, limit);
+    }
+    cell = delimiter + 1;
+  }
+}
+
+bool IsRecord(std::string_view row, const TableSyntax& syntax) {
+  return !row.empty() && (syntax.comment == 0 || row.front() != syntax.comment);
+}
+
+// Rows that may contain line ends, so that only reading from the beginning of the file tells where
+// one begins.
+class QuotedRows final : public StreamSource {
+ public:
+  QuotedRows(std::unique_ptr<ByteStream> stream, const TableSyntax& syntax, LineFilter filter)
+      : StreamSource(std::move(stream)), syntax_(syntax), filter_(std::move(filter)) {}
+
+  void Fetch(Chunk* chunk) const override {
+    const char* const begin = chunk->bytes->data() + chunk->lead();
+    const char* const limit = begin + chunk->length;
+    for (const char* next = FirstRow(begin, limit, chunk->offset); next < limit;) {
+      const RowEnd end = FindRowEnd(next, limit, true, syntax_);
+      const uint64_t offset = chunk->offset + static_cast<uint64_t>(next - begin);
+      std::string_view row(next, static_cast<size_t>(end.end - next));
+      CheckSize(row.size(), offset);
+      if (filter_(&row, offset)) {
+        chunk->pieces.push_back({static_cast<uint32_t>(row.data() - chunk->bytes->data()),
+                                 static_cast<uint32_t>(row.size())});
+      }
+      next = end.next;
+    }
+  }
+
+ private:
+  size_t WholeRecords(const Block& block) const override {
+    const char* const limit = block.bytes + block.size;
+    if (Find(block.bytes, limit, syntax_.quote) == limit) {
+      if (block.ended) return block.size;
+      const void* last = ::memrchr(block.bytes, '\n', block.size);
+      if (last != nullptr) return static_cast<const char*>(last) - block.bytes + 1;
+    } else {
+      const char* row = FirstRow(block.bytes, limit, block.offset);
+      while (row < limit) {
+        const RowEnd end = FindRowEnd(row, limit, block.ended, syntax_);
+        if (end.next == nullptr) break;
+        row = end.next;
+      }
+      if (row > block.bytes) return static_cast<size_t>(row - block.bytes);
+    }
+    CheckSize(block.size, block.offset);
+    if (block.ended) {
+      throw Error(ErrorCode::kDataLoss,
+                  StrCat("the row at ", stream().Describe(block.offset), " (",
+                         LineName(stream().path(), block.offset),
+                         ") has a quote that is not closed before the file ends"))
+          .InFile(stream().path(), static_cast<int64_t>(block.offset));
+    }
+    return 0;
+  }
+
+  // A quote behind the mark of UTF-8 begins a cell.
+  static const char* FirstRow(const char* bytes, const char* limit, uint64_t offset) {
+    return offset > 0 ? bytes : bytes + Utf8MarkBytes({bytes, static_cast<size_t>(limit - bytes)});
+  }
+
+  void CheckSize(size_t size, uint64_t offset) const {
+    if (size <= kMaxLineBytes + 2) return;
+    throw Error(
+        ErrorCode::kResourceLimit,
+        StrCat("the row at ", stream().Describe(offset), " (", LineName(stream().path(), offset),
+               ") is longer than ", kMaxLineBytes, " bytes; is a quote not closed?"))
+        .InFile(stream().path(), static_cast<int64_t>(offset));
+  }
+
+  const TableSyntax syntax_;
+  const LineFilter filter_;
+};
+
+// --- Cells ---
+
+// Goes through the cells of a row.
+class Cells {
+ public:
+  Cells(std::string_view row, const TableSyntax& syntax)
+      : here_(row.data()), end_(row.data() + row.size()), syntax_(syntax) {}
+
+  // Sets *cell to the next cell; its bytes are valid until the next call. False at the end of the
+  // row.
+  bool Next(std::string_view* cell) {
+    if (done_) return false;
+    if (here_ < end_ && syntax_.quote != 0 && *here_ == syntax_.quote) {
+      *cell = Unquoted();
+    } else {
+      const char* const stop = Find(here_, end_, syntax_.delimiter);
+      *cell = std::string_view(here_, static_cast<size_t>(stop - here_));
+      here_ = stop;
+    }
+    Pass();
+    return true;
+  }
+
+  // Where the next cell begins, for callers that read it themselves and then SkipTo its end.
+  const char* here() const { return here_; }
+  const char* end() const { return end_; }
+  bool is_empty() const { return here_ == end_ || *here_ == syntax_.delimiter; }
+  // Goes to the next cell, if the one that began at here() ends at `stop`.
+  bool EndAt(const char* stop) {
+    if (stop != end_ && *stop != syntax_.delimiter) return false;
+    here_ = stop;
+    Pass();
+    return true;
+  }
+  bool done() const { return done_; }
+
+ private:
+  void Pass() {
+    if (here_ == end_) {
+      done_ = true;
+    } else {
+      ++here_;
+    }
+  }
+
+  std::string_view Unquoted() {
+    const char* begin = here_ + 1;
+    const char* stop = Find(begin, end_, syntax_.quote);
+    if (stop + 1 >= end_ || stop[1] == syntax_.delimiter) {  // most have no quote within
+      if (stop == end_) Throw(ErrorCode::kDataLoss, "a quote is not closed");
+      here_ = stop + 1;
+      return {begin, static_cast<size_t>(stop - begin)};
+    }
+    text_.clear();
+    for (;;) {
+      text_.append(begin, stop);
+      if (stop + 1 >= end_ || stop[1] != syntax_.quote) break;
+      text_.push_back(syntax_.quote);
+      begin = stop + 2;
+      stop = Find(begin, end_, syntax_.quote);
+      if (stop == end_) Throw(ErrorCode::kDataLoss, "a quote is not closed");
+    }
+    here_ = stop + 1;
+    if (here_ < end_ && *here_ != syntax_.delimiter) {
+      Throw(ErrorCode::kDataLoss, "text follows the closing quote of a cell");
+    }
+    return text_;
+  }
+
+  const char* here_;
+  const char* const end_;
+  const TableSyntax& syntax_;
+  bool done_ = false;
+  std::string text_;
+};
+
+std::vector<std::string> CellsOf(std::string_view row, const TableSyntax& syntax) {
+  std::vector<std::string> cells;
+  Cells reader(row, syntax);
+  for (std::string_view cell; reader.Next(&cell);) cells.emplace_back(cell);
+  return cells;
+}
+
+// Calls value(text) for each value of a cell that has several.
+template <typename Value>
+void ForEachValue(std::string_view cell, char separator, const Value& value) {
+  size_t begin = 0;
+  while (begin < cell.size()) {
+    if (cell[begin] == ' ' || cell[begin] == separator) {
+      ++begin;
+      continue;
+    }
+    const size_t end = std::min(cell.find(separator, begin), cell.size());
+    value(cell.substr(begin, end - begin));
+    begin = end;
+  }
+}
+
+// --- Columns ---
+
+// A field's columns, as numbers from 0 on.
+struct Columns {
+  size_t first = 0;
+  size_t count = 1;
+};
+
+// "#3" or "#1-#13"; nothing for a name.
+std::optional<Columns> NumberedColumns(const std::string& name) {
+  if (name.empty() || name[0] != '#') return std::nullopt;
+  size_t numbers[2] = {0, 0};
+  size_t at = 0;
+  for (size_t i = 0; i < 2; ++i) {
+    if (at >= name.size() || name[at] != '#') return std::nullopt;
+    const size_t begin = ++at;
+    for (; at < name.size() && name[at] >= '0' && name[at] <= '9' && at < begin + 6; ++at) {
+      numbers[i] = 10 * numbers[i] + static_cast<size_t>(name[at] - '0');
+    }
+    if (at == begin) return std::nullopt;
+    if (i == 0 && at == name.size()) return Columns{numbers[0], 1};
+    if (i == 0 && name[at++] != '-') return std::nullopt;
+  }
+  if (at != name.size()) return std::nullopt;
+  Require(numbers[1] >= numbers[0], "the columns ", Escaped(name), " run backwards");
+  return Columns{numbers[0], numbers[1] - numbers[0] + 1};
+}
+
+char OneCharacter(const AttributeMap& attributes, const char* name, bool may_be_empty) {
+  const auto& text = attributes.Get<std::string>(name);
+  if (text == "\\t") return '\t';
+  if (text.empty() && may_be_empty) return 0;
+  Require(text.size() == 1 && text[0] != '\n' && text[0] != '\r', name,
+          " is one character other than a line end, ", may_be_empty ? "or empty, " : "", "not '",
+          Escaped(text), "'");
+  return text[0];
+}
+
+TableSyntax SyntaxOf(const AttributeMap& attributes) {
+  TableSyntax syntax;
+  syntax.delimiter = OneCharacter(attributes, "delimiter", false);
+  syntax.quote = OneCharacter(attributes, "quote", true);
+  syntax.comment = OneCharacter(attributes, "comment", true);
+  syntax.separator = OneCharacter(attributes, "separator", false);
+  const char delimiter = syntax.delimiter;
+  Require(std::strchr("+-.\"", delimiter) == nullptr &&
+              std::isalnum(static_cast<unsigned char>(delimiter)) == 0 &&
+              delimiter != syntax.quote && delimiter != syntax.comment,
+          "the delimiter '", Escaped(std::string(1, delimiter)),
+          "' could be a part of a number, a quote or a comment");
+  return syntax;
+}
+
+// What the beginning of a file tells.
+struct Head {
+  std::vector<std::string> first_row;
+  uint64_t first_begin = 0;  // the bytes of the first row
+  uint64_t first_end = 0;    // with its line end
+};
+
+[[noreturn]] void RefuseEncoding(const std::string& path, const char* name) {
+  throw Error(ErrorCode::kDataLoss, StrCat("the text is in ", name, "; `iconv -f ", name,
+                                           " -t UTF-8` makes text that "
+                                           "can be read"))
+      .InFile(path, 0);
+}
+
+// Reads the first row, whatever it is.
+Head ReadHead(const std::string& path, const TableSyntax& syntax) {
+  ByteStream stream(path);
+  std::string text;
+  bool ended = false;
+  Head head;
+  for (;;) {
+    const size_t had = text.size();
+    text.resize(std::max(size_t{8} << 10, 2 * had));
+    text.resize(had + stream.Read(text.data() + had, text.size() - had));
+    ended = text.size() < std::max(size_t{8} << 10, 2 * had);
+    if (had == 0) {
+      if (text.compare(0, 2, "\xff\xfe") == 0) RefuseEncoding(path, "UTF-16LE");
+      if (text.compare(0, 2, "\xfe\xff") == 0) RefuseEncoding(path, "UTF-16BE");
+    }
+    const char* const limit = text.data() + text.size();
+    const char* row = text.data() + Utf8MarkBytes(text);
+    while (row < limit) {
+      const RowEnd end = FindRowEnd(row, limit, ended, syntax);
+      if (end.next == nullptr) break;
+      if (IsRecord({row, static_cast<size_t>(end.end - row)}, syntax)) {
+        try {
+          head.first_row = CellsOf({row, static_cast<size_t>(end.end - row)}, syntax);
+        } catch (const Error& error) {
+          throw error.InFile(path, row - text.data());
+        }
+        head.first_begin = static_cast<uint64_t>(row - text.data());
+        head.first_end = static_cast<uint64_t>(end.next - text.data());
+        return head;
+      }
+      row = end.next;
+    }
+    if (ended || text.size() > kMaxLineBytes) {
+      head.first_begin = head.first_end = static_cast<uint64_t>(row - text.data());
+      return head;  // the source tells what is wrong
+    }
+  }
+}
+
+class TableFormat final : public FileFormat {
+ public:
+  explicit TableFormat(const FormatArguments& arguments)
+      : TableFormat(arguments, RequiredFields(arguments.attributes)) {}
+
+  std::unique_ptr<FileSource> Open(const FileEntry& file) override {
+    auto stream = std::make_unique<ByteStream>(file.path, file.buffer_type);
+    const Head head = ReadHead(file.path, syntax_);
+    Learn(file.path, head);
+    const uint64_t begin = has_header_ ? head.first_end : head.first_begin;
+    LineFilter filter = [this, begin](std::string_view* row, uint64_t offset) {
+      if (offset + row->size() <= begin) return false;
+      if (offset == 0) row->remove_prefix(Utf8MarkBytes(*row));
+      return IsRecord(*row, syntax_) && (!skips_ || !IsLeftOut(*row));
+    };
+    if (syntax_.quote == 0) return MakeLineSource(std::move(stream), std::move(filter));
+    return std::make_unique<QuotedRows>(std::move(stream), syntax_, std::move(filter));
+  }
+
+  std::string PlaceName(const FileEntry& file, uint64_t offset) const override {
+    return LineName(file.path, offset);
+  }
+
+  void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
+    FieldRows field_rows(fields_, n, rows);
+    for (size_t i = 0; i < n; ++i) LoadRow({tickets[i].bytes, tickets[i].size}, &field_rows);
+  }
+
+ private:
+  static constexpr char kEmptyCell[] = "the cell is empty; default= or missing=skip allow that";
+
+  // A column that is read.
+  struct Target {
+    size_t column;
+    size_t slot;
+    bool one_value;  // of several columns or of one, so that the cell is one number
+  };
+
+  TableFormat(const FormatArguments& arguments, std::vector<Field> fields)
+      : FileFormat(AgreeOnSlots(arguments.declared, SlotsOf(fields))),
+        fields_(std::move(fields)),
+        syntax_(SyntaxOf(arguments.attributes)),
+        skips_(AnySkips(fields_)) {
+    Require(syntax_.quote == 0 || arguments.buffer_type == BufferType::kMemory,
+            "buffer_type \"mmap\" needs quote: \"\": a file with quotes is read as a stream");
+    bool named = false;
+    for (const Field& field : fields_) {
+      const std::optional<Columns> columns = NumberedColumns(field.name);
+      named = named || !columns.has_value();
+      Require(
+          !columns || columns->count == 1 || (columns->count == field.values && !field.sequence),
+          "field '", field.name, "': ", columns ? columns->count : 0,
+          " columns do not give the values of ", ToString(field.slot));
+      Require(field.decode == Field::Decode::kNone, "field '", Escaped(field.name),
+              "': decode= is not for cells, which are text already");
+    }
+    const auto& header = arguments.attributes.Get<std::string>("header");
+    Require(!named || header != "no",
+            "a field is named by its header, but header is \"no\"; without a header the first "
+            "column is #0");
+    has_header_ = named || header == "yes";
+  }
+
+  // Finds the columns of the fields in the first file; other files must have the same.
+  void Learn(const std::string& path, const Head& head) {
+    const auto fail = [&](const std::string& problem) {
+      throw Error(ErrorCode::kDataLoss, problem)
+          .InFile(path, static_cast<int64_t>(head.first_begin));
+    };
+    if (head.first_row.empty()) {
+      if (has_header_) fail("the file has no header: there is no row in it");
+      return;
+    }
+    if (column_count_ != 0) {
+      if (has_header_ && head.first_row != header_) {
+        fail("its header differs from that of the files before it");
+      }
+      return;
+    }
+    std::vector<Target> targets;
+    for (size_t slot = 0; slot < fields_.size(); ++slot) {
+      const Field& field = fields_[slot];
+      std::optional<Columns> columns = NumberedColumns(field.name);
+      if (!columns || has_header_) {
+        const auto begin = head.first_row.begin(), end = head.first_row.end();
+        const auto found = std::find(begin, end, field.name);
+        if (found != end) {
+          if (std::find(found + 1, end, field.name) != end) {
+            fail(StrCat("two columns are named '", Escaped(field.name), "'; #", found - begin,
+                        " names the first of them"));
+          }
+          columns = Columns{static_cast<size_t>(found - begin), 1};
+        }
+      }
+      if (!columns) {
+        std::string names;
+        for (const std::string& name : head.first_row) {
+          if (names.size() < 200) names += StrCat(names.empty() ? "" : ", ", Escaped(name));
+        }
+        fail(StrCat("no column is named '", Escaped(field.name), "'; the header has ", names));
+      }
+      if (columns->first + columns->count > head.first_row.size()) {
+        fail(StrCat("there is no column ", Escaped(field.name), ": the first row has ",
+                    head.first_row.size(), " columns, the first of which is #0"));
+      }
+      for (size_t i = 0; i < columns->count; ++i) {
+        targets.push_back({columns->first + i, slot,
+                           !field.sequence && (columns->count > 1 || field.values == 1)});
+      }
+    }
+    std::stable_sort(targets.begin(), targets.end(), [](const Target& left, const Target& right) {
+      return left.column < right.column;
+    });
+    targets_ = std::move(targets);
+    header_ = head.first_row;
+    column_count_ = head.first_row.size();
+  }
+
+  std::string ColumnName(size_t column) const {
+    if (!has_header_) return StrCat("column #", column);
+    return StrCat("column #", column, " '", Escaped(header_[column]), "'");
+  }
+
+  void LoadRow(std::string_view row, FieldRows* rows) const {
+    Cells cells(row, syntax_);
+    size_t column = 0;
+    std::string_view cell;
+    for (const Target& target : targets_) {
+      const Field& field = fields_[target.slot];
+      try {
+        for (; column < target.column; ++column) {
+          if (!cells.Next(&cell)) FailColumns(column);
+        }
+        if (column == target.column) {
+          if (cells.done()) FailColumns(column);
+          ++column;
+          // Most cells are read from where they stand; what they say ends at a delimiter.
+          if (target.one_value && !field.names_things() && !cells.is_empty()) {
+            const char* const begin = cells.here();
+            const char* const stop = field.Read(begin, cells.end(), rows->NextPlace(target.slot));
+            if (stop != nullptr && cells.EndAt(stop)) {
+              cell = std::string_view(begin, static_cast<size_t>(stop - begin));
+              rows->Pass(target.slot);
+              continue;
+            }
+          }
+          cells.Next(&cell);
+        }
+        LoadCell(target, cell, rows);
+      } catch (const Error& error) {
+        if (error.interrupts()) throw;
+        throw error.WithMessage(StrCat(ColumnName(target.column), ": ", error.message()));
+      }
+    }
+    while (cells.Next(&cell)) ++column;
+    if (column != column_count_) FailColumns(column);
+  }
+
+  [[noreturn]] void FailColumns(size_t found) const {
+    Throw(ErrorCode::kDataLoss, "the row has ", found, found == 1 ? " column, " : " columns, ",
+          has_header_ ? "the header has " : "the first row has ", column_count_);
+  }
+
+  void LoadCell(const Target& target, std::string_view cell, FieldRows* rows) const {
+    const Field& field = fields_[target.slot];
+    if (field.bytes_list) {
+      std::vector<std::string_view> values;
+      ForEachValue(cell, syntax_.separator,
+                   [&](std::string_view value) { values.push_back(value); });
+      return rows->AppendBytes(target.slot, values);
+    }
+    if (field.bytes) return rows->AppendBytes(target.slot, cell);
+    if (target.one_value) {
+      char* const place = rows->NextPlace(target.slot);
+      if (field.missing == Field::Missing::kDefault && field.IsMissing(cell)) {
+        field.WriteDefault(1, place);
+      } else if (cell.empty()) {
+        Throw(ErrorCode::kDataLoss, kEmptyCell);
+      } else {
+        field.ReadAll(cell, place);
+      }
+      return rows->Pass(target.slot);
+    }
+    size_t count = 0;
+    ForEachValue(cell, syntax_.separator, [&](std::string_view) { ++count; });
+    if (count == 0 && (!field.sequence || field.has_default)) {
+      return rows->AppendDefault(target.slot, kEmptyCell);
+    }
+    char* place = rows->Take(target.slot, count);
+    ForEachValue(cell, syntax_.separator, [&](std::string_view value) {
+      field.ReadAll(value, place);
+      place += field.value_bytes();
+    });
+  }
+
+  // Whether a field with missing=skip has no value in the row. False for a row that is wrong; Load
+  // tells.
+  bool IsLeftOut(std::string_view row) const {
+    try {
+      Cells cells(row, syntax_);
+      std::string_view cell;
+      size_t column = 0;
+      for (const Target& target : targets_) {
+        for (; column <= target.column; ++column) {
+          if (!cells.Next(&cell)) return false;
+        }
+        const Field& field = fields_[target.slot];
+        if (field.missing != Field::Missing::kSkip) continue;
+        if (target.one_value ? field.IsMissing(cell) : cell.empty()) return true;
+      }
+    } catch (const Error& error) {
+      if (error.interrupts()) throw;
+    }
+    return false;
+  }
+
+  const std::vector<Field> fields_;
+  const TableSyntax syntax_;
+  const bool skips_;
+  bool has_header_ = false;
+  // Learned from the first file that is opened, by the thread that plans.
+  std::vector<Target> targets_;  // by column
+  std::vector<std::string> header_;
+  size_t column_count_ = 0;
+};
+
+// The first rows of a file, of the first bytes of it.
+std::vector<std::vector<std::string>> FirstRows(const std::string& path,
+                                                const TableSyntax& syntax) {
+  constexpr size_t kLookedAt = size_t{64} << 10;
+  ByteStream stream(path);
+  std::string text(kLookedAt, '\0');
+  text.resize(stream.Read(text.data(), text.size()));
+  const bool ended = text.size() < kLookedAt;
+  std::vector<std::vector<std::string>> rows;
+  const char* const limit = text.data() + text.size();
+  for (const char* row = text.data() + Utf8MarkBytes(text); row < limit;) {
+    const RowEnd end = FindRowEnd(row, limit, ended, syntax);
+    if (end.next == nullptr) break;
+    const std::string_view whole(row, static_cast<size_t>(end.end - row));
+    if (IsRecord(whole, syntax)) rows.push_back(CellsOf(whole, syntax));
+    row = end.next;
+  }
+  return rows;
+}
+
+// The type that fits all cells of a column from row `first` on.
+std::string TypeOfColumn(const std::vector<std::vector<std::string>>& rows, size_t first,
+                         size_t column) {
+  static const std::vector<Field> numbers = ParseFields({"n int64[]", "n float32[]"});
+  bool integers = true, floats = true, empty = false;
+  char place[8];
+  for (size_t i = first; i < rows.size(); ++i) {
+    if (column >= rows[i].size()) continue;
+    const std::string& cell = rows[i][column];
+    if (cell.empty()) {
+      empty = true;
+      continue;
+    }
+    const auto is = [&](const Field& field) {
+      return field.Read(cell.data(), cell.data() + cell.size(), place) == cell.data() + cell.size();
+    };
+    integers = integers && is(numbers[0]);
+    floats = floats && is(numbers[1]);
+  }
+  if (!floats && !integers) return "bytes";
+  return StrCat(integers ? "int64[]" : "float32[]", empty ? " default=0" : "");
+}
+
+std::vector<std::string> GuessTableFields(const std::string& path, const AttributeMap& attributes) {
+  const std::vector<std::vector<std::string>> rows = FirstRows(path, SyntaxOf(attributes));
+  if (rows.empty()) return {};
+  const auto& header = attributes.Get<std::string>("header");
+  // A header is text above a column of numbers, or above other text if no column is one of numbers.
+  bool has_header = header == "yes";
+  if (header == "auto" && rows.size() > 1) {
+    bool text_above_number = false, number_above = false;
+    for (size_t column = 0; column < rows[0].size(); ++column) {
+      const bool text = TypeOfColumn({rows[0]}, 0, column) == "bytes";
+      number_above = number_above || !text;
+      text_above_number = text_above_number || (text && TypeOfColumn(rows, 1, column) != "bytes");
+    }
+    has_header = text_above_number || !number_above;
+  }
+  std::vector<std::string> fields;
+  for (size_t column = 0; column < rows[0].size(); ++column) {
+    const std::string& name = rows[0][column];
+    const bool can_be_named = has_header && !name.empty() && name.find('"') == std::string::npos &&
+                              std::count(rows[0].begin(), rows[0].end(), name) == 1;
+    const bool quoted = name.find_first_of(" \t") != std::string::npos;
+    fields.push_back(StrCat(!can_be_named ? StrCat("#", column)
+                            : quoted      ? StrCat('"', name, '"')
+                                          : name,
+                            " ", TypeOfColumn(rows, has_header ? 1 : 0, column)));
+  }
+  return fields;
+}
+
+}  // namespace
+
+void AddTableAttributes(const TableSyntax& defaults, FormatSchema* schema) {
+  const auto text = [](char c) {
+    return c == 0 ? std::string() : c == '\t' ? std::string("\\t") : std::string(1, c);
+  };
+  schema->Attr(
+      FieldsAttribute("names of columns, #3 for a column by its number from 0 on, or "
+                      "#1-#13 for the values of float32[13]"));
+  schema->Attr(AttributeSchema("header", std::string("auto"),
+                               "whether the first row names the columns: yes, no, or auto: if a "
+                               "field is named other than by #")
+                   .OneOf({"auto", "yes", "no"}));
+  schema->Attr({"delimiter", text(defaults.delimiter), "between cells; \\t is a tab"});
+  schema->Attr({"quote", text(defaults.quote),
+                "around cells with delimiters or line ends in them, doubled within; without quotes "
+                "(\"\") each line is a row, and a file is read in parallel"});
+  schema->Attr({"comment", text(defaults.comment), "lines that begin so are left out; \"\": none"});
+  schema->Attr(
+      {"separator", text(defaults.separator), "between the values of a cell that has several"});
+  schema->GuessFields(&GuessTableFields);
+}
+
+std::unique_ptr<FileFormat> MakeTableFormat(const FormatArguments& arguments) {
+  return std::make_unique<TableFormat>(arguments);
+}
+
+}  // namespace millhopper

@@ -1,0 +1,586 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "readers/fields.h"
+
+#include <fast_float/fast_float.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include <unordered_map>
+#include <utility>
+
+#include "framework/base/error.h"
+#include "framework/base/limits.h"
+#include "framework/base/memory.h"
+#include "framework/io/byte_stream.h"
+
+namespace millhopper {
+
+// The words of a file, one a line. The number of a word is that of its line, from 0 on.
+class Vocabulary {
+ public:
+  explicit Vocabulary(const std::string& path) {
+    ByteStream stream(path);
+    text_.resize(std::min<uint64_t>(stream.most_left(), kMaxUnsizedBytes + 1));
+    text_.resize(stream.Read(text_.data(), text_.size()));
+    if (text_.size() > kMaxUnsizedBytes) {
+      throw Error(ErrorCode::kResourceLimit,
+                  StrCat("the vocabulary is larger than ", kMaxUnsizedBytes, " bytes"))
+          .InFile(path, 0);
+    }
+    const std::string_view text(text_);
+    for (size_t begin = 0; begin < text.size();) {
+      const size_t found = text.find('\n', begin);
+      const size_t end = found == std::string_view::npos ? text.size() : found;
+      std::string_view word = text.substr(begin, end - begin);
+      if (!word.empty() && word.back() == '\r') word.remove_suffix(1);
+      const auto line = static_cast<int64_t>(words_.size());
+      if (!words_.emplace(word, line).second) {
+        throw Error(ErrorCode::kDataLoss,
+                    StrCat("line ", line + 1, ": the word '", Escaped(std::string(word)),
+                           "' stands in line ", words_.at(word) + 1, ", too"))
+            .InFile(path, static_cast<int64_t>(begin));
+      }
+      begin = end + 1;
+    }
+  }
+
+  // -1 if there is no such word.
+  int64_t Find(std::string_view word) const {
+    const auto found = words_.find(word);
+    return found == words_.end() ? -1 : found->second;
+  }
+  size_t size() const { return words_.size(); }
+
+ private:
+  std::string text_;
+  std::unordered_map<std::string_view, int64_t> words_;
+};
+
+namespace {
+
+constexpr size_t kShownBytes = 60;  // of a text in an error
+
+std::string Shown(std::string_view text) {
+  return text.size() <= kShownBytes ? Escaped(std::string(text))
+                                    : Escaped(std::string(text.substr(0, kShownBytes))) + "...";
+}
+
+template <typename T>
+void Put(T value, char* place) {
+  std::memcpy(place, &value, sizeof(value));
+}
+
+// --- From text ---
+
+// Digits after a plus sign are a number, too; std::from_chars and fast_float take a minus only.
+const char* AfterPlus(const char* begin, const char* end) {
+  return end - begin > 1 && *begin == '+' && begin[1] != '-' ? begin + 1 : begin;
+}
+
+template <typename T>
+const char* ReadInteger(const Field& field, const char* begin, const char* end, char* place) {
+  T value;
+  const auto read = std::from_chars(AfterPlus(begin, end), end, value, field.base);
+  if (read.ec != std::errc()) return nullptr;
+  Put(value, place);
+  return read.ptr;
+}
+
+// Decimal numbers are most of all numbers, and short.
+template <typename T>
+const char* ReadDecimal(const Field& field, const char* begin, const char* end, char* place) {
+  const char* here = begin;
+  const bool negative = std::is_signed_v<T> && here < end && *here == '-';
+  if (negative) ++here;
+  const char* const digits = here;
+  uint64_t value = 0;
+  for (; here < end && static_cast<unsigned char>(*here - '0') < 10; ++here) {
+    value = 10 * value + static_cast<unsigned char>(*here - '0');
+  }
+  // These many digits fit T, whatever they are.
+  if (here == digits || here - digits > std::numeric_limits<T>::digits10) {
+    return ReadInteger<T>(field, begin, end, place);
+  }
+  Put(static_cast<T>(negative ? 0 - value : value), place);
+  return here;
+}
+
+// Eight bits a byte: the value of a hexadecimal digit, or 255.
+struct HexDigits {
+  unsigned char value[256];
+  constexpr HexDigits() : value() {
+    for (int i = 0; i < 256; ++i) value[i] = 255;
+    for (int i = 0; i < 10; ++i) value['0' + i] = static_cast<unsigned char>(i);
+    for (int i = 0; i < 6; ++i) {
+      value['a' + i] = static_cast<unsigned char>(10 + i);
+      value['A' + i] = static_cast<unsigned char>(10 + i);
+    }
+  }
+};
+constexpr HexDigits kHexDigits;
+
+template <typename T>
+const char* ReadHexadecimal(const Field& field, const char* begin, const char* end, char* place) {
+  const auto digit = [](const char* at) -> uint64_t {
+    return kHexDigits.value[static_cast<unsigned char>(*at)];
+  };
+  // Most are hashes of 32 bits. The digits are looked up all at once, without waiting for each.
+  if constexpr (sizeof(T) == 8) {
+    if (end - begin >= 8 && (end - begin == 8 || digit(begin + 8) > 15)) {
+      uint64_t value = 0, seen = 0;
+      for (int i = 0; i < 8; ++i) {
+        const uint64_t one = digit(begin + i);
+        seen |= one;
+        value = value << 4 | one;
+      }
+      if (seen <= 15) {
+        Put(static_cast<T>(value), place);
+        return begin + 8;
+      }
+    }
+  }
+  const char* here = begin;
+  uint64_t value = 0;
+  for (; here < end && digit(here) <= 15; ++here) value = value << 4 | digit(here);
+  if (here == begin || 4 * (here - begin) > std::numeric_limits<T>::digits) {
+    return ReadInteger<T>(field, begin, end, place);
+  }
+  Put(static_cast<T>(value), place);
+  return here;
+}
+
+const char* ReadBool(const Field&, const char* begin, const char* end, char* place) {
+  static constexpr struct {
+    std::string_view text;
+    bool value;
+  } kWords[] = {{"true", true}, {"false", false}, {"True", true}, {"False", false},
+                {"TRUE", true}, {"FALSE", false}, {"1", true},    {"0", false}};
+  const std::string_view text(begin, static_cast<size_t>(end - begin));
+  for (const auto& word : kWords) {
+    if (text.substr(0, word.text.size()) != word.text) continue;
+    *place = word.value ? 1 : 0;
+    return begin + word.text.size();
+  }
+  return nullptr;
+}
+
+void PutFloat(DataType type, double value, char* place) {
+  switch (type) {
+    case DataType::kFp64:
+      return Put(value, place);
+    case DataType::kFp16:
+      return Put(FloatToFp16(static_cast<float>(value)), place);
+    case DataType::kBf16:
+      return Put(FloatToBf16(static_cast<float>(value)), place);
+    default:
+      return Put(static_cast<float>(value), place);
+  }
+}
+
+template <typename T>
+const char* ReadFloat(const char* begin, const char* end, T* value) {
+  const auto read = fast_float::from_chars(AfterPlus(begin, end), end, *value);
+  return read.ec == std::errc() ? read.ptr : nullptr;
+}
+
+const char* ReadFloat32(const Field&, const char* begin, const char* end, char* place) {
+  // Whole numbers of a few digits are many, and exact.
+  const char* here = begin;
+  uint32_t whole = 0;
+  const char* const few = end - begin > 7 ? begin + 7 : end;
+  for (; here < few && static_cast<unsigned char>(*here - '0') < 10; ++here) {
+    whole = 10 * whole + static_cast<unsigned char>(*here - '0');
+  }
+  const auto ends_number = [end](const char* at) {
+    return at == end ||
+           !(static_cast<unsigned char>(*at - '0') < 10 || *at == '.' || (*at | 0x20) == 'e');
+  };
+  if (here > begin && ends_number(here)) {
+    Put(static_cast<float>(whole), place);
+    return here;
+  }
+  float value;
+  const char* const read = ReadFloat(begin, end, &value);
+  if (read != nullptr) Put(value, place);
+  return read;
+}
+
+const char* ReadAnyFloat(const Field& field, const char* begin, const char* end, char* place) {
+  double value;
+  const char* const read = ReadFloat(begin, end, &value);
+  if (read != nullptr) PutFloat(field.slot.dtype, value * field.scale, place);
+  return read;
+}
+
+template <typename T>
+const char* ReadHash(const Field& field, const char* begin, const char* end, char* place) {
+  Put(static_cast<T>(XXH64(begin, static_cast<size_t>(end - begin), 0) % field.buckets), place);
+  return end;
+}
+
+template <typename T>
+const char* ReadWord(const Field& field, const char* begin, const char* end, char* place) {
+  const std::string_view word(begin, static_cast<size_t>(end - begin));
+  const int64_t line = field.vocabulary->Find(word);
+  if (line >= 0) {
+    Put(static_cast<T>(line), place);
+  } else if (field.missing == Field::Missing::kDefault) {
+    field.WriteDefault(1, place);
+  } else {
+    Throw(ErrorCode::kDataLoss, "'", Shown(word), "' is no word of its vocabulary");
+  }
+  return end;
+}
+
+template <typename T>
+Field::Reader IntegerReader(const Field& field) {
+  if (field.buckets > 0) return ReadHash<T>;
+  if (field.vocabulary != nullptr) return ReadWord<T>;
+  return field.base == 10 ? ReadDecimal<T> : field.base == 16 ? ReadHexadecimal<T> : ReadInteger<T>;
+}
+
+Field::Reader ReaderOf(const Field& field) {
+  switch (field.slot.dtype) {
+    case DataType::kBool:
+      return ReadBool;
+    case DataType::kInt8:
+      return IntegerReader<int8_t>(field);
+    case DataType::kUint8:
+      return IntegerReader<uint8_t>(field);
+    case DataType::kInt16:
+      return IntegerReader<int16_t>(field);
+    case DataType::kInt32:
+      return IntegerReader<int32_t>(field);
+    case DataType::kInt64:
+      return IntegerReader<int64_t>(field);
+    case DataType::kFp32:
+      return field.scale == 1 ? ReadFloat32 : ReadAnyFloat;
+    default:
+      return ReadAnyFloat;
+  }
+}
+
+// --- From numbers ---
+
+[[noreturn]] void OutOfRange(const Field& field, const std::string& number) {
+  Throw(ErrorCode::kDataLoss, number, " is no ", ToString(field.slot.dtype));
+}
+
+template <typename T, typename Number>
+void WriteAs(const Field& field, Number number, char* place) {
+  const auto value = static_cast<T>(number);
+  if (static_cast<Number>(value) != number) OutOfRange(field, StrCat(number));
+  Put(value, place);
+}
+
+void WriteInteger(const Field& field, int64_t number, char* place) {
+  switch (field.slot.dtype) {
+    case DataType::kBool:
+      if (number != 0 && number != 1) OutOfRange(field, StrCat(number));
+      *place = static_cast<char>(number);
+      return;
+    case DataType::kInt8:
+      return WriteAs<int8_t>(field, number, place);
+    case DataType::kUint8:
+      return WriteAs<uint8_t>(field, number, place);
+    case DataType::kInt16:
+      return WriteAs<int16_t>(field, number, place);
+    case DataType::kInt32:
+      return WriteAs<int32_t>(field, number, place);
+    case DataType::kInt64:
+      return Put(number, place);
+    default:
+      return PutFloat(field.slot.dtype, static_cast<double>(number) * field.scale, place);
+  }
+}
+
+bool IsFloat(DataType type) {
+  return type == DataType::kFp16 || type == DataType::kBf16 || type == DataType::kFp32 ||
+         type == DataType::kFp64;
+}
+
+// --- The notation ---
+
+// Cuts an entry into its words. Quotes keep spaces together, and so do the brackets of dims.
+class Words {
+ public:
+  explicit Words(std::string_view text) : rest_(text) {}
+
+  bool Next(std::string* word) {
+    word->clear();
+    const size_t begin = rest_.find_first_not_of(" \t");
+    if (begin == std::string_view::npos) return false;
+    rest_.remove_prefix(begin);
+    bool quoted = false, bracketed = false;
+    size_t at = 0;
+    for (; at < rest_.size(); ++at) {
+      const char c = rest_[at];
+      if (c == '"') {
+        quoted = !quoted;
+        continue;
+      }
+      if (!quoted && !bracketed && (c == ' ' || c == '\t')) break;
+      if (!quoted && c == '[') bracketed = true;
+      if (!quoted && c == ']') bracketed = false;
+      word->push_back(c);
+    }
+    Require(!quoted, "a quote is not closed");
+    Require(!bracketed, "a bracket is not closed");
+    rest_.remove_prefix(at);
+    return true;
+  }
+
+ private:
+  std::string_view rest_;
+};
+
+DataType TypeNamed(const std::string& name) {
+  static constexpr DataType kTypes[] = {
+      DataType::kBool,  DataType::kInt8, DataType::kUint8, DataType::kInt16, DataType::kInt32,
+      DataType::kInt64, DataType::kFp16, DataType::kBf16,  DataType::kFp32,  DataType::kFp64};
+  std::string names;
+  for (const DataType type : kTypes) {
+    if (name == ToString(type)) return type;
+    names += StrCat(ToString(type), ", ");
+  }
+  Throw(ErrorCode::kInvalidArgument, "'", Escaped(name), "' is no type; it is one of ", names,
+        "each with its dims behind it ([] for a scalar), or bytes");
+}
+
+template <typename T>
+T WholeNumber(const std::string& text, const char* what) {
+  T number{};
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, number);
+  Require(read.ec == std::errc() && read.ptr == end && !text.empty(), what, " '", Escaped(text),
+          "' is no number");
+  return number;
+}
+
+void ParseType(const std::string& text, Field* field) {
+  if (text == "bytes" || text == "bytes[-1]") {
+    field->bytes = field->sequence = true;
+    field->bytes_list = text != "bytes";
+    field->slot.dtype = DataType::kUint8;
+    field->value_bytes_ = 1;
+    field->slot.dims = Dims{-1};
+    field->slot.lod_level = field->bytes_list ? 2 : 1;
+    return;
+  }
+  const size_t open = text.find('[');
+  field->slot.dtype = TypeNamed(text.substr(0, open));
+  field->value_bytes_ = SizeOf(field->slot.dtype);
+  Require(open != std::string::npos && text.back() == ']', "'", Escaped(text),
+          "' has no dims; a scalar is ", ToString(field->slot.dtype), "[]");
+  std::string dims = text.substr(open + 1, text.size() - open - 2);
+  dims.erase(std::remove(dims.begin(), dims.end(), ' '), dims.end());
+  field->sequence = dims == "-1" || dims.compare(0, 3, "-1,") == 0;
+  field->slot.lod_level = field->sequence ? 1 : 0;
+  field->slot.dims.push_back(field->sequence ? -1 : 1);
+  if (field->sequence) dims.erase(0, 3);
+  while (!dims.empty()) {
+    const size_t comma = dims.find(',');
+    const auto dim = WholeNumber<int64_t>(dims.substr(0, comma), "the dim");
+    Require(dim >= 1, "the dim ", dim, " is not positive; only the first may be -1, any number");
+    field->slot.dims.push_back(dim);
+    field->values = CheckedProduct(field->values, static_cast<size_t>(dim));
+    dims.erase(0, comma == std::string::npos ? comma : comma + 1);
+    Require(comma == std::string::npos || !dims.empty(), "a dim is missing behind the last comma");
+  }
+  if (CheckedProduct(field->values, field->value_bytes()) > kMaxRecordBytes) {
+    Throw(ErrorCode::kResourceLimit, "a tensor of more than ", kMaxRecordBytes, " bytes");
+  }
+}
+
+double ParseScale(const std::string& text) {
+  const size_t slash = text.find('/');
+  double parts[] = {1, 1};
+  for (size_t i = 0; i < (slash == std::string::npos ? 1 : 2); ++i) {
+    const std::string part = i == 1 ? text.substr(slash + 1) : text.substr(0, slash);
+    const char* const end = part.data() + part.size();
+    Require(
+        ReadFloat(part.data(), end, &parts[i]) == end && !part.empty() && std::isfinite(parts[i]),
+        "scale=", Escaped(text), " is no number such as 0.5 or 1/255");
+  }
+  Require(parts[1] != 0, "scale=", Escaped(text), " divides by zero");
+  return parts[0] / parts[1];
+}
+
+// Whether the option is one of the words; sets *value to the one that it is.
+template <typename T>
+void OneOf(const std::string& option, const std::string& text,
+           const std::vector<std::pair<const char*, T>>& words, T* value) {
+  std::string names;
+  for (const auto& [word, meaning] : words) {
+    if (text == word) {
+      *value = meaning;
+      return;
+    }
+    names += StrCat(names.empty() ? "" : ", ", word);
+  }
+  Throw(ErrorCode::kInvalidArgument, option, "=", Escaped(text), "; it is one of ", names);
+}
+
+Field ParseField(const std::string& entry) {
+  Field field;
+  Words words(entry);
+  std::string word, default_text;
+  Require(words.Next(&field.name) && words.Next(&word),
+          "an entry is \"name dtype[dims] option=value ...\", such as \"label int64[]\"");
+  ParseType(word, &field);
+  bool missing_given = false;
+  while (words.Next(&word)) {
+    const size_t equal = word.find('=');
+    const std::string option = word.substr(0, equal);
+    const std::string text = equal == std::string::npos ? std::string() : word.substr(equal + 1);
+    Require(equal != std::string::npos, "'", Escaped(word), "' is no option=value");
+    const bool is_integer = !IsFloat(field.slot.dtype) && field.slot.dtype != DataType::kBool;
+    if (option == "default") {
+      default_text = text;
+      field.has_default = true;
+    } else if (option == "missing") {
+      OneOf<Field::Missing>(option, text,
+                            {{"error", Field::Missing::kError},
+                             {"default", Field::Missing::kDefault},
+                             {"skip", Field::Missing::kSkip}},
+                            &field.missing);
+      missing_given = true;
+    } else if (option == "base") {
+      field.base = WholeNumber<int>(text, "base");
+      Require(is_integer && field.base >= 2 && field.base <= 36, "base=", Escaped(text),
+              "; it is 2 to 36, for integers");
+    } else if (option == "hash") {
+      field.buckets = WholeNumber<uint64_t>(text, "hash");
+      Require(field.slot.dtype == DataType::kInt32 || field.slot.dtype == DataType::kInt64,
+              "hash= is for int32 and int64");
+      Require(field.buckets > 0 &&
+                  field.buckets <= (field.slot.dtype == DataType::kInt32
+                                        ? uint64_t{std::numeric_limits<int32_t>::max()}
+                                        : uint64_t{std::numeric_limits<int64_t>::max()}),
+              "hash=", field.buckets, " is no number of buckets that the type can hold");
+    } else if (option == "vocab") {
+      Require(field.slot.dtype == DataType::kInt32 || field.slot.dtype == DataType::kInt64,
+              "vocab= is for int32 and int64");
+      field.vocabulary = std::make_shared<Vocabulary>(text);
+      Require(field.vocabulary->size() > 0, "the vocabulary ", Escaped(text), " is empty");
+    } else if (option == "scale") {
+      field.scale = ParseScale(text);
+      Require(IsFloat(field.slot.dtype), "scale= is for floats");
+    } else if (option == "decode") {
+      OneOf<Field::Decode>(option, text,
+                           {{"text", Field::Decode::kText}, {"json", Field::Decode::kJson}},
+                           &field.decode);
+      Require(!field.bytes, "decode= is for numbers; bytes stay as they are");
+    } else {
+      Throw(ErrorCode::kInvalidArgument, "there is no option '", Escaped(option),
+            "'; there are default, missing, base, hash, vocab, scale, decode");
+    }
+  }
+  Require(!field.bytes || !(field.names_things() || field.base != 10 || field.has_default),
+          "bytes stay as they are; of the options, missing= alone is for them");
+  Require((field.buckets > 0) + (field.vocabulary != nullptr) + (field.base != 10) <= 1,
+          "only one of base=, hash= and vocab= can be");
+  if (field.has_default) {
+    Require(!missing_given || field.missing == Field::Missing::kDefault,
+            "default= is not used with another missing= than default");
+    field.missing = Field::Missing::kDefault;
+    Field plain = field;  // the default is a number, also of a field that names things
+    plain.buckets = 0;
+    plain.vocabulary = nullptr;
+    plain.scale = 1;
+    plain.base = 10;
+    plain.read_ = ReaderOf(plain);
+    plain.ReadAll(default_text, field.default_value_);
+  }
+  field.read_ = ReaderOf(field);
+  return field;
+}
+
+}  // namespace
+
+void Field::ReadAll(std::string_view text, char* place) const {
+  std::string_view value = text;
+  if (!names_things()) {
+    while (!value.empty() && value.front() == ' ') value.remove_prefix(1);
+    while (!value.empty() && value.back() == ' ') value.remove_suffix(1);
+  }
+  const char* const end = value.data() + value.size();
+  if (Read(value.data(), end, place) == end && (!value.empty() || names_things())) return;
+  Throw(ErrorCode::kDataLoss, "'", Shown(text), "' is no ", ToString(slot.dtype),
+        base == 10 ? "" : StrCat(" of base ", base));
+}
+
+void Field::Write(int64_t number, char* place) const { WriteInteger(*this, number, place); }
+
+void Field::Write(double number, char* place) const {
+  if (IsFloat(slot.dtype)) return PutFloat(slot.dtype, number * scale, place);
+  // 2^63 is no int64, and a NaN is in no range.
+  if (!(number >= -0x1p63 && number < 0x1p63) || std::trunc(number) != number) {
+    OutOfRange(*this, StrCat(number));
+  }
+  WriteInteger(*this, static_cast<int64_t>(number), place);
+}
+
+void Field::WriteDefault(size_t n, char* place) const {
+  const size_t size = value_bytes();
+  for (size_t i = 0; i < n; ++i) std::memcpy(place + i * size, default_value_, size);
+}
+
+bool Field::IsMissing(std::string_view text) const {
+  if (vocabulary != nullptr) return vocabulary->Find(text) < 0;
+  return text.empty() && !bytes;
+}
+
+std::vector<Field> ParseFields(const std::vector<std::string>& entries) {
+  if (entries.size() > kMaxSlots) {
+    Throw(ErrorCode::kResourceLimit, entries.size(), " fields; the limit is ", kMaxSlots);
+  }
+  std::vector<Field> fields;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    try {
+      fields.push_back(ParseField(entries[i]));
+    } catch (const Error& error) {
+      if (!error.file().empty()) throw;
+      throw Error(error.code() == ErrorCode::kDataLoss ? ErrorCode::kInvalidArgument : error.code(),
+                  StrCat("fields[", i, "], '", Shown(entries[i]), "': ", error.message()));
+    }
+  }
+  return fields;
+}
+
+std::vector<Field> RequiredFields(const AttributeMap& attributes) {
+  std::vector<Field> fields = ParseFields(attributes.Get<std::vector<std::string>>("fields"));
+  Require(!fields.empty(),
+          "this format needs the attribute fields, such as fields: \"label int64[]\"; `peek FILE` "
+          "prints some that fit a file");
+  return fields;
+}
+
+std::vector<SlotSpec> SlotsOf(const std::vector<Field>& fields) {
+  std::vector<SlotSpec> slots;
+  for (const Field& field : fields) slots.push_back(field.slot);
+  return slots;
+}
+
+bool AnySkips(const std::vector<Field>& fields) {
+  return std::any_of(fields.begin(), fields.end(),
+                     [](const Field& field) { return field.missing == Field::Missing::kSkip; });
+}
+
+AttributeSchema FieldsAttribute(const std::string& names) {
+  return AttributeSchema(
+      "fields", std::vector<std::string>{},
+      "the slots, each \"name dtype[dims] option=value ...\"; the names are " + names +
+          ". dims: [] a scalar, [28, 28] a tensor, [-1] a sequence; bytes in place of both: as "
+          "they are, bytes[-1] a list of such. Options: default=, missing=error|default|skip, "
+          "base=16, hash=BUCKETS (XXH64 "
+          "with seed 0, modulo BUCKETS), vocab=FILE (line numbers from 0 on), scale=1/255, "
+          "decode=text|json");
+}
+
+}  // namespace millhopper

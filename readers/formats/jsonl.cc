@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// The format `jsonl`: a JSON value in each line (jsonlines.org); blank lines are no records.
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/base/error.h"
+#include "framework/io/byte_stream.h"
+#include "framework/reader/file_format.h"
+#include "readers/fields.h"
+#include "readers/json_fields.h"
+#include "readers/line_source.h"
+
+namespace millhopper {
+namespace {
+
+bool IsBlank(std::string_view line) {
+  return line.find_first_not_of(" \t\r") == std::string_view::npos;
+}
+
+class JsonlFormat final : public FileFormat {
+ public:
+  explicit JsonlFormat(const FormatArguments& arguments)
+      : JsonlFormat(arguments, RequiredFields(arguments.attributes)) {}
+
+  std::unique_ptr<FileSource> Open(const FileEntry& file) override {
+    return MakeLineSource(std::make_unique<ByteStream>(file.path, file.buffer_type),
+                          [this](std::string_view* line, uint64_t offset) {
+                            if (offset == 0) line->remove_prefix(Utf8MarkBytes(*line));
+                            return !IsBlank(*line) && (!skips_ || !parser_.IsLeftOut(*line));
+                          });
+  }
+
+  std::string PlaceName(const FileEntry& file, uint64_t offset) const override {
+    return LineName(file.path, offset);
+  }
+
+  void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
+    parser_.Load(tickets, n, rows);
+  }
+
+ private:
+  JsonlFormat(const FormatArguments& arguments, std::vector<Field> fields)
+      : FileFormat(AgreeOnSlots(arguments.declared, SlotsOf(fields))),
+        parser_(std::move(fields)),
+        skips_(AnySkips(parser_.fields())) {}
+
+  const JsonParser parser_;
+  const bool skips_;
+};
+
+std::vector<std::string> Guess(const std::string& path, const AttributeMap&) {
+  constexpr size_t kLookedAt = size_t{64} << 10;
+  ByteStream stream(path);
+  std::string text(kLookedAt, '\0');
+  text.resize(stream.Read(text.data(), text.size()));
+  const bool ended = text.size() < kLookedAt;
+  std::vector<std::string> records;
+  for (size_t begin = Utf8MarkBytes(text); begin < text.size();) {
+    const size_t end = text.find('\n', begin);
+    if (end == std::string::npos && !ended) break;
+    const std::string line = text.substr(begin, end - begin);
+    if (!IsBlank(line)) records.push_back(line);
+    begin = end == std::string::npos ? text.size() : end + 1;
+  }
+  return GuessJsonFields(records);
+}
+
+FormatSchema Schema() {
+  return std::move(
+      FormatSchema("lines of JSON; plain, gzip, zstd, lz4")
+          .Extension(".jsonl")
+          .Extension(".ndjson")
+          .Attr(FieldsAttribute("keys of the outermost object, or JSON pointers such as /user/id"))
+          .GuessFields(&Guess));
+}
+
+std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) {
+  return std::make_unique<JsonlFormat>(arguments);
+}
+
+REGISTER_FILE_FORMAT(jsonl, Schema, Make);
+
+}  // namespace
+}  // namespace millhopper

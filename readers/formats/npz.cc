@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// The format `npz`: numpy's arrays as the members of a zip file, as savez and savez_compressed
+// write them. A slot is a member, and record i is row i of each.
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/base/error.h"
+#include "framework/io/byte_stream.h"
+#include "framework/io/file.h"
+#include "framework/reader/file_format.h"
+#include "readers/fields.h"
+#include "readers/npy_arrays.h"
+#include "readers/npy_header.h"
+#include "readers/zip_file.h"
+
+namespace millhopper {
+namespace {
+
+constexpr char kExtension[] = ".npy";
+
+bool IsArrayName(const std::string& name) {
+  const std::string extension = kExtension;
+  return name.size() > extension.size() &&
+         name.compare(name.size() - extension.size(), extension.size(), extension) == 0;
+}
+
+// The members that become slots, by name; none if all do.
+struct Members {
+  std::vector<std::string> names;
+  std::vector<SlotSpec> slots;
+};
+
+// An entry is a name alone, or a whole field, whose slot is then checked.
+Members MembersOf(const std::vector<std::string>& entries) {
+  Members members;
+  for (const std::string& entry : entries) {
+    SlotSpec slot;
+    slot.known = false;
+    std::string name = entry;
+    if (entry.find_first_of(" \t\"") != std::string::npos) {
+      const Field field = ParseFields({entry})[0];
+      Require(!field.sequence && entry.find('=') == std::string::npos, "the field '",
+              Escaped(entry),
+              "' is of npz: an array has rows of one size and no options, so write "
+              "it as \"name\" or \"name dtype[dims]\"");
+      name = field.name;
+      slot = field.slot;
+    }
+    members.names.push_back(name);
+    members.slots.push_back(slot);
+  }
+  return members;
+}
+
+class NpzFormat final : public NpyArrays {
+ public:
+  NpzFormat(const FormatArguments& arguments, Members members)
+      : NpyArrays(AgreeOnSlots(arguments.declared, members.slots, "fields name")),
+        names_(std::move(members.names)) {}
+
+  std::unique_ptr<FileSource> Open(const FileEntry& file) override {
+    const ZipFile zip(File::Open(file.path, file.buffer_type));
+    std::vector<std::unique_ptr<ByteStream>> streams;
+    for (const ZipEntry* const entry : EntriesIn(zip, file.path)) {
+      zip.CheckStored(*entry);
+      streams.push_back(zip.OpenMember(*entry));
+    }
+    return OpenArrays(std::move(streams));
+  }
+
+  std::optional<uint64_t> CountRecords(const std::vector<FileEntry>& files) const override {
+    uint64_t records = 0;
+    for (const FileEntry& file : files) {
+      const ZipFile zip(File::Open(file.path));
+      records += ReadNpyHeader(zip.OpenMember(*EntriesIn(zip, file.path)[0]).get()).records;
+    }
+    return records;
+  }
+
+ private:
+  std::vector<const ZipEntry*> EntriesIn(const ZipFile& zip, const std::string& path) const {
+    std::vector<const ZipEntry*> entries;
+    if (names_.empty()) {
+      for (const ZipEntry& entry : zip.entries()) {
+        if (!IsArrayName(entry.name)) {
+          Fail(path, StrCat("member '", Escaped(entry.name),
+                            "' is no .npy array; name in fields "
+                            "what is to be read"));
+        }
+        entries.push_back(&entry);
+      }
+      if (entries.size() != slots().size()) {
+        Fail(path, StrCat("it has ", entries.size(), " members, but ", slots().size(),
+                          " slots are declared; name in fields what is to be read"));
+      }
+    }
+    for (const std::string& name : names_) entries.push_back(&EntryOf(zip, path, name));
+    return entries;
+  }
+
+  static const ZipEntry& EntryOf(const ZipFile& zip, const std::string& path,
+                                 const std::string& name) {
+    const ZipEntry* found = nullptr;
+    for (const ZipEntry& entry : zip.entries()) {
+      if (entry.name != name && entry.name != name + kExtension) continue;
+      if (found != nullptr) {
+        Fail(path, StrCat("more than one member is named '", Escaped(name), "'"));
+      }
+      found = &entry;
+    }
+    if (found == nullptr) {
+      Fail(path, StrCat("no member is named '", Escaped(name), "'; there are ", NamesIn(zip)));
+    }
+    return *found;
+  }
+
+  static std::string NamesIn(const ZipFile& zip) {
+    constexpr size_t kMostNames = 20;
+    std::string names;
+    for (size_t i = 0; i < std::min(kMostNames, zip.entries().size()); ++i) {
+      names += StrCat(i > 0 ? ", " : "", "'", Escaped(zip.entries()[i].name.substr(0, 60)), "'");
+    }
+    return zip.entries().size() > kMostNames ? names + " and more" : names;
+  }
+
+  [[noreturn]] static void Fail(const std::string& path, const std::string& problem) {
+    throw Error(ErrorCode::kDataLoss, problem).InFile(path, 0);
+  }
+
+  const std::vector<std::string> names_;
+};
+
+std::vector<std::string> Guess(const std::string& path, const AttributeMap& attributes) {
+  (void)attributes;
+  const ZipFile zip(File::Open(path));
+  std::vector<std::string> fields;
+  for (const ZipEntry& entry : zip.entries()) {
+    if (!IsArrayName(entry.name)) continue;
+    const NpyHeader header = ReadNpyHeader(zip.OpenMember(entry).get());
+    std::string dims;
+    for (size_t i = 1; i < header.spec.dims.size(); ++i) {
+      dims += StrCat(i > 1 ? ", " : "", header.spec.dims[i]);
+    }
+    std::string name = entry.name.substr(0, entry.name.size() - sizeof(kExtension) + 1);
+    if (name.find(' ') != std::string::npos) name = "\"" + name + "\"";
+    fields.push_back(StrCat(name, " ", ToString(header.spec.dtype), "[", dims, "]"));
+  }
+  return fields;
+}
+
+bool Matches(const char* head, size_t size) {
+  return size >= 4 && (std::string(head, 4) == "PK\3\4" || std::string(head, 4) == "PK\5\6");
+}
+
+FormatSchema Schema() {
+  FormatSchema schema("numpy arrays in a zip file, stored or deflated: a slot a member");
+  return std::move(schema.Extension(".npz").Magic(Matches).GuessFields(Guess).Attr(
+      FieldsAttribute("members, with or without .npy; a name alone is enough, and options "
+                      "are not for arrays. Without fields, slots must be declared, one "
+                      "for each member in the order of the file")));
+}
+
+std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) {
+  Members members = MembersOf(arguments.attributes.Get<std::vector<std::string>>("fields"));
+  Require(!members.names.empty() || !arguments.declared.empty(),
+          "an npz reader needs to know its slots before it opens a file: name its members in "
+          "fields, such as [\"images\", \"labels\"], or declare its slots");
+  return std::make_unique<NpzFormat>(arguments, std::move(members));
+}
+
+REGISTER_FILE_FORMAT(npz, Schema, Make);
+
+}  // namespace
+}  // namespace millhopper

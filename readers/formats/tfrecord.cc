@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0
+// The format `tfrecord`: files of TensorFlow's TFRecordWriter, plain or compressed as a whole (gzip
+// and zlib, as TensorFlow writes them; zstd, lz4). A record is
+//
+//   u64 length | u32 masked CRC-32C of the length | bytes | u32 masked CRC-32C of the bytes
+//
+// in little-endian order (tensorflow/core/lib/io/record_writer.cc). Only the lengths tell where
+// records begin, so Claim reads a file as a stream. With an index file of DALI's tfrecord2idx, a
+// line "offset size" for each record, it is claimed by arithmetic. A record is bytes or, with
+// `fields`, an Example or SequenceExample (readers/example.h).
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/base/error.h"
+#include "framework/base/limits.h"
+#include "framework/io/compression.h"
+#include "framework/reader/file_format.h"
+#include "readers/byte_records.h"
+#include "readers/checksums.h"
+#include "readers/example.h"
+#include "readers/fields.h"
+#include "readers/stream_source.h"
+
+namespace millhopper {
+namespace {
+
+constexpr size_t kHeaderBytes = 12;
+constexpr size_t kFrameBytes = kHeaderBytes + 4;  // of a record, without its bytes
+constexpr size_t kLengthBytes = 8;
+constexpr size_t kMostRecords = 1 << 16;  // in a chunk, so that short records make short chunks
+
+template <typename T>
+T Number(const char* bytes) {
+  T number;
+  std::memcpy(&number, bytes, sizeof(number));
+  return number;
+}
+
+bool IsHeader(const char* bytes) {
+  return MaskedCrc32c(bytes, kLengthBytes) == Number<uint32_t>(bytes + kLengthBytes);
+}
+
+[[noreturn]] void Damaged(const ByteStream& stream, uint64_t offset, const std::string& problem,
+                          ErrorCode code = ErrorCode::kDataLoss) {
+  throw Error(code, StrCat("the record at ", stream.Describe(offset), ": ", problem))
+      .InFile(stream.path(), static_cast<int64_t>(offset));
+}
+
+// The bytes of a record with its frame, by its header; throws if that is damaged.
+uint64_t FrameSize(const ByteStream& stream, uint64_t offset, const char* header) {
+  if (!IsHeader(header)) {
+    Damaged(stream, offset,
+            StrCat("the checksum of its length is ", Hex(MaskedCrc32c(header, kLengthBytes)),
+                   ", the header says ", Hex(Number<uint32_t>(header + kLengthBytes))));
+  }
+  const auto length = Number<uint64_t>(header);
+  if (length > kMaxRecordBytes) {
+    Damaged(stream, offset, StrCat("it has ", length, " bytes; the limit is ", kMaxRecordBytes),
+            ErrorCode::kResourceLimit);
+  }
+  return length + kFrameBytes;
+}
+
+// Lists the record whose frame begins here, unless a field of it is missing and says skip.
+void AddRecord(const ByteStream& stream, uint64_t offset, const char* frame, uint64_t size,
+               const ExampleParser* skips, Chunk* chunk) {
+  const char* const bytes = frame + kHeaderBytes;
+  const auto length = static_cast<uint32_t>(size - kFrameBytes);
+  const uint32_t checksum = MaskedCrc32c(bytes, length);
+  if (checksum != Number<uint32_t>(bytes + length)) {
+    Damaged(stream, offset,
+            StrCat("the checksum of its ", length, " bytes is ", Hex(checksum),
+                   ", the record says ", Hex(Number<uint32_t>(bytes + length))));
+  }
+  if (skips != nullptr && skips->IsLeftOut({bytes, length})) return;
+  chunk->pieces.push_back({static_cast<uint32_t>(bytes - chunk->bytes->data()), length});
+}
+
+// Lists the records of a stretch of the file, which is made of whole ones; returns how many there
+// are. `skips` is null if none is left out.
+size_t AddRecords(const ByteStream& stream, uint64_t offset, const char* bytes, size_t size,
+                  const ExampleParser* skips, Chunk* chunk) {
+  size_t records = 0;
+  for (size_t at = 0; at < size;) {
+    const char* const frame = bytes + at;
+    if (size - at < kHeaderBytes) {
+      Damaged(stream, offset + at, StrCat("only ", size - at, " bytes are left for it"));
+    }
+    const uint64_t frame_size = FrameSize(stream, offset + at, frame);
+    if (frame_size > size - at) {
+      Damaged(stream, offset + at,
+              StrCat("it has ", frame_size, " bytes with its frame, but ", size - at, " are left"));
+    }
+    AddRecord(stream, offset + at, frame, frame_size, skips, chunk);
+    at += frame_size;
+    ++records;
+  }
+  return records;
+}
+
+class StreamedRecords final : public StreamSource {
+ public:
+  StreamedRecords(std::unique_ptr<ByteStream> stream, const ExampleParser* skips)
+      : StreamSource(std::move(stream)), skips_(skips) {}
+
+  void Fetch(Chunk* chunk) const override {
+    AddRecords(stream(), chunk->offset, chunk->bytes->data() + chunk->lead(), chunk->length, skips_,
+               chunk);
+  }
+
+ private:
+  size_t WholeRecords(const Block& block) const override {
+    size_t at = 0;
+    for (size_t records = 0; block.size - at >= kHeaderBytes && records < kMostRecords; ++records) {
+      const char* const frame = block.bytes + at;
+      if (at > 0 && !IsHeader(frame)) return at;
+      if (at > 0 && Number<uint64_t>(frame) > kMaxRecordBytes) return at;
+      const uint64_t size = FrameSize(stream(), block.offset + at, frame);
+      const uint64_t here = block.size - at;
+      if (size > here) {
+        if (at == 0) CheckCanFollow(block, size - here);
+        return at;
+      }
+      at += size;
+    }
+    if (at == 0) CheckCanFollow(block, 1);
+    return at;
+  }
+
+  // Throws unless so many more bytes may follow the first record of the block, which is not whole.
+  void CheckCanFollow(const Block& block, uint64_t more) const {
+    if (!block.ended && more <= stream().most_left()) return;
+    Damaged(stream(), block.offset,
+            block.size < kHeaderBytes
+                ? StrCat("the file ends ", block.size, " bytes into its header of ", kHeaderBytes)
+                : StrCat("it has ", Number<uint64_t>(block.bytes), " bytes, but the file ends ",
+                         more, " bytes too early"));
+  }
+
+  const ExampleParser* const skips_;
+};
+
+// A record's place, as the index file has it.
+struct IndexedRecord {
+  uint64_t offset;
+  uint64_t size;  // with the frame
+};
+
+// Reads an index file. The records must lie one behind another, from the beginning of a file of
+// `file_size` bytes to its end.
+std::vector<IndexedRecord> ReadIndex(const std::string& path, uint64_t file_size) {
+  ByteStream stream(path);
+  std::string text(std::min<uint64_t>(stream.most_left(), kMaxUnsizedBytes + 1), '\0');
+  text.resize(stream.Read(text.data(), text.size()));
+  if (text.size() > kMaxUnsizedBytes) {
+    throw Error(ErrorCode::kResourceLimit,
+                StrCat("the index is larger than ", kMaxUnsizedBytes, " bytes"))
+        .InFile(path, 0);
+  }
+  std::vector<IndexedRecord> records;
+  uint64_t next = 0;
+  const char* const begin = text.data();
+  const char* const end = begin + text.size();
+  for (const char* here = begin; here < end;) {
+    const auto* line_end = static_cast<const char*>(std::memchr(here, '\n', end - here));
+    if (line_end == nullptr) line_end = end;
+    IndexedRecord record{};
+    const auto first = std::from_chars(here, line_end, record.offset);
+    const bool space = first.ec == std::errc() && first.ptr < line_end && *first.ptr == ' ';
+    const auto second = space ? std::from_chars(first.ptr + 1, line_end, record.size) : first;
+    const bool right = space && second.ec == std::errc() &&
+                       (second.ptr == line_end || std::string(second.ptr, line_end) == "\r");
+    const char* problem = !right                      ? "is no \"offset size\""
+                          : record.offset != next     ? "does not follow the record before it"
+                          : record.size < kFrameBytes ? "has a record without room for its frame"
+                          : record.size > file_size - next ? "goes beyond the end of the file"
+                                                           : nullptr;
+    if (problem != nullptr) {
+      throw Error(ErrorCode::kDataLoss,
+                  StrCat("line ", records.size() + 1, ", '",
+                         Escaped(std::string(here, std::min(line_end, here + 60))), "', ", problem,
+                         "; tfrecord2idx makes a new index"))
+          .InFile(path, here - begin);
+    }
+    next = record.offset + record.size;
+    records.push_back(record);
+    here = line_end + 1;
+  }
+  if (next != file_size) {
+    throw Error(ErrorCode::kDataLoss, StrCat("the index ends at byte ", next, " of a file of ",
+                                             file_size, " bytes; tfrecord2idx makes a new one"))
+        .InFile(path, static_cast<int64_t>(text.size()));
+  }
+  return records;
+}
+
+class IndexedRecords final : public FileSource {
+ public:
+  IndexedRecords(std::unique_ptr<ByteStream> stream, std::vector<IndexedRecord> records,
+                 const ExampleParser* skips)
+      : stream_(std::move(stream)), records_(std::move(records)), skips_(skips) {}
+
+  bool Claim(Chunk* chunk) override {
+    if (next_ == records_.size()) return false;
+    const size_t first = next_;
+    uint64_t end = records_[first].offset;
+    do {
+      end += records_[next_++].size;
+    } while (next_ < records_.size() && next_ - first < kMostRecords &&
+             end - records_[first].offset + records_[next_].size <= kReadBlockBytes);
+    chunk->offset = records_[first].offset;
+    chunk->length = end - chunk->offset;
+    chunk->claimed = next_ - first;
+    if (skips_ == nullptr) chunk->records = next_ - first;
+    if (chunk->length > kMaxRecordBytes + kFrameBytes) {
+      Damaged(*stream_, chunk->offset, StrCat("the limit is ", kMaxRecordBytes, " bytes"),
+              ErrorCode::kResourceLimit);
+    }
+    return true;
+  }
+
+  void Fetch(Chunk* chunk) const override {
+    const char* const bytes = chunk->Read(stream_->file(), chunk->offset, chunk->length);
+    const size_t found = AddRecords(*stream_, chunk->offset, bytes, chunk->length, skips_, chunk);
+    const auto indexed = std::any_cast<size_t>(chunk->claimed);
+    if (found == indexed) return;
+    Damaged(*stream_, chunk->offset,
+            StrCat(indexed, " records are here by the index, but the file has ", found));
+  }
+
+ private:
+  const std::unique_ptr<ByteStream> stream_;
+  const std::vector<IndexedRecord> records_;
+  const ExampleParser* const skips_;
+  size_t next_ = 0;
+};
+
+// The files, whatever their records hold.
+class TFRecordFormat : public FileFormat {
+ public:
+  TFRecordFormat(const FormatArguments& arguments, const std::vector<SlotSpec>& slots)
+      : FileFormat(AgreeOnSlots(arguments.declared, slots)), has_index_(arguments.has_companions) {
+    Require(has_index_ || arguments.buffer_type == BufferType::kMemory,
+            "buffer_type \"mmap\" needs index files: without one a file is read as a stream");
+  }
+
+  std::unique_ptr<FileSource> Open(const FileEntry& file) override {
+    auto stream = std::make_unique<ByteStream>(file.path, file.buffer_type);
+    if (has_index_) {
+      if (!stream->plain()) {
+        throw Error(ErrorCode::kInvalidArgument,
+                    "the file is compressed, so its index cannot tell "
+                    "where records begin; read it without an index")
+            .InFile(file.path, 0);
+      }
+      std::vector<IndexedRecord> records = ReadIndex(file.companion, stream->file().size());
+      return std::make_unique<IndexedRecords>(std::move(stream), std::move(records), skips());
+    }
+    if (stream->plain() && IsZlib(stream->file())) {
+      stream = std::make_unique<ByteStream>(file.path, kZlib);
+    }
+    return std::make_unique<StreamedRecords>(std::move(stream), skips());
+  }
+
+  std::optional<uint64_t> CountRecords(const std::vector<FileEntry>& files) const override {
+    if (!chunks_tell_records()) return std::nullopt;
+    uint64_t records = 0;
+    for (const FileEntry& file : files) {
+      records += ReadIndex(file.companion, File::Open(file.path)->size()).size();
+    }
+    return records;
+  }
+
+  bool chunks_tell_records() const override { return has_index_ && skips() == nullptr; }
+
+ private:
+  // What tells which records are left out; null if none is.
+  virtual const ExampleParser* skips() const { return nullptr; }
+
+  // zlib's two first bytes could also be those of a length, whose checksum then follows.
+  static bool IsZlib(const File& file) {
+    char head[kHeaderBytes];
+    const size_t size = std::min<uint64_t>(sizeof(head), file.size());
+    file.Read(0, head, size);
+    if (size < kZlib.head_bytes || !kZlib.begins(head, size)) return false;
+    return size < kHeaderBytes || !IsHeader(head);
+  }
+
+  const bool has_index_;
+};
+
+class BytesFormat final : public TFRecordFormat {
+ public:
+  explicit BytesFormat(const FormatArguments& arguments)
+      : TFRecordFormat(arguments, {BytesSlot()}) {}
+
+  void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
+    LoadBytes(tickets, n, rows);
+  }
+};
+
+class ExamplesFormat final : public TFRecordFormat {
+ public:
+  ExamplesFormat(const FormatArguments& arguments, std::vector<Field> fields)
+      : TFRecordFormat(arguments, SlotsOf(fields)), parser_(std::move(fields)) {}
+
+  void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
+    parser_.Load(tickets, n, rows);
+  }
+
+ private:
+  const ExampleParser* skips() const override {
+    return AnySkips(parser_.fields()) ? &parser_ : nullptr;
+  }
+
+  const ExampleParser parser_;
+};
+
+// By the first record.
+std::vector<std::string> GuessFields(const std::string& path, const AttributeMap& attributes) {
+  FormatArguments arguments;
+  arguments.attributes = attributes;
+  BytesFormat format(arguments);
+  const std::unique_ptr<FileSource> source = format.Open({path, "", BufferType::kMemory});
+  const Ref<Chunk> chunk = Pool<Chunk>::Take();
+  if (!source->Claim(chunk.get())) return {};
+  source->Fetch(chunk.get());
+  const Piece first = chunk->pieces.front();
+  try {
+    return GuessExampleFields({chunk->bytes->data() + first.offset, first.size});
+  } catch (const Error& error) {
+    if (error.interrupts()) throw;
+    return {};  // it holds bytes of another kind
+  }
+}
+
+bool HasMagic(const char* head, size_t size) { return size >= kHeaderBytes && IsHeader(head); }
+
+FormatSchema Schema() {
+  FormatSchema schema(
+      "TensorFlow's record files: bytes, or with fields Example and SequenceExample; plain, gzip, "
+      "zlib, zstd, lz4");
+  return std::move(schema.Extension(".tfrecord")
+                       .Extension(".tfrecords")
+                       .Magic(&HasMagic)
+                       .Attr(FieldsAttribute("features of an Example or SequenceExample; without "
+                                             "fields a record is its bytes"))
+                       .GuessFields(&GuessFields)
+                       .Companion("index_filename", "index_file_names",
+                                  "index of the records, as DALI's tfrecord2idx writes it: a line "
+                                  "\"offset size\" for each. With it chunks are read in parallel "
+                                  "and shards leave chunks out"));
+}
+
+std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) {
+  std::vector<Field> fields =
+      ParseFields(arguments.attributes.Get<std::vector<std::string>>("fields"));
+  if (fields.empty()) return std::make_unique<BytesFormat>(arguments);
+  return std::make_unique<ExamplesFormat>(arguments, std::move(fields));
+}
+
+REGISTER_FILE_FORMAT(tfrecord, Schema, Make);
+
+}  // namespace
+}  // namespace millhopper

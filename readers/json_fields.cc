@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "readers/json_fields.h"
+
+#include <simdjson.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "framework/base/error.h"
+#include "readers/field_rows.h"
+
+namespace millhopper {
+namespace {
+
+namespace dom = simdjson::dom;
+using Type = dom::element_type;
+
+// Throws if there is no memory for a record of this size; a damaged one is an error of data.
+dom::element Parse(std::string_view record) {
+  // The parser keeps its memory, which holds the record that it parsed last.
+  thread_local dom::parser parser;
+  dom::element document;
+  const simdjson::error_code error = parser.parse(record.data(), record.size()).get(document);
+  if (error == simdjson::MEMALLOC) {
+    Throw(ErrorCode::kResourceLimit, "there is no memory to parse a record of ", record.size(),
+          " bytes");
+  }
+  if (error != simdjson::SUCCESS) {
+    Throw(ErrorCode::kDataLoss, "the record is no JSON: ", simdjson::error_message(error));
+  }
+  return document;
+}
+
+// False if there is none, or it is null.
+bool Find(dom::element record, const Field& field, dom::element* value) {
+  const std::string& name = field.name;
+  const auto found = name[0] == '/' ? record.at_pointer(name) : record.at_key(name);
+  return found.get(*value) == simdjson::SUCCESS && !value->is_null();
+}
+
+const char* NameOf(Type type) {
+  switch (type) {
+    case Type::ARRAY:
+      return "an array";
+    case Type::OBJECT:
+      return "an object";
+    case Type::STRING:
+      return "text";
+    case Type::BOOL:
+      return "true or false";
+    case Type::NULL_VALUE:
+      return "null";
+    default:
+      return "a number";
+  }
+}
+
+[[noreturn]] void WrongType(const Field& field, Type type) {
+  const char* const hint =
+      type == Type::STRING ? " (decode=text reads a number from text, hash= and vocab= number it)"
+                           : "";
+  Throw(ErrorCode::kDataLoss, "it is ", NameOf(type), ", ",
+        field.bytes ? "bytes" : ToString(field.slot), " is declared", hint);
+}
+
+void WriteValue(const Field& field, dom::element value, char* place) {
+  const bool from_text = field.names_things() || field.decode == Field::Decode::kText;
+  const Type type = value.type();
+  if (from_text != (type == Type::STRING)) WrongType(field, type);
+  switch (type) {
+    case Type::STRING:
+      return field.ReadAll(value.get_string().value_unsafe(), place);
+    case Type::INT64:
+      return field.Write(value.get_int64().value_unsafe(), place);
+    case Type::UINT64:  // more than an int64 holds
+    case Type::DOUBLE:
+      return field.Write(value.get_double().value_unsafe(), place);
+    case Type::BOOL:
+      return field.Write(int64_t{value.get_bool().value_unsafe()}, place);
+    default:
+      WrongType(field, type);
+  }
+}
+
+std::string_view TextOf(const Field& field, dom::element value) {
+  if (value.type() != Type::STRING) WrongType(field, value.type());
+  return value.get_string().value_unsafe();
+}
+
+bool IsArray(dom::element value) { return value.type() == Type::ARRAY; }
+
+// How many values an array has, nested ones counted through.
+size_t CountValues(dom::array array) {
+  size_t count = 0;
+  for (const dom::element value : array) {
+    count += IsArray(value) ? CountValues(value.get_array().value_unsafe()) : 1;
+  }
+  return count;
+}
+
+// Throws unless an array of this axis is nested as the dims say. The outermost one may be flat.
+void CheckShape(const Field& field, dom::array array, size_t axis, bool outermost) {
+  const Dims& dims = field.slot.dims;
+  const bool nested = array.begin() != array.end() && IsArray(*array.begin());
+  size_t length = 0;
+  for (const dom::element value : array) {
+    if (IsArray(value) != nested) Throw(ErrorCode::kDataLoss, "its arrays are not nested evenly");
+    if (nested && axis + 1 >= dims.size()) {
+      Throw(ErrorCode::kDataLoss, "its arrays are nested deeper than ", ToString(field.slot));
+    }
+    if (nested) CheckShape(field, value.get_array().value_unsafe(), axis + 1, false);
+    ++length;
+  }
+  if ((nested || !outermost) && dims[axis] >= 0 && static_cast<int64_t>(length) != dims[axis]) {
+    Throw(ErrorCode::kDataLoss, "an array of it has ", length, " values, ", dims[axis],
+          " are declared");
+  }
+}
+
+void WriteArray(const Field& field, dom::array array, char** place) {
+  for (const dom::element value : array) {
+    if (IsArray(value)) {
+      WriteArray(field, value.get_array().value_unsafe(), place);
+    } else {
+      WriteValue(field, value, *place);
+      *place += field.value_bytes();
+    }
+  }
+}
+
+void LoadField(const Field& field, size_t slot, dom::element record, FieldRows* rows) {
+  dom::element value;
+  if (!Find(record, field, &value)) {
+    return rows->AppendDefault(slot, "the record has no value for it");
+  }
+  if (field.bytes) {
+    if (!IsArray(value) || !field.bytes_list) return rows->AppendBytes(slot, TextOf(field, value));
+    thread_local std::vector<std::string_view> values;
+    values.clear();
+    const dom::array array = value.get_array().value_unsafe();
+    for (const dom::element text : array) values.push_back(TextOf(field, text));
+    return rows->AppendBytes(slot, values);
+  }
+  if (!IsArray(value)) {
+    if (field.sequence || field.values != 1) WrongType(field, value.type());
+    char one[8];
+    WriteValue(field, value, one);
+    std::memcpy(rows->Take(slot, 1), one, field.value_bytes());
+    return;
+  }
+  const dom::array array = value.get_array().value_unsafe();
+  if (!field.sequence && field.slot.dims.size() == 1) WrongType(field, Type::ARRAY);
+  // The leading axis of one element is that of the batch, unless it counts the steps.
+  CheckShape(field, array, field.sequence ? 0 : 1, true);
+  char* place = rows->Take(slot, CountValues(array));
+  WriteArray(field, array, &place);
+}
+
+}  // namespace
+
+JsonParser::JsonParser(std::vector<Field> fields)
+    : fields_(std::move(fields)), own_slots_(fields_.size()) {
+  std::iota(own_slots_.begin(), own_slots_.end(), size_t{0});
+  for (const Field& field : fields_) {
+    Require(!field.name.empty(), "a field without a name");
+    Require(field.decode != Field::Decode::kJson, "field '", Escaped(field.name),
+            "': decode=json is not for what is JSON already");
+  }
+}
+
+void JsonParser::Load(const Ticket* tickets, size_t n, Rows* rows) const {
+  FieldRows field_rows(fields_, n, rows);
+  for (size_t i = 0; i < n; ++i) {
+    LoadPart({tickets[i].bytes, tickets[i].size}, own_slots_.data(), &field_rows);
+  }
+}
+
+void JsonParser::LoadPart(std::string_view record, const size_t* slots, FieldRows* rows) const {
+  const dom::element document = Parse(record);
+  for (size_t i = 0; i < fields_.size(); ++i) {
+    try {
+      LoadField(fields_[i], slots[i], document, rows);
+    } catch (const Error& error) {
+      if (error.interrupts()) throw;
+      throw error.WithMessage(StrCat("field '", Escaped(fields_[i].name), "': ", error.message()));
+    }
+  }
+}
+
+bool JsonParser::IsLeftOut(std::string_view record) const {
+  try {
+    const dom::element document = Parse(record);
+    return std::any_of(fields_.begin(), fields_.end(), [&](const Field& field) {
+      dom::element value;
+      if (field.missing != Field::Missing::kSkip) return false;
+      if (!Find(document, field, &value)) return true;
+      return field.vocabulary != nullptr && value.type() == Type::STRING &&
+             field.IsMissing(value.get_string().value_unsafe());
+    });
+  } catch (const Error& error) {
+    if (error.interrupts()) throw;
+    return false;
+  }
+}
+
+std::vector<std::string> GuessJsonFields(const std::vector<std::string>& records) {
+  struct Seen {
+    bool bytes = false, floats = false, sequence = false, other = false, missing = false;
+    size_t values = 0, times = 0;
+  };
+  std::map<std::string, Seen> keys;
+  const auto look = [](dom::element value, Seen* seen, const auto& look_again) -> void {
+    switch (value.type()) {
+      case Type::ARRAY: {
+        const dom::array array = value.get_array().value_unsafe();
+        const size_t count = CountValues(array);
+        if (seen->times > 0 && count != seen->values) seen->sequence = true;
+        seen->values = count;
+        for (const dom::element inner : array) {
+          if (IsArray(inner)) seen->other = true;
+          if (!IsArray(inner)) look_again(inner, seen, look_again);
+        }
+        break;
+      }
+      case Type::STRING:
+        seen->bytes = true;
+        break;
+      case Type::UINT64:
+      case Type::DOUBLE:
+        seen->floats = true;
+        break;
+      case Type::OBJECT:
+        seen->other = true;
+        break;
+      case Type::NULL_VALUE:
+        seen->missing = true;
+        break;
+      default:
+        break;
+    }
+  };
+  for (const std::string& record : records) {
+    dom::object object;
+    if (Parse(record).get_object().get(object) != simdjson::SUCCESS) continue;
+    for (const auto& [key, value] : object) {
+      Seen* const seen = &keys[std::string(key)];
+      look(value, seen, look);
+      ++seen->times;
+    }
+  }
+  std::vector<std::string> fields;
+  for (const auto& [key, seen] : keys) {
+    if (seen.other || key.empty() || key.find('"') != std::string::npos || key[0] == '/') continue;
+    const bool quoted = key.find_first_of(" \t") != std::string::npos;
+    const std::string dims = seen.sequence      ? "[-1]"
+                             : seen.values == 0 ? "[]"
+                                                : StrCat("[", seen.values, "]");
+    const bool missing = seen.missing || seen.times < records.size();
+    fields.push_back(StrCat(quoted ? "\"" + key + "\"" : key, " ",
+                            seen.bytes && dims != "[]" ? "bytes[-1]"
+                            : seen.bytes               ? "bytes"
+                            : seen.floats              ? "float32" + dims
+                                                       : "int64" + dims,
+                            missing ? seen.bytes ? " missing=default" : " default=0" : ""));
+  }
+  return fields;
+}
+
+}  // namespace millhopper

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "readers/labeled_files.h"
+
+#include <algorithm>
+#include <any>
+#include <cstring>
+#include <utility>
+
+#include "framework/base/error.h"
+#include "framework/base/limits.h"
+#include "framework/base/memory_limit.h"
+#include "framework/io/file_system.h"
+#include "framework/io/files_in_use.h"
+#include "readers/byte_records.h"
+
+namespace millhopper {
+namespace {
+
+constexpr size_t kLabelBytes = sizeof(int64_t);
+constexpr size_t kMostFiles = 64;  // in a chunk, so that several threads share files of a few bytes
+
+// Where the bytes of a file lie in its chunk, behind its label: aligned as they are in the file
+// (Chunk::lead).
+uint64_t BeginBehind(uint64_t end) {
+  return (end + kLabelBytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+}
+
+// Claim asks for the sizes of the next files, and Fetch reads these files.
+class LabeledFilesSource final : public FileSource {
+ public:
+  explicit LabeledFilesSource(LabeledFiles files) : files_(std::move(files)) {}
+
+  bool Claim(Chunk* chunk) override {
+    if (next_ == files_.size()) return false;
+    std::vector<uint64_t> sizes;
+    uint64_t length = 0;
+    do {
+      const uint64_t size = SizeOf(files_.Path(next_ + sizes.size()));
+      sizes.push_back(size);
+      // Memory is taken only for files that will be read.
+      length = BeginBehind(length) + (size <= kMaxRecordBytes ? size : 0);
+    } while (next_ + sizes.size() < files_.size() && sizes.size() < kMostFiles &&
+             length < kReadBlockBytes);
+    chunk->offset = next_;
+    chunk->length = length;
+    chunk->records = sizes.size();
+    next_ += sizes.size();
+    chunk->claimed = std::move(sizes);
+    return true;
+  }
+
+  void Fetch(Chunk* chunk) const override {
+    const auto& sizes = std::any_cast<const std::vector<uint64_t>&>(chunk->claimed);
+    chunk->bytes = BufferPool::At(Place()).Take(chunk->length);
+    char* const bytes = chunk->bytes->data();
+    uint64_t end = 0;
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      const size_t file = chunk->offset + i;
+      const uint64_t begin = BeginBehind(end);
+      try {
+        ReadFile(files_.Path(file), sizes[i], bytes + begin);
+      } catch (const Error& error) {
+        if (files_.line(file) == 0 || error.interrupts()) throw;
+        throw error.WithContext(
+            StrCat("named in line ", files_.line(file), " of ", Escaped(files_.source())));
+      }
+      const int64_t label = files_.label(file);
+      std::memcpy(bytes + begin - kLabelBytes, &label, kLabelBytes);
+      chunk->pieces.push_back({static_cast<uint32_t>(begin - kLabelBytes),
+                               static_cast<uint32_t>(kLabelBytes + sizes[i])});
+      end = begin + sizes[i];
+    }
+  }
+
+ private:
+  // 0 if there is no such file: to read it will tell why.
+  uint64_t SizeOf(const std::string& path) {
+    const FileStatus status = FileSystemOf(path).Stat(path);
+    if (status.kind != FileStatus::Kind::kFile) return 0;
+    read_.Add(path, status.id);
+    return status.size;
+  }
+
+  // Reads a file that had `size` bytes when it was claimed.
+  static void ReadFile(const std::string& path, uint64_t size, char* out) {
+    const std::unique_ptr<const File> file = File::Open(path);
+    const auto fail = [&](ErrorCode code, uint64_t offset, const std::string& problem) {
+      throw Error(code, problem).InFile(path, static_cast<int64_t>(offset));
+    };
+    if (file->size() != size) {
+      fail(ErrorCode::kDataLoss, std::min(size, file->size()),
+           StrCat("the file has ", file->size(), " bytes, but a moment ago it had ", size,
+                  "; files must not be written to while they are read"));
+    }
+    if (size == 0) fail(ErrorCode::kDataLoss, 0, "the file is empty");
+    if (size > kMaxRecordBytes) {
+      fail(ErrorCode::kResourceLimit, 0,
+           StrCat("the file has ", size, " bytes; the limit of a record is ", kMaxRecordBytes));
+    }
+    file->Read(0, out, size);
+  }
+
+  const LabeledFiles files_;
+  size_t next_ = 0;  // to be claimed
+  FilesRead read_{FileRole::kData};
+};
+
+std::vector<SlotSpec> Slots() {
+  SlotSpec label;
+  label.dtype = DataType::kInt64;
+  label.dims = Dims{1, 1};
+  return {BytesSlot(), label};
+}
+
+}  // namespace
+
+void LabeledFiles::Add(std::string_view name, int64_t label, uint64_t line) {
+  const uint64_t bytes = names_.size() + name.size() + (entries_.size() + 1) * sizeof(Entry);
+  if (bytes > std::min<uint64_t>(kMaxFileTableBytes, MemoryLimit::bytes() / 2)) {
+    throw Error(ErrorCode::kResourceLimit,
+                StrCat("the names and labels of more than ", entries_.size(),
+                       " files take too much memory (the limit is ", kMaxFileTableBytes,
+                       " bytes, and half of the memory limit); divide them"))
+        .InFile(source_, 0);
+  }
+  names_ += name;
+  entries_.push_back({names_.size(), label, line});
+}
+
+std::string LabeledFiles::Path(size_t i) const {
+  const uint64_t begin = i == 0 ? 0 : entries_[i - 1].name_end;
+  const std::string_view name(names_.data() + begin, entries_[i].name_end - begin);
+  const bool whole = name.substr(0, 1) == "/" || name.find("://") != std::string_view::npos;
+  std::string path = whole ? std::string() : base_;
+  return path.append(name);
+}
+
+LabeledFilesFormat::LabeledFilesFormat(const FormatArguments& arguments)
+    : FileFormat(AgreeOnSlots(arguments.declared, Slots())) {
+  Require(arguments.buffer_type == BufferType::kMemory,
+          "buffer_type \"mmap\" is for large files; many small ones are read with \"memory\"");
+}
+
+std::unique_ptr<FileSource> LabeledFilesFormat::Open(const FileEntry& file) {
+  return std::make_unique<LabeledFilesSource>(FilesOf(file.path));
+}
+
+std::optional<uint64_t> LabeledFilesFormat::CountRecords(
+    const std::vector<FileEntry>& files) const {
+  uint64_t records = 0;
+  for (const FileEntry& file : files) records += FilesOf(file.path).size();
+  return records;
+}
+
+void LabeledFilesFormat::Load(const Ticket* tickets, size_t n, Rows* rows) const {
+  for (size_t i = 0; i < n; ++i) {
+    AppendBytes({tickets[i].bytes + kLabelBytes, tickets[i].size - kLabelBytes}, 0, rows);
+  }
+  char* const labels = rows->Append(1, n);
+  for (size_t i = 0; i < n; ++i) {
+    std::memcpy(labels + i * kLabelBytes, tickets[i].bytes, kLabelBytes);
+  }
+}
+
+}  // namespace millhopper

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files whose records are lines of text.
+#ifndef MILLHOPPER_READERS_LINE_SOURCE_H_
+#define MILLHOPPER_READERS_LINE_SOURCE_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "framework/io/byte_stream.h"
+#include "framework/reader/file_format.h"
+
+namespace millhopper {
+
+// Whether a line that begins with this byte of the text is a record; may cut from the line what
+// does not belong to it. Any thread. Empty: each line is a record.
+using LineFilter = std::function<bool(std::string_view* line, uint64_t offset)>;
+
+// The lines of a file, each without its end (LF or CR LF); an LF at the end of the file opens no
+// further line. Plain files are claimed by arithmetic and read in parallel, compressed ones are
+// read in order. Throws kResourceLimit for a line of more than kMaxLineBytes.
+std::unique_ptr<FileSource> MakeLineSource(std::unique_ptr<ByteStream> stream, LineFilter filter);
+
+// The bytes at the beginning of a text that say that it is in UTF-8: 3 or none.
+size_t Utf8MarkBytes(std::string_view text);
+
+// "line 17", for a line that begins with this byte of the file's text. Reads the file up to there;
+// "" if that is not possible.
+std::string LineName(const std::string& path, uint64_t offset);
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_READERS_LINE_SOURCE_H_

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Formats of sparse features: a record is a line of tokens with blanks between them.
+#ifndef MILLHOPPER_READERS_SPARSE_TEXT_H_
+#define MILLHOPPER_READERS_SPARSE_TEXT_H_
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "framework/base/error.h"
+#include "framework/reader/file_format.h"
+#include "readers/field_rows.h"
+#include "readers/fields.h"
+
+namespace millhopper {
+
+// The tokens of a line.
+class Tokens {
+ public:
+  explicit Tokens(std::string_view line) : rest_(line) {}
+
+  // Sets *token to the next one; false at the end of the line.
+  bool Next(std::string_view* token) {
+    const size_t begin = rest_.find_first_not_of(" \t");
+    if (begin == std::string_view::npos) return false;
+    rest_.remove_prefix(begin);
+    *token = rest_.substr(0, rest_.find_first_of(" \t"));
+    rest_.remove_prefix(token->size());
+    return true;
+  }
+  // What follows the tokens that were taken.
+  std::string_view rest() const { return rest_; }
+
+ private:
+  std::string_view rest_;
+};
+
+// Calls value(text) for each part of a token between separators.
+template <typename Value>
+void ForEachPart(std::string_view token, char separator, const Value& value) {
+  for (;;) {
+    const size_t end = token.find(separator);
+    value(token.substr(0, end));
+    if (end == std::string_view::npos) return;
+    token.remove_prefix(end + 1);
+  }
+}
+
+// A format of such lines; a subclass says what the tokens are. Blank lines are no records, and
+// neither are those that begin with '#'.
+class SparseTextFormat : public FileFormat {
+ public:
+  SparseTextFormat(const FormatArguments& arguments, std::vector<Field> fields);
+
+  std::unique_ptr<FileSource> Open(const FileEntry& file) final;
+  std::string PlaceName(const FileEntry& file, uint64_t offset) const final;
+  void Load(const Ticket* tickets, size_t n, Rows* rows) const final;
+
+ protected:
+  const std::vector<Field>& fields() const { return fields_; }
+  // Appends the record of a line. Throws kDataLoss for one that is wrong. Any thread.
+  virtual void LoadLine(std::string_view line, FieldRows* rows) const = 0;
+  // Whether a field with missing=skip has no value in the line; false for one that is wrong.
+  virtual bool IsLeftOut(std::string_view line) const = 0;
+
+ private:
+  const std::vector<Field> fields_;
+  const bool skips_;
+};
+
+// Calls function() and adds the name of the field to its error.
+template <typename Function>
+void ForField(const Field& field, const Function& function) {
+  try {
+    function();
+  } catch (const Error& error) {
+    if (error.interrupts()) throw;
+    throw error.WithMessage(StrCat("field '", Escaped(field.name), "': ", error.message()));
+  }
+}
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_READERS_SPARSE_TEXT_H_

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "readers/stream_source.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "framework/base/error.h"
+#include "framework/base/limits.h"
+#include "framework/base/memory.h"
+
+namespace millhopper {
+
+bool StreamSource::Claim(Chunk* chunk) {
+  size_t whole = 0;  // bytes of whole records
+  if (!ended_ || !rest_.empty()) {
+    chunk->offset = stream_->position() - rest_.size();
+    size_t size = rest_.size();
+    // After a refusal of memory the call asks for the same size again, so that the chunks do not
+    // depend on memory.
+    Enlarge(chunk, 0, refused_ ? 2 * size : size);
+    refused_ = false;
+    std::memcpy(chunk->bytes->data() + chunk->lead(), rest_.data(), size);
+    for (size_t seen = size;;) {
+      char* const bytes = chunk->bytes->data() + chunk->lead();
+      if (!ended_) size += Read(bytes + size, chunk->bytes->capacity() - chunk->lead() - size);
+      // After an error nobody knows how the record goes on, so it is no end.
+      whole = size == 0
+                  ? 0
+                  : WholeRecords({bytes, size, seen, chunk->offset, ended_ && error_ == nullptr});
+      if (whole > 0 || ended_) break;
+      seen = size;
+      try {
+        Enlarge(chunk, size, size);
+      } catch (const Error&) {  // a stream cannot be read again, so the bytes are kept
+        rest_.assign(bytes, size);
+        refused_ = true;
+        throw;
+      }
+    }
+    rest_.assign(chunk->bytes->data() + chunk->lead() + whole, size - whole);
+    // What precedes an error of the stream is dropped, because it is no whole record.
+    if (whole == 0) rest_.clear();
+  }
+  if (whole == 0 && error_ != nullptr) std::rethrow_exception(error_);
+  chunk->length = whole;
+  if (whole > 0) chunk->SetAsInFile();
+  return whole > 0;
+}
+
+// Makes room for another block after the chunk's first `used` bytes, and for `at_least` more.
+void StreamSource::Enlarge(Chunk* chunk, size_t used, size_t at_least) const {
+  // One byte more than can be left, so that the read reaches the end.
+  const size_t block = std::min<uint64_t>(kReadBlockBytes, stream_->most_left() + 1);
+  Ref<Buffer> larger = BufferPool::At(Place()).Take(chunk->lead() + used + at_least + block);
+  if (used > 0) std::memcpy(larger->data(), chunk->bytes->data(), chunk->lead() + used);
+  chunk->bytes = std::move(larger);
+}
+
+size_t StreamSource::Read(char* out, size_t size) {
+  size_t got = 0;
+  try {
+    got = stream_->Read(out, size);
+    char next;
+    ended_ = got < size && stream_->Read(&next, 1) == 0;
+  } catch (const Error&) {
+    error_ = std::current_exception();
+    ended_ = true;
+  }
+  return got;
+}
+
+}  // namespace millhopper

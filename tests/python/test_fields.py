@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fields of structured formats, from Python."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import millhopper
+import numpy as np
+import pytest
+from millhopper.iterating.fields import field_entries
+
+
+@pytest.fixture
+def rides(tmp_path: Path) -> Path:
+    path = tmp_path / "rides.csv"
+    path.write_text("vendor id,fare,stops\n7,2.5,1 2\n8,,3\n9,4,\n")
+    return path
+
+
+def test_a_dict_names_the_slots(rides: Path) -> None:
+    reader = millhopper.Reader.open_files(
+        rides, fields={"fare": "float32[] default=-1", "vendor": '"vendor id" int64[]'}
+    ).batch(3)
+    (batch,) = reader
+    np.testing.assert_array_equal(batch["fare"], np.array([2.5, -1, 4], np.float32))
+    np.testing.assert_array_equal(batch["vendor"], [7, 8, 9])
+
+
+def test_a_list_names_the_slots_by_their_fields(rides: Path) -> None:
+    reader = millhopper.Reader.open_files(rides, fields=['"vendor id" int64[]', "stops int64[-1]"])
+    batches = list(reader)
+    assert [batch["vendor id"].tolist() for batch in batches] == [[7], [8], [9]]
+    assert [np.asarray(batch["stops"].values).tolist() for batch in batches] == [[1, 2], [3], []]
+
+
+def test_records_without_a_value_may_be_skipped(rides: Path) -> None:
+    reader = millhopper.Reader.open_files(rides, fields={"fare": "float32[] missing=skip"})
+    assert [batch["fare"].tolist() for batch in reader] == [[2.5], [4.0]]
+
+
+def test_errors_name_line_and_column(rides: Path) -> None:
+    reader = millhopper.Reader.open_files(rides, fields={"fare": "float32[]"})
+    with pytest.raises(millhopper.Error, match=r"column #1 'fare': the cell is empty.*\n.*line 3"):
+        list(reader)
+    with pytest.raises(millhopper.Error, match="'int65' is no type"):
+        list(millhopper.Reader.open_files(rides, fields=["fare int65[]"]))
+
+
+def test_entries() -> None:
+    assert field_entries({"a": "int64[]", "b c": "bytes", "d": "x/y float32[2] scale=2"}) == (
+        ["a int64[]", '"b c" bytes', "x/y float32[2] scale=2"],
+        ["a", "b c", "d"],
+    )
+    assert field_entries(['"b c" bytes', "jpg;png bytes"]) == (
+        ['"b c" bytes', "jpg;png bytes"],
+        ["b c", "jpg;png"],
+    )
+    for wrong in ("a int64[]", [7], {"a": 7}):
+        with pytest.raises(TypeError):
+            field_entries(wrong)  # type: ignore[arg-type]

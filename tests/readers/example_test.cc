@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// TensorFlow's Example and SequenceExample: kinds of values, their encodings, missing features,
+// damage, and the real files with known truth.
+#include "readers/example.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/base/error.h"
+#include "tests/field_readers.h"
+#include "tests/testing.h"
+#include "tests/tfrecords.h"
+
+namespace millhopper {
+namespace {
+
+using Strings = std::vector<std::string>;
+
+// Messages of Protocol Buffers, written byte by byte.
+std::string Varint(uint64_t value) {
+  std::string bytes;
+  for (; value >= 0x80; value >>= 7) bytes += static_cast<char>(value | 0x80);
+  return bytes + static_cast<char>(value);
+}
+std::string Message(int number, const std::string& bytes) {
+  return Varint(static_cast<uint64_t>(number) << 3 | 2) + Varint(bytes.size()) + bytes;
+}
+std::string Raw(float value) {
+  std::string bytes(sizeof(value), '\0');
+  std::memcpy(bytes.data(), &value, sizeof(value));
+  return bytes;
+}
+std::string Integers(const std::vector<int64_t>& values) {
+  std::string packed;
+  for (const int64_t value : values) packed += Varint(static_cast<uint64_t>(value));
+  return Message(3, Message(1, packed));
+}
+std::string Floats(const std::vector<float>& values) {
+  std::string packed;
+  for (const float value : values) packed += Raw(value);
+  return Message(2, Message(1, packed));
+}
+std::string Bytes(const Strings& values) {
+  std::string list;
+  for (const std::string& value : values) list += Message(1, value);
+  return Message(1, list);
+}
+using Features = std::vector<std::pair<std::string, std::string>>;
+std::string MapOf(const Features& features) {
+  std::string map;
+  for (const auto& [name, feature] : features) {
+    map += Message(1, Message(1, name) + Message(2, feature));
+  }
+  return map;
+}
+std::string ExampleOf(const Features& features) { return Message(1, MapOf(features)); }
+
+Strings Read(const Strings& records, const Strings& fields) {
+  return TextsIn("tfrecord", TFRecords(records), fields);
+}
+
+void ExpectExampleError(const std::string& record, const std::string& field,
+                        const std::string& words) {
+  SCOPED_TRACE(field);
+  ExpectError(ErrorCode::kDataLoss, words, [&] { Read({record}, {field}); });
+}
+
+TEST(Example, ReadsEveryKindOfFeature) {
+  const std::string first = ExampleOf({{"id", Integers({7})},
+                                       {"pixels", Floats({0.5, -1})},
+                                       {"tokens", Integers({1, -2, int64_t{1} << 62})},
+                                       {"title", Bytes({"ab"})}});
+  const std::string second = ExampleOf({{"title", Bytes({""})},
+                                        {"other", Integers({5})},
+                                        {"tokens", Integers({})},
+                                        {"pixels", Floats({3, 4})},
+                                        {"id", Integers({8})}});
+  EXPECT_EQ(
+      Read({first, second}, {"id int32[]", "pixels float32[2]", "tokens int64[-1]", "title bytes"}),
+      (Strings{"7 | 0.5 -1.0 | 1 -2 4611686018427387904 | 'ab'", "8 | 3.0 4.0 |  | ''"}));
+  EXPECT_EQ(Read({first}, {"pixels float64[2] scale=2", "id float32[]"}),
+            (Strings{"1.0 -2.0 | 7.0"}));
+}
+
+TEST(Example, ReadsTextAndWords) {
+  const std::string record = ExampleOf({{"n", Bytes({"17", "18"})}, {"w", Bytes({"word"})}});
+  EXPECT_EQ(Read({record}, {"n int64[2] decode=text", "w int64[] hash=1000003"}),
+            (Strings{"17 18 | 560383"}));
+}
+
+// Protocol Buffers allow numbers that are not packed, lists in parts, and a name twice.
+TEST(Example, ReadsEveryEncoding) {
+  const std::string unpacked_integers =
+      Message(3, Varint(1 << 3) + Varint(5) + Varint(1 << 3) + Varint(6));
+  const std::string unpacked_floats = Message(2, Varint(1 << 3 | 5) + Raw(1.5));
+  EXPECT_EQ(Read({ExampleOf({{"i", unpacked_integers}, {"f", unpacked_floats}})},
+                 {"i int64[2]", "f float32[]"}),
+            (Strings{"5 6 | 1.5"}));
+  EXPECT_EQ(Read({ExampleOf({{"i", Integers({1}) + Integers({2})}})}, {"i int64[2]"}),
+            (Strings{"1 2"}));
+  EXPECT_EQ(Read({ExampleOf({{"i", Integers({1})}, {"i", Integers({2})}})}, {"i int64[]"}),
+            (Strings{"2"}));
+  // Fields that nobody knows are passed over: a varint, eight bytes, four bytes, a message.
+  const std::string unknown = Varint(9 << 3) + Varint(300) + Varint(10 << 3 | 1) + "12345678" +
+                              Varint(11 << 3 | 5) + "1234" + Message(12, "x");
+  EXPECT_EQ(Read({unknown + ExampleOf({{"i", unknown + Integers({1})}})}, {"i int64[]"}),
+            (Strings{"1"}));
+}
+
+TEST(Example, ReadsSequenceExamples) {
+  const std::string steps = Message(1, Integers({1})) + Message(1, Integers({2, 3}));
+  const std::string record =
+      Message(1, MapOf({{"label", Integers({9})}})) + Message(2, MapOf({{"steps", steps}}));
+  EXPECT_EQ(Read({record}, {"label int64[]", "steps int64[-1]"}), (Strings{"9 | 1 2 3"}));
+}
+
+TEST(Example, ReadsListsOfBytes) {
+  const TempFile file("a.tfrecord", TFRecords({ExampleOf({{"b", Bytes({"ab", "", "cde"})}}),
+                                               ExampleOf({}), ExampleOf({{"b", Bytes({"f"})}})}));
+  const std::vector<ElementValue> elements =
+      ReadAll(FieldReader("tfrecord", file.path(), {"b bytes[-1] missing=default"}).get());
+  ASSERT_EQ(elements.size(), 3u);
+  EXPECT_EQ(elements[0][0], (SlotValue{DataType::kUint8, {5}, {{0, 3}, {0, 2, 2, 5}}, "abcde"}));
+  EXPECT_EQ(elements[1][0], (SlotValue{DataType::kUint8, {0}, {{0, 0}, {0}}, ""}));
+  EXPECT_EQ(elements[2][0], (SlotValue{DataType::kUint8, {1}, {{0, 1}, {0, 1}}, "f"}));
+}
+
+TEST(Example, HasDefaultsForMissingFeatures) {
+  const Strings records = {ExampleOf({{"a", Integers({1})}}), ExampleOf({}),
+                           ExampleOf({{"a", Integers({})}}), ExampleOf({{"a", ""}})};
+  EXPECT_EQ(Read(records, {"a int64[] default=-1"}), (Strings{"1", "-1", "-1", "-1"}));
+  EXPECT_EQ(Read(records, {"a int64[] missing=skip"}), (Strings{"1"}));
+  EXPECT_EQ(Read({""}, {"a int64[-1] missing=default", "b bytes missing=default"}),
+            (Strings{" | ''"}));
+  ExpectExampleError("", "a int64[]", "feature 'a': the record does not have it");
+}
+
+TEST(Example, SaysWhatDoesNotFit) {
+  const std::string record =
+      ExampleOf({{"i", Integers({300, 2})}, {"f", Floats({1.5})}, {"b", Bytes({"x", "y"})}});
+  ExpectExampleError(record, "i int64[3]", "feature 'i': it has 2 values, 3 are declared");
+  ExpectExampleError(record, "i uint8[2]", "300 is no uint8");
+  ExpectExampleError(record, "i int64[-1,3]", "its 2 values are not whole steps of 3");
+  ExpectExampleError(record, "i bytes", "it holds integers, bytes is declared");
+  ExpectExampleError(record, "f int64[]", "it holds floats, int64 is declared");
+  ExpectExampleError(record, "f float32[2]", "it has 1 value, 2 are declared");
+  ExpectExampleError(record, "b int64[2]", "it holds bytes, int64 is declared (decode=text reads");
+  ExpectExampleError(record, "b bytes", "it has 2 values, bytes takes one; bytes[-1]");
+  ExpectError(ErrorCode::kInvalidArgument, "two fields are named 'a'", [] {
+    Read({}, {"a int64[]", "a bytes"});
+  });
+}
+
+// Every cut and every other byte of an Example gives the values or an error, never another end.
+TEST(Example, SurvivesDamage) {
+  const std::string record =
+      ExampleOf({{"i", Integers({1, 2})}, {"f", Floats({1, 2, 3})}, {"b", Bytes({"abc"})}});
+  const Strings fields = {"i int64[-1]", "f float32[3]", "b bytes"};
+  int right = 0, errors = 0;
+  const auto try_record = [&](const std::string& damaged) {
+    try {
+      EXPECT_EQ(Read({damaged}, fields).size(), 1u);
+      ++right;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kDataLoss) << error.what();
+      ++errors;
+    }
+  };
+  for (size_t size = 0; size < record.size(); ++size) try_record(record.substr(0, size));
+  for (size_t i = 0; i < record.size(); ++i) {
+    for (int bit = 0; bit < 8; ++bit) {
+      std::string damaged = record;
+      damaged[i] = static_cast<char>(damaged[i] ^ 1 << bit);
+      try_record(damaged);
+    }
+  }
+  EXPECT_GT(right, 50);
+  EXPECT_GT(errors, 150);
+}
+
+TEST(Example, GuessesFields) {
+  const std::string record =
+      Message(1, MapOf({{"b", Bytes({"x"})}, {"a b", Floats({1, 2})}, {"c", Integers({1})}})) +
+      Message(2, MapOf({{"d", Message(1, Integers({1}))}}));
+  EXPECT_EQ(GuessExampleFields(record),
+            (Strings{"\"a b\" float32[2]", "b bytes", "c int64[]", "d int64[-1]"}));
+}
+
+std::string RealFile(const std::string& name) { return TestData() + "/tfrecord/" + name; }
+
+Strings ReadReal(const std::string& name, const Strings& fields) {
+  return TextsOf(FieldReader("tfrecord", RealFile(name), fields).get());
+}
+
+TEST(Example, ReadsRealFiles) {
+  if (TestData().empty()) GTEST_SKIP() << kNoTestData;
+  const Strings numbers = ReadReal("pytorch_data/example.tfrecord",
+                                   {"x_int int64[10]", "x_float float32[10]", "x_byte bytes"});
+  ASSERT_EQ(numbers.size(), 4u);
+  EXPECT_EQ(numbers[0],
+            "0 10 20 30 40 50 60 70 80 90 | 0.0 1.0 2.0 3.0 4.0 5.0 6.0 7.0 8.0 9.0 | 'test str'");
+  const Strings digits = ReadReal("tfx/mnist.tfrecord", {"image_class int64[]"});
+  ASSERT_EQ(digits.size(), 1000u);
+  EXPECT_EQ(Strings(digits.begin(), digits.begin() + 10),
+            (Strings{"9", "3", "6", "1", "8", "2", "2", "3", "5", "7"}));
+  const auto images =
+      FieldReader("tfrecord", RealFile("tfx/mnist.tfrecord"), {"image_floats float32[28,28]"});
+  EXPECT_EQ(images->slots()[0].dims, (Dims{1, 28, 28}));
+  EXPECT_EQ(ReadAll(images.get()).size(), 1000u);
+  EXPECT_EQ(
+      ReadReal("tfx/penguin/data/Split-train/data_tfrecord-00000-of-00001.gz", {"species int64[]"})
+          .size(),
+      234u);
+}
+
+}  // namespace
+}  // namespace millhopper

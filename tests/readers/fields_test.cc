@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// The notation for fields, and the values that text and numbers become.
+#include "readers/fields.h"
+
+#include <gtest/gtest.h>
+#include <xxhash.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "framework/base/error.h"
+#include "tests/testing.h"
+
+namespace millhopper {
+namespace {
+
+Field One(const std::string& entry) { return ParseFields({entry}).at(0); }
+
+template <typename T>
+T FromText(const std::string& entry, const std::string& text) {
+  const Field field = One(entry);
+  EXPECT_EQ(field.value_bytes(), sizeof(T));
+  char place[8] = {};
+  field.ReadAll(text, place);
+  T value;
+  std::memcpy(&value, place, sizeof(value));
+  return value;
+}
+
+template <typename T, typename Number>
+T FromNumber(const std::string& entry, Number number) {
+  char place[8] = {};
+  One(entry).Write(number, place);
+  T value;
+  std::memcpy(&value, place, sizeof(value));
+  return value;
+}
+
+SlotSpec Slot(DataType dtype, Dims dims, int lod_level = 0) {
+  return {dtype, std::move(dims), lod_level, true};
+}
+
+TEST(Fields, DeclareSlots) {
+  EXPECT_EQ(
+      SlotsOf(ParseFields({"label int64[]", "image float32[28, 28] scale=1/255", "tokens int32[-1]",
+                           "boxes float64[ -1,4 ]", "title bytes", "\"a name\" bool[]",
+                           "  x\tfloat16[1]  "})),
+      (std::vector<SlotSpec>{Slot(DataType::kInt64, {1}), Slot(DataType::kFp32, {1, 28, 28}),
+                             Slot(DataType::kInt32, {-1}, 1), Slot(DataType::kFp64, {-1, 4}, 1),
+                             Slot(DataType::kUint8, {-1}, 1), Slot(DataType::kBool, {1}),
+                             Slot(DataType::kFp16, {1, 1})}));
+  EXPECT_EQ(One("\"a name\" bool[]").name, "a name");
+  EXPECT_EQ(One("boxes float64[-1,4]").values, 4u);
+  EXPECT_EQ(One("image float32[28,28]").values, 784u);
+}
+
+TEST(Fields, AreRefusedByWhatIsWrong) {
+  const std::vector<std::pair<std::string, std::string>> wrong = {
+      {"", "name dtype[dims]"},
+      {"label", "name dtype[dims]"},
+      {"label int65[]", "'int65' is no type; it is one of bool, int8"},
+      {"label int64", "has no dims; a scalar is int64[]"},
+      {"label int64[", "a bracket is not closed"},
+      {"label int64[]x", "has no dims"},
+      {"label int64[x]", "the dim 'x' is no number"},
+      {"label int64[3,]", "a dim is missing"},
+      {"label int64[3,-1]", "only the first may be -1"},
+      {"label int64[0]", "the dim 0 is not positive"},
+      {"label float32[4294967296,4294967296]", ""},
+      {"\"label int64[]", "a quote is not closed"},
+      {"label int64[] default", "'default' is no option=value"},
+      {"label int64[] defualt=1", "there is no option 'defualt'; there are default, missing"},
+      {"label int64[] default=x", "'x' is no int64"},
+      {"label int64[] missing=never", "missing=never; it is one of error, default, skip"},
+      {"label int64[] missing=skip default=1", "default= is not used with another missing="},
+      {"label float32[] base=16", "base=16; it is 2 to 36, for integers"},
+      {"label int64[] base=37", "it is 2 to 36"},
+      {"label float32[] hash=10", "hash= is for int32 and int64"},
+      {"label int64[] hash=0", "hash=0 is no number of buckets"},
+      {"label int32[] hash=3000000000", "is no number of buckets"},
+      {"label int64[] hash=10 base=16", "only one of base=, hash= and vocab="},
+      {"label int64[] scale=2", "scale= is for floats"},
+      {"label float32[] scale=1/0", "divides by zero"},
+      {"label float32[] scale=x", "is no number such as 0.5 or 1/255"},
+      {"label int64[] decode=xml", "it is one of text, json"},
+      {"title bytes default=x", "bytes stay as they are"},
+      {"title bytes decode=text", "bytes stay as they are"},
+      {"title bytes[]", "is no type"},
+  };
+  for (const auto& [entry, words] : wrong) {
+    SCOPED_TRACE(entry);
+    const std::optional<Thrown> thrown = ErrorOf([&] { ParseFields({"a int64[]", entry}); });
+    ASSERT_TRUE(thrown.has_value());
+    EXPECT_NE(thrown->text.find(words), std::string::npos) << thrown->text;
+    EXPECT_NE(thrown->text.find("fields[1], '"), std::string::npos) << thrown->text;
+  }
+}
+
+TEST(Fields, ReadNumbersFromText) {
+  EXPECT_EQ(FromText<int64_t>("x int64[]", "-9223372036854775808"),
+            std::numeric_limits<int64_t>::lowest());
+  EXPECT_EQ(FromText<int64_t>("x int64[]", "9223372036854775807"),
+            std::numeric_limits<int64_t>::max());
+  EXPECT_EQ(FromText<int64_t>("x int64[]", " +42 "), 42);
+  EXPECT_EQ(FromText<int64_t>("x int64[]", "0000000000000000000000000000017"), 17);
+  EXPECT_EQ(FromText<int8_t>("x int8[]", "-128"), -128);
+  EXPECT_EQ(FromText<uint8_t>("x uint8[]", "255"), 255);
+  EXPECT_EQ(FromText<int32_t>("x int32[] base=16", "7fffFFFF"), 0x7fffffff);
+  EXPECT_EQ(FromText<int64_t>("x int64[] base=16", "fFFFFFFF"), 0xffffffff);
+  EXPECT_EQ(FromText<int16_t>("x int16[] base=2", "-101"), -5);
+  EXPECT_EQ(FromText<float>("x float32[]", "1e-3"), 1e-3f);
+  EXPECT_EQ(FromText<float>("x float32[] scale=1/255", "255"), 1.0f);
+  EXPECT_EQ(FromText<double>("x float64[]", "+.5"), 0.5);
+  EXPECT_EQ(FromText<uint16_t>("x float16[]", "1"), 0x3c00);
+  EXPECT_EQ(FromText<uint16_t>("x bfloat16[]", "1"), 0x3f80);
+  EXPECT_TRUE(std::isnan(FromText<float>("x float32[]", "nan")));
+  EXPECT_EQ(FromText<bool>("x bool[]", "True"), true);
+  EXPECT_EQ(FromText<bool>("x bool[]", "0"), false);
+}
+
+TEST(Fields, RefuseTextThatIsNoValue) {
+  const std::vector<std::pair<std::string, std::string>> wrong = {
+      {"x int64[]", "9223372036854775808"},
+      {"x int64[]", "1.5"},
+      {"x int64[]", ""},
+      {"x int64[]", "--1"},
+      {"x int64[]", "+-1"},
+      {"x int64[]", "1 2"},
+      {"x uint8[]", "256"},
+      {"x uint8[]", "-1"},
+      {"x int8[]", "128"},
+      {"x int64[]", "0x10"},
+      {"x int64[]", "abc"},
+      {"x float32[]", "1,5"},
+      {"x float32[]", "1.5x"},
+      {"x bool[]", "maybe"},
+      {"x bool[]", "2"},
+      {"x int32[] base=16", "100000000"},
+      {"x int64[]", "-"},
+      {"x float32[]", " "},
+  };
+  for (const auto& [entry, text] : wrong) {
+    SCOPED_TRACE(entry + " " + text);
+    char place[8];
+    ExpectError(ErrorCode::kDataLoss, "'" + text + "' is no ",
+                [&, &entry = entry, &text = text] { One(entry).ReadAll(text, place); });
+  }
+}
+
+TEST(Fields, TakeNumbersThatTheTypeCanHold) {
+  EXPECT_EQ(FromNumber<uint8_t>("x uint8[]", int64_t{255}), 255);
+  EXPECT_EQ(FromNumber<int64_t>("x int64[]", 3.0), 3);
+  EXPECT_EQ(FromNumber<float>("x float32[] scale=0.5", int64_t{3}), 1.5f);
+  char place[8];
+  for (const double number : {1.5, 9.3e18, -1e300, std::nan("")}) {
+    ExpectError(ErrorCode::kDataLoss, "is no int64",
+                [&] { One("x int64[]").Write(number, place); });
+  }
+  ExpectError(ErrorCode::kDataLoss, "256 is no uint8",
+              [&] { One("x uint8[]").Write(int64_t{256}, place); });
+  ExpectError(ErrorCode::kDataLoss, "2 is no bool",
+              [&] { One("x bool[]").Write(int64_t{2}, place); });
+}
+
+TEST(Fields, NumberWordsByHashAndByVocabulary) {
+  EXPECT_EQ(FromText<int64_t>("x int64[] hash=1000003", "word"),
+            static_cast<int64_t>(XXH64("word", 4, 0) % 1000003));
+  // The function is frozen: these numbers may be in models of users.
+  EXPECT_EQ(FromText<int64_t>("x int64[] hash=1000003", "word"), 560383);
+  EXPECT_EQ(FromText<int32_t>("x int32[] hash=1000", ""), 921);
+  const TempFile words("words.txt", "the\r\nquick\n\nfox");
+  const std::string vocabulary = " vocab=" + words.path();
+  EXPECT_EQ(FromText<int64_t>("x int64[]" + vocabulary, "the"), 0);
+  EXPECT_EQ(FromText<int64_t>("x int64[]" + vocabulary, "fox"), 3);
+  EXPECT_EQ(FromText<int32_t>("x int32[] default=-1" + vocabulary, "dog"), -1);
+  EXPECT_TRUE(One("x int64[]" + vocabulary).IsMissing("dog"));
+  ExpectError(ErrorCode::kDataLoss, "'dog' is no word of its vocabulary",
+              [&] { FromText<int64_t>("x int64[]" + vocabulary, "dog"); });
+  const TempFile twice("twice.txt", "a\nb\na\n");
+  ExpectError(ErrorCode::kDataLoss, "line 3: the word 'a' stands in line 1, too",
+              [&] { One("x int64[] vocab=" + twice.path()); });
+  ExpectError(ErrorCode::kIo, "nowhere.txt", [] { One("x int64[] vocab=/nowhere.txt"); });
+}
+
+TEST(Fields, KnowWhatStandsForMissingValues) {
+  const Field field = One("x int32[] default=-1");
+  EXPECT_EQ(field.missing, Field::Missing::kDefault);
+  int32_t values[2] = {};
+  field.WriteDefault(2, reinterpret_cast<char*>(values));
+  EXPECT_EQ(values[0], -1);
+  EXPECT_EQ(values[1], -1);
+  EXPECT_TRUE(field.IsMissing(""));
+  EXPECT_FALSE(One("x bytes").IsMissing(""));
+  EXPECT_TRUE(AnySkips(ParseFields({"a int64[]", "b int64[] missing=skip"})));
+  EXPECT_FALSE(AnySkips(ParseFields({"a int64[] missing=default"})));
+}
+
+}  // namespace
+}  // namespace millhopper

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tables: the syntax of CSV and TSV, columns, missing values, errors with line and column, and real
+// files with known truth.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "framework/base/error.h"
+#include "framework/base/limits.h"
+#include "framework/base/thread_pool.h"
+#include "readers/open_files.h"
+#include "tests/bytes.h"
+#include "tests/field_readers.h"
+#include "tests/testing.h"
+
+namespace millhopper {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+Texts Csv(const std::string& content, const std::vector<std::string>& fields,
+          std::vector<std::pair<std::string, Attribute>> attributes = {}) {
+  return TextsIn("csv", content, fields, std::move(attributes));
+}
+
+std::pair<std::string, Attribute> Text(const std::string& name, const std::string& value) {
+  return {name, value};
+}
+
+void ExpectCsvError(const std::string& content, const std::vector<std::string>& fields,
+                    const std::string& words, ErrorCode code = ErrorCode::kDataLoss) {
+  ExpectError(code, words, [&] { Csv(content, fields); });
+}
+
+TEST(Csv, ReadsColumnsByNameAndByNumber) {
+  const std::string content = "id,price,name\n7,1.5,ab\n8,-2,\n";
+  const Texts rows = {"1.5 | 7 | 'ab'", "-2.0 | 8 | ''"};
+  EXPECT_EQ(Csv(content, {"price float32[]", "id int64[]", "name bytes"}), rows);
+  EXPECT_EQ(Csv(content, {"#1 float32[]", "id int64[]", "#2 bytes"}), rows);
+  EXPECT_EQ(Csv("7,1.5,ab\n8,-2,\n", {"#1 float32[]", "#0 int64[]", "#2 bytes"}), rows);
+  EXPECT_EQ(Csv(content, {"#1 float32[]", "#0 int64[]", "#2 bytes"}, {Text("header", "yes")}),
+            rows);
+  EXPECT_EQ(Csv(content, {"id int64[]", "id float32[]"}), (Texts{"7 | 7.0", "8 | 8.0"}));
+  EXPECT_EQ(Csv("a b,\"c,d\"\n1,2\n", {"\"a b\" int64[]", "c,d int64[]"}), (Texts{"1 | 2"}));
+}
+
+TEST(Csv, ReadsSeveralColumnsOrValuesAsOneTensor) {
+  EXPECT_EQ(Csv("9,1,2,3\n8,4,5,6\n", {"#1-#3 float32[3]", "#0 int64[]"}),
+            (Texts{"1.0 2.0 3.0 | 9", "4.0 5.0 6.0 | 8"}));
+  EXPECT_EQ(Csv("1 2  3,4\n,5\n", {"#0 int64[-1]", "#1 int64[]"}), (Texts{"1 2 3 | 4", " | 5"}));
+  EXPECT_EQ(Csv("1 2 3 4\n", {"#0 int64[2,2]"}), (Texts{"1 2 3 4"}));
+  EXPECT_EQ(Csv("1;2\n", {"#0 int64[2]"}, {Text("separator", ";")}), (Texts{"1 2"}));
+  EXPECT_EQ(
+      Csv("the 7 7.5\n", {"#1 int64[]", "#2 float32[]", "#0 bytes"}, {Text("delimiter", " ")}),
+      (Texts{"7 | 7.5 | 'the'"}));
+  ExpectCsvError("1 2 3\n", {"#0 int64[2]"}, "column #0: it has 3 values, 2 are declared");
+  ExpectCsvError("1 2 3\n", {"#0 int64[-1,2]"}, "its 3 values are not whole steps of 2");
+}
+
+TEST(Csv, KeepsTheSyntaxOfRfc4180) {
+  EXPECT_EQ(Csv("\"a\",\"b \"\"c\"\"\",\"d,e\"\r\n\"line\nend\",\"\",x\r\n",
+                {"#0 bytes", "#1 bytes", "#2 bytes"}),
+            (Texts{"'a' | 'b \"c\"' | 'd,e'", "'line\nend' | '' | 'x'"}));
+  // A quote within a cell that has none around it is text.
+  EXPECT_EQ(Csv("5\" disk,1\n3'4\",2\n", {"#0 bytes", "#1 int64[]"}),
+            (Texts{"'5\" disk' | 1", "'3'4\"' | 2"}));
+  EXPECT_EQ(Csv("\"1\",\"2.5\"\n", {"#0 int64[]", "#1 float32[]"}), (Texts{"1 | 2.5"}));
+  EXPECT_EQ(Csv("\"1\",\"2\"", {"#0 int64[]", "#1 int64[]"}), (Texts{"1 | 2"}));
+  EXPECT_EQ(Csv("1,2\n\n\r\n3,4", {"#0 int64[]", "#1 int64[]"}), (Texts{"1 | 2", "3 | 4"}));
+  EXPECT_EQ(Csv(" 1 , 2.5 \n", {"#0 int64[]", "#1 float32[]"}), (Texts{"1 | 2.5"}));
+  EXPECT_EQ(Csv("", {"#0 int64[]"}), Texts{});
+  EXPECT_EQ(Csv("a,b\n", {"a int64[]"}), Texts{});
+}
+
+TEST(Csv, KnowsCommentsAndTheMarkOfUtf8) {
+  EXPECT_EQ(Csv("# \"it's\na,b\n#1,2\n3,4\n", {"a int64[]", "b int64[]"}, {Text("comment", "#")}),
+            (Texts{"3 | 4"}));
+  EXPECT_EQ(Csv("\xef\xbb\xbf"
+                "1,2\n",
+                {"#0 int64[]"}),
+            (Texts{"1"}));
+  EXPECT_EQ(Csv("\xef\xbb\xbf"
+                "\"a,\n\",b\n1,2\n",
+                {"\"a,\n\" int64[]"}),
+            (Texts{"1"}));
+  EXPECT_EQ(TextsIn("tsv",
+                    "\xef\xbb\xbf"
+                    "1\t2\n",
+                    {"#0 int64[]"}),
+            (Texts{"1"}));
+  ExpectCsvError(std::string("\xff\xfe"
+                             "a\0",
+                             4),
+                 {"#0 int64[]"}, "the text is in UTF-16LE; `iconv");
+}
+
+TEST(Csv, HasDefaultsForMissingValues) {
+  const std::string content = "a,b\n1,x\n,y\n3,z\n";
+  EXPECT_EQ(Csv(content, {"a int64[] default=-1", "b bytes"}),
+            (Texts{"1 | 'x'", "-1 | 'y'", "3 | 'z'"}));
+  EXPECT_EQ(Csv(content, {"a float32[] missing=default"}), (Texts{"1.0", "0.0", "3.0"}));
+  EXPECT_EQ(Csv(content, {"a int64[] missing=skip", "b bytes"}), (Texts{"1 | 'x'", "3 | 'z'"}));
+  ExpectCsvError(content, {"a int64[]"},
+                 "column #0 'a': the cell is empty; default= or missing=skip");
+  const TempFile words("words.txt", "y\nz\n");
+  EXPECT_EQ(Csv(content, {"b int64[] missing=skip vocab=" + words.path()}), (Texts{"0", "1"}));
+  EXPECT_EQ(Csv(content, {"b int64[] default=9 vocab=" + words.path()}), (Texts{"9", "0", "1"}));
+}
+
+TEST(Csv, TellsLineColumnAndText) {
+  const std::string content = "a,b\n1,2\n3,4\n5,six\n";
+  ExpectCsvError(content, {"b int64[]"}, "column #1 'b': 'six' is no int64");
+  ExpectCsvError(content, {"b int64[]"}, "in line 4, which begins at byte 12");
+  ExpectCsvError("a,b\n\"x\ny\",2\n5,six\n", {"b int64[]"}, "in line 4, which begins at byte 12");
+  ExpectCsvError("1,2\n1\n", {"#0 int64[]"}, "the row has 1 column, the first row has 2");
+  ExpectCsvError("1,2\n1\n", {"#1 int64[]"}, "the row has 1 column, the first row has 2");
+  ExpectCsvError("1,2\n1,2,3\n", {"#0 int64[]"}, "the row has 3 columns, the first row has 2");
+  ExpectCsvError("1,300\n", {"#1 uint8[]"}, "column #1: '300' is no uint8");
+  ExpectCsvError("a,b\n1,2\n", {"c int64[]"}, "no column is named 'c'; the header has a, b");
+  ExpectCsvError("a,a\n1,2\n", {"a int64[]"}, "two columns are named 'a'; #0 names the first");
+  ExpectCsvError("1,2\n", {"#2 int64[]"}, "there is no column #2: the first row has 2 columns");
+  ExpectCsvError("", {"a int64[]"}, "the file has no header");
+  ExpectCsvError("1,\"2\n3\n", {"#0 int64[]"}, "has a quote that is not closed");
+  ExpectCsvError("1,2\n1,\"2\"x\n", {"#1 bytes"}, "text follows the closing quote of a cell");
+}
+
+TEST(Csv, RefusesWrongSettings) {
+  const ErrorCode code = ErrorCode::kInvalidArgument;
+  ExpectError(code, "this format needs the attribute fields", [] { Csv("1\n", {}); });
+  ExpectError(code, "3 columns do not give the values of float32 [1, 2]",
+              [] { Csv("1\n", {"#0-#2 float32[2]"}); });
+  ExpectError(code, "run backwards", [] { Csv("1\n", {"#2-#0 float32[3]"}); });
+  ExpectError(code, "header is \"no\"", [] { Csv("1\n", {"a int64[]"}, {Text("header", "no")}); });
+  ExpectError(code, "delimiter is one character",
+              [] { Csv("1\n", {"#0 int64[]"}, {Text("delimiter", "ab")}); });
+  ExpectError(code, "could be a part of a number",
+              [] { Csv("1\n", {"#0 int64[]"}, {Text("delimiter", "e")}); });
+}
+
+TEST(Csv, OfAllFilesMustHaveTheSameHeader) {
+  const TempFile first("1.csv", "a,b\n1,2\n"), second("2.csv", "b,a\n3,4\n");
+  FormatArguments arguments;
+  arguments.attributes.Set("fields", std::vector<std::string>{"a int64[]"});
+  const auto reader = OpenFiles({first.path(), second.path()}, {}, arguments, MultiFileOptions());
+  ExpectError(ErrorCode::kDataLoss, "its header differs from that of the files before it",
+              [&] { TextsOf(reader.get()); });
+}
+
+// Rows with line ends in quotes at every place around the ends of blocks.
+TEST(Csv, GivesTheSameRowsForAnyNumberOfThreads) {
+  std::string content = "id,text\n";
+  Texts expected;
+  for (int i = 0; content.size() < 3 * kReadBlockBytes; ++i) {
+    const std::string text = std::string(static_cast<size_t>(i % 97), 'x') + "\n,y";
+    content += std::to_string(i) + ",\"" + text + "\"\n";
+    expected.push_back(std::to_string(i) + " | '" + text + "'");
+  }
+  const TempFile plain("rows.csv", content);
+  const TempFile compressed("rows.csv.gz", Gzipped(content));
+  for (const int workers : {0, 1, 2, 7}) {
+    const PoolSize size(workers);
+    for (const std::string& path : {plain.path(), compressed.path()}) {
+      EXPECT_EQ(TextsOf(FieldReader("csv", path, {"id int64[]", "text bytes"}).get()), expected);
+    }
+  }
+}
+
+TEST(Csv, ReadsARowOfManyBlocksAndRefusesOneThatIsTooLong) {
+  const std::string large(2 * kReadBlockBytes + 17, 'x');
+  EXPECT_EQ(Csv("1,\"" + large + "\"\n2,b\n", {"#1 bytes"}), (Texts{"'" + large + "'", "'b'"}));
+  const std::string endless = "1,\"" + std::string(kMaxLineBytes + 100, 'x');
+  ExpectCsvError(endless, {"#1 bytes"}, "is a quote not closed?", ErrorCode::kResourceLimit);
+}
+
+// 12 edge cases of csv-spectrum; the truth is the JSON beside them.
+TEST(Csv, ReadsTheRealEdgeCases) {
+  if (TestData().empty()) GTEST_SKIP() << kNoTestData;
+  const std::string folder = TestData() + "/csv/spectrum/csvs/";
+  const auto read = [&](const std::string& name, const std::vector<std::string>& columns) {
+    std::vector<std::string> fields;
+    for (const std::string& column : columns) fields.push_back("\"" + column + "\" bytes");
+    return TextsOf(FieldReader("csv", folder + name, fields).get());
+  };
+  EXPECT_EQ(read("comma_in_quotes.csv", {"first", "last", "address", "city", "zip"}),
+            (Texts{"'John' | 'Doe' | '120 any st.' | 'Anytown, WW' | '08123'"}));
+  for (const char* name : {"empty.csv", "empty_crlf.csv"}) {
+    EXPECT_EQ(read(name, {"a", "b", "c"}), (Texts{"'1' | '' | ''", "'2' | '3' | '4'"}));
+  }
+  EXPECT_EQ(read("escaped_quotes.csv", {"a", "b"}), (Texts{"'1' | 'ha \"ha\" ha'", "'3' | '4'"}));
+  EXPECT_EQ(read("json.csv", {"key", "val"}),
+            (Texts{"'1' | '{\"type\": \"Point\", \"coordinates\": [102.0, 0.5]}'"}));
+  EXPECT_EQ(read("newlines.csv", {"a", "b", "c"}),
+            (Texts{"'1' | '2' | '3'", "'Once upon \na time' | '5' | '6'", "'7' | '8' | '9'"}));
+  EXPECT_EQ(read("newlines_crlf.csv", {"a", "b", "c"}),
+            (Texts{"'1' | '2' | '3'", "'Once upon \r\na time' | '5' | '6'", "'7' | '8' | '9'"}));
+  EXPECT_EQ(read("quotes_and_newlines.csv", {"a", "b"}),
+            (Texts{"'1' | 'ha \n\"ha\" \nha'", "'3' | '4'"}));
+  for (const char* name : {"simple.csv", "simple_crlf.csv"}) {
+    EXPECT_EQ(read(name, {"a", "b", "c"}), (Texts{"'1' | '2' | '3'"}));
+  }
+  EXPECT_EQ(read("utf8.csv", {"a", "b", "c"}), (Texts{"'1' | '2' | '3'", "'4' | '5' | '\u02a4'"}));
+}
+
+// The sum of all values of a slot.
+double SumOf(ReaderBase* reader, size_t slot) {
+  double sum = 0;
+  std::vector<LoDTensor> element;
+  while (reader->HasNext()) {
+    reader->ReadNext(&element);
+    for (int64_t i = 0; i < element[slot].numel(); ++i) sum += ValueAt(element[slot], i);
+  }
+  return sum;
+}
+
+TEST(Csv, ReadsRealFiles) {
+  if (TestData().empty()) GTEST_SKIP() << kNoTestData;
+  const std::string folder = TestData() + "/csv/duckdb/";
+  const Texts titanic = TextsOf(FieldReader("csv", folder + "titanic.csv",
+                                            {"PassengerId int64[]", "Survived bool[]",
+                                             "Age float32[] default=-1", "Name bytes"})
+                                    .get());
+  ASSERT_EQ(titanic.size(), 891u);
+  EXPECT_EQ(titanic[0], "1 | false | 22.0 | 'Braund, Mr. Owen Harris'");
+  EXPECT_EQ(titanic[5], "6 | false | -1.0 | 'Moran, Mr. James'");
+  EXPECT_EQ(
+      TextsOf(FieldReader("csv", folder + "nullbyte.csv", {"col2 bytes"}, {Text("delimiter", "|")})
+                  .get()),
+      (Texts{std::string("'val\0002'", 7)}));
+  EXPECT_EQ(TextsOf(FieldReader("csv", folder + "quoted_newline.csv", {"col1 bytes"}).get()),
+            (Texts{"'cell with\nnewline'"}));
+  EXPECT_EQ(TextsOf(FieldReader("csv", folder + "mixed_new_line.csv", {"#0-#2 int64[3]"}).get()),
+            (Texts{"1 2 3", "4 5 6", "7 8 9"}));
+  EXPECT_EQ(TextsOf(FieldReader("csv", folder + "header_only.csv", {"abs_file_name bytes"}).get()),
+            Texts{});
+  for (const char* name : {"invalid_utf8.csv", "encodings/utf16.csv", "encodings/only_utf16.csv",
+                           "encodings/utf16.csv.gz"}) {
+    ExpectError(ErrorCode::kDataLoss, "the text is in UTF-16",
+                [&] { TextsOf(FieldReader("csv", folder + name, {"#0 bytes"}).get()); });
+  }
+  EXPECT_EQ(SumOf(FieldReader("csv", folder + "broken/test.csv.zst", {"pos int64[]"}).get(), 0),
+            1773442671);
+}
+
+// 3,000 rows of Criteo's advertisements: a label, 13 numbers, 26 hexadecimal categories. The sums
+// were computed by Python's csv module.
+TEST(Tsv, ReadsCriteo) {
+  if (TestData().empty()) GTEST_SKIP() << kNoTestData;
+  const auto rows = FieldReader(
+      "tsv", TestData() + "/ctr/pytorch_data/day_11_first_3k_rows_original.tsv",
+      {"#0 int64[]", "#1-#13 float32[13] default=0", "#14-#39 int64[26] base=16 default=0"});
+  EXPECT_EQ(ReadAll(rows.get()).size(), 3000u);
+  const double sums[] = {92, 64080942, 154048006973151};
+  for (size_t slot = 0; slot < 3; ++slot) {
+    rows->ReInit();
+    EXPECT_EQ(SumOf(rows.get(), slot), sums[slot]);
+  }
+  const auto table =
+      FieldReader("csv", TestData() + "/ctr/criteo_sample.txt",
+                  {"label int64[]", "I2 float32[] default=0", "C1 int64[] base=16 default=0"});
+  EXPECT_EQ(ReadAll(table.get()).size(), 200u);
+  const double table_sums[] = {49, 20738, 231562219697};
+  for (size_t slot = 0; slot < 3; ++slot) {
+    table->ReInit();
+    EXPECT_EQ(SumOf(table.get(), slot), table_sums[slot]);
+  }
+}
+
+}  // namespace
+}  // namespace millhopper

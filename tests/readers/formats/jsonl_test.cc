@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lines of JSON: names and pointers, shapes, text, missing values, errors with their line.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/base/error.h"
+#include "framework/base/limits.h"
+#include "framework/base/thread_pool.h"
+#include "tests/bytes.h"
+#include "tests/field_readers.h"
+#include "tests/testing.h"
+
+namespace millhopper {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+Texts Jsonl(const std::string& content, const std::vector<std::string>& fields) {
+  return TextsIn("jsonl", content, fields);
+}
+
+void ExpectJsonlError(const std::string& content, const std::string& field,
+                      const std::string& words) {
+  SCOPED_TRACE(content + " " + field);
+  ExpectError(ErrorCode::kDataLoss, words, [&] { Jsonl(content, {field}); });
+}
+
+TEST(Jsonl, ReadsKeysAndPointers) {
+  EXPECT_EQ(Jsonl("{\"label\": 3, \"user\": {\"id\": 7, \"a/b\": 1.5}, \"list\": [4, 5]}\n"
+                  "{\"user\": {\"a/b\": 2, \"id\": 8}, \"label\": 4, \"list\": [6]}",
+                  {"label int64[]", "/user/id int32[]", "/user/a~1b float32[]", "/list/0 int64[]"}),
+            (Texts{"3 | 7 | 1.5 | 4", "4 | 8 | 2.0 | 6"}));
+  EXPECT_EQ(Jsonl("[1, \"x\"]\n", {"/0 int64[]", "/1 bytes"}), (Texts{"1 | 'x'"}));
+  EXPECT_EQ(Jsonl("{\"a b\": 1}\n", {"\"a b\" int64[]"}), (Texts{"1"}));
+}
+
+TEST(Jsonl, ReadsShapes) {
+  EXPECT_EQ(Jsonl("{\"x\": [[1, 2], [3, 4]]}\n{\"x\": [5, 6, 7, 8]}\n", {"x float32[2,2]"}),
+            (Texts{"1.0 2.0 3.0 4.0", "5.0 6.0 7.0 8.0"}));
+  EXPECT_EQ(Jsonl("{\"x\": [1, 2]}\n{\"x\": []}\n{\"x\": [3]}\n", {"x int64[-1]"}),
+            (Texts{"1 2", "", "3"}));
+  EXPECT_EQ(Jsonl("{\"x\": [[1, 2], [3, 4]]}\n{\"x\": []}\n", {"x int64[-1,2]"}),
+            (Texts{"1 2 3 4", ""}));
+  EXPECT_EQ(Jsonl("{\"x\": [7]}\n", {"x int64[1]"}), (Texts{"7"}));
+  ExpectJsonlError("{\"x\": [1, 2, 3]}", "x int64[2]", "it has 3 values, 2 are declared");
+  ExpectJsonlError("{\"x\": [[1], [2, 3]]}", "x int64[3]", "nested deeper than");
+  ExpectJsonlError("{\"x\": [[1, 2, 3], [4]]}", "x int64[2,2]", "an array of it has 3 values, 2");
+  ExpectJsonlError("{\"x\": [[1, 2], 3, 4]}", "x int64[2,2]", "not nested evenly");
+  ExpectJsonlError("{\"x\": [[1, 2, 3]]}", "x int64[-1,2]", "an array of it has 3 values, 2");
+  ExpectJsonlError("{\"x\": [1]}", "x int64[]", "it is an array, int64 [1] is declared");
+  ExpectJsonlError("{\"x\": 1}", "x int64[2]", "it is a number, int64 [1, 2] is declared");
+}
+
+TEST(Jsonl, ReadsEveryKindOfValue) {
+  EXPECT_EQ(Jsonl("{\"x\": true}\n{\"x\": false}\n{\"x\": 1}\n", {"x int64[]"}),
+            (Texts{"1", "0", "1"}));
+  EXPECT_EQ(Jsonl("{\"x\": 2.0}\n{\"x\": 1e3}\n", {"x int64[]"}), (Texts{"2", "1000"}));
+  EXPECT_EQ(Jsonl("{\"x\": \"a\\u00e9\\n\\\"\\ud83d\\ude00\"}\n", {"x bytes"}),
+            (Texts{"'a\u00e9\n\"\U0001F600'"}));
+  EXPECT_EQ(Jsonl("{\"x\": \"17\"}\n", {"x int64[] decode=text"}), (Texts{"17"}));
+  EXPECT_EQ(Jsonl("{\"x\": [\"word\", \"word\"]}\n", {"x int64[-1] hash=1000003"}),
+            (Texts{"560383 560383"}));
+  ExpectJsonlError("{\"x\": \"17\"}", "x int64[]",
+                   "it is text, int64 [1] is declared (decode=text");
+  ExpectJsonlError("{\"x\": 17}", "x bytes", "it is a number, bytes is declared");
+  ExpectJsonlError("{\"x\": {}}", "x int64[]", "it is an object");
+  ExpectJsonlError("{\"x\": 1.5}", "x int64[]", "1.5 is no int64");
+  ExpectJsonlError("{\"x\": 300}", "x uint8[]", "field 'x': 300 is no uint8");
+  ExpectJsonlError("{\"x\": 18446744073709551615}", "x int64[]", "is no int64");
+}
+
+TEST(Jsonl, HasDefaultsForMissingValues) {
+  const std::string content = "{\"x\": 1}\n{}\n{\"x\": null}\n{\"x\": 2}\n";
+  EXPECT_EQ(Jsonl(content, {"x int64[] default=-1"}), (Texts{"1", "-1", "-1", "2"}));
+  EXPECT_EQ(Jsonl(content, {"x int64[] missing=skip"}), (Texts{"1", "2"}));
+  EXPECT_EQ(Jsonl("{}\n", {"x int64[2] missing=default", "y int64[-1] missing=default",
+                           "z bytes missing=default", "w int64[-1] default=7"}),
+            (Texts{"0 0 |  | '' | 7"}));
+  ExpectJsonlError(content, "x int64[]", "field 'x': the record has no value for it");
+}
+
+TEST(Jsonl, TellsTheLine) {
+  const std::string content = "{\"x\": 1}\n\n  \n{\"x\": }\n";
+  ExpectJsonlError(content, "x int64[]", "the record is no JSON: ");
+  ExpectJsonlError(content, "x int64[]", "in line 4, which begins at byte 13");
+  for (const char* line : {"{\"x\": 1", "{\"x\": 1}}", "{\"x\": 1} 2", "{x: 1}", "{\"x\": 01}",
+                           "{\"x\": \"\xff\"}", "nul", "\"", "{\"x\": 1e999}"}) {
+    ExpectJsonlError(line, "x int64[]", "the record is no JSON: ");
+  }
+  ExpectJsonlError("7", "x int64[]", "the record has no value for it");
+  const std::string deep = std::string(100000, '[');
+  ExpectError(ErrorCode::kDataLoss, "the record is no JSON",
+              [&] { Jsonl(deep + "\n", {"x int64[]"}); });
+}
+
+TEST(Jsonl, RefusesWrongSettings) {
+  const ErrorCode code = ErrorCode::kInvalidArgument;
+  ExpectError(code, "this format needs the attribute fields", [] { Jsonl("{}", {}); });
+  ExpectError(code, "decode=json is not for", [] { Jsonl("{}", {"x int64[] decode=json"}); });
+}
+
+TEST(Jsonl, GivesTheSameRecordsForAnyNumberOfThreads) {
+  std::string content;
+  Texts expected;
+  for (int i = 0; content.size() < 3 * kReadBlockBytes; ++i) {
+    const std::string number = std::to_string(i);
+    content += "{\"id\": " + number + ", \"text\": \"" + std::string(i % 89, 'x') + "\"}\r\n";
+    expected.push_back(number + " | '" + std::string(i % 89, 'x') + "'");
+  }
+  const TempFile plain("rows.jsonl", content);
+  const TempFile compressed("rows.ndjson.gz", Gzipped(content));
+  for (const int workers : {0, 1, 2, 7}) {
+    const PoolSize size(workers);
+    for (const std::string& path : {plain.path(), compressed.path()}) {
+      EXPECT_EQ(TextsOf(FieldReader("jsonl", path, {"id int64[]", "text bytes"}).get()), expected);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace millhopper

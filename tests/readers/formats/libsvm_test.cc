@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// LIBSVM's lines: sparse and dense, labels, groups, errors with their line, real files.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/base/error.h"
+#include "tests/field_readers.h"
+#include "tests/testing.h"
+
+namespace millhopper {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+Texts Libsvm(const std::string& content, const std::vector<std::string>& fields,
+             std::vector<std::pair<std::string, Attribute>> attributes = {}) {
+  return TextsIn("libsvm", content, fields, std::move(attributes));
+}
+
+void ExpectLibsvmError(const std::string& content, const std::string& field,
+                       const std::string& words) {
+  SCOPED_TRACE(content + " " + field);
+  ExpectError(ErrorCode::kDataLoss, words, [&] { Libsvm(content, {field}); });
+}
+
+TEST(Libsvm, ReadsLabelsIndicesAndValues) {
+  const std::string content = "+1 1:0.5 13:-2\t20:1e2 \n\n# no record\n-1\n2 3:1 # end 4:5\n";
+  EXPECT_EQ(Libsvm(content, {}),
+            (Texts{"1.0 | 1 13 20 | 0.5 -2.0 100.0", "-1.0 |  | ", "2.0 | 3 | 1.0"}));
+  EXPECT_EQ(Libsvm(content, {"value float64[-1]", "label int32[]"}),
+            (Texts{"0.5 -2.0 100.0 | 1", " | -1", "1.0 | 2"}));
+}
+
+TEST(Libsvm, ReadsGroupsAndSeveralLabels) {
+  EXPECT_EQ(Libsvm("2,5 qid:7 1:1\n1 1:1\n", {"label int64[-1]", "qid int64[] default=-1"}),
+            (Texts{"2 5 | 7", "1 | -1"}));
+  EXPECT_EQ(Libsvm("2 qid:7 1:1\n1 1:1\n", {"label int64[]", "qid int64[] missing=skip"}),
+            (Texts{"2 | 7"}));
+  ExpectLibsvmError("1 1:1", "qid int64[]", "field 'qid': the line has no qid:");
+}
+
+TEST(Libsvm, FillsDenseFeatures) {
+  EXPECT_EQ(Libsvm("1 1:5 3:7\n0\n", {"dense float32[3]"}), (Texts{"5.0 0.0 7.0", "0.0 0.0 0.0"}));
+  EXPECT_EQ(Libsvm("1 1:5\n", {"dense int64[3] default=-1"}, {{"first_index", int32_t{0}}}),
+            (Texts{"-1 5 -1"}));
+  ExpectLibsvmError("1 4:1", "dense float32[3]", "the index 4 is not in 1 to 3, which float32");
+  ExpectLibsvmError("1 0:1", "dense float32[3]", "the index 0 is not in 1 to 3");
+}
+
+TEST(Libsvm, TellsTheLine) {
+  ExpectLibsvmError("1 1:1\n\nx 1:1\n", "label float32[]", "field 'label': 'x' is no float32");
+  ExpectLibsvmError("1 1:1\n\nx 1:1\n", "label float32[]", "in line 3, which begins at byte 7");
+  ExpectLibsvmError("1 11", "value float32[-1]", "'11' is no index:value");
+  ExpectLibsvmError("1 1:", "value float32[-1]", "'' is no float32");
+  ExpectLibsvmError("1 1.5:2", "index int64[-1]", "'1.5' is no int64");
+  ExpectLibsvmError("1,2 1:2", "label int64[]", "it has 2 values, 1 is declared");
+}
+
+TEST(Libsvm, RefusesWrongFields) {
+  const std::vector<std::pair<std::string, std::string>> wrong = {
+      {"labels int64[]", "a line of libsvm has only label, qid, index, value, dense"},
+      {"index int64[]", "its dims are [-1]"},
+      {"value float32[-1,2]", "its dims are [-1]"},
+      {"dense float32[-1]", "its dims say how many"},
+      {"label bytes", "a line of libsvm has numbers"},
+      {"qid int64[2]", "it is one number"}};
+  for (const auto& [field, words] : wrong) {
+    ExpectError(ErrorCode::kInvalidArgument, words,
+                [&, &field = field] { Libsvm("1\n", {field}); });
+  }
+}
+
+TEST(Libsvm, ReadsRealFiles) {
+  if (TestData().empty()) GTEST_SKIP() << kNoTestData;
+  const auto reader = FieldReader("libsvm", TestData() + "/libsvm/heart_scale", {});
+  int64_t positive = 0, values = 0, indices = 0;
+  const std::vector<LoDTensor> none;
+  std::vector<LoDTensor> element;
+  int64_t records = 0;
+  for (; reader->HasNext(); ++records) {
+    reader->ReadNext(&element);
+    positive += ValuesOf<float>(element[0])[0] > 0 ? 1 : 0;
+    values += element[2].numel();
+    for (const int64_t index : ValuesOf<int64_t>(element[1])) indices += index;
+  }
+  EXPECT_EQ(records, 270);
+  EXPECT_EQ(positive, 120);
+  EXPECT_EQ(values, 3378);
+  EXPECT_EQ(indices, 23197);
+}
+
+}  // namespace
+}  // namespace millhopper
