@@ -60,6 +60,7 @@ ChunkQueue::State ChunkQueue::Poll() {
 void ChunkQueue::Take(size_t n, size_t stride, uint64_t sample, size_t step, Ticket* tickets) {
   Chunk* const chunk = current_.get();
   const bool mapped = chunk->mapped();
+  const std::optional<uint32_t> begin = chunk->IndexInBytes();
   const char* const bytes = chunk->bytes->data();
   const Piece* const pieces = &chunk->pieces[next_];
   // What the tickets have in common is kept in registers: the compiler cannot know that no ticket
@@ -72,9 +73,8 @@ void ChunkQueue::Take(size_t n, size_t stride, uint64_t sample, size_t step, Tic
   ticket.owner = chunk;
   for (size_t i = 0; i < n; ++i, ++ticket.id.record) {
     ticket.id.sample = sample + i * step;
-    if (mapped) {
-      ticket.index = ticket.id.record;
-    } else {
+    ticket.index = begin ? pieces[i].offset - *begin : kNotInFile;
+    if (!mapped) {
       ticket.bytes = bytes + pieces[i].offset;
       ticket.size = pieces[i].size;
     }

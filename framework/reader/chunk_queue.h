@@ -62,7 +62,9 @@ class ChunkQueue final : public Kept {
   void KeepIn(TicketRun* run) { run->Keep(current_.get()); }
   // Writes the tickets of the next n (at most available()) records to tickets[0], tickets[stride],
   // ... and numbers them sample, sample + step, ... The run that they are written into must keep
-  // the chunk (KeepIn).
+  // the chunk (KeepIn). Ticket::index is how far behind the chunk's first byte the record lies in
+  // the file, or kNotInFile: whoever holds the ticket may copy the bytes and let the chunk go.
+  static constexpr uint32_t kNotInFile = UINT32_MAX;
   void Take(size_t n, size_t stride, uint64_t sample, size_t step, Ticket* tickets);
 
   // ---- Any thread. ----

@@ -77,9 +77,9 @@ std::optional<uint64_t> FileFormat::CountRecords(const std::vector<FileEntry>&) 
 
 std::string FileFormat::PlaceName(const FileEntry&, uint64_t) const { return ""; }
 
-std::optional<uint64_t> Chunk::PlaceOf(const Piece& piece) const {
+std::optional<uint32_t> Chunk::IndexInBytes() const {
   if (!bytes || bytes.get() != as_in_file_) return std::nullopt;
-  return first_byte_ + piece.offset;
+  return static_cast<uint32_t>(offset - first_byte_);
 }
 
 void Chunk::SetNeeded() {

@@ -68,10 +68,12 @@ class Chunk final : public Kept {
   // The same in memory of the chunk's own, also of a mapped file.
   const char* Copy(const File& file, uint64_t from, size_t size, size_t have = 0);
   // Says that `bytes` holds what lies in the file (or in its decompressed content) from `offset`
-  // on, from lead() on, so that the place of each record is known. Read and Copy say it themselves.
+  // on, from lead() on, so that errors can tell the place of each record. Read and Copy say it
+  // themselves.
   void SetAsInFile() { SetAsInFile(offset - lead()); }
-  // Where a record lies in the file; nothing if its bytes were made otherwise, such as expanded.
-  std::optional<uint64_t> PlaceOf(const Piece& piece) const;
+  // The index in `bytes` of what lies in the file at `offset`; nothing if the bytes were made
+  // otherwise, such as expanded.
+  std::optional<uint32_t> IndexInBytes() const;
   // Whether the bytes are those of a mapped file.
   bool mapped() const { return mapping_ && bytes && mapping_->Has(bytes->data()); }
   // Throws unless whatever was read of a mapped file is what it had (Mapping::CheckUnchanged).

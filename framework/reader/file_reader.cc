@@ -54,13 +54,12 @@ void CheckExist(const std::vector<FileEntry>& files, bool folders, FilesRead* re
   if (missing > 0) throw Error(ErrorCode::kIo, text).InFile(first, -1);
 }
 
-// Returns the ticket with the place of its bytes. A ticket of a mapped file has none: it says which
-// record of its chunk it is.
+// Returns the ticket with the place of its bytes. A ticket of a mapped file has none, but a chunk.
 Ticket WithBytes(const Ticket& ticket) {
   Ticket with_bytes = ticket;
   if (ticket.bytes != nullptr) return with_bytes;  // of a chunk that was expanded
   const Chunk& chunk = *ticket.object<Chunk>();
-  const Piece piece = chunk.pieces[ticket.index];
+  const Piece piece = chunk.pieces[ticket.id.record];
   with_bytes.bytes = chunk.bytes->data() + piece.offset;
   with_bytes.size = piece.size;
   return with_bytes;
@@ -83,10 +82,11 @@ void CheckUnchanged(const Ticket* tickets, size_t n) {
 // The byte of the file at which an error of this record is, and what the error's text calls it.
 std::pair<uint64_t, std::string> PlaceOf(const FileFormat& format, const FileEntry& file,
                                          const Ticket& ticket) {
-  const Chunk& chunk = *ticket.object<Chunk>();
-  const std::optional<uint64_t> offset = chunk.PlaceOf(chunk.pieces[ticket.id.record]);
-  const std::string name = offset ? format.PlaceName(file, *offset) : std::string();
-  if (!name.empty()) return {*offset, StrCat("in ", name, ", which begins at byte ", *offset)};
+  if (ticket.index != ChunkQueue::kNotInFile) {
+    const uint64_t offset = ticket.id.chunk + ticket.index;
+    const std::string name = format.PlaceName(file, offset);
+    if (!name.empty()) return {offset, StrCat("in ", name, ", which begins at byte ", offset)};
+  }
   return {ticket.id.chunk,
           StrCat("in record ", ticket.id.record, " of the chunk at byte ", ticket.id.chunk)};
 }

@@ -19,7 +19,7 @@ struct Ticket {
   const char* bytes = nullptr;
   Kept* owner = nullptr;  // keeps `bytes` valid; null if nothing has to be kept
   uint32_t size = 0;      // of `bytes`; else 0
-  uint32_t index = 0;     // which element of the owner, if the owner holds several
+  uint32_t index = 0;     // for its reader alone, such as which element of the owner
 
   // The owner as a T. Only the reader that set `owner` knows its type.
   template <typename T>

@@ -10,6 +10,7 @@
 #include "framework/base/limits.h"
 #include "framework/base/thread_pool.h"
 #include "readers/open_files.h"
+#include "readers/shuffle_reader.h"
 #include "tests/bytes.h"
 #include "tests/field_readers.h"
 #include "tests/testing.h"
@@ -123,6 +124,24 @@ TEST(Csv, TellsLineColumnAndText) {
   ExpectCsvError("", {"a int64[]"}, "the file has no header");
   ExpectCsvError("1,\"2\n3\n", {"#0 int64[]"}, "has a quote that is not closed");
   ExpectCsvError("1,2\n1,\"2\"x\n", {"#1 bytes"}, "text follows the closing quote of a cell");
+}
+
+// A shuffle copies records of any size and lets their chunks go.
+TEST(Csv, TellsTheLineOfAShuffledRow) {
+  for (const size_t size : {size_t{1}, size_t{10000}}) {
+    std::string content = "a,b\n";
+    for (int i = 0; i < 50; ++i) {
+      content += std::string(size, 'x') + (i == 17 ? ",six\n" : ",6\n");
+    }
+    const std::string place =
+        "in line 19, which begins at byte " + std::to_string(4 + 17 * (size + 3));
+    const TempFile plain("a.csv", content), compressed("a.csv.gz", Gzipped(content));
+    for (const std::string& path : {plain.path(), compressed.path()}) {
+      ShuffleReader reader(FieldReader("csv", path, {"a bytes", "b int64[]"}), 20,
+                           RandomKey(1, 0, ""));
+      ExpectError(ErrorCode::kDataLoss, place, [&] { TextsOf(&reader); });
+    }
+  }
 }
 
 TEST(Csv, RefusesWrongSettings) {
