@@ -563,6 +563,7 @@ std::vector<Field> RequiredFields(const AttributeMap& attributes) {
 
 std::vector<SlotSpec> SlotsOf(const std::vector<Field>& fields) {
   std::vector<SlotSpec> slots;
+  slots.reserve(fields.size());
   for (const Field& field : fields) slots.push_back(field.slot);
   return slots;
 }

@@ -18,10 +18,10 @@ namespace millhopper {
 
 inline std::unique_ptr<ReaderBase> FieldReader(
     const std::string& format, const std::string& path, std::vector<std::string> fields,
-    std::vector<std::pair<std::string, Attribute>> attributes = {}) {
+    const std::vector<std::pair<std::string, Attribute>>& attributes = {}) {
   FormatArguments arguments;
   arguments.attributes.Set("fields", std::move(fields));
-  for (auto& [name, value] : attributes) arguments.attributes.Set(name, std::move(value));
+  for (const auto& [name, value] : attributes) arguments.attributes.Set(name, value);
   return OpenFile(*FindFileFormat(format), path, "", std::move(arguments));
 }
 
@@ -55,9 +55,9 @@ inline std::vector<std::string> TextsOf(ReaderBase* reader) {
 // The elements of a file of this content.
 inline std::vector<std::string> TextsIn(
     const std::string& format, const std::string& content, std::vector<std::string> fields,
-    std::vector<std::pair<std::string, Attribute>> attributes = {}) {
+    const std::vector<std::pair<std::string, Attribute>>& attributes = {}) {
   const TempFile file("a." + format, content);
-  return TextsOf(FieldReader(format, file.path(), std::move(fields), std::move(attributes)).get());
+  return TextsOf(FieldReader(format, file.path(), std::move(fields), attributes).get());
 }
 
 }  // namespace millhopper

@@ -85,11 +85,11 @@ inline std::string Zip(const std::vector<ZipMember>& members, const std::string&
                                LittleEndian(method, 2) + LittleEndian(0, 4) + LittleEndian(crc, 4) +
                                size(stored.size()) + size(member.content.size()) +
                                LittleEndian(member.name.size(), 2);
-    file += "PK\3\4" + common + LittleEndian(local_extra.size(), 2) + member.name + local_extra +
-            stored;
-    directory += "PK\1\2" + LittleEndian(20, 2) + common + LittleEndian(extra.size(), 2) +
-                 LittleEndian(0, 2 + 2 + 2) + LittleEndian(0, 4) + size(offset) + member.name +
-                 extra;
+    file += StrCat("PK\3\4", common, LittleEndian(local_extra.size(), 2), member.name, local_extra,
+                   stored);
+    directory +=
+        StrCat("PK\1\2", LittleEndian(20, 2), common, LittleEndian(extra.size(), 2),
+               LittleEndian(0, 2 + 2 + 2), LittleEndian(0, 4), size(offset), member.name, extra);
   }
   const uint64_t begin = file.size();
   file += directory;

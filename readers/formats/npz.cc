@@ -146,7 +146,7 @@ std::vector<std::string> Guess(const std::string& path, const AttributeMap& attr
       dims += StrCat(i > 1 ? ", " : "", header.spec.dims[i]);
     }
     std::string name = entry.name.substr(0, entry.name.size() - sizeof(kExtension) + 1);
-    if (name.find(' ') != std::string::npos) name = "\"" + name + "\"";
+    if (name.find(' ') != std::string::npos) name = StrCat("\"", name, "\"");
     fields.push_back(StrCat(name, " ", ToString(header.spec.dtype), "[", dims, "]"));
   }
   return fields;

@@ -39,8 +39,8 @@ T FromNumber(const std::string& entry, Number number) {
   return value;
 }
 
-SlotSpec Slot(DataType dtype, Dims dims, int lod_level = 0) {
-  return {dtype, std::move(dims), lod_level, true};
+SlotSpec Slot(DataType dtype, const Dims& dims, int lod_level = 0) {
+  return {dtype, dims, lod_level, true};
 }
 
 TEST(Fields, DeclareSlots) {
@@ -92,7 +92,8 @@ TEST(Fields, AreRefusedByWhatIsWrong) {
   };
   for (const auto& [entry, words] : wrong) {
     SCOPED_TRACE(entry);
-    const std::optional<Thrown> thrown = ErrorOf([&] { ParseFields({"a int64[]", entry}); });
+    const std::vector<std::string> entries = {"a int64[]", entry};
+    const std::optional<Thrown> thrown = ErrorOf([&] { ParseFields(entries); });
     ASSERT_TRUE(thrown.has_value());
     EXPECT_NE(thrown->text.find(words), std::string::npos) << thrown->text;
     EXPECT_NE(thrown->text.find("fields[1], '"), std::string::npos) << thrown->text;
@@ -143,7 +144,7 @@ TEST(Fields, RefuseTextThatIsNoValue) {
       {"x float32[]", " "},
   };
   for (const auto& [entry, text] : wrong) {
-    SCOPED_TRACE(entry + " " + text);
+    SCOPED_TRACE(StrCat(entry, " ", text));
     char place[8];
     ExpectError(ErrorCode::kDataLoss, "'" + text + "' is no ",
                 [&, &entry = entry, &text = text] { One(entry).ReadAll(text, place); });

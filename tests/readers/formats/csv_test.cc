@@ -21,8 +21,8 @@ namespace {
 using Texts = std::vector<std::string>;
 
 Texts Csv(const std::string& content, const std::vector<std::string>& fields,
-          std::vector<std::pair<std::string, Attribute>> attributes = {}) {
-  return TextsIn("csv", content, fields, std::move(attributes));
+          const std::vector<std::pair<std::string, Attribute>>& attributes = {}) {
+  return TextsIn("csv", content, fields, attributes);
 }
 
 std::pair<std::string, Attribute> Text(const std::string& name, const std::string& value) {
@@ -198,6 +198,7 @@ TEST(Csv, ReadsTheRealEdgeCases) {
   const std::string folder = TestData() + "/csv/spectrum/csvs/";
   const auto read = [&](const std::string& name, const std::vector<std::string>& columns) {
     std::vector<std::string> fields;
+    fields.reserve(columns.size());
     for (const std::string& column : columns) fields.push_back("\"" + column + "\" bytes");
     return TextsOf(FieldReader("csv", folder + name, fields).get());
   };

@@ -16,8 +16,8 @@ namespace {
 using Texts = std::vector<std::string>;
 
 Texts Libsvm(const std::string& content, const std::vector<std::string>& fields,
-             std::vector<std::pair<std::string, Attribute>> attributes = {}) {
-  return TextsIn("libsvm", content, fields, std::move(attributes));
+             const std::vector<std::pair<std::string, Attribute>>& attributes = {}) {
+  return TextsIn("libsvm", content, fields, attributes);
 }
 
 void ExpectLibsvmError(const std::string& content, const std::string& field,

@@ -298,7 +298,7 @@ TEST(Npy, ReadsTheFilesOfOthersAsTheTruthSays) {
     for (std::string& text : cell) std::getline(cells, text, '\t');
     const auto& [name, version, descr, fortran, shape, begin, bytes, sha256] = cell;
     SCOPED_TRACE(name);
-    const std::string path = folder + "/" + name;
+    const std::string path = StrCat(folder, "/", name);
     ++files;
     if (IsRefused(descr)) {
       ++refused;

@@ -299,7 +299,7 @@ TEST(Tar, SaysWhatIsWrongWithAMember) {
   ExpectProblem(two + TarHeader("3.a", 0, '1') + TarEnd(), fields, "'3.a' is a hard link", 2048, 1);
   ExpectProblem(two + TarHeader("link", 0, '2') + TarEnd(), fields, "'link' is a symbolic link",
                 2048, 1);
-  ExpectProblem(FlipBit(two + File("3.a", "z") + TarEnd(), 8 * 2048), fields,
+  ExpectProblem(FlipBit(two + File("3.a", "z") + TarEnd(), size_t{8} * 2048), fields,
                 ": the checksum of its header is", 2048, 1);
   ExpectProblem(one + "text, which is no header", fields, "the file ends 24 bytes into its headers",
                 1024);
@@ -350,7 +350,7 @@ TEST(Tar, HasALimitForTheFilesOfARecord) {
   TarFiles files = {{"0.a", ""}};
   for (int i = 0; i < 4097; ++i) files.emplace_back(StrCat("photo.", i), "");
   ExpectProblem(TarOf(files), {"a bytes"}, "the record 'photo' has more than 4096 files",
-                512 * 4097, 1, ErrorCode::kResourceLimit);
+                int64_t{512} * 4097, 1, ErrorCode::kResourceLimit);
   files.pop_back();
   EXPECT_EQ(RecordsIn(TarOf(files), {"a bytes missing=skip"}).size(), 1u);
 }

@@ -217,7 +217,7 @@ TEST(TFRecord, ReadsTheFilesOfOthersAsTheTruthSays) {
     std::string name, gzip, records, bad, state, bytes, sha256;
     fields >> name >> gzip >> records >> bad >> state >> bytes >> sha256;
     std::string all;
-    const Records found = RecordsOf(Reader(folder + "/" + name).get());
+    const Records found = RecordsOf(Reader(StrCat(folder, "/", name)).get());
     for (const std::string& record : found) all += record;
     EXPECT_EQ(std::to_string(found.size()), records) << name;
     EXPECT_EQ(std::to_string(all.size()), bytes) << name;
