@@ -159,18 +159,13 @@ class Cells {
     return true;
   }
 
-  // Where the next cell begins, for callers that read it themselves and then SkipTo its end.
-  const char* here() const { return here_; }
-  const char* end() const { return end_; }
-  bool is_empty() const { return here_ == end_ || *here_ == syntax_.delimiter; }
-  // Goes to the next cell, if the one that began at here() ends at `stop`.
-  bool EndAt(const char* stop) {
-    if (stop != end_ && *stop != syntax_.delimiter) return false;
-    here_ = stop;
-    Pass();
-    return true;
+  // Reads up to n cells that are values of the field as they stand. Returns how many.
+  size_t Read(const Field& field, size_t n, char* place) {
+    if (done_) return 0;
+    const size_t read = field.ReadCells(&here_, end_, syntax_.delimiter, n, place);
+    done_ = here_ == nullptr;
+    return read;
   }
-  bool done() const { return done_; }
 
  private:
   void Pass() {
@@ -371,11 +366,14 @@ class TableFormat final : public FileFormat {
  private:
   static constexpr char kEmptyCell[] = "the cell is empty; default= or missing=skip allow that";
 
-  // A column that is read.
+  // Columns, one behind the other, that are read for a slot.
   struct Target {
-    size_t column;
+    size_t column;  // the first
+    size_t count;
     size_t slot;
-    bool one_value;  // of several columns or of one, so that the cell is one number
+    bool one_value;  // each cell is one number or word
+    bool at_once;    // numbers that no other slot reads
+    size_t end() const { return column + count; }
   };
 
   TableFormat(const FormatArguments& arguments, std::vector<Field> fields)
@@ -445,15 +443,27 @@ class TableFormat final : public FileFormat {
         fail(StrCat("there is no column ", Escaped(field.name), ": the first row has ",
                     head.first_row.size(), " columns, the first of which is #0"));
       }
+      const bool one_value = !field.sequence && (columns->count > 1 || field.values == 1);
       for (size_t i = 0; i < columns->count; ++i) {
-        targets.push_back({columns->first + i, slot,
-                           !field.sequence && (columns->count > 1 || field.values == 1)});
+        targets.push_back(
+            {columns->first + i, 1, slot, one_value, one_value && !field.names_things()});
       }
     }
     std::stable_sort(targets.begin(), targets.end(), [](const Target& left, const Target& right) {
       return left.column < right.column;
     });
-    targets_ = std::move(targets);
+    targets_.clear();
+    for (const Target& target : targets) {
+      Target* const last = targets_.empty() ? nullptr : &targets_.back();
+      const bool shared = last != nullptr && target.column < last->end();
+      if (last != nullptr && last->slot == target.slot && !shared) {
+        ++last->count;  // the columns of one slot that follow each other are read together
+        continue;
+      }
+      if (shared) last->at_once = false;
+      targets_.push_back(target);
+      if (shared) targets_.back().at_once = false;
+    }
     header_ = head.first_row;
     column_count_ = head.first_row.size();
   }
@@ -468,30 +478,28 @@ class TableFormat final : public FileFormat {
     size_t column = 0;
     std::string_view cell;
     for (const Target& target : targets_) {
-      const Field& field = fields_[target.slot];
+      size_t next = target.column;  // the one to read
       try {
-        for (; column < target.column; ++column) {
+        for (; column < next; ++column) {
           if (!cells.Next(&cell)) FailColumns(column);
         }
-        if (column == target.column) {
-          if (cells.done()) FailColumns(column);
-          ++column;
-          // Most cells are read from where they stand; what they say ends at a delimiter.
-          if (target.one_value && !field.names_things() && !cells.is_empty()) {
-            const char* const begin = cells.here();
-            const char* const stop = field.Read(begin, cells.end(), rows->NextPlace(target.slot));
-            if (stop != nullptr && cells.EndAt(stop)) {
-              cell = std::string_view(begin, static_cast<size_t>(stop - begin));
-              rows->Pass(target.slot);
-              continue;
-            }
+        while (next < target.end()) {
+          if (target.at_once) {
+            const size_t read =
+                cells.Read(fields_[target.slot], target.end() - next, rows->NextPlace(target.slot));
+            rows->Pass(target.slot, read);
+            column = next += read;
+            if (next == target.end()) break;
           }
-          cells.Next(&cell);
+          // The cell has been read already if a slot before this one reads it, too.
+          if (column == next && !cells.Next(&cell)) FailColumns(column);
+          column = next + 1;
+          LoadCell(target, cell, rows);
+          ++next;
         }
-        LoadCell(target, cell, rows);
       } catch (const Error& error) {
         if (error.interrupts()) throw;
-        throw error.WithMessage(StrCat(ColumnName(target.column), ": ", error.message()));
+        throw error.WithMessage(StrCat(ColumnName(next), ": ", error.message()));
       }
     }
     while (cells.Next(&cell)) ++column;
@@ -521,7 +529,7 @@ class TableFormat final : public FileFormat {
       } else {
         field.ReadAll(cell, place);
       }
-      return rows->Pass(target.slot);
+      return rows->Pass(target.slot, 1);
     }
     size_t count = 0;
     ForEachValue(cell, syntax_.separator, [&](std::string_view) { ++count; });
@@ -543,12 +551,14 @@ class TableFormat final : public FileFormat {
       std::string_view cell;
       size_t column = 0;
       for (const Target& target : targets_) {
-        for (; column <= target.column; ++column) {
-          if (!cells.Next(&cell)) return false;
-        }
         const Field& field = fields_[target.slot];
         if (field.missing != Field::Missing::kSkip) continue;
-        if (target.one_value ? field.IsMissing(cell) : cell.empty()) return true;
+        for (size_t next = target.column; next < target.end(); ++next) {
+          for (; column <= next; ++column) {
+            if (!cells.Next(&cell)) return false;
+          }
+          if (target.one_value ? field.IsMissing(cell) : cell.empty()) return true;
+        }
       }
     } catch (const Error& error) {
       if (error.interrupts()) throw;

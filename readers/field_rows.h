@@ -21,10 +21,10 @@ class FieldRows {
 
   // The place of the record's `count` values. Throws kDataLoss "it has 3 values, 10 are declared".
   char* Take(size_t slot, size_t count);
-  // The place of the record's next value, in a slot that is no sequence. The value counts once it
-  // has been passed.
+  // The place of the record's next value, and of those behind it, in a slot that is no sequence.
+  // Values count once they have been passed.
   char* NextPlace(size_t slot) const { return places_[slot]; }
-  void Pass(size_t slot) { places_[slot] += fields_[slot].value_bytes(); }
+  void Pass(size_t slot, size_t values) { places_[slot] += values * fields_[slot].value_bytes(); }
   // What a slot of bytes gets: the one value that it takes, or all of a list. Throws kDataLoss "it
   // has 2 values, bytes takes one".
   void AppendBytes(size_t slot, const std::vector<std::string_view>& values);

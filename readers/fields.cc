@@ -77,6 +77,8 @@ void Put(T value, char* place) {
 
 // --- From text ---
 
+// The readers of most numbers are compiled into the loop over cells (ReadCellsBy).
+
 // Digits after a plus sign are a number, too; std::from_chars and fast_float take a minus only.
 const char* AfterPlus(const char* begin, const char* end) {
   return end - begin > 1 && *begin == '+' && begin[1] != '-' ? begin + 1 : begin;
@@ -91,14 +93,41 @@ const char* ReadInteger(const Field& field, const char* begin, const char* end, 
   return read.ptr;
 }
 
+// The decimal digits that eight bytes begin with. All of them are looked at together: how many
+// there are changes from number to number, so that a branch for each would often be guessed wrong.
+struct Digits {
+  size_t count;
+  uint64_t value;
+};
+
+[[gnu::always_inline]] inline Digits FirstDigits(const char* eight_bytes) {
+  uint64_t bytes;
+  std::memcpy(&bytes, eight_bytes, sizeof(bytes));
+  uint64_t digits = bytes ^ 0x3030303030303030;
+  // A byte of more than 9 gets its highest bit. It may change what lies behind it, never before.
+  const uint64_t others = ((digits + 0x7676767676767676) | digits) & 0x8080808080808080;
+  const size_t count = others == 0 ? 8 : static_cast<size_t>(__builtin_ctzll(others)) / 8;
+  if (count == 0) return {0, 0};
+  digits <<= 64 - 8 * count;  // zeros go before the number
+  digits = (10 * digits + (digits >> 8)) & 0x00ff00ff00ff00ff;
+  digits = (100 * digits + (digits >> 16)) & 0x0000ffff0000ffff;
+  return {count, (10000 * digits + (digits >> 32)) & 0xffffffff};
+}
+
 // Decimal numbers are most of all numbers, and short.
 template <typename T>
-const char* ReadDecimal(const Field& field, const char* begin, const char* end, char* place) {
+[[gnu::always_inline]] inline const char* ReadDecimal(const Field& field, const char* begin,
+                                                      const char* end, char* place) {
   const char* here = begin;
   const bool negative = std::is_signed_v<T> && here < end && *here == '-';
   if (negative) ++here;
   const char* const digits = here;
   uint64_t value = 0;
+  if (end - here >= 8) {
+    const Digits first = FirstDigits(here);
+    value = first.value;
+    here += first.count;
+  }
   for (; here < end && static_cast<unsigned char>(*here - '0') < 10; ++here) {
     value = 10 * value + static_cast<unsigned char>(*here - '0');
   }
@@ -124,24 +153,38 @@ struct HexDigits {
 };
 constexpr HexDigits kHexDigits;
 
+// Reads eight hexadecimal digits, all of them together. False if one of the bytes is none.
+[[gnu::always_inline]] inline bool ReadEightHexDigits(const char* eight_bytes, uint64_t* value) {
+  constexpr uint64_t kOnes = 0x0101010101010101;
+  uint64_t bytes;
+  std::memcpy(&bytes, eight_bytes, sizeof(bytes));
+  const uint64_t letter = bytes >> 6 & kOnes;  // of each byte, 1 if it is no digit of 0 to 9
+  const uint64_t low = bytes & 0x0f * kOnes;
+  const uint64_t high = bytes & 0xf0 * kOnes & ~(letter << 5);  // small letters as capital ones
+  uint64_t wrong = high ^ (0x30 * kOnes + (letter << 4));       // '0' is 0x30, 'A' is 0x41
+  wrong |= (low + 6 * kOnes + 3 * letter) & 0x10 * kOnes;       // at most 9, or 'F'
+  wrong |= letter & ~((low + 15 * kOnes) >> 4);                 // at least 'A'
+  uint64_t digits = low + 9 * letter;
+  // The first byte is the lowest of the integer, and its digit the highest of the number.
+  digits = (digits << 4 | digits >> 8) & 0x00ff00ff00ff00ff;
+  digits = (digits << 8 | digits >> 16) & 0x0000ffff0000ffff;
+  *value = (digits << 16 | digits >> 32) & 0xffffffff;
+  return wrong == 0;
+}
+
 template <typename T>
-const char* ReadHexadecimal(const Field& field, const char* begin, const char* end, char* place) {
+[[gnu::always_inline]] inline const char* ReadHexadecimal(const Field& field, const char* begin,
+                                                          const char* end, char* place) {
   const auto digit = [](const char* at) -> uint64_t {
     return kHexDigits.value[static_cast<unsigned char>(*at)];
   };
-  // Most are hashes of 32 bits. The digits are looked up all at once, without waiting for each.
+  // Most are hashes of 32 bits.
   if constexpr (sizeof(T) == 8) {
-    if (end - begin >= 8 && (end - begin == 8 || digit(begin + 8) > 15)) {
-      uint64_t value = 0, seen = 0;
-      for (int i = 0; i < 8; ++i) {
-        const uint64_t one = digit(begin + i);
-        seen |= one;
-        value = value << 4 | one;
-      }
-      if (seen <= 15) {
-        Put(static_cast<T>(value), place);
-        return begin + 8;
-      }
+    uint64_t value;
+    if (end - begin >= 8 && (end - begin == 8 || digit(begin + 8) > 15) &&
+        ReadEightHexDigits(begin, &value)) {
+      Put(static_cast<T>(value), place);
+      return begin + 8;
     }
   }
   const char* here = begin;
@@ -188,21 +231,16 @@ const char* ReadFloat(const char* begin, const char* end, T* value) {
   return read.ec == std::errc() ? read.ptr : nullptr;
 }
 
-const char* ReadFloat32(const Field&, const char* begin, const char* end, char* place) {
-  // Whole numbers of a few digits are many, and exact.
-  const char* here = begin;
-  uint32_t whole = 0;
-  const char* const few = end - begin > 7 ? begin + 7 : end;
-  for (; here < few && static_cast<unsigned char>(*here - '0') < 10; ++here) {
-    whole = 10 * whole + static_cast<unsigned char>(*here - '0');
-  }
-  const auto ends_number = [end](const char* at) {
-    return at == end ||
-           !(static_cast<unsigned char>(*at - '0') < 10 || *at == '.' || (*at | 0x20) == 'e');
-  };
-  if (here > begin && ends_number(here)) {
-    Put(static_cast<float>(whole), place);
-    return here;
+[[gnu::always_inline]] inline const char* ReadFloat32(const Field&, const char* begin,
+                                                      const char* end, char* place) {
+  // Whole numbers of a few digits are many.
+  if (end - begin >= 8) {
+    const Digits whole = FirstDigits(begin);
+    const char* const stop = begin + whole.count;
+    if (whole.count > 0 && whole.count < 8 && *stop != '.' && (*stop | 0x20) != 'e') {
+      Put(static_cast<float>(static_cast<uint32_t>(whole.value)), place);
+      return stop;
+    }
   }
   float value;
   const char* const read = ReadFloat(begin, end, &value);
@@ -237,31 +275,72 @@ const char* ReadWord(const Field& field, const char* begin, const char* end, cha
   return end;
 }
 
-template <typename T>
-Field::Reader IntegerReader(const Field& field) {
-  if (field.buckets > 0) return ReadHash<T>;
-  if (field.vocabulary != nullptr) return ReadWord<T>;
-  return field.base == 10 ? ReadDecimal<T> : field.base == 16 ? ReadHexadecimal<T> : ReadInteger<T>;
+// A Field::CellsReader, with the reader of one value compiled into it.
+template <Field::Reader kRead, size_t kSize>
+size_t ReadCellsBy(const Field& field, const char** begin, const char* end, char delimiter,
+                   size_t n, char* place) {
+  for (size_t i = 0; i < n; ++i, place += kSize) {
+    const char* stop = *begin;
+    if (stop != end && *stop != delimiter) {
+      stop = kRead(field, stop, end, place);
+      if (stop == nullptr) return i;
+    } else if (field.missing == Field::Missing::kDefault) {
+      std::memcpy(place, field.default_value_, kSize);
+    } else {
+      return i;
+    }
+    if (stop == end) {
+      *begin = nullptr;
+      return i + 1;
+    }
+    if (*stop != delimiter) return i;
+    *begin = stop + 1;
+  }
+  return n;
 }
 
-Field::Reader ReaderOf(const Field& field) {
-  switch (field.slot.dtype) {
+template <Field::Reader kRead, size_t kSize>
+void SetReader(Field* field) {
+  field->read_ = kRead;
+  field->read_cells_ = ReadCellsBy<kRead, kSize>;
+}
+
+template <typename T>
+void SetIntegerReader(Field* field) {
+  if (field->buckets > 0) {
+    field->read_ = ReadHash<T>;
+  } else if (field->vocabulary != nullptr) {
+    field->read_ = ReadWord<T>;
+  } else if (field->base == 10) {
+    SetReader<ReadDecimal<T>, sizeof(T)>(field);
+  } else if (field->base == 16) {
+    SetReader<ReadHexadecimal<T>, sizeof(T)>(field);
+  } else {
+    SetReader<ReadInteger<T>, sizeof(T)>(field);
+  }
+}
+
+void SetReaders(Field* field) {
+  switch (field->slot.dtype) {
     case DataType::kBool:
-      return ReadBool;
+      return SetReader<ReadBool, 1>(field);
     case DataType::kInt8:
-      return IntegerReader<int8_t>(field);
+      return SetIntegerReader<int8_t>(field);
     case DataType::kUint8:
-      return IntegerReader<uint8_t>(field);
+      return SetIntegerReader<uint8_t>(field);
     case DataType::kInt16:
-      return IntegerReader<int16_t>(field);
+      return SetIntegerReader<int16_t>(field);
     case DataType::kInt32:
-      return IntegerReader<int32_t>(field);
+      return SetIntegerReader<int32_t>(field);
     case DataType::kInt64:
-      return IntegerReader<int64_t>(field);
+      return SetIntegerReader<int64_t>(field);
     case DataType::kFp32:
-      return field.scale == 1 ? ReadFloat32 : ReadAnyFloat;
+      if (field->scale == 1) return SetReader<ReadFloat32, 4>(field);
+      return SetReader<ReadAnyFloat, 4>(field);
+    case DataType::kFp64:
+      return SetReader<ReadAnyFloat, 8>(field);
     default:
-      return ReadAnyFloat;
+      return SetReader<ReadAnyFloat, 2>(field);  // float16 and bfloat16
   }
 }
 
@@ -494,10 +573,10 @@ Field ParseField(const std::string& entry) {
     plain.vocabulary = nullptr;
     plain.scale = 1;
     plain.base = 10;
-    plain.read_ = ReaderOf(plain);
+    SetReaders(&plain);
     plain.ReadAll(default_text, field.default_value_);
   }
-  field.read_ = ReaderOf(field);
+  SetReaders(&field);
   return field;
 }
 

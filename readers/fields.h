@@ -63,8 +63,16 @@ struct Field {
   const char* Read(const char* begin, const char* end, char* place) const {
     return read_(*this, begin, end, place);
   }
-  // The same for text that is one value, with spaces around it or not. Throws kDataLoss "'abc' is
-  // no int64".
+  // Reads up to n values from *begin on, one behind the other: a value ends at a delimiter or at
+  // `end`, and is the default, if there is one, where nothing stands. Returns how many it has
+  // written to `place`. *begin is then behind the delimiter of the last one, null if that ended at
+  // `end`. It stops at what is no value. For fields that name nothing.
+  size_t ReadCells(const char** begin, const char* end, char delimiter, size_t n,
+                   char* place) const {
+    return read_cells_(*this, begin, end, delimiter, n, place);
+  }
+  // The same as Read for text that is one value, with spaces around it or not. Throws kDataLoss
+  // "'abc' is no int64".
   void ReadAll(std::string_view text, char* place) const;
   // Writes a number as a value. Throws kDataLoss if the type cannot hold it.
   void Write(int64_t number, char* place) const;
@@ -75,7 +83,10 @@ struct Field {
   bool IsMissing(std::string_view text) const;
 
   using Reader = const char* (*)(const Field&, const char* begin, const char* end, char* place);
+  using CellsReader = size_t (*)(const Field&, const char** begin, const char* end, char delimiter,
+                                 size_t n, char* place);
   Reader read_ = nullptr;
+  CellsReader read_cells_ = nullptr;
   size_t value_bytes_ = 0;
   char default_value_[8] = {};
 };

@@ -10,6 +10,7 @@
 #include "readers/unbatch_reader.h"
 #include "tests/benchmarks/chain.h"
 #include "tests/benchmarks/limit.h"
+#include "tests/benchmarks/table_limit.h"
 #include "tests/benchmarks/workload.h"
 
 namespace millhopper {
@@ -58,6 +59,7 @@ ChainSpec SpecOf(const DataSet& data, const Shape& shape) {
 }
 
 // A target of 0 is none. `data` is called, and writes the files, when the workload is measured.
+template <typename Limit = FileLimit>
 void AddOneFile(const std::string& name, const std::function<DataSet()>& data, const Shape& shape,
                 double target, Workloads* workloads) {
   Workload workload;
@@ -67,9 +69,9 @@ void AddOneFile(const std::string& name, const std::function<DataSet()>& data, c
   workload.measure = [data, shape] {
     ChainSpec spec = SpecOf(data(), shape);
     // Made when it is first used. By then the memory that the chain needs has been measured.
-    std::shared_ptr<FileLimit> limit;
+    std::shared_ptr<Limit> limit;
     spec.limit = [data, limit, one_in = shape.kept_one_in]() mutable {
-      if (!limit) limit = std::make_shared<FileLimit>(data());
+      if (!limit) limit = std::make_shared<Limit>(data());
       return static_cast<double>(one_in) * limit->SecondsPerRecord();
     };
     return MeasureChain(spec);
@@ -138,8 +140,8 @@ void AddFileWorkloads(Workloads* workloads) {
   AddOneFile("tiny64_mmap", mapped(tiny), usual, 0, workloads);
   AddOneFile("tiny64_recordio", tiny_records, usual, 0.15, workloads);
   AddOneFile("lod_tokens", tokens, usual, 0.20, workloads);
-  AddOneFile(
-      "criteo_tsv", [] { return CriteoTsv(kRows); }, usual, 0, workloads);
+  AddOneFile<TableLimit>(
+      "criteo_tsv", [] { return CriteoTsv(kRows); }, large_batches, 0.30, workloads);
   AddOneFile(
       "jsonl", [] { return CriteoJsonl(kRows); }, usual, 0, workloads);
   AddOneFile(

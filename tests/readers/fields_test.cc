@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <xxhash.h>
 
+#include <cctype>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -120,6 +121,72 @@ TEST(Fields, ReadNumbersFromText) {
   EXPECT_TRUE(std::isnan(FromText<float>("x float32[]", "nan")));
   EXPECT_EQ(FromText<bool>("x bool[]", "True"), true);
   EXPECT_EQ(FromText<bool>("x bool[]", "0"), false);
+}
+
+// Numbers are read eight bytes at a time. Each byte stands behind each number of digits.
+TEST(Fields, ReadDigitsUpToAnyByte) {
+  const Field integer = One("x int64[]"), decimal = One("x float32[]");
+  for (size_t count = 0; count <= 12; ++count) {
+    const std::string digits = std::string("907060504030").substr(0, count);
+    for (int byte = 0; byte < 256; ++byte) {
+      const char c = static_cast<char>(byte);
+      if ((c >= '0' && c <= '9') || std::strchr("+-.eEinIN", c) != nullptr) continue;
+      for (const char* behind : {"", "1", "90123456789"}) {
+        const std::string text = digits + c + behind;
+        const char* const begin = text.data();
+        const char* const end = begin + text.size();
+        int64_t number = -1;
+        float value = -1;
+        const char* const expected = count == 0 ? nullptr : begin + count;
+        ASSERT_EQ(integer.Read(begin, end, reinterpret_cast<char*>(&number)), expected) << text;
+        ASSERT_EQ(decimal.Read(begin, end, reinterpret_cast<char*>(&value)), expected) << text;
+        if (count == 0) continue;
+        ASSERT_EQ(number, std::stoll(digits));
+        ASSERT_EQ(value, std::stof(digits));
+      }
+    }
+  }
+}
+
+TEST(Fields, ReadHexadecimalDigitsUpToAnyByte) {
+  const Field field = One("x int64[] base=16");
+  const std::string digits = "9aBf0C7d";
+  for (size_t at = 0; at <= digits.size(); ++at) {
+    for (int byte = 0; byte < 256; ++byte) {
+      const char c = static_cast<char>(byte);
+      if (at == 0 && (c == '+' || c == '-')) continue;
+      std::string text = digits + '\t';
+      text[at] = c;
+      size_t count = 0;
+      while (std::isxdigit(static_cast<unsigned char>(text[count])) != 0) ++count;
+      int64_t number = -1;
+      const char* const stop =
+          field.Read(text.data(), text.data() + text.size(), reinterpret_cast<char*>(&number));
+      ASSERT_EQ(stop, count == 0 ? nullptr : text.data() + count) << text;
+      if (count == 0) continue;
+      ASSERT_EQ(number, std::stoll(text.substr(0, count), nullptr, 16));
+    }
+  }
+}
+
+TEST(Fields, ReadCellsOneBehindTheOther) {
+  const Field field = One("x int16[] default=-1");
+  const auto read = [&](const std::string& text, size_t n) {
+    int16_t values[8] = {};
+    const char* here = text.data();
+    const size_t count =
+        field.ReadCells(&here, text.data() + text.size(), '|', n, reinterpret_cast<char*>(values));
+    std::string found;
+    for (size_t i = 0; i < count; ++i) found += StrCat(values[i], " ");
+    return found + (here == nullptr ? "." : "then '" + text.substr(here - text.data()) + "'");
+  };
+  EXPECT_EQ(read("1|22||4", 4), "1 22 -1 4 .");
+  EXPECT_EQ(read("1|22||4", 3), "1 22 -1 then '4'");
+  EXPECT_EQ(read("1|22||", 6), "1 22 -1 -1 .");
+  EXPECT_EQ(read("", 2), "-1 .");
+  EXPECT_EQ(read("1|x|3", 3), "1 then 'x|3'");
+  EXPECT_EQ(read("1|2x|3", 3), "1 then '2x|3'");
+  EXPECT_EQ(read("1|99999|3", 3), "1 then '99999|3'");
 }
 
 TEST(Fields, RefuseTextThatIsNoValue) {

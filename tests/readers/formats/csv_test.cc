@@ -59,6 +59,15 @@ TEST(Csv, ReadsSeveralColumnsOrValuesAsOneTensor) {
   ExpectCsvError("1 2 3\n", {"#0 int64[-1,2]"}, "its 3 values are not whole steps of 2");
 }
 
+TEST(Csv, ReadsColumnsForSeveralSlots) {
+  const std::string rows = "1,2,3,4,5\n6,\"7\", 8 ,9,10\n";
+  EXPECT_EQ(
+      Csv(rows, {"#0-#3 int64[4]", "#2 bytes", "#1-#4 float32[4]", "#2-#3 int8[2]"}),
+      (Texts{"1 2 3 4 | '3' | 2.0 3.0 4.0 5.0 | 3 4", "6 7 8 9 | ' 8 ' | 7.0 8.0 9.0 10.0 | 8 9"}));
+  EXPECT_EQ(Csv("1,2,3\n4,,6\n,8,9\n", {"#0-#1 int64[2] missing=skip", "#2 int64[]"}),
+            (Texts{"1 2 | 3"}));
+}
+
 TEST(Csv, KeepsTheSyntaxOfRfc4180) {
   EXPECT_EQ(Csv("\"a\",\"b \"\"c\"\"\",\"d,e\"\r\n\"line\nend\",\"\",x\r\n",
                 {"#0 bytes", "#1 bytes", "#2 bytes"}),
