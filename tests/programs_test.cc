@@ -40,6 +40,11 @@ std::string WriteData() {
   WriteFile(folder + "/lines.txt.zst", Zstd(lines));
   WriteFile(folder + "/lines.txt.lz4", Lz4(lines));
   WriteFile(folder + "/scores.txt", "1 0.5 1.5\n0\n2 -3\n2 -3 x\n");
+  WriteFile(folder + "/rides.csv", "id,city,price\na1,Oslo,12.5\n\"b,2\",Rome,\nc3,Oslo,3\n");
+  WriteFile(folder + "/users.jsonl",
+            "{\"user\": {\"id\": 7}, \"tags\": [\"x\", \"yz\"], \"scores\": [0.5]}\n"
+            "{\"user\": {\"id\": 8}, \"scores\": []}\n");
+  WriteFile(folder + "/points.libsvm", "+1 1:0.5 4:-2\n-1 2:3\n");
   WriteFile(folder + "/pairs.bin", std::string("\x01\x00\x02\x00\x03\x00\x04\x00", 8));
   std::string images("\x00\x00\x08\x03\x00\x00\x00\x03\x00\x00\x00\x02\x00\x00\x00\x02", 16);
   for (char value = 0; value < 12; ++value) images += value;
