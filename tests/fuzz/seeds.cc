@@ -12,6 +12,7 @@
 #include "framework/tensor/tensor_stream.h"
 #include "readers/recordio_writer.h"
 #include "tests/bytes.h"
+#include "tests/mxnet_records.h"
 #include "tests/npy_files.h"
 #include "tests/record_files.h"
 #include "tests/tars.h"
@@ -81,6 +82,18 @@ void WriteTFRecords(const std::string& folder) {
   WriteFile(folder + "/records", file);
   WriteFile(folder + "/records.gz", Gzipped(file));
   const std::string index = TFRecordIndex(records);
+  WriteFile(folder + "/with_index", static_cast<char>(index.size()) + index + file);
+}
+
+void WriteMxnet(const std::string& folder) {
+  std::filesystem::create_directories(folder);
+  const std::vector<std::string> records = {"one", "", "four" + LittleEndian(kMxnetMagic) + "five",
+                                            MxnetImage({1, 2}, 3, "an image")};
+  const std::string file = MxnetRecords(records);
+  const std::string index = MxnetIndex(records);
+  WriteFile(folder + "/records", file);
+  WriteFile(folder + "/records.gz", Gzipped(file));
+  WriteFile(folder + "/images", MxnetRecords({MxnetImage({7}, 8, "\xff\xd8\xff an image")}));
   WriteFile(folder + "/with_index", static_cast<char>(index.size()) + index + file);
 }
 
@@ -177,6 +190,7 @@ int main(int argc, char** argv) {
   millhopper::WriteRecordIO(folder);
   millhopper::WriteIdx(folder + "/idx");
   millhopper::WriteTFRecords(folder + "/tfrecord");
+  millhopper::WriteMxnet(folder + "/mxnet");
   millhopper::WriteImageLists(folder + "/image_list");
   millhopper::WriteWholeFiles(folder + "/whole_file");
   millhopper::WriteArrays(folder + "/npy", folder + "/npz");

@@ -35,6 +35,7 @@
 #include "tests/compressed.h"
 #include "tests/faulty_files_contract.h"
 #include "tests/memory_files.h"
+#include "tests/mxnet_records.h"
 #include "tests/npy_files.h"
 #include "tests/reader_contract.h"
 #include "tests/tars.h"
@@ -348,6 +349,38 @@ const std::string& TFRecordIndexPath() {
   return file.path();
 }
 
+// Images whose label is their number. In the faulty file a record has no header of an image, or
+// is said to be longer than the file.
+std::string MxnetContent(Fault fault) {
+  std::string content;
+  for (int64_t i = 0; i < kRecords; ++i) {
+    const std::string image = MxnetImage({static_cast<float>(i)}, 0, LittleEndian(kMxnetMagic));
+    const bool faulty = i == kFaulty;
+    std::string record = MxnetRecord(faulty && fault == Fault::kLoad ? "short" : image);
+    if (faulty && fault == Fault::kPlan) record.replace(4, 4, LittleEndian(uint32_t{1} << 28));
+    content += record;
+  }
+  return content;
+}
+const std::string& MxnetPath(Fault fault) {
+  static const TempFile files[] = {{"good.rec", MxnetContent(Fault::kNone)},
+                                   {"plan.rec", MxnetContent(Fault::kPlan)},
+                                   {"load.rec", MxnetContent(Fault::kLoad)}};
+  return files[static_cast<int>(fault)].path();
+}
+const std::string& MxnetIndexPath(Fault fault) {
+  const auto content = [](bool has_short) {
+    std::vector<std::string> records;
+    for (int64_t i = 0; i < kRecords; ++i) {
+      const bool is_short = has_short && i == kFaulty;
+      records.push_back(is_short ? "short" : MxnetImage({0}, 0, LittleEndian(kMxnetMagic)));
+    }
+    return MxnetIndex(records);
+  };
+  static const TempFile whole("whole.idx", content(false)), other("short.idx", content(true));
+  return fault == Fault::kLoad ? other.path() : whole.path();
+}
+
 // More images than a chunk has. The faulty one, which is empty, lies in the second chunk.
 constexpr int64_t kImages = 70;
 constexpr int64_t kFaultyImage = 66;
@@ -449,6 +482,20 @@ ReaderPtr IndexedTFRecord(Fault fault, Where where) {
   arguments.has_companions = true;
   arguments.buffer_type = file.buffer_type;
   return std::make_unique<FileReader>(FindFileFormat("tfrecord")->Make(arguments), std::move(file));
+}
+
+ReaderPtr MxnetAt(FileEntry file) {
+  FormatArguments arguments;
+  arguments.has_companions = !file.companion.empty();
+  arguments.buffer_type = file.buffer_type;
+  arguments.attributes.Set("fields", std::vector<std::string>{"label int64[1]", "image bytes"});
+  return std::make_unique<FileReader>(FindFileFormat("mxnet")->Make(arguments), std::move(file));
+}
+ReaderPtr Mxnet(Fault fault, Where where) { return MxnetAt(EntryAt(where, MxnetPath(fault))); }
+ReaderPtr IndexedMxnet(Fault fault, Where where) {
+  FileEntry file = EntryAt(where, MxnetPath(fault));
+  file.companion = At(where, MxnetIndexPath(fault));
+  return MxnetAt(std::move(file));
 }
 
 // Formats of text with fields. Each record says its number, and the faulty one has no number.
@@ -758,6 +805,10 @@ std::vector<std::string> TFRecordPaths() { return {TFRecordPath(Fault::kNone)}; 
 std::vector<std::string> IndexedTFRecordPaths() {
   return {TFRecordPath(Fault::kNone), TFRecordIndexPath()};
 }
+std::vector<std::string> MxnetPaths() { return {MxnetPath(Fault::kNone)}; }
+std::vector<std::string> IndexedMxnetPaths() {
+  return {MxnetPath(Fault::kNone), MxnetIndexPath(Fault::kNone)};
+}
 std::vector<std::string> TarPaths() { return {TarPath(Fault::kNone)}; }
 std::vector<std::string> GzipTarPaths() { return {GzipTarPath(Fault::kNone)}; }
 std::vector<std::string> LabelsPaths() { return {LabelsPath(Fault::kNone)}; }
@@ -817,6 +868,9 @@ std::vector<ContractCase> Files(Where where) {
             {5}),
       Reads("indexed_tfrecord_batch", IndexedTFRecord, where, IndexedTFRecordPaths, {Batch(8)}, {},
             {2}),
+      Reads("mxnet", Mxnet, where, MxnetPaths, {}, {}, {20, 20}),
+      Reads("mxnet_shuffle_batch", Mxnet, where, MxnetPaths, {Shuffle(7), Batch(4)}, {}, {5}),
+      Reads("indexed_mxnet_batch", IndexedMxnet, where, IndexedMxnetPaths, {Batch(8)}, {}, {2, 2}),
       ReadsTextFormat(kCsv, where, {}, {20, 20}),
       ReadsTextFormat(kCsv, where, {Shuffle(7), Batch(4)}, {}),
       ReadsTextFormat(kTsv, where, {}, {20, 20}),
@@ -867,6 +921,8 @@ std::vector<ContractCase> MappedFiles() {
       Reads("npz", Npz, where, NpzPaths, {}, numbers),
       Reads("indexed_tfrecord_shuffle", IndexedTFRecord, where, IndexedTFRecordPaths, {Shuffle(7)},
             {}, {20}),
+      Reads("indexed_mxnet_shuffle", IndexedMxnet, where, IndexedMxnetPaths, {Shuffle(7)}, {},
+            {20}),
       Reads("tar_shuffle", Tar, where, TarPaths, {Shuffle(7)}, numbers, {20}),
       Reads("text_shuffle_batch", Text, where, TextPaths, {Shuffle(2), Batch(2)}, {}),
       ReadsTextFormat(kTsv, where, {Shuffle(7), Batch(4)}, {}),
