@@ -153,6 +153,7 @@ class Parser {
     if (shard.raw.name.empty()) Refuse(where + " has no raw_data");
     if (shard.raw.bytes > kMaxShardBytes)
       Refuse(where + " is larger than 4 GiB, which none can be");
+    if (shard.samples == 0) Refuse(where + " has no samples");
     if (shard.samples > shard.raw.bytes / sizeof(uint32_t)) {
       Refuse(StrCat(where, " has ", shard.samples, " samples in ", shard.raw.bytes, " bytes"));
     }

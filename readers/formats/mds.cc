@@ -103,7 +103,7 @@ class MdsSource final : public FileSource {
       : file_(file), folder_(FolderOf(file.path)), index_(std::move(index)) {}
 
   bool Claim(Chunk* chunk) override {
-    while (number_ < index_.shards.size() && next_ == index_.shards[number_].samples) {
+    if (number_ < index_.shards.size() && next_ == index_.shards[number_].samples) {
       ++number_;
       next_ = 0;
       shard_.reset();
