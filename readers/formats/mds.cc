@@ -144,7 +144,17 @@ class MdsSource final : public FileSource {
   void Fetch(Chunk* chunk) const override {
     const auto& claimed = std::any_cast<const Claimed&>(chunk->claimed);
     const MdsShard& shard = index_.shards[claimed.number];
-    if (claimed.shard->compression != nullptr) return Expand(*claimed.shard, shard, chunk);
+    if (claimed.shard->compression != nullptr) {
+      Expand(*claimed.shard, shard, chunk);
+    } else {
+      ReadPlain(claimed, chunk);
+    }
+    // Chunks may wait long to be loaded, and there may be more of them than files can be open.
+    chunk->claimed.reset();
+  }
+
+ private:
+  static void ReadPlain(const Claimed& claimed, Chunk* chunk) {
     // Shards begin at multiples of the alignment, so that the bytes lie where lead() says.
     chunk->Read(*claimed.shard->file, claimed.offsets.front(), chunk->length);
     chunk->SetAsInFile();
@@ -155,7 +165,6 @@ class MdsSource final : public FileSource {
     }
   }
 
- private:
   static void AddPiece(Chunk* chunk, uint64_t at, uint32_t size) {
     chunk->pieces.push_back({static_cast<uint32_t>(chunk->lead() + at), size});
   }
@@ -219,10 +228,11 @@ class MdsSource final : public FileSource {
   // Where a sample of the plain shard begins, or the last one ends. A part of the table is kept.
   uint32_t OffsetOf(const MdsShard& shard, uint64_t sample) {
     if (sample < window_begin_ || sample - window_begin_ >= window_.size()) {
+      std::vector<uint32_t> window(std::min<uint64_t>(kMostRecords, shard.samples + 1 - sample));
+      shard_->file->Read((1 + sample) * kOffsetBytes, reinterpret_cast<char*>(window.data()),
+                         window.size() * kOffsetBytes);
+      window_ = std::move(window);
       window_begin_ = sample;
-      window_.resize(std::min<uint64_t>(kMostRecords, shard.samples + 1 - sample));
-      shard_->file->Read((1 + sample) * kOffsetBytes, reinterpret_cast<char*>(window_.data()),
-                         window_.size() * kOffsetBytes);
     }
     return window_[sample - window_begin_];
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // MDS shards: columns, compressions, chunks of shards, indexes that lie, and every damage.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -209,6 +210,20 @@ TEST(Mds, LeavesChunksOut) {
     shared += some;
   }
   EXPECT_EQ(shared, 3000u);
+}
+
+TEST(Mds, ReadsMoreShardsThanFilesCanBeOpen) {
+  const Folder folder;
+  folder.WriteShards(Columns(), Samples(600), 1);
+  rlimit old_limit{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &old_limit), 0);
+  const rlimit limit{100, old_limit.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
+  for (const int threads : {0, 4}) {
+    const PoolSize pool(threads);
+    EXPECT_EQ(TextsOf(Reader(folder, {"n int64[]"}).get()).size(), 600u);
+  }
+  EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &old_limit), 0);
 }
 
 TEST(Mds, OpensSeveralFoldersOfTheSameColumns) {
