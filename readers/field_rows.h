@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "framework/base/error.h"
 #include "framework/tensor/rows.h"
 #include "readers/fields.h"
 
@@ -37,6 +38,17 @@ class FieldRows {
   Rows* const rows_;
   std::vector<char*>& places_;  // of the next record, in slots that are no sequences
 };
+
+// Calls function() and adds the name of the field to its error.
+template <typename Function>
+void ForField(const Field& field, const Function& function) {
+  try {
+    function();
+  } catch (const Error& error) {
+    if (error.interrupts()) throw;
+    throw error.WithMessage(StrCat("field '", Escaped(field.name), "': ", error.message()));
+  }
+}
 
 }  // namespace millhopper
 

@@ -70,17 +70,6 @@ class SparseTextFormat : public FileFormat {
   const bool skips_;
 };
 
-// Calls function() and adds the name of the field to its error.
-template <typename Function>
-void ForField(const Field& field, const Function& function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    if (error.interrupts()) throw;
-    throw error.WithMessage(StrCat("field '", Escaped(field.name), "': ", error.message()));
-  }
-}
-
 }  // namespace millhopper
 
 #endif  // MILLHOPPER_READERS_SPARSE_TEXT_H_

@@ -12,6 +12,8 @@
 #include "framework/tensor/tensor_stream.h"
 #include "readers/recordio_writer.h"
 #include "tests/bytes.h"
+#include "tests/mds_shards.h"
+#include "tests/mxnet_records.h"
 #include "tests/npy_files.h"
 #include "tests/record_files.h"
 #include "tests/tars.h"
@@ -82,6 +84,38 @@ void WriteTFRecords(const std::string& folder) {
   WriteFile(folder + "/records.gz", Gzipped(file));
   const std::string index = TFRecordIndex(records);
   WriteFile(folder + "/with_index", static_cast<char>(index.size()) + index + file);
+}
+
+void WriteMxnet(const std::string& folder) {
+  std::filesystem::create_directories(folder);
+  const std::vector<std::string> records = {"one", "", "four" + LittleEndian(kMxnetMagic) + "five",
+                                            MxnetImage({1, 2}, 3, "an image")};
+  const std::string file = MxnetRecords(records);
+  const std::string index = MxnetIndex(records);
+  WriteFile(folder + "/records", file);
+  WriteFile(folder + "/records.gz", Gzipped(file));
+  WriteFile(folder + "/images", MxnetRecords({MxnetImage({7}, 8, "\xff\xd8\xff an image")}));
+  WriteFile(folder + "/with_index", static_cast<char>(index.size()) + index + file);
+}
+
+void WriteMds(const std::string& folder) {
+  std::filesystem::create_directories(folder);
+  const MdsTestColumns columns = {{"n", "int", 8}, {"text", "str", 0}};
+  const std::string number = LittleEndian(int64_t{7});
+  const std::string shard =
+      MdsShardOf({MdsSample(columns, {number, "text"}), MdsSample(columns, {number, ""})});
+  const MdsTestColumns two = {{"a", "", 0}, {"b", "", 0}};
+  const MdsTestColumns three = {{"a", "", 0}, {"b", "", 0}, {"i", "", 0}};
+  const std::string images = FromHex("01000000 02000000 6162");
+  WriteFile(folder + "/index", MdsIndexOf({MdsEntry(columns, "a", 70, 2),
+                                           MdsEntry(columns, "b/c", 70, 2, "zstd", 60)}));
+  WriteFile(folder + "/texts", "\4" + shard);
+  WriteFile(folder + "/arrays",
+            "\1" + MdsShardOf({MdsSample(
+                       two, {FromHex("11 04 01 0700"), FromHex("08 01 02 0000803f 00000040")})}));
+  WriteFile(folder + "/shaped", "\2" + MdsShardOf({std::string(20, 'x')}));
+  WriteFile(folder + "/images",
+            "\3" + MdsShardOf({MdsSample(three, {images, FromHex("00000000") + images, "12"})}));
 }
 
 void WriteImageLists(const std::string& folder) {
@@ -177,6 +211,8 @@ int main(int argc, char** argv) {
   millhopper::WriteRecordIO(folder);
   millhopper::WriteIdx(folder + "/idx");
   millhopper::WriteTFRecords(folder + "/tfrecord");
+  millhopper::WriteMxnet(folder + "/mxnet");
+  millhopper::WriteMds(folder + "/mds");
   millhopper::WriteImageLists(folder + "/image_list");
   millhopper::WriteWholeFiles(folder + "/whole_file");
   millhopper::WriteArrays(folder + "/npy", folder + "/npz");

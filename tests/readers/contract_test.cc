@@ -34,7 +34,9 @@
 #include "tests/child.h"
 #include "tests/compressed.h"
 #include "tests/faulty_files_contract.h"
+#include "tests/mds_shards.h"
 #include "tests/memory_files.h"
+#include "tests/mxnet_records.h"
 #include "tests/npy_files.h"
 #include "tests/reader_contract.h"
 #include "tests/tars.h"
@@ -348,6 +350,83 @@ const std::string& TFRecordIndexPath() {
   return file.path();
 }
 
+// Images whose label is their number. In the faulty file a record has no header of an image, or
+// is said to be longer than the file.
+std::string MxnetContent(Fault fault) {
+  std::string content;
+  for (int64_t i = 0; i < kRecords; ++i) {
+    const std::string image = MxnetImage({static_cast<float>(i)}, 0, LittleEndian(kMxnetMagic));
+    const bool faulty = i == kFaulty;
+    std::string record = MxnetRecord(faulty && fault == Fault::kLoad ? "short" : image);
+    if (faulty && fault == Fault::kPlan) record.replace(4, 4, LittleEndian(uint32_t{1} << 28));
+    content += record;
+  }
+  return content;
+}
+const std::string& MxnetPath(Fault fault) {
+  static const TempFile files[] = {{"good.rec", MxnetContent(Fault::kNone)},
+                                   {"plan.rec", MxnetContent(Fault::kPlan)},
+                                   {"load.rec", MxnetContent(Fault::kLoad)}};
+  return files[static_cast<int>(fault)].path();
+}
+const std::string& MxnetIndexPath(Fault fault) {
+  const auto content = [](bool has_short) {
+    std::vector<std::string> records;
+    for (int64_t i = 0; i < kRecords; ++i) {
+      const bool is_short = has_short && i == kFaulty;
+      records.push_back(is_short ? "short" : MxnetImage({0}, 0, LittleEndian(kMxnetMagic)));
+    }
+    return MxnetIndex(records);
+  };
+  static const TempFile whole("whole.idx", content(false)), other("short.idx", content(true));
+  return fault == Fault::kLoad ? other.path() : whole.path();
+}
+
+// Samples that say their number, in plain or compressed shards of 20 beside their index. The faulty
+// one begins the second shard: it is too short, or the shard has another size than its index says.
+class MdsFolder {
+ public:
+  MdsFolder(Fault fault, bool compressed) : folder_(TempName("mds")) {
+    const MdsTestColumns columns = {{"n", "int", 8}, {"text", "str", 0}};
+    std::filesystem::create_directories(folder_);
+    std::vector<std::string> entries;
+    for (int64_t first = 0; first < kRecords; first += kFaulty) {
+      std::vector<std::string> samples;
+      for (int64_t i = first; i < std::min(first + kFaulty, kRecords); ++i) {
+        const bool faulty = i == kFaulty && fault == Fault::kLoad;
+        samples.push_back(faulty ? "x" : MdsSample(columns, {LittleEndian(i), "text"}));
+      }
+      const std::string shard = MdsShardOf(samples);
+      const std::string stored = compressed ? Zstd(shard) : shard;
+      const std::string name = StrCat(first, ".mds");
+      paths_.push_back(StrCat(folder_, "/", name, compressed ? ".zstd" : ""));
+      WriteFile(paths_.back(), stored);
+      const bool faulty = first == kFaulty && fault == Fault::kPlan;
+      entries.push_back(MdsEntry(columns, name, shard.size() + (faulty ? 1 : 0), samples.size(),
+                                 "zstd", compressed ? stored.size() : 0));
+    }
+    paths_.push_back(folder_ + "/index.json");
+    WriteFile(paths_.back(), MdsIndexOf(entries));
+  }
+  ~MdsFolder() { std::filesystem::remove_all(folder_); }
+  MdsFolder(const MdsFolder&) = delete;
+  MdsFolder& operator=(const MdsFolder&) = delete;
+
+  // The last one is the index.
+  const std::vector<std::string>& paths() const { return paths_; }
+
+ private:
+  const std::string folder_;
+  std::vector<std::string> paths_;
+};
+const std::vector<std::string>& MdsPathsOf(Fault fault, bool compressed) {
+  static const MdsFolder plain[] = {
+      {Fault::kNone, false}, {Fault::kPlan, false}, {Fault::kLoad, false}};
+  static const MdsFolder packed[] = {
+      {Fault::kNone, true}, {Fault::kPlan, true}, {Fault::kLoad, true}};
+  return (compressed ? packed : plain)[static_cast<int>(fault)].paths();
+}
+
 // More images than a chunk has. The faulty one, which is empty, lies in the second chunk.
 constexpr int64_t kImages = 70;
 constexpr int64_t kFaultyImage = 66;
@@ -450,6 +529,32 @@ ReaderPtr IndexedTFRecord(Fault fault, Where where) {
   arguments.buffer_type = file.buffer_type;
   return std::make_unique<FileReader>(FindFileFormat("tfrecord")->Make(arguments), std::move(file));
 }
+
+ReaderPtr MxnetAt(FileEntry file) {
+  FormatArguments arguments;
+  arguments.has_companions = !file.companion.empty();
+  arguments.buffer_type = file.buffer_type;
+  arguments.attributes.Set("fields", std::vector<std::string>{"label int64[1]", "image bytes"});
+  return std::make_unique<FileReader>(FindFileFormat("mxnet")->Make(arguments), std::move(file));
+}
+ReaderPtr Mxnet(Fault fault, Where where) { return MxnetAt(EntryAt(where, MxnetPath(fault))); }
+ReaderPtr IndexedMxnet(Fault fault, Where where) {
+  FileEntry file = EntryAt(where, MxnetPath(fault));
+  file.companion = At(where, MxnetIndexPath(fault));
+  return MxnetAt(std::move(file));
+}
+
+ReaderPtr MdsAt(Fault fault, Where where, bool compressed) {
+  std::string index;
+  for (const std::string& path : MdsPathsOf(fault, compressed)) index = At(where, path);
+  FormatArguments arguments;
+  arguments.attributes.Set("fields", std::vector<std::string>{"n int64[1]"});
+  arguments.buffer_type = where == Where::kMapped ? BufferType::kMmap : BufferType::kMemory;
+  FileEntry file{index, "", arguments.buffer_type};
+  return std::make_unique<FileReader>(FindFileFormat("mds")->Make(arguments), std::move(file));
+}
+ReaderPtr Mds(Fault fault, Where where) { return MdsAt(fault, where, false); }
+ReaderPtr ZstdMds(Fault fault, Where where) { return MdsAt(fault, where, true); }
 
 // Formats of text with fields. Each record says its number, and the faulty one has no number.
 struct TextFormat {
@@ -758,6 +863,12 @@ std::vector<std::string> TFRecordPaths() { return {TFRecordPath(Fault::kNone)}; 
 std::vector<std::string> IndexedTFRecordPaths() {
   return {TFRecordPath(Fault::kNone), TFRecordIndexPath()};
 }
+std::vector<std::string> MxnetPaths() { return {MxnetPath(Fault::kNone)}; }
+std::vector<std::string> IndexedMxnetPaths() {
+  return {MxnetPath(Fault::kNone), MxnetIndexPath(Fault::kNone)};
+}
+std::vector<std::string> MdsPaths() { return MdsPathsOf(Fault::kNone, false); }
+std::vector<std::string> ZstdMdsPaths() { return MdsPathsOf(Fault::kNone, true); }
 std::vector<std::string> TarPaths() { return {TarPath(Fault::kNone)}; }
 std::vector<std::string> GzipTarPaths() { return {GzipTarPath(Fault::kNone)}; }
 std::vector<std::string> LabelsPaths() { return {LabelsPath(Fault::kNone)}; }
@@ -817,6 +928,12 @@ std::vector<ContractCase> Files(Where where) {
             {5}),
       Reads("indexed_tfrecord_batch", IndexedTFRecord, where, IndexedTFRecordPaths, {Batch(8)}, {},
             {2}),
+      Reads("mxnet", Mxnet, where, MxnetPaths, {}, {}, {20, 20}),
+      Reads("mxnet_shuffle_batch", Mxnet, where, MxnetPaths, {Shuffle(7), Batch(4)}, {}, {5}),
+      Reads("indexed_mxnet_batch", IndexedMxnet, where, IndexedMxnetPaths, {Batch(8)}, {}, {2, 2}),
+      Reads("mds_batch", Mds, where, MdsPaths, {Batch(8)}, numbers, {2, 2}),
+      Reads("mds_shuffle", Mds, where, MdsPaths, {Shuffle(7)}, numbers, {20}),
+      Reads("compressed_mds", ZstdMds, where, ZstdMdsPaths, {}, numbers, {20, 20}),
       ReadsTextFormat(kCsv, where, {}, {20, 20}),
       ReadsTextFormat(kCsv, where, {Shuffle(7), Batch(4)}, {}),
       ReadsTextFormat(kTsv, where, {}, {20, 20}),
@@ -867,6 +984,9 @@ std::vector<ContractCase> MappedFiles() {
       Reads("npz", Npz, where, NpzPaths, {}, numbers),
       Reads("indexed_tfrecord_shuffle", IndexedTFRecord, where, IndexedTFRecordPaths, {Shuffle(7)},
             {}, {20}),
+      Reads("indexed_mxnet_shuffle", IndexedMxnet, where, IndexedMxnetPaths, {Shuffle(7)}, {},
+            {20}),
+      Reads("mds_shuffle", Mds, where, MdsPaths, {Shuffle(7)}, numbers, {20}),
       Reads("tar_shuffle", Tar, where, TarPaths, {Shuffle(7)}, numbers, {20}),
       Reads("text_shuffle_batch", Text, where, TextPaths, {Shuffle(2), Batch(2)}, {}),
       ReadsTextFormat(kTsv, where, {Shuffle(7), Batch(4)}, {}),

@@ -25,6 +25,7 @@
 #include "tests/bytes.h"
 #include "tests/compressed.h"
 #include "tests/memory_files.h"
+#include "tests/mxnet_records.h"
 #include "tests/npy_files.h"
 #include "tests/outcome.h"
 #include "tests/record_files.h"
@@ -248,6 +249,36 @@ Case IndexedTFRecordCase() {
   return item;
 }
 
+// The bytes of records are all that nothing checks: these have whole words, so that no part has
+// padding, and the third has two parts.
+Case MxnetCase() {
+  Case item;
+  item.name = "mxnet";
+  item.file_name = "a.rec";
+  item.format = "mxnet";
+  const std::vector<size_t> sizes = {4, 0, 16, 8};
+  std::vector<std::pair<size_t, size_t>> contents;  // bytes, and the record that they belong to
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    item.whole_at.push_back(item.content.size());
+    std::string record(sizes[i], static_cast<char>('a' + i));
+    if (i == 2) record.replace(4, 4, LittleEndian(kMxnetMagic));
+    const std::string frame = MxnetRecord(record);
+    for (size_t at = 0; at < frame.size(); ++at) {
+      if (frame[at] == static_cast<char>('a' + i)) {
+        contents.emplace_back(item.content.size() + at, i);
+      }
+    }
+    item.content += frame;
+  }
+  item.payload = [contents](size_t bit) -> std::optional<size_t> {
+    for (const auto& [byte, record] : contents) {
+      if (byte == bit / 8) return record;
+    }
+    return std::nullopt;
+  };
+  return item;
+}
+
 // Formats of text; they have no checksum, so that only compressed ones are damaged here
 // (text_damage_test damages the others).
 Case FieldsCase(const std::string& format, const std::string& content,
@@ -337,13 +368,13 @@ std::vector<Case> AllCases() {
   std::vector<Case> cases = RecordIOCases();
   for (const Case& item :
        {IdxCase(), IdxWithLabelsCase(), FixedCase(), TFRecordCase(), IndexedTFRecordCase(),
-        NpyCase(false), NpyCase(true), NpzCase(false), NpzCase(true), TarCase()}) {
+        MxnetCase(), NpyCase(false), NpyCase(true), NpzCase(false), NpzCase(true), TarCase()}) {
     cases.push_back(item);
   }
   for (const CompressionKind& kind : kCompressions) {
     for (const Case& item :
-         {IdxCase(), IdxWithLabelsCase(), FixedCase(), TextCase(), TFRecordCase(), CsvCase(),
-          JsonlCase(), ImageListCase(), NpyCase(false), TarCase()}) {
+         {IdxCase(), IdxWithLabelsCase(), FixedCase(), TextCase(), TFRecordCase(), MxnetCase(),
+          CsvCase(), JsonlCase(), ImageListCase(), NpyCase(false), TarCase()}) {
       cases.push_back(Compressed(item, kind));
     }
   }

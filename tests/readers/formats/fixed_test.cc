@@ -205,5 +205,31 @@ TEST(Fixed, MayBeginAnewAtAnyMoment) {
   EXPECT_TRUE(HoldingsReturnTo(before));
 }
 
+// The label or labels of an image, and its planes of red, green and blue.
+std::string CifarRecord(const std::string& labels, char first) {
+  std::string pixels(size_t{3} * 32 * 32, first);
+  pixels.back() = 'z';
+  return labels + pixels;
+}
+
+TEST(Fixed, ReadsTheBinaryFilesOfCifar) {
+  const SlotSpec label = Slot(DataType::kUint8, {1, 1});
+  const SlotSpec image = Slot(DataType::kUint8, {1, 3, 32, 32});
+  const TempFile ten("data_batch_1.bin", CifarRecord("\6", 'a') + CifarRecord("\11", 'b'));
+  const std::vector<ElementValue> tens = ReadAll(Reader(ten.path(), {label, image}).get());
+  ASSERT_EQ(tens.size(), 2u);
+  EXPECT_EQ(tens[0][0].bytes, "\6");
+  EXPECT_EQ(tens[1][0].bytes, "\11");
+  EXPECT_EQ(tens[1][1].dims, (std::vector<int64_t>{1, 3, 32, 32}));
+  EXPECT_EQ(tens[1][1].bytes, CifarRecord("", 'b'));
+  const TempFile hundred("train.bin", CifarRecord("\13\23", 'c'));
+  const std::vector<ElementValue> hundreds =
+      ReadAll(Reader(hundred.path(), {label, label, image}).get());
+  ASSERT_EQ(hundreds.size(), 1u);
+  EXPECT_EQ(hundreds[0][0].bytes, "\13");
+  EXPECT_EQ(hundreds[0][1].bytes, "\23");
+  EXPECT_EQ(hundreds[0][2].bytes, CifarRecord("", 'c'));
+}
+
 }  // namespace
 }  // namespace millhopper

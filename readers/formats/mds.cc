@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: Apache-2.0
+// The format `mds`: shards of MosaicML's streaming. A file is the index.json that lies in the
+// folder of its shards (readers/mds_index.h). A shard, plain or compressed by zstd or gzip, is
+//
+//   u32 n | n + 1 u32 offsets, of the samples and of the end | JSON text | samples
+//
+// in little-endian order, and a sample a u32 size for each column of no fixed size, and the bytes
+// of all columns (readers/mds_sample.h). Plain shards are cut into chunks by their offsets;
+// a compressed one is a chunk.
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/base/error.h"
+#include "framework/base/limits.h"
+#include "framework/base/memory.h"
+#include "framework/io/byte_stream.h"
+#include "framework/io/compression.h"
+#include "framework/io/file_system.h"
+#include "framework/io/files_in_use.h"
+#include "framework/reader/file_format.h"
+#include "readers/fields.h"
+#include "readers/mds_index.h"
+#include "readers/mds_sample.h"
+
+namespace millhopper {
+namespace {
+
+constexpr size_t kOffsetBytes = sizeof(uint32_t);
+constexpr size_t kMostRecords = 1 << 16;  // in a chunk of a plain shard
+
+std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
+
+// Null if it is none that is read.
+const Compression* CompressionNamed(const std::string& name) {
+  return name == "zstd" ? &kZstd : name == "gz" ? &kGzip : nullptr;
+}
+
+[[noreturn]] void Damaged(const std::string& path, uint64_t offset, const std::string& problem,
+                          ErrorCode code = ErrorCode::kDataLoss) {
+  throw Error(code, problem).InFile(path, static_cast<int64_t>(offset));
+}
+
+// The first samples lie behind the number of samples and the offsets.
+uint64_t TableEnd(uint64_t samples) { return (samples + 2) * kOffsetBytes; }
+
+// Throws unless the table of a shard can begin so.
+void CheckTable(const std::string& path, const MdsShard& shard, uint32_t samples, uint32_t first,
+                uint32_t last) {
+  if (samples != shard.samples) {
+    Damaged(path, 0,
+            StrCat("the shard says that it has ", samples, " samples, its index ", shard.samples));
+  }
+  if (first < TableEnd(samples)) {
+    Damaged(path, kOffsetBytes,
+            StrCat("sample 0 begins at byte ", first, ", in the table of ", TableEnd(samples),
+                   " bytes"));
+  }
+  if (last != shard.raw.bytes) {
+    Damaged(path, (samples + uint64_t{1}) * kOffsetBytes,
+            StrCat("the last sample ends at byte ", last, " of ", shard.raw.bytes));
+  }
+}
+
+// Throws unless a sample that lies between these bytes can be in the shard.
+void CheckSample(const std::string& path, const MdsShard& shard, uint64_t sample, uint32_t begin,
+                 uint32_t end) {
+  const uint64_t place = (sample + 1) * kOffsetBytes;
+  if (begin > end || end > shard.raw.bytes) {
+    Damaged(path, place,
+            StrCat("sample ", sample, " lies between the bytes ", begin, " and ", end, " of ",
+                   shard.raw.bytes));
+  }
+  if (end - begin > kMaxRecordBytes) {
+    Damaged(
+        path, place,
+        StrCat("sample ", sample, " has ", end - begin, " bytes; the limit is ", kMaxRecordBytes),
+        ErrorCode::kResourceLimit);
+  }
+}
+
+// A shard as it is read now.
+struct OpenShard {
+  std::string path;
+  std::unique_ptr<const File> file;          // of a plain one
+  const Compression* compression = nullptr;  // of a compressed one
+};
+
+// What Claim tells Fetch.
+struct Claimed {
+  std::shared_ptr<const OpenShard> shard;
+  size_t number;                  // of the shard
+  std::vector<uint32_t> offsets;  // of the samples and of their end, in a plain one
+};
+
+class MdsSource final : public FileSource {
+ public:
+  MdsSource(const FileEntry& file, MdsIndex index)
+      : file_(file), folder_(FolderOf(file.path)), index_(std::move(index)) {}
+
+  bool Claim(Chunk* chunk) override {
+    if (number_ < index_.shards.size() && next_ == index_.shards[number_].samples) {
+      ++number_;
+      next_ = 0;
+      shard_.reset();
+    }
+    if (number_ == index_.shards.size()) return false;
+    const MdsShard& shard = index_.shards[number_];
+    if (shard_ == nullptr) Open(shard);
+    Claimed claimed{shard_, number_, {}};
+    if (shard_->compression != nullptr) {
+      chunk->offset = shard.begin;
+      chunk->length = shard.raw.bytes;
+      chunk->records = shard.samples;
+      next_ = shard.samples;
+    } else {
+      uint64_t end = next_;  // of the chunk's samples
+      claimed.offsets.push_back(OffsetOf(shard, end));
+      do {
+        const uint32_t begin = claimed.offsets.back();
+        const uint32_t sample_end = OffsetOf(shard, end + 1);
+        // Samples before a wrong one come first.
+        const bool wrong = begin > sample_end || sample_end > shard.raw.bytes;
+        if (end > next_ && (wrong || sample_end - claimed.offsets.front() > kReadBlockBytes)) {
+          break;
+        }
+        CheckSample(shard_->path, shard, end, begin, sample_end);
+        claimed.offsets.push_back(sample_end);
+        ++end;
+      } while (end < shard.samples && end - next_ < kMostRecords);
+      chunk->offset = shard.begin + claimed.offsets.front();
+      chunk->length = claimed.offsets.back() - claimed.offsets.front();
+      chunk->records = end - next_;
+      next_ = end;
+    }
+    chunk->claimed = std::move(claimed);
+    return true;
+  }
+
+  void Fetch(Chunk* chunk) const override {
+    const auto& claimed = std::any_cast<const Claimed&>(chunk->claimed);
+    const MdsShard& shard = index_.shards[claimed.number];
+    if (claimed.shard->compression != nullptr) {
+      Expand(*claimed.shard, shard, chunk);
+    } else {
+      ReadPlain(claimed, chunk);
+    }
+    // Chunks may wait long to be loaded, and there may be more of them than files can be open.
+    chunk->claimed.reset();
+  }
+
+ private:
+  static void ReadPlain(const Claimed& claimed, Chunk* chunk) {
+    // Shards begin at multiples of the alignment, so that the bytes lie where lead() says.
+    chunk->Read(*claimed.shard->file, claimed.offsets.front(), chunk->length);
+    chunk->SetAsInFile();
+    chunk->pieces.reserve(claimed.offsets.size() - 1);
+    for (size_t i = 0; i + 1 < claimed.offsets.size(); ++i) {
+      AddPiece(chunk, claimed.offsets[i] - claimed.offsets.front(),
+               claimed.offsets[i + 1] - claimed.offsets[i]);
+    }
+  }
+
+  static void AddPiece(Chunk* chunk, uint64_t at, uint32_t size) {
+    chunk->pieces.push_back({static_cast<uint32_t>(chunk->lead() + at), size});
+  }
+
+  void Open(const MdsShard& shard) {
+    auto opened = std::make_shared<OpenShard>();
+    opened->path = folder_ + shard.raw.name;
+    FileStatus status = FileSystemOf(opened->path).Stat(opened->path);
+    const bool is_compressed = status.kind == FileStatus::Kind::kMissing && !shard.zip.name.empty();
+    if (is_compressed) {
+      opened->path = folder_ + shard.zip.name;
+      status = FileSystemOf(opened->path).Stat(opened->path);
+      opened->compression = CompressionNamed(shard.compression);
+      CheckCompressed(shard, *opened);
+    }
+    read_.Add(opened->path, status.id);
+    std::unique_ptr<const File> file =
+        File::Open(opened->path, is_compressed ? BufferType::kMemory : file_.buffer_type);
+    const MdsShard::Stored& stored = is_compressed ? shard.zip : shard.raw;
+    if (file->size() != stored.bytes) {
+      Damaged(opened->path, std::min(file->size(), stored.bytes),
+              StrCat("the shard has ", file->size(), " bytes, its index says ", stored.bytes));
+    }
+    if (!is_compressed) {
+      if (file->size() < TableEnd(shard.samples)) {
+        Damaged(opened->path, file->size(),
+                StrCat("the shard ends in the table of its ", shard.samples, " samples"));
+      }
+      const auto number = [&](uint64_t i) {
+        uint32_t value;
+        file->Read(i * kOffsetBytes, reinterpret_cast<char*>(&value), kOffsetBytes);
+        return value;
+      };
+      CheckTable(opened->path, shard, number(0), number(1), number(shard.samples + 1));
+      opened->file = std::move(file);
+    }
+    window_.clear();
+    shard_ = std::move(opened);
+  }
+
+  void CheckCompressed(const MdsShard& shard, const OpenShard& opened) const {
+    if (opened.compression == nullptr) {
+      Damaged(opened.path, 0,
+              StrCat("the shard is compressed by '", Escaped(shard.compression),
+                     "'; zstd and gz are read"));
+    }
+    if (file_.buffer_type == BufferType::kMmap) {
+      Damaged(
+          opened.path, 0,
+          "the shard is compressed, so it cannot be mapped; read it with buffer_type \"memory\"",
+          ErrorCode::kInvalidArgument);
+    }
+    if (shard.raw.bytes > kMaxExpandedChunkBytes) {
+      Damaged(opened.path, 0,
+              StrCat("the shard has ", shard.raw.bytes, " bytes when expanded; the limit is ",
+                     kMaxExpandedChunkBytes),
+              ErrorCode::kResourceLimit);
+    }
+  }
+
+  // Where a sample of the plain shard begins, or the last one ends. A part of the table is kept.
+  uint32_t OffsetOf(const MdsShard& shard, uint64_t sample) {
+    if (sample < window_begin_ || sample - window_begin_ >= window_.size()) {
+      std::vector<uint32_t> window(std::min<uint64_t>(kMostRecords, shard.samples + 1 - sample));
+      shard_->file->Read((1 + sample) * kOffsetBytes, reinterpret_cast<char*>(window.data()),
+                         window.size() * kOffsetBytes);
+      window_ = std::move(window);
+      window_begin_ = sample;
+    }
+    return window_[sample - window_begin_];
+  }
+
+  static void Expand(const OpenShard& opened, const MdsShard& shard, Chunk* chunk) {
+    ByteStream stream(opened.path, *opened.compression);
+    if (shard.raw.bytes > stream.most_left()) {
+      Damaged(opened.path, 0,
+              StrCat("the index says that the shard has ", shard.raw.bytes,
+                     " bytes when expanded, which its ", shard.zip.bytes, " bytes cannot give"));
+    }
+    chunk->bytes = BufferPool::At(Place()).Take(chunk->lead() + shard.raw.bytes);
+    char* const bytes = chunk->bytes->data() + chunk->lead();
+    const size_t size = stream.Read(bytes, shard.raw.bytes);
+    char more;
+    if (size < shard.raw.bytes || stream.Read(&more, 1) > 0) {
+      Damaged(opened.path, stream.file().size(),
+              StrCat("the shard has ", size < shard.raw.bytes ? "fewer" : "more", " than the ",
+                     shard.raw.bytes, " expanded bytes that its index says"));
+    }
+    if (shard.raw.bytes < TableEnd(shard.samples)) {
+      Damaged(opened.path, 0,
+              StrCat("the shard ends in the table of its ", shard.samples, " samples"));
+    }
+    const auto number = [&](uint64_t i) {
+      uint32_t value;
+      std::memcpy(&value, bytes + i * kOffsetBytes, kOffsetBytes);
+      return value;
+    };
+    CheckTable(opened.path, shard, number(0), number(1), number(shard.samples + 1));
+    chunk->SetAsInFile();
+    chunk->pieces.reserve(shard.samples);
+    for (uint64_t i = 0; i < shard.samples; ++i) {
+      const uint32_t begin = number(i + 1), end = number(i + 2);
+      CheckSample(opened.path, shard, i, begin, end);
+      AddPiece(chunk, begin, end - begin);
+    }
+  }
+
+  const FileEntry file_;
+  const std::string folder_;
+  const MdsIndex index_;
+  FilesRead read_{FileRole::kData};
+  size_t number_ = 0;                       // of the shard to be claimed
+  uint64_t next_ = 0;                       // its next sample
+  std::shared_ptr<const OpenShard> shard_;  // null until it is opened
+  std::vector<uint32_t> window_;            // offsets, from that of sample window_begin_ on
+  uint64_t window_begin_ = 0;
+};
+
+class MdsFormat final : public FileFormat {
+ public:
+  MdsFormat(const FormatArguments& arguments, std::vector<Field> fields)
+      : FileFormat(AgreeOnSlots(arguments.declared, SlotsOf(fields))), fields_(std::move(fields)) {
+    for (const Field& field : fields_) {
+      Require(field.missing != Field::Missing::kSkip && field.decode != Field::Decode::kJson,
+              "field '", Escaped(field.name),
+              "': every sample has every column, so missing=skip leaves none out, and decode=json "
+              "is not for columns");
+    }
+  }
+
+  std::unique_ptr<FileSource> Open(const FileEntry& file) override {
+    MdsIndex index = ReadMdsIndex(file.path);
+    if (!index.shards.empty()) Learn(file.path, index.columns);
+    return std::make_unique<MdsSource>(file, std::move(index));
+  }
+
+  std::optional<uint64_t> CountRecords(const std::vector<FileEntry>& files) const override {
+    uint64_t records = 0;
+    for (const FileEntry& file : files) records += ReadMdsIndex(file.path).samples();
+    return records;
+  }
+
+  bool chunks_tell_records() const override { return true; }
+
+  void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
+    parser_->Load(tickets, n, rows);
+  }
+
+  std::string PlaceName(const FileEntry& file, uint64_t offset) const override {
+    const MdsIndex index = ReadMdsIndex(file.path);
+    const auto behind =
+        std::upper_bound(index.shards.begin(), index.shards.end(), offset,
+                         [](uint64_t at, const MdsShard& shard) { return at < shard.begin; });
+    if (behind == index.shards.begin()) return "";
+    const MdsShard& shard = *(behind - 1);
+    return StrCat("the sample at byte ", offset - shard.begin, " of ", Escaped(shard.raw.name));
+  }
+
+ private:
+  // The first file tells the columns of all.
+  void Learn(const std::string& path, const std::vector<MdsColumn>& columns) {
+    try {
+      if (!parser_.has_value()) {
+        parser_.emplace(fields_, columns);
+      } else if (parser_->columns() != columns) {
+        Throw(ErrorCode::kDataLoss, "its columns are others than those of the files before it");
+      }
+    } catch (const Error& error) {
+      throw error.InFile(path, 0);
+    }
+  }
+
+  const std::vector<Field> fields_;
+  std::optional<MdsParser> parser_;
+};
+
+std::vector<std::string> GuessFields(const std::string& path, const AttributeMap& attributes) {
+  (void)attributes;
+  const MdsIndex index = ReadMdsIndex(path);
+  MdsSource source({path, "", BufferType::kMemory}, index);
+  const Ref<Chunk> chunk = Pool<Chunk>::Take();
+  if (!source.Claim(chunk.get())) return GuessMdsFields(index.columns, nullptr);
+  source.Fetch(chunk.get());
+  const Piece first = chunk->pieces.front();
+  const std::string_view sample(chunk->bytes->data() + first.offset, first.size);
+  return GuessMdsFields(index.columns, &sample);
+}
+
+// Writers sort the keys, so that the shards come first and their columns come first in them.
+bool Matches(const char* head, size_t size) {
+  std::string text;
+  for (size_t i = 0; i < size; ++i) {
+    if (head[i] != ' ' && head[i] != '\n' && head[i] != '\r' && head[i] != '\t') text += head[i];
+  }
+  const std::string begin = R"({"shards":[{"column_)";
+  return text.compare(0, begin.size(), begin) == 0;
+}
+
+FormatSchema Schema() {
+  FormatSchema schema(
+      "the index.json of MosaicML's MDS shards, which lie beside it; plain, zstd, gz");
+  return std::move(
+      schema.Magic(&Matches)
+          .GuessFields(&GuessFields)
+          .Attr(FieldsAttribute(
+              "columns; an array has the dims that are declared, pickles are refused")));
+}
+
+std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) {
+  return std::make_unique<MdsFormat>(arguments, RequiredFields(arguments.attributes));
+}
+
+REGISTER_FILE_FORMAT(mds, Schema, Make);
+
+}  // namespace
+}  // namespace millhopper
