@@ -5,6 +5,8 @@
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
+#include <memory>
+
 #include "framework/base/error.h"
 #include "framework/plugin.h"
 
@@ -49,6 +51,13 @@ std::vector<std::string> GuessFieldsOf(const arrow::RecordBatch& batch) {
   ArrowOwned<ArrowArray> sample;
   Check(arrow::ExportRecordBatch(batch, sample.out(), schema.out()));
   return GuessArrowFields(*schema, *sample);
+}
+
+std::vector<std::string> GuessFieldsOf(const arrow::Schema& schema) {
+  const auto same = std::make_shared<arrow::Schema>(schema);
+  const auto empty = arrow::RecordBatch::MakeEmpty(same);
+  Check(empty.status());
+  return GuessFieldsOf(**empty);
 }
 
 void AppendRows(const ArrowRows& rows, const arrow::RecordBatch& batch, uint64_t first_row,

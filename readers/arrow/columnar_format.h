@@ -40,15 +40,15 @@ std::vector<ArrowColumn> ColumnsOf(const ArrowFields& fields, const arrow::Schem
 ArrowRows RowsOf(const ArrowFields& fields, const arrow::Schema& schema,
                  const std::vector<ArrowColumn>& columns);
 
-// Fields that fit a batch.
+// Fields that fit a batch, or a schema without one.
 std::vector<std::string> GuessFieldsOf(const arrow::RecordBatch& batch);
+std::vector<std::string> GuessFieldsOf(const arrow::Schema& schema);
 
-// Adds the rows of a batch, counted from `first_row` on, to a chunk of a file that holds `most`
-// rows together with those before.
+// Adds the rows of a batch, counted from `first_row` on, to a chunk.
 void AppendRows(const ArrowRows& rows, const arrow::RecordBatch& batch, uint64_t first_row,
                 Chunk* chunk);
 
-// What reads and opens `path` say of what went wrong in it, from a place on: "row group 3, ...".
+// Calls the function, and has its errors name the file, the byte and the place ("row group 3: ").
 template <typename Function>
 auto WithPlace(const std::string& path, uint64_t offset, const std::string& place,
                const Function& function) {

@@ -256,7 +256,7 @@ std::vector<std::string> Guess(const std::string& path, const AttributeMap&) {
       fields = GuessFieldsOf(batch);
       return false;
     });
-    return fields;
+    return fields.empty() ? GuessFieldsOf(*access.schema()) : fields;
   });
 }
 
