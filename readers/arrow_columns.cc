@@ -492,6 +492,17 @@ T TakeStored(const char** place) {
   return number;
 }
 
+// Calls the function, and has its errors name the column.
+template <typename Function>
+void InColumn(const Field& field, const Function& function) {
+  try {
+    function();
+  } catch (const Error& error) {
+    if (error.interrupts()) throw;
+    throw error.WithMessage(StrCat("column '", Escaped(field.name), "': ", error.message()));
+  }
+}
+
 [[noreturn]] void IsMissingValue(const char* what) {
   Throw(ErrorCode::kDataLoss, what, "; default=, missing=default or missing=skip say what to do");
 }
@@ -589,8 +600,8 @@ class ArrowRows::Column {
     void WriteFixed(size_t place, Slice* slice) {
       const size_t size = field_.value_bytes();
       if (column_.lists_ == 0 && column_.same_ && !has_nulls_ && !column_.dictionary_) {
-        if (size == 8) return CopyFixed<8>(place, slice);
-        if (size == 4) return CopyFixed<4>(place, slice);
+        if (size == 8 && CopyFixed<8>(place, slice)) return;
+        if (size == 4 && CopyFixed<4>(place, slice)) return;
       }
       ForEachRow(slice, [=](size_t i, int64_t row) {
         char* to = slice->records[i] + place;
@@ -643,28 +654,31 @@ class ArrowRows::Column {
     void ForEachRow(Slice* slice, const Function& function) {
       size_t i = 0;
       try {
-        for (; i < slice->rows; ++i) {
-          if (slice->left_out[i] == 0) function(i, slice->begin + static_cast<int64_t>(i));
-        }
+        InColumn(field_, [&] {
+          for (; i < slice->rows; ++i) {
+            if (slice->left_out[i] == 0) function(i, slice->begin + static_cast<int64_t>(i));
+          }
+        });
       } catch (const Error& error) {
         if (error.interrupts()) throw;
         slice->rows = i;
-        slice->error =
-            error.WithMessage(StrCat("column '", Escaped(field_.name), "': ", error.message()));
+        slice->error = error;
       }
     }
 
+    // False if not all rows are there.
     template <size_t size>
-    void CopyFixed(size_t place, Slice* slice) {
+    bool CopyFixed(size_t place, Slice* slice) {
       int64_t at = slice->begin;
       for (const Level& level : levels_) {
-        CheckRange(at, at + static_cast<int64_t>(slice->rows), level.length);
+        if (at + static_cast<int64_t>(slice->rows) > level.length) return false;
         at += level.offset;
       }
       const char* from = static_cast<const char*>(values_.values) + at * int64_t{size};
       for (size_t i = 0; i < slice->rows; ++i, from += size) {
         if (slice->left_out[i] == 0) std::memcpy(slice->records[i] + place, from, size);
       }
+      return true;
     }
 
     // Goes from `index` through the structs that begin at level `first` to the next list, or to
@@ -928,12 +942,8 @@ ArrowRows::ArrowRows(const ArrowFields& fields, const ArrowSchema& schema,
     : fields_(fields) {
   for (size_t i = 0; i < columns.size(); ++i) {
     const Field& field = fields.fields()[i];
-    try {
-      columns_.push_back(std::make_unique<Column>(field, schema, columns[i]));
-    } catch (const Error& error) {
-      if (error.interrupts()) throw;
-      throw error.WithMessage(StrCat("column '", Escaped(field.name), "': ", error.message()));
-    }
+    InColumn(field,
+             [&] { columns_.push_back(std::make_unique<Column>(field, schema, columns[i])); });
   }
 }
 
@@ -941,7 +951,9 @@ ArrowRows::~ArrowRows() = default;
 
 void ArrowRows::Append(const ArrowArray& batch, uint64_t first_row, Chunk* chunk) const {
   std::vector<Column::View> views;
-  for (const auto& column : columns_) views.emplace_back(*column, batch);
+  for (const auto& column : columns_) {
+    InColumn(column->field(), [&] { views.emplace_back(*column, batch); });
+  }
   Slice slice;
   for (int64_t begin = 0; begin < batch.length; begin += kSliceRows) {
     const auto rows = static_cast<size_t>(std::min(kSliceRows, batch.length - begin));

@@ -3,6 +3,7 @@
 
 #include <arrow/buffer.h>
 #include <arrow/io/type_fwd.h>
+#include <arrow/util/future.h>
 
 #include <algorithm>
 #include <atomic>
@@ -171,6 +172,18 @@ class ArrowAccess::Reads final : public arrow::io::RandomAccessFile {
     ARROW_ASSIGN_OR_RAISE(const int64_t read, ReadAt(position, most, buffer->mutable_data()));
     ARROW_RETURN_NOT_OK(buffer->Resize(read));
     return std::shared_ptr<arrow::Buffer>(std::move(buffer));
+  }
+
+  // Arrow would read on threads of its own. Ours read here and now.
+  arrow::Future<std::shared_ptr<arrow::Buffer>> ReadAsync(const arrow::io::IOContext&,
+                                                          int64_t position, int64_t size) override {
+    return arrow::Future<std::shared_ptr<arrow::Buffer>>::MakeFinished(ReadAt(position, size));
+  }
+  arrow::Future<std::shared_ptr<arrow::Buffer>> ReadAsync(const arrow::io::IOContext&,
+                                                          int64_t position, int64_t size,
+                                                          bool may_be_short) override {
+    return arrow::Future<std::shared_ptr<arrow::Buffer>>::MakeFinished(
+        RandomAccessFile::ReadAt(position, size, may_be_short));
   }
 
   arrow::Result<int64_t> Read(int64_t size, void* out) override {

@@ -32,12 +32,18 @@ constexpr int64_t kSampleRows = 1000;    // by which fields are guessed
 
 using Columns = std::vector<int>;  // by their numbers in the file, in order
 
+using Footer = std::shared_ptr<parquet::FileMetaData>;
+
+// Many threads may use it: what it allocates, such as statistics, is in Arrow's own pool.
+Footer ReadFooter(const std::shared_ptr<const File>& file) {
+  ArrowAccess access(file);
+  return access.Run([&] { return parquet::ReadMetaData(access.file()); });
+}
+
 // The file in Arrow's reader. One thread at a time.
 class Access {
  public:
-  // `metadata` is null if the footer has not been read.
-  Access(std::shared_ptr<const File> file, std::shared_ptr<parquet::FileMetaData> metadata,
-         int64_t batch_rows = kBatchRows)
+  Access(std::shared_ptr<const File> file, const Footer& footer, int64_t batch_rows = kBatchRows)
       : access_(std::move(file)) {
     access_.Run([&] {
       parquet::ReaderProperties properties(access_.memory());
@@ -46,17 +52,13 @@ class Access {
       settings.set_batch_size(batch_rows);
       settings.set_pre_buffer(false);  // it reads on threads of Arrow's
       auto opened = parquet::arrow::FileReader::Make(
-          access_.memory(),
-          parquet::ParquetFileReader::Open(access_.file(), properties, std::move(metadata)),
+          access_.memory(), parquet::ParquetFileReader::Open(access_.file(), properties, footer),
           settings);
       if (opened.ok()) reader_ = std::move(opened).ValueUnsafe();
       return opened.status();
     });
   }
 
-  std::shared_ptr<parquet::FileMetaData> metadata() const {
-    return reader_->parquet_reader()->metadata();
-  }
   const parquet::arrow::SchemaManifest& manifest() const { return reader_->manifest(); }
 
   std::shared_ptr<arrow::Schema> schema() {
@@ -111,8 +113,8 @@ class ParquetSource final : public FileSource {
  public:
   ParquetSource(std::shared_ptr<const File> file, const ArrowFields& fields)
       : file_(std::move(file)),
-        first_(std::make_unique<Access>(file_, nullptr)),
-        metadata_(first_->metadata()),
+        footer_(ReadFooter(file_)),
+        first_(std::make_unique<Access>(file_, footer_)),
         found_(ColumnsOf(fields, *first_->schema())),
         columns_(LeavesOf(first_->manifest(), found_)),
         rows_(RowsOf(fields, *first_->SchemaOf(columns_), found_)) {
@@ -120,8 +122,8 @@ class ParquetSource final : public FileSource {
   }
 
   bool Claim(Chunk* chunk) override {
-    for (; next_ < metadata_->num_row_groups(); ++next_) {
-      const std::unique_ptr<parquet::RowGroupMetaData> group = metadata_->RowGroup(next_);
+    for (; next_ < footer_->num_row_groups(); ++next_) {
+      const std::unique_ptr<parquet::RowGroupMetaData> group = footer_->RowGroup(next_);
       if (group->num_rows() == 0) continue;
       WithPlace(file_->path(), 0, PlaceOf(next_), [&] { ClaimGroup(*group, chunk); });
       chunk->claimed = next_++;
@@ -132,7 +134,7 @@ class ParquetSource final : public FileSource {
 
   void Fetch(Chunk* chunk) const override {
     const int group = std::any_cast<int>(chunk->claimed);
-    const auto declared = static_cast<uint64_t>(metadata_->RowGroup(group)->num_rows());
+    const auto declared = static_cast<uint64_t>(footer_->RowGroup(group)->num_rows());
     WithPlace(file_->path(), chunk->offset, PlaceOf(group), [&] {
       std::unique_ptr<Access> access = TakeAccess();
       uint64_t rows = 0;
@@ -160,7 +162,7 @@ class ParquetSource final : public FileSource {
     }
     uint64_t begin = file_->size(), stored = 0, expanded = 0;
     for (const int column : columns_) {
-      const auto part = first_part(group, column);
+      const auto part = PartOf(group, column);
       const int64_t first = part->has_dictionary_page() && part->dictionary_page_offset() > 0
                                 ? std::min(part->dictionary_page_offset(), part->data_page_offset())
                                 : part->data_page_offset();
@@ -183,7 +185,7 @@ class ParquetSource final : public FileSource {
     chunk->records = static_cast<uint64_t>(group.num_rows());
   }
 
-  static std::unique_ptr<parquet::ColumnChunkMetaData> first_part(
+  static std::unique_ptr<parquet::ColumnChunkMetaData> PartOf(
       const parquet::RowGroupMetaData& group, int column) {
     try {
       return group.ColumnChunk(column);
@@ -202,12 +204,12 @@ class ParquetSource final : public FileSource {
         return access;
       }
     }
-    return std::make_unique<Access>(file_, metadata_);
+    return std::make_unique<Access>(file_, footer_);
   }
 
   const std::shared_ptr<const File> file_;
-  std::unique_ptr<Access> first_;
-  const std::shared_ptr<parquet::FileMetaData> metadata_;
+  const Footer footer_;
+  std::unique_ptr<Access> first_;  // until it is idle
   const std::vector<ArrowColumn> found_;
   const Columns columns_;
   const ArrowRows rows_;
@@ -231,10 +233,9 @@ class ParquetFormat final : public ColumnarFormat {
     uint64_t records = 0;
     for (const FileEntry& file : files) {
       WithPlace(file.path, 0, "", [&] {
-        const std::shared_ptr<parquet::FileMetaData> metadata =
-            Access(File::Open(file.path), nullptr).metadata();
-        for (int i = 0; i < metadata->num_row_groups(); ++i) {
-          const int64_t rows = metadata->RowGroup(i)->num_rows();
+        const Footer footer = ReadFooter(File::Open(file.path));
+        for (int i = 0; i < footer->num_row_groups(); ++i) {
+          const int64_t rows = footer->RowGroup(i)->num_rows();
           if (rows < 0) Throw(ErrorCode::kDataLoss, "row group ", i, " of ", rows, " rows");
           records += static_cast<uint64_t>(rows);
         }
@@ -246,12 +247,14 @@ class ParquetFormat final : public ColumnarFormat {
 
 std::vector<std::string> Guess(const std::string& path, const AttributeMap&) {
   return WithPlace(path, 0, "", [&] {
-    Access access(File::Open(path), nullptr, kSampleRows);
+    const std::shared_ptr<const File> file = File::Open(path);
+    const Footer footer = ReadFooter(file);
+    Access access(file, footer, kSampleRows);
     std::vector<std::string> fields;
     Columns all;
-    for (int i = 0; i < access.metadata()->num_columns(); ++i) all.push_back(i);
+    for (int i = 0; i < footer->num_columns(); ++i) all.push_back(i);
     std::vector<int> first;
-    if (access.metadata()->num_row_groups() > 0) first.push_back(0);
+    if (footer->num_row_groups() > 0) first.push_back(0);
     access.Read(first, all, [&](const arrow::RecordBatch& batch) {
       fields = GuessFieldsOf(batch);
       return false;
