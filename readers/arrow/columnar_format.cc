@@ -8,9 +8,6 @@
 #include <memory>
 
 #include "framework/base/error.h"
-#include "framework/plugin.h"
-
-MILLHOPPER_PLUGIN;
 
 namespace millhopper {
 namespace {

@@ -199,9 +199,7 @@ def test_columns_are_those_of_the_csv_beside_them(name: str) -> None:
     reader = millhopper.Reader.open_files(
         folder / f"{name}.parquet", fields=[f'"{column}" {kind}' for column in header]
     )
-    found = [
-        [value for column in header for value in values_of(batch, column)] for batch in reader
-    ]
+    found = [[value for column in header for value in values_of(batch, column)] for batch in reader]
     if kind == "int64[]":
         assert found == [[int(value) for value in row] for row in rows]
     else:
@@ -394,9 +392,8 @@ def test_what_is_missing(people: Path) -> None:
 
 
 def test_text_becomes_numbers(people: Path) -> None:
-    with pytest.raises(
-        millhopper.Error, match=r"people.parquet: row group 1: row 0: column 'wish': 'x' is no int64"
-    ):
+    problem = "people.parquet: row group 1: row 0: column 'wish': 'x' is no int64"
+    with pytest.raises(millhopper.Error, match=problem):
         read(people, "wish int64[] decode=text")
     assert len(read(people, "wish int64[] hash=100")[0]) == 4
 
