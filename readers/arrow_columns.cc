@@ -949,14 +949,15 @@ ArrowRows::ArrowRows(const ArrowFields& fields, const ArrowSchema& schema,
 
 ArrowRows::~ArrowRows() = default;
 
-void ArrowRows::Append(const ArrowArray& batch, uint64_t first_row, Chunk* chunk) const {
+void ArrowRows::Append(const ArrowArray& batch, int64_t begin, int64_t end, uint64_t first_row,
+                       Chunk* chunk) const {
   std::vector<Column::View> views;
   for (const auto& column : columns_) {
     InColumn(column->field(), [&] { views.emplace_back(*column, batch); });
   }
   Slice slice;
-  for (int64_t begin = 0; begin < batch.length; begin += kSliceRows) {
-    const auto rows = static_cast<size_t>(std::min(kSliceRows, batch.length - begin));
+  for (; begin < end; begin += kSliceRows) {
+    const auto rows = static_cast<size_t>(std::min(kSliceRows, end - begin));
     slice.begin = begin;
     slice.rows = rows;
     slice.bytes.assign(rows, fields_.fixed_bytes_);
@@ -967,24 +968,24 @@ void ArrowRows::Append(const ArrowArray& batch, uint64_t first_row, Chunk* chunk
     const bool begins = chunk->pieces.empty();
     const uint64_t used =
         begins ? 0 : uint64_t{chunk->pieces.back().offset} + chunk->pieces.back().size;
-    uint64_t end = used;
+    uint64_t bytes = used;
     for (size_t i = 0; i < slice.rows; ++i) {
       if (slice.left_out[i] != 0) continue;
-      end += slice.bytes[i];
-      if (slice.bytes[i] <= kMaxRecordBytes && end <= kMaxExpandedChunkBytes &&
+      bytes += slice.bytes[i];
+      if (slice.bytes[i] <= kMaxRecordBytes && bytes <= kMaxExpandedChunkBytes &&
           chunk->pieces.size() + i < kMaxChunkRecords) {
         continue;
       }
-      end -= slice.bytes[i];
+      bytes -= slice.bytes[i];
       slice.rows = i;
       slice.error =
           Error(ErrorCode::kResourceLimit,
                 StrCat("a record of ", slice.bytes[i], " bytes behind ", chunk->pieces.size() + i,
-                       " of ", end, " bytes; the limits are ", kMaxRecordBytes, ", ",
+                       " of ", bytes, " bytes; the limits are ", kMaxRecordBytes, ", ",
                        kMaxChunkRecords, " and ", kMaxExpandedChunkBytes));
     }
-    if (begins || chunk->bytes->capacity() < end) {
-      const size_t room = begins ? end : std::max<uint64_t>(end, 2 * chunk->bytes->capacity());
+    if (begins || chunk->bytes->capacity() < bytes) {
+      const size_t room = begins ? bytes : std::max<uint64_t>(bytes, 2 * chunk->bytes->capacity());
       Ref<Buffer> larger = BufferPool::At(Place()).Take(room);
       if (used > 0) std::memcpy(larger->data(), chunk->bytes->data(), used);
       chunk->bytes = std::move(larger);
@@ -1101,7 +1102,9 @@ ArrowColumn FindArrowColumn(const ArrowSchema& schema, const std::string& name) 
 
 namespace {
 
-bool HasNulls(const ArrowArray& array) {
+bool HasNulls(const ArrowArray* sample) {
+  if (sample == nullptr) return false;
+  const ArrowArray& array = *sample;
   if (array.null_count >= 0) return array.null_count > 0;
   Level level = LevelOf({Kind::kStruct, 0, 0}, array);
   for (int64_t i = 0; i < array.length; ++i) {
@@ -1118,7 +1121,7 @@ std::string DimsOf(const std::vector<int64_t>& dims) {
 
 // Adds fields for a column and what is in it. `name` is its own with those of the structs around
 // it, `dims` those of the lists around it.
-void GuessIn(const ArrowSchema& schema, const ArrowArray& sample, const std::string& name,
+void GuessIn(const ArrowSchema& schema, const ArrowArray* sample, const std::string& name,
              std::vector<int64_t> dims, bool has_nulls, std::vector<std::string>* fields) {
   if (dims.size() > kMaxNesting) return;
   has_nulls = has_nulls || HasNulls(sample);
@@ -1126,13 +1129,13 @@ void GuessIn(const ArrowSchema& schema, const ArrowArray& sample, const std::str
   const Type type = TypeOf(dictionary ? *schema.dictionary : schema);
   if (type.kind == Kind::kNull || type.kind == Kind::kOther) return;
   if (IsList(type.kind) || type.kind == Kind::kStruct) {
-    if (dictionary || sample.n_children != schema.n_children) return;
+    if (dictionary || (sample != nullptr && sample->n_children != schema.n_children)) return;
     if (type.kind == Kind::kFixedList && type.size == 0) return;
     if (IsList(type.kind)) dims.push_back(type.kind == Kind::kFixedList ? type.size : -1);
     for (size_t i = 0; i < ChildrenOf(schema); ++i) {
       const ArrowSchema& child = *schema.children[i];
       const std::string child_name(NameIn(child));
-      GuessIn(child, *sample.children[i],
+      GuessIn(child, sample == nullptr ? nullptr : sample->children[i],
               IsList(type.kind) ? name
               : name.empty()    ? child_name
                                 : StrCat(name, ".", child_name),
@@ -1165,7 +1168,7 @@ void GuessIn(const ArrowSchema& schema, const ArrowArray& sample, const std::str
 
 }  // namespace
 
-std::vector<std::string> GuessArrowFields(const ArrowSchema& schema, const ArrowArray& sample) {
+std::vector<std::string> GuessArrowFields(const ArrowSchema& schema, const ArrowArray* sample) {
   std::vector<std::string> fields;
   GuessIn(schema, sample, "", {}, false, &fields);
   return fields;

@@ -37,9 +37,9 @@ struct ArrowColumn {
 // 'x'; there are ...", and if it is a struct or more than one column.
 ArrowColumn FindArrowColumn(const ArrowSchema& schema, const std::string& name);
 
-// Fields that fit a schema and a batch of it, which tells where nulls are. Leaves out columns that
-// no field can be.
-std::vector<std::string> GuessArrowFields(const ArrowSchema& schema, const ArrowArray& sample);
+// Fields that fit a schema and a batch of it, which tells where nulls are; without a batch there
+// are none. Leaves out columns that no field can be.
+std::vector<std::string> GuessArrowFields(const ArrowSchema& schema, const ArrowArray* sample);
 
 // The fields, and how a record that consists of their values lies in memory: first the values of
 // those fields whose size is known, then the others, each behind the number of its values.
@@ -71,11 +71,12 @@ class ArrowRows {
             const std::vector<ArrowColumn>& columns);
   ~ArrowRows();
 
-  // Adds a record to the chunk for each row, unless a field of it is missing and says skip. Rows
-  // are counted from `first_row` on in errors. Throws kDataLoss "row 17: column 'x': 300 is no
-  // int8" for a value that does not fit, and kResourceLimit if the records are too large; the
-  // records before that row are in the chunk.
-  void Append(const ArrowArray& batch, uint64_t first_row, Chunk* chunk) const;
+  // Adds a record to the chunk for each row from `begin` to `end`, unless a field of it is missing
+  // and says skip. Rows are counted in errors as if the batch began with row `first_row`. Throws
+  // kDataLoss "row 17: column 'x': 300 is no int8" for a value that does not fit, and
+  // kResourceLimit if the records are too large; the records before that row are in the chunk.
+  void Append(const ArrowArray& batch, int64_t begin, int64_t end, uint64_t first_row,
+              Chunk* chunk) const;
 
  private:
   class Column;

@@ -47,7 +47,7 @@ std::vector<std::string> GuessFieldsOf(const arrow::RecordBatch& batch) {
   ArrowOwned<ArrowSchema> schema;
   ArrowOwned<ArrowArray> sample;
   Check(arrow::ExportRecordBatch(batch, sample.out(), schema.out()));
-  return GuessArrowFields(*schema, *sample);
+  return GuessArrowFields(*schema, sample.out());
 }
 
 std::vector<std::string> GuessFieldsOf(const arrow::Schema& schema) {
@@ -61,7 +61,7 @@ void AppendRows(const ArrowRows& rows, const arrow::RecordBatch& batch, uint64_t
                 Chunk* chunk) {
   ArrowOwned<ArrowArray> exported;
   Check(arrow::ExportRecordBatch(batch, exported.out()));
-  rows.Append(*exported, first_row, chunk);
+  rows.Append(*exported, 0, exported->length, first_row, chunk);
 }
 
 }  // namespace millhopper

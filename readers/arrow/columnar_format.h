@@ -6,9 +6,12 @@
 #include <arrow/type_fwd.h>
 
 #include <cstdint>
+#include <exception>
+#include <new>
 #include <string>
 #include <vector>
 
+#include "framework/base/error.h"
 #include "framework/reader/file_format.h"
 #include "readers/arrow_columns.h"
 
@@ -49,6 +52,7 @@ void AppendRows(const ArrowRows& rows, const arrow::RecordBatch& batch, uint64_t
                 Chunk* chunk);
 
 // Calls the function, and has its errors name the file, the byte and the place ("row group 3: ").
+// What Arrow throws is an error of the file's content.
 template <typename Function>
 auto WithPlace(const std::string& path, uint64_t offset, const std::string& place,
                const Function& function) {
@@ -57,6 +61,11 @@ auto WithPlace(const std::string& path, uint64_t offset, const std::string& plac
   } catch (const Error& error) {
     if (error.interrupts() || !error.file().empty()) throw;
     throw error.WithMessage(place + error.message()).InFile(path, static_cast<int64_t>(offset));
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& exception) {
+    throw Error(ErrorCode::kDataLoss, place + Escaped(exception.what()))
+        .InFile(path, static_cast<int64_t>(offset));
   }
 }
 

@@ -123,9 +123,13 @@ class ParquetSource final : public FileSource {
 
   bool Claim(Chunk* chunk) override {
     for (; next_ < footer_->num_row_groups(); ++next_) {
-      const std::unique_ptr<parquet::RowGroupMetaData> group = footer_->RowGroup(next_);
-      if (group->num_rows() == 0) continue;
-      WithPlace(file_->path(), 0, PlaceOf(next_), [&] { ClaimGroup(*group, chunk); });
+      const bool claimed = WithPlace(file_->path(), 0, PlaceOf(next_), [&] {
+        const std::unique_ptr<parquet::RowGroupMetaData> group = footer_->RowGroup(next_);
+        if (group->num_rows() == 0) return false;
+        ClaimGroup(*group, chunk);
+        return true;
+      });
+      if (!claimed) continue;
       chunk->claimed = next_++;
       return true;
     }
@@ -134,8 +138,8 @@ class ParquetSource final : public FileSource {
 
   void Fetch(Chunk* chunk) const override {
     const int group = std::any_cast<int>(chunk->claimed);
-    const auto declared = static_cast<uint64_t>(footer_->RowGroup(group)->num_rows());
     WithPlace(file_->path(), chunk->offset, PlaceOf(group), [&] {
+      const auto declared = static_cast<uint64_t>(footer_->RowGroup(group)->num_rows());
       std::unique_ptr<Access> access = TakeAccess();
       uint64_t rows = 0;
       access->Read({group}, columns_, [&](const arrow::RecordBatch& batch) {
@@ -162,7 +166,7 @@ class ParquetSource final : public FileSource {
     }
     uint64_t begin = file_->size(), stored = 0, expanded = 0;
     for (const int column : columns_) {
-      const auto part = PartOf(group, column);
+      const auto part = group.ColumnChunk(column);
       const int64_t first = part->has_dictionary_page() && part->dictionary_page_offset() > 0
                                 ? std::min(part->dictionary_page_offset(), part->data_page_offset())
                                 : part->data_page_offset();
@@ -183,15 +187,6 @@ class ParquetSource final : public FileSource {
     chunk->offset = begin;
     chunk->length = stored;
     chunk->records = static_cast<uint64_t>(group.num_rows());
-  }
-
-  static std::unique_ptr<parquet::ColumnChunkMetaData> PartOf(
-      const parquet::RowGroupMetaData& group, int column) {
-    try {
-      return group.ColumnChunk(column);
-    } catch (const std::exception& exception) {
-      throw Error(ErrorCode::kDataLoss, Escaped(exception.what()));
-    }
   }
 
   // One that no thread uses, or a new one.

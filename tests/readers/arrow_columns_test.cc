@@ -6,119 +6,20 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <cstring>
-#include <deque>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "framework/base/error.h"
+#include "tests/arrow_arrays.h"
 #include "tests/field_readers.h"
 #include "tests/testing.h"
 
 namespace millhopper {
 namespace {
 
-using Strings = std::vector<std::string>;
-
-template <typename T>
-std::string Raw(const std::vector<T>& values) {
-  std::string bytes(values.size() * sizeof(T), '\0');
-  if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
-  return bytes;
-}
-
-// Bits, the first one lowest.
-std::string Bits(const std::vector<int>& bits) {
-  std::string bytes((bits.size() + 7) / 8, '\0');
-  for (size_t i = 0; i < bits.size(); ++i) bytes[i / 8] |= static_cast<char>(bits[i] << i % 8);
-  return bytes;
-}
-
-// A column with its values. Stays where it is, because its structs point into it.
-class Column {
- public:
-  // The first buffer is that of the bits that tell nulls; "" if there are none.
-  Column(std::string name, std::string format, int64_t length, Strings buffers,
-         std::vector<std::shared_ptr<Column>> children = {})
-      : name_(std::move(name)),
-        format_(std::move(format)),
-        buffers_(buffers.begin(), buffers.end()),
-        children_(std::move(children)) {
-    schema.format = format_.c_str();
-    schema.name = name_.c_str();
-    array.length = length;
-    for (const std::string& buffer : buffers_) {
-      places_.push_back(buffer.empty() ? nullptr : buffer.data());
-    }
-    array.null_count = buffers_.empty() || buffers_[0].empty() ? 0 : -1;
-    for (const auto& child : children_) {
-      schemas_.push_back(&child->schema);
-      arrays_.push_back(&child->array);
-    }
-    array.n_buffers = static_cast<int64_t>(places_.size());
-    array.buffers = places_.data();
-    schema.n_children = array.n_children = static_cast<int64_t>(children_.size());
-    schema.children = schemas_.data();
-    array.children = arrays_.data();
-  }
-  Column(const Column&) = delete;
-  Column& operator=(const Column&) = delete;
-
-  std::shared_ptr<Column> SetDictionary(std::shared_ptr<Column> self,
-                                        std::shared_ptr<Column> words) {
-    dictionary_ = std::move(words);
-    schema.dictionary = &dictionary_->schema;
-    array.dictionary = &dictionary_->array;
-    return self;
-  }
-
-  ArrowSchema schema{};
-  ArrowArray array{};
-
- private:
-  const std::string name_, format_;
-  const std::deque<std::string> buffers_;
-  const std::vector<std::shared_ptr<Column>> children_;
-  std::vector<const void*> places_;
-  std::vector<ArrowSchema*> schemas_;
-  std::vector<ArrowArray*> arrays_;
-  std::shared_ptr<Column> dictionary_;
-};
-
-using ColumnPtr = std::shared_ptr<Column>;
-
-ColumnPtr Make(const std::string& name, const std::string& format, int64_t length, Strings buffers,
-               std::vector<ColumnPtr> children = {}) {
-  return std::make_shared<Column>(name, format, length, std::move(buffers), std::move(children));
-}
-template <typename T>
-ColumnPtr Numbers(const std::string& name, const std::string& format, const std::vector<T>& values,
-                  const std::string& valid = "") {
-  return Make(name, format, static_cast<int64_t>(values.size()), {valid, Raw(values)});
-}
-ColumnPtr Texts(const std::string& name, const Strings& texts, const std::string& valid = "") {
-  std::vector<int32_t> offsets{0};
-  std::string all;
-  for (const std::string& text : texts) {
-    all += text;
-    offsets.push_back(static_cast<int32_t>(all.size()));
-  }
-  return Make(name, "u", static_cast<int64_t>(texts.size()), {valid, Raw(offsets), all + "?"});
-}
-ColumnPtr List(const std::string& name, const std::vector<int32_t>& offsets, ColumnPtr items,
-               const std::string& valid = "") {
-  return Make(name, "+l", static_cast<int64_t>(offsets.size()) - 1, {valid, Raw(offsets)},
-              {std::move(items)});
-}
-ColumnPtr Batch(std::vector<ColumnPtr> columns) {
-  const int64_t length = columns[0]->array.length;
-  return Make("", "+s", length, {""}, std::move(columns));
-}
-
 // The records of a batch as text. What went wrong is the last of them.
-Strings Read(const Column& batch, const Strings& entries) {
+Strings Read(const ArrowColumnValues& batch, const Strings& entries) {
   Strings texts;
   const ArrowFields fields(ParseFields(entries));
   const Ref<Chunk> chunk = Pool<Chunk>::Take();
@@ -129,7 +30,7 @@ Strings Read(const Column& batch, const Strings& entries) {
       columns.push_back(FindArrowColumn(batch.schema, field.name));
     }
     const ArrowRows rows(fields, batch.schema, columns);
-    rows.Append(batch.array, 10, chunk.get());
+    rows.Append(batch.array, 0, batch.array.length, 10, chunk.get());
   } catch (const Error& error) {
     problem = error.message();
   }
@@ -354,7 +255,7 @@ TEST(ArrowColumns, FieldsAreGuessed) {
        words->SetDictionary(words, Texts("", {"p", "q"})),
        Make("u", "+s", 2, {Bits({0, 1})}, {Numbers<int32_t>("d", "tdD", {1, 2})}),
        Make("m", "d:5,2", 2, {"", std::string(32, '\0')}), Make("n", "n", 2, {})});
-  const Strings guessed = GuessArrowFields(batch->schema, batch->array);
+  const Strings guessed = GuessArrowFields(batch->schema, &batch->array);
   EXPECT_EQ(guessed, (Strings{"a int32[]", "\"b c\" int64[] default=0", "s bytes", "l float32[-1]",
                               "f int16[2]", "w bytes", "u.d int32[] default=0", "m float64[]"}));
   EXPECT_EQ(Read(*batch, guessed), (Strings{"1 | 1 | 'x' |  | 1 2 | 'p' | 0 | 0.0",
