@@ -328,7 +328,7 @@ template <typename Offset>
 std::string_view BytesBetween(const Level& level, int64_t index) {
   const auto begin = static_cast<int64_t>(ValueAt<Offset>(level.values, index));
   const auto end = static_cast<int64_t>(ValueAt<Offset>(level.values, index + 1));
-  CheckRange(begin, end, std::numeric_limits<int64_t>::max());
+  CheckRange(begin, end, level.bytes == nullptr ? 0 : std::numeric_limits<int64_t>::max());
   return {static_cast<const char*>(level.bytes) + begin, static_cast<size_t>(end - begin)};
 }
 

@@ -242,6 +242,8 @@ TEST(ArrowColumns, ArraysThatContradictThemselves) {
   const ColumnPtr batch = Make("", "+s", 2, {""}, {short_column});
   EXPECT_EQ(Read(*batch, {"a int32[] default=0"}).back(),
             "row 11: column 'a': its values go from 1 to 2 of 1");
+  EXPECT_EQ(Read(Make("a", "u", 1, {"", Raw<int32_t>({0, 1}), ""}), "a bytes"),
+            Strings{"row 10: column 'a': its values go from 0 to 1 of 0"});
   const ColumnPtr nothing = Make("a", "i", 2, {"", ""});
   EXPECT_EQ(Read(nothing, "a int32[]"), Strings{"column 'a': an array of 2 values without memory"});
 }
