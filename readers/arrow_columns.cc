@@ -570,6 +570,12 @@ class ArrowRows::Column {
         here = here->children[step.child];
       }
       values_ = levels_.back();
+      direct_ = column.lists_ == 0 && !has_nulls_ && !column.dictionary_;
+      for (const Level& level : levels_) {
+        direct_ = direct_ && batch.length <= level.length - shift_;
+        if (!direct_) break;
+        shift_ += level.offset;
+      }
       if (!column.dictionary_) return;
       if (here->dictionary == nullptr) Throw(ErrorCode::kDataLoss, "it has no dictionary");
       values_ = LevelOf(*column.dictionary_, *here->dictionary);
@@ -599,9 +605,9 @@ class ArrowRows::Column {
     // Writes the values of a field of known size to `place` in each record.
     void WriteFixed(size_t place, Slice* slice) {
       const size_t size = field_.value_bytes();
-      if (column_.lists_ == 0 && column_.same_ && !has_nulls_ && !column_.dictionary_) {
-        if (size == 8 && CopyFixed<8>(place, slice)) return;
-        if (size == 4 && CopyFixed<4>(place, slice)) return;
+      if (direct_ && column_.same_) {
+        if (size == 8) return CopyFixed<8>(place, slice);
+        if (size == 4) return CopyFixed<4>(place, slice);
       }
       ForEachRow(slice, [=](size_t i, int64_t row) {
         char* to = slice->records[i] + place;
@@ -666,19 +672,13 @@ class ArrowRows::Column {
       }
     }
 
-    // False if not all rows are there.
     template <size_t size>
-    bool CopyFixed(size_t place, Slice* slice) {
-      int64_t at = slice->begin;
-      for (const Level& level : levels_) {
-        if (at + static_cast<int64_t>(slice->rows) > level.length) return false;
-        at += level.offset;
-      }
+    void CopyFixed(size_t place, Slice* slice) const {
+      const int64_t at = slice->begin + shift_;
       const char* from = static_cast<const char*>(values_.values) + at * int64_t{size};
       for (size_t i = 0; i < slice->rows; ++i, from += size) {
         if (slice->left_out[i] == 0) std::memcpy(slice->records[i] + place, from, size);
       }
-      return true;
     }
 
     // Goes from `index` through the structs that begin at level `first` to the next list, or to
@@ -757,6 +757,7 @@ class ArrowRows::Column {
 
     // The place of a value in its buffers, or -1 if it is null.
     int64_t ValueAtRow(int64_t index) const {
+      if (direct_) return index + shift_;
       const int64_t place = Resolve(column_.lists_, index);
       if (place < 0 || !column_.dictionary_) return place;
       const int64_t word = WordAt(levels_.back(), place);
@@ -882,6 +883,9 @@ class ArrowRows::Column {
     std::vector<Level> levels_;  // from the batch to the values, or to the places in a dictionary
     Level values_;
     bool has_nulls_ = false;
+    // Whether the value of each row lies `shift_` places behind its number.
+    bool direct_ = false;
+    int64_t shift_ = 0;
     std::vector<Span> spans_;
   };
 

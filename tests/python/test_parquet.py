@@ -449,7 +449,7 @@ whole = open(path, "rb").read()
 random.seed(7)
 refused = 0
 cuts = sorted(random.sample(range(len(whole)), 150))
-flips = [random.randrange(8 * len(whole)) for _ in range(700)]
+flips = [random.randrange(8 * len(whole)) for _ in range(400)]
 for cut, flip in [(cut, None) for cut in cuts] + [(None, flip) for flip in flips]:
     bytes_ = bytearray(whole[:cut])
     if flip is not None:
