@@ -166,6 +166,21 @@ void PythonFunction::Call(const RecordId& id, std::vector<LoDTensor>* in, const 
   }
 }
 
+void PythonFunction::CallForCapsule(const char* name, uint64_t reader,
+                                    const std::function<void(void*)>& take) const {
+  const PythonCall call(reader);
+  try {
+    const py::object function = function_.get();
+    Require(static_cast<bool>(function), "it is gone, with the millhopper.Reader that took it");
+    const py::object capsule = PythonCall::Result(function, py::object());
+    void* const content = PyCapsule_GetPointer(capsule.ptr(), name);
+    if (content == nullptr) throw py::error_already_set();
+    take(content);
+  } catch (py::error_already_set& raised) {
+    throw raised_.Keep(ErrorOfException(title_, &raised));
+  }
+}
+
 ElementForm PythonFunction::Learn(const RecordId& id, std::vector<LoDTensor>* in, uint64_t reader) {
   const PythonCall call(reader);
   const CurrentRecord current(id);

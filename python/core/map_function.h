@@ -6,6 +6,7 @@
 #include <pybind11/pybind11.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -47,6 +48,10 @@ class PythonFunction {
   // PythonCall.
   void Call(const RecordId& id, std::vector<LoDTensor>* in, const ElementForm& form,
             std::vector<LoDTensor>* out, uint64_t reader) const;
+  // Calls the function without arguments, for a reader as above, and gives what the capsule of this
+  // name that it returns holds to `take`.
+  void CallForCapsule(const char* name, uint64_t reader,
+                      const std::function<void(void*)>& take) const;
   // Calls the function for a first element to learn the dtypes, ranks, levels of detail and names
   // of what it yields.
   ElementForm Learn(const RecordId& id, std::vector<LoDTensor>* in, uint64_t reader);

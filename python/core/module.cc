@@ -12,6 +12,7 @@
 #include "framework/base/thread_pool.h"
 #include "framework/base/version.h"
 #include "framework/plugin.h"
+#include "python/core/arrow.h"
 #include "python/core/collected.h"
 #include "python/core/errors.h"
 #include "python/core/executor.h"
@@ -91,6 +92,7 @@ void Define(py::module_ module) {
   DefineExecutor(&module);
   DefineQueue(&module);
   DefineFunction(&module);
+  DefineArrow(&module);
   DefineForks(&module);
   DefineRecordio(&module);
   module.def(

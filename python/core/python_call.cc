@@ -52,7 +52,8 @@ PythonCall::~PythonCall() {
 py::object PythonCall::Result(const py::object& function, const py::object& argument) {
   PyObject* result = nullptr;
   try {  // the unwinding destroys nothing that this block made
-    result = PyObject_CallOneArg(function.ptr(), argument.ptr());
+    result = argument ? PyObject_CallOneArg(function.ptr(), argument.ptr())
+                      : PyObject_CallNoArgs(function.ptr());
   } catch (const abi::__forced_unwind&) {
     Park();
   }

@@ -27,7 +27,8 @@ class PythonCall {
   PythonCall(const PythonCall&) = delete;
   PythonCall& operator=(const PythonCall&) = delete;
 
-  // Calls the function and returns its result. Throws pybind11::error_already_set.
+  // Calls the function with an argument, or without one if that is null, and returns its result.
+  // Throws pybind11::error_already_set.
   static pybind11::object Result(const pybind11::object& function,
                                  const pybind11::object& argument);
 

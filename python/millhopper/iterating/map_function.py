@@ -84,3 +84,30 @@ def keep_function(
     held = _core.Function(function, names, below, list(slots.values()), list(slots))
     title = getattr(function, "__qualname__", None) or type(function).__name__
     return held, {"function": held.number, "title": str(title)}
+
+
+def keep_stream(source: object) -> tuple[_core.Function, dict[str, object]]:
+    """Registers what makes streams of Arrow's, so that programs can refer to it by number.
+
+    Args:
+        source: has ``__arrow_c_stream__``, which is called for each pass.
+
+    Returns:
+        The registration, which lasts as long as the caller holds it, and the attributes of
+        ``create_python_arrow_reader``, without ``fields``.
+
+    Raises:
+        TypeError: ``source`` has no ``__arrow_c_stream__``.
+    """
+    make = getattr(source, "__arrow_c_stream__", None)
+    if not callable(make):
+        raise TypeError(f"from_arrow takes an object with __arrow_c_stream__, not {source!r}")
+    held = _core.Function(make, None, None, [], [])
+    return held, {"function": held.number, "title": type(source).__qualname__}
+
+
+def guess_fields(source: Any) -> list[str]:
+    """Fields that fit a source of Arrow's streams, for all of its columns that can be fields."""
+    schema = getattr(source, "__arrow_c_schema__", None)
+    capsule = source.__arrow_c_stream__() if schema is None else schema()
+    return _core.guess_arrow_fields(capsule)

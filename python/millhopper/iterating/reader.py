@@ -13,7 +13,7 @@ from millhopper import _core
 from millhopper.base.integers import INT32_MAX, INT64_MAX, UINT64_MAX, integer_within
 from millhopper.errors import Error
 from millhopper.iterating.fields import Fields, field_entries
-from millhopper.iterating.map_function import keep_function
+from millhopper.iterating.map_function import guess_fields, keep_function, keep_stream
 from millhopper.iterating.reader_stats import ReaderStats
 from millhopper.programs.program import Program
 from millhopper.programs.reader_creation import append_reader
@@ -235,6 +235,51 @@ class Reader:
         return cls.create(
             "open_files", slots=slots, names=names, seed=seed, name=name, **attributes
         )
+
+    @classmethod
+    def from_arrow(
+        cls, source: object, *, fields: Fields | None = None, seed: int = 0, name: str = "arrow"
+    ) -> Reader:
+        """Reads the rows of tables and streams of other libraries, without a copy in between.
+
+        The core pulls batches through Arrow's C stream interface, on its own threads and without
+        the GIL, unless the source takes that itself. ::
+
+            millhopper.Reader.from_arrow(polars.scan_csv("rides.csv").collect(),
+                                         fields=["fare float32[] missing=skip", "vendor int64[]"])
+
+        Args:
+            source: has ``__arrow_c_stream__``, as tables of pyarrow, polars, DuckDB and pandas
+                have. It is called for each pass. A source that can be read only once (an iterator
+                of batches) has one pass, and those behind it are what it makes of that: empty, or
+                an error. It must not change while it is read.
+            fields: the columns that become slots, as for ``open_files``; ``readers/formats`` tells
+                under ``arrow`` what becomes of each type. By default all columns for which fields
+                can be guessed from the schema; pass them for a source that can be read only once
+                and has no ``__arrow_c_schema__``.
+            seed: seed of all random choices in this chain.
+            name: the reader's name in error messages and programs.
+
+        Raises:
+            TypeError: ``source`` has no ``__arrow_c_stream__``, or ``fields`` is no list of texts
+                or dict.
+            Error: a field is wrong. At an element: there is no such column, a value does not fit
+                (batch, row and column are named), or the source fails.
+
+        Source: the Arrow PyCapsule interface.
+        """
+        held, attributes = keep_stream(source)
+        entries, names = field_entries(guess_fields(source) if fields is None else fields)
+        attributes["fields"] = entries
+        program = _with_reader(
+            Program(),
+            "startup program",
+            "create_python_arrow_reader",
+            _text("name", name),
+            attributes,
+            None,
+        )
+        return cls(program, variable=name, names=names, seed=seed, functions=(held,))
 
     @classmethod
     def create(

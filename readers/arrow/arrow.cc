@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: Apache-2.0
+// The formats `arrow`, which is Arrow IPC as a file or a stream, and `feather`, which is the file
+// under another name. A chunk is a record batch; its header tells the number of records.
+#include <arrow/ipc/options.h>
+#include <arrow/ipc/reader.h>
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/base/error.h"
+#include "framework/base/limits.h"
+#include "framework/io/file.h"
+#include "framework/reader/file_format.h"
+#include "readers/arrow/arrow_access.h"
+#include "readers/arrow/columnar_format.h"
+#include "readers/arrow/ipc_messages.h"
+#include "readers/arrow_columns.h"
+
+namespace millhopper {
+namespace {
+
+constexpr char kFileMagic[] = "ARROW1";
+constexpr char kFeather1Magic[] = "FEA1";
+constexpr int64_t kSampleRows = 1000;  // by which fields are guessed
+
+bool BeginsWith(const char* head, size_t size, const std::string& magic) {
+  return size >= magic.size() && std::string(head, magic.size()) == magic;
+}
+
+// The columns that are decoded, by their numbers among the outermost ones; none are all.
+arrow::ipc::IpcReadOptions OptionsFor(const ArrowAccess& access, const std::vector<int>& columns) {
+  arrow::ipc::IpcReadOptions options = arrow::ipc::IpcReadOptions::Defaults();
+  options.memory_pool = access.memory();
+  options.use_threads = false;
+  options.included_fields = columns;
+  return options;
+}
+
+// Opens files and streams. One thread at a time.
+class IpcAccess {
+ public:
+  // A file.
+  IpcAccess(std::shared_ptr<const File> file, const std::vector<int>& columns)
+      : access_(std::move(file)) {
+    file_ = access_.Run([&] {
+      return arrow::ipc::RecordBatchFileReader::Open(access_.file(), OptionsFor(access_, columns));
+    });
+  }
+  // Messages of a stream, the schema first.
+  IpcAccess(std::shared_ptr<const File> file, const std::vector<Stretch>& messages,
+            const std::vector<int>& columns)
+      : access_(std::move(file), messages) {
+    stream_ = access_.Run([&] {
+      return arrow::ipc::RecordBatchStreamReader::Open(access_.file(),
+                                                       OptionsFor(access_, columns));
+    });
+  }
+
+  std::shared_ptr<arrow::Schema> schema() const {
+    return file_ != nullptr ? file_->schema() : stream_->schema();
+  }
+  int batches() const { return file_->num_record_batches(); }
+
+  // A batch of the file by its number, or the only one of the messages. Checks all that it holds.
+  std::shared_ptr<arrow::RecordBatch> Read(int number) {
+    auto batch = access_.Run([&]() -> arrow::Result<std::shared_ptr<arrow::RecordBatch>> {
+      if (file_ != nullptr) return file_->ReadRecordBatch(number);
+      std::shared_ptr<arrow::RecordBatch> next;
+      ARROW_RETURN_NOT_OK(stream_->ReadNext(&next));
+      return next;
+    });
+    if (batch == nullptr) Throw(ErrorCode::kDataLoss, "it is not there");
+    access_.Run([&] { return batch->ValidateFull(); });
+    return batch;
+  }
+
+ private:
+  ArrowAccess access_;
+  std::shared_ptr<arrow::ipc::RecordBatchFileReader> file_;
+  std::shared_ptr<arrow::ipc::RecordBatchStreamReader> stream_;
+};
+
+// What the fields need of a file: which columns to decode, and how they become rows.
+struct Wanted {
+  Wanted(const ArrowFields& fields, const arrow::Schema& schema)
+      : found(ColumnsOf(fields, schema)), columns(Outermost()), rows(Rows(fields, schema)) {}
+
+  const std::vector<ArrowColumn> found;
+  const std::vector<int> columns;
+  const ArrowRows rows;
+
+ private:
+  std::vector<int> Outermost() const {
+    std::set<int> numbers;
+    for (const ArrowColumn& column : found) numbers.insert(static_cast<int>(column.children[0]));
+    return {numbers.begin(), numbers.end()};
+  }
+  ArrowRows Rows(const ArrowFields& fields, const arrow::Schema& schema) const {
+    arrow::FieldVector decoded;
+    for (const int column : columns) decoded.push_back(schema.field(column));
+    return RowsOf(fields, arrow::Schema(decoded), found);
+  }
+};
+
+// What a chunk of either kind is.
+struct Claimed {
+  uint64_t number;                // of the record batch
+  std::vector<Stretch> messages;  // of a stream
+};
+
+class IpcSource : public FileSource {
+ public:
+  IpcSource(std::shared_ptr<const File> file, const ArrowFields& fields,
+            const arrow::Schema& schema)
+      : file_(std::move(file)), wanted_(fields, schema) {}
+
+  void Fetch(Chunk* chunk) const override {
+    const auto* const claimed = std::any_cast<Claimed>(&chunk->claimed);
+    WithPlace(file_->path(), chunk->offset, StrCat("record batch ", claimed->number, ": "), [&] {
+      const uint64_t rows = FetchBatch(*claimed, chunk);
+      if (chunk->records && *chunk->records != rows) {
+        Throw(ErrorCode::kDataLoss, "it has ", rows, " rows, but its header says ",
+              *chunk->records);
+      }
+    });
+  }
+
+ protected:
+  // Adds the rows of a batch to the chunk; returns how many it has.
+  virtual uint64_t FetchBatch(const Claimed& claimed, Chunk* chunk) const = 0;
+
+  const std::shared_ptr<const File>& file() const { return file_; }
+  const Wanted& wanted() const { return wanted_; }
+
+  static void SetPlace(const IpcMessage& message, Claimed claimed, Chunk* chunk) {
+    chunk->offset = message.stretch.offset;
+    chunk->length = message.stretch.size;
+    chunk->records = message.rows;
+    chunk->claimed = std::move(claimed);
+  }
+
+ private:
+  const std::shared_ptr<const File> file_;
+  const Wanted wanted_;
+};
+
+class IpcFileSource final : public IpcSource {
+ public:
+  IpcFileSource(std::shared_ptr<const File> file, const ArrowFields& fields)
+      : IpcSource(file, fields, *IpcAccess(file, std::vector<int>()).schema()),
+        batches_(ReadIpcBatches(*file)) {
+    auto access = std::make_unique<IpcAccess>(file, wanted().columns);
+    if (static_cast<size_t>(access->batches()) != batches_.size()) {
+      Throw(ErrorCode::kDataLoss, "Arrow finds ", access->batches(), " record batches, not ",
+            batches_.size());
+    }
+    idle_.push_back(std::move(access));
+  }
+
+  bool Claim(Chunk* chunk) override {
+    while (next_ < batches_.size()) {
+      const uint64_t number = next_;
+      const std::optional<IpcMessage> message = ReadIpcMessage(*file(), batches_[number]);
+      if (!message || message->kind != IpcMessage::Kind::kRecordBatch) {
+        throw Error(ErrorCode::kDataLoss,
+                    StrCat("the footer has record batch ", number, " here, but it is none"))
+            .InFile(file()->path(), static_cast<int64_t>(batches_[number]));
+      }
+      ++next_;
+      if (message->rows == 0) continue;
+      SetPlace(*message, {number, {}}, chunk);
+      return true;
+    }
+    return false;
+  }
+
+ private:
+  uint64_t FetchBatch(const Claimed& claimed, Chunk* chunk) const override {
+    std::unique_ptr<IpcAccess> access = TakeAccess();
+    uint64_t rows = 0;
+    {
+      const auto batch = access->Read(static_cast<int>(claimed.number));
+      rows = static_cast<uint64_t>(batch->num_rows());
+      AppendRows(wanted().rows, *batch, 0, chunk);
+    }
+    const std::lock_guard<std::mutex> lock(mutex_);
+    idle_.push_back(std::move(access));
+    return rows;
+  }
+
+  // One that no thread uses, with the dictionaries that it has read, or a new one.
+  std::unique_ptr<IpcAccess> TakeAccess() const {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (!idle_.empty()) {
+        std::unique_ptr<IpcAccess> access = std::move(idle_.back());
+        idle_.pop_back();
+        return access;
+      }
+    }
+    return std::make_unique<IpcAccess>(file(), wanted().columns);
+  }
+
+  const std::vector<uint64_t> batches_;  // where they begin
+  size_t next_ = 0;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<IpcAccess>> idle_;
+};
+
+// The message that a stream begins with.
+Stretch SchemaOf(const File& file) {
+  const std::optional<IpcMessage> message = ReadIpcMessage(file, 0);
+  if (!message || message->kind != IpcMessage::Kind::kSchema) {
+    throw Error(ErrorCode::kDataLoss,
+                "no Arrow file, and no stream: it does not begin with a schema")
+        .InFile(file.path(), 0);
+  }
+  return message->stretch;
+}
+
+// A batch is decoded behind the schema and all dictionaries that come before it in the stream, so
+// that batches do not wait for one another.
+class IpcStreamSource final : public IpcSource {
+ public:
+  IpcStreamSource(std::shared_ptr<const File> file, const ArrowFields& fields)
+      : IpcSource(file, fields, *IpcAccess(file, {SchemaOf(*file)}, std::vector<int>()).schema()),
+        before_{SchemaOf(*file)},
+        at_(before_[0].size) {}
+
+  bool Claim(Chunk* chunk) override {
+    while (const std::optional<IpcMessage> message = ReadIpcMessage(*file(), at_)) {
+      if (message->kind == IpcMessage::Kind::kSchema) {
+        throw Error(ErrorCode::kDataLoss, "a second schema within the stream")
+            .InFile(file()->path(), static_cast<int64_t>(at_));
+      }
+      at_ += message->stretch.size;
+      if (message->kind == IpcMessage::Kind::kDictionary) {
+        before_.push_back(message->stretch);
+        continue;
+      }
+      const uint64_t number = next_++;
+      if (message->rows == 0) continue;
+      std::vector<Stretch> messages = before_;
+      messages.push_back(message->stretch);
+      SetPlace(*message, {number, std::move(messages)}, chunk);
+      return true;
+    }
+    return false;
+  }
+
+ private:
+  uint64_t FetchBatch(const Claimed& claimed, Chunk* chunk) const override {
+    IpcAccess access(file(), claimed.messages, wanted().columns);
+    const auto batch = access.Read(0);
+    AppendRows(wanted().rows, *batch, 0, chunk);
+    return static_cast<uint64_t>(batch->num_rows());
+  }
+
+  std::vector<Stretch> before_;  // the schema and the dictionaries before the next message
+  uint64_t at_;                  // where that begins
+  uint64_t next_ = 0;
+};
+
+// Whether it is a file and not a stream. Throws for what is neither.
+bool IsFile(const File& file) {
+  char head[8];
+  const size_t size = std::min<uint64_t>(sizeof(head), file.size());
+  file.Read(0, head, size);
+  if (BeginsWith(head, size, kFeather1Magic)) {
+    throw Error(ErrorCode::kDataLoss,
+                "a file of Feather's first version, which is not read; "
+                "pyarrow.feather.write_feather writes the second")
+        .InFile(file.path(), 0);
+  }
+  return BeginsWith(head, size, kFileMagic);
+}
+
+class IpcFormat final : public ColumnarFormat {
+ public:
+  using ColumnarFormat::ColumnarFormat;
+
+  std::unique_ptr<FileSource> Open(const FileEntry& entry) override {
+    return WithPlace(entry.path, 0, "", [&]() -> std::unique_ptr<FileSource> {
+      std::shared_ptr<const File> file = File::Open(entry.path);
+      if (IsFile(*file)) return std::make_unique<IpcFileSource>(std::move(file), fields());
+      return std::make_unique<IpcStreamSource>(std::move(file), fields());
+    });
+  }
+
+  std::optional<uint64_t> CountRecords(const std::vector<FileEntry>& files) const override {
+    if (!chunks_tell_records()) return std::nullopt;
+    uint64_t records = 0;
+    for (const FileEntry& entry : files) {
+      const std::unique_ptr<const File> file = File::Open(entry.path);
+      if (!IsFile(*file)) {
+        uint64_t at = SchemaOf(*file).size;
+        while (const std::optional<IpcMessage> message = ReadIpcMessage(*file, at)) {
+          records += message->rows;
+          at += message->stretch.size;
+        }
+        continue;
+      }
+      for (const uint64_t batch : ReadIpcBatches(*file)) {
+        const std::optional<IpcMessage> message = ReadIpcMessage(*file, batch);
+        if (message) records += message->rows;
+      }
+    }
+    return records;
+  }
+};
+
+// By the first record batch.
+std::vector<std::string> Guess(const std::string& path, const AttributeMap&) {
+  return WithPlace(path, 0, "", [&] {
+    const std::shared_ptr<const File> file = File::Open(path);
+    std::vector<Stretch> messages;
+    if (IsFile(*file)) {
+      IpcAccess access(file, std::vector<int>());
+      return access.batches() == 0 ? GuessFieldsOf(*access.schema())
+                                   : GuessFieldsOf(*access.Read(0)->Slice(0, kSampleRows));
+    }
+    messages.push_back(SchemaOf(*file));
+    uint64_t at = messages[0].size;
+    while (const std::optional<IpcMessage> message = ReadIpcMessage(*file, at)) {
+      messages.push_back(message->stretch);
+      at += message->stretch.size;
+      if (message->kind != IpcMessage::Kind::kRecordBatch) continue;
+      IpcAccess access(file, messages, std::vector<int>());
+      return GuessFieldsOf(*access.Read(0)->Slice(0, kSampleRows));
+    }
+    return GuessFieldsOf(*IpcAccess(file, {SchemaOf(*file)}, std::vector<int>()).schema());
+  });
+}
+
+bool MatchesArrow(const char* head, size_t size) {
+  constexpr char kLongMessage = 4;  // the high byte of a length that no schema has
+  return BeginsWith(head, size, kFileMagic) ||
+         (size >= 8 && BeginsWith(head, size, "\xff\xff\xff\xff") && head[4] % 8 == 0 &&
+          head[7] >= 0 && head[7] < kLongMessage);
+}
+
+bool MatchesFeather1(const char* head, size_t size) {
+  return BeginsWith(head, size, kFeather1Magic);
+}
+
+constexpr char kNames[] = "columns, \"user.age\" in a struct, or #3";
+
+FormatSchema ArrowSchemaOfFormat() {
+  FormatSchema schema("Arrow IPC, files and streams: columns by name, a record batch at a time");
+  return std::move(schema.Extension(".arrow")
+                       .Extension(".arrows")
+                       .Extension(".ipc")
+                       .Magic(MatchesArrow)
+                       .GuessFields(Guess)
+                       .Attr(FieldsAttribute(kNames)));
+}
+
+FormatSchema FeatherSchema() {
+  FormatSchema schema("Feather, version 2, which is Arrow IPC: columns by name");
+  return std::move(schema.Extension(".feather")
+                       .Magic(MatchesFeather1)
+                       .GuessFields(Guess)
+                       .Attr(FieldsAttribute(kNames)));
+}
+
+std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) {
+  return std::make_unique<IpcFormat>(arguments);
+}
+
+REGISTER_FILE_FORMAT(arrow, ArrowSchemaOfFormat, Make);
+REGISTER_FILE_FORMAT(feather, FeatherSchema, Make);
+
+}  // namespace
+}  // namespace millhopper

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "readers/arrow/arrow_access.h"
+
+#include <arrow/buffer.h>
+#include <arrow/io/type_fwd.h>
+#include <arrow/util/future.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <mutex>
+#include <new>
+#include <unordered_map>
+
+#include "framework/base/limits.h"
+#include "framework/base/memory.h"
+
+namespace millhopper {
+namespace {
+
+// What one reader may hold at once: a chunk as stored and as expanded.
+constexpr int64_t kMostBytes = kMaxChunkBytes + kMaxExpandedChunkBytes;
+constexpr size_t kShownBytes = 400;  // of a text of Arrow's
+
+std::string Shown(const std::string& text) {
+  return Escaped(text.size() <= kShownBytes ? text : text.substr(0, kShownBytes) + "...");
+}
+
+}  // namespace
+
+// Every piece is a buffer of the pool.
+class ArrowAccess::Memory final : public arrow::MemoryPool {
+ public:
+  explicit Memory(std::exception_ptr* problem) : problem_(problem) {}
+
+  arrow::Status Allocate(int64_t size, int64_t alignment, uint8_t** out) override {
+    try {
+      if (size < 0 || alignment > int64_t{kBufferAlignment} || size > kMostBytes - in_use_) {
+        Throw(ErrorCode::kResourceLimit, "Arrow needs ", size, " bytes beside the ", in_use_,
+              " that it has; the limit for one chunk is ", kMostBytes);
+      }
+      Ref<Buffer> buffer =
+          BufferPool::At(Place()).Take(static_cast<size_t>(std::max<int64_t>(size, 1)));
+      auto* const place = reinterpret_cast<uint8_t*>(buffer->data());
+      const std::lock_guard<std::mutex> lock(mutex_);
+      buffers_.emplace(place, std::move(buffer));
+      *out = place;
+    } catch (...) {
+      return OutOfMemory();
+    }
+    in_use_ += size;
+    most_ = std::max(most_.load(), in_use_.load());
+    total_ += size;
+    ++allocations_;
+    return arrow::Status::OK();
+  }
+
+  arrow::Status Reallocate(int64_t old_size, int64_t new_size, int64_t alignment,
+                           uint8_t** place) override {
+    uint8_t* const old = *place;
+    if (const size_t room = RoomAt(old); new_size >= 0 && static_cast<size_t>(new_size) <= room &&
+                                         (static_cast<size_t>(new_size) >= room / 2)) {
+      in_use_ += new_size - old_size;
+      return arrow::Status::OK();
+    }
+    uint8_t* larger = nullptr;
+    const arrow::Status status = Allocate(new_size, alignment, &larger);
+    if (!status.ok()) return status;
+    std::memcpy(larger, old, static_cast<size_t>(std::min(old_size, new_size)));
+    Free(old, old_size, alignment);
+    *place = larger;
+    return arrow::Status::OK();
+  }
+
+  void Free(uint8_t* place, int64_t size, int64_t) override {
+    Ref<Buffer> buffer;  // goes back to the pool without the lock
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      const auto found = buffers_.find(place);
+      if (found == buffers_.end()) return;
+      buffer = std::move(found->second);
+      buffers_.erase(found);
+    }
+    in_use_ -= size;
+  }
+
+  int64_t bytes_allocated() const override { return in_use_; }
+  int64_t max_memory() const override { return most_; }
+  int64_t total_bytes_allocated() const override { return total_; }
+  int64_t num_allocations() const override { return allocations_; }
+  std::string backend_name() const override { return "millhopper"; }
+
+ private:
+  arrow::Status OutOfMemory() {
+    if (*problem_ == nullptr) *problem_ = std::current_exception();
+    return arrow::Status::OutOfMemory("no memory");
+  }
+
+  size_t RoomAt(uint8_t* place) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = buffers_.find(place);
+    return found == buffers_.end() ? 0 : found->second->capacity();
+  }
+
+  std::exception_ptr* const problem_;
+  std::mutex mutex_;
+  std::unordered_map<uint8_t*, Ref<Buffer>> buffers_;
+  std::atomic<int64_t> in_use_{0}, most_{0}, total_{0}, allocations_{0};
+};
+
+class ArrowAccess::Reads final : public arrow::io::RandomAccessFile {
+ public:
+  Reads(std::shared_ptr<const File> file, std::vector<Stretch> stretches, arrow::MemoryPool* memory,
+        std::exception_ptr* problem)
+      : source_(std::move(file)),
+        stretches_(std::move(stretches)),
+        context_(memory),
+        problem_(problem) {
+    for (const Stretch& stretch : stretches_) size_ += static_cast<int64_t>(stretch.size);
+  }
+
+  arrow::Status Close() override {
+    closed_ = true;
+    return arrow::Status::OK();
+  }
+  bool closed() const override { return closed_; }
+  arrow::Result<int64_t> Tell() const override { return position_; }
+  arrow::Result<int64_t> GetSize() override { return size_; }
+  const arrow::io::IOContext& io_context() const override { return context_; }
+
+  arrow::Status Seek(int64_t position) override {
+    if (position < 0 || position > size_) return arrow::Status::IOError("no such byte ", position);
+    position_ = position;
+    return arrow::Status::OK();
+  }
+
+  arrow::Result<int64_t> ReadAt(int64_t position, int64_t size, void* out) override {
+    if (position < 0 || size < 0 || position > size_) {
+      return arrow::Status::IOError("no such bytes: ", size, " from ", position, " on");
+    }
+    const int64_t most = std::min(size, size_ - position);
+    auto* to = static_cast<char*>(out);
+    auto skipped = static_cast<uint64_t>(position);
+    auto left = static_cast<uint64_t>(most);
+    try {
+      for (const Stretch& stretch : stretches_) {
+        if (left == 0) break;
+        if (skipped >= stretch.size) {
+          skipped -= stretch.size;
+          continue;
+        }
+        const uint64_t here = std::min(left, stretch.size - skipped);
+        source_->Read(stretch.offset + skipped, to, here);
+        to += here;
+        left -= here;
+        skipped = 0;
+      }
+    } catch (...) {
+      if (*problem_ == nullptr) *problem_ = std::current_exception();
+      return arrow::Status::IOError("the file cannot be read");
+    }
+    return most;
+  }
+
+  arrow::Result<std::shared_ptr<arrow::Buffer>> ReadAt(int64_t position, int64_t size) override {
+    // What is declared is checked against what is left before memory is taken.
+    const int64_t most =
+        std::min(size, position < 0 || position > size_ ? int64_t{0} : size_ - position);
+    ARROW_ASSIGN_OR_RAISE(
+        std::unique_ptr<arrow::ResizableBuffer> buffer,
+        arrow::AllocateResizableBuffer(std::max<int64_t>(most, 0), context_.pool()));
+    ARROW_ASSIGN_OR_RAISE(const int64_t read, ReadAt(position, most, buffer->mutable_data()));
+    ARROW_RETURN_NOT_OK(buffer->Resize(read));
+    return std::shared_ptr<arrow::Buffer>(std::move(buffer));
+  }
+
+  // Arrow would read on threads of its own. Ours read here and now.
+  arrow::Future<std::shared_ptr<arrow::Buffer>> ReadAsync(const arrow::io::IOContext&,
+                                                          int64_t position, int64_t size) override {
+    return arrow::Future<std::shared_ptr<arrow::Buffer>>::MakeFinished(ReadAt(position, size));
+  }
+  arrow::Future<std::shared_ptr<arrow::Buffer>> ReadAsync(const arrow::io::IOContext&,
+                                                          int64_t position, int64_t size,
+                                                          bool may_be_short) override {
+    return arrow::Future<std::shared_ptr<arrow::Buffer>>::MakeFinished(
+        RandomAccessFile::ReadAt(position, size, may_be_short));
+  }
+
+  arrow::Result<int64_t> Read(int64_t size, void* out) override {
+    ARROW_ASSIGN_OR_RAISE(const int64_t read, ReadAt(position_, size, out));
+    position_ += read;
+    return read;
+  }
+
+  arrow::Result<std::shared_ptr<arrow::Buffer>> Read(int64_t size) override {
+    ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> buffer, ReadAt(position_, size));
+    position_ += buffer->size();
+    return buffer;
+  }
+
+ private:
+  const std::shared_ptr<const File> source_;
+  const std::vector<Stretch> stretches_;
+  const arrow::io::IOContext context_;
+  std::exception_ptr* const problem_;
+  int64_t size_ = 0;
+  int64_t position_ = 0;
+  bool closed_ = false;
+};
+
+ArrowAccess::ArrowAccess(std::shared_ptr<const File> file)
+    : ArrowAccess(file, {Stretch{0, file->size()}}) {}
+
+ArrowAccess::ArrowAccess(std::shared_ptr<const File> file, std::vector<Stretch> stretches)
+    : memory_(std::make_unique<Memory>(&problem_)),
+      file_(std::make_shared<Reads>(std::move(file), std::move(stretches), memory_.get(),
+                                    &problem_)) {}
+
+ArrowAccess::~ArrowAccess() = default;
+
+arrow::MemoryPool* ArrowAccess::memory() const { return memory_.get(); }
+
+void ArrowAccess::Refused(const arrow::Status& status) const {
+  if (problem_ != nullptr) std::rethrow_exception(problem_);
+  const bool memory = status.IsOutOfMemory() || status.IsCapacityError();
+  throw Error(memory ? ErrorCode::kResourceLimit : ErrorCode::kDataLoss, Shown(status.message()));
+}
+
+void ArrowAccess::Refused() const {
+  if (problem_ != nullptr) std::rethrow_exception(problem_);
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& exception) {
+    throw Error(ErrorCode::kDataLoss, Shown(exception.what()));
+  }
+}
+
+}  // namespace millhopper

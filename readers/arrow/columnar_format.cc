@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "readers/arrow/columnar_format.h"
+
+#include <arrow/c/bridge.h>
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+
+#include <memory>
+
+#include "framework/base/error.h"
+
+namespace millhopper {
+namespace {
+
+void Check(const arrow::Status& status) {
+  if (!status.ok()) Throw(ErrorCode::kDataLoss, Escaped(status.message()));
+}
+
+}  // namespace
+
+ColumnarFormat::ColumnarFormat(const FormatArguments& arguments)
+    : FileFormat(AgreeOnSlots(arguments.declared, SlotsOf(RequiredFields(arguments.attributes)))),
+      fields_(RequiredFields(arguments.attributes)),
+      leaves_out_(AnySkips(fields_.fields())) {
+  Require(arguments.buffer_type == BufferType::kMemory,
+          "buffer_type \"mmap\" is not for files of columns: they are decoded into memory");
+}
+
+std::vector<ArrowColumn> ColumnsOf(const ArrowFields& fields, const arrow::Schema& schema) {
+  ArrowOwned<ArrowSchema> exported;
+  Check(arrow::ExportSchema(schema, exported.out()));
+  std::vector<ArrowColumn> columns;
+  for (const Field& field : fields.fields()) {
+    columns.push_back(FindArrowColumn(*exported, field.name));
+  }
+  return columns;
+}
+
+ArrowRows RowsOf(const ArrowFields& fields, const arrow::Schema& schema,
+                 const std::vector<ArrowColumn>& columns) {
+  ArrowOwned<ArrowSchema> exported;
+  Check(arrow::ExportSchema(schema, exported.out()));
+  return {fields, *exported, columns};
+}
+
+std::vector<std::string> GuessFieldsOf(const arrow::RecordBatch& batch) {
+  ArrowOwned<ArrowSchema> schema;
+  ArrowOwned<ArrowArray> sample;
+  Check(arrow::ExportRecordBatch(batch, sample.out(), schema.out()));
+  return GuessArrowFields(*schema, sample.out());
+}
+
+std::vector<std::string> GuessFieldsOf(const arrow::Schema& schema) {
+  const auto same = std::make_shared<arrow::Schema>(schema);
+  const auto empty = arrow::RecordBatch::MakeEmpty(same);
+  Check(empty.status());
+  return GuessFieldsOf(**empty);
+}
+
+void AppendRows(const ArrowRows& rows, const arrow::RecordBatch& batch, uint64_t first_row,
+                Chunk* chunk) {
+  ArrowOwned<ArrowArray> exported;
+  Check(arrow::ExportRecordBatch(batch, exported.out()));
+  rows.Append(*exported, 0, exported->length, first_row, chunk);
+}
+
+}  // namespace millhopper

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the formats of files with columns share.
+#ifndef MILLHOPPER_READERS_ARROW_COLUMNAR_FORMAT_H_
+#define MILLHOPPER_READERS_ARROW_COLUMNAR_FORMAT_H_
+
+#include <arrow/type_fwd.h>
+
+#include <cstdint>
+#include <exception>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "framework/base/error.h"
+#include "framework/reader/file_format.h"
+#include "readers/arrow_columns.h"
+
+namespace millhopper {
+
+// A record is a row; its values are in the memory of its chunk once that is fetched.
+class ColumnarFormat : public FileFormat {
+ public:
+  explicit ColumnarFormat(const FormatArguments& arguments);
+
+  bool chunks_tell_records() const override { return !leaves_out_; }
+  void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
+    fields_.Load(tickets, n, rows);
+  }
+
+ protected:
+  const ArrowFields& fields() const { return fields_; }
+
+ private:
+  const ArrowFields fields_;
+  const bool leaves_out_;
+};
+
+// The columns of the fields in a schema of Arrow's.
+std::vector<ArrowColumn> ColumnsOf(const ArrowFields& fields, const arrow::Schema& schema);
+
+// How batches of this schema become rows. columns[i] is that of field i in it or in one with more
+// columns.
+ArrowRows RowsOf(const ArrowFields& fields, const arrow::Schema& schema,
+                 const std::vector<ArrowColumn>& columns);
+
+// Fields that fit a batch, or a schema without one.
+std::vector<std::string> GuessFieldsOf(const arrow::RecordBatch& batch);
+std::vector<std::string> GuessFieldsOf(const arrow::Schema& schema);
+
+// Adds the rows of a batch, counted from `first_row` on, to a chunk.
+void AppendRows(const ArrowRows& rows, const arrow::RecordBatch& batch, uint64_t first_row,
+                Chunk* chunk);
+
+// Calls the function, and has its errors name the file, the byte and the place ("row group 3: ").
+// What Arrow throws is an error of the file's content.
+template <typename Function>
+auto WithPlace(const std::string& path, uint64_t offset, const std::string& place,
+               const Function& function) {
+  try {
+    return function();
+  } catch (const Error& error) {
+    if (error.interrupts() || !error.file().empty()) throw;
+    throw error.WithMessage(place + error.message()).InFile(path, static_cast<int64_t>(offset));
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& exception) {
+    throw Error(ErrorCode::kDataLoss, place + Escaped(exception.what()))
+        .InFile(path, static_cast<int64_t>(offset));
+  }
+}
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_READERS_ARROW_COLUMNAR_FORMAT_H_

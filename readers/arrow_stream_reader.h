@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Yields the rows of a stream of Arrow's (arrow_c_data.h), whoever makes it: the C stream interface
+// is all that is needed of the other side.
+#ifndef MILLHOPPER_READERS_ARROW_STREAM_READER_H_
+#define MILLHOPPER_READERS_ARROW_STREAM_READER_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "framework/reader/reader.h"
+#include "readers/arrow_c_data.h"
+#include "readers/arrow_columns.h"
+#include "readers/fields.h"
+
+namespace millhopper {
+
+// An element is a row; its slots are the fields, which name columns. Batches are pulled one after
+// another by the thread that plans, ahead of the consumer if a double buffer is on top.
+class ArrowStreamReader final : public ReaderBase {
+ public:
+  // Makes the stream of a pass: fills *out, which is empty. Called by the thread that plans, with
+  // no lock held. May throw.
+  using Open = std::function<void(ArrowArrayStream* out)>;
+
+  ArrowStreamReader(Open open, std::vector<Field> fields);
+
+  void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override {
+    fields_.Load(tickets, n, rows);
+  }
+
+ private:
+  // A stream and the batch of it whose rows are being planned.
+  struct Pass {
+    ArrowOwned<ArrowArrayStream> stream;
+    std::unique_ptr<const ArrowRows> rows;
+    std::unique_ptr<ArrowOwned<ArrowArray>> batch;
+    int64_t next_row = 0;        // of the batch
+    uint64_t batches_begun = 0;  // the number of the batch, from 1 on
+  };
+
+  void PlanNext(size_t n, TicketRun* run) override;
+  void Rewind(uint64_t pass) override;
+
+  std::unique_ptr<Pass> Begin() const;
+  // Makes records of some more rows. Returns false at the end of the stream.
+  bool FillChunk();
+  bool NextBatch();
+
+  const Open open_;
+  const ArrowFields fields_;
+  std::unique_ptr<Pass> pass_;  // null before its first element is planned
+  Ref<Chunk> chunk_;            // of records, of which some may have been planned
+  size_t next_ = 0;             // record of the chunk
+  uint64_t first_record_ = 0;   // of the chunk: the row of its batch at which the chunk begins
+  std::exception_ptr error_;    // comes behind the records of the chunk
+  bool end_ = false;
+  uint64_t pass_number_ = 0;
+  uint64_t sample_ = 0;
+};
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_READERS_ARROW_STREAM_READER_H_

@@ -1,0 +1,489 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parquet, Arrow IPC and Feather, by the plugin that tools/build_parquet_plugin builds.
+
+What pyarrow reads is the truth. Without pyarrow all of it is skipped.
+"""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import decimal
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import millhopper
+import numpy as np
+import pytest
+
+pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+feather = pytest.importorskip("pyarrow.feather", reason="pyarrow is not installed")
+parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
+
+ROOT = Path(__file__).resolve().parents[2]
+DATA = os.environ.get("MILLHOPPER_TEST_DATA")
+FILES = sorted((Path(DATA) / "parquet").rglob("*.parquet")) if DATA else []
+GOOD = [path for path in FILES if path.parent.name != "bad_data"]
+BAD = [path for path in FILES if path.parent.name == "bad_data"]
+# A file of one dictionary word, whose places in the dictionary need no bits: Arrow reads it.
+NOT_SO_BAD = "ARROW-GH-43605.parquet"
+needs_data = pytest.mark.skipif(
+    not FILES, reason="MILLHOPPER_TEST_DATA names no folder of sample files"
+)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("plugin") / "libmillhopper_parquet.so"
+    built = subprocess.run(
+        [ROOT / "tools" / "build_parquet_plugin", "--python", sys.executable, "--output", path],
+        capture_output=True,
+        text=True,
+    )
+    if built.returncode == 3:
+        pytest.skip(built.stderr)
+    assert built.returncode == 0, built.stderr
+    millhopper.load_plugin(path)
+    return path
+
+
+# ---- What a column is in a field and in Python ----
+
+
+def number_type(kind: Any) -> str | None:
+    if pa.types.is_boolean(kind):
+        return "bool"
+    if pa.types.is_decimal(kind):
+        return "float64"
+    if pa.types.is_floating(kind):
+        return {16: "float16", 32: "float32", 64: "float64"}[kind.bit_width]
+    if pa.types.is_unsigned_integer(kind):
+        return {8: "uint8", 16: "int32", 32: "int64", 64: "int64"}[kind.bit_width]
+    if pa.types.is_integer(kind) or pa.types.is_temporal(kind):
+        return f"int{kind.bit_width}" if not pa.types.is_interval(kind) else None
+    return None
+
+
+def is_text(kind: Any) -> bool:
+    tests = ("string", "large_string", "binary", "large_binary", "fixed_size_binary")
+    views = ("string_view", "binary_view")
+    return any(getattr(pa.types, f"is_{test}")(kind) for test in tests + views)
+
+
+def item_of(kind: Any) -> Any:
+    lists = pa.types.is_list(kind) or pa.types.is_large_list(kind)
+    return kind.value_type if lists or pa.types.is_fixed_size_list(kind) else None
+
+
+def field_of(name: str, kind: Any) -> str | None:
+    """An entry that fits a column; None if the notation has none."""
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    item = item_of(kind)
+    inner = kind if item is None else item
+    if pa.types.is_dictionary(inner):
+        inner = inner.value_type
+    if is_text(inner):
+        return f'"{name}" bytes{"" if item is None else "[-1]"} missing=default'
+    number = number_type(inner)
+    if number is None:
+        return None
+    size = kind.list_size if pa.types.is_fixed_size_list(kind) else -1
+    return f'"{name}" {number}[{"" if item is None else size}] missing=default'
+
+
+def plain(column: Any) -> list[Any]:
+    """The values of a column as a batch has them: text as bytes, times as whole numbers."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return plain(column.cast(kind.value_type))
+    if is_text(kind):
+        return [as_bytes(value) for value in column.to_pylist()]
+    if pa.types.is_temporal(kind):
+        whole = pa.int32() if kind.bit_width == 32 else pa.int64()
+        return [0 if value is None else value for value in column.cast(whole).to_pylist()]
+    if pa.types.is_decimal(kind):
+        return [0.0 if value is None else float(value) for value in column.to_pylist()]
+    if item_of(kind) is None:
+        return [0 if value is None else value for value in column.to_pylist()]
+    size = kind.list_size if pa.types.is_fixed_size_list(kind) else 0
+    return [item_values(value, size, kind) for value in column.to_pylist()]
+
+
+def item_values(values: list[Any] | None, size: int, kind: Any) -> list[Any]:
+    nothing: Any = b"" if is_text(item_of(kind)) else 0
+    if values is None:
+        return [nothing] * size
+    return [nothing if v is None else as_bytes(v) if isinstance(v, str) else v for v in values]
+
+
+def as_bytes(value: Any) -> bytes:
+    return value.encode() if isinstance(value, str) else value or b""
+
+
+def values_of(batch: Any, name: str) -> list[Any]:
+    values = batch[name]
+    if isinstance(values, np.ndarray):
+        return values.tolist()
+    if values.values.dtype == np.uint8:
+        if len(values.offsets) == 1:
+            return values.to_bytes()
+        return [inner.to_bytes() for inner in values]
+    return [np.asarray(row).tolist() for row in values]
+
+
+def same(found: list[Any], wanted: list[Any]) -> bool:
+    """Equal; a NaN is equal to a NaN."""
+    return repr(found) == repr(wanted) or found == wanted
+
+
+def check(path: Path | str, table: Any, tag: str = "") -> int:
+    """Compares what a reader yields with a table; returns how many columns that were."""
+    fields = [field_of(f.name, f.type) for f in table.schema]
+    names = [f.name for f, field in zip(table.schema, fields, strict=True) if field is not None]
+    if not names:
+        return 0
+    reader = millhopper.Reader.open_files(
+        f"{tag}{path}", fields=[field for field in fields if field is not None]
+    )
+    batches = list(reader.batch(1000).double_buffer())
+    assert sum(len(batch[names[0]]) for batch in batches) == table.num_rows
+    for name in names:
+        found = [value for batch in batches for value in values_of(batch, name)]
+        wanted = plain(table[name].combine_chunks())
+        assert same(found, wanted), (name, found[:5], wanted[:5])
+    return len(names)
+
+
+# ---- Files of others ----
+
+
+@needs_data
+@pytest.mark.parametrize("path", GOOD, ids=lambda path: path.name[:40])
+def test_files_read_as_pyarrow_reads_them(path: Path) -> None:
+    check(path, parquet.ParquetFile(path).read(), "parquet:")
+
+
+@needs_data
+def test_as_many_records_as_the_footers_have() -> None:
+    assert DATA is not None
+    with open(Path(DATA) / "truth" / "parquet_footers.tsv", encoding="utf-8") as truth:
+        for row in csv.DictReader(truth, delimiter="\t"):
+            path = Path(DATA) / row["file"]
+            if path not in GOOD:
+                continue
+            name = row["leaves"].split("(")[0].removeprefix("schema(req).")
+            schema = parquet.ParquetFile(path).schema_arrow
+            names = [f.name for f in schema if number_type(f.type) is not None]
+            if not names:
+                continue
+            assert name
+            reader = millhopper.Reader.open_files(
+                f"parquet:{path}", fields=[field_of(names[0], schema.field(names[0]).type) or ""]
+            )
+            assert sum(len(batch[names[0]]) for batch in reader.batch(100)) == int(row["num_rows"])
+
+
+@needs_data
+@pytest.mark.parametrize("name", ["delta_binary_packed", "delta_byte_array"])
+def test_columns_are_those_of_the_csv_beside_them(name: str) -> None:
+    assert DATA is not None
+    folder = Path(DATA) / "parquet"
+    with open(folder / f"{name}_expect.csv", encoding="utf-8", newline="") as truth:
+        header, *rows = list(csv.reader(truth))
+    kind = "int64[]" if name == "delta_binary_packed" else "bytes missing=default"
+    reader = millhopper.Reader.open_files(
+        folder / f"{name}.parquet", fields=[f'"{column}" {kind}' for column in header]
+    )
+    found = [[value for column in header for value in values_of(batch, column)] for batch in reader]
+    if kind == "int64[]":
+        assert found == [[int(value) for value in row] for row in rows]
+    else:
+        assert found == [[value.encode() for value in row] for row in rows]
+
+
+@needs_data
+@pytest.mark.parametrize("path", BAD, ids=lambda path: path.name)
+def test_bad_files_are_refused_with_their_place(path: Path) -> None:
+    try:
+        schema = parquet.ParquetFile(path).schema_arrow
+        fields = [field_of(f.name, f.type) for f in schema]
+        fields = [field for field in fields if field is not None] or ["#0 int64[-1]"]
+    except OSError:
+        fields = ["#0 int32[]"]
+    reader = millhopper.Reader.open_files(f"parquet:{path}", fields=fields)
+    if path.name == NOT_SO_BAD:
+        assert sum(len(batch["min_fl"]) for batch in reader.batch(1000)) == 21186
+        return
+    with pytest.raises(millhopper.Error, match=path.name):
+        list(reader.batch(1000))
+
+
+# ---- Files of our own ----
+
+MANY = 3000
+
+
+def every_type() -> Any:
+    """A column of each type; every seventh value is null."""
+    numbers = [None if i % 7 == 3 else i for i in range(MANY)]
+
+    def each(kind: Any, value: Callable[[int], Any]) -> Any:
+        return pa.array([None if i is None else value(i) for i in numbers], kind)
+
+    day = datetime.date(1969, 12, 1)
+    moment = datetime.datetime(1969, 12, 31, 23)
+    columns = {
+        "bool": each(pa.bool_(), lambda i: i % 3 == 0),
+        "float16": each(pa.float16(), lambda i: np.float16(i / 8)),
+        "float32": each(pa.float32(), lambda i: i / 8),
+        "float64": each(pa.float64(), lambda i: i / 7),
+        "string": each(pa.string(), lambda i: "ü" * (i % 20)),
+        "binary": each(pa.binary(), lambda i: b"\0" * (i % 3) + b"x"),
+        "large_string": each(pa.large_string(), str),
+        "large_binary": each(pa.large_binary(), lambda i: str(i).encode()),
+        "fixed": each(pa.binary(3), lambda i: f"{i % 1000:03}".encode()),
+        "words": each(pa.string(), lambda i: f"word {i % 10}").dictionary_encode(),
+        "numbers in a dictionary": each(pa.int64(), lambda i: i % 5 - 2).dictionary_encode(),
+        "date": each(pa.date32(), lambda i: day + datetime.timedelta(i)),
+        "date64": each(pa.date64(), lambda i: day + datetime.timedelta(i)),
+        "time32": each(pa.time32("ms"), lambda i: datetime.time(1, 2, 3, i % 1000 * 1000)),
+        "time64": each(pa.time64("us"), lambda i: datetime.time(1, 2, 3, i)),
+        "decimal": each(pa.decimal128(9, 3), lambda i: decimal.Decimal(i - 1500) / 8),
+        "large decimal": each(pa.decimal128(38, 10), lambda i: decimal.Decimal(10**20 - i)),
+        "list": each(pa.list_(pa.int32()), lambda i: list(range(i % 5))),
+        "large list": each(pa.large_list(pa.float32()), lambda i: [i] * (i % 4)),
+        "fixed list": each(pa.list_(pa.int16(), 3), lambda i: [i, i + 1, -i]),
+        "nulls in it": each(pa.list_(pa.int64()), lambda i: [None, i]),
+        "texts": each(pa.list_(pa.string()), lambda i: [str(i)] * (i % 3)),
+        "dates": each(pa.list_(pa.int64()), lambda i: [i]),
+    }
+    for kind in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"):
+        largest = int(np.iinfo(kind).max) if kind != "uint64" else 2**63 - 1
+        columns[kind] = each(getattr(pa, kind)(), lambda i, last=largest: last - i % 100)
+    for unit in ("s", "ms", "us", "ns"):
+        columns[f"timestamp {unit}"] = each(pa.timestamp(unit), lambda i: moment)
+        columns[f"zoned {unit}"] = each(pa.timestamp(unit, "Europe/Berlin"), lambda i: moment)
+        columns[f"duration {unit}"] = each(pa.duration(unit), lambda i: datetime.timedelta(0, i))
+    return pa.table(columns)
+
+
+@pytest.mark.parametrize("compression", ["none", "snappy", "gzip", "brotli", "zstd", "lz4"])
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+def test_parquet_of_every_type(tmp_path: Path, compression: str, version: str) -> None:
+    path = tmp_path / "every.parquet"
+    parquet.write_table(
+        every_type(),
+        path,
+        compression=compression,
+        data_page_version=version,
+        row_group_size=700,
+        write_page_checksum=True,
+    )
+    table = parquet.read_table(path)
+    assert check(path, table) == table.num_columns
+
+
+@pytest.mark.parametrize("compression", [None, "lz4", "zstd"])
+@pytest.mark.parametrize("kind", ["file", "stream"])
+def test_arrow_of_every_type(tmp_path: Path, compression: str | None, kind: str) -> None:
+    path = tmp_path / "every.arrow"
+    table = every_type()
+    views = [f"{name}_view" for name in ("string", "binary")]
+    for name in views:
+        table = table.append_column(name, table[name.split("_")[0]].cast(getattr(pa, name)()))
+    options = pa.ipc.IpcWriteOptions(compression=compression)
+    new = pa.ipc.new_file if kind == "file" else pa.ipc.new_stream
+    with new(path, table.schema, options=options) as writer:
+        writer.write_table(table, max_chunksize=700)
+    assert check(path, table) == table.num_columns
+    unnamed = path.rename(tmp_path / "every")
+    fields = ["int64 int64[] missing=default"]
+    slots = {"int64": ("int64", [1])}
+    by_content = millhopper.Reader.open_files(unnamed, fields=fields, slots=slots)
+    assert sum(1 for _ in by_content) == MANY
+
+
+@pytest.mark.parametrize("compression", ["uncompressed", "lz4", "zstd"])
+def test_feather_of_every_type(tmp_path: Path, compression: str) -> None:
+    path = tmp_path / "every.feather"
+    table = every_type()
+    feather.write_feather(table, path, compression=compression, chunksize=700)
+    assert check(path, table) == table.num_columns
+
+
+def test_streams_whose_dictionaries_grow_or_change(tmp_path: Path) -> None:
+    words = [["a", "b"], ["a", "b", "c"], ["x"]]
+    batches = [
+        pa.record_batch({"w": pa.DictionaryArray.from_arrays([0, len(w) - 1], w)}) for w in words
+    ]
+    for deltas in (False, True):
+        path = tmp_path / f"words{deltas}.arrows"
+        options = pa.ipc.IpcWriteOptions(emit_dictionary_deltas=deltas)
+        with pa.ipc.new_stream(path, batches[0].schema, options=options) as writer:
+            for batch in batches:
+                writer.write_batch(batch)
+        reader = millhopper.Reader.open_files(path, fields=["w bytes"])
+        found = [value for batch in reader.batch(2) for value in batch["w"].to_bytes()]
+        assert found == [b"a", b"b", b"a", b"c", b"x", b"x"]
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Path:
+    path = tmp_path / "people.parquet"
+    table = pa.table(
+        {
+            "id": pa.array([1, 2, None, 300]),
+            "user": [{"age": 5, "name": {"first": "A"}}, None, {"age": None, "name": None}, {}],
+            "items": [[{"price": 1.5}, {"price": 2.5}], [], None, [{"price": 4}]],
+            "tags": pa.array(
+                [[("k", 1)], [], [("a", 2), ("b", 3)], []], pa.map_(pa.string(), pa.int64())
+            ),
+            "a.b": [10, 20, 30, 40],
+            "grid": [[[1, 2], [3, 4]]] * 4,
+            "wish": ["1", "2", "x", "4"],
+        }
+    )
+    parquet.write_table(table, path, row_group_size=2)
+    return path
+
+
+def read(path: Path, *fields: str) -> list[list[Any]]:
+    names = [f"slot{i}" for i in range(len(fields))]
+    reader = millhopper.Reader.open_files(path, fields=list(fields), names=names)
+    batches = list(reader.batch(10))
+    return [[v for batch in batches for v in values_of(batch, name)] for name in names]
+
+
+def test_columns_are_named_in_structs_lists_and_maps(people: Path) -> None:
+    found = read(
+        people,
+        "user.age int32[] default=-1",
+        "user.name.first bytes missing=default",
+        "items.price float32[-1] missing=default",
+        "tags.key bytes[-1]",
+        "tags.value int64[-1]",
+        "a.b int16[]",
+        "#0 int64[] missing=default",
+        "grid int64[2,2]",
+    )
+    assert found == [
+        [5, -1, -1, -1],
+        [b"A", b"", b"", b""],
+        [[1.5, 2.5], [], [], [4.0]],
+        [[b"k"], [], [b"a", b"b"], []],
+        [[1], [], [2, 3], []],
+        [10, 20, 30, 40],
+        [1, 2, 0, 300],
+        [[[1, 2], [3, 4]]] * 4,
+    ]
+    assert read(people, "grid int32[-1,2]") == [[[[1, 2], [3, 4]]] * 4]
+
+
+def test_what_is_missing(people: Path) -> None:
+    assert read(people, "id int64[] missing=skip", "a.b int64[]") == [[1, 2, 300], [10, 20, 40]]
+    assert read(people, "id int64[] default=7") == [[1, 2, 7, 300]]
+    with pytest.raises(millhopper.Error, match="row group 1: row 0: column 'id': it is null"):
+        read(people, "id int64[]")
+
+
+def test_text_becomes_numbers(people: Path) -> None:
+    problem = "people.parquet: row group 1: row 0: column 'wish': 'x' is no int64"
+    with pytest.raises(millhopper.Error, match=problem):
+        read(people, "wish int64[] decode=text")
+    assert len(read(people, "wish int64[] hash=100")[0]) == 4
+
+
+@pytest.mark.parametrize(
+    ("field", "message"),
+    [
+        ("id int8[] default=0", r"row group 1: row 1: column 'id': 300 is no int8"),
+        ("ip int8[]", r"no column is named 'ip'; there are 'id', 'user', 'items'"),
+        ("user int8[]", r"column 'user': it is a struct; name one of its columns: 'age', 'name'"),
+        ("id bytes", r"column 'id': it is int64, bytes is declared"),
+        ("wish int64[]", r"column 'wish': it is string, int64 \[1\] is declared \(decode=text"),
+        ("grid int64[-1]", r"column 'grid': it is a list of lists of int64, nested deeper"),
+        ("grid int64[3,2]", r"column 'grid': a list of it has 2 values, 3 are declared"),
+        ("tags.key bytes", r"column 'tags.key': it is a list of string, nested deeper than bytes"),
+        ("id int64[2]", r"column 'id': it is int64, one value; int64 \[1, 2\] is declared"),
+    ],
+)
+def test_errors_name_the_column(people: Path, field: str, message: str) -> None:
+    with pytest.raises(millhopper.Error, match=message):
+        read(people, field)
+
+
+def test_a_shuffle_and_shards_see_all_records(tmp_path: Path) -> None:
+    table = pa.table({"n": range(1000), "s": [str(i) for i in range(1000)]})
+    parquet.write_table(table, tmp_path / "n.parquet", row_group_size=90)
+    with pa.ipc.new_file(tmp_path / "n.arrow", table.schema) as writer:
+        writer.write_table(table, max_chunksize=90)
+    for name in ("n.parquet", "n.arrow"):
+        fields = ["n int64[]", "s bytes"]
+        reader = millhopper.Reader.open_files(tmp_path / name, fields=fields)
+        found = [
+            (int(n), s)
+            for batch in reader.shuffle(300, seed=3).batch(7)
+            for n, s in zip(batch["n"], batch["s"].to_bytes(), strict=True)
+        ]
+        assert sorted(found) == [(i, str(i).encode()) for i in range(1000)]
+        assert found != sorted(found)
+        shards = []
+        for index in range(3):
+            shard = millhopper.Reader.open_files(tmp_path / name, fields=fields)
+            shard = shard.shard(3, index, by="chunk")
+            shards += [int(n) for batch in shard.batch(10) for n in batch["n"]]
+        assert sorted(shards) == list(range(1000))
+
+
+DAMAGE = """
+import random, sys
+import millhopper
+plugin, path, *fields = sys.argv[1:]
+millhopper.load_plugin(plugin)
+whole = open(path, "rb").read()
+random.seed(7)
+refused = 0
+cuts = sorted(random.sample(range(len(whole)), 150))
+flips = [random.randrange(8 * len(whole)) for _ in range(400)]
+for cut, flip in [(cut, None) for cut in cuts] + [(None, flip) for flip in flips]:
+    bytes_ = bytearray(whole[:cut])
+    if flip is not None:
+        bytes_[flip // 8] ^= 1 << flip % 8
+    damaged = path + ".damaged" + path[path.rindex("."):]
+    with open(damaged, "wb") as file:
+        file.write(bytes_)
+    try:
+        list(millhopper.Reader.open_files(damaged, fields=fields).batch(100))
+    except millhopper.Error as error:
+        assert "damaged" in str(error), error
+        refused += 1
+print(refused)
+"""
+
+
+@pytest.mark.parametrize("name", ["d.parquet", "d.arrow", "d.arrows", "d.feather"])
+def test_damage_never_crashes(tmp_path: Path, plugin: Path, name: str) -> None:
+    table = every_type().slice(0, 30).select(["int64", "string", "words", "list", "texts", "bool"])
+    path = tmp_path / name
+    if name == "d.parquet":
+        parquet.write_table(table, path, row_group_size=11, write_page_checksum=True)
+    elif name == "d.feather":
+        feather.write_feather(table, path, chunksize=11)
+    else:
+        new = pa.ipc.new_file if name == "d.arrow" else pa.ipc.new_stream
+        with new(path, table.schema) as writer:
+            writer.write_table(table, max_chunksize=11)
+    fields = [field_of(f.name, f.type) or "" for f in table.schema]
+    ended = subprocess.run(
+        [sys.executable, "-c", DAMAGE, plugin, path, *fields],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert ended.returncode == 0, ended.stderr[-2000:]
+    assert int(ended.stdout) > 100

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+// Columns in Arrow's memory, built by hand: types, nulls, lists, structs, dictionaries, names and
+// arrays that contradict themselves.
+#include "readers/arrow_columns.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/base/error.h"
+#include "tests/arrow_arrays.h"
+#include "tests/field_readers.h"
+#include "tests/testing.h"
+
+namespace millhopper {
+namespace {
+
+// The records of a batch as text. What went wrong is the last of them.
+Strings Read(const ArrowColumnValues& batch, const Strings& entries) {
+  Strings texts;
+  const ArrowFields fields(ParseFields(entries));
+  const Ref<Chunk> chunk = Pool<Chunk>::Take();
+  std::string problem;
+  try {
+    std::vector<ArrowColumn> columns;
+    for (const Field& field : fields.fields()) {
+      columns.push_back(FindArrowColumn(batch.schema, field.name));
+    }
+    const ArrowRows rows(fields, batch.schema, columns);
+    rows.Append(batch.array, 0, batch.array.length, 10, chunk.get());
+  } catch (const Error& error) {
+    problem = error.message();
+  }
+  for (const Piece piece : chunk->pieces) {
+    Ticket ticket;
+    ticket.bytes = chunk->bytes->data() + piece.offset;
+    ticket.size = piece.size;
+    Rows rows(SlotsOf(fields.fields()));
+    fields.Load(&ticket, 1, &rows);
+    std::vector<LoDTensor> element;
+    rows.MoveTo(&element);
+    texts.push_back(TextOf(element));
+  }
+  if (!problem.empty()) texts.push_back(problem);
+  return texts;
+}
+Strings Read(const ColumnPtr& column, const std::string& entry) {
+  return Read(*Batch({column}), Strings{entry});
+}
+
+TEST(ArrowColumns, NumbersBecomeTheTypeOfTheField) {
+  EXPECT_EQ(Read(Numbers<int64_t>("a", "l", {1, -2}), "a int64[]"), (Strings{"1", "-2"}));
+  EXPECT_EQ(Read(Numbers<int8_t>("a", "c", {1, -2}), "a int64[]"), (Strings{"1", "-2"}));
+  EXPECT_EQ(Read(Numbers<uint8_t>("a", "C", {255}), "a int16[]"), (Strings{"255"}));
+  EXPECT_EQ(Read(Numbers<uint16_t>("a", "S", {65535}), "a int32[]"), (Strings{"65535"}));
+  EXPECT_EQ(Read(Numbers<uint64_t>("a", "L", {7}), "a int8[]"), (Strings{"7"}));
+  EXPECT_EQ(Read(Numbers<uint64_t>("a", "L", {uint64_t{1} << 63}), "a float32[]"),
+            (Strings{"9.223372e+18"}));
+  EXPECT_EQ(Read(Numbers<float>("a", "f", {1.5f}), "a float32[] scale=2"), (Strings{"3.0"}));
+  EXPECT_EQ(Read(Numbers<double>("a", "g", {4}), "a int8[]"), (Strings{"4"}));
+  EXPECT_EQ(Read(Numbers<uint16_t>("a", "e", {0x3e00}), "a float32[]"), (Strings{"1.5"}));
+  EXPECT_EQ(Read(Make("a", "b", 3, {"", Bits({1, 0, 1})}), "a bool[]"),
+            (Strings{"true", "false", "true"}));
+  EXPECT_EQ(Read(Numbers<int32_t>("a", "tdD", {-3}), "a int64[]"), (Strings{"-3"}));
+  EXPECT_EQ(Read(Numbers<int64_t>("a", "tsu:Europe/Berlin", {5}), "a int64[]"), (Strings{"5"}));
+}
+
+TEST(ArrowColumns, NumbersOutOfRangeNameRowAndColumn) {
+  EXPECT_EQ(Read(Numbers<int32_t>("a", "i", {1, 300, 2}), "a int8[]"),
+            (Strings{"1", "row 11: column 'a': 300 is no int8"}));
+  EXPECT_EQ(Read(Numbers<uint64_t>("a", "L", {uint64_t{1} << 63}), "a int64[]"),
+            (Strings{"row 10: column 'a': 9223372036854775808 is no int64"}));
+  EXPECT_EQ(Read(Numbers<double>("a", "g", {0.5}), "a int64[]"),
+            (Strings{"row 10: column 'a': 0.5 is no int64"}));
+}
+
+TEST(ArrowColumns, TheFirstRowThatIsWrongIsTold) {
+  const ColumnPtr batch =
+      Batch({Numbers<int32_t>("a", "i", {1, 2, 300}), Numbers<int32_t>("b", "i", {1, 400, 1})});
+  EXPECT_EQ(Read(*batch, {"a int8[]", "b int8[]"}),
+            (Strings{"1 | 1", "row 11: column 'b': 400 is no int8"}));
+}
+
+TEST(ArrowColumns, DecimalsAreReadFromTheirDigits) {
+  const auto decimals = [](std::vector<int64_t> values, const std::string& format) {
+    std::vector<int64_t> wide;
+    for (const int64_t value : values) wide.insert(wide.end(), {value, value < 0 ? -1 : 0});
+    return Make("a", format, static_cast<int64_t>(values.size()), {"", Raw(wide)});
+  };
+  EXPECT_EQ(Read(decimals({12345, -5, 0, 100}, "d:9,2"), "a float64[]"),
+            (Strings{"123.45", "-0.05", "0.0", "1.0"}));
+  EXPECT_EQ(Read(decimals({700, -1200}, "d:9,2"), "a int64[]"), (Strings{"7", "-12"}));
+  EXPECT_EQ(Read(decimals({7, 0}, "d:9,-2"), "a int64[]"), (Strings{"700", "0"}));
+  EXPECT_EQ(Read(decimals({701}, "d:9,2"), "a int64[]"),
+            (Strings{"row 10: column 'a': '7.01' is no int64"}));
+  EXPECT_EQ(Read(Numbers<int32_t>("a", "d:9,2,32", {-150}), "a float32[]"), (Strings{"-1.5"}));
+}
+
+TEST(ArrowColumns, BytesOfAllKinds) {
+  EXPECT_EQ(Read(Texts("a", {"x", "", "yz"}), "a bytes"), (Strings{"'x'", "''", "'yz'"}));
+  EXPECT_EQ(Read(Make("a", "Z", 2, {"", Raw<int64_t>({0, 2, 3}), "abc"}), "a bytes"),
+            (Strings{"'ab'", "'c'"}));
+  EXPECT_EQ(Read(Make("a", "w:2", 2, {"", "abcd"}), "a bytes"), (Strings{"'ab'", "'cd'"}));
+  std::string views = Raw<int32_t>({3}) + "short"  // only three of them
+                      + std::string(7, '\0') + Raw<int32_t>({14}) + "a lo" + Raw<int32_t>({0, 2});
+  EXPECT_EQ(
+      Read(Make("a", "vu", 2, {"", views, "--a long string!", Raw<int64_t>({16})}), "a bytes"),
+      (Strings{"'sho'", "'a long string!'"}));
+  EXPECT_EQ(
+      Read(Make("a", "vu", 2, {"", views, "--a long string!", Raw<int64_t>({15})}), "a bytes"),
+      (Strings{"'sho'", "row 11: column 'a': its values go from 2 to 16 of 15"}));
+}
+
+TEST(ArrowColumns, TextBecomesNumbers) {
+  EXPECT_EQ(Read(Texts("a", {"12", "x"}), "a int32[] decode=text"),
+            (Strings{"12", "row 11: column 'a': 'x' is no int32"}));
+  EXPECT_EQ(Read(Texts("a", {"12"}), "a int64[] hash=1"), (Strings{"0"}));
+  const TempFile words("words.txt", "no\nyes\n");
+  EXPECT_EQ(
+      Read(Texts("a", {"yes", "maybe", "no"}), "a int64[] missing=skip vocab=" + words.path()),
+      (Strings{"1", "0"}));
+  EXPECT_EQ(Read(Texts("a", {"yes", "maybe"}), "a int64[] default=-1 vocab=" + words.path()),
+            (Strings{"1", "-1"}));
+}
+
+TEST(ArrowColumns, NullsAreMissing) {
+  const ColumnPtr numbers = Numbers<int32_t>("a", "i", {1, 2, 3}, Bits({1, 0, 1}));
+  EXPECT_EQ(Read(numbers, "a int32[]"),
+            (Strings{"1",
+                     "row 11: column 'a': it is null; default=, missing=default or "
+                     "missing=skip say what to do"}));
+  EXPECT_EQ(Read(numbers, "a int32[] default=-1"), (Strings{"1", "-1", "3"}));
+  EXPECT_EQ(Read(numbers, "a int32[] missing=default"), (Strings{"1", "0", "3"}));
+  EXPECT_EQ(Read(numbers, "a int32[] missing=skip"), (Strings{"1", "3"}));
+  EXPECT_EQ(Read(Texts("a", {"x", "y"}, Bits({0, 1})), "a bytes missing=default"),
+            (Strings{"''", "'y'"}));
+  EXPECT_EQ(Read(Make("a", "n", 2, {}), "a int64[] default=4"), (Strings{"4", "4"}));
+}
+
+TEST(ArrowColumns, AnOffsetHoldsForNullsAndValues) {
+  const ColumnPtr numbers = Numbers<int32_t>("a", "i", {1, 2, 3, 4}, Bits({0, 1, 0, 1}));
+  numbers->array.offset = 1;
+  numbers->array.length = 3;
+  EXPECT_EQ(Read(numbers, "a int32[] default=0"), (Strings{"2", "0", "4"}));
+  const ColumnPtr plain = Numbers<int64_t>("a", "l", {1, 2, 3, 4});
+  plain->array.offset = 2;
+  plain->array.length = 2;
+  EXPECT_EQ(Read(plain, "a int64[]"), (Strings{"3", "4"}));
+}
+
+TEST(ArrowColumns, ListsAreSequencesOrTensors) {
+  const auto list = [](const std::string& valid = "") {
+    return List("a", {0, 2, 2, 4}, Numbers<int64_t>("item", "l", {1, 2, 3, 4}), valid);
+  };
+  EXPECT_EQ(Read(list(), "a int64[-1]"), (Strings{"1 2", "", "3 4"}));
+  EXPECT_EQ(Read(list(), "a int32[-1,2]"), (Strings{"1 2", "", "3 4"}));
+  EXPECT_EQ(Read(list(), "a int64[2]"),
+            (Strings{"1 2", "row 11: column 'a': it has 0 values, 2 are declared"}));
+  EXPECT_EQ(Read(list(Bits({1, 0, 1})), "a int64[2] default=9"), (Strings{"1 2", "9 9", "3 4"}));
+  EXPECT_EQ(Read(list(Bits({1, 0, 1})), "a int64[2] missing=skip"), (Strings{"1 2", "3 4"}));
+  EXPECT_EQ(Read(list(Bits({0, 1, 1})), "a int64[-1] missing=default"), (Strings{"", "", "3 4"}));
+  const ColumnPtr with_null =
+      List("a", {0, 1, 2}, Numbers<int64_t>("item", "l", {1, 2}, Bits({1, 0})));
+  EXPECT_EQ(Read(with_null, "a int64[-1]"),
+            (Strings{"1",
+                     "row 11: column 'a': a value of it is null; default=, missing=default or "
+                     "missing=skip say what to do"}));
+  EXPECT_EQ(Read(with_null, "a int64[-1] default=5"), (Strings{"1", "5"}));
+  EXPECT_EQ(Read(with_null, "a int64[-1] missing=skip"), (Strings{"1"}));
+  const ColumnPtr fixed = Make("a", "+w:2", 2, {""}, {Numbers<int16_t>("item", "s", {1, 2, 3, 4})});
+  EXPECT_EQ(Read(fixed, "a int16[2]"), (Strings{"1 2", "3 4"}));
+}
+
+TEST(ArrowColumns, ListsOfListsAreNestedAsTheDims) {
+  const ColumnPtr lists =
+      List("a", {0, 2, 4},
+           List("item", {0, 2, 4, 6, 7}, Numbers<int64_t>("item", "l", {1, 2, 3, 4, 5, 6, 7})));
+  EXPECT_EQ(Read(lists, "a int64[2,2]"),
+            (Strings{"1 2 3 4", "row 11: column 'a': a list of it has 1 values, 2 are declared"}));
+  EXPECT_EQ(Read(lists, "a int64[-1]"),
+            (Strings{"column 'a': it is a list of lists of int64, nested deeper than int64 [-1] "
+                     "with 1 level of detail"}));
+  EXPECT_EQ(Read(List("a", {0, 2}, Texts("item", {"x", "yz"})), "a bytes[-1]").size(), 1u);
+}
+
+TEST(ArrowColumns, StructsAreNamedWithPoints) {
+  const ColumnPtr user =
+      Make("user", "+s", 3, {Bits({1, 0, 1})},
+           {Numbers<int32_t>("age", "i", {1, 2, 3}), Texts("a.b", {"x", "y", "z"})});
+  EXPECT_EQ(Read(user, "user.age int32[] default=-1"), (Strings{"1", "-1", "3"}));
+  EXPECT_EQ(Read(user, "user.a.b bytes missing=skip"), (Strings{"'x'", "'z'"}));
+  EXPECT_EQ(Read(user, "user int32[]"),
+            (Strings{"column 'user': it is a struct; name one of its columns: 'age', 'a.b'"}));
+  const ColumnPtr items = List(
+      "items", {0, 1, 3}, Make("item", "+s", 3, {""}, {Numbers<float>("price", "f", {1, 2, 3})}));
+  EXPECT_EQ(Read(items, "items.price float32[-1]"), (Strings{"1.0", "2.0 3.0"}));
+}
+
+TEST(ArrowColumns, ADictionaryIsWhatItStandsFor) {
+  const auto words = [](std::vector<int8_t> places, const std::string& valid) {
+    const ColumnPtr column = Numbers<int8_t>("a", "c", places);
+    return column->SetDictionary(column, Texts("", {"x", "y"}, valid));
+  };
+  EXPECT_EQ(Read(words({1, 0, 1}, ""), "a bytes"), (Strings{"'y'", "'x'", "'y'"}));
+  EXPECT_EQ(Read(words({1, 0}, Bits({0, 1})), "a bytes missing=default"), (Strings{"'y'", "''"}));
+  EXPECT_EQ(Read(words({1, 2}, ""), "a bytes"),
+            (Strings{"'y'", "row 11: column 'a': its values go from 2 to 3 of 2"}));
+  EXPECT_EQ(Read(words({-1}, ""), "a bytes"),
+            (Strings{"row 10: column 'a': its values go from -1 to 0 of 2"}));
+}
+
+TEST(ArrowColumns, NamesThatFindNothingOrTooMuch) {
+  const ColumnPtr twice = Batch({Numbers<int32_t>("a", "i", {1}), Numbers<int32_t>("a", "i", {2})});
+  EXPECT_EQ(Read(*twice, {"a int32[]"}), Strings{"more than one column is named 'a'"});
+  EXPECT_EQ(Read(*twice, {"b int32[]"}), Strings{"no column is named 'b'; there are 'a', 'a'"});
+  EXPECT_EQ(Read(Numbers<int32_t>("a", "i", {1}), "#0 int32[]"), Strings{"1"});
+  EXPECT_EQ(Read(Numbers<int32_t>("a", "i", {1}), "#1 int32[]"),
+            Strings{"no column is named '#1'; there are 'a'"});
+}
+
+TEST(ArrowColumns, TypesThatDoNotFitAreToldBeforeAnyRow) {
+  EXPECT_EQ(Read(Texts("a", {"1"}), "a int64[]"),
+            Strings{"column 'a': it is string, int64 [1] is declared (decode=text reads a number "
+                    "from text, hash= and vocab= number it)"});
+  EXPECT_EQ(Read(Numbers<int32_t>("a", "i", {1}), "a bytes"),
+            Strings{"column 'a': it is int32, bytes is declared"});
+  EXPECT_EQ(Read(Make("a", "tiM", 1, {"", "1234"}), "a int32[]"),
+            Strings{"column 'a': it is of Arrow's type 'tiM', which is not read"});
+  EXPECT_EQ(Read(Make("a", "+ud:0", 1, {}), "a int32[]"),
+            Strings{"column 'a': it is union, which is not read"});
+}
+
+TEST(ArrowColumns, ArraysThatContradictThemselves) {
+  EXPECT_EQ(Read(List("a", {0, 3}, Numbers<int64_t>("item", "l", {1, 2})), "a int64[-1]"),
+            Strings{"row 10: column 'a': its values go from 0 to 3 of 2"});
+  EXPECT_EQ(Read(List("a", {1, 0}, Numbers<int64_t>("item", "l", {1, 2})), "a int64[-1]"),
+            Strings{"row 10: column 'a': its values go from 1 to 0 of 2"});
+  const ColumnPtr short_column = Numbers<int32_t>("a", "i", {1});
+  const ColumnPtr batch = Make("", "+s", 2, {""}, {short_column});
+  EXPECT_EQ(Read(*batch, {"a int32[] default=0"}).back(),
+            "row 11: column 'a': its values go from 1 to 2 of 1");
+  EXPECT_EQ(Read(Make("a", "u", 1, {"", Raw<int32_t>({0, 1}), ""}), "a bytes"),
+            Strings{"row 10: column 'a': its values go from 0 to 1 of 0"});
+  const ColumnPtr nothing = Make("a", "i", 2, {"", ""});
+  EXPECT_EQ(Read(nothing, "a int32[]"), Strings{"column 'a': an array of 2 values without memory"});
+}
+
+TEST(ArrowColumns, FieldsAreGuessed) {
+  const ColumnPtr words = Numbers<int8_t>("w", "c", {0, 1});
+  const ColumnPtr batch = Batch(
+      {Numbers<int32_t>("a", "i", {1, 2}), Numbers<uint32_t>("b c", "I", {1, 2}, Bits({1, 0})),
+       Texts("s", {"x", "y"}), List("l", {0, 0, 1}, Numbers<float>("item", "f", {1})),
+       Make("f", "+w:2", 2, {""}, {Numbers<int16_t>("item", "s", {1, 2, 3, 4})}),
+       words->SetDictionary(words, Texts("", {"p", "q"})),
+       Make("u", "+s", 2, {Bits({0, 1})}, {Numbers<int32_t>("d", "tdD", {1, 2})}),
+       Make("m", "d:5,2", 2, {"", std::string(32, '\0')}), Make("n", "n", 2, {})});
+  const Strings guessed = GuessArrowFields(batch->schema, &batch->array);
+  EXPECT_EQ(guessed, (Strings{"a int32[]", "\"b c\" int64[] default=0", "s bytes", "l float32[-1]",
+                              "f int16[2]", "w bytes", "u.d int32[] default=0", "m float64[]"}));
+  EXPECT_EQ(Read(*batch, guessed), (Strings{"1 | 1 | 'x' |  | 1 2 | 'p' | 0 | 0.0",
+                                            "2 | 0 | 'y' | 1.0 | 3 4 | 'q' | 2 | 0.0"}));
+}
+
+TEST(ArrowColumns, ManyRowsOfManySizes) {
+  constexpr int kRows = 40000;  // more than are made at once
+  std::vector<int64_t> numbers;
+  std::vector<int32_t> offsets{0};
+  Strings expected;
+  for (int i = 0; i < kRows; ++i) {
+    numbers.push_back(i);
+    offsets.push_back(offsets.back() + (i % 3 == 0 ? 1 : 0));
+    expected.push_back(StrCat(i, " | ", i % 3 == 0 ? StrCat(offsets[i]) : ""));
+  }
+  const ColumnPtr batch = Batch({Numbers<int64_t>("a", "l", numbers),
+                                 List("b", offsets, Numbers<int64_t>("item", "l", numbers))});
+  EXPECT_EQ(Read(*batch, {"a int64[]", "b int64[-1]"}), expected);
+}
+
+}  // namespace
+}  // namespace millhopper

@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes a plugin of the formats in readers/arrow, which need the library of Arrow.
+// tools/build_parquet_plugin builds it.
+#include "framework/plugin.h"
+
+MILLHOPPER_PLUGIN;
