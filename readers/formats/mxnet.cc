@@ -227,7 +227,7 @@ void AddRecords(const ByteStream& stream, const Begins& begins, Chunk* chunk) {
     listed = ListRecords(stream, begins, chunk);
   }
   for (const size_t at : listed.split) JoinParts(chunk->bytes->data() + chunk->lead() + at);
-  if (listed.damage) throw *listed.damage;
+  if (listed.damage) throw Error(*listed.damage);
 }
 
 class StreamedRecords final : public StreamSource {

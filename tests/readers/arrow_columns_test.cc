@@ -85,7 +85,7 @@ TEST(ArrowColumns, TheFirstRowThatIsWrongIsTold) {
 }
 
 TEST(ArrowColumns, DecimalsAreReadFromTheirDigits) {
-  const auto decimals = [](std::vector<int64_t> values, const std::string& format) {
+  const auto decimals = [](const std::vector<int64_t>& values, const std::string& format) {
     std::vector<int64_t> wide;
     for (const int64_t value : values) wide.insert(wide.end(), {value, value < 0 ? -1 : 0});
     return Make("a", format, static_cast<int64_t>(values.size()), {"", Raw(wide)});
@@ -200,7 +200,7 @@ TEST(ArrowColumns, StructsAreNamedWithPoints) {
 }
 
 TEST(ArrowColumns, ADictionaryIsWhatItStandsFor) {
-  const auto words = [](std::vector<int8_t> places, const std::string& valid) {
+  const auto words = [](const std::vector<int8_t>& places, const std::string& valid) {
     const ColumnPtr column = Numbers<int8_t>("a", "c", places);
     return column->SetDictionary(column, Texts("", {"x", "y"}, valid));
   };

@@ -52,7 +52,7 @@ class Folder {
       std::string stored;
       if (compression == "zstd") stored = Zstd(shard);
       if (compression == "gz") stored = Gzipped(shard);
-      Write(compression.empty() ? name : name + "." + compression,
+      Write(compression.empty() ? name : StrCat(name, ".", compression),
             compression.empty() ? shard : stored);
       entries.push_back(MdsEntry(columns, name, shard.size(), end - i, compression, stored.size()));
     }

@@ -222,13 +222,13 @@ void ExpectProblem(const std::string& content, const std::string& words,
 TEST(Mxnet, SaysWhatIsDamagedAndWhere) {
   const std::string content = MxnetRecords({"first", "second"});
   ExpectProblem(FlipBit(content, 0), "the record at byte 0: it does not begin with the magic ced7");
-  ExpectProblem(FlipBit(content, 8 * 16),
+  ExpectProblem(FlipBit(content, size_t{8} * 16),
                 "the record at byte 0: no other record begins behind its 5 bytes");
   ExpectProblem(FlipBit(MxnetRecords({"abcd", "e"}), 8 * 4 + 2),
                 "the record at byte 0: no other record begins behind its 0 bytes");
   ExpectProblem(MxnetPart(0, "abcd" + MxnetPart(0, "e")),
                 "the record at byte 0: another record begins within it");
-  ExpectProblem(FlipBit(content, 8 * 15), "the record at byte 0: the padding behind it");
+  ExpectProblem(FlipBit(content, size_t{8} * 15), "the record at byte 0: the padding behind it");
   ExpectProblem(content.substr(0, 16 + 7), "the file ends 1 bytes too early");
   ExpectProblem(content.substr(0, 16 + 15), "the file ends 1 bytes too early");
   ExpectProblem(Gzipped(content.substr(0, 26)),
