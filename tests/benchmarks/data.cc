@@ -12,6 +12,7 @@
 #include "framework/base/random.h"
 #include "framework/tensor/tensor_stream.h"
 #include "readers/recordio_writer.h"
+#include "tests/tars.h"
 #include "tests/tfrecords.h"
 
 namespace millhopper {
@@ -88,6 +89,24 @@ void WriteWhole(const std::string& path, const std::function<void(std::ostream*)
   out.close();
   if (!out) Throw(ErrorCode::kIo, partial, ": cannot be written");
   std::filesystem::rename(partial, path);
+}
+
+// Images one after another, as `write` wants them, with the bytes that go before and behind all.
+void WriteImages(const DataSet& set, const std::string& head, const std::string& tail,
+                 const std::function<void(uint64_t, const std::string&, std::ostream*)>& write) {
+  const RandomKey key(kSeed, 1, "idx");
+  WriteMissing(set.files, [&](size_t, const std::string& path) {
+    WriteWhole(path, [&](std::ostream* out) {
+      *out << head;
+      std::string pixels(kPixels, '\0');
+      for (uint64_t i = 0; i < set.records; ++i) {
+        RecordRandom random(key, i);
+        DrawImage(&random, reinterpret_cast<uint8_t*>(pixels.data()));
+        write(i, pixels, out);
+      }
+      *out << tail;
+    });
+  });
 }
 
 void AppendU32(uint32_t value, std::string* out) {
@@ -172,23 +191,35 @@ DataSet MnistIdx(uint64_t records) {
     for (int i = 1; i < rank; ++i) AppendU32(__builtin_bswap32(kSide), &bytes);
     return bytes;
   };
-  const RandomKey key(kSeed, 1, "idx");
-  WriteMissing(set.files, [&](size_t, const std::string& path) {
-    WriteWhole(path, [&](std::ostream* out) {
-      *out << header(3);
-      for (uint64_t i = 0; i < records; ++i) {
-        uint8_t pixels[kPixels];
-        RecordRandom random(key, i);
-        DrawImage(&random, pixels);
-        out->write(reinterpret_cast<const char*>(pixels), kPixels);
-      }
-    });
-  });
+  WriteImages(set, header(3), "",
+              [](uint64_t, const std::string& pixels, std::ostream* out) { *out << pixels; });
   WriteMissing(set.companions, [&](size_t, const std::string& path) {
     WriteWhole(path, [&](std::ostream* out) {
       *out << header(1);
       for (uint64_t i = 0; i < records; ++i) out->put(static_cast<char>(i % 10));
     });
+  });
+  return set;
+}
+
+DataSet MnistNpy(uint64_t records) {
+  DataSet set = OneFile("npy", "images", records, {Slot(DataType::kUint8, {1, kSide, kSide})});
+  std::string head = StrCat("{'descr': '|u1', 'fortran_order': False, 'shape': (", records, ", ",
+                            kSide, ", ", kSide, "), }");
+  constexpr size_t kHeadBytes = 118;  // so that the values begin at byte 128
+  head.resize(kHeadBytes - 1, ' ');
+  head = StrCat("\x93NUMPY\x01", '\0', static_cast<char>(kHeadBytes), '\0', head, '\n');
+  WriteImages(set, head, "",
+              [](uint64_t, const std::string& pixels, std::ostream* out) { *out << pixels; });
+  return set;
+}
+
+DataSet MnistTar(uint64_t records) {
+  DataSet set = OneFile("tar", "images", records, {});
+  set.fields = {"img bytes", "cls int64[] decode=text"};
+  WriteImages(set, "", TarEnd(), [](uint64_t record, const std::string& pixels, std::ostream* out) {
+    *out << TarMemberBytes(StrCat(record, ".img"), pixels)
+         << TarMemberBytes(StrCat(record, ".cls"), std::to_string(record % 10));
   });
   return set;
 }

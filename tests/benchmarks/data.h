@@ -33,6 +33,9 @@ const std::string& DataFolder();
 DataSet MnistRecords(RecordIOCompressor compressor, uint64_t records, int files = 1);
 // The same images as bytes in an idx file, labels in another.
 DataSet MnistIdx(uint64_t records);
+// The same images as an array of numpy's, and in a tar, each beside a file with its label.
+DataSet MnistNpy(uint64_t records);
+DataSet MnistTar(uint64_t records);
 // Records of 64 random bytes, uint8 [1, 64]: bare, and in RecordIO.
 DataSet Tiny64Fixed(uint64_t records);
 DataSet Tiny64Records(uint64_t records);

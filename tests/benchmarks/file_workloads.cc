@@ -134,6 +134,10 @@ void AddFileWorkloads(Workloads* workloads) {
   AddOneFile("rio_mnist_snappy", snappy, usual, 0.70, workloads);
   AddOneFile("rio_mnist_gzip", gzip, usual, 0.70, workloads);
   AddOneFile("idx", idx, usual, 0, workloads);
+  AddOneFile(
+      "npy", [] { return MnistNpy(kImages); }, usual, 0, workloads);
+  AddOneFile(
+      "tar", [] { return MnistTar(kImages); }, usual, 0, workloads);
   AddOneFile("tiny64", tiny, usual, 0.15, workloads);
   AddOneFile("tiny64_1_thread", tiny, one_thread, 0, workloads);
   AddOneFile("tiny64_batch_4096", tiny, large_batches, 0.15, workloads);
