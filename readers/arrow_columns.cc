@@ -418,8 +418,9 @@ void WriteDecimal(const Field& field, const Level& level, int64_t index, char* p
   auto rest = static_cast<unsigned __int128>(number);
   if (number < 0) rest = 0 - rest;
   std::string digits;  // the last one first
-  for (; rest != 0; rest /= 10)
+  for (; rest != 0; rest /= 10) {
     digits.push_back(static_cast<char>('0' + static_cast<int>(rest % 10)));
+  }
   if (!digits.empty() && level.scale < 0) {
     digits.insert(0, static_cast<size_t>(-level.scale), '0');
   }
@@ -898,8 +899,9 @@ class ArrowRows::Column {
   void CheckType(const ArrowSchema& found) const {
     const bool from_text = field_.names_things() || field_.decode == Field::Decode::kText;
     const std::string name = NameOf(found);
-    if (value_.kind == Kind::kOther)
+    if (value_.kind == Kind::kOther) {
       Throw(ErrorCode::kDataLoss, "it is ", name, ", which is not read");
+    }
     if (value_.kind == Kind::kStruct) {
       Throw(ErrorCode::kDataLoss, "it is a struct; name one of its columns: ", NamesIn(found));
     }

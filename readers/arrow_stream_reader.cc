@@ -62,6 +62,7 @@ bool ArrowStreamReader::FillChunk() {
   for (;;) {
     CheckStop();
     while (pass_->batch == nullptr || pass_->next_row >= (*pass_->batch)->length) {
+      CheckStop();  // a stream may give batches without rows for ever
       if (!NextBatch()) return false;
     }
     const ArrowArray& batch = **pass_->batch;

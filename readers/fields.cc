@@ -16,22 +16,14 @@
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
 #include "framework/base/memory.h"
-#include "framework/io/byte_stream.h"
+#include "readers/text_file.h"
 
 namespace millhopper {
 
 // The words of a file, one a line. The number of a word is that of its line, from 0 on.
 class Vocabulary {
  public:
-  explicit Vocabulary(const std::string& path) {
-    ByteStream stream(path);
-    text_.resize(std::min<uint64_t>(stream.most_left(), kMaxUnsizedBytes + 1));
-    text_.resize(stream.Read(text_.data(), text_.size()));
-    if (text_.size() > kMaxUnsizedBytes) {
-      throw Error(ErrorCode::kResourceLimit,
-                  StrCat("the vocabulary is larger than ", kMaxUnsizedBytes, " bytes"))
-          .InFile(path, 0);
-    }
+  explicit Vocabulary(const std::string& path) : text_(ReadTextFile(path, "vocabulary")) {
     const std::string_view text(text_);
     for (size_t begin = 0; begin < text.size();) {
       const size_t found = text.find('\n', begin);
@@ -57,7 +49,7 @@ class Vocabulary {
   size_t size() const { return words_.size(); }
 
  private:
-  std::string text_;
+  const std::string text_;
   std::unordered_map<std::string_view, int64_t> words_;
 };
 

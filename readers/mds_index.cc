@@ -9,7 +9,7 @@
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
 #include "framework/base/memory.h"
-#include "framework/io/byte_stream.h"
+#include "readers/text_file.h"
 
 namespace millhopper {
 namespace {
@@ -151,8 +151,9 @@ class Parser {
     shard.raw = StoredOf(Member(entry, "raw_data"), where);
     shard.zip = StoredOf(Member(entry, "zip_data"), where);
     if (shard.raw.name.empty()) Refuse(where + " has no raw_data");
-    if (shard.raw.bytes > kMaxShardBytes)
+    if (shard.raw.bytes > kMaxShardBytes) {
       Refuse(where + " is larger than 4 GiB, which none can be");
+    }
     if (shard.samples == 0) Refuse(where + " has no samples");
     if (shard.samples > shard.raw.bytes / sizeof(uint32_t)) {
       Refuse(StrCat(where, " has ", shard.samples, " samples in ", shard.raw.bytes, " bytes"));
@@ -161,11 +162,10 @@ class Parser {
     if (!compression.is_null()) shard.compression = TextOf(compression, where + "'s compression");
     shard.compression = shard.compression.substr(0, shard.compression.find(':'));
     std::vector<MdsColumn> columns = ColumnsOf(entry, where);
-    if (index_->shards.empty())
+    if (index_->shards.empty()) {
       index_->columns = std::move(columns);
-    else if (columns != index_->columns)
-      Refuse(where + " has other columns than the first shard");
-    if (!index_->shards.empty()) {
+    } else {
+      if (columns != index_->columns) Refuse(where + " has other columns than the first shard");
       const MdsShard& last = index_->shards.back();
       const uint64_t end = last.begin + last.raw.bytes;
       shard.begin = (end + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
@@ -186,13 +186,8 @@ uint64_t MdsIndex::samples() const {
 }
 
 MdsIndex ReadMdsIndex(const std::string& path) {
-  ByteStream stream(path);
+  const std::string text = ReadTextFile(path, "index");
   try {
-    std::string text(std::min<uint64_t>(stream.most_left(), kMaxUnsizedBytes + 1), '\0');
-    text.resize(stream.Read(text.data(), text.size()));
-    if (text.size() > kMaxUnsizedBytes) {
-      Throw(ErrorCode::kResourceLimit, "the index is larger than ", kMaxUnsizedBytes, " bytes");
-    }
     MdsIndex index;
     Parser(&index).Parse(text);
     return index;

@@ -31,6 +31,7 @@
 #include "readers/field_rows.h"
 #include "readers/fields.h"
 #include "readers/stream_source.h"
+#include "readers/text_file.h"
 #include "readers/whole_file.h"
 
 namespace millhopper {
@@ -263,14 +264,7 @@ class StreamedRecords final : public StreamSource {
 // Reads the offsets of an index file: where the records begin, in order, of a file of `file_size`
 // bytes.
 std::vector<uint64_t> ReadIndex(const std::string& path, uint64_t file_size) {
-  ByteStream stream(path);
-  std::string text(std::min<uint64_t>(stream.most_left(), kMaxUnsizedBytes + 1), '\0');
-  text.resize(stream.Read(text.data(), text.size()));
-  if (text.size() > kMaxUnsizedBytes) {
-    throw Error(ErrorCode::kResourceLimit,
-                StrCat("the index is larger than ", kMaxUnsizedBytes, " bytes"))
-        .InFile(path, 0);
-  }
+  const std::string text = ReadTextFile(path, "index");
   std::vector<uint64_t> offsets;
   const char* const end = text.data() + text.size();
   for (const char* here = text.data(); here < end;) {

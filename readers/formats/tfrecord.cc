@@ -26,6 +26,7 @@
 #include "readers/example.h"
 #include "readers/fields.h"
 #include "readers/stream_source.h"
+#include "readers/text_file.h"
 
 namespace millhopper {
 namespace {
@@ -155,14 +156,7 @@ struct IndexedRecord {
 // Reads an index file. The records must lie one behind another, from the beginning of a file of
 // `file_size` bytes to its end.
 std::vector<IndexedRecord> ReadIndex(const std::string& path, uint64_t file_size) {
-  ByteStream stream(path);
-  std::string text(std::min<uint64_t>(stream.most_left(), kMaxUnsizedBytes + 1), '\0');
-  text.resize(stream.Read(text.data(), text.size()));
-  if (text.size() > kMaxUnsizedBytes) {
-    throw Error(ErrorCode::kResourceLimit,
-                StrCat("the index is larger than ", kMaxUnsizedBytes, " bytes"))
-        .InFile(path, 0);
-  }
+  const std::string text = ReadTextFile(path, "index");
   std::vector<IndexedRecord> records;
   uint64_t next = 0;
   const char* const begin = text.data();
