@@ -136,7 +136,9 @@ class ElementBlock::Private {
     for (const std::string& name : recipe.sinks) sinks_.push_back(block_.scope().Find(name));
   }
 
-  void Run(const RecordId& id, std::vector<LoDTensor>* in, std::vector<LoDTensor>* out) {
+  void Run(const RecordId& id, std::vector<LoDTensor>* in, std::vector<LoDTensor>* out,
+           Rows* rows) {
+    (void)rows;
     run_.steps = 0;
     run_.record = &id;
     block_.Refresh();
@@ -170,9 +172,10 @@ class ElementBlock::Pool {
   explicit Pool(Recipe recipe) : recipe_(std::move(recipe)) { Give(Take()); }
 
   // A block whose run has thrown is not used again.
-  void Run(const RecordId& id, std::vector<LoDTensor>* in, std::vector<LoDTensor>* out) {
+  void Run(const RecordId& id, std::vector<LoDTensor>* in, std::vector<LoDTensor>* out,
+           Rows* rows) {
     std::unique_ptr<Private> block = Take();
-    block->Run(id, in, out);
+    block->Run(id, in, out, rows);
     Give(std::move(block));
   }
 
@@ -250,9 +253,9 @@ ElementBlock::ElementBlock(OpContext& context, const ReaderBase& below) {
 
 ElementBlock::~ElementBlock() = default;
 
-void ElementBlock::Run(const RecordId& id, std::vector<LoDTensor>* in,
-                       std::vector<LoDTensor>* out) const {
-  pool_->Run(id, in, out);
+void ElementBlock::Run(const RecordId& id, std::vector<LoDTensor>* in, std::vector<LoDTensor>* out,
+                       Rows* rows) const {
+  pool_->Run(id, in, out, rows);
 }
 
 }  // namespace millhopper

@@ -4,6 +4,8 @@
 #ifndef MILLHOPPER_FRAMEWORK_PROGRAM_EXECUTOR_H_
 #define MILLHOPPER_FRAMEWORK_PROGRAM_EXECUTOR_H_
 
+#include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -46,6 +48,10 @@ class PreparedBlock {
   void Clear();
   // The scope of the block's own variables. Their values stay until Refresh or Clear.
   Scope& scope() { return scope_; }
+  // From now on `run` stands for the operators with these numbers, which ascend, and is called in
+  // place of the last of them. It keeps *at at the position in `ops` of the operator whose work it
+  // does, which errors name. No operator may be replaced twice.
+  void Replace(const std::vector<size_t>& ops, std::function<void(size_t* at)> run);
 
  private:
   struct PreparedOp;
