@@ -132,18 +132,22 @@ std::unique_ptr<PreparedBlock::PreparedOp> PreparedBlock::Prepare(int index) {
   return op;
 }
 
-void PreparedBlock::Replace(const std::vector<size_t>& ops, std::function<void(size_t* at)> run) {
+void PreparedBlock::Replace(const std::vector<size_t>& ops, std::function<bool()> run) {
+  std::vector<OpFunction> replaced;
   for (const size_t op : ops) {
-    OpContext::Bound& bound = *ops_[op]->context.bound_;
-    bound.replacement = [] {};
+    replaced.push_back(ops_[op]->run);
     ops_[op]->run = [](OpContext& context) { context.bound_->replacement(); };
+    ops_[op]->context.bound_->replacement = [] {};
   }
-  ops_[ops.back()]->context.bound_->replacement = [this, ops, run = std::move(run)] {
-    size_t at = 0;
-    try {
-      run(&at);
-    } catch (...) {
-      RethrowFrom(ops_[ops[at]]->step);
+  ops_[ops.back()]->context.bound_->replacement = [this, ops, replaced, run = std::move(run)] {
+    if (run()) return;
+    for (size_t i = 0; i < ops.size(); ++i) {
+      PreparedOp& op = *ops_[ops[i]];
+      try {
+        replaced[i](op.context);
+      } catch (...) {
+        RethrowFrom(op.step);
+      }
     }
   };
 }

@@ -48,10 +48,10 @@ class PreparedBlock {
   void Clear();
   // The scope of the block's own variables. Their values stay until Refresh or Clear.
   Scope& scope() { return scope_; }
-  // From now on `run` stands for the operators with these numbers, which ascend, and is called in
-  // place of the last of them. It keeps *at at the position in `ops` of the operator whose work it
-  // does, which errors name. No operator may be replaced twice.
-  void Replace(const std::vector<size_t>& ops, std::function<void(size_t* at)> run);
+  // From now on `run` is called in place of the operators with these numbers, which ascend, when it
+  // is the turn of the last of them. If it returns false, having done nothing that can be seen, the
+  // operators are run after all. No operator may be replaced twice.
+  void Replace(const std::vector<size_t>& ops, std::function<bool()> run);
 
  private:
   struct PreparedOp;
