@@ -22,10 +22,10 @@ constexpr size_t kChannels = 3;
 
 }  // namespace
 
-ImageLimit::ImageLimit(const DataSet& data)
+ImageLimit::ImageLimit(uint64_t photos)
     : pixels_(size_t{kPhotoWidth} * kPhotoHeight * kChannels), out_(kSide * kSide * kChannels) {
   const RandomKey key(0, 0, "limit");
-  for (uint64_t i = 0; i < std::min(data.records, kMostPhotos); ++i) {
+  for (uint64_t i = 0; i < std::min(photos, kMostPhotos); ++i) {
     // An area of 8 to 100 %, its sides in a ratio from 3/4 to 4/3.
     for (uint64_t draw = 0;; draw += 4) {
       const double area =

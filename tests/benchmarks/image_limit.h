@@ -7,8 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "tests/benchmarks/data.h"
-
 namespace millhopper {
 
 // Decodes the rows and columns of random crops, by libjpeg-turbo directly, and writes an output of
@@ -17,7 +15,8 @@ namespace millhopper {
 // random_resized_crop draws.
 class ImageLimit {
  public:
-  explicit ImageLimit(const DataSet& data);
+  // Makes so many photographs; SecondsPerRecord uses some of them.
+  explicit ImageLimit(uint64_t photos);
 
   // Does all of the work once more, on the calling thread. Returns its processor time in seconds
   // per record.
