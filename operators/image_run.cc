@@ -76,10 +76,9 @@ class Grammar {
         type == "random_resized_crop") {
       return Phase::kGeometry;
     }
-    if (type == "random_crop" && IsPlainCrop(attributes)) return Phase::kGeometry;
+    if (type == "random_crop") return Phase::kGeometry;
     if (type == "normalize") return Phase::kNormalize;
-    const bool to_planes =
-        type == "transpose" && attributes.Get<Ints>("axis") == Ints{0, 3, 1, 2};
+    const bool to_planes = type == "transpose" && attributes.Get<Ints>("axis") == Ints{0, 3, 1, 2};
     return to_planes ? std::optional(Phase::kTranspose) : std::nullopt;
   }
 
@@ -106,7 +105,10 @@ class Finder {
     for (int i = 0; i < desc_.ops_size(); ++i) {
       if (desc_.ops(i).type() != "decode_image") continue;
       ImageRun run = RunFrom(static_cast<size_t>(i));
-      if (run.steps.size() > 1) runs.push_back(std::move(run));
+      if (run.steps.size() < 2) continue;
+      run.only_sink = std::count(sinks_.begin(), sinks_.end(), run.result()) == 1 &&
+                      uses_.at(run.result()).readers.empty();
+      runs.push_back(std::move(run));
     }
     return runs;
   }

@@ -13,10 +13,9 @@ namespace millhopper {
 
 class Program;
 
-// decode_image, then any of: a crop (crop, center_crop, random_crop without padding), resize or
-// random_resized_crop, another crop, flip, normalize, and transpose to [N, C, H, W]; in this order,
-// but that crops and flips may be mixed. Each takes what the one before it made, which nobody else
-// uses.
+// decode_image, then any of: crops (crop, center_crop, random_crop), one resize or
+// random_resized_crop, crops and flips, normalize, and transpose to [N, C, H, W], in this order.
+// Each takes what the one before it made, which nobody else uses.
 struct ImageRun {
   struct Step {
     size_t op;  // its number in the block
@@ -25,7 +24,8 @@ struct ImageRun {
     std::string out;  // the variable that it writes
   };
   std::vector<Step> steps;
-  std::string source;  // the variable with the encoded image
+  std::string source;      // the variable with the encoded image
+  bool only_sink = false;  // whether the result is one sink, and nothing else uses it
 
   const std::string& result() const { return steps.back().out; }
 };

@@ -8,16 +8,12 @@
 
 namespace millhopper {
 
-// The result is what this gives: `source` is cut out of the whole image and resized to `height` x
-// `width`; `window` is cut out of that and mirrored.
+// The result: source() is cut out of the whole image and, if is_resized(), resized; window() is cut
+// out of that, or else out of the whole image, and mirrored.
 class Framing {
  public:
   // At first, the whole image.
-  explicit Framing(const ImageShape& whole)
-      : source_{0, 0, whole.width, whole.height},
-        height_(whole.height),
-        width_(whole.width),
-        window_(source_) {}
+  explicit Framing(const ImageShape& whole) : window_{0, 0, whole.width, whole.height} {}
 
   // The size of the result.
   int64_t height() const { return window_.height; }
@@ -30,6 +26,7 @@ class Framing {
   // Mirrors the result: left and right, or top and bottom.
   void Flip(bool horizontal) { (horizontal ? mirrored_ : upside_down_) ^= true; }
 
+  bool is_resized() const { return height_ > 0; }
   const Box& source() const { return source_; }
   int64_t resized_height() const { return height_; }
   int64_t resized_width() const { return width_; }
@@ -39,14 +36,10 @@ class Framing {
 
  private:
   Box source_;
-  int64_t height_, width_;
+  int64_t height_ = 0, width_ = 0;  // 0 while it is not resized
   Box window_;
   bool mirrored_ = false, upside_down_ = false;
 };
-
-// Where a box of an image lies in the image as it is stored, if EXIF gives the orientation. `shape`
-// is the size of the stored image.
-Box StoredBox(const Box& box, const ImageShape& stored, int orientation);
 
 }  // namespace millhopper
 
