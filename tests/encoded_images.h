@@ -33,6 +33,31 @@ struct JpegOptions {
 std::string EncodeJpeg(const std::vector<uint8_t>& pixels, const ImageShape& shape,
                        const JpegOptions& options = {});
 
+// A PNG image as it is stored: rows of packed values, 16-bit ones with the upper byte first.
+struct PngImage {
+  int64_t height = 0;
+  int64_t width = 0;
+  int depth = 8;   // bits of a value
+  int colors = 2;  // PNG's type of colour: 0 gray, 2 colours, 3 palette, 4 and 6 with alpha
+  std::string rows;
+  std::string palette;       // three bytes a colour
+  std::string transparency;  // the content of tRNS
+  std::string exif;          // the content of eXIf
+  bool interlaced = false;
+};
+std::string EncodePng(const PngImage& image);
+// Reads an image without changing its values. Damaged images end the process.
+PngImage ReadPng(const std::string& bytes);
+
+struct WebpOptions {
+  bool lossless = true;
+  std::string exif;  // for a chunk of its own
+  bool animated = false;
+};
+// Images of 3 or 4 channels.
+std::string EncodeWebp(const std::vector<uint8_t>& pixels, const ImageShape& shape,
+                       const WebpOptions& options = {});
+
 }  // namespace millhopper
 
 #endif  // MILLHOPPER_TESTS_ENCODED_IMAGES_H_

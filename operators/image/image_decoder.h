@@ -81,6 +81,10 @@ class ImageDecoder final : public Kept {
   class Codecs;
 
   void Dispose() override;
+  // Gives the memory of the image that is open back.
+  void Close();
+  // For formats that are decoded whole, with the channels of the image.
+  bool DecodeWhole(bool partial, const PixelsOf<uint8_t>& out);
 
   const std::unique_ptr<Codecs> codecs_;
   ImageHeader header_;

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// libjpeg reports an error by a function that must not return. Here it jumps back into Guarded, the
-// only place that calls setjmp. What runs within Guarded owns nothing that a jump would lose.
 #include "operators/image/jpeg_decoder.h"
 
 #include <algorithm>
@@ -20,6 +18,7 @@
 #include "operators/image/channels.h"
 #include "operators/image/exif.h"
 #include "operators/image/jpeg_memory.h"
+#include "operators/image/long_jump.h"
 
 namespace millhopper {
 namespace {
@@ -60,7 +59,8 @@ struct JpegDecoder::Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // Calls function(), which calls libjpeg, and throws what libjpeg or its memory reports.
+  // Calls function(), which calls libjpeg and owns nothing; throws what libjpeg or its memory
+  // reports.
   template <typename Function>
   void Guarded(const Function& function);
   [[noreturn]] void ThrowFailure();
@@ -127,8 +127,7 @@ JpegDecoder::Session::~Session() {
 
 template <typename Function>
 void JpegDecoder::Session::Guarded(const Function& function) {
-  if (setjmp(failed) != 0) ThrowFailure();
-  function();
+  if (!ComesToItsEnd(&failed, function)) ThrowFailure();
 }
 
 void JpegDecoder::Session::ThrowFailure() {
@@ -188,9 +187,8 @@ boolean JpegDecoder::Session::ReadApp1(j_decompress_ptr cinfo) {
   constexpr char kMark[] = "Exif\0";  // and a zero byte behind it
   const uint8_t* const segment = cinfo->src->next_input_byte;
   const size_t left = cinfo->src->bytes_in_buffer;
-  if (left < kLengthBytes) ERREXIT(cinfo, JERR_INPUT_EOF);
-  const size_t length = size_t{segment[0]} << 8 | segment[1];
-  if (length < kLengthBytes) ERREXIT(cinfo, JERR_BAD_LENGTH);
+  if (left < kLengthBytes) return GiveEnd(cinfo);
+  const size_t length = std::max(size_t{segment[0]} << 8 | segment[1], kLengthBytes);
   const uint8_t* const payload = segment + kLengthBytes;
   const size_t bytes = std::min(length, left) - kLengthBytes;
   if (Of(cinfo).orientation == 0 && bytes >= sizeof(kMark) &&
@@ -236,8 +234,7 @@ ImageHeader JpegDecoder::Open(const uint8_t* bytes, size_t size) {
   session.too_many_scans = false;
   session.Guarded([&] { jpeg_read_header(&session.cinfo, TRUE); });
   const jpeg_decompress_struct& cinfo = session.cinfo;
-  const bool is_known = cinfo.jpeg_color_space != JCS_UNKNOWN;
-  if (!is_known) {
+  if (cinfo.jpeg_color_space == JCS_UNKNOWN) {
     Throw(ErrorCode::kDataLoss, "JPEG image, byte ", session.Position(), " of ", size, ": ",
           cinfo.num_components, " components; 1 (gray), 3 (colours) and 4 (CMYK) can be decoded");
   }
