@@ -38,7 +38,9 @@ blocks {
   vars { name: "cropped" type { type: LOD_TENSOR } }
   vars { name: "flipped" type { type: LOD_TENSOR } }
   vars { name: "normal" type { type: LOD_TENSOR } }
-  vars { name: "image" type { type: LOD_TENSOR } }
+  vars { name: "image"
+         type { type: LOD_TENSOR
+                lod_tensor { tensor { data_type: FP32 dims: [1, 3, 224, 224] } } } }
   ops { type: "decode_image"
         inputs { parameter: "X" arguments: "jpeg" } outputs { parameter: "Out" arguments: "pixels" }
         attrs { name: "channels" i: 3 } }

@@ -124,8 +124,9 @@ TEST(Resampler, AgreesWithSumsInDouble) {
         const std::vector<double> expected = Expected(pixels, one.shape, resize);
         const std::vector<uint8_t> result = Resized(pixels, one.shape, resize);
         ASSERT_EQ(result.size(), expected.size());
+        // A half may be rounded either way, twice.
         for (size_t i = 0; i < result.size(); ++i) {
-          ASSERT_NEAR(result[i], expected[i], 0.51)
+          ASSERT_NEAR(result[i], expected[i], 1.01)
               << i << " of " << one.height << " x " << one.width << ", filter "
               << static_cast<int>(interpolation) << ", antialias " << antialias;
         }
