@@ -98,6 +98,12 @@ bool ImageDecoder::Decode(const DecodePart& part, bool partial, const PixelsOf<u
 }
 
 bool ImageDecoder::DecodeWhole(bool partial, const PixelsOf<uint8_t>& out) {
+  if (partial) {
+    // The codecs leave what they do not come to as it was.
+    for (int64_t y = 0; y < out.shape.height; ++y) {
+      std::fill_n(out.row(y), out.shape.width * out.shape.channels, uint8_t{0});
+    }
+  }
   return header_.format == ImageFormat::kPng ? codecs_->png.Decode(partial, out)
                                              : codecs_->webp.Decode(partial, out);
 }

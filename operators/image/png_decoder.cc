@@ -3,10 +3,10 @@
 
 #include <png.h>
 
-#include <algorithm>
 #include <csetjmp>
 #include <cstring>
-#include <string>
+#include <memory>
+#include <new>
 
 #include "framework/base/error.h"
 #include "operators/image/exif.h"
@@ -180,12 +180,6 @@ ImageHeader PngDecoder::Open(const uint8_t* bytes, size_t size) {
 bool PngDecoder::Decode(bool partial, const PixelsOf<uint8_t>& out) {
   Require(session_ != nullptr, "no image is open");
   Session& session = *session_;
-  if (partial) {
-    // libpng leaves what it does not come to as it was.
-    for (int64_t y = 0; y < out.shape.height; ++y) {
-      std::fill_n(out.row(y), out.shape.width * out.shape.channels, uint8_t{0});
-    }
-  }
   if (ComesToItsEnd(&session.failed, [&] { session.ReadPixels(out); })) return true;
   if (!partial) session.ThrowFailure();
   if (session.has_indices) {
