@@ -64,8 +64,8 @@ const ImageHeader& ImageDecoder::Open(const void* bytes, size_t size, int64_t ma
   } else if (WebpDecoder::Knows(begin, size)) {
     header_ = codecs_->webp.Open(begin, size);
   } else {
-    Throw(ErrorCode::kDataLoss, size, " bytes that begin like no image that is known: JPEG, PNG ",
-          "and WebP are");
+    Throw(ErrorCode::kDataLoss, size,
+          " bytes that are no image: they do not begin like JPEG, PNG or ", "WebP");
   }
   const ImageShape& stored = header_.stored;
   if (stored.height > max_pixels / stored.width) {
