@@ -3,6 +3,7 @@
 
 #include <png.h>
 
+#include <algorithm>
 #include <csetjmp>
 #include <cstring>
 #include <memory>
@@ -75,8 +76,11 @@ PngDecoder::Session::Session(const uint8_t* image, size_t image_size)
     throw std::bad_alloc();
   }
   png_set_read_fn(png, this, Read);
-  // Chunks that nobody needs are skipped: libpng takes as much memory for eXIf as the chunk
-  // declares, and keeps all texts. Each name ends with a zero byte.
+  // libpng takes the memory that a chunk declares before it reads the chunk, and keeps all texts.
+  // No chunk is longer than the image, and chunks that nobody needs are skipped, among them eXIf,
+  // for which libpng forgets the limit. Each name ends with a zero byte.
+  constexpr size_t kColorProfileBytes = size_t{1} << 20;  // expanded, they may be longer
+  png_set_chunk_malloc_max(png, std::max(size, kColorProfileBytes));
   static constexpr png_byte kSkipped[] = "eXIf\0tEXt\0zTXt\0iTXt\0sPLT";
   png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, kSkipped, sizeof(kSkipped) / 5);
   // The number of pixels is limited before any is read.
