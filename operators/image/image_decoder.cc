@@ -64,8 +64,8 @@ const ImageHeader& ImageDecoder::Open(const void* bytes, size_t size, int64_t ma
   } else if (WebpDecoder::Knows(begin, size)) {
     header_ = codecs_->webp.Open(begin, size);
   } else {
-    Throw(ErrorCode::kDataLoss, size, " bytes that begin like no image that is known: JPEG, PNG ",
-          "and WebP are");
+    Throw(ErrorCode::kDataLoss, size,
+          " bytes that are no image: they do not begin like JPEG, PNG or ", "WebP");
   }
   const ImageShape& stored = header_.stored;
   if (stored.height > max_pixels / stored.width) {
@@ -98,6 +98,12 @@ bool ImageDecoder::Decode(const DecodePart& part, bool partial, const PixelsOf<u
 }
 
 bool ImageDecoder::DecodeWhole(bool partial, const PixelsOf<uint8_t>& out) {
+  if (partial) {
+    // The codecs leave what they do not come to as it was.
+    for (int64_t y = 0; y < out.shape.height; ++y) {
+      std::fill_n(out.row(y), out.shape.width * out.shape.channels, uint8_t{0});
+    }
+  }
   return header_.format == ImageFormat::kPng ? codecs_->png.Decode(partial, out)
                                              : codecs_->webp.Decode(partial, out);
 }

@@ -3,10 +3,10 @@
 
 #include <png.h>
 
-#include <algorithm>
 #include <csetjmp>
 #include <cstring>
-#include <string>
+#include <memory>
+#include <new>
 
 #include "framework/base/error.h"
 #include "operators/image/exif.h"
@@ -17,25 +17,40 @@ namespace {
 
 constexpr size_t kSignatureBytes = 8;
 
-// The orientation in the chunk eXIf, which may lie anywhere.
-int OrientationIn(const uint8_t* bytes, size_t size) {
+// What the chunks of an image say without libpng.
+struct Chunks {
+  int orientation = 1;  // in the chunk eXIf, which may lie anywhere
+  // The bytes that libpng may read. libpng takes the memory that a chunk declares before it reads
+  // the chunk, so the image ends for it before a chunk that is longer than what is left. Pixels
+  // (IDAT) are read piece by piece.
+  size_t readable;
+};
+
+Chunks ReadChunks(const uint8_t* bytes, size_t size) {
   constexpr size_t kLengthBytes = 4, kTypeBytes = 4, kChecksumBytes = 4;
+  Chunks chunks;
+  chunks.readable = size;
   size_t at = kSignatureBytes;
   while (size - at >= kLengthBytes + kTypeBytes) {
     const size_t length = png_get_uint_32(bytes + at);
     const uint8_t* const type = bytes + at + kLengthBytes;
-    at += kLengthBytes + kTypeBytes;
-    if (length + kChecksumBytes > size - at) break;
-    if (std::memcmp(type, "eXIf", kTypeBytes) == 0) return OrientationOfExif(bytes + at, length);
-    at += length + kChecksumBytes;
+    const uint8_t* const content = type + kTypeBytes;
+    if (length + kChecksumBytes > size - at - kLengthBytes - kTypeBytes) {
+      if (std::memcmp(type, "IDAT", kTypeBytes) != 0) chunks.readable = at;
+      break;
+    }
+    if (std::memcmp(type, "eXIf", kTypeBytes) == 0) {
+      chunks.orientation = OrientationOfExif(content, length);
+    }
+    at += kLengthBytes + kTypeBytes + length + kChecksumBytes;
   }
-  return 1;
+  return chunks;
 }
 
 }  // namespace
 
 struct PngDecoder::Session {
-  Session(const uint8_t* image, size_t image_size);
+  Session(const uint8_t* image, size_t image_size, size_t readable_size);
   ~Session() { png_destroy_read_struct(&png, &info, nullptr); }
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -57,6 +72,7 @@ struct PngDecoder::Session {
 
   const uint8_t* const bytes;
   const size_t size;
+  const size_t readable;
   size_t position = 0;
   png_structp png = nullptr;
   png_infop info = nullptr;
@@ -65,8 +81,8 @@ struct PngDecoder::Session {
   char message[200] = {};
 };
 
-PngDecoder::Session::Session(const uint8_t* image, size_t image_size)
-    : bytes(image), size(image_size) {
+PngDecoder::Session::Session(const uint8_t* image, size_t image_size, size_t readable_size)
+    : bytes(image), size(image_size), readable(readable_size) {
   png = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, Fail,
                                [](png_structp, png_const_charp) {});
   info = png == nullptr ? nullptr : png_create_info_struct(png);
@@ -75,8 +91,8 @@ PngDecoder::Session::Session(const uint8_t* image, size_t image_size)
     throw std::bad_alloc();
   }
   png_set_read_fn(png, this, Read);
-  // Chunks that nobody needs are skipped: libpng takes as much memory for eXIf as the chunk
-  // declares, and keeps all texts. Each name ends with a zero byte.
+  // Chunks that nobody needs are skipped: libpng would keep all texts. Each name ends with a zero
+  // byte.
   static constexpr png_byte kSkipped[] = "eXIf\0tEXt\0zTXt\0iTXt\0sPLT";
   png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, kSkipped, sizeof(kSkipped) / 5);
   // The number of pixels is limited before any is read.
@@ -85,8 +101,8 @@ PngDecoder::Session::Session(const uint8_t* image, size_t image_size)
 
 void PngDecoder::Session::Read(png_structp png, png_bytep to, size_t count) {
   Session& session = *static_cast<Session*>(png_get_io_ptr(png));
-  if (count > session.size - session.position) {
-    session.position = session.size;
+  if (count > session.readable - session.position) {
+    session.position = session.readable;
     png_error(png, "premature end of the image");
   }
   std::memcpy(to, session.bytes + session.position, count);
@@ -161,7 +177,8 @@ bool PngDecoder::Knows(const uint8_t* bytes, size_t size) {
 void PngDecoder::Close() { session_.reset(); }
 
 ImageHeader PngDecoder::Open(const uint8_t* bytes, size_t size) {
-  session_ = std::make_unique<Session>(bytes, size);
+  const Chunks chunks = ReadChunks(bytes, size);
+  session_ = std::make_unique<Session>(bytes, size, chunks.readable);
   Session& session = *session_;
   session.Guarded([&] { png_read_info(session.png, session.info); });
   const int type = png_get_color_type(session.png, session.info);
@@ -173,19 +190,13 @@ ImageHeader PngDecoder::Open(const uint8_t* bytes, size_t size) {
   header.stored = {png_get_image_height(session.png, session.info),
                    png_get_image_width(session.png, session.info),
                    (has_colors ? 3 : 1) + (has_alpha ? 1 : 0)};
-  header.orientation = OrientationIn(bytes, size);
+  header.orientation = chunks.orientation;
   return header;
 }
 
 bool PngDecoder::Decode(bool partial, const PixelsOf<uint8_t>& out) {
   Require(session_ != nullptr, "no image is open");
   Session& session = *session_;
-  if (partial) {
-    // libpng leaves what it does not come to as it was.
-    for (int64_t y = 0; y < out.shape.height; ++y) {
-      std::fill_n(out.row(y), out.shape.width * out.shape.channels, uint8_t{0});
-    }
-  }
   if (ComesToItsEnd(&session.failed, [&] { session.ReadPixels(out); })) return true;
   if (!partial) session.ThrowFailure();
   if (session.has_indices) {

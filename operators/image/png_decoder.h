@@ -23,7 +23,8 @@ class PngDecoder {
   static bool Knows(const uint8_t* bytes, size_t size);
 
   ImageHeader Open(const uint8_t* bytes, size_t size);
-  // Decodes all of the image, with the channels that it has.
+  // Decodes all of the image, with the channels that it has. With `partial`, leaves pixels that it
+  // does not come to as they were.
   bool Decode(bool partial, const PixelsOf<uint8_t>& out);
   // Gives the memory of the image back.
   void Close();

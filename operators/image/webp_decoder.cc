@@ -3,7 +3,6 @@
 
 #include <webp/decode.h>
 
-#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -74,19 +73,18 @@ bool WebpDecoder::Decode(bool partial, const PixelsOf<uint8_t>& out) {
   if (WebPInitDecoderConfig(&config) == 0) Throw(ErrorCode::kInternal, "libwebp does not fit");
   config.output.colorspace = out.shape.channels == 4 ? MODE_RGBA : MODE_RGB;
   config.output.is_external_memory = 1;
+  const int64_t row = out.shape.width * out.shape.channels;
   config.output.u.RGBA = {out.values, static_cast<int>(out.row_stride),
-                          static_cast<size_t>(out.row_stride * out.shape.height)};
-  if (!partial) {
-    const VP8StatusCode status = WebPDecode(bytes_, size_, &config);
-    if (status != VP8_STATUS_OK) ThrowStatus(status, size_);
-    return true;
-  }
-  // What the decoder does not come to stays as it was.
-  std::fill_n(out.values, out.row_stride * out.shape.height, uint8_t{0});
+                          static_cast<size_t>(out.row_stride * (out.shape.height - 1) + row)};
+  const VP8StatusCode status = WebPDecode(bytes_, size_, &config);
+  if (status == VP8_STATUS_OK) return true;
+  if (!partial) ThrowStatus(status, size_);
+  // Again by the decoder that gives what it has come to.
   const std::unique_ptr<WebPIDecoder, decltype(&WebPIDelete)> decoder(
       WebPINewDecoder(&config.output), WebPIDelete);
   if (decoder == nullptr) throw std::bad_alloc();
-  return WebPIUpdate(decoder.get(), bytes_, size_) == VP8_STATUS_OK;
+  WebPIUpdate(decoder.get(), bytes_, size_);
+  return false;
 }
 
 }  // namespace millhopper

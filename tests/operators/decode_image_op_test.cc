@@ -208,9 +208,8 @@ TEST(DecodeImageOp, LimitsThePixels) {
 
 TEST(DecodeImageOp, RefusesWhatIsNoImage) {
   const LoDTensor x = MakeTensor<uint8_t>({3}, {1, 2, 3});
-  ExpectError(ErrorCode::kDataLoss, "3 bytes that begin like no image",
-              [&] { RunDecode(x, {"Out"}); });
-  ExpectError(ErrorCode::kDataLoss, "0 bytes that begin like no image",
+  ExpectError(ErrorCode::kDataLoss, "3 bytes that are no image", [&] { RunDecode(x, {"Out"}); });
+  ExpectError(ErrorCode::kDataLoss, "0 bytes that are no image",
               [&] { RunDecode(MakeTensor<uint8_t>({0}, {}), {"Out"}); });
   ExpectRefused("encoded images are uint8 [n]", "decode_image",
                 {{"X", MakeTensor<float>({2}, {1, 2})}}, {"Out"});

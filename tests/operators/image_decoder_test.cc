@@ -127,8 +127,8 @@ const std::vector<Sampling>& Samplings() {
 }
 
 TEST(ImageDecoder, BoxesOfJpegHaveThePixelsOfTheWholeImage) {
-  for (const ImageShape& shape : {ImageShape{67, 83, 3}, ImageShape{33, 7, 3}, ImageShape{1, 64, 3},
-                                  ImageShape{128, 160, 3}}) {
+  for (const ImageShape& shape :
+       {ImageShape{67, 83, 3}, ImageShape{33, 7, 3}, ImageShape{1, 64, 3}, ImageShape{50, 98, 3}}) {
     for (const Sampling& sampling : Samplings()) {
       for (int kind = 0; kind < 5; ++kind) {
         JpegOptions options;
@@ -140,7 +140,7 @@ TEST(ImageDecoder, BoxesOfJpegHaveThePixelsOfTheWholeImage) {
         const std::string bytes = EncodeJpeg(SomePixels(shape), shape, options);
         SCOPED_TRACE(testing::Message() << shape.width << " x " << shape.height << " sampled "
                                         << testing::PrintToString(sampling) << " kind " << kind);
-        ASSERT_NO_FATAL_FAILURE(ExpectSameBoxes(bytes, 3, 5));
+        ASSERT_NO_FATAL_FAILURE(ExpectSameBoxes(bytes, 3, 4));
       }
     }
   }
