@@ -30,7 +30,7 @@ TEST(RandomCropOp, DrawsAPlaceForEachImage) {
           .at("Out");
   EXPECT_EQ(out.dims(), (Dims{kImages, 4, 6, 1}));
   const std::vector<uint8_t> values = ValuesOf<uint8_t>(out);
-  const RandomKey key(11, 3, "out");
+  const RandomKey key(11, 3, "out_variable");
   std::vector<int> rows(6), columns(5);
   for (uint64_t i = 0; i < kImages; ++i) {
     const uint64_t y = key.Below(6, i, 0), x = key.Below(5, i, 1);

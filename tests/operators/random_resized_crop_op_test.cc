@@ -48,7 +48,7 @@ TEST(RandomResizedCropOp, ResizesTheDrawnPart) {
   const Attributes attributes = {{"size", Ints{8, 9}}, {"seed", int32_t{2}}};
   const std::vector<uint8_t> out = ValuesOf<uint8_t>(
       RunOp("random_resized_crop", {{"X", x}}, {"Out"}, attributes, {{}, 5}).at("Out"));
-  const RandomKey key(5, 2, "out");
+  const RandomKey key(5, 2, "out_variable");
   for (uint64_t i = 0; i < kImages; ++i) {
     const Part part = Drawn(key, i, kHeight, kWidth, 0.08f, 0.75f, 4.0f / 3);
     ASSERT_GE(part.y, 0);
