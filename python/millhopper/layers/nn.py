@@ -116,8 +116,8 @@ def conv2d(
 ) -> Variable:
     """A convolution of images: act(filters over the windows of an image + bias).
 
-    One number for ``filter_size``, ``stride``, ``padding`` or ``dilation`` is that of the height and
-    of the width; two are one for each.
+    One number for ``filter_size``, ``stride``, ``padding`` or ``dilation`` is that of the height
+    and of the width; two are one for each.
 
     Args:
         input: float [n, channels, height, width].
@@ -128,8 +128,8 @@ def conv2d(
         dilation: pixels from one value of a filter to the next.
         groups: channels and filters are divided into so many groups, 1 by default; the filters of a
             group see its channels only.
-        param_attr: of the filters [num_filters, channels / groups, height, width]; by default random
-            numbers of a normal distribution with variance 2 / (height * width * channels).
+        param_attr: of the filters [num_filters, channels / groups, height, width]; by default
+            random numbers of a normal distribution with variance 2 / (height * width * channels).
         bias_attr: of the bias [num_filters], 0 at first; False is none.
         use_cudnn, use_mkldnn: the lineage's, without effect.
         act: an operator from X to Out on top, such as "relu".
