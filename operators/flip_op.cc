@@ -35,22 +35,14 @@ void Run(OpContext& context) {
   const ImageShape shape = ShapeOfImages(context);
   const FlipStep step(context.attributes());
   const RandomKey key = ImageKey(context);
-  LoDTensor* const out = context.Out("Out");
-  const LoDTensor x = context.In("X");  // a copy that shares the values, since Out may be X
-  DispatchType(ImageTypes(), context, "X", [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    T* const values = out->Allocate<T>(x.dims());
-    const int64_t row = shape.width * shape.channels;
-    for (int64_t i = 0; i < x.dims()[0]; ++i) {
-      const PixelsOf<const T> from = ImageOf<T>(x, i);
-      const PixelsOf<T> to = Contiguous(values + i * shape.values(), shape);
-      const bool flip = step.Draw(key, static_cast<uint64_t>(i));
-      for (int64_t y = 0; y < shape.height; ++y) {
-        if (flip && step.horizontal) {
-          FlipRow(from.row(y), shape.width, shape.channels, to.row(y));
-        } else {
-          std::copy_n(from.row(flip ? shape.height - 1 - y : y), row, to.row(y));
-        }
+  MakeImages(context, shape.height, shape.width, [&](uint64_t i, auto from, auto to) {
+    const bool flip = step.Draw(key, i);
+    for (int64_t y = 0; y < shape.height; ++y) {
+      if (flip && step.horizontal) {
+        FlipRow(from.row(y), shape.width, shape.channels, to.row(y));
+      } else {
+        std::copy_n(from.row(flip ? shape.height - 1 - y : y), shape.width * shape.channels,
+                    to.row(y));
       }
     }
   });

@@ -53,6 +53,25 @@ PixelsOf<const T> ImageOf(const LoDTensor& images, int64_t i) {
   return Contiguous(images.data<T>() + i * shape.values(), shape);
 }
 
+// Makes Out of the images X, each of height x width: calls function(i, from, to) for each image
+// with its pixels and a place for the new ones, both of the type of X. Out may be X.
+template <typename Function>
+void MakeImages(OpContext& context, int64_t height, int64_t width, Function function) {
+  const ImageShape shape = ShapeOfImages(context);
+  const LoDTensor x = context.In("X");  // a copy that shares the values
+  const ImageShape made{height, width, shape.channels};
+  LoDTensor* const out = context.Out("Out");
+  DispatchType(ImageTypes(), context, "X", [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const int64_t images = x.dims()[0];
+    T* const values = out->Allocate<T>({images, height, width, shape.channels});
+    for (int64_t i = 0; i < images; ++i) {
+      function(static_cast<uint64_t>(i), ImageOf<T>(x, i),
+               Contiguous(values + i * made.values(), made));
+    }
+  });
+}
+
 }  // namespace millhopper
 
 #endif  // MILLHOPPER_OPERATORS_IMAGE_ARGUMENT_H_

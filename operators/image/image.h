@@ -4,6 +4,7 @@
 #ifndef MILLHOPPER_OPERATORS_IMAGE_IMAGE_H_
 #define MILLHOPPER_OPERATORS_IMAGE_IMAGE_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -55,6 +56,14 @@ struct PixelsOf {
 template <typename T>
 PixelsOf<T> Contiguous(T* values, const ImageShape& shape) {
   return {values, shape, shape.width * shape.channels};
+}
+
+// Copies pixels between images of the same shape, which do not overlap.
+template <typename T>
+void CopyPixels(const PixelsOf<const T>& from, const PixelsOf<T>& to) {
+  for (int64_t y = 0; y < from.shape.height; ++y) {
+    std::copy_n(from.row(y), from.shape.width * from.shape.channels, to.row(y));
+  }
 }
 
 }  // namespace millhopper

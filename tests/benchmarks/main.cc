@@ -98,6 +98,7 @@ Workloads AllWorkloads() {
   AddExecutorWorkloads(&workloads);
   AddHandoffWorkloads(&workloads);
   AddMapWorkloads(&workloads);
+  AddImageWorkloads(&workloads);
   AddStartWorkloads(&workloads);
   return workloads;
 }
