@@ -291,7 +291,7 @@ Training TrainOnImages() {
               {"size", std::to_string(size)},
               {"features", std::to_string(32 * (size / 8) * (size / 8))},
               // A digit is recognised by all of it, and not in a mirror.
-              {"smallest", are_digits ? "0.6" : "0.25"},
+              {"smallest", are_digits ? "0.8" : "0.25"},
               {"mirrored", are_digits ? "0" : "0.5"},
               {"passes", std::to_string(FLAGS_passes)},
               {"decay", "0.95"},
