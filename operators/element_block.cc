@@ -292,7 +292,7 @@ ElementBlock::ElementBlock(OpContext& context, const ReaderBase& below) {
   for (ImageRun& run : FindImageRuns(*recipe.program, recipe.block, recipe.sinks)) {
     std::optional<size_t> sink;
     for (size_t i = 0; i < sinks_.size(); ++i) {
-      if (recipe.sinks[i] == run.result() && sinks_[i].one_step() && run.only_sink) sink = i;
+      if (recipe.sinks[i] == run.result() && sinks_[i].lod_level == 0 && run.only_sink) sink = i;
     }
     recipe.fused.push_back({std::move(run), sink});
   }

@@ -119,9 +119,8 @@ class FusedImages::Work {
     const Ref<ImageDecoder> decoder = ImageDecoder::Take();
     const ImageHeader& header =
         decoder->Open(encoded.raw_data(), encoded.bytes(), decode_.max_pixels);
-    const int orientation = decode_.orientation ? header.orientation : 1;
-    ImageShape shape = Upright(header.stored, orientation);
-    if (decode_.channels > 0) shape.channels = decode_.channels;
+    const int orientation = decode_.OrientationOf(header);
+    const ImageShape shape = decode_.ShapeOf(header);
     PrepareFinish(shape.channels);
     const Framing framing = Frame(shape);
 

@@ -10,6 +10,7 @@
 #include "framework/base/attribute.h"
 #include "framework/base/error.h"
 #include "framework/program/operator.h"
+#include "operators/image/orientation.h"
 
 namespace millhopper {
 namespace {
@@ -75,13 +76,6 @@ void AddResizeAttributes(OpSchema* schema) {
              "whether every pixel counts when an image becomes smaller, as with Pillow; otherwise "
              "only those next to the place of each result"});
 }
-
-DecodeStep::DecodeStep(const AttributeMap& attributes)
-    : channels(attributes.Get<int32_t>("channels")),
-      orientation(attributes.Get<bool>("orientation")),
-      partial(attributes.Get<bool>("partial")),
-      max_pixels(attributes.Get<int64_t>("max_pixels")),
-      exact(attributes.Get<bool>("exact")) {}
 
 CropStep::CropStep(const AttributeMap& attributes) {
   const ImageSize size = SizeOf(attributes);
@@ -188,6 +182,19 @@ Box RandomResizedCropStep::Of(const ImageShape& shape, const RandomKey& key, uin
   box.y = (shape.height - box.height) / 2;
   box.x = (shape.width - box.width) / 2;
   return box;
+}
+
+DecodeStep::DecodeStep(const AttributeMap& attributes)
+    : channels(attributes.Get<int32_t>("channels")),
+      orient(attributes.Get<bool>("orientation")),
+      partial(attributes.Get<bool>("partial")),
+      max_pixels(attributes.Get<int64_t>("max_pixels")),
+      exact(attributes.Get<bool>("exact")) {}
+
+ImageShape DecodeStep::ShapeOf(const ImageHeader& header) const {
+  ImageShape shape = Upright(header.stored, OrientationOf(header));
+  shape.channels = ChannelsOf(header);
+  return shape;
 }
 
 FlipStep::FlipStep(const AttributeMap& attributes)

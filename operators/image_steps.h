@@ -10,6 +10,7 @@
 
 #include "framework/base/random.h"
 #include "operators/image/image.h"
+#include "operators/image/image_decoder.h"
 #include "operators/image/resample.h"
 
 namespace millhopper {
@@ -26,17 +27,6 @@ struct ImageSize {
 void AddSizeAttribute(OpSchema* schema);
 // Declares the attributes `interpolation` and `antialias`.
 void AddResizeAttributes(OpSchema* schema);
-
-// decode_image: pixels of an encoded image.
-struct DecodeStep {
-  explicit DecodeStep(const AttributeMap& attributes);
-
-  int64_t channels;  // 0: as they are
-  bool orientation;  // whether EXIF's is applied
-  bool partial;      // whether truncated images are no error
-  int64_t max_pixels;
-  bool exact;
-};
 
 // crop: the part of an image that begins at a place.
 struct CropStep {
@@ -80,6 +70,25 @@ struct RandomResizedCropStep {
 
   Resize resize;
   double low_scale, high_scale, low_ratio, high_ratio;
+};
+
+// decode_image: how encoded images are read.
+struct DecodeStep {
+  explicit DecodeStep(const AttributeMap& attributes);
+  // The channels that an image gets.
+  int64_t ChannelsOf(const ImageHeader& header) const {
+    return channels == 0 ? header.stored.channels : channels;
+  }
+  // The orientation that is applied; 1 changes nothing.
+  int OrientationOf(const ImageHeader& header) const { return orient ? header.orientation : 1; }
+  // The shape that an image is decoded to.
+  ImageShape ShapeOf(const ImageHeader& header) const;
+
+  int64_t channels;  // 0: those of the image
+  bool orient;
+  bool partial;
+  int64_t max_pixels;
+  bool exact;  // a fused run may not decode at a scale
 };
 
 // flip: mirrors an image with a probability.

@@ -35,8 +35,7 @@ void AppendRest(const std::vector<SlotSpec>& slots, const std::vector<LoDTensor>
       CheckFits(slots[slot], slot, tensor.dtype(), tensor.dims(), tensor.lod().size());
       rows->Append(slot, tensor);
     } else {
-      Require(slots[slot].one_step() && rows->steps(slot) == steps_before[slot] + 1,
-              "no values for slot ", slot);
+      Require(rows->steps(slot) == steps_before[slot] + 1, "no values for slot ", slot);
     }
   }
 }

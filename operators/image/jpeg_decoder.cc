@@ -69,6 +69,7 @@ struct JpegDecoder::Session {
   // Whether an end marker follows somewhere behind the header.
   bool HasEnd() const;
 
+  void Decode(const DecodePart& part, const PixelsOf<uint8_t>& out);
   void BeginOutput(const DecodePart& part, int64_t channels);
   void ReadPart(const DecodePart& part, const PixelsOf<uint8_t>& out);
   void ReadRows(const Box& box, int64_t left, const PixelsOf<uint8_t>& out);
@@ -97,6 +98,7 @@ struct JpegDecoder::Session {
   bool may_be_damaged = false;  // warnings are no errors
   bool is_damaged = false;      // there were such warnings
   bool too_many_scans = false;
+  size_t cut_segment = 0;  // where a segment begins whose end is lacking; `size` if there is none
   char message[JMSG_LENGTH_MAX] = {};
   size_t failed_at = 0;
   std::vector<uint8_t> row;  // one row, where the codec gives more or other values than are wanted
@@ -169,6 +171,15 @@ void JpegDecoder::Session::CountScans(j_common_ptr cinfo) {
 boolean JpegDecoder::Session::GiveEnd(j_decompress_ptr cinfo) {
   static constexpr JOCTET kEnd[] = {0xFF, JPEG_EOI};
   WARNMS(cinfo, JWRN_JPEG_EOF);
+  if (cinfo->unread_marker != 0) {
+    // Within a segment, which would be read wrongly. It is left out; see Decode.
+    const uint8_t mark[] = {0xFF, static_cast<uint8_t>(cinfo->unread_marker)};
+    const uint8_t* const bytes = Of(cinfo).bytes;
+    const uint8_t* const end = bytes + Of(cinfo).size;
+    Of(cinfo).cut_segment =
+        static_cast<size_t>(std::find_end(bytes, end, mark, mark + sizeof(mark)) - bytes);
+    Fail(reinterpret_cast<j_common_ptr>(cinfo));
+  }
   cinfo->src->next_input_byte = kEnd;
   cinfo->src->bytes_in_buffer = sizeof(kEnd);
   return TRUE;
@@ -232,6 +243,7 @@ ImageHeader JpegDecoder::Open(const uint8_t* bytes, size_t size) {
   session.may_be_damaged = false;
   session.is_damaged = false;
   session.too_many_scans = false;
+  session.cut_segment = size;
   session.Guarded([&] { jpeg_read_header(&session.cinfo, TRUE); });
   const jpeg_decompress_struct& cinfo = session.cinfo;
   if (cinfo.jpeg_color_space == JCS_UNKNOWN) {
@@ -316,15 +328,27 @@ void JpegDecoder::Session::ReadRows(const Box& box, int64_t left, const PixelsOf
   }
 }
 
+void JpegDecoder::Session::Decode(const DecodePart& part, const PixelsOf<uint8_t>& out) {
+  Guarded([&] {
+    BeginOutput(part, out.shape.channels);
+    ReadPart(part, out);
+  });
+}
+
 bool JpegDecoder::Decode(const DecodePart& part, bool partial, const PixelsOf<uint8_t>& out) {
   Session& session = *session_;
-  session.may_be_damaged = partial;
   constexpr size_t kMostChannels = 4;
   session.row.resize(kMostChannels * session.cinfo.image_width);
-  session.Guarded([&] {
-    session.BeginOutput(part, out.shape.channels);
-    session.ReadPart(part, out);
-  });
+  session.may_be_damaged = partial;
+  try {
+    session.Decode(part, out);
+  } catch (const Error&) {
+    if (session.cut_segment == session.size) throw;
+    // The image ends within a segment between two scans, so that it is read without the segment.
+    Open(session.bytes, session.cut_segment);
+    session.may_be_damaged = true;
+    session.Decode(part, out);
+  }
   return !session.is_damaged;
 }
 

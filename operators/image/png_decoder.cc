@@ -75,6 +75,10 @@ PngDecoder::Session::Session(const uint8_t* image, size_t image_size)
     throw std::bad_alloc();
   }
   png_set_read_fn(png, this, Read);
+  // Chunks that nobody needs are skipped: libpng takes as much memory for eXIf as the chunk
+  // declares, and keeps all texts. Each name ends with a zero byte.
+  static constexpr png_byte kSkipped[] = "eXIf\0tEXt\0zTXt\0iTXt\0sPLT";
+  png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, kSkipped, sizeof(kSkipped) / 5);
   // The number of pixels is limited before any is read.
   png_set_user_limits(png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
 }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "framework/base/error.h"
+#include "operators/image/exif.h"
 #include "operators/image/image.h"
 #include "tests/bytes.h"
 #include "tests/encoded_images.h"
@@ -139,7 +140,7 @@ TEST(ImageDecoder, BoxesOfJpegHaveThePixelsOfTheWholeImage) {
         const std::string bytes = EncodeJpeg(SomePixels(shape), shape, options);
         SCOPED_TRACE(testing::Message() << shape.width << " x " << shape.height << " sampled "
                                         << testing::PrintToString(sampling) << " kind " << kind);
-        ASSERT_NO_FATAL_FAILURE(ExpectSameBoxes(bytes, 3, 12));
+        ASSERT_NO_FATAL_FAILURE(ExpectSameBoxes(bytes, 3, 5));
       }
     }
   }
@@ -248,13 +249,14 @@ std::vector<uint32_t> StoredValues(const PngImage& image, int64_t y) {
   const size_t row_bytes = image.rows.size() / static_cast<size_t>(image.height);
   const std::string row = image.rows.substr(static_cast<size_t>(y) * row_bytes, row_bytes);
   const auto depth = static_cast<size_t>(image.depth);
+  const auto byte = [&](size_t at) { return uint32_t{static_cast<uint8_t>(row[at])}; };
   const int channels = image.colors == 2 ? 3 : image.colors == 4 ? 2 : image.colors == 6 ? 4 : 1;
   std::vector<uint32_t> values;
   for (size_t i = 0; i < static_cast<size_t>(image.width * channels); ++i) {
-    uint32_t value = 0;
-    for (size_t bit = i * depth; bit < (i + 1) * depth; ++bit) {
-      value = value * 2 + (static_cast<uint8_t>(row[bit / 8]) >> (7 - bit % 8) & 1);
-    }
+    const size_t bit = i * depth;
+    const uint32_t value = depth == 16
+                               ? byte(2 * i) << 8 | byte(2 * i + 1)
+                               : byte(bit / 8) >> (8 - bit % 8 - depth) & ((1u << depth) - 1);
     values.push_back(value);
   }
   return values;
@@ -280,7 +282,7 @@ std::vector<uint8_t> Expanded(const PngImage& image) {
     for (size_t i = 0; i < values.size(); i += channels) {
       if (image.colors == 3) {
         for (size_t c = 0; c < 3; ++c) {
-          pixels.push_back(static_cast<uint8_t>(image.palette.at(3 * values[i] + c)));
+          pixels.push_back(static_cast<uint8_t>(image.palette.at(size_t{3} * values[i] + c)));
         }
         if (image.transparency.empty()) continue;
         pixels.push_back(values[i] < image.transparency.size()
@@ -318,6 +320,194 @@ TEST(ImageDecoder, SamplePngsAreAsTheirTruthSays) {
   }
   EXPECT_GT(read, 140);
   EXPECT_GT(refused, 30);
+}
+
+TEST(ImageDecoder, CmykBecomesColorsAsWithPillow) {
+  // Equal values everywhere, so that the codec loses nothing: c * k / 255, rounded.
+  const ImageShape shape = {16, 16, 4};
+  const uint8_t ink[] = {200, 100, 50, 128};
+  std::vector<uint8_t> pixels;
+  for (int i = 0; i < 16 * 16; ++i) pixels.insert(pixels.end(), ink, ink + 4);
+  JpegOptions options;
+  options.quality = 100;
+  options.as_rgb = true;
+  const Decoded image = Decode(EncodeJpeg(pixels, shape, options));
+  EXPECT_EQ(image.shape, (ImageShape{16, 16, 3}));
+  EXPECT_EQ(std::vector<uint8_t>(image.values.begin(), image.values.begin() + 3),
+            (std::vector<uint8_t>{100, 50, 25}));
+}
+
+TEST(ImageDecoder, BoxesOfOtherFormatsAreThoseOfTheImage) {
+  const ImageShape shape = {12, 17, 4};
+  const std::vector<uint8_t> pixels = SomePixels(shape);
+  PngImage png;
+  png.height = shape.height;
+  png.width = shape.width;
+  png.colors = 6;
+  png.interlaced = true;
+  png.rows.assign(pixels.begin(), pixels.end());
+  const Ref<ImageDecoder> decoder = ImageDecoder::Take();
+  for (const std::string& bytes : {EncodePng(png), EncodeWebp(pixels, shape)}) {
+    const Box box = {3, 2, 9, 5};
+    EXPECT_EQ(DecodePartOf(decoder.get(), bytes, 4, {1, box}).values,
+              Cropped(Decode(bytes, 4), box));
+  }
+}
+
+TEST(ImageDecoder, RefusesAnimations) {
+  const ImageShape shape = {4, 4, 3};
+  WebpOptions options;
+  options.animated = true;
+  const std::string bytes = EncodeWebp(SomePixels(shape), shape, options);
+  ExpectError(ErrorCode::kDataLoss, "an animation", [&] { Decode(bytes); });
+}
+
+TEST(ImageDecoder, LimitsTheScansOfAJpeg) {
+  const ImageShape shape = {8, 8, 3};
+  JpegOptions options;
+  options.progressive = true;
+  const std::string bytes = EncodeJpeg(SomePixels(shape), shape, options);
+  // The last scan, over and over.
+  const size_t last = bytes.rfind("\xFF\xDA");
+  std::string bomb = bytes.substr(0, bytes.size() - 2);
+  for (int i = 0; i < 200; ++i) bomb += bytes.substr(last, bytes.size() - 2 - last);
+  ExpectError(ErrorCode::kResourceLimit, "more than 100 scans",
+              [&] { Decode(bomb + "\xFF\xD9", 0, true); });
+}
+
+// ---- Damage. ----
+
+// Small images of each kind, by name.
+std::vector<std::pair<std::string, std::string>> SmallImages() {
+  std::vector<std::pair<std::string, std::string>> images;
+  const ImageShape shape = {17, 19, 3};
+  const std::vector<uint8_t> pixels = SomePixels(shape);
+  JpegOptions jpeg;
+  jpeg.quality = 50;
+  jpeg.exif = ExifWith(6);
+  images.emplace_back("baseline", EncodeJpeg(pixels, shape, jpeg));
+  jpeg.restart_rows = 1;
+  images.emplace_back("restarts", EncodeJpeg(pixels, shape, jpeg));
+  jpeg.progressive = true;
+  images.emplace_back("progressive", EncodeJpeg(pixels, shape, jpeg));
+  jpeg.arithmetic = true;
+  images.emplace_back("arithmetic", EncodeJpeg(pixels, shape, jpeg));
+  PngImage png;
+  png.height = shape.height;
+  png.width = shape.width;
+  png.rows.assign(pixels.begin(), pixels.end());
+  png.exif = ExifWith(6, false);
+  images.emplace_back("png", EncodePng(png));
+  png.colors = 3;
+  png.depth = 2;
+  png.palette = std::string("abcdefghijkl");
+  png.transparency = std::string("\x00\x80", 2);
+  png.rows.resize(85);  // 17 rows of 5 bytes
+  png.interlaced = true;
+  images.emplace_back("palette", EncodePng(png));
+  WebpOptions webp;
+  webp.exif = ExifWith(6);
+  images.emplace_back("lossless", EncodeWebp(pixels, shape, webp));
+  webp.lossless = false;
+  images.emplace_back("lossy", EncodeWebp(pixels, shape, webp));
+  return images;
+}
+
+// What decoding bytes of unknown worth leads to: pixels, or an error that blames the bytes. The
+// same decoder and a new one must agree.
+std::string OutcomeOf(ImageDecoder* decoder, const std::string& bytes, bool partial) {
+  constexpr int64_t kFewPixels = 10000;
+  try {
+    const ImageHeader header = decoder->Open(bytes.data(), bytes.size(), kFewPixels);
+    std::vector<uint8_t> values(static_cast<size_t>(header.stored.values()));
+    const bool whole = decoder->Decode(WholeImage(header.stored), partial,
+                                       Contiguous(values.data(), header.stored));
+    return (whole ? "whole " : "partial ") + std::string(values.begin(), values.end());
+  } catch (const Error& error) {
+    EXPECT_TRUE(error.code() == ErrorCode::kDataLoss || error.code() == ErrorCode::kResourceLimit)
+        << error.what();
+    return error.what();
+  }
+}
+
+void ExpectDefined(ImageDecoder* decoder, const std::string& bytes) {
+  for (const bool partial : {false, true}) {
+    const std::string outcome = OutcomeOf(decoder, bytes, partial);
+    ASSERT_TRUE(outcome == OutcomeOf(ImageDecoder::Take().get(), bytes, partial));
+  }
+}
+
+TEST(ImageDecoder, EveryCutIsAnErrorOrAPartOfTheImage) {
+  const Ref<ImageDecoder> decoder = ImageDecoder::Take();
+  for (const auto& [name, bytes] : SmallImages()) {
+    ASSERT_EQ(OutcomeOf(decoder.get(), bytes, false).rfind("whole", 0), 0u) << name;
+    // WebP may lack chunks behind its pixels, and libjpeg may do without the last bit of the data.
+    const std::string whole = OutcomeOf(decoder.get(), bytes, false);
+    for (size_t size = 0; size < bytes.size(); ++size) {
+      SCOPED_TRACE(testing::Message() << name << " cut at " << size << " of " << bytes.size());
+      const std::string cut = bytes.substr(0, size);
+      ASSERT_NO_FATAL_FAILURE(ExpectDefined(decoder.get(), cut));
+      const std::string outcome = OutcomeOf(decoder.get(), cut, false);
+      EXPECT_TRUE(outcome.rfind("whole", 0) != 0 || outcome == whole);
+      EXPECT_TRUE(outcome.rfind("whole", 0) != 0 || (name != "baseline" && name != "png"));
+    }
+  }
+}
+
+TEST(ImageDecoder, CutJpegsAreReadInPartWhereverTheyAreCut) {
+  const Ref<ImageDecoder> decoder = ImageDecoder::Take();
+  for (const auto& [name, bytes] : SmallImages()) {
+    if (bytes.compare(0, 2, "\xFF\xD8") != 0) continue;
+    const size_t header = bytes.find("\xFF\xDA") + 14;  // with the first scan's own
+    for (size_t size = header; size < bytes.size() - 2; ++size) {
+      EXPECT_EQ(OutcomeOf(decoder.get(), bytes.substr(0, size), true).rfind("partial", 0), 0u)
+          << name << " cut at " << size << " of " << bytes.size();
+    }
+  }
+}
+
+TEST(ImageDecoder, EveryFlippedBitIsDefined) {
+  const Ref<ImageDecoder> decoder = ImageDecoder::Take();
+  for (const auto& [name, bytes] : SmallImages()) {
+    for (size_t bit = 0; bit < 8 * bytes.size(); bit += 3) {
+      SCOPED_TRACE(testing::Message() << name << " bit " << bit);
+      ASSERT_NO_FATAL_FAILURE(ExpectDefined(decoder.get(), FlipBit(bytes, bit)));
+    }
+  }
+}
+
+TEST(ImageDecoder, OrientationsAreFoundAndDamagedOnesIgnored) {
+  const ImageShape shape = {2, 3, 3};
+  for (int orientation = 0; orientation <= 9; ++orientation) {
+    for (const bool little_endian : {false, true}) {
+      JpegOptions options;
+      options.exif = ExifWith(orientation, little_endian);
+      const std::string bytes = EncodeJpeg(SomePixels(shape), shape, options);
+      EXPECT_EQ(ReadImageHeader(bytes.data(), bytes.size(), kMostPixels).orientation,
+                orientation >= 1 && orientation <= 8 ? orientation : 1);
+    }
+  }
+  const std::string exif = ExifWith(6);
+  for (size_t size = 0; size < exif.size(); ++size) {
+    const std::string cut = exif.substr(0, size);
+    const int found = OrientationOf(reinterpret_cast<const uint8_t*>(cut.data()), cut.size());
+    constexpr size_t kEndOfEntry = 22;
+    EXPECT_EQ(found, size >= kEndOfEntry ? 6 : 1) << size;
+  }
+  for (size_t bit = 0; bit < 8 * exif.size(); ++bit) {
+    const std::string damaged = FlipBit(exif, bit);
+    const int found =
+        OrientationOf(reinterpret_cast<const uint8_t*>(damaged.data()), damaged.size());
+    EXPECT_TRUE(found >= 1 && found <= 8) << bit;
+  }
+}
+
+TEST(ImageDecoder, KeepsNoMemoryOfAnImage) {
+  const ImageShape shape = {64, 64, 3};
+  const std::string bytes = EncodeJpeg(SomePixels(shape), shape);
+  const Holdings before = CurrentHoldings();
+  Decode(bytes);
+  EXPECT_EQ(CurrentHoldings().buffer_bytes, before.buffer_bytes);
 }
 
 }  // namespace
