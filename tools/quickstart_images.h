@@ -24,8 +24,8 @@ struct ImageFiles {
 ImageFiles WriteDigitImages(const std::filesystem::path& folder, const OutputRules& rules);
 
 // Divides the images of `images`, a folder with a folder for each class, whose images lie in it and
-// below it: writes the lists train.txt and test.txt into `folder`. Every fifth image is for the test;
-// the others are listed in a random order, always the same. Throws kIo or kInvalidArgument.
+// below it: writes the lists train.txt and test.txt into `folder`. Every fifth image is for the
+// test; the others are listed in a random order, always the same. Throws kIo or kInvalidArgument.
 ImageFiles DivideImages(const std::string& images, const std::filesystem::path& folder,
                         const OutputRules& rules);
 
