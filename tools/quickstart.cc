@@ -294,6 +294,7 @@ Training TrainOnImages() {
               {"smallest", are_digits ? "0.8" : "0.25"},
               {"mirrored", are_digits ? "0" : "0.5"},
               {"passes", std::to_string(FLAGS_passes)},
+              {"rate", are_digits ? "0.01" : "0.002"},
               {"decay", "0.95"},
           },
           folder};
