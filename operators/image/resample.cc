@@ -95,7 +95,7 @@ void ResampleWeights::Compute(int64_t in_size, double begin, double end, int64_t
       high = std::max(high, low + 1);
       double sum = 0;
       for (int64_t x = low; x < high; ++x) {
-        const double weight = filter.value((static_cast<double>(x) - center + 0.5) / stretch);
+        const double weight = filter.value((static_cast<double>(x) - center + 0.5) * (1 / stretch));
         fractions_[at + static_cast<size_t>(x - low)] = weight;
         sum += weight;
       }

@@ -54,6 +54,9 @@ std::vector<Case> Cases() {
   const LoDTensor yes = MakeTensor<bool>({2, 1}, {true, false});
   const LoDTensor labels = MakeTensor<int64_t>({3, 1}, {0, 1, 0});
   const LoDTensor column = MakeTensor<float>({3, 1}, {1, 2, 3});
+  const LoDTensor image = MakeTensor<float>({1, 1, 2, 2}, {1, 2, 3, 4});
+  const LoDTensor pixel = MakeTensor<float>({1, 1, 1, 1}, {1});
+  const Attributes pooled = {{"pooling_type", std::string("max")}, {"ksize", Ints{2, 2}}};
   std::vector<Case> cases = {
       {"accuracy",
        {{"Out", x}, {"Indices", MakeTensor<int64_t>({3, 1}, {0, 1, 1})}, {"Label", labels}},
@@ -71,6 +74,11 @@ std::vector<Case> Cases() {
        {}},
       {"assign", {{"X", x}}, {"Out"}, {}},
       {"cast", {{"X", x}}, {"Out"}, {{"in_dtype", int32_t{5}}, {"out_dtype", int32_t{3}}}},
+      {"conv2d", {{"Input", image}, {"Filter", image}}, {"Output"}, {}},
+      {"conv2d_grad",
+       {{"Input", image}, {"Filter", image}, {"Output@GRAD", pixel}},
+       {"Input@GRAD", "Filter@GRAD"},
+       {}},
       {"cross_entropy", {{"X", x}, {"Label", labels}}, {"Y"}, {}},
       {"cross_entropy_grad", {{"X", x}, {"Label", labels}, {"Y@GRAD", column}}, {"X@GRAD"}, {}},
       {"fill_constant", {}, {"Out"}, {{"shape", Ints{2, 3}}, {"dtype", int32_t{2}}}},
@@ -92,6 +100,8 @@ std::vector<Case> Cases() {
         {"Out@GRAD", MakeTensor<float>({3, 1}, {1, 2, 3})}},
        {"X@GRAD", "Y@GRAD"},
        {}},
+      {"pool2d", {{"X", image}}, {"Out"}, pooled},
+      {"pool2d_grad", {{"X", image}, {"Out@GRAD", pixel}}, {"X@GRAD"}, pooled},
       {"print", {{"In", x}}, {"Out"}, {{"first_n", int32_t{0}}}},
       {"relu_grad", {{"Out", x}, {"Out@GRAD", x}}, {"X@GRAD"}, {}},
       {"reshape", {{"X", x}}, {"Out"}, {{"shape", Ints{2, -1}}}},

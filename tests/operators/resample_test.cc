@@ -53,7 +53,7 @@ double Sample(const std::vector<double>& line, Interpolation interpolation, bool
   double sum = 0, weights = 0;
   for (size_t x = 0; x < line.size(); ++x) {
     const double weight =
-        FilterAt(interpolation, (static_cast<double>(x) + 0.5 - center) / stretch);
+        FilterAt(interpolation, (static_cast<double>(x) - center + 0.5) * (1 / stretch));
     sum += weight * line[x];
     weights += weight;
   }
