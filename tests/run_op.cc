@@ -46,6 +46,9 @@ void SetAttribute(const std::string& name, const Attribute& value, proto::OpDesc
   } else if (const auto* ints = std::get_if<std::vector<int32_t>>(&value)) {
     message->set_type(proto::INTS);
     add_all(*ints, message->mutable_ints());
+  } else if (const auto* floats = std::get_if<std::vector<float>>(&value)) {
+    message->set_type(proto::FLOATS);
+    add_all(*floats, message->mutable_floats());
   } else if (const auto* strings = std::get_if<std::vector<std::string>>(&value)) {
     message->set_type(proto::STRINGS);
     add_all(*strings, message->mutable_strings());
