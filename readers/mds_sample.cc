@@ -80,9 +80,7 @@ void WriteOne(const Field& field, const ValueType& type, const char* value, char
   if (number <= uint64_t{INT64_MAX}) return field.Write(static_cast<int64_t>(number), place);
   // Floats hold it, rounded as ever; of the integers none does.
   const DataType wanted = field.slot.dtype;
-  const bool is_float = wanted == DataType::kFp16 || wanted == DataType::kBf16 ||
-                        wanted == DataType::kFp32 || wanted == DataType::kFp64;
-  if (!is_float) Throw(ErrorCode::kDataLoss, number, " is no ", ToString(wanted));
+  if (!IsFloat(wanted)) Throw(ErrorCode::kDataLoss, number, " is no ", ToString(wanted));
   field.Write(static_cast<double>(number), place);
 }
 

@@ -37,7 +37,10 @@ class FoundFormat final : public FileFormat {
   }
 
   std::unique_ptr<FileSource> Open(const FileEntry& file) override {
-    if (format_ == nullptr) format_ = Decide(file.path);
+    if (format_ == nullptr) {
+      format_ = Decide(file.path);
+      if (window_) format_->ExpectWindow();
+    }
     return format_->Open(file);
   }
 
@@ -54,6 +57,8 @@ class FoundFormat final : public FileFormat {
     format_->Load(tickets, n, rows);
   }
 
+  void ExpectWindow() override { window_ = true; }
+
  private:
   std::unique_ptr<FileFormat> Decide(const std::string& path) const {
     const FormatSchema& found = FormatByContent(path);
@@ -67,6 +72,7 @@ class FoundFormat final : public FileFormat {
 
   const FormatArguments arguments_;
   std::unique_ptr<FileFormat> format_;
+  bool window_ = false;
 };
 
 }  // namespace
@@ -84,6 +90,7 @@ std::optional<uint32_t> Chunk::IndexInBytes() const {
 
 void Chunk::SetNeeded() {
   if (bytes) bytes->set_needed();
+  if (holder) holder->SetNeeded();
   if (pieces.capacity() > 0) SetTableNeeded(pieces.data());
 }
 
@@ -112,8 +119,10 @@ void Chunk::Dispose() {
   bytes = Ref<Buffer>();
   mapping_ = Ref<Mapping>();
   Empty(&pieces);
+  holder = Ref<RecordHolder>();
   claimed.reset();
   records.reset();
+  goes_on = false;
   left_out_ = 0;
   error_ = nullptr;
   as_in_file_ = nullptr;

@@ -38,6 +38,15 @@ struct Piece {
   uint32_t size;
 };
 
+// What holds the records of a chunk that are no stretches of bytes, such as rows of columns.
+class RecordHolder : public Kept {
+ public:
+  // How much memory it holds.
+  virtual size_t bytes() const = 0;
+  // Counts memory that was taken ahead of need (MemoryScope) as needed now.
+  virtual void SetNeeded() = 0;
+};
+
 // A stretch of a file with its records listed. Pooled.
 class Chunk final : public Kept {
  public:
@@ -50,6 +59,9 @@ class Chunk final : public Kept {
   // Set by Claim if the file tells the chunk's number of records before it is read. Then a shard
   // can leave the chunk out without fetching it.
   std::optional<uint64_t> records;
+  // Set by Claim if the chunk only is a part, without records, of what the next chunk gives out.
+  // Both are of the same share then, and the next one is planned when both are fetched.
+  bool goes_on = false;
   // The index in `bytes` at which to store the data read from `offset`; `bytes` needs that much
   // more room. The kernel's pages are aligned as the file is, and some processors (AMD's Zen) copy
   // far slower if the target lies 1 to 15 bytes further in its page than the source.
@@ -57,6 +69,9 @@ class Chunk final : public Kept {
   // Set by Fetch, or already by Claim: the records in order and the bytes that hold them.
   Ref<Buffer> bytes;
   PooledVector<Piece> pieces;
+  // Set by Fetch in place of `bytes`. Then tickets have no bytes: their owner is the chunk, and
+  // Ticket::index is the `offset` of their piece, which means what the format likes.
+  Ref<RecordHolder> holder;
 
   // Has `bytes` hold `size` bytes of the file from `from` on, behind as many as `from` lies beyond
   // a multiple of kBufferAlignment (lead() of them, if `from` is `offset`); returns the first of
@@ -148,6 +163,8 @@ class FileFormat {
   virtual std::string PlaceName(const FileEntry& file, uint64_t offset) const;
   // Whether a file's path is that of a folder.
   virtual bool reads_folders() const { return false; }
+  // Says that tickets will wait in a window (ReaderBase::ExpectWindow). Called before Open.
+  virtual void ExpectWindow() {}
   // Whether Claim sets Chunk::records, so that a shard can leave out the chunks of other shards.
   virtual bool chunks_tell_records() const { return false; }
   // The plugin library that holds the format's code; null if it is no plugin's.
