@@ -329,16 +329,15 @@ const ArrowPart::Batch& ArrowPart::BatchOf(uint64_t row) const {
   return *(behind - 1);
 }
 
-void ArrowPart::Load(const uint32_t* rows, size_t n, FieldRows* out) const {
-  thread_local std::vector<uint32_t> own;  // the rows as their batch counts them
+void ArrowPart::Load(const uint32_t* rows, size_t n, bool consecutive, FieldRows* out) const {
   for (size_t i = 0; i < n;) {
     const Batch& batch = BatchOf(rows[i]);
-    const uint64_t end = batch.first_row + batch.rows();
-    own.clear();
-    for (; i < n && rows[i] >= batch.first_row && rows[i] < end; ++i) {
-      own.push_back(static_cast<uint32_t>(rows[i] - batch.first_row));
-    }
-    const ArrowRowList list{own.data(), own.size(), AreConsecutive(own.data(), own.size())};
+    const auto is_other = [&](uint32_t row) { return row - batch.first_row >= batch.rows(); };
+    const size_t size =
+        consecutive ? std::min<uint64_t>(n - i, batch.first_row + batch.rows() - rows[i])
+                    : static_cast<size_t>(std::find_if(rows + i, rows + n, is_other) - (rows + i));
+    const ArrowRowList list{rows + i, size, static_cast<int64_t>(batch.first_row), consecutive};
+    i += size;
     for (size_t k = 0; k < batch.views.size(); ++k) {
       InColumn(batch.views[k].field(), [&] { batch.views[k].Load(list, rows_->some_[k], out); });
     }
@@ -366,7 +365,8 @@ void ArrowTable::Load(const Ticket* tickets, size_t n, FieldRows* out) const {
   rows.resize(n);
   for (size_t i = 0; i < n; ++i) rows[i] = tickets[i].index;
   try {
-    for (const Ref<ArrowPart>& part : parts_) part->Load(rows.data(), n, out);
+    const bool consecutive = AreConsecutive(rows.data(), n);
+    for (const Ref<ArrowPart>& part : parts_) part->Load(rows.data(), n, consecutive, out);
   } catch (const Error& error) {
     if (error.interrupts() || n > 1) throw;  // the caller looks for the row that is wrong
     throw error.WithMessage(StrCat(place_, "row ", rows[0], ": ", error.message()));

@@ -126,7 +126,7 @@ class ArrowPart final : public RecordHolder {
   // Which of the rows from `begin` to `end` are left out; empty if none can be.
   std::vector<char> LeftOut(uint64_t begin, uint64_t end) const;
   const Batch& BatchOf(uint64_t row) const;
-  void Load(const uint32_t* rows, size_t n, FieldRows* out) const;
+  void Load(const uint32_t* rows, size_t n, bool consecutive, FieldRows* out) const;
 
   const std::shared_ptr<ArrowMemory> memory_;  // outlives the arrays
   const std::shared_ptr<const ArrowRows> rows_;

@@ -57,7 +57,7 @@ int64_t WordAt(const ArrowLevel& level, int64_t place) {
 template <typename Bytes>
 void Gather(const char* from, const ArrowRowList& rows, Bytes bytes, char* to) {
   for (size_t i = 0; i < rows.size; ++i, to += bytes) {
-    std::memcpy(to, from + rows.rows[i] * bytes, bytes);
+    std::memcpy(to, from + rows[i] * static_cast<int64_t>(bytes), bytes);
   }
 }
 
@@ -343,15 +343,15 @@ void ArrowView::WriteFixed(int64_t row, char* to) const {
 
 void ArrowView::Load(const ArrowRowList& rows, size_t slot, FieldRows* out) const {
   if (field_.sequence) {
-    for (size_t i = 0; i < rows.size; ++i) LoadSequence(rows.rows[i], slot, out);
+    for (size_t i = 0; i < rows.size; ++i) LoadSequence(rows[i], slot, out);
     return;
   }
   char* const to = out->NextPlace(slot);
   const size_t bytes = field_.values * field_.value_bytes();
   if (in_place_ == nullptr) {
-    for (size_t i = 0; i < rows.size; ++i) WriteFixed(rows.rows[i], to + i * bytes);
+    for (size_t i = 0; i < rows.size; ++i) WriteFixed(rows[i], to + i * bytes);
   } else if (rows.consecutive) {
-    std::memcpy(to, InPlace(rows.rows[0]), rows.size * bytes);
+    std::memcpy(to, InPlace(rows[0]), rows.size * bytes);
   } else if (bytes == 8) {
     Gather(in_place_, rows, std::integral_constant<size_t, 8>(), to);
   } else if (bytes == 4) {

@@ -50,9 +50,12 @@ class ArrowPath {
 
 // Some rows of a batch.
 struct ArrowRowList {
+  int64_t operator[](size_t i) const { return int64_t{rows[i]} - first; }
+
   const uint32_t* rows;
   size_t size;
-  bool consecutive;  // one behind another
+  int64_t first;     // the number of the batch's first row
+  bool consecutive;  // whether they follow one another
 };
 
 // The values of a field in one batch. Rows are counted from 0 on. A function that throws says what
