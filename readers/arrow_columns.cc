@@ -12,6 +12,7 @@
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
 #include "framework/base/memory.h"
+#include "readers/stored_number.h"
 
 namespace millhopper {
 namespace {
@@ -20,8 +21,7 @@ constexpr int64_t kSliceRows = 1 << 14;  // that are made at once, while they ar
 
 template <typename T>
 T TakeStored(const char** place) {
-  T number;
-  std::memcpy(&number, *place, sizeof(number));
+  const T number = StoredNumber<T>(*place);
   *place += sizeof(number);
   return number;
 }

@@ -2,6 +2,7 @@
 #include "readers/arrow_values.h"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <string>
 

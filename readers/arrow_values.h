@@ -5,12 +5,12 @@
 #define MILLHOPPER_READERS_ARROW_VALUES_H_
 
 #include <cstdint>
-#include <cstring>
 #include <string_view>
 
 #include "readers/arrow_c_data.h"
 #include "readers/arrow_types.h"
 #include "readers/fields.h"
+#include "readers/stored_number.h"
 
 namespace millhopper {
 
@@ -40,10 +40,7 @@ void CheckArrowRange(int64_t begin, int64_t end, int64_t length);
 
 template <typename T>
 T ValueAt(const void* values, int64_t place) {
-  T value;
-  std::memcpy(&value, static_cast<const char*>(values) + static_cast<size_t>(place) * sizeof(T),
-              sizeof(T));
-  return value;
+  return StoredNumber<T>(static_cast<const char*>(values) + static_cast<size_t>(place) * sizeof(T));
 }
 
 // A string or binary.
