@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <string_view>
 #include <utility>
 
 #include "framework/base/at_work.h"
@@ -74,6 +75,17 @@ class FoundFormat final : public FileFormat {
   std::unique_ptr<FileFormat> format_;
   bool window_ = false;
 };
+
+// The formats of the plugin that reads columns, by the extensions and the first bytes of files.
+struct ColumnarFormat {
+  const char* extension;
+  std::string_view magic;
+};
+constexpr ColumnarFormat kColumnarFormats[] = {
+    {".parquet", "PAR1"}, {".arrow", "ARROW1"}, {".feather", "ARROW1"}};
+constexpr char kColumnarHint[] =
+    "Parquet, Arrow and Feather files are read by a plugin: tools/build_parquet_plugin builds it, "
+    "--plugin=/absolute/FILE loads it, millhopper.load_plugin in Python";
 
 }  // namespace
 
@@ -148,6 +160,11 @@ FormatSchema& FormatSchema::Magic(bool (*function)(const char* head, size_t size
   return *this;
 }
 
+FormatSchema& FormatSchema::Folders() {
+  reads_folders = true;
+  return *this;
+}
+
 FormatSchema& FormatSchema::Companion(std::string name, std::string list_name, std::string text) {
   companion_name = std::move(name);
   companion_list_name = std::move(list_name);
@@ -173,6 +190,7 @@ std::unique_ptr<FileFormat> FormatSchema::Make(const FormatArguments& arguments)
   complete.attributes = WithDefaults(arguments.attributes);
   std::unique_ptr<FileFormat> format = make(complete);
   format->library_ = library;
+  format->reads_folders_ = reads_folders;
   return format;
 }
 
@@ -222,6 +240,10 @@ FormatChoice ChooseFormat(const std::string& file_name) {
             "; put one of them and a colon before the name");
     choice.schema = &schema;
   }
+  for (const ColumnarFormat& format : kColumnarFormats) {
+    Require(choice.schema != nullptr || !EndsWith(name, format.extension), "'", Escaped(file_name),
+            "': ", kColumnarHint);
+  }
   return choice;
 }
 
@@ -233,6 +255,12 @@ const FormatSchema& FormatByContent(const std::string& path) {
     if (schema.matches != nullptr && schema.matches(head, size)) found.push_back(&schema);
   }
   if (found.size() == 1) return *found[0];
+  for (const ColumnarFormat& format : kColumnarFormats) {
+    if (!found.empty() ||
+        std::string_view(head, size).substr(0, format.magic.size()) != format.magic)
+      continue;
+    throw Error(ErrorCode::kDataLoss, kColumnarHint).InFile(path, 0);
+  }
   std::string candidates;
   for (const FormatSchema* schema : found) candidates += " " + schema->tag;
   if (found.empty()) {

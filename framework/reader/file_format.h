@@ -162,7 +162,7 @@ class FileFormat {
   // 17"; "" if they call it nothing. For texts of errors only, so it may read the file. Any thread.
   virtual std::string PlaceName(const FileEntry& file, uint64_t offset) const;
   // Whether a file's path is that of a folder.
-  virtual bool reads_folders() const { return false; }
+  bool reads_folders() const { return reads_folders_; }
   // Says that tickets will wait in a window (ReaderBase::ExpectWindow). Called before Open.
   virtual void ExpectWindow() {}
   // Whether Claim sets Chunk::records, so that a shard can leave out the chunks of other shards.
@@ -175,6 +175,7 @@ class FileFormat {
 
   std::vector<SlotSpec> slots_;
   const char* library_ = nullptr;
+  bool reads_folders_ = false;
 };
 
 // The settings that a format is made from.
@@ -197,6 +198,8 @@ struct FormatSchema {
   FormatSchema& Extension(std::string extension);
   // Whether the first bytes of a file (up to 64, decompressed) can be of this format.
   FormatSchema& Magic(bool (*matches)(const char* head, size_t size));
+  // What the format calls a file is a folder.
+  FormatSchema& Folders();
   // An attribute that names one more file per file: `name` for a single file, `list_name` (paired
   // by position) in open_files.
   FormatSchema& Companion(std::string name, std::string list_name, std::string text);
@@ -215,6 +218,7 @@ struct FormatSchema {
   std::vector<AttributeSchema> attributes;
   std::vector<std::string> extensions;
   bool (*matches)(const char* head, size_t size) = nullptr;
+  bool reads_folders = false;
   std::string companion_name, companion_list_name, companion_doc;
   std::vector<std::string> (*guess_fields)(const std::string& path,
                                            const AttributeMap& attributes) = nullptr;
@@ -244,7 +248,7 @@ struct FormatChoice {
 FormatChoice SplitFormatPrefix(const std::string& file_name);
 // Looks at the prefix, then at the extension. If neither names a format, `schema` is null, and the
 // first bytes decide when the file is first read. Throws kInvalidArgument if the extension belongs
-// to several formats.
+// to several formats, or to one of a plugin of ours that is not loaded.
 FormatChoice ChooseFormat(const std::string& file_name);
 
 // The format by the first bytes of a file (decompressed). Throws kDataLoss if they fit none or
