@@ -88,6 +88,7 @@ class StageReader : public DecoratedReader {
   Place place() const override { return stage_->place(); }
   size_t ElementsReady() const override;
   std::optional<uint64_t> PassLength() const override;
+  void ExpectWindow() override {}  // its elements are loaded, and keep nothing else
 
  private:
   enum class State;

@@ -351,6 +351,8 @@ TEST(ExecutorCommand, ListsFormats) {
         "image_folder: ", "image_list: ", "npy: ", "npz: ", "tar: "}) {
     EXPECT_NE(("\n" + result.output).find("\n" + std::string(tag)), std::string::npos) << tag;
   }
+  EXPECT_NE(result.output.find("'recordio:FILE'"), std::string::npos);
+  EXPECT_NE(result.output.find("'image_folder:FOLDER'"), std::string::npos);
 }
 
 TEST(ExecutorCommand, ExplainsItsFlags) {
