@@ -78,9 +78,14 @@ void ResampleWeights::Compute(int64_t in_size, double begin, double end, int64_t
   fractions_.assign(weights_.size(), 0);
   begin_ = in_size;
   end_ = 0;
+  // Pillow finds the nearest pixels by adding the scale again and again, which is rounded.
+  double nearest_center = begin + 0.5 * scale;
+  for (int64_t i = 0; nearest && i < first; ++i) nearest_center += scale;
   for (size_t i = 0; i < results; ++i) {
     const double center =
-        begin + (static_cast<double>(first + static_cast<int64_t>(i)) + 0.5) * scale;
+        nearest ? nearest_center
+                : begin + (static_cast<double>(first + static_cast<int64_t>(i)) + 0.5) * scale;
+    nearest_center += scale;
     const size_t at = i * static_cast<size_t>(taps_);
     int64_t low = 0, high = 0;
     if (nearest) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Resizes images: along the rows first, then along the columns, with weights that depend on the
-// filter. The arithmetic for uint8 is that of Pillow (src/libImaging/Resample.c): weights of 22
-// bits behind the point, and values rounded to uint8 after each direction; so the values are
-// Pillow's, on every processor.
+// filter. The arithmetic for uint8 is that of Pillow 9.4 (src/libImaging/Resample.c): weights of 22
+// bits behind the point, and values rounded to uint8 after each direction. So the values are
+// Pillow's, on every processor. (Pillow 13 rounds some images otherwise.)
 #ifndef MILLHOPPER_OPERATORS_IMAGE_RESAMPLE_H_
 #define MILLHOPPER_OPERATORS_IMAGE_RESAMPLE_H_
 
