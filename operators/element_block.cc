@@ -13,6 +13,7 @@
 #include "framework/program/declarations.h"
 #include "framework/program/executor.h"
 #include "framework/program/inference.h"
+#include "framework/program/operator_check.h"
 #include "framework/program/program.h"
 #include "framework/program/run_state.h"
 #include "framework/program/scope.h"
@@ -78,6 +79,27 @@ const proto::VarDesc& VariableOfBlock(const Program& program, int block, const s
   return *variable;
 }
 
+// Says which operators of the block are run as one.
+std::vector<std::string> ExplainBlock(const Program& program, int block, int op) {
+  const proto::OpDesc& desc = program.desc().blocks(block).ops(op);
+  const AttributeMap attributes = CheckAttributes(
+      FindOperator(desc.type())->schema, desc,
+      [](const OperatorPart&, const std::string& text) { Throw(ErrorCode::kInternal, text); });
+  const int number = attributes.Get<BlockIndex>("sub_block").value;
+  std::vector<std::string> lines;
+  for (const ImageRun& run :
+       FindImageRuns(program, number, attributes.Get<Strings>("sink_var_names"))) {
+    std::string types;
+    for (const ImageRun::Step& step : run.steps) {
+      types += StrCat(types.empty() ? "" : ", ", step.type);
+    }
+    lines.push_back(StrCat("block ", number, ": ", types, " are run as one, from '",
+                           Escaped(run.source), "' to '", Escaped(run.result()),
+                           run.only_sink ? "', written straight into the element" : "'"));
+  }
+  return lines;
+}
+
 }  // namespace
 
 OpSchema WithElementBlock(OpSchema schema, const std::string& sinks) {
@@ -93,6 +115,7 @@ OpSchema WithElementBlock(OpSchema schema, const std::string& sinks) {
                     .Required())
           .Attr(AttributeSchema("sink_var_names", Strings{}, sinks).Required())
           .IsolatedBlock("sub_block")
+          .Explain(ExplainBlock)
           .Check([check](const proto::OpDesc& op, const AttributeMap& attributes) {
             if (check) check(op, attributes);
             const auto& sources = attributes.Get<Strings>("source_var_names");

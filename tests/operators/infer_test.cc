@@ -17,6 +17,8 @@
 #include "framework/reader/reader.h"
 #include "framework/reader/reader_holder.h"
 #include "framework/tensor/tensor.h"
+#include "operators/image/image.h"
+#include "tests/encoded_images.h"
 #include "tests/program_runner.h"
 #include "tests/record_files.h"
 #include "tests/run_op.h"
@@ -33,6 +35,7 @@ struct Case {
   SlotTensors inputs;
   Names outputs;
   Attributes attributes;
+  RunOpOptions options = {};
 };
 
 // float32 [3, 2], of 2 sequences.
@@ -119,6 +122,32 @@ std::vector<Case> Cases() {
       {"tanh_grad", {{"Out", x}, {"Out@GRAD", x}}, {"X@GRAD"}, {}},
       {"top_k", {{"X", x}}, {"Out", "Indices"}, {{"k", int32_t{1}}}},
   };
+  const LoDTensor photo = MakeTensor<uint8_t>({1, 2, 2, 3}, std::vector<uint8_t>(12, 7));
+  for (const char* type : {"affine", "color_jitter", "cutout", "flip", "grayscale", "normalize"}) {
+    cases.push_back({type, {{"X", photo}}, {"Out"}, {}});
+  }
+  for (const char* type : {"center_crop", "crop", "random_crop", "random_resized_crop", "resize"}) {
+    cases.push_back({type, {{"X", photo}}, {"Out"}, {{"size", Ints{2, 1}}}});
+  }
+  cases.push_back({"pad", {{"X", photo}}, {"Out"}, {{"padding", Ints{1, 2, 3, 4}}}});
+  cases.push_back({"rotate", {{"X", photo}}, {"Out"}, {{"degrees", std::vector<float>{30}}}});
+  cases.push_back({"transpose", {{"X", photo}}, {"Out"}, {{"axis", Ints{0, 3, 1, 2}}}});
+  for (const char* type : {"cutmix", "mixup"}) {
+    cases.push_back({type,
+                     {{"X", image}, {"Label", MakeTensor<int64_t>({1, 1}, {1})}},
+                     {"Out", "LabelOut"},
+                     {{"num_classes", int64_t{2}}}});
+  }
+  const ImageShape shape{3, 5, 3};
+  const std::string jpeg = EncodeJpeg(SomePixels(shape), shape);
+  RunOpOptions decoding;
+  decoding.dims_by_values = true;
+  cases.push_back({"decode_image",
+                   {{"X", MakeTensor<uint8_t>({static_cast<int64_t>(jpeg.size())},
+                                              {jpeg.begin(), jpeg.end()})}},
+                   {"Out"},
+                   {},
+                   decoding});
   for (const char* type : {"relu", "sigmoid", "tanh", "softmax"}) {
     cases.push_back({type, {{"X", x}}, {"Out"}, {}});
   }
@@ -159,7 +188,7 @@ bool IsOfReaders(const OpSchema& schema) {
 TEST(Infer, SaysWhatEachOperatorMakes) {
   for (const Case& one : Cases()) {
     SCOPED_TRACE(one.type);
-    RunOp(one.type, one.inputs, one.outputs, one.attributes);
+    RunOp(one.type, one.inputs, one.outputs, one.attributes, one.options);
   }
 }
 
