@@ -98,6 +98,7 @@ Workloads AllWorkloads() {
   AddExecutorWorkloads(&workloads);
   AddHandoffWorkloads(&workloads);
   AddMapWorkloads(&workloads);
+  AddGatherWorkloads(&workloads);
   AddStartWorkloads(&workloads);
   return workloads;
 }
