@@ -3,6 +3,7 @@
 #ifndef MILLHOPPER_OPERATORS_READER_CREATION_H_
 #define MILLHOPPER_OPERATORS_READER_CREATION_H_
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,6 +25,11 @@ OpSchema ReaderCreationSchema(const std::string& doc);
 OpSchema DecoratedReaderSchema(const std::string& doc);
 // The rule for readers that have the slots of the reader they decorate.
 void InferSameSlots(InferContext& context);
+// The rule for readers whose slots follow from those of the reader they decorate, as `slots_of`
+// says; it throws for slots that do not suit. Without all of these slots nothing is known.
+void InferSlotsFrom(
+    InferContext& context,
+    const std::function<std::vector<SlotSpec>(const std::vector<SlotSpec>& below)>& slots_of);
 
 // Adds the attributes that declare slots to a schema: the lineage's shape_concat, ranks and
 // lod_levels, and our own dtypes. They are checked when a program is loaded. If the operator has a

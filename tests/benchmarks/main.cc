@@ -99,6 +99,7 @@ Workloads AllWorkloads() {
   AddHandoffWorkloads(&workloads);
   AddMapWorkloads(&workloads);
   AddImageWorkloads(&workloads);
+  AddGatherWorkloads(&workloads);
   AddStartWorkloads(&workloads);
   return workloads;
 }

@@ -88,6 +88,7 @@ void AddExecutorWorkloads(Workloads* workloads);
 void AddHandoffWorkloads(Workloads* workloads);
 void AddMapWorkloads(Workloads* workloads);
 void AddImageWorkloads(Workloads* workloads);
+void AddGatherWorkloads(Workloads* workloads);
 void AddStartWorkloads(Workloads* workloads);
 
 }  // namespace millhopper
