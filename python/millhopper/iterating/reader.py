@@ -15,6 +15,7 @@ from millhopper.errors import Error
 from millhopper.iterating.fields import Fields, field_entries
 from millhopper.iterating.map_function import guess_fields, keep_function, keep_stream
 from millhopper.iterating.reader_stats import ReaderStats
+from millhopper.iterating.steps import Slots, Step, append_steps, make_step
 from millhopper.programs.program import Program
 from millhopper.programs.reader_creation import append_reader
 from millhopper.programs.var_type import convert_dtype, dtype_name
@@ -180,6 +181,8 @@ class Reader:
             self._core.set_names(self._names)
         self._variable = self._core.variable
         self._epoch = 0
+        # What apply has made this reader of: the reader below, and what is done to its elements.
+        self._applied: tuple[Reader, tuple[Step, ...]] | None = None
 
     # ---- Sources ----
 
@@ -734,6 +737,95 @@ class Reader:
         return self._decorate(
             "create_python_map_reader", name, declared, attributes, names, functions
         )
+
+    def apply(
+        self,
+        operator: str,
+        slot: Slots | None = None,
+        output: Slots | None = None,
+        *,
+        name: str = "",
+        **attributes: object,
+    ) -> Reader:
+        """Runs an operator on a slot of every element, in C++, in parallel and in order.
+
+        All other slots are passed on. Calls one after another are one block of operators, which
+        passes no element on in between. ::
+
+            reader.apply("tokenize", "text").apply("pad_sequence", length=512, output="tokens")
+
+        Args:
+            operator: one that makes tensors of tensors, ``python -m millhopper ops`` lists them. An
+                element is that of this reader: a record, or a batch if ``batch`` has been called.
+            slot: what the operator's first input takes: a slot; or, by input, a slot or a list of
+                them: ``{"X": "price", "Y": "factor"}``. By default the slot that the last ``apply``
+                wrote, if that made this reader, or the only slot.
+            output: the slot that the operator's first output becomes: one of this reader, whose
+                place it takes, or a new one behind the others; or such slots by output: ``{"Out":
+                "tokens", "Length": "length"}``. By default it takes the place of the first slot
+                that is read.
+            name: of the new reader, which random choices of the operator depend on.
+            attributes: those of the operator; None leaves one at its default.
+
+        Raises:
+            TypeError: an argument is of another type.
+            Error: there is no such operator, slot or attribute, or the operator cannot work with
+                what is known of the slot; at an element: it cannot work with its values. If the
+                names of the slots are not known, files are opened to learn how many there are, and
+                missing ones are an error.
+
+        Source: Millhopper's own.
+        """
+        _text("operator", operator)
+        variable = _text("name", name) or f"{self._variable}.{operator}"
+        below, steps = self._applied or (self, ())
+        try:
+            step = make_step(operator, variable, self._slot_of(slot), output, attributes)
+        except ValueError as error:
+            raise Error(f"{self._name}: {error}") from None
+        steps = (*steps, step)
+        program = Program.parse_from_string(below._program, below._settings)
+        try:
+            names, block = append_steps(program, below._variable, below._slot_names(), steps)
+        except (TypeError, ValueError) as error:
+            raise Error(f"{self._name}: {error}") from None
+        reader = Reader(
+            _with_reader(
+                program,
+                self._name,
+                "create_custom_reader",
+                variable,
+                block,
+                None,
+                below._variable,
+            ),
+            variable=variable,
+            names=names,
+            seed=self._seed,
+            name=self._name,
+            functions=self._functions,
+        )
+        reader._applied = (below, steps)
+        return reader
+
+    def _slot_of(self, slot: Slots | None) -> Slots:
+        """The slot that apply works on."""
+        if slot is not None:
+            return slot
+        if self._applied is not None:
+            return next(iter(self._applied[1][-1].outputs.values()))
+        names = self._slot_names()
+        if len(names) > 1:
+            raise ValueError(f"apply: slot is not given; it must be one of {names}")
+        return names[0]
+
+    def _slot_names(self) -> list[str]:
+        """The names of the slots, as batches have them."""
+        if self._names is not None:
+            return self._names
+        count = len(self.slots())
+        learned = self._functions[-1].names() if self._functions else None
+        return learned or [f"slot{i}" for i in range(count)]
 
     # ---- Reading ----
 
