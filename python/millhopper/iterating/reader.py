@@ -13,6 +13,7 @@ from millhopper import _core
 from millhopper.base.integers import INT32_MAX, INT64_MAX, UINT64_MAX, integer_within
 from millhopper.errors import Error
 from millhopper.iterating.fields import Fields, field_entries
+from millhopper.iterating.image_methods import ImageMethods
 from millhopper.iterating.map_function import guess_fields, keep_function, keep_stream
 from millhopper.iterating.reader_stats import ReaderStats
 from millhopper.iterating.steps import Slots, Step, append_steps, make_step
@@ -101,7 +102,7 @@ def _text(name: str, text: object) -> str:
     return text
 
 
-class Reader:
+class Reader(ImageMethods):
     """An iterable of batches, which the C++ core reads with all processor cores, without Python.
 
     A reader is a chain: a source (``open_files``, ``create``, or the source of a program in text)
