@@ -51,9 +51,10 @@ std::vector<SlotSpec> PackedSlots(const std::vector<SlotSpec>& slots, int64_t le
 // padding. A piece of a document that was split counts as a document. Documents without steps are
 // left out.
 //
-// A row is yielded as soon as it is full. If a document fits into no open row and `bins` rows are
-// open, the one with the least room left is yielded, the oldest of several. At the end of a pass
-// the open rows are yielded in the order in which they were opened.
+// A row is yielded as soon as it is full; a piece that fills one is yielded at once. If a document
+// fits into no open row and `bins` rows are open, the one with the least room left is yielded, the
+// oldest of several. At the end of a pass the open rows are yielded in the order in which they were
+// opened.
 class PackReader final : public GatherReader {
  public:
   // Throws kInvalidArgument for a length or bins below 1, for slots that cannot be packed, for

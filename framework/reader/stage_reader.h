@@ -57,8 +57,8 @@ class Stage {
   virtual Place place() const { return Place(); }
 };
 
-// The number of the first part that is made of an element: far from those of other parts of the same
-// record. Parts have names of 64 bits.
+// The number of the first part that is made of an element: far from those of other parts of the
+// same record. Parts have names of 64 bits.
 uint64_t FirstPart(const RecordId& id);
 
 // How many groups keep all workers of the pool busy. It is no more than that, because groups hold

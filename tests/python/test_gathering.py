@@ -48,7 +48,7 @@ def test_pack_treats_long_documents_as_told(words: millhopper.Reader) -> None:
     with pytest.raises(millhopper.Error, match="longer than a row of 4"):
         list(words.pack(4))
     cut = [texts(row["word"])[0] for row in words.pack(4, overlong="truncate", bins=1)]
-    assert cut == ["tobe", "or\0\0", "not\0", "tobe", "that", "is\0\0", "the\0", "ques"]
+    assert cut == ["tobe", "or\0\0", "not\0", "tobe", "that", "is\0\0", "ques", "the\0"]
     stream = [texts(row["word"])[0] for row in words.pack(8, method="concat_then_split")]
     assert "".join(stream).rstrip("\0") == "".join(WORDS)
 
@@ -96,7 +96,7 @@ def test_window_slides(words: millhopper.Reader) -> None:
 
 
 def test_dedupe_yields_each_word_once(words: millhopper.Reader) -> None:
-    assert [texts([e["word"]])[0] for e in words.dedupe(["word"])] == list(dict.fromkeys(WORDS))
+    assert [texts(e["word"])[0] for e in words.dedupe(["word"])] == list(dict.fromkeys(WORDS))
 
 
 def test_cache_reads_files_once(words: millhopper.Reader, tmp_path: Path) -> None:
