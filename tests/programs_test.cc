@@ -67,6 +67,12 @@ std::string WriteData() {
   WriteFile(folder + "/pictures/all/1.png", EncodePng(png));
   WriteFile(folder + "/pictures/all/2.jpg", EncodeWebp({7, 8, 9, 10, 11, 12}, shape));
   WriteFile(folder + "/pictures/all/3.jpg", "no image");
+  for (const uint32_t number : {1, 2, 3}) {
+    const ImageShape photo{6 + number, 9 - number, 3};
+    const std::string place = StrCat(folder, "/photos/", number % 2 == 0 ? "cats" : "dogs");
+    std::filesystem::create_directories(place);
+    WriteFile(StrCat(place, "/", number, ".webp"), EncodeWebp(SomePixels(photo, number), photo));
+  }
   std::string damaged = ReadFile(folder + "/numbers-0.recordio");
   damaged.back() ^= 1;
   WriteFile(folder + "/damaged.recordio", damaged);

@@ -106,9 +106,11 @@ Decorator ToDevice(int64_t depth) {
 Decorator Map() {
   return [](ReaderPtr reader) {
     const std::vector<SlotSpec> slots = reader->slots();
-    return std::make_unique<MapReader>(std::move(reader), slots,
-                                       [](const RecordId&, std::vector<LoDTensor>* in,
-                                          std::vector<LoDTensor>* out) { std::swap(*in, *out); });
+    return std::make_unique<MapReader>(
+        std::move(reader), slots,
+        [](const RecordId&, std::vector<LoDTensor>* in, std::vector<LoDTensor>* out, Rows*) {
+          std::swap(*in, *out);
+        });
   };
 }
 
