@@ -56,10 +56,11 @@ std::optional<FramingStep> FramingStepOf(const ImageRun::Step& step, const RunSt
 // The scale at which an image is decoded so that both sides of the part stay at least twice as long
 // as what becomes of them.
 int ScaleFor(const Box& part, const Resize& resize) {
-  constexpr int kLargest = 8, kMargin = 2;
+  constexpr int kLargest = 8;
+  constexpr int64_t kMargin = 2;
   int scale = 1;
-  while (scale < kLargest && part.height >= 2 * scale * kMargin * resize.height &&
-         part.width >= 2 * scale * kMargin * resize.width) {
+  while (scale < kLargest && part.height >= 2 * kMargin * scale * resize.height &&
+         part.width >= 2 * kMargin * scale * resize.width) {
     scale *= 2;
   }
   return scale;

@@ -93,8 +93,8 @@ void ResampleWeights::Compute(int64_t in_size, double begin, double end, int64_t
       high = low + 1;
       fractions_[at] = 1;
     } else {
-      low = std::max<int64_t>(static_cast<int64_t>(center - support + 0.5), 0);
-      high = std::min(static_cast<int64_t>(center + support + 0.5), in_size);
+      low = std::max<int64_t>(static_cast<int64_t>(std::floor(center - support + 0.5)), 0);
+      high = std::min(static_cast<int64_t>(std::floor(center + support + 0.5)), in_size);
       // Rounding may leave a result of the area filter without any pixel.
       low = std::min(low, in_size - 1);
       high = std::max(high, low + 1);

@@ -4,6 +4,8 @@
 // is of integers, so all sets give the same values.
 #include "operators/image/resample_kernels.h"
 
+#include <cstddef>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "operators/image/resample_kernels.cc"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
@@ -52,12 +54,12 @@ void ResampleRow(const uint8_t* from, int64_t width, const ResampleWeights& weig
   const hn::FixedTag<int32_t, 4> numbers;
   const hn::FixedTag<uint8_t, 4> narrow;
   alignas(16) uint8_t lanes[4][16];
-  for (int pixel = 0; pixel < 4; ++pixel) {
-    for (int c = 0; c < 4; ++c) {
+  for (size_t pixel = 0; pixel < 4; ++pixel) {
+    for (size_t c = 0; c < 4; ++c) {
       uint8_t* const lane = &lanes[pixel][4 * c];
-      lane[0] = static_cast<uint8_t>(pixel * kChannels + c);
+      lane[0] = static_cast<uint8_t>(pixel * static_cast<size_t>(kChannels) + c);
       lane[1] = lane[2] = lane[3] = 0x80;  // becomes 0
-      if (c >= kChannels) lane[0] = 0x80;
+      if (static_cast<int64_t>(c) >= kChannels) lane[0] = 0x80;
     }
   }
   const auto first = hn::Load(bytes, lanes[0]), second = hn::Load(bytes, lanes[1]),
