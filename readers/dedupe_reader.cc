@@ -68,7 +68,7 @@ void RecentKeys::Grow() {
   }
 }
 
-DedupeReader::DedupeReader(std::unique_ptr<ReaderBase> reader, std::vector<int64_t> slots,
+DedupeReader::DedupeReader(std::unique_ptr<ReaderBase> reader, const std::vector<int64_t>& slots,
                            int64_t most)
     : GatherReader(std::move(reader), reader->slots(), true),
       seen_(static_cast<size_t>(std::clamp<int64_t>(most, 1, kMostKeys))) {

@@ -48,7 +48,7 @@ class DedupeReader final : public GatherReader {
  public:
   // Throws kInvalidArgument for slots that there are not, for `most` outside of 1 to 2^31, and as
   // StageReader does.
-  DedupeReader(std::unique_ptr<ReaderBase> reader, std::vector<int64_t> slots, int64_t most);
+  DedupeReader(std::unique_ptr<ReaderBase> reader, const std::vector<int64_t>& slots, int64_t most);
 
  private:
   void Gather(const Ref<GatheredPart>& part) override;

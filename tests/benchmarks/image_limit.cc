@@ -58,7 +58,7 @@ void ImageLimit::Work(const Photo& photo) {
   jpeg_crop_scanline(&jpeg, &x, &width);
   jpeg_skip_scanlines(&jpeg, photo.y);
   for (uint32_t y = 0; y < photo.height; ++y) {
-    JSAMPROW row[] = {&pixels_[y * width * kChannels]};
+    JSAMPROW row[] = {&pixels_[size_t{y} * width * kChannels]};
     jpeg_read_scanlines(&jpeg, row, 1);
   }
   jpeg_abort_decompress(&jpeg);

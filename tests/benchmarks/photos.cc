@@ -27,8 +27,8 @@ void AddNoise(const RandomKey& key, uint64_t number, int channel, int step, floa
   }
   for (int y = 0; y < kPhotoHeight; ++y) {
     const float down = static_cast<float>(y % step) / static_cast<float>(step);
-    const float* const upper = &lattice[static_cast<size_t>(y / step * columns)];
-    float* const row = &(*plane)[static_cast<size_t>(y * kPhotoWidth)];
+    const float* const upper = lattice.data() + ptrdiff_t{y / step} * columns;
+    float* const row = plane->data() + ptrdiff_t{y} * kPhotoWidth;
     for (int x = 0; x < kPhotoWidth; ++x) {
       const float right = static_cast<float>(x % step) / static_cast<float>(step);
       const float* const left = upper + x / step;
