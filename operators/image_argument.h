@@ -58,6 +58,7 @@ PixelsOf<const T> ImageOf(const LoDTensor& images, int64_t i) {
 template <typename Function>
 void MakeImages(OpContext& context, int64_t height, int64_t width, Function function) {
   const ImageShape shape = ShapeOfImages(context);
+  CheckPixels(height, width);
   const LoDTensor x = context.In("X");  // a copy that shares the values
   const ImageShape made{height, width, shape.channels};
   LoDTensor* const out = context.Out("Out");

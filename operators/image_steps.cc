@@ -74,7 +74,8 @@ void AddResizeAttributes(OpSchema* schema) {
                  .OneOf(Interpolations()))
       .Attr({"antialias", true,
              "whether every pixel counts when an image becomes smaller, as with Pillow; otherwise "
-             "only those next to the place of each result"});
+             "only those next to the place of each result: bilinear as torchvision's "
+             "antialias=False, bicubic with Pillow's filter"});
 }
 
 CropStep::CropStep(const AttributeMap& attributes) {

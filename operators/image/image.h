@@ -58,6 +58,11 @@ PixelsOf<T> Contiguous(T* values, const ImageShape& shape) {
   return {values, shape, shape.width * shape.channels};
 }
 
+// The most pixels of an image that is made of another one; decode_image has a limit of its own.
+constexpr int64_t kMostPixels = int64_t{1} << 28;
+// Throws kResourceLimit for an image of more.
+void CheckPixels(int64_t height, int64_t width);
+
 // Copies pixels between images of the same shape, which do not overlap.
 template <typename T>
 void CopyPixels(const PixelsOf<const T>& from, const PixelsOf<T>& to) {

@@ -14,6 +14,7 @@ constexpr double kPi = 3.14159265358979323846;
 constexpr int64_t kTapGroup = 4;  // taps() is a multiple of it
 // A filter of more pixels would take memory and time for nothing that can be seen.
 constexpr double kMostTaps = 1 << 16;
+constexpr int64_t kMostWeights = 1 << 24;
 
 double Triangle(double x) { return std::max(1 - std::abs(x), 0.0); }
 
@@ -67,9 +68,12 @@ void ResampleWeights::Compute(int64_t in_size, double begin, double end, int64_t
   const double stretch = wide && !nearest ? std::max(scale, 1.0) : 1;
   const Filter filter = FilterOf(interpolation);
   const double support = filter.support * stretch;
-  Require(support < kMostTaps, "to resize ", in_size, " pixels to ", size, " is out of reach");
-  const auto most = static_cast<int64_t>(std::ceil(support)) * 2 + 1;
+  const auto most = static_cast<int64_t>(std::ceil(std::min(support, kMostTaps))) * 2 + 1;
   taps_ = nearest ? kTapGroup : (most + kTapGroup - 1) / kTapGroup * kTapGroup;
+  if (support >= kMostTaps || count > kMostWeights / taps_) {
+    Throw(ErrorCode::kResourceLimit, "to resize ", in_size, " pixels to ", size,
+          " is out of reach");
+  }
 
   const auto results = static_cast<size_t>(count);
   starts_.resize(results);
@@ -124,10 +128,12 @@ void Resampler::Plan(const ImageShape& whole, const FractionalBox& from, const R
   Require(resize.height > 0 && resize.width > 0 && window.height > 0 && window.width > 0,
           "an image cannot be resized to ", resize.height, " x ", resize.width);
   Require(from.height > 0 && from.width > 0, "an image without pixels cannot be resized");
+  CheckPixels(window.height, window.width);
   across_.Compute(whole.width, from.x, from.x + from.width, resize.width, window.x, window.width,
                   resize.interpolation, resize.antialias);
   down_.Compute(whole.height, from.y, from.y + from.height, resize.height, window.y, window.height,
                 resize.interpolation, resize.antialias);
+  CheckPixels(down_.end() - down_.begin(), window.width);
 }
 
 Box Resampler::needed() const {

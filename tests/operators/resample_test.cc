@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <string>
 #include <vector>
 
 #include "tests/images.h"
@@ -47,7 +48,11 @@ double Sample(const std::vector<double>& line, Interpolation interpolation, bool
               int64_t size, int64_t at) {
   const double scale = static_cast<double>(line.size()) / static_cast<double>(size);
   const double center = (static_cast<double>(at) + 0.5) * scale;
-  if (interpolation == Interpolation::kNearest) return line[static_cast<size_t>(center)];
+  if (interpolation == Interpolation::kNearest) {
+    double nearest = scale / 2;  // as Pillow finds it
+    for (int64_t i = 0; i < at; ++i) nearest += scale;
+    return line[static_cast<size_t>(nearest)];
+  }
   const bool wide = antialias || interpolation == Interpolation::kArea;
   const double stretch = wide ? std::max(scale, 1.0) : 1;
   double sum = 0, weights = 0;
@@ -185,14 +190,24 @@ TEST(Resampler, GivesPillowsValues) {
   EXPECT_EQ(resized(Interpolation::kNearest), (std::vector<uint8_t>{50, 250, 8, 200}));
 }
 
-TEST(Resampler, RefusesSizesThatAreOutOfReach) {
+TEST(Resampler, TakesNoMemoryForSizesThatAreOutOfReach) {
   Resampler resampler;
-  const ImageShape shape{1, 1000000, 1};
-  ExpectError(ErrorCode::kInvalidArgument, "to resize 1000000 pixels to 1 is out of reach", [&] {
-    resampler.Plan(shape, WholeOf(shape), {1, 1, Interpolation::kBilinear, true}, {0, 0, 1, 1});
-  });
+  const auto expect_refused = [&](const std::string& words, const ImageShape& shape, int64_t height,
+                                  int64_t width) {
+    ExpectError(ErrorCode::kResourceLimit, words, [&] {
+      resampler.Plan(shape, WholeOf(shape), {height, width, Interpolation::kBilinear, true},
+                     {0, 0, width, height});
+    });
+  };
+  expect_refused("to resize 1000000 pixels to 1 is out of reach", {1, 1000000, 1}, 1, 1);
+  expect_refused("to resize 1 pixels to 200000000 is out of reach", {1, 1, 1}, 1, 200000000);
+  expect_refused("an image of 1000000 x 1000000 pixels; the limit is 268435456 pixels",
+                 {1000000, 1000000, 1}, 1000000, 1000000);
+  // The result is small, but not the rows before the columns are resized.
+  expect_refused("an image of 65500 x 65500 pixels", {65500, 1, 3}, 10, 65500);
   ExpectError(ErrorCode::kInvalidArgument, "cannot be resized to 0 x 5", [&] {
-    resampler.Plan(shape, WholeOf(shape), {0, 5, Interpolation::kBilinear, true}, {0, 0, 5, 0});
+    resampler.Plan({4, 4, 1}, WholeOf({4, 4, 1}), {0, 5, Interpolation::kBilinear, true},
+                   {0, 0, 5, 0});
   });
 }
 

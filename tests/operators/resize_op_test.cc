@@ -60,6 +60,14 @@ TEST(ResizeOp, TakesFloats) {
   for (size_t i = 0; i < rounded.size(); ++i) EXPECT_NEAR(rounded[i], floats[i], 1.01);
 }
 
+// The data decides the other side.
+TEST(ResizeOp, TakesNoMemoryForImagesThatAreTooLong) {
+  const LoDTensor x = MakeTensor<uint8_t>({1, 65500, 1, 1}, std::vector<uint8_t>(65500));
+  ExpectError(ErrorCode::kResourceLimit, "an image of 33536000 x 512 pixels", [&] {
+    RunOp("resize", {{"X", x}}, {"Out"}, {{"size", Ints{512}}});
+  });
+}
+
 TEST(ResizeOp, RefusesWhatItCannotDo) {
   const LoDTensor x = NumberedImage(4, 7);
   ExpectRefused("attribute 'size' has 3 values", "resize", {{"X", x}}, {"Out"},

@@ -107,7 +107,10 @@ class ImageMethods:
         return self.apply("crop", slot, size=_sides(size), y=y, x=x)
 
     def center_crop(self, size: Size, *, slot: str | None = None) -> Reader:
-        """Keeps the middle, [height, width]. Source: operator center_crop."""
+        """Keeps the middle, [height, width]; smaller images are an error (``pad`` them first).
+
+        Source: operator center_crop.
+        """
         return self.apply("center_crop", slot, size=_sides(size))
 
     def random_crop(
