@@ -57,6 +57,11 @@ double Sample(const std::vector<double>& line, Interpolation interpolation, bool
   const double stretch = wide ? std::max(scale, 1.0) : 1;
   double sum = 0, weights = 0;
   for (size_t x = 0; x < line.size(); ++x) {
+    // A pixel at the very edge of the area filter counts as Pillow's bounds have it.
+    const double left = std::floor(center - stretch / 2 + 0.5);
+    const double right = std::floor(center + stretch / 2 + 0.5);
+    const auto place = static_cast<double>(x);
+    if (interpolation == Interpolation::kArea && (place < left || place >= right)) continue;
     const double weight =
         FilterAt(interpolation, (static_cast<double>(x) - center + 0.5) * (1 / stretch));
     sum += weight * line[x];
