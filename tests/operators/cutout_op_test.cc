@@ -59,7 +59,7 @@ TEST(CutoutOp, ErasesAsRandomErasing) {
     const auto left = static_cast<int64_t>(key.Below(static_cast<uint64_t>(21 - width), i, 22));
     ExpectCovered(out, image, top, top + height, left, left + width);
   }
-  EXPECT_NEAR(covered, kImages / 2, 20);
+  EXPECT_NEAR(covered, kImages / 2.0, 20);
 }
 
 TEST(CutoutOp, CoversASquareOfOneSize) {

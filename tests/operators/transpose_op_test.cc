@@ -21,6 +21,7 @@ using Floats = std::vector<float>;
 template <typename T>
 void ExpectTransposed() {
   std::vector<T> values;
+  values.reserve(2 * 3 * 4 * 5);
   for (int i = 0; i < 2 * 3 * 4 * 5; ++i) values.push_back(static_cast<T>(i));
   const LoDTensor x = MakeTensor<T>({2, 3, 4, 5}, values);
   for (const Ints& axes :

@@ -36,6 +36,7 @@ TEST(Histogram, LeavesOutWhatIsNotFinite) {
 // The order in which values come does not matter, however far apart they are.
 TEST(Histogram, WidensItsBinsToHoldAllValues) {
   std::vector<double> values;
+  values.reserve(1024);
   for (int i = 0; i < 1024; ++i) values.push_back(i);
   std::string blocks;
   for (int i = 0; i < 64; ++i) blocks += "█";
