@@ -8,11 +8,12 @@ namespace millhopper {
 namespace {
 
 OpSchema Schema() {
-  OpSchema schema = ImageSchema("The part of each image that begins at row y, column x.",
+  OpSchema schema = ImageSchema("The part of each image that begins at row `top`, column `left`.",
                                 "[N, size[0], size[1], C], type of X; may be X");
   AddSizeAttribute(&schema);
-  return schema.Attr(AttributeSchema("y", int32_t{0}, "the first row; 0 is at the top").AtLeast(0))
-      .Attr(AttributeSchema("x", int32_t{0}, "the first column; 0 is on the left").AtLeast(0))
+  return schema
+      .Attr(AttributeSchema("top", int32_t{0}, "the first row; 0 is at the top").AtLeast(0))
+      .Attr(AttributeSchema("left", int32_t{0}, "the first column; 0 is on the left").AtLeast(0))
       .Check([](const proto::OpDesc&, const AttributeMap& attributes) { CropStep{attributes}; })
       .Infer([](InferContext& context) {
         const Dims dims = InferImages(context);

@@ -80,7 +80,7 @@ void AddResizeAttributes(OpSchema* schema) {
 
 CropStep::CropStep(const AttributeMap& attributes) {
   const ImageSize size = SizeOf(attributes);
-  box = {attributes.Get<int32_t>("x"), attributes.Get<int32_t>("y"), size.width, size.height};
+  box = {attributes.Get<int32_t>("left"), attributes.Get<int32_t>("top"), size.width, size.height};
 }
 
 Box CropStep::Of(const ImageShape& shape) const { return Within(shape, box); }

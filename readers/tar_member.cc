@@ -75,7 +75,7 @@ unsigned char Byte(const char* header, size_t i) { return static_cast<unsigned c
 // four lanes of 16 bits, which a block cannot overflow.
 uint64_t SumOf(const char* header) {
   constexpr uint64_t kLanes = 0x00ff00ff00ff00ff;
-  static_assert(2 * 0xff * kTarBlockBytes / sizeof(uint64_t) <= 0xffff);
+  static_assert(size_t{2} * 0xff * kTarBlockBytes / sizeof(uint64_t) <= 0xffff);
   uint64_t lanes = 0;
   for (size_t i = 0; i < kTarBlockBytes; i += sizeof(uint64_t)) {
     uint64_t word;

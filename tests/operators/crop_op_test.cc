@@ -23,7 +23,7 @@ TEST(CropOp, KeepsTheBox) {
   for (const RunOpOptions& options : {RunOpOptions(), RunOpOptions{{{"Out", "X"}}, 0}}) {
     const LoDTensor out =
         RunOp("crop", {{"X", x}}, {"Out"},
-              {{"size", Ints{2, 3}}, {"y", int32_t{1}}, {"x", int32_t{3}}}, options)
+              {{"size", Ints{2, 3}}, {"top", int32_t{1}}, {"left", int32_t{3}}}, options)
             .at("Out");
     EXPECT_EQ(out.dims(), (Dims{1, 2, 3, 1}));
     EXPECT_EQ(ValuesOf<uint8_t>(out), (std::vector<uint8_t>{13, 14, 15, 23, 24, 25}));
@@ -34,7 +34,7 @@ TEST(CropOp, KeepsTheBoxOfEveryImageAndChannel) {
   const LoDTensor x = RandomImages({3, 4, 5, 2});
   const std::vector<float> from = ValuesOf<float>(AsFloats(x));
   const LoDTensor out = RunOp("crop", {{"X", AsFloats(x)}}, {"Out"},
-                              {{"size", Ints{1, 2}}, {"y", int32_t{3}}, {"x", int32_t{2}}})
+                              {{"size", Ints{1, 2}}, {"top", int32_t{3}}, {"left", int32_t{2}}})
                             .at("Out");
   std::vector<float> expected;
   for (size_t i = 0; i < 3; ++i) {
@@ -46,7 +46,7 @@ TEST(CropOp, KeepsTheBoxOfEveryImageAndChannel) {
 
 TEST(CropOp, RefusesBoxesThatDoNotFit) {
   ExpectRefused("an image of 5 x 6 pixels has no part of 5 x 3 at row 1, column 0", "crop",
-                {{"X", NumberedImage(5, 6)}}, {"Out"}, {{"size", Ints{5, 3}}, {"y", int32_t{1}}});
+                {{"X", NumberedImage(5, 6)}}, {"Out"}, {{"size", Ints{5, 3}}, {"top", int32_t{1}}});
   ExpectRefused("attribute 'size' has 1 values; it is [height, width]", "crop",
                 {{"X", NumberedImage(5, 6)}}, {"Out"}, {{"size", Ints{5}}});
 }

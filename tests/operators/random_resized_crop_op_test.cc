@@ -59,8 +59,8 @@ TEST(RandomResizedCropOp, ResizesTheDrawnPart) {
     const LoDTensor cropped =
         RunOp("crop", {{"X", image}}, {"Out"},
               {{"size", Ints{static_cast<int32_t>(part.height), static_cast<int32_t>(part.width)}},
-               {"y", static_cast<int32_t>(part.y)},
-               {"x", static_cast<int32_t>(part.x)}})
+               {"top", static_cast<int32_t>(part.y)},
+               {"left", static_cast<int32_t>(part.x)}})
             .at("Out");
     const std::vector<uint8_t> expected = ValuesOf<uint8_t>(
         RunOp("resize", {{"X", cropped}}, {"Out"}, {{"size", Ints{8, 9}}}).at("Out"));

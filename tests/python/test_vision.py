@@ -126,7 +126,7 @@ def test_every_method_runs(folder: Path) -> None:
         .pad([1, 2], padding_mode="edge")
         .resize(24, interpolation="bicubic")
         .random_crop(20, seed=1)
-        .crop((18, 19), y=1, x=1)
+        .crop((18, 19), top=1, left=1)
         .random_vertical_flip(seed=2)
         .random_rotation(10)
         .random_affine(5, translate=(0.1, 0.1), scale=(0.9, 1.1), shear=3)

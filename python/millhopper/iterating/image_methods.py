@@ -102,9 +102,9 @@ class ImageMethods:
             "resize", slot, size=sizes, interpolation=interpolation, antialias=antialias, side=side
         )
 
-    def crop(self, size: Size, *, y: int = 0, x: int = 0, slot: str | None = None) -> Reader:
-        """Keeps [height, width] pixels from row y, column x on. Source: operator crop."""
-        return self.apply("crop", slot, size=_sides(size), y=y, x=x)
+    def crop(self, size: Size, *, top: int = 0, left: int = 0, slot: str | None = None) -> Reader:
+        """Keeps [height, width] pixels from row top, column left on. Source: operator crop."""
+        return self.apply("crop", slot, size=_sides(size), top=top, left=left)
 
     def center_crop(self, size: Size, *, slot: str | None = None) -> Reader:
         """Keeps the middle, [height, width]; smaller images are an error (``pad`` them first).
