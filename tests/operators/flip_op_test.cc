@@ -48,7 +48,7 @@ TEST(FlipOp, DrawsForEachImage) {
     EXPECT_EQ(out[2 * i] == 1, expected) << i;
     flipped += expected;
   }
-  EXPECT_NEAR(flipped, kImages / 4, 60);
+  EXPECT_NEAR(flipped, 0.25 * kImages, 60);
   EXPECT_EQ(ValuesOf<uint8_t>(Flip(x, {{"p", 0.0f}})), ValuesOf<uint8_t>(x));
 }
 
