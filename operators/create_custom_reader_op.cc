@@ -25,10 +25,11 @@ OpSchema CustomReaderSchema() {
 void CreateCustomReader(OpContext& context) {
   std::unique_ptr<ReaderBase> below = UnderlyingReader(context);
   const auto block = std::make_shared<const ElementBlock>(context, *below);
-  StoreReader(context, std::make_unique<MapReader>(
-                           std::move(below), block->sinks(),
-                           [block](const RecordId& id, std::vector<LoDTensor>* in,
-                                   std::vector<LoDTensor>* out) { block->Run(id, in, out); }));
+  StoreReader(context,
+              std::make_unique<MapReader>(std::move(below), block->sinks(),
+                                          [block](const RecordId& id, std::vector<LoDTensor>* in,
+                                                  std::vector<LoDTensor>* out,
+                                                  Rows* rows) { block->Run(id, in, out, rows); }));
 }
 
 REGISTER_OPERATOR(create_custom_reader, CustomReaderSchema, CreateCustomReader);

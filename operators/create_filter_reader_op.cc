@@ -41,7 +41,7 @@ bool Accepts(const ElementBlock& block, const RecordId& id, const std::vector<Lo
   // `in` shares the values. The block consumes `in`, and the filter yields `element` unchanged.
   static thread_local std::vector<LoDTensor> in, out;
   in = element;
-  block.Run(id, &in, &out);
+  block.Run(id, &in, &out, nullptr);
   const LoDTensor accepts = std::move(out[0]);
   in.clear();
   out.clear();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operators/element_block.h"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -12,9 +13,12 @@
 #include "framework/program/declarations.h"
 #include "framework/program/executor.h"
 #include "framework/program/inference.h"
+#include "framework/program/operator_check.h"
 #include "framework/program/program.h"
 #include "framework/program/run_state.h"
 #include "framework/program/scope.h"
+#include "operators/fused_images.h"
+#include "operators/image_run.h"
 #include "operators/reader_creation.h"
 
 namespace millhopper {
@@ -75,6 +79,27 @@ const proto::VarDesc& VariableOfBlock(const Program& program, int block, const s
   return *variable;
 }
 
+// Says which operators of the block are run as one.
+std::vector<std::string> ExplainBlock(const Program& program, int block, int op) {
+  const proto::OpDesc& desc = program.desc().blocks(block).ops(op);
+  const AttributeMap attributes = CheckAttributes(
+      FindOperator(desc.type())->schema, desc,
+      [](const OperatorPart&, const std::string& text) { Throw(ErrorCode::kInternal, text); });
+  const int number = attributes.Get<BlockIndex>("sub_block").value;
+  std::vector<std::string> lines;
+  for (const ImageRun& run :
+       FindImageRuns(program, number, attributes.Get<Strings>("sink_var_names"))) {
+    std::string types;
+    for (const ImageRun::Step& step : run.steps) {
+      types += StrCat(types.empty() ? "" : ", ", step.type);
+    }
+    lines.push_back(StrCat("block ", number, ": ", types, " are run as one, from '",
+                           Escaped(run.source), "' to '", Escaped(run.result()),
+                           run.only_sink ? "', written straight into the element" : "'"));
+  }
+  return lines;
+}
+
 }  // namespace
 
 OpSchema WithElementBlock(OpSchema schema, const std::string& sinks) {
@@ -90,6 +115,7 @@ OpSchema WithElementBlock(OpSchema schema, const std::string& sinks) {
                     .Required())
           .Attr(AttributeSchema("sink_var_names", Strings{}, sinks).Required())
           .IsolatedBlock("sub_block")
+          .Explain(ExplainBlock)
           .Check([check](const proto::OpDesc& op, const AttributeMap& attributes) {
             if (check) check(op, attributes);
             const auto& sources = attributes.Get<Strings>("source_var_names");
@@ -125,6 +151,13 @@ struct ElementBlock::Recipe {
   RunState run;
   std::map<std::string, LoDTensor> outer;  // variables as they were when the reader was created
   Strings sources, sinks;
+  // Operators that are run as one. If `sink` is set, the result is written straight into the place
+  // of that sink.
+  struct Fused {
+    ImageRun run;
+    std::optional<size_t> sink;
+  };
+  std::vector<Fused> fused;
 };
 
 // The block, prepared with variables of its own. One thread at a time may use it.
@@ -134,9 +167,19 @@ class ElementBlock::Private {
       : run_(recipe.run), block_(recipe.program, recipe.block, Outer(recipe), &run_) {
     for (const std::string& name : recipe.sources) sources_.push_back(block_.scope().Find(name));
     for (const std::string& name : recipe.sinks) sinks_.push_back(block_.scope().Find(name));
+    for (const Recipe::Fused& fused : recipe.fused) {
+      fused_.push_back(std::make_unique<Fused>(fused, &block_.scope(), &run_));
+      std::vector<size_t> ops;
+      for (const ImageRun::Step& step : fused.run.steps) ops.push_back(step.op);
+      block_.Replace(ops, [one = fused_.back().get()] { return one->done = one->images.Run(); });
+    }
   }
 
-  void Run(const RecordId& id, std::vector<LoDTensor>* in, std::vector<LoDTensor>* out) {
+  void Run(const RecordId& id, std::vector<LoDTensor>* in, std::vector<LoDTensor>* out,
+           Rows* rows) {
+    for (const auto& fused : fused_) {
+      if (fused->sink) fused->images.AppendTo(rows, *fused->sink);
+    }
     run_.steps = 0;
     run_.record = &id;
     block_.Refresh();
@@ -145,9 +188,17 @@ class ElementBlock::Private {
     }
     block_.RunOperators();
     out->resize(sinks_.size());
-    for (size_t i = 0; i < sinks_.size(); ++i) (*out)[i] = sinks_[i]->Get<LoDTensor>();
+    for (size_t i = 0; i < sinks_.size(); ++i) {
+      if (rows != nullptr && IsAppended(i)) {
+        (*out)[i].Clear();
+      } else {
+        (*out)[i] = sinks_[i]->Get<LoDTensor>();
+      }
+    }
     // Otherwise every idle block of the pool would keep an element in memory.
-    if (MemoryLimit::is_set()) block_.Clear();
+    if (!MemoryLimit::is_set()) return;
+    block_.Clear();
+    for (const auto& fused : fused_) fused->images.Clear();
   }
 
  private:
@@ -158,10 +209,25 @@ class ElementBlock::Private {
     return &outer_;
   }
 
+  struct Fused {
+    Fused(const Recipe::Fused& recipe, Scope* scope, const RunState* state)
+        : images(recipe.run, scope, state), sink(recipe.sink) {}
+
+    FusedImages images;
+    const std::optional<size_t> sink;
+    bool done = false;  // whether its operators were run as one for the current element
+  };
+
+  bool IsAppended(size_t sink) const {
+    return std::any_of(fused_.begin(), fused_.end(),
+                       [&](const auto& fused) { return fused->done && fused->sink == sink; });
+  }
+
   RunState run_;
   Scope outer_;
   PreparedBlock block_;
   std::vector<Variable*> sources_, sinks_;
+  std::vector<std::unique_ptr<Fused>> fused_;
 };
 
 // Holds prepared blocks. It makes a new one only if threads are using all others. Thread-safe.
@@ -170,9 +236,10 @@ class ElementBlock::Pool {
   explicit Pool(Recipe recipe) : recipe_(std::move(recipe)) { Give(Take()); }
 
   // A block whose run has thrown is not used again.
-  void Run(const RecordId& id, std::vector<LoDTensor>* in, std::vector<LoDTensor>* out) {
+  void Run(const RecordId& id, std::vector<LoDTensor>* in, std::vector<LoDTensor>* out,
+           Rows* rows) {
     std::unique_ptr<Private> block = Take();
-    block->Run(id, in, out);
+    block->Run(id, in, out, rows);
     Give(std::move(block));
   }
 
@@ -245,14 +312,21 @@ ElementBlock::ElementBlock(OpContext& context, const ReaderBase& below) {
           recipe.sources.size(), " names, but ", below.origin(), " has ", below.slots().size(),
           " slots");
   sinks_ = SinkSlots(recipe, below);
+  for (ImageRun& run : FindImageRuns(*recipe.program, recipe.block, recipe.sinks)) {
+    std::optional<size_t> sink;
+    for (size_t i = 0; i < sinks_.size(); ++i) {
+      if (recipe.sinks[i] == run.result() && sinks_[i].lod_level == 0 && run.only_sink) sink = i;
+    }
+    recipe.fused.push_back({std::move(run), sink});
+  }
   pool_ = std::make_unique<Pool>(std::move(recipe));
 }
 
 ElementBlock::~ElementBlock() = default;
 
-void ElementBlock::Run(const RecordId& id, std::vector<LoDTensor>* in,
-                       std::vector<LoDTensor>* out) const {
-  pool_->Run(id, in, out);
+void ElementBlock::Run(const RecordId& id, std::vector<LoDTensor>* in, std::vector<LoDTensor>* out,
+                       Rows* rows) const {
+  pool_->Run(id, in, out, rows);
 }
 
 }  // namespace millhopper

@@ -35,8 +35,10 @@ class ElementBlock {
   // The slots of the sinks: as declared or, for a sink that is not, as inferred from the block.
   const std::vector<SlotSpec>& sinks() const { return sinks_; }
   // Runs the block on an element, moving its tensors out of *in, and stores the values of the sinks
-  // in *out. Several threads may call it at the same time.
-  void Run(const RecordId& id, std::vector<LoDTensor>* in, std::vector<LoDTensor>* out) const;
+  // in *out. A sink that can be written in its place is appended to the rows instead, unless they
+  // are null, and left without values in *out. Several threads may call it at the same time.
+  void Run(const RecordId& id, std::vector<LoDTensor>* in, std::vector<LoDTensor>* out,
+           Rows* rows) const;
 
  private:
   class Private;

@@ -13,27 +13,53 @@ namespace {
   return true;
 }();
 
-}  // namespace
+template <typename T>
+using Dense = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 template <typename T>
-void Multiply(const Matrix<T>& left, const Matrix<T>& right, T* product) {
-  using Dense = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-  const Eigen::Map<const Dense> a(left.values, left.rows, left.columns);
-  const Eigen::Map<const Dense> b(right.values, right.rows, right.columns);
-  Eigen::Map<Dense> out(product, left.transposed ? left.columns : left.rows,
-                        right.transposed ? right.rows : right.columns);
+Eigen::Map<const Dense<T>, 0, Eigen::OuterStride<>> MapOf(const Matrix<T>& matrix) {
+  return {matrix.values, matrix.rows, matrix.columns,
+          Eigen::OuterStride<>(matrix.row_stride == 0 ? matrix.columns : matrix.row_stride)};
+}
+
+// Calls store(map of the product, expression that computes it).
+template <typename T, typename Store>
+void WithProduct(const Matrix<T>& left, const Matrix<T>& right, T* product, int64_t row_stride,
+                 const Store& store) {
+  const auto a = MapOf(left);
+  const auto b = MapOf(right);
+  const int64_t columns = right.transposed ? right.rows : right.columns;
+  Eigen::Map<Dense<T>, 0, Eigen::OuterStride<>> out(
+      product, left.transposed ? left.columns : left.rows, columns,
+      Eigen::OuterStride<>(row_stride == 0 ? columns : row_stride));
   if (left.transposed && right.transposed) {
-    out.noalias() = a.transpose() * b.transpose();
+    store(out, a.transpose() * b.transpose());
   } else if (left.transposed) {
-    out.noalias() = a.transpose() * b;
+    store(out, a.transpose() * b);
   } else if (right.transposed) {
-    out.noalias() = a * b.transpose();
+    store(out, a * b.transpose());
   } else {
-    out.noalias() = a * b;
+    store(out, a * b);
   }
 }
 
-template void Multiply(const Matrix<float>&, const Matrix<float>&, float*);
-template void Multiply(const Matrix<double>&, const Matrix<double>&, double*);
+}  // namespace
+
+template <typename T>
+void Multiply(const Matrix<T>& left, const Matrix<T>& right, T* product, int64_t row_stride) {
+  WithProduct(left, right, product, row_stride,
+              [](auto& out, const auto& value) { out.noalias() = value; });
+}
+
+template <typename T>
+void MultiplyAdd(const Matrix<T>& left, const Matrix<T>& right, T* product) {
+  WithProduct(left, right, product, 0,
+              [](auto& out, const auto& value) { out.noalias() += value; });
+}
+
+template void Multiply(const Matrix<float>&, const Matrix<float>&, float*, int64_t);
+template void Multiply(const Matrix<double>&, const Matrix<double>&, double*, int64_t);
+template void MultiplyAdd(const Matrix<float>&, const Matrix<float>&, float*);
+template void MultiplyAdd(const Matrix<double>&, const Matrix<double>&, double*);
 
 }  // namespace millhopper

@@ -13,6 +13,7 @@ struct Matrix {
   const T* values;
   int64_t rows, columns;
   bool transposed = false;
+  int64_t row_stride = 0;  // values from one row to the next; 0: the rows lie end to end
 };
 
 template <typename T>
@@ -21,11 +22,15 @@ Matrix<T> Transposed(Matrix<T> matrix) {
   return matrix;
 }
 
-// product = left * right, stored row by row; `product` must not overlap either of them. The bits
-// are the same on every machine, because one thread computes them in blocks of fixed sizes. For
-// float and double.
+// product = left * right, stored row by row, with `row_stride` as in Matrix; `product` must not
+// overlap either of them. The bits are the same on every machine, because one thread computes them
+// in blocks of fixed sizes. For float and double. Any thread.
 template <typename T>
-void Multiply(const Matrix<T>& left, const Matrix<T>& right, T* product);
+void Multiply(const Matrix<T>& left, const Matrix<T>& right, T* product, int64_t row_stride = 0);
+
+// product += left * right; all else as in Multiply. The rows of `product` lie end to end.
+template <typename T>
+void MultiplyAdd(const Matrix<T>& left, const Matrix<T>& right, T* product);
 
 }  // namespace millhopper
 

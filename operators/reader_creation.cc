@@ -98,6 +98,22 @@ void InferUnitedSlots(InferContext& context) {
   context.SetOutVar("Out", first);
 }
 
+void InferSlotsFrom(
+    InferContext& context,
+    const std::function<std::vector<SlotSpec>(const std::vector<SlotSpec>& below)>& slots_of) {
+  VariableSpec made = context.InVar("UnderlyingReader");
+  if (!made.slots) return;
+  std::vector<SlotSpec> below;
+  for (const TensorSpec& tensor : *made.slots) {
+    const std::optional<SlotSpec> slot = SlotOf(tensor);
+    if (!slot) return;
+    below.push_back(*slot);
+  }
+  made.slots->clear();
+  for (const SlotSpec& slot : slots_of(below)) made.slots->push_back(SpecOf(slot));
+  context.SetOutVar("Out", std::move(made));
+}
+
 OpSchema WithSlotAttributes(OpSchema schema) {
   const auto check = std::move(schema.check);
   return std::move(

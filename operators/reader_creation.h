@@ -33,6 +33,12 @@ OpSchema CombinedReaderSchema(const std::string& doc, const CheckOperator& check
 // kInvalidArgument if these cannot be the same.
 void InferUnitedSlots(InferContext& context);
 
+// The rule for readers whose slots follow from those of the reader they decorate, as `slots_of`
+// says; it throws for slots that do not suit. Without all of these slots nothing is known.
+void InferSlotsFrom(
+    InferContext& context,
+    const std::function<std::vector<SlotSpec>(const std::vector<SlotSpec>& below)>& slots_of);
+
 // Adds the attributes that declare slots to a schema: the lineage's shape_concat, ranks and
 // lod_levels, and our own dtypes. They are checked when a program is loaded. If the operator has a
 // check of its own, call OpSchema::Check before this, which keeps it.

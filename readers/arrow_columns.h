@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Columns in Arrow's memory become records, without a library of Arrow: batches are read through
-// the C data interface (arrow_c_data.h).
+// Columns in Arrow's memory become the rows of a chunk, without a library of Arrow: batches are
+// read through the C data interface (arrow_c_data.h).
 //
-// A field is named by a column: "age"; "user.age" in a struct, also where the struct is in a list
-// ("items.price"); the key and value of a map ("tags.key"); "#3" for the fourth column. A number,
-// true or false, a date, time, timestamp or duration (as the whole number that is stored) and a
-// decimal are one value; strings and binaries are bytes, or what decode=text, hash= and vocab= make
-// of them; a list gives the values of a tensor, nested as its dims or flat. A dictionary is what it
-// stands for. null is no value.
+// A number, true or false, a date, time, timestamp or duration (as the whole number that is stored)
+// and a decimal are one value; strings and binaries are bytes, or what decode=text, hash= and
+// vocab= make of them; a list gives the values of a tensor, nested as its dims or flat. A
+// dictionary is what it stands for. null is no value.
+//
+// The columns stay as they are (ArrowTable), and Load gathers the values of a batch from them. A
+// window of a shuffle would keep whole chunks that way; for windows, rows become records
+// (ArrowRows::AppendRecords), each with its bytes behind one another.
 #ifndef MILLHOPPER_READERS_ARROW_COLUMNS_H_
 #define MILLHOPPER_READERS_ARROW_COLUMNS_H_
 
@@ -21,25 +23,12 @@
 #include "framework/reader/ticket.h"
 #include "framework/tensor/rows.h"
 #include "readers/arrow_c_data.h"
+#include "readers/arrow_names.h"
+#include "readers/arrow_view.h"
+#include "readers/field_rows.h"
 #include "readers/fields.h"
 
 namespace millhopper {
-
-// Where the values of a field lie in a schema: a child of the schema, a child of that, and so on,
-// lists included. `names` are those of the children of structs alone, so that they find the column
-// again in a schema that has fewer columns.
-struct ArrowColumn {
-  std::vector<size_t> children;
-  std::vector<std::string> names;
-};
-
-// Finds the column of a name in a schema, a struct of columns. Throws kDataLoss "no column is named
-// 'x'; there are ...", and if it is a struct or more than one column.
-ArrowColumn FindArrowColumn(const ArrowSchema& schema, const std::string& name);
-
-// Fields that fit a schema and a batch of it, which tells where nulls are; without a batch there
-// are none. Leaves out columns that no field can be.
-std::vector<std::string> GuessArrowFields(const ArrowSchema& schema, const ArrowArray* sample);
 
 // The fields, and how a record that consists of their values lies in memory: first the values of
 // those fields whose size is known, then the others, each behind the number of its values.
@@ -49,11 +38,14 @@ class ArrowFields {
   explicit ArrowFields(std::vector<Field> fields);
 
   const std::vector<Field>& fields() const { return fields_; }
-  // Appends records that ArrowRows has made.
+  // Appends the rows of tickets: records that ArrowRows has made if they have bytes, else rows of
+  // the ArrowTable that their chunk holds.
   void Load(const Ticket* tickets, size_t n, Rows* rows) const;
 
  private:
   friend class ArrowRows;
+
+  void LoadRecords(const Ticket* tickets, size_t n, FieldRows* rows) const;
 
   const std::vector<Field> fields_;
   std::vector<size_t> places_;    // in a record, of fields whose size is known
@@ -61,7 +53,7 @@ class ArrowFields {
   size_t fixed_bytes_ = 0;        // where the others begin
 };
 
-// Makes records of the batches of one schema. Immutable; any thread.
+// How batches of one schema become rows. Immutable; any thread.
 class ArrowRows {
  public:
   // columns[i] is that of field i. The fields must outlive this; the schema need not. Throws
@@ -69,20 +61,104 @@ class ArrowRows {
   // cannot be read.
   ArrowRows(const ArrowFields& fields, const ArrowSchema& schema,
             const std::vector<ArrowColumn>& columns);
-  ~ArrowRows();
+  // The same for some of the fields, by their numbers.
+  ArrowRows(const ArrowFields& fields, const ArrowSchema& schema,
+            const std::vector<ArrowColumn>& columns, std::vector<size_t> some);
 
-  // Adds a record to the chunk for each row from `begin` to `end`, unless a field of it is missing
-  // and says skip. Rows are counted in errors as if the batch began with row `first_row`. Throws
-  // kDataLoss "row 17: column 'x': 300 is no int8" for a value that does not fit, and
-  // kResourceLimit if the records are too large; the records before that row are in the chunk.
-  void Append(const ArrowArray& batch, int64_t begin, int64_t end, uint64_t first_row,
-              Chunk* chunk) const;
+  // For rows of all fields. Adds a record to the chunk for each row from `begin` to `end`, unless a
+  // field of it is missing and says skip. Rows are counted in errors as if the batch began with row
+  // `first_row`. Throws kDataLoss "row 17: column 'x': 300 is no int8" for a value that does not
+  // fit, and kResourceLimit if the records are too large; the records before that row are in the
+  // chunk.
+  void AppendRecords(const ArrowArray& batch, int64_t begin, int64_t end, uint64_t first_row,
+                     Chunk* chunk) const;
 
  private:
-  class Column;
+  friend class ArrowPart;
+
+  struct Slice;
+
+  // Of a batch, by the columns of this.
+  std::vector<ArrowView> ViewsOf(const ArrowArray& batch) const;
 
   const ArrowFields& fields_;
-  std::vector<std::unique_ptr<const Column>> columns_;
+  const std::vector<size_t> some_;  // the numbers of the fields
+  std::vector<ArrowPath> paths_;    // and their columns
+};
+
+// Memory that arrays lie in, if it is the host's own.
+class ArrowMemory {
+ public:
+  virtual ~ArrowMemory() = default;
+  virtual size_t bytes() const = 0;
+  // Counts memory that was taken ahead of need (MemoryScope) as needed now.
+  virtual void SetNeeded() = 0;
+};
+
+// Some columns of a table, in batches one behind another. One thread adds batches; immutable then,
+// any thread.
+class ArrowPart final : public RecordHolder {
+ public:
+  // The memory of the arrays, null if they keep it themselves, lives as long as this.
+  ArrowPart(std::shared_ptr<const ArrowRows> rows, std::shared_ptr<ArrowMemory> memory)
+      : memory_(std::move(memory)), rows_(std::move(rows)) {}
+
+  // Throws kDataLoss for arrays that contradict themselves.
+  void Add(std::unique_ptr<const ArrowOwned<ArrowArray>> batch);
+  uint64_t rows() const { return length_; }
+
+  size_t bytes() const override { return memory_ == nullptr ? 0 : memory_->bytes(); }
+  void SetNeeded() override {
+    if (memory_ != nullptr) memory_->SetNeeded();
+  }
+
+ private:
+  friend class ArrowTable;
+
+  struct Batch {
+    uint64_t first_row;
+    std::unique_ptr<const ArrowOwned<ArrowArray>> array;
+    std::vector<ArrowView> views;
+
+    uint64_t rows() const { return static_cast<uint64_t>((*array)->length); }
+  };
+
+  // Which of the rows from `begin` to `end` are left out; empty if none can be.
+  std::vector<char> LeftOut(uint64_t begin, uint64_t end) const;
+  const Batch& BatchOf(uint64_t row) const;
+  void Load(const uint32_t* rows, size_t n, bool consecutive, FieldRows* out) const;
+
+  const std::shared_ptr<ArrowMemory> memory_;  // outlives the arrays
+  const std::shared_ptr<const ArrowRows> rows_;
+  std::vector<Batch> batches_;
+  uint64_t length_ = 0;
+};
+
+// The columns that the rows of a chunk lie in. Its parts may be read by several threads, the chunk
+// of the last part gives out the rows. Piece::offset of the chunk is the number of a row.
+class ArrowTable final : public RecordHolder {
+ public:
+  // Errors about rows begin with `place`, such as "row group 3: ".
+  ArrowTable(size_t parts, std::string place) : place_(std::move(place)), parts_(parts) {}
+
+  // Once for each part; any thread.
+  void Set(size_t part, Ref<ArrowPart> columns) { parts_[part] = std::move(columns); }
+
+  // Lists the rows from `begin` to `end` as those of the chunk. Leaves out those in which a field
+  // is missing that says skip, which only a table of one part can. Throws kResourceLimit if they
+  // are too many.
+  void ListRows(uint64_t begin, uint64_t end, Chunk* chunk) const;
+  // Appends the rows of tickets, which are of the same chunk. Throws kDataLoss "row 17: column 'x':
+  // 300 is no int8".
+  void Load(const Ticket* tickets, size_t n, FieldRows* out) const;
+
+  // What the last part has; the others count for themselves.
+  size_t bytes() const override { return parts_.back()->bytes(); }
+  void SetNeeded() override { parts_.back()->SetNeeded(); }
+
+ private:
+  const std::string place_;
+  std::vector<Ref<ArrowPart>> parts_;
 };
 
 }  // namespace millhopper

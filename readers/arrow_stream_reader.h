@@ -18,7 +18,8 @@
 namespace millhopper {
 
 // An element is a row; its slots are the fields, which name columns. Batches are pulled one after
-// another by the thread that plans, ahead of the consumer if a double buffer is on top.
+// another by the thread that plans, ahead of the consumer if a double buffer is on top. They stay
+// as they are until their last row is loaded; for a window, rows become records (arrow_columns.h).
 class ArrowStreamReader final : public ReaderBase {
  public:
   // Makes the stream of a pass: fills *out, which is empty. Called by the thread that plans, with
@@ -27,17 +28,18 @@ class ArrowStreamReader final : public ReaderBase {
 
   ArrowStreamReader(Open open, std::vector<Field> fields);
 
-  void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override {
-    fields_.Load(tickets, n, rows);
-  }
+  void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override;
+  void ExpectWindow() override { window_ = true; }
 
  private:
   // A stream and the batch of it whose rows are being planned.
   struct Pass {
     ArrowOwned<ArrowArrayStream> stream;
-    std::unique_ptr<const ArrowRows> rows;
-    std::unique_ptr<ArrowOwned<ArrowArray>> batch;
-    int64_t next_row = 0;        // of the batch
+    std::shared_ptr<const ArrowRows> rows;
+    std::unique_ptr<ArrowOwned<ArrowArray>> batch;  // until it is in the table
+    Ref<ArrowTable> table;
+    uint64_t batch_rows = 0;
+    uint64_t next_row = 0;       // of the batch
     uint64_t batches_begun = 0;  // the number of the batch, from 1 on
   };
 
@@ -45,14 +47,17 @@ class ArrowStreamReader final : public ReaderBase {
   void Rewind(uint64_t pass) override;
 
   std::unique_ptr<Pass> Begin() const;
-  // Makes records of some more rows. Returns false at the end of the stream.
+  // Has the chunk give out rows of the batch.
+  void ListRows(uint64_t begin, uint64_t end);
+  // Lists some more rows. Returns false at the end of the stream.
   bool FillChunk();
   bool NextBatch();
 
   const Open open_;
   const ArrowFields fields_;
+  bool window_ = false;         // whether rows become records
   std::unique_ptr<Pass> pass_;  // null before its first element is planned
-  Ref<Chunk> chunk_;            // of records, of which some may have been planned
+  Ref<Chunk> chunk_;            // of rows, of which some may have been planned
   size_t next_ = 0;             // record of the chunk
   uint64_t first_record_ = 0;   // of the chunk: the row of its batch at which the chunk begins
   std::exception_ptr error_;    // comes behind the records of the chunk

@@ -268,12 +268,9 @@ class Writer {
 
 // Throws unless values of this kind can become those of the field.
 void CheckKind(const Field& field, Kind kind) {
-  const bool floating = field.slot.dtype == DataType::kFp16 ||
-                        field.slot.dtype == DataType::kBf16 ||
-                        field.slot.dtype == DataType::kFp32 || field.slot.dtype == DataType::kFp64;
   const bool from_text = field.names_things() || field.decode == Field::Decode::kText;
   const bool fits = kind == Kind::kBytes    ? field.bytes || from_text
-                    : kind == Kind::kFloats ? floating && !from_text
+                    : kind == Kind::kFloats ? IsFloat(field.slot.dtype) && !from_text
                                             : !field.bytes && !from_text;
   if (fits) return;
   Throw(ErrorCode::kDataLoss, "it holds ", NameOf(kind), ", ",

@@ -370,11 +370,6 @@ void WriteInteger(const Field& field, int64_t number, char* place) {
   }
 }
 
-bool IsFloat(DataType type) {
-  return type == DataType::kFp16 || type == DataType::kBf16 || type == DataType::kFp32 ||
-         type == DataType::kFp64;
-}
-
 // --- The notation ---
 
 // Cuts an entry into its words. Quotes keep spaces together, and so do the brackets of dims.

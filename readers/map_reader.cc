@@ -15,6 +15,7 @@ class Workplace final : public Kept {
  public:
   Rows rows;
   std::vector<LoDTensor> in, out;
+  std::vector<int64_t> steps;  // of the rows that the element is appended to, by slot
 
  private:
   void Dispose() override {
@@ -24,6 +25,20 @@ class Workplace final : public Kept {
     Pool<Workplace>::Give(this);
   }
 };
+
+// Appends what the function has left in `element`; checks what it has appended itself.
+void AppendRest(const std::vector<SlotSpec>& slots, const std::vector<LoDTensor>& element,
+                const std::vector<int64_t>& steps_before, Rows* rows) {
+  for (size_t slot = 0; slot < slots.size(); ++slot) {
+    const LoDTensor& tensor = element[slot];
+    if (tensor.initialized()) {
+      CheckFits(slots[slot], slot, tensor.dtype(), tensor.dims(), tensor.lod().size());
+      rows->Append(slot, tensor);
+    } else {
+      Require(rows->steps(slot) == steps_before[slot] + 1, "no values for slot ", slot);
+    }
+  }
+}
 
 }  // namespace
 
@@ -42,11 +57,12 @@ void MapReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) const {
     reader().Load(tickets + i, 1, &work->rows);
     work->rows.MoveTo(&work->in);
     try {
-      function_(tickets[i].id, &work->in, &work->out);
+      work->steps.resize(rows->size());
+      for (size_t slot = 0; slot < rows->size(); ++slot) work->steps[slot] = rows->steps(slot);
+      function_(tickets[i].id, &work->in, &work->out, rows);
       Require(work->out.size() == slots().size(), work->out.size(), " results for ", slots().size(),
               " slots");
-      CheckFits(slots(), work->out);
-      rows->Append(work->out);
+      AppendRest(slots(), work->out, work->steps, rows);
     } catch (...) {
       throw CurrentError().WithContext(StrCat("while processing element ", tickets[i].id.sample,
                                               " in ", origin().empty() ? "a reader" : origin()));

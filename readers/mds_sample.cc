@@ -8,18 +8,12 @@
 
 #include "framework/base/error.h"
 #include "framework/tensor/tensor.h"
+#include "readers/stored_number.h"
 
 namespace millhopper {
 namespace {
 
 using Kind = MdsEncoding::Kind;
-
-template <typename T>
-T Number(const char* bytes) {
-  T number;
-  std::memcpy(&number, bytes, sizeof(number));
-  return number;
-}
 
 // A type of values, by the number that arrays have for it.
 struct ValueType {
@@ -54,35 +48,33 @@ const ValueType* TypeOf(MdsEncoding::Type code) {
 void WriteOne(const Field& field, const ValueType& type, const char* value, char* place) {
   switch (type.code) {
     case 8:
-      return field.Write(int64_t{Number<uint8_t>(value)}, place);
+      return field.Write(int64_t{StoredNumber<uint8_t>(value)}, place);
     case 9:
-      return field.Write(int64_t{Number<int8_t>(value)}, place);
+      return field.Write(int64_t{StoredNumber<int8_t>(value)}, place);
     case 16:
-      return field.Write(int64_t{Number<uint16_t>(value)}, place);
+      return field.Write(int64_t{StoredNumber<uint16_t>(value)}, place);
     case 17:
-      return field.Write(int64_t{Number<int16_t>(value)}, place);
+      return field.Write(int64_t{StoredNumber<int16_t>(value)}, place);
     case 18:
-      return field.Write(double{Fp16ToFloat(Number<uint16_t>(value))}, place);
+      return field.Write(double{Fp16ToFloat(StoredNumber<uint16_t>(value))}, place);
     case 32:
-      return field.Write(int64_t{Number<uint32_t>(value)}, place);
+      return field.Write(int64_t{StoredNumber<uint32_t>(value)}, place);
     case 33:
-      return field.Write(int64_t{Number<int32_t>(value)}, place);
+      return field.Write(int64_t{StoredNumber<int32_t>(value)}, place);
     case 34:
-      return field.Write(double{Number<float>(value)}, place);
+      return field.Write(double{StoredNumber<float>(value)}, place);
     case 65:
-      return field.Write(Number<int64_t>(value), place);
+      return field.Write(StoredNumber<int64_t>(value), place);
     case 66:
-      return field.Write(Number<double>(value), place);
+      return field.Write(StoredNumber<double>(value), place);
     default:
       break;
   }
-  const auto number = Number<uint64_t>(value);
+  const auto number = StoredNumber<uint64_t>(value);
   if (number <= uint64_t{INT64_MAX}) return field.Write(static_cast<int64_t>(number), place);
   // Floats hold it, rounded as ever; of the integers none does.
   const DataType wanted = field.slot.dtype;
-  const bool is_float = wanted == DataType::kFp16 || wanted == DataType::kBf16 ||
-                        wanted == DataType::kFp32 || wanted == DataType::kFp64;
-  if (!is_float) Throw(ErrorCode::kDataLoss, number, " is no ", ToString(wanted));
+  if (!IsFloat(wanted)) Throw(ErrorCode::kDataLoss, number, " is no ", ToString(wanted));
   field.Write(static_cast<double>(number), place);
 }
 
@@ -113,7 +105,7 @@ struct Array {
   Array(const MdsEncoding& encoding, std::string_view left) {
     const MdsEncoding::Type code =
         encoding.type ? *encoding.type
-                      : Number<MdsEncoding::Type>(TakeBytes(1, "its type", &left).data());
+                      : StoredNumber<MdsEncoding::Type>(TakeBytes(1, "its type", &left).data());
     type = TypeOf(code);
     if (type == nullptr) {
       Throw(ErrorCode::kDataLoss, "it has values of the type ", int{code}, ", which nobody knows");
@@ -135,7 +127,7 @@ struct Array {
   }
 
   static std::vector<uint64_t> ReadShape(std::string_view* left) {
-    const auto head = Number<uint8_t>(TakeBytes(1, "its number of axes", left).data());
+    const auto head = StoredNumber<uint8_t>(TakeBytes(1, "its number of axes", left).data());
     const size_t bytes = size_t{1} << (head & 3);
     const std::string_view dims = TakeBytes((head >> 2) * bytes, "its shape", left);
     std::vector<uint64_t> shape(head >> 2);
@@ -172,11 +164,12 @@ struct Array {
 
 std::vector<std::string_view> ImagesOf(const MdsEncoding& encoding, std::string_view value) {
   TakeBytes(encoding.before_count, "its beginning", &value);
-  const auto count = Number<uint32_t>(TakeBytes(4, "the number of its images", &value).data());
+  const auto count =
+      StoredNumber<uint32_t>(TakeBytes(4, "the number of its images", &value).data());
   const std::string_view sizes = TakeBytes(uint64_t{4} * count, "the sizes of its images", &value);
   std::vector<std::string_view> images;
   for (size_t i = 0; i < count; ++i) {
-    images.push_back(TakeBytes(Number<uint32_t>(sizes.data() + 4 * i), "an image", &value));
+    images.push_back(TakeBytes(StoredNumber<uint32_t>(sizes.data() + 4 * i), "an image", &value));
   }
   if (!value.empty()) {
     Throw(ErrorCode::kDataLoss, value.size(), " bytes are left behind its images");
@@ -290,7 +283,7 @@ void CutMdsSample(std::string_view sample, const std::vector<MdsColumn>& columns
   for (const MdsColumn& column : columns) {
     uint32_t bytes = column.size;
     if (bytes == 0) {
-      bytes = Number<uint32_t>(size);
+      bytes = StoredNumber<uint32_t>(size);
       size += 4;
     }
     if (bytes > left.size()) {

@@ -25,6 +25,7 @@ ShuffleReader::ShuffleReader(std::unique_ptr<ReaderBase> reader, int64_t buffer_
       key_(key),
       store_(new RecordStore) {
   Require(buffer_size >= 1, "buffer_size is ", buffer_size, "; it must be at least 1");
+  this->reader().ExpectWindow();
 }
 
 ShuffleReader::~ShuffleReader() { Empty(); }

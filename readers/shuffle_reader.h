@@ -23,7 +23,8 @@ namespace millhopper {
 // key.Below(elements in the window, p, k) for k = 0, 1, ...; this is frozen by kOrderVersion.
 //
 // Encoded records are copied into slots of their size, so that the window takes no more memory than
-// its records, and their chunks are released at once. Other elements (batches) are not copied.
+// its records, and their chunks are released at once; the reader below is told to give out such
+// (ExpectWindow). Other elements (batches) are not copied.
 class ShuffleReader final : public DecoratedReader {
  public:
   // Throws kInvalidArgument for a buffer_size below 1.

@@ -71,10 +71,19 @@ uint64_t ReadSize(const char* header) {
 
 unsigned char Byte(const char* header, size_t i) { return static_cast<unsigned char>(header[i]); }
 
-// The sum of all bytes, those of the checksum taken as spaces.
+// The sum of all bytes, those of the checksum taken as spaces. Eight bytes are added at once, in
+// four lanes of 16 bits, which a block cannot overflow.
 uint64_t SumOf(const char* header) {
-  unsigned sum = kChecksum.size * ' ';
-  for (size_t i = 0; i < kTarBlockBytes; ++i) sum += Byte(header, i);
+  constexpr uint64_t kLanes = 0x00ff00ff00ff00ff;
+  static_assert(size_t{2} * 0xff * kTarBlockBytes / sizeof(uint64_t) <= 0xffff);
+  uint64_t lanes = 0;
+  for (size_t i = 0; i < kTarBlockBytes; i += sizeof(uint64_t)) {
+    uint64_t word;
+    std::memcpy(&word, header + i, sizeof(word));
+    lanes += (word & kLanes) + (word >> 8 & kLanes);
+  }
+  uint64_t sum = kChecksum.size * ' ';
+  for (; lanes != 0; lanes >>= 16) sum += lanes & 0xffff;
   for (size_t i = 0; i < kChecksum.size; ++i) sum -= Byte(header, kChecksum.offset + i);
   return sum;
 }

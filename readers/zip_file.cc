@@ -10,6 +10,7 @@
 #include "framework/base/stop.h"
 #include "framework/io/compression.h"
 #include "readers/checksums.h"
+#include "readers/stored_number.h"
 
 namespace millhopper {
 namespace {
@@ -35,10 +36,8 @@ constexpr size_t kGzipHeadBytes = 10;
 constexpr size_t kGzipTailBytes = 8;
 
 template <typename T>
-T Number(const std::string& bytes, size_t at) {
-  T number;
-  std::memcpy(&number, bytes.data() + at, sizeof(number));
-  return number;
+T NumberAt(const std::string& bytes, size_t at) {
+  return StoredNumber<T>(bytes.data() + at);
 }
 
 bool HasMagicAt(const std::string& bytes, size_t at, const char* magic) {
@@ -140,7 +139,7 @@ void ZipFile::ReadDirectory() {
   while (!found && at > 0) {
     --at;
     found = HasMagicAt(tail, at, kEndMagic) &&
-            Number<uint16_t>(tail, at + 20) == tail_bytes - at - kEndBytes;
+            NumberAt<uint16_t>(tail, at + 20) == tail_bytes - at - kEndBytes;
   }
   if (!found) {
     Fail(size,
@@ -148,24 +147,24 @@ void ZipFile::ReadDirectory() {
          "not at its end");
   }
   uint64_t end = tail_begin + at;
-  uint64_t disks = uint64_t{Number<uint16_t>(tail, at + 4)} + Number<uint16_t>(tail, at + 6);
-  uint64_t here = Number<uint16_t>(tail, at + 8);
-  uint64_t count = Number<uint16_t>(tail, at + 10);
-  uint64_t bytes = Number<uint32_t>(tail, at + 12);
-  uint64_t begin = Number<uint32_t>(tail, at + 16);
+  uint64_t disks = uint64_t{NumberAt<uint16_t>(tail, at + 4)} + NumberAt<uint16_t>(tail, at + 6);
+  uint64_t here = NumberAt<uint16_t>(tail, at + 8);
+  uint64_t count = NumberAt<uint16_t>(tail, at + 10);
+  uint64_t bytes = NumberAt<uint32_t>(tail, at + 12);
+  uint64_t begin = NumberAt<uint32_t>(tail, at + 16);
   const std::string locator =
       end < kLocator64Bytes ? "" : Bytes(end - kLocator64Bytes, kLocator64Bytes, "locator");
   if (!locator.empty() && HasMagicAt(locator, 0, kLocator64Magic)) {
-    end = Number<uint64_t>(locator, 8);
+    end = NumberAt<uint64_t>(locator, 8);
     const std::string end64 = Bytes(end, kEnd64Bytes, "64-bit end");
     if (!HasMagicAt(end64, 0, kEnd64Magic)) {
       Fail(end, "the 64-bit record that ends the zip file's directory is not where it should be");
     }
-    disks = uint64_t{Number<uint32_t>(end64, 16)} + Number<uint32_t>(end64, 20);
-    here = Number<uint64_t>(end64, 24);
-    count = Number<uint64_t>(end64, 32);
-    bytes = Number<uint64_t>(end64, 40);
-    begin = Number<uint64_t>(end64, 48);
+    disks = uint64_t{NumberAt<uint32_t>(end64, 16)} + NumberAt<uint32_t>(end64, 20);
+    here = NumberAt<uint64_t>(end64, 24);
+    count = NumberAt<uint64_t>(end64, 32);
+    bytes = NumberAt<uint64_t>(end64, 40);
+    begin = NumberAt<uint64_t>(end64, 48);
   }
   if (disks != 0 || here != count) {
     Fail(end, "the zip file is divided into several, which is not read");
@@ -189,33 +188,33 @@ void ZipFile::ParseDirectory(const std::string& directory, uint64_t begin, uint6
       Fail(begin + at,
            StrCat("entry ", entries_.size(), " of the zip file's directory is damaged"));
     }
-    const size_t name_bytes = Number<uint16_t>(directory, at + 28);
-    const size_t extra_bytes = Number<uint16_t>(directory, at + 30);
+    const size_t name_bytes = NumberAt<uint16_t>(directory, at + 28);
+    const size_t extra_bytes = NumberAt<uint16_t>(directory, at + 30);
     const size_t all =
-        kEntryBytes + name_bytes + extra_bytes + Number<uint16_t>(directory, at + 32);
+        kEntryBytes + name_bytes + extra_bytes + NumberAt<uint16_t>(directory, at + 32);
     if (all > directory.size() - at) {
       Fail(begin + at, StrCat("entry ", entries_.size(),
                               " of the zip file's directory goes beyond the directory's end"));
     }
     ZipEntry entry;
-    entry.flags = Number<uint16_t>(directory, at + 8);
-    entry.method = Number<uint16_t>(directory, at + 10);
-    entry.crc32 = Number<uint32_t>(directory, at + 16);
-    entry.stored_bytes = Number<uint32_t>(directory, at + 20);
-    entry.bytes = Number<uint32_t>(directory, at + 24);
-    entry.offset = Number<uint32_t>(directory, at + 42);
+    entry.flags = NumberAt<uint16_t>(directory, at + 8);
+    entry.method = NumberAt<uint16_t>(directory, at + 10);
+    entry.crc32 = NumberAt<uint32_t>(directory, at + 16);
+    entry.stored_bytes = NumberAt<uint32_t>(directory, at + 20);
+    entry.bytes = NumberAt<uint32_t>(directory, at + 24);
+    entry.offset = NumberAt<uint32_t>(directory, at + 42);
     entry.name = directory.substr(at + kEntryBytes, name_bytes);
     // The extra fields, of which number 1 has what 32 bits cannot hold, in this order.
     size_t extra = at + kEntryBytes + name_bytes;
     const size_t extra_end = extra + extra_bytes;
     while (extra_end - extra >= 4) {
-      const auto id = Number<uint16_t>(directory, extra);
+      const auto id = NumberAt<uint16_t>(directory, extra);
       const size_t end =
-          std::min<size_t>(extra_end, extra + 4 + Number<uint16_t>(directory, extra + 2));
+          std::min<size_t>(extra_end, extra + 4 + NumberAt<uint16_t>(directory, extra + 2));
       extra += 4;
       for (uint64_t* const value : {&entry.bytes, &entry.stored_bytes, &entry.offset}) {
         if (id != 1 || *value != UINT32_MAX || end - extra < 8) continue;
-        *value = Number<uint64_t>(directory, extra);
+        *value = NumberAt<uint64_t>(directory, extra);
         extra += 8;
       }
       extra = end;
@@ -242,10 +241,10 @@ uint64_t ZipFile::FindContent(const ZipEntry& entry) const {
                             ", but the directory begins at byte ", directory_));
   }
   const std::string header = Bytes(entry.offset, kMemberBytes, "header of a member");
-  const uint64_t name_bytes = Number<uint16_t>(header, 26);
-  const uint64_t begin = entry.offset + kMemberBytes + name_bytes + Number<uint16_t>(header, 28);
-  if (!HasMagicAt(header, 0, kMemberMagic) || Number<uint16_t>(header, 8) != entry.method ||
-      (Number<uint16_t>(header, 6) & kEncrypted) != 0 || name_bytes != entry.name.size() ||
+  const uint64_t name_bytes = NumberAt<uint16_t>(header, 26);
+  const uint64_t begin = entry.offset + kMemberBytes + name_bytes + NumberAt<uint16_t>(header, 28);
+  if (!HasMagicAt(header, 0, kMemberMagic) || NumberAt<uint16_t>(header, 8) != entry.method ||
+      (NumberAt<uint16_t>(header, 6) & kEncrypted) != 0 || name_bytes != entry.name.size() ||
       Bytes(entry.offset + kMemberBytes, name_bytes, "name of a member") != entry.name) {
     Fail(entry.offset, who + " does not begin with the header that the directory promises");
   }

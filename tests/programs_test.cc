@@ -12,6 +12,7 @@
 #include "framework/plugin.h"
 #include "tests/child.h"
 #include "tests/compressed.h"
+#include "tests/encoded_images.h"
 #include "tests/program_runner.h"
 #include "tests/record_files.h"
 #include "tests/testing.h"
@@ -55,6 +56,22 @@ std::string WriteData() {
     const std::string path = folder + "/pets/" + image;
     std::filesystem::create_directories(std::filesystem::path(path).parent_path());
     WriteFile(path, std::filesystem::path(image).filename().string());
+  }
+  const ImageShape shape = {1, 2, 3};
+  PngImage png;
+  png.height = shape.height;
+  png.width = shape.width;
+  png.rows = std::string("\x01\x02\x03\x04\x05\x06", 6);
+  png.exif = ExifWith(2);
+  std::filesystem::create_directories(folder + "/pictures/all");
+  WriteFile(folder + "/pictures/all/1.png", EncodePng(png));
+  WriteFile(folder + "/pictures/all/2.jpg", EncodeWebp({7, 8, 9, 10, 11, 12}, shape));
+  WriteFile(folder + "/pictures/all/3.jpg", "no image");
+  for (const uint32_t number : {1, 2, 3}) {
+    const ImageShape photo{6 + number, 9 - number, 3};
+    const std::string place = StrCat(folder, "/photos/", number % 2 == 0 ? "cats" : "dogs");
+    std::filesystem::create_directories(place);
+    WriteFile(StrCat(place, "/", number, ".webp"), EncodeWebp(SomePixels(photo, number), photo));
   }
   std::string damaged = ReadFile(folder + "/numbers-0.recordio");
   damaged.back() ^= 1;

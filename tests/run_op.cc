@@ -46,6 +46,9 @@ void SetAttribute(const std::string& name, const Attribute& value, proto::OpDesc
   } else if (const auto* ints = std::get_if<std::vector<int32_t>>(&value)) {
     message->set_type(proto::INTS);
     add_all(*ints, message->mutable_ints());
+  } else if (const auto* floats = std::get_if<std::vector<float>>(&value)) {
+    message->set_type(proto::FLOATS);
+    add_all(*floats, message->mutable_floats());
   } else if (const auto* strings = std::get_if<std::vector<std::string>>(&value)) {
     message->set_type(proto::STRINGS);
     add_all(*strings, message->mutable_strings());
@@ -71,8 +74,8 @@ LoDTensor Find(const SlotTensors& tensors, const std::string& slot) {
 // known, the rule must know all of the outputs; if less is known, it must not contradict them.
 // `inputs` is keyed by variable name.
 void ExpectInferred(const proto::OpDesc& op, const std::map<std::string, TensorSpec>& inputs,
-                    const Scope& scope) {
-  bool all_known = true;
+                    const Scope& scope, bool dims_by_values) {
+  bool all_known = !dims_by_values;
   for (const auto& [name, spec] : inputs) all_known = all_known && spec.dtype.has_value();
   for (const bool open : {false, true}) {
     const auto find = [&](const std::string& name) {
@@ -152,7 +155,7 @@ std::map<std::string, LoDTensor> RunOp(const std::string& type, const SlotTensor
   RunState run;
   run.seed = options.seed;
   Executor(run).Run(Program::FromString(text, "test.pbtxt"), ProgramRole::kMain, &scope);
-  ExpectInferred(*op, given, scope);
+  ExpectInferred(*op, given, scope, options.dims_by_values);
   std::map<std::string, LoDTensor> results;
   for (const auto& [slot, name] : written) results[slot] = scope.Find(name)->Get<LoDTensor>();
   return results;

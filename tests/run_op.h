@@ -23,6 +23,8 @@ struct RunOpOptions {
   // Output slots, each with the input slot whose variable it writes to.
   std::map<std::string, std::string> in_place;
   uint64_t seed = 0;  // --seed
+  // The dims of outputs depend on values, so the rule need not know them.
+  bool dims_by_values = false;
 };
 
 // Runs one operator as a program of its own, checked as every program is, and returns its outputs

@@ -83,7 +83,7 @@ void ListFormats() {
     const FormatSchema& schema = *FindFileFormat(tag);
     std::cout << tag << ": " << schema.doc << "\n";
     std::cout << "  created by create_" << tag << "_file_reader, or by open_files as '" << tag
-              << ":FILE'";
+              << (schema.reads_folders ? ":FOLDER'" : ":FILE'");
     for (const std::string& extension : schema.extensions) std::cout << ", '*" << extension << "'";
     if (schema.matches != nullptr) std::cout << ", or known by its first bytes";
     std::cout << "\n";

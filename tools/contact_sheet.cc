@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/contact_sheet.h"
 
-#include <png.h>
-
 #include <algorithm>
 #include <cmath>
 #include <optional>
 
 #include "framework/base/error.h"
 #include "tools/digest.h"
+#include "tools/picture.h"
 
 namespace millhopper {
 namespace {
@@ -18,7 +17,6 @@ constexpr int64_t kLargestSide = 4096;
 constexpr size_t kGap = 2;            // pixels between images
 constexpr size_t kReadableSide = 32;  // smaller images are magnified to this
 constexpr uint8_t kBackground = 64;   // dark grey, which differs from black and from white
-constexpr size_t kMostPixels = size_t{1} << 26;
 
 // Where the values of one image are: value (y, x, c) is at y * row + x * column + c * plane.
 struct Layout {
@@ -119,11 +117,7 @@ std::string ContactSheet::ToPng() const {
   for (const std::vector<Image>& images : slots_) rows += (images.size() + columns - 1) / columns;
   const size_t width = kGap + columns * (cell_width + kGap);
   const size_t height = kGap + rows * (cell_height + kGap);
-  if (width * height > kMostPixels) {
-    Throw(ErrorCode::kResourceLimit, "--png: a sheet of ", width, " x ", height,
-          " pixels; fewer elements (--count) make a smaller one");
-  }
-  std::vector<uint8_t> sheet(width * height * 3, kBackground);
+  Picture sheet(width, height, {kBackground, kBackground, kBackground});
   size_t row = 0;
   for (const std::vector<Image>& images : slots_) {
     Range range;
@@ -135,26 +129,15 @@ std::string ContactSheet::ToPng() const {
       const size_t left = kGap + i % columns * (cell_width + kGap);
       for (size_t y = 0; y < images[i].height * zoom; ++y) {
         for (size_t x = 0; x < images[i].width * zoom; ++x) {
-          const size_t from = (y / zoom * images[i].width + x / zoom) * 3;
-          const size_t to = ((top + y) * width + left + x) * 3;
-          for (size_t c = 0; c < 3; ++c) sheet[to + c] = range.ToByte(images[i].rgb[from + c]);
+          const float* const rgb = &images[i].rgb[(y / zoom * images[i].width + x / zoom) * 3];
+          sheet.Set(left + x, top + y,
+                    {range.ToByte(rgb[0]), range.ToByte(rgb[1]), range.ToByte(rgb[2])});
         }
       }
     }
     row += (images.size() + columns - 1) / columns;
   }
-  png_image image = {};
-  image.version = PNG_IMAGE_VERSION;
-  image.width = static_cast<png_uint_32>(width);
-  image.height = static_cast<png_uint_32>(height);
-  image.format = PNG_FORMAT_RGB;
-  png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(image);
-  std::string png(size, '\0');
-  if (png_image_write_to_memory(&image, png.data(), &size, 0, sheet.data(), 0, nullptr) == 0) {
-    Throw(ErrorCode::kInternal, "--png: ", image.message);
-  }
-  png.resize(size);
-  return png;
+  return sheet.ToPng();
 }
 
 }  // namespace millhopper

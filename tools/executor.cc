@@ -16,6 +16,7 @@
 #include "framework/base/spelling.h"
 #include "framework/base/thread_pool.h"
 #include "framework/io/output_file.h"
+#include "framework/program/operator.h"
 #include "framework/program/program.h"
 #include "tools/catalog.h"
 #include "tools/chains.h"
@@ -30,6 +31,9 @@ DEFINE_string(main, "",
 DEFINE_bool(check, false,
             "only check the programs: print all problems, open no data file; the exit code is 2 if "
             "there is a problem");
+DEFINE_bool(explain, false,
+            "only check the programs and print what running them does that they do not show, such "
+            "as operators on images that are run as one; open no data file");
 DEFINE_bool(list_ops, false, "list all operators, or describe in full the types that follow");
 DEFINE_bool(list_formats, false, "list all file formats");
 DEFINE_string(print, "",
@@ -67,7 +71,7 @@ CommandHelp Help() {
       "program stay for the next. All programs are checked before the first one runs. What\n"
       "`print` operators and --fetch print goes to standard output, all else to standard error.\n";
   help.groups = {
-      {"Programs", {"startup", "main", "set", "check", "plugin"}},
+      {"Programs", {"startup", "main", "set", "check", "explain", "plugin"}},
       {"Running", {"threads", "seed", "memory_limit", "max_steps", "timeout"}},
       {"Results", {"fetch", "stats", "stats_json", "force", "quiet"}},
       {"Looking things up", {"list_ops", "list_formats", "print"}},
@@ -204,6 +208,21 @@ void RunProgram(const Executor& executor, Scope* scope, ProgramFile* file,
   usages->push_back(meter.SoFar());
 }
 
+// Prints what running the operators of a program does that it does not show.
+void Explain(const Program& program) {
+  for (int block = 0; block < program.desc().blocks_size(); ++block) {
+    const proto::BlockDesc& desc = program.desc().blocks(block);
+    for (int op = 0; op < desc.ops_size(); ++op) {
+      const OpSchema& schema = FindOperator(desc.ops(op).type())->schema;
+      if (schema.explain == nullptr) continue;
+      for (const std::string& line : schema.explain(program, block, op)) {
+        std::cout << program.OperatorLocation(block, op) << ": " << desc.ops(op).type() << ": "
+                  << line << "\n";
+      }
+    }
+  }
+}
+
 int RunPrograms(const Arguments& arguments) {
   Scope scope;  // must outlive the programs prepared in it
   std::vector<ProgramFile> files = ProgramsOfFlags(arguments);
@@ -211,6 +230,10 @@ int RunPrograms(const Arguments& arguments) {
   const std::vector<std::string> fetched = FetchNames(files);
   if (FLAGS_check) {
     for (const ProgramFile& file : files) std::cerr << file.path << ": no problem found\n";
+    return 0;
+  }
+  if (FLAGS_explain) {
+    for (const ProgramFile& file : files) Explain(*file.program);
     return 0;
   }
   RunState run;

@@ -25,6 +25,8 @@
 #include "tools/command.h"
 #include "tools/contact_sheet.h"
 #include "tools/digest.h"
+#include "tools/histogram.h"
+#include "tools/picture.h"
 
 DEFINE_string(startup, "", "the startup program that creates the reader");
 DEFINE_string(field, "",
@@ -46,8 +48,12 @@ DEFINE_bool(
     "at the end, print on standard error what every reader of the chain has done (elements, "
     "bytes, seconds) and what it holds");
 DEFINE_string(png, "",
-              "a file for a contact sheet of the slots that look like images. An existing file is "
-              "replaced only with --force; pipes and devices are possible");
+              "a file for a contact sheet of the slots that look like images or, with --all, for "
+              "histograms of the values. An existing file is replaced only with --force; pipes and "
+              "devices are possible");
+DEFINE_int32(passes, 1,
+             "with --png: how many passes to draw. By default the first element of each, which "
+             "shows what random operators make of one image");
 DECLARE_uint64(seed);
 
 namespace millhopper {
@@ -71,7 +77,7 @@ CommandHelp Help() {
       "pasted into a program.\n";
   help.groups = {
       {"What to look at", {"field", "startup", "reader", "count", "set", "plugin"}},
-      {"How to show it", {"all", "json", "digest", "png", "force", "stats"}},
+      {"How to show it", {"all", "json", "digest", "png", "passes", "force", "stats"}},
       {"Running", {"threads", "seed", "memory_limit", "timeout"}},
   };
   help.repeatable = {"field", "set", "plugin"};
@@ -203,20 +209,32 @@ void PrintJson(ReaderHolder* reader) {
   });
 }
 
+// Writes a picture to the file of --png and says what it shows.
+void WritePicture(const std::string& png, const std::string& what, int64_t elements,
+                  OutputFile* file) {
+  file->Write(png);
+  file->Publish();
+  (file->is_standard_output() ? std::cerr : std::cout)
+      << Escaped(FLAGS_png) << ": " << what << " of " << WithCommas(static_cast<uint64_t>(elements))
+      << (elements == 1 ? " element\n" : " elements\n");
+}
+
 void WriteSheet(ReaderHolder* reader) {
   OutputFile file(FLAGS_png, RulesOfFlags());
   ContactSheet sheet;
-  const int64_t count = VisitElements(reader, -1, [&sheet](int64_t, const auto& element) {
-    const size_t before = sheet.image_count();
-    sheet.Add(element, kSheetImages);
-    // Without --count, stops when the sheet is full or an element has added no image.
-    return FLAGS_count >= 0 || (sheet.image_count() > before && sheet.image_count() < kSheetImages);
-  });
-  file.Write(sheet.ToPng());
-  file.Publish();
-  (file.is_standard_output() ? std::cerr : std::cout)
-      << Escaped(FLAGS_png) << ": images of " << WithCommas(static_cast<uint64_t>(count))
-      << (count == 1 ? " element\n" : " elements\n");
+  int64_t count = 0;
+  for (int pass = 0; pass < FLAGS_passes; ++pass) {
+    if (pass > 0) reader->ReInit();
+    const int64_t standard = FLAGS_passes > 1 ? 1 : -1;
+    count += VisitElements(reader, standard, [&sheet](int64_t, const auto& element) {
+      const size_t before = sheet.image_count();
+      sheet.Add(element, kSheetImages);
+      // Without --count, stops when the sheet is full or an element has added no image.
+      return FLAGS_count >= 0 ||
+             (sheet.image_count() > before && sheet.image_count() < kSheetImages);
+    });
+  }
+  WritePicture(sheet.ToPng(), "images", count, &file);
 }
 
 // Statistics of values, which may be nan or infinite.
@@ -285,12 +303,15 @@ void PrintElements(ReaderHolder* reader) {
 struct SlotStatistics {
   std::set<std::string> kinds;          // dtype and dims
   Statistics values, steps, sequences;  // sequences: of the outermost level of detail
+  Histogram value_histogram, sequence_histogram;
 };
 
-void PrintStatistics(ReaderHolder* reader) {
-  constexpr size_t kShownKinds = 4;
-  std::vector<SlotStatistics> slots;
-  const int64_t count = VisitElements(reader, -1, [&slots](int64_t, const auto& element) {
+constexpr size_t kShownKinds = 4;
+
+// Adds up the elements; returns their number.
+int64_t AddUp(ReaderHolder* reader, std::vector<SlotStatistics>* slots_out) {
+  std::vector<SlotStatistics>& slots = *slots_out;
+  return VisitElements(reader, -1, [&slots](int64_t, const auto& element) {
     slots.resize(std::max(slots.size(), element.size()));
     for (size_t slot = 0; slot < element.size(); ++slot) {
       const LoDTensor tensor = element[slot].OnHost();
@@ -300,13 +321,48 @@ void PrintStatistics(ReaderHolder* reader) {
       if (!tensor.lod().empty()) {
         const LodLevel& level = tensor.lod().front();
         for (size_t i = 1; i < level.size(); ++i) {
-          statistics.sequences.Add(static_cast<double>(level[i] - level[i - 1]));
+          const auto length = static_cast<double>(level[i] - level[i - 1]);
+          statistics.sequences.Add(length);
+          statistics.sequence_histogram.Add(length);
         }
       }
-      for (int64_t i = 0; i < tensor.numel(); ++i) statistics.values.Add(ValueAt(tensor, i));
+      for (int64_t i = 0; i < tensor.numel(); ++i) {
+        const double value = ValueAt(tensor, i);
+        statistics.values.Add(value);
+        statistics.value_histogram.Add(value);
+      }
     }
     return true;
   });
+}
+
+void WriteHistograms(ReaderHolder* reader) {
+  constexpr size_t kGap = 16, kWidth = 512, kHeight = 160;
+  OutputFile file(FLAGS_png, RulesOfFlags());
+  std::vector<SlotStatistics> slots;
+  const int64_t count = AddUp(reader, &slots);
+  std::vector<const Histogram*> histograms;
+  for (const SlotStatistics& slot : slots) {
+    for (const Histogram* histogram : {&slot.value_histogram, &slot.sequence_histogram}) {
+      if (!histogram->empty()) histograms.push_back(histogram);
+    }
+  }
+  Require(!histograms.empty(), "--png: this reader yields no values");
+  Picture picture(kGap + kWidth + kGap, kGap + histograms.size() * (kHeight + kGap), {32, 32, 32});
+  for (size_t i = 0; i < histograms.size(); ++i) {
+    histograms[i]->Draw(kGap, kGap + i * (kHeight + kGap), kWidth, kHeight, &picture);
+  }
+  WritePicture(picture.ToPng(), "histograms of the values, then the lengths, of every slot", count,
+               &file);
+}
+
+void PrintHistogram(const Histogram& histogram) {
+  if (!histogram.empty()) std::cout << "    " << histogram.ToText() << "\n";
+}
+
+void PrintStatistics(ReaderHolder* reader) {
+  std::vector<SlotStatistics> slots;
+  const int64_t count = AddUp(reader, &slots);
   std::cout << WithCommas(static_cast<uint64_t>(count)) << (count == 1 ? " element" : " elements")
             << (reader->HasNext() ? ", and more\n" : "\n");
   for (size_t slot = 0; slot < slots.size(); ++slot) {
@@ -321,6 +377,7 @@ void PrintStatistics(ReaderHolder* reader) {
     std::cout << "  values: " << WithCommas(statistics.values.count) << ", "
               << statistics.values.Range() << ", mean " << statistics.values.mean << ", deviation "
               << statistics.values.deviation() << "\n";
+    PrintHistogram(statistics.value_histogram);
     if (statistics.steps.count > 0) {
       std::cout << "  length of axis 0: " << statistics.steps.Range() << ", mean "
                 << statistics.steps.mean << "\n";
@@ -328,6 +385,7 @@ void PrintStatistics(ReaderHolder* reader) {
     if (statistics.sequences.count > 0) {
       std::cout << "  sequences: " << WithCommas(statistics.sequences.count) << ", of length "
                 << statistics.sequences.Range() << ", mean " << statistics.sequences.mean << "\n";
+      PrintHistogram(statistics.sequence_histogram);
     }
   }
 }
@@ -339,8 +397,11 @@ int RunPeek(const Arguments& arguments) {
           " (--help tells more)");
   Require(FLAGS_startup.empty() || arguments.all("field").empty(),
           "--field is for files; a program has its own fields");
-  Require(FLAGS_all + FLAGS_json + FLAGS_digest + !FLAGS_png.empty() <= 1,
-          "--all, --json, --digest and --png exclude each other");
+  const bool png = !FLAGS_png.empty();
+  Require(FLAGS_json + FLAGS_digest + (FLAGS_all || png) <= 1,
+          "--json and --digest exclude each other, --all and --png");
+  Require(FLAGS_passes == 1 || (FLAGS_passes > 1 && png && !FLAGS_all), "--passes=", FLAGS_passes,
+          ": 1 or more passes can be drawn with --png, without --all");
   Require(FLAGS_count >= -1, "--count=", FLAGS_count,
           ": 0 or more are possible, and -1 for as many as fit what is shown");
   const std::shared_ptr<const Program> program =
@@ -359,8 +420,8 @@ int RunPeek(const Arguments& arguments) {
     PrintDigests(reader);
   } else if (FLAGS_json) {
     PrintJson(reader);
-  } else if (!FLAGS_png.empty()) {
-    WriteSheet(reader);
+  } else if (png) {
+    FLAGS_all ? WriteHistograms(reader) : WriteSheet(reader);
   } else {
     std::cout << reader->origin() << "\n";
     for (size_t i = 0; i < reader->slots().size(); ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The quickstart command: writes handwritten digits as RecordIO files and trains on them, with the
-// programs of tools/programs.
+// The quickstart command: writes handwritten digits as RecordIO files, or as images, and trains on
+// them, with the programs of tools/programs.
 #include <gflags/gflags.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "framework/base/error.h"
-#include "framework/io/byte_stream.h"
 #include "framework/io/output_file.h"
 #include "framework/program/executor.h"
 #include "framework/program/program.h"
@@ -27,10 +26,15 @@
 #include "readers/recordio_commit.h"
 #include "readers/recordio_writer.h"
 #include "tools/command.h"
+#include "tools/quickstart_digits.h"
+#include "tools/quickstart_images.h"
 
 DEFINE_string(mnist, "",
               "a folder with the four files of MNIST, plain or gzip, to train on instead of the "
               "digits that are shipped");
+DEFINE_string(images, "",
+              "train a convolutional network on images in files: --images alone on the digits as "
+              "JPEG files, --images=DIR on a folder with a folder of images for each class");
 DEFINE_int32(passes, 0,
              "how often to go through the training images; 0: 20 times, or 5 with --mnist");
 DEFINE_string(program, "loop",
@@ -38,7 +42,7 @@ DEFINE_string(program, "loop",
               "train in the same way");
 DEFINE_string(
     data_dir, "",
-    "the folder for the RecordIO files; existing files are replaced only with --force. By "
+    "the folder for the files that it writes; existing files are replaced only with --force. By "
     "default a temporary folder, whose files each run replaces");
 DECLARE_uint64(seed);
 
@@ -48,26 +52,25 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kShards = 4;
-constexpr size_t kBatchSize = 32;  // as in the programs
+constexpr size_t kBatchSize = 32;     // as in the programs
+constexpr char kDigits[] = "digits";  // the value of --images without one
 
 CommandHelp Help() {
   CommandHelp help;
-  help.usage = "quickstart [--mnist=DIR] [flags]\n";
+  help.usage =
+      "quickstart [--mnist=DIR] [flags]\n"
+      "quickstart --images[=DIR] [flags]\n";
   help.text =
       "Trains a network of two layers to read handwritten digits. Writes the images as four\n"
       "RecordIO files (and a fifth of the images, kept for the test, as one more), then runs a\n"
-      "startup program, a training program and a test program.\n";
-  help.groups = {{"Training", {"mnist", "passes", "program", "threads", "seed"}},
+      "startup program, a training program and a test program. With --images the network is a\n"
+      "convolutional one, and the images are files that are decoded and augmented.\n";
+  help.groups = {{"Training", {"mnist", "images", "passes", "program", "threads", "seed"}},
                  {"Data", {"data_dir", "force"}}};
   return help;
 }
 
 // ---- Data ----
-
-struct Digit {
-  std::vector<uint8_t> pixels;
-  int64_t label;
-};
 
 OutputRules Rules() {
   OutputRules rules = RulesOfFlags();
@@ -122,54 +125,12 @@ struct DataSet {
   size_t test_count;
 };
 
-// The path of a file that comes with this program: beside it, or in the folder of its runfiles that
-// Bazel makes.
-fs::path ShippedFile(const std::string& name) {
-  const fs::path program = fs::read_symlink("/proc/self/exe");
-  std::vector<fs::path> folders = {program.parent_path(),
-                                   program.string() + ".runfiles/millhopper/tools"};
-  for (const char* variable : {"TEST_SRCDIR", "RUNFILES_DIR"}) {
-    const char* value = getenv(variable);
-    if (value != nullptr) folders.push_back(fs::path(value) / "millhopper" / "tools");
-  }
-  for (const fs::path& folder : folders) {
-    if (fs::exists(folder / name)) return folder / name;
-  }
-  Throw(ErrorCode::kIo, "'", name, "' is not where this program is, in ", folders.front().string(),
-        " (build //tools:quickstart with Bazel, which puts it there)");
-}
-
-Digit ParseDigit(const std::string& line, const std::string& place) {
-  constexpr size_t kPixels = 64;
-  std::istringstream numbers(line);
-  std::vector<int> values;
-  for (std::string text; std::getline(numbers, text, ',');) values.push_back(atoi(text.c_str()));
-  if (values.size() != kPixels + 1) {
-    Throw(ErrorCode::kDataLoss, place, ": ", values.size(), " numbers instead of ", kPixels + 1);
-  }
-  return {std::vector<uint8_t>(values.begin(), values.end() - 1), values.back()};
-}
-
-// The content of a file that may be compressed.
-std::string ReadText(const std::string& path) {
-  ByteStream stream(path);
-  std::string text;
-  char block[1 << 16];
-  while (const size_t got = stream.Read(block, sizeof(block))) text.append(block, got);
-  return text;
-}
-
-// Every fifth digit is for the test.
 DataSet WriteDigits(const fs::path& folder) {
-  const std::string path = ShippedFile("digits/digits.csv.gz").string();
-  std::istringstream lines(ReadText(path));
+  const std::vector<Digit> digits = ReadDigits();
   ShardedWriter train(folder, "train", kShards);
   ShardedWriter test(folder, "test", 1);
-  std::string line;
-  for (size_t i = 1; std::getline(lines, line); ++i) {
-    (i % 5 == 0 ? test : train).Write(ParseDigit(line, StrCat(path, ":", i)));
-  }
-  return {folder, 64, 1.0 / 16, train.Finish(), test.Finish()};
+  for (size_t i = 0; i < digits.size(); ++i) (IsForTest(i) ? test : train).Write(digits[i]);
+  return {folder, kDigitSide * kDigitSide, 1.0 / kDigitWhite, train.Finish(), test.Finish()};
 }
 
 // The path of a file that may be compressed.
@@ -214,7 +175,8 @@ blocks {
   return writer.Finish();
 }
 
-DataSet WriteData() {
+// The folder for what is written, which is created.
+fs::path DataFolder(const std::string& name) {
   std::error_code failed;
   fs::path base = FLAGS_data_dir;
   if (base.empty()) {
@@ -225,7 +187,7 @@ DataSet WriteData() {
             ": ", failed.message(), "; --data_dir names another folder");
     }
   }
-  const fs::path folder = fs::absolute(base / (FLAGS_mnist.empty() ? "digits" : "mnist"));
+  fs::path folder = fs::absolute(base / name);
   fs::create_directories(folder, failed);
   if (failed) Throw(ErrorCode::kIo, folder.string(), ": ", failed.message());
   struct stat status;
@@ -233,6 +195,10 @@ DataSet WriteData() {
     Throw(ErrorCode::kIo, base.string(),
           ": belongs to another user; --data_dir names another folder");
   }
+  return folder;
+}
+
+DataSet WriteData(const fs::path& folder) {
   if (FLAGS_mnist.empty()) return WriteDigits(folder);
   const size_t train =
       WriteMnist("train", "train-images-idx3-ubyte", "train-labels-idx1-ubyte", kShards, folder);
@@ -275,21 +241,110 @@ class PassLines : public std::streambuf {
   double pass_ = 0, loss_ = 0;
 };
 
-// The settings of the programs. They are also written to a file, for the executor command.
-Settings WriteSettings(const DataSet& data, const std::string& path) {
-  Settings settings = {
-      {"data", data.folder.string()},
-      {"pixels", std::to_string(data.pixels)},
-      {"scale", StrCat(data.scale)},
-      {"passes", std::to_string(FLAGS_passes)},
-      // The fewer passes there are, the sooner the steps must become small.
-      {"decay", FLAGS_mnist.empty() ? "0.95" : "0.7"},
-      {"batches", std::to_string((data.train_count + kBatchSize - 1) / kBatchSize)},
-  };
+// Programs, what they are given, and the reader of training images.
+struct Training {
+  std::string startup, train, test;  // names in tools/programs
+  Settings settings;
+  fs::path folder;  // for the settings
+};
+
+Training TrainOnRecords() {
+  const DataSet data = WriteData(DataFolder(FLAGS_mnist.empty() ? "digits" : "mnist"));
+  std::cout << WithCommas(data.train_count) << " images for training in " << kShards
+            << " RecordIO files, " << WithCommas(data.test_count) << " for the test in one, in\n"
+            << data.folder.string() << "\n"
+            << std::flush;
+  const size_t batches = (data.train_count + kBatchSize - 1) / kBatchSize;
+  return {FLAGS_program + "_startup.pbtxt",
+          FLAGS_program + "_main.pbtxt",
+          "test.pbtxt",
+          {
+              {"data", data.folder.string()},
+              {"pixels", std::to_string(data.pixels)},
+              {"scale", StrCat(data.scale)},
+              {"passes", std::to_string(FLAGS_passes)},
+              // The fewer passes there are, the sooner the steps must become small.
+              {"decay", FLAGS_mnist.empty() ? "0.95" : "0.7"},
+              {"batches", std::to_string(batches)},
+          },
+          data.folder};
+}
+
+Training TrainOnImages() {
+  const bool are_digits = FLAGS_images == kDigits;
+  const fs::path folder = DataFolder(are_digits ? "digit_images" : "images");
+  const ImageFiles files =
+      are_digits ? WriteDigitImages(folder, Rules()) : DivideImages(FLAGS_images, folder, Rules());
+  std::cout << WithCommas(files.train_count) << " images of " << files.classes
+            << " classes for training, " << WithCommas(files.test_count) << " for the test, in\n"
+            << (are_digits ? folder.string() : FLAGS_images) << "\n"
+            << std::flush;
+  const size_t size = are_digits ? 32 : 64;
+  return {"images_startup.pbtxt",
+          "images_main.pbtxt",
+          "images_test.pbtxt",
+          {
+              {"train", files.train},
+              {"test", files.test},
+              {"classes", std::to_string(files.classes)},
+              {"window", are_digits ? "4096" : "1024"},
+              {"size", std::to_string(size)},
+              {"features", std::to_string(32 * (size / 8) * (size / 8))},
+              // A digit is recognised by all of it, and not in a mirror.
+              {"smallest", are_digits ? "0.8" : "0.25"},
+              {"mirrored", are_digits ? "0" : "0.5"},
+              {"passes", std::to_string(FLAGS_passes)},
+              {"rate", are_digits ? "0.01" : "0.002"},
+              {"decay", "0.95"},
+          },
+          folder};
+}
+
+// Writes settings to a file, as flags of the executor command.
+void WriteSettings(const Settings& settings, const std::string& path) {
   OutputFile file(path, Rules());
   for (const auto& [name, value] : settings) file.Write(StrCat("--set=", name, "=", value, "\n"));
   file.Publish();
-  return settings;
+}
+
+void Train(const Training& training) {
+  PassLines lines;
+  std::ostream output(&lines);
+  RunState run;
+  run.seed = FLAGS_seed;
+  run.output = &output;
+  const Executor executor(run);
+  const auto program = [&](const std::string& name) {
+    return Program::FromFile(ShippedFile("programs/" + name).string(), training.settings);
+  };
+  Scope scope;
+  executor.Run(program(training.startup), ProgramRole::kStartup, &scope);
+  executor.Run(program(training.train), ProgramRole::kMain, &scope);
+  const std::unique_ptr<PreparedProgram> tested =
+      executor.Prepare(program(training.test), ProgramRole::kMain, &scope);
+  tested->Run();
+  const auto correct = tested->Find("correct")->Get<LoDTensor>().scalar<int32_t>();
+  const auto total = tested->Find("total")->Get<LoDTensor>().scalar<int32_t>();
+  char accuracy[32];
+  snprintf(accuracy, sizeof(accuracy), "%.2f%%", 100.0 * correct / total);
+  std::cout << "test accuracy " << accuracy << " (" << WithCommas(correct) << " of "
+            << WithCommas(total) << ")\n";
+}
+
+void ShowNext(const Training& training, const std::string& flags) {
+  std::cout << "\nWhat to look at next:\n"
+            << "  The programs, explained: tools/programs/" << training.startup << ", "
+            << training.train << ", " << training.test << ".\n"
+            << "  The same, and what the reader 'train' yields, as commands and as a picture:\n"
+            << "    bazel build -c opt //tools:executor //tools:peek\n"
+            << "    bazel-bin/tools/executor --flagfile=" << flags << " \\\n"
+            << "      --startup=tools/programs/" << training.startup << " \\\n"
+            << "      --main=tools/programs/" << training.train << " --main=tools/programs/"
+            << training.test << "\n"
+            << "    bazel-bin/tools/peek --flagfile=" << flags << " \\\n"
+            << "      --startup=tools/programs/" << training.startup
+            << " --reader=train --png=digits.png\n"
+            << "  How to add an operator and a file format: README.md in operators and readers.\n";
 }
 
 int RunQuickstart(const Arguments& arguments) {
@@ -297,51 +352,15 @@ int RunQuickstart(const Arguments& arguments) {
           "' is no flag (--help lists them)");
   Require(FLAGS_program == "loop" || FLAGS_program == "multi_pass", "--program=", FLAGS_program,
           ": it is loop or multi_pass");
+  Require(FLAGS_images.empty() || FLAGS_mnist.empty(), "--images and --mnist exclude each other");
   Require(FLAGS_passes >= 0, "--passes=", FLAGS_passes, " is less than 0");
   if (FLAGS_passes == 0) FLAGS_passes = FLAGS_mnist.empty() ? 20 : 5;
 
-  const DataSet data = WriteData();
-  std::cout << WithCommas(data.train_count) << " images for training in " << kShards
-            << " RecordIO files, " << WithCommas(data.test_count) << " for the test in one, in\n"
-            << data.folder.string() << "\n"
-            << std::flush;
-
-  const std::string flags = (data.folder / "settings.flags").string();
-  const Settings settings = WriteSettings(data, flags);
-  PassLines lines;
-  std::ostream output(&lines);
-  RunState run;
-  run.seed = FLAGS_seed;
-  run.output = &output;
-  const Executor executor(run);
-  const std::string startup = ShippedFile("programs/" + FLAGS_program + "_startup.pbtxt").string();
-  const std::string train = ShippedFile("programs/" + FLAGS_program + "_main.pbtxt").string();
-  const std::string test = ShippedFile("programs/test.pbtxt").string();
-  Scope scope;
-  executor.Run(Program::FromFile(startup, settings), ProgramRole::kStartup, &scope);
-  executor.Run(Program::FromFile(train, settings), ProgramRole::kMain, &scope);
-  const std::unique_ptr<PreparedProgram> tested =
-      executor.Prepare(Program::FromFile(test, settings), ProgramRole::kMain, &scope);
-  tested->Run();
-  const auto correct = tested->Find("correct")->Get<LoDTensor>().scalar<int32_t>();
-  const auto total = tested->Find("total")->Get<LoDTensor>().scalar<int32_t>();
-  char accuracy[32];
-  snprintf(accuracy, sizeof(accuracy), "%.2f%%", 100.0 * correct / total);
-  std::cout << "test accuracy " << accuracy << " (" << WithCommas(correct) << " of "
-            << WithCommas(total) << ")\n\n"
-            << "What to look at next:\n"
-            << "  The programs, explained: tools/programs/" << FLAGS_program << "_startup.pbtxt, "
-            << FLAGS_program << "_main.pbtxt, test.pbtxt.\n"
-            << "  The same, and what the reader 'train' yields, as commands and as a picture:\n"
-            << "    bazel build -c opt //tools:executor //tools:peek\n"
-            << "    bazel-bin/tools/executor --flagfile=" << flags << " \\\n"
-            << "      --startup=tools/programs/" << FLAGS_program << "_startup.pbtxt \\\n"
-            << "      --main=tools/programs/" << FLAGS_program
-            << "_main.pbtxt --main=tools/programs/test.pbtxt\n"
-            << "    bazel-bin/tools/peek --flagfile=" << flags << " \\\n"
-            << "      --startup=tools/programs/" << FLAGS_program
-            << "_startup.pbtxt --reader=train --png=digits.png\n"
-            << "  How to add an operator and a file format: README.md in operators and readers.\n";
+  const Training training = FLAGS_images.empty() ? TrainOnRecords() : TrainOnImages();
+  const std::string flags = (training.folder / "settings.flags").string();
+  WriteSettings(training.settings, flags);
+  Train(training);
+  ShowNext(training, flags);
   return 0;
 }
 
@@ -349,5 +368,10 @@ int RunQuickstart(const Arguments& arguments) {
 }  // namespace millhopper
 
 int main(int argc, char** argv) {
+  // A flag of gflags has a value.
+  static std::string images_of_digits = std::string("--images=") + millhopper::kDigits;
+  for (int i = 1; i < argc; ++i) {
+    if (std::string(argv[i]) == "--images") argv[i] = images_of_digits.data();
+  }
   return millhopper::RunCommand(argc, argv, millhopper::Help(), millhopper::RunQuickstart);
 }

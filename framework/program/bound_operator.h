@@ -3,6 +3,7 @@
 #ifndef MILLHOPPER_FRAMEWORK_PROGRAM_BOUND_OPERATOR_H_
 #define MILLHOPPER_FRAMEWORK_PROGRAM_BOUND_OPERATOR_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -24,6 +25,8 @@ struct OpContext::Bound {
   RunState* run = nullptr;
   AttributeMap attribute_map;
   std::vector<std::pair<std::string, std::unique_ptr<PreparedBlock>>> blocks;
+  // What is run instead of the operator, if PreparedBlock::Replace has replaced it.
+  std::function<void()> replacement;
 };
 
 }  // namespace millhopper

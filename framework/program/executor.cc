@@ -26,6 +26,27 @@ bool ComesFromOperator(const Error& error) {
   return !error.context().empty() && error.context().back().rfind(kRunning, 0) == 0;
 }
 
+// Throws the exception that is being handled again, as an Error with the step of the operator that
+// threw it.
+[[noreturn]] void RethrowFrom(const std::string& step) {
+  try {
+    throw;
+  } catch (const EndOfData& end) {
+    if (ComesFromOperator(end)) throw;
+    throw end.WithContext(step);
+  } catch (...) {
+    std::exception_ptr where;
+    try {
+      const Error error = CurrentError();
+      if (!ComesFromOperator(error)) where = std::make_exception_ptr(error.WithContext(step));
+    } catch (const std::bad_alloc&) {
+      NoteOutOfMemory(step, "");
+    }
+    if (where != nullptr) std::rethrow_exception(where);
+    throw;
+  }
+}
+
 }  // namespace
 
 struct PreparedBlock::PreparedOp {
@@ -111,6 +132,26 @@ std::unique_ptr<PreparedBlock::PreparedOp> PreparedBlock::Prepare(int index) {
   return op;
 }
 
+void PreparedBlock::Replace(const std::vector<size_t>& ops, std::function<bool()> run) {
+  std::vector<OpFunction> replaced;
+  for (const size_t op : ops) {
+    replaced.push_back(ops_[op]->run);
+    ops_[op]->run = [](OpContext& context) { context.bound_->replacement(); };
+    ops_[op]->context.bound_->replacement = [] {};
+  }
+  ops_[ops.back()]->context.bound_->replacement = [this, ops, replaced, run = std::move(run)] {
+    if (run()) return;
+    for (size_t i = 0; i < ops.size(); ++i) {
+      PreparedOp& op = *ops_[ops[i]];
+      try {
+        replaced[i](op.context);
+      } catch (...) {
+        RethrowFrom(op.step);
+      }
+    }
+  };
+}
+
 void PreparedBlock::Refresh() {
   for (Variable* variable : own_) variable->Reset();
 }
@@ -133,20 +174,8 @@ void PreparedBlock::RunOperators() {
       at_work->library = op.library;
       op.run(op.context);
     }
-  } catch (const EndOfData& end) {
-    if (ComesFromOperator(end)) throw;
-    throw end.WithContext(ops_[i]->step);
   } catch (...) {
-    std::exception_ptr where;
-    try {
-      const Error error = CurrentError();
-      if (!ComesFromOperator(error))
-        where = std::make_exception_ptr(error.WithContext(ops_[i]->step));
-    } catch (const std::bad_alloc&) {
-      NoteOutOfMemory(ops_[i]->step, "");
-    }
-    if (where != nullptr) std::rethrow_exception(where);
-    throw;
+    RethrowFrom(ops_[i]->step);
   }
 }
 

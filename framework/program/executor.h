@@ -4,6 +4,8 @@
 #ifndef MILLHOPPER_FRAMEWORK_PROGRAM_EXECUTOR_H_
 #define MILLHOPPER_FRAMEWORK_PROGRAM_EXECUTOR_H_
 
+#include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -46,6 +48,10 @@ class PreparedBlock {
   void Clear();
   // The scope of the block's own variables. Their values stay until Refresh or Clear.
   Scope& scope() { return scope_; }
+  // From now on `run` is called in place of the operators with these numbers, which ascend, when it
+  // is the turn of the last of them. If it returns false, having done nothing that can be seen, the
+  // operators are run after all. No operator may be replaced twice.
+  void Replace(const std::vector<size_t>& ops, std::function<bool()> run);
 
  private:
   struct PreparedOp;

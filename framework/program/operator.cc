@@ -168,6 +168,12 @@ OpSchema& OpSchema::MoreAttrs(
   return *this;
 }
 
+OpSchema& OpSchema::Explain(
+    std::function<std::vector<std::string>(const Program& program, int block, int op)> f) {
+  explain = std::move(f);
+  return *this;
+}
+
 bool RegisterOperator(const std::string& type, OpSchema schema, OpFunction run) {
   const bool added = Registry().emplace(type, OperatorDef{type, std::move(schema), run}).second;
   if (added) {

@@ -113,6 +113,11 @@ struct OpSchema {
   // an attribute names. It gets the operator as the program gives it, unchecked.
   OpSchema& MoreAttrs(std::function<std::vector<AttributeSchema>(const proto::OpDesc& op)> f);
 
+  // `f` says what running the operator does that its program does not show, one line each, such as
+  // which operators of its block are run as one. It gets an operator of a checked program.
+  OpSchema& Explain(
+      std::function<std::vector<std::string>(const Program& program, int block, int op)> f);
+
   std::string doc;
   std::vector<ParameterSchema> inputs, outputs;
   std::vector<AttributeSchema> attributes;
@@ -122,6 +127,7 @@ struct OpSchema {
   std::function<void(const proto::OpDesc&, const AttributeMap&)> check;
   std::function<void(InferContext&)> infer;
   std::function<std::vector<AttributeSchema>(const proto::OpDesc&)> more_attributes;
+  std::function<std::vector<std::string>(const Program&, int, int)> explain;
 
  private:
   ParameterSchema& LastParameter();

@@ -61,7 +61,8 @@ void ChunkQueue::Take(size_t n, size_t stride, uint64_t sample, size_t step, Tic
   Chunk* const chunk = current_.get();
   const bool mapped = chunk->mapped();
   const std::optional<uint32_t> begin = chunk->IndexInBytes();
-  const char* const bytes = chunk->bytes->data();
+  // Bytes that may be copied.
+  const char* const bytes = mapped || chunk->holder ? nullptr : chunk->bytes->data();
   const Piece* const pieces = &chunk->pieces[next_];
   // What the tickets have in common is kept in registers: the compiler cannot know that no ticket
   // lies where it comes from.
@@ -73,8 +74,10 @@ void ChunkQueue::Take(size_t n, size_t stride, uint64_t sample, size_t step, Tic
   ticket.owner = chunk;
   for (size_t i = 0; i < n; ++i, ++ticket.id.record) {
     ticket.id.sample = sample + i * step;
-    ticket.index = begin ? pieces[i].offset - *begin : kNotInFile;
-    if (!mapped) {
+    ticket.index = chunk->holder ? pieces[i].offset
+                   : begin       ? pieces[i].offset - *begin
+                                 : kNotInFile;
+    if (bytes != nullptr) {
       ticket.bytes = bytes + pieces[i].offset;
       ticket.size = pieces[i].size;
     }
@@ -100,7 +103,9 @@ ChunkQueue::Backlog ChunkQueue::backlog() const {
       continue;
     }
     backlog.records += chunk->pieces.size();
-    backlog.bytes += chunk->bytes ? chunk->bytes->capacity() : 0;
+    backlog.bytes += chunk->holder  ? chunk->holder->bytes()
+                     : chunk->bytes ? chunk->bytes->capacity()
+                                    : 0;
   }
   return backlog;
 }
@@ -158,7 +163,9 @@ Ref<Chunk> ChunkQueue::Claim(MemoryScope::Need need) {
 bool ChunkQueue::ClaimShare(Chunk* chunk) {
   const ChunkShare& share = file_.share;
   while (source_->Claim(chunk)) {
-    if ((file_.index + claimed_++) % share.count == share.index) return true;
+    const bool is_ours = (file_.index + claimed_) % share.count == share.index;
+    if (!chunk->goes_on) ++claimed_;
+    if (is_ours) return true;
     if (!chunk->records) {
       throw Error(ErrorCode::kInvalidArgument,
                   "a chunk of it does not tell how many records it has before it is read, so that "

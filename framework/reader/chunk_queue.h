@@ -63,7 +63,8 @@ class ChunkQueue final : public Kept {
   // Writes the tickets of the next n (at most available()) records to tickets[0], tickets[stride],
   // ... and numbers them sample, sample + step, ... The run that they are written into must keep
   // the chunk (KeepIn). Ticket::index is how far behind the chunk's first byte the record lies in
-  // the file, or kNotInFile: whoever holds the ticket may copy the bytes and let the chunk go.
+  // the file, or kNotInFile; if the chunk has a holder, it is Piece::offset. So whoever holds the
+  // ticket may copy the bytes and let the chunk go.
   static constexpr uint32_t kNotInFile = UINT32_MAX;
   void Take(size_t n, size_t stride, uint64_t sample, size_t step, Ticket* tickets);
 
@@ -100,7 +101,7 @@ class ChunkQueue final : public Kept {
   uint64_t passed_over_ = 0;  // records before it that are yet to be passed over
 
   // Used only by the thread that is claiming:
-  uint64_t claimed_ = 0;   // chunks
+  uint64_t claimed_ = 0;   // chunks; one that goes on is not counted
   uint64_t left_out_ = 0;  // records of other shares since the last chunk of ours
 
   mutable std::mutex mutex_;       // guards the members below, and the state of chunks in chunks_

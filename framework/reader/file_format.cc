@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <string_view>
 #include <utility>
 
 #include "framework/base/at_work.h"
@@ -37,7 +38,10 @@ class FoundFormat final : public FileFormat {
   }
 
   std::unique_ptr<FileSource> Open(const FileEntry& file) override {
-    if (format_ == nullptr) format_ = Decide(file.path);
+    if (format_ == nullptr) {
+      format_ = Decide(file.path);
+      if (window_) format_->ExpectWindow();
+    }
     return format_->Open(file);
   }
 
@@ -54,6 +58,8 @@ class FoundFormat final : public FileFormat {
     format_->Load(tickets, n, rows);
   }
 
+  void ExpectWindow() override { window_ = true; }
+
  private:
   std::unique_ptr<FileFormat> Decide(const std::string& path) const {
     const FormatSchema& found = FormatByContent(path);
@@ -67,7 +73,19 @@ class FoundFormat final : public FileFormat {
 
   const FormatArguments arguments_;
   std::unique_ptr<FileFormat> format_;
+  bool window_ = false;
 };
+
+// The formats of the plugin that reads columns, by the extensions and the first bytes of files.
+struct ColumnarFormat {
+  const char* extension;
+  std::string_view magic;
+};
+constexpr ColumnarFormat kColumnarFormats[] = {
+    {".parquet", "PAR1"}, {".arrow", "ARROW1"}, {".feather", "ARROW1"}};
+constexpr char kColumnarHint[] =
+    "Parquet, Arrow and Feather files are read by a plugin: tools/build_parquet_plugin builds it, "
+    "--plugin=/absolute/FILE loads it, millhopper.load_plugin in Python";
 
 }  // namespace
 
@@ -84,6 +102,7 @@ std::optional<uint32_t> Chunk::IndexInBytes() const {
 
 void Chunk::SetNeeded() {
   if (bytes) bytes->set_needed();
+  if (holder) holder->SetNeeded();
   if (pieces.capacity() > 0) SetTableNeeded(pieces.data());
 }
 
@@ -112,8 +131,10 @@ void Chunk::Dispose() {
   bytes = Ref<Buffer>();
   mapping_ = Ref<Mapping>();
   Empty(&pieces);
+  holder = Ref<RecordHolder>();
   claimed.reset();
   records.reset();
+  goes_on = false;
   left_out_ = 0;
   error_ = nullptr;
   as_in_file_ = nullptr;
@@ -136,6 +157,11 @@ FormatSchema& FormatSchema::Extension(std::string extension) {
 
 FormatSchema& FormatSchema::Magic(bool (*function)(const char* head, size_t size)) {
   matches = function;
+  return *this;
+}
+
+FormatSchema& FormatSchema::Folders() {
+  reads_folders = true;
   return *this;
 }
 
@@ -164,6 +190,7 @@ std::unique_ptr<FileFormat> FormatSchema::Make(const FormatArguments& arguments)
   complete.attributes = WithDefaults(arguments.attributes);
   std::unique_ptr<FileFormat> format = make(complete);
   format->library_ = library;
+  format->reads_folders_ = reads_folders;
   return format;
 }
 
@@ -213,6 +240,10 @@ FormatChoice ChooseFormat(const std::string& file_name) {
             "; put one of them and a colon before the name");
     choice.schema = &schema;
   }
+  for (const ColumnarFormat& format : kColumnarFormats) {
+    Require(choice.schema != nullptr || !EndsWith(name, format.extension), "'", Escaped(file_name),
+            "': ", kColumnarHint);
+  }
   return choice;
 }
 
@@ -224,6 +255,12 @@ const FormatSchema& FormatByContent(const std::string& path) {
     if (schema.matches != nullptr && schema.matches(head, size)) found.push_back(&schema);
   }
   if (found.size() == 1) return *found[0];
+  for (const ColumnarFormat& format : kColumnarFormats) {
+    if (!found.empty() ||
+        std::string_view(head, size).substr(0, format.magic.size()) != format.magic)
+      continue;
+    throw Error(ErrorCode::kDataLoss, kColumnarHint).InFile(path, 0);
+  }
   std::string candidates;
   for (const FormatSchema* schema : found) candidates += " " + schema->tag;
   if (found.empty()) {

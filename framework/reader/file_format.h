@@ -38,6 +38,15 @@ struct Piece {
   uint32_t size;
 };
 
+// What holds the records of a chunk that are no stretches of bytes, such as rows of columns.
+class RecordHolder : public Kept {
+ public:
+  // How much memory it holds.
+  virtual size_t bytes() const = 0;
+  // Counts memory that was taken ahead of need (MemoryScope) as needed now.
+  virtual void SetNeeded() = 0;
+};
+
 // A stretch of a file with its records listed. Pooled.
 class Chunk final : public Kept {
  public:
@@ -50,6 +59,9 @@ class Chunk final : public Kept {
   // Set by Claim if the file tells the chunk's number of records before it is read. Then a shard
   // can leave the chunk out without fetching it.
   std::optional<uint64_t> records;
+  // Set by Claim if the chunk only is a part, without records, of what the next chunk gives out.
+  // Both are of the same share then, and the next one is planned when both are fetched.
+  bool goes_on = false;
   // The index in `bytes` at which to store the data read from `offset`; `bytes` needs that much
   // more room. The kernel's pages are aligned as the file is, and some processors (AMD's Zen) copy
   // far slower if the target lies 1 to 15 bytes further in its page than the source.
@@ -57,6 +69,9 @@ class Chunk final : public Kept {
   // Set by Fetch, or already by Claim: the records in order and the bytes that hold them.
   Ref<Buffer> bytes;
   PooledVector<Piece> pieces;
+  // Set by Fetch in place of `bytes`. Then tickets have no bytes: their owner is the chunk, and
+  // Ticket::index is the `offset` of their piece, which means what the format likes.
+  Ref<RecordHolder> holder;
 
   // Has `bytes` hold `size` bytes of the file from `from` on, behind as many as `from` lies beyond
   // a multiple of kBufferAlignment (lead() of them, if `from` is `offset`); returns the first of
@@ -147,7 +162,9 @@ class FileFormat {
   // 17"; "" if they call it nothing. For texts of errors only, so it may read the file. Any thread.
   virtual std::string PlaceName(const FileEntry& file, uint64_t offset) const;
   // Whether a file's path is that of a folder.
-  virtual bool reads_folders() const { return false; }
+  bool reads_folders() const { return reads_folders_; }
+  // Says that tickets will wait in a window (ReaderBase::ExpectWindow). Called before Open.
+  virtual void ExpectWindow() {}
   // Whether Claim sets Chunk::records, so that a shard can leave out the chunks of other shards.
   virtual bool chunks_tell_records() const { return false; }
   // The plugin library that holds the format's code; null if it is no plugin's.
@@ -158,6 +175,7 @@ class FileFormat {
 
   std::vector<SlotSpec> slots_;
   const char* library_ = nullptr;
+  bool reads_folders_ = false;
 };
 
 // The settings that a format is made from.
@@ -180,6 +198,8 @@ struct FormatSchema {
   FormatSchema& Extension(std::string extension);
   // Whether the first bytes of a file (up to 64, decompressed) can be of this format.
   FormatSchema& Magic(bool (*matches)(const char* head, size_t size));
+  // What the format calls a file is a folder.
+  FormatSchema& Folders();
   // An attribute that names one more file per file: `name` for a single file, `list_name` (paired
   // by position) in open_files.
   FormatSchema& Companion(std::string name, std::string list_name, std::string text);
@@ -198,6 +218,7 @@ struct FormatSchema {
   std::vector<AttributeSchema> attributes;
   std::vector<std::string> extensions;
   bool (*matches)(const char* head, size_t size) = nullptr;
+  bool reads_folders = false;
   std::string companion_name, companion_list_name, companion_doc;
   std::vector<std::string> (*guess_fields)(const std::string& path,
                                            const AttributeMap& attributes) = nullptr;
@@ -227,7 +248,7 @@ struct FormatChoice {
 FormatChoice SplitFormatPrefix(const std::string& file_name);
 // Looks at the prefix, then at the extension. If neither names a format, `schema` is null, and the
 // first bytes decide when the file is first read. Throws kInvalidArgument if the extension belongs
-// to several formats.
+// to several formats, or to one of a plugin of ours that is not loaded.
 FormatChoice ChooseFormat(const std::string& file_name);
 
 // The format by the first bytes of a file (decompressed). Throws kDataLoss if they fit none or

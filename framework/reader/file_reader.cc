@@ -59,6 +59,7 @@ Ticket WithBytes(const Ticket& ticket) {
   Ticket with_bytes = ticket;
   if (ticket.bytes != nullptr) return with_bytes;  // of a chunk that was expanded
   const Chunk& chunk = *ticket.object<Chunk>();
+  if (chunk.holder) return with_bytes;
   const Piece piece = chunk.pieces[ticket.id.record];
   with_bytes.bytes = chunk.bytes->data() + piece.offset;
   with_bytes.size = piece.size;
@@ -82,7 +83,8 @@ void CheckUnchanged(const Ticket* tickets, size_t n) {
 // The byte of the file at which an error of this record is, and what the error's text calls it.
 std::pair<uint64_t, std::string> PlaceOf(const FileFormat& format, const FileEntry& file,
                                          const Ticket& ticket) {
-  if (ticket.index != ChunkQueue::kNotInFile) {
+  const bool held = ticket.bytes == nullptr && ticket.object<Chunk>()->holder;
+  if (!held && ticket.index != ChunkQueue::kNotInFile) {
     const uint64_t offset = ticket.id.chunk + ticket.index;
     const std::string name = format.PlaceName(file, offset);
     if (!name.empty()) return {offset, StrCat("in ", name, ", which begins at byte ", offset)};
@@ -220,6 +222,12 @@ void FileReader::LoadBlock(const Ticket* tickets, size_t n, Rows* rows) const {
 
 void FileReader::LoadBytes(const Ticket* tickets, size_t n, Rows* rows) const {
   for (size_t i = 0; i < n;) {
+    if (tickets[i].bytes == nullptr) {
+      const size_t size = OfOneChunk(tickets + i, n - i);
+      LoadBlock(tickets + i, size, rows);
+      i += size;
+      continue;
+    }
     // After a shuffle the records lie at random places, so the next ones are prefetched into the
     // cache.
     const size_t next = std::min(n, i + kLoadedAtOnce);

@@ -30,6 +30,7 @@ class FileReader : public ReaderBase {
   void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override;
   const std::vector<SlotSpec>& row_slots() const override { return format_->row_slots(); }
   void TakeShare(const ChunkShare& share) override;
+  void ExpectWindow() override { format_->ExpectWindow(); }
   std::optional<uint64_t> PassLength() const override;
 
  protected:
@@ -54,7 +55,7 @@ class FileReader : public ReaderBase {
 
  private:
   bool FillTimed(ChunkQueue* queue);
-  // Has the format load tickets that have bytes.
+  // Has the format load tickets that have bytes, or a holder of their records.
   void LoadBytes(const Ticket* tickets, size_t n, Rows* rows) const;
   // The same for tickets of mapped files. They get their bytes here, so that no other code sees
   // bytes that may change.

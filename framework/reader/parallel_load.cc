@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <optional>
 #include <vector>
 
 #include "framework/base/error.h"
@@ -35,16 +36,29 @@ bool AreOneStep(const std::vector<SlotSpec>& slots) {
                      [](const SlotSpec& slot) { return slot.one_step(); });
 }
 
-// Makes room for n elements; if their size is not declared, for their encoded size. Does nothing
-// for one element, which may bring its own buffer.
+// The only slot whose elements are not one step each; nothing if there are more.
+std::optional<size_t> OnlyRagged(const std::vector<SlotSpec>& slots) {
+  std::optional<size_t> ragged;
+  for (size_t slot = 0; slot < slots.size(); ++slot) {
+    if (slots[slot].one_step()) continue;
+    if (ragged) return std::nullopt;
+    ragged = slot;
+  }
+  return ragged;
+}
+
+// Makes room for n elements; if the size of one slot is not declared, for their encoded size, which
+// is not taken for granted under a limit if that is the size of other slots, too. Does nothing for
+// one element, which may bring its own buffer.
 void Expect(const ReaderBase& reader, const Ticket* tickets, size_t n, Rows* rows) {
   if (n == 1) return;
   if (AreOneStep(reader.row_slots())) {
     rows->FixInnerDims(reader.row_slots());  // only the file may have told them
-  } else if (rows->size() == 1) {
+  } else if (const std::optional<size_t> ragged = OnlyRagged(reader.row_slots());
+             ragged && (rows->size() == 1 || !MemoryLimit::is_set())) {
     size_t bytes = 0;
     for (size_t i = 0; i < n; ++i) bytes += tickets[i].size;
-    rows->ExpectBytes(0, bytes);
+    rows->ExpectBytes(*ragged, bytes);
   }
   rows->Expect(n);
 }

@@ -115,6 +115,9 @@ class ReaderBase {
   // that it has without sharing. May be called once, before the first Plan. Throws kInvalidArgument
   // after that, and if this is not a reader of files.
   virtual void TakeShare(const ChunkShare& share);
+  // Says that tickets of this reader will wait in a window among those of other chunks, so that
+  // each should keep little else than its element. Called before the first Plan.
+  virtual void ExpectWindow() {}
   // How many elements a whole pass has, if the sizes and headers of the files tell it; files may be
   // opened for this. A pass that ends with an error has fewer. Any thread at any time. Throws what
   // opening the files throws.
@@ -188,6 +191,7 @@ class DecoratedReader : public ReaderBase {
   const std::vector<SlotSpec>& row_slots() const override { return reader_->row_slots(); }
   Place place() const override;
   size_t ElementsReady() const override { return reader_->ElementsReady(); }
+  void ExpectWindow() override { reader_->ExpectWindow(); }
   ChainStats Stats() const override;
   void BeginPass() override { reader_->BeginPass(); }
 

@@ -152,6 +152,10 @@ class ReaderHolder::Handle final : public ReaderBase {
     std::lock_guard<std::mutex> lock(held_->planning);
     if (generation_ == held_->generation) held_->reader->BeginPass();
   }
+  void ExpectWindow() override {
+    std::lock_guard<std::mutex> lock(held_->planning);
+    held_->reader->ExpectWindow();
+  }
   const std::vector<SlotSpec>& row_slots() const override { return held_->reader->row_slots(); }
   Place place() const override { return held_->reader->place(); }
   ChainStats Stats() const override { return held_->reader->Stats(); }

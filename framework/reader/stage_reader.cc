@@ -19,10 +19,6 @@ constexpr size_t kSmall = 40;
 // To look at the clock takes as long as a small element: so many of them are worked on each time.
 constexpr int kTimedOneIn = 8;
 
-// Where the parts of an element are counted from: far from those of other parts of the same record,
-// which have names of 64 bits between them.
-uint64_t FirstPart(const RecordId& id) { return id.part == 0 ? 0 : MixBits(id.part); }
-
 }  // namespace
 
 // How far the work on a group is.
@@ -135,6 +131,8 @@ void Stage::LoadPart(const StagedElement&, size_t, Rows*) const {
   Throw(ErrorCode::kInternal, "a stage that makes parts does not say how");
 }
 
+uint64_t FirstPart(const RecordId& id) { return id.part == 0 ? 0 : MixBits(id.part); }
+
 int64_t DepthForAllWorkers() { return 2 * (static_cast<int64_t>(ThreadPool::Get().size()) + 1); }
 
 StageReader::StageReader(std::unique_ptr<ReaderBase>&& reader, std::vector<SlotSpec> slots,
@@ -241,6 +239,10 @@ void StageReader::Add(Group* group, const RecordId& id, TicketRun* run) const {
   ticket.owner = group;
   ticket.index = static_cast<uint32_t>(next_);
   run->Add(ticket);
+}
+
+StagedElement* StageReader::ElementOf(const Ticket& ticket) {
+  return &(*ticket.object<Group>())[ticket.index];
 }
 
 Ref<StageReader::Group> StageReader::Planned() {

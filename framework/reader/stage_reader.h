@@ -57,6 +57,10 @@ class Stage {
   virtual Place place() const { return Place(); }
 };
 
+// The number of the first part that is made of an element: far from those of other parts of the
+// same record. Parts have names of 64 bits.
+uint64_t FirstPart(const RecordId& id);
+
 // How many groups keep all workers of the pool busy. It is no more than that, because groups hold
 // loaded elements.
 int64_t DepthForAllWorkers();
@@ -88,15 +92,22 @@ class StageReader : public DecoratedReader {
   Place place() const override { return stage_->place(); }
   size_t ElementsReady() const override;
   std::optional<uint64_t> PassLength() const override;
+  void ExpectWindow() override {}  // its elements are loaded, and keep nothing else
+
+ protected:
+  void PlanNext(size_t n, TicketRun* run) override;
+  void Rewind(uint64_t pass) override;
+  // The element of a ticket that PlanNext has added, for a stage that neither keeps the count nor
+  // makes parts. Only the planning thread may call it; it may move the tensors out if nobody will
+  // load the ticket.
+  static StagedElement* ElementOf(const Ticket& ticket);
 
  private:
   enum class State;
   class Group;
   class Ahead;
 
-  void PlanNext(size_t n, TicketRun* run) override;
   uint64_t InStore() const override;
-  void Rewind(uint64_t pass) override;
   // Hands out up to n elements of a group; returns how many.
   size_t HandOut(Group* group, size_t n, TicketRun* run);
   void Add(Group* group, const RecordId& id, TicketRun* run) const;

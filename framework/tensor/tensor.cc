@@ -32,6 +32,11 @@ size_t SizeOf(DataType type) {
   Throw(ErrorCode::kInternal, "data type ", static_cast<int>(type), " has no size");
 }
 
+bool IsFloat(DataType type) {
+  return type == DataType::kFp16 || type == DataType::kBf16 || type == DataType::kFp32 ||
+         type == DataType::kFp64;
+}
+
 const char* ToString(DataType type) {
   switch (type) {
     case DataType::kBool:

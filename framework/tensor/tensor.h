@@ -29,6 +29,7 @@ enum class DataType : int32_t {
 };
 
 size_t SizeOf(DataType type);
+bool IsFloat(DataType type);
 // numpy's name: "uint8", "float32"; "bfloat16" for kBf16.
 const char* ToString(DataType type);
 // Throws kInvalidArgument if the number is not a DataType.

@@ -52,7 +52,7 @@ void CreatePythonMapReader(OpContext& context) {
   StoreReader(context, std::make_unique<MapReader>(
                            std::move(below), form.slots,
                            [function, form, reader](const RecordId& id, std::vector<LoDTensor>* in,
-                                                    std::vector<LoDTensor>* out) {
+                                                    std::vector<LoDTensor>* out, Rows*) {
                              function->Call(id, in, form, out, reader);
                            }));
 }

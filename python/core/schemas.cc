@@ -104,6 +104,7 @@ py::list FormatSchemas() {
     format["tag"] = tag;
     format["doc"] = schema.doc;
     format["extensions"] = schema.extensions;
+    format["reads_folders"] = schema.reads_folders;
     format["known_by_content"] = schema.matches != nullptr;
     format["attributes"] = DescribeAll(schema.attributes);
     format["companion"] =

@@ -27,6 +27,7 @@ from millhopper import (
     reader,
     recordio_writer,
     unique_name,
+    vision,
 )
 from millhopper.base.places import (
     CPUPlace,
@@ -126,4 +127,5 @@ __all__ = [
     "switch_startup_program",
     "train",
     "unique_name",
+    "vision",
 ]

@@ -67,9 +67,11 @@ class IpcAccess {
     return file_ != nullptr ? file_->schema() : stream_->schema();
   }
   int batches() const { return file_->num_record_batches(); }
+  std::shared_ptr<ArrowMemory> shared_memory() const { return access_.shared_memory(); }
 
   // A batch of the file by its number, or the only one of the messages. Checks all that it holds.
   std::shared_ptr<arrow::RecordBatch> Read(int number) {
+    access_.BeginChunk();
     auto batch = access_.Run([&]() -> arrow::Result<std::shared_ptr<arrow::RecordBatch>> {
       if (file_ != nullptr) return file_->ReadRecordBatch(number);
       std::shared_ptr<arrow::RecordBatch> next;
@@ -94,7 +96,7 @@ struct Wanted {
 
   const std::vector<ArrowColumn> found;
   const std::vector<int> columns;
-  const ArrowRows rows;
+  const std::shared_ptr<const ArrowRows> rows;
 
  private:
   std::vector<int> Outermost() const {
@@ -102,7 +104,8 @@ struct Wanted {
     for (const ArrowColumn& column : found) numbers.insert(static_cast<int>(column.children[0]));
     return {numbers.begin(), numbers.end()};
   }
-  ArrowRows Rows(const ArrowFields& fields, const arrow::Schema& schema) const {
+  std::shared_ptr<const ArrowRows> Rows(const ArrowFields& fields,
+                                        const arrow::Schema& schema) const {
     arrow::FieldVector decoded;
     for (const int column : columns) decoded.push_back(schema.field(column));
     return RowsOf(fields, arrow::Schema(decoded), found);
@@ -118,12 +121,12 @@ struct Claimed {
 class IpcSource : public FileSource {
  public:
   IpcSource(std::shared_ptr<const File> file, const ArrowFields& fields,
-            const arrow::Schema& schema)
-      : file_(std::move(file)), wanted_(fields, schema) {}
+            const arrow::Schema& schema, bool records)
+      : file_(std::move(file)), wanted_(fields, schema), records_(records) {}
 
   void Fetch(Chunk* chunk) const override {
     const auto* const claimed = std::any_cast<Claimed>(&chunk->claimed);
-    WithPlace(file_->path(), chunk->offset, StrCat("record batch ", claimed->number, ": "), [&] {
+    WithPlace(file_->path(), chunk->offset, PlaceOf(*claimed), [&] {
       const uint64_t rows = FetchBatch(*claimed, chunk);
       if (chunk->records && *chunk->records != rows) {
         Throw(ErrorCode::kDataLoss, "it has ", rows, " rows, but its header says ",
@@ -133,11 +136,27 @@ class IpcSource : public FileSource {
   }
 
  protected:
-  // Adds the rows of a batch to the chunk; returns how many it has.
+  // Adds the rows of a batch, by Append; returns how many it has.
   virtual uint64_t FetchBatch(const Claimed& claimed, Chunk* chunk) const = 0;
 
   const std::shared_ptr<const File>& file() const { return file_; }
   const Wanted& wanted() const { return wanted_; }
+
+  uint64_t Append(const Claimed& claimed, int number, IpcAccess* access, Chunk* chunk) const {
+    const auto batch = access->Read(number);
+    const auto rows = static_cast<uint64_t>(batch->num_rows());
+    if (records_) {
+      AppendRecords(*wanted_.rows, *batch, 0, chunk);
+      return rows;
+    }
+    Ref<ArrowPart> columns(new ArrowPart(wanted_.rows, access->shared_memory()));
+    AddBatch(*batch, columns.get());
+    const Ref<ArrowTable> table(new ArrowTable(1, PlaceOf(claimed)));
+    table->Set(0, std::move(columns));
+    table->ListRows(0, rows, chunk);
+    chunk->holder = Ref<RecordHolder>(table.get());
+    return rows;
+  }
 
   static void SetPlace(const IpcMessage& message, Claimed claimed, Chunk* chunk) {
     chunk->offset = message.stretch.offset;
@@ -147,14 +166,19 @@ class IpcSource : public FileSource {
   }
 
  private:
+  static std::string PlaceOf(const Claimed& claimed) {
+    return StrCat("record batch ", claimed.number, ": ");
+  }
+
   const std::shared_ptr<const File> file_;
   const Wanted wanted_;
+  const bool records_;  // whether rows become records
 };
 
 class IpcFileSource final : public IpcSource {
  public:
-  IpcFileSource(std::shared_ptr<const File> file, const ArrowFields& fields)
-      : IpcSource(file, fields, *IpcAccess(file, std::vector<int>()).schema()),
+  IpcFileSource(std::shared_ptr<const File> file, const ArrowFields& fields, bool records)
+      : IpcSource(file, fields, *IpcAccess(file, std::vector<int>()).schema(), records),
         batches_(ReadIpcBatches(*file)) {
     auto access = std::make_unique<IpcAccess>(file, wanted().columns);
     if (static_cast<size_t>(access->batches()) != batches_.size()) {
@@ -184,12 +208,7 @@ class IpcFileSource final : public IpcSource {
  private:
   uint64_t FetchBatch(const Claimed& claimed, Chunk* chunk) const override {
     std::unique_ptr<IpcAccess> access = TakeAccess();
-    uint64_t rows = 0;
-    {
-      const auto batch = access->Read(static_cast<int>(claimed.number));
-      rows = static_cast<uint64_t>(batch->num_rows());
-      AppendRows(wanted().rows, *batch, 0, chunk);
-    }
+    const uint64_t rows = Append(claimed, static_cast<int>(claimed.number), access.get(), chunk);
     const std::lock_guard<std::mutex> lock(mutex_);
     idle_.push_back(std::move(access));
     return rows;
@@ -229,8 +248,9 @@ Stretch SchemaOf(const File& file) {
 // that batches do not wait for one another.
 class IpcStreamSource final : public IpcSource {
  public:
-  IpcStreamSource(std::shared_ptr<const File> file, const ArrowFields& fields)
-      : IpcSource(file, fields, *IpcAccess(file, {SchemaOf(*file)}, std::vector<int>()).schema()),
+  IpcStreamSource(std::shared_ptr<const File> file, const ArrowFields& fields, bool records)
+      : IpcSource(file, fields, *IpcAccess(file, {SchemaOf(*file)}, std::vector<int>()).schema(),
+                  records),
         before_{SchemaOf(*file)},
         at_(before_[0].size) {}
 
@@ -258,9 +278,7 @@ class IpcStreamSource final : public IpcSource {
  private:
   uint64_t FetchBatch(const Claimed& claimed, Chunk* chunk) const override {
     IpcAccess access(file(), claimed.messages, wanted().columns);
-    const auto batch = access.Read(0);
-    AppendRows(wanted().rows, *batch, 0, chunk);
-    return static_cast<uint64_t>(batch->num_rows());
+    return Append(claimed, 0, &access, chunk);
   }
 
   std::vector<Stretch> before_;  // the schema and the dictionaries before the next message
@@ -289,8 +307,9 @@ class IpcFormat final : public ColumnarFormat {
   std::unique_ptr<FileSource> Open(const FileEntry& entry) override {
     return WithPlace(entry.path, 0, "", [&]() -> std::unique_ptr<FileSource> {
       std::shared_ptr<const File> file = File::Open(entry.path);
-      if (IsFile(*file)) return std::make_unique<IpcFileSource>(std::move(file), fields());
-      return std::make_unique<IpcStreamSource>(std::move(file), fields());
+      if (IsFile(*file))
+        return std::make_unique<IpcFileSource>(std::move(file), fields(), window());
+      return std::make_unique<IpcStreamSource>(std::move(file), fields(), window());
     });
   }
 

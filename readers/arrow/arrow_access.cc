@@ -29,14 +29,27 @@ std::string Shown(const std::string& text) {
 }  // namespace
 
 // Every piece is a buffer of the pool.
-class ArrowAccess::Memory final : public arrow::MemoryPool {
+class ArrowAccess::Memory final : public arrow::MemoryPool, public ArrowMemory {
  public:
-  explicit Memory(std::exception_ptr* problem) : problem_(problem) {}
+  void ForgetProblem() { problem_ = nullptr; }
+  void BeginChunk() { in_use_before_ = in_use_; }
+  // Remembers the exception that is being handled, if it is the first one.
+  void SetProblem() {
+    if (problem_ == nullptr) problem_ = std::current_exception();
+  }
+  const std::exception_ptr& problem() const { return problem_; }
+
+  size_t bytes() const override { return static_cast<size_t>(in_use_); }
+  void SetNeeded() override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (const auto& [place, buffer] : buffers_) buffer->set_needed();
+  }
 
   arrow::Status Allocate(int64_t size, int64_t alignment, uint8_t** out) override {
     try {
-      if (size < 0 || alignment > int64_t{kBufferAlignment} || size > kMostBytes - in_use_) {
-        Throw(ErrorCode::kResourceLimit, "Arrow needs ", size, " bytes beside the ", in_use_,
+      const int64_t has = std::max<int64_t>(in_use_ - in_use_before_, 0);
+      if (size < 0 || alignment > int64_t{kBufferAlignment} || size > kMostBytes - has) {
+        Throw(ErrorCode::kResourceLimit, "Arrow needs ", size, " bytes beside the ", has,
               " that it has; the limit for one chunk is ", kMostBytes);
       }
       Ref<Buffer> buffer =
@@ -92,7 +105,7 @@ class ArrowAccess::Memory final : public arrow::MemoryPool {
 
  private:
   arrow::Status OutOfMemory() {
-    if (*problem_ == nullptr) *problem_ = std::current_exception();
+    SetProblem();
     return arrow::Status::OutOfMemory("no memory");
   }
 
@@ -102,20 +115,21 @@ class ArrowAccess::Memory final : public arrow::MemoryPool {
     return found == buffers_.end() ? 0 : found->second->capacity();
   }
 
-  std::exception_ptr* const problem_;
-  std::mutex mutex_;
+  std::exception_ptr problem_;
+  int64_t in_use_before_ = 0;  // by other chunks
+  mutable std::mutex mutex_;
   std::unordered_map<uint8_t*, Ref<Buffer>> buffers_;
   std::atomic<int64_t> in_use_{0}, most_{0}, total_{0}, allocations_{0};
 };
 
 class ArrowAccess::Reads final : public arrow::io::RandomAccessFile {
  public:
-  Reads(std::shared_ptr<const File> file, std::vector<Stretch> stretches, arrow::MemoryPool* memory,
-        std::exception_ptr* problem)
+  Reads(std::shared_ptr<const File> file, std::vector<Stretch> stretches,
+        std::shared_ptr<Memory> memory)
       : source_(std::move(file)),
         stretches_(std::move(stretches)),
-        context_(memory),
-        problem_(problem) {
+        memory_(std::move(memory)),
+        context_(memory_.get()) {
     for (const Stretch& stretch : stretches_) size_ += static_cast<int64_t>(stretch.size);
   }
 
@@ -156,7 +170,7 @@ class ArrowAccess::Reads final : public arrow::io::RandomAccessFile {
         skipped = 0;
       }
     } catch (...) {
-      if (*problem_ == nullptr) *problem_ = std::current_exception();
+      memory_->SetProblem();
       return arrow::Status::IOError("the file cannot be read");
     }
     return most;
@@ -201,8 +215,8 @@ class ArrowAccess::Reads final : public arrow::io::RandomAccessFile {
  private:
   const std::shared_ptr<const File> source_;
   const std::vector<Stretch> stretches_;
+  const std::shared_ptr<Memory> memory_;
   const arrow::io::IOContext context_;
-  std::exception_ptr* const problem_;
   int64_t size_ = 0;
   int64_t position_ = 0;
   bool closed_ = false;
@@ -212,22 +226,27 @@ ArrowAccess::ArrowAccess(std::shared_ptr<const File> file)
     : ArrowAccess(file, {Stretch{0, file->size()}}) {}
 
 ArrowAccess::ArrowAccess(std::shared_ptr<const File> file, std::vector<Stretch> stretches)
-    : memory_(std::make_unique<Memory>(&problem_)),
-      file_(std::make_shared<Reads>(std::move(file), std::move(stretches), memory_.get(),
-                                    &problem_)) {}
+    : memory_(std::make_shared<Memory>()),
+      file_(std::make_shared<Reads>(std::move(file), std::move(stretches), memory_)) {}
 
 ArrowAccess::~ArrowAccess() = default;
 
 arrow::MemoryPool* ArrowAccess::memory() const { return memory_.get(); }
 
+std::shared_ptr<ArrowMemory> ArrowAccess::shared_memory() const { return memory_; }
+
+void ArrowAccess::BeginChunk() { memory_->BeginChunk(); }
+
+void ArrowAccess::ForgetProblem() { memory_->ForgetProblem(); }
+
 void ArrowAccess::Refused(const arrow::Status& status) const {
-  if (problem_ != nullptr) std::rethrow_exception(problem_);
+  if (memory_->problem() != nullptr) std::rethrow_exception(memory_->problem());
   const bool memory = status.IsOutOfMemory() || status.IsCapacityError();
   throw Error(memory ? ErrorCode::kResourceLimit : ErrorCode::kDataLoss, Shown(status.message()));
 }
 
 void ArrowAccess::Refused() const {
-  if (problem_ != nullptr) std::rethrow_exception(problem_);
+  if (memory_->problem() != nullptr) std::rethrow_exception(memory_->problem());
   try {
     throw;
   } catch (const std::bad_alloc&) {

@@ -11,7 +11,6 @@
 #include <arrow/status.h>
 
 #include <cstdint>
-#include <exception>
 #include <memory>
 #include <string>
 #include <utility>
@@ -19,6 +18,7 @@
 
 #include "framework/base/error.h"
 #include "framework/io/file.h"
+#include "readers/arrow_columns.h"
 
 namespace millhopper {
 
@@ -30,7 +30,7 @@ struct Stretch {
 
 // The access of one reader of Arrow's to one file. What goes wrong in File or in the pool cannot
 // pass through Arrow as an exception; it is kept here and thrown when Arrow has returned. One
-// thread at a time. Whatever Arrow allocates in `memory` must be gone before this is.
+// thread at a time. Whatever Arrow allocates in memory() must be gone before shared_memory() is.
 class ArrowAccess {
  public:
   // All of the file, or some stretches of it as if they were a file of their own.
@@ -41,14 +41,19 @@ class ArrowAccess {
   ArrowAccess& operator=(const ArrowAccess&) = delete;
 
   arrow::MemoryPool* memory() const;
+  // The same for whoever keeps what has been read.
+  std::shared_ptr<ArrowMemory> shared_memory() const;
   const std::shared_ptr<arrow::io::RandomAccessFile>& file() const { return file_; }
+
+  // What is in use now belongs to other chunks, and does not count for the limit of the next one.
+  void BeginChunk();
 
   // Runs a function that calls Arrow. Returns what it returns, a Status, a Result or any other
   // value, without the wrapping. Throws kDataLoss with Arrow's words for what Arrow refuses or
   // throws, kResourceLimit if it needs too much memory, and what File and the pool threw.
   template <typename Function>
   auto Run(const Function& function) {
-    problem_ = nullptr;
+    ForgetProblem();
     try {
       return Unwrapped(function());
     } catch (const Error&) {
@@ -61,6 +66,8 @@ class ArrowAccess {
  private:
   class Memory;
   class Reads;
+
+  void ForgetProblem();
 
   void Unwrapped(const arrow::Status& status) {
     if (!status.ok()) Refused(status);
@@ -78,8 +85,7 @@ class ArrowAccess {
   // For the exception that is being handled.
   [[noreturn]] void Refused() const;
 
-  std::exception_ptr problem_;  // the first that went wrong in here, since Run was called
-  const std::unique_ptr<Memory> memory_;
+  const std::shared_ptr<Memory> memory_;
   std::shared_ptr<arrow::io::RandomAccessFile> file_;
 };
 

@@ -6,6 +6,7 @@
 #include <arrow/type.h>
 
 #include <memory>
+#include <utility>
 
 #include "framework/base/error.h"
 
@@ -36,11 +37,19 @@ std::vector<ArrowColumn> ColumnsOf(const ArrowFields& fields, const arrow::Schem
   return columns;
 }
 
-ArrowRows RowsOf(const ArrowFields& fields, const arrow::Schema& schema,
-                 const std::vector<ArrowColumn>& columns) {
+std::shared_ptr<const ArrowRows> RowsOf(const ArrowFields& fields, const arrow::Schema& schema,
+                                        const std::vector<ArrowColumn>& columns) {
   ArrowOwned<ArrowSchema> exported;
   Check(arrow::ExportSchema(schema, exported.out()));
-  return {fields, *exported, columns};
+  return std::make_shared<ArrowRows>(fields, *exported, columns);
+}
+
+std::shared_ptr<const ArrowRows> RowsOf(const ArrowFields& fields, const arrow::Schema& schema,
+                                        const std::vector<ArrowColumn>& columns,
+                                        std::vector<size_t> some) {
+  ArrowOwned<ArrowSchema> exported;
+  Check(arrow::ExportSchema(schema, exported.out()));
+  return std::make_shared<ArrowRows>(fields, *exported, columns, std::move(some));
 }
 
 std::vector<std::string> GuessFieldsOf(const arrow::RecordBatch& batch) {
@@ -57,11 +66,17 @@ std::vector<std::string> GuessFieldsOf(const arrow::Schema& schema) {
   return GuessFieldsOf(**empty);
 }
 
-void AppendRows(const ArrowRows& rows, const arrow::RecordBatch& batch, uint64_t first_row,
-                Chunk* chunk) {
+void AppendRecords(const ArrowRows& rows, const arrow::RecordBatch& batch, uint64_t first_row,
+                   Chunk* chunk) {
   ArrowOwned<ArrowArray> exported;
   Check(arrow::ExportRecordBatch(batch, exported.out()));
-  rows.Append(*exported, 0, exported->length, first_row, chunk);
+  rows.AppendRecords(*exported, 0, exported->length, first_row, chunk);
+}
+
+void AddBatch(const arrow::RecordBatch& batch, ArrowPart* part) {
+  auto exported = std::make_unique<ArrowOwned<ArrowArray>>();
+  Check(arrow::ExportRecordBatch(batch, exported->out()));
+  part->Add(std::move(exported));
 }
 
 }  // namespace millhopper

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <new>
 #include <string>
 #include <vector>
@@ -17,7 +18,7 @@
 
 namespace millhopper {
 
-// A record is a row; its values are in the memory of its chunk once that is fetched.
+// A record is a row. The chunk that is fetched holds its columns, or, for a window, its records.
 class ColumnarFormat : public FileFormat {
  public:
   explicit ColumnarFormat(const FormatArguments& arguments);
@@ -26,30 +27,39 @@ class ColumnarFormat : public FileFormat {
   void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
     fields_.Load(tickets, n, rows);
   }
+  void ExpectWindow() override { window_ = true; }
 
  protected:
   const ArrowFields& fields() const { return fields_; }
+  // Whether tickets will wait in a window, so that rows are to become records.
+  bool window() const { return window_; }
 
  private:
   const ArrowFields fields_;
   const bool leaves_out_;
+  bool window_ = false;
 };
 
 // The columns of the fields in a schema of Arrow's.
 std::vector<ArrowColumn> ColumnsOf(const ArrowFields& fields, const arrow::Schema& schema);
 
 // How batches of this schema become rows. columns[i] is that of field i in it or in one with more
-// columns.
-ArrowRows RowsOf(const ArrowFields& fields, const arrow::Schema& schema,
-                 const std::vector<ArrowColumn>& columns);
+// columns. `some` are the numbers of the fields that are read; without it all are.
+std::shared_ptr<const ArrowRows> RowsOf(const ArrowFields& fields, const arrow::Schema& schema,
+                                        const std::vector<ArrowColumn>& columns);
+std::shared_ptr<const ArrowRows> RowsOf(const ArrowFields& fields, const arrow::Schema& schema,
+                                        const std::vector<ArrowColumn>& columns,
+                                        std::vector<size_t> some);
 
 // Fields that fit a batch, or a schema without one.
 std::vector<std::string> GuessFieldsOf(const arrow::RecordBatch& batch);
 std::vector<std::string> GuessFieldsOf(const arrow::Schema& schema);
 
-// Adds the rows of a batch, counted from `first_row` on, to a chunk.
-void AppendRows(const ArrowRows& rows, const arrow::RecordBatch& batch, uint64_t first_row,
-                Chunk* chunk);
+// Adds the rows of a batch, counted from `first_row` on, as records to a chunk.
+void AppendRecords(const ArrowRows& rows, const arrow::RecordBatch& batch, uint64_t first_row,
+                   Chunk* chunk);
+// Adds a batch to a part of a table.
+void AddBatch(const arrow::RecordBatch& batch, ArrowPart* part);
 
 // Calls the function, and has its errors name the file, the byte and the place ("row group 3: ").
 // What Arrow throws is an error of the file's content.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The format `parquet`. A chunk is a row group, which the footer tells with its number of records.
+// The format `parquet`. A row group, which the footer tells with its number of records, is a chunk,
+// or, if it is large, several: each reads some of the columns, and the last one gives out the rows.
 #include <arrow/record_batch.h>
 #include <parquet/arrow/reader.h>
 #include <parquet/arrow/schema.h>
@@ -8,8 +9,8 @@
 #include <parquet/properties.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -27,8 +28,10 @@
 namespace millhopper {
 namespace {
 
-constexpr int64_t kBatchRows = 1 << 14;  // that are decoded at once
-constexpr int64_t kSampleRows = 1000;    // by which fields are guessed
+constexpr int64_t kRecordRows = 1 << 14;            // that are decoded at once for records
+constexpr int64_t kSampleRows = 1000;               // by which fields are guessed
+constexpr uint64_t kPartBytes = uint64_t{1} << 20;  // of the columns of a part, at least
+constexpr uint64_t kMostParts = 16;                 // of a row group
 
 using Columns = std::vector<int>;  // by their numbers in the file, in order
 
@@ -43,7 +46,7 @@ Footer ReadFooter(const std::shared_ptr<const File>& file) {
 // The file in Arrow's reader. One thread at a time.
 class Access {
  public:
-  Access(std::shared_ptr<const File> file, const Footer& footer, int64_t batch_rows = kBatchRows)
+  Access(std::shared_ptr<const File> file, const Footer& footer, int64_t batch_rows)
       : access_(std::move(file)) {
     access_.Run([&] {
       parquet::ReaderProperties properties(access_.memory());
@@ -66,6 +69,8 @@ class Access {
     access_.Run([&] { return reader_->GetSchema(&schema); });
     return schema;
   }
+
+  std::shared_ptr<ArrowMemory> shared_memory() const { return access_.shared_memory(); }
 
   // Reads the columns of row groups; calls function(batch) until there is none or it returns false.
   template <typename Function>
@@ -96,10 +101,12 @@ void AddLeaves(const parquet::arrow::SchemaField& field, std::set<int>* columns)
   for (const parquet::arrow::SchemaField& child : field.children) AddLeaves(child, columns);
 }
 
+// Those of the columns of some fields.
 Columns LeavesOf(const parquet::arrow::SchemaManifest& manifest,
-                 const std::vector<ArrowColumn>& found) {
+                 const std::vector<ArrowColumn>& found, const std::vector<size_t>& fields) {
   std::set<int> columns;
-  for (const ArrowColumn& column : found) {
+  for (const size_t field : fields) {
+    const ArrowColumn& column = found[field];
     const parquet::arrow::SchemaField* here = &manifest.schema_fields.at(column.children[0]);
     for (size_t i = 1; i < column.children.size() && !here->children.empty(); ++i) {
       here = &here->children.at(column.children[i]);
@@ -109,63 +116,107 @@ Columns LeavesOf(const parquet::arrow::SchemaManifest& manifest,
   return {columns.begin(), columns.end()};
 }
 
+// Where columns of a row group lie in the file.
+struct Extent {
+  uint64_t begin = 0;
+  uint64_t stored = 0;
+  uint64_t expanded = 0;
+};
+
+// Fields that are read together, and their columns.
+struct Part {
+  Columns columns;
+  std::shared_ptr<const ArrowRows> rows;
+};
+
+// What a chunk is.
+struct Claimed {
+  int group;
+  size_t part;
+  Ref<ArrowTable> table;  // null if rows become records
+};
+
 class ParquetSource final : public FileSource {
  public:
-  ParquetSource(std::shared_ptr<const File> file, const ArrowFields& fields)
-      : file_(std::move(file)),
-        footer_(ReadFooter(file_)),
-        first_(std::make_unique<Access>(file_, footer_)),
-        found_(ColumnsOf(fields, *first_->schema())),
-        columns_(LeavesOf(first_->manifest(), found_)),
-        rows_(RowsOf(fields, *first_->SchemaOf(columns_), found_)) {
-    idle_.push_back(std::move(first_));
+  // `together`: each row group is one chunk; `records`: and its rows become records.
+  ParquetSource(std::shared_ptr<const File> file, const ArrowFields& fields, bool together,
+                bool records)
+      : file_(std::move(file)), footer_(ReadFooter(file_)), records_(records) {
+    Access access(file_, footer_, kSampleRows);
+    const std::vector<ArrowColumn> found = ColumnsOf(fields, *access.schema());
+    for (std::vector<size_t>& some : Divide(found, access.manifest(), together)) {
+      Columns columns = LeavesOf(access.manifest(), found, some);
+      std::shared_ptr<const ArrowRows> rows =
+          RowsOf(fields, *access.SchemaOf(columns), found, std::move(some));
+      parts_.push_back({std::move(columns), std::move(rows)});
+    }
   }
 
   bool Claim(Chunk* chunk) override {
-    for (; next_ < footer_->num_row_groups(); ++next_) {
-      const bool claimed = WithPlace(file_->path(), 0, PlaceOf(next_), [&] {
-        const std::unique_ptr<parquet::RowGroupMetaData> group = footer_->RowGroup(next_);
+    for (; group_ < footer_->num_row_groups(); ++group_) {
+      const bool claimed = WithPlace(file_->path(), 0, PlaceOf(group_), [&] {
+        const std::unique_ptr<parquet::RowGroupMetaData> group = footer_->RowGroup(group_);
         if (group->num_rows() == 0) return false;
-        ClaimGroup(*group, chunk);
+        if (part_ == 0) BeginGroup(*group);
+        ClaimPart(*group, chunk);
         return true;
       });
       if (!claimed) continue;
-      chunk->claimed = next_++;
+      chunk->claimed = Claimed{group_, part_, table_};
+      if (!chunk->goes_on) ++group_;
+      part_ = chunk->goes_on ? part_ + 1 : 0;
       return true;
     }
     return false;
   }
 
   void Fetch(Chunk* chunk) const override {
-    const int group = std::any_cast<int>(chunk->claimed);
-    WithPlace(file_->path(), chunk->offset, PlaceOf(group), [&] {
-      const auto declared = static_cast<uint64_t>(footer_->RowGroup(group)->num_rows());
-      std::unique_ptr<Access> access = TakeAccess();
-      uint64_t rows = 0;
-      access->Read({group}, columns_, [&](const arrow::RecordBatch& batch) {
-        const auto more = static_cast<uint64_t>(batch.num_rows());
-        if (more <= declared - rows) AppendRows(rows_, batch, rows, chunk);
-        rows += more;
-        return rows <= declared;
-      });
-      if (rows != declared) {
-        Throw(ErrorCode::kDataLoss, "it has ", rows < declared ? "" : "at least ", rows,
-              " rows, but the footer says ", declared);
-      }
-      const std::lock_guard<std::mutex> lock(mutex_);
-      idle_.push_back(std::move(access));
+    const Claimed claimed = *std::any_cast<Claimed>(&chunk->claimed);
+    WithPlace(file_->path(), chunk->offset, PlaceOf(claimed.group), [&] {
+      if (records_) return FetchRecords(claimed, chunk);
+      FetchPart(claimed, chunk);
     });
   }
 
  private:
   static std::string PlaceOf(int group) { return StrCat("row group ", group, ": "); }
 
-  void ClaimGroup(const parquet::RowGroupMetaData& group, Chunk* chunk) const {
-    if (group.num_rows() < 0 || group.num_rows() > int64_t{kMaxChunkRecords}) {
-      Throw(ErrorCode::kResourceLimit, group.num_rows(), " rows; the limit is ", kMaxChunkRecords);
+  // The fields of each part: those of neighbours in the file, and of equal size in its first row
+  // group, as far as that goes. Fields of one outermost column stay together.
+  std::vector<std::vector<size_t>> Divide(const std::vector<ArrowColumn>& found,
+                                          const parquet::arrow::SchemaManifest& manifest,
+                                          bool together) const {
+    std::map<size_t, std::vector<size_t>> fields_of;  // by the number of the outermost column
+    for (size_t i = 0; i < found.size(); ++i) fields_of[found[i].children[0]].push_back(i);
+    std::vector<std::pair<uint64_t, std::vector<size_t>>> columns;  // with their sizes
+    uint64_t all = 0;
+    for (auto& [outermost, fields] : fields_of) {
+      uint64_t size = 0;
+      if (!together && footer_->num_row_groups() > 0) {
+        size = ExtentOf(*footer_->RowGroup(0), LeavesOf(manifest, found, fields)).expanded;
+      }
+      all += size;
+      columns.emplace_back(size, std::move(fields));
     }
-    uint64_t begin = file_->size(), stored = 0, expanded = 0;
-    for (const int column : columns_) {
+    const uint64_t enough = std::max(kPartBytes, all / kMostParts);
+    std::vector<std::vector<size_t>> parts;
+    uint64_t in_part = enough;
+    for (auto& [size, fields] : columns) {
+      if (in_part >= enough) {
+        if (parts.empty() || !together) parts.emplace_back();
+        in_part = 0;
+      }
+      parts.back().insert(parts.back().end(), fields.begin(), fields.end());
+      in_part += size;
+    }
+    return parts;
+  }
+
+  // Throws for columns that cannot lie in the file.
+  Extent ExtentOf(const parquet::RowGroupMetaData& group, const Columns& columns) const {
+    Extent extent;
+    extent.begin = file_->size();
+    for (const int column : columns) {
       const auto part = group.ColumnChunk(column);
       const int64_t first = part->has_dictionary_page() && part->dictionary_page_offset() > 0
                                 ? std::min(part->dictionary_page_offset(), part->data_page_offset())
@@ -176,41 +227,87 @@ class ParquetSource final : public FileSource {
         Throw(ErrorCode::kDataLoss, "column ", column, ": ", size, " bytes from byte ", first,
               " on are declared in a file of ", file_->size());
       }
-      begin = std::min(begin, static_cast<uint64_t>(first));
-      stored += static_cast<uint64_t>(size);
-      expanded += static_cast<uint64_t>(std::max<int64_t>(part->total_uncompressed_size(), 0));
-      if (expanded > kMaxExpandedChunkBytes) {
+      extent.begin = std::min(extent.begin, static_cast<uint64_t>(first));
+      extent.stored += static_cast<uint64_t>(size);
+      extent.expanded +=
+          static_cast<uint64_t>(std::max<int64_t>(part->total_uncompressed_size(), 0));
+      if (extent.expanded > kMaxExpandedChunkBytes) {
         Throw(ErrorCode::kResourceLimit, "its columns have more than ", kMaxExpandedChunkBytes,
               " bytes, which is the limit; write smaller row groups, or read fewer columns");
       }
     }
-    chunk->offset = begin;
-    chunk->length = stored;
-    chunk->records = static_cast<uint64_t>(group.num_rows());
+    return extent;
   }
 
-  // One that no thread uses, or a new one.
-  std::unique_ptr<Access> TakeAccess() const {
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      if (!idle_.empty()) {
-        std::unique_ptr<Access> access = std::move(idle_.back());
-        idle_.pop_back();
-        return access;
-      }
+  void BeginGroup(const parquet::RowGroupMetaData& group) {
+    if (group.num_rows() < 0 || group.num_rows() > int64_t{kMaxChunkRecords}) {
+      Throw(ErrorCode::kResourceLimit, group.num_rows(), " rows; the limit is ", kMaxChunkRecords);
     }
-    return std::make_unique<Access>(file_, footer_);
+    Columns all;
+    for (const Part& part : parts_) {
+      all.insert(all.end(), part.columns.begin(), part.columns.end());
+    }
+    group_begin_ = ExtentOf(group, all).begin;
+    if (!records_) table_ = Ref<ArrowTable>(new ArrowTable(parts_.size(), PlaceOf(group_)));
+  }
+
+  // The last part, which gives out the rows, has the place of the row group.
+  void ClaimPart(const parquet::RowGroupMetaData& group, Chunk* chunk) const {
+    const Extent extent = ExtentOf(group, parts_[part_].columns);
+    chunk->goes_on = part_ + 1 < parts_.size();
+    chunk->offset = chunk->goes_on ? extent.begin : group_begin_;
+    chunk->length = extent.stored;
+    chunk->records = chunk->goes_on ? 0 : static_cast<uint64_t>(group.num_rows());
+  }
+
+  void FetchPart(const Claimed& claimed, Chunk* chunk) const {
+    const auto declared = static_cast<uint64_t>(footer_->RowGroup(claimed.group)->num_rows());
+    const Part& part = parts_[claimed.part];
+    Access access(file_, footer_, static_cast<int64_t>(declared));
+    Ref<ArrowPart> columns(new ArrowPart(part.rows, access.shared_memory()));
+    access.Read({claimed.group}, part.columns, [&](const arrow::RecordBatch& batch) {
+      AddBatch(batch, columns.get());
+      return columns->rows() <= declared;
+    });
+    CheckRows(columns->rows(), declared);
+    claimed.table->Set(claimed.part, columns);
+    if (chunk->goes_on) {
+      chunk->holder = Ref<RecordHolder>(columns.get());
+    } else {
+      claimed.table->ListRows(0, declared, chunk);
+      chunk->holder = Ref<RecordHolder>(claimed.table.get());
+    }
+  }
+
+  void FetchRecords(const Claimed& claimed, Chunk* chunk) const {
+    const auto declared = static_cast<uint64_t>(footer_->RowGroup(claimed.group)->num_rows());
+    const Part& part = parts_[claimed.part];
+    Access access(file_, footer_, kRecordRows);
+    uint64_t rows = 0;
+    access.Read({claimed.group}, part.columns, [&](const arrow::RecordBatch& batch) {
+      const auto more = static_cast<uint64_t>(batch.num_rows());
+      if (more <= declared - rows) AppendRecords(*part.rows, batch, rows, chunk);
+      rows += more;
+      return rows <= declared;
+    });
+    CheckRows(rows, declared);
+  }
+
+  static void CheckRows(uint64_t rows, uint64_t declared) {
+    if (rows == declared) return;
+    Throw(ErrorCode::kDataLoss, "it has ", rows < declared ? "" : "at least ", rows,
+          " rows, but the footer says ", declared);
   }
 
   const std::shared_ptr<const File> file_;
   const Footer footer_;
-  std::unique_ptr<Access> first_;  // until it is idle
-  const std::vector<ArrowColumn> found_;
-  const Columns columns_;
-  const ArrowRows rows_;
-  int next_ = 0;
-  mutable std::mutex mutex_;
-  mutable std::vector<std::unique_ptr<Access>> idle_;
+  const bool records_;
+  std::vector<Part> parts_;
+  // What Claim finds next.
+  int group_ = 0;
+  size_t part_ = 0;
+  uint64_t group_begin_ = 0;
+  Ref<ArrowTable> table_;
 };
 
 class ParquetFormat final : public ColumnarFormat {
@@ -219,7 +316,9 @@ class ParquetFormat final : public ColumnarFormat {
 
   std::unique_ptr<FileSource> Open(const FileEntry& file) override {
     return WithPlace(file.path, 0, "", [&] {
-      return std::make_unique<ParquetSource>(File::Open(file.path), fields());
+      // Rows can be left out, or become records, only where all their columns are.
+      const bool together = window() || !chunks_tell_records();
+      return std::make_unique<ParquetSource>(File::Open(file.path), fields(), together, window());
     });
   }
 

@@ -87,7 +87,6 @@ void Walk(const std::string& root, const std::string& path, int depth,
 class ImageFolderFormat final : public LabeledFilesFormat {
  public:
   using LabeledFilesFormat::LabeledFilesFormat;
-  bool reads_folders() const override { return true; }
 
  private:
   LabeledFiles FilesOf(const std::string& path) const override {
@@ -135,8 +134,9 @@ class ImageFolderFormat final : public LabeledFilesFormat {
 
 FormatSchema Schema() {
   return FormatSchema(
-      "a folder of images with a folder for each class, as torchvision's ImageFolder: the bytes of "
-      "an image and the index of its class, int64 [1, 1]");
+             "a folder of images with a folder for each class, as torchvision's ImageFolder: the "
+             "bytes of an image and the index of its class, int64 [1, 1]")
+      .Folders();
 }
 
 std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) {

@@ -30,6 +30,8 @@
 #include "readers/byte_records.h"
 #include "readers/field_rows.h"
 #include "readers/fields.h"
+#include "readers/indexed_source.h"
+#include "readers/stored_number.h"
 #include "readers/stream_source.h"
 #include "readers/text_file.h"
 #include "readers/whole_file.h"
@@ -39,23 +41,15 @@ namespace {
 
 constexpr uint32_t kMagic = 0xced7230a;
 constexpr size_t kMagicBytes = sizeof(kMagic);
-constexpr size_t kHeaderBytes = 8;        // of a part
-constexpr size_t kMostRecords = 1 << 16;  // in a chunk, so that short records make short chunks
-
-template <typename T>
-T Number(const char* bytes) {
-  T number;
-  std::memcpy(&number, bytes, sizeof(number));
-  return number;
-}
+constexpr size_t kHeaderBytes = 8;  // of a part
 
 // What the header of a part says.
 struct Part {
   enum Flag : uint32_t { kWhole = 0, kFirst = 1, kInner = 2, kLast = 3 };
 
   explicit Part(const char* header)
-      : flag(Number<uint32_t>(header + kMagicBytes) >> 29),
-        length(Number<uint32_t>(header + kMagicBytes) & ((uint32_t{1} << 29) - 1)) {}
+      : flag(StoredNumber<uint32_t>(header + kMagicBytes) >> 29),
+        length(StoredNumber<uint32_t>(header + kMagicBytes) & ((uint32_t{1} << 29) - 1)) {}
 
   bool continues_record() const { return flag == kInner || flag == kLast; }
   bool ends_record() const { return flag == kWhole || flag == kLast; }
@@ -151,7 +145,7 @@ bool HidesMagic(const char* bytes, const Frame& frame) {
     const Part part(bytes + at);
     const char* const begin = bytes + at + kHeaderBytes;
     for (size_t i = 0; i + kMagicBytes <= part.length; i += kMagicBytes) {
-      found |= Number<uint32_t>(begin + i) == kMagic;
+      found |= StoredNumber<uint32_t>(begin + i) == kMagic;
     }
     at += part.size();
   }
@@ -185,14 +179,8 @@ struct Listed {
   std::optional<Error> damage;
 };
 
-// Where an index says that the records of a chunk begin.
-struct Begins {
-  const uint64_t* offsets = nullptr;  // null if there is no index
-  size_t count = 0;
-};
-
 // Lists the records of the chunk, whose bytes have been read.
-Listed ListRecords(const ByteStream& stream, const Begins& begins, Chunk* chunk) {
+Listed ListRecords(const ByteStream& stream, const RecordBegins& begins, Chunk* chunk) {
   Listed listed;
   const char* const bytes = chunk->bytes->data() + chunk->lead();
   for (size_t at = 0; at < chunk->length && !listed.damage;) {
@@ -220,7 +208,7 @@ Listed ListRecords(const ByteStream& stream, const Begins& begins, Chunk* chunk)
 
 // The same, and joins the records of several parts. All memory is taken before that, so that a
 // chunk whose memory is refused stays as it was.
-void AddRecords(const ByteStream& stream, const Begins& begins, Chunk* chunk) {
+void AddRecords(const ByteStream& stream, const RecordBegins& begins, Chunk* chunk) {
   Listed listed = ListRecords(stream, begins, chunk);
   if (!listed.split.empty() && chunk->mapped()) {  // the pages of a file are not written to
     chunk->pieces.clear();
@@ -240,7 +228,7 @@ class StreamedRecords final : public StreamSource {
  private:
   size_t WholeRecords(const Block& block) const override {
     size_t at = 0;
-    for (size_t records = 0; at < block.size && records < kMostRecords; ++records) {
+    for (size_t records = 0; at < block.size && records < kMostIndexedRecords; ++records) {
       const Frame frame = FrameOf(block.bytes + at, block.size - at, block.ended);
       if (!frame.whole()) {
         if (at == 0) CheckCanFollow(block, frame);
@@ -301,45 +289,15 @@ std::vector<uint64_t> ReadIndex(const std::string& path, uint64_t file_size) {
   return offsets;
 }
 
-class IndexedRecords final : public FileSource {
+class IndexedRecords final : public IndexedSource {
  public:
-  IndexedRecords(std::unique_ptr<ByteStream> stream, std::vector<uint64_t> offsets)
-      : stream_(std::move(stream)), offsets_(std::move(offsets)) {}
-
-  bool Claim(Chunk* chunk) override {
-    if (next_ == offsets_.size()) return false;
-    const size_t first = next_;
-    chunk->offset = offsets_[first];
-    do {
-      ++next_;
-    } while (next_ < offsets_.size() && next_ - first < kMostRecords &&
-             End(next_) - chunk->offset <= kReadBlockBytes);
-    chunk->length = End(next_ - 1) - chunk->offset;
-    chunk->claimed = first;
-    chunk->records = next_ - first;
-    if (chunk->length > kMaxRecordBytes) {
-      Frame frame;
-      frame.problem = StrCat("it takes ", chunk->length, " bytes; the limit is ", kMaxRecordBytes);
-      frame.code = ErrorCode::kResourceLimit;
-      throw Damage(*stream_, chunk->offset, frame);
-    }
-    return true;
-  }
+  IndexedRecords(std::unique_ptr<ByteStream> stream, std::vector<uint64_t> begins)
+      : IndexedSource(std::move(stream), std::move(begins), kMaxRecordBytes, true) {}
 
   void Fetch(Chunk* chunk) const override {
-    chunk->Read(stream_->file(), chunk->offset, chunk->length);
-    const auto first = std::any_cast<size_t>(chunk->claimed);
-    AddRecords(*stream_, {&offsets_[first], *chunk->records}, chunk);
+    chunk->Read(stream().file(), chunk->offset, chunk->length);
+    AddRecords(stream(), BeginsIn(*chunk), chunk);
   }
-
- private:
-  uint64_t End(size_t record) const {
-    return record + 1 < offsets_.size() ? offsets_[record + 1] : stream_->file().size();
-  }
-
-  const std::unique_ptr<ByteStream> stream_;
-  const std::vector<uint64_t> offsets_;
-  size_t next_ = 0;
 };
 
 // The files, whatever their records hold.
@@ -354,12 +312,7 @@ class MxnetFormat : public FileFormat {
   std::unique_ptr<FileSource> Open(const FileEntry& file) override {
     auto stream = std::make_unique<ByteStream>(file.path, file.buffer_type);
     if (!has_index_) return std::make_unique<StreamedRecords>(std::move(stream));
-    if (!stream->plain()) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  "the file is compressed, so its index cannot tell where records begin; read it "
-                  "without an index")
-          .InFile(file.path, 0);
-    }
+    CheckCanBeIndexed(*stream);
     std::vector<uint64_t> offsets = ReadIndex(file.companion, stream->file().size());
     return std::make_unique<IndexedRecords>(std::move(stream), std::move(offsets));
   }
@@ -400,10 +353,10 @@ struct ImageRecord {
       Throw(ErrorCode::kDataLoss, "the record has ", record.size(), " bytes, its header takes ",
             kHeaderBytes);
     }
-    const auto flag = Number<uint32_t>(record.data());
+    const auto flag = StoredNumber<uint32_t>(record.data());
     labels = record.substr(4, sizeof(float));
-    id = Number<uint64_t>(record.data() + 8);
-    id2 = Number<uint64_t>(record.data() + 16);
+    id = StoredNumber<uint64_t>(record.data() + 8);
+    id2 = StoredNumber<uint64_t>(record.data() + 16);
     image = record.substr(kHeaderBytes);
     if (flag == 0) return;
     if (flag > image.size() / sizeof(float)) {
@@ -462,7 +415,7 @@ class ImagesFormat final : public MxnetFormat {
     const size_t count = record.labels.size() / sizeof(float);
     char* place = rows->Take(slot, count);
     for (size_t i = 0; i < count; ++i) {
-      const auto label = Number<float>(record.labels.data() + i * sizeof(float));
+      const auto label = StoredNumber<float>(record.labels.data() + i * sizeof(float));
       field.Write(double{label}, place);
       place += field.value_bytes();
     }

@@ -411,7 +411,10 @@ class PlainArchive final : public FileSource {
   }
 
  private:
-  static constexpr size_t kWindowBytes = 4096;  // small members lie in it several at once
+  // What is read at once to find headers. Small members lie in it several at once, and are read
+  // with fewer calls; of large ones little is read.
+  static constexpr size_t kWindowBytes = 4096;
+  static constexpr size_t kMostWindowBytes = 16 * kWindowBytes;
 
   struct Record {
     uint64_t begin, end;
@@ -462,7 +465,9 @@ class PlainArchive final : public FileSource {
   std::string_view BytesAt(uint64_t offset, size_t size) {
     const uint64_t skipped = offset - window_offset_;
     if (offset < window_offset_ || skipped > window_.size() || window_.size() - skipped < size) {
-      window_.resize(std::min<uint64_t>(std::max(2 * size, kWindowBytes), file_->size() - offset));
+      const bool goes_on = offset >= window_offset_ && skipped <= window_.size();
+      window_bytes_ = goes_on ? std::min(2 * window_bytes_, kMostWindowBytes) : kWindowBytes;
+      window_.resize(std::min<uint64_t>(std::max(2 * size, window_bytes_), file_->size() - offset));
       window_offset_ = offset;
       file_->Read(offset, window_.data(), window_.size());
       return window_;
@@ -475,6 +480,7 @@ class PlainArchive final : public FileSource {
   const Archive archive_;
   uint64_t next_ = 0;  // where the next member begins
   std::string window_;
+  size_t window_bytes_ = kWindowBytes;
   uint64_t window_offset_ = 0;
   TarMember member_;
   Group group_;

@@ -25,6 +25,8 @@
 #include "readers/checksums.h"
 #include "readers/example.h"
 #include "readers/fields.h"
+#include "readers/indexed_source.h"
+#include "readers/stored_number.h"
 #include "readers/stream_source.h"
 #include "readers/text_file.h"
 
@@ -34,17 +36,9 @@ namespace {
 constexpr size_t kHeaderBytes = 12;
 constexpr size_t kFrameBytes = kHeaderBytes + 4;  // of a record, without its bytes
 constexpr size_t kLengthBytes = 8;
-constexpr size_t kMostRecords = 1 << 16;  // in a chunk, so that short records make short chunks
-
-template <typename T>
-T Number(const char* bytes) {
-  T number;
-  std::memcpy(&number, bytes, sizeof(number));
-  return number;
-}
 
 bool IsHeader(const char* bytes) {
-  return MaskedCrc32c(bytes, kLengthBytes) == Number<uint32_t>(bytes + kLengthBytes);
+  return MaskedCrc32c(bytes, kLengthBytes) == StoredNumber<uint32_t>(bytes + kLengthBytes);
 }
 
 [[noreturn]] void Damaged(const ByteStream& stream, uint64_t offset, const std::string& problem,
@@ -58,9 +52,9 @@ uint64_t FrameSize(const ByteStream& stream, uint64_t offset, const char* header
   if (!IsHeader(header)) {
     Damaged(stream, offset,
             StrCat("the checksum of its length is ", Hex(MaskedCrc32c(header, kLengthBytes)),
-                   ", the header says ", Hex(Number<uint32_t>(header + kLengthBytes))));
+                   ", the header says ", Hex(StoredNumber<uint32_t>(header + kLengthBytes))));
   }
-  const auto length = Number<uint64_t>(header);
+  const auto length = StoredNumber<uint64_t>(header);
   if (length > kMaxRecordBytes) {
     Damaged(stream, offset, StrCat("it has ", length, " bytes; the limit is ", kMaxRecordBytes),
             ErrorCode::kResourceLimit);
@@ -74,10 +68,10 @@ void AddRecord(const ByteStream& stream, uint64_t offset, const char* frame, uin
   const char* const bytes = frame + kHeaderBytes;
   const auto length = static_cast<uint32_t>(size - kFrameBytes);
   const uint32_t checksum = MaskedCrc32c(bytes, length);
-  if (checksum != Number<uint32_t>(bytes + length)) {
+  if (checksum != StoredNumber<uint32_t>(bytes + length)) {
     Damaged(stream, offset,
             StrCat("the checksum of its ", length, " bytes is ", Hex(checksum),
-                   ", the record says ", Hex(Number<uint32_t>(bytes + length))));
+                   ", the record says ", Hex(StoredNumber<uint32_t>(bytes + length))));
   }
   if (skips != nullptr && skips->IsLeftOut({bytes, length})) return;
   chunk->pieces.push_back({static_cast<uint32_t>(bytes - chunk->bytes->data()), length});
@@ -118,10 +112,11 @@ class StreamedRecords final : public StreamSource {
  private:
   size_t WholeRecords(const Block& block) const override {
     size_t at = 0;
-    for (size_t records = 0; block.size - at >= kHeaderBytes && records < kMostRecords; ++records) {
+    for (size_t records = 0; block.size - at >= kHeaderBytes && records < kMostIndexedRecords;
+         ++records) {
       const char* const frame = block.bytes + at;
       if (at > 0 && !IsHeader(frame)) return at;
-      if (at > 0 && Number<uint64_t>(frame) > kMaxRecordBytes) return at;
+      if (at > 0 && StoredNumber<uint64_t>(frame) > kMaxRecordBytes) return at;
       const uint64_t size = FrameSize(stream(), block.offset + at, frame);
       const uint64_t here = block.size - at;
       if (size > here) {
@@ -140,50 +135,44 @@ class StreamedRecords final : public StreamSource {
     Damaged(stream(), block.offset,
             block.size < kHeaderBytes
                 ? StrCat("the file ends ", block.size, " bytes into its header of ", kHeaderBytes)
-                : StrCat("it has ", Number<uint64_t>(block.bytes), " bytes, but the file ends ",
-                         more, " bytes too early"));
+                : StrCat("it has ", StoredNumber<uint64_t>(block.bytes),
+                         " bytes, but the file ends ", more, " bytes too early"));
   }
 
   const ExampleParser* const skips_;
 };
 
-// A record's place, as the index file has it.
-struct IndexedRecord {
-  uint64_t offset;
-  uint64_t size;  // with the frame
-};
-
-// Reads an index file. The records must lie one behind another, from the beginning of a file of
-// `file_size` bytes to its end.
-std::vector<IndexedRecord> ReadIndex(const std::string& path, uint64_t file_size) {
+// Reads an index file: where the records begin. They must lie one behind another, from the
+// beginning of a file of `file_size` bytes to its end.
+std::vector<uint64_t> ReadIndex(const std::string& path, uint64_t file_size) {
   const std::string text = ReadTextFile(path, "index");
-  std::vector<IndexedRecord> records;
+  std::vector<uint64_t> begins;
   uint64_t next = 0;
   const char* const begin = text.data();
   const char* const end = begin + text.size();
   for (const char* here = begin; here < end;) {
     const auto* line_end = static_cast<const char*>(std::memchr(here, '\n', end - here));
     if (line_end == nullptr) line_end = end;
-    IndexedRecord record{};
-    const auto first = std::from_chars(here, line_end, record.offset);
+    uint64_t offset = 0, size = 0;  // with the frame
+    const auto first = std::from_chars(here, line_end, offset);
     const bool space = first.ec == std::errc() && first.ptr < line_end && *first.ptr == ' ';
-    const auto second = space ? std::from_chars(first.ptr + 1, line_end, record.size) : first;
+    const auto second = space ? std::from_chars(first.ptr + 1, line_end, size) : first;
     const bool right = space && second.ec == std::errc() &&
                        (second.ptr == line_end || std::string(second.ptr, line_end) == "\r");
-    const char* problem = !right                      ? "is no \"offset size\""
-                          : record.offset != next     ? "does not follow the record before it"
-                          : record.size < kFrameBytes ? "has a record without room for its frame"
-                          : record.size > file_size - next ? "goes beyond the end of the file"
-                                                           : nullptr;
+    const char* problem = !right                    ? "is no \"offset size\""
+                          : offset != next          ? "does not follow the record before it"
+                          : size < kFrameBytes      ? "has a record without room for its frame"
+                          : size > file_size - next ? "goes beyond the end of the file"
+                                                    : nullptr;
     if (problem != nullptr) {
       throw Error(ErrorCode::kDataLoss,
-                  StrCat("line ", records.size() + 1, ", '",
+                  StrCat("line ", begins.size() + 1, ", '",
                          Escaped(std::string(here, std::min(line_end, here + 60))), "', ", problem,
                          "; tfrecord2idx makes a new index"))
           .InFile(path, here - begin);
     }
-    next = record.offset + record.size;
-    records.push_back(record);
+    next = offset + size;
+    begins.push_back(offset);
     here = line_end + 1;
   }
   if (next != file_size) {
@@ -191,48 +180,28 @@ std::vector<IndexedRecord> ReadIndex(const std::string& path, uint64_t file_size
                                              file_size, " bytes; tfrecord2idx makes a new one"))
         .InFile(path, static_cast<int64_t>(text.size()));
   }
-  return records;
+  return begins;
 }
 
-class IndexedRecords final : public FileSource {
+class IndexedRecords final : public IndexedSource {
  public:
-  IndexedRecords(std::unique_ptr<ByteStream> stream, std::vector<IndexedRecord> records,
+  IndexedRecords(std::unique_ptr<ByteStream> stream, std::vector<uint64_t> begins,
                  const ExampleParser* skips)
-      : stream_(std::move(stream)), records_(std::move(records)), skips_(skips) {}
-
-  bool Claim(Chunk* chunk) override {
-    if (next_ == records_.size()) return false;
-    const size_t first = next_;
-    uint64_t end = records_[first].offset;
-    do {
-      end += records_[next_++].size;
-    } while (next_ < records_.size() && next_ - first < kMostRecords &&
-             end - records_[first].offset + records_[next_].size <= kReadBlockBytes);
-    chunk->offset = records_[first].offset;
-    chunk->length = end - chunk->offset;
-    chunk->claimed = next_ - first;
-    if (skips_ == nullptr) chunk->records = next_ - first;
-    if (chunk->length > kMaxRecordBytes + kFrameBytes) {
-      Damaged(*stream_, chunk->offset, StrCat("the limit is ", kMaxRecordBytes, " bytes"),
-              ErrorCode::kResourceLimit);
-    }
-    return true;
-  }
+      : IndexedSource(std::move(stream), std::move(begins), kMaxRecordBytes + kFrameBytes,
+                      skips == nullptr),
+        skips_(skips) {}
 
   void Fetch(Chunk* chunk) const override {
-    const char* const bytes = chunk->Read(stream_->file(), chunk->offset, chunk->length);
-    const size_t found = AddRecords(*stream_, chunk->offset, bytes, chunk->length, skips_, chunk);
-    const auto indexed = std::any_cast<size_t>(chunk->claimed);
+    const char* const bytes = chunk->Read(stream().file(), chunk->offset, chunk->length);
+    const size_t found = AddRecords(stream(), chunk->offset, bytes, chunk->length, skips_, chunk);
+    const size_t indexed = BeginsIn(*chunk).count;
     if (found == indexed) return;
-    Damaged(*stream_, chunk->offset,
+    Damaged(stream(), chunk->offset,
             StrCat(indexed, " records are here by the index, but the file has ", found));
   }
 
  private:
-  const std::unique_ptr<ByteStream> stream_;
-  const std::vector<IndexedRecord> records_;
   const ExampleParser* const skips_;
-  size_t next_ = 0;
 };
 
 // The files, whatever their records hold.
@@ -247,14 +216,9 @@ class TFRecordFormat : public FileFormat {
   std::unique_ptr<FileSource> Open(const FileEntry& file) override {
     auto stream = std::make_unique<ByteStream>(file.path, file.buffer_type);
     if (has_index_) {
-      if (!stream->plain()) {
-        throw Error(ErrorCode::kInvalidArgument,
-                    "the file is compressed, so its index cannot tell "
-                    "where records begin; read it without an index")
-            .InFile(file.path, 0);
-      }
-      std::vector<IndexedRecord> records = ReadIndex(file.companion, stream->file().size());
-      return std::make_unique<IndexedRecords>(std::move(stream), std::move(records), skips());
+      CheckCanBeIndexed(*stream);
+      std::vector<uint64_t> begins = ReadIndex(file.companion, stream->file().size());
+      return std::make_unique<IndexedRecords>(std::move(stream), std::move(begins), skips());
     }
     if (stream->plain() && IsZlib(stream->file())) {
       stream = std::make_unique<ByteStream>(file.path, kZlib);

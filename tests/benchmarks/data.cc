@@ -12,6 +12,7 @@
 #include "framework/base/random.h"
 #include "framework/tensor/tensor_stream.h"
 #include "readers/recordio_writer.h"
+#include "tests/benchmarks/photos.h"
 #include "tests/tars.h"
 #include "tests/tfrecords.h"
 
@@ -386,34 +387,88 @@ DataSet CriteoJsonl(uint64_t records) {
   return set;
 }
 
+namespace {
+
+// The wire format of protocol buffers, as far as Examples need it.
+std::string Varint(uint64_t value) {
+  std::string bytes;
+  for (; value >= 0x80; value >>= 7) bytes += static_cast<char>(value | 0x80);
+  return bytes + static_cast<char>(value);
+}
+
+std::string Message(int number, const std::string& bytes) {
+  return Varint(static_cast<uint64_t>(number) << 3 | 2) + Varint(bytes.size()) + bytes;
+}
+
+std::string Feature(const std::string& name, const std::string& value) {
+  return Message(1, Message(1, name) + Message(2, value));
+}
+
+std::string Int64Feature(const std::string& name, uint64_t value) {
+  return Feature(name, Message(3, Message(1, Varint(value))));
+}
+
+}  // namespace
+
 DataSet CriteoExamples(uint64_t records) {
-  const auto varint = [](uint64_t value) {
-    std::string bytes;
-    for (; value >= 0x80; value >>= 7) bytes += static_cast<char>(value | 0x80);
-    return bytes + static_cast<char>(value);
-  };
-  const auto message = [varint](int number, const std::string& bytes) {
-    return varint(static_cast<uint64_t>(number) << 3 | 2) + varint(bytes.size()) + bytes;
-  };
-  const auto feature = [message](const std::string& name, const std::string& value) {
-    return message(1, message(1, name) + message(2, value));
-  };
-  DataSet set = CriteoFile("tfrecord", records, [=](const CriteoRow& row) {
-    std::string map = feature("label", message(3, message(1, varint(row.label))));
+  DataSet set = CriteoFile("tfrecord", records, [](const CriteoRow& row) {
+    std::string map = Int64Feature("label", static_cast<uint64_t>(row.label));
     for (int i = 0; i < kNumbers; ++i) {
       const auto number = static_cast<float>(std::max<int64_t>(row.numbers[i], 0));
       const std::string bytes(reinterpret_cast<const char*>(&number), sizeof(number));
-      map += feature(StrCat("I", i + 1), message(2, message(1, bytes)));
+      map += Feature(StrCat("I", i + 1), Message(2, Message(1, bytes)));
     }
     for (int i = 0; i < kCategories; ++i) {
       const auto category = static_cast<uint64_t>(std::max<int64_t>(row.categories[i], 0));
-      map += feature(StrCat("C", i + 1), message(3, message(1, varint(category))));
+      map += Int64Feature(StrCat("C", i + 1), category);
     }
-    return TFRecords({message(1, map)});
+    return TFRecords({Message(1, map)});
   });
   set.fields = {"label int64[]"};
   for (int i = 1; i <= kNumbers; ++i) set.fields.push_back(StrCat("I", i, " float32[]"));
   for (int i = 1; i <= kCategories; ++i) set.fields.push_back(StrCat("C", i, " int64[]"));
+  return set;
+}
+
+DataSet PhotoExamples(uint64_t records) {
+  DataSet set = OneFile("tfrecord", "photos", records, {});
+  set.fields = {"image bytes", "label int64[1]"};
+  WriteMissing(set.files, [&](size_t, const std::string& path) {
+    WriteWhole(path, [&](std::ostream* out) {
+      for (uint64_t i = 0; i < records; ++i) {
+        *out << TFRecords({Message(1, Feature("image", Message(1, Message(1, MakePhoto(i)))) +
+                                          Int64Feature("label", i % 10))});
+      }
+    });
+  });
+  return set;
+}
+
+DataSet PhotoTar(uint64_t records) {
+  DataSet set = OneFile("tar", "photos", records, {});
+  set.fields = {"jpg bytes", "cls int64[1] decode=text"};
+  WriteMissing(set.files, [&](size_t, const std::string& path) {
+    WriteWhole(path, [&](std::ostream* out) {
+      for (uint64_t i = 0; i < records; ++i) {
+        *out << TarMemberBytes(StrCat(i, ".jpg"), MakePhoto(i))
+             << TarMemberBytes(StrCat(i, ".cls"), std::to_string(i % 10));
+      }
+      *out << TarEnd();
+    });
+  });
+  return set;
+}
+
+DataSet PhotoFolder(uint64_t records) {
+  DataSet set = OneFile("image_folder", "photos", records, {});
+  WriteMissing(set.files, [&](size_t, const std::string& path) {
+    for (uint64_t i = 0; i < records; ++i) {
+      const std::string label = StrCat(path, ".partial/", i % 10);
+      std::filesystem::create_directories(label);
+      WriteWhole(StrCat(label, "/", i, ".jpg"), [&](std::ostream* out) { *out << MakePhoto(i); });
+    }
+    std::filesystem::rename(path + ".partial", path);
+  });
   return set;
 }
 

@@ -47,6 +47,11 @@ DataSet TokenSequences(uint64_t records);
 DataSet CriteoTsv(uint64_t records);
 DataSet CriteoJsonl(uint64_t records);
 DataSet CriteoExamples(uint64_t records);
+// Photographs (photos.h) and their labels: in Examples in TFRecords, in a tar, and as files in the
+// folders of 10 classes.
+DataSet PhotoExamples(uint64_t records);
+DataSet PhotoTar(uint64_t records);
+DataSet PhotoFolder(uint64_t records);
 // `files` RecordIO files of two images each.
 DataSet ManySmallFiles(int files);
 

@@ -41,7 +41,7 @@ ReaderPtr WorkedOn() {
   const std::vector<SlotSpec> slots = resident->slots();
   return std::make_unique<MapReader>(
       std::move(resident), slots,
-      [](const RecordId&, std::vector<LoDTensor>* in, std::vector<LoDTensor>* out) {
+      [](const RecordId&, std::vector<LoDTensor>* in, std::vector<LoDTensor>* out, Rows*) {
         WorkUntil(WallSeconds() + 10e-6);
         out->swap(*in);
       });

@@ -98,6 +98,8 @@ Workloads AllWorkloads() {
   AddExecutorWorkloads(&workloads);
   AddHandoffWorkloads(&workloads);
   AddMapWorkloads(&workloads);
+  AddImageWorkloads(&workloads);
+  AddGatherWorkloads(&workloads);
   AddStartWorkloads(&workloads);
   return workloads;
 }

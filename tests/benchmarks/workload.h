@@ -87,6 +87,8 @@ void AddMultiFileWorkloads(Workloads* workloads);
 void AddExecutorWorkloads(Workloads* workloads);
 void AddHandoffWorkloads(Workloads* workloads);
 void AddMapWorkloads(Workloads* workloads);
+void AddImageWorkloads(Workloads* workloads);
+void AddGatherWorkloads(Workloads* workloads);
 void AddStartWorkloads(Workloads* workloads);
 
 }  // namespace millhopper

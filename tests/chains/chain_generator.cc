@@ -257,6 +257,11 @@ class ChainWriter {
   // ---- Decorated readers. ----
 
   void Decorate(int64_t size) {
+    // What these readers yield depends on the order, and may not be every record.
+    if (ordered() && !wishes_.counted && !top_.on_device && dice_.OneIn(4)) {
+      DrawGathering(size);
+      return;
+    }
     int64_t kind = dice_.Between(0, 8);
     // Elements on a device can only be passed on.
     if (top_.on_device && kind != 1) kind = 0;
@@ -327,6 +332,81 @@ class ChainWriter {
     Add("create_batch_reader", {{"batch_size", Int(size)},
                                 {"discard_leftover", Bool(discard)},
                                 {"mode", Text(stack ? "stack" : "concat")}});
+  }
+
+  // A reader that looks at the elements in order. Those that look at lengths need elements of one
+  // sequence.
+  void DrawGathering(int64_t size) {
+    switch (dice_.Between(0, top_.batched ? 2 : 6)) {
+      case 0:
+        Add("create_cache_reader",
+            {{"memory_bytes", "i: " + dice_.OneOf({"0", "4000", "1000000"})}});
+        return;
+      case 1:
+        Add("create_dedupe_reader", {{"entries", Int(dice_.Between(1, 40))}});
+        return;
+      case 2:
+        LayEndToEnd();
+        Add("create_window_reader", {{"size", Int(size)},
+                                     {"shift", Int(dice_.Between(1, size + 2))},
+                                     {"stride", Int(dice_.Between(1, 3))},
+                                     {"discard_leftover", Bool(dice_.OneIn(2))}});
+        return;
+      case 3:
+        LayEndToEnd();
+        Add("create_bucket_reader", {{"boundaries", "ints: 1 ints: 3"},
+                                     {"batch_sizes", StrCat("ints: ", size)},
+                                     {"discard_leftover", Bool(dice_.OneIn(2))}});
+        return;
+      case 4:
+        LayEndToEnd();
+        Add("create_token_batch_reader", {{"max_tokens", Int(dice_.Between(1, 4 * size))},
+                                          {"count", Text(dice_.OneOf({"sum", "padded"}))},
+                                          {"overlong", Text("alone")}});
+        return;
+      case 5:
+        DrawPaddedBatch(size);
+        return;
+      default:
+        // All slots of a document are equally long.
+        top_.uneven ? DrawPaddedBatch(size) : DrawPack(size);
+    }
+  }
+
+  void LayEndToEnd() {
+    for (Slot& slot : top_.slots) slot.dims[0] = -1;
+    top_.batched = true;
+  }
+
+  // All batches get the same length, so that they can be batched again.
+  void DrawPaddedBatch(int64_t size) {
+    constexpr int64_t kLength = 8;  // no sequence of these programs is longer
+    const size_t slots = top_.slots.size();
+    for (size_t i = 0; i < slots; ++i) {
+      Slot& slot = top_.slots[i];
+      slot.dims[0] = -1;
+      if (slot.lod_level == 0) continue;
+      slot.lod_level = 0;
+      slot.dims.insert(slot.dims.begin() + 1, kLength);
+      top_.slots.push_back({"INT64", {-1, 1}});
+    }
+    top_.batched = true;
+    Add("create_padded_batch_reader",
+        {{"batch_size", Int(size)}, {"pad_length", Int(kLength)}, {"lengths", Bool(true)}});
+  }
+
+  void DrawPack(int64_t size) {
+    for (Slot& slot : top_.slots) {
+      slot.dims[0] = size;
+      slot.dims.insert(slot.dims.begin(), 1);
+      slot.lod_level = 0;
+    }
+    top_.slots.insert(top_.slots.end(), 2, {"INT32", {1, size}});
+    Add("create_pack_reader",
+        {{"length", Int(size)},
+         {"method", Text(dice_.OneOf({"first_fit", "best_fit", "concat_then_split"}))},
+         {"bins", Int(dice_.Between(1, 4))},
+         {"overlong", Text(dice_.OneOf({"truncate", "split"}))}});
   }
 
   void DrawUnbatch() {

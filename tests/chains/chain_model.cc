@@ -9,6 +9,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/random.h"
+#include "tests/chains/gather_model.h"
 #include "tests/chains/named_files.h"
 
 namespace millhopper {
@@ -135,27 +136,6 @@ std::vector<ExpectedStream> Shuffled(std::vector<ExpectedStream> files, const Ra
 
 // ---- Decorated readers. ----
 
-ExpectedElement Joined(const std::vector<ExpectedElement>& parts, bool stack) {
-  ExpectedElement whole = parts[0];
-  for (size_t i = 1; i < parts.size(); ++i) {
-    if (whole.error.empty()) whole.error = parts[i].error;
-    for (size_t k = 0; k < whole.value.size(); ++k) {
-      const SlotValue& part = parts[i].value[k];
-      SlotValue& slot = whole.value[k];
-      slot.dims[0] += part.dims[0];
-      slot.bytes += part.bytes;
-      for (size_t j = 1; !part.lod.empty() && j < part.lod[0].size(); ++j) {
-        slot.lod[0].push_back(slot.lod[0].back() + part.lod[0][j] - part.lod[0][j - 1]);
-      }
-    }
-  }
-  for (size_t k = 0; stack && k < whole.value.size(); ++k) {
-    whole.value[k].dims = parts[0].value[k].dims;
-    whole.value[k].dims.insert(whole.value[k].dims.begin(), static_cast<int64_t>(parts.size()));
-  }
-  return whole;
-}
-
 ExpectedStream Batched(const proto::OpDesc& op, const ExpectedStream& in) {
   const bool stack = Texts(op, "mode") == Strings{"stack"};
   ExpectedStream out;
@@ -262,6 +242,7 @@ SlotValue Mapped(const SlotValue& slot, float bias) {
 
 SlotValue ToInt64(const SlotValue& slot) {
   if (slot.dtype == DataType::kUint8) return Mapped<uint8_t, int64_t>(slot, 0);
+  if (slot.dtype == DataType::kInt32) return Mapped<int32_t, int64_t>(slot, 0);
   if (slot.dtype == DataType::kInt16) return Mapped<int16_t, int64_t>(slot, 0);
   if (slot.dtype == DataType::kFp32) return Mapped<float, int64_t>(slot, 0);
   return slot;
@@ -285,6 +266,32 @@ double SumOf(const SlotValue& slot) {
     sum += value;
   }
   return static_cast<double>(sum);
+}
+
+// A reader that looks at the elements in order.
+ExpectedStream Gathered(const proto::OpDesc& op, const ExpectedStream& in) {
+  const auto size = [&op](const char* name) { return static_cast<size_t>(Number(op, name)); };
+  const bool discard = Flag(op, "discard_leftover");
+  if (op.type() == "create_bucket_reader") {
+    const auto& ints = Find(op, "boundaries")->ints();
+    const auto batch_size = static_cast<size_t>(Find(op, "batch_sizes")->ints(0));
+    return Bucketed(in, {ints.begin(), ints.end()}, batch_size, discard);
+  }
+  if (op.type() == "create_padded_batch_reader") {
+    return PaddedBatches(in, size("batch_size"), Number(op, "pad_length"));
+  }
+  if (op.type() == "create_token_batch_reader") {
+    return TokenBatches(in, Number(op, "max_tokens"), Texts(op, "count") == Strings{"padded"});
+  }
+  if (op.type() == "create_window_reader") {
+    return Windows(in, size("size"), size("shift"), size("stride"), discard);
+  }
+  if (op.type() == "create_pack_reader") {
+    return PackedRows(in, Texts(op, "method")[0], Number(op, "length"), size("bins"),
+                      Texts(op, "overlong") == Strings{"truncate"});
+  }
+  Require(op.type() == "create_dedupe_reader", "no model of ", op.type());
+  return Deduped(in, size("entries"));
 }
 
 int64_t NumbersIn(const SlotValue& slot) {
@@ -415,6 +422,7 @@ ExpectedStream ChainModel::Pass(const std::string& reader, uint64_t pass) const 
     }
     return stream;
   }
+  if (op.type() == "create_cache_reader") return LookedAt(Pass(In(op), 0));
   ExpectedStream in = Pass(In(op), pass);
   if (op.type() == "create_batch_reader") return Batched(op, in);
   if (op.type() == "create_shuffle_reader") return ShuffledWindow(op, in, pass);
@@ -422,8 +430,8 @@ ExpectedStream ChainModel::Pass(const std::string& reader, uint64_t pass) const 
   if (op.type() == "create_shard_reader") return Part(op, in);
   if (op.type() == "create_filter_reader") return Filtered(op, in);
   if (op.type() == "create_unbatch_reader") return Unbatched(op, in);
-  Require(op.type() == "create_double_buffer_reader", "no model of ", op.type());
-  return in;
+  if (op.type() == "create_double_buffer_reader") return in;
+  return Gathered(op, LookedAt(in));
 }
 
 }  // namespace millhopper

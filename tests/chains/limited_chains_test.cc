@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "framework/base/kept.h"
 #include "framework/base/memory_limit.h"
 #include "tests/chains/chain_generator.h"
 #include "tests/chains/chain_runner.h"
@@ -61,7 +62,7 @@ TEST_P(LimitedChains, YieldTheSameOrSayThatMemoryIsShort) {
     MemoryLimit::Set(SIZE_MAX);
     const Strings wanted = OutcomeOf(text, 2);
     MemoryLimit::Set(kLimits[seed % 3]);
-    OutcomeOf(text, 2);  // frees the memory that pooled objects kept while there was no limit
+    DropIdleObjects();  // they kept memory while there was no limit
     const Strings outcome = OutcomeOf(text, 2);
     ASSERT_TRUE(IsExactUntilMemoryIsShort(outcome, wanted)) << text;
     if (outcome == wanted) {

@@ -150,6 +150,27 @@ TEST(ChunkQueue, PassesOverTheChunksOfOtherSharesWithoutFetchingThem) {
   EXPECT_EQ(queue->Poll(), State::kEnd);
 }
 
+TEST(ChunkQueue, TheChunksThatAreOneAreOfOneShare) {
+  ScriptedChunk part;
+  part.goes_on = true;
+  const std::vector<ScriptedChunk> chunks{part, part, {2}, {3}, part, {1}};
+  Script script;
+  const Ref<ChunkQueue> queue = QueueOf(chunks, 0, {2, 0}, &script);
+  FetchAll(queue.get());
+  EXPECT_EQ(script.events(),
+            (std::vector<std::string>{"claim f0", "fetch f0", "claim f1", "fetch f1", "claim f2",
+                                      "fetch f2", "claim f3", "claim f4", "fetch f4", "claim f5",
+                                      "fetch f5", "end f"}));
+  EXPECT_EQ(queue->Poll(), State::kRecords);
+  EXPECT_EQ(TakeAvailable(queue.get()), (Numbers{0, 1}));
+  EXPECT_EQ(queue->Poll(), State::kRecords);
+  EXPECT_TRUE(queue->passes_over());
+  queue->PassOver(queue->available());
+  EXPECT_EQ(queue->Poll(), State::kRecords);
+  EXPECT_EQ(TakeAvailable(queue.get()), Numbers{5});
+  EXPECT_EQ(queue->Poll(), State::kEnd);
+}
+
 TEST(ChunkQueue, RefusesToPassOverRecordsThatNobodyHasCounted) {
   std::vector<ScriptedChunk> chunks(2);
   chunks[1].tells = false;

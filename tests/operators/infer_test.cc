@@ -17,6 +17,8 @@
 #include "framework/reader/reader.h"
 #include "framework/reader/reader_holder.h"
 #include "framework/tensor/tensor.h"
+#include "operators/image/image.h"
+#include "tests/encoded_images.h"
 #include "tests/program_runner.h"
 #include "tests/record_files.h"
 #include "tests/run_op.h"
@@ -33,6 +35,7 @@ struct Case {
   SlotTensors inputs;
   Names outputs;
   Attributes attributes;
+  RunOpOptions options = {};
 };
 
 // float32 [3, 2], of 2 sequences.
@@ -54,6 +57,9 @@ std::vector<Case> Cases() {
   const LoDTensor yes = MakeTensor<bool>({2, 1}, {true, false});
   const LoDTensor labels = MakeTensor<int64_t>({3, 1}, {0, 1, 0});
   const LoDTensor column = MakeTensor<float>({3, 1}, {1, 2, 3});
+  const LoDTensor image = MakeTensor<float>({1, 1, 2, 2}, {1, 2, 3, 4});
+  const LoDTensor pixel = MakeTensor<float>({1, 1, 1, 1}, {1});
+  const Attributes pooled = {{"pooling_type", std::string("max")}, {"ksize", Ints{2, 2}}};
   std::vector<Case> cases = {
       {"accuracy",
        {{"Out", x}, {"Indices", MakeTensor<int64_t>({3, 1}, {0, 1, 1})}, {"Label", labels}},
@@ -71,6 +77,11 @@ std::vector<Case> Cases() {
        {}},
       {"assign", {{"X", x}}, {"Out"}, {}},
       {"cast", {{"X", x}}, {"Out"}, {{"in_dtype", int32_t{5}}, {"out_dtype", int32_t{3}}}},
+      {"conv2d", {{"Input", image}, {"Filter", image}}, {"Output"}, {}},
+      {"conv2d_grad",
+       {{"Input", image}, {"Filter", image}, {"Output@GRAD", pixel}},
+       {"Input@GRAD", "Filter@GRAD"},
+       {}},
       {"cross_entropy", {{"X", x}, {"Label", labels}}, {"Y"}, {}},
       {"cross_entropy_grad", {{"X", x}, {"Label", labels}, {"Y@GRAD", column}}, {"X@GRAD"}, {}},
       {"fill_constant", {}, {"Out"}, {{"shape", Ints{2, 3}}, {"dtype", int32_t{2}}}},
@@ -92,6 +103,8 @@ std::vector<Case> Cases() {
         {"Out@GRAD", MakeTensor<float>({3, 1}, {1, 2, 3})}},
        {"X@GRAD", "Y@GRAD"},
        {}},
+      {"pool2d", {{"X", image}}, {"Out"}, pooled},
+      {"pool2d_grad", {{"X", image}, {"Out@GRAD", pixel}}, {"X@GRAD"}, pooled},
       {"print", {{"In", x}}, {"Out"}, {{"first_n", int32_t{0}}}},
       {"relu_grad", {{"Out", x}, {"Out@GRAD", x}}, {"X@GRAD"}, {}},
       {"reshape", {{"X", x}}, {"Out"}, {{"shape", Ints{2, -1}}}},
@@ -109,6 +122,32 @@ std::vector<Case> Cases() {
       {"tanh_grad", {{"Out", x}, {"Out@GRAD", x}}, {"X@GRAD"}, {}},
       {"top_k", {{"X", x}}, {"Out", "Indices"}, {{"k", int32_t{1}}}},
   };
+  const LoDTensor photo = MakeTensor<uint8_t>({1, 2, 2, 3}, std::vector<uint8_t>(12, 7));
+  for (const char* type : {"affine", "color_jitter", "cutout", "flip", "grayscale", "normalize"}) {
+    cases.push_back({type, {{"X", photo}}, {"Out"}, {}});
+  }
+  for (const char* type : {"center_crop", "crop", "random_crop", "random_resized_crop", "resize"}) {
+    cases.push_back({type, {{"X", photo}}, {"Out"}, {{"size", Ints{2, 1}}}});
+  }
+  cases.push_back({"pad", {{"X", photo}}, {"Out"}, {{"padding", Ints{1, 2, 3, 4}}}});
+  cases.push_back({"rotate", {{"X", photo}}, {"Out"}, {{"degrees", std::vector<float>{30}}}});
+  cases.push_back({"transpose", {{"X", photo}}, {"Out"}, {{"axis", Ints{0, 3, 1, 2}}}});
+  for (const char* type : {"cutmix", "mixup"}) {
+    cases.push_back({type,
+                     {{"X", image}, {"Label", MakeTensor<int64_t>({1, 1}, {1})}},
+                     {"Out", "LabelOut"},
+                     {{"num_classes", int64_t{2}}}});
+  }
+  const ImageShape shape{3, 5, 3};
+  const std::string jpeg = EncodeJpeg(SomePixels(shape), shape);
+  RunOpOptions decoding;
+  decoding.dims_by_values = true;
+  cases.push_back({"decode_image",
+                   {{"X", MakeTensor<uint8_t>({static_cast<int64_t>(jpeg.size())},
+                                              {jpeg.begin(), jpeg.end()})}},
+                   {"Out"},
+                   {},
+                   decoding});
   for (const char* type : {"relu", "sigmoid", "tanh", "softmax"}) {
     cases.push_back({type, {{"X", x}}, {"Out"}, {}});
   }
@@ -149,7 +188,7 @@ bool IsOfReaders(const OpSchema& schema) {
 TEST(Infer, SaysWhatEachOperatorMakes) {
   for (const Case& one : Cases()) {
     SCOPED_TRACE(one.type);
-    RunOp(one.type, one.inputs, one.outputs, one.attributes);
+    RunOp(one.type, one.inputs, one.outputs, one.attributes, one.options);
   }
 }
 

@@ -83,6 +83,17 @@ def test_gradients_are_those_of_small_steps(make: Variables) -> None:
     check_gradients(layers.mean(out * out), {"x": np.array([[0.5, 1, 2], [3, 0.25, 1]])})
 
 
+@pytest.mark.parametrize("pooling", ["max", "avg"])
+def test_gradients_of_a_convolutional_net(pooling: str) -> None:
+    x = layers.data("x", [2, 6, 5], dtype="float64")
+    init = fluid.initializer.Uniform(0.2, 0.9)
+    hidden = layers.conv2d(x, 4, 3, padding=1, groups=2, param_attr=init, act="relu")
+    hidden = layers.pool2d(hidden, 2, pooling, 2)
+    out = layers.conv2d(hidden, 3, (2, 1), stride=2, param_attr=init)
+    values = np.random.default_rng(3).uniform(-1, 2, (2, 2, 6, 5))
+    check_gradients(layers.mean(out * out), {"x": values})
+
+
 @pytest.mark.parametrize("fused", [False, True])
 def test_gradients_of_classification(fused: bool) -> None:
     x, label = layers.data("x", [3], dtype="float64"), layers.data("label", [1], dtype="int64")

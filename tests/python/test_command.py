@@ -117,7 +117,9 @@ def test_ops_and_formats(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["ops", "create_shufle_reader"]) == 2
     assert "did you mean 'create_shuffle_reader'" in capfd.readouterr().err
     assert main(["formats"]) == 0
-    assert "`recordio:FILE`" in capfd.readouterr().out
+    formats = capfd.readouterr().out
+    assert "`recordio:FILE`" in formats
+    assert "`image_folder:FOLDER`" in formats
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,14 @@ pytestmark = pytest.mark.usefixtures("fresh_programs")
         (lambda: layers.fc(None, "10"), TypeError, "fc: size is '10'; it must be an integer"),
         (lambda: layers.fc(None, 2.5), TypeError, "fc: size is 2.5; it must be an integer"),
         (lambda: layers.fc(None, 0), ValueError, "fc: size is 0; it must be at least 1"),
+        (lambda: layers.conv2d(None, 0, 3), ValueError, "conv2d: num_filters is 0; .* at least 1"),
+        (lambda: layers.conv2d(None, 1, 3.5), TypeError, "filter_size is 3.5; .* an integer"),
+        (lambda: layers.conv2d(None, 1, [3]), ValueError, "filter_size is .3.; .* one integer, or"),
+        (lambda: layers.conv2d(None, 1, 3, stride=0), ValueError, "conv2d: stride is 0"),
+        (lambda: layers.conv2d(None, 1, 3, padding=(0, -1)), ValueError, "conv2d: padding is -1"),
+        (lambda: layers.conv2d(None, 1, 3, groups=True), TypeError, "conv2d: groups is True"),
+        (lambda: layers.pool2d(None), ValueError, "pool2d: pool_size is -1; .* at least 1"),
+        (lambda: layers.pool2d(None, 2, "sum"), ValueError, "pool_type is 'sum'; it must be 'max'"),
     ],
 )
 def test_wrong_arguments_are_named(

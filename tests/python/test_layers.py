@@ -84,6 +84,86 @@ def test_fc_must_know_its_rows() -> None:
         layers.fc(layers.data("image", [3], dtype="uint8"), 2)
 
 
+# ---- conv2d and pool2d ----
+
+
+def convolved(x: np.ndarray, w: np.ndarray, stride: int, padding: int, groups: int) -> np.ndarray:
+    """The convolution, window by window."""
+    x = np.pad(x, [(0, 0), (0, 0), (padding, padding), (padding, padding)])
+    filters, depth, height, width = w.shape
+    out = np.zeros(
+        (len(x), filters, (x.shape[2] - height) // stride + 1, (x.shape[3] - width) // stride + 1)
+    )
+    for o, i, j in np.ndindex(out.shape[1:]):
+        first = o // (filters // groups) * depth
+        window = x[:, first : first + depth, i * stride :, j * stride :][:, :, :height, :width]
+        out[:, o, i, j] = (window * w[o]).sum(axis=(1, 2, 3))
+    return out
+
+
+@pytest.mark.parametrize(("stride", "padding", "groups"), [(1, 0, None), (2, 1, 1), (1, 1, 2)])
+def test_conv2d_is_filters_a_bias_and_an_activation(
+    stride: int, padding: int, groups: int | None
+) -> None:
+    x = layers.data("x", [4, 6, 5])
+    bias = fluid.ParamAttr(initializer=fluid.initializer.Constant(0.25))
+    out = layers.conv2d(x, 6, (3, 2), stride, padding, 1, groups, bias_attr=bias, act="relu")
+    parameters = fluid.default_main_program().all_parameters()
+    assert [parameter.name for parameter in parameters] == ["conv2d_0.w_0", "conv2d_0.b_0"]
+    values = np.random.default_rng(3).normal(size=(2, 4, 6, 5)).astype(np.float32)
+    found, w, b = run(out, *parameters, x=values)
+    assert w.shape == (6, 4 // (groups or 1), 3, 2)
+    assert b.tolist() == [0.25] * 6
+    expected = np.maximum(convolved(values, w, stride, padding, groups or 1) + 0.25, 0)
+    assert out.shape == (-1, *expected.shape[1:])
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_filters_are_spread_as_they_should() -> None:
+    layers.conv2d(layers.data("x", [64, 9, 9]), 128, 3, bias_attr=False, name="c")
+    (weights,) = fluid.default_main_program().all_parameters()
+    (found,) = run(weights, x=np.zeros((0, 64, 9, 9), np.float32))
+    assert abs(found.std() - np.sqrt(2 / (9 * 64))) <= 0.02 * np.sqrt(2 / (9 * 64))
+
+
+def test_conv2d_must_know_its_channels() -> None:
+    for shape in ([-1, 9, 9], [9, 9]):
+        with pytest.raises(ValueError, match="with a known number of channels"):
+            layers.conv2d(layers.data("x", shape), 2, 3)
+    image = layers.data("image", [3, 9, 9], dtype="uint8")
+    with pytest.raises(ValueError, match="cast it to float32 first"):
+        layers.conv2d(image, 2, 3)
+    with pytest.raises(ValueError, match="3 channels and 4 filters cannot be divided into 2"):
+        layers.conv2d(layers.cast(image, "float32"), 4, 3, groups=2)
+    with pytest.raises(ValueError, match="param_attr is False"):
+        layers.conv2d(layers.cast(image, "float32"), 4, 3, param_attr=False)
+    with pytest.raises(ValueError, match="less than the 10 that a filter covers"):
+        layers.conv2d(layers.cast(image, "float32"), 4, 10)
+
+
+def test_pool2d_takes_the_highest_value_or_the_mean() -> None:
+    x = layers.data("x", [2, 4, 6])
+    values = np.random.default_rng(3).normal(size=(3, 2, 4, 6)).astype(np.float32)
+    windows = values.reshape(3, 2, 2, 2, 3, 2)
+    padded = np.pad(values, [(0, 0), (0, 0), (1, 1), (0, 0)]).reshape(3, 2, 3, 2, 3, 2)
+    cases = [
+        (layers.pool2d(x, 2, pool_stride=2), windows.max(axis=(3, 5))),
+        (layers.pool2d(x, 2, "avg", 2), windows.mean(axis=(3, 5))),
+        (layers.pool2d(x, 2, "avg", 2, (1, 0), exclusive=False), padded.mean(axis=(3, 5))),
+        (
+            layers.pool2d(x, pool_type="avg", global_pooling=True),
+            values.mean((2, 3), keepdims=True),
+        ),
+        (layers.pool2d(x, (4, 5), pool_stride=5, ceil_mode=True), None),
+    ]
+    found = run(*(variable for variable, _ in cases), x=values)
+    for (variable, expected), value in zip(cases, found, strict=True):
+        assert variable.shape == (-1, *value.shape[1:])
+        if expected is not None:
+            np.testing.assert_allclose(value, expected, rtol=1e-5, atol=1e-6)
+    assert found[-1].shape == (3, 2, 1, 2)
+
+
 def test_parameters_have_known_dims_and_names_of_their_own() -> None:
     with pytest.raises(ValueError, match="must be >= 1"):
         layers.create_parameter([-1, 2], "float32")

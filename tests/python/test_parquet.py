@@ -440,6 +440,46 @@ def test_a_shuffle_and_shards_see_all_records(tmp_path: Path) -> None:
         assert sorted(shards) == list(range(1000))
 
 
+def test_large_row_groups_are_read_in_parts(tmp_path: Path) -> None:
+    rows = 40_000
+    columns: dict[str, Any] = {f"c{i}": np.arange(rows) * (i + 1) for i in range(8)}
+    columns["s"] = [str(i) for i in range(rows)]
+    columns["e"] = pa.FixedSizeListArray.from_arrays(np.arange(2 * rows, dtype=np.float32), 2)
+    table = pa.table(columns)
+    path = tmp_path / "n.parquet"
+    parquet.write_table(table, path, row_group_size=rows // 2, use_dictionary=False)
+    fields = [*(f"c{i} int64[]" for i in range(8)), "s bytes", "e float32[2]"]
+
+    def read(reader: millhopper.Reader) -> list[Any]:
+        return [
+            (*numbers, text, *pair)
+            for batch in reader.batch(3000).double_buffer()
+            for *numbers, text, pair in zip(
+                *(batch[f"c{i}"].tolist() for i in range(8)),
+                batch["s"].to_bytes(),
+                batch["e"].tolist(),
+                strict=True,
+            )
+        ]
+
+    def reader() -> millhopper.Reader:
+        return millhopper.Reader.open_files(path, fields=fields)
+
+    wanted = [
+        (*(i * (c + 1) for c in range(8)), str(i).encode(), 2.0 * i, 2.0 * i + 1)
+        for i in range(rows)
+    ]
+    assert read(reader()) == wanted
+    assert read(reader().shuffle(1, seed=3)) == wanted  # as records
+    shards = [read(reader().shard(2, index, by="chunk")) for index in range(2)]
+    assert shards == [wanted[: rows // 2], wanted[rows // 2 :]]
+    assert sorted(read(reader().shuffle(500, seed=3))) == wanted
+    problem = r"row group 0: row 128: column 'c0': 128 is no int8"
+    bad = millhopper.Reader.open_files(path, fields=["c0 int8[]", *fields[1:]])
+    with pytest.raises(millhopper.Error, match=problem):
+        read(bad)
+
+
 DAMAGE = """
 import random, sys
 import millhopper

@@ -5,10 +5,14 @@ from __future__ import annotations
 
 import os
 import re
+import struct
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
+import millhopper as fluid
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -66,3 +70,39 @@ def test_its_training_script_reads_digits(tmp_path: Path) -> None:
     found = re.fullmatch(r"(\d+) of 359 digits that it has not seen\n", ran.stdout)
     assert found, ran.stdout
     assert int(found[1]) >= 340
+
+
+def png(pixels: np.ndarray) -> bytes:
+    """A gray image, uint8 [height, width], as a PNG file."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        checksum = struct.pack(">I", zlib.crc32(kind + data))
+        return struct.pack(">I", len(data)) + kind + data + checksum
+
+    height, width = pixels.shape
+    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    rows = b"".join(b"\0" + row.tobytes() for row in pixels)
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        chunk(*parts)
+        for parts in ((b"IHDR", header), (b"IDAT", zlib.compress(rows)), (b"IEND", b""))
+    )
+
+
+def test_its_convolutional_network_reads_images_in_folders(tmp_path: Path) -> None:
+    for part in ("train", "test"):
+        digits = getattr(fluid.dataset.digits, part)(str(ROOT / "tools" / "digits"))
+        for number, (pixels, label) in enumerate(digits()):
+            folder = tmp_path / "digits" / part / str(label)
+            folder.mkdir(parents=True, exist_ok=True)
+            image = (255 * np.asarray(pixels)).astype(np.uint8).reshape(8, 8)
+            (folder / f"{number:05}.png").write_bytes(png(image))
+    ran = subprocess.run(
+        [sys.executable, "-c", block("train_images.py")],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert float(ran.stdout) >= 0.95

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,33 +19,100 @@
 namespace millhopper {
 namespace {
 
-// The records of a batch as text. What went wrong is the last of them.
-Strings Read(const ArrowColumnValues& batch, const Strings& entries) {
+// The rows that a chunk lists, as text. What is wrong with one is the last of them.
+Strings RowsOf(const ArrowFields& fields, const Ref<Chunk>& chunk) {
   Strings texts;
-  const ArrowFields fields(ParseFields(entries));
-  const Ref<Chunk> chunk = Pool<Chunk>::Take();
-  std::string problem;
-  try {
-    std::vector<ArrowColumn> columns;
-    for (const Field& field : fields.fields()) {
-      columns.push_back(FindArrowColumn(batch.schema, field.name));
-    }
-    const ArrowRows rows(fields, batch.schema, columns);
-    rows.Append(batch.array, 0, batch.array.length, 10, chunk.get());
-  } catch (const Error& error) {
-    problem = error.message();
-  }
   for (const Piece piece : chunk->pieces) {
     Ticket ticket;
-    ticket.bytes = chunk->bytes->data() + piece.offset;
-    ticket.size = piece.size;
+    ticket.owner = chunk.get();
+    if (chunk->holder) {
+      ticket.index = piece.offset;
+    } else {
+      ticket.bytes = chunk->bytes->data() + piece.offset;
+      ticket.size = piece.size;
+    }
     Rows rows(SlotsOf(fields.fields()));
-    fields.Load(&ticket, 1, &rows);
+    try {
+      fields.Load(&ticket, 1, &rows);
+    } catch (const Error& error) {
+      texts.push_back(error.message());
+      break;
+    }
     std::vector<LoDTensor> element;
     rows.MoveTo(&element);
     texts.push_back(TextOf(element));
   }
-  if (!problem.empty()) texts.push_back(problem);
+  return texts;
+}
+
+std::unique_ptr<ArrowOwned<ArrowArray>> Shared(const ArrowArray& array) {
+  auto shared = std::make_unique<ArrowOwned<ArrowArray>>();
+  *shared->out() = array;
+  return shared;
+}
+
+// All rows at once give the same values as one by one, in any order.
+void CheckManyAtOnce(const ArrowFields& fields, const Ref<Chunk>& chunk, bool backwards) {
+  std::vector<Ticket> tickets(chunk->pieces.size());
+  Rows together(SlotsOf(fields.fields())), single(SlotsOf(fields.fields()));
+  for (size_t i = 0; i < tickets.size(); ++i) {
+    Ticket& ticket = tickets[backwards ? tickets.size() - 1 - i : i];
+    ticket.owner = chunk.get();
+    ticket.index = chunk->pieces[i].offset;
+  }
+  fields.Load(tickets.data(), tickets.size(), &together);
+  for (const Ticket& ticket : tickets) fields.Load(&ticket, 1, &single);
+  std::vector<LoDTensor> all, one_by_one;
+  together.MoveTo(&all);
+  single.MoveTo(&one_by_one);
+  EXPECT_EQ(TextOf(all), TextOf(one_by_one));
+}
+
+// The rows of a batch as text, which is the same for records and for rows of a table. What went
+// wrong is the last of them.
+Strings Read(const ArrowColumnValues& batch, const Strings& entries) {
+  const ArrowFields fields(ParseFields(entries));
+  const Ref<Chunk> records = Pool<Chunk>::Take(), columns = Pool<Chunk>::Take();
+  std::shared_ptr<const ArrowRows> rows;
+  std::string problem_of_records, problem_of_columns;
+  try {
+    std::vector<ArrowColumn> found;
+    for (const Field& field : fields.fields()) {
+      found.push_back(FindArrowColumn(batch.schema, field.name));
+    }
+    rows = std::make_shared<ArrowRows>(fields, batch.schema, found);
+  } catch (const Error& error) {
+    return {error.message()};
+  }
+  try {
+    rows->AppendRecords(batch.array, 0, batch.array.length, 10, records.get());
+  } catch (const Error& error) {
+    problem_of_records = error.message();
+  }
+  try {
+    const Ref<ArrowPart> part(new ArrowPart(rows, nullptr));
+    for (int i = 0; i < 2; ++i) part->Add(Shared(batch.array));  // rows are counted on
+    const Ref<ArrowTable> table(new ArrowTable(1, "group 7: "));
+    table->Set(0, part);
+    const auto length = static_cast<uint64_t>(batch.array.length);
+    table->ListRows(length, 2 * length, columns.get());
+    columns->holder = Ref<RecordHolder>(table.get());
+  } catch (const Error& error) {
+    problem_of_columns = error.message();
+  }
+  Strings texts = RowsOf(fields, records), same = RowsOf(fields, columns);
+  if (!problem_of_records.empty()) texts.push_back(problem_of_records);
+  if (!problem_of_columns.empty()) same.push_back(problem_of_columns);
+  const std::string place = "group 7: row ";
+  if (!same.empty() && same.back().compare(0, place.size(), place) == 0) {
+    const size_t colon = same.back().find(": ", place.size());
+    const int64_t row = std::stoll(same.back().substr(place.size())) - batch.array.length + 10;
+    same.back() = StrCat("row ", row, same.back().substr(colon));
+  } else if (!same.empty() && problem_of_columns.empty()) {
+    CheckManyAtOnce(fields, columns, false);
+    CheckManyAtOnce(fields, columns, true);
+  }
+  EXPECT_EQ(texts, same);
   return texts;
 }
 Strings Read(const ColumnPtr& column, const std::string& entry) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "framework/base/error.h"
+#include "framework/base/stop.h"
 #include "readers/batch_reader.h"
 #include "tests/arrow_arrays.h"
 #include "tests/field_readers.h"
@@ -134,6 +135,61 @@ TEST(ArrowStreamReader, RowsBeforeAnErrorAreYielded) {
             (Strings{"126", "127", "row 2: column 'n': 128 is no int8"}));
   Script other({NumbersFrom(0, 1)});
   EXPECT_EQ(read(&other, {"m int8[]"}), (Strings{"no column is named 'm'; there are 'n'"}));
+}
+
+TEST(ArrowStreamReader, AStreamOfBatchesWithoutRowsCanBeStopped) {
+  constexpr int kBatchesUntilStop = 100;
+  static int batches;
+  batches = 0;
+  Script script({NumbersFrom(0, 0)});
+  ArrowStreamReader reader(
+      [&](ArrowArrayStream* out) {
+        Open(&script, out);
+        out->get_next = [](ArrowArrayStream* stream, ArrowArray* array) {
+          *array = PositionOf(stream)->script->batches[0]->array;  // for ever
+          array->release = [](ArrowArray* released) { released->release = nullptr; };
+          if (++batches == kBatchesUntilStop) RequestStop();
+          return 0;
+        };
+      },
+      ParseFields({"n int64[]"}));
+  ExpectError(ErrorCode::kCancelled, "stopped", [&] { reader.HasNext(); });
+  ClearStop();
+  EXPECT_EQ(batches, kBatchesUntilStop);
+}
+
+TEST(ArrowStreamReader, ABatchLivesUntilItsRowsAreLoaded) {
+  Script script({NumbersFrom(0, 3), NumbersFrom(3, 2)});
+  const std::unique_ptr<ReaderBase> reader = ReaderOf(&script, {"n int64[]"});
+  {
+    TicketRun run;
+    EXPECT_EQ(reader->Plan(3, &run), 3u);
+    reader->ReInit();
+    EXPECT_EQ(script.batches_released, 0);
+    Rows rows(reader->row_slots());
+    reader->Load(run.tickets.data(), 3, &rows);
+    std::vector<LoDTensor> element;
+    rows.MoveTo(&element);
+    EXPECT_EQ(TextOf(element), "0 1 2");
+  }
+  EXPECT_EQ(script.batches_released, 1);
+}
+
+TEST(ArrowStreamReader, AWindowKeepsRecordsAndNoBatches) {
+  Script script({NumbersFrom(0, 3), NumbersFrom(3, 2)});
+  const std::unique_ptr<ReaderBase> reader = ReaderOf(&script, {"n int64[]"});
+  reader->ExpectWindow();
+  TicketRun run;
+  for (size_t planned = 0; planned < 5;) planned += reader->Plan(5 - planned, &run);
+  TicketRun none;
+  EXPECT_EQ(reader->Plan(1, &none), 0u);
+  EXPECT_EQ(script.batches_released, 2);
+  for (const Ticket& ticket : run.tickets) EXPECT_EQ(ticket.size, sizeof(int64_t));
+  Rows rows(reader->row_slots());
+  reader->Load(run.tickets.data(), 5, &rows);
+  std::vector<LoDTensor> element;
+  rows.MoveTo(&element);
+  EXPECT_EQ(TextOf(element), "0 1 2 3 4");
 }
 
 TEST(ArrowStreamReader, AStreamThatWasReadIsRefused) {

@@ -86,7 +86,7 @@ TEST(BatchReader, DoesNotTakeElementsThatAreNotAsDeclared) {
     const std::vector<SlotSpec> slots = source->slots();
     auto doubled = std::make_unique<MapReader>(
         std::move(source), slots,
-        [](const RecordId&, std::vector<LoDTensor>* in, std::vector<LoDTensor>* out) {
+        [](const RecordId&, std::vector<LoDTensor>* in, std::vector<LoDTensor>* out, Rows*) {
           const int64_t value = (*in)[0].scalar<int64_t>();
           *out = {value == 40 ? MakeTensor<int64_t>({2, 1}, {value, value}) : (*in)[0]};
         });

@@ -18,7 +18,10 @@
 #include "framework/reader/file_reader.h"
 #include "framework/tensor/tensor_stream.h"
 #include "readers/batch_reader.h"
+#include "readers/bucket_reader.h"
+#include "readers/cache_reader.h"
 #include "readers/chain_reader.h"
+#include "readers/dedupe_reader.h"
 #include "readers/double_buffer_reader.h"
 #include "readers/fake_reader.h"
 #include "readers/filter_reader.h"
@@ -26,6 +29,8 @@
 #include "readers/mix_reader.h"
 #include "readers/multi_file_reader.h"
 #include "readers/multi_pass_reader.h"
+#include "readers/pack_reader.h"
+#include "readers/padded_batch_reader.h"
 #include "readers/plugin_reader.h"
 #include "readers/queue_reader.h"
 #include "readers/random_data_reader.h"
@@ -34,7 +39,9 @@
 #include "readers/shuffle_reader.h"
 #include "readers/skip_reader.h"
 #include "readers/take_reader.h"
+#include "readers/token_batch_reader.h"
 #include "readers/unbatch_reader.h"
+#include "readers/window_reader.h"
 #include "readers/zip_reader.h"
 #include "tests/bytes.h"
 #include "tests/child.h"
@@ -105,9 +112,11 @@ Decorator ToDevice(int64_t depth) {
 Decorator Map() {
   return [](ReaderPtr reader) {
     const std::vector<SlotSpec> slots = reader->slots();
-    return std::make_unique<MapReader>(std::move(reader), slots,
-                                       [](const RecordId&, std::vector<LoDTensor>* in,
-                                          std::vector<LoDTensor>* out) { std::swap(*in, *out); });
+    return std::make_unique<MapReader>(
+        std::move(reader), slots,
+        [](const RecordId&, std::vector<LoDTensor>* in, std::vector<LoDTensor>* out, Rows*) {
+          std::swap(*in, *out);
+        });
   };
 }
 
@@ -139,6 +148,62 @@ Decorator Skip(int64_t count) {
 Decorator Fake(int64_t count) {
   return
       [count](ReaderPtr reader) { return std::make_unique<FakeReader>(std::move(reader), count); };
+}
+
+Decorator Pack(int64_t length, PackMethod method) {
+  return [length, method](ReaderPtr reader) {
+    PackOptions options;
+    options.length = length;
+    options.method = method;
+    options.bins = 3;
+    options.overlong = Overlong::kSplit;
+    return std::make_unique<PackReader>(std::move(reader), options);
+  };
+}
+
+Decorator Bucket(int64_t boundary, int64_t size) {
+  return [boundary, size](ReaderPtr reader) {
+    BucketOptions options;
+    options.boundaries = {boundary};
+    options.batch_sizes = {size};
+    return std::make_unique<BucketReader>(std::move(reader), options);
+  };
+}
+
+Decorator PaddedBatch(int64_t size) {
+  return [size](ReaderPtr reader) {
+    CollationOptions padding;
+    padding.pad = padding.lengths = true;
+    return std::make_unique<PaddedBatchReader>(std::move(reader), size, false, padding);
+  };
+}
+
+Decorator TokenBatch(int64_t tokens) {
+  return [tokens](ReaderPtr reader) {
+    TokenBatchOptions options;
+    options.max_tokens = tokens;
+    return std::make_unique<TokenBatchReader>(std::move(reader), options);
+  };
+}
+
+Decorator Slide(int64_t size, int64_t shift) {
+  return [size, shift](ReaderPtr reader) {
+    WindowOptions options;
+    options.size = size;
+    options.shift = shift;
+    return std::make_unique<WindowReader>(std::move(reader), options);
+  };
+}
+
+Decorator Dedupe(int64_t entries) {
+  return [entries](ReaderPtr reader) {
+    return std::make_unique<DedupeReader>(std::move(reader), std::vector<int64_t>(), entries);
+  };
+}
+
+Decorator Cache(int64_t bytes) {
+  return
+      [bytes](ReaderPtr reader) { return std::make_unique<CacheReader>(std::move(reader), bytes); };
 }
 
 Decorator Handle() {
@@ -863,6 +928,22 @@ std::vector<ContractCase> Decorators() {
       Chain("unbatch_stack", Jittering, {Batch(8, BatchMode::kStack), Unbatch(BatchMode::kStack)},
             numbers, {16, 16}),
       Chain("unbatch_sequential", Sequential, {Batch(5), Unbatch()}, numbers, {20}),
+      Chain("pack", Ragged, {Pack(6, PackMethod::kFirstFit)}, {}, {5, 5}),
+      Chain("pack_best_fit", RaggedSequential, {Pack(4, PackMethod::kBestFit)}, {}),
+      Chain("pack_of_one", Jittering, {Pack(1, PackMethod::kFirstFit)}, numbers, {20, 20}),
+      Chain("pack_concat", Ragged, {Pack(5, PackMethod::kConcatThenSplit)}, {}, {6, 6}),
+      Chain("bucket", Ragged, {Bucket(2, 4)}, RaggedValues(), {4, 4}),
+      Chain("bucket_sequential", Sequential, {Bucket(2, 4)}, numbers, {5}),
+      Chain("padded_batch", Ragged, {PaddedBatch(8)}, {}, {2, 2}),
+      Chain("padded_batch_of_rows", Jittering, {PaddedBatch(8)}, numbers, {2, 2}),
+      Chain("token_batch", Ragged, {TokenBatch(4)}, RaggedValues(), {9, 9}),
+      Chain("window", Jittering, {Slide(3, 1)}, {}, {18, 18}),
+      Chain("window_of_many", Ragged, {Slide(5, 0)}, RaggedValues(), {4, 4}),
+      Chain("dedupe", Planned, {Dedupe(10)}, numbers, {20, 20}),
+      Chain("dedupe_sequential", Sequential, {Dedupe(100)}, numbers, {20}),
+      Chain("cache", Planned, {Cache(1 << 20)}, numbers, {20, 20}),
+      Chain("cache_of_some", Jittering, {Cache(5000)}, numbers, {20, 20}),
+      Chain("cache_ragged_sequential", RaggedSequential, {Cache(7000)}, RaggedValues(), {20}),
       Chain("handle", Planned, {Handle()}, numbers, {20, 20}),
       Chain("take", Planned, {Take(30)}, Numbers(30), {20, 20}),
       Chain("take_more_than_all", Sequential, {Take(60)}, numbers, {20}),
@@ -925,6 +1006,15 @@ std::vector<ContractCase> Chains() {
       Chain("batch_unbatch_shuffle_batch", Ragged, {Batch(6), Unbatch(), Shuffle(4), Batch(8)},
             RaggedValues(), {2}),
       Chain("fed_queue_filter_batch", Fed, {Filter(2, 0), Batch(4)}, EveryNth(numbers, 2, 0), {2}),
+      Chain("filter_shuffle_bucket_double_buffer", Jittering,
+            {Filter(2, 1), Shuffle(9), Bucket(1, 4), DoubleBuffer(2)}, EveryNth(numbers, 2, 1)),
+      Chain("shuffle_pack_batch_double_buffer", Ragged,
+            {Shuffle(9), Pack(7, PackMethod::kBestFit), Batch(4), DoubleBuffer(2)}, {}),
+      Chain("dedupe_cache_shuffle_batch", Planned, {Dedupe(7), Cache(6000), Shuffle(5), Batch(4)},
+            numbers, {5}),
+      Chain("cache_multi_pass_window_to_device", Jittering,
+            {Cache(4000), MultiPass(2), Slide(4, 0), ToDevice(2)}, Twice(numbers), {5, 5}),
+      Chain("fed_queue_window_batch", Fed, {Slide(2, 0), Batch(4)}, numbers, {2}),
       Chain("filter_to_device", Planned, {Filter(2, 0), ToDevice(2)}, EveryNth(numbers, 2, 0),
             {10, 10}),
       Chain("double_buffer_batch", Planned, {DoubleBuffer(3), Batch(8)}, numbers, {2, 2}),

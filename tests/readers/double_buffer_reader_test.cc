@@ -40,7 +40,7 @@ std::unique_ptr<ReaderBase> Map(std::unique_ptr<ReaderBase> numbers,
   const std::vector<SlotSpec> slots = numbers->slots();
   return std::make_unique<MapReader>(
       std::move(numbers), slots,
-      [=](const RecordId&, std::vector<LoDTensor>* in, std::vector<LoDTensor>* out) {
+      [=](const RecordId&, std::vector<LoDTensor>* in, std::vector<LoDTensor>* out, Rows*) {
         function((*in)[0].data<int64_t>()[0]);
         out->swap(*in);
       });

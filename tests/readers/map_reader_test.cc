@@ -5,11 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
+#include "readers/batch_reader.h"
 #include "readers/double_buffer_reader.h"
 #include "tests/fake_device.h"
 #include "tests/sources.h"
@@ -37,7 +39,7 @@ TEST(MapReader, YieldsWhatTheFunctionMakesOfEachElement) {
   number.dims = {1};
   MapReader reader(
       Numbers(), {text, number},
-      [](const RecordId&, std::vector<LoDTensor>* in, std::vector<LoDTensor>* out) {
+      [](const RecordId&, std::vector<LoDTensor>* in, std::vector<LoDTensor>* out, Rows*) {
         const int64_t value = (*in)[0].scalar<int64_t>();
         const auto size = static_cast<uint64_t>(value % 3);
         *out = {MakeTensor<uint8_t>({value % 3}, std::vector<uint8_t>(size, 'x'), {{0, size}}),
@@ -50,9 +52,29 @@ TEST(MapReader, YieldsWhatTheFunctionMakesOfEachElement) {
   EXPECT_EQ(stream[5][1], ValueOf({MakeTensor<float>({1}, {2.5f})})[0]);
 }
 
+// The function writes slot 1 straight into the rows, wherever they are.
+TEST(MapReader, LetsTheFunctionAppendASlotOfKnownSize) {
+  SlotSpec number;
+  number.dims = {1};
+  for (const int batch : {1, 4}) {
+    auto mapped = std::make_unique<MapReader>(
+        Numbers(), std::vector<SlotSpec>{SlotsOf(SourceSpec())[0], number},
+        [](const RecordId&, std::vector<LoDTensor>* in, std::vector<LoDTensor>* out, Rows* rows) {
+          const auto half = static_cast<float>((*in)[0].scalar<int64_t>()) / 2;
+          std::memcpy(rows->Append(1, 1), &half, sizeof(half));
+          *out = {std::move((*in)[0]), LoDTensor()};
+        });
+    BatchReader reader(std::move(mapped), batch, false, BatchMode::kConcat);
+    const std::vector<ElementValue> stream = ReadAll(&reader);
+    ASSERT_EQ(stream.size(), batch == 1 ? 10u : 3u);
+    EXPECT_EQ(stream[1][1], batch == 1 ? ValueOf({MakeTensor<float>({1}, {0.5f})})[0]
+                                       : ValueOf({MakeTensor<float>({4}, {2, 2.5f, 3, 3.5f})})[0]);
+  }
+}
+
 TEST(MapReader, AFailureTakesTheElementsPlaceAndNamesIt) {
   MapReader reader =
-      Mapped([](const RecordId&, std::vector<LoDTensor>* in, std::vector<LoDTensor>* out) {
+      Mapped([](const RecordId&, std::vector<LoDTensor>* in, std::vector<LoDTensor>* out, Rows*) {
         if ((*in)[0].scalar<int64_t>() == 4) throw std::runtime_error("no such word");
         std::swap(*in, *out);
       });
@@ -72,12 +94,12 @@ TEST(MapReader, ChecksWhatTheFunctionYields) {
       {{}, "0 results for 1 slots"},
       {{MakeTensor<float>({1, 1}, {1})}, "float32 [1, 1] was found"},
       {{MakeTensor<int64_t>({2, 1}, {1, 2})}, "int64 [2, 1] was found"},
-      {{LoDTensor()}, "was found"},
+      {{LoDTensor()}, "no values for slot 0"},
   };
   for (const auto& [result, words] : cases) {
     const std::vector<LoDTensor>& yielded = result;
     MapReader reader = Mapped([&yielded](const RecordId&, std::vector<LoDTensor>*,
-                                         std::vector<LoDTensor>* out) { *out = yielded; });
+                                         std::vector<LoDTensor>* out, Rows*) { *out = yielded; });
     std::vector<LoDTensor> element;
     const std::optional<Thrown> error = ErrorOf([&] { reader.ReadNext(&element); });
     ASSERT_TRUE(error);
@@ -89,7 +111,7 @@ TEST(MapReader, RefusesElementsOnADevice) {
   ExpectError(ErrorCode::kInvalidArgument, "fake:0", [] {
     MapReader(std::make_unique<DoubleBufferReader>(Numbers(), Place(FakeDevice::Get()), 1),
               SlotsOf(SourceSpec()),
-              [](const RecordId&, std::vector<LoDTensor>*, std::vector<LoDTensor>*) {});
+              [](const RecordId&, std::vector<LoDTensor>*, std::vector<LoDTensor>*, Rows*) {});
   });
 }
 

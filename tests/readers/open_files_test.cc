@@ -108,5 +108,19 @@ TEST(OpenFiles, ContentTellsWhatNamesDoNot) {
               [&] { reader->HasNext(); });
 }
 
+TEST(OpenFiles, FilesOfThePluginForColumnsNameIt) {
+  constexpr char kHint[] = "tools/build_parquet_plugin builds it, --plugin=";
+  ExpectError(ErrorCode::kInvalidArgument, kHint, [] { FormatOf({"a.parquet"}); });
+  ExpectError(ErrorCode::kInvalidArgument, kHint, [] { FormatOf({"a.arrow"}); });
+  FormatArguments arguments;
+  arguments.declared.resize(1);
+  arguments.declared[0].dims = Dims{1};
+  for (const char* content : {"PAR1 and so on", "ARROW1 and so on"}) {
+    const TempFile file("columns", content);
+    const auto reader = OpenFiles({file.path()}, {}, arguments, {});
+    ExpectError(ErrorCode::kDataLoss, kHint, [&] { reader->HasNext(); });
+  }
+}
+
 }  // namespace
 }  // namespace millhopper

@@ -205,6 +205,7 @@ TEST(WholeFile, GivesTheFilesOfOthersUnchanged) {
     std::istringstream fields(line);
     std::string name, size, sha256;
     fields >> name >> size >> sha256;
+    if (name.find(".parquet") != std::string::npos) continue;  // its format is a plugin's
     const FormatSchema* const schema = ChooseFormat(name).schema;
     if (schema == nullptr || (schema->tag != "jpg" && schema->tag != "png")) continue;
     const auto reader = Reader(schema->tag, StrCat(folder, "/", name));

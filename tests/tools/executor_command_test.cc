@@ -309,6 +309,18 @@ TEST(ExecutorCommand, ChecksWithoutRunningAndReportsAllProblems) {
   EXPECT_NE(result.errors.find("did you mean 'print'?"), std::string::npos) << result.errors;
 }
 
+// No file is opened: there is no such folder.
+TEST(ExecutorCommand, ExplainsWhatIsRunAsOne) {
+  const std::string program = Runfile("tests/programs/augmented_images/startup.pbtxt");
+  const ChildResult result = Execute({"--startup=" + program, "--explain", "--set=data=/nowhere"});
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_EQ(result.output,
+            program +
+                ":32: create_custom_reader: block 1: decode_image, random_resized_crop, flip, "
+                "normalize, transpose are run as one, from 'bytes' to 'image', written straight "
+                "into the element\n");
+}
+
 TEST(ExecutorCommand, ChecksGoodProgramsWithoutRunningThem) {
   const TempFile program("main.pbtxt", kMain);
   const ChildResult result =
@@ -351,6 +363,8 @@ TEST(ExecutorCommand, ListsFormats) {
         "image_folder: ", "image_list: ", "npy: ", "npz: ", "tar: "}) {
     EXPECT_NE(("\n" + result.output).find("\n" + std::string(tag)), std::string::npos) << tag;
   }
+  EXPECT_NE(result.output.find("'recordio:FILE'"), std::string::npos);
+  EXPECT_NE(result.output.find("'image_folder:FOLDER'"), std::string::npos);
 }
 
 TEST(ExecutorCommand, ExplainsItsFlags) {

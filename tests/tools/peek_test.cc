@@ -186,10 +186,11 @@ TEST_F(Peek, PrintsDigestsForAnyNumberOfThreads) {
 TEST_F(Peek, GivesStatisticsOfAll) {
   const ChildResult result = PeekAtLines({"--all"});
   EXPECT_EQ(result.exit_code, 0) << result.errors;
-  for (const char* words : {"2 elements\n", "slot 0: uint8 [2], uint8 [3]\n",
-                            "  values: 5, 97 to 101, mean 99, deviation 1.41421\n",
-                            "  length of axis 0: 2 to 3, mean 2.5\n",
-                            "  sequences: 4, of length 0 to 2, mean 1.25\n"}) {
+  for (const char* words :
+       {"2 elements\n", "slot 0: uint8 [2], uint8 [3]\n",
+        "  values: 5, 97 to 101, mean 99, deviation 1.41421\n    97 █████ 101\n",
+        "  length of axis 0: 2 to 3, mean 2.5\n",
+        "  sequences: 4, of length 0 to 2, mean 1.25\n"}) {
     EXPECT_NE(result.output.find(words), std::string::npos) << words << "\n" << result.output;
   }
 }
@@ -212,6 +213,19 @@ TEST_F(Peek, DrawsImages) {
   EXPECT_EQ(bytes.substr(0, 8), "\x89PNG\r\n\x1a\n");
   // 5 images of 8 x 6, four times as large, in 2 rows of 3, 2 pixels around each.
   EXPECT_EQ(bytes.substr(16, 8), std::string("\0\0\0\x50\0\0\0\x46", 8));
+
+  // The first image of each of 5 passes, on a sheet of the same size, but not the same images.
+  const ChildResult passes = RunChild({"tools/peek", "--startup=" + startup.path(), "--set=count=5",
+                                       "--png=" + png, "--passes=5", "--force"});
+  EXPECT_EQ(passes.output, png + ": images of 5 elements\n") << passes.errors;
+  EXPECT_EQ(ReadFile(png).substr(16, 8), bytes.substr(16, 8));
+  EXPECT_NE(ReadFile(png), bytes);
+
+  const ChildResult histograms = RunChild({"tools/peek", "--startup=" + startup.path(),
+                                           "--set=count=5", "--png=" + png, "--all", "--force"});
+  EXPECT_EQ(histograms.output,
+            png + ": histograms of the values, then the lengths, of every slot of 5 elements\n");
+  EXPECT_EQ(ReadFile(png).substr(0, 8), bytes.substr(0, 8));
 }
 
 TEST_F(Peek, ReplacesAPictureOnlyIfToldTo) {

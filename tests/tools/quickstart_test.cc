@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The quickstart command trains the shipped digits well enough. The results are the same for both
-// programs and for any number of threads.
+// programs, and for any number of threads, on records and on images.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/child.h"
+#include "tests/record_files.h"
 #include "tests/testing.h"
 
 namespace millhopper {
@@ -26,13 +27,60 @@ std::string TrainingLines(const std::vector<std::string>& flags) {
   return result.output.substr(begin, end - begin);
 }
 
+// The percentage that the last line tells.
+double TestAccuracy(const std::string& lines) {
+  const std::string words = "\ntest accuracy ";
+  const size_t at = lines.find(words);
+  EXPECT_NE(at, std::string::npos) << lines;
+  return at == std::string::npos ? 0 : atof(lines.c_str() + at + words.size());
+}
+
 TEST(Quickstart, RecognisesNineteenOfTwentyDigits) {
   const std::string lines = TrainingLines({});
-  const std::string words = "test accuracy ";
-  const size_t at = lines.find("\n" + words);
-  ASSERT_NE(at, std::string::npos) << lines;
-  EXPECT_GE(atof(lines.c_str() + at + 1 + words.size()), 95.0) << lines;
+  EXPECT_GE(TestAccuracy(lines), 95.0) << lines;
   EXPECT_NE(lines.find("\npass 20: "), std::string::npos) << lines;
+}
+
+TEST(Quickstart, RecognisesDigitsInImages) {
+  const std::string lines = TrainingLines({"--images"});
+  EXPECT_GE(TestAccuracy(lines), 97.0) << lines;
+}
+
+TEST(Quickstart, TrainsAlikeOnImagesForAnyNumberOfThreads) {
+  const std::string lines = TrainingLines({"--images", "--passes=1", "--threads=1"});
+  for (const char* threads : {"0", "2", "7"}) {
+    EXPECT_EQ(TrainingLines({"--images", "--passes=1", std::string("--threads=") + threads}), lines)
+        << threads << " threads";
+  }
+}
+
+TEST(Quickstart, TrainsOnImagesInClassFolders) {
+  const std::string data = TempName("data");
+  const ChildResult digits =
+      RunChild({"tools/quickstart", "--images", "--data_dir=" + data, "--passes=1"});
+  EXPECT_EQ(digits.exit_code, 0) << digits.errors;
+  const ChildResult result =
+      RunChild({"tools/quickstart", "--images=" + data + "/digit_images/train",
+                "--data_dir=" + TempName("lists"), "--passes=1"});
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_EQ(result.output.rfind("1,151 images of 10 classes for training, 287 for the test, in", 0),
+            0u)
+      << result.output;
+  EXPECT_NE(result.output.find(" of 287)\n"), std::string::npos) << result.output;
+}
+
+TEST(Quickstart, NamesFoldersWithoutImages) {
+  const ChildResult missing =
+      RunChild({"tools/quickstart", "--data_dir=" + TempName("data"), "--images=no_such_folder"});
+  EXPECT_EQ(missing.exit_code, 4);
+  EXPECT_NE(missing.errors.find("no_such_folder: No such file"), std::string::npos)
+      << missing.errors;
+  const ChildResult empty = RunChild(
+      {"tools/quickstart", "--data_dir=" + TempName("data"), "--images=" + NewFolder("no_images")});
+  EXPECT_EQ(empty.exit_code, 2);
+  EXPECT_NE(empty.errors.find("0 images (.jpg, .jpeg, .png, .webp) in 0 folders"),
+            std::string::npos)
+      << empty.errors;
 }
 
 TEST(Quickstart, TrainsAlikeForAnyProgramAndNumberOfThreads) {

@@ -58,7 +58,8 @@ def describe_operator(schema: OperatorSchema) -> str:
 def describe_format(schema: FormatSchema) -> str:
     """What a file format is, how its files are known, and what it can be told, in Markdown."""
     tag = schema.tag
-    known_by = [f"`{tag}:FILE`", *(f"`*{extension}`" for extension in schema.extensions)]
+    file = "FOLDER" if schema.reads_folders else "FILE"
+    known_by = [f"`{tag}:{file}`", *(f"`*{extension}`" for extension in schema.extensions)]
     if schema.known_by_content:
         known_by.append("their first bytes")
     doc = schema.doc.removesuffix(".")

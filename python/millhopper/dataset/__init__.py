@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data sets as readers: ``digits`` and ``mnist``, each with ``train`` and ``test``.
+"""Data sets as readers: ``digits`` and ``mnist``, each with ``train`` and ``test``, and images.
 
     from millhopper import batch, dataset
 
     for images_and_labels in batch(dataset.digits.train("tools/digits"), 32)():
         ...
+
+``image_folder(folder)`` is a Reader of images in class folders.
 
 The files are in a folder that is given, or else in the one that the environment's
 ``MILLHOPPER_DATA`` names or a folder of it. Nothing is downloaded. Names and items are those of
@@ -12,5 +14,6 @@ PaddlePaddle's paddle.dataset, 2018.
 """
 
 from millhopper.dataset import digits, mnist
+from millhopper.dataset.image_folder import image_folder
 
-__all__ = ["digits", "mnist"]
+__all__ = ["digits", "image_folder", "mnist"]

@@ -13,8 +13,10 @@ from millhopper import _core
 from millhopper.base.integers import INT32_MAX, INT64_MAX, UINT64_MAX, integer_within
 from millhopper.errors import Error
 from millhopper.iterating.fields import Fields, field_entries
+from millhopper.iterating.image_methods import ImageMethods
 from millhopper.iterating.map_function import guess_fields, keep_function, keep_stream
 from millhopper.iterating.reader_stats import ReaderStats
+from millhopper.iterating.steps import Slots, Step, append_steps, make_step
 from millhopper.programs.program import Program
 from millhopper.programs.reader_creation import append_reader
 from millhopper.programs.var_type import convert_dtype, dtype_name
@@ -88,6 +90,11 @@ def _with_reader(
     return program.to_bytes()
 
 
+def _numbers(values: float | Sequence[float]) -> list[float]:
+    """One number or several as a list."""
+    return [float(value) for value in (values if isinstance(values, Sequence) else [values])]
+
+
 def _text(name: str, text: object) -> str:
     if not isinstance(text, str):
         raise TypeError(f"{name} is {text!r}; it must be a text")
@@ -95,7 +102,7 @@ def _text(name: str, text: object) -> str:
     return text
 
 
-class Reader:
+class Reader(ImageMethods):
     """An iterable of batches, which the C++ core reads with all processor cores, without Python.
 
     A reader is a chain: a source (``open_files``, ``create``, or the source of a program in text)
@@ -175,6 +182,8 @@ class Reader:
             self._core.set_names(self._names)
         self._variable = self._core.variable
         self._epoch = 0
+        # What apply has made this reader of: the reader below, and what is done to its elements.
+        self._applied: tuple[Reader, tuple[Step, ...]] | None = None
 
     # ---- Sources ----
 
@@ -426,6 +435,263 @@ class Reader:
         """
         return self.decorate("create_double_buffer_reader", name=name, depth=depth)
 
+    # ---- Decorators that look at the elements in order ----
+
+    def pack(
+        self,
+        length: int,
+        *,
+        method: str = "first_fit",
+        bins: int = 64,
+        overlong: str = "error",
+        pad_values: float | Sequence[float] = 0,
+        name: str = "",
+    ) -> Reader:
+        """Packs documents, one an element, into rows of ``length`` tokens.
+
+        Each slot becomes [1, length, ...]. Two slots follow, int32 [1, length], which are called
+        ``document_ids`` and ``positions`` if the others have names: the number of the document in
+        the row that a token is of, from 1 (0 is padding), and its position in the document, from 0.
+        Two tokens may attend to each other if their ids are equal and not 0. A piece of a document
+        that is split counts as a document. Documents without tokens are left out. ::
+
+            reader.pack(2048).batch(8)  # tokens, document_ids and positions: [8, 2048]
+
+        Args:
+            length: tokens of a row.
+            method: ``"first_fit"`` puts a document into the oldest open row that has room for it,
+                ``"best_fit"`` into the one that it leaves the least room in;
+                ``"concat_then_split"`` lays all documents end to end and cuts that into rows.
+            bins: rows that are open at once. If a document fits into none of them, the fullest is
+                yielded. More rows leave less padding, and hold more memory.
+            overlong: a document that is longer than a row is an ``"error"``, or is cut off
+                (``"truncate"``), or is cut into several (``"split"``).
+            pad_values: what fills up rows: one number, or one for each slot.
+            name: of the new reader.
+
+        Raises:
+            Error: at an element that is longer than a row, that has slots of different lengths, or
+                that holds several sequences (a batch).
+            ValueError: the names of the slots are not known yet, because ``map`` before it was not
+                given ``slots``.
+
+        Source: FirstFitPackIterDataset and ConcatThenSplitIterDataset of Grain, which do the same
+        in Python; the fullest row is yielded here where Grain yields all.
+        """
+        if self._names is None and self._functions:
+            raise ValueError("pack adds slots, so it needs the names of the others: map(slots=...)")
+        names = None if self._names is None else [*self._names, "document_ids", "positions"]
+        return self._decorate(
+            "create_pack_reader",
+            name,
+            {},
+            {
+                "length": length,
+                "method": method,
+                "bins": bins,
+                "overlong": overlong,
+                "pad_values": _numbers(pad_values),
+            },
+            names,
+            self._functions,
+        )
+
+    def bucket(
+        self,
+        boundaries: Sequence[int],
+        batch_sizes: int | Sequence[int],
+        *,
+        slot: int | str = 0,
+        drop_last: bool = False,
+        pad: bool = False,
+        pad_length: int = 0,
+        pad_multiple: int = 1,
+        pad_values: float | Sequence[float] = 0,
+        name: str = "",
+    ) -> Reader:
+        """Makes batches of elements of similar length, which need little padding.
+
+        Args:
+            boundaries: ascending lengths: bucket 0 is for those below the first, bucket ``i`` for
+                those of at least ``boundaries[i - 1]`` and below ``boundaries[i]``.
+            batch_sizes: elements in a batch: one number, or one for each bucket, of which there is
+                one more than boundaries.
+            slot: the slot whose length counts, by number or name.
+            drop_last: leave out the batches that are not full at the end of a pass.
+            pad: pad sequences as ``padded_batch`` does; otherwise they stay ``Ragged``.
+            pad_length: as for ``padded_batch``.
+            pad_multiple: as for ``padded_batch``.
+            pad_values: as for ``padded_batch``.
+            name: of the new reader.
+
+        Raises:
+            Error: boundaries do not ascend, or sizes do not fit them; at an element that holds
+                several sequences.
+
+        Source: tf.data.Dataset.bucket_by_sequence_length.
+        """
+        return self.decorate(
+            "create_bucket_reader",
+            name=name,
+            boundaries=list(boundaries),
+            batch_sizes=[batch_sizes] if isinstance(batch_sizes, int) else list(batch_sizes),
+            slot=self._slot_number(slot),
+            discard_leftover=drop_last,
+            pad=pad,
+            pad_length=pad_length,
+            pad_multiple=pad_multiple,
+            pad_values=_numbers(pad_values),
+        )
+
+    def padded_batch(
+        self,
+        batch_size: int,
+        *,
+        pad_length: int = 0,
+        pad_multiple: int = 1,
+        pad_values: float | Sequence[float] = 0,
+        drop_last: bool = False,
+        name: str = "",
+    ) -> Reader:
+        """Makes batches in which sequences are padded: a ragged slot becomes [batch, length, ...].
+
+        Args:
+            batch_size: elements in a batch.
+            pad_length: the length of the padded sequences; by default (0) that of the longest
+                sequence of the batch.
+            pad_multiple: without ``pad_length``, the length is rounded up to a multiple of this.
+            pad_values: what is behind shorter sequences: one number, or one for each ragged slot.
+            drop_last: leave out a last batch that is not full.
+            name: of the new reader.
+
+        Raises:
+            Error: a slot has several levels of offsets; at a batch with a sequence that is longer
+                than ``pad_length``.
+
+        Source: tf.data.Dataset.padded_batch.
+        """
+        return self.decorate(
+            "create_padded_batch_reader",
+            name=name,
+            batch_size=batch_size,
+            discard_leftover=drop_last,
+            pad_length=pad_length,
+            pad_multiple=pad_multiple,
+            pad_values=_numbers(pad_values),
+        )
+
+    def token_batch(
+        self,
+        max_tokens: int,
+        *,
+        slot: int | str = 0,
+        count: str = "sum",
+        overlong: str = "error",
+        drop_last: bool = False,
+        pad: bool = False,
+        pad_multiple: int = 1,
+        pad_values: float | Sequence[float] = 0,
+        name: str = "",
+    ) -> Reader:
+        """Makes batches of at most ``max_tokens`` tokens, of elements that follow one another.
+
+        Args:
+            max_tokens: tokens of a batch at most.
+            slot: the slot whose steps are the tokens, by number or name.
+            count: ``"sum"`` counts the steps of all elements, ``"padded"`` the number of elements
+                times the length that the longest is padded to.
+            overlong: an element of more tokens is an ``"error"``, or a batch of its own
+                (``"alone"``).
+            drop_last: leave out the last batch of a pass.
+            pad: pad sequences as ``padded_batch`` does; otherwise they stay ``Ragged``.
+            pad_multiple: as for ``padded_batch``.
+            pad_values: as for ``padded_batch``.
+            name: of the new reader.
+
+        Raises:
+            Error: at an element that is too long, or that holds several sequences.
+        """
+        return self.decorate(
+            "create_token_batch_reader",
+            name=name,
+            max_tokens=max_tokens,
+            slot=self._slot_number(slot),
+            count=count,
+            overlong=overlong,
+            discard_leftover=drop_last,
+            pad=pad,
+            pad_multiple=pad_multiple,
+            pad_values=_numbers(pad_values),
+        )
+
+    def window(
+        self,
+        size: int,
+        *,
+        shift: int | None = None,
+        stride: int = 1,
+        drop_last: bool = False,
+        name: str = "",
+    ) -> Reader:
+        """Makes sliding windows, each ``size`` elements joined along their leading axis.
+
+        Args:
+            size: elements of a window.
+            shift: elements from the first of a window to the first of the next; by default
+                ``size``, so that windows do not overlap.
+            stride: elements from one element of a window to its next.
+            drop_last: leave out windows that the end of the pass cuts off.
+            name: of the new reader.
+
+        Source: tf.data.Dataset.window.
+        """
+        return self.decorate(
+            "create_window_reader",
+            name=name,
+            size=size,
+            shift=shift,
+            stride=stride,
+            discard_leftover=drop_last,
+        )
+
+    def dedupe(
+        self, slots: Sequence[int | str] | None = None, *, entries: int = 1 << 20, name: str = ""
+    ) -> Reader:
+        """Leaves out elements that equal an earlier element of the pass, byte for byte.
+
+        Args:
+            slots: the slots that are compared, by number or name; by default all.
+            entries: digests (128-bit XXH3) that are kept, of 24 to 32 bytes each. Beyond that the
+                one that was inserted first is forgotten.
+            name: of the new reader.
+        """
+        return self.decorate(
+            "create_dedupe_reader",
+            name=name,
+            slots=None if slots is None else [self._slot_number(slot) for slot in slots],
+            entries=entries,
+        )
+
+    def cache(self, memory_bytes: int, *, name: str = "") -> Reader:
+        """Keeps the first elements of a pass in memory; later passes read only the others.
+
+        Every pass is the same, that of the first pass, so put ``shuffle`` behind it, not before it.
+
+        Args:
+            memory_bytes: memory for elements. If all fit, files are read once.
+            name: of the new reader.
+
+        Source: tf.data.Dataset.cache, which has no limit.
+        """
+        return self.decorate("create_cache_reader", name=name, memory_bytes=memory_bytes)
+
+    def _slot_number(self, slot: int | str) -> int:
+        if not isinstance(slot, str):
+            return slot
+        if self._names is None or slot not in self._names:
+            raise ValueError(f"no slot is called {slot!r}; the slots are {self._names}")
+        return self._names.index(slot)
+
     def map(
         self,
         function: Callable[[dict[str, Any]], object],
@@ -472,6 +738,95 @@ class Reader:
         return self._decorate(
             "create_python_map_reader", name, declared, attributes, names, functions
         )
+
+    def apply(
+        self,
+        operator: str,
+        slot: Slots | None = None,
+        output: Slots | None = None,
+        *,
+        name: str = "",
+        **attributes: object,
+    ) -> Reader:
+        """Runs an operator on a slot of every element, in C++, in parallel and in order.
+
+        All other slots are passed on. Calls one after another are one block of operators, which
+        passes no element on in between. ::
+
+            reader.apply("tokenize", "text").apply("pad_sequence", length=512, output="tokens")
+
+        Args:
+            operator: one that makes tensors of tensors, ``python -m millhopper ops`` lists them. An
+                element is that of this reader: a record, or a batch if ``batch`` has been called.
+            slot: what the operator's first input takes: a slot; or, by input, a slot or a list of
+                them: ``{"X": "price", "Y": "factor"}``. By default the slot that the last ``apply``
+                wrote, if that made this reader, or the only slot.
+            output: the slot that the operator's first output becomes: one of this reader, whose
+                place it takes, or a new one behind the others; or such slots by output: ``{"Out":
+                "tokens", "Length": "length"}``. By default it takes the place of the first slot
+                that is read.
+            name: of the new reader, which random choices of the operator depend on.
+            attributes: those of the operator; None leaves one at its default.
+
+        Raises:
+            TypeError: an argument is of another type.
+            Error: there is no such operator, slot or attribute, or the operator cannot work with
+                what is known of the slot; at an element: it cannot work with its values. If the
+                names of the slots are not known, files are opened to learn how many there are, and
+                missing ones are an error.
+
+        Source: Millhopper's own.
+        """
+        _text("operator", operator)
+        variable = _text("name", name) or f"{self._variable}.{operator}"
+        below, steps = self._applied or (self, ())
+        try:
+            step = make_step(operator, variable, self._slot_of(slot), output, attributes)
+        except ValueError as error:
+            raise Error(f"{self._name}: {error}") from None
+        steps = (*steps, step)
+        program = Program.parse_from_string(below._program, below._settings)
+        try:
+            names, block = append_steps(program, below._variable, below._slot_names(), steps)
+        except (TypeError, ValueError) as error:
+            raise Error(f"{self._name}: {error}") from None
+        reader = Reader(
+            _with_reader(
+                program,
+                self._name,
+                "create_custom_reader",
+                variable,
+                block,
+                None,
+                below._variable,
+            ),
+            variable=variable,
+            names=names,
+            seed=self._seed,
+            name=self._name,
+            functions=self._functions,
+        )
+        reader._applied = (below, steps)
+        return reader
+
+    def _slot_of(self, slot: Slots | None) -> Slots:
+        """The slot that apply works on."""
+        if slot is not None:
+            return slot
+        if self._applied is not None:
+            return next(iter(self._applied[1][-1].outputs.values()))
+        names = self._slot_names()
+        if len(names) > 1:
+            raise ValueError(f"apply: slot is not given; it must be one of {names}")
+        return names[0]
+
+    def _slot_names(self) -> list[str]:
+        """The names of the slots, as batches have them."""
+        if self._names is not None:
+            return self._names
+        count = len(self.slots())
+        learned = self._functions[-1].names() if self._functions else None
+        return learned or [f"slot{i}" for i in range(count)]
 
     # ---- Reading ----
 

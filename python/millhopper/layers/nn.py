@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from millhopper.layers import helper
+from millhopper.programs.initializer import NormalInitializer
 from millhopper.programs.param_attr import ParamAttrLike
 from millhopper.programs.parameters import make_parameter
 from millhopper.programs.var_type import VarType, is_float
@@ -49,10 +50,7 @@ def fc(
 
     Source: PaddlePaddle's fluid.layers, 2018.
     """
-    if not isinstance(size, numbers.Integral):
-        raise TypeError(f"fc: size is {size!r}; it must be an integer")
-    if size < 1:
-        raise ValueError(f"fc: size is {size}; it must be at least 1")
+    size = _at_least("fc", "size", size, 1)
     inputs = [input] if isinstance(input, Variable) else list(input)
     attrs = list(param_attr) if isinstance(param_attr, list | tuple) else [param_attr] * len(inputs)
     if len(attrs) != len(inputs):
@@ -99,6 +97,185 @@ def fc(
         )
         out = biased
     return helper.append_activation(layer, out, act)
+
+
+def conv2d(
+    input: Variable,
+    num_filters: int,
+    filter_size: int | Sequence[int],
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    groups: int | None = None,
+    param_attr: ParamAttrLike = None,
+    bias_attr: ParamAttrLike = None,
+    use_cudnn: bool = True,
+    use_mkldnn: bool = False,
+    act: str | None = None,
+    name: str | None = None,
+) -> Variable:
+    """A convolution of images: act(filters over the windows of an image + bias).
+
+    One number for ``filter_size``, ``stride``, ``padding`` or ``dilation`` is that of the height
+    and of the width; two are one for each.
+
+    Args:
+        input: float [n, channels, height, width].
+        num_filters: how many channels come out.
+        filter_size: pixels of a filter.
+        stride: pixels from one window to the next.
+        padding: zeros above and below, and zeros left and right.
+        dilation: pixels from one value of a filter to the next.
+        groups: channels and filters are divided into so many groups, 1 by default; the filters of a
+            group see its channels only.
+        param_attr: of the filters [num_filters, channels / groups, height, width]; by default
+            random numbers of a normal distribution with variance 2 / (height * width * channels).
+        bias_attr: of the bias [num_filters], 0 at first; False is none.
+        use_cudnn, use_mkldnn: the lineage's, without effect.
+        act: an operator from X to Out on top, such as "relu".
+        name: of the layer, from which those of its variables are made.
+
+    Returns:
+        [n, num_filters, windows one below the other, windows side by side], type of the input.
+
+    Raises:
+        TypeError: a number is no integer.
+        ValueError: a number is too small, there are neither one nor two, channels or filters are
+            not a multiple of ``groups``, the channels of the input are not known, its values are no
+            floats, or it has too few pixels.
+
+    Source: PaddlePaddle's fluid.layers, 2018.
+    """
+    filters = _at_least("conv2d", "num_filters", num_filters, 1)
+    group_count = _at_least("conv2d", "groups", 1 if groups is None else groups, 1)
+    size = _pair("conv2d", "filter_size", filter_size, 1)
+    attrs = {
+        "strides": _pair("conv2d", "stride", stride, 1),
+        "paddings": _pair("conv2d", "padding", padding, 0),
+        "dilations": _pair("conv2d", "dilation", dilation, 1),
+        "groups": group_count,
+    }
+    layer = helper.layer_name("conv2d", name)
+    shape = helper.known_shape(layer, input)
+    if input.dtype is not None and not is_float(input.dtype):
+        raise ValueError(
+            f"{layer}: {input.name!r} holds {input.dtype.name}; cast it to float32 first"
+        )
+    if len(shape) != 4 or shape[1] == -1:
+        raise ValueError(
+            f"{layer}: the dims of {input.name!r} are {list(shape)}; images are"
+            " [n, channels, height, width] with a known number of channels"
+        )
+    channels = shape[1]
+    if channels % group_count or filters % group_count:
+        raise ValueError(
+            f"{layer}: {channels} channels and {filters} filters cannot be divided into"
+            f" {group_count} groups"
+        )
+    dtype = input.dtype or VarType.FP32
+    weights = make_parameter(
+        layer,
+        param_attr,
+        (filters, channels // group_count, *size),
+        dtype,
+        default_initializer=NormalInitializer(
+            0.0, math.sqrt(2.0 / (math.prod(size) * max(channels, 1)))
+        ),
+    )
+    if weights is None:
+        raise ValueError(f"{layer}: param_attr is False, but there is no layer without filters")
+    out = helper.new_variable(layer)
+    block = helper.current_block()
+    block.append_op(
+        "conv2d", inputs={"Input": input, "Filter": weights}, outputs={"Output": out}, attrs=attrs
+    )
+    bias = make_parameter(layer, bias_attr, (filters,), dtype, is_bias=True)
+    if bias is not None:
+        biased = helper.new_variable(layer)
+        block.append_op(
+            "elementwise_add",
+            inputs={"X": out, "Y": bias},
+            outputs={"Out": biased},
+            attrs={"axis": 1},
+        )
+        out = biased
+    return helper.append_activation(layer, out, act)
+
+
+def pool2d(
+    input: Variable,
+    pool_size: int | Sequence[int] = -1,
+    pool_type: str = "max",
+    pool_stride: int | Sequence[int] = 1,
+    pool_padding: int | Sequence[int] = 0,
+    global_pooling: bool = False,
+    use_cudnn: bool = True,
+    ceil_mode: bool = False,
+    use_mkldnn: bool = False,
+    name: str | None = None,
+    exclusive: bool = True,
+) -> Variable:
+    """The highest value, or the mean, of each window of each channel of images.
+
+    Args:
+        input: float32 or float64 [n, channels, height, width].
+        pool_size: pixels of a window, one number or those of height and width.
+        pool_type: "max" or "avg".
+        pool_stride: pixels from one window to the next.
+        pool_padding: places above and below, and left and right, where windows may begin and end.
+        global_pooling: whether the image is one window; the three arguments above have no effect.
+        ceil_mode: whether the last windows may reach beyond the padding.
+        use_cudnn, use_mkldnn: the lineage's, without effect.
+        name: of the layer.
+        exclusive: whether a mean is one of the values in the image, not also of zeros in the
+            padding.
+
+    Returns:
+        [n, channels, windows one below the other, windows side by side], type of the input.
+
+    Raises:
+        TypeError: a number is no integer.
+        ValueError: it is too small, there are neither one nor two, ``pool_type`` is another one, or
+            a window would lie in the padding alone.
+
+    Source: PaddlePaddle's fluid.layers, 2018.
+    """
+    if pool_type not in ("max", "avg"):
+        raise ValueError(f"pool2d: pool_type is {pool_type!r}; it must be 'max' or 'avg'")
+    attrs = {
+        "pooling_type": pool_type,
+        "ksize": _pair("pool2d", "pool_size", 1 if global_pooling else pool_size, 1),
+        "strides": _pair("pool2d", "pool_stride", pool_stride, 1),
+        "paddings": _pair("pool2d", "pool_padding", pool_padding, 0),
+        "global_pooling": global_pooling,
+        "ceil_mode": ceil_mode,
+        "exclusive": exclusive,
+    }
+    out = helper.new_variable(helper.layer_name("pool2d", name))
+    helper.current_block().append_op(
+        "pool2d", inputs={"X": input}, outputs={"Out": out}, attrs=attrs
+    )
+    return out
+
+
+def _at_least(layer: str, name: str, value: object, least: int) -> int:
+    """An argument of a layer, which must be an integer."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{layer}: {name} is {value!r}; it must be an integer")
+    if value < least:
+        raise ValueError(f"{layer}: {name} is {value}; it must be at least {least}")
+    return int(value)
+
+
+def _pair(layer: str, name: str, value: int | Sequence[int], least: int) -> list[int]:
+    """The values for height and width of an argument that has one for both or one for each."""
+    if isinstance(value, list | tuple):
+        if len(value) != 2:
+            raise ValueError(
+                f"{layer}: {name} is {value!r}; it is one integer, or two: of height and width"
+            )
+        return [_at_least(layer, name, item, least) for item in value]
+    return [_at_least(layer, name, value, least)] * 2
 
 
 def softmax(

@@ -62,7 +62,8 @@ def _known(variable: Variable) -> Known:
         ]
     dtype = None if variable.dtype is None else int(variable.dtype)
     shape = None if variable.shape is None else list(variable.shape)
-    return (dtype, shape, variable.lod_level), slots
+    # Levels are declared with dims only.
+    return (dtype, shape, None if shape is None else variable.lod_level), slots
 
 
 def _declare(variable: Variable, known: Known) -> None:

@@ -75,6 +75,7 @@ class FormatSchema:
     doc: str
     extensions: tuple[str, ...]
     known_by_content: bool  # by the first bytes of a file
+    reads_folders: bool  # what it calls a file is a folder
     attributes: tuple[AttributeSchema, ...]
     companion: tuple[str, str, str]  # one more file a file: attribute, that of open_files, meaning
 
@@ -155,6 +156,7 @@ def format_schemas() -> list[FormatSchema]:
             doc=format["doc"],
             extensions=tuple(format["extensions"]),
             known_by_content=format["known_by_content"],
+            reads_folders=format["reads_folders"],
             attributes=_attributes(format["attributes"]),
             companion=format["companion"],
         )

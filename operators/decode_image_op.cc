@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// decode_image: JPEG, PNG and WebP images become pixels.
+#include <cstdint>
+#include <vector>
+
+#include "framework/base/attribute.h"
+#include "framework/base/buffer.h"
+#include "framework/base/memory.h"
+#include "framework/base/place.h"
+#include "framework/program/infer_context.h"
+#include "operators/arguments.h"
+#include "operators/image/image_decoder.h"
+#include "operators/image/orientation.h"
+#include "operators/image_steps.h"
+
+namespace millhopper {
+namespace {
+
+constexpr char kWanted[] =
+    "encoded images are uint8 [n], the bytes of one or, with one level of detail, of several";
+
+bool MayBeEncoded(const TensorSpec& spec) {
+  return spec.dtype.value_or(DataType::kUint8) == DataType::kUint8 &&
+         (!spec.dims || spec.dims->size() == 1) && spec.lod_level.value_or(0) <= 1;
+}
+
+void Infer(InferContext& context) {
+  const TensorSpec& x = context.In("X");
+  if (!MayBeEncoded(x)) context.ThrowUnfit("X", kWanted);
+  const int64_t images = x.lod_level && *x.lod_level == 0 ? 1 : -1;
+  const int64_t channels = context.Attr<int32_t>("channels");
+  context.SetOut("Out", {DataType::kUint8, Dims{images, -1, -1, channels == 0 ? -1 : channels}, 0});
+  context.SetOut("Truncated", {DataType::kBool, Dims{images}, 0});
+}
+
+OpSchema Schema() {
+  return OpSchema(
+             "Decodes images: JPEG (baseline, progressive and arithmetic; gray, colours and CMYK), "
+             "PNG (every depth and type) and WebP (no animations), told apart by their bytes. JPEG "
+             "has the pixels of libjpeg-turbo's default (accurate integer DCT, smooth chroma), "
+             "CMYK becomes colours as with Pillow (ink times black / 255). PNG: 16 bits become the "
+             "upper 8, a palette its colours, a transparent colour (tRNS) an alpha of 0; gamma and "
+             "colour profiles are ignored.")
+      .Input("X",
+             "uint8 [n]: the bytes of one image, or, with one level of detail, of N images, which "
+             "must have one size after decoding")
+      .Output("Out", "uint8 [N, H, W, C]")
+      .OptionalOutput("Truncated", "bool [N]: whether a part of the image was lost (see partial)")
+      .Attr(AttributeSchema(
+                "channels", int32_t{0},
+                "0: those of the image, which are 1 gray, 2 gray and alpha, 3 colours or 4 colours "
+                "and alpha; 1, 3 or 4: these. Gray of JPEG is its luminance, of others (19595 r + "
+                "38470 g + 7471 b + 32768) / 65536 as with Pillow; new alpha is 255")
+                .AtLeast(0))
+      .Attr({"orientation", true, "turn and mirror images as their EXIF data asks"})
+      .Attr({"partial", false,
+             "false: a damaged or truncated image is an error; true: what could be read of it, the "
+             "rest being made up by the codec (mostly gray) or 0. A damaged header is always an "
+             "error"})
+      .Attr(AttributeSchema("max_pixels", int64_t{1} << 26,
+                            "more pixels are an error, before memory is taken for them")
+                .AtLeast(1))
+      .Attr({"exact", false,
+             "true: decode at full size, even where a smaller image is made of it in the same run "
+             "of operators; alone the operator always does"})
+      .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
+        const auto channels = attributes.Get<int32_t>("channels");
+        Require(channels <= 4 && channels != 2, "attribute 'channels' is ", channels,
+                "; it must be 0, 1, 3 or 4");
+      })
+      .Infer(Infer);
+}
+
+// Decodes the image that is open; returns whether nothing of it was lost.
+bool DecodeOpen(ImageDecoder* decoder, const DecodeStep& step, uint8_t* values) {
+  const ImageHeader& header = decoder->header();
+  const DecodePart whole = WholeImage(header.stored);
+  ImageShape stored = header.stored;
+  stored.channels = step.ChannelsOf(header);
+  const int orientation = step.OrientationOf(header);
+  if (orientation == 1) return decoder->Decode(whole, step.partial, Contiguous(values, stored));
+  const Ref<Buffer> buffer = BufferPool::At(Place()).Take(static_cast<size_t>(stored.values()));
+  auto* const scratch = reinterpret_cast<uint8_t*>(buffer->data());
+  const bool is_whole = decoder->Decode(whole, step.partial, Contiguous(scratch, stored));
+  Orient(Contiguous<const uint8_t>(scratch, stored), orientation,
+         Contiguous(values, Upright(stored, orientation)));
+  return is_whole;
+}
+
+// Decodes images of one size, one after another.
+class Images {
+ public:
+  Images(OpContext* context, int64_t count)
+      : step_(context->attributes()), count_(count), out_(context->Out("Out")) {}
+
+  bool Add(const uint8_t* bytes, size_t size) {
+    const ImageShape shape = step_.ShapeOf(decoder_->Open(bytes, size, step_.max_pixels));
+    if (values_ == nullptr) {
+      shape_ = shape;
+      values_ = out_->Allocate<uint8_t>({count_, shape.height, shape.width, shape.channels});
+      out_->set_lod({});
+    }
+    Require(shape == shape_, "it has ", shape.height, " x ", shape.width, " pixels of ",
+            shape.channels, " channels, the first one ", shape_.height, " x ", shape_.width, " of ",
+            shape_.channels, "; images of one tensor have one size: resize them one by one, in a ",
+            "block for the elements of a reader");
+    const bool is_whole = DecodeOpen(decoder_.get(), step_, values_);
+    values_ += shape.values();
+    return is_whole;
+  }
+
+ private:
+  const DecodeStep step_;
+  const int64_t count_;
+  LoDTensor* const out_;
+  const Ref<ImageDecoder> decoder_ = ImageDecoder::Take();
+  ImageShape shape_;
+  uint8_t* values_ = nullptr;  // of the next image
+};
+
+void Run(OpContext& context) {
+  const LoDTensor x = context.In("X");  // a copy that shares the values, since Out may be X
+  RequireInput(MayBeEncoded(SpecOf(x)), context, "X", kWanted);
+  const bool is_one = x.lod().empty();
+  const int64_t count = is_one ? 1 : static_cast<int64_t>(x.lod()[0].size()) - 1;
+  RequireInput(count > 0, context, "X", "there must be an image");
+  const auto* const bytes = x.data<uint8_t>();
+  std::vector<bool> truncated;
+  Images images(&context, count);
+  for (int64_t i = 0; i < count; ++i) {
+    const auto at = static_cast<size_t>(i);
+    const uint64_t begin = is_one ? 0 : x.lod()[0][at];
+    const uint64_t end = is_one ? static_cast<uint64_t>(x.numel()) : x.lod()[0][at + 1];
+    try {
+      truncated.push_back(!images.Add(bytes + begin, end - begin));
+    } catch (...) {
+      if (count == 1) throw;
+      throw CurrentError().WithContext(StrCat("while decoding image ", i, " of ", count));
+    }
+  }
+  if (IsWanted(context, "Truncated")) {
+    LoDTensor* const out = context.Out("Truncated");
+    std::copy(truncated.begin(), truncated.end(), out->Allocate<bool>({count}));
+    out->set_lod({});
+  }
+}
+
+REGISTER_OPERATOR(decode_image, Schema, Run);
+
+}  // namespace
+}  // namespace millhopper

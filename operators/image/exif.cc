@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operators/image/exif.h"
+
+#include <cstring>
+
+namespace millhopper {
+namespace {
+
+constexpr int kUpright = 1;
+
+// Numbers of a TIFF structure in the order of bytes that it says. Every read is checked.
+class TiffBytes {
+ public:
+  TiffBytes(const uint8_t* bytes, size_t size) : bytes_(bytes), size_(size) {}
+
+  // Whether the structure begins with an order of bytes and the number 42.
+  bool ReadStart() {
+    constexpr uint32_t kTiff = 42;
+    if (size_ < 4) return false;
+    little_ = std::memcmp(bytes_, "II", 2) == 0;
+    if (!little_ && std::memcmp(bytes_, "MM", 2) != 0) return false;
+    return Number(2, 2) == kTiff;
+  }
+  bool Has(size_t at, size_t count) const { return at <= size_ && size_ - at >= count; }
+  // The number of `count` bytes at a place that the structure has.
+  uint32_t Number(size_t at, size_t count) const {
+    uint32_t number = 0;
+    for (size_t i = 0; i < count; ++i) {
+      number = number << 8 | bytes_[at + (little_ ? count - 1 - i : i)];
+    }
+    return number;
+  }
+
+ private:
+  const uint8_t* const bytes_;
+  const size_t size_;
+  bool little_ = false;
+};
+
+}  // namespace
+
+int OrientationOf(const uint8_t* tiff, size_t size) {
+  constexpr uint32_t kOrientation = 0x0112;
+  constexpr uint32_t kShort = 3;
+  constexpr size_t kEntryBytes = 12;  // tag, type, count, value
+  TiffBytes bytes(tiff, size);
+  if (!bytes.ReadStart() || !bytes.Has(4, 4)) return kUpright;
+  const size_t directory = bytes.Number(4, 4);
+  if (!bytes.Has(directory, 2)) return kUpright;
+  const uint32_t entries = bytes.Number(directory, 2);
+  for (uint32_t i = 0; i < entries; ++i) {
+    const size_t entry = directory + 2 + i * kEntryBytes;
+    if (!bytes.Has(entry, kEntryBytes)) return kUpright;
+    if (bytes.Number(entry, 2) != kOrientation) continue;
+    if (bytes.Number(entry + 2, 2) != kShort || bytes.Number(entry + 4, 4) != 1) return kUpright;
+    const uint32_t orientation = bytes.Number(entry + 8, 2);
+    return orientation >= 1 && orientation <= 8 ? static_cast<int>(orientation) : kUpright;
+  }
+  return kUpright;
+}
+
+int OrientationOfExif(const uint8_t* exif, size_t size) {
+  constexpr char kMark[] = "Exif\0";  // and a zero byte behind it
+  const bool marked = size >= sizeof(kMark) && std::memcmp(exif, kMark, sizeof(kMark)) == 0;
+  return marked ? OrientationOf(exif + sizeof(kMark), size - sizeof(kMark))
+                : OrientationOf(exif, size);
+}
+
+}  // namespace millhopper

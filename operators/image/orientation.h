@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Images turned and mirrored as EXIF asks (exif.h).
+#ifndef MILLHOPPER_OPERATORS_IMAGE_ORIENTATION_H_
+#define MILLHOPPER_OPERATORS_IMAGE_ORIENTATION_H_
+
+#include <cstdint>
+
+#include "operators/image/image.h"
+
+namespace millhopper {
+
+// The shape of an image that is stored like this, when it is seen upright.
+ImageShape Upright(const ImageShape& stored, int orientation);
+
+// The pixels of a stored image that a box of the upright image shows.
+Box ToStored(const Box& upright, int orientation, const ImageShape& stored);
+
+// Writes a stored image as it should be seen. `upright` has the shape Upright() and must not
+// overlap the stored pixels.
+void Orient(const PixelsOf<const uint8_t>& stored, int orientation,
+            const PixelsOf<uint8_t>& upright);
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_OPERATORS_IMAGE_ORIENTATION_H_

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operators/image/resample.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "framework/base/error.h"
+#include "operators/image/resample_kernels.h"
+
+namespace millhopper {
+namespace {
+
+constexpr double kPi = 3.14159265358979323846;
+constexpr int64_t kTapGroup = 4;  // taps() is a multiple of it
+// A filter of more pixels would take memory and time for nothing that can be seen.
+constexpr double kMostTaps = 1 << 16;
+constexpr int64_t kMostWeights = 1 << 24;
+
+double Triangle(double x) { return std::max(1 - std::abs(x), 0.0); }
+
+// Keys, "Cubic convolution interpolation for digital image processing", 1981, with a = -1/2.
+double Cubic(double x) {
+  constexpr double kA = -0.5;
+  x = std::abs(x);
+  if (x < 1) return ((kA + 2) * x - (kA + 3)) * x * x + 1;
+  if (x < 2) return (((x - 5) * x + 8) * x - 4) * kA;
+  return 0;
+}
+
+double BoxFilter(double x) { return x > -0.5 && x <= 0.5 ? 1 : 0; }
+
+double Sinc(double x) { return x == 0 ? 1 : std::sin(x * kPi) / (x * kPi); }
+
+double Lanczos(double x) { return x >= -3 && x < 3 ? Sinc(x) * Sinc(x / 3) : 0; }
+
+struct Filter {
+  double (*value)(double x);
+  double support;  // the filter is 0 farther away
+};
+
+Filter FilterOf(Interpolation interpolation) {
+  switch (interpolation) {
+    case Interpolation::kNearest:
+    case Interpolation::kArea:
+      return {BoxFilter, 0.5};
+    case Interpolation::kBilinear:
+      return {Triangle, 1};
+    case Interpolation::kBicubic:
+      return {Cubic, 2};
+    case Interpolation::kLanczos:
+      return {Lanczos, 3};
+  }
+  Throw(ErrorCode::kInternal, "unknown interpolation");
+}
+
+int32_t ToFixed(double weight) {
+  return static_cast<int32_t>(weight * (1 << kWeightBits) + (weight < 0 ? -0.5 : 0.5));
+}
+
+}  // namespace
+
+void ResampleWeights::Compute(int64_t in_size, double begin, double end, int64_t size,
+                              int64_t first, int64_t count, Interpolation interpolation,
+                              bool antialias) {
+  const double scale = (end - begin) / static_cast<double>(size);
+  const bool nearest = interpolation == Interpolation::kNearest;
+  const bool wide = antialias || interpolation == Interpolation::kArea;
+  const double stretch = wide && !nearest ? std::max(scale, 1.0) : 1;
+  const Filter filter = FilterOf(interpolation);
+  const double support = filter.support * stretch;
+  const auto most = static_cast<int64_t>(std::ceil(std::min(support, kMostTaps))) * 2 + 1;
+  taps_ = nearest ? kTapGroup : (most + kTapGroup - 1) / kTapGroup * kTapGroup;
+  if (support >= kMostTaps || count > kMostWeights / taps_) {
+    Throw(ErrorCode::kResourceLimit, "to resize ", in_size, " pixels to ", size,
+          " is out of reach");
+  }
+
+  const auto results = static_cast<size_t>(count);
+  starts_.resize(results);
+  used_.resize(results);
+  weights_.assign(results * static_cast<size_t>(taps_), 0);
+  fractions_.assign(weights_.size(), 0);
+  begin_ = in_size;
+  end_ = 0;
+  // Pillow finds the nearest pixels by adding the scale again and again, which is rounded.
+  double nearest_center = begin + 0.5 * scale;
+  for (int64_t i = 0; nearest && i < first; ++i) nearest_center += scale;
+  for (size_t i = 0; i < results; ++i) {
+    const double center =
+        nearest ? nearest_center
+                : begin + (static_cast<double>(first + static_cast<int64_t>(i)) + 0.5) * scale;
+    nearest_center += scale;
+    const size_t at = i * static_cast<size_t>(taps_);
+    int64_t low = 0, high = 0;
+    if (nearest) {
+      low = std::clamp<int64_t>(static_cast<int64_t>(std::floor(center)), 0, in_size - 1);
+      high = low + 1;
+      fractions_[at] = 1;
+    } else {
+      low = std::max<int64_t>(static_cast<int64_t>(std::floor(center - support + 0.5)), 0);
+      high = std::min(static_cast<int64_t>(std::floor(center + support + 0.5)), in_size);
+      // Rounding may leave a result of the area filter without any pixel.
+      low = std::min(low, in_size - 1);
+      high = std::max(high, low + 1);
+      double sum = 0;
+      for (int64_t x = low; x < high; ++x) {
+        const double weight = filter.value((static_cast<double>(x) - center + 0.5) * (1 / stretch));
+        fractions_[at + static_cast<size_t>(x - low)] = weight;
+        sum += weight;
+      }
+      for (int64_t x = 0; x < high - low; ++x) {
+        double& fraction = fractions_[at + static_cast<size_t>(x)];
+        fraction = sum == 0 ? (x == 0 ? 1 : 0) : fraction / sum;
+      }
+    }
+    for (size_t x = 0; x < static_cast<size_t>(high - low); ++x) {
+      weights_[at + x] = ToFixed(fractions_[at + x]);
+    }
+    starts_[i] = low;
+    used_[i] = high - low;
+    begin_ = std::min(begin_, low);
+    end_ = std::max(end_, high);
+  }
+}
+
+void Resampler::Plan(const ImageShape& whole, const FractionalBox& from, const Resize& resize,
+                     const Box& window) {
+  Require(resize.height > 0 && resize.width > 0 && window.height > 0 && window.width > 0,
+          "an image cannot be resized to ", resize.height, " x ", resize.width);
+  Require(from.height > 0 && from.width > 0, "an image without pixels cannot be resized");
+  CheckPixels(window.height, window.width);
+  across_.Compute(whole.width, from.x, from.x + from.width, resize.width, window.x, window.width,
+                  resize.interpolation, resize.antialias);
+  down_.Compute(whole.height, from.y, from.y + from.height, resize.height, window.y, window.height,
+                resize.interpolation, resize.antialias);
+  CheckPixels(down_.end() - down_.begin(), window.width);
+}
+
+Box Resampler::needed() const {
+  return {across_.begin(), down_.begin(), across_.end() - across_.begin(),
+          down_.end() - down_.begin()};
+}
+
+void Resampler::BeginColumns(const PixelsOf<const uint8_t>& pixels) {
+  row_values_ = across_.count() * pixels.shape.channels;
+  rows_.resize(static_cast<size_t>(row_values_ * pixels.shape.height));
+  row_.resize(static_cast<size_t>(row_values_));
+  ResampleRows(pixels, across_, rows_.data());
+}
+
+const uint8_t* Resampler::MakeRow(int64_t y) {
+  const uint8_t* const first = rows_.data() + (down_.start(y) - down_.begin()) * row_values_;
+  if (down_.used(y) == 1) return first;  // its weight is 1
+  ResampleColumns(first, row_values_, down_.weights(y), down_.used(y), row_.data());
+  return row_.data();
+}
+
+void Resampler::RunFloat(const PixelsOf<const float>& pixels, const PixelsOf<float>& out) {
+  const int64_t channels = pixels.shape.channels;
+  row_values_ = across_.count() * channels;
+  float_rows_.resize(static_cast<size_t>(row_values_ * pixels.shape.height));
+  for (int64_t y = 0; y < pixels.shape.height; ++y) {
+    float* const row = float_rows_.data() + y * row_values_;
+    for (int64_t x = 0; x < across_.count(); ++x) {
+      const float* const from = pixels.row(y) + (across_.start(x) - across_.begin()) * channels;
+      for (int64_t c = 0; c < channels; ++c) {
+        double sum = 0;
+        for (int64_t k = 0; k < across_.used(x); ++k) {
+          sum += across_.fractions(x)[k] * static_cast<double>(from[k * channels + c]);
+        }
+        row[x * channels + c] = static_cast<float>(sum);
+      }
+    }
+  }
+  for (int64_t y = 0; y < down_.count(); ++y) {
+    const float* const from = float_rows_.data() + (down_.start(y) - down_.begin()) * row_values_;
+    for (int64_t i = 0; i < row_values_; ++i) {
+      double sum = 0;
+      for (int64_t k = 0; k < down_.used(y); ++k) {
+        sum += down_.fractions(y)[k] * static_cast<double>(from[k * row_values_ + i]);
+      }
+      out.row(y)[i] = static_cast<float>(sum);
+    }
+  }
+}
+
+}  // namespace millhopper

@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The methods of Reader that work on images: operators in C++, under the names of torchvision."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from millhopper.iterating.reader import Reader
+    from millhopper.iterating.steps import Slots
+
+Numbers = float | Sequence[float]
+Size = int | Sequence[int]
+
+
+def _list(values: Numbers) -> list[float]:
+    return [float(value) for value in values] if isinstance(values, Sequence) else [float(values)]
+
+
+def _sides(size: Size) -> list[int]:
+    """[height, width]; one number stands for both."""
+    return [size, size] if isinstance(size, int) else list(size)
+
+
+class ImageMethods:
+    """What Reader can do with images. Each method returns a new reader, as ``apply`` does.
+
+    Images are uint8 or float32 ``[N, height, width, channels]``, with N = 1 before ``batch``.
+    ``slot`` is by default the slot that the method before it wrote, or the only slot. Methods one
+    after another are one block of operators; from ``decode_image`` to ``to_chw`` they are run as
+    one, which decodes only what is needed and writes straight into the batch. Random methods draw
+    from the seeds, the pass and the record's name: an image gets other numbers in each pass, and
+    the same ones whatever the threads are.
+
+    Source: names and distributions of torchvision.transforms; ``executor --list_ops TYPE`` says of
+    each operator whose arithmetic it follows.
+    """
+
+    if TYPE_CHECKING:
+
+        def apply(
+            self,
+            operator: str,
+            slot: Slots | None = None,
+            output: Slots | None = None,
+            *,
+            name: str = "",
+            **attributes: object,
+        ) -> Reader:
+            """Reader has it."""
+
+    def decode_image(
+        self,
+        slot: str | None = None,
+        *,
+        channels: int = 3,
+        orientation: bool = True,
+        partial: bool = False,
+        exact: bool = False,
+        output: str | None = None,
+    ) -> Reader:
+        """Decodes JPEG, PNG and WebP images, uint8 ``[n]``, to uint8 ``[1, h, w, channels]``.
+
+        Args:
+            slot: the encoded bytes.
+            channels: 1, 3 or 4; 0 for those of each image.
+            orientation: whether images are turned as their EXIF data asks.
+            partial: whether of a damaged image what can be read of it is taken; otherwise it is an
+                error.
+            exact: whether large images are decoded at full size even where much smaller ones are
+                made of them.
+            output: the slot for the pixels; by default that of the bytes.
+
+        Source: operator decode_image.
+        """
+        return self.apply(
+            "decode_image",
+            slot,
+            output,
+            channels=channels,
+            orientation=orientation,
+            partial=partial,
+            exact=exact,
+        )
+
+    def resize(
+        self,
+        size: Size,
+        *,
+        interpolation: str = "bilinear",
+        antialias: bool = True,
+        side: str = "short",
+        slot: str | None = None,
+    ) -> Reader:
+        """Resizes images to [height, width], or so that the short (or long) ``side`` is ``size``.
+
+        Source: operator resize; Pillow's arithmetic.
+        """
+        sizes = [size] if isinstance(size, int) else list(size)
+        return self.apply(
+            "resize", slot, size=sizes, interpolation=interpolation, antialias=antialias, side=side
+        )
+
+    def crop(self, size: Size, *, top: int = 0, left: int = 0, slot: str | None = None) -> Reader:
+        """Keeps [height, width] pixels from row top, column left on. Source: operator crop."""
+        return self.apply("crop", slot, size=_sides(size), top=top, left=left)
+
+    def center_crop(self, size: Size, *, slot: str | None = None) -> Reader:
+        """Keeps the middle, [height, width]; smaller images are an error (``pad`` them first).
+
+        Source: operator center_crop.
+        """
+        return self.apply("center_crop", slot, size=_sides(size))
+
+    def random_crop(
+        self, size: Size, *, slot: str | None = None, seed: int | None = None
+    ) -> Reader:
+        """Keeps a random part, [height, width]. Source: operator random_crop."""
+        return self.apply("random_crop", slot, size=_sides(size), seed=seed)
+
+    def random_resized_crop(
+        self,
+        size: Size,
+        *,
+        scale: Sequence[float] = (0.08, 1.0),
+        ratio: Sequence[float] = (3 / 4, 4 / 3),
+        interpolation: str = "bilinear",
+        antialias: bool = True,
+        slot: str | None = None,
+        seed: int | None = None,
+    ) -> Reader:
+        """Resizes a part of random area and ratio to [height, width].
+
+        Source: operator random_resized_crop; torchvision's distribution.
+        """
+        return self.apply(
+            "random_resized_crop",
+            slot,
+            size=_sides(size),
+            scale=_list(scale),
+            ratio=_list(ratio),
+            interpolation=interpolation,
+            antialias=antialias,
+            seed=seed,
+        )
+
+    def random_horizontal_flip(
+        self, p: float = 0.5, *, slot: str | None = None, seed: int | None = None
+    ) -> Reader:
+        """Mirrors left and right with probability p. Source: operator flip."""
+        return self.apply("flip", slot, axis="horizontal", p=float(p), seed=seed)
+
+    def random_vertical_flip(
+        self, p: float = 0.5, *, slot: str | None = None, seed: int | None = None
+    ) -> Reader:
+        """Mirrors top and bottom with probability p. Source: operator flip."""
+        return self.apply("flip", slot, axis="vertical", p=float(p), seed=seed)
+
+    def pad(
+        self,
+        padding: Size,
+        *,
+        fill: float = 0,
+        padding_mode: str = "constant",
+        slot: str | None = None,
+    ) -> Reader:
+        """Puts pixels around images: all, [left and right, top and bottom], or one for each side.
+
+        Source: operator pad.
+        """
+        around = [padding] if isinstance(padding, int) else list(padding)
+        return self.apply("pad", slot, padding=around, fill=float(fill), mode=padding_mode)
+
+    def normalize(
+        self,
+        mean: Numbers = 0.0,
+        std: Numbers = 1.0,
+        *,
+        scale: float = 1 / 255,
+        slot: str | None = None,
+    ) -> Reader:
+        """Makes float32 (value * scale - mean) / std, for all channels or for each.
+
+        Source: operator normalize.
+        """
+        return self.apply("normalize", slot, mean=_list(mean), std=_list(std), scale=float(scale))
+
+    def to_chw(self, *, slot: str | None = None) -> Reader:
+        """Turns [N, height, width, channels] into [N, channels, height, width].
+
+        Source: operator transpose.
+        """
+        return self.apply("transpose", slot, axis=[0, 3, 1, 2])
+
+    def grayscale(self, channels: int = 1, *, slot: str | None = None) -> Reader:
+        """Makes images gray, of one channel or of three equal ones. Source: operator grayscale."""
+        return self.apply("grayscale", slot, num_output_channels=channels)
+
+    def color_jitter(
+        self,
+        brightness: Numbers | None = None,
+        contrast: Numbers | None = None,
+        saturation: Numbers | None = None,
+        hue: Numbers | None = None,
+        *,
+        slot: str | None = None,
+        seed: int | None = None,
+    ) -> Reader:
+        """Changes colours at random: d, or (low, high), for each of the four.
+
+        Source: operator color_jitter; torchvision's ColorJitter.
+        """
+        return self.apply(
+            "color_jitter",
+            slot,
+            brightness=None if brightness is None else _list(brightness),
+            contrast=None if contrast is None else _list(contrast),
+            saturation=None if saturation is None else _list(saturation),
+            hue=None if hue is None else _list(hue),
+            seed=seed,
+        )
+
+    def random_rotation(
+        self,
+        degrees: Numbers,
+        *,
+        interpolation: str = "nearest",
+        slot: str | None = None,
+        seed: int | None = None,
+    ) -> Reader:
+        """Turns images by a random angle, from -degrees to degrees, or (low, high).
+
+        Source: operator rotate.
+        """
+        return self.apply(
+            "rotate", slot, degrees=_list(degrees), interpolation=interpolation, seed=seed
+        )
+
+    def random_affine(
+        self,
+        degrees: Numbers,
+        translate: Sequence[float] | None = None,
+        scale: Sequence[float] | None = None,
+        shear: Numbers | None = None,
+        *,
+        interpolation: str = "nearest",
+        slot: str | None = None,
+        seed: int | None = None,
+    ) -> Reader:
+        """Turns, moves, scales and shears images at random. Source: operator affine."""
+        return self.apply(
+            "affine",
+            slot,
+            degrees=_list(degrees),
+            translate=None if translate is None else _list(translate),
+            scale=None if scale is None else _list(scale),
+            shear=None if shear is None else _list(shear),
+            interpolation=interpolation,
+            seed=seed,
+        )
+
+    def random_erasing(
+        self,
+        p: float = 0.5,
+        scale: Sequence[float] = (0.02, 0.33),
+        ratio: Sequence[float] = (0.3, 3.3),
+        *,
+        slot: str | None = None,
+        seed: int | None = None,
+    ) -> Reader:
+        """Covers a random rectangle with probability p. Source: operator cutout."""
+        return self.apply(
+            "cutout", slot, p=float(p), scale=_list(scale), ratio=_list(ratio), seed=seed
+        )

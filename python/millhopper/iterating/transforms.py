@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The transforms of millhopper.vision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from millhopper.iterating.reader import Reader
+
+Transform = Callable[..., Reader]
+
+
+class _Method:
+    """A transform that calls a method of Reader."""
+
+    method = ""
+
+    def __init__(self, *arguments: object, **options: object) -> None:
+        self._arguments = arguments
+        self._options = options
+
+    def __call__(self, reader: Reader, slot: str | None = None) -> Reader:
+        method: Transform = getattr(reader, self.method)
+        return method(*self._arguments, slot=slot, **self._options)
+
+    def __repr__(self) -> str:
+        given = [repr(argument) for argument in self._arguments]
+        given += [f"{name}={value!r}" for name, value in self._options.items()]
+        return f"{type(self).__name__}({', '.join(given)})"
+
+
+class CenterCrop(_Method):
+    """``Reader.center_crop``. Source: torchvision's CenterCrop."""
+
+    method = "center_crop"
+
+
+class ColorJitter(_Method):
+    """``Reader.color_jitter``. Source: torchvision's ColorJitter."""
+
+    method = "color_jitter"
+
+
+class Crop(_Method):
+    """``Reader.crop``. Source: Millhopper's own."""
+
+    method = "crop"
+
+
+class DecodeImage(_Method):
+    """``Reader.decode_image``. Source: Millhopper's own."""
+
+    method = "decode_image"
+
+
+class Grayscale(_Method):
+    """``Reader.grayscale``. Source: torchvision's Grayscale."""
+
+    method = "grayscale"
+
+
+class Normalize(_Method):
+    """``Reader.normalize``. Source: torchvision's Normalize."""
+
+    method = "normalize"
+
+
+class Pad(_Method):
+    """``Reader.pad``. Source: torchvision's Pad."""
+
+    method = "pad"
+
+
+class RandomAffine(_Method):
+    """``Reader.random_affine``. Source: torchvision's RandomAffine."""
+
+    method = "random_affine"
+
+
+class RandomCrop(_Method):
+    """``Reader.random_crop``. Source: torchvision's RandomCrop."""
+
+    method = "random_crop"
+
+
+class RandomErasing(_Method):
+    """``Reader.random_erasing``. Source: torchvision's RandomErasing."""
+
+    method = "random_erasing"
+
+
+class RandomHorizontalFlip(_Method):
+    """``Reader.random_horizontal_flip``. Source: torchvision's RandomHorizontalFlip."""
+
+    method = "random_horizontal_flip"
+
+
+class RandomResizedCrop(_Method):
+    """``Reader.random_resized_crop``. Source: torchvision's RandomResizedCrop."""
+
+    method = "random_resized_crop"
+
+
+class RandomRotation(_Method):
+    """``Reader.random_rotation``. Source: torchvision's RandomRotation."""
+
+    method = "random_rotation"
+
+
+class RandomVerticalFlip(_Method):
+    """``Reader.random_vertical_flip``. Source: torchvision's RandomVerticalFlip."""
+
+    method = "random_vertical_flip"
+
+
+class Resize(_Method):
+    """``Reader.resize``. Source: torchvision's Resize."""
+
+    method = "resize"
+
+
+class ToCHW(_Method):
+    """``Reader.to_chw``. Source: Millhopper's own."""
+
+    method = "to_chw"
+
+
+class Compose:
+    """Transforms one after another. Source: torchvision's Compose."""
+
+    def __init__(self, transforms: Iterable[Transform]) -> None:
+        self._transforms = list(transforms)
+
+    def __call__(self, reader: Reader, slot: str | None = None) -> Reader:
+        for transform in self._transforms:
+            reader = transform(reader, slot)
+        return reader
+
+    def __repr__(self) -> str:
+        return f"Compose({self._transforms!r})"

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Transforms of images under torchvision's names, written once and run in C++.
+
+A transform is called with a reader and returns a new one::
+
+    from millhopper import dataset, vision
+
+    augment = vision.Compose([
+        vision.DecodeImage(),
+        vision.RandomResizedCrop(224),
+        vision.RandomHorizontalFlip(),
+        vision.Normalize(mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225)),
+        vision.ToCHW(),
+    ])
+    reader = augment(dataset.image_folder("photos"), slot="image").shuffle(4096).batch(64)
+
+The arguments of each are those of the method of Reader that its docstring names.
+
+Source: names of torchvision.transforms.v2.
+"""
+
+from millhopper.iterating.transforms import (
+    CenterCrop,
+    ColorJitter,
+    Compose,
+    Crop,
+    DecodeImage,
+    Grayscale,
+    Normalize,
+    Pad,
+    RandomAffine,
+    RandomCrop,
+    RandomErasing,
+    RandomHorizontalFlip,
+    RandomResizedCrop,
+    RandomRotation,
+    RandomVerticalFlip,
+    Resize,
+    ToCHW,
+)
+
+__all__ = [
+    "CenterCrop",
+    "ColorJitter",
+    "Compose",
+    "Crop",
+    "DecodeImage",
+    "Grayscale",
+    "Normalize",
+    "Pad",
+    "RandomAffine",
+    "RandomCrop",
+    "RandomErasing",
+    "RandomHorizontalFlip",
+    "RandomResizedCrop",
+    "RandomRotation",
+    "RandomVerticalFlip",
+    "Resize",
+    "ToCHW",
+]

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "readers/bucket_reader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "framework/base/error.h"
+
+namespace millhopper {
+
+BucketReader::BucketReader(std::unique_ptr<ReaderBase> reader, const BucketOptions& options)
+    : CollatingReader(std::move(reader), options.collation),
+      options_(options),
+      slot_(CheckedSlot(options.slot)),
+      buckets_(options.boundaries.size() + 1) {
+  const std::vector<int64_t>& boundaries = options_.boundaries;
+  for (size_t i = 1; i < boundaries.size(); ++i) {
+    Require(boundaries[i - 1] < boundaries[i], "boundary ", boundaries[i], " follows ",
+            boundaries[i - 1], "; boundaries must ascend");
+  }
+  const std::vector<int64_t>& sizes = options_.batch_sizes;
+  Require(sizes.size() == 1 || sizes.size() == buckets_.size(), sizes.size(), " batch sizes for ",
+          buckets_.size(), " buckets; give one for each, or one for all");
+  for (const int64_t size : sizes) {
+    Require(size >= 1, "a batch size is ", size, "; it must be at least 1");
+  }
+}
+
+void BucketReader::Gather(const Ref<GatheredPart>& part) {
+  const auto length = static_cast<int64_t>(LengthOf(*part, slot_));
+  const std::vector<int64_t>& boundaries = options_.boundaries;
+  const auto i = static_cast<size_t>(
+      std::upper_bound(boundaries.begin(), boundaries.end(), length) - boundaries.begin());
+  const std::vector<int64_t>& sizes = options_.batch_sizes;
+  OpenBatch& bucket = buckets_[i];
+  bucket.Add(part);
+  if (bucket.size() == static_cast<size_t>(sizes[sizes.size() == 1 ? 0 : i])) Yield(bucket.Take());
+}
+
+void BucketReader::GatherRest() {
+  for (OpenBatch& bucket : buckets_) {
+    if (bucket.size() > 0 && !options_.discard_leftover) Yield(bucket.Take());
+  }
+  Forget();
+}
+
+void BucketReader::Forget() {
+  for (OpenBatch& bucket : buckets_) bucket = OpenBatch();
+}
+
+}  // namespace millhopper

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "readers/cache_reader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "framework/base/error.h"
+
+namespace millhopper {
+namespace {
+
+constexpr size_t kPassedOverAtOnce = 1024;
+
+size_t MemoryOf(const GatheredPart& part) {
+  size_t bytes = sizeof(part) + sizeof(Gathered) + sizeof(Gathered::Piece);
+  for (const LoDTensor& tensor : part.tensors) {
+    bytes += sizeof(tensor) + (tensor.initialized() ? tensor.buffer()->capacity() : 0);
+    for (const LodLevel& level : tensor.lod()) bytes += level.capacity() * sizeof(uint64_t);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+CacheReader::CacheReader(std::unique_ptr<ReaderBase> reader, int64_t bytes)
+    : GatherReader(std::move(reader), reader->slots(), true), bytes_(static_cast<size_t>(bytes)) {
+  Require(bytes >= 0, "memory_bytes is ", bytes, "; it must be at least 0");
+}
+
+void CacheReader::PlanNext(size_t n, TicketRun* run) {
+  for (; n > 0 && next_ < from_memory_; --n, ++next_) {
+    Ticket ticket;
+    ticket.id = kept_[next_]->id();
+    ticket.owner = kept_[next_].get();
+    run->Add(ticket);
+  }
+  if (n == 0 || (complete_ && from_memory_ == kept_.size())) return;
+  PassOver();
+  GatherReader::PlanNext(n, run);
+}
+
+void CacheReader::PassOver() {
+  TicketRun dropped;
+  while (passed_over_ < from_memory_) {
+    const size_t passed =
+        reader().Plan(std::min(kPassedOverAtOnce, from_memory_ - passed_over_), &dropped);
+    if (passed == 0) {
+      Throw(ErrorCode::kDataLoss, "the reader below yields ", passed_over_,
+            " elements now, and has yielded at least ", from_memory_, " before");
+    }
+    passed_over_ += passed;
+    dropped.Clear();
+  }
+}
+
+void CacheReader::Gather(const Ref<GatheredPart>& part) {
+  Ref<Gathered> element = Pool<Gathered>::Take();
+  element->Add(part);
+  const size_t memory = MemoryOf(*part);
+  if (!full_ && memory > bytes_ - used_) full_ = true;
+  if (!full_) {
+    kept_.push_back(element);
+    used_ += memory;
+  }
+  Yield(std::move(element));
+}
+
+void CacheReader::LoadGathered(const Gathered& gathered, Rows* rows) const {
+  rows->Append(gathered.pieces().front().part->tensors);
+}
+
+void CacheReader::Rewind(uint64_t) {
+  from_memory_ = kept_.size();
+  next_ = passed_over_ = 0;
+  GatherReader::Rewind(0);
+}
+
+}  // namespace millhopper

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// Source: XXH3 (https://github.com/Cyan4973/xxHash); deletion by moving keys back (Knuth, The Art
+// of Computer Programming 3, 6.4, algorithm R).
+#include "readers/dedupe_reader.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "framework/base/error.h"
+
+namespace millhopper {
+namespace {
+
+constexpr int64_t kMostKeys = int64_t{1} << 31;
+constexpr size_t kFewestPlaces = 64;
+
+}  // namespace
+
+bool RecentKeys::Insert(const Key& key) {
+  if (keys_.size() < most_ && 2 * (keys_.size() + 1) > places_.size()) Grow();
+  size_t place = Find(key);
+  if (places_[place] != 0) return false;
+  if (keys_.size() < most_) {
+    keys_.push_back(key);
+    places_[place] = static_cast<uint32_t>(keys_.size());
+    return true;
+  }
+  Erase(keys_[oldest_]);
+  place = Find(key);
+  keys_[oldest_] = key;
+  oldest_ = (oldest_ + 1) % most_;
+  places_[place] = static_cast<uint32_t>(oldest_ == 0 ? most_ : oldest_);
+  return true;
+}
+
+void RecentKeys::Clear() {
+  keys_.clear();
+  oldest_ = 0;
+  std::fill(places_.begin(), places_.end(), 0);
+}
+
+size_t RecentKeys::Find(const Key& key) const {
+  const size_t mask = places_.size() - 1;
+  size_t place = key.low & mask;
+  while (places_[place] != 0 && !(keys_[places_[place] - 1] == key)) place = (place + 1) & mask;
+  return place;
+}
+
+void RecentKeys::Erase(const Key& key) {
+  const size_t mask = places_.size() - 1;
+  size_t free = Find(key);
+  for (size_t place = (free + 1) & mask; places_[place] != 0; place = (place + 1) & mask) {
+    // A key may move to the free place if that does not lie before its home.
+    const size_t home = keys_[places_[place] - 1].low & mask;
+    if (((place - home) & mask) < ((place - free) & mask)) continue;
+    places_[free] = places_[place];
+    free = place;
+  }
+  places_[free] = 0;
+}
+
+void RecentKeys::Grow() {
+  places_.assign(std::max(kFewestPlaces, 2 * places_.size()), 0);
+  for (size_t i = 0; i < keys_.size(); ++i) {
+    places_[Find(keys_[i])] = static_cast<uint32_t>(i + 1);
+  }
+}
+
+DedupeReader::DedupeReader(std::unique_ptr<ReaderBase> reader, const std::vector<int64_t>& slots,
+                           int64_t most)
+    : GatherReader(std::move(reader), reader->slots(), true),
+      seen_(static_cast<size_t>(std::clamp<int64_t>(most, 1, kMostKeys))) {
+  Require(most >= 1 && most <= kMostKeys, "entries is ", most, "; it must be from 1 to ",
+          kMostKeys);
+  const size_t count = this->reader().slots().size();
+  for (const int64_t slot : slots) {
+    Require(slot >= 0 && static_cast<size_t>(slot) < count, "slot ", slot, " of a reader with ",
+            count, " slots");
+    slots_.push_back(static_cast<size_t>(slot));
+  }
+  for (size_t i = 0; slots.empty() && i < count; ++i) slots_.push_back(i);
+}
+
+RecentKeys::Key DedupeReader::DigestOf(const GatheredPart& part) {
+  description_.clear();
+  for (const size_t slot : slots_) {
+    const LoDTensor& tensor = part.tensors[slot];
+    description_.push_back(static_cast<uint64_t>(tensor.dtype()));
+    description_.push_back(tensor.dims().size());
+    description_.insert(description_.end(), tensor.dims().begin(), tensor.dims().end());
+    description_.push_back(tensor.lod().size());
+    for (const LodLevel& level : tensor.lod()) {
+      description_.push_back(level.size());
+      description_.insert(description_.end(), level.begin(), level.end());
+    }
+    const XXH128_hash_t values = XXH3_128bits(tensor.raw_data(), tensor.bytes());
+    description_.insert(description_.end(), {values.low64, values.high64});
+  }
+  const XXH128_hash_t digest =
+      XXH3_128bits(description_.data(), description_.size() * sizeof(uint64_t));
+  return {digest.low64, digest.high64};
+}
+
+void DedupeReader::Gather(const Ref<GatheredPart>& part) {
+  if (!seen_.Insert(DigestOf(*part))) return;
+  Ref<Gathered> element = Pool<Gathered>::Take();
+  element->Add(part);
+  Yield(std::move(element));
+}
+
+void DedupeReader::LoadGathered(const Gathered& gathered, Rows* rows) const {
+  rows->Append(gathered.pieces().front().part->tensors);
+}
+
+}  // namespace millhopper

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operator create_padded_batch_reader.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "readers/pad_value.h"
+#include "tests/documents.h"
+#include "tests/program_runner.h"
+#include "tests/sources.h"
+#include "tests/testing.h"
+
+namespace millhopper {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+const std::vector<std::vector<int64_t>> kDocuments = {{1, 1, 1}, {2}, {}, {4, 4}, {5}};
+
+TEST(CreatePaddedBatchReaderOp, PadsToTheLongestOfTheBatch) {
+  EXPECT_EQ(ShownOf("create_padded_batch_reader", {{"batch_size", "i: 2"}}, kDocuments),
+            (Texts{"[2, 3] 1 1 1 2 0 0", "[2, 2] 0 0 4 4", "[1, 1] 5"}));
+}
+
+TEST(CreatePaddedBatchReaderOp, PadsToAMultipleAndSaysTheLengths) {
+  EXPECT_EQ(ShownOf("create_padded_batch_reader",
+                    {{"batch_size", "i: 3"},
+                     {"discard_leftover", "b: true"},
+                     {"pad_multiple", "i: 4"},
+                     {"pad_values", "float64s: 9"},
+                     {"lengths", "b: true"}},
+                    kDocuments),
+            Texts{"[3, 4] 1 1 1 9 2 9 9 9 9 9 9 9; [3, 1] 3 1 0"});
+}
+
+TEST(CreatePaddedBatchReaderOp, PadsToAFixedLength) {
+  EXPECT_EQ(ShownOf("create_padded_batch_reader", {{"batch_size", "i: 4"}, {"pad_length", "i: 3"}},
+                    kDocuments),
+            (Texts{"[4, 3] 1 1 1 2 0 0 0 0 0 4 4 0", "[1, 3] 5 0 0"}));
+  ExpectError(ErrorCode::kDataLoss, "a sequence of 3 steps is longer than pad_length, 2", [&] {
+    ShownOf("create_padded_batch_reader", {{"batch_size", "i: 4"}, {"pad_length", "i: 2"}},
+            kDocuments);
+  });
+}
+
+TEST(CreatePaddedBatchReaderOp, KeepsTheStepsOfSlotsWithAxes) {
+  SourceSpec spec;
+  spec.records = 7;
+  spec.ragged = true;  // int64 [i % 4, 1]
+  ProgramRunner runner;
+  runner.Reader("source").Reset(MakePlannedSource(spec));
+  runner.Startup(DecoratorProgram("create_padded_batch_reader", {{"batch_size", "i: 4"}}));
+  EXPECT_EQ(runner.Reader("out").slots()[0].dims, Dims({-1, -1, 1}));
+  EXPECT_EQ(Shown(runner.Reader("out").NewHandle().get()),
+            (Texts{"[4, 3, 1] 0 0 0 1 0 0 2 2 0 3 3 3", "[3, 2, 1] 0 0 5 0 6 6"}));
+}
+
+TEST(CreatePaddedBatchReaderOp, FillsWithValuesOfEveryType) {
+  const auto value = [](DataType type, double number) {
+    SlotSpec slot;
+    slot.dtype = type;
+    return PadNumbers({number}, {slot})[0];
+  };
+  EXPECT_EQ(value(DataType::kInt64, -9007199254740992.0), -9007199254740992.0);
+  EXPECT_EQ(value(DataType::kUint8, 255), 255);
+  EXPECT_EQ(value(DataType::kFp16, 0.5), 0.5);
+  for (const auto& [type, number] :
+       std::vector<std::pair<DataType, double>>{{DataType::kUint8, 256},
+                                                {DataType::kUint8, -1},
+                                                {DataType::kInt16, 32768},
+                                                {DataType::kInt64, 9223372036854775808.0},
+                                                {DataType::kInt32, 1.5},
+                                                {DataType::kBool, 2}}) {
+    ExpectError(ErrorCode::kInvalidArgument, "the padding value",
+                [&, type = type, number = number] { value(type, number); });
+  }
+  char place[8];
+  PadValue(1, DataType::kBf16).Fill(place, 4);
+  EXPECT_EQ(std::string(place, 8), std::string("\x80\x3f\x80\x3f\x80\x3f\x80\x3f", 8));
+  PadValue(-2, DataType::kInt32).Fill(place, 2);
+  EXPECT_EQ(std::string(place, 8), std::string("\xfe\xff\xff\xff\xfe\xff\xff\xff", 8));
+}
+
+TEST(CreatePaddedBatchReaderOp, RefusesBatchesOfSequences) {
+  ProgramRunner runner;
+  runner.Reader("source").Reset(MakeDocuments(kDocuments));
+  runner.Startup(
+      BlockText(0, -1,
+                {ReaderText("source"), ReaderText("batches"), ReaderText("out"),
+                 OpText("create_batch_reader", {{"UnderlyingReader", {"source"}}},
+                        {{"Out", {"batches"}}}, {{"batch_size", "i: 2"}}),
+                 OpText("create_padded_batch_reader", {{"UnderlyingReader", {"batches"}}},
+                        {{"Out", {"out"}}}, {{"batch_size", "i: 2"}})}));
+  std::vector<LoDTensor> element;
+  ExpectError(ErrorCode::kDataLoss, "slot 0 holds 2 sequences",
+              [&] { runner.Reader("out").ReadNext(&element); });
+}
+
+}  // namespace
+}  // namespace millhopper

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators on images that are run as one, compared with the same operators one after another.
+#include "operators/fused_images.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/program/executor.h"
+#include "framework/program/program.h"
+#include "framework/reader/reader_holder.h"
+#include "operators/image_run.h"
+#include "tests/encoded_images.h"
+#include "tests/sources.h"
+#include "tests/testing.h"
+
+namespace millhopper {
+namespace {
+
+// An operator X -> Out with its attributes as text.
+struct Op {
+  std::string type;
+  std::string attributes;
+};
+
+// A chain of operators on the variable "encoded"; the result of operator i is "v<i>".
+std::string ProgramOf(const std::vector<Op>& ops, const std::string& sinks) {
+  std::string variables = R"(vars { name: "encoded" type { type: LOD_TENSOR } })";
+  std::string operators, in = "encoded";
+  for (size_t i = 0; i < ops.size(); ++i) {
+    const std::string out = StrCat("v", i);
+    variables += StrCat(R"( vars { name: ")", out, R"(" type { type: LOD_TENSOR } })", "\n");
+    operators += StrCat(
+        "  ops { type: \"", ops[i].type, "\" inputs { parameter: \"X\" arguments: \"", in,
+        "\" } outputs { parameter: \"Out\" arguments: \"", out, "\" } ", ops[i].attributes, " }\n");
+    in = out;
+  }
+  return StrCat(R"(
+blocks { idx: 0 parent_idx: -1
+  vars { name: "mapped" type { type: READER } persistable: true }
+  ops { type: "create_custom_reader"
+        inputs { parameter: "UnderlyingReader" arguments: "source" }
+        outputs { parameter: "Out" arguments: "mapped" }
+        attrs { name: "sub_block" block_idx: 1 }
+        attrs { name: "source_var_names" strings: "encoded" }
+        attrs { name: "sink_var_names" strings: [)",
+                sinks, R"(] } }
+}
+blocks { idx: 1 parent_idx: 0
+)",
+                variables, operators, "}\n");
+}
+
+class Encoded final : public ReaderBase {
+ public:
+  explicit Encoded(std::vector<std::string> images)
+      : ReaderBase({{DataType::kUint8, {-1}, 1}}), images_(std::move(images)) {}
+
+  void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override {
+    for (size_t i = 0; i < n; ++i) {
+      const std::string& image = images_[tickets[i].index];
+      std::memcpy(rows->AppendSequence(0, image.size()), image.data(), image.size());
+    }
+  }
+
+ private:
+  void PlanNext(size_t n, TicketRun* run) override {
+    for (size_t i = 0; i < n && next_ < images_.size(); ++i, ++next_) {
+      Ticket ticket;
+      ticket.id.pass = pass_;
+      ticket.id.sample = next_;
+      ticket.index = static_cast<uint32_t>(next_);
+      run->Add(ticket);
+    }
+  }
+  void Rewind(uint64_t pass) override {
+    pass_ = pass;
+    next_ = 0;
+  }
+
+  const std::vector<std::string> images_;
+  uint64_t pass_ = 0;
+  size_t next_ = 0;
+};
+
+std::vector<ElementValue> RunProgram(const std::vector<std::string>& images,
+                                     const std::string& program) {
+  Scope scope;
+  scope.Var("source")->GetMutable<ReaderHolder>()->Reset(std::make_unique<Encoded>(images));
+  Executor().Run(Program::FromString(program, "startup.pbtxt"), ProgramRole::kStartup, &scope);
+  return ReadAll(scope.Find("mapped")->GetMutable<ReaderHolder>()->NewHandle().get());
+}
+
+size_t RunsOf(const std::vector<Op>& ops, const std::vector<std::string>& sinks) {
+  std::string names;
+  for (const std::string& sink : sinks)
+    names += StrCat(names.empty() ? "" : ", ", "\"", sink, "\"");
+  const auto program = Program::FromString(ProgramOf(ops, names), "startup.pbtxt");
+  const std::vector<ImageRun> runs = FindImageRuns(*program, 1, sinks);
+  return runs.empty() ? 0 : runs.front().steps.size();
+}
+
+const Op kDecode = {"decode_image",
+                    R"(attrs { name: "channels" i: 3 } attrs { name: "exact" b: true })"};
+const Op kNormalize = {"normalize",
+                       R"(attrs { name: "mean" floats: [0.485, 0.456, 0.406] }
+                          attrs { name: "std" floats: [0.229, 0.224, 0.225] })"};
+const Op kPlanes = {"transpose", R"(attrs { name: "axis" ints: [0, 3, 1, 2] })"};
+const Op kFlip = {"flip", R"(attrs { name: "p" f: 0.5 })"};
+const Op kFlipDown = {"flip", R"(attrs { name: "axis" s: "vertical" } attrs { name: "p" f: 0.5 })"};
+const Op kRandomResizedCrop = {"random_resized_crop", R"(attrs { name: "size" ints: [24, 20] })"};
+
+Op Sized(const std::string& type, const std::string& size) {
+  return {type, StrCat(R"(attrs { name: "size" ints: )", size, " }")};
+}
+
+std::vector<std::string> Images() {
+  std::vector<std::string> images;
+  for (uint32_t i = 0; i < 12; ++i) {
+    const ImageShape shape{61 + 7 * i, 93 - 5 * i, 3};
+    JpegOptions jpeg;
+    if (i % 3 == 0) jpeg.sampling = {{2, 2}, {1, 1}, {1, 1}};
+    if (i % 4 == 1) jpeg.exif = ExifWith(static_cast<int>(1 + i % 8));
+    if (i % 5 == 2) jpeg.progressive = true;
+    images.push_back(EncodeJpeg(SomePixels(shape, i), shape, jpeg));
+  }
+  const ImageShape shape{64, 70, 3};
+  images.push_back(EncodeWebp(SomePixels(shape), shape));
+  return images;
+}
+
+// The last result, once of operators that are run as one, once of operators that cannot be, since
+// all of their results are asked for.
+void ExpectSame(const std::vector<Op>& ops, size_t fused) {
+  std::string all;
+  std::vector<std::string> names;
+  for (size_t i = 0; i < ops.size(); ++i) {
+    all += StrCat(i == 0 ? "" : ", ", "\"v", i, "\"");
+    names.push_back(StrCat("v", i));
+  }
+  const std::string last = StrCat("\"v", ops.size() - 1, "\"");
+  ASSERT_EQ(RunsOf(ops, {names.back()}), fused);
+  ASSERT_EQ(RunsOf(ops, names), 0u);
+  const std::vector<ElementValue> one = RunProgram(Images(), ProgramOf(ops, last));
+  const std::vector<ElementValue> plain = RunProgram(Images(), ProgramOf(ops, all));
+  ASSERT_EQ(one.size(), Images().size());
+  ASSERT_EQ(plain.size(), one.size());
+  for (size_t i = 0; i < one.size(); ++i) ASSERT_EQ(one[i][0], plain[i].back()) << "image " << i;
+}
+
+TEST(FusedImages, MakeWhatTheOperatorsMakeOneAfterAnother) {
+  ExpectSame({kDecode, kRandomResizedCrop, kFlip, kNormalize, kPlanes}, 5);
+  ExpectSame({kDecode, kRandomResizedCrop}, 2);
+  ExpectSame({kDecode, kNormalize}, 2);
+  ExpectSame(
+      {kDecode, Sized("resize", "[40]"), Sized("center_crop", "[32, 28]"), kNormalize, kPlanes}, 5);
+  ExpectSame({kDecode, Sized("random_crop", "[30, 20]"), kFlip, kPlanes}, 4);
+  ExpectSame({kDecode, Sized("center_crop", "[50, 35]"), Sized("resize", "[70, 90]"), kFlip,
+              kFlipDown, Sized("random_crop", "[20, 30]"), kNormalize},
+             7);
+  ExpectSame({kDecode, kFlipDown, Sized("random_crop", "[20, 30]"), kFlip}, 4);
+}
+
+TEST(FusedImages, LeaveOutOperatorsThatDoNotFit) {
+  // A resize behind a flip, a second resize, and what follows planes are run by themselves.
+  ExpectSame({kDecode, kFlip, Sized("resize", "[20, 20]"), kNormalize}, 2);
+  ExpectSame({kDecode, Sized("resize", "[40, 40]"), kRandomResizedCrop}, 2);
+  ExpectSame({kDecode, kNormalize, kFlip, kPlanes}, 2);
+  EXPECT_EQ(RunsOf({kDecode}, {"v0"}), 0u);
+  EXPECT_EQ(RunsOf({kDecode, kFlip, kNormalize}, {"v1", "v2"}), 2u);
+}
+
+TEST(FusedImages, LeaveErrorsToTheOperators) {
+  std::vector<std::string> images = Images();
+  images[3] = "this is no image";
+  const std::string program = ProgramOf({kDecode, kRandomResizedCrop, kNormalize}, "\"v2\"");
+  ExpectError(ErrorCode::kDataLoss, "while running operator 'decode_image'",
+              [&] { RunProgram(images, program); });
+  const std::string crop = ProgramOf({kDecode, Sized("crop", "[200, 20]"), kNormalize}, "\"v2\"");
+  ExpectError(ErrorCode::kInvalidArgument, "while running operator 'crop'",
+              [&] { RunProgram(Images(), crop); });
+}
+
+// Without `exact`, a much smaller image is made of an image that is decoded smaller.
+TEST(FusedImages, StayNearTheOperatorsWhereTheyDecodeSmaller) {
+  const ImageShape shape{610, 730, 3};
+  const std::vector<std::string> images = {EncodeJpeg(SomePixels(shape, 5), shape)};
+  const Op decode = {"decode_image", R"(attrs { name: "channels" i: 3 })"};
+  const std::vector<Op> ops = {decode, Sized("resize", "[60, 72]")};
+  const ElementValue one = RunProgram(images, ProgramOf(ops, "\"v1\""))[0];
+  const ElementValue plain = RunProgram(images, ProgramOf(ops, "\"v0\", \"v1\""))[0];
+  ASSERT_EQ(one[0].bytes.size(), plain[1].bytes.size());
+  EXPECT_NE(one[0].bytes, plain[1].bytes);
+  int most = 0;
+  double sum = 0;
+  for (size_t i = 0; i < one[0].bytes.size(); ++i) {
+    const int difference =
+        std::abs(static_cast<uint8_t>(one[0].bytes[i]) - static_cast<uint8_t>(plain[1].bytes[i]));
+    most = std::max(most, difference);
+    sum += difference;
+  }
+  EXPECT_LE(most, 16);
+  EXPECT_LE(sum / static_cast<double>(one[0].bytes.size()), 1.0);
+}
+
+}  // namespace
+}  // namespace millhopper

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// pad.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "framework/base/random.h"
+#include "tests/images.h"
+#include "tests/run_op.h"
+#include "tests/testing.h"
+
+namespace millhopper {
+namespace {
+
+using Ints = std::vector<int32_t>;
+using Floats = std::vector<float>;
+
+std::vector<int> Padded(const Ints& padding, const std::string& mode, float fill = 0) {
+  const LoDTensor x = MakeTensor<uint8_t>({1, 2, 3, 1}, {1, 2, 3, 4, 5, 6});
+  const std::vector<uint8_t> values = ValuesOf<uint8_t>(
+      RunOp("pad", {{"X", x}}, {"Out"}, {{"padding", padding}, {"mode", mode}, {"fill", fill}})
+          .at("Out"));
+  return {values.begin(), values.end()};
+}
+
+TEST(PadOp, PutsPixelsAround) {
+  EXPECT_EQ(Padded({1}, "constant", 9), (std::vector<int>{9, 9, 9, 9, 9,  //
+                                                          9, 1, 2, 3, 9,  //
+                                                          9, 4, 5, 6, 9,  //
+                                                          9, 9, 9, 9, 9}));
+  EXPECT_EQ(Padded({1, 0}, "edge"), (std::vector<int>{1, 1, 2, 3, 3, 4, 4, 5, 6, 6}));
+  EXPECT_EQ(Padded({2, 0, 1, 1}, "reflect"), (std::vector<int>{3, 2, 1, 2, 3, 2,  //
+                                                               6, 5, 4, 5, 6, 5,  //
+                                                               3, 2, 1, 2, 3, 2}));
+  EXPECT_EQ(Padded({2, 1, 1, 0}, "symmetric"), (std::vector<int>{2, 1, 1, 2, 3, 3,  //
+                                                                 2, 1, 1, 2, 3, 3,  //
+                                                                 5, 4, 4, 5, 6, 6}));
+}
+
+TEST(PadOp, KeepsChannelsTogetherAndTakesFloats) {
+  const LoDTensor x = MakeTensor<float>({2, 1, 1, 2}, {1, 2, 3, 4});
+  EXPECT_EQ(ValuesOf<float>(
+                RunOp("pad", {{"X", x}}, {"Out"}, {{"padding", Ints{0, 0, 1, 0}}, {"fill", -0.5f}})
+                    .at("Out")),
+            (Floats{1, 2, -0.5f, -0.5f, 3, 4, -0.5f, -0.5f}));
+}
+
+TEST(PadOp, RefusesWhatItCannotDo) {
+  const LoDTensor x = NumberedImage(2, 3);
+  ExpectRefused("attribute 'padding' has 3 values", "pad", {{"X", x}}, {"Out"},
+                {{"padding", Ints{1, 2, 3}}});
+  ExpectRefused("an image of 2 x 3 pixels cannot be mirrored for 2 more rows and 2 more columns",
+                "pad", {{"X", x}}, {"Out"},
+                {{"padding", Ints{2}}, {"mode", std::string("reflect")}});
+  ExpectRefused("attribute 'fill' is 256", "pad", {{"X", x}}, {"Out"},
+                {{"padding", Ints{2}}, {"fill", 256.0f}});
+  ExpectRefused("at least 0", "pad", {{"X", x}}, {"Out"}, {{"padding", Ints{-1}}});
+}
+
+}  // namespace
+}  // namespace millhopper

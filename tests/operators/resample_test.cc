@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// Resizing, compared with sums in double and with values that Pillow 13 gives.
+#include "operators/image/resample.h"
+
+#include <gtest/gtest.h>
+
+// Behind it, as Highway wants it.
+#include <hwy/targets.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "tests/images.h"
+
+namespace millhopper {
+namespace {
+
+constexpr Interpolation kAll[] = {Interpolation::kNearest, Interpolation::kBilinear,
+                                  Interpolation::kBicubic, Interpolation::kArea,
+                                  Interpolation::kLanczos};
+
+double FilterAt(Interpolation interpolation, double x) {
+  const double a = std::fabs(x);
+  switch (interpolation) {
+    case Interpolation::kBilinear:
+      return a < 1 ? 1 - a : 0;
+    case Interpolation::kBicubic:
+      return a < 1   ? 1.5 * a * a * a - 2.5 * a * a + 1
+             : a < 2 ? -0.5 * a * a * a + 2.5 * a * a - 4 * a + 2
+                     : 0;
+    case Interpolation::kLanczos: {
+      if (a == 0) return 1;
+      if (a >= 3) return 0;
+      const double p = a * M_PI;
+      return 3 * std::sin(p) * std::sin(p / 3) / (p * p);
+    }
+    default:
+      return x > -0.5 && x <= 0.5 ? 1 : 0;
+  }
+}
+
+// The result at place `at` of a line of values, in double: every pixel, weighted by the filter.
+double Sample(const std::vector<double>& line, Interpolation interpolation, bool antialias,
+              int64_t size, int64_t at) {
+  const double scale = static_cast<double>(line.size()) / static_cast<double>(size);
+  const double center = (static_cast<double>(at) + 0.5) * scale;
+  if (interpolation == Interpolation::kNearest) {
+    double nearest = scale / 2;  // as Pillow finds it
+    for (int64_t i = 0; i < at; ++i) nearest += scale;
+    return line[static_cast<size_t>(nearest)];
+  }
+  const bool wide = antialias || interpolation == Interpolation::kArea;
+  const double stretch = wide ? std::max(scale, 1.0) : 1;
+  double sum = 0, weights = 0;
+  for (size_t x = 0; x < line.size(); ++x) {
+    // A pixel at the very edge of the area filter counts as Pillow's bounds have it.
+    const double left = std::floor(center - stretch / 2 + 0.5);
+    const double right = std::floor(center + stretch / 2 + 0.5);
+    const auto place = static_cast<double>(x);
+    if (interpolation == Interpolation::kArea && (place < left || place >= right)) continue;
+    const double weight =
+        FilterAt(interpolation, (static_cast<double>(x) - center + 0.5) * (1 / stretch));
+    sum += weight * line[x];
+    weights += weight;
+  }
+  return sum / weights;
+}
+
+// In double, rounded and held between 0 and 255 after the rows only.
+std::vector<double> Expected(const std::vector<uint8_t>& pixels, const ImageShape& shape,
+                             const Resize& resize) {
+  std::vector<double> result;
+  for (int64_t y = 0; y < resize.height; ++y) {
+    for (int64_t x = 0; x < resize.width; ++x) {
+      for (int64_t c = 0; c < shape.channels; ++c) {
+        std::vector<double> column;
+        for (int64_t row = 0; row < shape.height; ++row) {
+          std::vector<double> line;
+          for (int64_t i = 0; i < shape.width; ++i) {
+            line.push_back(
+                pixels[static_cast<size_t>((row * shape.width + i) * shape.channels + c)]);
+          }
+          const double sample =
+              Sample(line, resize.interpolation, resize.antialias, resize.width, x);
+          column.push_back(std::round(std::clamp(sample, 0.0, 255.0)));
+        }
+        result.push_back(std::clamp(
+            Sample(column, resize.interpolation, resize.antialias, resize.height, y), 0.0, 255.0));
+      }
+    }
+  }
+  return result;
+}
+
+std::vector<uint8_t> Resized(const std::vector<uint8_t>& pixels, const ImageShape& shape,
+                             const Resize& resize, const Box& window) {
+  Resampler resampler;
+  resampler.Plan(shape, WholeOf(shape), resize, window);
+  std::vector<uint8_t> result;
+  resampler.Run(Contiguous(pixels.data(), shape).Crop(resampler.needed()),
+                [&](int64_t y, const uint8_t* row) {
+                  EXPECT_EQ(y * window.width * shape.channels, static_cast<int64_t>(result.size()));
+                  result.insert(result.end(), row, row + window.width * shape.channels);
+                });
+  return result;
+}
+
+std::vector<uint8_t> Resized(const std::vector<uint8_t>& pixels, const ImageShape& shape,
+                             const Resize& resize) {
+  return Resized(pixels, shape, resize, {0, 0, resize.width, resize.height});
+}
+
+// Every kind of change: the same size, smaller, larger, much smaller, one pixel.
+struct Case {
+  ImageShape shape;
+  int64_t height, width;
+};
+
+const Case kCases[] = {{{7, 9, 3}, 7, 9},   {{7, 9, 3}, 4, 5}, {{7, 9, 3}, 15, 20},
+                       {{20, 31, 3}, 3, 2}, {{5, 4, 1}, 9, 3}, {{9, 12, 4}, 5, 7},
+                       {{6, 6, 2}, 3, 9},   {{1, 1, 3}, 4, 5}, {{16, 40, 3}, 1, 1},
+                       {{13, 64, 3}, 6, 23}};
+
+TEST(Resampler, AgreesWithSumsInDouble) {
+  for (const Case& one : kCases) {
+    const std::vector<uint8_t> pixels = RandomBytes(one.shape.values(), 3);
+    for (const Interpolation interpolation : kAll) {
+      for (const bool antialias : {true, false}) {
+        const Resize resize{one.height, one.width, interpolation, antialias};
+        const std::vector<double> expected = Expected(pixels, one.shape, resize);
+        const std::vector<uint8_t> result = Resized(pixels, one.shape, resize);
+        ASSERT_EQ(result.size(), expected.size());
+        // A half may be rounded either way, twice.
+        for (size_t i = 0; i < result.size(); ++i) {
+          ASSERT_NEAR(result[i], expected[i], 1.51)
+              << i << " of " << one.height << " x " << one.width << ", filter "
+              << static_cast<int>(interpolation) << ", antialias " << antialias;
+        }
+      }
+    }
+  }
+}
+
+TEST(Resampler, KeepsAnImageThatIsNotResized) {
+  const ImageShape shape{11, 13, 3};
+  const std::vector<uint8_t> pixels = RandomBytes(shape.values());
+  for (const Interpolation interpolation : kAll) {
+    EXPECT_EQ(Resized(pixels, shape, {11, 13, interpolation, true}), pixels);
+  }
+}
+
+TEST(Resampler, MakesAPartLikeTheWhole) {
+  const ImageShape shape{30, 40, 3};
+  const std::vector<uint8_t> pixels = RandomBytes(shape.values());
+  const Resize resize{20, 25, Interpolation::kBicubic, true};
+  const std::vector<uint8_t> whole = Resized(pixels, shape, resize);
+  const Box window{4, 7, 13, 9};
+  const std::vector<uint8_t> part = Resized(pixels, shape, resize, window);
+  for (int64_t y = 0; y < window.height; ++y) {
+    for (int64_t x = 0; x < window.width * 3; ++x) {
+      ASSERT_EQ(part[static_cast<size_t>(y * window.width * 3 + x)],
+                whole[static_cast<size_t>((window.y + y) * 25 * 3 + window.x * 3 + x)]);
+    }
+  }
+}
+
+TEST(Resampler, GivesTheSameValuesOnEveryProcessor) {
+  for (const Case& one : kCases) {
+    const std::vector<uint8_t> pixels = RandomBytes(one.shape.values(), 9);
+    const Resize resize{one.height, one.width, Interpolation::kBicubic, true};
+    const std::vector<uint8_t> expected = Resized(pixels, one.shape, resize);
+    for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
+      hwy::SetSupportedTargetsForTest(target);
+      EXPECT_EQ(Resized(pixels, one.shape, resize), expected) << hwy::TargetName(target);
+    }
+    hwy::SetSupportedTargetsForTest(0);
+  }
+}
+
+// PIL.Image.fromarray(numpy.array([[0, 50, 100, 250], [10, 20, 255, 30], [7, 8, 9, 200]],
+// dtype="uint8")).resize((2, 2), filter), Pillow 13.0.
+TEST(Resampler, GivesPillowsValues) {
+  const std::vector<uint8_t> pixels = {0, 50, 100, 250, 10, 20, 255, 30, 7, 8, 9, 200};
+  const auto resized = [&](Interpolation interpolation) {
+    return Resized(pixels, {3, 4, 1}, {2, 2, interpolation, true});
+  };
+  EXPECT_EQ(resized(Interpolation::kBilinear), (std::vector<uint8_t>{41, 145, 23, 104}));
+  EXPECT_EQ(resized(Interpolation::kBicubic), (std::vector<uint8_t>{34, 157, 16, 108}));
+  EXPECT_EQ(resized(Interpolation::kArea), (std::vector<uint8_t>{20, 159, 8, 105}));
+  EXPECT_EQ(resized(Interpolation::kLanczos), (std::vector<uint8_t>{33, 160, 19, 108}));
+  EXPECT_EQ(resized(Interpolation::kNearest), (std::vector<uint8_t>{50, 250, 8, 200}));
+}
+
+TEST(Resampler, TakesNoMemoryForSizesThatAreOutOfReach) {
+  Resampler resampler;
+  const auto expect_refused = [&](const std::string& words, const ImageShape& shape, int64_t height,
+                                  int64_t width) {
+    ExpectError(ErrorCode::kResourceLimit, words, [&] {
+      resampler.Plan(shape, WholeOf(shape), {height, width, Interpolation::kBilinear, true},
+                     {0, 0, width, height});
+    });
+  };
+  expect_refused("to resize 1000000 pixels to 1 is out of reach", {1, 1000000, 1}, 1, 1);
+  expect_refused("to resize 1 pixels to 200000000 is out of reach", {1, 1, 1}, 1, 200000000);
+  expect_refused("an image of 1000000 x 1000000 pixels; the limit is 268435456 pixels",
+                 {1000000, 1000000, 1}, 1000000, 1000000);
+  // The result is small, but not the rows before the columns are resized.
+  expect_refused("an image of 65500 x 65500 pixels", {65500, 1, 3}, 10, 65500);
+  ExpectError(ErrorCode::kInvalidArgument, "cannot be resized to 0 x 5", [&] {
+    resampler.Plan({4, 4, 1}, WholeOf({4, 4, 1}), {0, 5, Interpolation::kBilinear, true},
+                   {0, 0, 5, 0});
+  });
+}
+
+}  // namespace
+}  // namespace millhopper

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// resize; the values are those of Resampler, which has a test of its own.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "framework/base/random.h"
+#include "tests/images.h"
+#include "tests/run_op.h"
+#include "tests/testing.h"
+
+namespace millhopper {
+namespace {
+
+using Ints = std::vector<int32_t>;
+using Floats = std::vector<float>;
+
+Dims Resized(int64_t height, int64_t width, const Attributes& attributes) {
+  return RunOp("resize", {{"X", NumberedImage(height, width)}}, {"Out"}, attributes)
+      .at("Out")
+      .dims();
+}
+
+TEST(ResizeOp, TakesASizeOrTheLengthOfASide) {
+  EXPECT_EQ(Resized(4, 7, {{"size", Ints{3, 5}}}), (Dims{1, 3, 5, 1}));
+  EXPECT_EQ(Resized(4, 7, {{"size", Ints{6}}}), (Dims{1, 6, 10, 1}));  // 10.5, rounded down
+  EXPECT_EQ(Resized(7, 4, {{"size", Ints{6}}}), (Dims{1, 10, 6, 1}));
+  EXPECT_EQ(Resized(4, 7, {{"size", Ints{6}}, {"side", std::string("long")}}), (Dims{1, 3, 6, 1}));
+  EXPECT_EQ(Resized(1, 9, {{"size", Ints{3}}, {"side", std::string("long")}}), (Dims{1, 1, 3, 1}));
+}
+
+TEST(ResizeOp, ResizesEveryImage) {
+  const LoDTensor x = RandomImages({2, 5, 6, 3});
+  const Attributes attributes = {{"size", Ints{7, 4}}, {"interpolation", std::string("bicubic")}};
+  const std::vector<uint8_t> both =
+      ValuesOf<uint8_t>(RunOp("resize", {{"X", x}}, {"Out"}, attributes).at("Out"));
+  const std::vector<uint8_t> pixels = ValuesOf<uint8_t>(x);
+  const LoDTensor second = MakeTensor<uint8_t>({1, 5, 6, 3}, {pixels.begin() + 90, pixels.end()});
+  const std::vector<uint8_t> one =
+      ValuesOf<uint8_t>(RunOp("resize", {{"X", second}}, {"Out"}, attributes).at("Out"));
+  EXPECT_EQ(one, (std::vector<uint8_t>{both.begin() + 84, both.end()}));
+}
+
+// Floats are not rounded, and may lie outside of 0 to 255.
+TEST(ResizeOp, TakesFloats) {
+  const LoDTensor x = MakeTensor<float>({1, 1, 4, 1}, {-300, 100, 2.5f, 0.5f});
+  EXPECT_EQ(ValuesOf<float>(RunOp("resize", {{"X", x}}, {"Out"},
+                                  {{"size", Ints{1, 2}}, {"interpolation", std::string("area")}})
+                                .at("Out")),
+            (Floats{-100, 1.5f}));
+  const LoDTensor bytes = RandomImages({1, 9, 8, 3});
+  const Attributes attributes = {{"size", Ints{4, 5}}};
+  const std::vector<uint8_t> rounded =
+      ValuesOf<uint8_t>(RunOp("resize", {{"X", bytes}}, {"Out"}, attributes).at("Out"));
+  const Floats floats =
+      ValuesOf<float>(RunOp("resize", {{"X", AsFloats(bytes)}}, {"Out"}, attributes).at("Out"));
+  for (size_t i = 0; i < rounded.size(); ++i) EXPECT_NEAR(rounded[i], floats[i], 1.01);
+}
+
+// The data decides the other side.
+TEST(ResizeOp, TakesNoMemoryForImagesThatAreTooLong) {
+  const LoDTensor x = MakeTensor<uint8_t>({1, 65500, 1, 1}, std::vector<uint8_t>(65500));
+  ExpectError(ErrorCode::kResourceLimit, "an image of 33536000 x 512 pixels", [&] {
+    RunOp("resize", {{"X", x}}, {"Out"}, {{"size", Ints{512}}});
+  });
+}
+
+TEST(ResizeOp, RefusesWhatItCannotDo) {
+  const LoDTensor x = NumberedImage(4, 7);
+  ExpectRefused("attribute 'size' has 3 values", "resize", {{"X", x}}, {"Out"},
+                {{"size", Ints{1, 2, 3}}});
+  ExpectRefused("it must be at least 1", "resize", {{"X", x}}, {"Out"}, {{"size", Ints{0, 2}}});
+  ExpectRefused("cubic", "resize", {{"X", x}}, {"Out"},
+                {{"size", Ints{2}}, {"interpolation", std::string("cubic")}});
+  ExpectRefused("without pixels", "resize", {{"X", MakeTensor<uint8_t>({1, 0, 7, 1}, {})}}, {"Out"},
+                {{"size", Ints{2, 2}}});
+}
+
+}  // namespace
+}  // namespace millhopper

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Images: the methods of Reader, the transforms of millhopper.vision, dataset.image_folder."""
+
+from __future__ import annotations
+
+import os
+import struct
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import millhopper
+import numpy as np
+import pytest
+from millhopper import dataset, vision
+
+MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+
+
+def png(pixels: np.ndarray) -> bytes:
+    """A PNG file of uint8 [height, width, 3]."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return (
+            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        )
+
+    height, width, _ = pixels.shape
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    rows = b"".join(b"\0" + row.tobytes() for row in pixels)
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", header)
+        + chunk(b"IDAT", zlib.compress(rows))
+        + chunk(b"IEND", b"")
+    )
+
+
+@pytest.fixture
+def pictures() -> list[np.ndarray]:
+    """Six images of different sizes."""
+    random = np.random.default_rng(5)
+    return [random.integers(0, 256, (20 + 3 * i, 31 - 2 * i, 3), dtype=np.uint8) for i in range(6)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, pictures: list[np.ndarray]) -> Path:
+    """The images in two class folders, the first three in cats."""
+    for i, picture in enumerate(pictures):
+        place = tmp_path / "photos" / ("cats" if i < 3 else "dogs")
+        place.mkdir(parents=True, exist_ok=True)
+        (place / f"{i}.png").write_bytes(png(picture))
+    return tmp_path / "photos"
+
+
+@pytest.fixture(params=[0, 1, 2, 7])
+def threads(request: pytest.FixtureRequest) -> Iterator[int]:
+    millhopper.set_threads(request.param)
+    yield request.param
+    millhopper.set_threads(os.cpu_count() or 1)
+
+
+def test_image_folder_gives_bytes_and_classes(folder: Path, pictures: list[np.ndarray]) -> None:
+    elements = list(dataset.image_folder(folder))
+    assert [element["label"].item() for element in elements] == [0, 0, 0, 1, 1, 1]
+    assert bytes(elements[1]["image"].values) == png(pictures[1])
+
+
+def test_decoded_pixels_are_those_of_the_file(
+    folder: Path, pictures: list[np.ndarray], threads: int
+) -> None:
+    decoded = dataset.image_folder(folder).decode_image("image")
+    for element, picture in zip(decoded, pictures, strict=True):
+        np.testing.assert_array_equal(element["image"], picture[np.newaxis])
+
+
+def test_methods_follow_one_another(folder: Path, pictures: list[np.ndarray], threads: int) -> None:
+    reader = (
+        dataset.image_folder(folder)
+        .decode_image("image")
+        .center_crop((16, 12))
+        .normalize(MEAN, STD)
+        .to_chw()
+        .batch(6)
+    )
+    (batch,) = reader
+    assert batch["image"].shape == (6, 3, 16, 12)
+    for image, picture in zip(batch["image"], pictures, strict=True):
+        y, x = round((picture.shape[0] - 16) / 2), round((picture.shape[1] - 12) / 2)
+        part = picture[y : y + 16, x : x + 12].astype(np.float64)
+        np.testing.assert_allclose(
+            image.transpose(1, 2, 0), (part / 255 - MEAN) / STD, rtol=1e-5, atol=2e-6
+        )
+
+
+def augmentation() -> vision.Compose:
+    return vision.Compose(
+        [
+            vision.DecodeImage(),
+            vision.RandomResizedCrop((14, 15), scale=(0.2, 1.0)),
+            vision.RandomHorizontalFlip(),
+            vision.ColorJitter(0.4, 0.4, 0.4, 0.1),
+            vision.Normalize(MEAN, STD),
+            vision.ToCHW(),
+        ]
+    )
+
+
+def test_random_transforms_depend_on_seed_pass_and_record_alone(folder: Path) -> None:
+    def passes(count: int, seed: int = 3) -> list[list[bytes]]:
+        millhopper.set_threads(count)
+        reader = augmentation()(dataset.image_folder(folder, seed=seed), slot="image")
+        return [[bytes(element["image"]) for element in reader] for _ in range(2)]
+
+    first = passes(0)
+    assert first[0] != first[1]
+    assert all(passes(count) == first for count in (1, 2, 7))
+    assert passes(2, seed=4) != first
+    millhopper.set_threads(os.cpu_count() or 1)
+
+
+def test_every_method_runs(folder: Path) -> None:
+    reader = (
+        dataset.image_folder(folder)
+        .decode_image("image", output="pixels")
+        .pad([1, 2], padding_mode="edge")
+        .resize(24, interpolation="bicubic")
+        .random_crop(20, seed=1)
+        .crop((18, 19), top=1, left=1)
+        .random_vertical_flip(seed=2)
+        .random_rotation(10)
+        .random_affine(5, translate=(0.1, 0.1), scale=(0.9, 1.1), shear=3)
+        .random_erasing(1.0)
+        .grayscale(3)
+    )
+    for element in reader:
+        assert element["pixels"].shape == (1, 18, 19, 3)
+        assert (element["pixels"][..., 0] == element["pixels"][..., 2]).all()
+
+
+def test_transforms_say_what_they_are() -> None:
+    assert repr(vision.Compose([vision.Resize(8), vision.CenterCrop(size=4)])) == (
+        "Compose([Resize(8), CenterCrop(size=4)])"
+    )
+
+
+def test_a_file_that_is_no_image_is_an_error(folder: Path) -> None:
+    (folder / "cats" / "1.png").write_bytes(b"this is no image")
+    with pytest.raises(millhopper.Error, match="they do not begin like JPEG, PNG or WebP"):
+        list(dataset.image_folder(folder).decode_image("image"))
