@@ -17,19 +17,20 @@ namespace {
 
 using Weights = MixReader::Weights;
 
-constexpr char kVariable[] = "Weights";
+constexpr char kVariable[] = "WeightsTensor";
 
 void Check(const proto::OpDesc& op, const AttributeMap& attributes) {
   size_t readers = 0;
   bool has_variable = false;
   for (const auto& input : op.inputs()) {
-    if (input.parameter() == "UnderlyingReaders")
+    if (input.parameter() == "UnderlyingReaders") {
       readers = static_cast<size_t>(input.arguments_size());
+    }
     has_variable = has_variable || (input.parameter() == kVariable && input.arguments_size() > 0);
   }
   const auto& weights = attributes.Get<std::vector<float>>("weights");
   Require(!has_variable || weights.empty(),
-          "the weights are given twice: by input 'Weights' and by attribute 'weights'");
+          "the weights are given twice: by input 'WeightsTensor' and by attribute 'weights'");
   Require(weights.empty() || weights.size() == readers, "attribute 'weights' has ", weights.size(),
           " values for ", readers, " readers");
 }
@@ -44,15 +45,15 @@ void Infer(InferContext& context) {
 
 OpSchema MixSchema() {
   return CombinedReaderSchema(
-             "Yields the elements of several readers with the same slots by turns: after "
-             "any number "
-             "of elements each reader's part is within 1 of its weight's share.",
+             "Yields the elements of several readers with the same slots by turns: after any "
+             "number of elements each reader's part is within 1 of its weight's share.",
              Check)
       .OptionalInput(kVariable,
                      "one weight for each reader, float32 or float64, in a persistable variable; "
-                     "read when the first element of a pass is asked for")
+                     "read when the first element of a pass is asked for; where another reader on "
+                     "top counts several passes as one (create_multi_pass_reader), once for all")
       .Attr(AttributeSchema("weights", std::vector<float>{},
-                            "one for each reader, if input Weights is not given; only their ratios "
+                            "one for each reader, if input WeightsTensor is not given; only their ratios "
                             "matter; all are equal by default")
                 .AtLeast(0))
       .Attr(AttributeSchema("when_exhausted", std::string("stop"),
@@ -84,7 +85,7 @@ void CreateMixReader(OpContext& context) {
   std::function<Weights()> changed_weights;
   if (context.InCount(kVariable) > 0) {
     Variable& variable = context.InVar(kVariable);
-    Require(context.scope().root()->FindLocal(variable.name()) == &variable, "input 'Weights': '",
+    Require(context.scope().root()->FindLocal(variable.name()) == &variable, "input 'WeightsTensor': '",
             Escaped(variable.name()),
             "' is not persistable, so that no other program could change it; for constant weights "
             "give attribute 'weights'");

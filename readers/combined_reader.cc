@@ -58,6 +58,10 @@ ChainStats CombinedReader::Stats() const {
   return stats;
 }
 
+void CombinedReader::ExpectWindow() {
+  for (const auto& reader : readers_) reader->ExpectWindow();
+}
+
 void CombinedReader::BeginPass() {
   for (const auto& reader : readers_) reader->BeginPass();
 }

@@ -21,6 +21,7 @@ class CombinedReader : public ReaderBase {
   Place place() const override;
   size_t ElementsReady() const override;
   ChainStats Stats() const override;
+  void ExpectWindow() override;
   void BeginPass() override;
 
  protected:

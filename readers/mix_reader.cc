@@ -133,15 +133,17 @@ bool MixReader::GoOnAfter(size_t k) {
   planned_[k].CheckEnd(&reader(k));
   if (end_ == MixEnd::kStop) return false;
   part.ended = true;
-  if (end_ == MixEnd::kRepeat && part.taken) {
+  if (end_ == MixEnd::kRepeat) {
     const auto has_ended = [&](const Part& one) {
       return one.ended || weights_[static_cast<size_t>(&one - parts_.data())] == 0;
     };
     if (std::all_of(parts_.begin(), parts_.end(), has_ended)) return false;
-    part.taken = false;
-    ++part.repeats;
-    reader(k).Restart(pass_ + (part.repeats << kRepeatShift));
-    return true;
+    if (part.taken) {
+      part.taken = false;
+      ++part.repeats;
+      reader(k).Restart(pass_ + (part.repeats << kRepeatShift));
+      return true;
+    }
   }
   part.left = true;
   schedule_.reset();

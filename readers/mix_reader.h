@@ -31,7 +31,8 @@ MixEnd MixEndOf(const std::string& text);
 // others to continue, the schedule begins anew.
 //
 // Time k, from 0, that a reader is read in pass p (kRepeat) is its pass p + k * 2^32, so that each
-// is shuffled differently. A reader that has no element cannot be repeated; it leaves.
+// is shuffled differently; a reader that others read, too, counts its passes itself. A reader that
+// has no element cannot be repeated; it leaves.
 class MixReader final : public UnionReader {
  public:
   using Weights = std::vector<double>;

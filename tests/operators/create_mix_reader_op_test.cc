@@ -25,7 +25,7 @@ std::string Make(const std::vector<std::string>& below, const AttributeTexts& at
   SlotTexts inputs = {{"UnderlyingReaders", below}};
   if (by_variable) {
     parts.push_back(TensorText("weights", "FP32", {2}, 0, true));
-    inputs.push_back({"Weights", {"weights"}});
+    inputs.push_back({"WeightsTensor", {"weights"}});
   }
   parts.push_back(OpText("create_mix_reader", inputs, {{"Out", {"out"}}}, attributes));
   return BlockText(0, -1, parts);
