@@ -967,6 +967,9 @@ std::vector<int64_t> Joined(std::vector<int64_t> values, const std::vector<int64
 std::vector<ContractCase> Combined() {
   const std::vector<int64_t> numbers = Numbers(kRecords);
   const std::vector<int64_t> both = Joined(Numbers(40), numbers);
+  // The larger reader has no element for its 51st turn, which is turn 75: the other one, of 24, has
+  // had 25 before.
+  const std::vector<int64_t> again = Joined(Joined(Numbers(24), {0}), numbers);
   return {
       Chain("chain", Chained, {}, Joined(Joined(Numbers(7), numbers), Numbers(5)), {27, 27}),
       Chain("chain_ragged", ChainedRagged, {}, Twice(RaggedValues()), {20, 20}),
@@ -985,9 +988,9 @@ std::vector<ContractCase> Combined() {
       Chain("mix_continue", MixedToTheLastEnd, {}, both, {30, 30}),
       Chain("mix_continue_batch_to_device", MixedToTheLastEnd, {Batch(8), ToDevice(2)}, both,
             {3, 3}),
-      Chain("mix_repeat", MixedAgain, {}, {}, {30, 30}),
-      Chain("mix_repeat_multi_pass_shuffle", MixedAgain, {MultiPass(2), Shuffle(7), Batch(5)}, {},
-            {6}),
+      Chain("mix_repeat", MixedAgain, {}, again, {30, 30}),
+      Chain("mix_repeat_multi_pass_shuffle", MixedAgain, {MultiPass(2), Shuffle(7), Batch(5)},
+            Twice(again), {6}),
   };
 }
 
