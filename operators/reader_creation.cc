@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operators/reader_creation.h"
 
+#include <set>
 #include <utility>
 
 #include "framework/base/error.h"
@@ -16,17 +17,37 @@ namespace {
 
 using Ints = std::vector<int32_t>;
 
+constexpr char kSeveral[] = "UnderlyingReaders";
+
 std::vector<SlotSpec> SlotsOfVariable(const OpContext& context) {
   const proto::VarDesc* variable = context.OutDesc("Out");
   return variable == nullptr ? std::vector<SlotSpec>() : DeclaredSlots(*variable);
 }
 
-// The holder of the reader that the new one decorates; null if it decorates none.
-const ReaderHolder* HolderBelow(OpContext& context) {
+// The holders of the readers that the new one stands on.
+std::vector<const ReaderHolder*> HoldersBelow(OpContext& context) {
+  std::vector<const ReaderHolder*> below;
   for (const auto& input : context.desc().inputs()) {
-    if (input.parameter() == "UnderlyingReader") return &ReaderOf(context, "UnderlyingReader");
+    if (input.parameter() != "UnderlyingReader" && input.parameter() != kSeveral) continue;
+    for (int i = 0; i < input.arguments_size(); ++i) {
+      below.push_back(&ReaderOf(context, input.parameter(), static_cast<size_t>(i)));
+    }
   }
-  return nullptr;
+  return below;
+}
+
+// Two handles of one reader would share its elements out between them.
+void CheckDifferent(const proto::OpDesc& op) {
+  for (const auto& input : op.inputs()) {
+    if (input.parameter() != kSeveral) continue;
+    Require(input.arguments_size() > 0, "input '", kSeveral, "' needs at least one reader");
+    std::set<std::string> names;
+    for (const std::string& name : input.arguments()) {
+      Require(names.insert(name).second, "input '", kSeveral, "': reader '", Escaped(name),
+              "' is given twice; each of its elements could go to one place only. Create another "
+              "reader of the same files");
+    }
+  }
 }
 
 }  // namespace
@@ -43,6 +64,38 @@ OpSchema DecoratedReaderSchema(const std::string& doc) {
 
 void InferSameSlots(InferContext& context) {
   context.SetOutVar("Out", context.InVar("UnderlyingReader"));
+}
+
+OpSchema CombinedReaderSchema(const std::string& doc, const CheckOperator& check) {
+  return ReaderCreationSchema(doc)
+      .Inputs(kSeveral, "the readers to combine, in order; other readers may share them")
+      .Reader()
+      .Check([check](const proto::OpDesc& op, const AttributeMap& attributes) {
+        CheckDifferent(op);
+        if (check) check(op, attributes);
+      });
+}
+
+void InferUnitedSlots(InferContext& context) {
+  const VariableSpec& first = context.InVar(kSeveral);
+  for (size_t i = 1; i < context.InCount(kSeveral); ++i) {
+    const VariableSpec& other = context.InVar(kSeveral, i);
+    if (!first.slots || !other.slots) continue;
+    const auto refuse = [&](const std::string& problem) {
+      Throw(ErrorCode::kInvalidArgument, "reader '", Escaped(context.InName(kSeveral, i)), "' has ",
+            problem, " as reader '", Escaped(context.InName(kSeveral)), "' has");
+    };
+    if (first.slots->size() != other.slots->size()) {
+      refuse(StrCat(other.slots->size(), " slots, not ", first.slots->size()));
+    }
+    for (size_t k = 0; k < first.slots->size(); ++k) {
+      const TensorSpec& wanted = (*first.slots)[k];
+      const TensorSpec& found = (*other.slots)[k];
+      if (MayBeSame(wanted, found)) continue;
+      refuse(StrCat(ToString(found), " in slot ", k, ", not ", ToString(wanted)));
+    }
+  }
+  context.SetOutVar("Out", first);
 }
 
 void InferSlotsFrom(
@@ -158,6 +211,14 @@ std::unique_ptr<ReaderBase> UnderlyingReader(OpContext& context) {
   return ReaderOf(context, "UnderlyingReader").NewHandle();
 }
 
+std::vector<std::unique_ptr<ReaderBase>> UnderlyingReaders(OpContext& context) {
+  std::vector<std::unique_ptr<ReaderBase>> readers;
+  for (size_t i = 0; i < context.InCount(kSeveral); ++i) {
+    readers.push_back(ReaderOf(context, kSeveral, i).NewHandle());
+  }
+  return readers;
+}
+
 RandomKey RandomKeyOf(OpContext& context) {
   return RandomKey(context.run().seed, static_cast<uint64_t>(context.Attr<int64_t>("seed")),
                    context.OutVar("Out").name());
@@ -167,7 +228,7 @@ void StoreReader(OpContext& context, std::unique_ptr<ReaderBase> reader) {
   const std::vector<SlotSpec> declared = SlotsOfVariable(context);
   if (!declared.empty()) AgreeOnSlots(declared, reader->slots(), "the reader has");
   reader->set_origin("reader " + context.Location(), context.type(), context.OutVar("Out").name());
-  context.OutVar("Out").GetMutable<ReaderHolder>()->Reset(std::move(reader), HolderBelow(context));
+  context.OutVar("Out").GetMutable<ReaderHolder>()->Reset(std::move(reader), HoldersBelow(context));
 }
 
 }  // namespace millhopper

@@ -25,6 +25,14 @@ OpSchema ReaderCreationSchema(const std::string& doc);
 OpSchema DecoratedReaderSchema(const std::string& doc);
 // The rule for readers that have the slots of the reader they decorate.
 void InferSameSlots(InferContext& context);
+// The same with the inputs UnderlyingReaders: for readers that combine several, which must be
+// different. The operator must not call OpSchema::Check, but pass its own check, if it has one.
+using CheckOperator = std::function<void(const proto::OpDesc& op, const AttributeMap& attributes)>;
+OpSchema CombinedReaderSchema(const std::string& doc, const CheckOperator& check = nullptr);
+// The rule for readers whose elements are those of several readers with the same slots. Throws
+// kInvalidArgument if these cannot be the same.
+void InferUnitedSlots(InferContext& context);
+
 // The rule for readers whose slots follow from those of the reader they decorate, as `slots_of`
 // says; it throws for slots that do not suit. Without all of these slots nothing is known.
 void InferSlotsFrom(
@@ -58,6 +66,8 @@ BufferType BufferTypeOf(const OpContext& context);
 
 // A new handle of the input UnderlyingReader.
 std::unique_ptr<ReaderBase> UnderlyingReader(OpContext& context);
+// New handles of the inputs UnderlyingReaders.
+std::vector<std::unique_ptr<ReaderBase>> UnderlyingReaders(OpContext& context);
 // A key made of the run's seed, the attribute `seed` and the name of the output variable.
 RandomKey RandomKeyOf(OpContext& context);
 

@@ -33,8 +33,8 @@ void InferRead(InferContext& context) {
   if (context.OutCount("HasData") > 0) context.SetMayStay("Out");  // at the end of a pass
 }
 
-ReaderHolder& ReaderOf(const OpContext& context, std::string_view input) {
-  Variable& variable = context.InVar(input);
+ReaderHolder& ReaderOf(const OpContext& context, std::string_view input, size_t i) {
+  Variable& variable = context.InVar(input, i);
   if (__builtin_expect(!variable.Holds<ReaderHolder>(), 0)) {
     Require(!variable.has_value(), "input '", input, "': variable '", Escaped(variable.name()),
             "' is no reader");

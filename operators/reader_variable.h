@@ -3,6 +3,7 @@
 #ifndef MILLHOPPER_OPERATORS_READER_VARIABLE_H_
 #define MILLHOPPER_OPERATORS_READER_VARIABLE_H_
 
+#include <cstddef>
 #include <string_view>
 
 #include "framework/program/operator.h"
@@ -11,7 +12,7 @@
 namespace millhopper {
 
 // The reader of an input; throws kInvalidArgument if it has not been created.
-ReaderHolder& ReaderOf(const OpContext& context, std::string_view input);
+ReaderHolder& ReaderOf(const OpContext& context, std::string_view input, size_t i = 0);
 
 // The rule of `read`: each variable of Out is one slot of Reader, or stays as it was if HasData, a
 // bool, is connected. Throws if Out does not have as many variables as Reader has slots.

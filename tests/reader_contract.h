@@ -380,7 +380,7 @@ inline std::vector<ChainStats> ReadersOf(const ChainStats& top) {
 inline void ExpectCounts(const ContractCase& contract, const ReaderBase& reader, uint64_t elements,
                          uint64_t bytes_before) {
   const std::vector<ChainStats> readers = ReadersOf(reader.Stats());
-  EXPECT_EQ(readers.size(), static_cast<size_t>(reader.depth()));
+  EXPECT_EQ(readers.size(), static_cast<size_t>(reader.readers()));
   EXPECT_EQ(readers.front().elements, elements);
   uint64_t bytes = 0;
   for (const ChainStats& one : readers) {

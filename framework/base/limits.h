@@ -22,9 +22,13 @@ constexpr size_t kMaxReadAheadBytes = size_t{256} << 20;   // that wait in one r
 constexpr uint64_t kMaxUnsizedBytes = uint64_t{64} << 20;  // a file that does not know its size
 constexpr int kMaxZstdWindowLog = 27;  // of the bytes that a zstd stream looks back
 constexpr size_t kMaxSlots = 4096;     // tensors in an element
-// Readers in one chain. Each calls the one below, so all of them need room on the stack of the
-// thread that reads: half a KB each, a few KB with sanitizers. Useful chains have about ten.
+// Readers that stand on one another. Each calls the one below, so all of them need room on the
+// stack of the thread that reads: half a KB each, a few KB with sanitizers. Useful chains have
+// about ten.
 constexpr int kMaxReaderDepth = 100;
+// Readers in one chain, where a reader that several others stand on counts for each of them: what
+// is asked of a chain is asked of each of them.
+constexpr int kMaxReadersInChain = 10000;
 
 // Lists and folders of files.
 constexpr uint64_t kMaxFileTableBytes = uint64_t{1} << 30;  // names and labels

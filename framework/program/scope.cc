@@ -33,8 +33,8 @@ void Variable::ThrowNotHeld(const std::type_info& wanted) const {
 }
 
 Variable* Scope::Var(const std::string& name) {
-  std::unique_ptr<Variable>& variable = variables_[name];
-  if (variable == nullptr) variable = std::make_unique<Variable>(name);
+  std::shared_ptr<Variable>& variable = variables_[name];
+  if (variable == nullptr) variable = std::make_shared<Variable>(name);
   return variable.get();
 }
 

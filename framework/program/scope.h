@@ -16,8 +16,9 @@
 namespace millhopper {
 
 // A named value of any type: mostly a LoDTensor, which is a member, else a ReaderHolder, a list of
-// tensors, or a type of a plugin. Not thread-safe.
-class Variable {
+// tensors, or a type of a plugin. Not thread-safe. Those of a scope can be shared, for whoever
+// reads one beyond the life of the scope.
+class Variable : public std::enable_shared_from_this<Variable> {
  public:
   explicit Variable(std::string name) : name_(std::move(name)) {}
   Variable(const Variable&) = delete;
@@ -108,7 +109,7 @@ class Scope {
 
  private:
   Scope* const parent_;
-  std::map<std::string, std::unique_ptr<Variable>> variables_;
+  std::map<std::string, std::shared_ptr<Variable>> variables_;
 };
 
 }  // namespace millhopper

@@ -12,14 +12,19 @@
 
 namespace millhopper {
 
-ReaderBase::ReaderBase(std::vector<SlotSpec> slots, int depth)
+ReaderBase::ReaderBase(std::vector<SlotSpec> slots, int depth, int readers)
     : slots_(std::move(slots)),
       depth_(depth),
+      readers_(readers),
       counters_(std::make_shared<ReaderCounters>()),
       account_(new MemoryAccount) {
   if (depth_ > kMaxReaderDepth) {
     Throw(ErrorCode::kResourceLimit, depth_, " readers would stand on one another; the limit is ",
           kMaxReaderDepth);
+  }
+  if (readers_ > kMaxReadersInChain) {
+    Throw(ErrorCode::kResourceLimit, "a chain of ", readers_, " readers; the limit is ",
+          kMaxReadersInChain);
   }
   CheckSlots(slots_);
 }
@@ -27,6 +32,7 @@ ReaderBase::ReaderBase(std::vector<SlotSpec> slots, int depth)
 ReaderBase::ReaderBase(const ReaderBase* reader)
     : slots_(reader->slots_),
       depth_(reader->depth_),
+      readers_(reader->readers_),
       is_handle_(true),
       origin_(reader->origin_),
       counters_(reader->counters_),
@@ -87,6 +93,13 @@ bool ReaderBase::HasNext() {
   CheckProcess();
   if (!ahead_.tickets.empty()) return true;
   if (first_) MemoryLimit::ResetPeak();
+  if (!std::exchange(begun_, true)) {
+    try {
+      BeginPass();
+    } catch (...) {
+      KeepError("while beginning a pass of ");
+    }
+  }
   return Plan(1, &ahead_) == 1;
 }
 
@@ -171,6 +184,7 @@ void ReaderBase::Restart(uint64_t pass) {
   ahead_.Clear();
   error_ = nullptr;
   end_ = false;
+  begun_ = false;
   first_ = true;
   try {
     Rewind(pass);
@@ -201,9 +215,11 @@ std::string ReaderBase::Name() const { return origin_.empty() ? "a reader" : ori
 Place DecoratedReader::place() const { return reader_->place(); }
 
 DecoratedReader::DecoratedReader(std::unique_ptr<ReaderBase> reader)
-    : ReaderBase(reader->slots(), reader->depth() + 1), reader_(std::move(reader)) {}
+    : ReaderBase(reader->slots(), reader->depth() + 1, reader->readers() + 1),
+      reader_(std::move(reader)) {}
 
 DecoratedReader::DecoratedReader(std::unique_ptr<ReaderBase>&& reader, std::vector<SlotSpec> slots)
-    : ReaderBase(std::move(slots), reader->depth() + 1), reader_(std::move(reader)) {}
+    : ReaderBase(std::move(slots), reader->depth() + 1, reader->readers() + 1),
+      reader_(std::move(reader)) {}
 
 }  // namespace millhopper

@@ -66,8 +66,11 @@ class ReaderBase {
   // Names this reader and those below it, and says what they have done so far. Any thread at any
   // time.
   virtual ChainStats Stats() const;
-  // The number of readers in this chain: 1 for a reader that has none below it.
+  // How many readers stand on one another in this chain, where it is highest: 1 for a reader that
+  // has none below it.
   int depth() const { return depth_; }
+  // The number of readers in this chain. One that several others stand on counts for each of them.
+  int readers() const { return readers_; }
 
   // ---- What readers call on the readers below them. ----
 
@@ -92,6 +95,10 @@ class ReaderBase {
   ReaderCounters* counters() const { return counters_.get(); }
   // As ParallelLoad::grain.
   size_t grain() const { return loading_.grain(); }
+  // Learns what the program may have changed for the next pass, such as weights in a variable. The
+  // consumer's thread calls it before it asks for the first element of a pass, while no thread
+  // works ahead. Does nothing if another consumer's pass has begun.
+  virtual void BeginPass() {}
   // Begins pass number `pass`; the caller counts the passes. Tickets planned before can still be
   // loaded. If Restart throws, every later Plan throws the same error.
   void Restart(uint64_t pass);
@@ -117,8 +124,9 @@ class ReaderBase {
   virtual std::optional<uint64_t> PassLength() const { return std::nullopt; }
 
  protected:
-  // Throws kResourceLimit for a depth of more than kMaxReaderDepth.
-  explicit ReaderBase(std::vector<SlotSpec> slots, int depth = 1);
+  // Throws kResourceLimit for a depth of more than kMaxReaderDepth and for more than
+  // kMaxReadersInChain readers.
+  explicit ReaderBase(std::vector<SlotSpec> slots, int depth = 1, int readers = 1);
   // A handle, which stands for another reader: it has the origin of that one, and what is done
   // through it counts there.
   explicit ReaderBase(const ReaderBase* reader);
@@ -156,6 +164,7 @@ class ReaderBase {
 
   std::vector<SlotSpec> slots_;
   const int depth_;
+  const int readers_;
   const bool is_handle_ = false;  // then what is planned and loaded counts in the other reader
   std::string origin_, kind_, name_;
   const std::shared_ptr<ReaderCounters> counters_;
@@ -164,7 +173,8 @@ class ReaderBase {
   uint64_t passes_ = 0;
   bool planned_ = false;
   bool end_ = false;
-  bool first_ = true;  // whether ReadNext has still to yield the first element of the pass
+  bool begun_ = false;  // whether the consumer has asked for an element of the pass
+  bool first_ = true;   // whether ReadNext has still to yield the first element of the pass
   std::exception_ptr error_;
   TicketRun ahead_;  // the ticket that HasNext planned and ReadNext will load
   Rows rows_;        // used by ReadNext; kept to reuse its memory
@@ -183,6 +193,7 @@ class DecoratedReader : public ReaderBase {
   size_t ElementsReady() const override { return reader_->ElementsReady(); }
   void ExpectWindow() override { reader_->ExpectWindow(); }
   ChainStats Stats() const override;
+  void BeginPass() override { reader_->BeginPass(); }
 
  protected:
   explicit DecoratedReader(std::unique_ptr<ReaderBase> reader);

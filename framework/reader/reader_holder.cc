@@ -72,13 +72,29 @@ struct ReaderHolder::Held : std::enable_shared_from_this<Held> {
   }
 
   // All readers above join one new pass of this reader, whichever of them began the last one.
-  // `anew` is set if ReInit of the reader below called this.
-  void ReInit(bool anew = false) {
-    const std::vector<std::shared_ptr<Held>> readers = Above();
-    if (anew || !readers.empty()) EndPass();
-    for (const std::shared_ptr<Held>& one : readers) one->ReInit(true);
+  void ReInit() {
+    std::vector<std::shared_ptr<Held>> readers;
+    AddWithAbove(&readers);
+    if (readers.size() > 1) {
+      for (const std::shared_ptr<Held>& one : readers) one->EndPass();
+    }
+    for (const std::shared_ptr<Held>& one : readers) one->ReInitOwn();
+  }
+
+  // Adds all readers above this one, those on top first, and then this one; none twice.
+  void AddWithAbove(std::vector<std::shared_ptr<Held>>* readers) {
+    const auto is_this = [this](const std::shared_ptr<Held>& one) { return one.get() == this; };
+    if (std::any_of(readers->begin(), readers->end(), is_this)) return;
+    for (const std::shared_ptr<Held>& one : Above()) one->AddWithAbove(readers);
+    readers->push_back(shared_from_this());
+  }
+
+  // The holder's handle begins or joins the next pass. Where readers above are read instead of this
+  // one, it has nothing to begin.
+  void ReInitOwn() {
+    const bool has_above = !Above().empty();
     std::lock_guard<std::mutex> lock(use);
-    if (own == nullptr && (!has_holder || !readers.empty())) return;
+    if (own == nullptr && (!has_holder || has_above)) return;
     Own().ReInit();
     pass_counted = false;
   }
@@ -131,6 +147,10 @@ class ReaderHolder::Handle final : public ReaderBase {
             " is read by others, too, who would get the chunks of one shard only");
     held_->reader->TakeShare(share);
     held_->shared_out = true;
+  }
+  void BeginPass() override {
+    std::lock_guard<std::mutex> lock(held_->planning);
+    if (generation_ == held_->generation) held_->reader->BeginPass();
   }
   void ExpectWindow() override {
     std::lock_guard<std::mutex> lock(held_->planning);
@@ -188,11 +208,12 @@ ReaderHolder& ReaderHolder::operator=(ReaderHolder&& other) noexcept {
   return *this;
 }
 
-void ReaderHolder::Reset(std::unique_ptr<ReaderBase> reader, const ReaderHolder* below) {
+void ReaderHolder::Reset(std::unique_ptr<ReaderBase> reader,
+                         const std::vector<const ReaderHolder*>& below) {
   auto held = std::make_shared<Held>(std::move(reader));
-  if (below != nullptr && below->has_reader()) {
-    std::lock_guard<std::mutex> lock(below->held_->mutex);
-    below->held_->above.push_back(held);
+  for (const ReaderHolder* const holder : below) {
+    std::lock_guard<std::mutex> lock(holder->held().mutex);
+    holder->held_->above.push_back(held);
   }
   if (has_reader()) held_->LetGo();
   held_ = std::move(held);

@@ -37,9 +37,10 @@ class ReaderHolder {
   ReaderHolder(ReaderHolder&&) noexcept;
   ReaderHolder& operator=(ReaderHolder&&) noexcept;
 
-  // Takes a reader. The previous reader lives as long as its handles do. `below` is the holder
-  // whose handle the reader uses, if any; from now on ReInit of `below` also restarts this reader.
-  void Reset(std::unique_ptr<ReaderBase> reader, const ReaderHolder* below = nullptr);
+  // Takes a reader. The previous reader lives as long as its handles do. `below` are the holders
+  // whose handles the reader uses; from now on ReInit of one of them also restarts this reader.
+  void Reset(std::unique_ptr<ReaderBase> reader,
+             const std::vector<const ReaderHolder*>& below = {});
   bool has_reader() const { return held_ != nullptr; }
 
   // A reader that shares the held one, for a decorator to own. Throws kInvalidArgument if none is

@@ -284,6 +284,12 @@ void Rows::AdvanceParts(size_t steps) {
   }
 }
 
+void Rows::SwapSlots(size_t first, Rows* part) {
+  part->pool_ = pool_;
+  std::swap_ranges(part->slots_.begin(), part->slots_.end(),
+                   slots_.begin() + static_cast<std::ptrdiff_t>(first));
+}
+
 void Rows::Join(const Rows& part) {
   for (size_t i = 0; i < slots_.size(); ++i) {
     const Slot& from = part.slots_[i];

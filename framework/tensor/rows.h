@@ -91,6 +91,9 @@ class Rows {
   // their steps.
   void MakePart(size_t first, Rows* part) const;
   void AdvanceParts(size_t steps);
+  // Exchanges the slots from `first` on with those of `part`, as many as it has, so that `part` is
+  // loaded in their place. A second call gives them back.
+  void SwapSlots(size_t first, Rows* part);
   // Appends all that `part` holds.
   void Join(const Rows& part);
   // Makes an outer axis: a slot of [outer * inner, ...] without levels of detail becomes

@@ -38,8 +38,10 @@ ChainStats Declared(const Program& program, const std::string& variable, int end
     if (ops[i].outputs(0).arguments(0) != variable) continue;
     reader.kind = ops[i].type();
     for (const auto& input : ops[i].inputs()) {
-      if (input.parameter() != "UnderlyingReader") continue;
-      reader.below.push_back(Declared(program, input.arguments(0), i));
+      if (input.parameter().rfind("UnderlyingReader", 0) != 0) continue;
+      for (const std::string& below : input.arguments()) {
+        reader.below.push_back(Declared(program, below, i));
+      }
     }
     break;
   }

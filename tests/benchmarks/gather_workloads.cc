@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workloads that pack sequences of tokens into rows, and batch them by length.
+// Workloads that pack sequences of tokens into rows, batch them by length, and mix files of them.
 #include <functional>
 #include <memory>
 #include <string>
@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "framework/base/error.h"
+#include "framework/base/random.h"
 #include "readers/bucket_reader.h"
+#include "readers/mix_reader.h"
 #include "readers/pack_reader.h"
 #include "tests/benchmarks/chain.h"
 #include "tests/benchmarks/limit.h"
@@ -37,6 +39,16 @@ ReaderPtr Bucketed() {
   return std::make_unique<BucketReader>(OpenOne(Tokens()), options);
 }
 
+// Two readers of the file, by weights.
+ReaderPtr Mixed() {
+  std::vector<ReaderPtr> readers;
+  readers.push_back(OpenOne(Tokens()));
+  readers.push_back(OpenOne(Tokens()));
+  return Batched(std::make_unique<MixReader>(std::move(readers), MixReader::Weights{0.7, 0.3},
+                                             nullptr, MixEnd::kContinue, RandomKey(0, 0, "mix")),
+                 kSequencesAtOnce);
+}
+
 uint64_t RowsOf(ReaderBase* reader) {
   Consumer consumer;
   std::vector<LoDTensor> batch;
@@ -47,8 +59,8 @@ uint64_t RowsOf(ReaderBase* reader) {
   return consumer.records;
 }
 
-// Rows that `make` makes of all sequences. The limit is that of reading the file: a checksum and
-// one copy of each sequence.
+// Rows that `make` makes of so many sequences. The limit is that of reading the file: a checksum
+// and one copy of each sequence.
 ChainSpec SpecOf(const std::function<ReaderPtr()>& make) {
   ChainSpec spec;
   spec.make = make;
@@ -57,16 +69,16 @@ ChainSpec SpecOf(const std::function<ReaderPtr()>& make) {
 }
 
 void AddGathering(const std::string& name, const std::string& what,
-                  const std::function<ReaderPtr()>& make, double target, Workloads* workloads) {
+                  const std::function<ReaderPtr()>& make, uint64_t sequences,
+                  Workloads* workloads) {
   Workload workload;
   workload.name = name;
   workload.what = what;
-  if (target > 0) AimAtRatio(target, &workload);
-  workload.measure = [make] {
+  workload.measure = [make, sequences] {
     ChainSpec spec = SpecOf(make);
     std::shared_ptr<FileLimit> limit;
     const double sequences_a_row =
-        static_cast<double>(kSequences) / static_cast<double>(spec.records);
+        static_cast<double>(sequences) / static_cast<double>(spec.records);
     spec.limit = [limit, sequences_a_row]() mutable {
       if (!limit) limit = std::make_shared<FileLimit>(Tokens());
       return sequences_a_row * limit->SecondsPerRecord();
@@ -82,8 +94,9 @@ void AddGathering(const std::string& name, const std::string& what,
 }  // namespace
 
 void AddGatherWorkloads(Workloads* workloads) {
-  AddGathering("pack", "row", &Packed, 0, workloads);
-  AddGathering("bucket", "rec", &Bucketed, 0, workloads);
+  AddGathering("pack", "row", &Packed, kSequences, workloads);
+  AddGathering("bucket", "rec", &Bucketed, kSequences, workloads);
+  AddGathering("mix", "rec", &Mixed, 2 * kSequences, workloads);
 }
 
 }  // namespace millhopper

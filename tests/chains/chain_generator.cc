@@ -118,6 +118,10 @@ class ChainWriter {
   void Add(const std::string& type, const AttributeTexts& attributes) {
     SlotTexts inputs;
     if (!top_.name.empty()) inputs = {{"UnderlyingReader", {top_.name}}};
+    Add(type, inputs, attributes);
+  }
+
+  void Add(const std::string& type, const SlotTexts& inputs, const AttributeTexts& attributes) {
     top_.name = StrCat("r", readers_++);
     parts_.push_back(ReaderText(top_.name));
     parts_.push_back(OpText(type, inputs, {{"Out", {top_.name}}}, attributes));
@@ -128,11 +132,17 @@ class ChainWriter {
   void DrawSource() {
     if (free_order_) {
       DrawOpenFiles();
-      return;
+    } else if (may_fail() && dice_.OneIn(5)) {
+      DrawCombined();
+    } else {
+      DrawOneSource();
     }
+  }
+
+  void DrawOneSource() {
     const int64_t kind = wishes_.jitter || wishes_.counted ? 0 : dice_.Between(0, 9);
     if (kind < 3) {
-      DrawNumberSource();
+      DrawNumberSource(dice_.OneIn(3));
     } else if (kind < 4) {
       top_.slots = {{"FP32", {1, 2}}};
       AttributeTexts attributes = {{"low", StrCat("f: ", dice_.Between(-3, 0))},
@@ -149,8 +159,47 @@ class ChainWriter {
     }
   }
 
-  void DrawNumberSource() {
+  // Readers one after another, by turns, or side by side.
+  void DrawCombined() {
+    const std::string type =
+        dice_.OneOf({"create_chain_reader", "create_mix_reader", "create_zip_reader"});
     const bool ragged = dice_.OneIn(3);
+    Strings names;
+    std::string weights;
+    Top joined;
+    for (int64_t readers = dice_.Between(1, 4); readers > 0; --readers) {
+      top_ = {};
+      if (type == "create_zip_reader") {
+        DrawOneSource();
+        joined.slots.insert(joined.slots.end(), top_.slots.begin(), top_.slots.end());
+      } else {
+        DrawNumberSource(ragged);
+        joined.slots = top_.slots;
+      }
+      if (dice_.OneIn(3)) DrawPartAtFirst();
+      if (dice_.OneIn(3)) DrawShuffle(DrawSize());
+      names.push_back(top_.name);
+      // The first weight is not 0, so that not all are.
+      weights += StrCat("floats: ", dice_.Between(names.size() == 1 ? 1 : 0, 5), " ");
+    }
+    size_t sequences = 0;
+    for (const Slot& slot : joined.slots) {
+      sequences += slot.lod_level > 0 ? 1 : 0;
+      if (slot.dims[0] != joined.slots[0].dims[0] || sequences > 1) joined.uneven = true;
+    }
+    top_ = joined;
+    AttributeTexts attributes;
+    if (type == "create_zip_reader") {
+      attributes = {{"check_alignment", Bool(dice_.OneIn(3))}};
+    } else if (type == "create_mix_reader") {
+      attributes = {{"weights", weights},
+                    {"when_exhausted", Text(dice_.OneOf({"stop", "continue", "repeat"}))},
+                    {"seed", Int(dice_.Between(0, 3))}};
+    }
+    Add(type, {{"UnderlyingReaders", names}}, attributes);
+  }
+
+  void DrawNumberSource(bool ragged) {
     const bool sequential = dice_.OneIn(4);
     const int64_t records = DrawCount(16);
     AttributeTexts attributes = {
@@ -262,20 +311,20 @@ class ChainWriter {
       DrawGathering(size);
       return;
     }
-    int64_t kind = dice_.Between(0, 8);
+    int64_t kind = dice_.Between(0, 9);
     // Elements on a device can only be passed on.
     if (top_.on_device && kind != 1) kind = 0;
     // A shared reader has one pass for all of its readers, so no reader above it makes passes.
     if (kind == 1 && (above_ || top_.multi_passes == 2)) kind = 0;
     // Which elements a shard or a filter leaves out depends on the order, and no other reader
-    // yields them. So both need a defined order and are not drawn where records are counted.
-    if ((kind == 6 || kind == 7) && (!ordered() || wishes_.counted)) kind = 5;
+    // yields them. So these need a defined order and are not drawn where records are counted.
+    const bool leaves_out = kind == 6 || kind == 7 || kind == 9;
+    if (leaves_out && (!ordered() || wishes_.counted)) kind = 5;
     if (kind == 8 && top_.uneven && !may_fail()) kind = 5;
     if (kind == 4 && top_.multi_passes > 0 && dice_.OneIn(2)) kind = 3;
     switch (kind) {
       case 0:
-        Add("create_shuffle_reader",
-            {{"buffer_size", Int(size)}, {"seed", Int(dice_.Between(0, 3))}});
+        DrawShuffle(size);
         return;
       case 1:
         ++top_.multi_passes;
@@ -297,9 +346,21 @@ class ChainWriter {
       case 8:
         DrawUnbatch();
         return;
+      case 9:
+        DrawPartAtFirst();
+        return;
       default:
         DrawBatch(size);
     }
+  }
+
+  void DrawShuffle(int64_t size) {
+    Add("create_shuffle_reader", {{"buffer_size", Int(size)}, {"seed", Int(dice_.Between(0, 3))}});
+  }
+
+  void DrawPartAtFirst() {
+    Add(dice_.OneOf({"create_take_reader", "create_skip_reader", "create_fake_reader"}),
+        {{"count", Int(DrawCount(8))}});
   }
 
   void DrawShard() {

@@ -9,6 +9,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/random.h"
+#include "tests/chains/combine_model.h"
 #include "tests/chains/gather_model.h"
 #include "tests/chains/named_files.h"
 
@@ -47,8 +48,15 @@ Strings Texts(const proto::OpDesc& op, const std::string& name) {
 
 std::string Out(const proto::OpDesc& op) { return op.outputs(0).arguments(0); }
 
+// The readers that the operator's reader stands on.
+Strings Ins(const proto::OpDesc& op) {
+  if (op.inputs_size() == 0) return {};
+  return Strings(op.inputs(0).arguments().begin(), op.inputs(0).arguments().end());
+}
+
 std::string In(const proto::OpDesc& op) {
-  return op.inputs_size() == 0 ? "" : op.inputs(0).arguments(0);
+  const Strings ins = Ins(op);
+  return ins.empty() ? "" : ins[0];
 }
 
 RandomKey KeyOf(const proto::OpDesc& op) {
@@ -294,6 +302,20 @@ ExpectedStream Gathered(const proto::OpDesc& op, const ExpectedStream& in) {
   return Deduped(in, size("entries"));
 }
 
+// Of each pass these readers yield the first elements, those behind the first, or the first one
+// again and again.
+ExpectedStream PartAtFirst(const proto::OpDesc& op, const ExpectedStream& in) {
+  const auto count = static_cast<size_t>(Number(op, "count"));
+  const auto middle =
+      in.elements.begin() + static_cast<std::ptrdiff_t>(std::min(count, in.elements.size()));
+  if (op.type() == "create_skip_reader") return {{middle, in.elements.end()}, in.error};
+  if (op.type() == "create_take_reader") {
+    return {{in.elements.begin(), middle}, in.elements.size() < count ? in.error : ""};
+  }
+  if (count == 0 || in.elements.empty()) return {{}, count == 0 ? "" : in.error};
+  return {std::vector<ExpectedElement>(count, in.elements[0]), ""};
+}
+
 int64_t NumbersIn(const SlotValue& slot) {
   return static_cast<int64_t>(slot.bytes.size() / SizeOf(slot.dtype));
 }
@@ -310,7 +332,7 @@ const proto::OpDesc& ChainModel::Creator(const std::string& reader) const {
 Strings ChainModel::Tops() const {
   std::map<std::string, int> readers;
   for (const proto::OpDesc& op : program_.blocks(0).ops()) {
-    ++readers[In(op)];
+    for (const std::string& in : Ins(op)) ++readers[in];
     readers[Out(op)];
   }
   Strings tops;
@@ -323,7 +345,9 @@ Strings ChainModel::Tops() const {
 std::string ChainModel::Shared() const {
   std::map<std::string, int> users;
   for (const proto::OpDesc& op : program_.blocks(0).ops()) {
-    if (!In(op).empty() && ++users[In(op)] > 1) return In(op);
+    for (const std::string& in : Ins(op)) {
+      if (++users[in] > 1) return in;
+    }
   }
   return "";
 }
@@ -388,6 +412,19 @@ ExpectedStream ChainModel::Map(const proto::OpDesc& op, ExpectedStream in) const
   return in;
 }
 
+ExpectedStream ChainModel::Combined(const proto::OpDesc& op, uint64_t pass) const {
+  const Strings ins = Ins(op);
+  const PassOf pass_of = [&](size_t k, uint64_t number) { return Pass(ins[k], number); };
+  if (op.type() == "create_chain_reader") return Chained(ins.size(), pass_of, pass);
+  if (op.type() == "create_zip_reader") {
+    return Zipped(ins.size(), pass_of, pass, Flag(op, "check_alignment", true));
+  }
+  Require(op.type() == "create_mix_reader", "no model of ", op.type());
+  const auto& floats = Find(op, "weights")->floats();
+  return Mixed({floats.begin(), floats.end()}, pass_of, pass, KeyOf(op),
+               Texts(op, "when_exhausted")[0]);
+}
+
 ExpectedStream ChainModel::Filtered(const proto::OpDesc& op, const ExpectedStream& in) const {
   const auto& ops = program_.blocks(static_cast<int>(Find(op, "sub_block")->block_idx())).ops();
   const std::string& last = ops[ops.size() - 1].type();
@@ -422,6 +459,7 @@ ExpectedStream ChainModel::Pass(const std::string& reader, uint64_t pass) const 
     }
     return stream;
   }
+  if (op.inputs(0).parameter() == "UnderlyingReaders") return Combined(op, pass);
   if (op.type() == "create_cache_reader") return LookedAt(Pass(In(op), 0));
   ExpectedStream in = Pass(In(op), pass);
   if (op.type() == "create_batch_reader") return Batched(op, in);
@@ -431,6 +469,9 @@ ExpectedStream ChainModel::Pass(const std::string& reader, uint64_t pass) const 
   if (op.type() == "create_filter_reader") return Filtered(op, in);
   if (op.type() == "create_unbatch_reader") return Unbatched(op, in);
   if (op.type() == "create_double_buffer_reader") return in;
+  for (const char* type : {"create_take_reader", "create_skip_reader", "create_fake_reader"}) {
+    if (op.type() == type) return PartAtFirst(op, in);
+  }
   return Gathered(op, LookedAt(in));
 }
 

@@ -35,6 +35,7 @@ class ChainModel {
   const proto::OpDesc& Creator(const std::string& reader) const;
   ExpectedStream Files(const proto::OpDesc& op, uint64_t pass) const;
   ExpectedStream Map(const proto::OpDesc& op, ExpectedStream in) const;
+  ExpectedStream Combined(const proto::OpDesc& op, uint64_t pass) const;
   ExpectedStream Filtered(const proto::OpDesc& op, const ExpectedStream& in) const;
 
   const proto::ProgramDesc& program_;

@@ -98,7 +98,8 @@ class Tree {
   explicit Tree(int64_t records) { root.Reset(Numbers(records)); }
   void Batch(ReaderHolder* below, ReaderHolder* reader, int64_t size) {
     reader->Reset(
-        std::make_unique<BatchReader>(below->NewHandle(), size, false, BatchMode::kConcat), below);
+        std::make_unique<BatchReader>(below->NewHandle(), size, false, BatchMode::kConcat),
+        {below});
   }
   ReaderHolder root, middle, left, right;
 };

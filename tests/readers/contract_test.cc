@@ -20,10 +20,13 @@
 #include "readers/batch_reader.h"
 #include "readers/bucket_reader.h"
 #include "readers/cache_reader.h"
+#include "readers/chain_reader.h"
 #include "readers/dedupe_reader.h"
 #include "readers/double_buffer_reader.h"
+#include "readers/fake_reader.h"
 #include "readers/filter_reader.h"
 #include "readers/map_reader.h"
+#include "readers/mix_reader.h"
 #include "readers/multi_file_reader.h"
 #include "readers/multi_pass_reader.h"
 #include "readers/pack_reader.h"
@@ -34,9 +37,12 @@
 #include "readers/recordio_writer.h"
 #include "readers/shard_reader.h"
 #include "readers/shuffle_reader.h"
+#include "readers/skip_reader.h"
+#include "readers/take_reader.h"
 #include "readers/token_batch_reader.h"
 #include "readers/unbatch_reader.h"
 #include "readers/window_reader.h"
+#include "readers/zip_reader.h"
 #include "tests/bytes.h"
 #include "tests/child.h"
 #include "tests/compressed.h"
@@ -127,6 +133,21 @@ Decorator Filter(int64_t divisor, int64_t remainder) {
 Decorator Unbatch(BatchMode mode = BatchMode::kConcat) {
   return
       [mode](ReaderPtr reader) { return std::make_unique<UnbatchReader>(std::move(reader), mode); };
+}
+
+Decorator Take(int64_t count) {
+  return
+      [count](ReaderPtr reader) { return std::make_unique<TakeReader>(std::move(reader), count); };
+}
+
+Decorator Skip(int64_t count) {
+  return
+      [count](ReaderPtr reader) { return std::make_unique<SkipReader>(std::move(reader), count); };
+}
+
+Decorator Fake(int64_t count) {
+  return
+      [count](ReaderPtr reader) { return std::make_unique<FakeReader>(std::move(reader), count); };
 }
 
 Decorator Pack(int64_t length, PackMethod method) {
@@ -259,11 +280,63 @@ ReaderPtr Fed(Fault fault) {
                                     fault == Fault::kPlan ? kFaulty : -1);
 }
 
-std::vector<int64_t> RaggedValues() {
+std::vector<int64_t> RaggedValuesUpTo(int64_t records) {
   std::vector<int64_t> values;
-  for (int64_t i = 0; i < kRecords; ++i) values.insert(values.end(), i % 4, i);
+  for (int64_t i = 0; i < records; ++i) values.insert(values.end(), i % 4, i);
   return values;
 }
+std::vector<int64_t> RaggedValues() { return RaggedValuesUpTo(kRecords); }
+
+// ---- Combined readers. ----
+
+Readers Of(ReaderPtr first, ReaderPtr second, ReaderPtr third = nullptr) {
+  Readers readers;
+  readers.push_back(std::move(first));
+  readers.push_back(std::move(second));
+  if (third != nullptr) readers.push_back(std::move(third));
+  return readers;
+}
+
+// The numbers up to 7, those of a faulty source, and again those up to 5.
+ReaderPtr Chained(Fault fault) {
+  return std::make_unique<ChainReader>(
+      Of(Take(7)(Planned(Fault::kNone)), Jittering(fault), Take(5)(Sequential(Fault::kNone))));
+}
+
+ReaderPtr ChainedRagged(Fault fault) {
+  return std::make_unique<ChainReader>(
+      Of(Ragged(fault), Take(0)(Ragged(Fault::kNone)), RaggedSequential(Fault::kNone)));
+}
+
+// Two readers on one source: the second yields what the first leaves.
+ReaderPtr ChainedOnOne(Fault fault) {
+  ReaderHolder holder;
+  holder.Reset(Planned(fault));
+  return std::make_unique<ChainReader>(Of(Take(7)(holder.NewHandle()), holder.NewHandle()));
+}
+
+ReaderPtr Zipped(Fault fault) {
+  return std::make_unique<ZipReader>(
+      Of(Jittering(Fault::kNone), Shuffle(7)(Ragged(Fault::kNone)), Planned(fault)), true);
+}
+
+ReaderPtr ZippedToTheShortest(Fault fault) {
+  return std::make_unique<ZipReader>(
+      Of(Sequential(fault == Fault::kPlan ? fault : Fault::kNone), Take(40)(Planned(fault))),
+      false);
+}
+
+// Elements of a source by weight 1, and of a faulty one by weight 2: element k of this is in the
+// three from 3 * (k / 2) on, and where k is even the first of them. So an error of the faulty
+// element, 20, comes after 30, and the end after 75.
+ReaderPtr Mixed(Fault fault, int64_t records, MixEnd end) {
+  return std::make_unique<MixReader>(Of(Take(records)(Jittering(Fault::kNone)), Planned(fault)),
+                                     MixReader::Weights{1, 2}, nullptr, end,
+                                     RandomKey(1, 2, "mixed"));
+}
+ReaderPtr MixedToTheFirstEnd(Fault fault) { return Mixed(fault, 40, MixEnd::kStop); }
+ReaderPtr MixedToTheLastEnd(Fault fault) { return Mixed(fault, 40, MixEnd::kContinue); }
+ReaderPtr MixedAgain(Fault fault) { return Mixed(fault, 24, MixEnd::kRepeat); }
 
 ReaderPtr RandomData(Fault) {
   SlotSpec image;
@@ -872,6 +945,52 @@ std::vector<ContractCase> Decorators() {
       Chain("cache_of_some", Jittering, {Cache(5000)}, numbers, {20, 20}),
       Chain("cache_ragged_sequential", RaggedSequential, {Cache(7000)}, RaggedValues(), {20}),
       Chain("handle", Planned, {Handle()}, numbers, {20, 20}),
+      Chain("take", Planned, {Take(30)}, Numbers(30), {20, 20}),
+      Chain("take_more_than_all", Sequential, {Take(60)}, numbers, {20}),
+      Chain("take_before_a_fault", Ragged, {Take(20)}, RaggedValuesUpTo(20)),
+      Chain("skip", Planned, {Skip(7)}, EveryNth(numbers, 1, 7), {13, 13}),
+      Chain("skip_a_fault", Sequential, {Skip(30)}, EveryNth(numbers, 1, 30), {0}),
+      Chain("skip_take_batch_double_buffer", Jittering,
+            {Skip(3), Take(40), Batch(4), DoubleBuffer(2)}, EveryNth(Numbers(43), 1, 3), {4, 4}),
+      Chain("fake", Planned, {Skip(20), Fake(9)}, std::vector<int64_t>(9, kFaulty), {0, 0}),
+      Chain("fake_batch_double_buffer", Sequential, {Fake(300), Batch(64), DoubleBuffer(2)},
+            std::vector<int64_t>(300, 0)),
+      Chain("fake_to_device", Ragged, {Skip(3), Fake(5), ToDevice(2)}, std::vector<int64_t>(15, 3)),
+  };
+}
+
+std::vector<int64_t> Joined(std::vector<int64_t> values, const std::vector<int64_t>& more) {
+  values.insert(values.end(), more.begin(), more.end());
+  return values;
+}
+
+std::vector<ContractCase> Combined() {
+  const std::vector<int64_t> numbers = Numbers(kRecords);
+  const std::vector<int64_t> both = Joined(Numbers(40), numbers);
+  // The larger reader has no element for its 51st turn, which is turn 75: the other one, of 24, has
+  // had 25 before.
+  const std::vector<int64_t> again = Joined(Joined(Numbers(24), {0}), numbers);
+  return {
+      Chain("chain", Chained, {}, Joined(Joined(Numbers(7), numbers), Numbers(5)), {27, 27}),
+      Chain("chain_ragged", ChainedRagged, {}, Twice(RaggedValues()), {20, 20}),
+      Chain("chain_on_one", ChainedOnOne, {}, numbers, {20, 20}),
+      Chain("chain_shuffle_batch_double_buffer", Chained, {Shuffle(9), Batch(4), DoubleBuffer(2)},
+            Joined(Joined(Numbers(7), numbers), Numbers(5)), {6}),
+      Chain("chain_batch_to_device", ChainedRagged, {Batch(8), ToDevice(2)}, Twice(RaggedValues()),
+            {2, 2}),
+      Chain("zip", Zipped, {}, numbers, {20, 20}),
+      Chain("zip_batch_double_buffer", Zipped, {Batch(8), DoubleBuffer(2)}, numbers, {2, 2}),
+      Chain("zip_shuffle_multi_pass", Zipped, {Shuffle(7), MultiPass(2)}, Twice(numbers), {20}),
+      Chain("zip_to_the_shortest", ZippedToTheShortest, {}, Numbers(40), {20, 20}),
+      Chain("zip_map_to_device", ZippedToTheShortest, {Map(), Batch(8), ToDevice(2)}, Numbers(40),
+            {2, 2}),
+      Chain("mix_stop", MixedToTheFirstEnd, {}, Joined(Numbers(25), numbers), {30, 30}),
+      Chain("mix_continue", MixedToTheLastEnd, {}, both, {30, 30}),
+      Chain("mix_continue_batch_to_device", MixedToTheLastEnd, {Batch(8), ToDevice(2)}, both,
+            {3, 3}),
+      Chain("mix_repeat", MixedAgain, {}, again, {30, 30}),
+      Chain("mix_repeat_multi_pass_shuffle", MixedAgain, {MultiPass(2), Shuffle(7), Batch(5)},
+            Twice(again), {6}),
   };
 }
 
@@ -1089,6 +1208,7 @@ std::vector<ContractCase> MappedFiles() {
 
 INSTANTIATE_TEST_SUITE_P(Sources, ReaderContract, WithPools(Sources()), NameOfCase);
 INSTANTIATE_TEST_SUITE_P(Decorators, ReaderContract, WithPools(Decorators()), NameOfCase);
+INSTANTIATE_TEST_SUITE_P(Combined, ReaderContract, WithPools(Combined()), NameOfCase);
 INSTANTIATE_TEST_SUITE_P(Chains, ReaderContract, WithPools(Chains()), NameOfCase);
 INSTANTIATE_TEST_SUITE_P(Files, ReaderContract, WithPools(Files(Where::kDisk)), NameOfCase);
 INSTANTIATE_TEST_SUITE_P(MemoryFiles, ReaderContract, WithPools(Files(Where::kMemory)), NameOfCase);

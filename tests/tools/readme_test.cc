@@ -77,7 +77,7 @@ blocks {
     attrs { name: "filename" s: "${lines}" }
   }
   ops {
-    type: "create_take_reader"
+    type: "create_head_reader"
     inputs { parameter: "UnderlyingReader" arguments: "lines" }
     outputs { parameter: "Out" arguments: "first" }
     attrs { name: "count" l: 2 }

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from millhopper import _core
 from millhopper.base.integers import INT32_MAX, INT64_MAX, UINT64_MAX, integer_within
 from millhopper.errors import Error
+from millhopper.iterating.combining import CombiningMethods
 from millhopper.iterating.fields import Fields, field_entries
 from millhopper.iterating.image_methods import ImageMethods
 from millhopper.iterating.map_function import guess_fields, keep_function, keep_stream
@@ -72,16 +73,15 @@ def _with_reader(
     name: str,
     attributes: Mapping[str, object],
     slots: Mapping[str, Slot] | None,
-    below: str | None = None,
+    inputs: Mapping[str, str | list[str]] | None = None,
 ) -> bytes:
-    """Adds a reader that decorates the reader ``below``. Errors call the program ``title``.
+    """Adds a reader that stands on ``inputs``. Errors call the program ``title``.
 
     Raises:
         Error: the operator or an attribute is unknown or wrong, or the name is taken.
     """
     declared = list(_declared(slots).values())
     dtypes, dims, levels = zip(*declared, strict=True) if declared else (None, None, None)
-    inputs = None if below is None else {"UnderlyingReader": below}
     block = program.global_block()
     try:
         append_reader(block, operator, name, attributes, inputs, (dims, dtypes, levels))
@@ -102,7 +102,7 @@ def _text(name: str, text: object) -> str:
     return text
 
 
-class Reader(ImageMethods):
+class Reader(ImageMethods, CombiningMethods):
     """An iterable of batches, which the C++ core reads with all processor cores, without Python.
 
     A reader is a chain: a source (``open_files``, ``create``, or the source of a program in text)
@@ -343,7 +343,13 @@ class Reader(ImageMethods):
         program = Program.parse_from_string(self._program, self._settings)
         return Reader(
             _with_reader(
-                program, self._name, operator, variable, attributes, slots, self._variable
+                program,
+                self._name,
+                operator,
+                variable,
+                attributes,
+                slots,
+                {"UnderlyingReader": self._variable},
             ),
             variable=variable,
             names=names,
@@ -351,6 +357,72 @@ class Reader(ImageMethods):
             name=self._name,
             functions=functions,
         )
+
+    def _combine(
+        self,
+        operator: str,
+        others: Sequence[Reader],
+        name: str,
+        names: list[str] | None,
+        attributes: dict[str, object],
+    ) -> Reader:
+        short = operator.removeprefix("create_").removesuffix("_reader")
+        variable = _text("name", name) or f"{self._variable}.{short}"
+        program = Program.parse_from_string(self._program, self._settings)
+        readers = [self._variable]
+        for other in others:
+            if other._seed != self._seed:
+                raise ValueError(
+                    f"{short}: the readers have seeds {self._seed} and {other._seed}; a chain has"
+                    " one, so give the same seed where they are made"
+                )
+            theirs = Program.parse_from_string(other._program, other._settings)
+            readers.append(program.append_program(theirs)[other._variable])
+        functions = [held for reader in (self, *others) for held in reader._functions]
+        return Reader(
+            _with_reader(
+                program,
+                self._name,
+                operator,
+                variable,
+                attributes,
+                None,
+                {"UnderlyingReaders": readers},
+            ),
+            variable=variable,
+            names=names,
+            seed=self._seed,
+            name=self._name,
+            functions=functions,
+        )
+
+    def _same_names(self, others: Sequence[Reader]) -> list[str] | None:
+        """The names of the slots of several readers that have the same slots."""
+        named = [names for names in self._names_of(others) if names is not None]
+        for names in named[1:]:
+            if names != named[0]:
+                raise ValueError(f"the readers call their slots {named[0]} and {names}")
+        return named[0] if named else None
+
+    def _joined_names(self, others: Sequence[Reader]) -> list[str] | None:
+        """The names of the slots of several readers, side by side."""
+        if not any(self._names_of(others)):
+            return None
+        joined = [name for reader in (self, *others) for name in reader._slot_names()]
+        if len(set(joined)) < len(joined):
+            raise ValueError(f"two slots have one name: {joined}; zip(names=[...]) gives others")
+        return joined
+
+    def _names_of(self, others: Sequence[Reader]) -> list[list[str] | None]:
+        """For each reader the names of its slots, where they are known before a pass or learned
+        from a function of map."""
+        for other in others:
+            if not isinstance(other, Reader):
+                raise TypeError(f"{other!r} is no Reader")
+        return [
+            reader._slot_names() if reader._functions else reader._names
+            for reader in (self, *others)
+        ]
 
     def shuffle(self, buffer_size: int, *, seed: int = 0, name: str = "") -> Reader:
         """Draws elements at random from a window of ``buffer_size``, which is refilled meanwhile.
@@ -412,6 +484,24 @@ class Reader(ImageMethods):
         return self.decorate(
             "create_shard_reader", name=name, num_shards=num_shards, index=index, by=by
         )
+
+    def take(self, count: int, *, name: str = "") -> Reader:
+        """Yields the first ``count`` elements of each pass; fewer, if there are fewer."""
+        return self.decorate("create_take_reader", name=name, count=count)
+
+    def skip(self, count: int, *, name: str = "") -> Reader:
+        """Yields the elements of each pass behind the first ``count``, which are not loaded."""
+        return self.decorate("create_skip_reader", name=name, count=count)
+
+    def fake(self, count: int, *, name: str = "") -> Reader:
+        """Yields the first element of each pass ``count`` times.
+
+        A loop over it costs what it does besides reading, so it shows whether reading is what a
+        training waits for.
+
+        Source: paddle.reader.Fake.
+        """
+        return self.decorate("create_fake_reader", name=name, count=count)
 
     def unbatch(self, *, mode: str = "concat", name: str = "") -> Reader:
         """Yields the instances of batches: rows, or sequences of ragged slots.
@@ -798,7 +888,7 @@ class Reader(ImageMethods):
                 variable,
                 block,
                 None,
-                below._variable,
+                {"UnderlyingReader": below._variable},
             ),
             variable=variable,
             names=names,

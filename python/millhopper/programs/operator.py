@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import copy
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from millhopper.programs.attributes import (
@@ -152,6 +153,27 @@ class Operator:
             elif type == "BLOCKS":
                 found.extend(value)
         return found
+
+    def copied(self, blocks: Sequence[Block], names: Mapping[str, str] | None = None) -> Operator:
+        """The same operator for another program.
+
+        Args:
+            blocks: the blocks that stand for those of this program, by number.
+            names: what variables are called there; those that are not in it keep their names.
+        """
+        called = names or {}
+        attributes: dict[str, tuple[str, Any]] = {}
+        for name, (type, value) in self._attributes.items():
+            if type == "BLOCK":
+                value = blocks[value.idx]
+            elif type == "BLOCKS":
+                value = [blocks[inner.idx] for inner in value]
+            attributes[name] = (type, copy.copy(value) if isinstance(value, list) else value)
+        inputs, outputs = (
+            {argument: [called.get(name, name) for name in listed] for argument, listed in one}
+            for one in (self._inputs.items(), self._outputs.items())
+        )
+        return Operator(blocks[self.block.idx], self.type, inputs, outputs, attributes)
 
     # ---- As text ----
 

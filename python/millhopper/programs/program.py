@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import itertools
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -119,16 +120,47 @@ class Program:
         for block, mine in zip(self._blocks, other._blocks, strict=True):
             mine.forward_block_idx = block.forward_block_idx
             for variable in block.vars.values():
-                double = copy.copy(variable)
-                double.block = mine
-                if isinstance(double, Parameter):
-                    double.optimize_attr = dict(double.optimize_attr)
-                mine.add_var(double)
+                mine.add_var(_copy_var(variable, mine, variable.name))
             for op in block.ops:
                 if not (for_test and _is_training(op)):
-                    mine.add_op(_copy_op(op, mine, for_test))
+                    double_op = op.copied(other._blocks)
+                    schema = find_schema(op.type)
+                    if for_test and schema is not None and schema.attribute("is_test") is not None:
+                        double_op.set_attr("is_test", True)
+                    mine.add_op(double_op)
         other.current_block_idx = self.current_block_idx
         return other
+
+    def append_program(self, other: Program) -> dict[str, str]:
+        """Appends copies of another program's blocks: this program does what the other one does.
+
+        Returns:
+            What the variables of the other's global block are called here: where a name is taken,
+            another one.
+        """
+        taken = {variable.name for each in (self, other) for variable in each.list_vars()}
+        names = {}
+        for name in other.global_block().vars:
+            names[name] = name
+            if name in self.global_block().vars:
+                numbered = (f"{name}_{i}" for i in itertools.count(2))
+                names[name] = next(new for new in numbered if new not in taken)
+                taken.add(names[name])
+        blocks = [self.global_block()]
+        current = self.current_block_idx
+        for block in other._blocks[1:]:
+            blocks.append(self.create_block(blocks[block.parent_idx].idx))
+        self.current_block_idx = current
+        renamed: list[dict[str, str]] = []  # by block, what the variables that it sees are called
+        for block, mine in zip(other._blocks, blocks, strict=True):
+            seen = {} if block.idx == 0 else dict(renamed[block.parent_idx])
+            seen.update(names if block.idx == 0 else {name: name for name in block.vars})
+            renamed.append(seen)
+            for name, variable in block.vars.items():
+                mine.add_var(_copy_var(variable, mine, seen[name]))
+            for op in block.ops:
+                mine.add_op(op.copied(blocks, seen))
+        return names
 
     # ---- As messages ----
 
@@ -237,26 +269,18 @@ def program_from_dict(message: Mapping[str, Any]) -> Program:
     return program
 
 
+def _copy_var(variable: Variable, block: Block, name: str) -> Variable:
+    """The variable for another block."""
+    double = copy.copy(variable)
+    double.block = block
+    double.name = name
+    if isinstance(double, Parameter):
+        double.optimize_attr = dict(double.optimize_attr)
+    return double
+
+
 def _is_training(op: Operator) -> bool:
     return op.has_attr("op_role") and bool(op.attr("op_role") & (BACKWARD_ROLE | OPTIMIZE_ROLE))
-
-
-def _copy_op(op: Operator, block: Block, for_test: bool) -> Operator:
-    """The operator for a block of another program that has the same blocks."""
-    blocks = block.program.blocks
-    attributes: dict[str, tuple[str, Any]] = {}
-    for name, (type, value) in op.attributes_with_types().items():
-        if type == "BLOCK":
-            value = blocks[value.idx]
-        elif type == "BLOCKS":
-            value = [blocks[inner.idx] for inner in value]
-        attributes[name] = (type, copy.copy(value) if isinstance(value, list) else value)
-    schema = find_schema(op.type)
-    if for_test and schema is not None and schema.attribute("is_test") is not None:
-        attributes["is_test"] = ("BOOLEAN", True)
-    inputs = {name: op.input(name) for name in op.input_names}
-    outputs = {name: op.output(name) for name in op.output_names}
-    return Operator(block, op.type, inputs, outputs, attributes)
 
 
 # ---- Which programs layers write into ----

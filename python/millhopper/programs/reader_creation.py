@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from millhopper.programs import unique_name
 from millhopper.programs.block import Block
+from millhopper.programs.operator import Argument
 from millhopper.programs.program import default_main_program, default_startup_program
 from millhopper.programs.schemas import schema_of
 from millhopper.programs.var_type import VarType
@@ -30,7 +31,7 @@ def append_reader(
     operator: str,
     name: str,
     attrs: Mapping[str, Any],
-    inputs: Mapping[str, Variable | str] | None = None,
+    inputs: Mapping[str, Argument] | None = None,
     slots: tuple[Shapes | None, Sequence[Any] | None, Sequence[int] | None] = (None, None, None),
 ) -> Variable:
     """Declares a reader in a block of a startup program, and appends the operator that creates it.
@@ -67,7 +68,7 @@ def create_reader(
     operator: str,
     name: str | None,
     attrs: Mapping[str, Any],
-    inputs: Mapping[str, Variable] | None = None,
+    inputs: Mapping[str, Argument] | None = None,
     slots: tuple[Shapes | None, Sequence[Any] | None, Sequence[int] | None] = (None, None, None),
 ) -> Variable:
     """A reader of the startup program that is in use; arguments and errors as in ``append_reader``.
@@ -82,7 +83,9 @@ def create_reader(
     block = default_startup_program().global_block()
     for argument in schema_of(operator).inputs:
         if argument.kind == "reader" and inputs is not None and argument.name in inputs:
-            check_created(inputs[argument.name])
+            given = inputs[argument.name]
+            for reader in given if argument.list and isinstance(given, list | tuple) else [given]:
+                check_created(reader)
     if name is None:
         name = unique_name.generate(operator.removeprefix("create_"))
     return share_reader(append_reader(block, operator, name, attrs, inputs, slots))
@@ -95,12 +98,12 @@ def decorate_reader(
     return create_reader(operator, name, attrs, inputs={"UnderlyingReader": reader})
 
 
-def check_created(reader: Variable) -> None:
+def check_created(reader: object) -> None:
     """Raises:
     TypeError: it is no reader.
     ValueError: it is not created in the startup program.
     """
-    check_reader(reader)
+    reader = check_reader(reader)
     if not default_startup_program().global_block().has_var(reader.name):
         raise ValueError(
             f"reader {reader.name!r} is not created in the startup program that is in use;"

@@ -368,9 +368,12 @@ def _number(name: str | int) -> VarType:
     return VarType[name] if isinstance(name, str) else VarType(name)
 
 
-def check_reader(reader: object) -> None:
-    """Raises:
-    TypeError: it is no reader.
+def check_reader(reader: object) -> Variable:
+    """The reader that the argument is.
+
+    Raises:
+        TypeError: it is no reader.
     """
     if not isinstance(reader, Variable) or reader.type is not VarType.READER:
         raise TypeError(f"{reader!r} is no reader")
+    return reader

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// create_chain_reader: one reader after another.
+#include "operators/reader_creation.h"
+#include "readers/chain_reader.h"
+
+namespace millhopper {
+namespace {
+
+OpSchema ChainSchema() {
+  return CombinedReaderSchema(
+             "Yields all elements of one reader, then all of the next; all have the same slots.")
+      .Infer(InferUnitedSlots);
+}
+
+void CreateChainReader(OpContext& context) {
+  StoreReader(context, std::make_unique<ChainReader>(UnderlyingReaders(context)));
+}
+
+REGISTER_OPERATOR(create_chain_reader, ChainSchema, CreateChainReader);
+
+}  // namespace
+}  // namespace millhopper

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "readers/chain_reader.h"
+
+namespace millhopper {
+
+std::optional<uint64_t> ChainReader::PassLength() const {
+  uint64_t length = 0;
+  for (size_t k = 0; k < size(); ++k) {
+    const std::optional<uint64_t> one = reader(k).PassLength();
+    if (!one || __builtin_add_overflow(length, *one, &length)) return std::nullopt;
+  }
+  return length;
+}
+
+void ChainReader::PlanNext(size_t n, TicketRun* run) {
+  const size_t first = run->tickets.size();
+  for (; current_ < size(); ++current_) {
+    const size_t planned = reader(current_).Plan(n, run);
+    if (planned == 0) continue;
+    try {
+      Rename(current_, &run->tickets[first], planned);
+    } catch (...) {
+      run->tickets.resize(first);
+      throw;
+    }
+    return;
+  }
+}
+
+void ChainReader::Rewind(uint64_t pass) {
+  current_ = 0;
+  UnionReader::Rewind(pass);
+}
+
+}  // namespace millhopper

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "readers/mix_reader.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "framework/base/error.h"
+#include "framework/base/stop.h"
+
+namespace millhopper {
+namespace {
+
+// Enough to make the calls cheap, but few, because planned elements keep their chunks in memory.
+constexpr size_t kMostPlannedAtOnce = 256;
+constexpr int kRepeatShift = 32;
+
+}  // namespace
+
+MixEnd MixEndOf(const std::string& text) {
+  if (text == "stop") return MixEnd::kStop;
+  return text == "continue" ? MixEnd::kContinue : MixEnd::kRepeat;
+}
+
+MixReader::MixReader(Readers readers, Weights weights, std::function<Weights()> changed_weights,
+                     MixEnd end, const RandomKey& key)
+    : UnionReader(std::move(readers)),
+      weights_(std::move(weights)),
+      changed_weights_(std::move(changed_weights)),
+      end_(end),
+      key_(key),
+      planned_(size()),
+      parts_(size()) {
+  CheckWeights(weights_);
+}
+
+void MixReader::CheckWeights(const Weights& weights) const {
+  Require(weights.size() == size(), weights.size(), " weights for ", size(), " readers");
+  for (size_t k = 0; k < size(); ++k) {
+    Require(std::isfinite(weights[k]) && weights[k] >= 0, "weight ", k, " is ", weights[k],
+            "; it must be a number of at least 0");
+  }
+  Require(*std::max_element(weights.begin(), weights.end()) > 0, "all weights are 0");
+}
+
+void MixReader::BeginPass() {
+  CombinedReader::BeginPass();
+  if (begun_ || !changed_weights_) return;
+  Weights weights = changed_weights_();
+  CheckWeights(weights);
+  weights_ = std::move(weights);
+}
+
+// Where a reader stops or is repeated, the order decides how many elements there are.
+std::optional<uint64_t> MixReader::PassLength() const {
+  if (end_ != MixEnd::kContinue || changed_weights_) return std::nullopt;
+  uint64_t length = 0;
+  for (size_t k = 0; k < size(); ++k) {
+    if (weights_[k] == 0) continue;
+    const std::optional<uint64_t> one = reader(k).PassLength();
+    if (!one || __builtin_add_overflow(length, *one, &length)) return std::nullopt;
+  }
+  return length;
+}
+
+void MixReader::PlanNext(size_t n, TicketRun* run) {
+  begun_ = true;
+  for (;;) {
+    CheckStop();
+    const size_t turns = std::min(n, kMostPlannedAtOnce);
+    Deal(turns);
+    const size_t count = Fill(turns);
+    if (count > 0) {
+      HandOut(count, run);
+      return;
+    }
+    if (!GoOnAfter(turns_[next_turn_])) return;
+  }
+}
+
+void MixReader::Deal(size_t n) {
+  if (!schedule_) {
+    Weights weights = weights_;
+    for (size_t k = 0; k < size(); ++k) {
+      if (parts_[k].left) weights[k] = 0;
+    }
+    schedule_.emplace(weights, key_, pass_);
+  }
+  if (next_turn_ == turns_.size()) {
+    turns_.clear();
+    next_turn_ = 0;
+  }
+  while (turns_.size() - next_turn_ < n) turns_.push_back(schedule_->Next());
+}
+
+size_t MixReader::Fill(size_t n) {
+  for (Part& part : parts_) part.wanted = 0;
+  for (size_t i = 0; i < n; ++i) ++parts_[turns_[next_turn_ + i]].wanted;
+  for (size_t k = 0; k < size(); ++k) {
+    Part& part = parts_[k];
+    if (part.wanted > 0) part.available = planned_[k].Fill(&reader(k), part.wanted);
+  }
+  for (size_t i = 0; i < n; ++i) {
+    Part& part = parts_[turns_[next_turn_ + i]];
+    if (part.available == 0) return i;
+    --part.available;
+  }
+  return n;
+}
+
+void MixReader::HandOut(size_t n, TicketRun* run) {
+  const size_t first = run->tickets.size();
+  for (Part& part : parts_) part.handed = 0;
+  try {
+    for (size_t i = 0; i < n; ++i) {
+      const size_t k = turns_[next_turn_ + i];
+      run->Add(planned_[k][parts_[k].handed++]);
+      Rename(k, &run->tickets.back(), 1);
+    }
+  } catch (...) {
+    run->tickets.resize(first);
+    throw;
+  }
+  for (size_t k = 0; k < size(); ++k) {
+    parts_[k].taken = parts_[k].taken || parts_[k].handed > 0;
+    planned_[k].Drop(parts_[k].handed);
+  }
+  next_turn_ += n;
+}
+
+bool MixReader::GoOnAfter(size_t k) {
+  Part& part = parts_[k];
+  planned_[k].CheckEnd(&reader(k));
+  if (end_ == MixEnd::kStop) return false;
+  part.ended = true;
+  if (end_ == MixEnd::kRepeat) {
+    const auto has_ended = [&](const Part& one) {
+      return one.ended || weights_[static_cast<size_t>(&one - parts_.data())] == 0;
+    };
+    if (std::all_of(parts_.begin(), parts_.end(), has_ended)) return false;
+    if (part.taken) {
+      part.taken = false;
+      ++part.repeats;
+      reader(k).Restart(pass_ + (part.repeats << kRepeatShift));
+      return true;
+    }
+  }
+  part.left = true;
+  schedule_.reset();
+  turns_.clear();
+  next_turn_ = 0;
+  for (size_t i = 0; i < size(); ++i) {
+    if (weights_[i] > 0 && !parts_[i].left) return true;
+  }
+  return false;
+}
+
+void MixReader::Rewind(uint64_t pass) {
+  pass_ = pass;
+  begun_ = false;
+  schedule_.reset();
+  turns_.clear();
+  next_turn_ = 0;
+  for (PlannedElements& elements : planned_) elements.Clear();
+  parts_.assign(size(), Part());
+  UnionReader::Rewind(pass);
+}
+
+}  // namespace millhopper

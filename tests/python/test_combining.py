@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reader's methods that combine readers (chain, zip, mix), and those that take a part."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import millhopper
+import numpy as np
+import pytest
+from number_files import open_numbers, write_numbers
+
+
+def first_numbers(reader: millhopper.Reader) -> list[int]:
+    """The first number of each record, divided by 4: the record's index in its file."""
+    return [int(batch["row"][0, 0]) // 4 for batch in reader]
+
+
+@pytest.fixture
+def few(tmp_path: Path) -> millhopper.Reader:
+    return open_numbers(write_numbers(tmp_path / "few", 5))
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> millhopper.Reader:
+    return open_numbers(write_numbers(tmp_path / "many", 100))
+
+
+def test_take_skip_and_fake(many: millhopper.Reader) -> None:
+    assert first_numbers(many.take(3)) == [0, 1, 2]
+    assert first_numbers(many.skip(97)) == [97, 98, 99]
+    assert first_numbers(many.skip(7).fake(4)) == [7] * 4
+    assert (len(many.take(3)), len(many.skip(97)), len(many.fake(1000))) == (3, 3, 1000)
+    with pytest.raises(millhopper.Error, match="'count' is -1"):
+        many.take(-1)
+
+
+def test_chain_yields_one_reader_after_another(
+    few: millhopper.Reader, many: millhopper.Reader
+) -> None:
+    chained = few.chain(many.take(3), few)
+    assert first_numbers(chained) == [0, 1, 2, 3, 4, 0, 1, 2, 0, 1, 2, 3, 4]
+    assert len(chained) == 13
+
+
+def test_zip_joins_slots(few: millhopper.Reader, many: millhopper.Reader) -> None:
+    zipped = few.zip(many.skip(10), check_alignment=False, names=["a", "b"])
+    assert [(int(x["a"][0, 0]), int(x["b"][0, 0])) for x in zipped] == [
+        (4 * i, 4 * i + 40) for i in range(5)
+    ]
+    with pytest.raises(millhopper.Error, match="the readers are not aligned"):
+        list(few.zip(many, names=["a", "b"]))
+    with pytest.raises(ValueError, match=r"two slots have one name: \['row', 'row'\]"):
+        few.zip(many)
+
+
+def test_mix_keeps_the_shares_after_any_number_of_elements(tmp_path: Path) -> None:
+    weights = [7, 2, 1]
+    readers = [
+        open_numbers(write_numbers(tmp_path / f"part{k}", 1000)).map(
+            lambda e, k=k: {"part": np.int64(k)}, slots={"part": ("int64", [1])}
+        )
+        for k in range(3)
+    ]
+    mixed = readers[0].mix(*readers[1:], weights=weights)
+    order = [int(batch["part"][0]) for batch in mixed]
+    counts = np.cumsum(np.eye(3)[order], axis=0)
+    shares = np.arange(1, len(order) + 1)[:, None] * np.array(weights) / sum(weights)
+    assert np.abs(counts - shares).max() < 1
+    assert len(order) > 1400
+
+
+def test_mix_ends_as_told(few: millhopper.Reader, many: millhopper.Reader) -> None:
+    assert 9 <= len(list(few.mix(many))) <= 11
+    everything = first_numbers(few.mix(many, weights=[1, 3], when_exhausted="continue"))
+    assert sorted(everything) == sorted([*range(5), *range(100)])
+    repeated = first_numbers(few.mix(many, weights=[1, 1], when_exhausted="repeat").batch(1))
+    assert repeated.count(99) == 1
+    assert 20 <= repeated.count(4) <= 22
+    with pytest.raises(millhopper.Error, match="'when_exhausted' is 'wait'; it must be one of"):
+        few.mix(many, when_exhausted="wait")
+    with pytest.raises(millhopper.Error, match="attribute 'weights' has 1 values for 2 readers"):
+        list(few.mix(many, weights=[1]))
+
+
+def test_the_order_depends_on_seeds_and_weights_alone(
+    few: millhopper.Reader, many: millhopper.Reader
+) -> None:
+    def mixed(seed: int) -> list[int]:
+        return first_numbers(many.mix(many, few, weights=[1, 1, 1], seed=seed))
+
+    assert mixed(1) == mixed(1)
+    assert mixed(1) != mixed(2)
+
+
+def test_readers_of_one_chain_become_two(many: millhopper.Reader) -> None:
+    shuffled = many.shuffle(50)
+    mixed = shuffled.mix(shuffled.map(lambda e: e, slots={"row": ("int64", [1, 4])}))
+    counts = np.bincount(first_numbers(mixed), minlength=100)
+    assert counts.max() <= 2
+    assert counts.sum() in (199, 200, 201) or counts.sum() == 2 * 100
+    assert "many_2" not in mixed.to_text()
+    assert "files_2" in mixed.to_text()
+
+
+def test_functions_of_all_readers_live_as_long_as_the_mix(
+    few: millhopper.Reader, many: millhopper.Reader
+) -> None:
+    left = few.map(lambda e: {"row": e["row"] + 400})
+    right = many.map(lambda e: {"row": e["row"]})
+    both = left.chain(right)
+    del left, right
+    assert first_numbers(both) == [100, 101, 102, 103, 104, *range(100)]
+
+
+def test_what_cannot_be_combined(
+    tmp_path: Path, few: millhopper.Reader, many: millhopper.Reader
+) -> None:
+    with pytest.raises(TypeError, match="is no Reader"):
+        few.chain([many])  # type: ignore[arg-type]
+    other = millhopper.Reader.open_files(
+        f"fixed:{tmp_path / 'few'}", slots={"values": ("int64", [1, 4])}
+    )
+    with pytest.raises(ValueError, match=r"call their slots \['row'\] and \['values'\]"):
+        few.mix(other)
+    seeded = open_numbers(tmp_path / "few", seed=3)
+    with pytest.raises(ValueError, match="the readers have seeds 0 and 3"):
+        few.chain(seeded)
+    narrow = millhopper.Reader.open_files(
+        f"fixed:{tmp_path / 'few'}", slots={"row": ("int64", [1, 2])}
+    )
+    with pytest.raises(millhopper.Error, match="slot 0"):
+        list(few.chain(narrow))
+
+
+def test_combined_readers_decorated_in_a_program(tmp_path: Path) -> None:
+    layers = millhopper.layers
+    startup, main = millhopper.Program(), millhopper.Program()
+    with millhopper.program_guard(main, startup):
+        readers = [
+            layers.open_files(
+                [f"fixed:{write_numbers(tmp_path / name, 6)}"],
+                shapes=[[1, 4]],
+                dtypes=["int64"],
+                lod_levels=[0],
+            )
+            for name in ("a", "b")
+        ]
+        mixed = layers.create_mix_reader(readers, weights=[2.0, 1.0])
+        layers.read_file(layers.batch(mixed, 3))
+        with pytest.raises(TypeError, match="is no reader"):
+            layers.create_chain_reader([readers[0], 3])
+    assert [op.type for op in startup.global_block().ops][-2:] == [
+        "create_mix_reader",
+        "create_batch_reader",
+    ]

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whose turn it is in a mix.
+#include "readers/mix_schedule.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+#include <random>
+
+namespace millhopper {
+namespace {
+
+const RandomKey kKey(1, 2, "mixed");
+
+std::vector<size_t> Turns(const std::vector<double>& weights, size_t count, uint64_t pass = 0) {
+  MixSchedule schedule(weights, kKey, pass);
+  std::vector<size_t> turns;
+  while (turns.size() < count) turns.push_back(schedule.Next());
+  return turns;
+}
+
+// After each turn every count must be the share, rounded down or up.
+void ExpectShares(const std::vector<double>& weights, size_t count) {
+  const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+  std::vector<double> taken(weights.size());
+  double turn = 0;
+  for (const size_t index : Turns(weights, count)) {
+    ++taken[index];
+    ++turn;
+    for (size_t i = 0; i < weights.size(); ++i) {
+      ASSERT_LT(std::abs(taken[i] - turn * weights[i] / sum), 1 + 1e-6)
+          << "participant " << i << " after " << turn << " turns of " << weights.size();
+    }
+  }
+}
+
+TEST(MixSchedule, KeepsSharesWithinOneOfAnyWeights) {
+  std::mt19937_64 bits(7);
+  for (int round = 0; round < 2000; ++round) {
+    std::vector<double> weights(1 + bits() % (round % 50 == 0 ? 200 : 12));
+    for (double& weight : weights) {
+      weight = static_cast<double>(bits() % 1000 + 1) / (round % 2 == 0 ? 1 : 997);
+      if (bits() % 8 == 0) weight *= 1e-5;
+    }
+    ExpectShares(weights, 500);
+  }
+  for (const std::vector<double>& weights :
+       {std::vector<double>{1, 1}, {0.5, 0.25, 0.25}, {0.7, 0.2, 0.1}, {1e30, 1e30}, {1, 1e-30}}) {
+    ExpectShares(weights, 10000);
+  }
+}
+
+TEST(MixSchedule, PassesOverWeightsOfZero) {
+  for (const size_t index : Turns({0, 2, 0, 1}, 100)) EXPECT_EQ(index % 2, 1u);
+}
+
+TEST(MixSchedule, IsAFunctionOfWeightsKeyAndPass) {
+  EXPECT_EQ(Turns({2, 3, 5}, 1000, 4), Turns({2, 3, 5}, 1000, 4));
+  EXPECT_EQ(Turns({2, 3, 5}, 1000), Turns({0.5, 0.75, 1.25}, 1000)) << "only ratios matter";
+  EXPECT_NE(Turns({1, 1}, 100, 0), Turns({1, 1}, 100, 1)) << "equals are drawn anew";
+}
+
+}  // namespace
+}  // namespace millhopper
