@@ -82,6 +82,16 @@ def test_slots_without_names_are_counted(tmp_path: Path) -> None:
     assert column(floats, "length").tolist() == [2.0, 1.0]
 
 
+def test_levels_of_slots_that_are_not_declared_are_found(tmp_path: Path) -> None:
+    path = tmp_path / "lines.txt"
+    path.write_text("ab\nc\n")
+    codes = millhopper.Reader.open_files(f"text:{path}").apply("cast", in_dtype=20, out_dtype=3)
+    columns = codes.apply("reshape", shape=[0, 1])
+    assert columns.slots() == [("int64", [-1, 1], 1)]
+    (batch,) = columns.batch(2)
+    assert [row.tolist() for row in batch["slot0"]] == [[[97], [98]], [[99]]]
+
+
 def test_a_pickled_reader_can_be_applied_to(numbers: millhopper.Reader) -> None:
     reader = pickle.loads(pickle.dumps(numbers.apply("scale", scale=2.0)))
     np.testing.assert_array_equal(column(reader.apply("scale", bias=1.0), "row"), 2 * ROWS + 1)

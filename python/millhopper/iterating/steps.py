@@ -122,6 +122,11 @@ def append_steps(
     for step in steps:
         _append(block, step, held)
     program.rollback()
+    if below.shapes is None:
+        # Levels of offsets are not known either, and a declaration of dims says that there are
+        # none. The core infers all of it when it creates the reader.
+        for name in held.values():
+            block.var(name).shape = None
     return list(held), {
         "sub_block": block,
         "source_var_names": sources,
