@@ -2,8 +2,8 @@
 #include "operators/image/blur.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <numeric>
 
 #include "operators/image/color.h"
 
@@ -35,26 +35,27 @@ void WriteRounded(const std::vector<uint32_t>& sums, T* to) {
 
 }  // namespace
 
-std::vector<uint32_t> GaussianWeights(int64_t size, double sigma) {
-  std::vector<double> exact(static_cast<size_t>(size));
+void SetGaussian(int64_t size, double sigma, std::vector<uint32_t>* weights) {
+  std::array<double, kMostWeights> exact;
+  const int64_t middle = size / 2;
+  double sum = 0;
   for (int64_t k = 0; k < size; ++k) {
-    const double place = static_cast<double>(k - size / 2) / sigma;
+    const double place = static_cast<double>(k - middle) / sigma;
     exact[static_cast<size_t>(k)] = std::exp(-place * place / 2);
+    sum += exact[static_cast<size_t>(k)];
   }
-  const double sum = std::accumulate(exact.begin(), exact.end(), 0.0);
-  std::vector<uint32_t> weights;
-  weights.reserve(exact.size());
-  for (const double weight : exact) {
-    weights.push_back(static_cast<uint32_t>(std::lrint(weight / sum * (1 << kWeightBits))));
+  weights->resize(static_cast<size_t>(size));
+  uint32_t given = 0;
+  for (size_t k = 0; k < weights->size(); ++k) {
+    (*weights)[k] = static_cast<uint32_t>(std::lrint(exact[k] / sum * (1 << kWeightBits)));
+    given += (*weights)[k];
   }
-  // The middle takes what rounding has left over. It has the largest weight, so it stays positive.
-  weights[static_cast<size_t>(size / 2)] +=
-      (1u << kWeightBits) - std::accumulate(weights.begin(), weights.end(), 0u);
-  return weights;
+  // The middle takes what rounding has left over, or gives back what it took too much: at most half
+  // a unit for each weight, which is less than the middle has, since it has the largest part.
+  (*weights)[static_cast<size_t>(middle)] += (1u << kWeightBits) - given;
 }
 
-void Blur::Run(const PixelsOf<const uint8_t>& from, const std::vector<uint32_t>& across,
-               const std::vector<uint32_t>& down, const PixelsOf<uint8_t>& to) {
+void Blur::Run(const PixelsOf<const uint8_t>& from, const PixelsOf<uint8_t>& to) {
   const ImageShape& shape = from.shape;
   const int64_t channels = shape.channels;
   const int64_t length = shape.width * channels;

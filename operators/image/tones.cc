@@ -36,7 +36,8 @@ ByteTable Spread(const Histogram& pixels) {
     return TableOf([](uint8_t value) { return value; });
   }
   const auto from = static_cast<float>(lowest);
-  const float scale = 255.0f / (static_cast<float>(highest) - from);
+  // The reciprocal is rounded before it is multiplied, as torchvision's are.
+  const float scale = 255.0f * (1.0f / (static_cast<float>(highest) - from));
   return TableOf([&](uint8_t value) {
     return static_cast<uint8_t>(std::clamp((static_cast<float>(value) - from) * scale, 0.f, 255.f));
   });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tones of images of bytes: fewer of them, turned over, spread, or made equally frequent.
 //
-// The results are those of torchvision for uint8 tensors (Source:
+// The results are those of torchvision for uint8 tensors, bit for bit (Source:
 // torchvision/transforms/_functional_tensor.py). They work in place, each channel by itself.
 #ifndef MILLHOPPER_OPERATORS_IMAGE_TONES_H_
 #define MILLHOPPER_OPERATORS_IMAGE_TONES_H_
@@ -16,8 +16,9 @@ namespace millhopper {
 void Posterize(int bits, const PixelsOf<uint8_t>& image);
 // Turns values of `threshold` and above into 255 - value.
 void Solarize(double threshold, const PixelsOf<uint8_t>& image);
-// Spreads the values so that the lowest becomes 0 and the highest 255, in float32, a fraction cut
-// off. A channel of one value only stays.
+// Spreads the values so that the lowest becomes 0 and the highest 255: value * (255 * (1 / range)),
+// each operation rounded to float32, and the fraction cut off, by which a value that would be whole
+// may become one less. A channel of one value only stays.
 void AutoContrast(const PixelsOf<uint8_t>& image);
 // Spreads the values so that all parts of the range are about equally frequent: with n(w) pixels
 // of value w and `step` 1/255 of the pixels that do not have the highest value, rounded down, value
