@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 
+#include "framework/base/attribute.h"
 #include "operators/image_argument.h"
+#include "operators/image_draws.h"
 
 namespace millhopper {
 
@@ -53,6 +56,46 @@ void ChangeByteImages(OpContext& context, Function function) {
                   std::copy_n(from.values, from.shape.values(), to.values);
                   function(to, i);
                 });
+}
+
+// ---- For operators that change each image with probability `p`: if its draw 0 is below p. ----
+
+// The schema; `doc` says what becomes of an image that is changed. A check of more attributes has
+// to check `p` too (RequireProbability).
+inline OpSchema SomeByteImagesSchema(const std::string& doc) {
+  return RandomImageSchema(doc +
+                               " An image is changed with probability p: if draw 0, a number in "
+                               "[0, 1) of 24 bits, is below p. X is uint8 with 1 or 3 channels.",
+                           "images with dims and type of X; may be X")
+      .Attr({"p", 1.0f, "probability, from 0 to 1"})
+      .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
+        RequireProbability(attributes);
+      })
+      .Infer(InferSameByteImages);
+}
+
+// Makes Out of X: calls function(from, to) for every image that is changed, and copies the others.
+template <typename Function>
+void MapSomeByteImages(OpContext& context, Function function) {
+  const float p = context.Attr<float>("p");
+  const RandomKey key = ImageKey(context);
+  MapByteImages(context, ShapeOfImages(context).channels,
+                [&](const PixelsOf<const uint8_t>& from, const PixelsOf<uint8_t>& to, uint64_t i) {
+                  if (ToUnitFloat(key.Bits(i, 0)) < p) {
+                    function(from, to);
+                  } else {
+                    CopyPixels(from, to);
+                  }
+                });
+}
+
+// The same for operators that change a copy of an image: calls function(image).
+template <typename Function>
+void ChangeSomeByteImages(OpContext& context, Function function) {
+  MapSomeByteImages(context, [&](const PixelsOf<const uint8_t>& from, const PixelsOf<uint8_t>& to) {
+    CopyPixels(from, to);
+    function(to);
+  });
 }
 
 }  // namespace millhopper

@@ -177,6 +177,34 @@ TEST(FusedImages, LeaveOutOperatorsThatDoNotFit) {
   EXPECT_EQ(RunsOf({kDecode, kFlip, kNormalize}, {"v1", "v2"}), 2u);
 }
 
+// Operators that change colors end a run. What is behind them is run by itself, and draws as ever.
+TEST(FusedImages, EndBeforeOperatorsThatChangeColors) {
+  const std::string sometimes = R"(attrs { name: "p" f: 0.5 })";
+  const Op changes[] = {
+      {"posterize", R"(attrs { name: "bits" i: 3 })" + sometimes},
+      {"solarize", sometimes},
+      {"autocontrast", sometimes},
+      {"equalize", sometimes},
+      {"adjust_sharpness", R"(attrs { name: "factor" f: 2.5 })" + sometimes},
+      {"gaussian_blur", R"(attrs { name: "kernel_size" ints: [5, 3] })"},
+      {"rand_augment", ""},
+      {"color_jitter", R"(attrs { name: "brightness" floats: 0.5 })"},
+  };
+  for (const Op& change : changes) {
+    SCOPED_TRACE(change.type);
+    ExpectSame({kDecode, kRandomResizedCrop, change, kFlip, kNormalize, kPlanes}, 2);
+    ExpectSame({kDecode, Sized("center_crop", "[50, 35]"), change, kNormalize}, 2);
+    ExpectSame({kDecode, change, kNormalize}, 0);
+    const std::string program =
+        ProgramOf({kDecode, kRandomResizedCrop, change, kNormalize}, "\"v3\"");
+    const std::vector<ElementValue> first = RunProgram(Images(), program);
+    for (const int workers : {0, 1, 7}) {
+      const PoolSize pool(workers);
+      ASSERT_EQ(RunProgram(Images(), program), first) << workers << " workers";
+    }
+  }
+}
+
 TEST(FusedImages, LeaveErrorsToTheOperators) {
   std::vector<std::string> images = Images();
   images[3] = "this is no image";

@@ -123,7 +123,8 @@ std::vector<Case> Cases() {
       {"top_k", {{"X", x}}, {"Out", "Indices"}, {{"k", int32_t{1}}}},
   };
   const LoDTensor photo = MakeTensor<uint8_t>({1, 2, 2, 3}, std::vector<uint8_t>(12, 7));
-  for (const char* type : {"affine", "color_jitter", "cutout", "flip", "grayscale", "normalize"}) {
+  for (const char* type : {"affine", "autocontrast", "color_jitter", "cutout", "equalize", "flip",
+                           "grayscale", "normalize", "rand_augment", "solarize"}) {
     cases.push_back({type, {{"X", photo}}, {"Out"}, {}});
   }
   for (const char* type : {"center_crop", "crop", "random_crop", "random_resized_crop", "resize"}) {
@@ -131,6 +132,9 @@ std::vector<Case> Cases() {
   }
   cases.push_back({"pad", {{"X", photo}}, {"Out"}, {{"padding", Ints{1, 2, 3, 4}}}});
   cases.push_back({"rotate", {{"X", photo}}, {"Out"}, {{"degrees", std::vector<float>{30}}}});
+  cases.push_back({"posterize", {{"X", photo}}, {"Out"}, {{"bits", int32_t{4}}}});
+  cases.push_back({"adjust_sharpness", {{"X", photo}}, {"Out"}, {{"factor", 2.0f}}});
+  cases.push_back({"gaussian_blur", {{"X", photo}}, {"Out"}, {{"kernel_size", Ints{3}}}});
   cases.push_back({"transpose", {{"X", photo}}, {"Out"}, {{"axis", Ints{0, 3, 1, 2}}}});
   for (const char* type : {"cutmix", "mixup"}) {
     cases.push_back({type,

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import millhopper
@@ -100,6 +100,13 @@ def augmentation() -> vision.Compose:
             vision.RandomResizedCrop((14, 15), scale=(0.2, 1.0)),
             vision.RandomHorizontalFlip(),
             vision.ColorJitter(0.4, 0.4, 0.4, 0.1),
+            vision.GaussianBlur(3),
+            vision.RandomPosterize(5),
+            vision.RandomSolarize(200),
+            vision.RandomAutocontrast(),
+            vision.RandomEqualize(p=0.2),
+            vision.RandomAdjustSharpness(1.5),
+            vision.RandAugment(),
             vision.Normalize(MEAN, STD),
             vision.ToCHW(),
         ]
@@ -136,6 +143,62 @@ def test_every_method_runs(folder: Path) -> None:
     for element in reader:
         assert element["pixels"].shape == (1, 18, 19, 3)
         assert (element["pixels"][..., 0] == element["pixels"][..., 2]).all()
+
+
+def test_colors_are_changed_with_a_probability(
+    folder: Path, pictures: list[np.ndarray], threads: int
+) -> None:
+    decoded = dataset.image_folder(folder).decode_image("image")
+
+    def images(reader: millhopper.Reader) -> list[np.ndarray]:
+        return [element["image"][0] for element in reader]
+
+    def expect(reader: millhopper.Reader, wanted: Callable[[np.ndarray], np.ndarray]) -> None:
+        for image, picture in zip(images(reader), pictures, strict=True):
+            np.testing.assert_array_equal(image, wanted(picture))
+
+    expect(decoded.random_posterize(3, p=1), lambda picture: picture & 0xE0)
+    expect(
+        decoded.random_solarize(100, p=1),
+        lambda picture: np.where(picture >= 100, 255 - picture, picture),
+    )
+    expect(decoded.random_adjust_sharpness(sharpness_factor=1, p=1), lambda picture: picture)
+    expect(decoded.rand_augment(num_ops=0), lambda picture: picture)
+    for method in ("random_autocontrast", "random_equalize"):
+        expect(getattr(decoded, method)(p=0), lambda picture: picture)
+    # Noise fills the range; turned over, its upper half is gone, and then there is room.
+    dark = decoded.random_posterize(7, p=1).random_solarize(128, p=1)
+    assert max(image.max() for image in images(dark)) < 128
+    assert all(image.max() >= 254 for image in images(dark.random_autocontrast(p=1)))
+    assert all(image.max() == 255 for image in images(dark.random_equalize(p=1)))
+
+
+def test_blur_and_sharpness_change_the_noise(folder: Path) -> None:
+    decoded = dataset.image_folder(folder).decode_image("image").center_crop(12)
+
+    def roughness(reader: millhopper.Reader) -> float:
+        return float(np.mean([np.abs(np.diff(e["image"].astype(int), axis=1)) for e in reader]))
+
+    before = roughness(decoded)
+    assert roughness(decoded.gaussian_blur(5, sigma=2)) < before / 3
+    assert roughness(decoded.gaussian_blur((5, 3), sigma=(1, 2))) < before / 2
+    assert roughness(decoded.random_adjust_sharpness(0, p=1)) < before * 0.8
+    assert roughness(decoded.random_adjust_sharpness(3, p=1)) > before
+
+
+def test_rand_augment_takes_torchvisions_arguments(folder: Path) -> None:
+    decoded = dataset.image_folder(folder).decode_image("image")
+    augment = vision.RandAugment(3, magnitude=5, num_magnitude_bins=10, fill=[1, 2, 3], seed=7)
+    changed = [element["image"] for element in augment(decoded)]
+    assert [image.shape for image in changed] == [element["image"].shape for element in decoded]
+    assert any(
+        (image != element["image"]).any() for image, element in zip(changed, decoded, strict=True)
+    )
+    vision.RandAugment(interpolation="bilinear", fill=7)(decoded)
+    with pytest.raises(millhopper.Error, match="'magnitude' is 31; it is from 0 to"):
+        decoded.rand_augment(magnitude=31)
+    with pytest.raises(millhopper.Error, match="'kernel_size' has the value 4; it is odd"):
+        decoded.gaussian_blur(4)
 
 
 def test_transforms_say_what_they_are() -> None:

@@ -321,6 +321,20 @@ TEST(ExecutorCommand, ExplainsWhatIsRunAsOne) {
                 "into the element\n");
 }
 
+TEST(ExecutorCommand, ExplainsThatColorsAreChangedBetween) {
+  std::string text = ReadFile(Runfile("tests/programs/augmented_images/startup.pbtxt"));
+  const std::string flip = "type: \"flip\"";
+  ASSERT_NE(text.find(flip), std::string::npos);
+  text.replace(text.find(flip), flip.size(), "type: \"equalize\"");
+  const TempFile program("startup.pbtxt", text);
+  const ChildResult result =
+      Execute({"--startup=" + program.path(), "--explain", "--set=data=/nowhere"});
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_EQ(result.output, program.path() +
+                               ":32: create_custom_reader: block 1: decode_image, "
+                               "random_resized_crop are run as one, from 'bytes' to 'part'\n");
+}
+
 TEST(ExecutorCommand, ChecksGoodProgramsWithoutRunningThem) {
   const TempFile program("main.pbtxt", kMain);
   const ChildResult result =

@@ -273,3 +273,95 @@ class ImageMethods:
         return self.apply(
             "cutout", slot, p=float(p), scale=_list(scale), ratio=_list(ratio), seed=seed
         )
+
+    def gaussian_blur(
+        self,
+        kernel_size: Size,
+        sigma: Numbers = (0.1, 2.0),
+        *,
+        slot: str | None = None,
+        seed: int | None = None,
+    ) -> Reader:
+        """Makes images soft, by a sigma or by one that is drawn from (low, high).
+
+        Args:
+            kernel_size: how many pixels count, odd: both ways, or (along x, along y). A side of an
+                image must be larger than half of it.
+
+        Source: operator gaussian_blur; torchvision's GaussianBlur.
+        """
+        return self.apply(
+            "gaussian_blur", slot, kernel_size=_sides(kernel_size), sigma=_list(sigma), seed=seed
+        )
+
+    def random_posterize(
+        self, bits: int, p: float = 0.5, *, slot: str | None = None, seed: int | None = None
+    ) -> Reader:
+        """Keeps the upper bits of values with probability p. Source: operator posterize."""
+        return self.apply("posterize", slot, bits=bits, p=float(p), seed=seed)
+
+    def random_solarize(
+        self,
+        threshold: float,
+        p: float = 0.5,
+        *,
+        slot: str | None = None,
+        seed: int | None = None,
+    ) -> Reader:
+        """Turns values from threshold on over with probability p. Source: operator solarize."""
+        return self.apply("solarize", slot, threshold=float(threshold), p=float(p), seed=seed)
+
+    def random_autocontrast(
+        self, p: float = 0.5, *, slot: str | None = None, seed: int | None = None
+    ) -> Reader:
+        """Spreads values over the whole range with probability p. Source: operator autocontrast."""
+        return self.apply("autocontrast", slot, p=float(p), seed=seed)
+
+    def random_equalize(
+        self, p: float = 0.5, *, slot: str | None = None, seed: int | None = None
+    ) -> Reader:
+        """Makes values about equally frequent with probability p. Source: operator equalize."""
+        return self.apply("equalize", slot, p=float(p), seed=seed)
+
+    def random_adjust_sharpness(
+        self,
+        sharpness_factor: float,
+        p: float = 0.5,
+        *,
+        slot: str | None = None,
+        seed: int | None = None,
+    ) -> Reader:
+        """Makes images softer (below 1) or sharper (above 1) with probability p.
+
+        Source: operator adjust_sharpness; torchvision's RandomAdjustSharpness.
+        """
+        return self.apply(
+            "adjust_sharpness", slot, factor=float(sharpness_factor), p=float(p), seed=seed
+        )
+
+    def rand_augment(
+        self,
+        num_ops: int = 2,
+        magnitude: int = 9,
+        num_magnitude_bins: int = 31,
+        interpolation: str = "nearest",
+        fill: int | Sequence[int] | None = None,
+        *,
+        slot: str | None = None,
+        seed: int | None = None,
+    ) -> Reader:
+        """Changes images num_ops times, each time in one of 14 ways that is drawn.
+
+        Source: operator rand_augment; torchvision's RandAugment.
+        """
+        fills = [fill] if isinstance(fill, int) else fill
+        return self.apply(
+            "rand_augment",
+            slot,
+            num_ops=num_ops,
+            magnitude=magnitude,
+            num_magnitude_bins=num_magnitude_bins,
+            interpolation=interpolation,
+            fill=None if fills is None else list(fills),
+            seed=seed,
+        )

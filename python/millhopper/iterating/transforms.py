@@ -53,6 +53,12 @@ class DecodeImage(_Method):
     method = "decode_image"
 
 
+class GaussianBlur(_Method):
+    """``Reader.gaussian_blur``. Source: torchvision's GaussianBlur."""
+
+    method = "gaussian_blur"
+
+
 class Grayscale(_Method):
     """``Reader.grayscale``. Source: torchvision's Grayscale."""
 
@@ -71,16 +77,40 @@ class Pad(_Method):
     method = "pad"
 
 
+class RandAugment(_Method):
+    """``Reader.rand_augment``. Source: torchvision's RandAugment."""
+
+    method = "rand_augment"
+
+
+class RandomAdjustSharpness(_Method):
+    """``Reader.random_adjust_sharpness``. Source: torchvision's RandomAdjustSharpness."""
+
+    method = "random_adjust_sharpness"
+
+
 class RandomAffine(_Method):
     """``Reader.random_affine``. Source: torchvision's RandomAffine."""
 
     method = "random_affine"
 
 
+class RandomAutocontrast(_Method):
+    """``Reader.random_autocontrast``. Source: torchvision's RandomAutocontrast."""
+
+    method = "random_autocontrast"
+
+
 class RandomCrop(_Method):
     """``Reader.random_crop``. Source: torchvision's RandomCrop."""
 
     method = "random_crop"
+
+
+class RandomEqualize(_Method):
+    """``Reader.random_equalize``. Source: torchvision's RandomEqualize."""
+
+    method = "random_equalize"
 
 
 class RandomErasing(_Method):
@@ -95,6 +125,12 @@ class RandomHorizontalFlip(_Method):
     method = "random_horizontal_flip"
 
 
+class RandomPosterize(_Method):
+    """``Reader.random_posterize``. Source: torchvision's RandomPosterize."""
+
+    method = "random_posterize"
+
+
 class RandomResizedCrop(_Method):
     """``Reader.random_resized_crop``. Source: torchvision's RandomResizedCrop."""
 
@@ -105,6 +141,12 @@ class RandomRotation(_Method):
     """``Reader.random_rotation``. Source: torchvision's RandomRotation."""
 
     method = "random_rotation"
+
+
+class RandomSolarize(_Method):
+    """``Reader.random_solarize``. Source: torchvision's RandomSolarize."""
+
+    method = "random_solarize"
 
 
 class RandomVerticalFlip(_Method):

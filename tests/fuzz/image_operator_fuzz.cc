@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fuzzes the attributes of operators on images, with small images. The first bytes choose the
+// operator and the images, the others its attributes, in the order of its schema: values of any
+// kind, within their limits and beyond.
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "framework/base/attribute.h"
+#include "framework/program/operator.h"
+#include "tests/fuzz/target.h"
+#include "tests/run_op.h"
+#include "tests/testing.h"
+
+namespace millhopper {
+namespace {
+
+// The order is that of the corpus: new ones go to the end.
+constexpr const char* kTypes[] = {"adjust_sharpness",
+                                  "affine",
+                                  "autocontrast",
+                                  "center_crop",
+                                  "color_jitter",
+                                  "crop",
+                                  "cutout",
+                                  "equalize",
+                                  "flip",
+                                  "gaussian_blur",
+                                  "grayscale",
+                                  "normalize",
+                                  "pad",
+                                  "posterize",
+                                  "rand_augment",
+                                  "random_crop",
+                                  "resize",
+                                  "random_resized_crop",
+                                  "rotate",
+                                  "solarize"};
+
+// Bytes one after another; 0 when there are no more.
+class Bytes {
+ public:
+  Bytes(const uint8_t* data, size_t size) : data_(data), size_(size) {}
+
+  uint8_t Next() {
+    if (size_ == 0) return 0;
+    --size_;
+    return *data_++;
+  }
+  int64_t Below(int64_t n) { return Next() % n; }
+
+ private:
+  const uint8_t* data_;
+  size_t size_;
+};
+
+// Small, or so large that what is made of it is refused before it takes memory: in between lie
+// images that are allowed, and that a fuzzer has no time for.
+int32_t NextInt(Bytes* bytes) {
+  const uint8_t value = bytes->Next();
+  if (value == 255) return int32_t{1} << 30;
+  if (value == 254) return -(int32_t{1} << 30);
+  return value < 240 ? value : 239 - value;
+}
+
+// A quarter of a small number, or any four bytes.
+float NextFloat(Bytes* bytes) {
+  const uint8_t value = bytes->Next();
+  if (value < 240) return static_cast<float>(value) / 4 - (value >= 200 ? 60.0f : 0.0f);
+  uint32_t bits = 0;
+  for (int i = 0; i < 4; ++i) bits = bits << 8 | bytes->Next();
+  float any = 0;
+  std::memcpy(&any, &bits, sizeof(any));
+  return any;
+}
+
+template <typename T, typename Next>
+std::vector<T> NextList(Bytes* bytes, Next next) {
+  std::vector<T> values(static_cast<size_t>(bytes->Below(6)));
+  for (T& value : values) value = next(bytes);
+  return values;
+}
+
+Attribute NextValue(const AttributeSchema& schema, Bytes* bytes) {
+  return std::visit(
+      [&](const auto& of) -> Attribute {
+        using T = std::decay_t<decltype(of)>;
+        if constexpr (std::is_same_v<T, int32_t> || std::is_same_v<T, int64_t>) {
+          return static_cast<T>(NextInt(bytes));
+        } else if constexpr (std::is_same_v<T, float>) {
+          return NextFloat(bytes);
+        } else if constexpr (std::is_same_v<T, bool>) {
+          return bytes->Below(2) == 1;
+        } else if constexpr (std::is_same_v<T, std::string>) {
+          const auto words = static_cast<int64_t>(schema.words.size());
+          const int64_t word = bytes->Below(words + 1);
+          return word == words ? std::string("nothing") : schema.words[static_cast<size_t>(word)];
+        } else if constexpr (std::is_same_v<T, std::vector<int32_t>>) {
+          return NextList<int32_t>(bytes, NextInt);
+        } else if constexpr (std::is_same_v<T, std::vector<float>>) {
+          return NextList<float>(bytes, NextFloat);
+        } else {
+          LOG(FATAL) << "attribute '" << schema.name << "' has a type that is not known here";
+          return {};
+        }
+      },
+      schema.default_value);
+}
+
+LoDTensor NextImages(Bytes* bytes) {
+  const Dims dims = {bytes->Below(3), bytes->Below(24), bytes->Below(24), bytes->Below(5)};
+  const bool is_float = bytes->Below(4) == 3;
+  std::vector<uint8_t> values(static_cast<size_t>(dims[0] * dims[1] * dims[2] * dims[3]));
+  const uint32_t step = bytes->Next();
+  for (size_t k = 0; k < values.size(); ++k) {
+    values[k] = static_cast<uint8_t>((k * k / 7 + 3 * k) * step);
+  }
+  if (!is_float) return MakeTensor<uint8_t>(dims, values);
+  return MakeTensor<float>(dims, std::vector<float>(values.begin(), values.end()));
+}
+
+struct Made {
+  std::string error, values;
+  Dims dims;
+};
+
+Made Run(const std::string& type, const LoDTensor& images, const Attributes& attributes) {
+  Made made;
+  made.error = Outcome([&] {
+    const LoDTensor out = RunOp(type, {{"X", images}}, {"Out"}, attributes).at("Out");
+    made.dims = out.dims();
+    made.values.assign(static_cast<const char*>(out.raw_data()), out.bytes());
+  });
+  return made;
+}
+
+void Fuzz(Bytes bytes) {
+  const std::string type = kTypes[bytes.Below(sizeof(kTypes) / sizeof(kTypes[0]))];
+  const LoDTensor images = NextImages(&bytes);
+  Attributes attributes;
+  for (const AttributeSchema& schema : FindOperator(type)->schema.attributes) {
+    if (bytes.Below(2) == 1) attributes.emplace_back(schema.name, NextValue(schema, &bytes));
+  }
+  const Made once = Run(type, images, attributes);
+  const Made again = Run(type, images, attributes);
+  CHECK_EQ(once.error, again.error);
+  CHECK(once.values == again.values);
+  if (!once.error.empty()) return;
+  CHECK_EQ(once.dims.size(), 4u);
+  CHECK_EQ(once.dims[0], images.dims()[0]);
+}
+
+}  // namespace
+}  // namespace millhopper
+
+int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  millhopper::Fuzz(millhopper::Bytes(data, size));
+  return 0;
+}

@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The arithmetic of operators on images, compared with torchvision's functions for uint8 tensors.
+
+In an environment with torchvision (0.29 has been compared; -s prints how many values differ)::
+
+    pip install . && python -m pytest -s tests/python/test_torchvision.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import millhopper
+import numpy as np
+import pytest
+from millhopper import dataset
+from test_vision import png
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+pytest.importorskip("torchvision", reason="torchvision is not installed")
+
+from PIL import Image  # noqa: E402
+from torchvision.transforms import InterpolationMode, autoaugment  # noqa: E402
+from torchvision.transforms import functional as F  # noqa: E402
+
+Reader = millhopper.Reader
+
+
+@pytest.fixture(scope="module")
+def images() -> list[np.ndarray]:
+    """Smooth images, some of few tones, and noise, of odd and even sizes."""
+    random = np.random.default_rng(8)
+    made = []
+    for height, width in [(64, 96), (61, 97), (40, 41), (200, 300)]:
+        y, x = np.mgrid[:height, :width]
+        waves = [np.sin(x / (5 + 3 * c) + c) * np.cos(y / (7 - c)) for c in range(3)]
+        smooth = np.stack(waves, axis=-1) * 90 + 120
+        made.append(smooth.astype(np.uint8))
+        made.append((smooth / 3 + random.normal(0, 3, smooth.shape) + 50).astype(np.uint8))
+        made.append(random.integers(0, 256, (height, width, 3), dtype=np.uint8))
+    return made
+
+
+@pytest.fixture(scope="module")
+def decoded(images: list[np.ndarray], tmp_path_factory: pytest.TempPathFactory) -> Reader:
+    folder = tmp_path_factory.mktemp("images")
+    (folder / "all").mkdir()
+    for i, image in enumerate(images):
+        (folder / "all" / f"{i:02d}.png").write_bytes(png(image))
+    return dataset.image_folder(folder).decode_image("image")
+
+
+def check(
+    reader: Reader,
+    images: list[np.ndarray],
+    function: Callable[..., object],
+    most: int = 0,
+    share: float = 0.0,
+) -> None:
+    """Expects values that differ by ``most`` at most, and that no larger share of them does."""
+    farthest, differing, values = 0, 0, 0
+    for element, image in zip(reader, images, strict=True):
+        wanted = function(torch.from_numpy(image).permute(2, 0, 1)).permute(1, 2, 0).numpy()
+        difference = np.abs(element["image"][0].astype(int) - wanted.astype(int))
+        farthest = max(farthest, int(difference.max()))
+        differing += int((difference > 0).sum())
+        values += difference.size
+    found = f"differ by {farthest} at most, {differing} of {values}"
+    print(found)
+    assert farthest <= most, found
+    assert differing <= share * values, found
+
+
+def test_tones_are_the_same(decoded: Reader, images: list[np.ndarray]) -> None:
+    for bits in range(9):
+        check(
+            decoded.random_posterize(bits, p=1),
+            images,
+            lambda image, bits=bits: F.posterize(image, bits),
+        )
+    for threshold in (0, 77, 127.5, 128, 255):
+        check(
+            decoded.random_solarize(threshold, p=1),
+            images,
+            lambda image, threshold=threshold: F.solarize(image, threshold),
+        )
+    check(decoded.random_autocontrast(p=1), images, F.autocontrast)
+    check(decoded.random_equalize(p=1), images, F.equalize)
+
+
+@pytest.mark.parametrize("factor", [0, 0.3, 0.7, 1, 1.3, 1.9, 5])
+def test_sharpness_is_the_same(decoded: Reader, images: list[np.ndarray], factor: float) -> None:
+    single = float(np.float32(factor))
+    check(
+        decoded.random_adjust_sharpness(factor, p=1),
+        images,
+        lambda image: F.adjust_sharpness(image, single),
+    )
+
+
+@pytest.mark.parametrize(
+    ("size", "sigma"), [((3, 3), 0.5), ((5, 9), 1.3), ((23, 23), 2.0), ((23, 15), 9.0)]
+)
+def test_blur_differs_by_rounding(
+    decoded: Reader, images: list[np.ndarray], size: tuple[int, int], sigma: float
+) -> None:
+    check(
+        decoded.gaussian_blur(size, sigma),
+        images,
+        lambda image: F.gaussian_blur(image, list(size), [sigma, sigma]),
+        most=1,
+        share=0.001,
+    )
+
+
+@pytest.mark.parametrize("factor", [0, 0.3, 0.7, 1, 1.3, 1.9])
+def test_colors(decoded: Reader, images: list[np.ndarray], factor: float) -> None:
+    both = (factor, factor)
+    single = float(np.float32(factor))
+    check(
+        decoded.color_jitter(brightness=both),
+        images,
+        lambda image: F.adjust_brightness(image, single),
+    )
+    check(
+        decoded.color_jitter(contrast=both),
+        images,
+        lambda image: F.adjust_contrast(image, single),
+    )
+    check(
+        decoded.color_jitter(saturation=both),
+        images,
+        lambda image: F.adjust_saturation(image, single),
+    )
+
+
+@pytest.mark.parametrize("turn", [-0.5, -0.2, 0, 0.05, 0.3])
+def test_hue(decoded: Reader, images: list[np.ndarray], turn: float) -> None:
+    single = float(np.float32(turn))
+    check(
+        decoded.color_jitter(hue=(turn, turn)),
+        images,
+        lambda image: F.adjust_hue(image, single),
+    )
+
+
+# Nearest: where a place lies between two pixels torchvision may take the other one, as at 90
+# degrees about the middle of an image with one odd side.
+@pytest.mark.parametrize(
+    ("degrees", "interpolation", "most", "share"),
+    [
+        (-77.0, "nearest", 255, 0.0001),
+        (3.0, "nearest", 255, 0.0001),
+        (90.0, "nearest", 255, 0.02),
+        (-77.0, "bilinear", 1, 0.02),
+        (3.0, "bilinear", 1, 0.02),
+        (90.0, "bilinear", 1, 0.02),
+    ],
+)
+def test_turns(
+    decoded: Reader,
+    images: list[np.ndarray],
+    degrees: float,
+    interpolation: str,
+    most: int,
+    share: float,
+) -> None:
+    mode = InterpolationMode(interpolation)
+    check(
+        decoded.random_rotation((degrees, degrees), interpolation=interpolation),
+        images,
+        lambda image: F.rotate(image, degrees, mode),
+        most,
+        share,
+    )
+    if degrees == 90 and interpolation == "nearest":
+        return  # a shear moves whole rows to where two pixels are equally near
+    shear = 10.0
+    check(
+        decoded.random_affine(
+            (degrees, degrees),
+            scale=(1.25, 1.25),
+            shear=(shear, shear),
+            interpolation=interpolation,
+        ),
+        images,
+        lambda image: F.affine(image, degrees, [0, 0], 1.25, [shear, 0.0], mode),
+        most,
+        share,
+    )
+
+
+def test_gray_is_pillows(decoded: Reader, images: list[np.ndarray]) -> None:
+    for element, image in zip(decoded.grayscale(), images, strict=True):
+        wanted = np.asarray(Image.fromarray(image).convert("L"))
+        np.testing.assert_array_equal(element["image"][0, ..., 0], wanted)
+
+
+# Magnitudes at which no shear moves a whole row to where two pixels are equally near.
+@pytest.mark.parametrize("magnitude", [5, 9, 17, 29])
+def test_augmentations_are_among_torchvisions(
+    decoded: Reader, images: list[np.ndarray], magnitude: int
+) -> None:
+    """Each image becomes what one of the 14 changes makes of it, and all of them are met."""
+    met = set()
+    for seed in range(12):
+        for element, image in zip(
+            decoded.rand_augment(1, magnitude, seed=seed), images, strict=True
+        ):
+            pixels = torch.from_numpy(image).permute(2, 0, 1)
+            differing = {}
+            space = autoaugment.RandAugment()._augmentation_space(31, image.shape[:2])
+            for name, (values, signed) in space.items():
+                value = float(values[magnitude]) if values.ndim > 0 else 0.0
+                for sign in (1, -1) if signed else (1,):
+                    wanted = autoaugment._apply_op(
+                        pixels, name, sign * value, InterpolationMode.NEAREST, None
+                    )
+                    difference = element["image"][0] != wanted.permute(1, 2, 0).numpy()
+                    differing[name, sign] = difference.mean()
+            nearest = min(differing, key=lambda change: differing[change])
+            assert differing[nearest] <= 0.0005, nearest
+            met.add(nearest[0])
+    assert len(met) >= 13  # of a magnitude that makes two changes the same, one is not met
