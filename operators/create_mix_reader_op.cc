@@ -52,9 +52,10 @@ OpSchema MixSchema() {
                      "one weight for each reader, float32 or float64, in a persistable variable; "
                      "read when the first element of a pass is asked for; where another reader on "
                      "top counts several passes as one (create_multi_pass_reader), once for all")
-      .Attr(AttributeSchema("weights", std::vector<float>{},
-                            "one for each reader, if input WeightsTensor is not given; only their ratios "
-                            "matter; all are equal by default")
+      .Attr(AttributeSchema(
+                "weights", std::vector<float>{},
+                "one for each reader, if input WeightsTensor is not given; only their ratios "
+                "matter; all are equal by default")
                 .AtLeast(0))
       .Attr(AttributeSchema("when_exhausted", std::string("stop"),
                             "when it is the turn of a reader that has ended. stop: the pass ends; "
@@ -85,8 +86,8 @@ void CreateMixReader(OpContext& context) {
   std::function<Weights()> changed_weights;
   if (context.InCount(kVariable) > 0) {
     Variable& variable = context.InVar(kVariable);
-    Require(context.scope().root()->FindLocal(variable.name()) == &variable, "input 'WeightsTensor': '",
-            Escaped(variable.name()),
+    Require(context.scope().root()->FindLocal(variable.name()) == &variable,
+            "input 'WeightsTensor': '", Escaped(variable.name()),
             "' is not persistable, so that no other program could change it; for constant weights "
             "give attribute 'weights'");
     weights = ValuesOf(variable);
