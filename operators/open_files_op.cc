@@ -69,6 +69,11 @@ OpSchema OpenFilesSchema() {
           .Attr(
               {"deterministic", true, "false: a file that is ready may go before one that is not"})
           .Attr({"shuffle_files", false, "read the files in another order each pass"})
+          .Attr({"shuffle_records", false,
+                 "read the records of all files in a random order, another in each pass, without "
+                 "memory for records that wait; for plain files of the formats fixed, idx and npy, "
+                 "which are all open at once; thread_num, buffer_size, cycle_length, deterministic "
+                 "and shuffle_files have no effect then"})
           .Attr({"seed", int64_t{0}, "decides that order together with --seed and the name of Out"})
           .Attr(BufferTypeAttribute())
           .MoreAttrs(FormatAttributes)
@@ -104,6 +109,7 @@ void OpenFilesOperator(OpContext& context) {
   options.pass_num = static_cast<uint64_t>(context.Attr<int32_t>("pass_num"));
   options.deterministic = context.Attr<bool>("deterministic");
   options.shuffle_files = context.Attr<bool>("shuffle_files");
+  options.shuffle_records = context.Attr<bool>("shuffle_records");
   options.key = RandomKeyOf(context);
   StoreReader(context, OpenFiles(names, companions, std::move(arguments), options));
 }

@@ -88,6 +88,20 @@ void FixedSizeSource::Fetch(Chunk* chunk) const {
   ListPieces(chunk, records);
 }
 
+std::optional<RecordTable> FixedSizeSource::Records() const {
+  if (!plain_ || columns_[0].bytes == 0) return std::nullopt;
+  CheckEnd();
+  return RecordTable{records_, record_bytes_, begins_[0], columns_[0].bytes};
+}
+
+void FixedSizeSource::ReadRecord(uint64_t record, char* out) const {
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    const size_t bytes = columns_[i].bytes;
+    if (bytes > 0) columns_[i].stream->file().Read(begins_[i] + record * bytes, out, bytes);
+    out += bytes;
+  }
+}
+
 void FixedSizeSource::ListPieces(Chunk* chunk, size_t records) const {
   chunk->pieces.resize(records);
   for (size_t i = 0; i < records; ++i) {

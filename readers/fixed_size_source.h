@@ -29,6 +29,9 @@ class FixedSizeSource final : public FileSource {
 
   bool Claim(Chunk* chunk) override;
   void Fetch(Chunk* chunk) const override;
+  // Of plain files whose first column has bytes.
+  std::optional<RecordTable> Records() const override;
+  void ReadRecord(uint64_t record, char* out) const override;
 
  private:
   // The most records that a chunk beginning with record `first` has.

@@ -17,13 +17,14 @@ namespace millhopper {
 
 // The attributes of open_files.
 struct MultiFileOptions {
-  size_t thread_num = 0;       // workers that read its files at once; 0: all of the pool
-  size_t buffer_size = 256;    // records to have in store; each file has one chunk at least
-  size_t cycle_length = 16;    // files whose records are interleaved
-  uint64_t pass_num = 1;       // how often the files are read in one pass
-  bool deterministic = true;   // false: a file that is ready may overtake one that is not
-  bool shuffle_files = false;  // permute the list of files anew for each time it is read
-  RandomKey key{0, 0, ""};     // of that permutation
+  size_t thread_num = 0;         // workers that read its files at once; 0: all of the pool
+  size_t buffer_size = 256;      // records to have in store; each file has one chunk at least
+  size_t cycle_length = 16;      // files whose records are interleaved
+  uint64_t pass_num = 1;         // how often the files are read in one pass
+  bool deterministic = true;     // false: a file that is ready may overtake one that is not
+  bool shuffle_files = false;    // permute the list of files anew for each time it is read
+  bool shuffle_records = false;  // of all files at once (RandomOrderReader)
+  RandomKey key{0, 0, ""};       // of these permutations
 };
 
 // The order in which `files` files are read in this pass.

@@ -6,6 +6,7 @@
 #include "framework/base/error.h"
 #include "framework/reader/file_reader.h"
 #include "readers/file_list.h"
+#include "readers/random_order_reader.h"
 
 namespace millhopper {
 namespace {
@@ -63,9 +64,13 @@ std::unique_ptr<ReaderBase> OpenFiles(const std::vector<std::string>& names,
   arguments.patterns = WildcardsOf(names);
   const FormatSchema* schema = FormatOf(files);
   if (schema != nullptr && arguments.has_companions) CheckCompanions(*schema);
-  return std::make_unique<MultiFileReader>(
-      schema == nullptr ? MakeFormatByContent(arguments) : schema->Make(arguments),
-      std::move(entries), options);
+  std::unique_ptr<FileFormat> format =
+      schema == nullptr ? MakeFormatByContent(arguments) : schema->Make(arguments);
+  if (options.shuffle_records) {
+    return std::make_unique<RandomOrderReader>(std::move(format), std::move(entries),
+                                               options.pass_num, options.key);
+  }
+  return std::make_unique<MultiFileReader>(std::move(format), std::move(entries), options);
 }
 
 }  // namespace millhopper

@@ -89,6 +89,10 @@ constexpr char kColumnarHint[] =
 
 }  // namespace
 
+void FileSource::ReadRecord(uint64_t record, char*) const {
+  Throw(ErrorCode::kInternal, "record ", record, " cannot be read by itself");
+}
+
 std::optional<uint64_t> FileFormat::CountRecords(const std::vector<FileEntry>&) const {
   return std::nullopt;
 }

@@ -118,7 +118,15 @@ class Chunk final : public Kept {
   Ref<Mapping> mapping_;
 };
 
-// One file that is being read from its beginning to its end.
+// Records of one size, of which each can be found by arithmetic.
+struct RecordTable {
+  uint64_t records;
+  size_t record_bytes;
+  uint64_t begin;        // the byte of the file at which record 0 begins
+  size_t bytes_in_file;  // from one record to the next; less than record_bytes beside a companion
+};
+
+// One file that is being read, from its beginning to its end or record by record.
 class FileSource {
  public:
   virtual ~FileSource() = default;
@@ -131,6 +139,12 @@ class FileSource {
   // the records before a damaged one and then throw; they are delivered first. A call that is
   // refused memory (MemoryScope) is made again later, with the chunk as Claim has left it.
   virtual void Fetch(Chunk* chunk) const = 0;
+  // The records of a file in which each can be read by itself; nothing if it is no such file.
+  // Throws what Claim throws at the end of a file that is too short or too long.
+  virtual std::optional<RecordTable> Records() const { return std::nullopt; }
+  // Reads the bytes of a record of that table, as tickets of it have them, to `out`. Any thread.
+  // Errors are those of Fetch.
+  virtual void ReadRecord(uint64_t record, char* out) const;
 };
 
 // A file named by a program, and its companion file (labels) in formats that have one.

@@ -97,6 +97,13 @@ ReaderPtr OpenAll(const DataSet& data, const MultiFileOptions& options) {
   return OpenFiles(files, data.companions, ArgumentsOf(data), options);
 }
 
+ReaderPtr OpenInRandomOrder(const DataSet& data) {
+  MultiFileOptions options;
+  options.shuffle_records = true;
+  options.key = RandomKey(0, kSeed, "files");
+  return OpenAll(data, options);
+}
+
 ReaderPtr Shuffled(ReaderPtr reader, int64_t window) {
   return std::make_unique<ShuffleReader>(std::move(reader), window,
                                          RandomKey(0, kSeed, "shuffled"));

@@ -23,6 +23,8 @@ using ReaderPtr = std::unique_ptr<ReaderBase>;
 // Open a data set: its one file, or all its files as open_files reads them.
 ReaderPtr OpenOne(const DataSet& data);
 ReaderPtr OpenAll(const DataSet& data, const MultiFileOptions& options);
+// The same in a random order.
+ReaderPtr OpenInRandomOrder(const DataSet& data);
 // Shuffles with seed 7, as all benchmarks do.
 ReaderPtr Shuffled(ReaderPtr reader, int64_t window);
 ReaderPtr Batched(ReaderPtr reader, int64_t batch_size);

@@ -25,7 +25,8 @@ constexpr uint64_t kGzipImages = 50000;
 
 // The readers that are put on the reader of a file.
 struct Shape {
-  int64_t window = 8192;  // 0 is no shuffle
+  int64_t window = 8192;      // 0 is no shuffle
+  bool full_shuffle = false;  // the source reads the records in a random order
   int64_t batch = 128;
   bool buffered = false;
   bool one_thread = false;
@@ -39,7 +40,7 @@ ChainSpec SpecOf(const DataSet& data, const Shape& shape) {
   spec.records = data.records / shape.kept_one_in;
   spec.one_thread = shape.one_thread;
   spec.make = [data, shape]() -> ReaderPtr {
-    ReaderPtr reader = OpenOne(data);
+    ReaderPtr reader = shape.full_shuffle ? OpenInRandomOrder(data) : OpenOne(data);
     if (shape.kept_one_in > 1) {
       reader = std::make_unique<FilterReader>(
           std::move(reader), [one_in = shape.kept_one_in](const RecordId& id, const auto&) {
@@ -98,12 +99,13 @@ void AddScaling(const std::string& name, const std::function<DataSet()>& data,
 
 void AddFileWorkloads(Workloads* workloads) {
   const Shape usual;
-  Shape unshuffled, buffered, one_thread, large_batches, filtered, unbatched;
+  Shape unshuffled, buffered, one_thread, large_batches, filtered, unbatched, full_shuffle;
   unshuffled.window = 0;
   buffered.buffered = true;
   one_thread.one_thread = true;
   large_batches.batch = 4096;
-  filtered.window = unbatched.window = 0;
+  filtered.window = unbatched.window = full_shuffle.window = 0;
+  full_shuffle.full_shuffle = true;
   filtered.kept_one_in = 2;
   unbatched.unbatched = 128;
 
@@ -134,6 +136,7 @@ void AddFileWorkloads(Workloads* workloads) {
   AddOneFile("rio_mnist_snappy", snappy, usual, 0.70, workloads);
   AddOneFile("rio_mnist_gzip", gzip, usual, 0.70, workloads);
   AddOneFile("idx", idx, usual, 0, workloads);
+  AddOneFile("idx_full_shuffle", idx, full_shuffle, 0.20, workloads);
   AddOneFile(
       "npy", [] { return MnistNpy(kImages); }, usual, 0, workloads);
   AddOneFile(
@@ -142,6 +145,7 @@ void AddFileWorkloads(Workloads* workloads) {
   AddOneFile("tiny64_1_thread", tiny, one_thread, 0, workloads);
   AddOneFile("tiny64_batch_4096", tiny, large_batches, 0.15, workloads);
   AddOneFile("tiny64_mmap", mapped(tiny), usual, 0, workloads);
+  AddOneFile("tiny64_full_shuffle", tiny, full_shuffle, 0.20, workloads);
   AddOneFile("tiny64_recordio", tiny_records, usual, 0.15, workloads);
   AddOneFile("lod_tokens", tokens, usual, 0.20, workloads);
   AddOneFile<TableLimit>(

@@ -286,7 +286,12 @@ class ChainWriter {
       attributes.emplace_back("label_file_names", Texts(files.companions));
     }
     if (free_order_) attributes.emplace_back("deterministic", Bool(false));
-    if (dice_.OneIn(3)) {
+    const bool packed = files.names[0].rfind(".gz") != std::string::npos;
+    if ((files.format == "idx" || files.format == "fixed") && !packed && !free_order_ &&
+        dice_.OneIn(2)) {
+      attributes.emplace_back("shuffle_records", Bool(true));
+      attributes.emplace_back("seed", Int(dice_.Between(0, 3)));
+    } else if (dice_.OneIn(3)) {
       attributes.emplace_back("shuffle_files", Bool(true));
       attributes.emplace_back("seed", Int(dice_.Between(0, 3)));
     }

@@ -135,11 +135,11 @@ ExpectedStream Interleaved(const std::vector<ExpectedStream>& files, size_t cycl
 }
 
 // The permutation of ruling 6: from the last place down, each element is swapped with one at or
-// before its place.
-std::vector<ExpectedStream> Shuffled(std::vector<ExpectedStream> files, const RandomKey& key,
-                                     uint64_t pass) {
-  for (size_t i = files.size(); i-- > 1;) std::swap(files[i], files[key.Below(i + 1, pass, i)]);
-  return files;
+// before its place. Few records are shuffled in the same way.
+template <typename T>
+std::vector<T> Shuffled(std::vector<T> list, const RandomKey& key, uint64_t pass) {
+  for (size_t i = list.size(); i-- > 1;) std::swap(list[i], list[key.Below(i + 1, pass, i)]);
+  return list;
 }
 
 // ---- Decorated readers. ----
@@ -389,6 +389,13 @@ ExpectedStream ChainModel::Files(const proto::OpDesc& op, uint64_t pass) const {
   ExpectedStream stream;
   const auto passes = static_cast<uint64_t>(Number(op, "pass_num", 1));
   for (uint64_t k = 0; k < passes && stream.error.empty(); ++k) {
+    if (Flag(op, "shuffle_records")) {
+      ExpectedStream all;
+      for (const ExpectedStream& file : files) Append(file, &all);
+      all.elements = Shuffled(std::move(all.elements), KeyOf(op), pass * passes + k);
+      Append(all, &stream);
+      continue;
+    }
     const bool shuffle = Flag(op, "shuffle_files");
     Append(Interleaved(shuffle ? Shuffled(files, KeyOf(op), pass * passes + k) : files,
                        static_cast<size_t>(Number(op, "cycle_length", 16))),

@@ -77,6 +77,7 @@ TEST(RandomChain, MayHaveAnythingInIt) {
                             "label_filename",
                             "label_file_names",
                             "shuffle_files",
+                            "shuffle_records",
                             "\"deterministic\" b: false",
                             "_fluid_none",
                             "_fluid_snappy",

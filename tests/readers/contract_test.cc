@@ -34,6 +34,7 @@
 #include "readers/plugin_reader.h"
 #include "readers/queue_reader.h"
 #include "readers/random_data_reader.h"
+#include "readers/random_order_reader.h"
 #include "readers/recordio_writer.h"
 #include "readers/shard_reader.h"
 #include "readers/shuffle_reader.h"
@@ -639,6 +640,11 @@ ReaderPtr PlainRecordIO(Fault fault, Where where) {
 ReaderPtr Fixed(Fault fault, Where where) {
   return OfFormat("fixed", EntryAt(where, FixedPath(fault)), SlotsOf(SourceSpec()));
 }
+ReaderPtr FixedInRandomOrder(Fault fault, Where where) {
+  return std::make_unique<RandomOrderReader>(
+      Format("fixed", SlotsOf(SourceSpec())),
+      std::vector<FileEntry>{EntryAt(where, FixedPath(fault))}, 1, RandomKey(1, 2, "files"));
+}
 ReaderPtr Idx(Fault, Where where) {
   SlotSpec digits;
   digits.dtype = DataType::kUint8;
@@ -1126,6 +1132,9 @@ std::vector<ContractCase> Files(Where where) {
       Reads("recordio_shuffle_batch_multi_pass_to_device", RecordIO, where, RecordIOPaths,
             {Shuffle(11), Batch(4), MultiPass(2), ToDevice(2)}, Twice(numbers), {5}),
       Reads("fixed", Fixed, where, FixedPaths, {}, numbers, {20}),
+      Reads("fixed_in_random_order", FixedInRandomOrder, where, FixedPaths, {}, numbers, {0}),
+      Reads("fixed_in_random_order_batch_double_buffer", FixedInRandomOrder, where, FixedPaths,
+            {Batch(8), DoubleBuffer(2)}, numbers, {0}),
       Reads("idx", Idx, where, IdxPaths, {}, {}),
       Reads("npy", NpyArray, where, NpyPaths, {}, numbers, {20}),
       Reads("npz_shuffle", Npz, where, NpzPaths, {Shuffle(7)}, numbers),

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "framework/base/permutation.h"
 #include "framework/base/random.h"
 #include "readers/multi_file_reader.h"
 #include "readers/random_data_reader.h"
@@ -68,6 +69,31 @@ TEST(Order, OfShuffledFiles) {
     const RandomKey key(wanted.seed, 7, "files");
     EXPECT_EQ(ShuffledFiles(8, key, 0), wanted.pass[0]) << "seed " << wanted.seed;
     EXPECT_EQ(ShuffledFiles(8, key, 1), wanted.pass[1]) << "seed " << wanted.seed;
+  }
+}
+
+// Records in a random order: of few, which are shuffled as a list, and of many.
+TEST(Order, OfShuffledRecords) {
+  const Golden<uint64_t> golden[] = {
+      {0,
+       {{7, 3, 4, 1, 5, 2, 0, 6, 972413, 271088, 442625, 271842},
+        {7, 2, 3, 0, 4, 5, 1, 6, 512486, 616550, 78292, 890132}}},
+      {1,
+       {{7, 5, 6, 2, 4, 0, 3, 1, 335529, 692796, 966749, 930663},
+        {7, 6, 1, 2, 4, 3, 0, 5, 849409, 403666, 898218, 341973}}},
+      {20260101,
+       {{0, 6, 4, 2, 3, 7, 1, 5, 458240, 327291, 672346, 301474},
+        {3, 6, 1, 0, 7, 4, 2, 5, 11680, 433268, 552653, 573758}}},
+  };
+  for (const Golden<uint64_t>& wanted : golden) {
+    const RandomKey key(wanted.seed, 7, "files");
+    for (uint64_t pass = 0; pass < 2; ++pass) {
+      const Permutation few(8, key, pass), many(1000000, key, pass);
+      std::vector<uint64_t> order;
+      for (uint64_t i = 0; i < 8; ++i) order.push_back(few[i]);
+      for (uint64_t i = 0; i < 4; ++i) order.push_back(many[i]);
+      EXPECT_EQ(order, wanted.pass[pass]) << "seed " << wanted.seed;
+    }
   }
 }
 

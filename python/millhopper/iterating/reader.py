@@ -222,6 +222,8 @@ class Reader(ImageMethods, CombiningMethods):
             name: the reader's name in error messages and programs.
             attributes: those of ``open_files`` and of the format; ``python -m millhopper ops
                 open_files`` and ``executor --list_ops open_files`` list them. With
+                ``shuffle_records=True`` the records of plain fixed, idx and npy files are read in a
+                random order, another one in each pass, without memory for those that wait. With
                 ``buffer_type="mmap"`` records are copied straight from the kernel's pages. Use this
                 for plain files on local disks only, and let no program write to them meanwhile. A
                 change that the reader notices is an error with file and byte; it cannot notice
@@ -428,6 +430,8 @@ class Reader(ImageMethods, CombiningMethods):
         """Draws elements at random from a window of ``buffer_size``, which is refilled meanwhile.
 
         Every pass has another order, which ``seed``, the reader's own seed and ``name`` decide.
+        Where records can be read one by one, ``open_files(..., shuffle_records=True)`` shuffles all
+        of them, in no memory.
         """
         return self.decorate("create_shuffle_reader", name=name, buffer_size=buffer_size, seed=seed)
 

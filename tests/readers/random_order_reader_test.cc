@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "readers/random_order_reader.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "framework/base/error.h"
+#include "readers/open_files.h"
+#include "tests/bytes.h"
+#include "tests/record_files.h"
+#include "tests/testing.h"
+
+namespace millhopper {
+namespace {
+
+using Numbers = std::vector<int64_t>;
+
+// Files of int64 [1, 1], of which file f holds 1000 * f, 1000 * f + 1 ...
+class RandomOrder : public ::testing::Test {
+ protected:
+  std::string Path(size_t file) const { return folder_ + "/" + std::to_string(file); }
+
+  void Write(const std::vector<int64_t>& sizes) {
+    for (size_t f = 0; f < sizes.size(); ++f) {
+      std::string bytes;
+      for (int64_t i = 0; i < sizes[f]; ++i) {
+        const int64_t value = 1000 * static_cast<int64_t>(f) + i;
+        all_.push_back(value);
+        bytes.append(reinterpret_cast<const char*>(&value), sizeof(value));
+      }
+      WriteFile(Path(f), bytes);
+      names_.push_back("fixed:" + Path(f));
+    }
+  }
+
+  std::unique_ptr<ReaderBase> Open(uint64_t pass_num = 1,
+                                   BufferType buffer_type = BufferType::kMemory) {
+    FormatArguments arguments;
+    SlotSpec slot;
+    slot.dtype = DataType::kInt64;
+    slot.dims = {1, 1};
+    arguments.declared = {slot};
+    arguments.buffer_type = buffer_type;
+    MultiFileOptions options;
+    options.shuffle_records = true;
+    options.pass_num = pass_num;
+    options.key = key_;
+    std::unique_ptr<ReaderBase> reader = OpenFiles(names_, {}, std::move(arguments), options);
+    reader->set_origin("reader 'files'");
+    return reader;
+  }
+
+  Numbers InOrder(uint64_t pass) const {
+    const Permutation order(all_.size(), key_, pass);
+    Numbers numbers;
+    for (uint64_t i = 0; i < all_.size(); ++i) numbers.push_back(all_[order[i]]);
+    return numbers;
+  }
+
+  static Numbers Read(ReaderBase* reader) {
+    Numbers numbers;
+    std::vector<LoDTensor> element;
+    while (reader->HasNext()) {
+      reader->ReadNext(&element);
+      numbers.push_back(element[0].scalar<int64_t>());
+    }
+    return numbers;
+  }
+
+  const std::string folder_ = NewFolder("random_order");
+  const RandomKey key_{3, 4, "files"};
+  std::vector<std::string> names_;
+  Numbers all_;
+};
+
+TEST_F(RandomOrder, IsThatOfThePermutationInEachPass) {
+  Write({5, 0, 300, 1, 40});
+  for (const BufferType type : {BufferType::kMemory, BufferType::kMmap}) {
+    const auto reader = Open(1, type);
+    EXPECT_EQ(reader->PassLength(), 346u);
+    for (uint64_t pass = 0; pass < 3; ++pass) {
+      EXPECT_EQ(Read(reader.get()), InOrder(pass)) << "in pass " << pass;
+      reader->ReInit();
+    }
+  }
+}
+
+TEST_F(RandomOrder, OfManyRecordsHasEachOnce) {
+  Write({700, 900, 1000, 999, 998, 1000});
+  ASSERT_GT(all_.size(), Permutation::kMostListed);
+  const auto reader = Open();
+  Numbers read = Read(reader.get());
+  EXPECT_EQ(read, InOrder(0));
+  std::sort(read.begin(), read.end());
+  EXPECT_EQ(read, all_);
+}
+
+TEST_F(RandomOrder, OfSeveralReadingsInAPass) {
+  Write({20, 7});
+  const auto reader = Open(2);
+  EXPECT_EQ(reader->PassLength(), 54u);
+  for (uint64_t pass = 0; pass < 2; ++pass) {
+    Numbers wanted = InOrder(2 * pass);
+    const Numbers more = InOrder(2 * pass + 1);
+    wanted.insert(wanted.end(), more.begin(), more.end());
+    EXPECT_EQ(Read(reader.get()), wanted);
+    reader->ReInit();
+  }
+}
+
+TEST_F(RandomOrder, OfNothingIsEmpty) {
+  Write({0, 0});
+  EXPECT_TRUE(Read(Open(3).get()).empty());
+}
+
+TEST_F(RandomOrder, NeedsFilesWithRandomAccess) {
+  Write({4, 5});
+  WriteFile(Path(1), Gzipped(ReadFile(Path(1))));
+  const auto reader = Open();
+  for (int again = 0; again < 2; ++again) {
+    const std::optional<Thrown> thrown = ErrorOf([&] { reader->HasNext(); });
+    ASSERT_TRUE(thrown);
+    EXPECT_EQ(thrown->code, ErrorCode::kInvalidArgument);
+    for (const std::string& words :
+         {Path(1), std::string("plain files of the formats fixed, idx and npy"),
+          std::string("reader 'files'")}) {
+      EXPECT_NE(thrown->text.find(words), std::string::npos) << thrown->text;
+    }
+  }
+  ExpectError(ErrorCode::kInvalidArgument, "by: \"record\"", [&] { Open()->TakeShare({2, 0}); });
+}
+
+TEST_F(RandomOrder, DamagedFilesAreErrors) {
+  Write({4, 5});
+  WriteFile(Path(1), ReadFile(Path(1)) + "more");
+  ExpectError(ErrorCode::kDataLoss, "in record 5, of which it has 4 of 8 bytes",
+              [&] { Open()->HasNext(); });
+}
+
+// A file that becomes shorter is an error at the first of its records that is gone, with its place;
+// those before it are yielded.
+TEST_F(RandomOrder, FilesThatBecomeShorterAreErrors) {
+  Write({10, 30});
+  const auto reader = Open();
+  ASSERT_TRUE(reader->HasNext());
+  std::filesystem::resize_file(Path(1), 10 * sizeof(int64_t));
+  const Numbers wanted = InOrder(0);
+  const auto gone = std::find_if(wanted.begin(), wanted.end(), [](int64_t n) { return n >= 1010; });
+  std::vector<LoDTensor> element;
+  for (auto number = wanted.begin(); number != gone; ++number) {
+    reader->ReadNext(&element);
+    EXPECT_EQ(element[0].scalar<int64_t>(), *number);
+  }
+  const std::optional<Thrown> thrown = ErrorOf([&] { reader->ReadNext(&element); });
+  ASSERT_TRUE(thrown);
+  EXPECT_EQ(thrown->code, ErrorCode::kDataLoss);
+  const std::string place = "byte " + std::to_string(8 * (*gone - 1000));
+  EXPECT_NE(thrown->text.find(Path(1)), std::string::npos) << thrown->text;
+  EXPECT_NE(thrown->text.find(place), std::string::npos) << thrown->text;
+}
+
+}  // namespace
+}  // namespace millhopper
