@@ -33,6 +33,7 @@ std::string Make(const std::vector<std::string>& below, const AttributeTexts& at
 
 std::vector<int64_t> NumbersOf(const std::vector<ElementValue>& elements) {
   std::vector<int64_t> numbers;
+  numbers.reserve(elements.size());
   for (const ElementValue& element : elements) {
     numbers.push_back(*reinterpret_cast<const int64_t*>(element[0].bytes.data()));
   }
