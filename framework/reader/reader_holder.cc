@@ -109,6 +109,7 @@ struct ReaderHolder::Held : std::enable_shared_from_this<Held> {
   const std::unique_ptr<ReaderBase> reader;
   std::mutex planning;      // guards Plan and Restart of the reader and what is below
   uint64_t generation = 0;  // how often the reader was restarted
+  bool begun = false;       // whether a consumer has begun the reader's pass (BeginPass)
   bool due = false;         // whether the next handle that is restarted must restart the reader
   std::atomic<int> handles{0};
   bool shared_out = false;             // it yields one share of its chunks
@@ -148,9 +149,13 @@ class ReaderHolder::Handle final : public ReaderBase {
     held_->reader->TakeShare(share);
     held_->shared_out = true;
   }
+  // Only the first of several consumers begins a pass: when another one comes, threads may be at
+  // work ahead for the first.
   void BeginPass() override {
     std::lock_guard<std::mutex> lock(held_->planning);
-    if (generation_ == held_->generation) held_->reader->BeginPass();
+    if (generation_ != held_->generation || held_->begun) return;
+    held_->reader->BeginPass();
+    held_->begun = true;
   }
   void ExpectWindow() override {
     std::lock_guard<std::mutex> lock(held_->planning);
@@ -182,7 +187,7 @@ class ReaderHolder::Handle final : public ReaderBase {
     if (first) ++held_->generation;
     generation_ = held_->generation;
     if (!first && !held_->due) return;
-    held_->due = false;
+    held_->due = held_->begun = false;
     held_->reader->Restart(held_->handles == 1 ? pass : held_->generation);
   }
 
