@@ -28,7 +28,7 @@ void Check(const proto::OpDesc& op, const AttributeMap& attributes) {
     }
     has_variable = has_variable || (input.parameter() == kVariable && input.arguments_size() > 0);
   }
-  const auto& weights = attributes.Get<std::vector<float>>("weights");
+  const auto& weights = attributes.Get<Weights>("weights");
   Require(!has_variable || weights.empty(),
           "the weights are given twice: by input 'WeightsTensor' and by attribute 'weights'");
   Require(weights.empty() || weights.size() == readers, "attribute 'weights' has ", weights.size(),
@@ -53,7 +53,7 @@ OpSchema MixSchema() {
                      "read when the first element of a pass is asked for; where another reader on "
                      "top counts several passes as one (create_multi_pass_reader), once for all")
       .Attr(AttributeSchema(
-                "weights", std::vector<float>{},
+                "weights", Weights{},
                 "one for each reader, if input WeightsTensor is not given; only their ratios "
                 "matter; all are equal by default")
                 .AtLeast(0))
@@ -80,8 +80,7 @@ Weights ValuesOf(const Variable& variable) {
 
 void CreateMixReader(OpContext& context) {
   std::vector<std::unique_ptr<ReaderBase>> readers = UnderlyingReaders(context);
-  const auto& constants = context.Attr<std::vector<float>>("weights");
-  Weights weights(constants.begin(), constants.end());
+  auto weights = context.Attr<Weights>("weights");
   if (weights.empty()) weights.assign(readers.size(), 1);
   std::function<Weights()> changed_weights;
   if (context.InCount(kVariable) > 0) {

@@ -45,7 +45,7 @@ void MixReader::CheckWeights(const Weights& weights) const {
 
 void MixReader::BeginPass() {
   CombinedReader::BeginPass();
-  if (begun_ || !changed_weights_) return;
+  if (!changed_weights_) return;
   Weights weights = changed_weights_();
   CheckWeights(weights);
   weights_ = std::move(weights);
@@ -64,7 +64,6 @@ std::optional<uint64_t> MixReader::PassLength() const {
 }
 
 void MixReader::PlanNext(size_t n, TicketRun* run) {
-  begun_ = true;
   for (;;) {
     CheckStop();
     const size_t turns = std::min(n, kMostPlannedAtOnce);
@@ -134,10 +133,7 @@ bool MixReader::GoOnAfter(size_t k) {
   if (end_ == MixEnd::kStop) return false;
   part.ended = true;
   if (end_ == MixEnd::kRepeat) {
-    const auto has_ended = [&](const Part& one) {
-      return one.ended || weights_[static_cast<size_t>(&one - parts_.data())] == 0;
-    };
-    if (std::all_of(parts_.begin(), parts_.end(), has_ended)) return false;
+    if (AllHaveEnded()) return false;
     if (part.taken) {
       part.taken = false;
       ++part.repeats;
@@ -155,9 +151,15 @@ bool MixReader::GoOnAfter(size_t k) {
   return false;
 }
 
+bool MixReader::AllHaveEnded() const {
+  for (size_t i = 0; i < size(); ++i) {
+    if (weights_[i] > 0 && !parts_[i].ended) return false;
+  }
+  return true;
+}
+
 void MixReader::Rewind(uint64_t pass) {
   pass_ = pass;
-  begun_ = false;
   schedule_.reset();
   turns_.clear();
   next_turn_ = 0;

@@ -67,6 +67,8 @@ class MixReader final : public UnionReader {
   size_t Fill(size_t n);
   // Hands out the elements of the first n turns.
   void HandOut(size_t n, TicketRun* run);
+  // Whether each reader that has turns has ended at least once.
+  bool AllHaveEnded() const;
   // Reader k has no element for its turn. Returns false if that ends the pass.
   bool GoOnAfter(size_t k);
 
@@ -75,7 +77,6 @@ class MixReader final : public UnionReader {
   const MixEnd end_;
   const RandomKey key_;
   uint64_t pass_ = 0;
-  bool begun_ = false;  // the pass
   std::optional<MixSchedule> schedule_;
   std::vector<size_t> turns_;             // dealt out: whose each is
   size_t next_turn_ = 0;                  // that has not been taken

@@ -67,8 +67,9 @@ std::unique_ptr<ReaderBase> OpenFiles(const std::vector<std::string>& names,
   std::unique_ptr<FileFormat> format =
       schema == nullptr ? MakeFormatByContent(arguments) : schema->Make(arguments);
   if (options.shuffle_records) {
-    return std::make_unique<RandomOrderReader>(std::move(format), std::move(entries),
-                                               options.pass_num, options.key);
+    Require(options.pass_num == 1, "shuffle_records and pass_num ", options.pass_num,
+            ": create_multi_pass_reader reads the records several times");
+    return std::make_unique<RandomOrderReader>(std::move(format), std::move(entries), options.key);
   }
   return std::make_unique<MultiFileReader>(std::move(format), std::move(entries), options);
 }

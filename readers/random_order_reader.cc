@@ -24,14 +24,20 @@ constexpr size_t kBytesAtOnce = 64 << 10;
 class RandomOrderReader::OpenedFiles final : public Kept {
  public:
   void Add(std::unique_ptr<FileSource> source, const RecordTable& table) {
+    // Formats see to it that all files of a reader have the same slots.
+    if (!tables_.empty() && table.record_bytes != record_bytes()) {
+      Throw(ErrorCode::kInternal, "records of ", table.record_bytes, " bytes behind those of ",
+            record_bytes());
+    }
     sources_.push_back(std::move(source));
     tables_.push_back(table);
     ends_.push_back(records() + table.records);
   }
   uint64_t records() const { return ends_.empty() ? 0 : ends_.back(); }
+  size_t record_bytes() const { return tables_.front().record_bytes; }
 
-  // The ticket of record number `index` of all files. Its `index` is 0, the distance from the byte
-  // that it is named after.
+  // Names record number `index` of all files; the byte at which it begins takes the place of its
+  // chunk's.
   void Name(uint64_t index, Ticket* ticket) {
     const auto file =
         static_cast<size_t>(std::upper_bound(ends_.begin(), ends_.end(), index) - ends_.begin());
@@ -40,7 +46,6 @@ class RandomOrderReader::OpenedFiles final : public Kept {
     ticket->id.chunk = table.begin + RecordOf(index, file) * table.bytes_in_file;
     ticket->owner = this;
   }
-  size_t record_bytes(const Ticket& ticket) const { return tables_[ticket.id.file].record_bytes; }
   void Read(const Ticket& ticket, char* out) const {
     const RecordTable& table = tables_[ticket.id.file];
     const uint64_t record = (ticket.id.chunk - table.begin) / table.bytes_in_file;
@@ -58,13 +63,9 @@ class RandomOrderReader::OpenedFiles final : public Kept {
 };
 
 RandomOrderReader::RandomOrderReader(std::unique_ptr<FileFormat> format,
-                                     std::vector<FileEntry> entries, uint64_t pass_num,
-                                     const RandomKey& key)
-    : FileReader(std::move(format), std::move(entries), ReadAhead{}),
-      pass_num_(pass_num),
-      key_(key) {
+                                     std::vector<FileEntry> entries, const RandomKey& key)
+    : FileReader(std::move(format), std::move(entries), ReadAhead{}), key_(key) {
   Require(!files().empty(), "there is no file to read");
-  Require(pass_num > 0, "pass_num is 0; it must be at least 1");
 }
 
 RandomOrderReader::~RandomOrderReader() = default;
@@ -73,12 +74,6 @@ void RandomOrderReader::TakeShare(const ChunkShare&) {
   Throw(ErrorCode::kInvalidArgument, origin(),
         " reads records in a random order, so that no shard can leave out chunks; use by: "
         "\"record\", which costs no more here");
-}
-
-std::optional<uint64_t> RandomOrderReader::PassLength() const {
-  std::optional<uint64_t> records = FileReader::PassLength();
-  if (records && __builtin_mul_overflow(*records, pass_num_, &*records)) records.reset();
-  return records;
 }
 
 Ref<RandomOrderReader::OpenedFiles> RandomOrderReader::OpenAll() {
@@ -103,15 +98,12 @@ Ref<RandomOrderReader::OpenedFiles> RandomOrderReader::OpenAll() {
 
 void RandomOrderReader::PlanNext(size_t n, TicketRun* run) {
   try {
-    if (!opened_) opened_ = OpenAll();
-    const uint64_t records = opened_->records();
-    if (next_ == records && round_ + 1 < pass_num_) {
-      order_.reset();
-      next_ = 0;
-      ++round_;
+    if (!opened_) {
+      Ref<OpenedFiles> opened = OpenAll();
+      order_.emplace(opened->records(), key_, pass_);
+      opened_ = std::move(opened);
     }
-    if (!order_) order_.emplace(records, key_, pass_ * pass_num_ + round_);
-    const auto taken = static_cast<size_t>(std::min<uint64_t>(n, records - next_));
+    const auto taken = static_cast<size_t>(std::min<uint64_t>(n, opened_->records() - next_));
     if (taken == 0) return;
     run->Keep(opened_.get());
     const size_t first = run->tickets.size();
@@ -119,17 +111,17 @@ void RandomOrderReader::PlanNext(size_t n, TicketRun* run) {
     for (size_t i = 0; i < taken; ++i) {
       Ticket* const ticket = &run->tickets[first + i];
       ticket->id.pass = pass_;
-      ticket->id.sample = sample_++;
+      ticket->id.sample = next_;
       opened_->Name((*order_)[next_++], ticket);
     }
   } catch (...) {
-    throw CurrentError().WithContext(ReadingRecord(sample_));
+    throw CurrentError().WithContext(ReadingRecord(next_));
   }
 }
 
 void RandomOrderReader::Rewind(uint64_t pass) {
   pass_ = pass;
-  round_ = next_ = sample_ = 0;
+  next_ = 0;
   order_.reset();
   opened_ = Ref<OpenedFiles>();
 }
@@ -139,7 +131,7 @@ void RandomOrderReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) co
   std::array<Ticket, kReadAtOnce> read;
   while (n > 0) {
     const auto& opened = *tickets->object<OpenedFiles>();
-    const size_t stride = opened.record_bytes(*tickets);
+    const size_t stride = opened.record_bytes();
     const size_t count = std::min({n, kReadAtOnce, 1 + kBytesAtOnce / stride});
     const Ref<Buffer> bytes = BufferPool::At(Place()).Take(count * stride);
     size_t done = 0;

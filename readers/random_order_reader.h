@@ -17,21 +17,21 @@
 namespace millhopper {
 
 // Yields the records of all files in a random order, each once. The order is
-// Permutation(records, key, p), where place i counts through the files in the order of the list,
-// and p is the pass (reading k of `pass_num` in pass q is p = q * pass_num + k). No memory is taken
-// for records that wait: each is read by itself, by the thread that loads it. So the files are
-// plain files of records of one size (FileSource::Records), and all of them are open at once.
+// Permutation(records, key, pass), whose numbers count through the files in the order of the list.
+// No memory is taken for records that wait: each is read by itself, by the thread that loads it. So
+// the files are plain files of records of one size (FileSource::Records). All of them are open in a
+// pass; where descriptors are few, files are closed and opened again (File).
 class RandomOrderReader final : public FileReader {
  public:
-  // Throws as MultiFileReader. Files that cannot be read so are an error (kInvalidArgument) when
-  // the first element is planned.
+  // Throws kInvalidArgument for an empty list, and kIo with the names of all files that are
+  // missing; reads nothing. When the first element is planned, files that cannot be read so are an
+  // error (kInvalidArgument), and so is a file that is too short or too long.
   RandomOrderReader(std::unique_ptr<FileFormat> format, std::vector<FileEntry> entries,
-                    uint64_t pass_num, const RandomKey& key);
+                    const RandomKey& key);
   ~RandomOrderReader() override;
 
   void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override;
   void TakeShare(const ChunkShare& share) override;
-  std::optional<uint64_t> PassLength() const override;
 
  private:
   class OpenedFiles;
@@ -40,14 +40,11 @@ class RandomOrderReader final : public FileReader {
   void Rewind(uint64_t pass) override;
   Ref<OpenedFiles> OpenAll();
 
-  const uint64_t pass_num_;
   const RandomKey key_;
   uint64_t pass_ = 0;
-  uint64_t round_ = 0;                // which of the pass_num readings goes on
-  uint64_t next_ = 0;                 // place in its order
-  uint64_t sample_ = 0;               // number of the next record in the pass
-  Ref<OpenedFiles> opened_;           // in this pass
-  std::optional<Permutation> order_;  // of this round
+  uint64_t next_ = 0;                 // place in the order
+  Ref<OpenedFiles> opened_;           // null before the first element of the pass is planned
+  std::optional<Permutation> order_;  // set with opened_
 };
 
 }  // namespace millhopper

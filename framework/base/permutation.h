@@ -28,7 +28,6 @@ class Permutation {
 
   // What stands at place i, i < n. Any thread.
   uint64_t operator[](uint64_t i) const { return listed_.empty() ? Walk(i) : listed_[i]; }
-  uint64_t size() const { return n_; }
 
  private:
   uint64_t Walk(uint64_t i) const;

@@ -24,17 +24,22 @@ inline uint8_t LumaOf(uint8_t red, uint8_t green, uint8_t blue) {
 // of `image`, and may be the image itself if both have the same channels.
 void ToGray(const PixelsOf<const uint8_t>& image, const PixelsOf<uint8_t>& gray);
 
-// factor * a + (1 - factor) * b.
+// factor * a + (1 - factor) * b. A factor of more than 10^36 counts as that, which gives 0 or 255
+// wherever a and b differ: the products of larger ones may be beyond float32, and their sum no
+// number.
 class Blend {
  public:
   explicit Blend(double factor)
-      : of_a_(static_cast<float>(factor)), of_b_(static_cast<float>(1.0 - factor)) {}
+      : of_a_(static_cast<float>(std::min(factor, kMostFactor))),
+        of_b_(static_cast<float>(1.0 - std::min(factor, kMostFactor))) {}
   uint8_t operator()(float a, float b) const {
     const float mixed = of_a_ * a + of_b_ * b;
     return static_cast<uint8_t>(std::min(std::max(mixed, 0.0f), 255.0f));
   }
 
  private:
+  static constexpr double kMostFactor = 1e36;
+
   float of_a_, of_b_;
 };
 

@@ -180,7 +180,7 @@ class ChainWriter {
       if (dice_.OneIn(3)) DrawShuffle(DrawSize());
       names.push_back(top_.name);
       // The first weight is not 0, so that not all are.
-      weights += StrCat("floats: ", dice_.Between(names.size() == 1 ? 1 : 0, 5), " ");
+      weights += StrCat("float64s: ", dice_.Between(names.size() == 1 ? 1 : 0, 5), " ");
     }
     size_t sequences = 0;
     for (const Slot& slot : joined.slots) {
@@ -280,8 +280,7 @@ class ChainWriter {
     AttributeTexts attributes = {{"file_names", Texts(files.names)},
                                  {"thread_num", Int(dice_.Between(0, 3))},
                                  {"buffer_size", Int(dice_.Between(1, 40))},
-                                 {"cycle_length", Int(dice_.Between(1, 8))},
-                                 {"pass_num", Int(dice_.OneIn(4) ? 2 : 1)}};
+                                 {"cycle_length", Int(dice_.Between(1, 8))}};
     if (!files.companions.empty()) {
       attributes.emplace_back("label_file_names", Texts(files.companions));
     }
@@ -291,9 +290,12 @@ class ChainWriter {
         dice_.OneIn(2)) {
       attributes.emplace_back("shuffle_records", Bool(true));
       attributes.emplace_back("seed", Int(dice_.Between(0, 3)));
-    } else if (dice_.OneIn(3)) {
-      attributes.emplace_back("shuffle_files", Bool(true));
-      attributes.emplace_back("seed", Int(dice_.Between(0, 3)));
+    } else {
+      attributes.emplace_back("pass_num", Int(dice_.OneIn(4) ? 2 : 1));
+      if (dice_.OneIn(3)) {
+        attributes.emplace_back("shuffle_files", Bool(true));
+        attributes.emplace_back("seed", Int(dice_.Between(0, 3)));
+      }
     }
     AddFiles("open_files", files, std::move(attributes));
   }

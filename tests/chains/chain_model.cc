@@ -387,15 +387,13 @@ ExpectedStream ChainModel::Files(const proto::OpDesc& op, uint64_t pass) const {
   }
   if (one) return files[0];
   ExpectedStream stream;
+  if (Flag(op, "shuffle_records")) {
+    for (const ExpectedStream& file : files) Append(file, &stream);
+    stream.elements = Shuffled(std::move(stream.elements), KeyOf(op), pass);
+    return stream;
+  }
   const auto passes = static_cast<uint64_t>(Number(op, "pass_num", 1));
   for (uint64_t k = 0; k < passes && stream.error.empty(); ++k) {
-    if (Flag(op, "shuffle_records")) {
-      ExpectedStream all;
-      for (const ExpectedStream& file : files) Append(file, &all);
-      all.elements = Shuffled(std::move(all.elements), KeyOf(op), pass * passes + k);
-      Append(all, &stream);
-      continue;
-    }
     const bool shuffle = Flag(op, "shuffle_files");
     Append(Interleaved(shuffle ? Shuffled(files, KeyOf(op), pass * passes + k) : files,
                        static_cast<size_t>(Number(op, "cycle_length", 16))),
@@ -427,8 +425,8 @@ ExpectedStream ChainModel::Combined(const proto::OpDesc& op, uint64_t pass) cons
     return Zipped(ins.size(), pass_of, pass, Flag(op, "check_alignment", true));
   }
   Require(op.type() == "create_mix_reader", "no model of ", op.type());
-  const auto& floats = Find(op, "weights")->floats();
-  return Mixed({floats.begin(), floats.end()}, pass_of, pass, KeyOf(op),
+  const auto& weights = Find(op, "weights")->float64s();
+  return Mixed({weights.begin(), weights.end()}, pass_of, pass, KeyOf(op),
                Texts(op, "when_exhausted")[0]);
 }
 

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "tests/operators/image_checks.h"
@@ -28,6 +29,7 @@ TEST(AdjustSharpnessOp, BlendsWithTheMeanOfNine) {
   EXPECT_EQ(middle(1), 100);
   EXPECT_EQ(middle(2), 142);
   EXPECT_EQ(middle(1000), 255);
+  EXPECT_EQ(middle(std::numeric_limits<float>::max()), 255);
 }
 
 TEST(AdjustSharpnessOp, ChangesSomeImages) {

@@ -50,7 +50,7 @@ std::vector<int64_t> Mixed(int64_t a, int64_t b, const AttributeTexts& attribute
 
 // By weights 3 and 1 each four turns have one of b, the third or the fourth.
 TEST(CreateMixReaderOp, TakesTurnsByWeight) {
-  const AttributeTexts weights = {{"weights", "floats: 3 floats: 1"}};
+  const AttributeTexts weights = {{"weights", "float64s: 3 float64s: 1"}};
   std::vector<int64_t> stop = Mixed(6, 9, weights);
   EXPECT_EQ(std::count(stop.begin(), stop.end(), 0), 2);
   EXPECT_GE(stop.size(), 7u);
@@ -71,7 +71,7 @@ TEST(CreateMixReaderOp, GoesOnWithoutAnEmptyReader) {
     EXPECT_EQ(Mixed(0, 3, {{"when_exhausted", end}}), (std::vector<int64_t>{0, 1, 2})) << end;
     EXPECT_TRUE(Mixed(0, 0, {{"when_exhausted", end}}).empty()) << end;
   }
-  EXPECT_EQ(Mixed(5, 3, {{"weights", "floats: 0 floats: 2"}}), (std::vector<int64_t>{0, 1, 2}));
+  EXPECT_EQ(Mixed(5, 3, {{"weights", "float64s: 0 float64s: 2"}}), (std::vector<int64_t>{0, 1, 2}));
 }
 
 TEST(CreateMixReaderOp, ReadsAVariableAtTheBeginningOfEachPass) {
@@ -104,13 +104,13 @@ TEST(CreateMixReaderOp, RefusesWrongWeights) {
   ProgramRunner runner;
   runner.Reader("a").Reset(Numbers(3));
   runner.Reader("b").Reset(Numbers(3));
-  runner.ExpectProblem(Make({"a", "b"}, {{"weights", "floats: 1"}}),
+  runner.ExpectProblem(Make({"a", "b"}, {{"weights", "float64s: 1"}}),
                        "attribute 'weights' has 1 values for 2 readers");
-  runner.ExpectProblem(Make({"a", "b"}, {{"weights", "floats: 1 floats: -1"}}), "weights");
+  runner.ExpectProblem(Make({"a", "b"}, {{"weights", "float64s: 1 float64s: -1"}}), "weights");
   runner.ExpectProblem(Make({"a", "b"}, {{"when_exhausted", "s: \"wait\""}}), "when_exhausted");
   runner.ExpectProblem(Make({"a", "a"}), "reader 'a' is given twice");
   ExpectError(ErrorCode::kInvalidArgument, "all weights are 0", [] {
-    Mixed(3, 3, {{"weights", "floats: 0 floats: 0"}});
+    Mixed(3, 3, {{"weights", "float64s: 0 float64s: 0"}});
   });
 }
 

@@ -30,6 +30,18 @@ def test_rows_of_npy_files_come_once_in_each_pass_in_another_order(
     np.testing.assert_array_equal(np.concatenate([batch["row"] for batch in again]), passes[0])
 
 
+def test_arrays_in_fortran_order_have_the_same_rows(tmp_path: Path) -> None:
+    rows = np.arange(600.0).reshape(100, 2, 3)
+    batches = []
+    for name, array in (("c", rows), ("fortran", np.asfortranarray(rows))):
+        np.save(tmp_path / f"{name}.npy", array)
+        reader = millhopper.Reader.open_files(
+            tmp_path / f"{name}.npy", names=["row"], shuffle_records=True
+        )
+        batches.append(next(iter(reader.batch(100)))["row"])
+    np.testing.assert_array_equal(*batches)
+
+
 def test_files_that_cannot_be_read_record_by_record_are_refused(tmp_path: Path) -> None:
     (tmp_path / "lines.txt").write_text("a\nb\n")
     reader = millhopper.Reader.open_files(tmp_path / "lines.txt", shuffle_records=True)

@@ -643,7 +643,7 @@ ReaderPtr Fixed(Fault fault, Where where) {
 ReaderPtr FixedInRandomOrder(Fault fault, Where where) {
   return std::make_unique<RandomOrderReader>(
       Format("fixed", SlotsOf(SourceSpec())),
-      std::vector<FileEntry>{EntryAt(where, FixedPath(fault))}, 1, RandomKey(1, 2, "files"));
+      std::vector<FileEntry>{EntryAt(where, FixedPath(fault))}, RandomKey(1, 2, "files"));
 }
 ReaderPtr Idx(Fault, Where where) {
   SlotSpec digits;

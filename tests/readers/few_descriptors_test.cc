@@ -75,6 +75,24 @@ TEST(FewDescriptors, AreEnoughForManyFiles) {
   }
 }
 
+// The same if all files are open in a pass, since any of them may have the next record.
+TEST(FewDescriptors, AreEnoughForRecordsInARandomOrder) {
+  const std::string folder = NewFolder("random");
+  FormatArguments numbers;
+  numbers.declared = {SlotSpec()};
+  numbers.declared[0].dtype = DataType::kUint8;
+  numbers.declared[0].dims = {1};
+  for (int i = 0; i < 64; ++i) WriteFile(StrCat(folder, "/", i), "12345");
+  MultiFileOptions options;
+  options.shuffle_records = true;
+  const auto reader = OpenFiles({"fixed:" + folder + "/*"}, {}, numbers, options);
+  const auto all = ReadAll(reader.get());
+  ASSERT_EQ(all.size(), size_t{64} * 5);
+  const auto again = OpenFiles({"fixed:" + folder + "/*"}, {}, numbers, options);
+  const DescriptorLimit few(12);
+  EXPECT_EQ(ReadAll(again.get()), all);
+}
+
 // The same if the first bytes of a file are read to find its format.
 TEST(FewDescriptors, AreEnoughToFindAFormat) {
   const PoolSize pool(0);

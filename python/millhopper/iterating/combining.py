@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, cast
+
+from millhopper.programs.program import Program
 
 if TYPE_CHECKING:
     from millhopper.iterating.reader import Reader
@@ -14,28 +16,11 @@ class CombiningMethods:
     """What Reader can do with other readers. Each method returns a new reader.
 
     The new reader has chains of its own: where two of the readers stand on the same files, each of
-    them reads these. Readers of chains that have the same name get another one (``files_2``).
+    them reads these. Readers of chains that have the same name get another one (``files_2``). If
+    the names of slots are those that a function of ``map`` returns, files are opened to learn them.
 
     Source: Millhopper's own.
     """
-
-    if TYPE_CHECKING:
-
-        def _combine(
-            self,
-            operator: str,
-            others: Sequence[Reader],
-            name: str,
-            names: list[str] | None,
-            attributes: dict[str, object],
-        ) -> Reader:
-            """Reader has it."""
-
-        def _same_names(self, others: Sequence[Reader]) -> list[str] | None:
-            """Reader has it."""
-
-        def _joined_names(self, others: Sequence[Reader]) -> list[str] | None:
-            """Reader has it."""
 
     def chain(self, *others: Reader, name: str = "") -> Reader:
         """Yields all elements of this reader, then all of the next; all have the same slots.
@@ -51,7 +36,8 @@ class CombiningMethods:
 
         Source: itertools.chain; tf.data.Dataset.concatenate.
         """
-        return self._combine("create_chain_reader", others, name, self._same_names(others), {})
+        readers = _readers(self, others)
+        return _combined("create_chain_reader", readers, _same_names(readers), {}, name)
 
     def zip(
         self,
@@ -76,10 +62,10 @@ class CombiningMethods:
 
         Source: paddle.reader.compose, which has ``check_alignment``, too.
         """
-        joined = self._joined_names(others) if names is None else list(names)
-        return self._combine(
-            "create_zip_reader", others, name, joined, {"check_alignment": check_alignment}
-        )
+        readers = _readers(self, others)
+        joined = _joined_names(readers) if names is None else list(names)
+        attributes = {"check_alignment": check_alignment}
+        return _combined("create_zip_reader", readers, joined, attributes, name)
 
     def mix(
         self,
@@ -117,9 +103,76 @@ class CombiningMethods:
 
         Source: grain.MapDataset.mix, tf.data.Dataset.sample_from_datasets, which draw at random.
         """
-        attributes: dict[str, object] = {"when_exhausted": when_exhausted, "seed": seed}
-        if weights is not None:
-            attributes["weights"] = [float(weight) for weight in weights]
-        return self._combine(
-            "create_mix_reader", others, name, self._same_names(others), attributes
-        )
+        readers = _readers(self, others)
+        attributes = {
+            "weights": None if weights is None else [float(weight) for weight in weights],
+            "when_exhausted": when_exhausted,
+            "seed": seed,
+        }
+        return _combined("create_mix_reader", readers, _same_names(readers), attributes, name)
+
+
+def _readers(first: CombiningMethods, others: Iterable[object]) -> list[Reader]:
+    """Raises:
+    TypeError: one of them is no Reader.
+    """
+    for reader in others:
+        if not isinstance(reader, CombiningMethods):
+            raise TypeError(f"{reader!r} is no Reader")
+    return cast("list[Reader]", [first, *others])
+
+
+def _combined(
+    operator: str,
+    readers: list[Reader],
+    names: list[str] | None,
+    attributes: Mapping[str, object],
+    name: str,
+) -> Reader:
+    """The reader that an operator creates on top of copies of the readers' chains."""
+    first = readers[0]
+    short = operator.removeprefix("create_").removesuffix("_reader")
+    program = Program.parse_from_string(first._program, first._settings)
+    variables = [first._variable]
+    for reader in readers[1:]:
+        if reader._seed != first._seed:
+            raise ValueError(
+                f"{short}: the readers have seeds {first._seed} and {reader._seed}; a chain has"
+                " one, so give the same seed where they are made"
+            )
+        theirs = Program.parse_from_string(reader._program, reader._settings)
+        variables.append(program.append_program(theirs)[reader._variable])
+    return first._created(
+        program,
+        {"UnderlyingReaders": variables},
+        operator,
+        name or f"{first._variable}.{short}",
+        None,
+        attributes,
+        names,
+        [held for reader in readers for held in reader._functions],
+    )
+
+
+def _names_of(reader: Reader) -> list[str] | None:
+    """What its slots are called; None if neither it says so nor a function of map."""
+    return reader._slot_names() if reader._functions else reader._names
+
+
+def _same_names(readers: list[Reader]) -> list[str] | None:
+    """What the slots of readers that have the same slots are called."""
+    known = [names for names in map(_names_of, readers) if names is not None]
+    for names in known[1:]:
+        if names != known[0]:
+            raise ValueError(f"the readers call their slots {known[0]} and {names}")
+    return known[0] if known else None
+
+
+def _joined_names(readers: list[Reader]) -> list[str] | None:
+    """What the slots of the readers are called, side by side."""
+    if not any(map(_names_of, readers)):
+        return None
+    joined = [name for reader in readers for name in reader._slot_names()]
+    if len(set(joined)) < len(joined):
+        raise ValueError(f"two slots have one name: {joined}; zip(names=[...]) gives others")
+    return joined

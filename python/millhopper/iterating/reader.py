@@ -343,53 +343,26 @@ class Reader(ImageMethods, CombiningMethods):
         short = operator.removeprefix("create_").removeprefix("python_").removesuffix("_reader")
         variable = name or f"{self._variable}.{short}"
         program = Program.parse_from_string(self._program, self._settings)
-        return Reader(
-            _with_reader(
-                program,
-                self._name,
-                operator,
-                variable,
-                attributes,
-                slots,
-                {"UnderlyingReader": self._variable},
-            ),
-            variable=variable,
-            names=names,
-            seed=self._seed,
-            name=self._name,
-            functions=functions,
+        below = {"UnderlyingReader": self._variable}
+        return self._created(
+            program, below, operator, variable, slots, attributes, names, functions
         )
 
-    def _combine(
+    def _created(
         self,
+        program: Program,
+        inputs: Mapping[str, str | list[str]],
         operator: str,
-        others: Sequence[Reader],
-        name: str,
-        names: list[str] | None,
-        attributes: dict[str, object],
+        variable: str,
+        slots: Mapping[str, Slot] | None,
+        attributes: Mapping[str, object],
+        names: Iterable[str] | None,
+        functions: Iterable[_core.Function],
     ) -> Reader:
-        short = operator.removeprefix("create_").removesuffix("_reader")
-        variable = _text("name", name) or f"{self._variable}.{short}"
-        program = Program.parse_from_string(self._program, self._settings)
-        readers = [self._variable]
-        for other in others:
-            if other._seed != self._seed:
-                raise ValueError(
-                    f"{short}: the readers have seeds {self._seed} and {other._seed}; a chain has"
-                    " one, so give the same seed where they are made"
-                )
-            theirs = Program.parse_from_string(other._program, other._settings)
-            readers.append(program.append_program(theirs)[other._variable])
-        functions = [held for reader in (self, *others) for held in reader._functions]
+        """The reader that an operator creates behind a program, with the seed of this reader."""
         return Reader(
             _with_reader(
-                program,
-                self._name,
-                operator,
-                variable,
-                attributes,
-                None,
-                {"UnderlyingReaders": readers},
+                program, self._name, operator, _text("name", variable), attributes, slots, inputs
             ),
             variable=variable,
             names=names,
@@ -397,34 +370,6 @@ class Reader(ImageMethods, CombiningMethods):
             name=self._name,
             functions=functions,
         )
-
-    def _same_names(self, others: Sequence[Reader]) -> list[str] | None:
-        """The names of the slots of several readers that have the same slots."""
-        named = [names for names in self._names_of(others) if names is not None]
-        for names in named[1:]:
-            if names != named[0]:
-                raise ValueError(f"the readers call their slots {named[0]} and {names}")
-        return named[0] if named else None
-
-    def _joined_names(self, others: Sequence[Reader]) -> list[str] | None:
-        """The names of the slots of several readers, side by side."""
-        if not any(self._names_of(others)):
-            return None
-        joined = [name for reader in (self, *others) for name in reader._slot_names()]
-        if len(set(joined)) < len(joined):
-            raise ValueError(f"two slots have one name: {joined}; zip(names=[...]) gives others")
-        return joined
-
-    def _names_of(self, others: Sequence[Reader]) -> list[list[str] | None]:
-        """For each reader the names of its slots, where they are known before a pass or learned
-        from a function of map."""
-        for other in others:
-            if not isinstance(other, Reader):
-                raise TypeError(f"{other!r} is no Reader")
-        return [
-            reader._slot_names() if reader._functions else reader._names
-            for reader in (self, *others)
-        ]
 
     def shuffle(self, buffer_size: int, *, seed: int = 0, name: str = "") -> Reader:
         """Draws elements at random from a window of ``buffer_size``, which is refilled meanwhile.
@@ -884,21 +829,9 @@ class Reader(ImageMethods, CombiningMethods):
             names, block = append_steps(program, below._variable, below._slot_names(), steps)
         except (TypeError, ValueError) as error:
             raise Error(f"{self._name}: {error}") from None
-        reader = Reader(
-            _with_reader(
-                program,
-                self._name,
-                "create_custom_reader",
-                variable,
-                block,
-                None,
-                {"UnderlyingReader": below._variable},
-            ),
-            variable=variable,
-            names=names,
-            seed=self._seed,
-            name=self._name,
-            functions=self._functions,
+        inputs = {"UnderlyingReader": below._variable}
+        reader = self._created(
+            program, inputs, "create_custom_reader", variable, None, block, names, self._functions
         )
         reader._applied = (below, steps)
         return reader

@@ -152,6 +152,9 @@ class Program:
             blocks.append(self.create_block(blocks[block.parent_idx].idx))
         self.current_block_idx = current
         renamed: list[dict[str, str]] = []  # by block, what the variables that it sees are called
+        for block, mine in zip(other._blocks[1:], blocks[1:], strict=True):
+            forward = block.forward_block_idx
+            mine.forward_block_idx = forward if forward < 0 else blocks[forward].idx
         for block, mine in zip(other._blocks, blocks, strict=True):
             seen = {} if block.idx == 0 else dict(renamed[block.parent_idx])
             seen.update(names if block.idx == 0 else {name: name for name in block.vars})
