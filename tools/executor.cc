@@ -22,6 +22,9 @@
 #include "tools/chains.h"
 #include "tools/command.h"
 #include "tools/digest.h"
+#include "tools/shared_flags.h"
+#include "tools/standard_streams.h"
+#include "tools/status_line.h"
 #include "tools/usage.h"
 
 DEFINE_string(startup, "", "the startup program: creates readers and initial values, runs once");
@@ -53,13 +56,14 @@ DEFINE_string(
     "error. An existing file is replaced only with --force; pipes and devices are "
     "possible");
 DEFINE_bool(quiet, false, "no progress and no summary on standard error");
-DECLARE_uint64(seed);
 
 namespace millhopper {
 namespace {
 
 CommandHelp Help() {
   CommandHelp help;
+  help.name = "executor";
+  help.programs = {"startup", "main"};
   help.usage =
       "executor --startup=FILE --main=FILE [--main=FILE ...] [flags]\n"
       "executor --list_ops [TYPE ...]\n"

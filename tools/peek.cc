@@ -22,11 +22,15 @@
 #include "framework/reader/reader_holder.h"
 #include "proto/framework.pb.h"
 #include "readers/file_list.h"
+#include "tools/amounts.h"
 #include "tools/command.h"
 #include "tools/contact_sheet.h"
 #include "tools/digest.h"
 #include "tools/histogram.h"
 #include "tools/picture.h"
+#include "tools/shared_flags.h"
+#include "tools/standard_streams.h"
+#include "tools/status_line.h"
 
 DEFINE_string(startup, "", "the startup program that creates the reader");
 DEFINE_string(field, "",
@@ -54,7 +58,6 @@ DEFINE_string(png, "",
 DEFINE_int32(passes, 1,
              "with --png: how many passes to draw. By default the first element of each, which "
              "shows what random operators make of one image");
-DECLARE_uint64(seed);
 
 namespace millhopper {
 namespace {
@@ -67,6 +70,8 @@ constexpr size_t kSheetImages = 100;
 
 CommandHelp Help() {
   CommandHelp help;
+  help.name = "peek";
+  help.programs = {"startup"};
   help.usage =
       "peek FILE... [flags]\n"
       "peek --startup=FILE [--reader=NAME] [flags]\n";

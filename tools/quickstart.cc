@@ -25,9 +25,11 @@
 #include "framework/tensor/tensor_stream.h"
 #include "readers/recordio_commit.h"
 #include "readers/recordio_writer.h"
+#include "tools/amounts.h"
 #include "tools/command.h"
 #include "tools/quickstart_digits.h"
 #include "tools/quickstart_images.h"
+#include "tools/shared_flags.h"
 
 DEFINE_string(mnist, "",
               "a folder with the four files of MNIST, plain or gzip, to train on instead of the "
@@ -44,7 +46,6 @@ DEFINE_string(
     data_dir, "",
     "the folder for the files that it writes; existing files are replaced only with --force. By "
     "default a temporary folder, whose files each run replaces");
-DECLARE_uint64(seed);
 
 namespace millhopper {
 namespace {
@@ -57,6 +58,7 @@ constexpr char kDigits[] = "digits";  // the value of --images without one
 
 CommandHelp Help() {
   CommandHelp help;
+  help.name = "quickstart";
   help.usage =
       "quickstart [--mnist=DIR] [flags]\n"
       "quickstart --images[=DIR] [flags]\n";

@@ -15,6 +15,11 @@ namespace {
 
 CommandHelp Help() {
   CommandHelp help;
+  help.name = "recordio";
+  help.actions = {"write", "inspect", "verify", "head"};
+  help.choices = {{"compressor", {"none", "snappy", "gzip"}},
+                  {"dialect", {"fluid", "go", "crc32c"}},
+                  {"content", {"tensors", "bytes"}}};
   help.usage =
       "recordio write --output=FILE INPUT... [flags]\n"
       "recordio inspect FILE...\n"

@@ -26,9 +26,13 @@
 #include "readers/file_list.h"
 #include "readers/recordio_file.h"
 #include "readers/recordio_manifest.h"
+#include "tools/amounts.h"
 #include "tools/command.h"
 #include "tools/digest.h"
 #include "tools/recordio_command.h"
+#include "tools/shared_flags.h"
+#include "tools/standard_streams.h"
+#include "tools/status_line.h"
 
 DEFINE_int64(count, 3, "head: how many records of each file");
 DEFINE_int64(bytes, 64, "head: how many bytes of each record");

@@ -28,8 +28,12 @@
 #include "readers/recordio_file.h"
 #include "readers/recordio_manifest.h"
 #include "readers/recordio_writer.h"
+#include "tools/amounts.h"
 #include "tools/command.h"
 #include "tools/recordio_command.h"
+#include "tools/shared_flags.h"
+#include "tools/standard_streams.h"
+#include "tools/status_line.h"
 
 DEFINE_string(
     output, "",

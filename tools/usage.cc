@@ -6,7 +6,8 @@
 
 #include "framework/reader/reader.h"
 #include "framework/reader/reader_holder.h"
-#include "tools/command.h"
+#include "tools/amounts.h"
+#include "tools/status_line.h"
 
 namespace millhopper {
 namespace {
