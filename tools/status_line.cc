@@ -44,8 +44,10 @@ std::string ProgressText(double done, double total, double seconds) {
   return text;
 }
 
+bool StatusLine::IsShown() { return isatty(STDERR_FILENO) != 0; }
+
 StatusLine::StatusLine(std::function<std::string()> text) : text_(std::move(text)) {
-  if (isatty(STDERR_FILENO) == 0) return;
+  if (!IsShown()) return;
   try {
     thread_ = std::thread([this] { Show(); });
   } catch (const std::system_error&) {  // the command works without a status line

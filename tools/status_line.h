@@ -23,6 +23,8 @@ class StatusLine {
   explicit StatusLine(std::function<std::string()> text);
   // Erases the line.
   ~StatusLine();
+  // Whether standard error is a terminal.
+  static bool IsShown();
   StatusLine(const StatusLine&) = delete;
   StatusLine& operator=(const StatusLine&) = delete;
 
