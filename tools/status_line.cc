@@ -30,7 +30,7 @@ std::string ProgressText(double done, double total, double seconds) {
   if (!(done > 0 && total > 0)) return "";
   // More than was foreseen may be done, where the total is an estimate.
   const double share = std::min(done / total, 1.0);
-  const auto left = static_cast<int64_t>(std::ceil(seconds / share * (1 - share)));
+  const auto left = static_cast<int64_t>(std::ceil(seconds * std::max(total - done, 0.0) / done));
   constexpr int64_t kMinute = 60, kHour = 3600;
   char text[64];
   if (left >= kHour) {

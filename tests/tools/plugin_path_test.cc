@@ -18,7 +18,7 @@ TEST(PluginPath, LeavesAbsolutePathsAlone) {
 }
 
 TEST(PluginPath, LooksInTheCurrentFolderThenBesideTheProgram) {
-  const std::string folder = TempName("programs");
+  const std::string folder = std::filesystem::path(TempName("programs")).lexically_normal();
   ASSERT_EQ(::mkdir(folder.c_str(), 0700), 0);
   const std::string program = folder + "/main.pbtxt";
   WriteFile(folder + "/liblooked_for.so", "beside");
