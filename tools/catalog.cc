@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <iostream>
+#include <nlohmann/json.hpp>
 
 #include "framework/base/error.h"
 #include "framework/base/spelling.h"
 #include "framework/program/operator.h"
 #include "framework/reader/file_format.h"
+#include "tools/json_line.h"
 
 namespace millhopper {
 namespace {
@@ -47,11 +49,15 @@ void DescribeAttributes(const std::vector<AttributeSchema>& attributes) {
   }
 }
 
-void DescribeOperator(const std::string& type) {
+const OpSchema& SchemaOf(const std::string& type) {
   const OperatorDef* op = FindOperator(type);
   Require(op != nullptr, "no operator '", type, "'", DidYouMean(type, OperatorTypes()),
           " (--list_ops lists all)");
-  const OpSchema& schema = op->schema;
+  return op->schema;
+}
+
+void DescribeOperator(const std::string& type) {
+  const OpSchema& schema = SchemaOf(type);
   std::cout << type << ": " << schema.doc << "\n";
   if (schema.creates_reader) std::cout << "  creates a reader, so it belongs to startup programs\n";
   DescribeParameters("input", schema.inputs);
@@ -62,7 +68,48 @@ void DescribeOperator(const std::string& type) {
   }
 }
 
+nlohmann::json ToJson(const std::vector<ParameterSchema>& parameters) {
+  nlohmann::json json = nlohmann::json::array();
+  for (const ParameterSchema& parameter : parameters) {
+    json.push_back({{"name", parameter.name},
+                    {"list", parameter.list},
+                    {"optional", parameter.optional},
+                    {"reader", parameter.kind == VariableKind::kReader},
+                    {"doc", parameter.doc}});
+  }
+  return json;
+}
+
+nlohmann::json ToJson(const std::vector<AttributeSchema>& attributes) {
+  nlohmann::json json = nlohmann::json::array();
+  for (const AttributeSchema& attribute : attributes) {
+    nlohmann::json one = {{"name", attribute.name},
+                          {"type", AttributeTypeName(attribute.default_value)},
+                          {"required", attribute.required},
+                          {"doc", attribute.doc}};
+    if (!attribute.required) one["default"] = ToString(attribute.default_value);
+    if (attribute.lowest) one["lowest"] = *attribute.lowest;
+    if (!attribute.words.empty()) one["words"] = attribute.words;
+    json.push_back(std::move(one));
+  }
+  return json;
+}
+
 }  // namespace
+
+void ListOperatorsAsJson(const std::vector<std::string>& types) {
+  for (const std::string& type : types.empty() ? OperatorTypes() : types) {
+    const OpSchema& schema = SchemaOf(type);
+    const nlohmann::json json = {{"type", type},
+                                 {"doc", schema.doc},
+                                 {"creates_reader", schema.creates_reader},
+                                 {"more_attributes", schema.more_attributes != nullptr},
+                                 {"inputs", ToJson(schema.inputs)},
+                                 {"outputs", ToJson(schema.outputs)},
+                                 {"attributes", ToJson(schema.attributes)}};
+    PrintJsonLine(json);
+  }
+}
 
 void ListOperators(const std::vector<std::string>& types) {
   for (size_t i = 0; i < types.size(); ++i) {
@@ -92,6 +139,24 @@ void ListFormats() {
                 << schema.companion_list_name << ")\n      " << schema.companion_doc << "\n";
     }
     DescribeAttributes(schema.attributes);
+  }
+}
+
+void ListFormatsAsJson() {
+  for (const std::string& tag : FileFormatTags()) {
+    const FormatSchema& schema = *FindFileFormat(tag);
+    nlohmann::json json = {{"tag", tag},
+                           {"doc", schema.doc},
+                           {"extensions", schema.extensions},
+                           {"by_first_bytes", schema.matches != nullptr},
+                           {"reads_folders", schema.reads_folders},
+                           {"attributes", ToJson(schema.attributes)}};
+    if (!schema.companion_name.empty()) {
+      json["companion"] = {{"name", schema.companion_name},
+                           {"list_name", schema.companion_list_name},
+                           {"doc", schema.companion_doc}};
+    }
+    PrintJsonLine(json);
   }
 }
 

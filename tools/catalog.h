@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints the registered operators and file formats with their documentation to standard output.
+// Prints the registered operators and file formats with their documentation to standard output, for
+// people and as JSON.
 #ifndef MILLHOPPER_TOOLS_CATALOG_H_
 #define MILLHOPPER_TOOLS_CATALOG_H_
 
@@ -12,8 +13,12 @@ namespace millhopper {
 // operator with the first sentence of its description. Throws kInvalidArgument for a type that is
 // not registered.
 void ListOperators(const std::vector<std::string>& types);
+// The same as JSON: a line for each operator, of those given or, without types, of all.
+void ListOperatorsAsJson(const std::vector<std::string>& types);
 // Prints every format, how its files are recognised, and its attributes.
 void ListFormats();
+// The same as JSON: a line for each format.
+void ListFormatsAsJson();
 
 }  // namespace millhopper
 

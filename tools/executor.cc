@@ -5,6 +5,7 @@
 #include "framework/program/executor.h"
 
 #include <gflags/gflags.h>
+#include <google/protobuf/util/json_util.h>
 
 #include <algorithm>
 #include <iostream>
@@ -22,6 +23,10 @@
 #include "tools/chains.h"
 #include "tools/command.h"
 #include "tools/digest.h"
+#include "tools/json_line.h"
+#include "tools/shared_flags.h"
+#include "tools/standard_streams.h"
+#include "tools/status_line.h"
 #include "tools/usage.h"
 
 DEFINE_string(startup, "", "the startup program: creates readers and initial values, runs once");
@@ -53,13 +58,14 @@ DEFINE_string(
     "error. An existing file is replaced only with --force; pipes and devices are "
     "possible");
 DEFINE_bool(quiet, false, "no progress and no summary on standard error");
-DECLARE_uint64(seed);
 
 namespace millhopper {
 namespace {
 
 CommandHelp Help() {
   CommandHelp help;
+  help.name = "executor";
+  help.programs = {"startup", "main"};
   help.usage =
       "executor --startup=FILE --main=FILE [--main=FILE ...] [flags]\n"
       "executor --list_ops [TYPE ...]\n"
@@ -69,11 +75,15 @@ CommandHelp Help() {
       "Runs programs. The startup program creates readers and initial values, once; the\n"
       "main programs read and compute. All share one scope: persistable variables of one\n"
       "program stay for the next. All programs are checked before the first one runs. What\n"
-      "`print` operators and --fetch print goes to standard output, all else to standard error.\n";
+      "`print` operators and --fetch print goes to standard output, all else to standard error.\n"
+      "A program named - is read from standard input. With --json, a run ends with a line that "
+      "has\n"
+      "what --stats_json writes, --check prints {\"problems\": [...]}, --list_ops and\n"
+      "--list_formats a line for each, --print protobuf's JSON.\n";
   help.groups = {
       {"Programs", {"startup", "main", "set", "check", "explain", "plugin"}},
       {"Running", {"threads", "seed", "memory_limit", "max_steps", "timeout"}},
-      {"Results", {"fetch", "stats", "stats_json", "force", "quiet"}},
+      {"Results", {"fetch", "stats", "stats_json", "json", "force", "quiet"}},
       {"Looking things up", {"list_ops", "list_formats", "print"}},
   };
   help.repeatable = {"main", "set", "plugin"};
@@ -95,16 +105,18 @@ struct ProgramFile {
 
 std::vector<ProgramFile> ProgramsOfFlags(const Arguments& arguments) {
   std::vector<ProgramFile> files;
-  if (!FLAGS_startup.empty()) files.push_back({FLAGS_startup, ProgramRole::kStartup, {}, {}});
+  if (!FLAGS_startup.empty()) {
+    files.push_back({ProgramName(FLAGS_startup), ProgramRole::kStartup, {}, {}});
+  }
   for (const std::string& path : arguments.all("main")) {
-    files.push_back({path, ProgramRole::kMain, {}, {}});
+    files.push_back({ProgramName(path), ProgramRole::kMain, {}, {}});
   }
   Require(!files.empty(), "no program: give --startup and --main (--help tells more)");
   return files;
 }
 
-// Parses and checks all programs. The error that it throws lists all problems of all programs.
-void LoadPrograms(const Settings& settings, std::vector<ProgramFile>* files) {
+// Parses and checks all programs; returns all problems of all programs.
+std::vector<std::string> LoadPrograms(const Settings& settings, std::vector<ProgramFile>* files) {
   std::vector<std::string> problems;
   std::vector<const Program*> before;
   bool all_parsed = true;
@@ -125,9 +137,7 @@ void LoadPrograms(const Settings& settings, std::vector<ProgramFile>* files) {
     for (const Problem& problem : file.program->Check(context)) problems.push_back(problem.text);
     before.push_back(file.program.get());
   }
-  std::string text;
-  for (const std::string& problem : problems) text += (text.empty() ? "" : "\n") + problem;
-  Require(problems.empty(), text);
+  return problems;
 }
 
 std::vector<std::string> FetchNames(const std::vector<ProgramFile>& files) {
@@ -160,14 +170,15 @@ void PrintFetched(const std::string& name, const std::vector<ProgramFile>& files
 }
 
 // Prints the summary and what the readers of the scope have done, and writes both to `stats`, which
-// may be null. It is called after a run that succeeded and after one that failed.
+// may be null, and with --json to standard output. It is called after a run that succeeded and
+// after one that failed.
 void Report(const std::vector<Usage>& usages, const Scope& scope, const std::string& error,
             OutputFile* stats) {
-  if (!FLAGS_quiet) {
+  if (!FLAGS_quiet && !FLAGS_json) {
     for (const Usage& usage : usages) std::cerr << ToLine(usage) << "\n";
   }
   if (FLAGS_stats) std::cerr << ToTable(ChainsIn(scope));
-  if (stats == nullptr) return;
+  if (stats == nullptr && !FLAGS_json) return;
   Usage all;
   nlohmann::json programs = nlohmann::json::array();
   for (const Usage& usage : usages) {
@@ -184,7 +195,10 @@ void Report(const std::vector<Usage>& usages, const Scope& scope, const std::str
   json["seed"] = FLAGS_seed;
   if (!error.empty()) json["error"] = error;
   // The text of an error may contain a file name that is not UTF-8.
-  stats->Write(json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
+  if (FLAGS_json) PrintJsonLine(json);
+  if (stats == nullptr) return;
+  stats->Write(json.dump(2, ' ', false, kReplace) + "\n");
   stats->Publish();
 }
 
@@ -194,10 +208,13 @@ void RunProgram(const Executor& executor, Scope* scope, ProgramFile* file,
   file->prepared = executor.Prepare(file->program, file->role, scope);
   // A startup program has yet to create its readers, so the meter has none to watch.
   const Scope none;
-  const UsageMeter meter(file->path, file->role == ProgramRole::kStartup ? none : *scope);
+  UsageMeter meter(file->path, file->role == ProgramRole::kStartup ? none : *scope);
   std::unique_ptr<StatusLine> status;
   if (!FLAGS_quiet) {
-    status = std::make_unique<StatusLine>([&meter] { return ToLine(meter.SoFar()); });
+    status = std::make_unique<StatusLine>([&meter] {
+      const std::string progress = meter.Progress();
+      return StrCat(progress, progress.empty() ? "" : "; ", ToLine(meter.SoFar()));
+    });
   }
   try {
     file->prepared->Run();
@@ -223,10 +240,28 @@ void Explain(const Program& program) {
   }
 }
 
+// The program in protobuf's JSON, with the names of framework.proto.
+std::string AsJson(const Program& program) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.preserve_proto_field_names = true;
+  std::string json;
+  const auto status = google::protobuf::util::MessageToJsonString(program.desc(), &json, options);
+  Require(status.ok(), program.name(), ": cannot be written as JSON: ", status.ToString());
+  return json;
+}
+
 int RunPrograms(const Arguments& arguments) {
   Scope scope;  // must outlive the programs prepared in it
   std::vector<ProgramFile> files = ProgramsOfFlags(arguments);
-  LoadPrograms(ParseSettings(arguments.all("set")), &files);
+  const std::vector<std::string> problems =
+      LoadPrograms(ParseSettings(arguments.all("set")), &files);
+  if (FLAGS_check && FLAGS_json) {
+    PrintJsonLine({{"problems", problems}});
+    return problems.empty() ? 0 : static_cast<int>(ErrorCode::kInvalidArgument);
+  }
+  std::string text;
+  for (const std::string& problem : problems) text += (text.empty() ? "" : "\n") + problem;
+  Require(problems.empty(), text);
   const std::vector<std::string> fetched = FetchNames(files);
   if (FLAGS_check) {
     for (const ProgramFile& file : files) std::cerr << file.path << ": no problem found\n";
@@ -244,7 +279,7 @@ int RunPrograms(const Arguments& arguments) {
   const Executor executor(run);
   std::unique_ptr<OutputFile> stats;
   if (!FLAGS_stats_json.empty()) {
-    stats = std::make_unique<OutputFile>(FLAGS_stats_json, RulesOfFlags());
+    stats = std::make_unique<OutputFile>(OutputName(FLAGS_stats_json), RulesOfFlags());
   }
   std::vector<Usage> usages;
   try {
@@ -261,15 +296,17 @@ int RunPrograms(const Arguments& arguments) {
 
 int RunExecutor(const Arguments& arguments) {
   if (FLAGS_list_ops) {
-    ListOperators(arguments.words);
+    FLAGS_json ? ListOperatorsAsJson(arguments.words) : ListOperators(arguments.words);
     return 0;
   }
   Require(arguments.words.empty(), "'", arguments.words.empty() ? "" : arguments.words.front(),
           "' is no flag; programs are named by --startup and --main");
   if (FLAGS_list_formats) {
-    ListFormats();
+    FLAGS_json ? ListFormatsAsJson() : ListFormats();
   } else if (!FLAGS_print.empty()) {
-    std::cout << Program::FromFile(FLAGS_print, ParseSettings(arguments.all("set")))->ToText();
+    const std::shared_ptr<const Program> program =
+        Program::FromFile(ProgramName(FLAGS_print), ParseSettings(arguments.all("set")));
+    std::cout << (FLAGS_json ? AsJson(*program) + "\n" : program->ToText());
   } else {
     return RunPrograms(arguments);
   }

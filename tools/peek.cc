@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The peek command: shows what a reader of a startup program yields.
 #include <gflags/gflags.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <functional>
 #include <iostream>
 #include <limits>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -22,11 +27,16 @@
 #include "framework/reader/reader_holder.h"
 #include "proto/framework.pb.h"
 #include "readers/file_list.h"
+#include "tools/amounts.h"
 #include "tools/command.h"
 #include "tools/contact_sheet.h"
 #include "tools/digest.h"
 #include "tools/histogram.h"
+#include "tools/json_line.h"
 #include "tools/picture.h"
+#include "tools/shared_flags.h"
+#include "tools/standard_streams.h"
+#include "tools/status_line.h"
 
 DEFINE_string(startup, "", "the startup program that creates the reader");
 DEFINE_string(field, "",
@@ -38,8 +48,6 @@ DEFINE_int64(count, -1,
              "how many elements to look at; by default 3, or all of a pass with --all, --json and "
              "--digest, or as many as give 100 images with --png");
 DEFINE_bool(all, false, "print statistics over the elements instead of the elements");
-DEFINE_bool(json, false,
-            "print each element on a line of JSON: dtype, dims, lod and data of its slots");
 DEFINE_bool(digest, false,
             "print index and SHA-256 of each element, then 'stream', the SHA-256 of all these, and "
             "their number");
@@ -54,7 +62,6 @@ DEFINE_string(png, "",
 DEFINE_int32(passes, 1,
              "with --png: how many passes to draw. By default the first element of each, which "
              "shows what random operators make of one image");
-DECLARE_uint64(seed);
 
 namespace millhopper {
 namespace {
@@ -67,6 +74,8 @@ constexpr size_t kSheetImages = 100;
 
 CommandHelp Help() {
   CommandHelp help;
+  help.name = "peek";
+  help.programs = {"startup"};
   help.usage =
       "peek FILE... [flags]\n"
       "peek --startup=FILE [--reader=NAME] [flags]\n";
@@ -74,7 +83,11 @@ CommandHelp Help() {
       "Shows what files hold, or what a reader of a startup program yields: slots, types, dims,\n"
       "levels of detail, ranges and first values of some elements; or statistics over all of\n"
       "one pass. For files of a format that needs fields it prints some that fit, ready to be\n"
-      "pasted into a program.\n";
+      "pasted into a program. A file named -, or FORMAT:-, is standard input; what comes from a\n"
+      "pipe is first copied into a file in $TMPDIR.\n"
+      "\n"
+      "With --json it prints one line for each element: {\"slots\": [...]} with dtype, dims, lod\n"
+      "and data of each; with --digest, index and SHA-256; with --all, one line of statistics.\n";
   help.groups = {
       {"What to look at", {"field", "startup", "reader", "count", "set", "plugin"}},
       {"How to show it", {"all", "json", "digest", "png", "passes", "force", "stats"}},
@@ -84,6 +97,7 @@ CommandHelp Help() {
   help.examples =
       "  peek train.csv\n"
       "  peek 'train-*.tfrecord' --field='label int64[]' --all\n"
+      "  zcat train.csv.gz | peek csv:-\n"
       "  peek --startup=startup.pbtxt\n"
       "  peek --startup=startup.pbtxt --reader=files --all\n"
       "  peek --startup=startup.pbtxt --digest --threads=7\n";
@@ -106,7 +120,9 @@ void PrintFields(const Strings& fields) {
 // A program that reads the files. Where their format takes fields and none are given, it has those
 // that fit the first file, and they are printed.
 std::shared_ptr<const Program> ProgramForFiles(const Strings& names, const Strings& given_fields) {
-  const Strings files = ExpandFileNames(names);
+  Strings given;
+  for (const std::string& name : names) given.push_back(DataName(name));
+  const Strings files = ExpandFileNames(given);
   const FormatChoice choice = ChooseFormat(files.front());
   const FormatSchema& format =
       choice.schema != nullptr ? *choice.schema : FormatByContent(choice.path);
@@ -178,17 +194,29 @@ std::string ReaderName(const Program& program) {
 
 // Calls visit(index, element) for the first elements of a pass: as many as --count says or, without
 // it, `standard`; a negative number means all. Stops early when visit returns false. Returns how
-// many elements were visited.
+// many elements were visited. A terminal shows how far the pass is.
 int64_t VisitElements(ReaderHolder* reader, int64_t standard,
                       const std::function<bool(int64_t, const std::vector<LoDTensor>&)>& visit) {
   const int64_t count = FLAGS_count >= 0 ? FLAGS_count : standard;
   std::vector<LoDTensor> element;
-  int64_t i = 0;
-  for (bool more = true; more && i != count && reader->HasNext(); ++i) {
-    reader->ReadNext(&element);
-    more = visit(i, element);
+  std::atomic<int64_t> i{0};
+  std::optional<StatusLine> status;
+  if (StatusLine::IsShown() && isatty(STDOUT_FILENO) == 0) {
+    const int64_t length = static_cast<int64_t>(reader->PassLength().value_or(0));
+    const auto total = static_cast<double>(count < 0 ? length : std::min(count, length));
+    status.emplace([&i, total, started = std::chrono::steady_clock::now()] {
+      const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - started;
+      const auto done = static_cast<double>(i.load());
+      const std::string progress = ProgressText(done, total, seconds.count());
+      return StrCat(Counted(static_cast<uint64_t>(i.load()), "element"),
+                    progress.empty() ? "" : ", ", progress);
+    });
   }
-  return i;
+  for (bool more = true; more && i.load() != count && reader->HasNext(); ++i) {
+    reader->ReadNext(&element);
+    more = visit(i.load(), element);
+  }
+  return i.load();
 }
 
 void PrintDigests(ReaderHolder* reader) {
@@ -196,10 +224,18 @@ void PrintDigests(ReaderHolder* reader) {
   const int64_t count = VisitElements(reader, -1, [&](int64_t i, const auto& element) {
     const Digest digest = DigestOf(element);
     stream.Add(digest.data(), digest.size());
-    std::cout << i << " " << ToHex(digest) << "\n";
+    if (FLAGS_json) {
+      PrintJsonLine({{"element", i}, {"sha256", ToHex(digest)}});
+    } else {
+      std::cout << i << " " << ToHex(digest) << "\n";
+    }
     return true;
   });
-  std::cout << "stream " << ToHex(stream.Value()) << " " << count << "\n";
+  if (FLAGS_json) {
+    PrintJsonLine({{"elements", count}, {"stream_sha256", ToHex(stream.Value())}});
+  } else {
+    std::cout << "stream " << ToHex(stream.Value()) << " " << count << "\n";
+  }
 }
 
 void PrintJson(ReaderHolder* reader) {
@@ -220,7 +256,7 @@ void WritePicture(const std::string& png, const std::string& what, int64_t eleme
 }
 
 void WriteSheet(ReaderHolder* reader) {
-  OutputFile file(FLAGS_png, RulesOfFlags());
+  OutputFile file(OutputName(FLAGS_png), RulesOfFlags());
   ContactSheet sheet;
   int64_t count = 0;
   for (int pass = 0; pass < FLAGS_passes; ++pass) {
@@ -338,7 +374,7 @@ int64_t AddUp(ReaderHolder* reader, std::vector<SlotStatistics>* slots_out) {
 
 void WriteHistograms(ReaderHolder* reader) {
   constexpr size_t kGap = 16, kWidth = 512, kHeight = 160;
-  OutputFile file(FLAGS_png, RulesOfFlags());
+  OutputFile file(OutputName(FLAGS_png), RulesOfFlags());
   std::vector<SlotStatistics> slots;
   const int64_t count = AddUp(reader, &slots);
   std::vector<const Histogram*> histograms;
@@ -354,6 +390,31 @@ void WriteHistograms(ReaderHolder* reader) {
   }
   WritePicture(picture.ToPng(), "histograms of the values, then the lengths, of every slot", count,
                &file);
+}
+
+nlohmann::json ToJson(const Statistics& statistics) {
+  const bool none = statistics.count == statistics.not_finite;
+  nlohmann::json json = {{"count", statistics.count}, {"not_finite", statistics.not_finite}};
+  if (none) return json;
+  json["lowest"] = JsonNumber(statistics.lowest);
+  json["highest"] = JsonNumber(statistics.highest);
+  json["mean"] = JsonNumber(statistics.mean);
+  json["deviation"] = JsonNumber(statistics.deviation());
+  return json;
+}
+
+void PrintStatisticsAsJson(ReaderHolder* reader) {
+  std::vector<SlotStatistics> slots;
+  const int64_t count = AddUp(reader, &slots);
+  nlohmann::json json = {{"elements", count}, {"more", reader->HasNext()}};
+  json["slots"] = nlohmann::json::array();
+  for (const SlotStatistics& slot : slots) {
+    json["slots"].push_back({{"kinds", slot.kinds},
+                             {"values", ToJson(slot.values)},
+                             {"length_of_axis_0", ToJson(slot.steps)},
+                             {"sequences", ToJson(slot.sequences)}});
+  }
+  PrintJsonLine(json);
 }
 
 void PrintHistogram(const Histogram& histogram) {
@@ -398,15 +459,16 @@ int RunPeek(const Arguments& arguments) {
   Require(FLAGS_startup.empty() || arguments.all("field").empty(),
           "--field is for files; a program has its own fields");
   const bool png = !FLAGS_png.empty();
-  Require(FLAGS_json + FLAGS_digest + (FLAGS_all || png) <= 1,
-          "--json and --digest exclude each other, --all and --png");
+  Require(FLAGS_digest + (FLAGS_all || png) <= 1, "--digest excludes --all and --png");
+  Require(!FLAGS_json || !png, "--json excludes --png");
   Require(FLAGS_passes == 1 || (FLAGS_passes > 1 && png && !FLAGS_all), "--passes=", FLAGS_passes,
           ": 1 or more passes can be drawn with --png, without --all");
   Require(FLAGS_count >= -1, "--count=", FLAGS_count,
           ": 0 or more are possible, and -1 for as many as fit what is shown");
   const std::shared_ptr<const Program> program =
-      FLAGS_startup.empty() ? ProgramForFiles(arguments.words, arguments.all("field"))
-                            : Program::FromFile(FLAGS_startup, ParseSettings(arguments.all("set")));
+      FLAGS_startup.empty()
+          ? ProgramForFiles(arguments.words, arguments.all("field"))
+          : Program::FromFile(ProgramName(FLAGS_startup), ParseSettings(arguments.all("set")));
   RunState run;
   run.seed = FLAGS_seed;
   const Executor executor(run);
@@ -419,7 +481,7 @@ int RunPeek(const Arguments& arguments) {
   if (FLAGS_digest) {
     PrintDigests(reader);
   } else if (FLAGS_json) {
-    PrintJson(reader);
+    FLAGS_all ? PrintStatisticsAsJson(reader) : PrintJson(reader);
   } else if (png) {
     FLAGS_all ? WriteHistograms(reader) : WriteSheet(reader);
   } else {

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <streambuf>
 #include <string>
@@ -25,9 +26,12 @@
 #include "framework/tensor/tensor_stream.h"
 #include "readers/recordio_commit.h"
 #include "readers/recordio_writer.h"
+#include "tools/amounts.h"
 #include "tools/command.h"
+#include "tools/json_line.h"
 #include "tools/quickstart_digits.h"
 #include "tools/quickstart_images.h"
+#include "tools/shared_flags.h"
 
 DEFINE_string(mnist, "",
               "a folder with the four files of MNIST, plain or gzip, to train on instead of the "
@@ -44,7 +48,6 @@ DEFINE_string(
     data_dir, "",
     "the folder for the files that it writes; existing files are replaced only with --force. By "
     "default a temporary folder, whose files each run replaces");
-DECLARE_uint64(seed);
 
 namespace millhopper {
 namespace {
@@ -57,6 +60,7 @@ constexpr char kDigits[] = "digits";  // the value of --images without one
 
 CommandHelp Help() {
   CommandHelp help;
+  help.name = "quickstart";
   help.usage =
       "quickstart [--mnist=DIR] [flags]\n"
       "quickstart --images[=DIR] [flags]\n";
@@ -64,9 +68,11 @@ CommandHelp Help() {
       "Trains a network of two layers to read handwritten digits. Writes the images as four\n"
       "RecordIO files (and a fifth of the images, kept for the test, as one more), then runs a\n"
       "startup program, a training program and a test program. With --images the network is a\n"
-      "convolutional one, and the images are files that are decoded and augmented.\n";
+      "convolutional one, and the images are files that are decoded and augmented.\n"
+      "With --json it prints a line for the data, one for each pass, and one for the test.\n";
   help.groups = {{"Training", {"mnist", "images", "passes", "program", "threads", "seed"}},
-                 {"Data", {"data_dir", "force"}}};
+                 {"Data", {"data_dir", "force"}},
+                 {"Results", {"json"}}};
   return help;
 }
 
@@ -232,8 +238,13 @@ class PassLines : public std::streambuf {
     if (name == "pass") pass_ = value;
     if (name == "loss") loss_ = value;
     if (name == "accuracy") {
-      printf("pass %2.0f: loss %.4f, accuracy %.2f%%\n", pass_, loss_, 100 * value);
-      fflush(stdout);
+      if (FLAGS_json) {
+        PrintJsonLine(
+            {{"pass", pass_}, {"loss", JsonNumber(loss_)}, {"accuracy", JsonNumber(value)}});
+      } else {
+        printf("pass %2.0f: loss %.4f, accuracy %.2f%%\n", pass_, loss_, 100 * value);
+      }
+      FlushOutput();
     }
   }
 
@@ -250,10 +261,15 @@ struct Training {
 
 Training TrainOnRecords() {
   const DataSet data = WriteData(DataFolder(FLAGS_mnist.empty() ? "digits" : "mnist"));
-  std::cout << WithCommas(data.train_count) << " images for training in " << kShards
-            << " RecordIO files, " << WithCommas(data.test_count) << " for the test in one, in\n"
-            << data.folder.string() << "\n"
-            << std::flush;
+  if (FLAGS_json) {
+    PrintJsonLine(
+        {{"train", data.train_count}, {"test", data.test_count}, {"folder", data.folder.string()}});
+  } else {
+    std::cout << WithCommas(data.train_count) << " images for training in " << kShards
+              << " RecordIO files, " << WithCommas(data.test_count) << " for the test in one, in\n"
+              << data.folder.string() << "\n";
+  }
+  FlushOutput();
   const size_t batches = (data.train_count + kBatchSize - 1) / kBatchSize;
   return {FLAGS_program + "_startup.pbtxt",
           FLAGS_program + "_main.pbtxt",
@@ -275,10 +291,18 @@ Training TrainOnImages() {
   const fs::path folder = DataFolder(are_digits ? "digit_images" : "images");
   const ImageFiles files =
       are_digits ? WriteDigitImages(folder, Rules()) : DivideImages(FLAGS_images, folder, Rules());
-  std::cout << WithCommas(files.train_count) << " images of " << files.classes
-            << " classes for training, " << WithCommas(files.test_count) << " for the test, in\n"
-            << (are_digits ? folder.string() : FLAGS_images) << "\n"
-            << std::flush;
+  const std::string place = are_digits ? folder.string() : FLAGS_images;
+  if (FLAGS_json) {
+    PrintJsonLine({{"train", files.train_count},
+                   {"test", files.test_count},
+                   {"classes", files.classes},
+                   {"folder", place}});
+  } else {
+    std::cout << WithCommas(files.train_count) << " images of " << files.classes
+              << " classes for training, " << WithCommas(files.test_count) << " for the test, in\n"
+              << place << "\n";
+  }
+  FlushOutput();
   const size_t size = are_digits ? 32 : 64;
   return {"images_startup.pbtxt",
           "images_main.pbtxt",
@@ -327,6 +351,10 @@ void Train(const Training& training) {
   const auto total = tested->Find("total")->Get<LoDTensor>().scalar<int32_t>();
   char accuracy[32];
   snprintf(accuracy, sizeof(accuracy), "%.2f%%", 100.0 * correct / total);
+  if (FLAGS_json) {
+    PrintJsonLine({{"correct", correct}, {"total", total}});
+    return;
+  }
   std::cout << "test accuracy " << accuracy << " (" << WithCommas(correct) << " of "
             << WithCommas(total) << ")\n";
 }
@@ -360,7 +388,7 @@ int RunQuickstart(const Arguments& arguments) {
   const std::string flags = (training.folder / "settings.flags").string();
   WriteSettings(training.settings, flags);
   Train(training);
-  ShowNext(training, flags);
+  if (!FLAGS_json) ShowNext(training, flags);
   return 0;
 }
 

@@ -9,12 +9,18 @@
 #include "framework/base/spelling.h"
 #include "tools/command.h"
 #include "tools/recordio_command.h"
+#include "tools/standard_streams.h"
 
 namespace millhopper {
 namespace {
 
 CommandHelp Help() {
   CommandHelp help;
+  help.name = "recordio";
+  help.actions = {"write", "inspect", "verify", "head"};
+  help.choices = {{"compressor", {"none", "snappy", "gzip"}},
+                  {"dialect", {"fluid", "go", "crc32c"}},
+                  {"content", {"tensors", "bytes"}}};
   help.usage =
       "recordio write --output=FILE INPUT... [flags]\n"
       "recordio inspect FILE...\n"
@@ -42,13 +48,16 @@ CommandHelp Help() {
       "           manifest: compare the totals\n"
       "  head     prints the first records: their bytes, and their tensors, if any\n"
       "\n"
-      "Names may contain *, ?, [a-z], {a,b} and {00000..00127}.\n";
+      "Names may contain *, ?, [a-z], {a,b} and {00000..00127}. An input named -, or FORMAT:-,\n"
+      "is standard input; --output=- is standard output. With --json, write prints a line for\n"
+      "each file, inspect one for each chunk and file, verify for each file, head for each\n"
+      "record.\n";
   help.groups = {
       {"Input of write", {"slots", "field", "label_filename", "plugin"}},
       {"Output of write",
        {"output", "shards", "content", "dialect", "compressor", "chunk_bytes", "force"}},
       {"head", {"count", "bytes"}},
-      {"Running", {"threads", "timeout"}},
+      {"Running", {"threads", "timeout", "json"}},
   };
   help.repeatable = {"field", "plugin"};
   help.examples =
@@ -78,7 +87,8 @@ int RunRecordIO(const Arguments& arguments) {
   Require(action != actions.end(), "'", Escaped(name),
           "' is none of write, inspect, verify and head",
           DidYouMean(name, {"write", "inspect", "verify", "head"}));
-  const std::vector<std::string> files(arguments.words.begin() + 1, arguments.words.end());
+  std::vector<std::string> files(arguments.words.begin() + 1, arguments.words.end());
+  for (std::string& file : files) file = DataName(file);
   Require(!files.empty(), name, ": no file is named (--help tells more)");
   return action->second(files);
 }

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <exception>
 #include <functional>
 #include <iomanip>
 #include <iostream>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
@@ -20,15 +22,21 @@
 #include "framework/base/limits.h"
 #include "framework/base/stop.h"
 #include "framework/base/thread_pool.h"
+#include "framework/io/file.h"
 #include "framework/reader/file_format.h"
 #include "framework/tensor/tensor_stream.h"
 #include "readers/checksums.h"
 #include "readers/file_list.h"
 #include "readers/recordio_file.h"
 #include "readers/recordio_manifest.h"
+#include "tools/amounts.h"
 #include "tools/command.h"
 #include "tools/digest.h"
+#include "tools/json_line.h"
 #include "tools/recordio_command.h"
+#include "tools/shared_flags.h"
+#include "tools/standard_streams.h"
+#include "tools/status_line.h"
 
 DEFINE_int64(count, 3, "head: how many records of each file");
 DEFINE_int64(bytes, 64, "head: how many bytes of each record");
@@ -46,6 +54,13 @@ struct Totals {
     records += other.records;
     stored += other.stored;
     expanded += other.expanded;
+  }
+  nlohmann::json Json() const {
+    return {{"chunks", chunks},
+            {"damaged", damaged},
+            {"records", records},
+            {"stored", stored},
+            {"expanded", expanded}};
   }
   std::string Text() const {
     return StrCat(Counted(chunks, "chunk"), ", ", Counted(records, "record"), ", ",
@@ -113,9 +128,22 @@ int VisitFiles(const std::vector<std::string>& patterns,
   return code;
 }
 
-void PrintChunk(const RecordIOFile& file, const Chunk& chunk, const Error* error) {
+void PrintChunk(const RecordIOFile& file, const std::string& name, const Chunk& chunk,
+                const Error* error) {
   const RecordIOHeader header = file.Header(chunk);
   const auto compressor = RecordIOCompressorOf(file.dialect(), header.compressor_code);
+  if (FLAGS_json) {
+    PrintJsonLine({{"file", name},
+                   {"chunk", RecordIOFile::NumberOf(chunk)},
+                   {"byte", chunk.offset},
+                   {"records", header.records},
+                   {"stored", header.payload_bytes},
+                   {"expanded", ExpandedBytes(chunk)},
+                   {"compressor", compressor ? ToString(*compressor) : "unknown"},
+                   {"checksum", header.checksum},
+                   {"damaged", error != nullptr}});
+    return;
+  }
   std::cout << std::setw(8) << RecordIOFile::NumberOf(chunk) << std::setw(14) << chunk.offset
             << std::setw(10) << header.records << std::setw(12) << header.payload_bytes
             << std::setw(12) << ExpandedBytes(chunk) << "  " << std::left << std::setw(10)
@@ -139,6 +167,18 @@ std::vector<Error> MissingOfSet(const std::string& name) {
   return errors;
 }
 
+// How many bytes the files have.
+double BytesOf(const std::vector<std::string>& patterns) {
+  uint64_t bytes = 0;
+  for (const std::string& name : ExpandFileNames(patterns)) {
+    try {
+      bytes += File::Open(ChooseFormat(name).path)->size();
+    } catch (const Error&) {  // the visit of the file reports it
+    }
+  }
+  return static_cast<double>(bytes);
+}
+
 // Reads every chunk of the files and reports errors; prints each chunk if `print_chunks`.
 int LookAtChunks(const std::vector<std::string>& patterns, bool print_chunks) {
   Totals all;
@@ -153,7 +193,13 @@ int LookAtChunks(const std::vector<std::string>& patterns, bool print_chunks) {
   };
   std::atomic<uint64_t> bytes{0};
   {
-    const StatusLine status([&] { return HumanBytes(static_cast<double>(bytes.load())); });
+    const double total = StatusLine::IsShown() ? BytesOf(patterns) : 0;
+    const StatusLine status([&, started = std::chrono::steady_clock::now()] {
+      const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - started;
+      const auto done = static_cast<double>(bytes.load());
+      const std::string progress = ProgressText(done, total, seconds.count());
+      return StrCat(progress, progress.empty() ? "" : ", ", HumanBytes(done));
+    });
     const int file_code = VisitFiles(patterns, [&](const std::string& name) {
       if (manifests_seen.insert(RecordIOManifest::PathOf(name)).second) {
         for (const Error& error : MissingOfSet(name)) report(error);
@@ -161,8 +207,15 @@ int LookAtChunks(const std::vector<std::string>& patterns, bool print_chunks) {
       RecordIOFile file(name, manifests.Find(name));
       Totals totals;
       const auto finish = [&](bool ended) {
-        if (print_chunks) std::cout << "  " << totals.Text() << "\n";
-        if (!print_chunks) {
+        if (FLAGS_json) {
+          nlohmann::json json = totals.Json();
+          json["file"] = name;
+          json["dialect"] = ToString(file.dialect());
+          json["whole"] = totals.damaged == 0 && ended;
+          PrintJsonLine(json);
+        } else if (print_chunks) {
+          std::cout << "  dialect " << ToString(file.dialect()) << "\n  " << totals.Text() << "\n";
+        } else {
           std::cout << Escaped(name) << ": "
                     << (totals.damaged == 0 && ended ? "whole, " : "DAMAGED, ") << totals.Text()
                     << "\n";
@@ -170,7 +223,7 @@ int LookAtChunks(const std::vector<std::string>& patterns, bool print_chunks) {
         all.Add(totals);
         ++files;
       };
-      if (print_chunks) {
+      if (print_chunks && !FLAGS_json) {
         std::cout << Escaped(name) << "\n"
                   << "   chunk          byte   records      stored    expanded  compressor  "
                      "checksum\n";
@@ -182,7 +235,7 @@ int LookAtChunks(const std::vector<std::string>& patterns, bool print_chunks) {
           totals.stored += chunk.length;
           totals.expanded += ExpandedBytes(chunk);
           bytes += chunk.length;
-          if (print_chunks) PrintChunk(file, chunk, error);
+          if (print_chunks) PrintChunk(file, name, chunk, error);
           if (error == nullptr) return;
           ++totals.damaged;
           report(*error);
@@ -191,12 +244,11 @@ int LookAtChunks(const std::vector<std::string>& patterns, bool print_chunks) {
         finish(false);
         throw;
       }
-      if (print_chunks) std::cout << "  dialect " << ToString(file.dialect()) << "\n";
       finish(true);
     });
     if (code == 0) code = file_code;
   }
-  if (files > 1) std::cout << Counted(files, "file") << ": " << all.Text() << "\n";
+  if (files > 1 && !FLAGS_json) std::cout << Counted(files, "file") << ": " << all.Text() << "\n";
   return code;
 }
 
@@ -262,9 +314,32 @@ void PrintTensor(size_t slot, const LoDTensor& tensor) {
   std::printf("%s\n", text.c_str());
 }
 
+// A record as a line of JSON: its place, the first bytes and the tensors that it holds, if any.
+void PrintRecordAsJson(const std::string& name, const Chunk& chunk, size_t i) {
+  const Piece& piece = chunk.pieces[i];
+  const char* bytes = chunk.bytes->data() + piece.offset;
+  std::string hex;
+  const auto shown = std::min<size_t>(piece.size, static_cast<size_t>(FLAGS_bytes));
+  for (size_t k = 0; k < shown; ++k) {
+    char digits[3];
+    std::snprintf(digits, sizeof(digits), "%02x", static_cast<unsigned char>(bytes[k]));
+    hex += digits;
+  }
+  nlohmann::json json = {{"file", name},         {"chunk", RecordIOFile::NumberOf(chunk)},
+                         {"byte", chunk.offset}, {"record", i},
+                         {"bytes", piece.size},  {"hex", hex}};
+  const std::vector<LoDTensor> tensors = TensorsOf(bytes, piece.size);
+  if (!tensors.empty()) json.update(nlohmann::json::parse(ToJson(tensors)));
+  PrintJsonLine(json);
+}
+
 // Prints at most *left records of a chunk, and subtracts their number from *left.
-void PrintRecords(const Chunk& chunk, int64_t* left) {
+void PrintRecords(const std::string& name, const Chunk& chunk, int64_t* left) {
   for (size_t i = 0; i < chunk.pieces.size() && *left > 0; ++i, --*left) {
+    if (FLAGS_json) {
+      PrintRecordAsJson(name, chunk, i);
+      continue;
+    }
     const Piece& piece = chunk.pieces[i];
     const char* bytes = chunk.bytes->data() + piece.offset;
     std::printf("record %zu of chunk %llu at byte %llu: %u bytes\n", i,
@@ -290,7 +365,7 @@ int HeadOfRecordIO(const std::vector<std::string>& patterns) {
   Require(FLAGS_count >= 0 && FLAGS_bytes >= 0, "--count and --bytes are 0 or more");
   return VisitFiles(patterns, [](const std::string& name) {
     RecordIOFile file(name);
-    std::printf("%s\n", Escaped(name).c_str());
+    if (!FLAGS_json) std::printf("%s\n", Escaped(name).c_str());
     int64_t left = FLAGS_count;
     while (left > 0) {
       const Ref<Chunk> chunk = Pool<Chunk>::Take();
@@ -301,8 +376,8 @@ int HeadOfRecordIO(const std::vector<std::string>& patterns) {
       } catch (...) {
         error = std::current_exception();  // the records before the damage are printed first
       }
-      PrintRecords(*chunk, &left);
-      std::fflush(stdout);
+      PrintRecords(name, *chunk, &left);
+      FlushOutput();
       if (error != nullptr && left > 0) std::rethrow_exception(error);
       CheckStop();
     }

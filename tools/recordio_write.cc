@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <regex>
 #include <string>
 #include <system_error>
@@ -28,8 +31,13 @@
 #include "readers/recordio_file.h"
 #include "readers/recordio_manifest.h"
 #include "readers/recordio_writer.h"
+#include "tools/amounts.h"
 #include "tools/command.h"
+#include "tools/json_line.h"
 #include "tools/recordio_command.h"
+#include "tools/shared_flags.h"
+#include "tools/standard_streams.h"
+#include "tools/status_line.h"
 
 DEFINE_string(
     output, "",
@@ -149,6 +157,14 @@ class Input {
 
   // Whether the records are copied unchanged.
   bool verbatim() const { return verbatim_; }
+  // How many elements there are, if the file tells it.
+  std::optional<uint64_t> records() const {
+    try {
+      return reader_->PassLength();
+    } catch (const Error&) {  // reading the file reports what is wrong with it
+      return std::nullopt;
+    }
+  }
   // The next element, or null at the end; valid until the next call.
   const std::vector<LoDTensor>* Next() {
     if (!reader_->HasNext()) return nullptr;
@@ -253,7 +269,7 @@ std::vector<std::string> OutputNames() {
   Require(!FLAGS_output.empty(), "write: --output is missing (--help tells more)");
   Require(FLAGS_shards >= 1 && FLAGS_shards <= kMaxShards, "--shards=", FLAGS_shards, ": 1 to ",
           kMaxShards, " are possible");
-  if (FLAGS_shards == 1) return {FLAGS_output};
+  if (FLAGS_shards == 1) return {OutputName(FLAGS_output)};
   std::string stem = FLAGS_output;
   const size_t extension = std::strlen(kExtension);
   if (stem.size() > extension && stem.substr(stem.size() - extension) == kExtension) {
@@ -268,12 +284,28 @@ std::vector<std::string> OutputNames() {
   return names;
 }
 
+// How many records the inputs have; 0 if one of them does not tell.
+uint64_t RecordsOf(const std::vector<std::unique_ptr<Input>>& inputs) {
+  uint64_t total = 0;
+  for (const std::unique_ptr<Input>& input : inputs) {
+    const std::optional<uint64_t> records = input->records();
+    if (!records) return 0;
+    total += *records;
+  }
+  return total;
+}
+
 // Stores the records of the inputs and gives the files their names.
 void Copy(std::vector<std::unique_ptr<Input>>* inputs, const std::vector<RecordIOWriter*>& files) {
   std::atomic<uint64_t> records{0};
   std::atomic<uint64_t> bytes{0};
-  const StatusLine status([&] {
-    return StrCat(Counted(records.load(), "record"), ", ",
+  uint64_t total = 0;  // of the records of all inputs, if the files tell it
+  if (StatusLine::IsShown()) total = RecordsOf(*inputs);
+  const StatusLine status([&, started = std::chrono::steady_clock::now()] {
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - started;
+    const std::string progress = ProgressText(static_cast<double>(records.load()),
+                                              static_cast<double>(total), seconds.count());
+    return StrCat(progress, progress.empty() ? "" : ", ", Counted(records.load(), "record"), ", ",
                   HumanBytes(static_cast<double>(bytes.load())));
   });
   Encoder encoder(FLAGS_content == "tensors");
@@ -325,6 +357,13 @@ int WriteRecordIO(const std::vector<std::string>& patterns,
   Copy(&inputs, files);
   std::ostream& summary = files[0]->output().is_standard_output() ? std::cerr : std::cout;
   for (const RecordIOWriter* file : files) {
+    if (FLAGS_json && &summary == &std::cout) {
+      PrintJsonLine({{"file", file->output().path()},
+                     {"records", file->records()},
+                     {"chunks", file->chunks()},
+                     {"bytes", file->bytes()}});
+      continue;
+    }
     summary << Escaped(file->output().path()) << ": " << Counted(file->records(), "record") << ", "
             << Counted(file->chunks(), "chunk") << ", " << Counted(file->bytes(), "byte") << "\n";
   }

@@ -4,9 +4,11 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "framework/base/error.h"
 #include "framework/reader/reader.h"
 #include "framework/reader/reader_holder.h"
-#include "tools/command.h"
+#include "tools/amounts.h"
+#include "tools/status_line.h"
 
 namespace millhopper {
 namespace {
@@ -82,10 +84,10 @@ nlohmann::json ToJson(const Usage& usage) {
 
 UsageMeter::UsageMeter(std::string program, const Scope& scope) : program_(std::move(program)) {
   for (const std::string& name : scope.LocalNames()) {
-    const Variable* variable = scope.FindLocal(name);
+    Variable* const variable = scope.FindLocal(name);
     if (!variable->Holds<ReaderHolder>()) continue;
-    const ReaderHolder& reader = variable->Get<ReaderHolder>();
-    readers_.push_back({name, &reader, reader.stats()});
+    auto* const reader = variable->GetMutable<ReaderHolder>();
+    readers_.push_back({name, reader, reader->stats(), false, std::nullopt});
   }
 }
 
@@ -100,6 +102,33 @@ Usage UsageMeter::SoFar() const {
     AddTo(stats, &usage.total);
   }
   return usage;
+}
+
+std::string UsageMeter::Progress() {
+  Watched* most = nullptr;
+  ReaderStats stats;
+  for (Watched& watched : readers_) {
+    const ReaderStats since = Difference(watched.reader->stats(), watched.begin);
+    if (since.elements <= stats.elements) continue;
+    most = &watched;
+    stats = since;
+  }
+  if (most == nullptr || stats.passes == 0) return "";
+  if (!most->asked) {
+    most->asked = true;
+    try {
+      most->length = most->reader->PassLength();
+    } catch (const Error&) {  // whoever reads the pass reports what is wrong with it
+    }
+  }
+  if (!most->length) return "";
+  const uint64_t before = (stats.passes - 1) * *most->length;
+  if (stats.elements < before) return "";
+  const double seconds = std::chrono::duration<double>(Clock::now() - started_).count();
+  const auto done = static_cast<double>(stats.elements - before);
+  const std::string progress = ProgressText(done, static_cast<double>(*most->length),
+                                            seconds * done / static_cast<double>(stats.elements));
+  return progress.empty() ? "" : StrCat("pass ", stats.passes, ": ", progress);
 }
 
 }  // namespace millhopper

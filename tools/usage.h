@@ -4,7 +4,9 @@
 #define MILLHOPPER_TOOLS_USAGE_H_
 
 #include <chrono>
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,13 +44,19 @@ class UsageMeter {
 
   // Any thread.
   Usage SoFar() const;
+  // How far the reader that was read most is in its pass, and what is left of it: "pass 2: 42%,
+  // 1:07 left"; "" if no pass has a known length. It may open files, to learn how many records they
+  // have. One thread at a time.
+  std::string Progress();
 
  private:
   using Clock = std::chrono::steady_clock;
   struct Watched {
     std::string name;
-    const ReaderHolder* reader;
+    ReaderHolder* reader;
     ReaderStats begin;
+    bool asked = false;              // whether its pass was asked for its length
+    std::optional<uint64_t> length;  // of a pass, in elements
   };
 
   const std::string program_;

@@ -6,7 +6,7 @@
 #include <cstdio>
 
 #include "framework/base/error.h"
-#include "tools/command.h"
+#include "tools/amounts.h"
 
 namespace millhopper {
 namespace {

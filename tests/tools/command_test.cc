@@ -8,25 +8,6 @@
 namespace millhopper {
 namespace {
 
-TEST(ParseBytes, KnowsUnits) {
-  EXPECT_EQ(ParseBytes("size", "0"), 0u);
-  EXPECT_EQ(ParseBytes("size", "4096"), 4096u);
-  EXPECT_EQ(ParseBytes("size", "7B"), 7u);
-  EXPECT_EQ(ParseBytes("size", "64kB"), 64000u);
-  EXPECT_EQ(ParseBytes("size", "64MB"), 64000000u);
-  EXPECT_EQ(ParseBytes("size", "2GB"), 2000000000u);
-  EXPECT_EQ(ParseBytes("size", "64KiB"), 65536u);
-  EXPECT_EQ(ParseBytes("size", "64MiB"), 67108864u);
-  EXPECT_EQ(ParseBytes("size", "2GiB"), 2147483648u);
-}
-
-TEST(ParseBytes, RefusesWhatIsNoSize) {
-  for (const char* text : {"", "MB", "-1", "1.5MB", "64 MB", "64mb", "64TB", "0x10",
-                           "18446744073709551616", "18446744073709551615kB"}) {
-    ExpectError(ErrorCode::kInvalidArgument, "--size=", [text] { ParseBytes("size", text); });
-  }
-}
-
 TEST(ParseSettings, TakesTheLastOfAName) {
   const std::map<std::string, std::string> settings = ParseSettings({"a=1", "b=x=y", "a=2", "c="});
   EXPECT_EQ(settings, (std::map<std::string, std::string>{{"a", "2"}, {"b", "x=y"}, {"c", ""}}));
@@ -36,21 +17,6 @@ TEST(ParseSettings, RefusesWhatIsNoSetting) {
   for (const char* text : {"", "a", "=1"}) {
     ExpectError(ErrorCode::kInvalidArgument, "NAME=VALUE", [text] { ParseSettings({text}); });
   }
-}
-
-TEST(WithCommas, GroupsDigits) {
-  EXPECT_EQ(WithCommas(0), "0");
-  EXPECT_EQ(WithCommas(999), "999");
-  EXPECT_EQ(WithCommas(1000), "1,000");
-  EXPECT_EQ(WithCommas(12345678), "12,345,678");
-}
-
-TEST(HumanBytes, HasTwoOrThreeDigits) {
-  EXPECT_EQ(HumanBytes(0), "0 B");
-  EXPECT_EQ(HumanBytes(999), "999 B");
-  EXPECT_EQ(HumanBytes(1000), "1.0 kB");
-  EXPECT_EQ(HumanBytes(3440000), "3.4 MB");
-  EXPECT_EQ(HumanBytes(123456789), "123 MB");
 }
 
 }  // namespace

@@ -534,7 +534,7 @@ TEST(ExecutorCommand, ExitsWith5AfterTheTimeIsOver) {
 TEST(ExecutorCommand, ExitsWith6ForPluginsThatCannotBeLoaded) {
   const TempFile program("main.pbtxt", kMain), no_library("libno.so", "not a library");
   for (const std::string& plugin :
-       {std::string("tests/libpace.so"), std::string("/no/such/lib.so"), no_library.path()}) {
+       {std::string("tests/libnone.so"), std::string("/no/such/lib.so"), no_library.path()}) {
     const ChildResult result = Execute({"--plugin=" + plugin, "--main=" + program.path()});
     EXPECT_EQ(result.exit_code, 6) << plugin << "\n" << result.errors;
     EXPECT_NE(result.errors.find(plugin), std::string::npos) << result.errors;

@@ -25,7 +25,7 @@ TEST(PluginMainJob, TrainsAsTheExecutorDoesThatHasAllBuiltIn) {
   std::vector<std::string> whole = {"tools/executor"};
   whole.insert(whole.end(), flags.begin(), flags.end());
   std::vector<std::string> bare = {"tools/bare_executor",
-                                   "--plugin=" + Runfile("tools/libmillhopper.so")};
+                                   "--plugin=" + Runfile("tools/libmillhopper_plugin.so")};
   bare.insert(bare.end(), flags.begin(), flags.end());
   const ChildResult expected = RunChild(whole);
   const ChildResult found = RunChild(bare);

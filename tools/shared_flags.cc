@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/shared_flags.h"
+
+#include <gflags/gflags.h>
+
+#include <algorithm>
+#include <iterator>
+
+DEFINE_int32(threads, -1,
+             "worker threads that load data, 0 to 1024; -1: one for each core except the first");
+DEFINE_string(
+    memory_limit, "",
+    "the most memory for data, such as 512MB: files read ahead, shuffle windows, batches, "
+    "buffers and variables together; a program that needs more stops with exit code 5. "
+    "Empty: no limit");
+DEFINE_double(timeout, 0, "stop with exit code 5 this many seconds after the start; 0: never");
+DEFINE_bool(force, false,
+            "replace existing output files; without it they are an error. A file that this process "
+            "reads is never overwritten, even under another name");
+DEFINE_bool(json, false, "print results as JSON, one value on each line, for other programs");
+DEFINE_uint64(seed, 0, "seed of everything random: initial values, shuffles, generators");
+DEFINE_string(set, "",
+              "NAME=VALUE: replaces ${NAME} in programs by the text VALUE; may be repeated");
+DEFINE_string(
+    plugin, "",
+    "a shared library with operators, readers and formats to add; it runs as part of this "
+    "process; may be repeated. A relative path is looked for in the current folder, then "
+    "beside the first program; which file it is, is printed");
+
+namespace millhopper {
+
+bool IsSharedFlag(const void* variable) {
+  static const void* const kShared[] = {&FLAGS_threads, &FLAGS_memory_limit, &FLAGS_timeout,
+                                        &FLAGS_force,   &FLAGS_json,         &FLAGS_seed,
+                                        &FLAGS_set,     &FLAGS_plugin};
+  return std::count(std::begin(kShared), std::end(kShared), variable) > 0;
+}
+
+}  // namespace millhopper

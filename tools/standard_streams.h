@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// "-" on the command line: standard input and standard output.
+#ifndef MILLHOPPER_TOOLS_STANDARD_STREAMS_H_
+#define MILLHOPPER_TOOLS_STANDARD_STREAMS_H_
+
+#include <string>
+
+namespace millhopper {
+
+// The name by which an output is opened: for "-" that of standard output.
+std::string OutputName(const std::string& given);
+// The name by which a program is read: for "-" that of standard input.
+std::string ProgramName(const std::string& given);
+// The name by which data is read: for "-" or "format:-" a file with what standard input holds.
+// Readers read any place of a file, from any thread, so what comes from a pipe is first copied, to
+// its end, into a file in $TMPDIR (or /tmp) that has no name and ends with the process. Standard
+// input can be read once, so a second call throws kInvalidArgument. Throws kIo.
+std::string DataName(const std::string& given);
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_TOOLS_STANDARD_STREAMS_H_
