@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "readers/text_file.h"
+#include "framework/io/text_file.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files of text that are read before any record: indexes and vocabularies.
-#ifndef MILLHOPPER_READERS_TEXT_FILE_H_
-#define MILLHOPPER_READERS_TEXT_FILE_H_
+#ifndef MILLHOPPER_FRAMEWORK_IO_TEXT_FILE_H_
+#define MILLHOPPER_FRAMEWORK_IO_TEXT_FILE_H_
 
 #include <string>
 
@@ -13,4 +13,4 @@ std::string ReadTextFile(const std::string& path, const char* what);
 
 }  // namespace millhopper
 
-#endif  // MILLHOPPER_READERS_TEXT_FILE_H_
+#endif  // MILLHOPPER_FRAMEWORK_IO_TEXT_FILE_H_

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// A file of words, which stand for numbers.
+#ifndef MILLHOPPER_FRAMEWORK_IO_VOCABULARY_H_
+#define MILLHOPPER_FRAMEWORK_IO_VOCABULARY_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace millhopper {
+
+// The words of a file, one a line. The number of a word is that of its line, from 0 on. A line ends
+// at LF or CR LF; an empty line is the empty word. Immutable once made; any thread.
+class Vocabulary {
+ public:
+  // Throws kDataLoss with file, byte and lines for a word that stands in the file twice, and what
+  // ReadTextFile throws.
+  explicit Vocabulary(const std::string& path);
+  Vocabulary(const Vocabulary&) = delete;
+  Vocabulary& operator=(const Vocabulary&) = delete;
+
+  // -1 if there is no such word.
+  int64_t Find(std::string_view word) const {
+    const auto found = words_.find(word);
+    return found == words_.end() ? -1 : found->second;
+  }
+  size_t size() const { return words_.size(); }
+
+ private:
+  const std::string text_;
+  std::unordered_map<std::string_view, int64_t> words_;
+};
+
+// A text for errors: escaped, and cut if it is long.
+std::string Shown(std::string_view text);
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_FRAMEWORK_IO_VOCABULARY_H_
