@@ -7,8 +7,8 @@
 
 #include "framework/base/error.h"
 #include "framework/base/memory.h"
-#include "framework/tensor/pad_value.h"
 #include "readers/batch_reader.h"
+#include "readers/pad_value.h"
 
 namespace millhopper {
 namespace {

@@ -12,13 +12,11 @@
 #include <utility>
 
 #include "framework/base/error.h"
-#include "framework/base/hash_bucket.h"
 #include "framework/base/limits.h"
 #include "framework/base/memory.h"
-#include "framework/io/vocabulary.h"
+#include "readers/text_file.h"
 
 namespace millhopper {
-
 namespace {
 
 template <typename T>

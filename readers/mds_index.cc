@@ -9,7 +9,7 @@
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
 #include "framework/base/memory.h"
-#include "framework/io/text_file.h"
+#include "readers/text_file.h"
 
 namespace millhopper {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "framework/base/error.h"
-#include "framework/tensor/pad_value.h"
+#include "readers/pad_value.h"
 
 namespace millhopper {
 

@@ -15,8 +15,7 @@
 #include <vector>
 
 #include "framework/base/error.h"
-#include "framework/io/text_file.h"
-#include "framework/io/vocabulary.h"
+#include "readers/text_file.h"
 
 namespace millhopper {
 namespace {

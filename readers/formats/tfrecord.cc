@@ -28,7 +28,7 @@
 #include "readers/indexed_source.h"
 #include "readers/stored_number.h"
 #include "readers/stream_source.h"
-#include "framework/io/text_file.h"
+#include "readers/text_file.h"
 
 namespace millhopper {
 namespace {

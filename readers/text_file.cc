@@ -1,10 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "framework/io/vocabulary.h"
+#include "readers/text_file.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
 
 #include "framework/base/error.h"
-#include "framework/io/text_file.h"
+#include "framework/base/limits.h"
+#include "framework/io/byte_stream.h"
 
 namespace millhopper {
+
+std::string ReadTextFile(const std::string& path, const char* what) {
+  ByteStream stream(path);
+  std::string text(std::min<uint64_t>(stream.most_left(), kMaxUnsizedBytes + 1), '\0');
+  text.resize(stream.Read(text.data(), text.size()));
+  if (text.size() > kMaxUnsizedBytes) {
+    throw Error(ErrorCode::kResourceLimit,
+                StrCat("the ", what, " is larger than ", kMaxUnsizedBytes, " bytes"))
+        .InFile(path, 0);
+  }
+  return text;
+}
 
 Vocabulary::Vocabulary(const std::string& path) : text_(ReadTextFile(path, "vocabulary")) {
   const std::string_view text(text_);
@@ -24,10 +41,14 @@ Vocabulary::Vocabulary(const std::string& path) : text_(ReadTextFile(path, "voca
   }
 }
 
-std::string Shown(std::string_view text) {
+uint64_t HashBucket(std::string_view word, uint64_t buckets) {
+  return XXH64(word.data(), word.size(), 0) % buckets;
+}
+
+std::string Shown(std::string_view word) {
   constexpr size_t kShownBytes = 60;
-  return text.size() <= kShownBytes ? Escaped(std::string(text))
-                                    : Escaped(std::string(text.substr(0, kShownBytes))) + "...";
+  return word.size() <= kShownBytes ? Escaped(std::string(word))
+                                    : Escaped(std::string(word.substr(0, kShownBytes))) + "...";
 }
 
 }  // namespace millhopper

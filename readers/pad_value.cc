@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "framework/tensor/pad_value.h"
+#include "readers/pad_value.h"
 
 #include <algorithm>
 #include <cmath>

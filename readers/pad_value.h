@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The value that fills up sequences which are shorter than others.
-#ifndef MILLHOPPER_FRAMEWORK_TENSOR_PAD_VALUE_H_
-#define MILLHOPPER_FRAMEWORK_TENSOR_PAD_VALUE_H_
+#ifndef MILLHOPPER_READERS_PAD_VALUE_H_
+#define MILLHOPPER_READERS_PAD_VALUE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -34,4 +34,4 @@ std::vector<double> PadNumbers(const std::vector<double>& numbers,
 
 }  // namespace millhopper
 
-#endif  // MILLHOPPER_FRAMEWORK_TENSOR_PAD_VALUE_H_
+#endif  // MILLHOPPER_READERS_PAD_VALUE_H_

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file of words, which stand for numbers.
-#ifndef MILLHOPPER_FRAMEWORK_IO_VOCABULARY_H_
-#define MILLHOPPER_FRAMEWORK_IO_VOCABULARY_H_
+// Files of text that are read before any record: indexes and vocabularies. Words as numbers.
+#ifndef MILLHOPPER_READERS_TEXT_FILE_H_
+#define MILLHOPPER_READERS_TEXT_FILE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +10,10 @@
 #include <unordered_map>
 
 namespace millhopper {
+
+// The whole content, decompressed. `what` is what an error calls the file, such as "index". Throws
+// kResourceLimit with the file's name for more than kMaxUnsizedBytes, and what reading throws.
+std::string ReadTextFile(const std::string& path, const char* what);
 
 // The words of a file, one a line. The number of a word is that of its line, from 0 on. A line ends
 // at LF or CR LF; an empty line is the empty word. Immutable once made; any thread.
@@ -33,9 +37,13 @@ class Vocabulary {
   std::unordered_map<std::string_view, int64_t> words_;
 };
 
-// A text for errors: escaped, and cut if it is long.
-std::string Shown(std::string_view text);
+// A word as one of `buckets` numbers, which must not be 0: XXH64 of its bytes with seed 0, modulo
+// buckets.
+uint64_t HashBucket(std::string_view word, uint64_t buckets);
+
+// A word for an error: escaped, and cut if it is long.
+std::string Shown(std::string_view word);
 
 }  // namespace millhopper
 
-#endif  // MILLHOPPER_FRAMEWORK_IO_VOCABULARY_H_
+#endif  // MILLHOPPER_READERS_TEXT_FILE_H_
