@@ -52,10 +52,11 @@ size_t CombinedReader::ElementsReady() const {
   return ready;
 }
 
-ChainStats CombinedReader::Stats() const {
-  ChainStats stats = ReaderBase::Stats();
-  for (const auto& reader : readers_) stats.below.push_back(reader->Stats());
-  return stats;
+std::vector<ReaderBase*> CombinedReader::Below() const {
+  std::vector<ReaderBase*> below;
+  below.reserve(size());
+  for (const auto& reader : readers_) below.push_back(reader.get());
+  return below;
 }
 
 void CombinedReader::ExpectWindow() {

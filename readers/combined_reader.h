@@ -20,7 +20,7 @@ class CombinedReader : public ReaderBase {
  public:
   Place place() const override;
   size_t ElementsReady() const override;
-  ChainStats Stats() const override;
+  std::vector<ReaderBase*> Below() const override;
   void ExpectWindow() override;
   void BeginPass() override;
 
