@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "framework/base/at_work.h"
@@ -19,9 +21,11 @@ constexpr size_t kResolvedAtOnce = 128;
 constexpr size_t kPrefetchedBytes = 384;  // of a record: the cache fetches the rest by itself
 
 // "" or what is wrong with the path of a file or folder that will be read.
-std::string Missing(const std::string& path, bool folder, FilesRead* read) {
+std::string Missing(const std::string& path, bool folder, FilesRead* read,
+                    std::vector<uint64_t>* sizes) {
   if (path.find('\0') != std::string::npos) return "a name with a zero byte";
   const FileStatus status = FileSystemOf(path).Stat(path);
+  sizes->push_back(status.size);
   if (!status.exists()) return status.problem + UnknownSchemeHint(path);
   if (folder) return status.kind == FileStatus::Kind::kDirectory ? "" : "is not a directory";
   if (status.kind == FileStatus::Kind::kDirectory) return "is a directory";
@@ -30,13 +34,15 @@ std::string Missing(const std::string& path, bool folder, FilesRead* read) {
   return "";
 }
 
-// The error is about the first file that is missing, and lists the others.
-void CheckExist(const std::vector<FileEntry>& files, bool folders, FilesRead* read) {
+// The error is about the first file that is missing, and lists the others. Adds the sizes of files
+// and companions.
+void CheckExist(const std::vector<FileEntry>& files, bool folders, FilesRead* read,
+                std::vector<uint64_t>* sizes) {
   constexpr int kMostListed = 20;
   std::string first, text;
   int missing = 0;
   const auto check = [&](const std::string& path, bool folder) {
-    const std::string problem = Missing(path, folder, read);
+    const std::string problem = Missing(path, folder, read, sizes);
     if (problem.empty()) return;
     ++missing;
     if (missing == 1) {
@@ -131,7 +137,7 @@ FileReader::FileReader(std::unique_ptr<FileFormat> format, std::vector<FileEntry
       library_(format_->library()),
       files_(std::move(files)),
       prefetcher_(new Prefetcher(read_ahead, account())) {
-  CheckExist(files_, format_->reads_folders(), &read_);
+  CheckExist(files_, format_->reads_folders(), &read_, &sizes_);
 }
 
 FileReader::~FileReader() { prefetcher_->Stop(); }
@@ -156,7 +162,8 @@ bool FileReader::FillTimed(ChunkQueue* queue) {
   return prefetcher_->Fill(queue);
 }
 
-Ref<ChunkQueue> FileReader::OpenFile(size_t index, uint64_t pass) {
+Ref<ChunkQueue> FileReader::OpenQueue(size_t index, uint64_t pass,
+                                      const std::optional<FilePlace>& start) {
   const CountedReads reads(counters()->sum_of_bytes_read());
   AtWork at_work;
   at_work->library = library_;
@@ -166,9 +173,15 @@ Ref<ChunkQueue> FileReader::OpenFile(size_t index, uint64_t pass) {
     throw Error(ErrorCode::kInternal, "its format has opened nothing")
         .InFile(files_[index].path, -1);
   }
-  Ref<ChunkQueue> queue(new ChunkQueue(
+  return Ref<ChunkQueue>(new ChunkQueue(
       std::move(source),
-      {static_cast<uint32_t>(index), pass, files_[index].path, library_, share_, counters()}));
+      {static_cast<uint32_t>(index), pass, files_[index].path, library_, share_, counters()},
+      start));
+}
+
+Ref<ChunkQueue> FileReader::OpenFile(size_t index, uint64_t pass,
+                                     const std::optional<FilePlace>& start) {
+  Ref<ChunkQueue> queue = OpenQueue(index, pass, start);
   prefetcher_->Add(queue);
   return queue;
 }
@@ -200,6 +213,89 @@ void FileReader::Rewind(uint64_t pass) {
   prefetcher_->Stop();
   queue_ = Ref<ChunkQueue>();
   sample_ = 0;
+}
+
+void FileReader::SaveFiles(ReaderState* state) const {
+  if (!list_) {
+    std::vector<FileList::File> listed;
+    listed.reserve(sizes_.size());
+    for (const FileEntry& file : files_) {
+      listed.push_back({file.path, sizes_[listed.size()]});
+      if (!file.companion.empty()) listed.push_back({file.companion, sizes_[listed.size()]});
+    }
+    list_ = FileList::Of(std::move(listed));
+  }
+  state->SetFiles(*list_);
+  std::string slots;
+  for (const SlotSpec& slot : this->slots()) slots += (slots.empty() ? "" : ", ") + ToString(slot);
+  state->Setting("slots", slots);
+  if (!is_share()) return;
+  state->Setting("num_shards", share_.count);
+  state->Setting("index", share_.index);
+}
+
+void FileReader::SaveState(ReaderState* state) const {
+  SaveFiles(state);
+  state->Set("pass", pass_);
+  state->Set("sample", sample_);
+  if (queue_) state->AddPlace(queue_->place());
+}
+
+void FileReader::RestoreState(const ReaderState& state) {
+  pass_ = state.Get("pass");
+  sample_ = state.Get("sample");
+  if (state.end() || state.places().empty()) return;
+  const FilePlace& place = state.places().front();
+  CheckPlace(state, place);
+  queue_ = OpenFile(place.file, pass_, place);
+}
+
+void FileReader::CheckPlace(const ReaderState& state, const FilePlace& place) const {
+  if (place.file >= files_.size()) {
+    state.Fail("it is in file ", place.file, " of ", files_.size());
+  }
+  if (place.begun && (place.file + place.number) % share_.count != share_.index) {
+    state.Fail("it is in chunk ", place.number, " of file ", place.file,
+               ", which belongs to another share");
+  }
+}
+
+void FileReader::NameElements(const Ticket* tickets, size_t n, ElementNames* names) const {
+  names->count += n;
+  names->records.reserve(names->records.size() + n);
+  for (size_t i = 0; i < n; ++i) names->records.push_back(tickets[i].id);
+}
+
+void FileReader::PlanAgain(const ElementNames& names, const TakeElement& take) {
+  const std::vector<RecordId>& records = names.records;
+  Require(names.count == records.size() && names.below.empty() && names.numbers.empty(),
+          "the position names ", names.count, " elements of ", origin(), ", but ", records.size(),
+          " records");
+  std::vector<size_t> order(records.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return std::tie(records[a].file, records[a].chunk, records[a].record) <
+           std::tie(records[b].file, records[b].chunk, records[b].record);
+  });
+  Ref<ChunkQueue> queue;
+  const RecordId* last = nullptr;
+  for (const size_t place : order) {
+    const RecordId& id = records[place];
+    try {
+      Require(id.file < files_.size(), "the position names a record of file ", id.file, " of ",
+              files_.size());
+      const bool same_file = last != nullptr && last->file == id.file;
+      if (!same_file) queue = OpenQueue(id.file, id.pass, std::nullopt);
+      if (!same_file || last->chunk != id.chunk) {
+        queue->GoTo(id.chunk);
+        Fill(queue.get());
+      }
+      last = &id;
+      take(place, queue->TakeAgain(id));
+    } catch (...) {
+      throw CurrentError().WithContext(ReadingRecord(id.sample));
+    }
+  }
 }
 
 void FileReader::LoadBlock(const Ticket* tickets, size_t n, Rows* rows) const {

@@ -96,6 +96,8 @@ class ReaderState {
   const std::vector<uint64_t>& List(const std::string& name) const;
   const ElementNames& Elements(const std::string& name) const;
   const std::vector<FilePlace>& places() const { return places_; }
+  // Whether the reader was at the end of its pass.
+  bool end() const { return end_; }
   // Throws that the position cannot be gone on from: kInvalidArgument, naming the reader.
   template <typename... Parts>
   [[noreturn]] void Fail(const Parts&... parts) const {

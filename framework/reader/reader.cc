@@ -198,6 +198,12 @@ void ReaderBase::ExpectSave() {
   CheckProcess();
   if (expects_save_) return;
   Require(!planned_, Name(), " has been read already; ExpectSave must be called before that");
+  try {
+    Position none;
+    SaveChain(&none);
+  } catch (const Error&) {
+    return;  // nothing is kept for a Save that will throw this
+  }
   expects_save_ = true;
   for (ReaderBase* const below : Below()) below->ExpectSave();
 }
@@ -232,7 +238,7 @@ void ReaderBase::Restore(const Position& position) {
   ExpectSave();
   PositionCursor cursor(position);
   RestoreChain(&cursor);
-  PlanAgain(position.ahead_, [this](size_t, const Ticket& ticket) { ahead_.Add(ticket); });
+  PlanRunAgain(position.ahead_, &ahead_);
   Require(ahead_.tickets.size() <= 1, "the position names ", ahead_.tickets.size(),
           " elements as the next one");
   passes_ = position.pass_;
@@ -276,6 +282,15 @@ void ReaderBase::NameElements(const Ticket*, size_t, ElementNames*) const {
 void ReaderBase::PlanAgain(const ElementNames& names, const TakeElement&) {
   if (names.count == 0) return;
   Throw(ErrorCode::kInternal, Name(), " has named elements, but cannot plan them again");
+}
+
+void ReaderBase::PlanRunAgain(const ElementNames& names, TicketRun* run) {
+  const size_t first = run->tickets.size();
+  PlanAgain(names, [&](size_t place, const Ticket& ticket) {
+    if (ticket.owner != nullptr) run->Keep(ticket.owner);
+    if (place >= run->tickets.size() - first) run->tickets.resize(first + place + 1);
+    run->tickets[first + place] = ticket;
+  });
 }
 
 void ReaderBase::TakeShare(const ChunkShare&) {

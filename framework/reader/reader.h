@@ -158,6 +158,8 @@ class ReaderBase {
   // will plan. Called in RestoreChain of the reader that holds them, when this one is where it will
   // go on. Throws kInvalidArgument for names that make no sense, and what reading them throws.
   virtual void PlanAgain(const ElementNames& names, const TakeElement& take);
+  // The same, but adds them to a run in the order of their names.
+  void PlanRunAgain(const ElementNames& names, TicketRun* run);
 
  protected:
   // Throws kResourceLimit for a depth of more than kMaxReaderDepth and for more than
