@@ -88,6 +88,18 @@ void PlannedElements::Drop(size_t n) {
   if (available() == 0) Clear();
 }
 
+ElementNames PlannedElements::Names(const ReaderBase& reader) const {
+  ElementNames names;
+  if (available() > 0) {
+    reader.NameElements(&planned_.tickets[next_], available(), &names);
+  }
+  return names;
+}
+
+void PlannedElements::PlanAgain(ReaderBase* reader, const ElementNames& names) {
+  reader->PlanRunAgain(names, &planned_);
+}
+
 void PlannedElements::Clear() {
   planned_.Clear();
   next_ = 0;

@@ -45,6 +45,12 @@ class PlainText final : public FileSource {
     return chunk->length > 0;
   }
 
+  bool Seek(uint64_t offset, std::optional<uint64_t>) override {
+    if (offset % kStretch != 0 || offset >= stream_->file().size()) return false;
+    next_ = offset;
+    return true;
+  }
+
   void Fetch(Chunk* chunk) const override {
     // The byte before tells whether a line begins with the chunk.
     const uint64_t from = chunk->offset == 0 ? 0 : chunk->offset - 1;

@@ -226,9 +226,6 @@ void FileReader::SaveFiles(ReaderState* state) const {
     list_ = FileList::Of(std::move(listed));
   }
   state->SetFiles(*list_);
-  std::string slots;
-  for (const SlotSpec& slot : this->slots()) slots += (slots.empty() ? "" : ", ") + ToString(slot);
-  state->Setting("slots", slots);
   if (!is_share()) return;
   state->Setting("num_shards", share_.count);
   state->Setting("index", share_.index);

@@ -46,7 +46,7 @@ class FileReader : public ReaderBase {
   void Rewind(uint64_t pass) override;
   void SaveState(ReaderState* state) const override;
   void RestoreState(const ReaderState& state) override;
-  // Writes what all readers of files depend on: the files, the slots, the share.
+  // Writes what all readers of files depend on: the files and the share.
   void SaveFiles(ReaderState* state) const;
   // Throws unless the place is one that OpenFile can go on from, as far as numbers tell.
   void CheckPlace(const ReaderState& state, const FilePlace& place) const;

@@ -92,6 +92,7 @@ class ReaderState {
 
   // Throws if there is no such number, or if it is more than `most`.
   uint64_t Get(const std::string& name, uint64_t most = UINT64_MAX) const;
+  bool Has(const std::string& name) const { return numbers_.count(name) > 0; }
   // Empty if there is none.
   const std::vector<uint64_t>& List(const std::string& name) const;
   const ElementNames& Elements(const std::string& name) const;

@@ -252,9 +252,15 @@ void ReaderBase::SaveChain(Position* position) {
   state.kind_ = kind_;
   state.name_ = name_;
   state.end_ = end_;
+  const std::vector<ReaderBase*> readers = Below();
+  if (readers.empty()) {
+    std::string slots;
+    for (const SlotSpec& slot : slots_) slots += (slots.empty() ? "" : ", ") + ToString(slot);
+    state.Setting("slots", slots);
+  }
   SaveState(&state);
   position->readers_.push_back(std::move(state));
-  for (ReaderBase* const below : Below()) below->SaveChain(position);
+  for (ReaderBase* const below : readers) below->SaveChain(position);
 }
 
 void ReaderBase::RestoreChain(PositionCursor* position) {

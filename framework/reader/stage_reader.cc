@@ -254,6 +254,11 @@ StagedElement* StageReader::ElementOf(const Ticket& ticket) {
   return &(*ticket.object<Group>())[ticket.index];
 }
 
+ElementNames StageReader::MadeOf(const Ticket& ticket) {
+  const Group& group = *ticket.object<Group>();
+  return group.names.empty() ? ElementNames() : group.names[group.made_of(ticket.index)];
+}
+
 Ref<StageReader::Group> StageReader::Planned() {
   std::lock_guard<std::mutex> lock(mutex_);
   return planned_.empty() ? Ref<Group>() : planned_.front();
@@ -374,9 +379,9 @@ void StageReader::AddAgain(const Ticket& below, Group* group) const {
 
 void StageReader::NameElements(const Ticket* tickets, size_t n, ElementNames* names) const {
   if (names->below.empty()) names->below.resize(1);
-  std::map<std::pair<const Group*, size_t>, size_t> known;
+  std::map<std::pair<Group*, size_t>, size_t> known;
   for (size_t i = 0; i < n; ++i) {
-    const auto* const group = tickets[i].object<Group>();
+    auto* const group = tickets[i].object<Group>();
     const size_t below = stage_->keeps_count() ? 0 : group->made_of(tickets[i].index);
     CheckNamed(*group);
     const auto [found, is_new] = known.emplace(std::make_pair(group, below), known.size());

@@ -112,6 +112,9 @@ class StageReader : public DecoratedReader {
   // makes parts. Only the planning thread may call it; it may move the tensors out if nobody will
   // load the ticket.
   static StagedElement* ElementOf(const Ticket& ticket);
+  // How the reader below names the element that such an element was made of; empty unless
+  // expects_save().
+  static ElementNames MadeOf(const Ticket& ticket);
 
  private:
   enum class State;
