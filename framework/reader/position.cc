@@ -41,7 +41,7 @@ bool SameChunk(const RecordId& a, const RecordId& b) {
 // The difference of two numbers of 64 bits, which may wrap around; adding it undoes that.
 int64_t Difference(uint64_t a, uint64_t b) { return static_cast<int64_t>(a - b); }
 
-void Pack(const std::vector<RecordId>& records, proto::PackedRecords* packed) {
+void Pack(const std::vector<RecordId>& records, position_proto::PackedRecords* packed) {
   std::vector<size_t> order(records.size());
   std::iota(order.begin(), order.end(), size_t{0});
   const auto before = [&](size_t a, size_t b) { return Key(records[a]) < Key(records[b]); };
@@ -69,7 +69,7 @@ void Pack(const std::vector<RecordId>& records, proto::PackedRecords* packed) {
   if (run > 0) packed->add_counts(run);
 }
 
-std::vector<RecordId> Unpack(const proto::PackedRecords& packed) {
+std::vector<RecordId> Unpack(const position_proto::PackedRecords& packed) {
   const int runs = packed.counts_size();
   const int count = packed.records_size();
   if (packed.passes_size() != runs || packed.files_size() != runs || packed.chunks_size() != runs ||
@@ -118,13 +118,13 @@ std::vector<RecordId> Unpack(const proto::PackedRecords& packed) {
 // In which form records are written.
 enum class Form { kPacked, kReadable };
 
-void Write(const ElementNames& names, Form form, proto::Elements* out) {
+void Write(const ElementNames& names, Form form, position_proto::Elements* out) {
   out->set_count(names.count);
   if (form == Form::kPacked) {
     if (!names.records.empty()) Pack(names.records, out->mutable_packed());
   } else {
     for (const RecordId& id : names.records) {
-      proto::Record* const record = out->add_records();
+      position_proto::Record* const record = out->add_records();
       record->set_pass(id.pass);
       record->set_sample(id.sample);
       record->set_file(id.file);
@@ -136,43 +136,43 @@ void Write(const ElementNames& names, Form form, proto::Elements* out) {
   for (const ElementNames& below : names.below) Write(below, form, out->add_below());
 }
 
-ElementNames Read(const proto::Elements& in) {
+ElementNames Read(const position_proto::Elements& in) {
   ElementNames names;
   names.count = in.count();
   if (in.records_size() > 0) Wrong("records are not packed");
   names.records = Unpack(in.packed());
   names.numbers.assign(in.numbers().begin(), in.numbers().end());
   names.below.reserve(static_cast<size_t>(in.below_size()));
-  for (const proto::Elements& below : in.below()) names.below.push_back(Read(below));
+  for (const position_proto::Elements& below : in.below()) names.below.push_back(Read(below));
   return names;
 }
 
 // ---- Files. ----
 
-void Write(const FileList& files, proto::FileList* out) {
+void Write(const FileList& files, position_proto::FileList* out) {
   out->set_count(files.count);
   out->set_bytes(files.bytes);
   out->set_fingerprint(files.fingerprint);
   for (const FileList::File& file : files.files) {
-    proto::FileList::File* const one = out->add_files();
+    position_proto::FileList::File* const one = out->add_files();
     one->set_path(file.path);
     one->set_bytes(file.bytes);
   }
 }
 
-FileList Read(const proto::FileList& in) {
+FileList Read(const position_proto::FileList& in) {
   FileList files;
   files.count = in.count();
   files.bytes = in.bytes();
   files.fingerprint = in.fingerprint();
   files.files.reserve(static_cast<size_t>(in.files_size()));
-  for (const proto::FileList::File& file : in.files()) {
+  for (const position_proto::FileList::File& file : in.files()) {
     files.files.push_back({file.path(), file.bytes()});
   }
   return files;
 }
 
-void Write(const FilePlace& place, proto::FilePlace* out) {
+void Write(const FilePlace& place, position_proto::FilePlace* out) {
   out->set_file(place.file);
   out->set_begun(place.begun);
   out->set_chunk(place.chunk);
@@ -182,7 +182,7 @@ void Write(const FilePlace& place, proto::FilePlace* out) {
   out->set_passed_over(place.passed_over);
 }
 
-FilePlace Read(const proto::FilePlace& in) {
+FilePlace Read(const position_proto::FilePlace& in) {
   return {in.file(),    in.begun(), in.chunk(),      in.number(),
           in.records(), in.done(),  in.passed_over()};
 }
@@ -392,7 +392,7 @@ void Position::CheckSameChain(const Position& now) const {
 // Between the values that readers use and the messages that are stored.
 class PositionCodec {
  public:
-  static void Write(const Position& position, Form form, proto::ChainPosition* out) {
+  static void Write(const Position& position, Form form, position_proto::ChainPosition* out) {
     out->set_order_version(static_cast<uint32_t>(position.order_version_));
     out->set_pass(position.pass_);
     out->set_begun(position.begun_);
@@ -401,7 +401,7 @@ class PositionCodec {
     for (const ReaderState& reader : position.readers_) Write(reader, form, out->add_readers());
   }
 
-  static Position Read(const proto::ChainPosition& in) {
+  static Position Read(const position_proto::ChainPosition& in) {
     Position position;
     if (in.order_version() > static_cast<uint32_t>(INT32_MAX)) Wrong("it is of no order version");
     position.order_version_ = static_cast<int>(in.order_version());
@@ -410,14 +410,14 @@ class PositionCodec {
     position.end_ = in.end();
     position.ahead_ = millhopper::Read(in.ahead());
     position.readers_.reserve(static_cast<size_t>(in.readers_size()));
-    for (const proto::ReaderPosition& reader : in.readers()) {
+    for (const position_proto::ReaderPosition& reader : in.readers()) {
       position.readers_.push_back(Read(reader));
     }
     return position;
   }
 
  private:
-  static void Write(const ReaderState& state, Form form, proto::ReaderPosition* out) {
+  static void Write(const ReaderState& state, Form form, position_proto::ReaderPosition* out) {
     out->set_kind(state.kind_);
     out->set_name(state.name_);
     for (const auto& [name, value] : state.settings_) (*out->mutable_settings())[name] = value;
@@ -425,7 +425,7 @@ class PositionCodec {
     out->set_end(state.end_);
     for (const auto& [name, number] : state.numbers_) (*out->mutable_numbers())[name] = number;
     for (const auto& [name, numbers] : state.lists_) {
-      proto::NumberList& list = (*out->mutable_lists())[name];
+      position_proto::NumberList& list = (*out->mutable_lists())[name];
       list.mutable_numbers()->Add(numbers.begin(), numbers.end());
     }
     for (const auto& [name, elements] : state.elements_) {
@@ -434,7 +434,7 @@ class PositionCodec {
     for (const FilePlace& place : state.places_) millhopper::Write(place, out->add_places());
   }
 
-  static ReaderState Read(const proto::ReaderPosition& in) {
+  static ReaderState Read(const position_proto::ReaderPosition& in) {
     ReaderState state;
     state.kind_ = in.kind();
     state.name_ = in.name();
@@ -449,7 +449,7 @@ class PositionCodec {
       state.elements_[name] = millhopper::Read(elements);
     }
     state.places_.reserve(static_cast<size_t>(in.places_size()));
-    for (const proto::FilePlace& place : in.places()) {
+    for (const position_proto::FilePlace& place : in.places()) {
       state.places_.push_back(millhopper::Read(place));
     }
     return state;
@@ -457,9 +457,9 @@ class PositionCodec {
 };
 
 std::string Position::Serialize() const {
-  proto::ChainPosition chain;
+  position_proto::ChainPosition chain;
   PositionCodec::Write(*this, Form::kPacked, &chain);
-  proto::StoredPosition stored;
+  position_proto::StoredPosition stored;
   stored.set_version(kVersion);
   stored.set_chain(Bytes(chain));
   stored.set_checksum(Checksum(stored.chain()));
@@ -467,7 +467,7 @@ std::string Position::Serialize() const {
 }
 
 std::string Position::ToJson() const {
-  proto::ChainPosition chain;
+  position_proto::ChainPosition chain;
   PositionCodec::Write(*this, Form::kReadable, &chain);
   google::protobuf::util::JsonPrintOptions options;
   options.add_whitespace = true;
@@ -485,7 +485,7 @@ Position Position::Parse(std::string_view bytes) {
     Throw(ErrorCode::kResourceLimit, "a position of ", bytes.size(), " bytes; the limit is ",
           kMaxPositionBytes);
   }
-  proto::StoredPosition stored;
+  position_proto::StoredPosition stored;
   // Every bit counts: what is written again must be what was read.
   if (!stored.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) ||
       Bytes(stored) != bytes) {
@@ -504,10 +504,10 @@ Position Position::Parse(std::string_view bytes) {
   CodedInputStream counted(chain_bytes, size);
   counted.SetRecursionLimit(kMaxNesting);
   size_t items = 0;
-  if (!HasFewItems(&counted, proto::ChainPosition::descriptor(), &items)) {
+  if (!HasFewItems(&counted, position_proto::ChainPosition::descriptor(), &items)) {
     Wrong(StrCat("it has more than ", kMaxPositionItems, " parts"));
   }
-  proto::ChainPosition chain;
+  position_proto::ChainPosition chain;
   CodedInputStream in(chain_bytes, size);
   in.SetRecursionLimit(kMaxNesting);
   if (!chain.ParseFromCodedStream(&in) || !in.ConsumedEntireMessage()) {

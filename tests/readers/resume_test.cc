@@ -130,8 +130,8 @@ TEST(ResumeTest, RefusesBytesThatAreNoPosition) {
               [] { Position::Parse("{\"pass\": 3}"); });
 }
 
-std::string Store(const proto::ChainPosition& chain, uint32_t version = 1) {
-  proto::StoredPosition stored;
+std::string Store(const position_proto::ChainPosition& chain, uint32_t version = 1) {
+  position_proto::StoredPosition stored;
   stored.set_version(version);
   stored.set_chain(chain.SerializeAsString());
   const std::string& bytes = stored.chain();
@@ -140,19 +140,19 @@ std::string Store(const proto::ChainPosition& chain, uint32_t version = 1) {
   return stored.SerializeAsString();
 }
 
-proto::ChainPosition ChainOf(const std::string& position) {
-  proto::StoredPosition stored;
+position_proto::ChainPosition ChainOf(const std::string& position) {
+  position_proto::StoredPosition stored;
   stored.ParseFromString(position);
-  proto::ChainPosition chain;
+  position_proto::ChainPosition chain;
   chain.ParseFromString(stored.chain());
   return chain;
 }
 
 TEST(ResumeTest, SaysWhichVersionItKnows) {
-  const proto::ChainPosition chain = ChainOf(SavedAfter(Setup(), 5));
+  const position_proto::ChainPosition chain = ChainOf(SavedAfter(Setup(), 5));
   EXPECT_NO_THROW(Position::Parse(Store(chain)));
   ExpectRefused(Setup(), Store(chain, 2), "its version is 2; this program knows version 1");
-  proto::ChainPosition other = chain;
+  position_proto::ChainPosition other = chain;
   other.set_order_version(kOrderVersion + 1);
   ExpectRefused(Setup(), Store(other), "saved with order version");
 }
@@ -281,7 +281,7 @@ TEST(ResumeTest, SurvivesHostileNumbers) {
   setup.twice = true;
   setup.ahead = true;
   setup.window = 12;
-  proto::ChainPosition chain = ChainOf(SavedAfter(setup, 70));
+  position_proto::ChainPosition chain = ChainOf(SavedAfter(setup, 70));
   int refused = 0;
   int read = 0;
   Damage(&chain, [&] {
