@@ -4,6 +4,7 @@
 // as they are, with a value before them that ${value} stands for, and as binary programs.
 #include <filesystem>
 #include <iostream>
+#include <memory>
 #include <string>
 #include <vector>
 
