@@ -55,6 +55,13 @@ ChunkQueue::ChunkQueue(std::unique_ptr<FileSource> source, QueuedFile file,
   sought_number_ = start->number;
 }
 
+ChunkQueue::ChunkQueue(std::unique_ptr<FileSource> source, QueuedFile file,
+                       std::deque<uint64_t> chunks)
+    : source_(std::move(source)),
+      file_(std::move(file)),
+      is_list_(true),
+      chunks_wanted_(std::move(chunks)) {}
+
 ChunkQueue::State ChunkQueue::Poll() {
   for (;;) {
     if (current_) {
@@ -140,21 +147,6 @@ void ChunkQueue::PassStart() {
   last_.passed_over -= passed;
   start_->passed_over -= passed;
   if (start_->passed_over == 0) start_.reset();
-}
-
-void ChunkQueue::GoTo(uint64_t chunk) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  current_ = Ref<Chunk>();
-  chunks_.clear();
-  claimed_all_ = false;
-  next_ = 0;
-  FilePlace place;
-  place.file = file_.index;
-  place.begun = true;
-  place.chunk = chunk;
-  start_ = sought_ = place;
-  sought_number_.reset();
-  seeking_ = Seeking::kNotYet;
 }
 
 Ticket ChunkQueue::TakeAgain(const RecordId& id) {
@@ -247,7 +239,7 @@ Ref<Chunk> ChunkQueue::Claim(MemoryScope::Need need) {
   return found ? chunk : Ref<Chunk>();
 }
 
-void ChunkQueue::ClaimStart(Chunk* chunk) {
+void ChunkQueue::ClaimSought(Chunk* chunk) {
   if (seeking_ == Seeking::kNotYet) {
     const bool arrived = source_->Seek(sought_->chunk, sought_number_);
     seeking_ = arrived ? Seeking::kArrived : Seeking::kClaiming;
@@ -273,9 +265,16 @@ void ChunkQueue::ClaimStart(Chunk* chunk) {
 }
 
 bool ChunkQueue::ClaimShare(Chunk* chunk) {
+  if (is_list_ && !sought_) {
+    if (chunks_wanted_.empty()) return false;
+    sought_.emplace();
+    sought_->chunk = chunks_wanted_.front();
+    seeking_ = Seeking::kNotYet;
+    chunks_wanted_.pop_front();
+  }
   while (sought_) {
     const bool done = sought_->done;
-    ClaimStart(chunk);
+    ClaimSought(chunk);
     if (!done) return true;
     LeaveOut(chunk);
   }

@@ -40,9 +40,11 @@ struct QueuedFile {
 // One pass over one file. A run keeps the chunks that its tickets point into.
 class ChunkQueue final : public Kept {
  public:
-  // Goes on from `start`, if it is given, as another queue of this file has stood there.
+  // Goes on from `start`, if it is given, where another queue of this file has stood.
   ChunkQueue(std::unique_ptr<FileSource> source, QueuedFile file,
              const std::optional<FilePlace>& start = std::nullopt);
+  // Reads only the chunks that begin at these places, which ascend; for TakeAgain.
+  ChunkQueue(std::unique_ptr<FileSource> source, QueuedFile file, std::deque<uint64_t> chunks);
 
   // ---- The planning thread. ----
 
@@ -73,9 +75,8 @@ class ChunkQueue final : public Kept {
   void Take(size_t n, size_t stride, uint64_t sample, size_t step, Ticket* tickets);
   // Where the queue stands.
   FilePlace place() const;
-  // Goes to the chunk that begins there, which lies behind the one that was read last. Only while
-  // nobody else fetches. Then Poll finds the chunk, or ends with an error, once it is fetched.
-  void GoTo(uint64_t chunk);
+  // Leaves the chunk that Take reads, with what is left of it.
+  void LeaveChunk() { current_ = Ref<Chunk>(); }
   // As Take, but of any one record of that chunk, of any pass. Throws the chunk's error, or
   // kDataLoss, if it is another chunk or has no such record.
   Ticket TakeAgain(const RecordId& id);
@@ -105,8 +106,8 @@ class ChunkQueue final : public Kept {
   bool IsNextIdle() const;
   // Lets the source find the next chunk of the share. False at the end of the file.
   bool ClaimShare(Chunk* chunk);
-  // Lets the source find the chunk at which the reading goes on.
-  void ClaimStart(Chunk* chunk);
+  // Lets the source find the chunk that is sought, or a part of it.
+  void ClaimSought(Chunk* chunk);
   // Leaves out of the current chunk what lies before the place at which the reading goes on.
   void PassStart();
 
@@ -124,6 +125,8 @@ class ChunkQueue final : public Kept {
   std::optional<FilePlace> sought_;        // until its chunk is claimed
   std::optional<uint64_t> sought_number_;  // of that chunk, if it is known
   enum class Seeking { kNotYet, kArrived, kClaiming } seeking_ = Seeking::kNotYet;
+  bool is_list_ = false;                // of chunks, and nothing else is read; then
+  std::deque<uint64_t> chunks_wanted_;  // those that are not sought yet
 
   mutable std::mutex mutex_;       // guards the members below, and the state of chunks in chunks_
   std::deque<Ref<Chunk>> chunks_;  // the last is null while it is being claimed

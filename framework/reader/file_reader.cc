@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <numeric>
 #include <tuple>
 #include <utility>
@@ -162,8 +163,8 @@ bool FileReader::FillTimed(ChunkQueue* queue) {
   return prefetcher_->Fill(queue);
 }
 
-Ref<ChunkQueue> FileReader::OpenQueue(size_t index, uint64_t pass,
-                                      const std::optional<FilePlace>& start) {
+template <typename Where>
+Ref<ChunkQueue> FileReader::OpenQueue(size_t index, uint64_t pass, Where where) {
   const CountedReads reads(counters()->sum_of_bytes_read());
   AtWork at_work;
   at_work->library = library_;
@@ -173,17 +174,17 @@ Ref<ChunkQueue> FileReader::OpenQueue(size_t index, uint64_t pass,
     throw Error(ErrorCode::kInternal, "its format has opened nothing")
         .InFile(files_[index].path, -1);
   }
-  return Ref<ChunkQueue>(new ChunkQueue(
+  Ref<ChunkQueue> queue(new ChunkQueue(
       std::move(source),
       {static_cast<uint32_t>(index), pass, files_[index].path, library_, share_, counters()},
-      start));
+      std::move(where)));
+  prefetcher_->Add(queue);
+  return queue;
 }
 
 Ref<ChunkQueue> FileReader::OpenFile(size_t index, uint64_t pass,
                                      const std::optional<FilePlace>& start) {
-  Ref<ChunkQueue> queue = OpenQueue(index, pass, start);
-  prefetcher_->Add(queue);
-  return queue;
+  return OpenQueue(index, pass, start);
 }
 
 void FileReader::PlanNext(size_t n, TicketRun* run) {
@@ -274,24 +275,39 @@ void FileReader::PlanAgain(const ElementNames& names, const TakeElement& take) {
     return std::tie(records[a].file, records[a].chunk, records[a].record) <
            std::tie(records[b].file, records[b].chunk, records[b].record);
   });
-  Ref<ChunkQueue> queue;
-  const RecordId* last = nullptr;
-  for (const size_t place : order) {
-    const RecordId& id = records[place];
-    try {
-      Require(id.file < files_.size(), "the position names a record of file ", id.file, " of ",
-              files_.size());
-      const bool same_file = last != nullptr && last->file == id.file;
-      if (!same_file) queue = OpenQueue(id.file, id.pass, std::nullopt);
-      if (!same_file || last->chunk != id.chunk) {
-        queue->GoTo(id.chunk);
+  const auto file_of = [&](size_t i) { return records[order[i]].file; };
+  for (size_t i = 0; i < order.size();) {
+    size_t end = i;  // of the records of this file
+    std::deque<uint64_t> chunks;
+    for (; end < order.size() && file_of(end) == file_of(i); ++end) {
+      const uint64_t chunk = records[order[end]].chunk;
+      if (chunks.empty() || chunks.back() != chunk) chunks.push_back(chunk);
+    }
+    Require(file_of(i) < files_.size(), "the position names a record of file ", file_of(i), " of ",
+            files_.size());
+    PlanFileAgain(records, order.data() + i, end - i, std::move(chunks), take);
+    i = end;
+  }
+}
+
+void FileReader::PlanFileAgain(const std::vector<RecordId>& records, const size_t* places, size_t n,
+                               std::deque<uint64_t> chunks, const TakeElement& take) {
+  const RecordId* last = &records[places[0]];
+  try {
+    const Ref<ChunkQueue> queue = OpenQueue(last->file, last->pass, std::move(chunks));
+    Fill(queue.get());
+    for (size_t i = 0; i < n; ++i) {
+      const RecordId& id = records[places[i]];
+      if (id.chunk != last->chunk) {
+        queue->LeaveChunk();
         Fill(queue.get());
       }
       last = &id;
-      take(place, queue->TakeAgain(id));
-    } catch (...) {
-      throw CurrentError().WithContext(ReadingRecord(id.sample));
+      take(places[i], queue->TakeAgain(id));
     }
+    prefetcher_->Remove(*queue);
+  } catch (...) {
+    throw CurrentError().WithContext(ReadingRecord(last->sample));
   }
 }
 

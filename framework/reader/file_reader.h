@@ -4,6 +4,7 @@
 #ifndef MILLHOPPER_FRAMEWORK_READER_FILE_READER_H_
 #define MILLHOPPER_FRAMEWORK_READER_FILE_READER_H_
 
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,7 +34,7 @@ class FileReader : public ReaderBase {
   void ExpectWindow() override { format_->ExpectWindow(); }
   std::optional<uint64_t> PassLength() const override;
   void NameElements(const Ticket* tickets, size_t n, ElementNames* names) const override;
-  // Fetches chunk after chunk, in the order of the files.
+  // Fetches each chunk once, in the order of the files, and some ahead.
   void PlanAgain(const ElementNames& names, const TakeElement& take) override;
 
  protected:
@@ -65,8 +66,13 @@ class FileReader : public ReaderBase {
 
  private:
   bool FillTimed(ChunkQueue* queue);
-  // Opens a file that nobody reads ahead.
-  Ref<ChunkQueue> OpenQueue(size_t index, uint64_t pass, const std::optional<FilePlace>& start);
+  // Plans records of one file again, which lie at these places; in the order of its chunks.
+  void PlanFileAgain(const std::vector<RecordId>& records, const size_t* places, size_t n,
+                     std::deque<uint64_t> chunks, const TakeElement& take);
+  // Opens a file, as OpenFile, and begins to read what `where` says, which is what the constructor
+  // of ChunkQueue takes last.
+  template <typename Where>
+  Ref<ChunkQueue> OpenQueue(size_t index, uint64_t pass, Where where);
   // Has the format load tickets that have bytes, or a holder of their records.
   void LoadBytes(const Ticket* tickets, size_t n, Rows* rows) const;
   // The same for tickets of mapped files. They get their bytes here, so that no other code sees
