@@ -50,7 +50,7 @@ std::vector<SlotSpec> NumberSlots(DataType dtype = DataType::kInt64) {
 }
 
 // A chain of the readers of the quickstart.
-struct Setup {
+struct Quickstart {
   std::vector<std::string> files = {WriteFixed("a.fixed", 300), WriteFixed("b.fixed", 200, 300)};
   std::string format = "fixed";
   DataType dtype = DataType::kInt64;
@@ -87,14 +87,14 @@ struct Setup {
 };
 
 // The position after so many elements, stored.
-std::string SavedAfter(const Setup& setup, size_t elements) {
+std::string SavedAfter(const Quickstart& setup, size_t elements) {
   const ReaderPtr reader = setup.Make();
   reader->ExpectSave();
   ReadSome(reader.get(), elements);
   return reader->Save().Serialize();
 }
 
-void ExpectRefused(const Setup& setup, const std::string& position, const std::string& words) {
+void ExpectRefused(const Quickstart& setup, const std::string& position, const std::string& words) {
   ExpectError(ErrorCode::kInvalidArgument, words, [&] {
     const ReaderPtr reader = setup.Make();
     reader->Restore(Position::Parse(position));
@@ -102,7 +102,7 @@ void ExpectRefused(const Setup& setup, const std::string& position, const std::s
 }
 
 TEST(ResumeTest, PrintsWhatAPersonWantsToKnow) {
-  const Setup setup;
+  const Quickstart setup;
   const std::string json = Position::Parse(SavedAfter(setup, 3)).ToJson();
   for (const char* words :
        {"\"kind\": \"open_files\"", "\"name\": \"files\"", "\"path\": \"memory:///a.fixed\"",
@@ -112,7 +112,7 @@ TEST(ResumeTest, PrintsWhatAPersonWantsToKnow) {
 }
 
 TEST(ResumeTest, RefusesBytesThatAreNoPosition) {
-  const std::string good = SavedAfter(Setup(), 5);
+  const std::string good = SavedAfter(Quickstart(), 5);
   ASSERT_NO_THROW(Position::Parse(good));
   for (size_t size = 0; size < good.size(); ++size) {
     ExpectError(ErrorCode::kInvalidArgument, "this is no position",
@@ -149,53 +149,53 @@ position_proto::ChainPosition ChainOf(const std::string& position) {
 }
 
 TEST(ResumeTest, SaysWhichVersionItKnows) {
-  const position_proto::ChainPosition chain = ChainOf(SavedAfter(Setup(), 5));
+  const position_proto::ChainPosition chain = ChainOf(SavedAfter(Quickstart(), 5));
   EXPECT_NO_THROW(Position::Parse(Store(chain)));
-  ExpectRefused(Setup(), Store(chain, 2), "its version is 2; this program knows version 1");
+  ExpectRefused(Quickstart(), Store(chain, 2), "its version is 2; this program knows version 1");
   position_proto::ChainPosition other = chain;
   other.set_order_version(kOrderVersion + 1);
-  ExpectRefused(Setup(), Store(other), "saved with order version");
+  ExpectRefused(Quickstart(), Store(other), "saved with order version");
 }
 
 TEST(ResumeTest, SaysWhatDiffers) {
-  const std::string saved = SavedAfter(Setup(), 5);
-  Setup other;
+  const std::string saved = SavedAfter(Quickstart(), 5);
+  Quickstart other;
   other.files.pop_back();
   ExpectRefused(other, saved, "open_files 'files': it was saved over 2 files, this chain has 1");
-  other = Setup();
+  other = Quickstart();
   std::swap(other.files[0], other.files[1]);
   ExpectRefused(other, saved, "file 0 was 'memory:///a.fixed', now it is 'memory:///b.fixed'");
-  other = Setup();
+  other = Quickstart();
   other.dtype = DataType::kFp32;
   ExpectRefused(other, saved, "slots was int64 [1, 1], now it is float32 [1, 2]");
-  other = Setup();
+  other = Quickstart();
   other.cycle_length = 1;
   ExpectRefused(other, saved, "cycle_length was 16, now it is 1");
-  other = Setup();
+  other = Quickstart();
   other.window = 49;
   ExpectRefused(other, saved, "create_shuffle_reader 'shuffled': buffer_size was 50, now it is 49");
-  other = Setup();
+  other = Quickstart();
   other.seed = 2;
   ExpectRefused(other, saved, "random_key was");
-  other = Setup();
+  other = Quickstart();
   other.batch = 9;
   ExpectRefused(other, saved, "batch_size was 8, now it is 9");
-  other = Setup();
+  other = Quickstart();
   other.batch = 0;
   ExpectRefused(other, saved,
                 "saved by 3 readers (create_batch_reader 'batches', create_shuffle_reader "
                 "'shuffled', open_files 'files'), here are 2");
-  other = Setup();
+  other = Quickstart();
   other.twice = true;
   ExpectRefused(other, saved, "saved by 3 readers");
-  const Setup same;
+  const Quickstart same;
   WriteFixed("a.fixed", 301);
   ExpectRefused(same, saved, "'memory:///a.fixed' had 2400 bytes, now it has 2408");
 }
 
 TEST(ResumeTest, IsCalledBeforeAnythingIsRead) {
-  const std::string saved = SavedAfter(Setup(), 5);
-  const ReaderPtr reader = Setup().Make();
+  const std::string saved = SavedAfter(Quickstart(), 5);
+  const ReaderPtr reader = Quickstart().Make();
   ReadSome(reader.get(), 1);
   ExpectError(ErrorCode::kInvalidArgument, "Restore must be called before that",
               [&] { reader->Restore(Position::Parse(saved)); });
@@ -205,7 +205,7 @@ TEST(ResumeTest, IsCalledBeforeAnythingIsRead) {
 }
 
 TEST(ResumeTest, SaysThatAReaderWorksAheadAndWasNotTold) {
-  Setup setup;
+  Quickstart setup;
   setup.ahead = true;
   const ReaderPtr reader = setup.Make();
   ReadSome(reader.get(), 1);
@@ -215,7 +215,7 @@ TEST(ResumeTest, SaysThatAReaderWorksAheadAndWasNotTold) {
 
 TEST(ResumeTest, KnowsThatAnotherReaderTakesPart) {
   ReaderHolder files;
-  files.Reset(Setup().Make());
+  files.Reset(Quickstart().Make());
   const ReaderPtr first = std::make_unique<TakeReader>(files.NewHandle(), 3);
   const ReaderPtr second = files.NewHandle();
   ExpectError(ErrorCode::kInvalidArgument,
@@ -277,7 +277,7 @@ void Damage(google::protobuf::Message* message, const std::function<void()>& che
 }
 
 TEST(ResumeTest, SurvivesHostileNumbers) {
-  Setup setup;
+  Quickstart setup;
   setup.twice = true;
   setup.ahead = true;
   setup.window = 12;
@@ -300,7 +300,7 @@ TEST(ResumeTest, SurvivesHostileNumbers) {
 
 TEST(ResumeTest, TakesFewBytesARecord) {
   constexpr int64_t kWindow = 10000;
-  Setup setup;
+  Quickstart setup;
   setup.window = kWindow;
   setup.batch = 0;
   setup.files.clear();
@@ -319,7 +319,7 @@ TEST(ResumeTest, TakesFewBytesARecord) {
 // What is fetched again does not depend on the distance from the beginning.
 TEST(ResumeTest, FetchesWhatWasInFlightAndNothingElse) {
   constexpr int64_t kRecords = 4000000;  // 32 MB, in chunks of 1 MB at most
-  Setup setup;
+  Quickstart setup;
   setup.files = {WriteFixed("long.fixed", kRecords)};
   setup.window = 100;
   const auto bytes_to_go_on = [&](size_t read) {
