@@ -65,6 +65,33 @@ void CacheReader::Gather(const Ref<GatheredPart>& part) {
   Yield(std::move(element));
 }
 
+void CacheReader::SaveState(ReaderState* state) const {
+  GatherReader::SaveState(state);
+  std::vector<const Gathered*> kept;
+  kept.reserve(kept_.size());
+  for (const Ref<Gathered>& one : kept_) kept.push_back(one.get());
+  state->SetElements("kept", NamesOf(kept));
+  state->Set("full", full_ ? 1 : 0);
+  state->Set("complete", complete_ ? 1 : 0);
+  state->Set("from_memory", from_memory_);
+  state->Set("next_kept", next_);
+  state->Set("passed_over", passed_over_);
+}
+
+void CacheReader::RestoreState(const ReaderState& state) {
+  GatherReader::RestoreState(state);
+  kept_ = GatherAgain(state.Elements("kept"));
+  for (const Ref<Gathered>& one : kept_) {
+    if (one->pieces().size() != 1) state.Fail("an element that is kept has several parts");
+    used_ += MemoryOf(*one->pieces().front().part);
+  }
+  full_ = state.Get("full", 1) == 1;
+  complete_ = state.Get("complete", 1) == 1;
+  from_memory_ = state.Get("from_memory", kept_.size());
+  next_ = state.Get("next_kept", from_memory_);
+  passed_over_ = state.Get("passed_over", from_memory_);
+}
+
 void CacheReader::LoadGathered(const Gathered& gathered, Rows* rows) const {
   rows->Append(gathered.pieces().front().part->tensors);
 }

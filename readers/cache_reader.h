@@ -30,6 +30,9 @@ class CacheReader final : public GatherReader {
   void GatherRest() override { complete_ = !full_; }
   void LoadGathered(const Gathered& gathered, Rows* rows) const override;
   void Rewind(uint64_t pass) override;
+  // Those that are kept are read again.
+  void SaveState(ReaderState* state) const override;
+  void RestoreState(const ReaderState& state) override;
   // Has the reader below pass over the elements that were kept when the pass began.
   void PassOver();
 

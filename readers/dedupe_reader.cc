@@ -35,6 +35,12 @@ bool RecentKeys::Insert(const Key& key) {
   return true;
 }
 
+std::vector<RecentKeys::Key> RecentKeys::keys() const {
+  std::vector<Key> keys(keys_.begin() + static_cast<std::ptrdiff_t>(oldest_), keys_.end());
+  keys.insert(keys.end(), keys_.begin(), keys_.begin() + static_cast<std::ptrdiff_t>(oldest_));
+  return keys;
+}
+
 void RecentKeys::Clear() {
   keys_.clear();
   oldest_ = 0;
@@ -71,6 +77,7 @@ void RecentKeys::Grow() {
 DedupeReader::DedupeReader(std::unique_ptr<ReaderBase> reader, const std::vector<int64_t>& slots,
                            int64_t most)
     : GatherReader(std::move(reader), reader->slots(), true),
+      most_(static_cast<size_t>(most)),
       seen_(static_cast<size_t>(std::clamp<int64_t>(most, 1, kMostKeys))) {
   Require(most >= 1 && most <= kMostKeys, "entries is ", most, "; it must be from 1 to ",
           kMostKeys);
@@ -108,6 +115,29 @@ void DedupeReader::Gather(const Ref<GatheredPart>& part) {
   Ref<Gathered> element = Pool<Gathered>::Take();
   element->Add(part);
   Yield(std::move(element));
+}
+
+// Digests cannot be made again without all elements of the pass, so they are kept as they are.
+void DedupeReader::SaveState(ReaderState* state) const {
+  GatherReader::SaveState(state);
+  std::string slots;
+  for (const size_t slot : slots_) slots += (slots.empty() ? "" : ", ") + StrCat(slot);
+  state->Setting("compared_slots", slots);
+  state->Setting("entries", most_);
+  std::vector<uint64_t> seen;
+  for (const RecentKeys::Key& key : seen_.keys()) {
+    seen.insert(seen.end(), {key.low, key.high});
+  }
+  state->SetList("seen", std::move(seen));
+}
+
+void DedupeReader::RestoreState(const ReaderState& state) {
+  GatherReader::RestoreState(state);
+  const std::vector<uint64_t>& seen = state.List("seen");
+  if (seen.size() % 2 != 0 || seen.size() / 2 > most_) {
+    state.Fail(seen.size(), " halves of digests for ", most_, " entries");
+  }
+  for (size_t i = 0; i < seen.size(); i += 2) seen_.Insert({seen[i], seen[i + 1]});
 }
 
 void DedupeReader::LoadGathered(const Gathered& gathered, Rows* rows) const {

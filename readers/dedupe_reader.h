@@ -27,6 +27,8 @@ class RecentKeys {
   // Inserts the key; false if it is in the set. Keys must be random in their low bits.
   bool Insert(const Key& key);
   void Clear();
+  // Those that it has, the first that was inserted first.
+  std::vector<Key> keys() const;
 
  private:
   // The place of the key, or the free place where it would be.
@@ -54,8 +56,11 @@ class DedupeReader final : public GatherReader {
   void Gather(const Ref<GatheredPart>& part) override;
   void Forget() override { seen_.Clear(); }
   void LoadGathered(const Gathered& gathered, Rows* rows) const override;
+  void SaveState(ReaderState* state) const override;
+  void RestoreState(const ReaderState& state) override;
   RecentKeys::Key DigestOf(const GatheredPart& part);
 
+  const size_t most_;
   std::vector<size_t> slots_;
   std::vector<uint64_t> description_;  // of the last element: what its digest is made of
   RecentKeys seen_;

@@ -88,6 +88,16 @@ void FixedSizeSource::Fetch(Chunk* chunk) const {
   ListPieces(chunk, records);
 }
 
+bool FixedSizeSource::Seek(uint64_t offset, std::optional<uint64_t>) {
+  const size_t bytes = columns_[0].bytes;
+  if (!plain_ || bytes == 0 || offset < begins_[0]) return false;
+  const uint64_t first = (offset - begins_[0]) / bytes;
+  const bool begins_here = (offset - begins_[0]) % bytes == 0 && first % records_per_chunk_ == 0;
+  if (!begins_here || first >= records_) return false;
+  next_ = first;
+  return true;
+}
+
 std::optional<RecordTable> FixedSizeSource::Records() const {
   if (!plain_ || columns_[0].bytes == 0) return std::nullopt;
   CheckEnd();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <exception>
+#include <map>
 #include <utility>
 
 #include "framework/base/at_work.h"
@@ -98,11 +99,7 @@ Ref<RandomOrderReader::OpenedFiles> RandomOrderReader::OpenAll() {
 
 void RandomOrderReader::PlanNext(size_t n, TicketRun* run) {
   try {
-    if (!opened_) {
-      Ref<OpenedFiles> opened = OpenAll();
-      order_.emplace(opened->records(), key_, pass_);
-      opened_ = std::move(opened);
-    }
+    Begin();
     const auto taken = static_cast<size_t>(std::min<uint64_t>(n, opened_->records() - next_));
     if (taken == 0) return;
     run->Keep(opened_.get());
@@ -116,6 +113,49 @@ void RandomOrderReader::PlanNext(size_t n, TicketRun* run) {
     }
   } catch (...) {
     throw CurrentError().WithContext(ReadingRecord(next_));
+  }
+}
+
+void RandomOrderReader::Begin() {
+  if (opened_) return;
+  Ref<OpenedFiles> opened = OpenAll();
+  order_.emplace(opened->records(), key_, pass_);
+  opened_ = std::move(opened);
+}
+
+void RandomOrderReader::SaveState(ReaderState* state) const {
+  SaveFiles(state);
+  state->Setting("random_key", key_.Bits(0, 0));
+  state->Set("pass", pass_);
+  state->Set("next", next_);
+}
+
+void RandomOrderReader::RestoreState(const ReaderState& state) {
+  pass_ = state.Get("pass");
+  next_ = state.Get("next");
+  if (next_ == 0 || state.end()) return;
+  Begin();
+  if (next_ > opened_->records()) {
+    state.Fail("it is behind record ", next_, " of ", opened_->records());
+  }
+}
+
+void RandomOrderReader::PlanAgain(const ElementNames& names, const TakeElement& take) {
+  if (names.count == 0) return;
+  Require(names.records.size() == names.count, "the position names ", names.count, " elements of ",
+          origin(), ", but ", names.records.size(), " records");
+  Begin();
+  std::map<uint64_t, Permutation> orders;  // by pass
+  for (size_t i = 0; i < names.count; ++i) {
+    const RecordId& id = names.records[i];
+    Require(id.sample < opened_->records(), "the position names element ", id.sample, " of the ",
+            opened_->records(), " of ", origin());
+    const auto order = orders.try_emplace(id.pass, opened_->records(), key_, id.pass).first;
+    Ticket ticket;
+    ticket.id.pass = id.pass;
+    ticket.id.sample = id.sample;
+    opened_->Name(order->second[id.sample], &ticket);
+    take(i, ticket);
   }
 }
 

@@ -32,13 +32,19 @@ class RandomOrderReader final : public FileReader {
 
   void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override;
   void TakeShare(const ChunkShare& share) override;
+  // A sample of a pass tells its record.
+  void PlanAgain(const ElementNames& names, const TakeElement& take) override;
 
  private:
   class OpenedFiles;
 
   void PlanNext(size_t n, TicketRun* run) override;
   void Rewind(uint64_t pass) override;
+  void SaveState(ReaderState* state) const override;
+  void RestoreState(const ReaderState& state) override;
   Ref<OpenedFiles> OpenAll();
+  // Opens the files of the pass, if that is not done yet, and orders its records.
+  void Begin();
 
   const RandomKey key_;
   uint64_t pass_ = 0;

@@ -63,4 +63,21 @@ void ShardReader::Rewind(uint64_t pass) {
   DecoratedReader::Rewind(pass);
 }
 
+void ShardReader::SaveState(ReaderState* state) const {
+  state->Setting("num_shards", num_shards_);
+  state->Setting("index", index_);
+  const size_t size = planned_.tickets.size();
+  const size_t passed = std::min(next_, size);
+  state->Set("next", next_ - passed);
+  if (passed == size) return;
+  ElementNames planned;
+  reader().NameElements(&planned_.tickets[passed], size - passed, &planned);
+  state->SetElements("planned", std::move(planned));
+}
+
+void ShardReader::RestoreState(const ReaderState& state) {
+  next_ = state.Get("next", num_shards_ - 1);
+  reader().PlanRunAgain(state.Elements("planned"), &planned_);
+}
+
 }  // namespace millhopper

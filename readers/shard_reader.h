@@ -41,6 +41,8 @@ class ShardReader final : public DecoratedReader {
  private:
   void PlanNext(size_t n, TicketRun* run) override;
   void Rewind(uint64_t pass) override;
+  void SaveState(ReaderState* state) const override;
+  void RestoreState(const ReaderState& state) override;
 
   // 1 if the reader below yields only this shard's elements (kChunk).
   const size_t num_shards_;

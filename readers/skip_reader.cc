@@ -52,4 +52,11 @@ void SkipReader::Rewind(uint64_t pass) {
   DecoratedReader::Rewind(pass);
 }
 
+void SkipReader::SaveState(ReaderState* state) const {
+  state->Setting("count", count_);
+  state->Set("left", left_);
+}
+
+void SkipReader::RestoreState(const ReaderState& state) { left_ = state.Get("left", count_); }
+
 }  // namespace millhopper

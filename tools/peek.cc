@@ -18,11 +18,13 @@
 
 #include "framework/base/error.h"
 #include "framework/base/spelling.h"
+#include "framework/io/file.h"
 #include "framework/io/output_file.h"
 #include "framework/program/executor.h"
 #include "framework/program/operator.h"
 #include "framework/program/program.h"
 #include "framework/reader/file_format.h"
+#include "framework/reader/position.h"
 #include "framework/reader/reader.h"
 #include "framework/reader/reader_holder.h"
 #include "proto/framework.pb.h"
@@ -62,6 +64,9 @@ DEFINE_string(png, "",
 DEFINE_int32(passes, 1,
              "with --png: how many passes to draw. By default the first element of each, which "
              "shows what random operators make of one image");
+DEFINE_string(state, "",
+              "print the saved position of a chain of readers in this file as JSON: where each "
+              "reader stands, and what is in flight");
 
 namespace millhopper {
 namespace {
@@ -78,7 +83,8 @@ CommandHelp Help() {
   help.programs = {"startup"};
   help.usage =
       "peek FILE... [flags]\n"
-      "peek --startup=FILE [--reader=NAME] [flags]\n";
+      "peek --startup=FILE [--reader=NAME] [flags]\n"
+      "peek --state=FILE\n";
   help.text =
       "Shows what files hold, or what a reader of a startup program yields: slots, types, dims,\n"
       "levels of detail, ranges and first values of some elements; or statistics over all of\n"
@@ -89,7 +95,7 @@ CommandHelp Help() {
       "With --json it prints one line for each element: {\"slots\": [...]} with dtype, dims, lod\n"
       "and data of each; with --digest, index and SHA-256; with --all, one line of statistics.\n";
   help.groups = {
-      {"What to look at", {"field", "startup", "reader", "count", "set", "plugin"}},
+      {"What to look at", {"field", "startup", "reader", "state", "count", "set", "plugin"}},
       {"How to show it", {"all", "json", "digest", "png", "passes", "force", "stats"}},
       {"Running", {"threads", "seed", "memory_limit", "timeout"}},
   };
@@ -100,7 +106,8 @@ CommandHelp Help() {
       "  zcat train.csv.gz | peek csv:-\n"
       "  peek --startup=startup.pbtxt\n"
       "  peek --startup=startup.pbtxt --reader=files --all\n"
-      "  peek --startup=startup.pbtxt --digest --threads=7\n";
+      "  peek --startup=startup.pbtxt --digest --threads=7\n"
+      "  peek --state=saved.position\n";
   return help;
 }
 
@@ -451,7 +458,30 @@ void PrintStatistics(ReaderHolder* reader) {
   }
 }
 
+// The position that is saved in the file of --state, as JSON.
+void PrintState() {
+  const std::unique_ptr<const File> file = File::Open(FLAGS_state);
+  if (file->size() > kMaxPositionBytes) {
+    throw Error(ErrorCode::kResourceLimit, StrCat("the position of a chain of readers has at most ",
+                                                  kMaxPositionBytes, " bytes"))
+        .InFile(FLAGS_state, -1);
+  }
+  std::string bytes(file->size(), '\0');
+  if (!bytes.empty()) file->Read(0, bytes.data(), bytes.size());
+  try {
+    std::cout << Position::Parse(bytes).ToJson();
+  } catch (const Error& error) {
+    throw error.InFile(FLAGS_state, -1);
+  }
+}
+
 int RunPeek(const Arguments& arguments) {
+  if (!FLAGS_state.empty()) {
+    Require(arguments.words.empty() && FLAGS_startup.empty(),
+            "--state shows a saved position and reads no files or programs (--help tells more)");
+    PrintState();
+    return 0;
+  }
   Require(arguments.words.empty() != FLAGS_startup.empty(),
           arguments.words.empty() ? "nothing to look at: give a file, or --startup"
                                   : "files and --startup exclude each other",

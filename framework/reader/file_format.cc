@@ -89,6 +89,8 @@ constexpr char kColumnarHint[] =
 
 }  // namespace
 
+bool FileSource::Seek(uint64_t, std::optional<uint64_t>) { return false; }
+
 void FileSource::ReadRecord(uint64_t record, char*) const {
   Throw(ErrorCode::kInternal, "record ", record, " cannot be read by itself");
 }
@@ -144,6 +146,7 @@ void Chunk::Dispose() {
   as_in_file_ = nullptr;
   first_byte_ = 0;
   claimed_pieces_ = 0;
+  number_ = 0;
   ready_ = false;
   deferred_ = false;
   Pool<Chunk>::Give(this);

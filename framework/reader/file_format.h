@@ -110,6 +110,7 @@ class Chunk final : public Kept {
 
   const Buffer* as_in_file_ = nullptr;  // bytes that begin with byte first_byte_ of the file
   uint64_t first_byte_ = 0;
+  uint64_t number_ = 0;        // in the file
   bool ready_ = false;         // fetched, as far as it can be
   uint64_t left_out_ = 0;      // records in the chunks before it that belong to other shares
   size_t claimed_pieces_ = 0;  // how many Claim has listed
@@ -139,6 +140,13 @@ class FileSource {
   // the records before a damaged one and then throw; they are delivered first. A call that is
   // refused memory (MemoryScope) is made again later, with the chunk as Claim has left it.
   virtual void Fetch(Chunk* chunk) const = 0;
+  // Goes to the chunk that begins there, so that the next Claim finds it, and returns true; or
+  // changes nothing and returns false. Then the chunks before it are claimed and dropped, without
+  // Fetch. `offset` is Chunk::offset of a chunk that another source has found in this file, or
+  // anything, if a position is wrong: that may also fail in Claim, as if the file had ended or were
+  // damaged there. `number` is the chunk's number in the file, from 0, if it is known. Called
+  // before the first Claim, or between two calls of it for a chunk farther on.
+  virtual bool Seek(uint64_t offset, std::optional<uint64_t> number);
   // The records of a file in which each can be read by itself; nothing if it is no such file.
   // Throws what Claim throws at the end of a file that is too short or too long.
   virtual std::optional<RecordTable> Records() const { return std::nullopt; }

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
+#include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "framework/base/at_work.h"
@@ -19,9 +22,11 @@ constexpr size_t kResolvedAtOnce = 128;
 constexpr size_t kPrefetchedBytes = 384;  // of a record: the cache fetches the rest by itself
 
 // "" or what is wrong with the path of a file or folder that will be read.
-std::string Missing(const std::string& path, bool folder, FilesRead* read) {
+std::string Missing(const std::string& path, bool folder, FilesRead* read,
+                    std::vector<uint64_t>* sizes) {
   if (path.find('\0') != std::string::npos) return "a name with a zero byte";
   const FileStatus status = FileSystemOf(path).Stat(path);
+  sizes->push_back(status.size);
   if (!status.exists()) return status.problem + UnknownSchemeHint(path);
   if (folder) return status.kind == FileStatus::Kind::kDirectory ? "" : "is not a directory";
   if (status.kind == FileStatus::Kind::kDirectory) return "is a directory";
@@ -30,13 +35,15 @@ std::string Missing(const std::string& path, bool folder, FilesRead* read) {
   return "";
 }
 
-// The error is about the first file that is missing, and lists the others.
-void CheckExist(const std::vector<FileEntry>& files, bool folders, FilesRead* read) {
+// The error is about the first file that is missing, and lists the others. Adds the sizes of files
+// and companions.
+void CheckExist(const std::vector<FileEntry>& files, bool folders, FilesRead* read,
+                std::vector<uint64_t>* sizes) {
   constexpr int kMostListed = 20;
   std::string first, text;
   int missing = 0;
   const auto check = [&](const std::string& path, bool folder) {
-    const std::string problem = Missing(path, folder, read);
+    const std::string problem = Missing(path, folder, read, sizes);
     if (problem.empty()) return;
     ++missing;
     if (missing == 1) {
@@ -131,7 +138,7 @@ FileReader::FileReader(std::unique_ptr<FileFormat> format, std::vector<FileEntry
       library_(format_->library()),
       files_(std::move(files)),
       prefetcher_(new Prefetcher(read_ahead, account())) {
-  CheckExist(files_, format_->reads_folders(), &read_);
+  CheckExist(files_, format_->reads_folders(), &read_, &sizes_);
 }
 
 FileReader::~FileReader() { prefetcher_->Stop(); }
@@ -156,7 +163,8 @@ bool FileReader::FillTimed(ChunkQueue* queue) {
   return prefetcher_->Fill(queue);
 }
 
-Ref<ChunkQueue> FileReader::OpenFile(size_t index, uint64_t pass) {
+template <typename Where>
+Ref<ChunkQueue> FileReader::OpenQueue(size_t index, uint64_t pass, Where where) {
   const CountedReads reads(counters()->sum_of_bytes_read());
   AtWork at_work;
   at_work->library = library_;
@@ -168,9 +176,15 @@ Ref<ChunkQueue> FileReader::OpenFile(size_t index, uint64_t pass) {
   }
   Ref<ChunkQueue> queue(new ChunkQueue(
       std::move(source),
-      {static_cast<uint32_t>(index), pass, files_[index].path, library_, share_, counters()}));
+      {static_cast<uint32_t>(index), pass, files_[index].path, library_, share_, counters()},
+      std::move(where)));
   prefetcher_->Add(queue);
   return queue;
+}
+
+Ref<ChunkQueue> FileReader::OpenFile(size_t index, uint64_t pass,
+                                     const std::optional<FilePlace>& start) {
+  return OpenQueue(index, pass, start);
 }
 
 void FileReader::PlanNext(size_t n, TicketRun* run) {
@@ -200,6 +214,101 @@ void FileReader::Rewind(uint64_t pass) {
   prefetcher_->Stop();
   queue_ = Ref<ChunkQueue>();
   sample_ = 0;
+}
+
+void FileReader::SaveFiles(ReaderState* state) const {
+  if (!list_) {
+    std::vector<FileList::File> listed;
+    listed.reserve(sizes_.size());
+    for (const FileEntry& file : files_) {
+      listed.push_back({file.path, sizes_[listed.size()]});
+      if (!file.companion.empty()) listed.push_back({file.companion, sizes_[listed.size()]});
+    }
+    list_ = FileList::Of(std::move(listed));
+  }
+  state->SetFiles(*list_);
+  if (!is_share()) return;
+  state->Setting("num_shards", share_.count);
+  state->Setting("index", share_.index);
+}
+
+void FileReader::SaveState(ReaderState* state) const {
+  SaveFiles(state);
+  state->Set("pass", pass_);
+  state->Set("sample", sample_);
+  if (queue_) state->AddPlace(queue_->place());
+}
+
+void FileReader::RestoreState(const ReaderState& state) {
+  pass_ = state.Get("pass");
+  sample_ = state.Get("sample");
+  if (state.end() || state.places().empty()) return;
+  const FilePlace& place = state.places().front();
+  CheckPlace(state, place);
+  queue_ = OpenFile(place.file, pass_, place);
+}
+
+void FileReader::CheckPlace(const ReaderState& state, const FilePlace& place) const {
+  if (place.file >= files_.size()) {
+    state.Fail("it is in file ", place.file, " of ", files_.size());
+  }
+  if (place.begun && (place.file + place.number) % share_.count != share_.index) {
+    state.Fail("it is in chunk ", place.number, " of file ", place.file,
+               ", which belongs to another share");
+  }
+}
+
+void FileReader::NameElements(const Ticket* tickets, size_t n, ElementNames* names) const {
+  names->count += n;
+  names->records.reserve(names->records.size() + n);
+  for (size_t i = 0; i < n; ++i) names->records.push_back(tickets[i].id);
+}
+
+void FileReader::PlanAgain(const ElementNames& names, const TakeElement& take) {
+  const std::vector<RecordId>& records = names.records;
+  Require(names.count == records.size() && names.below.empty() && names.numbers.empty(),
+          "the position names ", names.count, " elements of ", origin(), ", but ", records.size(),
+          " records");
+  std::vector<size_t> order(records.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return std::tie(records[a].file, records[a].chunk, records[a].record) <
+           std::tie(records[b].file, records[b].chunk, records[b].record);
+  });
+  const auto file_of = [&](size_t i) { return records[order[i]].file; };
+  for (size_t i = 0; i < order.size();) {
+    size_t end = i;  // of the records of this file
+    std::deque<uint64_t> chunks;
+    for (; end < order.size() && file_of(end) == file_of(i); ++end) {
+      const uint64_t chunk = records[order[end]].chunk;
+      if (chunks.empty() || chunks.back() != chunk) chunks.push_back(chunk);
+    }
+    Require(file_of(i) < files_.size(), "the position names a record of file ", file_of(i), " of ",
+            files_.size());
+    PlanFileAgain(records, order.data() + i, end - i, std::move(chunks), take);
+    i = end;
+  }
+}
+
+void FileReader::PlanFileAgain(const std::vector<RecordId>& records, const size_t* places, size_t n,
+                               std::deque<uint64_t> chunks, const TakeElement& take) {
+  const RecordId* last = &records[places[0]];
+  try {
+    const Ref<ChunkQueue> queue = OpenQueue(last->file, last->pass, std::move(chunks));
+    Fill(queue.get());
+    for (size_t i = 0; i < n; ++i) {
+      const RecordId& id = records[places[i]];
+      if (id.chunk != last->chunk) {
+        queue->LeaveChunk();
+        Fill(queue.get());
+      }
+      last = &id;
+      take(places[i], queue->TakeAgain(id));
+    }
+    prefetcher_->Remove(*queue);
+  } catch (...) {
+    throw CurrentError().WithContext(ReadingRecord(last->sample));
+  }
 }
 
 void FileReader::LoadBlock(const Ticket* tickets, size_t n, Rows* rows) const {
