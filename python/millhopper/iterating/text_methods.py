@@ -206,6 +206,4 @@ class TextMethods:
 
         Source: operator sequence_mask; Paddle Fluid.
         """
-        return self.apply(
-            "sequence_mask", slot, output, maxlen=maxlen, out_dtype=_number_of(dtype)
-        )
+        return self.apply("sequence_mask", slot, output, maxlen=maxlen, out_dtype=_number_of(dtype))
