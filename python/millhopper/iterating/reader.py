@@ -18,6 +18,7 @@ from millhopper.iterating.image_methods import ImageMethods
 from millhopper.iterating.map_function import guess_fields, keep_function, keep_stream
 from millhopper.iterating.reader_stats import ReaderStats
 from millhopper.iterating.steps import Slots, Step, append_steps, make_step
+from millhopper.iterating.text_methods import TextMethods
 from millhopper.programs.program import Program
 from millhopper.programs.reader_creation import append_reader
 from millhopper.programs.var_type import convert_dtype, dtype_name
@@ -102,7 +103,7 @@ def _text(name: str, text: object) -> str:
     return text
 
 
-class Reader(ImageMethods, CombiningMethods):
+class Reader(ImageMethods, TextMethods, CombiningMethods):
     """An iterable of batches, which the C++ core reads with all processor cores, without Python.
 
     A reader is a chain: a source (``open_files``, ``create``, or the source of a program in text)
@@ -792,7 +793,7 @@ class Reader(ImageMethods, CombiningMethods):
         All other slots are passed on. Calls one after another are one block of operators, which
         passes no element on in between. ::
 
-            reader.apply("tokenize", "text").apply("pad_sequence", length=512, output="tokens")
+            reader.apply("tokenize", "text").apply("pad_sequence", output="tokens", length=512)
 
         Args:
             operator: one that makes tensors of tensors, ``python -m millhopper ops`` lists them. An
