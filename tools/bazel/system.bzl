@@ -51,8 +51,8 @@ cc_library(
 # Extension modules find the interpreter's symbols in the process that loads them.
 cc_library(
     name = "python",
-    hdrs = ["python_headers"],
-    includes = ["python_headers"],
+    hdrs = ["{python}"],
+    includes = ["{python}"],
 )
 
 filegroup(
@@ -92,9 +92,10 @@ def _system_libraries(repository):
     if missing:
         fail("not installed: %s (tools/install_dependencies installs all)" % " ".join(missing))
     repository.symlink("/usr/include/eigen3", "eigen3")
-    repository.symlink(python, "python_headers")
+    name = python.split("/")[-1]  # the version of the interpreter is in it
+    repository.symlink(python, name)
     repository.symlink(protoc, "protoc_link")
-    build = 'package(default_visibility = ["//visibility:public"])\n' + _OTHERS
+    build = 'package(default_visibility = ["//visibility:public"])\n' + _OTHERS.format(python = name)
     for name, (_, _, linkopts) in _LIBRARIES.items():
         build += _LIBRARY.format(name = name, linkopts = linkopts + ["-lpthread"])
     repository.file("BUILD", build, executable = False)
