@@ -18,6 +18,7 @@ import millhopper
 from millhopper import _core
 from millhopper.command import catalog
 from millhopper.errors import Error
+from millhopper.programs.extras import load_extras
 from millhopper.programs.schemas import format_schemas, operator_types, schema_of
 
 USAGE_ERROR = 2
@@ -34,7 +35,9 @@ def _settings(texts: list[str]) -> dict[str, str]:
 
 
 def _load(path: str, settings: dict[str, str]) -> _core.Program:
-    return _core.Program(Path(path).read_bytes(), path, settings)
+    content = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+    load_extras(content)
+    return _core.Program(content, path, settings)
 
 
 def _programs(
@@ -105,10 +108,14 @@ def _formats(_: argparse.Namespace) -> None:
         print(f"{schema.tag}: {catalog.describe_format(schema)}\n")
 
 
-def _reference(_: argparse.Namespace) -> None:
-    from millhopper.command import reference  # looks at every module of the package
+def _reference(arguments: argparse.Namespace) -> None:
+    from millhopper.command import html, reference  # look at every module of the package
 
-    print(reference.page())
+    if arguments.html is None:
+        print(reference.page())
+    else:
+        files = html.write(Path(arguments.html))
+        print(f"{arguments.html}: {len(files)} pages; begin with index.html")
 
 
 def _within(low: int, high: int) -> Callable[[str], int]:
@@ -199,7 +206,8 @@ def _parser() -> argparse.ArgumentParser:
     operators = command("ops", _operators, "list the operators, or describe some")
     operators.add_argument("type", nargs="*")
     command("formats", _formats, "list the file formats")
-    command("reference", _reference, "print the reference page, in Markdown")
+    page = command("reference", _reference, "print the reference page, in Markdown")
+    page.add_argument("--html", metavar="DIR", help="write it as HTML pages into this folder instead")
     return parser
 
 

@@ -174,6 +174,26 @@ def test_standard_output_that_cannot_be_written_ends_it(tmp_path: Path) -> None:
     assert (process.returncode, errors) == (0, "")
 
 
+def test_the_reference_is_written_as_html_too(tmp_path: Path) -> None:
+    assert main(["reference", f"--html={tmp_path / 'pages'}"]) == 0
+    pages = {path.name: path.read_text() for path in (tmp_path / "pages").iterdir()}
+    assert set(pages) >= {"index.html", "millhopper.html", "operators.html", "file_formats.html"}
+    targets = {name: set(re.findall(r'id="([^"]*)"', text)) for name, text in pages.items()}
+    links = [link for text in pages.values() for link in re.findall(r'href="([^"]*)"', text)]
+    assert len(links) > len(pages)
+    for link in links:
+        file, _, anchor = link.partition("#")
+        assert file in pages and (not anchor or anchor in targets[file]), link
+    assert set(operator_types()) <= targets["operators.html"]
+    assert {schema.tag for schema in format_schemas()} <= targets["file_formats.html"]
+    # What docstrings and schemas say is text: nothing of it is taken for HTML.
+    for text in pages.values():
+        tags = set(re.findall(r"<(\w+)", text))
+        assert tags <= {*"html head meta title style body h1 h2 h3 h4 p a ul li pre code".split()}
+    names = re.findall(r"^### `([\w.]+)", reference.page(), re.M)
+    assert set(names) <= set().union(*targets.values())
+
+
 def test_every_public_name_has_a_docstring_and_is_on_the_page() -> None:
     page = reference.page()
     missing = []

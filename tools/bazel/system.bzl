@@ -61,8 +61,9 @@ filegroup(
 )
 """
 
-# The headers of Debian 12's interpreter.
+# The headers of Debian 12's interpreter, and the variable that names the folder of others.
 _PYTHON = "python3.11"
+_PYTHON_VARIABLE = "MILLHOPPER_PYTHON_INCLUDE"
 
 _INCLUDES = ["/usr/include", "/usr/include/x86_64-linux-gnu", "/usr/include/aarch64-linux-gnu"]
 
@@ -80,8 +81,9 @@ def _system_libraries(repository):
     ]
     if not _is_installed(repository, "eigen3/Eigen/Core"):
         missing.append("libeigen3-dev")
-    if not _is_installed(repository, _PYTHON + "/Python.h"):
-        missing.append("python3-dev")
+    python = repository.os.environ.get(_PYTHON_VARIABLE, "") or "/usr/include/" + _PYTHON
+    if not repository.path(python + "/Python.h").exists:
+        missing.append("python3-dev" if python == "/usr/include/" + _PYTHON else python + "/Python.h")
     if not _is_installed(repository, "pybind11/pybind11.h"):
         missing.append("pybind11-dev")
     protoc = repository.which("protoc")
@@ -90,9 +92,10 @@ def _system_libraries(repository):
     if missing:
         fail("not installed: %s (tools/install_dependencies installs all)" % " ".join(missing))
     repository.symlink("/usr/include/eigen3", "eigen3")
-    repository.symlink("/usr/include/" + _PYTHON, _PYTHON)
+    name = python.split("/")[-1]  # the version of the interpreter is in it
+    repository.symlink(python, name)
     repository.symlink(protoc, "protoc_link")
-    build = 'package(default_visibility = ["//visibility:public"])\n' + _OTHERS.format(python = _PYTHON)
+    build = 'package(default_visibility = ["//visibility:public"])\n' + _OTHERS.format(python = name)
     for name, (_, _, linkopts) in _LIBRARIES.items():
         build += _LIBRARY.format(name = name, linkopts = linkopts + ["-lpthread"])
     repository.file("BUILD", build, executable = False)
@@ -101,5 +104,6 @@ system_libraries = repository_rule(
     implementation = _system_libraries,
     # Runs again when the Bazel server starts, so that a new installation is noticed.
     configure = True,
+    environ = [_PYTHON_VARIABLE],
     local = True,
 )

@@ -96,17 +96,38 @@ def _module_lines(path: str, module: types.ModuleType, seen: set[int]) -> Iterat
             yield from _module_lines(inner_path, item, seen)
 
 
+def _operator_lines() -> Iterator[str]:
+    yield "## Operators\n"
+    for type in operator_types():
+        yield f"### `{type}`\n\n{catalog.describe_operator(schema_of(type))}\n"
+
+
+def _format_lines() -> Iterator[str]:
+    yield "## File formats\n"
+    for format in format_schemas():
+        yield f"### `{format.tag}`\n\n{catalog.describe_format(format)}\n"
+
+
 def page() -> str:
     """The whole page, in Markdown."""
     lines = [
         f"# Millhopper {millhopper.__version__}: reference\n",
         "Made by `python -m millhopper reference` out of docstrings and schemas.\n",
         *_module_lines("millhopper", millhopper, {id(millhopper)}),
-        "## Operators\n",
+        *_operator_lines(),
+        *_format_lines(),
     ]
-    for type in operator_types():
-        lines.append(f"### `{type}`\n\n{catalog.describe_operator(schema_of(type))}\n")
-    lines.append("## File formats\n")
-    for format in format_schemas():
-        lines.append(f"### `{format.tag}`\n\n{catalog.describe_format(format)}\n")
     return "\n".join(lines)
+
+
+def chapters() -> list[str]:
+    """The page in parts, each Markdown that begins with a heading of level 2: a module each, the
+    operators, the file formats."""
+    parts: list[str] = []
+    lines = [*_module_lines("millhopper", millhopper, {id(millhopper)}), *_operator_lines()]
+    for line in [*lines, *_format_lines()]:
+        if line.startswith("## "):
+            parts.append(line)
+        else:
+            parts[-1] += "\n" + line
+    return parts

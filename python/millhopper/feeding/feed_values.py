@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -40,7 +41,8 @@ def fed_tensors(feed: Mapping[Any, object], program: Program) -> dict[str, _core
         try:
             tensor = _tensor(name, value, variable)
         except (BufferError, RuntimeError) as error:  # from the core, or from __dlpack__
-            error.add_note(f"while variable {name!r} was fed")
+            if sys.version_info >= (3, 11):  # before, errors have no notes
+                error.add_note(f"while variable {name!r} was fed")
             raise
         is_empty = isinstance(value, _core.LoDTensor) and not tensor.shape()  # the core reports it
         if variable is not None and not is_empty:

@@ -19,6 +19,7 @@ from millhopper.iterating.map_function import guess_fields, keep_function, keep_
 from millhopper.iterating.reader_stats import ReaderStats
 from millhopper.iterating.steps import Slots, Step, append_steps, make_step
 from millhopper.iterating.text_methods import TextMethods
+from millhopper.programs.extras import load_extras
 from millhopper.programs.program import Program
 from millhopper.programs.reader_creation import append_reader
 from millhopper.programs.var_type import convert_dtype, dtype_name
@@ -177,6 +178,7 @@ class Reader(ImageMethods, TextMethods, CombiningMethods):
         self._seed = integer_within("seed", seed, 0, UINT64_MAX)
         self._functions = tuple(functions)
         variable = _text("variable", variable)
+        load_extras(self._program)
         self._core = _core.Reader(self._program, name, variable, self._seed, self._settings)
         self._core.functions = self._functions  # loops need them, even after this object is deleted
         if self._names is not None:

@@ -13,6 +13,7 @@ from typing import Any
 from millhopper import _core
 from millhopper.base.integers import UINT64_MAX
 from millhopper.programs.block import Block
+from millhopper.programs.extras import load_extras
 from millhopper.programs.operator import Operator, operator_from_dict
 from millhopper.programs.schemas import find_schema
 from millhopper.programs.variable import Parameter, Variable, variable_from_dict
@@ -181,7 +182,9 @@ class Program:
             Error: it cannot be a program at all; ``check`` of the result tells what else is wrong.
         """
         if self._core is None or self._core[:2] != (self._changes, name):
-            made = _core.Program.from_json(self.to_json(), name)
+            content = self.to_json()
+            load_extras(content)
+            made = _core.Program.from_json(content, name)
             self._core = (self._changes, name, made)
         return self._core[2]
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from millhopper import _core
 from millhopper.programs.attributes import shortest_float
+from millhopper.programs.extras import load_extras
 
 
 @dataclass(frozen=True)
@@ -114,6 +115,7 @@ def _learn() -> None:
 def find_schema(type: str) -> OperatorSchema | None:
     """The schema of an operator, or None. Those of plugins that are loaded later are found, too."""
     if type not in _known:
+        load_extras(type)
         _learn()
     return _known.get(type)
 
@@ -145,6 +147,9 @@ def more_attributes(type: str, given: Mapping[str, Sequence[str]]) -> tuple[Attr
         given: its attributes that are lists of texts; by the names of files the core knows which
             formats they may be of.
     """
+    for texts in given.values():
+        for text in texts:
+            load_extras(text)
     return _attributes(_core.more_attributes(type, given))
 
 

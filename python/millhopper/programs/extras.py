@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Formats of the package's extras: packages of their own, each with a plugin, loaded when needed.
+
+That such a package is installed (``pip install millhopper[parquet]``) is the user's permission to
+load its plugin. An import of Millhopper looks for none: the first program that names one of their
+formats does.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+
+from millhopper import _core
+
+# Names of operators, formats before a colon, and extensions of file names.
+_PARQUET = re.compile(
+    rb"(?:parquet|arrow|feather)(?:_file_reader|:)|\.(?:parquet|pq|arrows?|ipc|feather)(?![\w.])"
+)
+
+
+def load_extras(program: bytes | str) -> None:
+    """Loads the plugins of installed extras whose formats are named in a program, text or binary,
+    or in one of its texts.
+
+    Without the package nothing happens, and the core says that it does not know the format.
+
+    Raises:
+        ImportError: the package is installed, but what it needs is not; the message says what.
+        Error: the core refuses the plugin; the code is ``"plugin error"``.
+    """
+    if isinstance(program, str):
+        program = program.encode(errors="surrogateescape")
+    if _PARQUET.search(program) is None or _is_registered("parquet"):
+        return
+    try:
+        package = importlib.import_module("millhopper_parquet")
+    except ModuleNotFoundError as error:
+        if error.name != "millhopper_parquet":
+            raise
+        return
+    _core.load_plugin(package.plugin().encode())
+
+
+def _is_registered(tag: str) -> bool:
+    return any(schema["tag"] == tag for schema in _core.format_schemas())
