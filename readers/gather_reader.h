@@ -67,7 +67,7 @@ void CheckSameSteps(const LoDTensor& like, const LoDTensor& tensor, size_t slot)
 // planning thread uses.
 class GatherReader : public StageReader {
  public:
-  void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const final;
+  void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override;
 
  protected:
   // `slots` are those of the elements that it makes. If they are those of the reader below, also as
