@@ -224,9 +224,12 @@ class ChainDescription::Walk {
       schema = FindFileFormat(
           op.type().substr(prefix.size(), op.type().size() - prefix.size() - end.size()));
     }
-    if (schema == nullptr) return;  // found by its first bytes, which no list of files has
+    // The first bytes of a file tell no other format whose files name other files.
+    const bool is_mds = schema == nullptr ? name.find("index.json") != std::string::npos
+                                          : schema->tag == "mds";
+    if (is_mds) description_->folders_.insert(FolderOf(name));
+    if (schema == nullptr) return;
     if (schema->reads_folders) description_->folders_.insert(name);
-    if (schema->tag == "mds") description_->folders_.insert(FolderOf(name));
     if (schema->tag == "image_list") {
       Vouch(StrCat(Called(op), ", whose files name other files"));
     }

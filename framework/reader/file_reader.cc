@@ -156,7 +156,7 @@ bool FileReader::FillTimed(ChunkQueue* queue) {
   return prefetcher_->Fill(queue);
 }
 
-Ref<ChunkQueue> FileReader::OpenFile(size_t index, uint64_t pass) {
+std::unique_ptr<FileSource> FileReader::OpenSource(size_t index) {
   const CountedReads reads(counters()->sum_of_bytes_read());
   AtWork at_work;
   at_work->library = library_;
@@ -166,11 +166,25 @@ Ref<ChunkQueue> FileReader::OpenFile(size_t index, uint64_t pass) {
     throw Error(ErrorCode::kInternal, "its format has opened nothing")
         .InFile(files_[index].path, -1);
   }
+  return source;
+}
+
+Ref<ChunkQueue> FileReader::Enqueue(std::unique_ptr<FileSource> source, size_t index, uint64_t pass,
+                                    const ChunkShare& share) {
   Ref<ChunkQueue> queue(new ChunkQueue(
       std::move(source),
-      {static_cast<uint32_t>(index), pass, files_[index].path, library_, share_, counters()}));
+      {static_cast<uint32_t>(index), pass, files_[index].path, library_, share, counters()}));
   prefetcher_->Add(queue);
   return queue;
+}
+
+size_t FileReader::TakeFrom(ChunkQueue* queue, size_t n, uint64_t sample, TicketRun* run) {
+  const size_t taken = std::min(n, queue->available());
+  const size_t first = run->tickets.size();
+  queue->KeepIn(run);
+  run->tickets.resize(first + taken);
+  queue->Take(taken, 1, sample, 1, &run->tickets[first]);
+  return taken;
 }
 
 void FileReader::PlanNext(size_t n, TicketRun* run) {
@@ -184,12 +198,7 @@ void FileReader::PlanNext(size_t n, TicketRun* run) {
       sample_ += queue_->available();
       queue_->PassOver(queue_->available());
     }
-    const size_t taken = std::min(n, queue_->available());
-    const size_t first = run->tickets.size();
-    queue_->KeepIn(run);
-    run->tickets.resize(first + taken);
-    queue_->Take(taken, 1, sample_, 1, &run->tickets[first]);
-    sample_ += taken;
+    sample_ += TakeFrom(queue_.get(), n, sample_, run);
   } catch (...) {
     throw CurrentError().WithContext(ReadingRecord(sample_));
   }

@@ -44,8 +44,17 @@ class FileReader : public ReaderBase {
 
   FileFormat& format() const { return *format_; }
   const std::vector<FileEntry>& files() const { return files_; }
-  // Opens a file for this pass and begins to read it ahead.
-  Ref<ChunkQueue> OpenFile(size_t index, uint64_t pass);
+  // Opens a file.
+  std::unique_ptr<FileSource> OpenSource(size_t index);
+  // Begins to read a source of this file ahead, for this pass.
+  Ref<ChunkQueue> Enqueue(std::unique_ptr<FileSource> source, size_t index, uint64_t pass,
+                          const ChunkShare& share);
+  // Both for the share of this reader.
+  Ref<ChunkQueue> OpenFile(size_t index, uint64_t pass) {
+    return Enqueue(OpenSource(index), index, pass, share_);
+  }
+  // Plans up to n of the available records of a file, numbered from `sample` on; returns how many.
+  static size_t TakeFrom(ChunkQueue* queue, size_t n, uint64_t sample, TicketRun* run);
   Prefetcher& prefetcher() { return *prefetcher_; }
   // As Prefetcher::Fill; how long it takes counts as waited for.
   bool Fill(ChunkQueue* queue) { return queue->available() > 0 || FillTimed(queue); }
