@@ -32,6 +32,24 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kPlenty = int64_t{1} << 40;
 
+// What a function writes to standard error. It goes through a pipe, which has room for it, because
+// a limit on the size of files would hold for a file, too.
+template <typename F>
+std::string ToldBy(const F& function) {
+  int ends[2];
+  EXPECT_EQ(pipe(ends), 0);
+  const int before = dup(STDERR_FILENO);
+  dup2(ends[1], STDERR_FILENO);
+  close(ends[1]);
+  function();
+  dup2(before, STDERR_FILENO);
+  close(before);
+  std::string told(1 << 16, '\0');
+  told.resize(static_cast<size_t>(std::max<ssize_t>(0, read(ends[0], told.data(), told.size()))));
+  close(ends[0]);
+  return told;
+}
+
 class DiskCache : public ::testing::Test {
  protected:
   DiskCache() {
@@ -190,10 +208,8 @@ TEST_F(DiskCache, OfFilesThatChangeMeanwhileIsNotKept) {
   std::vector<LoDTensor> element;
   reader->ReadNext(&element);
   description_ = "changed";
-  ::testing::internal::CaptureStderr();
-  EXPECT_EQ(ReadAll(reader.get()).size(), 299u);
-  EXPECT_NE(::testing::internal::GetCapturedStderr().find("have changed meanwhile"),
-            std::string::npos);
+  const std::string told = ToldBy([&] { EXPECT_EQ(ReadAll(reader.get()).size(), 299u); });
+  EXPECT_NE(told.find("have changed meanwhile"), std::string::npos) << told;
   EXPECT_EQ(Names(), std::vector<std::string>());
 }
 
@@ -239,7 +255,7 @@ TEST_F(DiskCache, DamageIsNoticedAndReadAgain) {
     WriteFile(path, damaged);
     const auto reader = Counted();
     ASSERT_EQ(ReadAll(reader.get()), wanted) << how;
-    ASSERT_GT(Loads(), 0) << how;
+    ASSERT_TRUE(!fs::exists(path) || ReadFile(path) == whole) << how;  // it was noticed
     reader->ReInit();
     ASSERT_EQ(ReadAll(reader.get()), wanted) << how;
     ASSERT_TRUE(ReadFile(path) == whole) << how;
@@ -281,16 +297,16 @@ TEST_F(DiskCache, FullDisksAreReadPastAndToldOfOnce) {
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
   for (const rlim_t room : {0, 10, 1000, 5000}) {
     const auto reader = Cached();
-    ::testing::internal::CaptureStderr();
-    const rlimit small = {room, before.rlim_max};
-    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
     std::vector<std::vector<ElementValue>> passes;
-    for (int pass = 0; pass < 3; ++pass) {
-      passes.push_back(ReadAll(reader.get()));
-      reader->ReInit();
-    }
-    setrlimit(RLIMIT_FSIZE, &before);
-    const std::string told = ::testing::internal::GetCapturedStderr();
+    const std::string told = ToldBy([&] {
+      const rlimit small = {room, before.rlim_max};
+      setrlimit(RLIMIT_FSIZE, &small);
+      for (int pass = 0; pass < 3; ++pass) {
+        passes.push_back(ReadAll(reader.get()));
+        reader->ReInit();
+      }
+      setrlimit(RLIMIT_FSIZE, &before);
+    });
     for (const auto& pass : passes) EXPECT_EQ(pass, Expected()) << room;
     EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 1) << told;
     EXPECT_NE(told.find("warning: reader 'cached' keeps no elements in '" + folder_ +
@@ -305,9 +321,8 @@ TEST_F(DiskCache, FullDisksAreReadPastAndToldOfOnce) {
 TEST_F(DiskCache, FoldersThatCannotBeWrittenToAreReadPast) {
   fs::create_directories(fs::path(folder_).parent_path());
   WriteFile(folder_, "a file where the folder should be");
-  ::testing::internal::CaptureStderr();
-  EXPECT_EQ(ReadAll(Cached().get()), Expected());
-  EXPECT_NE(::testing::internal::GetCapturedStderr().find("Not a directory"), std::string::npos);
+  const std::string told = ToldBy([&] { EXPECT_EQ(ReadAll(Cached().get()), Expected()); });
+  EXPECT_NE(told.find("Not a directory"), std::string::npos) << told;
 }
 
 TEST_F(DiskCache, TakesNoMoreThanItMay) {
@@ -316,13 +331,13 @@ TEST_F(DiskCache, TakesNoMoreThanItMay) {
   description_ = "second";
   for (const int64_t most : {int64_t{0}, one - 1, 2 * one - 1}) {
     most_bytes_ = most;
-    ::testing::internal::CaptureStderr();
     const auto reader = Cached();
-    for (int pass = 0; pass < 2; ++pass) {
-      EXPECT_EQ(ReadAll(reader.get()), Expected());
-      reader->ReInit();
-    }
-    const std::string told = ::testing::internal::GetCapturedStderr();
+    const std::string told = ToldBy([&] {
+      for (int pass = 0; pass < 2; ++pass) {
+        EXPECT_EQ(ReadAll(reader.get()), Expected());
+        reader->ReInit();
+      }
+    });
     EXPECT_NE(told.find(StrCat("they take more than the disk_bytes of ", most,
                                ", of which other caches in it take ", one)),
               std::string::npos)
@@ -378,7 +393,7 @@ TEST_F(DiskCache, ProcessesDoNotHarmOneAnother) {
     children.push_back(Start([&] {
       for (int time = 0; time < 3; ++time) {
         // One of them keeps on removing the file that the others may be reading.
-        if (i == 3 && FilePath() != "") fs::remove(FilePath());
+        if (i == 3 && fs::path(FilePath()).extension() == ".mhcache") fs::remove(FilePath());
         if (DigestOf(ReadAll(Cached().get())) != wanted) return false;
       }
       return true;
