@@ -27,16 +27,16 @@ void CreatePythonFilterReader(OpContext& context) {
   const std::shared_ptr<PythonFunction> function =
       PythonFunction::Find(context.Attr<int64_t>("function"));
   const uint64_t reader = OpensReader::Current();
-  StoreReader(context, std::make_unique<FilterReader>(
-                           UnderlyingReader(context),
-                           [function, reader](const RecordId& id,
-                                              const std::vector<LoDTensor>& element) {
-                             // The function gets the values, and the filter yields them unchanged:
-                             // whoever writes to shared values writes to a copy.
-                             std::vector<LoDTensor> in = element, out;
-                             function->Call(id, &in, function->form(), &out, reader);
-                             return out[0].scalar<bool>();
-                           }));
+  StoreReader(context,
+              std::make_unique<FilterReader>(
+                  UnderlyingReader(context),
+                  [function, reader](const RecordId& id, const std::vector<LoDTensor>& element) {
+                    // The function gets the values, and the filter yields them unchanged:
+                    // whoever writes to shared values writes to a copy.
+                    std::vector<LoDTensor> in = element, out;
+                    function->Call(id, &in, function->form(), &out, reader);
+                    return out[0].scalar<bool>();
+                  }));
 }
 
 REGISTER_OPERATOR(create_python_filter_reader, PythonFilterSchema, CreatePythonFilterReader);

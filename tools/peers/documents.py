@@ -81,7 +81,8 @@ def fill(name: str, batches: Iterator[np.ndarray]) -> str:
     for ids in batches:
         filled += int((ids > 0).sum())
         steps += ids.size
-    return f"{name:12} fills {100 * filled / steps:.3f} %: {100 - 100 * filled / steps:.3f} % padding"
+    padding = 100 - 100 * filled / steps
+    return f"{name:12} {padding:.3f} % padding"
 
 
 def fills(path: Path) -> list[str]:

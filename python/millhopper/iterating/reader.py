@@ -802,32 +802,34 @@ class Reader(ImageMethods, CombiningMethods):
 
         Source: tf.data.Dataset.filter.
         """
-        if not isinstance(condition, str):
-            if not callable(condition):
-                raise TypeError(f"filter takes a slot or a function of an element: {condition!r}")
+        if isinstance(condition, str):
+            return self._filter_by_slot(condition, name)
+        return self._filter_by_function(condition, name)
 
-            @functools.wraps(condition)
-            def is_true(element: dict[str, Any]) -> bool:
-                return bool(condition(element))
+    def _filter_by_function(
+        self, function: Callable[[dict[str, Any]], object], name: str
+    ) -> Reader:
+        if not callable(function):
+            raise TypeError(f"filter takes a slot or a function of an element: {function!r}")
 
-            below = self._functions[-1] if self._functions and self._names is None else None
-            held, attributes = keep_function(
-                is_true, self._names, below, {"keep": ("bool", [1], 0)}
-            )
-            # The last function is the one that knows the names of the slots.
-            names = self._names if self._names or self._functions else self._slot_names()
-            functions = (held, *self._functions)
-            return self._decorate(
-                "create_python_filter_reader", name, {}, attributes, names, functions
-            )
+        @functools.wraps(function)
+        def is_true(element: dict[str, Any]) -> bool:
+            return bool(function(element))
+
+        below = self._functions[-1] if self._functions and self._names is None else None
+        held, attributes = keep_function(is_true, self._names, below, {"keep": ("bool", [1], 0)})
+        # The last function is the one that knows the names of the slots.
+        names = self._names if self._names or self._functions else self._slot_names()
+        functions = (held, *self._functions)
+        return self._decorate("create_python_filter_reader", name, {}, attributes, names, functions)
+
+    def _filter_by_slot(self, slot: str, name: str) -> Reader:
         variable = _text("name", name) or f"{self._variable}.filter"
         program = Program.parse_from_string(self._program, self._settings)
         slots, attributes = append_steps(program, self._variable, self._slot_names(), ())
-        if condition not in slots:
-            raise Error(f"{self._name}: filter: there is no slot {condition!r} among {slots}")
-        attributes["sink_var_names"] = [
-            attributes["source_var_names"][slots.index(condition)]
-        ]
+        if slot not in slots:
+            raise Error(f"{self._name}: filter: there is no slot {slot!r} among {slots}")
+        attributes["sink_var_names"] = [attributes["source_var_names"][slots.index(slot)]]
         return self._created(
             program,
             {"UnderlyingReader": self._variable},
