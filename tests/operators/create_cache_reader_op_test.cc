@@ -224,7 +224,7 @@ TEST_F(DiskCacheOp, IsNotUsedForOtherVocabularies) {
   operator_ = "open_files";
   source_ = {{"file_names", "strings: \"" + folder_ + "/table.csv\""},
              {"fields", "strings: 'word #1 int64[] vocab=" + words + "'"},
-             {"header", "b: false"}};
+             {"header", "s: \"no\""}};
   EXPECT_EQ(Read(), 1u);
   EXPECT_EQ(Read(), 0u);
   WriteFile(words, "one\nthree\ntwo\nfour\n");

@@ -713,6 +713,9 @@ class Reader(ImageMethods, CombiningMethods):
             entries: digests (128-bit XXH3) that are kept, of 24 to 32 bytes each. Beyond that the
                 one that was inserted first is forgotten.
             name: of the new reader.
+
+        Raises:
+            Error: at a new element: the memory limit has no room for another digest.
         """
         return self.decorate(
             "create_dedupe_reader",
