@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "readers/cache_reader.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "framework/base/error.h"
+#include "readers/plan_past.h"
 
 namespace millhopper {
 namespace {
-
-constexpr size_t kPassedOverAtOnce = 1024;
 
 size_t MemoryOf(const GatheredPart& part) {
   size_t bytes = sizeof(part) + sizeof(Gathered) + sizeof(Gathered::Piece);
@@ -35,22 +33,11 @@ void CacheReader::PlanNext(size_t n, TicketRun* run) {
     run->Add(ticket);
   }
   if (n == 0 || (complete_ && from_memory_ == kept_.size())) return;
-  PassOver();
-  GatherReader::PlanNext(n, run);
-}
-
-void CacheReader::PassOver() {
-  TicketRun dropped;
-  while (passed_over_ < from_memory_) {
-    const size_t passed =
-        reader().Plan(std::min(kPassedOverAtOnce, from_memory_ - passed_over_), &dropped);
-    if (passed == 0) {
-      Throw(ErrorCode::kDataLoss, "the reader below yields ", passed_over_,
-            " elements now, and has yielded at least ", from_memory_, " before");
-    }
-    passed_over_ += passed;
-    dropped.Clear();
+  if (!PlanPast(&reader(), &left_)) {
+    Throw(ErrorCode::kDataLoss, "the reader below yields ", from_memory_ - left_,
+          " elements now, and has yielded at least ", from_memory_, " before");
   }
+  GatherReader::PlanNext(n, run);
 }
 
 void CacheReader::Gather(const Ref<GatheredPart>& part) {
@@ -75,7 +62,7 @@ void CacheReader::SaveState(ReaderState* state) const {
   state->Set("complete", complete_ ? 1 : 0);
   state->Set("from_memory", from_memory_);
   state->Set("next_kept", next_);
-  state->Set("passed_over", passed_over_);
+  state->Set("left", left_);
 }
 
 void CacheReader::RestoreState(const ReaderState& state) {
@@ -89,7 +76,7 @@ void CacheReader::RestoreState(const ReaderState& state) {
   complete_ = state.Get("complete", 1) == 1;
   from_memory_ = state.Get("from_memory", kept_.size());
   next_ = state.Get("next_kept", from_memory_);
-  passed_over_ = state.Get("passed_over", from_memory_);
+  left_ = state.Get("left", from_memory_);
 }
 
 void CacheReader::LoadGathered(const Gathered& gathered, Rows* rows) const {
@@ -97,8 +84,8 @@ void CacheReader::LoadGathered(const Gathered& gathered, Rows* rows) const {
 }
 
 void CacheReader::Rewind(uint64_t) {
-  from_memory_ = kept_.size();
-  next_ = passed_over_ = 0;
+  from_memory_ = left_ = kept_.size();
+  next_ = 0;
   GatherReader::Rewind(0);
 }
 

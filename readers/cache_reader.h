@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps elements in memory for later passes.
+// Keeps elements in memory for later passes; disk_cache_reader.h keeps them on a disk.
 #ifndef MILLHOPPER_READERS_CACHE_READER_H_
 #define MILLHOPPER_READERS_CACHE_READER_H_
 
@@ -33,8 +33,6 @@ class CacheReader final : public GatherReader {
   // Those that are kept are read again.
   void SaveState(ReaderState* state) const override;
   void RestoreState(const ReaderState& state) override;
-  // Has the reader below pass over the elements that were kept when the pass began.
-  void PassOver();
 
   const size_t bytes_;
   size_t used_ = 0;
@@ -44,7 +42,7 @@ class CacheReader final : public GatherReader {
   // Of this pass:
   size_t from_memory_ = 0;  // elements that were kept when it began
   size_t next_ = 0;         // of them
-  size_t passed_over_ = 0;  // by the reader below
+  size_t left_ = 0;         // of them, that the reader below has still to pass over
 };
 
 }  // namespace millhopper

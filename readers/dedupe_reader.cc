@@ -9,17 +9,18 @@
 #include <utility>
 
 #include "framework/base/error.h"
+#include "framework/base/memory_limit.h"
 
 namespace millhopper {
 namespace {
 
 constexpr int64_t kMostKeys = int64_t{1} << 31;
-constexpr size_t kFewestPlaces = 64;
+constexpr size_t kFewestKeys = 32;
 
 }  // namespace
 
 bool RecentKeys::Insert(const Key& key) {
-  if (keys_.size() < most_ && 2 * (keys_.size() + 1) > places_.size()) Grow();
+  MakeRoom();
   size_t place = Find(key);
   if (places_[place] != 0) return false;
   if (keys_.size() < most_) {
@@ -42,9 +43,17 @@ std::vector<RecentKeys::Key> RecentKeys::keys() const {
 }
 
 void RecentKeys::Clear() {
-  keys_.clear();
   oldest_ = 0;
+  keys_.clear();
   std::fill(places_.begin(), places_.end(), 0);
+  if (MayKeepEmptyTable()) return;
+  capacity_ = 0;
+  PooledVector<Key>().swap(keys_);
+  PooledVector<uint32_t>().swap(places_);
+}
+
+size_t RecentKeys::next_capacity() const {
+  return std::min(most_, std::max(kFewestKeys, 2 * keys_.size()));
 }
 
 size_t RecentKeys::Find(const Key& key) const {
@@ -68,7 +77,13 @@ void RecentKeys::Erase(const Key& key) {
 }
 
 void RecentKeys::Grow() {
-  places_.assign(std::max(kFewestPlaces, 2 * places_.size()), 0);
+  const size_t capacity = next_capacity();
+  size_t places = 2 * kFewestKeys;
+  while (places < 2 * capacity) places *= 2;
+  PooledVector<uint32_t> larger(places);  // all are free
+  keys_.reserve(capacity);
+  places_.swap(larger);
+  capacity_ = capacity;
   for (size_t i = 0; i < keys_.size(); ++i) {
     places_[Find(keys_[i])] = static_cast<uint32_t>(i + 1);
   }
@@ -108,6 +123,21 @@ RecentKeys::Key DedupeReader::DigestOf(const GatheredPart& part) {
   const XXH128_hash_t digest =
       XXH3_128bits(description_.data(), description_.size() * sizeof(uint64_t));
   return {digest.low64, digest.high64};
+}
+
+void DedupeReader::MakeRoom() {
+  if (!seen_.wants_room()) return;
+  // The table stays for the whole pass, so it belongs to what is needed now.
+  if (MemoryScope::IsAhead()) MemoryScope::ThrowRefused();
+  const MemoryScope scope(account());
+  try {
+    seen_.MakeRoom();
+  } catch (...) {
+    throw CurrentError().WithContext(
+        StrCat("while making room for the digests of ", seen_.next_capacity(),
+               " elements; with a smaller 'entries' it keeps fewer, and yields an element again "
+               "that comes after so many others"));
+  }
 }
 
 void DedupeReader::Gather(const Ref<GatheredPart>& part) {

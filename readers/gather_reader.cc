@@ -109,6 +109,7 @@ bool GatherReader::Advance() {
     GatherRest();
     return true;
   }
+  MakeRoom();
   StagedElement* const element = ElementOf(fresh_.tickets[next_]);
   const Ref<GatheredPart> part = Pool<GatheredPart>::Take();
   part->id = element->id;

@@ -68,7 +68,7 @@ void CheckSameSteps(const LoDTensor& like, const LoDTensor& tensor, size_t slot)
 // planning thread uses.
 class GatherReader : public StageReader {
  public:
-  void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const final;
+  void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override;
   void NameElements(const Ticket* tickets, size_t n, ElementNames* names) const final;
   // Loads the elements below.
   void PlanAgain(const ElementNames& names, const TakeElement& take) final;
@@ -79,6 +79,9 @@ class GatherReader : public StageReader {
   GatherReader(std::unique_ptr<ReaderBase>&& reader, std::vector<SlotSpec> slots,
                bool keeps_slots = false);
 
+  // Called before Gather, and may take memory of a pool. What it throws, such as a refusal of
+  // memory ahead of need, leaves the next element to another call.
+  virtual void MakeRoom() {}
   // Takes the next element of the reader below, and calls Yield for each element that is complete
   // now. An error that it throws comes in the place of the element, behind what was yielded. Must
   // not take memory of a pool.

@@ -19,6 +19,10 @@ constexpr size_t kMostOpenedAhead = 4;
 
 }  // namespace
 
+ReadAhead ReadAheadOf(const MultiFileOptions& options) {
+  return {options.thread_num == 0 ? SIZE_MAX : options.thread_num, options.buffer_size};
+}
+
 std::vector<uint32_t> ShuffledFiles(size_t files, const RandomKey& key, uint64_t pass) {
   std::vector<uint32_t> order(files);
   std::iota(order.begin(), order.end(), 0u);
@@ -28,10 +32,7 @@ std::vector<uint32_t> ShuffledFiles(size_t files, const RandomKey& key, uint64_t
 
 MultiFileReader::MultiFileReader(std::unique_ptr<FileFormat> format, std::vector<FileEntry> entries,
                                  const MultiFileOptions& options)
-    : FileReader(
-          std::move(format), std::move(entries),
-          ReadAhead{options.thread_num == 0 ? SIZE_MAX : options.thread_num, options.buffer_size}),
-      options_(options) {
+    : FileReader(std::move(format), std::move(entries), ReadAheadOf(options)), options_(options) {
   Require(!files().empty(), "there is no file to read");
   Require(files().size() <= static_cast<size_t>(kMaxListLength), "a list of ", files().size(),
           " files; the limit is ", kMaxListLength);

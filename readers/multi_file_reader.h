@@ -23,9 +23,13 @@ struct MultiFileOptions {
   uint64_t pass_num = 1;         // how often the files are read in one pass
   bool deterministic = true;     // false: a file that is ready may overtake one that is not
   bool shuffle_files = false;    // permute the list of files anew for each time it is read
-  bool shuffle_records = false;  // of all files at once (RandomOrderReader)
+  bool shuffle_chunks = false;   // of all files at once (RandomChunksReader)
+  bool shuffle_records = false;  // the same (RandomOrderReader)
   RandomKey key{0, 0, ""};       // of these permutations
 };
+
+// How far these options let a reader read ahead.
+ReadAhead ReadAheadOf(const MultiFileOptions& options);
 
 // The order in which `files` files are read in this pass.
 std::vector<uint32_t> ShuffledFiles(size_t files, const RandomKey& key, uint64_t pass);

@@ -6,6 +6,7 @@
 #include "framework/base/error.h"
 #include "framework/reader/file_reader.h"
 #include "readers/file_list.h"
+#include "readers/random_chunks_reader.h"
 #include "readers/random_order_reader.h"
 
 namespace millhopper {
@@ -66,9 +67,15 @@ std::unique_ptr<ReaderBase> OpenFiles(const std::vector<std::string>& names,
   if (schema != nullptr && arguments.has_companions) CheckCompanions(*schema);
   std::unique_ptr<FileFormat> format =
       schema == nullptr ? MakeFormatByContent(arguments) : schema->Make(arguments);
+  Require(options.pass_num == 1 || !(options.shuffle_records || options.shuffle_chunks),
+          options.shuffle_records ? "shuffle_records" : "shuffle_chunks", " and pass_num ",
+          options.pass_num, ": create_multi_pass_reader reads the records several times");
+  if (options.shuffle_chunks) {
+    Require(!options.shuffle_records, "shuffle_chunks and shuffle_records: give one of them");
+    return std::make_unique<RandomChunksReader>(std::move(format), std::move(entries),
+                                                ReadAheadOf(options), options.key);
+  }
   if (options.shuffle_records) {
-    Require(options.pass_num == 1, "shuffle_records and pass_num ", options.pass_num,
-            ": create_multi_pass_reader reads the records several times");
     return std::make_unique<RandomOrderReader>(std::move(format), std::move(entries), options.key);
   }
   return std::make_unique<MultiFileReader>(std::move(format), std::move(entries), options);

@@ -7,7 +7,6 @@
 #include <map>
 #include <utility>
 
-#include "framework/base/at_work.h"
 #include "framework/base/error.h"
 #include "framework/base/memory.h"
 #include "framework/io/counted_reads.h"
@@ -80,17 +79,14 @@ void RandomOrderReader::TakeShare(const ChunkShare&) {
 Ref<RandomOrderReader::OpenedFiles> RandomOrderReader::OpenAll() {
   const CountedReads reads(counters()->sum_of_bytes_read());
   Ref<OpenedFiles> opened(new OpenedFiles);
-  for (const FileEntry& file : files()) {
-    AtWork at_work;
-    at_work->library = format().library();
-    at_work->file = file.path.c_str();
-    std::unique_ptr<FileSource> source = format().Open(file);
+  for (size_t i = 0; i < files().size(); ++i) {
+    std::unique_ptr<FileSource> source = OpenSource(i);
     const std::optional<RecordTable> table = source->Records();
     if (!table) {
       throw Error(ErrorCode::kInvalidArgument,
                   "shuffle_records needs files in which each record can be read by itself: plain "
                   "files of the formats fixed, idx and npy")
-          .InFile(file.path, -1);
+          .InFile(files()[i].path, -1);
     }
     opened->Add(std::move(source), *table);
   }

@@ -30,8 +30,6 @@ class SkipReader final : public DecoratedReader {
   void Rewind(uint64_t pass) override;
   void SaveState(ReaderState* state) const override;
   void RestoreState(const ReaderState& state) override;
-  // False if the pass of the reader below ends before all are left out.
-  bool LeaveOut();
 
   const size_t count_;
   size_t left_;  // elements of this pass that are still to be left out

@@ -163,8 +163,7 @@ bool FileReader::FillTimed(ChunkQueue* queue) {
   return prefetcher_->Fill(queue);
 }
 
-template <typename Where>
-Ref<ChunkQueue> FileReader::OpenQueue(size_t index, uint64_t pass, Where where) {
+std::unique_ptr<FileSource> FileReader::OpenSource(size_t index) {
   const CountedReads reads(counters()->sum_of_bytes_read());
   AtWork at_work;
   at_work->library = library_;
@@ -174,17 +173,33 @@ Ref<ChunkQueue> FileReader::OpenQueue(size_t index, uint64_t pass, Where where) 
     throw Error(ErrorCode::kInternal, "its format has opened nothing")
         .InFile(files_[index].path, -1);
   }
+  return source;
+}
+
+template <typename Where>
+Ref<ChunkQueue> FileReader::EnqueueAt(std::unique_ptr<FileSource> source, size_t index,
+                                      uint64_t pass, const ChunkShare& share, Where where) {
   Ref<ChunkQueue> queue(new ChunkQueue(
       std::move(source),
-      {static_cast<uint32_t>(index), pass, files_[index].path, library_, share_, counters()},
+      {static_cast<uint32_t>(index), pass, files_[index].path, library_, share, counters()},
       std::move(where)));
   prefetcher_->Add(queue);
   return queue;
 }
 
-Ref<ChunkQueue> FileReader::OpenFile(size_t index, uint64_t pass,
-                                     const std::optional<FilePlace>& start) {
-  return OpenQueue(index, pass, start);
+Ref<ChunkQueue> FileReader::Enqueue(std::unique_ptr<FileSource> source, size_t index, uint64_t pass,
+                                    const ChunkShare& share,
+                                    const std::optional<FilePlace>& start) {
+  return EnqueueAt(std::move(source), index, pass, share, start);
+}
+
+size_t FileReader::TakeFrom(ChunkQueue* queue, size_t n, uint64_t sample, TicketRun* run) {
+  const size_t taken = std::min(n, queue->available());
+  const size_t first = run->tickets.size();
+  queue->KeepIn(run);
+  run->tickets.resize(first + taken);
+  queue->Take(taken, 1, sample, 1, &run->tickets[first]);
+  return taken;
 }
 
 void FileReader::PlanNext(size_t n, TicketRun* run) {
@@ -198,12 +213,7 @@ void FileReader::PlanNext(size_t n, TicketRun* run) {
       sample_ += queue_->available();
       queue_->PassOver(queue_->available());
     }
-    const size_t taken = std::min(n, queue_->available());
-    const size_t first = run->tickets.size();
-    queue_->KeepIn(run);
-    run->tickets.resize(first + taken);
-    queue_->Take(taken, 1, sample_, 1, &run->tickets[first]);
-    sample_ += taken;
+    sample_ += TakeFrom(queue_.get(), n, sample_, run);
   } catch (...) {
     throw CurrentError().WithContext(ReadingRecord(sample_));
   }
@@ -294,7 +304,8 @@ void FileReader::PlanFileAgain(const std::vector<RecordId>& records, const size_
                                std::deque<uint64_t> chunks, const TakeElement& take) {
   const RecordId* last = &records[places[0]];
   try {
-    const Ref<ChunkQueue> queue = OpenQueue(last->file, last->pass, std::move(chunks));
+    const Ref<ChunkQueue> queue = 
+        EnqueueAt(OpenSource(last->file), last->file, last->pass, share_, std::move(chunks));
     Fill(queue.get());
     for (size_t i = 0; i < n; ++i) {
       const RecordId& id = records[places[i]];

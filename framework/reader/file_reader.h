@@ -54,9 +54,19 @@ class FileReader : public ReaderBase {
 
   FileFormat& format() const { return *format_; }
   const std::vector<FileEntry>& files() const { return files_; }
-  // Opens a file for this pass and begins to read it ahead, from `start` on if it is given.
+  // Opens a file.
+  std::unique_ptr<FileSource> OpenSource(size_t index);
+  // Begins to read a source of this file ahead, for this pass, from `start` on if it is given.
+  Ref<ChunkQueue> Enqueue(std::unique_ptr<FileSource> source, size_t index, uint64_t pass,
+                          const ChunkShare& share,
+                          const std::optional<FilePlace>& start = std::nullopt);
+  // Both for the share of this reader.
   Ref<ChunkQueue> OpenFile(size_t index, uint64_t pass,
-                           const std::optional<FilePlace>& start = std::nullopt);
+                           const std::optional<FilePlace>& start = std::nullopt) {
+    return Enqueue(OpenSource(index), index, pass, share_, start);
+  }
+  // Plans up to n of the available records of a file, numbered from `sample` on; returns how many.
+  static size_t TakeFrom(ChunkQueue* queue, size_t n, uint64_t sample, TicketRun* run);
   Prefetcher& prefetcher() { return *prefetcher_; }
   // As Prefetcher::Fill; how long it takes counts as waited for.
   bool Fill(ChunkQueue* queue) { return queue->available() > 0 || FillTimed(queue); }
@@ -69,10 +79,10 @@ class FileReader : public ReaderBase {
   // Plans records of one file again, which lie at these places; in the order of its chunks.
   void PlanFileAgain(const std::vector<RecordId>& records, const size_t* places, size_t n,
                      std::deque<uint64_t> chunks, const TakeElement& take);
-  // Opens a file, as OpenFile, and begins to read what `where` says, which is what the constructor
-  // of ChunkQueue takes last.
+  // As Enqueue; `where` is what the constructor of ChunkQueue takes last.
   template <typename Where>
-  Ref<ChunkQueue> OpenQueue(size_t index, uint64_t pass, Where where);
+  Ref<ChunkQueue> EnqueueAt(std::unique_ptr<FileSource> source, size_t index, uint64_t pass,
+                            const ChunkShare& share, Where where);
   // Has the format load tickets that have bytes, or a holder of their records.
   void LoadBytes(const Ticket* tickets, size_t n, Rows* rows) const;
   // The same for tickets of mapped files. They get their bytes here, so that no other code sees

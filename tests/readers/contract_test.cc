@@ -22,6 +22,7 @@
 #include "readers/cache_reader.h"
 #include "readers/chain_reader.h"
 #include "readers/dedupe_reader.h"
+#include "readers/disk_cache_reader.h"
 #include "readers/double_buffer_reader.h"
 #include "readers/fake_reader.h"
 #include "readers/filter_reader.h"
@@ -33,6 +34,7 @@
 #include "readers/padded_batch_reader.h"
 #include "readers/plugin_reader.h"
 #include "readers/queue_reader.h"
+#include "readers/random_chunks_reader.h"
 #include "readers/random_data_reader.h"
 #include "readers/random_order_reader.h"
 #include "readers/recordio_writer.h"
@@ -205,6 +207,17 @@ Decorator Dedupe(int64_t entries) {
 Decorator Cache(int64_t bytes) {
   return
       [bytes](ReaderPtr reader) { return std::make_unique<CacheReader>(std::move(reader), bytes); };
+}
+
+// Each reader has a folder of its own: the first pass fills it, and later ones read it.
+Decorator DiskCache() {
+  return [](ReaderPtr reader) {
+    DiskCacheOptions options;
+    options.directory = TempName("cache");
+    options.directory_bytes = int64_t{1} << 30;
+    options.describe = [] { return "elements of this reader"; };
+    return std::make_unique<DiskCacheReader>(std::move(reader), std::move(options));
+  };
 }
 
 Decorator Handle() {
@@ -850,6 +863,15 @@ ReaderPtr OpenFilesShuffled(Fault fault, Where where) {
                                            std::move(files), options);
 }
 
+ReaderPtr OpenFilesInRandomChunks(Fault fault, Where where) {
+  std::vector<FileEntry> files;
+  files.reserve(4);
+  for (int shard = 0; shard < 4; ++shard) files.push_back(EntryAt(where, ShardPath(fault, shard)));
+  return std::make_unique<RandomChunksReader>(Format("recordio", SlotsOf(SourceSpec())),
+                                              std::move(files), ReadAhead{2, 8},
+                                              RandomKey(1, 2, "files"));
+}
+
 ReaderPtr Jpegs(Fault fault, Where where) {
   std::vector<FileEntry> files;
   for (const std::string& path : ImagePaths(ImageFolderPath(fault))) {
@@ -993,6 +1015,8 @@ std::vector<ContractCase> Decorators() {
       Chain("cache", Planned, {Cache(1 << 20)}, numbers, {20, 20}),
       Chain("cache_of_some", Jittering, {Cache(5000)}, numbers, {20, 20}),
       Chain("cache_ragged_sequential", RaggedSequential, {Cache(7000)}, RaggedValues(), {20}),
+      Chain("disk_cache", Jittering, {DiskCache()}, numbers, {20, 20}),
+      Chain("disk_cache_ragged_sequential", RaggedSequential, {DiskCache()}, RaggedValues(), {20}),
       Chain("handle", Planned, {Handle()}, numbers, {20, 20}),
       Chain("take", Planned, {Take(30)}, Numbers(30), {20, 20}),
       Chain("take_more_than_all", Sequential, {Take(60)}, numbers, {20}),
@@ -1078,6 +1102,10 @@ std::vector<ContractCase> Chains() {
             numbers, {5}),
       Chain("cache_multi_pass_window_to_device", Jittering,
             {Cache(4000), MultiPass(2), Slide(4, 0), ToDevice(2)}, Twice(numbers), {5, 5}),
+      Chain("disk_cache_multi_pass_shuffle_batch", Ragged,
+            {DiskCache(), MultiPass(2), Shuffle(7), Batch(4)}, Twice(RaggedValues()), {5, 5}),
+      Chain("shuffle_disk_cache_to_device", Jittering,
+            {Shuffle(5), Batch(4), DiskCache(), ToDevice(2)}, numbers, {5, 5}),
       Chain("fed_queue_window_batch", Fed, {Slide(2, 0), Batch(4)}, numbers, {2}),
       Chain("filter_to_device", Planned, {Filter(2, 0), ToDevice(2)}, EveryNth(numbers, 2, 0),
             {10, 10}),
@@ -1232,6 +1260,12 @@ std::vector<ContractCase> Files(Where where) {
       Reads("open_files_shuffled", OpenFilesShuffled, where, ShardPaths, {}, Twice(numbers)),
       Reads("open_files_shuffle_batch_double_buffer", OpenFiles, where, ShardPaths,
             {Shuffle(16), Batch(8), DoubleBuffer(2)}, numbers, {2}),
+      Reads("open_files_in_random_chunks", OpenFilesInRandomChunks, where, ShardPaths, {}, numbers,
+            {0, 0}),
+      Reads("open_files_in_random_chunks_shuffle_batch_double_buffer", OpenFilesInRandomChunks,
+            where, ShardPaths, {Shuffle(16), Batch(8), DoubleBuffer(2)}, numbers),
+      Reads("open_files_disk_cache_batch", OpenFiles, where, ShardPaths, {DiskCache(), Batch(8)},
+            numbers, {2, 2}),
       Reads("open_files_map_batch_multi_pass_to_device", OpenFiles, where, ShardPaths,
             {Map(), Batch(3), MultiPass(2), ToDevice(2)}, Twice(numbers), {6, 6}),
   };
@@ -1267,6 +1301,8 @@ std::vector<ContractCase> MappedFiles() {
       Reads("parsed_batch", Parsed, where, LabelsPaths, {Batch(4)}, numbers, {5, 5}),
       Reads("open_files_shuffle_batch_double_buffer", OpenFiles, where, ShardPaths,
             {Shuffle(16), Batch(8), DoubleBuffer(2)}, numbers, {2}),
+      Reads("open_files_in_random_chunks_shuffle", OpenFilesInRandomChunks, where, ShardPaths,
+            {Shuffle(7)}, numbers),
   };
 }
 

@@ -11,3 +11,5 @@ Writers = dict[str, Callable[[Path, int], int]]
 # By kind and by the package that must be installed; each reads a file and returns how many rows it
 # gave.
 Readers = dict[str, dict[str, Callable[[Path], int]]]
+# By kind; each returns lines to print beside the rates, such as how full packed rows are.
+Reports = dict[str, Callable[[Path], list[str]]]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -225,6 +226,8 @@ class Reader(ImageMethods, TextMethods, CombiningMethods):
             name: the reader's name in error messages and programs.
             attributes: those of ``open_files`` and of the format; ``python -m millhopper ops
                 open_files`` and ``executor --list_ops open_files`` list them. With
+                ``shuffle_chunks=True`` the chunks of all files are read in a random order, another
+                one in each pass; a ``shuffle`` on top mixes their records. With
                 ``shuffle_records=True`` the records of plain fixed, idx and npy files are read in a
                 random order, another one in each pass, without memory for those that wait. With
                 ``buffer_type="mmap"`` records are copied straight from the kernel's pages. Use this
@@ -406,6 +409,13 @@ class Reader(ImageMethods, TextMethods, CombiningMethods):
     def multi_pass(self, pass_num: int, *, name: str = "") -> Reader:
         """Makes one pass of ``pass_num`` passes, each in its own order."""
         return self.decorate("create_multi_pass_reader", name=name, pass_num=pass_num)
+
+    def repeat(self, count: int, *, name: str = "") -> Reader:
+        """``multi_pass`` by the name that other libraries give it.
+
+        Source: tf.data.Dataset.repeat.
+        """
+        return self.multi_pass(count, name=name)
 
     def shard(
         self,
@@ -706,6 +716,9 @@ class Reader(ImageMethods, TextMethods, CombiningMethods):
             entries: digests (128-bit XXH3) that are kept, of 24 to 32 bytes each. Beyond that the
                 one that was inserted first is forgotten.
             name: of the new reader.
+
+        Raises:
+            Error: at a new element: the memory limit has no room for another digest.
         """
         return self.decorate(
             "create_dedupe_reader",
@@ -714,18 +727,56 @@ class Reader(ImageMethods, TextMethods, CombiningMethods):
             entries=entries,
         )
 
-    def cache(self, memory_bytes: int, *, name: str = "") -> Reader:
-        """Keeps the first elements of a pass in memory; later passes read only the others.
+    def cache(
+        self,
+        memory_bytes: int | None = None,
+        *,
+        directory: Path | None = None,
+        disk_bytes: int | None = None,
+        data_version: str | None = None,
+        name: str = "",
+    ) -> Reader:
+        """Keeps the elements of a pass, in memory or on a disk; later passes read them from there.
 
         Every pass is the same, that of the first pass, so put ``shuffle`` behind it, not before it.
 
+        In memory, the first elements of a pass are kept, and later passes read only the others. On
+        a disk, a whole pass is kept in a file, for later passes and later processes. The file is
+        used as long as the steps before ``cache``, the seed of this reader, and the paths, sizes
+        and times of change of the files that these steps name are the same; otherwise another one
+        is written. A damaged file is noticed and written again. Where a disk has no room, the
+        reader says so once on standard error, and reads on without. ::
+
+            reader = images.apply("resize", height=64, width=64).cache(
+                directory="/scratch/cache", disk_bytes=50 << 30
+            ).shuffle(4096)
+
         Args:
-            memory_bytes: memory for elements. If all fit, files are read once.
+            memory_bytes: for a cache in memory: memory for elements. If all fit, files are read
+                once.
+            directory: for a cache on a disk: a folder, which is made if it is not there.
+            disk_bytes: what all caches in the folder may take together. A pass that needs more is
+                not kept.
+            data_version: a text to change whenever the data changes in a way that Millhopper cannot
+                see. Chains with functions of Python (``map``, ``filter``), plugins or lists of
+                images are kept on a disk only with such a text.
             name: of the new reader.
 
-        Source: tf.data.Dataset.cache, which has no limit.
+        Raises:
+            Error: neither ``memory_bytes`` nor ``directory`` with ``disk_bytes`` is given, or both.
+                When the first loop begins: the chain needs a ``data_version``.
+
+        Source: tf.data.Dataset.cache, which has no limit, and never notices that its files are of
+        other data.
         """
-        return self.decorate("create_cache_reader", name=name, memory_bytes=memory_bytes)
+        return self.decorate(
+            "create_cache_reader",
+            name=name,
+            memory_bytes=memory_bytes,
+            directory=None if directory is None else os.fspath(directory),
+            disk_bytes=disk_bytes,
+            data_version=data_version,
+        )
 
     def _slot_number(self, slot: int | str) -> int:
         if not isinstance(slot, str):
@@ -733,6 +784,68 @@ class Reader(ImageMethods, TextMethods, CombiningMethods):
         if self._names is None or slot not in self._names:
             raise ValueError(f"no slot is called {slot!r}; the slots are {self._names}")
         return self._names.index(slot)
+
+    def filter(
+        self, condition: str | Callable[[dict[str, Any]], object], *, name: str = ""
+    ) -> Reader:
+        """Yields the elements for which ``condition`` is true, in their order.
+
+        A slot is looked at in C++; ``apply`` makes one. A function is called as that of ``map``
+        is, by several threads at once. ::
+
+            reader.filter(lambda e: len(e["text"]) > 20)
+            reader.apply("is_empty", "text", "empty").apply("logical_not", "empty").filter("empty")
+
+        Args:
+            condition: a slot that holds one bool in each element, or a function that gets an
+                element as ``map`` passes it and returns something that is true or false.
+            name: of the new reader.
+
+        Raises:
+            TypeError: ``condition`` is neither a text nor a function.
+            Error: there is no such slot, or it is no bool; at an element: the function raised an
+                exception.
+
+        Source: tf.data.Dataset.filter.
+        """
+        if isinstance(condition, str):
+            return self._filter_by_slot(condition, name)
+        return self._filter_by_function(condition, name)
+
+    def _filter_by_function(
+        self, function: Callable[[dict[str, Any]], object], name: str
+    ) -> Reader:
+        if not callable(function):
+            raise TypeError(f"filter takes a slot or a function of an element: {function!r}")
+
+        @functools.wraps(function)
+        def is_true(element: dict[str, Any]) -> bool:
+            return bool(function(element))
+
+        below = self._functions[-1] if self._functions and self._names is None else None
+        held, attributes = keep_function(is_true, self._names, below, {"keep": ("bool", [1], 0)})
+        # The last function is the one that knows the names of the slots.
+        names = self._names if self._names or self._functions else self._slot_names()
+        functions = (held, *self._functions)
+        return self._decorate("create_python_filter_reader", name, {}, attributes, names, functions)
+
+    def _filter_by_slot(self, slot: str, name: str) -> Reader:
+        variable = _text("name", name) or f"{self._variable}.filter"
+        program = Program.parse_from_string(self._program, self._settings)
+        slots, attributes = append_steps(program, self._variable, self._slot_names(), ())
+        if slot not in slots:
+            raise Error(f"{self._name}: filter: there is no slot {slot!r} among {slots}")
+        attributes["sink_var_names"] = [attributes["source_var_names"][slots.index(slot)]]
+        return self._created(
+            program,
+            {"UnderlyingReader": self._variable},
+            "create_filter_reader",
+            variable,
+            None,
+            attributes,
+            self._names,
+            self._functions,
+        )
 
     def map(
         self,
