@@ -259,6 +259,12 @@ void DiskCacheReader::LoadGathered(const Gathered& gathered, Rows* rows) const {
   rows->Append(gathered.pieces().front().part->tensors);
 }
 
+void DiskCacheReader::SaveState(ReaderState*) const {
+  Throw(ErrorCode::kInvalidArgument, origin().empty() ? "a reader" : origin(),
+        " keeps elements on a disk and cannot say where it stands, so that its chain cannot be "
+        "saved; without `directory` it can");
+}
+
 void DiskCacheReader::Rewind(uint64_t) {
   StopWriting();
   stored_.reset();

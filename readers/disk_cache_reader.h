@@ -59,6 +59,8 @@ class DiskCacheReader final : public GatherReader {
   void GatherRest() override;
   void LoadGathered(const Gathered& gathered, Rows* rows) const override;
   void Rewind(uint64_t pass) override;
+  // Throws: an element that comes from the file now may have to come from the reader below later.
+  void SaveState(ReaderState* state) const override;
   // Decides where the elements of this pass come from.
   void Begin();
   // Has the elements come from the file if there is one.

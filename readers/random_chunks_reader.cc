@@ -136,7 +136,7 @@ void RandomChunksReader::ReadAheadInOrder() {
     const Table::Unit& unit = (*table_)[(*order_)[next_]];
     if ((unit.file + unit.number) % share_.count == share_.index) {
       waiting_.push_back(
-          {Enqueue(std::make_unique<OneChunk>(table_, unit), unit.file, pass_, ChunkShare()),
+          {Enqueue(std::make_unique<OneChunk>(table_, unit), unit.file, pass_, ChunkShare()), next_,
            left_out_});
       left_out_ = 0;
     } else {
@@ -146,13 +146,16 @@ void RandomChunksReader::ReadAheadInOrder() {
   }
 }
 
+void RandomChunksReader::Begin() {
+  if (table_) return;
+  std::shared_ptr<const Table> table = ClaimAll();
+  order_.emplace(table->size(), key_, pass_);
+  table_ = std::move(table);
+}
+
 void RandomChunksReader::PlanNext(size_t n, TicketRun* run) {
   try {
-    if (!table_) {
-      std::shared_ptr<const Table> table = ClaimAll();
-      order_.emplace(table->size(), key_, pass_);
-      table_ = std::move(table);
-    }
+    Begin();
     for (;;) {
       ReadAheadInOrder();
       if (waiting_.empty()) return;
@@ -160,8 +163,11 @@ void RandomChunksReader::PlanNext(size_t n, TicketRun* run) {
       if (Fill(waiting_.front().queue.get())) break;
       prefetcher().Remove(*waiting_.front().queue);
       waiting_.pop_front();
+      taken_ = 0;
     }
-    sample_ += TakeFrom(waiting_.front().queue.get(), n, sample_, run);
+    const size_t taken = TakeFrom(waiting_.front().queue.get(), n, sample_, run);
+    taken_ += taken;
+    sample_ += taken;
   } catch (...) {
     throw CurrentError().WithContext(ReadingRecord(sample_));
   }
@@ -173,7 +179,42 @@ void RandomChunksReader::Rewind(uint64_t pass) {
   table_ = nullptr;
   order_.reset();
   pass_ = pass;
-  next_ = left_out_ = sample_ = 0;
+  next_ = left_out_ = taken_ = sample_ = 0;
+}
+
+void RandomChunksReader::SaveState(ReaderState* state) const {
+  SaveFiles(state);
+  state->Setting("random_key", key_.Bits(0, 0));
+  state->Set("pass", pass_);
+  state->Set("sample", sample_);
+  state->Set("next_chunk", waiting_.empty() ? next_ : waiting_.front().place);
+  state->Set("left_out", waiting_.empty() ? left_out_ : waiting_.front().left_out);
+  state->Set("taken", taken_);
+}
+
+void RandomChunksReader::RestoreState(const ReaderState& state) {
+  pass_ = state.Get("pass");
+  sample_ = state.Get("sample");
+  next_ = state.Get("next_chunk");
+  left_out_ = state.Get("left_out");
+  const uint64_t taken = state.Get("taken");
+  if (state.end() || next_ + taken == 0) return;
+  try {
+    Begin();
+    if (next_ > table_->size()) {
+      state.Fail("it is behind chunk ", next_, " of ", table_->size());
+    }
+    ReadAheadInOrder();
+    // Drops what was taken of the first chunk.
+    for (TicketRun dropped; taken_ < taken; dropped.Clear()) {
+      if (waiting_.empty() || !Fill(waiting_.front().queue.get())) {
+        state.Fail("it is behind record ", taken, " of a chunk that has ", taken_);
+      }
+      taken_ += TakeFrom(waiting_.front().queue.get(), taken - taken_, sample_, &dropped);
+    }
+  } catch (...) {
+    throw CurrentError().WithContext(ReadingRecord(sample_));
+  }
 }
 
 }  // namespace millhopper

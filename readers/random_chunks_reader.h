@@ -42,11 +42,16 @@ class RandomChunksReader final : public FileReader {
   // A chunk that is read ahead.
   struct Waiting {
     Ref<ChunkQueue> queue;
+    uint64_t place;     // of the chunk in the order
     uint64_t left_out;  // records of the chunks of other shares that come before it
   };
 
   void PlanNext(size_t n, TicketRun* run) override;
   void Rewind(uint64_t pass) override;
+  void SaveState(ReaderState* state) const override;
+  void RestoreState(const ReaderState& state) override;
+  // Claims the chunks and puts them in the order of the pass, unless that is done.
+  void Begin();
   // Claims the chunks of all files.
   std::shared_ptr<const Table> ClaimAll();
   void ReadAheadInOrder();
@@ -60,6 +65,7 @@ class RandomChunksReader final : public FileReader {
   uint64_t next_ = 0;                   // place in the order
   uint64_t left_out_ = 0;               // of the next one that is read ahead
   std::deque<Waiting> waiting_;         // the first is planned from
+  uint64_t taken_ = 0;                  // records of the first
   uint64_t sample_ = 0;
 };
 
