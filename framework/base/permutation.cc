@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/base/permutation.h"
 
+#include <algorithm>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 namespace millhopper {
@@ -25,17 +27,66 @@ Permutation::Permutation(uint64_t n, const RandomKey& key, uint64_t pass)
   high_mask_ = (uint64_t{1} << (bits - low_bits_)) - 1;
 }
 
-uint64_t Permutation::Walk(uint64_t i) const {
-  do {
-    uint64_t low = i & low_mask_;
-    uint64_t high = i >> low_bits_;
-    for (uint64_t round = 0; round < kRounds; round += 2) {
-      high ^= key_.Bits(pass_, (round << 32) + low) & high_mask_;
-      low ^= key_.Bits(pass_, ((round + 1) << 32) + high) & low_mask_;
+template <size_t N>
+void Permutation::Encrypt(std::array<uint64_t, N>* places) const {
+  std::array<uint64_t, N> low;
+  std::array<uint64_t, N> high;
+  for (size_t k = 0; k < N; ++k) {
+    low[k] = (*places)[k] & low_mask_;
+    high[k] = (*places)[k] >> low_bits_;
+  }
+  for (uint64_t round = 0; round < kRounds; round += 2) {
+    for (size_t k = 0; k < N; ++k) {
+      high[k] ^= key_.Bits(pass_, (round << 32) + low[k]) & high_mask_;
     }
-    i = (high << low_bits_) + low;
-  } while (i >= n_);
-  return i;
+    for (size_t k = 0; k < N; ++k) {
+      low[k] ^= key_.Bits(pass_, ((round + 1) << 32) + high[k]) & low_mask_;
+    }
+  }
+  for (size_t k = 0; k < N; ++k) (*places)[k] = (high[k] << low_bits_) + low[k];
+}
+
+uint64_t Permutation::Walk(uint64_t i) const {
+  std::array<uint64_t, 1> place{i};
+  do {
+    Encrypt(&place);
+  } while (place[0] >= n_);
+  return place[0];
+}
+
+// Places that are n or more wait for one another, so that these are encrypted side by side, too.
+void Permutation::List(uint64_t first, size_t count, uint64_t* out) const {
+  if (!listed_.empty()) {
+    std::copy_n(listed_.begin() + static_cast<std::ptrdiff_t>(first), count, out);
+    return;
+  }
+  constexpr size_t kSideBySide = 8;
+  std::array<uint64_t, kSideBySide> places{};
+  std::array<size_t, kSideBySide> targets;
+  std::array<std::pair<size_t, uint64_t>, 2 * kSideBySide> beyond;
+  size_t waiting = 0;
+  size_t next = 0;
+  while (next < count || waiting > 0) {
+    const bool again = waiting >= kSideBySide || next == count;
+    const size_t taken =
+        again ? std::min(waiting, kSideBySide) : std::min(count - next, kSideBySide);
+    for (size_t k = 0; k < taken; ++k) {
+      if (again) {
+        std::tie(targets[k], places[k]) = beyond[--waiting];
+      } else {
+        targets[k] = next;
+        places[k] = first + next++;
+      }
+    }
+    Encrypt(&places);
+    for (size_t k = 0; k < taken; ++k) {
+      if (places[k] < n_) {
+        out[targets[k]] = places[k];
+      } else {
+        beyond[waiting++] = {targets[k], places[k]};
+      }
+    }
+  }
 }
 
 }  // namespace millhopper

@@ -89,8 +89,8 @@ constexpr char kColumnarHint[] =
 
 }  // namespace
 
-void FileSource::ReadRecord(uint64_t record, char*) const {
-  Throw(ErrorCode::kInternal, "record ", record, " cannot be read by itself");
+void FileSource::ReadRecords(uint64_t first, size_t, char*) const {
+  Throw(ErrorCode::kInternal, "record ", first, " cannot be read by itself");
 }
 
 std::optional<uint64_t> FileFormat::CountRecords(const std::vector<FileEntry>&) const {
