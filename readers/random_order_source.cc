@@ -58,6 +58,7 @@ RandomOrderSource::RandomOrderSource(Ref<const NumberedRecords> records, const P
       most_records_(RecordsIn(kChunkBytes, record_bytes_, kMostInChunk)) {
   const size_t large = RecordsIn(kLargeChunkBytes, record_bytes_, kMostInLargeChunk);
   if (!records_->mapped() && large / kRecordsWorthABlock >= blocks()) most_records_ = large;
+  most_records_ = static_cast<size_t>(std::min<uint64_t>(most_records_, count_));
 }
 
 size_t RandomOrderSource::NextSize() const {
@@ -84,9 +85,12 @@ const uint64_t* RandomOrderSource::NumbersOf(const Chunk& chunk) {
 void RandomOrderSource::Fetch(Chunk* chunk) const {
   Stretch& stretch = *std::any_cast<const Ref<Stretch>&>(chunk->claimed);
   PooledVector<uint64_t>& numbers = stretch.numbers;
+  // All chunks take memory of one size, also the small first ones, so that later ones use it again.
+  numbers.reserve(most_records_);
   numbers.resize(stretch.size);
   order_.List(stretch.first, stretch.size, numbers.data());
-  chunk->bytes = BufferPool::At(Place()).Take(stretch.size * record_bytes_);
+  chunk->pieces.reserve(most_records_);
+  chunk->bytes = BufferPool::At(Place()).Take(most_records_ * record_bytes_);
   if (records_->mapped()) {
     records_->Copy(numbers.data(), stretch.size, chunk->bytes->data());
   } else if (stretch.size / kRecordsWorthABlock >= blocks()) {
