@@ -14,8 +14,8 @@ namespace millhopper {
 namespace {
 
 constexpr size_t kBlockBytes = size_t{256} << 10;
-// A call that reads one record costs as much as reading a 32nd of a block.
-constexpr size_t kRecordsWorthABlock = 32;
+// Reading so many records by a call for each costs as much as reading a block.
+constexpr size_t kRecordsWorthABlock = 16;
 // Chunks of records that are read block by block. The second number limits the tables beside tiny
 // records.
 constexpr size_t kLargeChunkBytes = size_t{8} << 20;

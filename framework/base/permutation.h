@@ -3,7 +3,6 @@
 #ifndef MILLHOPPER_FRAMEWORK_BASE_PERMUTATION_H_
 #define MILLHOPPER_FRAMEWORK_BASE_PERMUTATION_H_
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -35,10 +34,8 @@ class Permutation {
   void List(uint64_t first, size_t count, uint64_t* out) const;
 
  private:
-  // Encrypts N places, each once, side by side: the processor works on all of them at once.
-  template <size_t N>
-  void Encrypt(std::array<uint64_t, N>* places) const;
   uint64_t Walk(uint64_t i) const;
+  void ListSome(uint64_t first, size_t count, uint64_t* out) const;
 
   uint64_t n_;
   RandomKey key_;
