@@ -91,8 +91,8 @@ constexpr char kColumnarHint[] =
 
 bool FileSource::Seek(uint64_t, std::optional<uint64_t>) { return false; }
 
-void FileSource::ReadRecord(uint64_t record, char*) const {
-  Throw(ErrorCode::kInternal, "record ", record, " cannot be read by itself");
+void FileSource::ReadRecords(uint64_t first, size_t, char*) const {
+  Throw(ErrorCode::kInternal, "record ", first, " cannot be read by itself");
 }
 
 std::optional<uint64_t> FileFormat::CountRecords(const std::vector<FileEntry>&) const {

@@ -125,6 +125,9 @@ struct RecordTable {
   size_t record_bytes;
   uint64_t begin;        // the byte of the file at which record 0 begins
   size_t bytes_in_file;  // from one record to the next; less than record_bytes beside a companion
+  // The records where they lie one behind another in a mapped file (mapping.h); null otherwise.
+  Ref<Buffer> mapped;
+  Ref<const Mapping> mapping;  // of `mapped`
 };
 
 // One file that is being read, from its beginning to its end or record by record.
@@ -150,9 +153,9 @@ class FileSource {
   // The records of a file in which each can be read by itself; nothing if it is no such file.
   // Throws what Claim throws at the end of a file that is too short or too long.
   virtual std::optional<RecordTable> Records() const { return std::nullopt; }
-  // Reads the bytes of a record of that table, as tickets of it have them, to `out`. Any thread.
-  // Errors are those of Fetch.
-  virtual void ReadRecord(uint64_t record, char* out) const;
+  // Reads the bytes of n consecutive records of that table, as tickets of them have them, to `out`,
+  // one behind another. Any thread. Errors are those of Fetch.
+  virtual void ReadRecords(uint64_t first, size_t n, char* out) const;
 };
 
 // A file named by a program, and its companion file (labels) in formats that have one.
