@@ -7,6 +7,7 @@
 #include "framework/base/error.h"
 #include "framework/base/spelling.h"
 #include "framework/program/operator.h"
+#include "framework/program/operator_check.h"
 #include "framework/reader/file_format.h"
 
 namespace millhopper {
@@ -49,7 +50,7 @@ void DescribeAttributes(const std::vector<AttributeSchema>& attributes) {
 
 void DescribeOperator(const std::string& type) {
   const OperatorDef* op = FindOperator(type);
-  Require(op != nullptr, "no operator '", type, "'", DidYouMean(type, OperatorTypes()),
+  Require(op != nullptr, "no operator '", type, "'", DidYouMean(NearestOperator(type)),
           " (--list_ops lists all)");
   const OpSchema& schema = op->schema;
   std::cout << type << ": " << schema.doc << "\n";

@@ -10,8 +10,16 @@ come from PaddlePaddle. The code is in the folders ``programs``, ``layers``, ``f
 ``running``, ``iterating`` and ``generators``, which python/README.md describes.
 """
 
+from typing import Any
+
+from millhopper.base.libraries import explained
+
+try:
+    from millhopper import _core
+except ImportError as error:
+    raise explained(error) from None
+
 from millhopper import (
-    _core,
     api,
     backward,
     core,
@@ -50,12 +58,14 @@ from millhopper.framework import (
     default_main_program,
     default_startup_program,
     name_scope,
+    new_programs,
     program_guard,
     switch_main_program,
     switch_startup_program,
 )
 from millhopper.generators.minibatch import batch
 from millhopper.iterating.data_loader import DataLoader
+from millhopper.iterating.display import batch_html, show
 from millhopper.iterating.map_function import RecordId, current_record
 from millhopper.iterating.reader import Reader
 from millhopper.iterating.reader_stats import ReaderStats
@@ -68,6 +78,17 @@ from millhopper.running.process import load_plugin, set_threads
 from millhopper.running.training import train
 
 __version__ = _core.version
+
+
+def load_ipython_extension(ipython: Any) -> None:
+    """``%load_ext millhopper``: notebooks show a dict of arrays as ``show`` does."""
+    ipython.display_formatter.formatters["text/html"].for_type(dict, batch_html)
+
+
+def unload_ipython_extension(ipython: Any) -> None:
+    """``%unload_ext millhopper``: notebooks show dicts as before."""
+    ipython.display_formatter.formatters["text/html"].pop(dict, None)
+
 
 __all__ = [
     "Block",
@@ -116,6 +137,7 @@ __all__ = [
     "layers",
     "load_plugin",
     "name_scope",
+    "new_programs",
     "optimizer",
     "param_attr",
     "program_guard",
@@ -123,6 +145,7 @@ __all__ = [
     "recordio_writer",
     "scope_guard",
     "set_threads",
+    "show",
     "switch_main_program",
     "switch_startup_program",
     "train",
