@@ -87,7 +87,9 @@ class Ragged:
         """
         sequences = self.to_bytes()
         if any(sequence.endswith(b"\0") for sequence in sequences):
-            raise ValueError("a sequence ends with a zero byte, which numpy cuts off; use to_bytes()")
+            raise ValueError(
+                "a sequence ends with a zero byte, which numpy cuts off; use to_bytes()"
+            )
         if encoding is None:
             return np.array(sequences, np.bytes_)
         return np.array([sequence.decode(encoding) for sequence in sequences], np.str_)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ranks that train together, on gloo: as many steps each, and every sample as often as it should."""
+"""Ranks that train together, on gloo: as many steps each, and each sample as often as said."""
 
 from __future__ import annotations
 

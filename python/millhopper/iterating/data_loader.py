@@ -95,8 +95,8 @@ class DataLoader:
                 if anything does. A reader has no numbers, and takes none.
             batch_sampler: lists of them instead, one for each batch.
             num_workers: how many threads call ``__getitem__`` and ``collate_fn`` of a data set
-                ahead of the loop; both must then bear to be called by several threads at once. 0: the
-                loop calls them. It has no effect for a reader, which works on the threads of
+                ahead of the loop; both must then bear to be called by several threads at once. 0:
+                the loop calls them. It has no effect for a reader, which works on the threads of
                 ``millhopper.set_threads``.
             collate_fn: a function of Python that makes a batch from the list of its elements, which
                 are dicts of tensors, or the samples of a data set. With ``batch_size=None`` it gets

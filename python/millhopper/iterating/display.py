@@ -76,7 +76,8 @@ def slots_html(title: str, names: list[str], slots: list[Any]) -> str:
         f"<tr><td>{html.escape(name)}</td><td>{html.escape(_slot_text(slot))}</td></tr>"
         for name, slot in zip(names, slots, strict=True)
     )
-    return f"<b>{html.escape(title)}</b><table><tr><th>slot</th><th>of an element</th></tr>{rows}</table>"
+    head = "<tr><th>slot</th><th>of an element</th></tr>"
+    return f"<b>{html.escape(title)}</b><table>{head}{rows}</table>"
 
 
 def _slot_text(slot: tuple[str, list[int], int] | None) -> str:
@@ -103,7 +104,7 @@ def _picture_html(value: Any) -> str:
 
 
 def _images(value: Any) -> npt.NDArray[np.uint8] | None:
-    """The first images of an array as uint8 [images, height, width, 1 or 3]; None if it has none."""
+    """The first images of an array, uint8 [images, height, width, 1 or 3]; None if it has none."""
     if isinstance(value, Ragged):
         return None
     array = np.asarray(value)[:_PICTURES]

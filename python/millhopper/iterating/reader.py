@@ -1035,14 +1035,15 @@ class Reader(MemorySources, ImageMethods, CombiningMethods):
         return f"<millhopper.Reader '{self._variable}'>"
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the slots, as far as they are known, and the table of ``print``."""
+        """What a notebook shows: the slots, if they are known, and the table of ``print``."""
         table = f"<pre>{html.escape(str(self))}</pre>"
         if self._functions and self._names is None:  # only a call of a function would tell
             return table
         try:
-            return slots_html(f"Reader {self._variable}", self._slot_names(), self.slots()) + table
+            slots = slots_html(f"Reader {self._variable}", self._slot_names(), self.slots())
         except Error as error:
-            return f"<pre>{html.escape(error.message)}</pre>{table}"
+            slots = f"<pre>{html.escape(error.message)}</pre>"
+        return slots + table
 
 
 def _remake(

@@ -96,8 +96,8 @@ def create_reader(
 def taken_name(operator: str, name: str) -> str:
     """The error text for a name that a variable of the default programs has already."""
     return (
-        f"{operator}: there is a variable {name!r} already; give another name, or, if this is a cell"
-        " of a notebook that runs again, begin it with millhopper.new_programs()"
+        f"{operator}: there is a variable {name!r} already; give another name, or, if this is a"
+        " cell of a notebook that runs again, begin it with millhopper.new_programs()"
     )
 
 
