@@ -10,16 +10,9 @@ come from PaddlePaddle. The code is in the folders ``programs``, ``layers``, ``f
 ``running``, ``iterating`` and ``generators``, which python/README.md describes.
 """
 
-from typing import Any
-
-from millhopper.base.libraries import explained
-
-try:
-    from millhopper import _core
-except ImportError as error:
-    raise explained(error) from None
-
+import millhopper.base.libraries  # noqa: F401  # loads the core, before others do
 from millhopper import (
+    _core,
     api,
     backward,
     core,
@@ -65,7 +58,11 @@ from millhopper.framework import (
 )
 from millhopper.generators.minibatch import batch
 from millhopper.iterating.data_loader import DataLoader
-from millhopper.iterating.display import batch_html, show
+from millhopper.iterating.display import (
+    load_ipython_extension,
+    show,
+    unload_ipython_extension,
+)
 from millhopper.iterating.map_function import RecordId, current_record
 from millhopper.iterating.reader import Reader
 from millhopper.iterating.reader_stats import ReaderStats
@@ -78,17 +75,6 @@ from millhopper.running.process import load_plugin, set_threads
 from millhopper.running.training import train
 
 __version__ = _core.version
-
-
-def load_ipython_extension(ipython: Any) -> None:
-    """``%load_ext millhopper``: notebooks show a dict of arrays as ``show`` does."""
-    ipython.display_formatter.formatters["text/html"].for_type(dict, batch_html)
-
-
-def unload_ipython_extension(ipython: Any) -> None:
-    """``%unload_ext millhopper``: notebooks show dicts as before."""
-    ipython.display_formatter.formatters["text/html"].pop(dict, None)
-
 
 __all__ = [
     "Block",
@@ -135,6 +121,7 @@ __all__ = [
     "is_compiled_with_cuda",
     "layer",
     "layers",
+    "load_ipython_extension",
     "load_plugin",
     "name_scope",
     "new_programs",
@@ -150,5 +137,6 @@ __all__ = [
     "switch_startup_program",
     "train",
     "unique_name",
+    "unload_ipython_extension",
     "vision",
 ]

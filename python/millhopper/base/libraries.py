@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared libraries that the core needs, and where Debian has them."""
+"""Loads the core. If a shared library is missing, the error says where Debian has it."""
 
 from __future__ import annotations
 
@@ -40,3 +40,9 @@ def explained(error: ImportError) -> ImportError:
         name=error.name,
         path=error.path,
     )
+
+
+try:
+    import millhopper._core  # noqa: F401
+except ImportError as error:
+    raise explained(error) from None

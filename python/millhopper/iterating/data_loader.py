@@ -192,6 +192,7 @@ class DataLoader:
         self._generator = generator
         self._first_seed = torch.initial_seed()
         self._given_ranks = _given_ranks(num_shards, index)
+        self._is_sharded = isinstance(dataset, Reader) and _is_sharded(dataset.stats())
         self._depth = prefetch_factor
         self._pin = pin_memory and torch.cuda.is_available()
         self._epoch = 0
@@ -210,9 +211,7 @@ class DataLoader:
             return None
         if self._given_ranks is not None:
             return self._given_ranks
-        if isinstance(self.dataset, Reader) and _is_sharded(self.dataset.stats()):
-            return None
-        return find_ranks()
+        return None if self._is_sharded else find_ranks()
 
     def _order(self) -> Reader:
         """What the next pass reads: batches, elements, or numbers of a data set's samples."""
@@ -316,8 +315,9 @@ class DataLoader:
         if self.sampler is not None or self.batch_sampler is not None:
             part = "in the order of its sampler"
         elif self._given_ranks is None and self._ranks() is None:
-            sharded = isinstance(self.dataset, Reader) and _is_sharded(self.dataset.stats())
-            part = "sharded by its reader" if sharded else "alone: no other ranks are found"
+            part = (
+                "sharded by its reader" if self._is_sharded else "alone: no other ranks are found"
+            )
         else:
             part = str(self._ranks())
         shown = (

@@ -70,6 +70,26 @@ def batch_html(value: dict[Any, Any]) -> str | None:
     return Shown(value)._repr_html_()
 
 
+def load_ipython_extension(ipython: Any) -> None:
+    """``%load_ext millhopper``: notebooks show every dict of arrays as ``show`` does.
+
+    Raises nothing.
+
+    Source: Millhopper's own.
+    """
+    ipython.display_formatter.formatters["text/html"].for_type(dict, batch_html)
+
+
+def unload_ipython_extension(ipython: Any) -> None:
+    """``%unload_ext millhopper``: notebooks show dicts as before.
+
+    Raises nothing.
+
+    Source: Millhopper's own.
+    """
+    ipython.display_formatter.formatters["text/html"].pop(dict, None)
+
+
 def slots_html(title: str, names: list[str], slots: list[Any]) -> str:
     """A table of slots, as ``Reader.slots`` gives them."""
     rows = "".join(
