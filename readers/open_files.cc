@@ -21,8 +21,8 @@ void CheckCompanions(const FormatSchema& schema) {
 }
 
 // If the format cannot be made, a file that is missing is what the error is about.
-std::unique_ptr<FileFormat> MakeFormat(const FormatSchema* schema, const FormatArguments& arguments,
-                                       const std::vector<FileEntry>& files) {
+std::unique_ptr<FileFormat> FormatFor(const FormatSchema* schema, const FormatArguments& arguments,
+                                      const std::vector<FileEntry>& files) {
   try {
     return schema == nullptr ? MakeFormatByContent(arguments) : schema->Make(arguments);
   } catch (const Error&) {
@@ -54,7 +54,7 @@ std::unique_ptr<ReaderBase> OpenFile(const FormatSchema& schema, const std::stri
   arguments.has_companions = !companion.empty();
   if (arguments.has_companions) CheckCompanions(schema);
   const FileEntry entry{choice.path, SplitFormatPrefix(companion).path, arguments.buffer_type};
-  return std::make_unique<FileReader>(MakeFormat(&schema, arguments, {entry}), entry);
+  return std::make_unique<FileReader>(FormatFor(&schema, arguments, {entry}), entry);
 }
 
 std::unique_ptr<ReaderBase> OpenFiles(const std::vector<std::string>& names,
@@ -74,7 +74,7 @@ std::unique_ptr<ReaderBase> OpenFiles(const std::vector<std::string>& names,
   arguments.patterns = WildcardsOf(names);
   const FormatSchema* schema = FormatOf(files);
   if (schema != nullptr && arguments.has_companions) CheckCompanions(*schema);
-  std::unique_ptr<FileFormat> format = MakeFormat(schema, arguments, entries);
+  std::unique_ptr<FileFormat> format = FormatFor(schema, arguments, entries);
   if (options.shuffle_records) {
     Require(options.pass_num == 1, "shuffle_records and pass_num ", options.pass_num,
             ": create_multi_pass_reader reads the records several times");

@@ -59,7 +59,7 @@ def test_a_file_that_is_missing_is_said_before_its_format_is_doubted(
     with pytest.raises(millhopper.Error) as caught:
         iter(millhopper.Reader.open_files(name))
     assert str(caught.value).splitlines()[0] == message
-    assert caught.value.code == "i/o"
+    assert caught.value.code == "input/output error"
 
 
 PROGRAM = """
@@ -84,19 +84,19 @@ blocks {
     [
         (
             ("FLOAT", "persistable", "open_files"),
-            "6:63: 'FLOAT' is no value of 'data_type'; did you mean 'FP32'?",
+            "6:67: 'FLOAT' is no value of 'data_type'; did you mean 'FP32'?",
         ),
         (
             ("float32", "persistable", "open_files"),
-            "6:63: 'float32' is no value of 'data_type'; did you mean 'FP32'?",
+            "6:67: 'float32' is no value of 'data_type'; did you mean 'FP32'?",
         ),
         (
             ("int64", "persistable", "open_files"),
-            "6:63: 'int64' is no value of 'data_type'; did you mean 'INT64'?",
+            "6:67: 'int64' is no value of 'data_type'; did you mean 'INT64'?",
         ),
         (
             ("FP23", "persistable", "open_files"),
-            "6:63: 'FP23' is no value of 'data_type'; did you mean 'FP32'?",
+            "6:67: 'FP23' is no value of 'data_type'; did you mean 'FP32'?",
         ),
         (
             ("FP32", "persistent", "open_files"),
