@@ -32,7 +32,7 @@ std::string TitleOf(const py::object& function) {
   return title;
 }
 
-Names Numbered(size_t slots) {
+Names NamesByNumber(size_t slots) {
   Names names;
   for (size_t i = 0; i < slots; ++i) names.push_back(StrCat("slot", i));
   return names;
@@ -105,7 +105,7 @@ std::optional<Names> PythonFunction::names() const {
 Names PythonFunction::InputNames(size_t slots) const {
   std::optional<Names> names = inputs_;
   if (!names && below_ != nullptr) names = below_->names();
-  if (!names) return Numbered(slots);
+  if (!names) return NamesByNumber(slots);
   Require(names->size() == slots, names->size(), " names for a reader of ", slots, " slots");
   return *names;
 }
@@ -174,7 +174,7 @@ ElementForm PythonFunction::Learn(const RecordId& id, std::vector<LoDTensor>* in
     }
     Require(!form.slots.empty(), "an element of no values");
     if (form.names.empty() && form.slots.size() == inputs) form.names = InputNames(inputs);
-    if (form.names.empty()) form.names = Numbered(form.slots.size());
+    if (form.names.empty()) form.names = NamesByNumber(form.slots.size());
     const std::lock_guard<std::mutex> lock(mutex_);
     learned_ = form.names;
     return form;
