@@ -21,6 +21,17 @@ void CheckCompanions(const FormatSchema& schema) {
           " take no second file each");
 }
 
+// If the format cannot be made, a file that is missing is what the error is about.
+std::unique_ptr<FileFormat> FormatFor(const FormatSchema* schema, const FormatArguments& arguments,
+                                      const std::vector<FileEntry>& files) {
+  try {
+    return schema == nullptr ? MakeFormatByContent(arguments) : schema->Make(arguments);
+  } catch (const Error&) {
+    FileReader::CheckExist(files, schema != nullptr && schema->reads_folders);
+    throw;
+  }
+}
+
 }  // namespace
 
 const FormatSchema* FormatOf(const std::vector<std::string>& names) {
@@ -43,9 +54,8 @@ std::unique_ptr<ReaderBase> OpenFile(const FormatSchema& schema, const std::stri
           ", but read as ", schema.tag);
   arguments.has_companions = !companion.empty();
   if (arguments.has_companions) CheckCompanions(schema);
-  return std::make_unique<FileReader>(
-      schema.Make(arguments),
-      FileEntry{choice.path, SplitFormatPrefix(companion).path, arguments.buffer_type});
+  const FileEntry entry{choice.path, SplitFormatPrefix(companion).path, arguments.buffer_type};
+  return std::make_unique<FileReader>(FormatFor(&schema, arguments, {entry}), entry);
 }
 
 std::unique_ptr<ReaderBase> OpenFiles(const std::vector<std::string>& names,
@@ -65,8 +75,7 @@ std::unique_ptr<ReaderBase> OpenFiles(const std::vector<std::string>& names,
   arguments.patterns = WildcardsOf(names);
   const FormatSchema* schema = FormatOf(files);
   if (schema != nullptr && arguments.has_companions) CheckCompanions(*schema);
-  std::unique_ptr<FileFormat> format =
-      schema == nullptr ? MakeFormatByContent(arguments) : schema->Make(arguments);
+  std::unique_ptr<FileFormat> format = FormatFor(schema, arguments, entries);
   Require(options.pass_num == 1 || !(options.shuffle_records || options.shuffle_chunks),
           options.shuffle_records ? "shuffle_records" : "shuffle_chunks", " and pass_num ",
           options.pass_num, ": create_multi_pass_reader reads the records several times");

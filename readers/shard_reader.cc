@@ -16,17 +16,21 @@ constexpr size_t kMostPlannedAtOnce = 256;
 }  // namespace
 
 ShardReader::ShardReader(std::unique_ptr<ReaderBase> reader, int64_t num_shards, int64_t index,
-                         ShardBy by)
+                         ShardBy by, ShardEven even)
     : DecoratedReader(std::move(reader)),
       num_shards_(by == ShardBy::kChunk ? 1 : static_cast<size_t>(num_shards)),
       index_(by == ShardBy::kChunk ? 0 : static_cast<size_t>(index)),
-      next_(index_) {
+      even_(even),
+      behind_(even == ShardEven::kDrop ? num_shards_ - 1 - index_ : 0),
+      awaited_(index_ + behind_) {
   Require(num_shards >= 1, "num_shards is ", num_shards, "; it must be at least 1");
   Require(index >= 0 && index < num_shards, "index is ", index, "; it must be 0 to ",
           num_shards - 1, " for ", num_shards, " shards");
-  if (by == ShardBy::kChunk) {
-    this->reader().TakeShare({static_cast<uint64_t>(num_shards), static_cast<uint64_t>(index)});
-  }
+  if (by == ShardBy::kRecord) return;
+  Require(even == ShardEven::kNone,
+          "shards by: \"chunk\" have as many records as their chunks, so they cannot be made even; "
+          "use by: \"record\"");
+  this->reader().TakeShare({static_cast<uint64_t>(num_shards), static_cast<uint64_t>(index)});
 }
 
 size_t ShardReader::ElementsReady() const {
@@ -37,29 +41,56 @@ size_t ShardReader::ElementsReady() const {
 std::optional<uint64_t> ShardReader::PassLength() const {
   const std::optional<uint64_t> below = reader().PassLength();
   if (!below) return std::nullopt;
-  return *below / num_shards_ + (index_ < *below % num_shards_ ? 1 : 0);
+  const uint64_t rest = *below % num_shards_;
+  const bool has_rest =
+      even_ == ShardEven::kPad ? rest > 0 : even_ == ShardEven::kNone && index_ < rest;
+  return *below / num_shards_ + (has_rest ? 1 : 0);
 }
 
 void ShardReader::PlanNext(size_t n, TicketRun* run) {
   while (n > 0) {
-    if (next_ < planned_.tickets.size()) {
-      run->Add(planned_.tickets[next_]);
-      next_ += num_shards_;
+    const PooledVector<Ticket>& tickets = planned_.tickets;
+    if (even_ == ShardEven::kPad) {
+      while (first_.tickets.size() < std::min<uint64_t>(index_, passed_ + tickets.size())) {
+        first_.Add(tickets[first_.tickets.size() - passed_]);
+      }
+    }
+    if (awaited_ < tickets.size()) {
+      run->Add(own_.tickets.empty() ? tickets[awaited_ - behind_] : own_.tickets.front());
+      own_.Clear();
+      awaited_ += num_shards_;
       --n;
       continue;
     }
-    next_ -= planned_.tickets.size();
+    if (own_.tickets.empty() && awaited_ - behind_ < tickets.size()) {
+      own_.Add(tickets[awaited_ - behind_]);
+    }
+    awaited_ -= tickets.size();
+    passed_ += tickets.size();
     planned_.Clear();
     // Plans no further than the last element asked for: other readers that share the reader below
     // get the rest.
-    const size_t last = next_ + (n - 1) * num_shards_;
-    if (reader().Plan(std::min(last + 1, kMostPlannedAtOnce), &planned_) == 0) return;
+    const size_t last = awaited_ + (n - 1) * num_shards_;
+    if (reader().Plan(std::min(last + 1, kMostPlannedAtOnce), &planned_) > 0) continue;
+    if (even_ == ShardEven::kPad) Pad(run);
+    return;
   }
+}
+
+void ShardReader::Pad(TicketRun* run) {
+  const uint64_t rest = passed_ % num_shards_;
+  if (is_padded_ || rest == 0 || index_ < rest) return;
+  run->Add(first_.tickets[(index_ - rest) % passed_]);
+  is_padded_ = true;
 }
 
 void ShardReader::Rewind(uint64_t pass) {
   planned_.Clear();
-  next_ = index_;
+  own_.Clear();
+  first_.Clear();
+  awaited_ = index_ + behind_;
+  passed_ = 0;
+  is_padded_ = false;
   DecoratedReader::Rewind(pass);
 }
 

@@ -11,8 +11,10 @@
 #include "framework/base/at_work.h"
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
+#include "framework/base/spelling.h"
 #include "framework/io/counted_reads.h"
 #include "framework/io/file_system.h"
+#include "framework/reader/record_place.h"
 
 namespace millhopper {
 namespace {
@@ -21,24 +23,42 @@ constexpr size_t kLoadedAtOnce = 32;
 constexpr size_t kResolvedAtOnce = 128;
 constexpr size_t kPrefetchedBytes = 384;  // of a record: the cache fetches the rest by itself
 
+// "" or, for a path such as "cvs:x", that "cvs" is no format, and which there are.
+std::string UnknownFormatHint(const std::string& path) {
+  const std::string prefix = path.substr(0, path.find(':'));
+  const bool is_word = prefix.size() < path.size() && prefix.size() > 1 &&
+                       path.compare(prefix.size(), 3, "://") != 0 &&
+                       std::all_of(prefix.begin(), prefix.end(), [](char c) {
+                         return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+                       });
+  if (!is_word) return "";
+  std::string hint = StrCat("; if '", prefix, "' is to be its format: there is none of this name");
+  const std::string meant = DidYouMean(prefix, FileFormatTags());
+  hint += meant.empty() ? "; " : meant + " ";
+  hint += "the formats are ";
+  const std::vector<std::string> tags = FileFormatTags();
+  for (size_t i = 0; i < tags.size(); ++i) hint += (i == 0 ? "" : ", ") + tags[i];
+  return hint;
+}
+
 // "" or what is wrong with the path of a file or folder that will be read.
 std::string Missing(const std::string& path, bool folder, FilesRead* read,
                     std::vector<uint64_t>* sizes) {
   if (path.find('\0') != std::string::npos) return "a name with a zero byte";
   const FileStatus status = FileSystemOf(path).Stat(path);
   sizes->push_back(status.size);
-  if (!status.exists()) return status.problem + UnknownSchemeHint(path);
+  if (!status.exists()) return status.problem + UnknownSchemeHint(path) + UnknownFormatHint(path);
   if (folder) return status.kind == FileStatus::Kind::kDirectory ? "" : "is not a directory";
   if (status.kind == FileStatus::Kind::kDirectory) return "is a directory";
   if (status.kind != FileStatus::Kind::kFile) return "is not a regular file";
-  read->Add(path, status.id);
+  if (read != nullptr) read->Add(path, status.id);
   return "";
 }
 
-// The error is about the first file that is missing, and lists the others. Adds the sizes of files
-// and companions.
-void CheckExist(const std::vector<FileEntry>& files, bool folders, FilesRead* read,
-                std::vector<uint64_t>* sizes) {
+// The error is about the first file that is missing, and lists the others. Adds those that there
+// are to `read`, if it is not null, and the sizes of files and companions to `sizes`.
+void CheckAllExist(const std::vector<FileEntry>& files, bool folders, FilesRead* read,
+                   std::vector<uint64_t>* sizes) {
   constexpr int kMostListed = 20;
   std::string first, text;
   int missing = 0;
@@ -138,7 +158,12 @@ FileReader::FileReader(std::unique_ptr<FileFormat> format, std::vector<FileEntry
       library_(format_->library()),
       files_(std::move(files)),
       prefetcher_(new Prefetcher(read_ahead, account())) {
-  CheckExist(files_, format_->reads_folders(), &read_, &sizes_);
+  CheckAllExist(files_, format_->reads_folders(), &read_, &sizes_);
+}
+
+void FileReader::CheckExist(const std::vector<FileEntry>& files, bool folders) {
+  std::vector<uint64_t> sizes;
+  CheckAllExist(files, folders, nullptr, &sizes);
 }
 
 FileReader::~FileReader() { prefetcher_->Stop(); }
@@ -379,7 +404,17 @@ void FileReader::LoadMapped(const Ticket* tickets, size_t n, Rows* rows) const {
   CheckUnchanged(tickets, n);
 }
 
+Error FileReader::InRecord(const Error& error, const Ticket& ticket) const {
+  const CountedReads reads(counters()->sum_of_bytes_read());  // to find the name of the place
+  const FileEntry& file = files_[ticket.id.file];
+  const auto [offset, place] = PlaceOf(*format_, file, ticket);
+  return error.WithContext(place)
+      .InFile(file.path, static_cast<int64_t>(offset))
+      .WithContext(ReadingRecord(ticket.id.sample));
+}
+
 void FileReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) const {
+  RecordPlace::Note(this, *tickets);
   try {
     if (files_.front().buffer_type == BufferType::kMmap) {
       LoadMapped(tickets, n, rows);
@@ -391,14 +426,7 @@ void FileReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) const {
     if (error.interrupts()) throw error.WithContext(ReadingRecord(tickets->id.sample));
     // That a file has changed says already which, and where.
     if (n == 1 && !error.file().empty()) throw error.WithContext(ReadingRecord(tickets->id.sample));
-    if (n == 1) {
-      const CountedReads reads(counters()->sum_of_bytes_read());  // to find the name of the place
-      const FileEntry& file = files_[tickets->id.file];
-      const auto [offset, place] = PlaceOf(*format_, file, *tickets);
-      throw error.WithContext(place)
-          .InFile(file.path, static_cast<int64_t>(offset))
-          .WithContext(ReadingRecord(tickets->id.sample));
-    }
+    if (n == 1) throw InRecord(error, *tickets);
     // Loads the records one by one to find the one that failed: that call throws its error.
     Rows scratch;
     scratch.ResetLike(*rows);

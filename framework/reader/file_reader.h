@@ -22,6 +22,8 @@ namespace millhopper {
 // file, the byte, the record and this reader.
 class FileReader : public ReaderBase {
  public:
+  // Throws what the constructor throws for files that are missing; `folders` says what they are.
+  static void CheckExist(const std::vector<FileEntry>& files, bool folders);
   // Reads nothing. Throws kIo unless the file (and its companion) exists and is a regular file, or
   // a folder if the format reads folders, and kInvalidArgument if this process is rewriting it
   // (files_in_use.h).
@@ -36,6 +38,8 @@ class FileReader : public ReaderBase {
   void NameElements(const Ticket* tickets, size_t n, ElementNames* names) const override;
   // Fetches each chunk once, in the order of the files, and some ahead.
   void PlanAgain(const ElementNames& names, const TakeElement& take) override;
+  // The error with the file, the byte and the record of a ticket of this reader, and its name.
+  Error InRecord(const Error& error, const Ticket& ticket) const;
 
  protected:
   // For readers of several files, which override PlanNext and Rewind. One error names all files

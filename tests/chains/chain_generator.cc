@@ -373,8 +373,9 @@ class ChainWriter {
 
   void DrawShard() {
     const int64_t shards = dice_.Between(1, 4);
-    Add("create_shard_reader",
-        {{"num_shards", Int(shards)}, {"index", Int(dice_.Between(0, shards - 1))}});
+    Add("create_shard_reader", {{"num_shards", Int(shards)},
+                                {"index", Int(dice_.Between(0, shards - 1))},
+                                {"even", Text(dice_.OneOf({"none", "pad", "drop"}))}});
   }
 
   void DrawDoubleBuffer() {

@@ -165,9 +165,18 @@ ExpectedStream Batched(const proto::OpDesc& op, const ExpectedStream& in) {
 ExpectedStream Part(const proto::OpDesc& op, const ExpectedStream& in) {
   ExpectedStream out;
   out.error = in.error;
-  for (auto i = static_cast<size_t>(Number(op, "index")); i < in.elements.size();
-       i += static_cast<size_t>(Number(op, "num_shards"))) {
-    out.elements.push_back(in.elements[i]);
+  const auto shards = static_cast<size_t>(Number(op, "num_shards"));
+  const auto index = static_cast<size_t>(Number(op, "index"));
+  const Strings even = Texts(op, "even");
+  const bool pads = even == Strings{"pad"}, drops = even == Strings{"drop"};
+  for (size_t round = 0; round < in.elements.size(); round += shards) {
+    const size_t own = round + index;
+    const bool complete = round + shards <= in.elements.size();
+    if (own < in.elements.size()) {
+      if (complete || !drops) out.elements.push_back(in.elements[own]);
+    } else if (pads && in.error.empty()) {
+      out.elements.push_back(in.elements[own % in.elements.size()]);
+    }
   }
   return out;
 }

@@ -44,6 +44,11 @@ def test_a_script_prints_what_is_shown(name: str) -> None:
     assert run(f"{name}.py") == block(name)
 
 
+def test_its_data_set_is_read_by_the_loader() -> None:
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    assert run("data_set.py") == block("data_set")
+
+
 def test_the_program_written_in_python_is_that_in_text() -> None:
     def values(printed: str) -> list[str]:
         return [line.partition(": ")[2] for line in printed.splitlines()]

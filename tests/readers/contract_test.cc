@@ -93,9 +93,9 @@ Decorator MultiPass(int64_t passes) {
   };
 }
 
-Decorator Shard(int64_t shards, int64_t index) {
-  return [shards, index](ReaderPtr reader) {
-    return std::make_unique<ShardReader>(std::move(reader), shards, index);
+Decorator Shard(int64_t shards, int64_t index, ShardEven even = ShardEven::kNone) {
+  return [=](ReaderPtr reader) {
+    return std::make_unique<ShardReader>(std::move(reader), shards, index, ShardBy::kRecord, even);
   };
 }
 
@@ -978,6 +978,8 @@ std::vector<ContractCase> Decorators() {
       Chain("batch_stack", Planned, {Batch(8, BatchMode::kStack)}, numbers, {2, 2}),
       Chain("multi_pass", Planned, {MultiPass(2)}, Twice(numbers), {20, 20}),
       Chain("shard", Planned, {Shard(3, 2)}, EveryNth(numbers, 3, 2), {6, 6}),
+      Chain("shard_dropping", Planned, {Shard(3, 1, ShardEven::kDrop)},
+            EveryNth(Numbers(kRecords / 3 * 3), 3, 1), {6, 6}),
       Chain("shard_of_one", Sequential, {Shard(1, 0)}, numbers, {20}),
       Chain("double_buffer", Planned, {DoubleBuffer(2)}, numbers, {20, 20}),
       Chain("double_buffer_of_one", Jittering, {DoubleBuffer(1)}, numbers, {20, 20}),

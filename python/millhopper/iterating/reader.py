@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import html
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -14,9 +15,11 @@ from millhopper import _core
 from millhopper.base.integers import INT32_MAX, INT64_MAX, UINT64_MAX, integer_within
 from millhopper.errors import Error
 from millhopper.iterating.combining import CombiningMethods
+from millhopper.iterating.display import slots_html
 from millhopper.iterating.fields import Fields, field_entries
 from millhopper.iterating.image_methods import ImageMethods
-from millhopper.iterating.map_function import guess_fields, keep_function, keep_stream
+from millhopper.iterating.map_function import Held, guess_fields, keep_function, keep_stream
+from millhopper.iterating.memory_sources import MemorySources
 from millhopper.iterating.reader_stats import ReaderStats
 from millhopper.iterating.steps import Slots, Step, append_steps, make_step
 from millhopper.iterating.text_methods import TextMethods
@@ -28,6 +31,7 @@ from millhopper.ragged import Ragged
 
 if TYPE_CHECKING:
     from millhopper.iterating.jax import JaxReader
+    from millhopper.iterating.keras import KerasReader
     from millhopper.iterating.torch import TorchReader
 
 Path: TypeAlias = str | os.PathLike[str]
@@ -105,13 +109,14 @@ def _text(name: str, text: object) -> str:
     return text
 
 
-class Reader(ImageMethods, TextMethods, CombiningMethods):
+class Reader(MemorySources, ImageMethods, TextMethods, CombiningMethods):
     """An iterable of batches, which the C++ core reads with all processor cores, without Python.
 
-    A reader is a chain: a source (``open_files``, ``create``, or the source of a program in text)
-    and steps that decorate it (``shuffle``, ``shard``, ``map``, ``batch``, ``multi_pass``,
-    ``double_buffer`` and others). Each of these methods returns a new reader and does not change
-    the one that it is called on; nothing is read before a loop begins. ::
+    A reader is a chain: a source (``open_files``, ``from_arrays``, ``from_dataset``,
+    ``from_arrow``, ``create``, or the source of a program in text) and steps that decorate it
+    (``shuffle``, ``shard``, ``map``, ``batch``, ``multi_pass``, ``double_buffer`` and others). Each
+    of these methods returns a new reader and does not change the one that it is called on; nothing
+    is read before a loop begins. ::
 
         reader = (
             millhopper.Reader.open_files("train-*.recordio",
@@ -129,9 +134,10 @@ class Reader(ImageMethods, TextMethods, CombiningMethods):
     pass. Arrays are not copied: they show the core's memory, which does not change as long as they,
     or views of them, exist.
 
-    There is one loop at a time: when the next pass begins, the previous one ends. Leaving a loop
-    early, by ``break`` or an exception, closes its files, frees its memory and ends its work on
-    threads. Any thread may use a reader. A process that was forked later must make a new one.
+    A loop that begins while another one is not over, for example validation within training, has
+    files, threads' work and memory of its own. Leaving a loop early, by ``break`` or an exception,
+    closes its files, frees its memory and ends its work on threads. Any thread may use a reader. A
+    process that was forked later must make a new one.
 
     Source: Millhopper's own; its steps are those of PaddlePaddle's reader design doc, 2018.
     """
@@ -145,7 +151,7 @@ class Reader(ImageMethods, TextMethods, CombiningMethods):
         seed: int = 0,
         settings: Mapping[str, str] | None = None,
         name: str = "startup program",
-        functions: Iterable[_core.Function] = (),
+        functions: Iterable[Held] = (),
     ) -> None:
         """A reader of a startup program, which is protobuf text or binary.
 
@@ -157,8 +163,8 @@ class Reader(ImageMethods, TextMethods, CombiningMethods):
                 as ``--seed`` of the commands does.
             settings: texts that replace ``${name}`` in the program.
             name: the name of the program in error messages.
-            functions: the functions that the program calls, which the reader keeps alive; ``map``
-                makes them.
+            functions: the functions that the program calls and the arrays that it reads, which the
+                reader keeps alive; ``map`` and ``from_arrays`` make them.
 
         Raises:
             Error: the program cannot be parsed or is wrong; the message lists all problems.
@@ -268,8 +274,8 @@ class Reader(ImageMethods, TextMethods, CombiningMethods):
         Args:
             source: has ``__arrow_c_stream__``, as tables of pyarrow, polars, DuckDB and pandas
                 have. It is called for each pass. A source that can be read only once (an iterator
-                of batches) has one pass, and those behind it are what it makes of that: empty, or
-                an error. It must not change while it is read.
+                of batches) has one pass, and the next one is an error. It must not change while it
+                is read.
             fields: the columns that become slots, as for ``open_files``; ``readers/formats`` tells
                 under ``arrow`` what becomes of each type. By default all columns for which fields
                 can be guessed from the schema; pass them for a source that can be read only once
@@ -342,7 +348,7 @@ class Reader(ImageMethods, TextMethods, CombiningMethods):
         slots: Mapping[str, Slot],
         attributes: Mapping[str, object],
         names: Iterable[str] | None,
-        functions: Iterable[_core.Function],
+        functions: Iterable[Held],
     ) -> Reader:
         _text("operator", operator)
         _text("name", name)
@@ -363,7 +369,7 @@ class Reader(ImageMethods, TextMethods, CombiningMethods):
         slots: Mapping[str, Slot] | None,
         attributes: Mapping[str, object],
         names: Iterable[str] | None,
-        functions: Iterable[_core.Function],
+        functions: Iterable[Held],
     ) -> Reader:
         """The reader that an operator creates behind a program, with the seed of this reader."""
         return Reader(
@@ -423,6 +429,7 @@ class Reader(ImageMethods, TextMethods, CombiningMethods):
         index: int | None = None,
         *,
         by: str = "record",
+        even: str = "none",
         name: str = "",
     ) -> Reader:
         """Yields one of ``num_shards`` parts.
@@ -430,21 +437,39 @@ class Reader(ImageMethods, TextMethods, CombiningMethods):
         In every pass the parts are disjoint and together contain all elements, if the readers below
         are the same in all processes, with the same seeds.
 
+        Processes that train together must make the same number of steps, or they wait for each
+        other for ever: ``.shard(n, i, even="pad").batch(64)`` yields as many batches, of the same
+        sizes, in each of them. Put ``batch`` behind ``shard``, as here. In front of it whole
+        batches are dealt: each process gets as many, but one may get the short last one.
+        Decorators that leave elements out or make others of them, such as ``filter``, ``pack``
+        and ``bucket``, belong in front of ``shard``.
+
         Args:
-            num_shards: the number of parts; by default the environment variable ``WORLD_SIZE``.
-            index: which part, from 0; by default the environment variable ``RANK``.
+            num_shards: the number of parts; by default that of the processes, as torchrun
+                (``WORLD_SIZE``), Slurm, Open MPI or JAX say it in the environment.
+            index: which part, from 0; by default the rank of this process, as they say it.
             by: ``"record"``: the part is elements ``index``, ``index + num_shards`` ...; the sizes
                 of the parts differ by one at most, and every part reads all files. ``"chunk"``:
                 chunk ``c`` of file ``f`` belongs to part ``(f + c) % num_shards``, and a part reads
                 only its own chunks. This works for recordio, idx and fixed files, directly on
                 ``open_files``.
+            even: what becomes of the last ``num_shards`` elements of a pass that ends within them.
+                ``"none"``: the first parts get one element more than the others. ``"pad"``: every
+                part gets one, for which the pass goes on with its own first elements: of ``total``
+                elements, part ``index`` gets number ``(k * num_shards + index) % total`` in round
+                ``k``, as with torch's ``DistributedSampler``. ``"drop"``: no part gets one. The
+                number of elements need not be known beforehand. Not for chunks.
             name: of the new reader.
 
         Raises:
-            Error: at the first read: the reader below cannot share its chunks.
+            Error: ``even`` or ``by`` is none of these, or chunks are to be even; at the first read:
+                the reader below cannot share its chunks, or neither an argument nor the
+                environment says which part.
+
+        Source: Millhopper's own; ``even`` is ``drop_last`` of torch's DistributedSampler.
         """
         return self.decorate(
-            "create_shard_reader", name=name, num_shards=num_shards, index=index, by=by
+            "create_shard_reader", name=name, num_shards=num_shards, index=index, by=by, even=even
         )
 
     def take(self, count: int, *, name: str = "") -> Reader:
@@ -885,7 +910,8 @@ class Reader(ImageMethods, TextMethods, CombiningMethods):
 
         Source: paddle.reader.xmap_readers, which does the same for readers of Python.
         """
-        below = self._functions[-1] if self._functions and self._names is None else None
+        last = self._functions[-1] if self._functions and self._names is None else None
+        below = last if isinstance(last, _core.Function) else None
         declared = _declared(slots)
         held, attributes = keep_function(function, self._names, below, declared)
         functions = (*self._functions, held)
@@ -1045,6 +1071,26 @@ class Reader(ImageMethods, TextMethods, CombiningMethods):
 
         return JaxReader(self, device)
 
+    def keras(
+        self,
+        inputs: str | Sequence[str],
+        targets: str | Sequence[str] | None = None,
+        weights: str | None = None,
+    ) -> KerasReader:
+        """This reader for Keras: ``model.fit(reader.keras("image", "label"), epochs=3)``.
+
+        Args:
+            inputs: the slot that the model gets, or several, as a dict by name.
+            targets: the slot or slots that it is to predict; none for ``predict``.
+            weights: the slot with the weights of the samples.
+
+        Raises:
+            ImportError: Keras is not installed.
+        """
+        from millhopper.iterating.keras import KerasReader
+
+        return KerasReader(self, inputs, targets, weights)
+
     def __iter__(self) -> _core.Loop:
         """Begins the next pass: returns an iterator of ``Batch``, whose ``close()`` ends it early.
 
@@ -1103,6 +1149,17 @@ class Reader(ImageMethods, TextMethods, CombiningMethods):
 
     def __repr__(self) -> str:
         return f"<millhopper.Reader '{self._variable}'>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the slots, if they are known, and the table of ``print``."""
+        table = f"<pre>{html.escape(str(self))}</pre>"
+        if self._functions and self._names is None:  # only a call of a function would tell
+            return table
+        try:
+            slots = slots_html(f"Reader {self._variable}", self._slot_names(), self.slots())
+        except Error as error:
+            slots = f"<pre>{html.escape(error.message)}</pre>"
+        return slots + table
 
 
 def _remake(
