@@ -24,6 +24,9 @@ class IndexReader : public ReaderBase {
 
   void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override;
   std::optional<uint64_t> PassLength() const final { return count_; }
+  void NameElements(const Ticket* tickets, size_t n, ElementNames* names) const final;
+  // A sample of a pass tells its number.
+  void PlanAgain(const ElementNames& names, const TakeElement& take) final;
 
  protected:
   // For a reader whose elements are found by number and have these slots.
@@ -33,6 +36,10 @@ class IndexReader : public ReaderBase {
  private:
   void PlanNext(size_t n, TicketRun* run) final;
   void Rewind(uint64_t pass) final;
+  void SaveState(ReaderState* state) const final;
+  void RestoreState(const ReaderState& state) final;
+  // The ticket at a place of an order, which is null for that of the numbers.
+  static Ticket TicketAt(uint64_t pass, uint64_t place, const Permutation* order);
 
   const uint64_t count_;
   const std::optional<RandomKey> key_;

@@ -17,9 +17,9 @@ namespace millhopper {
 //
 // Fetch reads the records of a chunk in one of three ways. Those of mapped files are copied, the
 // next ones prefetched. Else, if all files together are so small that a chunk has a record in every
-// 16 KB of them, they are read from their first to their last byte, which costs less than a call for
-// each record; chunks are large then, about 8 MB, so that this is seldom. Else each record is read
-// by itself.
+// 16 KB of them, they are read from their first to their last byte, which costs less than a call
+// for each record; chunks are large then, about 8 MB, so that this is seldom. Else each record is
+// read by itself.
 class RandomOrderSource final : public FileSource {
  public:
   // From this place of the order on.

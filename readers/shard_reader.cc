@@ -97,18 +97,41 @@ void ShardReader::Rewind(uint64_t pass) {
 void ShardReader::SaveState(ReaderState* state) const {
   state->Setting("num_shards", num_shards_);
   state->Setting("index", index_);
+  state->Setting("even", static_cast<uint64_t>(even_));
+  // What lies before the next own element is of no use any more.
   const size_t size = planned_.tickets.size();
-  const size_t passed = std::min(next_, size);
-  state->Set("next", next_ - passed);
-  if (passed == size) return;
-  ElementNames planned;
-  reader().NameElements(&planned_.tickets[passed], size - passed, &planned);
-  state->SetElements("planned", std::move(planned));
+  const size_t unused = own_.tickets.empty() ? std::min(awaited_ - behind_, size) : 0;
+  state->Set("awaited", awaited_ - unused);
+  state->Set("passed", passed_ + unused);
+  state->Set("is_padded", is_padded_ ? 1 : 0);
+  const auto set = [&](const std::string& name, const Ticket* tickets, size_t n) {
+    if (n == 0) return;
+    ElementNames names;
+    reader().NameElements(tickets, n, &names);
+    state->SetElements(name, std::move(names));
+  };
+  set("planned", planned_.tickets.data() + unused, size - unused);
+  set("own", own_.tickets.data(), own_.tickets.size());
+  set("first", first_.tickets.data(), first_.tickets.size());
 }
 
 void ShardReader::RestoreState(const ReaderState& state) {
-  next_ = state.Get("next", num_shards_ - 1);
-  reader().PlanRunAgain(state.Elements("planned"), &planned_);
+  const ElementNames& planned = state.Elements("planned");
+  const ElementNames& own = state.Elements("own");
+  const ElementNames& first = state.Elements("first");
+  awaited_ = state.Get("awaited", 2 * num_shards_ + kMostPlannedAtOnce);
+  passed_ = state.Get("passed", UINT64_MAX - kMostPlannedAtOnce);
+  is_padded_ = state.Get("is_padded", 1) == 1;
+  const uint64_t kept =
+      even_ == ShardEven::kPad ? std::min<uint64_t>(index_, passed_ + planned.count) : 0;
+  if (planned.count > kMostPlannedAtOnce || own.count > 1 || first.count != kept ||
+      (own.count == 0 && awaited_ < behind_)) {
+    state.Fail("it has ", planned.count, ", ", own.count, " and ", first.count,
+               " elements in store, which cannot be");
+  }
+  reader().PlanRunAgain(planned, &planned_);
+  reader().PlanRunAgain(own, &own_);
+  reader().PlanRunAgain(first, &first_);
 }
 
 }  // namespace millhopper

@@ -329,7 +329,7 @@ void FileReader::PlanFileAgain(const std::vector<RecordId>& records, const size_
                                std::deque<uint64_t> chunks, const TakeElement& take) {
   const RecordId* last = &records[places[0]];
   try {
-    const Ref<ChunkQueue> queue = 
+    const Ref<ChunkQueue> queue =
         EnqueueAt(OpenSource(last->file), last->file, last->pass, share_, std::move(chunks));
     Fill(queue.get());
     for (size_t i = 0; i < n; ++i) {
