@@ -7,7 +7,7 @@
 #include <sstream>
 #include <utility>
 
-#include "tools/command.h"
+#include "tools/amounts.h"
 #include "tools/picture.h"
 
 namespace millhopper {
