@@ -333,6 +333,10 @@ void ReaderState::ThrowWrong(const std::string& problem) const {
   Throw(ErrorCode::kInvalidArgument, "the position of ", Called(), " is wrong: ", problem);
 }
 
+void ReaderState::ThrowTaken(const std::string& name) const {
+  Throw(ErrorCode::kInternal, Called(), " writes '", name, "' twice");
+}
+
 const ReaderState& PositionCursor::Next() {
   if (next_ == position_.readers_.size()) {
     Throw(ErrorCode::kInternal, "a chain has more readers than it has said");
@@ -488,7 +492,7 @@ Position Position::Parse(std::string_view bytes) {
   position_proto::StoredPosition stored;
   // Every bit counts: what is written again must be what was read.
   if (!stored.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) ||
-      Bytes(stored) != bytes) {
+      Bytes(stored) != bytes || stored.chain().empty()) {
     Wrong("its form is not that of a position, or a part of it is missing");
   }
   if (stored.version() != kVersion) {
