@@ -333,10 +333,6 @@ void ReaderState::ThrowWrong(const std::string& problem) const {
   Throw(ErrorCode::kInvalidArgument, "the position of ", Called(), " is wrong: ", problem);
 }
 
-void ReaderState::ThrowTaken(const std::string& name) const {
-  Throw(ErrorCode::kInternal, Called(), " writes '", name, "' twice");
-}
-
 const ReaderState& PositionCursor::Next() {
   if (next_ == position_.readers_.size()) {
     Throw(ErrorCode::kInternal, "a chain has more readers than it has said");

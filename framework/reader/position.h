@@ -78,15 +78,12 @@ class ReaderState {
   void Setting(const std::string& name, const std::string& value) { settings_[name] = value; }
   void Setting(const std::string& name, uint64_t value) { settings_[name] = StrCat(value); }
   void SetFiles(FileList files) { files_ = std::move(files); }
-  // Throws kInternal if the name is taken: a base of the reader may have written it.
-  void Set(const std::string& name, uint64_t value) {
-    if (!numbers_.emplace(name, value).second) ThrowTaken(name);
-  }
+  void Set(const std::string& name, uint64_t value) { numbers_[name] = value; }
   void SetList(const std::string& name, std::vector<uint64_t> values) {
-    if (!lists_.emplace(name, std::move(values)).second) ThrowTaken(name);
+    lists_[name] = std::move(values);
   }
   void SetElements(const std::string& name, ElementNames names) {
-    if (!elements_.emplace(name, std::move(names)).second) ThrowTaken(name);
+    elements_[name] = std::move(names);
   }
   void AddPlace(const FilePlace& place) { places_.push_back(place); }
 
@@ -116,7 +113,6 @@ class ReaderState {
   friend class PositionCodec;
   friend class ReaderBase;
   [[noreturn]] void ThrowWrong(const std::string& problem) const;
-  [[noreturn]] void ThrowTaken(const std::string& name) const;
 
   std::string kind_, name_;
   std::map<std::string, std::string> settings_;
