@@ -192,10 +192,11 @@ void ShuffleReader::SaveState(ReaderState* state) const {
 }
 
 ElementNames ShuffleReader::NamesOf(Ticket* const* slots, size_t n) const {
+  ElementNames names;
+  if (n == 0) return names;
   std::vector<Ticket> tickets;
   tickets.reserve(n);
   for (size_t i = 0; i < n; ++i) tickets.push_back(*slots[i]);
-  ElementNames names;
   reader().NameElements(tickets.data(), n, &names);
   return names;
 }

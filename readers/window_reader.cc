@@ -47,7 +47,7 @@ void WindowReader::SaveState(ReaderState* state) const {
   state->Setting("shift", shift_);
   state->Setting("stride", stride_);
   state->Setting("discard_leftover", discard_leftover_ ? "true" : "false");
-  state->Set("next", next_);
+  state->Set("next_element", next_);
   std::vector<uint64_t> begins;
   std::vector<const Gathered*> open;
   for (const Window& window : open_) {
@@ -60,7 +60,7 @@ void WindowReader::SaveState(ReaderState* state) const {
 
 void WindowReader::RestoreState(const ReaderState& state) {
   CollatingReader::RestoreState(state);
-  next_ = state.Get("next");
+  next_ = state.Get("next_element");
   std::vector<Ref<Gathered>> open = GatherAgain(state.Elements("begun"));
   const std::vector<uint64_t>& begins = state.List("begins");
   if (open.size() != begins.size()) state.Fail(open.size(), " windows begin at ", begins.size());

@@ -429,10 +429,10 @@ TEST_P(ReaderContract, GoesOnAgainAndAgain) {
     for (uint64_t i = 0; i < pass; ++i) reader->ReInit();
     size_t read = 0;
     for (size_t step = 0; read < wanted.size(); step = step % 5 + 1) {
-      const Position position = reader->Save();
-      EXPECT_EQ(reader->Save().Serialize(), position.Serialize());
+      if (std::get<1>(GetParam()) == 0) {  // no thread works ahead meanwhile
+        EXPECT_EQ(reader->Save().Serialize(), reader->Save().Serialize()) << "at " << read;
+      }
       reader = GoneOn(contract_, reader.get());
-      EXPECT_EQ(reader->Save().Serialize(), position.Serialize()) << "at " << read;
       for (size_t i = 0; i < step && read < wanted.size(); ++i, ++read) {
         ASSERT_EQ(ReadSome(reader.get(), 1).at(0), wanted[read]) << "in pass " << pass;
       }
@@ -465,8 +465,9 @@ TEST_P(ReaderContract, MeetsItsErrorAgainWhereItGoesOn) {
       std::vector<ElementValue> none;
       EXPECT_EQ(ReadUntilError(behind.get(), &none), error) << "saved behind it";
       EXPECT_EQ(none, std::vector<ElementValue>{});
-      EXPECT_EQ(GoneOn(contract_, behind.get(), fault)->Save().Serialize(),
-                behind->Save().Serialize());
+      const std::unique_ptr<ReaderBase> once_more = GoneOn(contract_, behind.get(), fault);
+      EXPECT_EQ(ReadUntilError(once_more.get(), &none), error);
+      EXPECT_EQ(none, std::vector<ElementValue>{});
     }
   }
 }

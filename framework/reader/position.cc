@@ -488,7 +488,7 @@ Position Position::Parse(std::string_view bytes) {
   position_proto::StoredPosition stored;
   // Every bit counts: what is written again must be what was read.
   if (!stored.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) ||
-      Bytes(stored) != bytes) {
+      Bytes(stored) != bytes || stored.chain().empty()) {
     Wrong("its form is not that of a position, or a part of it is missing");
   }
   if (stored.version() != kVersion) {

@@ -346,12 +346,12 @@ void StageReader::SaveState(ReaderState* state) const {
     state->SetElements("ahead", std::move(ahead));
     state->SetList("groups", std::move(sizes));
   }
-  state->Set("next", next_);
+  state->Set("next_in_group", next_);
   state->Set("next_part", next_part_);
 }
 
 void StageReader::RestoreState(const ReaderState& state) {
-  next_ = state.Get("next", stage_->keeps_count() ? 0 : UINT64_MAX);
+  next_ = state.Get("next_in_group", stage_->keeps_count() ? 0 : UINT64_MAX);
   next_part_ = state.Get("next_part", stage_->makes_parts() ? UINT64_MAX : 0);
   TicketRun ahead;
   reader().PlanRunAgain(state.Elements("ahead"), &ahead);

@@ -115,10 +115,12 @@ TEST(ResumeTest, RefusesBytesThatAreNoPosition) {
   const std::string good = SavedAfter(Quickstart(), 5);
   ASSERT_NO_THROW(Position::Parse(good));
   for (size_t size = 0; size < good.size(); ++size) {
+    SCOPED_TRACE(StrCat("only ", size, " bytes"));
     ExpectError(ErrorCode::kInvalidArgument, "this is no position",
                 [&] { Position::Parse(good.substr(0, size)); });
   }
   for (size_t bit = 0; bit < 8 * good.size(); ++bit) {
+    SCOPED_TRACE(StrCat("bit ", bit, " is flipped"));
     std::string flipped = good;
     flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << (bit % 8)));
     ExpectError(ErrorCode::kInvalidArgument, "this is no position",
