@@ -136,7 +136,8 @@ class TensorWriter {
 };
 
 // The slots of the first of these files by its first records: (dtype, dims, levels) each.
-std::vector<std::tuple<std::string, Dims, int>> SlotsOf(const std::vector<std::string>& files) {
+std::vector<std::tuple<std::string, std::vector<int64_t>, int>> SlotsOf(
+    const std::vector<std::string>& files) {
   std::optional<std::vector<SlotSpec>> slots;
   {
     const InterpreterRelease released;
@@ -145,9 +146,10 @@ std::vector<std::tuple<std::string, Dims, int>> SlotsOf(const std::vector<std::s
     Require(slots.has_value(), Escaped(path),
             ": its first records tell no slots: they are no lists of tensors of the same types");
   }
-  std::vector<std::tuple<std::string, Dims, int>> told;
+  std::vector<std::tuple<std::string, std::vector<int64_t>, int>> told;
   for (const SlotSpec& slot : *slots) {
-    told.emplace_back(ToString(slot.dtype), slot.dims, slot.lod_level);
+    told.emplace_back(ToString(slot.dtype),
+                      std::vector<int64_t>(slot.dims.begin(), slot.dims.end()), slot.lod_level);
   }
   return told;
 }

@@ -224,7 +224,9 @@ def _parser() -> argparse.ArgumentParser:
     operators.add_argument("type", nargs="*")
     command("formats", _formats, "list the file formats")
     page = command("reference", _reference, "print the reference page, in Markdown")
-    page.add_argument("--html", metavar="DIR", help="write it as HTML pages into this folder instead")
+    page.add_argument(
+        "--html", metavar="DIR", help="write it as HTML pages into this folder instead"
+    )
     return parser
 
 

@@ -35,6 +35,7 @@ Batch: TypeAlias = dict[str, npt.NDArray[Any] | Ragged]
 # (-1 is any length).
 Slot: TypeAlias = Sequence[Any]
 
+
 # The core's error begins like this if slots are missing. The rest of it says how a program in text
 # declares them.
 def _named(names: Iterable[str] | None, slots: Sequence[Slot]) -> dict[str, Slot]:
