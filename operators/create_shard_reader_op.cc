@@ -11,17 +11,32 @@
 namespace millhopper {
 namespace {
 
-// Environment variables that the launchers of PyTorch, JAX and MPI scripts set.
-constexpr char kShards[] = "WORLD_SIZE";
-constexpr char kIndex[] = "RANK";
+// Environment variables in which launchers say how many processes there are, and which one this is.
+struct Launcher {
+  const char* shards;
+  const char* index;
+};
+
+// torchrun, Slurm's srun, Open MPI's mpirun, JAX. The first that says how many counts.
+// python/millhopper/base/ranks.py has the same.
+constexpr Launcher kLaunchers[] = {{"WORLD_SIZE", "RANK"},
+                                   {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID"},
+                                   {"SLURM_NTASKS", "SLURM_PROCID"},
+                                   {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
+                                   {"JAX_NUM_PROCESSES", "JAX_PROCESS_ID"}};
 
 OpSchema ShardSchema() {
   return DecoratedReaderSchema("Yields one of num_shards disjoint parts of a reader.")
-      .Attr(AttributeSchema("num_shards", int32_t{0},
-                            "how many parts; 0: as the environment variable WORLD_SIZE says")
-                .AtLeast(0))
-      .Attr(AttributeSchema("index", int32_t{-1},
-                            "which of them, from 0; -1: as the environment variable RANK says")
+      .Attr(
+          AttributeSchema(
+              "num_shards", int32_t{0},
+              "how many parts; 0: as many as processes, which the environment's WORLD_SIZE, "
+              "SLURM_STEP_NUM_TASKS, SLURM_NTASKS, OMPI_COMM_WORLD_SIZE or JAX_NUM_PROCESSES says")
+              .AtLeast(0))
+      .Attr(AttributeSchema(
+                "index", int32_t{-1},
+                "which of them, from 0; -1: as RANK, SLURM_PROCID, OMPI_COMM_WORLD_RANK or "
+                "JAX_PROCESS_ID says")
                 .AtLeast(-1))
       .Attr(AttributeSchema(
                 "by", std::string("record"),
@@ -29,7 +44,19 @@ OpSchema ShardSchema() {
                 "files, so that no process reads the chunks of another (chunk c of file f "
                 "belongs to shard (f + c) % num_shards; not for text)")
                 .OneOf({"record", "chunk"}))
+      .Attr(AttributeSchema(
+                "even", std::string("none"),
+                "what becomes of the last num_shards elements if the pass ends within them. none: "
+                "the first parts get one element more; pad: all get one, for which the pass goes "
+                "on with its own first elements, as torch's DistributedSampler does; drop: none "
+                "gets one. With pad and drop all parts have equally many elements")
+                .OneOf({"none", "pad", "drop"}))
       .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
+        Require(attributes.Get<std::string>("by") == "record" ||
+                    attributes.Get<std::string>("even") == "none",
+                "attribute 'even' is '", attributes.Get<std::string>("even"),
+                "'; parts by: \"chunk\" have as many records as their chunks, so they cannot be "
+                "made even: use by: \"record\"");
         const auto shards = attributes.Get<int32_t>("num_shards");
         const auto index = attributes.Get<int32_t>("index");
         Require(shards == 0 || index < shards, "attribute 'index' is ", index,
@@ -38,11 +65,18 @@ OpSchema ShardSchema() {
       .Infer(InferSameSlots);
 }
 
+const Launcher& FoundLauncher() {
+  for (const Launcher& launcher : kLaunchers) {
+    if (std::getenv(launcher.shards) != nullptr) return launcher;
+  }
+  return kLaunchers[0];
+}
+
 // The number that an environment variable holds.
 int64_t NumberOf(const char* variable, const char* attribute) {
   const char* const text = std::getenv(variable);
   Require(text != nullptr, "attribute '", attribute, "' is not given, and the environment has no ",
-          variable);
+          variable, "; torchrun, Slurm, Open MPI or JAX would set it, or one of their own");
   char* end = nullptr;
   errno = 0;
   const int64_t number = std::strtoll(text, &end, 10);
@@ -51,15 +85,21 @@ int64_t NumberOf(const char* variable, const char* attribute) {
   return number;
 }
 
+ShardEven EvenOf(const std::string& even) {
+  if (even == "pad") return ShardEven::kPad;
+  return even == "drop" ? ShardEven::kDrop : ShardEven::kNone;
+}
+
 void CreateShardReader(OpContext& context) {
   int64_t shards = context.Attr<int32_t>("num_shards");
   int64_t index = context.Attr<int32_t>("index");
-  if (shards == 0) shards = NumberOf(kShards, "num_shards");
-  if (index < 0) index = NumberOf(kIndex, "index");
+  if (shards == 0) shards = NumberOf(FoundLauncher().shards, "num_shards");
+  if (index < 0) index = NumberOf(FoundLauncher().index, "index");
   StoreReader(context,
               std::make_unique<ShardReader>(
                   UnderlyingReader(context), shards, index,
-                  context.Attr<std::string>("by") == "chunk" ? ShardBy::kChunk : ShardBy::kRecord));
+                  context.Attr<std::string>("by") == "chunk" ? ShardBy::kChunk : ShardBy::kRecord,
+                  EvenOf(context.Attr<std::string>("even"))));
 }
 
 REGISTER_OPERATOR(create_shard_reader, ShardSchema, CreateShardReader);

@@ -53,20 +53,6 @@ void AddOuterNames(const Program& program, int outermost, int block, std::set<st
   }
 }
 
-std::map<std::string, LoDTensor> OuterValues(const OpContext& context, const Scope& scope,
-                                             int block) {
-  std::set<std::string> names;
-  AddOuterNames(*context.program(), block, block, &names);
-  std::map<std::string, LoDTensor> values;
-  for (const std::string& name : names) {
-    const Variable* variable = scope.Find(name);
-    Require(variable != nullptr && variable->has_value(), "variable '", name,
-            "', which the block reads, has no value when the reader is created");
-    values[name] = variable->Get<LoDTensor>().OnHost();
-  }
-  return values;
-}
-
 void RequireDeclared(bool is_declared, int block, const std::string& name, const char* attribute) {
   Require(is_declared, "attribute '", attribute, "' names '", name, "', but block ", block,
           " does not declare it");
@@ -101,6 +87,20 @@ std::vector<std::string> ExplainBlock(const Program& program, int block, int op)
 }
 
 }  // namespace
+
+std::map<std::string, LoDTensor> ValuesFromOutside(const Program& program, const Scope& scope,
+                                                   int block) {
+  std::set<std::string> names;
+  AddOuterNames(program, block, block, &names);
+  std::map<std::string, LoDTensor> values;
+  for (const std::string& name : names) {
+    const Variable* variable = scope.Find(name);
+    Require(variable != nullptr && variable->has_value(), "variable '", name,
+            "', which the block reads, has no value when the reader is created");
+    values[name] = variable->Get<LoDTensor>().OnHost();
+  }
+  return values;
+}
 
 OpSchema WithElementBlock(OpSchema schema, const std::string& sinks) {
   const auto check = schema.check;
@@ -307,7 +307,7 @@ ElementBlock::ElementBlock(OpContext& context, const ReaderBase& below) {
   for (const std::string& name : recipe.sources) {
     VariableOfBlock(*recipe.program, recipe.block, name, "source_var_names");
   }
-  recipe.outer = OuterValues(context, context.scope(), recipe.block);
+  recipe.outer = ValuesFromOutside(*context.program(), context.scope(), recipe.block);
   Require(below.slots().size() == recipe.sources.size(), "attribute 'source_var_names' has ",
           recipe.sources.size(), " names, but ", below.origin(), " has ", below.slots().size(),
           " slots");

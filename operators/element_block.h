@@ -3,6 +3,7 @@
 #ifndef MILLHOPPER_OPERATORS_ELEMENT_BLOCK_H_
 #define MILLHOPPER_OPERATORS_ELEMENT_BLOCK_H_
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,6 +22,11 @@ OpSchema WithElementBlock(OpSchema schema, const std::string& sinks);
 // Infers what is known of the sinks from what is known of the reader below. Throws kInvalidArgument
 // if the block does not declare a source or a sink.
 std::vector<TensorSpec> InferSinks(const InferContext& context);
+
+// The variables from outside that a block and the blocks within it use, as they are now. Throws
+// kInvalidArgument if one has no value.
+std::map<std::string, LoDTensor> ValuesFromOutside(const Program& program, const Scope& scope,
+                                                   int block);
 
 // The block of an operator with that schema. Its outer variables keep the values that they have
 // when this object is created. It may outlive the run of the program and its scope.

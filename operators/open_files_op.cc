@@ -69,6 +69,12 @@ OpSchema OpenFilesSchema() {
           .Attr(
               {"deterministic", true, "false: a file that is ready may go before one that is not"})
           .Attr({"shuffle_files", false, "read the files in another order each pass"})
+          .Attr({"shuffle_chunks", false,
+                 "read the chunks of all files in a random order, another in each pass, without "
+                 "memory for records that wait; for files whose chunks can be found without "
+                 "reading them, so for none that are compressed as a whole; create_shuffle_reader "
+                 "on top mixes the records of chunks. cycle_length, deterministic and "
+                 "shuffle_files have no effect then, and pass_num must be 1"})
           .Attr({"shuffle_records", false,
                  "read the records of all files in a random order, another in each pass, without "
                  "memory for records that wait; for plain files of the formats fixed, idx and npy; "
@@ -109,6 +115,7 @@ void OpenFilesOperator(OpContext& context) {
   options.pass_num = static_cast<uint64_t>(context.Attr<int32_t>("pass_num"));
   options.deterministic = context.Attr<bool>("deterministic");
   options.shuffle_files = context.Attr<bool>("shuffle_files");
+  options.shuffle_chunks = context.Attr<bool>("shuffle_chunks");
   options.shuffle_records = context.Attr<bool>("shuffle_records");
   options.key = RandomKeyOf(context);
   StoreReader(context, OpenFiles(names, companions, std::move(arguments), options));

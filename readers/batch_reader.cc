@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "framework/base/error.h"
 #include "framework/base/memory_limit.h"
@@ -121,6 +122,59 @@ Error BatchReader::WithWholeBatches(const Error& error, size_t used_before) cons
 void BatchReader::Rewind(uint64_t pass) {
   batch_ = Ref<TicketRun>();
   DecoratedReader::Rewind(pass);
+}
+
+void BatchReader::SaveState(ReaderState* state) const {
+  state->Setting("batch_size", batch_size_);
+  state->Setting("discard_leftover", discard_leftover_ ? "true" : "false");
+  state->Setting("mode", mode_ == BatchMode::kStack ? "stack" : "concat");
+  if (!batch_ || batch_->tickets.empty()) return;
+  ElementNames begun;
+  reader().NameElements(batch_->tickets.data(), batch_->tickets.size(), &begun);
+  state->SetElements("begun", std::move(begun));
+}
+
+void BatchReader::RestoreState(const ReaderState& state) {
+  const ElementNames& begun = state.Elements("begun");
+  if (begun.count == 0) return;
+  if (begun.count > batch_size_) state.Fail("a batch is begun with ", begun.count, " elements");
+  const MemoryScope scope(account());
+  batch_ = Pool<TicketRun>::Take();
+  reader().PlanRunAgain(begun, batch_.get());
+}
+
+void BatchReader::NameElements(const Ticket* tickets, size_t n, ElementNames* names) const {
+  if (names->below.empty()) names->below.resize(1);
+  std::vector<Ticket> elements;
+  for (size_t i = 0; i < n; ++i) {
+    const PooledVector<Ticket>& batch = tickets[i].object<TicketRun>()->tickets;
+    names->numbers.push_back(batch.size());
+    elements.insert(elements.end(), batch.begin(), batch.end());
+  }
+  reader().NameElements(elements.data(), elements.size(), &names->below[0]);
+  names->count += n;
+}
+
+void BatchReader::PlanAgain(const ElementNames& names, const TakeElement& take) {
+  if (names.count == 0) return;
+  const std::vector<uint64_t>& sizes = names.numbers;
+  Require(sizes.size() == names.count && names.below.size() == 1 && names.records.empty(),
+          "the position names batches of ", origin(), " that make no sense");
+  TicketRun elements;
+  reader().PlanRunAgain(names.below[0], &elements);
+  size_t next = 0;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    Require(sizes[i] > 0 && sizes[i] <= batch_size_ && sizes[i] <= elements.tickets.size() - next,
+            "the position names a batch of ", sizes[i], " elements of ", origin());
+    const Ref<TicketRun> batch = Pool<TicketRun>::Take();
+    for (uint64_t k = 0; k < sizes[i]; ++k) batch->Add(elements.tickets[next++]);
+    Ticket ticket;
+    ticket.id = batch->tickets.front().id;
+    ticket.owner = batch.get();
+    take(i, ticket);
+  }
+  Require(next == elements.tickets.size(), "the position names elements of ", origin(),
+          " that are in no batch");
 }
 
 void BatchReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) const {

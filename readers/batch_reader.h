@@ -39,10 +39,15 @@ class BatchReader final : public DecoratedReader {
   const std::vector<SlotSpec>& row_slots() const override;
   size_t ElementsReady() const override;
   std::optional<uint64_t> PassLength() const override;
+  // The numbers are the sizes of the batches.
+  void NameElements(const Ticket* tickets, size_t n, ElementNames* names) const override;
+  void PlanAgain(const ElementNames& names, const TakeElement& take) override;
 
  private:
   void PlanNext(size_t n, TicketRun* run) override;
   void Rewind(uint64_t pass) override;
+  void SaveState(ReaderState* state) const override;
+  void RestoreState(const ReaderState& state) override;
   // Plans the rest of the current batch.
   void Fill();
   // Adds the memory that whole batches take to an out-of-memory error; returns other errors

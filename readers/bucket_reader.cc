@@ -48,4 +48,39 @@ void BucketReader::Forget() {
   for (OpenBatch& bucket : buckets_) bucket = OpenBatch();
 }
 
+void BucketReader::SaveState(ReaderState* state) const {
+  CollatingReader::SaveState(state);
+  const auto list = [](const std::vector<int64_t>& values) {
+    std::string text;
+    for (const int64_t value : values) text += (text.empty() ? "" : ", ") + StrCat(value);
+    return text;
+  };
+  state->Setting("boundaries", list(options_.boundaries));
+  state->Setting("batch_sizes", list(options_.batch_sizes));
+  state->Setting("slot", slot_);
+  state->Setting("discard_leftover", options_.discard_leftover ? "true" : "false");
+  std::vector<uint64_t> buckets;
+  std::vector<const Gathered*> begun;
+  for (size_t i = 0; i < buckets_.size(); ++i) {
+    if (buckets_[i].size() == 0) continue;
+    buckets.push_back(i);
+    begun.push_back(buckets_[i].gathered());
+  }
+  state->SetList("buckets", std::move(buckets));
+  state->SetElements("begun", NamesOf(begun));
+}
+
+void BucketReader::RestoreState(const ReaderState& state) {
+  CollatingReader::RestoreState(state);
+  std::vector<Ref<Gathered>> begun = GatherAgain(state.Elements("begun"));
+  const std::vector<uint64_t>& buckets = state.List("buckets");
+  if (begun.size() != buckets.size()) {
+    state.Fail(begun.size(), " batches in ", buckets.size(), " buckets");
+  }
+  for (size_t i = 0; i < begun.size(); ++i) {
+    if (buckets[i] >= buckets_.size()) state.Fail("there is no bucket ", buckets[i]);
+    buckets_[buckets[i]].GoOn(std::move(begun[i]));
+  }
+}
+
 }  // namespace millhopper

@@ -34,6 +34,8 @@ class BucketReader final : public CollatingReader {
   BucketReader(std::unique_ptr<ReaderBase> reader, const BucketOptions& options);
 
  private:
+  void SaveState(ReaderState* state) const override;
+  void RestoreState(const ReaderState& state) override;
   void Gather(const Ref<GatheredPart>& part) override;
   void GatherRest() override;
   void Forget() override;

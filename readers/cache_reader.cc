@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "readers/cache_reader.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "framework/base/error.h"
+#include "readers/plan_past.h"
 
 namespace millhopper {
 namespace {
-
-constexpr size_t kPassedOverAtOnce = 1024;
 
 size_t MemoryOf(const GatheredPart& part) {
   size_t bytes = sizeof(part) + sizeof(Gathered) + sizeof(Gathered::Piece);
@@ -35,22 +33,11 @@ void CacheReader::PlanNext(size_t n, TicketRun* run) {
     run->Add(ticket);
   }
   if (n == 0 || (complete_ && from_memory_ == kept_.size())) return;
-  PassOver();
-  GatherReader::PlanNext(n, run);
-}
-
-void CacheReader::PassOver() {
-  TicketRun dropped;
-  while (passed_over_ < from_memory_) {
-    const size_t passed =
-        reader().Plan(std::min(kPassedOverAtOnce, from_memory_ - passed_over_), &dropped);
-    if (passed == 0) {
-      Throw(ErrorCode::kDataLoss, "the reader below yields ", passed_over_,
-            " elements now, and has yielded at least ", from_memory_, " before");
-    }
-    passed_over_ += passed;
-    dropped.Clear();
+  if (!PlanPast(&reader(), &left_)) {
+    Throw(ErrorCode::kDataLoss, "the reader below yields ", from_memory_ - left_,
+          " elements now, and has yielded at least ", from_memory_, " before");
   }
+  GatherReader::PlanNext(n, run);
 }
 
 void CacheReader::Gather(const Ref<GatheredPart>& part) {
@@ -65,13 +52,40 @@ void CacheReader::Gather(const Ref<GatheredPart>& part) {
   Yield(std::move(element));
 }
 
+void CacheReader::SaveState(ReaderState* state) const {
+  GatherReader::SaveState(state);
+  std::vector<const Gathered*> kept;
+  kept.reserve(kept_.size());
+  for (const Ref<Gathered>& one : kept_) kept.push_back(one.get());
+  state->SetElements("kept", NamesOf(kept));
+  state->Set("full", full_ ? 1 : 0);
+  state->Set("complete", complete_ ? 1 : 0);
+  state->Set("from_memory", from_memory_);
+  state->Set("next_kept", next_);
+  state->Set("left", left_);
+}
+
+void CacheReader::RestoreState(const ReaderState& state) {
+  GatherReader::RestoreState(state);
+  kept_ = GatherAgain(state.Elements("kept"));
+  for (const Ref<Gathered>& one : kept_) {
+    if (one->pieces().size() != 1) state.Fail("an element that is kept has several parts");
+    used_ += MemoryOf(*one->pieces().front().part);
+  }
+  full_ = state.Get("full", 1) == 1;
+  complete_ = state.Get("complete", 1) == 1;
+  from_memory_ = state.Get("from_memory", kept_.size());
+  next_ = state.Get("next_kept", from_memory_);
+  left_ = state.Get("left", from_memory_);
+}
+
 void CacheReader::LoadGathered(const Gathered& gathered, Rows* rows) const {
   rows->Append(gathered.pieces().front().part->tensors);
 }
 
 void CacheReader::Rewind(uint64_t) {
-  from_memory_ = kept_.size();
-  next_ = passed_over_ = 0;
+  from_memory_ = left_ = kept_.size();
+  next_ = 0;
   GatherReader::Rewind(0);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps elements in memory for later passes.
+// Keeps elements in memory for later passes; disk_cache_reader.h keeps them on a disk.
 #ifndef MILLHOPPER_READERS_CACHE_READER_H_
 #define MILLHOPPER_READERS_CACHE_READER_H_
 
@@ -30,8 +30,9 @@ class CacheReader final : public GatherReader {
   void GatherRest() override { complete_ = !full_; }
   void LoadGathered(const Gathered& gathered, Rows* rows) const override;
   void Rewind(uint64_t pass) override;
-  // Has the reader below pass over the elements that were kept when the pass began.
-  void PassOver();
+  // Those that are kept are read again.
+  void SaveState(ReaderState* state) const override;
+  void RestoreState(const ReaderState& state) override;
 
   const size_t bytes_;
   size_t used_ = 0;
@@ -41,7 +42,7 @@ class CacheReader final : public GatherReader {
   // Of this pass:
   size_t from_memory_ = 0;  // elements that were kept when it began
   size_t next_ = 0;         // of them
-  size_t passed_over_ = 0;  // by the reader below
+  size_t left_ = 0;         // of them, that the reader below has still to pass over
 };
 
 }  // namespace millhopper

@@ -32,4 +32,13 @@ void ChainReader::Rewind(uint64_t pass) {
   UnionReader::Rewind(pass);
 }
 
+void ChainReader::SaveState(ReaderState* state) const {
+  state->Setting("readers", size());
+  state->Set("current", current_);
+}
+
+void ChainReader::RestoreState(const ReaderState& state) {
+  current_ = state.Get("current", size());
+}
+
 }  // namespace millhopper

@@ -23,6 +23,8 @@ class ChainReader final : public UnionReader {
  private:
   void PlanNext(size_t n, TicketRun* run) override;
   void Rewind(uint64_t pass) override;
+  void SaveState(ReaderState* state) const override;
+  void RestoreState(const ReaderState& state) override;
 
   size_t current_ = 0;
 };

@@ -63,6 +63,17 @@ CollatingReader::CollatingReader(std::unique_ptr<ReaderBase>&& reader,
   if (options.pad) pads_ = PadNumbers(options.pad_values, padded);
 }
 
+void CollatingReader::SaveState(ReaderState* state) const {
+  GatherReader::SaveState(state);
+  std::string pads;
+  for (const double pad : pads_) pads += (pads.empty() ? "" : ", ") + StrCat(pad);
+  state->Setting("pad", options_.pad ? "true" : "false");
+  state->Setting("pad_length", static_cast<uint64_t>(options_.pad_length));
+  state->Setting("pad_multiple", static_cast<uint64_t>(options_.pad_multiple));
+  state->Setting("pad_values", pads);
+  state->Setting("lengths", options_.lengths ? "true" : "false");
+}
+
 size_t CollatingReader::CheckedSlot(int64_t slot) const {
   const size_t count = reader().slots().size();
   Require(slot >= 0 && static_cast<size_t>(slot) < count, "slot ", slot, " of a reader with ",

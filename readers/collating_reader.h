@@ -37,6 +37,8 @@ class CollatingReader : public GatherReader {
   // for padding values that do not fit the slots.
   CollatingReader(std::unique_ptr<ReaderBase>&& reader, const CollationOptions& options);
 
+  // Writes what all of them depend on, beside what GatherReader writes.
+  void SaveState(ReaderState* state) const override;
   // Throws kInvalidArgument unless the reader below has such a slot.
   size_t CheckedSlot(int64_t slot) const;
   // The length that sequences get of which the longest has `longest` steps.
@@ -62,6 +64,13 @@ class OpenBatch {
     ++size_;
   }
   size_t size() const { return size_; }
+  // Null while it is empty.
+  const Gathered* gathered() const { return batch_.get(); }
+  // Goes on with elements that were gathered.
+  void GoOn(Ref<Gathered> batch) {
+    size_ = batch->pieces().size();
+    batch_ = std::move(batch);
+  }
   // Takes the batch out; the next one is empty.
   Ref<Gathered> Take() {
     size_ = 0;

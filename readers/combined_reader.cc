@@ -52,10 +52,11 @@ size_t CombinedReader::ElementsReady() const {
   return ready;
 }
 
-ChainStats CombinedReader::Stats() const {
-  ChainStats stats = ReaderBase::Stats();
-  for (const auto& reader : readers_) stats.below.push_back(reader->Stats());
-  return stats;
+std::vector<ReaderBase*> CombinedReader::Below() const {
+  std::vector<ReaderBase*> below;
+  below.reserve(size());
+  for (const auto& reader : readers_) below.push_back(reader.get());
+  return below;
 }
 
 void CombinedReader::ExpectWindow() {
@@ -85,6 +86,18 @@ size_t PlannedElements::Fill(ReaderBase* reader, size_t n) {
 void PlannedElements::Drop(size_t n) {
   next_ += n;
   if (available() == 0) Clear();
+}
+
+ElementNames PlannedElements::Names(const ReaderBase& reader) const {
+  ElementNames names;
+  if (available() > 0) {
+    reader.NameElements(&planned_.tickets[next_], available(), &names);
+  }
+  return names;
+}
+
+void PlannedElements::PlanAgain(ReaderBase* reader, const ElementNames& names) {
+  reader->PlanRunAgain(names, &planned_);
 }
 
 void PlannedElements::Clear() {

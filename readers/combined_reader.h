@@ -20,7 +20,7 @@ class CombinedReader : public ReaderBase {
  public:
   Place place() const override;
   size_t ElementsReady() const override;
-  ChainStats Stats() const override;
+  std::vector<ReaderBase*> Below() const override;
   void ExpectWindow() override;
   void BeginPass() override;
 
@@ -52,6 +52,9 @@ class PlannedElements {
   // Lets go of the first n, which are handed out.
   void Drop(size_t n);
   void Clear();
+  // The names of those that are not handed out, and how to plan them again.
+  ElementNames Names(const ReaderBase& reader) const;
+  void PlanAgain(ReaderBase* reader, const ElementNames& names);
 
  private:
   size_t available() const { return planned_.tickets.size() - next_; }

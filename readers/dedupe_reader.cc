@@ -9,17 +9,18 @@
 #include <utility>
 
 #include "framework/base/error.h"
+#include "framework/base/memory_limit.h"
 
 namespace millhopper {
 namespace {
 
 constexpr int64_t kMostKeys = int64_t{1} << 31;
-constexpr size_t kFewestPlaces = 64;
+constexpr size_t kFewestKeys = 32;
 
 }  // namespace
 
 bool RecentKeys::Insert(const Key& key) {
-  if (keys_.size() < most_ && 2 * (keys_.size() + 1) > places_.size()) Grow();
+  MakeRoom();
   size_t place = Find(key);
   if (places_[place] != 0) return false;
   if (keys_.size() < most_) {
@@ -35,10 +36,24 @@ bool RecentKeys::Insert(const Key& key) {
   return true;
 }
 
+std::vector<RecentKeys::Key> RecentKeys::keys() const {
+  std::vector<Key> keys(keys_.begin() + static_cast<std::ptrdiff_t>(oldest_), keys_.end());
+  keys.insert(keys.end(), keys_.begin(), keys_.begin() + static_cast<std::ptrdiff_t>(oldest_));
+  return keys;
+}
+
 void RecentKeys::Clear() {
-  keys_.clear();
   oldest_ = 0;
+  keys_.clear();
   std::fill(places_.begin(), places_.end(), 0);
+  if (MayKeepEmptyTable()) return;
+  capacity_ = 0;
+  PooledVector<Key>().swap(keys_);
+  PooledVector<uint32_t>().swap(places_);
+}
+
+size_t RecentKeys::next_capacity() const {
+  return std::min(most_, std::max(kFewestKeys, 2 * keys_.size()));
 }
 
 size_t RecentKeys::Find(const Key& key) const {
@@ -62,7 +77,13 @@ void RecentKeys::Erase(const Key& key) {
 }
 
 void RecentKeys::Grow() {
-  places_.assign(std::max(kFewestPlaces, 2 * places_.size()), 0);
+  const size_t capacity = next_capacity();
+  size_t places = 2 * kFewestKeys;
+  while (places < 2 * capacity) places *= 2;
+  PooledVector<uint32_t> larger(places);  // all are free
+  keys_.reserve(capacity);
+  places_.swap(larger);
+  capacity_ = capacity;
   for (size_t i = 0; i < keys_.size(); ++i) {
     places_[Find(keys_[i])] = static_cast<uint32_t>(i + 1);
   }
@@ -71,6 +92,7 @@ void RecentKeys::Grow() {
 DedupeReader::DedupeReader(std::unique_ptr<ReaderBase> reader, const std::vector<int64_t>& slots,
                            int64_t most)
     : GatherReader(std::move(reader), reader->slots(), true),
+      most_(static_cast<size_t>(most)),
       seen_(static_cast<size_t>(std::clamp<int64_t>(most, 1, kMostKeys))) {
   Require(most >= 1 && most <= kMostKeys, "entries is ", most, "; it must be from 1 to ",
           kMostKeys);
@@ -103,11 +125,49 @@ RecentKeys::Key DedupeReader::DigestOf(const GatheredPart& part) {
   return {digest.low64, digest.high64};
 }
 
+void DedupeReader::MakeRoom() {
+  if (!seen_.wants_room()) return;
+  // The table stays for the whole pass, so it belongs to what is needed now.
+  if (MemoryScope::IsAhead()) MemoryScope::ThrowRefused();
+  const MemoryScope scope(account());
+  try {
+    seen_.MakeRoom();
+  } catch (...) {
+    throw CurrentError().WithContext(
+        StrCat("while making room for the digests of ", seen_.next_capacity(),
+               " elements; with a smaller 'entries' it keeps fewer, and yields an element again "
+               "that comes after so many others"));
+  }
+}
+
 void DedupeReader::Gather(const Ref<GatheredPart>& part) {
   if (!seen_.Insert(DigestOf(*part))) return;
   Ref<Gathered> element = Pool<Gathered>::Take();
   element->Add(part);
   Yield(std::move(element));
+}
+
+// Digests cannot be made again without all elements of the pass, so they are kept as they are.
+void DedupeReader::SaveState(ReaderState* state) const {
+  GatherReader::SaveState(state);
+  std::string slots;
+  for (const size_t slot : slots_) slots += (slots.empty() ? "" : ", ") + StrCat(slot);
+  state->Setting("compared_slots", slots);
+  state->Setting("entries", most_);
+  std::vector<uint64_t> seen;
+  for (const RecentKeys::Key& key : seen_.keys()) {
+    seen.insert(seen.end(), {key.low, key.high});
+  }
+  state->SetList("seen", std::move(seen));
+}
+
+void DedupeReader::RestoreState(const ReaderState& state) {
+  GatherReader::RestoreState(state);
+  const std::vector<uint64_t>& seen = state.List("seen");
+  if (seen.size() % 2 != 0 || seen.size() / 2 > most_) {
+    state.Fail(seen.size(), " halves of digests for ", most_, " entries");
+  }
+  for (size_t i = 0; i < seen.size(); i += 2) seen_.Insert({seen[i], seen[i + 1]});
 }
 
 void DedupeReader::LoadGathered(const Gathered& gathered, Rows* rows) const {

@@ -81,6 +81,49 @@ void FakeReader::PlanNext(size_t n, TicketRun* run) {
   }
 }
 
+void FakeReader::SaveState(ReaderState* state) const {
+  state->Setting("count", count_);
+  state->Set("next", next_);
+  if (!element_) return;
+  ElementNames element;
+  reader().NameElements(element_->run.tickets.data(), 1, &element);
+  state->SetElements("element", std::move(element));
+}
+
+void FakeReader::RestoreState(const ReaderState& state) {
+  next_ = state.Get("next", count_);
+  const ElementNames& names = state.Elements("element");
+  if (names.count == 0) return;
+  if (names.count != 1) state.Fail("it has ", names.count, " first elements");
+  element_ = Ref<Element>(new Element);
+  reader().PlanRunAgain(names, &element_->run);
+}
+
+void FakeReader::NameElements(const Ticket* tickets, size_t n, ElementNames* names) const {
+  names->below.resize(1);
+  for (size_t i = 0; i < n; ++i) {
+    names->numbers.push_back(tickets[i].id.sample);
+    reader().NameElements(tickets[i].object<Element>()->run.tickets.data(), 1, &names->below[0]);
+  }
+  names->count += n;
+}
+
+void FakeReader::PlanAgain(const ElementNames& names, const TakeElement& take) {
+  if (names.count == 0) return;
+  Require(names.numbers.size() == names.count && names.below.size() == 1 &&
+              names.below[0].count == names.count,
+          "the position names elements of ", origin(), " that make no sense");
+  reader().PlanAgain(names.below[0], [&](size_t place, const Ticket& below) {
+    const Ref<Element> element(new Element);
+    element->run.Add(below);
+    Ticket ticket;
+    ticket.id = below.id;
+    ticket.id.sample = names.numbers[place];
+    ticket.owner = element.get();
+    take(place, ticket);
+  });
+}
+
 void FakeReader::Rewind(uint64_t pass) {
   element_ = Ref<Element>();
   next_ = 0;

@@ -28,12 +28,17 @@ class FakeReader final : public DecoratedReader {
   // Whether the first element was planned is known to the planning thread only.
   size_t ElementsReady() const override;
   std::optional<uint64_t> PassLength() const override;
+  // The numbers are those of the elements; each is the first element, which is planned anew.
+  void NameElements(const Ticket* tickets, size_t n, ElementNames* names) const override;
+  void PlanAgain(const ElementNames& names, const TakeElement& take) override;
 
  private:
   class Element;
 
   void PlanNext(size_t n, TicketRun* run) override;
   void Rewind(uint64_t pass) override;
+  void SaveState(ReaderState* state) const override;
+  void RestoreState(const ReaderState& state) override;
 
   const uint64_t count_;
   uint64_t next_ = 0;

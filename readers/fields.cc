@@ -2,7 +2,6 @@
 #include "readers/fields.h"
 
 #include <fast_float/fast_float.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <charconv>
@@ -10,7 +9,6 @@
 #include <cstring>
 #include <limits>
 #include <type_traits>
-#include <unordered_map>
 #include <utility>
 
 #include "framework/base/error.h"
@@ -19,48 +17,7 @@
 #include "readers/text_file.h"
 
 namespace millhopper {
-
-// The words of a file, one a line. The number of a word is that of its line, from 0 on.
-class Vocabulary {
- public:
-  explicit Vocabulary(const std::string& path) : text_(ReadTextFile(path, "vocabulary")) {
-    const std::string_view text(text_);
-    for (size_t begin = 0; begin < text.size();) {
-      const size_t found = text.find('\n', begin);
-      const size_t end = found == std::string_view::npos ? text.size() : found;
-      std::string_view word = text.substr(begin, end - begin);
-      if (!word.empty() && word.back() == '\r') word.remove_suffix(1);
-      const auto line = static_cast<int64_t>(words_.size());
-      if (!words_.emplace(word, line).second) {
-        throw Error(ErrorCode::kDataLoss,
-                    StrCat("line ", line + 1, ": the word '", Escaped(std::string(word)),
-                           "' stands in line ", words_.at(word) + 1, ", too"))
-            .InFile(path, static_cast<int64_t>(begin));
-      }
-      begin = end + 1;
-    }
-  }
-
-  // -1 if there is no such word.
-  int64_t Find(std::string_view word) const {
-    const auto found = words_.find(word);
-    return found == words_.end() ? -1 : found->second;
-  }
-  size_t size() const { return words_.size(); }
-
- private:
-  const std::string text_;
-  std::unordered_map<std::string_view, int64_t> words_;
-};
-
 namespace {
-
-constexpr size_t kShownBytes = 60;  // of a text in an error
-
-std::string Shown(std::string_view text) {
-  return text.size() <= kShownBytes ? Escaped(std::string(text))
-                                    : Escaped(std::string(text.substr(0, kShownBytes))) + "...";
-}
 
 template <typename T>
 void Put(T value, char* place) {
@@ -249,7 +206,8 @@ const char* ReadAnyFloat(const Field& field, const char* begin, const char* end,
 
 template <typename T>
 const char* ReadHash(const Field& field, const char* begin, const char* end, char* place) {
-  Put(static_cast<T>(XXH64(begin, static_cast<size_t>(end - begin), 0) % field.buckets), place);
+  const std::string_view text(begin, static_cast<size_t>(end - begin));
+  Put(static_cast<T>(HashBucket(text, field.buckets)), place);
   return end;
 }
 

@@ -73,31 +73,43 @@ void FixedSizeSource::Fetch(Chunk* chunk) const {
     return ListPieces(chunk, records);
   }
   chunk->bytes = BufferPool::At(Place()).Take(chunk->lead() + records * record_bytes_);
-  char* out = chunk->bytes->data() + chunk->lead();
-  for (size_t i = 0; i < columns_.size(); ++i) {
-    const size_t bytes = columns_[i].bytes;
-    const File& file = columns_[i].stream->file();
-    const uint64_t offset = begins_[i] + first * bytes;
-    if (bytes == record_bytes_) {
-      file.Read(offset, out, records * bytes);
-    } else {
-      file.ReadApart(offset, out, bytes, record_bytes_, records);
-    }
-    out += bytes;
-  }
+  ReadRecords(first, records, chunk->bytes->data() + chunk->lead());
   ListPieces(chunk, records);
+}
+
+bool FixedSizeSource::Seek(uint64_t offset, std::optional<uint64_t>) {
+  const size_t bytes = columns_[0].bytes;
+  if (!plain_ || bytes == 0 || offset < begins_[0]) return false;
+  const uint64_t first = (offset - begins_[0]) / bytes;
+  const bool begins_here = (offset - begins_[0]) % bytes == 0 && first % records_per_chunk_ == 0;
+  if (!begins_here || first >= records_) return false;
+  next_ = first;
+  return true;
 }
 
 std::optional<RecordTable> FixedSizeSource::Records() const {
   if (!plain_ || columns_[0].bytes == 0) return std::nullopt;
   CheckEnd();
-  return RecordTable{records_, record_bytes_, begins_[0], columns_[0].bytes};
+  RecordTable table{records_, record_bytes_, begins_[0], columns_[0].bytes, {}, {}};
+  if (columns_.size() == 1 && columns_[0].in_place && records_ > 0) {
+    if (const Ref<Mapping>& mapping = columns_[0].stream->file().mapping()) {
+      table.mapped = mapping->View(begins_[0], records_ * record_bytes_);
+      table.mapping = Ref<const Mapping>(mapping.get());
+    }
+  }
+  return table;
 }
 
-void FixedSizeSource::ReadRecord(uint64_t record, char* out) const {
+void FixedSizeSource::ReadRecords(uint64_t first, size_t n, char* out) const {
   for (size_t i = 0; i < columns_.size(); ++i) {
     const size_t bytes = columns_[i].bytes;
-    if (bytes > 0) columns_[i].stream->file().Read(begins_[i] + record * bytes, out, bytes);
+    const File& file = columns_[i].stream->file();
+    const uint64_t offset = begins_[i] + first * bytes;
+    if (bytes == record_bytes_ || n == 1) {
+      file.Read(offset, out, n * bytes);
+    } else {
+      file.ReadApart(offset, out, bytes, record_bytes_, n);
+    }
     out += bytes;
   }
 }

@@ -29,9 +29,10 @@ class FixedSizeSource final : public FileSource {
 
   bool Claim(Chunk* chunk) override;
   void Fetch(Chunk* chunk) const override;
+  bool Seek(uint64_t offset, std::optional<uint64_t> number) override;
   // Of plain files whose first column has bytes.
   std::optional<RecordTable> Records() const override;
-  void ReadRecord(uint64_t record, char* out) const override;
+  void ReadRecords(uint64_t first, size_t n, char* out) const override;
 
  private:
   // The most records that a chunk beginning with record `first` has.

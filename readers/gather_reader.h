@@ -21,6 +21,7 @@ class GatheredPart final : public Kept {
  public:
   RecordId id;
   std::vector<LoDTensor> tensors;  // one per slot
+  ElementNames made_of;            // how the reader below names it; empty if nobody will save it
 
  private:
   void Dispose() override;
@@ -67,7 +68,10 @@ void CheckSameSteps(const LoDTensor& like, const LoDTensor& tensor, size_t slot)
 // planning thread uses.
 class GatherReader : public StageReader {
  public:
-  void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const final;
+  void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override;
+  void NameElements(const Ticket* tickets, size_t n, ElementNames* names) const final;
+  // Loads the elements below.
+  void PlanAgain(const ElementNames& names, const TakeElement& take) final;
 
  protected:
   // `slots` are those of the elements that it makes. If they are those of the reader below, also as
@@ -75,6 +79,9 @@ class GatherReader : public StageReader {
   GatherReader(std::unique_ptr<ReaderBase>&& reader, std::vector<SlotSpec> slots,
                bool keeps_slots = false);
 
+  // Called before Gather, and may take memory of a pool. What it throws, such as a refusal of
+  // memory ahead of need, leaves the next element to another call.
+  virtual void MakeRoom() {}
   // Takes the next element of the reader below, and calls Yield for each element that is complete
   // now. An error that it throws comes in the place of the element, behind what was yielded. Must
   // not take memory of a pool.
@@ -83,16 +90,28 @@ class GatherReader : public StageReader {
   virtual void GatherRest() {}
   // Drops what is gathered, because another pass begins.
   virtual void Forget() {}
+  // Throws kInvalidArgument unless a gathered element that a position names is one that this reader
+  // could have yielded, as far as LoadGathered relies on it. Its pieces are within their parts.
+  virtual void CheckGathered(const Gathered&) const {}
   // Appends an element. Any thread.
   virtual void LoadGathered(const Gathered& gathered, Rows* rows) const = 0;
 
   void PlanNext(size_t n, TicketRun* run) override;
   void Rewind(uint64_t pass) override;
+  // Writes what is ready and what comes next. A derived class adds its settings and what it keeps:
+  // gathered elements as NamesOf them, which GatherAgain makes of that. Gather must leave alone
+  // what the class keeps if it throws.
+  void SaveState(ReaderState* state) const override;
+  void RestoreState(const ReaderState& state) override;
+  ElementNames NamesOf(const std::vector<const Gathered*>& gathered) const;
+  std::vector<Ref<Gathered>> GatherAgain(const ElementNames& names);
   void Yield(Ref<Gathered> gathered) { ready_.push_back(std::move(gathered)); }
 
  private:
   // Gathers one more element, or the rest. False at the end of the pass.
   bool Advance();
+  // Loads elements of the reader below that a position names.
+  std::vector<Ref<GatheredPart>> LoadPartsAgain(const ElementNames& names);
   // Plans more elements of the reader below; false at the end of its pass.
   bool Refill();
 
@@ -101,6 +120,7 @@ class GatherReader : public StageReader {
   size_t next_ = 0;  // in fresh_
   size_t planned_at_once_ = 1;
   bool end_ = false;          // of this pass
+  bool failed_ = false;       // Gather has thrown
   std::exception_ptr error_;  // comes after fresh_
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "readers/indexed_source.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "framework/base/error.h"
@@ -49,6 +50,13 @@ bool IndexedSource::Claim(Chunk* chunk) {
                        chunk->length, " bytes; the limit is ", most_bytes_))
         .InFile(stream_->path(), static_cast<int64_t>(chunk->offset));
   }
+  return true;
+}
+
+bool IndexedSource::Seek(uint64_t offset, std::optional<uint64_t>) {
+  const auto found = std::lower_bound(begins_.begin(), begins_.end(), offset);
+  if (found == begins_.end() || *found != offset) return false;
+  next_ = static_cast<size_t>(found - begins_.begin());
   return true;
 }
 

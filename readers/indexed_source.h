@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "framework/io/byte_stream.h"
@@ -33,6 +34,7 @@ class IndexedSource : public FileSource {
                 uint64_t most_bytes, bool all_are_listed);
 
   bool Claim(Chunk* chunk) final;
+  bool Seek(uint64_t offset, std::optional<uint64_t> number) final;
 
  protected:
   const ByteStream& stream() const { return *stream_; }

@@ -49,6 +49,12 @@ class LabeledFilesSource final : public FileSource {
     return true;
   }
 
+  bool Seek(uint64_t offset, std::optional<uint64_t>) override {
+    if (offset >= files_.size()) return false;
+    next_ = offset;
+    return true;
+  }
+
   void Fetch(Chunk* chunk) const override {
     const auto& sizes = std::any_cast<const std::vector<uint64_t>&>(chunk->claimed);
     chunk->bytes = BufferPool::At(Place()).Take(chunk->length);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -43,6 +44,12 @@ class PlainText final : public FileSource {
     chunk->length = std::min<uint64_t>(kStretch, stream_->file().size() - next_);
     next_ += chunk->length;
     return chunk->length > 0;
+  }
+
+  bool Seek(uint64_t offset, std::optional<uint64_t>) override {
+    if (offset % kStretch != 0 || offset >= stream_->file().size()) return false;
+    next_ = offset;
+    return true;
   }
 
   void Fetch(Chunk* chunk) const override {

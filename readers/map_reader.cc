@@ -6,6 +6,7 @@
 #include "framework/base/error.h"
 #include "framework/base/place.h"
 #include "framework/base/stop.h"
+#include "framework/reader/record_place.h"
 
 namespace millhopper {
 namespace {
@@ -51,8 +52,10 @@ MapReader::MapReader(std::unique_ptr<ReaderBase> reader, std::vector<SlotSpec> s
 
 void MapReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) const {
   Ref<Workplace> work = Pool<Workplace>::Take();
+  RecordPlace place;
   for (size_t i = 0; i < n; ++i) {
     CheckStop();  // the function may take long
+    place.Clear();
     work->rows.Reset(reader().row_slots());
     reader().Load(tickets + i, 1, &work->rows);
     work->rows.MoveTo(&work->in);
@@ -64,8 +67,9 @@ void MapReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) const {
               " slots");
       AppendRest(slots(), work->out, work->steps, rows);
     } catch (...) {
-      throw CurrentError().WithContext(StrCat("while processing element ", tickets[i].id.sample,
-                                              " in ", origin().empty() ? "a reader" : origin()));
+      throw place.Named(CurrentError())
+          .WithContext(StrCat("while processing element ", tickets[i].id.sample, " in ",
+                              origin().empty() ? "a reader" : origin()));
     }
   }
 }

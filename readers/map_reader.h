@@ -32,6 +32,10 @@ class MapReader final : public DecoratedReader {
   std::optional<uint64_t> PassLength() const override { return reader().PassLength(); }
 
  private:
+  // What the function is, only the program tells that made it.
+  void SaveState(ReaderState*) const override {}
+  void RestoreState(const ReaderState&) override {}
+
   const Function function_;
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <utility>
 
 #include "framework/base/error.h"
@@ -77,14 +78,16 @@ void MixReader::PlanNext(size_t n, TicketRun* run) {
   }
 }
 
-void MixReader::Deal(size_t n) {
-  if (!schedule_) {
-    Weights weights = weights_;
-    for (size_t k = 0; k < size(); ++k) {
-      if (parts_[k].left) weights[k] = 0;
-    }
-    schedule_.emplace(weights, key_, pass_);
+void MixReader::Schedule() {
+  Weights weights = weights_;
+  for (size_t k = 0; k < size(); ++k) {
+    if (parts_[k].left) weights[k] = 0;
   }
+  schedule_.emplace(weights, key_, pass_);
+}
+
+void MixReader::Deal(size_t n) {
+  if (!schedule_) Schedule();
   if (next_turn_ == turns_.size()) {
     turns_.clear();
     next_turn_ = 0;
@@ -156,6 +159,64 @@ bool MixReader::AllHaveEnded() const {
     if (weights_[i] > 0 && !parts_[i].ended) return false;
   }
   return true;
+}
+
+// Weights are a setting where they are fixed; else those of this pass are kept.
+void MixReader::SaveState(ReaderState* state) const {
+  std::vector<uint64_t> weights;
+  std::string text;
+  for (const double weight : weights_) {
+    uint64_t bits;
+    std::memcpy(&bits, &weight, sizeof(bits));
+    weights.push_back(bits);
+    text += (text.empty() ? "" : ", ") + StrCat(weight);
+  }
+  state->Setting("readers", size());
+  if (!changed_weights_) state->Setting("weights", text);
+  state->Setting("end", end_ == MixEnd::kStop       ? "stop"
+                        : end_ == MixEnd::kContinue ? "continue"
+                                                    : "repeat");
+  state->Setting("random_key", key_.Bits(0, 0));
+  state->SetList("weights", std::move(weights));
+  state->Set("pass", pass_);
+  std::vector<uint64_t> repeats;
+  for (size_t k = 0; k < size(); ++k) {
+    const Part& part = parts_[k];
+    repeats.insert(repeats.end(), {part.left, part.ended, part.taken, part.repeats});
+    state->SetElements(StrCat("planned_", k), planned_[k].Names(reader(k)));
+  }
+  state->SetList("readers", std::move(repeats));
+  if (!schedule_) return;
+  state->SetList("schedule", schedule_->Numbers());
+  state->SetList("turns", {turns_.begin() + static_cast<std::ptrdiff_t>(next_turn_), turns_.end()});
+}
+
+void MixReader::RestoreState(const ReaderState& state) {
+  pass_ = state.Get("pass");
+  const std::vector<uint64_t>& weights = state.List("weights");
+  const std::vector<uint64_t>& numbers = state.List("readers");
+  if (weights.size() != size() || numbers.size() != 4 * size()) {
+    state.Fail("it is not one of ", size(), " readers");
+  }
+  for (size_t k = 0; k < size(); ++k) std::memcpy(&weights_[k], &weights[k], sizeof(double));
+  CheckWeights(weights_);
+  bool has_turns = false;
+  for (size_t k = 0; k < size(); ++k) {
+    Part& part = parts_[k];
+    part.left = numbers[4 * k] != 0;
+    part.ended = numbers[4 * k + 1] != 0;
+    part.taken = numbers[4 * k + 2] != 0;
+    part.repeats = numbers[4 * k + 3];
+    has_turns = has_turns || (weights_[k] > 0 && !part.left);
+    planned_[k].PlanAgain(&reader(k), state.Elements(StrCat("planned_", k)));
+  }
+  if (state.List("schedule").empty() || !has_turns) return;
+  Schedule();
+  if (!schedule_->SetNumbers(state.List("schedule"))) state.Fail("nobody's turns are like this");
+  for (const uint64_t turn : state.List("turns")) {
+    if (turn >= size()) state.Fail("it is the turn of reader ", turn, " of ", size());
+    turns_.push_back(turn);
+  }
 }
 
 void MixReader::Rewind(uint64_t pass) {

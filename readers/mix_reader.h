@@ -60,6 +60,10 @@ class MixReader final : public UnionReader {
 
   void PlanNext(size_t n, TicketRun* run) override;
   void Rewind(uint64_t pass) override;
+  void SaveState(ReaderState* state) const override;
+  void RestoreState(const ReaderState& state) override;
+  // Begins a schedule for the readers that have not left.
+  void Schedule();
   void CheckWeights(const Weights& weights) const;
   // Deals out the next turns, so that there are n of them.
   void Deal(size_t n);

@@ -32,6 +32,33 @@ void MixSchedule::SetDeadline(Participant* participant) const {
                           (rest + participant->weight - 1) / participant->weight;
 }
 
+std::vector<uint64_t> MixSchedule::Numbers() const {
+  std::vector<uint64_t> numbers{turn_};
+  for (const Participant& participant : participants_) {
+    numbers.push_back(participant.release);
+    numbers.push_back(participant.rest);
+  }
+  return numbers;
+}
+
+bool MixSchedule::SetNumbers(const std::vector<uint64_t>& numbers) {
+  if (numbers.size() != 1 + 2 * participants_.size()) return false;
+  turn_ = numbers[0];
+  bool anybodys = false;  // turn
+  for (size_t i = 0; i < participants_.size(); ++i) {
+    Participant& participant = participants_[i];
+    participant.release = numbers[1 + 2 * i];
+    participant.rest = numbers[2 + 2 * i];
+    if (participant.rest >= participant.weight) return false;
+    // Nobody's next turn is farther away than all turns from one of his to the next.
+    const uint64_t farthest = sum_ / participant.weight + 1;
+    if (participant.release > turn_ && participant.release - turn_ > farthest) return false;
+    anybodys = anybodys || participant.release <= turn_;
+    SetDeadline(&participant);
+  }
+  return anybodys;
+}
+
 size_t MixSchedule::Next() {
   uint64_t earliest = UINT64_MAX;
   uint64_t equals = 0;

@@ -29,6 +29,11 @@ class MixSchedule {
   // is exact. A participant with weight 0 has no turn.
   MixSchedule(const std::vector<double>& weights, const RandomKey& key, uint64_t pass);
 
+  // How many turns have been dealt out.
+  uint64_t turn() const { return turn_; }
+  // What Next changes, as numbers, and back. False if the numbers cannot be of this schedule.
+  std::vector<uint64_t> Numbers() const;
+  bool SetNumbers(const std::vector<uint64_t>& numbers);
   // The participant whose turn is next.
   size_t Next();
 

@@ -19,6 +19,10 @@ constexpr size_t kMostOpenedAhead = 4;
 
 }  // namespace
 
+ReadAhead ReadAheadOf(const MultiFileOptions& options) {
+  return {options.thread_num == 0 ? SIZE_MAX : options.thread_num, options.buffer_size};
+}
+
 std::vector<uint32_t> ShuffledFiles(size_t files, const RandomKey& key, uint64_t pass) {
   std::vector<uint32_t> order(files);
   std::iota(order.begin(), order.end(), 0u);
@@ -28,10 +32,7 @@ std::vector<uint32_t> ShuffledFiles(size_t files, const RandomKey& key, uint64_t
 
 MultiFileReader::MultiFileReader(std::unique_ptr<FileFormat> format, std::vector<FileEntry> entries,
                                  const MultiFileOptions& options)
-    : FileReader(
-          std::move(format), std::move(entries),
-          ReadAhead{options.thread_num == 0 ? SIZE_MAX : options.thread_num, options.buffer_size}),
-      options_(options) {
+    : FileReader(std::move(format), std::move(entries), ReadAheadOf(options)), options_(options) {
   Require(!files().empty(), "there is no file to read");
   Require(files().size() <= static_cast<size_t>(kMaxListLength), "a list of ", files().size(),
           " files; the limit is ", kMaxListLength);
@@ -181,19 +182,21 @@ void MultiFileReader::OpenAhead(size_t files_wanted, bool needed) {
       next_to_open_ = 0;
     }
     if (opening_round_ > last_round) return;
-    if (options_.shuffle_files && next_to_open_ == 0) {
-      order_ =
-          ShuffledFiles(files().size(), options_.key, pass_ * options_.pass_num + opening_round_);
-    }
+    if (next_to_open_ == 0) OrderFiles();
     const size_t file = options_.shuffle_files ? order_[next_to_open_] : next_to_open_;
     try {
-      waiting_.push_back({OpenFile(file, pass_), opening_round_});
+      waiting_.push_back({OpenFile(file, pass_), opening_round_, next_to_open_});
     } catch (const Error&) {
       if (needed) throw;
       return;  // opened again when its turn comes; a descriptor may be free then
     }
     ++next_to_open_;
   }
+}
+
+void MultiFileReader::OrderFiles() {
+  if (!options_.shuffle_files) return;
+  order_ = ShuffledFiles(files().size(), options_.key, pass_ * options_.pass_num + opening_round_);
 }
 
 // If all places pass over their records, nothing is taken, and any number of records is passed over
@@ -216,6 +219,56 @@ size_t MultiFileReader::whole_rounds() const {
     if (rounds == 0) break;
   }
   return rounds;
+}
+
+// Files that wait for a place have yielded nothing, so that they are opened again as if they had
+// not been opened yet.
+void MultiFileReader::SaveState(ReaderState* state) const {
+  SaveFiles(state);
+  state->Setting("cycle_length", options_.cycle_length);
+  state->Setting("pass_num", options_.pass_num);
+  if (options_.shuffle_files) state->Setting("random_key", options_.key.Bits(0, 0));
+  state->Set("pass", pass_);
+  if (!begun_) return;
+  state->Set("sample", sample_);
+  state->Set("round", round_);
+  state->Set("round_taken", round_taken_ ? 1 : 0);
+  state->Set("cursor", cursor_);
+  state->Set("opening_round", waiting_.empty() ? opening_round_ : waiting_.front().round);
+  state->Set("next_to_open", waiting_.empty() ? next_to_open_ : waiting_.front().place);
+  std::vector<uint64_t> filled;
+  for (size_t i = 0; i < places_.size(); ++i) {
+    if (!places_[i]) continue;
+    filled.push_back(i);
+    state->AddPlace(places_[i]->place());
+  }
+  state->Set("places", places_.size());
+  state->SetList("filled", std::move(filled));
+}
+
+void MultiFileReader::RestoreState(const ReaderState& state) {
+  pass_ = state.Get("pass");
+  const uint64_t most_places = std::min(options_.cycle_length, files().size());
+  if (state.end() || !state.Has("sample")) return;
+  begun_ = true;
+  sample_ = state.Get("sample");
+  round_ = state.Get("round", options_.pass_num - 1);
+  round_taken_ = state.Get("round_taken", 1) == 1;
+  opening_round_ = state.Get("opening_round", options_.pass_num - 1);
+  next_to_open_ = state.Get("next_to_open", files().size());
+  OrderFiles();
+  places_.resize(state.Get("places", most_places));
+  cursor_ = state.Get("cursor", places_.empty() ? 0 : places_.size() - 1);
+  const std::vector<uint64_t>& filled = state.List("filled");
+  if (filled.size() != state.places().size()) state.Fail("not every file that is read has a place");
+  for (size_t i = 0; i < filled.size(); ++i) {
+    const FilePlace& place = state.places()[i];
+    CheckPlace(state, place);
+    if (filled[i] >= places_.size() || places_[filled[i]]) {
+      state.Fail("two files have one place");
+    }
+    places_[filled[i]] = OpenFile(place.file, pass_, place);
+  }
 }
 
 }  // namespace millhopper

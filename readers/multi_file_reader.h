@@ -23,9 +23,13 @@ struct MultiFileOptions {
   uint64_t pass_num = 1;         // how often the files are read in one pass
   bool deterministic = true;     // false: a file that is ready may overtake one that is not
   bool shuffle_files = false;    // permute the list of files anew for each time it is read
-  bool shuffle_records = false;  // of all files at once (RandomOrderReader)
+  bool shuffle_chunks = false;   // of all files at once (RandomChunksReader)
+  bool shuffle_records = false;  // the same (RandomOrderReader)
   RandomKey key{0, 0, ""};       // of these permutations
 };
+
+// How far these options let a reader read ahead.
+ReadAhead ReadAheadOf(const MultiFileOptions& options);
 
 // The order in which `files` files are read in this pass.
 std::vector<uint32_t> ShuffledFiles(size_t files, const RandomKey& key, uint64_t pass);
@@ -47,12 +51,15 @@ class MultiFileReader final : public FileReader {
  protected:
   void PlanNext(size_t n, TicketRun* run) override;
   void Rewind(uint64_t pass) override;
+  void SaveState(ReaderState* state) const override;
+  void RestoreState(const ReaderState& state) override;
 
  private:
   // A file that was opened before a place is free for it.
   struct WaitingFile {
     Ref<ChunkQueue> queue;
     uint64_t round;  // which of the pass_num readings it belongs to
+    size_t place;    // in the order of that reading
   };
 
   void Interleave(size_t n, TicketRun* run);
@@ -73,6 +80,8 @@ class MultiFileReader final : public FileReader {
   // Opens the next files of the list until this many wait for a place. If one cannot be opened it
   // stops, or throws if the file is `needed` now; a needed file is of the current round.
   void OpenAhead(size_t files_wanted, bool needed);
+  // Finds the order in which the files of opening_round_ are read.
+  void OrderFiles();
   // How many whole rounds over the places can be made without waiting.
   size_t whole_rounds() const;
 

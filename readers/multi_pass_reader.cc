@@ -34,4 +34,15 @@ void MultiPassReader::Rewind(uint64_t pass) {
   reader().Restart(first_);
 }
 
+void MultiPassReader::SaveState(ReaderState* state) const {
+  state->Setting("pass_num", pass_num_);
+  state->Set("first", first_);
+  state->Set("done", done_);
+}
+
+void MultiPassReader::RestoreState(const ReaderState& state) {
+  first_ = state.Get("first");
+  done_ = state.Get("done", pass_num_ - 1);
+}
+
 }  // namespace millhopper

@@ -23,6 +23,8 @@ class MultiPassReader final : public DecoratedReader {
  private:
   void PlanNext(size_t n, TicketRun* run) override;
   void Rewind(uint64_t pass) override;
+  void SaveState(ReaderState* state) const override;
+  void RestoreState(const ReaderState& state) override;
 
   const uint64_t pass_num_;
   uint64_t first_ = 0;  // the reader's first pass of this pass

@@ -6,6 +6,7 @@
 #include "framework/base/error.h"
 #include "framework/reader/file_reader.h"
 #include "readers/file_list.h"
+#include "readers/random_chunks_reader.h"
 #include "readers/random_order_reader.h"
 
 namespace millhopper {
@@ -18,6 +19,17 @@ std::string Named(const FormatSchema* schema) {
 void CheckCompanions(const FormatSchema& schema) {
   Require(!schema.companion_name.empty(), "files of the format ", schema.tag,
           " take no second file each");
+}
+
+// If the format cannot be made, a file that is missing is what the error is about.
+std::unique_ptr<FileFormat> FormatFor(const FormatSchema* schema, const FormatArguments& arguments,
+                                      const std::vector<FileEntry>& files) {
+  try {
+    return schema == nullptr ? MakeFormatByContent(arguments) : schema->Make(arguments);
+  } catch (const Error&) {
+    FileReader::CheckExist(files, schema != nullptr && schema->reads_folders);
+    throw;
+  }
 }
 
 }  // namespace
@@ -42,9 +54,8 @@ std::unique_ptr<ReaderBase> OpenFile(const FormatSchema& schema, const std::stri
           ", but read as ", schema.tag);
   arguments.has_companions = !companion.empty();
   if (arguments.has_companions) CheckCompanions(schema);
-  return std::make_unique<FileReader>(
-      schema.Make(arguments),
-      FileEntry{choice.path, SplitFormatPrefix(companion).path, arguments.buffer_type});
+  const FileEntry entry{choice.path, SplitFormatPrefix(companion).path, arguments.buffer_type};
+  return std::make_unique<FileReader>(FormatFor(&schema, arguments, {entry}), entry);
 }
 
 std::unique_ptr<ReaderBase> OpenFiles(const std::vector<std::string>& names,
@@ -64,11 +75,16 @@ std::unique_ptr<ReaderBase> OpenFiles(const std::vector<std::string>& names,
   arguments.patterns = WildcardsOf(names);
   const FormatSchema* schema = FormatOf(files);
   if (schema != nullptr && arguments.has_companions) CheckCompanions(*schema);
-  std::unique_ptr<FileFormat> format =
-      schema == nullptr ? MakeFormatByContent(arguments) : schema->Make(arguments);
+  std::unique_ptr<FileFormat> format = FormatFor(schema, arguments, entries);
+  Require(options.pass_num == 1 || !(options.shuffle_records || options.shuffle_chunks),
+          options.shuffle_records ? "shuffle_records" : "shuffle_chunks", " and pass_num ",
+          options.pass_num, ": create_multi_pass_reader reads the records several times");
+  if (options.shuffle_chunks) {
+    Require(!options.shuffle_records, "shuffle_chunks and shuffle_records: give one of them");
+    return std::make_unique<RandomChunksReader>(std::move(format), std::move(entries),
+                                                ReadAheadOf(options), options.key);
+  }
   if (options.shuffle_records) {
-    Require(options.pass_num == 1, "shuffle_records and pass_num ", options.pass_num,
-            ": create_multi_pass_reader reads the records several times");
     return std::make_unique<RandomOrderReader>(std::move(format), std::move(entries), options.key);
   }
   return std::make_unique<MultiFileReader>(std::move(format), std::move(entries), options);

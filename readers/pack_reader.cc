@@ -136,6 +136,48 @@ void PackReader::Forget() {
   room_.clear();
 }
 
+void PackReader::CheckGathered(const Gathered& row) const {
+  size_t room = length_;
+  for (const Gathered::Piece& piece : row.pieces()) {
+    LengthOfAll(*piece.part);
+    Require(piece.steps > 0 && piece.steps <= room, "the position names a row of ", origin(),
+            " with more than its ", length_, " steps");
+    room -= piece.steps;
+  }
+}
+
+void PackReader::SaveState(ReaderState* state) const {
+  GatherReader::SaveState(state);
+  std::string pads;
+  for (const double pad : pads_) pads += (pads.empty() ? "" : ", ") + StrCat(pad);
+  state->Setting("length", length_);
+  state->Setting("method", options_.method == PackMethod::kFirstFit  ? "first_fit"
+                           : options_.method == PackMethod::kBestFit ? "best_fit"
+                                                                     : "concat_then_split");
+  state->Setting("bins", static_cast<uint64_t>(options_.bins));
+  state->Setting("overlong", options_.overlong == Overlong::kError      ? "error"
+                             : options_.overlong == Overlong::kTruncate ? "truncate"
+                                                                        : "split");
+  state->Setting("pad_values", pads);
+  std::vector<const Gathered*> open;
+  open.reserve(open_.size());
+  for (const Ref<Gathered>& row : open_) open.push_back(row.get());
+  state->SetElements("begun", NamesOf(open));
+}
+
+void PackReader::RestoreState(const ReaderState& state) {
+  GatherReader::RestoreState(state);
+  open_ = GatherAgain(state.Elements("begun"));
+  if (open_.size() > static_cast<size_t>(options_.bins)) {
+    state.Fail(open_.size(), " rows are open");
+  }
+  for (const Ref<Gathered>& row : open_) {
+    room_.push_back(length_);
+    for (const Gathered::Piece& piece : row->pieces()) room_.back() -= piece.steps;
+    if (room_.back() == 0) state.Fail("a row that is full is open");
+  }
+}
+
 void PackReader::LoadGathered(const Gathered& row, Rows* rows) const {
   for (size_t slot = 0; slot < pads_.size(); ++slot) LoadSlot(row, slot, rows);
   LoadDocuments(row, rows);

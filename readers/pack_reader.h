@@ -65,7 +65,10 @@ class PackReader final : public GatherReader {
   void Gather(const Ref<GatheredPart>& part) override;
   void GatherRest() override;
   void Forget() override;
+  void CheckGathered(const Gathered& row) const override;
   void LoadGathered(const Gathered& row, Rows* rows) const override;
+  void SaveState(ReaderState* state) const override;
+  void RestoreState(const ReaderState& state) override;
 
   // The length of a document in all of its slots.
   static size_t LengthOfAll(const GatheredPart& document);

@@ -32,4 +32,16 @@ void PaddedBatchReader::GatherRest() {
   Forget();
 }
 
+void PaddedBatchReader::SaveState(ReaderState* state) const {
+  CollatingReader::SaveState(state);
+  state->Setting("batch_size", batch_size_);
+  state->Setting("discard_leftover", discard_leftover_ ? "true" : "false");
+  if (batch_.size() > 0) state->SetElements("begun", NamesOf({batch_.gathered()}));
+}
+
+void PaddedBatchReader::RestoreState(const ReaderState& state) {
+  CollatingReader::RestoreState(state);
+  for (Ref<Gathered>& batch : GatherAgain(state.Elements("begun"))) batch_.GoOn(std::move(batch));
+}
+
 }  // namespace millhopper

@@ -23,6 +23,8 @@ class PaddedBatchReader final : public CollatingReader {
   std::optional<uint64_t> PassLength() const override;
 
  private:
+  void SaveState(ReaderState* state) const override;
+  void RestoreState(const ReaderState& state) override;
   void Gather(const Ref<GatheredPart>& part) override;
   void GatherRest() override;
   void Forget() override { batch_ = OpenBatch(); }

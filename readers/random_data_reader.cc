@@ -48,6 +48,36 @@ void RandomDataReader::Rewind(uint64_t pass) {
   sample_ = 0;
 }
 
+void RandomDataReader::SaveState(ReaderState* state) const {
+  state->Setting("low", StrCat(low_));
+  state->Setting("high", StrCat(high_));
+  state->Setting("count", count_);
+  state->Setting("random_key", key_.Bits(0, 0));
+  state->Set("pass", pass_);
+  state->Set("sample", sample_);
+}
+
+void RandomDataReader::RestoreState(const ReaderState& state) {
+  pass_ = state.Get("pass");
+  sample_ = state.Get("sample", count_ == 0 ? UINT64_MAX : count_);
+}
+
+void RandomDataReader::NameElements(const Ticket* tickets, size_t n, ElementNames* names) const {
+  for (size_t i = 0; i < n; ++i) names->records.push_back(tickets[i].id);
+  names->count += n;
+}
+
+void RandomDataReader::PlanAgain(const ElementNames& names, const TakeElement& take) {
+  Require(names.records.size() == names.count, "the position names ", names.count, " elements of ",
+          origin(), ", but tells ", names.records.size());
+  for (size_t i = 0; i < names.count; ++i) {
+    Ticket ticket;
+    ticket.id.sample = names.records[i].sample;
+    ticket.id.pass = names.records[i].pass;
+    take(i, ticket);
+  }
+}
+
 void RandomDataReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) const {
   for (size_t i = 0; i < n; ++i) {
     uint64_t index = tickets[i].id.sample * values_;

@@ -23,10 +23,15 @@ class RandomDataReader final : public ReaderBase {
 
   void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override;
   std::optional<uint64_t> PassLength() const override;
+  // A sample of a pass tells its values.
+  void NameElements(const Ticket* tickets, size_t n, ElementNames* names) const override;
+  void PlanAgain(const ElementNames& names, const TakeElement& take) override;
 
  private:
   void PlanNext(size_t n, TicketRun* run) override;
   void Rewind(uint64_t pass) override;
+  void SaveState(ReaderState* state) const override;
+  void RestoreState(const ReaderState& state) override;
 
   const float low_, high_;
   const uint64_t count_;

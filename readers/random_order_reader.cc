@@ -2,69 +2,26 @@
 #include "readers/random_order_reader.h"
 
 #include <algorithm>
-#include <array>
-#include <exception>
+#include <map>
+#include <memory>
 #include <utility>
 
-#include "framework/base/at_work.h"
 #include "framework/base/error.h"
-#include "framework/base/memory.h"
 #include "framework/io/counted_reads.h"
+#include "readers/random_order_source.h"
 
 namespace millhopper {
 namespace {
 
-// Records are read and then loaded, so many at once: few enough to be in the cache still.
-constexpr size_t kReadAtOnce = 32;
-constexpr size_t kBytesAtOnce = 64 << 10;
+constexpr size_t kPlannedAgainTogether = 256;  // records, which keep one another in memory
 
 }  // namespace
 
-// The files of a pass. Tickets keep them open.
-class RandomOrderReader::OpenedFiles final : public Kept {
- public:
-  void Add(std::unique_ptr<FileSource> source, const RecordTable& table) {
-    // Formats see to it that all files of a reader have the same slots.
-    if (!tables_.empty() && table.record_bytes != record_bytes()) {
-      Throw(ErrorCode::kInternal, "records of ", table.record_bytes, " bytes behind those of ",
-            record_bytes());
-    }
-    sources_.push_back(std::move(source));
-    tables_.push_back(table);
-    ends_.push_back(records() + table.records);
-  }
-  uint64_t records() const { return ends_.empty() ? 0 : ends_.back(); }
-  size_t record_bytes() const { return tables_.front().record_bytes; }
-
-  // Names record number `index` of all files; the byte at which it begins takes the place of its
-  // chunk's.
-  void Name(uint64_t index, Ticket* ticket) {
-    const auto file =
-        static_cast<size_t>(std::upper_bound(ends_.begin(), ends_.end(), index) - ends_.begin());
-    const RecordTable& table = tables_[file];
-    ticket->id.file = static_cast<uint32_t>(file);
-    ticket->id.chunk = table.begin + RecordOf(index, file) * table.bytes_in_file;
-    ticket->owner = this;
-  }
-  void Read(const Ticket& ticket, char* out) const {
-    const RecordTable& table = tables_[ticket.id.file];
-    const uint64_t record = (ticket.id.chunk - table.begin) / table.bytes_in_file;
-    sources_[ticket.id.file]->ReadRecord(record, out);
-  }
-
- private:
-  uint64_t RecordOf(uint64_t index, size_t file) const {
-    return file == 0 ? index : index - ends_[file - 1];
-  }
-
-  std::vector<std::unique_ptr<FileSource>> sources_;
-  std::vector<RecordTable> tables_;
-  std::vector<uint64_t> ends_;  // records up to the end of each file
-};
-
 RandomOrderReader::RandomOrderReader(std::unique_ptr<FileFormat> format,
                                      std::vector<FileEntry> entries, const RandomKey& key)
-    : FileReader(std::move(format), std::move(entries), ReadAhead{}), key_(key) {
+    : FileReader(std::move(format), std::move(entries),
+                 ReadAhead{SIZE_MAX, 0, RandomOrderSource::kChunksPerThread}),
+      key_(key) {
   Require(!files().empty(), "there is no file to read");
 }
 
@@ -76,43 +33,44 @@ void RandomOrderReader::TakeShare(const ChunkShare&) {
         "\"record\", which costs no more here");
 }
 
-Ref<RandomOrderReader::OpenedFiles> RandomOrderReader::OpenAll() {
+void RandomOrderReader::Open() {
+  if (records_) return;
   const CountedReads reads(counters()->sum_of_bytes_read());
-  Ref<OpenedFiles> opened(new OpenedFiles);
-  for (const FileEntry& file : files()) {
-    AtWork at_work;
-    at_work->library = format().library();
-    at_work->file = file.path.c_str();
-    std::unique_ptr<FileSource> source = format().Open(file);
-    const std::optional<RecordTable> table = source->Records();
-    if (!table) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  "shuffle_records needs files in which each record can be read by itself: plain "
-                  "files of the formats fixed, idx and npy")
-          .InFile(file.path, -1);
-    }
-    opened->Add(std::move(source), *table);
-  }
-  return opened;
+  Ref<NumberedRecords> records(new NumberedRecords);
+  for (size_t i = 0; i < files().size(); ++i) records->Add(OpenSource(i), files()[i].path);
+  records_ = Ref<const NumberedRecords>(records.get());
+}
+
+void RandomOrderReader::Begin() {
+  Open();
+  Ref<ChunkQueue> queue(new ChunkQueue(
+      std::make_unique<RandomOrderSource>(records_, Permutation(records_->count(), key_, pass_),
+                                          next_),
+      {0, pass_, files().front().path, format().library(), ChunkShare{}, counters()}));
+  prefetcher().Add(queue);
+  queue_ = std::move(queue);
 }
 
 void RandomOrderReader::PlanNext(size_t n, TicketRun* run) {
   try {
-    if (!opened_) {
-      Ref<OpenedFiles> opened = OpenAll();
-      order_.emplace(opened->records(), key_, pass_);
-      opened_ = std::move(opened);
-    }
-    const auto taken = static_cast<size_t>(std::min<uint64_t>(n, opened_->records() - next_));
-    if (taken == 0) return;
-    run->Keep(opened_.get());
+    if (!queue_) Begin();
+    if (!Fill(queue_.get())) return;
+    const size_t taken = std::min(n, queue_->available());
     const size_t first = run->tickets.size();
+    queue_->KeepIn(run);
     run->tickets.resize(first + taken);
+    Ticket* const tickets = run->tickets.data() + first;
+    queue_->Take(taken, 1, next_, 1, tickets);
+    next_ += taken;
+    // The queue knows where a record is in the chunk; its name says where it lies in the files.
+    const uint64_t* const numbers =
+        RandomOrderSource::NumbersOf(*tickets->object<Chunk>()) + tickets->id.record;
     for (size_t i = 0; i < taken; ++i) {
-      Ticket* const ticket = &run->tickets[first + i];
-      ticket->id.pass = pass_;
-      ticket->id.sample = next_;
-      opened_->Name((*order_)[next_++], ticket);
+      const NumberedRecords::Place place = records_->PlaceOf(numbers[i]);
+      tickets[i].id.file = place.file;
+      tickets[i].id.chunk = place.offset;
+      tickets[i].id.record = 0;
+      tickets[i].index = 0;
     }
   } catch (...) {
     throw CurrentError().WithContext(ReadingRecord(next_));
@@ -122,36 +80,59 @@ void RandomOrderReader::PlanNext(size_t n, TicketRun* run) {
 void RandomOrderReader::Rewind(uint64_t pass) {
   pass_ = pass;
   next_ = 0;
-  order_.reset();
-  opened_ = Ref<OpenedFiles>();
+  prefetcher().Stop();
+  queue_ = Ref<ChunkQueue>();
+  records_ = Ref<const NumberedRecords>();
 }
 
-void RandomOrderReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) const {
+void RandomOrderReader::SaveState(ReaderState* state) const {
+  SaveFiles(state);
+  state->Setting("random_key", key_.Bits(0, 0));
+  state->Set("pass", pass_);
+  state->Set("next", next_);
+}
+
+void RandomOrderReader::RestoreState(const ReaderState& state) {
+  pass_ = state.Get("pass");
+  next_ = state.Get("next");
+  if (next_ == 0 || state.end()) return;
+  Open();
+  if (next_ > records_->count()) {
+    state.Fail("it is behind record ", next_, " of ", records_->count());
+  }
+  Begin();
+}
+
+void RandomOrderReader::PlanAgain(const ElementNames& names, const TakeElement& take) {
+  if (names.count == 0) return;
+  Require(names.records.size() == names.count, "the position names ", names.count, " elements of ",
+          origin(), ", but ", names.records.size(), " records");
+  Open();
   const CountedReads reads(counters()->sum_of_bytes_read());
-  std::array<Ticket, kReadAtOnce> read;
-  while (n > 0) {
-    const auto& opened = *tickets->object<OpenedFiles>();
-    const size_t stride = opened.record_bytes();
-    const size_t count = std::min({n, kReadAtOnce, 1 + kBytesAtOnce / stride});
-    const Ref<Buffer> bytes = BufferPool::At(Place()).Take(count * stride);
-    size_t done = 0;
-    std::exception_ptr error;
-    try {
-      for (; done < count; ++done) {
-        read[done] = tickets[done];
-        read[done].bytes = bytes->data() + done * stride;
-        read[done].size = static_cast<uint32_t>(stride);
-        opened.Read(tickets[done], bytes->data() + done * stride);
-      }
-    } catch (...) {
-      // The records before it come first, and one of them may be wrong, too.
-      error = std::make_exception_ptr(
-          CurrentError().WithContext(ReadingRecord(tickets[done].id.sample)));
+  std::map<uint64_t, Permutation> orders;  // by pass
+  for (size_t first = 0; first < names.count; first += kPlannedAgainTogether) {
+    const size_t n = std::min(kPlannedAgainTogether, names.count - first);
+    const Ref<Chunk> chunk = Pool<Chunk>::Take();
+    chunk->bytes = BufferPool::At(Place()).Take(n * records_->record_bytes());
+    for (size_t i = 0; i < n; ++i) {
+      const RecordId& id = names.records[first + i];
+      Require(id.sample < records_->count(), "the position names element ", id.sample, " of the ",
+              records_->count(), " of ", origin());
+      const auto order = orders.try_emplace(id.pass, records_->count(), key_, id.pass).first;
+      const uint64_t number = order->second[id.sample];
+      char* const bytes = chunk->bytes->data() + i * records_->record_bytes();
+      records_->Read(number, 1, bytes);
+      const NumberedRecords::Place place = records_->PlaceOf(number);
+      Ticket ticket;
+      ticket.id.pass = id.pass;
+      ticket.id.sample = id.sample;
+      ticket.id.file = place.file;
+      ticket.id.chunk = place.offset;
+      ticket.bytes = bytes;
+      ticket.size = static_cast<uint32_t>(records_->record_bytes());
+      ticket.owner = chunk.get();
+      take(first + i, ticket);
     }
-    if (done > 0) FileReader::LoadRows(read.data(), done, rows);
-    if (error) std::rethrow_exception(error);
-    tickets += count;
-    n -= count;
   }
 }
 

@@ -28,8 +28,8 @@ void RecordIOFile::Rethrow(const Position& at) const {
   const Error error = CurrentError();
   // A failed read names its own byte; a stop or a lack of memory tells nothing of the file.
   if (!error.file().empty() || error.interrupts()) throw;
-  throw Error(error.code(),
-              StrCat("chunk ", at.chunk, " at byte ", at.offset, ": ", error.message()))
+  const std::string chunk = at.chunk == kUnknown ? "" : StrCat(" ", at.chunk);
+  throw Error(error.code(), StrCat("chunk", chunk, " at byte ", at.offset, ": ", error.message()))
       .InFile(file_->path(), static_cast<int64_t>(at.offset));
 }
 
@@ -81,16 +81,35 @@ void RecordIOFile::Recognise(const char* header, Chunk* chunk) {
   }
 }
 
+bool RecordIOFile::Seek(uint64_t offset, std::optional<uint64_t> number) {
+  if (offset < next_.offset || offset >= file_->size()) return false;
+  if (next_.chunk == 0) {
+    if (offset == 0) return true;
+    const Ref<Chunk> first = Pool<Chunk>::Take();
+    if (!Claim(first.get())) return false;
+  }
+  if (offset == next_.offset) return true;
+  next_ = {number.value_or(kUnknown), offset};
+  seen_all_ = false;
+  return true;
+}
+
+// The end of a file in which chunks were passed over tells its bytes only.
 void RecordIOFile::CheckPromise() const {
+  if (!promised_) return;
+  const auto is_found = [this](const RecordIOCounts& counts) {
+    return counts.bytes == next_.offset &&
+           (!seen_all_ || (counts.chunks == next_.chunk && counts.records == records_));
+  };
+  if (is_found(promised_->counts) || (promised_->old && is_found(*promised_->old))) return;
   const RecordIOCounts found = {next_.offset, next_.chunk, records_};
-  if (!promised_ || found == promised_->counts || found == promised_->old) return;
   const auto text = [](const RecordIOCounts& counts) {
     return StrCat(counts.records, " records in ", counts.chunks, " chunks and ", counts.bytes,
                   " bytes");
   };
   throw Error(
       ErrorCode::kDataLoss,
-      StrCat("the file ends at byte ", found.bytes, " with ", text(found),
+      StrCat("the file ends at byte ", found.bytes, seen_all_ ? " with " + text(found) : "",
              ", but its manifest says ", text(promised_->counts),
              promised_->old ? StrCat(", or while it is replaced ", text(*promised_->old)) : "",
              " (", Escaped(RecordIOManifest::PathOf(file_->path())), ")"))
@@ -138,7 +157,7 @@ bool RecordIOFile::Claim(Chunk* chunk) {
     Rethrow(next_);
   }
   next_.offset += chunk->length;
-  ++next_.chunk;
+  if (next_.chunk != kUnknown) ++next_.chunk;
   return true;
 }
 

@@ -36,11 +36,15 @@ class RecordIOFile final : public FileSource {
       : file_(File::Open(path, buffer_type)), promised_(promised) {}
 
   bool Claim(Chunk* chunk) override;
+  // Looks at the first chunk, which tells the dialect, unless that is known.
+  bool Seek(uint64_t offset, std::optional<uint64_t> number) override;
   void Fetch(Chunk* chunk) const override;
 
   // Of a chunk that Claim has found, or the first that it tried.
   RecordIODialect dialect() const { return dialect_; }
-  // The number in the file, from 0, of a chunk that Claim has found.
+  // The number in the file, from 0, of a chunk that Claim has found, or kUnknown: behind a chunk
+  // that was sought without its number.
+  static constexpr uint64_t kUnknown = UINT64_MAX;
   static uint64_t NumberOf(const Chunk& chunk) { return std::any_cast<uint64_t>(chunk.claimed); }
   // The header of a chunk that Claim has found.
   RecordIOHeader Header(const Chunk& chunk) const;
@@ -69,6 +73,7 @@ class RecordIOFile final : public FileSource {
   const std::optional<RecordIOPromise> promised_;
   Position next_ = {0, 0};
   uint64_t records_ = 0;  // that the headers before next_ say
+  bool seen_all_ = true;  // whether no chunk before next_ was passed without its header
   RecordIODialect dialect_ = RecordIODialect::kFluid;
 };
 

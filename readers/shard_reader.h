@@ -16,7 +16,8 @@ namespace millhopper {
 // names (RecordId) that they have in the whole.
 enum class ShardBy {
   // Elements index, index + num_shards, index + 2 * num_shards ... of any reader below. The sizes
-  // of the parts differ by one at most. Elements of other parts are planned but not loaded: their
+  // of the parts differ by one at most, and not at all if they are to be even. Elements of other
+  // parts are planned but not loaded: their
   // files are read, but the records are not decoded.
   kRecord,
   // The records of chunks of files: of chunk c of file f if (f + c) % num_shards is the index.
@@ -27,13 +28,25 @@ enum class ShardBy {
   kChunk,
 };
 
+// What becomes of the last round of a pass if it is not complete. A round is num_shards elements of
+// the reader below, one for each shard.
+enum class ShardEven {
+  kNone,  // the first shards get one element more than the others
+  // Every shard gets an element: the pass goes on with its own first elements, as often as it
+  // takes, as torch's DistributedSampler does. Of `total` elements, shard `index` gets number
+  // (k * num_shards + index) % total in round k, for every k with k * num_shards < total. An empty
+  // pass stays empty.
+  kPad,
+  kDrop,  // no shard gets an element
+};
+
 // Yields the elements of one shard.
 class ShardReader final : public DecoratedReader {
  public:
-  // Throws kInvalidArgument unless 0 <= index < num_shards, and for a reader whose chunks cannot be
-  // shared.
+  // Throws kInvalidArgument unless 0 <= index < num_shards, for a reader whose chunks cannot be
+  // shared, and for chunks with `even`: how many records each shard has is then not known.
   ShardReader(std::unique_ptr<ReaderBase> reader, int64_t num_shards, int64_t index,
-              ShardBy by = ShardBy::kRecord);
+              ShardBy by = ShardBy::kRecord, ShardEven even = ShardEven::kNone);
 
   size_t ElementsReady() const override;
   std::optional<uint64_t> PassLength() const override;
@@ -41,12 +54,26 @@ class ShardReader final : public DecoratedReader {
  private:
   void PlanNext(size_t n, TicketRun* run) override;
   void Rewind(uint64_t pass) override;
+  void SaveState(ReaderState* state) const override;
+  void RestoreState(const ReaderState& state) override;
+
+  // The element of the last round, if the shard has none of its own there.
+  void Pad(TicketRun* run);
 
   // 1 if the reader below yields only this shard's elements (kChunk).
   const size_t num_shards_;
   const size_t index_;
+  const ShardEven even_;
+  // How many elements of its round come behind an own element before it is handed out: with kDrop
+  // all that there are, otherwise none.
+  const size_t behind_;
   TicketRun planned_;  // elements of all parts
-  size_t next_;        // index of the next own element, in planned_ or beyond its end
+  // Index, in planned_ or beyond its end, of the element that is `behind_` behind the next own one.
+  size_t awaited_;
+  TicketRun own_;        // the next own element, if it was planned before planned_
+  TicketRun first_;      // kPad: the first elements of the pass, index_ at most
+  uint64_t passed_ = 0;  // elements planned before planned_
+  bool is_padded_ = false;
 };
 
 }  // namespace millhopper

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "framework/base/error.h"
 
@@ -171,6 +172,52 @@ void ShuffleReader::Rewind(uint64_t pass) {
   pass_ = pass;
   draws_ = 0;
   DecoratedReader::Rewind(pass);
+}
+
+// A draw that has begun is saved as if it had not, but for the elements that it has taken out: the
+// next one takes the same places.
+void ShuffleReader::SaveState(ReaderState* state) const {
+  state->Setting("buffer_size", buffer_size_);
+  state->Setting("random_key", key_.Bits(0, 0));
+  state->Set("pass", pass_);
+  state->Set("draws", draws_ - (drawn_ - taken_));
+  state->SetElements("window", NamesOf(window_.data(), window_.size()));
+  if (handed_ < taken_) {
+    state->SetElements("drawn", NamesOf(&out_[handed_], taken_ - handed_));
+  }
+  if (next_ == fresh_.tickets.size()) return;
+  ElementNames fresh;
+  reader().NameElements(&fresh_.tickets[next_], fresh_.tickets.size() - next_, &fresh);
+  state->SetElements("fresh", std::move(fresh));
+}
+
+ElementNames ShuffleReader::NamesOf(Ticket* const* slots, size_t n) const {
+  std::vector<Ticket> tickets;
+  tickets.reserve(n);
+  for (size_t i = 0; i < n; ++i) tickets.push_back(*slots[i]);
+  ElementNames names;
+  reader().NameElements(tickets.data(), n, &names);
+  return names;
+}
+
+// The end of the reader below, or its error, is met again.
+void ShuffleReader::RestoreState(const ReaderState& state) {
+  const MemoryScope scope(account());
+  pass_ = state.Get("pass");
+  draws_ = state.Get("draws");
+  const ElementNames& window = state.Elements("window");
+  if (window.count > buffer_size_) state.Fail(window.count, " elements in the window");
+  reader().PlanAgain(window, [this](size_t place, const Ticket& ticket) {
+    if (place >= window_.size()) window_.resize(place + 1);
+    window_[place] = store_->Put(ticket);
+  });
+  const ElementNames& drawn = state.Elements("drawn");
+  if (drawn.count > out_.size()) state.Fail(drawn.count, " elements are drawn");
+  reader().PlanAgain(
+      drawn, [this](size_t place, const Ticket& ticket) { out_[place] = store_->Put(ticket); });
+  drawn_ = taken_ = drawn.count;
+  reader().PlanRunAgain(state.Elements("fresh"), &fresh_);
+  in_store_.store(window_.size() + fresh_.tickets.size(), std::memory_order_relaxed);
 }
 
 }  // namespace millhopper

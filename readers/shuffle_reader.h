@@ -40,6 +40,8 @@ class ShuffleReader final : public DecoratedReader {
  private:
   void PlanNext(size_t n, TicketRun* run) override;
   void Rewind(uint64_t pass) override;
+  void SaveState(ReaderState* state) const override;
+  void RestoreState(const ReaderState& state) override;
   uint64_t InStore() const override { return in_store_.load(std::memory_order_relaxed); }
   void FillWindow();
   // How many elements are planned and not yet in the window; plans more if there are none. 0 at the
@@ -57,6 +59,8 @@ class ShuffleReader final : public DecoratedReader {
   // Moves up to n of the elements taken out to the run; returns how many.
   size_t HandOver(size_t n, RecordStore::Lease* lease, TicketRun* run);
   void Empty();
+  // The names of elements that the window or a draw holds.
+  ElementNames NamesOf(Ticket* const* slots, size_t n) const;
 
   static constexpr size_t kDrawnAtOnce = 32;
 

@@ -28,8 +28,8 @@ class SkipReader final : public DecoratedReader {
  private:
   void PlanNext(size_t n, TicketRun* run) override;
   void Rewind(uint64_t pass) override;
-  // False if the pass of the reader below ends before all are left out.
-  bool LeaveOut();
+  void SaveState(ReaderState* state) const override;
+  void RestoreState(const ReaderState& state) override;
 
   const size_t count_;
   size_t left_;  // elements of this pass that are still to be left out

@@ -29,4 +29,11 @@ void TakeReader::Rewind(uint64_t pass) {
   DecoratedReader::Rewind(pass);
 }
 
+void TakeReader::SaveState(ReaderState* state) const {
+  state->Setting("count", count_);
+  state->Set("left", left_);
+}
+
+void TakeReader::RestoreState(const ReaderState& state) { left_ = state.Get("left", count_); }
+
 }  // namespace millhopper

@@ -24,6 +24,8 @@ class TakeReader final : public DecoratedReader {
  private:
   void PlanNext(size_t n, TicketRun* run) override;
   void Rewind(uint64_t pass) override;
+  void SaveState(ReaderState* state) const override;
+  void RestoreState(const ReaderState& state) override;
 
   const size_t count_;
   size_t left_;  // in this pass

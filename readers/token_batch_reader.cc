@@ -49,4 +49,27 @@ void TokenBatchReader::Forget() {
   sum_ = longest_ = 0;
 }
 
+void TokenBatchReader::SaveState(ReaderState* state) const {
+  CollatingReader::SaveState(state);
+  state->Setting("max_tokens", static_cast<uint64_t>(options_.max_tokens));
+  state->Setting("slot", slot_);
+  state->Setting("count_padding", options_.count_padding ? "true" : "false");
+  state->Setting("overlong", options_.overlong_alone ? "alone" : "error");
+  state->Setting("discard_leftover", options_.discard_leftover ? "true" : "false");
+  if (batch_.size() > 0) state->SetElements("begun", NamesOf({batch_.gathered()}));
+}
+
+void TokenBatchReader::RestoreState(const ReaderState& state) {
+  CollatingReader::RestoreState(state);
+  for (Ref<Gathered>& batch : GatherAgain(state.Elements("begun"))) {
+    sum_ = longest_ = 0;
+    for (const Gathered::Piece& piece : batch->pieces()) {
+      const size_t length = LengthOf(*piece.part, slot_);
+      sum_ += length;
+      longest_ = std::max(longest_, length);
+    }
+    batch_.GoOn(std::move(batch));
+  }
+}
+
 }  // namespace millhopper

@@ -33,6 +33,8 @@ class TokenBatchReader final : public CollatingReader {
   TokenBatchReader(std::unique_ptr<ReaderBase> reader, const TokenBatchOptions& options);
 
  private:
+  void SaveState(ReaderState* state) const override;
+  void RestoreState(const ReaderState& state) override;
   void Gather(const Ref<GatheredPart>& part) override;
   void GatherRest() override;
   void Forget() override;

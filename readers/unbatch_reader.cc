@@ -92,6 +92,12 @@ SlotSpec InstanceSlot(const SlotSpec& batch, size_t i, BatchMode mode) {
 
 UnbatchReader::UnbatchReader(std::unique_ptr<ReaderBase> reader, BatchMode mode)
     : StageReader(std::move(reader), InstanceSlots(reader->slots(), mode),
-                  std::make_unique<Unbatch>(mode), DepthForAllWorkers()) {}
+                  std::make_unique<Unbatch>(mode), DepthForAllWorkers()),
+      mode_(mode) {}
+
+void UnbatchReader::SaveState(ReaderState* state) const {
+  StageReader::SaveState(state);
+  state->Setting("mode", mode_ == BatchMode::kStack ? "stack" : "concat");
+}
 
 }  // namespace millhopper

@@ -25,6 +25,11 @@ class UnbatchReader final : public StageReader {
   // Throws kInvalidArgument for slots that the mode cannot take apart, and when the reader below
   // yields tensors on a device.
   UnbatchReader(std::unique_ptr<ReaderBase> reader, BatchMode mode);
+
+ private:
+  void SaveState(ReaderState* state) const override;
+
+  const BatchMode mode_;
 };
 
 }  // namespace millhopper

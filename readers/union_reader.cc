@@ -69,4 +69,40 @@ void UnionReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) const {
   }
 }
 
+void UnionReader::NameElements(const Ticket* tickets, size_t n, ElementNames* names) const {
+  names->below.resize(size());
+  std::vector<std::vector<Ticket>> of(size());
+  for (size_t i = 0; i < n; ++i) {
+    const size_t k = ReaderOf(tickets[i]);
+    names->numbers.push_back(k);
+    of[k].push_back(tickets[i]);
+    of[k].back().id.sample /= size();
+  }
+  for (size_t k = 0; k < size(); ++k) {
+    if (!of[k].empty()) reader(k).NameElements(of[k].data(), of[k].size(), &names->below[k]);
+  }
+  names->count += n;
+}
+
+void UnionReader::PlanAgain(const ElementNames& names, const TakeElement& take) {
+  if (names.count == 0) return;
+  Require(names.numbers.size() == names.count && names.below.size() == size(),
+          "the position names elements of ", origin(), " that make no sense");
+  std::vector<std::vector<size_t>> places(size());
+  for (size_t i = 0; i < names.count; ++i) {
+    Require(names.numbers[i] < size(), "the position names an element of reader ", names.numbers[i],
+            " of ", size());
+    places[names.numbers[i]].push_back(i);
+  }
+  for (size_t k = 0; k < size(); ++k) {
+    Require(names.below[k].count == places[k].size(), "the position names ", places[k].size(),
+            " elements of ", Called(k), ", but tells which for ", names.below[k].count);
+    reader(k).PlanAgain(names.below[k], [&](size_t place, const Ticket& below) {
+      Ticket ticket = below;
+      Rename(k, &ticket, 1);
+      take(places[k][place], ticket);
+    });
+  }
+}
+
 }  // namespace millhopper

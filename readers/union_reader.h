@@ -20,6 +20,9 @@ class UnionReader : public CombinedReader {
   const std::vector<SlotSpec>& row_slots() const final {
     return found_slots_.empty() ? slots() : found_slots_;
   }
+  // The numbers say which reader an element is of.
+  void NameElements(const Ticket* tickets, size_t n, ElementNames* names) const final;
+  void PlanAgain(const ElementNames& names, const TakeElement& take) final;
 
  protected:
   // Throws kInvalidArgument unless all readers have the same slots, as far as they know them yet.

@@ -41,4 +41,34 @@ void WindowReader::Forget() {
   next_ = 0;
 }
 
+void WindowReader::SaveState(ReaderState* state) const {
+  CollatingReader::SaveState(state);
+  state->Setting("size", size_);
+  state->Setting("shift", shift_);
+  state->Setting("stride", stride_);
+  state->Setting("discard_leftover", discard_leftover_ ? "true" : "false");
+  state->Set("next", next_);
+  std::vector<uint64_t> begins;
+  std::vector<const Gathered*> open;
+  for (const Window& window : open_) {
+    begins.push_back(window.begin);
+    open.push_back(window.elements.gathered());
+  }
+  state->SetList("begins", std::move(begins));
+  state->SetElements("begun", NamesOf(open));
+}
+
+void WindowReader::RestoreState(const ReaderState& state) {
+  CollatingReader::RestoreState(state);
+  next_ = state.Get("next");
+  std::vector<Ref<Gathered>> open = GatherAgain(state.Elements("begun"));
+  const std::vector<uint64_t>& begins = state.List("begins");
+  if (open.size() != begins.size()) state.Fail(open.size(), " windows begin at ", begins.size());
+  for (size_t i = 0; i < open.size(); ++i) {
+    if (begins[i] >= next_) state.Fail("a window begins at ", begins[i], ", behind ", next_);
+    open_.push_back({begins[i], OpenBatch()});
+    open_.back().elements.GoOn(std::move(open[i]));
+  }
+}
+
 }  // namespace millhopper

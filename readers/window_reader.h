@@ -29,6 +29,8 @@ class WindowReader final : public CollatingReader {
   WindowReader(std::unique_ptr<ReaderBase> reader, const WindowOptions& options);
 
  private:
+  void SaveState(ReaderState* state) const override;
+  void RestoreState(const ReaderState& state) override;
   void Gather(const Ref<GatheredPart>& part) override;
   void GatherRest() override;
   void Forget() override;

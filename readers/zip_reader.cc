@@ -108,11 +108,14 @@ void ZipReader::CheckAlignment(size_t ended) {
   }
 }
 
+void ZipReader::FindSlots() {
+  if (!found_slots_.empty()) return;
+  found_slots_ = Joined(
+      size(), [this](size_t k) -> const auto& { return reader(k).row_slots(); });
+}
+
 void ZipReader::HandOut(size_t count, TicketRun* run) {
-  if (found_slots_.empty()) {
-    found_slots_ = Joined(
-        size(), [this](size_t k) -> const auto& { return reader(k).row_slots(); });
-  }
+  FindSlots();
   // The tickets of the first reader, then those of the second ...
   const Ref<TicketRun> block = Pool<TicketRun>::Take();
   for (const PlannedElements& elements : planned_) {
@@ -150,6 +153,55 @@ void ZipReader::Rewind(uint64_t pass) {
   for (PlannedElements& elements : planned_) elements.Clear();
   count_ = 0;
   CombinedReader::Rewind(pass);
+}
+
+void ZipReader::SaveState(ReaderState* state) const {
+  state->Setting("readers", size());
+  state->Setting("check_alignment", check_alignment_ ? "true" : "false");
+  state->Set("count", count_);
+  for (size_t k = 0; k < size(); ++k) {
+    state->SetElements(StrCat("planned_", k), planned_[k].Names(reader(k)));
+  }
+}
+
+void ZipReader::RestoreState(const ReaderState& state) {
+  count_ = state.Get("count");
+  for (size_t k = 0; k < size(); ++k) {
+    planned_[k].PlanAgain(&reader(k), state.Elements(StrCat("planned_", k)));
+  }
+}
+
+void ZipReader::NameElements(const Ticket* tickets, size_t n, ElementNames* names) const {
+  names->below.resize(size());
+  for (size_t k = 0; k < size(); ++k) {
+    std::vector<Ticket> of;
+    for (size_t i = 0; i < n; ++i) {
+      const PooledVector<Ticket>& block = tickets[i].object<TicketRun>()->tickets;
+      of.push_back(block[k * (block.size() / size()) + tickets[i].index]);
+    }
+    reader(k).NameElements(of.data(), n, &names->below[k]);
+  }
+  names->count += n;
+}
+
+void ZipReader::PlanAgain(const ElementNames& names, const TakeElement& take) {
+  if (names.count == 0) return;
+  Require(names.below.size() == size(), "the position names elements of ", origin(),
+          " that make no sense");
+  const Ref<TicketRun> block = Pool<TicketRun>::Take();
+  for (size_t k = 0; k < size(); ++k) {
+    reader(k).PlanRunAgain(names.below[k], block.get());
+    Require(block->tickets.size() == (k + 1) * names.count, "the position names ", names.count,
+            " elements of ", origin(), ", and ", names.below[k].count, " of ", Called(k));
+  }
+  FindSlots();
+  for (size_t i = 0; i < names.count; ++i) {
+    Ticket ticket;
+    ticket.id = block->tickets[i].id;
+    ticket.owner = block.get();
+    ticket.index = static_cast<uint32_t>(i);
+    take(i, ticket);
+  }
 }
 
 }  // namespace millhopper

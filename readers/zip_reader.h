@@ -27,10 +27,16 @@ class ZipReader final : public CombinedReader {
   void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override;
   const std::vector<SlotSpec>& row_slots() const override;
   std::optional<uint64_t> PassLength() const override;
+  void NameElements(const Ticket* tickets, size_t n, ElementNames* names) const override;
+  void PlanAgain(const ElementNames& names, const TakeElement& take) override;
 
  private:
   void PlanNext(size_t n, TicketRun* run) override;
   void Rewind(uint64_t pass) override;
+  void SaveState(ReaderState* state) const override;
+  void RestoreState(const ReaderState& state) override;
+  // Learns the slots that the readers have found, unless that is done.
+  void FindSlots();
   // Throws unless all readers end where reader `ended` has ended.
   void CheckAlignment(size_t ended);
   // Hands out the first `count` planned elements of all readers.

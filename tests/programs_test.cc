@@ -40,6 +40,8 @@ std::string WriteData() {
   WriteFile(folder + "/lines.txt", lines);
   WriteFile(folder + "/lines.txt.zst", Zstd(lines));
   WriteFile(folder + "/lines.txt.lz4", Lz4(lines));
+  WriteFile(folder + "/merges.txt", "#version: 0.2\nb e\nt o\n\u0120 be\no r\n");
+  WriteFile(folder + "/words.txt", "to be\nor not\n");
   WriteFile(folder + "/scores.txt", "1 0.5 1.5\n0\n2 -3\n2 -3 x\n");
   WriteFile(folder + "/rides.csv", "id,city,price\na1,Oslo,12.5\n\"b,2\",Rome,\nc3,Oslo,3\n");
   WriteFile(folder + "/users.jsonl",

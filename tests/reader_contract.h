@@ -50,6 +50,8 @@ struct ContractCase {
   std::vector<int64_t> values = {};
   // The files that the reader reads; it opens none of them before its first Plan.
   std::function<std::vector<std::string>()> files = nullptr;
+  // If it cannot be saved: words of the error that says so.
+  std::string cannot_save = "";
 };
 
 using ContractParam = std::tuple<ContractCase, int>;
@@ -363,6 +365,110 @@ TEST_P(ReaderContract, FailsAlikeWithoutWorkers) {
     pool_.emplace(std::get<1>(GetParam()));
   }
   held_.threads = CurrentHoldings().threads;  // the pool starts its threads on first need
+}
+
+// The position after it was stored and read, as another process would.
+inline Position Stored(const Position& position) { return Position::Parse(position.Serialize()); }
+
+// Saves, and has a new reader go on from there.
+inline std::unique_ptr<ReaderBase> GoneOn(const ContractCase& contract, ReaderBase* reader,
+                                          Fault fault = Fault::kNone) {
+  std::unique_ptr<ReaderBase> next = contract.make(fault);
+  next->Restore(Stored(reader->Save()));
+  return next;
+}
+
+// Up to 25 numbers of elements from 0 to `all`, both included.
+inline std::vector<size_t> PlacesIn(size_t all) {
+  std::vector<size_t> places;
+  for (size_t i = 0; i < all; i += 1 + all / 24) places.push_back(i);
+  places.push_back(all);
+  return places;
+}
+
+inline std::vector<ElementValue> From(size_t first, const std::vector<ElementValue>& stream) {
+  return {stream.begin() + static_cast<std::ptrdiff_t>(first), stream.end()};
+}
+
+TEST_P(ReaderContract, GoesOnFromEverywhere) {
+  const std::vector<ElementValue>& wanted = Reference(contract_, 0);
+  const std::unique_ptr<ReaderBase> reader = Make();
+  reader->ExpectSave();
+  if (!contract_.cannot_save.empty()) {
+    const std::optional<Thrown> error = ErrorOf([&] { reader->Save(); });
+    ASSERT_TRUE(error);
+    EXPECT_NE(error->text.find(contract_.cannot_save), std::string::npos) << *error;
+    EXPECT_EQ(ReadAll(reader.get()), wanted) << "after a Save that has failed";
+    return;
+  }
+  size_t read = 0;
+  for (const size_t place : PlacesIn(wanted.size())) {
+    for (; read < place; ++read) EXPECT_EQ(ReadSome(reader.get(), 1).at(0), wanted[read]);
+    for (const bool look_ahead : {false, true}) {
+      SCOPED_TRACE(StrCat("after ", place, look_ahead ? " and HasNext" : ""));
+      if (look_ahead) reader->HasNext();
+      const std::unique_ptr<ReaderBase> next = GoneOn(contract_, reader.get());
+      ASSERT_EQ(ReadAll(next.get()), From(place, wanted));
+      if (place % 2 == 0) continue;
+      next->ReInit();
+      ASSERT_EQ(ReadAll(next.get()), Reference(contract_, 1));
+    }
+  }
+  reader->ReInit();
+  EXPECT_EQ(ReadAll(reader.get()), Reference(contract_, 1)) << "of the reader that was saved";
+}
+
+// Each reader goes on from the place of the one before it, which had gone on itself; all of them
+// are the same stream.
+TEST_P(ReaderContract, GoesOnAgainAndAgain) {
+  if (!contract_.cannot_save.empty()) return;
+  for (const uint64_t pass : {0, 2}) {
+    const std::vector<ElementValue>& wanted = Reference(contract_, pass);
+    std::unique_ptr<ReaderBase> reader = Make();
+    reader->ExpectSave();
+    for (uint64_t i = 0; i < pass; ++i) reader->ReInit();
+    size_t read = 0;
+    for (size_t step = 0; read < wanted.size(); step = step % 5 + 1) {
+      const Position position = reader->Save();
+      EXPECT_EQ(reader->Save().Serialize(), position.Serialize());
+      reader = GoneOn(contract_, reader.get());
+      EXPECT_EQ(reader->Save().Serialize(), position.Serialize()) << "at " << read;
+      for (size_t i = 0; i < step && read < wanted.size(); ++i, ++read) {
+        ASSERT_EQ(ReadSome(reader.get(), 1).at(0), wanted[read]) << "in pass " << pass;
+      }
+    }
+    reader = GoneOn(contract_, reader.get());
+    EXPECT_FALSE(reader->HasNext());
+    reader->ReInit();
+    EXPECT_EQ(ReadAll(reader.get()), Reference(contract_, pass + 1));
+  }
+}
+
+TEST_P(ReaderContract, MeetsItsErrorAgainWhereItGoesOn) {
+  if (!contract_.cannot_save.empty()) return;
+  for (size_t i = 0; i < contract_.faults.size(); ++i) {
+    const Fault fault = contract_.faults[i];
+    SCOPED_TRACE(fault == Fault::kPlan ? "planning fails" : "loading fails");
+    const std::unique_ptr<ReaderBase> reader = Make(fault);
+    reader->ExpectSave();
+    const size_t half = contract_.before_fault[i] / 2;
+    ReadSome(reader.get(), half);
+    const std::unique_ptr<ReaderBase> before = GoneOn(contract_, reader.get(), fault);
+    std::vector<ElementValue> elements;
+    const std::optional<Thrown> error = ReadUntilError(reader.get(), &elements);
+    ASSERT_TRUE(error);
+    std::vector<ElementValue> again;
+    EXPECT_EQ(ReadUntilError(before.get(), &again), error) << "saved before it";
+    EXPECT_EQ(again, elements);
+    for (int resumed = 0; resumed < 2; ++resumed) {
+      const std::unique_ptr<ReaderBase> behind = GoneOn(contract_, reader.get(), fault);
+      std::vector<ElementValue> none;
+      EXPECT_EQ(ReadUntilError(behind.get(), &none), error) << "saved behind it";
+      EXPECT_EQ(none, std::vector<ElementValue>{});
+      EXPECT_EQ(GoneOn(contract_, behind.get(), fault)->Save().Serialize(),
+                behind->Save().Serialize());
+    }
+  }
 }
 
 // The counts of a reader and of all readers below it.

@@ -69,14 +69,8 @@ class PlannedSource final : public ReaderBase {
         Throw(ErrorCode::kDataLoss, "record ", next_, " cannot be planned");
       }
       if (spec_.jitter != 0) Dawdle(spec_.jitter, 2 * static_cast<uint64_t>(next_));
-      if (next_ % kBlockRecords == 0) block_ = Ref<Block>(new Block(next_));
-      Ticket ticket;
-      ticket.id.sample = static_cast<uint64_t>(next_);
-      ticket.id.pass = pass_;
-      ticket.bytes = reinterpret_cast<const char*>(&block_->values[next_ % kBlockRecords]);
-      ticket.owner = block_.get();
-      ticket.size = sizeof(int64_t);
-      run->Add(ticket);
+      if (next_ % kBlockRecords == 0) block_ = BlockOf(next_);
+      run->Add(TicketOf(next_, pass_, block_.get()));
     }
     if (next_ == spec_.records) block_ = Ref<Block>();
   }
@@ -85,6 +79,43 @@ class PlannedSource final : public ReaderBase {
     pass_ = pass;
     next_ = 0;
     block_ = Ref<Block>();
+  }
+
+  void SaveState(ReaderState* state) const override {
+    state->Setting("records", static_cast<uint64_t>(spec_.records));
+    state->Set("pass", pass_);
+    state->Set("next", static_cast<uint64_t>(next_));
+  }
+  void RestoreState(const ReaderState& state) override {
+    pass_ = state.Get("pass");
+    next_ = static_cast<int64_t>(state.Get("next", static_cast<uint64_t>(spec_.records)));
+    if (next_ % kBlockRecords != 0) block_ = BlockOf(next_);
+  }
+  void NameElements(const Ticket* tickets, size_t n, ElementNames* names) const override {
+    names->count += n;
+    for (size_t i = 0; i < n; ++i) names->records.push_back(tickets[i].id);
+  }
+  void PlanAgain(const ElementNames& names, const TakeElement& take) override {
+    for (size_t i = 0; i < names.records.size(); ++i) {
+      const RecordId& id = names.records[i];
+      Require(id.sample < static_cast<uint64_t>(spec_.records), "no such record");
+      const auto record = static_cast<int64_t>(id.sample);
+      const Ref<Block> block = BlockOf(record);
+      take(i, TicketOf(record, id.pass, block.get()));
+    }
+  }
+
+  static Ref<Block> BlockOf(int64_t record) {
+    return Ref<Block>(new Block(record - record % kBlockRecords));
+  }
+  static Ticket TicketOf(int64_t record, uint64_t pass, Block* block) {
+    Ticket ticket;
+    ticket.id.sample = static_cast<uint64_t>(record);
+    ticket.id.pass = pass;
+    ticket.bytes = reinterpret_cast<const char*>(&block->values[record % kBlockRecords]);
+    ticket.owner = block;
+    ticket.size = sizeof(int64_t);
+    return ticket;
   }
 
   const SourceSpec spec_;

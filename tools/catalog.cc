@@ -8,6 +8,7 @@
 #include "framework/base/error.h"
 #include "framework/base/spelling.h"
 #include "framework/program/operator.h"
+#include "framework/program/operator_check.h"
 #include "framework/reader/file_format.h"
 #include "tools/json_line.h"
 
@@ -51,7 +52,7 @@ void DescribeAttributes(const std::vector<AttributeSchema>& attributes) {
 
 const OpSchema& SchemaOf(const std::string& type) {
   const OperatorDef* op = FindOperator(type);
-  Require(op != nullptr, "no operator '", type, "'", DidYouMean(type, OperatorTypes()),
+  Require(op != nullptr, "no operator '", type, "'", DidYouMean(NearestOperator(type)),
           " (--list_ops lists all)");
   return op->schema;
 }

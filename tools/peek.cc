@@ -18,11 +18,13 @@
 
 #include "framework/base/error.h"
 #include "framework/base/spelling.h"
+#include "framework/io/file.h"
 #include "framework/io/output_file.h"
 #include "framework/program/executor.h"
 #include "framework/program/operator.h"
 #include "framework/program/program.h"
 #include "framework/reader/file_format.h"
+#include "framework/reader/position.h"
 #include "framework/reader/reader.h"
 #include "framework/reader/reader_holder.h"
 #include "proto/framework.pb.h"
@@ -36,6 +38,7 @@
 #include "tools/json_line.h"
 #include "tools/picture.h"
 #include "tools/shared_flags.h"
+#include "tools/shares.h"
 #include "tools/standard_streams.h"
 #include "tools/status_line.h"
 
@@ -63,6 +66,9 @@ DEFINE_string(png, "",
 DEFINE_int32(passes, 1,
              "with --png: how many passes to draw. By default the first element of each, which "
              "shows what random operators make of one image");
+DEFINE_string(state, "",
+              "print the saved position of a chain of readers in this file as JSON: where each "
+              "reader stands, and what is in flight");
 
 namespace millhopper {
 namespace {
@@ -79,7 +85,8 @@ CommandHelp Help() {
   help.programs = {"startup"};
   help.usage =
       "peek FILE... [flags]\n"
-      "peek --startup=FILE [--reader=NAME] [flags]\n";
+      "peek --startup=FILE [--reader=NAME] [flags]\n"
+      "peek --state=FILE\n";
   help.text =
       "Shows what files hold, or what a reader of a startup program yields: slots, types, dims,\n"
       "levels of detail, ranges and first values of some elements; or statistics over all of\n"
@@ -91,7 +98,7 @@ CommandHelp Help() {
       "With --json it prints one line for each element: {\"slots\": [...]} with dtype, dims, lod\n"
       "and data of each; with --digest, index and SHA-256; with --all, one line of statistics.\n";
   help.groups = {
-      {"What to look at", {"field", "startup", "reader", "count", "set", "plugin"}},
+      {"What to look at", {"field", "startup", "reader", "state", "count", "set", "plugin"}},
       {"How to show it", {"all", "json", "digest", "png", "passes", "force", "stats"}},
       {"Running", {"threads", "seed", "memory_limit", "timeout"}},
   };
@@ -102,7 +109,8 @@ CommandHelp Help() {
       "  zcat train.csv.gz | peek csv:-\n"
       "  peek --startup=startup.pbtxt\n"
       "  peek --startup=startup.pbtxt --reader=files --all\n"
-      "  peek --startup=startup.pbtxt --digest --threads=7\n";
+      "  peek --startup=startup.pbtxt --digest --threads=7\n"
+      "  peek --state=saved.position\n";
   return help;
 }
 
@@ -380,10 +388,69 @@ struct SlotStatistics {
 
 constexpr size_t kShownKinds = 4;
 
+// How full packed rows are.
+struct PackFill {
+  Statistics steps;  // filled, by row
+  Histogram histogram;
+  uint64_t rows = 0, filled = 0, all = 0;
+
+  // Takes the numbers of documents of some rows, of which 0 is padding.
+  void Add(const LoDTensor& ids) {
+    const int64_t length = ids.dims().empty() ? 0 : ids.dims()[ids.dims().size() - 1];
+    for (int64_t row = 0; length > 0 && row < ids.numel() / length; ++row) {
+      uint64_t used = 0;
+      for (int64_t i = 0; i < length; ++i) used += ValueAt(ids, row * length + i) != 0 ? 1 : 0;
+      ++rows;
+      filled += used;
+      all += static_cast<uint64_t>(length);
+      steps.Add(static_cast<double>(used));
+      histogram.Add(static_cast<double>(used));
+    }
+  }
+  double padding() const { return 1 - static_cast<double>(filled) / static_cast<double>(all); }
+};
+
+// Whether the elements are packed rows: of create_pack_reader, or of readers on it that leave its
+// slots as they are.
+bool ArePacked(const ChainStats& chain) {
+  if (chain.kind == "create_pack_reader") return true;
+  for (const char* const kind :
+       {"create_batch_reader", "create_cache_reader", "create_double_buffer_reader",
+        "create_multi_pass_reader", "create_shard_reader", "create_shuffle_reader",
+        "create_skip_reader", "create_take_reader"}) {
+    if (chain.kind == kind && chain.below.size() == 1) return ArePacked(chain.below[0]);
+  }
+  return false;
+}
+
+// A mix of readers, by the names of their variables, and how many elements of each were loaded.
+struct MixShares {
+  std::string name;
+  Shares shares;
+};
+
+void AddMixes(const ChainStats& chain, std::vector<MixShares>* mixes) {
+  if (chain.kind == "create_mix_reader") {
+    mixes->push_back({chain.name, {}});
+    for (const ChainStats& below : chain.below) {
+      mixes->back().shares.Add(StrCat("'", Escaped(below.name), "'"), below.elements);
+    }
+  }
+  for (const ChainStats& below : chain.below) AddMixes(below, mixes);
+}
+
+// What is known of all elements together.
+struct AllStatistics {
+  std::vector<SlotStatistics> slots;
+  PackFill packs;
+  std::vector<MixShares> mixes;
+};
+
 // Adds up the elements; returns their number.
-int64_t AddUp(ReaderHolder* reader, std::vector<SlotStatistics>* slots_out) {
-  std::vector<SlotStatistics>& slots = *slots_out;
-  return VisitElements(reader, -1, [&slots](int64_t, const auto& element) {
+int64_t AddUp(ReaderHolder* reader, AllStatistics* all) {
+  std::vector<SlotStatistics>& slots = all->slots;
+  const bool packed = ArePacked(reader->Chain());
+  const int64_t count = VisitElements(reader, -1, [&](int64_t, const auto& element) {
     slots.resize(std::max(slots.size(), element.size()));
     for (size_t slot = 0; slot < element.size(); ++slot) {
       const LoDTensor tensor = element[slot].OnHost();
@@ -404,28 +471,44 @@ int64_t AddUp(ReaderHolder* reader, std::vector<SlotStatistics>* slots_out) {
         statistics.value_histogram.Add(value);
       }
     }
+    // The last two slots say of which document a step is, and which of its steps.
+    if (packed && element.size() > 2) all->packs.Add(element[element.size() - 2].OnHost());
     return true;
   });
+  AddMixes(reader->Chain(), &all->mixes);
+  return count;
 }
 
 void WriteHistograms(ReaderHolder* reader) {
   constexpr size_t kGap = 16, kWidth = 512, kHeight = 160;
   OutputFile file(OutputName(FLAGS_png), RulesOfFlags());
-  std::vector<SlotStatistics> slots;
-  const int64_t count = AddUp(reader, &slots);
-  std::vector<const Histogram*> histograms;
-  for (const SlotStatistics& slot : slots) {
-    for (const Histogram* histogram : {&slot.value_histogram, &slot.sequence_histogram}) {
-      if (!histogram->empty()) histograms.push_back(histogram);
-    }
+  AllStatistics all;
+  const int64_t count = AddUp(reader, &all);
+  using Drawing = std::function<void(size_t left, size_t top, Picture * picture)>;
+  std::vector<Drawing> drawings;
+  const auto add = [&drawings](const auto& what) {
+    if (what.empty()) return;
+    drawings.emplace_back([&what](size_t left, size_t top, Picture* picture) {
+      what.Draw(left, top, kWidth, kHeight, picture);
+    });
+  };
+  for (const SlotStatistics& slot : all.slots) {
+    add(slot.value_histogram);
+    add(slot.sequence_histogram);
   }
-  Require(!histograms.empty(), "--png: this reader yields no values");
-  Picture picture(kGap + kWidth + kGap, kGap + histograms.size() * (kHeight + kGap), {32, 32, 32});
-  for (size_t i = 0; i < histograms.size(); ++i) {
-    histograms[i]->Draw(kGap, kGap + i * (kHeight + kGap), kWidth, kHeight, &picture);
+  Require(!drawings.empty(), "--png: this reader yields no values");
+  std::string what = "histograms of the values, then the lengths, of every slot";
+  add(all.packs.histogram);
+  if (!all.packs.histogram.empty()) what += ", then of the filled steps of packed rows";
+  for (const MixShares& mix : all.mixes) {
+    add(mix.shares);
+    if (!mix.shares.empty()) what += StrCat(", then the shares of mix '", Escaped(mix.name), "'");
   }
-  WritePicture(picture.ToPng(), "histograms of the values, then the lengths, of every slot", count,
-               &file);
+  Picture picture(kGap + kWidth + kGap, kGap + drawings.size() * (kHeight + kGap), {32, 32, 32});
+  for (size_t i = 0; i < drawings.size(); ++i) {
+    drawings[i](kGap, kGap + i * (kHeight + kGap), &picture);
+  }
+  WritePicture(picture.ToPng(), what, count, &file);
 }
 
 nlohmann::json ToJson(const Statistics& statistics) {
@@ -440,11 +523,11 @@ nlohmann::json ToJson(const Statistics& statistics) {
 }
 
 void PrintStatisticsAsJson(ReaderHolder* reader) {
-  std::vector<SlotStatistics> slots;
-  const int64_t count = AddUp(reader, &slots);
+  AllStatistics all;
+  const int64_t count = AddUp(reader, &all);
   nlohmann::json json = {{"elements", count}, {"more", reader->HasNext()}};
   json["slots"] = nlohmann::json::array();
-  for (const SlotStatistics& slot : slots) {
+  for (const SlotStatistics& slot : all.slots) {
     json["slots"].push_back({{"kinds", slot.kinds},
                              {"values", ToJson(slot.values)},
                              {"length_of_axis_0", ToJson(slot.steps)},
@@ -457,9 +540,26 @@ void PrintHistogram(const Histogram& histogram) {
   if (!histogram.empty()) std::cout << "    " << histogram.ToText() << "\n";
 }
 
+void PrintPacksAndMixes(const AllStatistics& all) {
+  const PackFill& packs = all.packs;
+  if (packs.rows > 0) {
+    std::cout << "packed rows: " << WithCommas(packs.rows) << ", " << WithCommas(packs.filled)
+              << " of " << WithCommas(packs.all) << " steps filled, padding "
+              << std::lround(1000 * packs.padding()) / 10.0
+              << " %\n  filled steps of a row: " << packs.steps.Range() << ", mean "
+              << packs.steps.mean << "\n";
+    PrintHistogram(packs.histogram);
+  }
+  for (const MixShares& mix : all.mixes) {
+    if (mix.shares.empty()) continue;
+    std::cout << "mix '" << Escaped(mix.name) << "':\n" << mix.shares.ToText("  ");
+  }
+}
+
 void PrintStatistics(ReaderHolder* reader) {
-  std::vector<SlotStatistics> slots;
-  const int64_t count = AddUp(reader, &slots);
+  AllStatistics all;
+  const int64_t count = AddUp(reader, &all);
+  const std::vector<SlotStatistics>& slots = all.slots;
   std::cout << WithCommas(static_cast<uint64_t>(count)) << (count == 1 ? " element" : " elements")
             << (reader->HasNext() ? ", and more\n" : "\n");
   for (size_t slot = 0; slot < slots.size(); ++slot) {
@@ -485,9 +585,33 @@ void PrintStatistics(ReaderHolder* reader) {
       PrintHistogram(statistics.sequence_histogram);
     }
   }
+  PrintPacksAndMixes(all);
+}
+
+// The position that is saved in the file of --state, as JSON.
+void PrintState() {
+  const std::unique_ptr<const File> file = File::Open(FLAGS_state);
+  if (file->size() > kMaxPositionBytes) {
+    throw Error(ErrorCode::kResourceLimit, StrCat("the position of a chain of readers has at most ",
+                                                  kMaxPositionBytes, " bytes"))
+        .InFile(FLAGS_state, -1);
+  }
+  std::string bytes(file->size(), '\0');
+  if (!bytes.empty()) file->Read(0, bytes.data(), bytes.size());
+  try {
+    std::cout << Position::Parse(bytes).ToJson();
+  } catch (const Error& error) {
+    throw error.InFile(FLAGS_state, -1);
+  }
 }
 
 int RunPeek(const Arguments& arguments) {
+  if (!FLAGS_state.empty()) {
+    Require(arguments.words.empty() && FLAGS_startup.empty(),
+            "--state shows a saved position and reads no files or programs (--help tells more)");
+    PrintState();
+    return 0;
+  }
   Require(arguments.words.empty() != FLAGS_startup.empty(),
           arguments.words.empty() ? "nothing to look at: give a file, or --startup"
                                   : "files and --startup exclude each other",

@@ -3,6 +3,7 @@
 #ifndef MILLHOPPER_FRAMEWORK_BASE_PERMUTATION_H_
 #define MILLHOPPER_FRAMEWORK_BASE_PERMUTATION_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -28,9 +29,13 @@ class Permutation {
 
   // What stands at place i, i < n. Any thread.
   uint64_t operator[](uint64_t i) const { return listed_.empty() ? Walk(i) : listed_[i]; }
+  // What stands at places first, first + 1 ... first + count - 1 <= n - 1. Several times as fast as
+  // one after another. Any thread.
+  void List(uint64_t first, size_t count, uint64_t* out) const;
 
  private:
   uint64_t Walk(uint64_t i) const;
+  void ListSome(uint64_t first, size_t count, uint64_t* out) const;
 
   uint64_t n_;
   RandomKey key_;

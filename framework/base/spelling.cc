@@ -10,7 +10,9 @@
 namespace millhopper {
 namespace {
 
-constexpr size_t kLongestWord = 100;        // longer words are not typed by hand
+constexpr size_t kLongestWord = 100;  // longer words are not typed by hand
+constexpr size_t kLongestEnded = 32;
+constexpr size_t kLeastBeginning = 6;       // letters that two words share by intent
 constexpr uint64_t kMostSteps = 100000000;  // of comparing words: a fraction of a second
 
 // The steps that the innermost SpellingLimit still allows.
@@ -74,7 +76,14 @@ SpellingLimit::~SpellingLimit() { shared_steps = before_; }
 std::string NearestWord(const std::string& word, const std::vector<std::string>& candidates) {
   WordSearch search(word);
   for (const std::string& candidate : candidates) search.Try(candidate);
-  return search.found();
+  if (!search.found().empty()) return search.found();
+  // Another ending of the same word: "persistent" for "persistable".
+  const size_t beginning = word.size() - word.size() / 3;
+  if (beginning < kLeastBeginning || word.size() > kLongestEnded) return "";
+  for (const std::string& candidate : candidates) {
+    if (candidate.compare(0, beginning, word, 0, beginning) == 0) return candidate;
+  }
+  return "";
 }
 
 std::string DidYouMean(const std::string& nearest) {

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "framework/base/error.h"
@@ -77,8 +78,30 @@ bool IsLoop(const OpSchema& schema, const std::string& name) {
   return Contains(schema.loop_blocks, name);
 }
 
+std::string NearestOperator(const std::string& type) {
+  const std::vector<std::string> types = OperatorTypes();
+  const std::string nearest = NearestWord(type, types);
+  if (!nearest.empty()) return nearest;
+  // "suffle" is near enough to the middle of "create_shuffle_reader".
+  constexpr std::string_view kBegin = "create_", kEnd = "_reader";
+  std::map<std::string, std::string> by_middle;
+  std::vector<std::string> middles;
+  for (const std::string& whole : types) {
+    if (whole.rfind(kBegin, 0) != 0) continue;
+    std::string middle = whole.substr(kBegin.size());
+    if (middle.size() > kEnd.size() &&
+        middle.compare(middle.size() - kEnd.size(), kEnd.size(), kEnd) == 0) {
+      middle.resize(middle.size() - kEnd.size());
+    }
+    middles.push_back(middle);
+    by_middle.emplace(middle, whole);
+  }
+  const std::string found = NearestWord(type, middles);
+  return found.empty() ? "" : by_middle.at(found);
+}
+
 std::string NoSuchOperator(const std::string& type) {
-  return "no such operator" + DidYouMean(type, OperatorTypes());
+  return "no such operator" + DidYouMean(NearestOperator(type));
 }
 
 void CheckInputsAndOutputs(const OpSchema& schema, const proto::OpDesc& op,

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <unordered_map>
 #include <utility>
@@ -22,6 +23,7 @@
 #include "framework/base/spelling.h"
 #include "framework/program/program.h"
 #include "framework/program/program_text.h"
+#include "framework/tensor/tensor.h"
 
 namespace millhopper {
 namespace {
@@ -47,6 +49,20 @@ std::string ReadProgramFile(const std::string& path) {
   }
   if (std::ferror(file.get()) != 0) fail("cannot read");
   return content;
+}
+
+// The type of values that somebody means who writes it as another library does; "" if it is none.
+std::string DataTypeMeant(const std::string& word, const std::vector<std::string>& types) {
+  static const std::map<std::string, std::string> others = {
+      {"BFLOAT16", "BF16"}, {"BYTE", "UINT8"},   {"DOUBLE", "FP64"},  {"FLOAT", "FP32"},
+      {"FLOAT16", "FP16"},  {"FLOAT32", "FP32"}, {"FLOAT64", "FP64"}, {"HALF", "FP16"},
+      {"INT", "INT32"},     {"LONG", "INT64"},
+  };
+  std::string upper = word;
+  for (char& c : upper) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  const auto found = others.find(upper);
+  if (found != others.end()) return found->second;
+  return std::find(types.begin(), types.end(), upper) == types.end() ? "" : upper;
 }
 
 // An error message of protobuf's parser in our words.
@@ -76,14 +92,21 @@ Reworded Reword(const std::string& message) {
             quoted[1]};
   }
   if (starts("Unknown enumeration value") && quoted.size() == 2) {
+    const bool is_data_type = quoted[1] == "data_type";
     for (const EnumDescriptor* values :
          {proto::AttrType_descriptor(), proto::VarType::Type_descriptor()}) {
       for (int i = 0; i < values->value_count(); ++i) {
-        candidates.push_back(values->value(i)->name());
+        const bool fits = !is_data_type || (values == proto::VarType::Type_descriptor() &&
+                                            IsDataType(values->value(i)->number()));
+        if (fits) candidates.push_back(values->value(i)->name());
       }
     }
+    // The one that is spelt so belongs to another field.
+    candidates.erase(std::remove(candidates.begin(), candidates.end(), quoted[0]),
+                     candidates.end());
+    const std::string meant = is_data_type ? DataTypeMeant(quoted[0], candidates) : "";
     return {StrCat("'", Escaped(quoted[0]), "' is no value of '", quoted[1], "'",
-                   DidYouMean(quoted[0], candidates)),
+                   meant.empty() ? DidYouMean(quoted[0], candidates) : DidYouMean(meant)),
             quoted[0]};
   }
   if (starts("Non-repeated field") && quoted.size() == 1) {

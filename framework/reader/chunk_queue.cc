@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/reader/chunk_queue.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "framework/base/at_work.h"
@@ -34,16 +35,39 @@ bool IsUnchanged(const Chunk& chunk, std::exception_ptr* error) {
   }
 }
 
+// Lets go of what Claim has read of a chunk that nobody needs.
+void LeaveOut(Chunk* chunk) {
+  chunk->bytes = Ref<Buffer>();
+  Empty(&chunk->pieces);
+}
+
 }  // namespace
 
-ChunkQueue::ChunkQueue(std::unique_ptr<FileSource> source, QueuedFile file)
-    : source_(std::move(source)), file_(std::move(file)) {}
+ChunkQueue::ChunkQueue(std::unique_ptr<FileSource> source, QueuedFile file,
+                       const std::optional<FilePlace>& start)
+    : source_(std::move(source)), file_(std::move(file)) {
+  last_.file = file_.index;
+  if (!start) return;
+  last_ = *start;
+  start_ = start;
+  if (!start->begun) return;
+  sought_ = start;
+  sought_number_ = start->number;
+}
+
+ChunkQueue::ChunkQueue(std::unique_ptr<FileSource> source, QueuedFile file,
+                       std::deque<uint64_t> chunks)
+    : source_(std::move(source)),
+      file_(std::move(file)),
+      is_list_(true),
+      chunks_wanted_(std::move(chunks)) {}
 
 ChunkQueue::State ChunkQueue::Poll() {
   for (;;) {
     if (current_) {
       if (available() > 0) return State::kRecords;
       if (current_->error_ != nullptr) std::rethrow_exception(current_->error_);
+      last_ = place();
       current_ = Ref<Chunk>();
     }
     std::lock_guard<std::mutex> lock(mutex_);
@@ -53,6 +77,7 @@ ChunkQueue::State ChunkQueue::Poll() {
     chunks_.pop_front();
     next_ = 0;
     passed_over_ = current_->left_out_;
+    if (start_ && !current_->goes_on) PassStart();
     if (MemoryLimit::is_set() && !MemoryScope::IsAhead()) current_->SetNeeded();
   }
 }
@@ -84,6 +109,60 @@ void ChunkQueue::Take(size_t n, size_t stride, uint64_t sample, size_t step, Tic
     tickets[i * stride] = ticket;
   }
   next_ += n;
+}
+
+FilePlace ChunkQueue::place() const {
+  if (!current_ || (next_ == 0 && passed_over_ == current_->left_out_)) return last_;
+  FilePlace place = last_;
+  if (next_ == 0) {
+    place.passed_over += current_->left_out_ - passed_over_;
+    return place;
+  }
+  place.begun = true;
+  place.chunk = current_->offset;
+  place.number = current_->number_;
+  place.records = next_;
+  place.done = next_ == current_->pieces.size() && current_->error_ == nullptr;
+  place.passed_over = 0;
+  return place;
+}
+
+void ChunkQueue::PassStart() {
+  if (start_->begun && !start_->done) {
+    const uint64_t records = start_->records;
+    if (current_->pieces.size() < records) {
+      if (current_->error_ != nullptr) std::rethrow_exception(current_->error_);
+      throw Error(ErrorCode::kDataLoss,
+                  StrCat("the position is behind record ", records, " of the chunk at byte ",
+                         current_->offset, ", which has ", current_->pieces.size(),
+                         "; the file has changed since"))
+          .InFile(file_.path, static_cast<int64_t>(current_->offset));
+    }
+    next_ = records;
+    start_.reset();
+    return;
+  }
+  const uint64_t passed = std::min(start_->passed_over, passed_over_);
+  passed_over_ -= passed;
+  last_.passed_over -= passed;
+  start_->passed_over -= passed;
+  if (start_->passed_over == 0) start_.reset();
+}
+
+Ticket ChunkQueue::TakeAgain(const RecordId& id) {
+  const bool here = current_ && current_->offset == id.chunk;
+  if (!here || id.record >= current_->pieces.size()) {
+    if (here && current_->error_ != nullptr) std::rethrow_exception(current_->error_);
+    throw Error(ErrorCode::kDataLoss,
+                StrCat("the position names record ", id.record, " of the chunk at byte ", id.chunk,
+                       ", which has none such; the file has changed since"))
+        .InFile(file_.path, static_cast<int64_t>(id.chunk));
+  }
+  Ticket ticket;
+  next_ = id.record;
+  Take(1, 1, id.sample, 1, &ticket);
+  ticket.id.pass = id.pass;
+  return ticket;
 }
 
 ChunkQueue::Backlog ChunkQueue::backlog() const {
@@ -160,10 +239,49 @@ Ref<Chunk> ChunkQueue::Claim(MemoryScope::Need need) {
   return found ? chunk : Ref<Chunk>();
 }
 
+void ChunkQueue::ClaimSought(Chunk* chunk) {
+  if (seeking_ == Seeking::kNotYet) {
+    const bool arrived = source_->Seek(sought_->chunk, sought_number_);
+    seeking_ = arrived ? Seeking::kArrived : Seeking::kClaiming;
+    if (arrived && sought_number_) claimed_ = *sought_number_;
+  }
+  while (source_->Claim(chunk)) {
+    CheckStop();  // many chunks may be passed one after another
+    chunk->number_ = claimed_;
+    if (chunk->goes_on) {
+      if (seeking_ == Seeking::kArrived) return;
+    } else {
+      ++claimed_;
+      if (chunk->offset == sought_->chunk) {
+        sought_.reset();
+        return;
+      }
+    }
+    LeaveOut(chunk);
+  }
+  throw Error(ErrorCode::kDataLoss, StrCat("the position is in a chunk at byte ", sought_->chunk,
+                                           ", where none begins; the file has changed since"))
+      .InFile(file_.path, static_cast<int64_t>(sought_->chunk));
+}
+
 bool ChunkQueue::ClaimShare(Chunk* chunk) {
+  if (is_list_ && !sought_) {
+    if (chunks_wanted_.empty()) return false;
+    sought_.emplace();
+    sought_->chunk = chunks_wanted_.front();
+    seeking_ = Seeking::kNotYet;
+    chunks_wanted_.pop_front();
+  }
+  while (sought_) {
+    const bool done = sought_->done;
+    ClaimSought(chunk);
+    if (!done) return true;
+    LeaveOut(chunk);
+  }
   const ChunkShare& share = file_.share;
   while (source_->Claim(chunk)) {
     const bool is_ours = (file_.index + claimed_) % share.count == share.index;
+    chunk->number_ = claimed_;
     if (!chunk->goes_on) ++claimed_;
     if (is_ours) return true;
     if (!chunk->records) {
@@ -174,8 +292,7 @@ bool ChunkQueue::ClaimShare(Chunk* chunk) {
     }
     CheckStop();  // many chunks may be left out one after another
     left_out_ += *chunk->records;
-    chunk->bytes = Ref<Buffer>();
-    Empty(&chunk->pieces);
+    LeaveOut(chunk);
   }
   return false;
 }

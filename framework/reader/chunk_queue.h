@@ -9,9 +9,11 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "framework/reader/file_format.h"
+#include "framework/reader/position.h"
 #include "framework/reader/ticket.h"
 
 namespace millhopper {
@@ -38,7 +40,11 @@ struct QueuedFile {
 // One pass over one file. A run keeps the chunks that its tickets point into.
 class ChunkQueue final : public Kept {
  public:
-  ChunkQueue(std::unique_ptr<FileSource> source, QueuedFile file);
+  // Goes on from `start`, if it is given, where another queue of this file has stood.
+  ChunkQueue(std::unique_ptr<FileSource> source, QueuedFile file,
+             const std::optional<FilePlace>& start = std::nullopt);
+  // Reads only the chunks that begin at these places, which ascend; for TakeAgain.
+  ChunkQueue(std::unique_ptr<FileSource> source, QueuedFile file, std::deque<uint64_t> chunks);
 
   // ---- The planning thread. ----
 
@@ -67,6 +73,13 @@ class ChunkQueue final : public Kept {
   // ticket may copy the bytes and let the chunk go.
   static constexpr uint32_t kNotInFile = UINT32_MAX;
   void Take(size_t n, size_t stride, uint64_t sample, size_t step, Ticket* tickets);
+  // Where the queue stands.
+  FilePlace place() const;
+  // Leaves the chunk that Take reads, with what is left of it.
+  void LeaveChunk() { current_ = Ref<Chunk>(); }
+  // As Take, but of any one record of that chunk, of any pass. Throws the chunk's error, or
+  // kDataLoss, if it is another chunk or has no such record.
+  Ticket TakeAgain(const RecordId& id);
 
   // ---- Any thread. ----
 
@@ -93,16 +106,27 @@ class ChunkQueue final : public Kept {
   bool IsNextIdle() const;
   // Lets the source find the next chunk of the share. False at the end of the file.
   bool ClaimShare(Chunk* chunk);
+  // Lets the source find the chunk that is sought, or a part of it.
+  void ClaimSought(Chunk* chunk);
+  // Leaves out of the current chunk what lies before the place at which the reading goes on.
+  void PassStart();
 
   const std::unique_ptr<FileSource> source_;
   const QueuedFile file_;
   Ref<Chunk> current_;        // the chunk that tickets are planned from; null until it is fetched
   size_t next_ = 0;           // its next record
   uint64_t passed_over_ = 0;  // records before it that are yet to be passed over
+  FilePlace last_;            // behind the last chunk of which a record was taken
+  std::optional<FilePlace> start_;  // until its chunk is current
 
   // Used only by the thread that is claiming:
-  uint64_t claimed_ = 0;   // chunks; one that goes on is not counted
-  uint64_t left_out_ = 0;  // records of other shares since the last chunk of ours
+  uint64_t claimed_ = 0;                   // chunks; one that goes on is not counted
+  uint64_t left_out_ = 0;                  // records of other shares since the last chunk of ours
+  std::optional<FilePlace> sought_;        // until its chunk is claimed
+  std::optional<uint64_t> sought_number_;  // of that chunk, if it is known
+  enum class Seeking { kNotYet, kArrived, kClaiming } seeking_ = Seeking::kNotYet;
+  bool is_list_ = false;                // of chunks, and nothing else is read; then
+  std::deque<uint64_t> chunks_wanted_;  // those that are not sought yet
 
   mutable std::mutex mutex_;       // guards the members below, and the state of chunks in chunks_
   std::deque<Ref<Chunk>> chunks_;  // the last is null while it is being claimed

@@ -89,8 +89,10 @@ constexpr char kColumnarHint[] =
 
 }  // namespace
 
-void FileSource::ReadRecord(uint64_t record, char*) const {
-  Throw(ErrorCode::kInternal, "record ", record, " cannot be read by itself");
+bool FileSource::Seek(uint64_t, std::optional<uint64_t>) { return false; }
+
+void FileSource::ReadRecords(uint64_t first, size_t, char*) const {
+  Throw(ErrorCode::kInternal, "record ", first, " cannot be read by itself");
 }
 
 std::optional<uint64_t> FileFormat::CountRecords(const std::vector<FileEntry>&) const {
@@ -144,6 +146,7 @@ void Chunk::Dispose() {
   as_in_file_ = nullptr;
   first_byte_ = 0;
   claimed_pieces_ = 0;
+  number_ = 0;
   ready_ = false;
   deferred_ = false;
   Pool<Chunk>::Give(this);

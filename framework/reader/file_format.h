@@ -110,6 +110,7 @@ class Chunk final : public Kept {
 
   const Buffer* as_in_file_ = nullptr;  // bytes that begin with byte first_byte_ of the file
   uint64_t first_byte_ = 0;
+  uint64_t number_ = 0;        // in the file
   bool ready_ = false;         // fetched, as far as it can be
   uint64_t left_out_ = 0;      // records in the chunks before it that belong to other shares
   size_t claimed_pieces_ = 0;  // how many Claim has listed
@@ -124,6 +125,9 @@ struct RecordTable {
   size_t record_bytes;
   uint64_t begin;        // the byte of the file at which record 0 begins
   size_t bytes_in_file;  // from one record to the next; less than record_bytes beside a companion
+  // The records where they lie one behind another in a mapped file (mapping.h); null otherwise.
+  Ref<Buffer> mapped;
+  Ref<const Mapping> mapping;  // of `mapped`
 };
 
 // One file that is being read, from its beginning to its end or record by record.
@@ -139,12 +143,19 @@ class FileSource {
   // the records before a damaged one and then throw; they are delivered first. A call that is
   // refused memory (MemoryScope) is made again later, with the chunk as Claim has left it.
   virtual void Fetch(Chunk* chunk) const = 0;
+  // Goes to the chunk that begins there, so that the next Claim finds it, and returns true; or
+  // changes nothing and returns false. Then the chunks before it are claimed and dropped, without
+  // Fetch. `offset` is Chunk::offset of a chunk that another source has found in this file, or
+  // anything, if a position is wrong: that may also fail in Claim, as if the file had ended or were
+  // damaged there. `number` is the chunk's number in the file, from 0, if it is known. Called
+  // before the first Claim, or between two calls of it for a chunk farther on.
+  virtual bool Seek(uint64_t offset, std::optional<uint64_t> number);
   // The records of a file in which each can be read by itself; nothing if it is no such file.
   // Throws what Claim throws at the end of a file that is too short or too long.
   virtual std::optional<RecordTable> Records() const { return std::nullopt; }
-  // Reads the bytes of a record of that table, as tickets of it have them, to `out`. Any thread.
-  // Errors are those of Fetch.
-  virtual void ReadRecord(uint64_t record, char* out) const;
+  // Reads the bytes of n consecutive records of that table, as tickets of them have them, to `out`,
+  // one behind another. Any thread. Errors are those of Fetch.
+  virtual void ReadRecords(uint64_t first, size_t n, char* out) const;
 };
 
 // A file named by a program, and its companion file (labels) in formats that have one.

@@ -3,13 +3,18 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
+#include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "framework/base/at_work.h"
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
+#include "framework/base/spelling.h"
 #include "framework/io/counted_reads.h"
 #include "framework/io/file_system.h"
+#include "framework/reader/record_place.h"
 
 namespace millhopper {
 namespace {
@@ -18,25 +23,47 @@ constexpr size_t kLoadedAtOnce = 32;
 constexpr size_t kResolvedAtOnce = 128;
 constexpr size_t kPrefetchedBytes = 384;  // of a record: the cache fetches the rest by itself
 
+// "" or, for a path such as "cvs:x", that "cvs" is no format, and which there are.
+std::string UnknownFormatHint(const std::string& path) {
+  const std::string prefix = path.substr(0, path.find(':'));
+  const bool is_word = prefix.size() < path.size() && prefix.size() > 1 &&
+                       path.compare(prefix.size(), 3, "://") != 0 &&
+                       std::all_of(prefix.begin(), prefix.end(), [](char c) {
+                         return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+                       });
+  if (!is_word) return "";
+  std::string hint = StrCat("; if '", prefix, "' is to be its format: there is none of this name");
+  const std::string meant = DidYouMean(prefix, FileFormatTags());
+  hint += meant.empty() ? "; " : meant + " ";
+  hint += "the formats are ";
+  const std::vector<std::string> tags = FileFormatTags();
+  for (size_t i = 0; i < tags.size(); ++i) hint += (i == 0 ? "" : ", ") + tags[i];
+  return hint;
+}
+
 // "" or what is wrong with the path of a file or folder that will be read.
-std::string Missing(const std::string& path, bool folder, FilesRead* read) {
+std::string Missing(const std::string& path, bool folder, FilesRead* read,
+                    std::vector<uint64_t>* sizes) {
   if (path.find('\0') != std::string::npos) return "a name with a zero byte";
   const FileStatus status = FileSystemOf(path).Stat(path);
-  if (!status.exists()) return status.problem + UnknownSchemeHint(path);
+  sizes->push_back(status.size);
+  if (!status.exists()) return status.problem + UnknownSchemeHint(path) + UnknownFormatHint(path);
   if (folder) return status.kind == FileStatus::Kind::kDirectory ? "" : "is not a directory";
   if (status.kind == FileStatus::Kind::kDirectory) return "is a directory";
   if (status.kind != FileStatus::Kind::kFile) return "is not a regular file";
-  read->Add(path, status.id);
+  if (read != nullptr) read->Add(path, status.id);
   return "";
 }
 
-// The error is about the first file that is missing, and lists the others.
-void CheckExist(const std::vector<FileEntry>& files, bool folders, FilesRead* read) {
+// The error is about the first file that is missing, and lists the others. Adds those that there
+// are to `read`, if it is not null, and the sizes of files and companions to `sizes`.
+void CheckAllExist(const std::vector<FileEntry>& files, bool folders, FilesRead* read,
+                   std::vector<uint64_t>* sizes) {
   constexpr int kMostListed = 20;
   std::string first, text;
   int missing = 0;
   const auto check = [&](const std::string& path, bool folder) {
-    const std::string problem = Missing(path, folder, read);
+    const std::string problem = Missing(path, folder, read, sizes);
     if (problem.empty()) return;
     ++missing;
     if (missing == 1) {
@@ -131,7 +158,12 @@ FileReader::FileReader(std::unique_ptr<FileFormat> format, std::vector<FileEntry
       library_(format_->library()),
       files_(std::move(files)),
       prefetcher_(new Prefetcher(read_ahead, account())) {
-  CheckExist(files_, format_->reads_folders(), &read_);
+  CheckAllExist(files_, format_->reads_folders(), &read_, &sizes_);
+}
+
+void FileReader::CheckExist(const std::vector<FileEntry>& files, bool folders) {
+  std::vector<uint64_t> sizes;
+  CheckAllExist(files, folders, nullptr, &sizes);
 }
 
 FileReader::~FileReader() { prefetcher_->Stop(); }
@@ -156,7 +188,7 @@ bool FileReader::FillTimed(ChunkQueue* queue) {
   return prefetcher_->Fill(queue);
 }
 
-Ref<ChunkQueue> FileReader::OpenFile(size_t index, uint64_t pass) {
+std::unique_ptr<FileSource> FileReader::OpenSource(size_t index) {
   const CountedReads reads(counters()->sum_of_bytes_read());
   AtWork at_work;
   at_work->library = library_;
@@ -166,11 +198,33 @@ Ref<ChunkQueue> FileReader::OpenFile(size_t index, uint64_t pass) {
     throw Error(ErrorCode::kInternal, "its format has opened nothing")
         .InFile(files_[index].path, -1);
   }
+  return source;
+}
+
+template <typename Where>
+Ref<ChunkQueue> FileReader::EnqueueAt(std::unique_ptr<FileSource> source, size_t index,
+                                      uint64_t pass, const ChunkShare& share, Where where) {
   Ref<ChunkQueue> queue(new ChunkQueue(
       std::move(source),
-      {static_cast<uint32_t>(index), pass, files_[index].path, library_, share_, counters()}));
+      {static_cast<uint32_t>(index), pass, files_[index].path, library_, share, counters()},
+      std::move(where)));
   prefetcher_->Add(queue);
   return queue;
+}
+
+Ref<ChunkQueue> FileReader::Enqueue(std::unique_ptr<FileSource> source, size_t index, uint64_t pass,
+                                    const ChunkShare& share,
+                                    const std::optional<FilePlace>& start) {
+  return EnqueueAt(std::move(source), index, pass, share, start);
+}
+
+size_t FileReader::TakeFrom(ChunkQueue* queue, size_t n, uint64_t sample, TicketRun* run) {
+  const size_t taken = std::min(n, queue->available());
+  const size_t first = run->tickets.size();
+  queue->KeepIn(run);
+  run->tickets.resize(first + taken);
+  queue->Take(taken, 1, sample, 1, &run->tickets[first]);
+  return taken;
 }
 
 void FileReader::PlanNext(size_t n, TicketRun* run) {
@@ -184,12 +238,7 @@ void FileReader::PlanNext(size_t n, TicketRun* run) {
       sample_ += queue_->available();
       queue_->PassOver(queue_->available());
     }
-    const size_t taken = std::min(n, queue_->available());
-    const size_t first = run->tickets.size();
-    queue_->KeepIn(run);
-    run->tickets.resize(first + taken);
-    queue_->Take(taken, 1, sample_, 1, &run->tickets[first]);
-    sample_ += taken;
+    sample_ += TakeFrom(queue_.get(), n, sample_, run);
   } catch (...) {
     throw CurrentError().WithContext(ReadingRecord(sample_));
   }
@@ -200,6 +249,102 @@ void FileReader::Rewind(uint64_t pass) {
   prefetcher_->Stop();
   queue_ = Ref<ChunkQueue>();
   sample_ = 0;
+}
+
+void FileReader::SaveFiles(ReaderState* state) const {
+  if (!list_) {
+    std::vector<FileList::File> listed;
+    listed.reserve(sizes_.size());
+    for (const FileEntry& file : files_) {
+      listed.push_back({file.path, sizes_[listed.size()]});
+      if (!file.companion.empty()) listed.push_back({file.companion, sizes_[listed.size()]});
+    }
+    list_ = FileList::Of(std::move(listed));
+  }
+  state->SetFiles(*list_);
+  if (!is_share()) return;
+  state->Setting("num_shards", share_.count);
+  state->Setting("index", share_.index);
+}
+
+void FileReader::SaveState(ReaderState* state) const {
+  SaveFiles(state);
+  state->Set("pass", pass_);
+  state->Set("sample", sample_);
+  if (queue_) state->AddPlace(queue_->place());
+}
+
+void FileReader::RestoreState(const ReaderState& state) {
+  pass_ = state.Get("pass");
+  sample_ = state.Get("sample");
+  if (state.end() || state.places().empty()) return;
+  const FilePlace& place = state.places().front();
+  CheckPlace(state, place);
+  queue_ = OpenFile(place.file, pass_, place);
+}
+
+void FileReader::CheckPlace(const ReaderState& state, const FilePlace& place) const {
+  if (place.file >= files_.size()) {
+    state.Fail("it is in file ", place.file, " of ", files_.size());
+  }
+  if (place.begun && (place.file + place.number) % share_.count != share_.index) {
+    state.Fail("it is in chunk ", place.number, " of file ", place.file,
+               ", which belongs to another share");
+  }
+}
+
+void FileReader::NameElements(const Ticket* tickets, size_t n, ElementNames* names) const {
+  names->count += n;
+  names->records.reserve(names->records.size() + n);
+  for (size_t i = 0; i < n; ++i) names->records.push_back(tickets[i].id);
+}
+
+void FileReader::PlanAgain(const ElementNames& names, const TakeElement& take) {
+  const std::vector<RecordId>& records = names.records;
+  Require(names.count == records.size() && names.below.empty() && names.numbers.empty(),
+          "the position names ", names.count, " elements of ", origin(), ", but ", records.size(),
+          " records");
+  std::vector<size_t> order(records.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return std::tie(records[a].file, records[a].chunk, records[a].record) <
+           std::tie(records[b].file, records[b].chunk, records[b].record);
+  });
+  const auto file_of = [&](size_t i) { return records[order[i]].file; };
+  for (size_t i = 0; i < order.size();) {
+    size_t end = i;  // of the records of this file
+    std::deque<uint64_t> chunks;
+    for (; end < order.size() && file_of(end) == file_of(i); ++end) {
+      const uint64_t chunk = records[order[end]].chunk;
+      if (chunks.empty() || chunks.back() != chunk) chunks.push_back(chunk);
+    }
+    Require(file_of(i) < files_.size(), "the position names a record of file ", file_of(i), " of ",
+            files_.size());
+    PlanFileAgain(records, order.data() + i, end - i, std::move(chunks), take);
+    i = end;
+  }
+}
+
+void FileReader::PlanFileAgain(const std::vector<RecordId>& records, const size_t* places, size_t n,
+                               std::deque<uint64_t> chunks, const TakeElement& take) {
+  const RecordId* last = &records[places[0]];
+  try {
+    const Ref<ChunkQueue> queue =
+        EnqueueAt(OpenSource(last->file), last->file, last->pass, share_, std::move(chunks));
+    Fill(queue.get());
+    for (size_t i = 0; i < n; ++i) {
+      const RecordId& id = records[places[i]];
+      if (id.chunk != last->chunk) {
+        queue->LeaveChunk();
+        Fill(queue.get());
+      }
+      last = &id;
+      take(places[i], queue->TakeAgain(id));
+    }
+    prefetcher_->Remove(*queue);
+  } catch (...) {
+    throw CurrentError().WithContext(ReadingRecord(last->sample));
+  }
 }
 
 void FileReader::LoadBlock(const Ticket* tickets, size_t n, Rows* rows) const {
@@ -259,7 +404,17 @@ void FileReader::LoadMapped(const Ticket* tickets, size_t n, Rows* rows) const {
   CheckUnchanged(tickets, n);
 }
 
+Error FileReader::InRecord(const Error& error, const Ticket& ticket) const {
+  const CountedReads reads(counters()->sum_of_bytes_read());  // to find the name of the place
+  const FileEntry& file = files_[ticket.id.file];
+  const auto [offset, place] = PlaceOf(*format_, file, ticket);
+  return error.WithContext(place)
+      .InFile(file.path, static_cast<int64_t>(offset))
+      .WithContext(ReadingRecord(ticket.id.sample));
+}
+
 void FileReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) const {
+  RecordPlace::Note(this, *tickets);
   try {
     if (files_.front().buffer_type == BufferType::kMmap) {
       LoadMapped(tickets, n, rows);
@@ -271,14 +426,7 @@ void FileReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) const {
     if (error.interrupts()) throw error.WithContext(ReadingRecord(tickets->id.sample));
     // That a file has changed says already which, and where.
     if (n == 1 && !error.file().empty()) throw error.WithContext(ReadingRecord(tickets->id.sample));
-    if (n == 1) {
-      const CountedReads reads(counters()->sum_of_bytes_read());  // to find the name of the place
-      const FileEntry& file = files_[tickets->id.file];
-      const auto [offset, place] = PlaceOf(*format_, file, *tickets);
-      throw error.WithContext(place)
-          .InFile(file.path, static_cast<int64_t>(offset))
-          .WithContext(ReadingRecord(tickets->id.sample));
-    }
+    if (n == 1) throw InRecord(error, *tickets);
     // Loads the records one by one to find the one that failed: that call throws its error.
     Rows scratch;
     scratch.ResetLike(*rows);

@@ -4,6 +4,7 @@
 #ifndef MILLHOPPER_FRAMEWORK_READER_FILE_READER_H_
 #define MILLHOPPER_FRAMEWORK_READER_FILE_READER_H_
 
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,6 +22,8 @@ namespace millhopper {
 // file, the byte, the record and this reader.
 class FileReader : public ReaderBase {
  public:
+  // Throws what the constructor throws for files that are missing; `folders` says what they are.
+  static void CheckExist(const std::vector<FileEntry>& files, bool folders);
   // Reads nothing. Throws kIo unless the file (and its companion) exists and is a regular file, or
   // a folder if the format reads folders, and kInvalidArgument if this process is rewriting it
   // (files_in_use.h).
@@ -32,6 +35,11 @@ class FileReader : public ReaderBase {
   void TakeShare(const ChunkShare& share) override;
   void ExpectWindow() override { format_->ExpectWindow(); }
   std::optional<uint64_t> PassLength() const override;
+  void NameElements(const Ticket* tickets, size_t n, ElementNames* names) const override;
+  // Fetches each chunk once, in the order of the files, and some ahead.
+  void PlanAgain(const ElementNames& names, const TakeElement& take) override;
+  // The error with the file, the byte and the record of a ticket of this reader, and its name.
+  Error InRecord(const Error& error, const Ticket& ticket) const;
 
  protected:
   // For readers of several files, which override PlanNext and Rewind. One error names all files
@@ -41,11 +49,28 @@ class FileReader : public ReaderBase {
 
   void PlanNext(size_t n, TicketRun* run) override;
   void Rewind(uint64_t pass) override;
+  void SaveState(ReaderState* state) const override;
+  void RestoreState(const ReaderState& state) override;
+  // Writes what all readers of files depend on: the files and the share.
+  void SaveFiles(ReaderState* state) const;
+  // Throws unless the place is one that OpenFile can go on from, as far as numbers tell.
+  void CheckPlace(const ReaderState& state, const FilePlace& place) const;
 
   FileFormat& format() const { return *format_; }
   const std::vector<FileEntry>& files() const { return files_; }
-  // Opens a file for this pass and begins to read it ahead.
-  Ref<ChunkQueue> OpenFile(size_t index, uint64_t pass);
+  // Opens a file.
+  std::unique_ptr<FileSource> OpenSource(size_t index);
+  // Begins to read a source of this file ahead, for this pass, from `start` on if it is given.
+  Ref<ChunkQueue> Enqueue(std::unique_ptr<FileSource> source, size_t index, uint64_t pass,
+                          const ChunkShare& share,
+                          const std::optional<FilePlace>& start = std::nullopt);
+  // Both for the share of this reader.
+  Ref<ChunkQueue> OpenFile(size_t index, uint64_t pass,
+                           const std::optional<FilePlace>& start = std::nullopt) {
+    return Enqueue(OpenSource(index), index, pass, share_, start);
+  }
+  // Plans up to n of the available records of a file, numbered from `sample` on; returns how many.
+  static size_t TakeFrom(ChunkQueue* queue, size_t n, uint64_t sample, TicketRun* run);
   Prefetcher& prefetcher() { return *prefetcher_; }
   // As Prefetcher::Fill; how long it takes counts as waited for.
   bool Fill(ChunkQueue* queue) { return queue->available() > 0 || FillTimed(queue); }
@@ -55,6 +80,13 @@ class FileReader : public ReaderBase {
 
  private:
   bool FillTimed(ChunkQueue* queue);
+  // Plans records of one file again, which lie at these places; in the order of its chunks.
+  void PlanFileAgain(const std::vector<RecordId>& records, const size_t* places, size_t n,
+                     std::deque<uint64_t> chunks, const TakeElement& take);
+  // As Enqueue; `where` is what the constructor of ChunkQueue takes last.
+  template <typename Where>
+  Ref<ChunkQueue> EnqueueAt(std::unique_ptr<FileSource> source, size_t index, uint64_t pass,
+                            const ChunkShare& share, Where where);
   // Has the format load tickets that have bytes, or a holder of their records.
   void LoadBytes(const Ticket* tickets, size_t n, Rows* rows) const;
   // The same for tickets of mapped files. They get their bytes here, so that no other code sees
@@ -67,6 +99,8 @@ class FileReader : public ReaderBase {
   const char* const library_;  // of the format
   const std::vector<FileEntry> files_;
   FilesRead read_{FileRole::kData};
+  std::vector<uint64_t> sizes_;  // of the files and their companions, when the reader was made
+  mutable std::optional<FileList> list_;  // once it was asked for
   ChunkShare share_;
   const Ref<Prefetcher> prefetcher_;
   Ref<ChunkQueue> queue_;  // of the running pass, once it has begun

@@ -129,7 +129,8 @@ Ref<ChunkQueue> Prefetcher::Choose(bool worker) {
   }
   const bool wanted =
       best != nullptr && bytes < kMaxReadAheadBytes && MemoryLimit::HasRoomAhead(1) &&
-      (least.chunks == 0 || chunks < 2 * (most_workers() + 1) || records < limits_.records);
+      (least.chunks == 0 || chunks < limits_.chunks_per_thread * (most_workers() + 1) ||
+       records < limits_.records);
   if (wanted) return *best;
   // Counted under the same lock as the check above, so that a thread that makes room later sees
   // that this worker has left.

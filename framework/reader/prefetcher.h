@@ -15,12 +15,13 @@
 namespace millhopper {
 
 // How far ahead files are read. Each file may always have one chunk waiting behind the one that is
-// planned from. It may have more while all files together have fewer than two chunks per thread or
-// fewer than `records` records waiting. Beyond kMaxReadAheadBytes, or beyond the memory limit's
-// share for work ahead of need, only chunks that are needed now are read.
+// planned from. It may have more while all files together have fewer than `chunks_per_thread`
+// chunks per thread or fewer than `records` records waiting. Beyond kMaxReadAheadBytes, or beyond
+// the memory limit's share for work ahead of need, only chunks that are needed now are read.
 struct ReadAhead {
   size_t workers = SIZE_MAX;  // of the pool that may read for this reader at once
   size_t records = 0;
+  size_t chunks_per_thread = 2;
 };
 
 // Gives workers of the pool the most urgent chunk: one of the file that has the fewest chunks

@@ -8,6 +8,7 @@
 #include "framework/base/limits.h"
 #include "framework/base/memory_limit.h"
 #include "framework/base/place.h"
+#include "framework/base/random.h"
 #include "framework/base/thread_pool.h"
 
 namespace millhopper {
@@ -61,12 +62,7 @@ ChainStats ReaderBase::Stats() const {
   // In a forked child another thread may have held a lock that this takes.
   if (process_.IsThis()) stats.in_store = InStore();
   stats.memory_bytes = account_->all_bytes();
-  return stats;
-}
-
-ChainStats DecoratedReader::Stats() const {
-  ChainStats stats = ReaderBase::Stats();
-  stats.below.push_back(reader_->Stats());
+  for (const ReaderBase* const below : Below()) stats.below.push_back(below->Stats());
   return stats;
 }
 
@@ -111,6 +107,7 @@ void ReaderBase::ReadNext(std::vector<LoDTensor>* out) {
     LoadInParallel(ahead_.tickets.data(), 1, &rows_);
     rows_.MoveTo(out);
   } catch (...) {
+    NameFailed();
     ahead_.Clear();
     rows_.Release();
     KeepError("while loading what is read from ");
@@ -123,6 +120,7 @@ void ReaderBase::ReadNext(std::vector<LoDTensor>* out) {
   } catch (...) {
     KeepError("while reading from ");
     out->clear();
+    dropped_ = true;
     std::rethrow_exception(error_);
   }
 }
@@ -183,6 +181,8 @@ void ReaderBase::Restart(uint64_t pass) {
   CheckProcess();
   ahead_.Clear();
   error_ = nullptr;
+  failed_ = ElementNames();
+  dropped_ = false;
   end_ = false;
   begun_ = false;
   first_ = true;
@@ -192,6 +192,111 @@ void ReaderBase::Restart(uint64_t pass) {
     error_ = std::current_exception();
     throw;
   }
+}
+
+void ReaderBase::ExpectSave() {
+  CheckProcess();
+  if (expects_save_) return;
+  Require(!planned_, Name(), " has been read already; ExpectSave must be called before that");
+  try {
+    Position none;
+    SaveChain(&none);
+  } catch (const Error&) {
+    return;  // nothing is kept for a Save that will throw this
+  }
+  expects_save_ = true;
+  for (ReaderBase* const below : Below()) below->ExpectSave();
+}
+
+void ReaderBase::NameFailed() {
+  if (!expects_save_) return;
+  try {
+    NameElements(ahead_.tickets.data(), 1, &failed_);
+  } catch (...) {  // the chain cannot be saved, and Save will say why
+  }
+}
+
+Position ReaderBase::Save() {
+  CheckProcess();
+  Require(!dropped_, Name(), " has dropped an element for which the memory limit leaves no room, ",
+          "so that nobody can go on from there");
+  Position position;
+  SaveChain(&position);
+  position.order_version_ = kOrderVersion;
+  position.pass_ = passes_;
+  position.begun_ = begun_;
+  position.end_ = end_;
+  position.ahead_ = failed_;
+  if (!ahead_.tickets.empty()) NameElements(ahead_.tickets.data(), 1, &position.ahead_);
+  return position;
+}
+
+void ReaderBase::Restore(const Position& position) {
+  CheckProcess();
+  Require(!planned_, Name(), " has been read already; Restore must be called before that");
+  position.CheckSameChain(Save());
+  ExpectSave();
+  PositionCursor cursor(position);
+  RestoreChain(&cursor);
+  PlanRunAgain(position.ahead_, &ahead_);
+  Require(ahead_.tickets.size() <= 1, "the position names ", ahead_.tickets.size(),
+          " elements as the next one");
+  passes_ = position.pass_;
+  begun_ = position.begun_;
+  end_ = position.end_;
+  planned_ = true;
+}
+
+void ReaderBase::SaveChain(Position* position) {
+  ReaderState state;
+  state.kind_ = kind_;
+  state.name_ = name_;
+  state.end_ = end_;
+  const std::vector<ReaderBase*> readers = Below();
+  if (readers.empty()) {
+    std::string slots;
+    for (const SlotSpec& slot : slots_) slots += (slots.empty() ? "" : ", ") + ToString(slot);
+    state.Setting("slots", slots);
+  }
+  SaveState(&state);
+  position->readers_.push_back(std::move(state));
+  for (ReaderBase* const below : readers) below->SaveChain(position);
+}
+
+void ReaderBase::RestoreChain(PositionCursor* position) {
+  const ReaderState& state = position->Next();
+  for (ReaderBase* const below : Below()) below->RestoreChain(position);
+  RestoreState(state);
+  end_ = state.end_;
+  planned_ = true;
+}
+
+void ReaderBase::SaveState(ReaderState*) const {
+  Throw(ErrorCode::kInvalidArgument, Name(),
+        " cannot say where it stands, so that its chain cannot be saved");
+}
+
+void ReaderBase::RestoreState(const ReaderState&) {
+  Throw(ErrorCode::kInternal, Name(), " has said where it stands, but cannot go there");
+}
+
+void ReaderBase::NameElements(const Ticket*, size_t, ElementNames*) const {
+  Throw(ErrorCode::kInvalidArgument, Name(),
+        " cannot name the elements that other readers hold, so that its chain cannot be saved");
+}
+
+void ReaderBase::PlanAgain(const ElementNames& names, const TakeElement&) {
+  if (names.count == 0) return;
+  Throw(ErrorCode::kInternal, Name(), " has named elements, but cannot plan them again");
+}
+
+void ReaderBase::PlanRunAgain(const ElementNames& names, TicketRun* run) {
+  const size_t first = run->tickets.size();
+  PlanAgain(names, [&](size_t place, const Ticket& ticket) {
+    if (ticket.owner != nullptr) run->Keep(ticket.owner);
+    if (place >= run->tickets.size() - first) run->tickets.resize(first + place + 1);
+    run->tickets[first + place] = ticket;
+  });
 }
 
 void ReaderBase::TakeShare(const ChunkShare&) {

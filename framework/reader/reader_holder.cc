@@ -161,6 +161,25 @@ class ReaderHolder::Handle final : public ReaderBase {
     std::lock_guard<std::mutex> lock(held_->planning);
     held_->reader->ExpectWindow();
   }
+  std::vector<ReaderBase*> Below() const override { return {held_->reader.get()}; }
+  // The handle itself has no state: there is one of it, which is in the reader's generation.
+  void SaveChain(Position* position) override {
+    std::lock_guard<std::mutex> lock(held_->planning);
+    CheckAlone();
+    held_->reader->SaveChain(position);
+  }
+  void RestoreChain(PositionCursor* position) override {
+    std::lock_guard<std::mutex> lock(held_->planning);
+    CheckAlone();
+    held_->reader->RestoreChain(position);
+  }
+  void NameElements(const Ticket* tickets, size_t n, ElementNames* names) const override {
+    held_->reader->NameElements(tickets, n, names);
+  }
+  void PlanAgain(const ElementNames& names, const TakeElement& take) override {
+    std::lock_guard<std::mutex> lock(held_->planning);
+    held_->reader->PlanAgain(names, take);
+  }
   const std::vector<SlotSpec>& row_slots() const override { return held_->reader->row_slots(); }
   Place place() const override { return held_->reader->place(); }
   ChainStats Stats() const override { return held_->reader->Stats(); }
@@ -189,6 +208,13 @@ class ReaderHolder::Handle final : public ReaderBase {
     if (!first && !held_->due) return;
     held_->due = held_->begun = false;
     held_->reader->Restart(held_->handles == 1 ? pass : held_->generation);
+  }
+
+  // Throws unless nobody else reads the reader.
+  void CheckAlone() const {
+    Require(held_->handles == 1, origin(), " is read by ", held_->handles.load(),
+            " readers; where one of them stands says nothing of what the others have taken, so "
+            "that it cannot be saved or restored alone");
   }
 
   const std::shared_ptr<Held> held_;
@@ -254,6 +280,21 @@ bool ReaderHolder::HasNext() {
 }
 
 void ReaderHolder::ReInit() { held().ReInit(); }
+
+void ReaderHolder::ExpectSave() {
+  std::lock_guard<std::mutex> lock(held().use);
+  held().Own().ExpectSave();
+}
+
+Position ReaderHolder::Save() {
+  std::lock_guard<std::mutex> lock(held().use);
+  return held().Own().Save();
+}
+
+void ReaderHolder::Restore(const Position& position) {
+  std::lock_guard<std::mutex> lock(held().use);
+  held().Own().Restore(position);
+}
 
 std::optional<uint64_t> ReaderHolder::PassLength() {
   std::lock_guard<std::mutex> lock(held().use);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "framework/reader/chain_stats.h"
+#include "framework/reader/position.h"
 #include "framework/tensor/rows.h"
 
 namespace millhopper {
@@ -53,6 +54,10 @@ class ReaderHolder {
   // If readers of other holders stand on this one, begins the next pass of those on top, which
   // restart this reader; restarting this reader alone would leave them in the old pass.
   void ReInit();
+  // As in ReaderBase; of the reader and all below it, which nobody else may read.
+  void ExpectSave();
+  Position Save();
+  void Restore(const Position& position);
   const std::vector<SlotSpec>& slots() const;
   const std::string& origin() const;
 

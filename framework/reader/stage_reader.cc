@@ -2,6 +2,7 @@
 #include "framework/reader/stage_reader.h"
 
 #include <algorithm>
+#include <map>
 #include <new>
 #include <utility>
 
@@ -31,8 +32,10 @@ enum class StageReader::State {
 // Elements of the reader below that one thread plans and works on together.
 class StageReader::Group final : public Kept {
  public:
-  TicketRun run;             // their tickets, until the work is done
-  RecordId first;            // the name of the first element
+  TicketRun run;   // their tickets, until the work is done
+  RecordId first;  // the name of the first element
+  // How the reader below names each of them; empty if nobody will save this.
+  std::vector<ElementNames> names;
   std::exception_ptr error;  // comes after the elements that were made
   std::atomic<State> state{State::kWorking};
 
@@ -41,6 +44,8 @@ class StageReader::Group final : public Kept {
   StagedElement& operator[](size_t i) { return elements_[i]; }
   // How many parts element i has.
   size_t parts(size_t i) const { return parts_[i]; }
+  // Which of the elements below it was made of.
+  size_t made_of(size_t i) const { return made_of_[i]; }
 
   // Works on all tickets. `name` is the reader's, for errors. Elements that were made before an
   // error stay.
@@ -49,8 +54,10 @@ class StageReader::Group final : public Kept {
       CheckStop();  // the work may take long
       if (size_ == elements_.size()) {
         parts_.resize(size_ + 1);
+        made_of_.resize(size_ + 1);
         elements_.emplace_back();
       }
+      made_of_[size_] = static_cast<size_t>(&ticket - run.tickets.data());
       StagedElement& element = elements_[size_];
       element.id = ticket.id;
       rows_.Reset(reader.row_slots(), &BufferPool::PinnedFor(stage.place()));
@@ -96,6 +103,7 @@ class StageReader::Group final : public Kept {
   void Dispose() override {
     ForgetWork();
     run.Clear();
+    names.clear();
     error = nullptr;
     state.store(State::kWorking, std::memory_order_relaxed);
     Pool<Group>::Give(this);
@@ -104,7 +112,8 @@ class StageReader::Group final : public Kept {
   Rows rows_;  // where elements are loaded, one behind another
   std::vector<StagedElement> elements_;
   std::vector<size_t> parts_;  // of each element
-  size_t size_ = 0;  // used entries of both; the other entries are kept to reuse their memory
+  std::vector<size_t> made_of_;
+  size_t size_ = 0;  // used entries of each; the other entries are kept to reuse their memory
 };
 
 class StageReader::Ahead final : public Job {
@@ -139,7 +148,7 @@ StageReader::StageReader(std::unique_ptr<ReaderBase>&& reader, std::vector<SlotS
                          std::unique_ptr<const Stage> stage, int64_t depth)
     : DecoratedReader(std::move(reader), std::move(slots)),
       stage_(std::move(stage)),
-      depth_(static_cast<size_t>(depth)),
+      depth_(depth),
       ahead_(new Ahead(this)),
       wanted_(depth_) {
   Require(depth >= 1, "depth is ", depth, "; it must be at least 1");
@@ -245,6 +254,11 @@ StagedElement* StageReader::ElementOf(const Ticket& ticket) {
   return &(*ticket.object<Group>())[ticket.index];
 }
 
+ElementNames StageReader::MadeOf(const Ticket& ticket) {
+  const Group& group = *ticket.object<Group>();
+  return group.names.empty() ? ElementNames() : group.names[group.made_of(ticket.index)];
+}
+
 Ref<StageReader::Group> StageReader::Planned() {
   std::lock_guard<std::mutex> lock(mutex_);
   return planned_.empty() ? Ref<Group>() : planned_.front();
@@ -257,7 +271,7 @@ bool StageReader::Advance(MemoryScope::Need need) {
   {
     std::unique_lock<std::mutex> planning(planning_, std::try_to_lock);
     if (!planning || end_.load()) return false;
-    if (wanted_.load() == 0) {
+    if (wanted_.load() <= 0) {
       planning.unlock();
       // A consumer that raised wanted_ meanwhile may have sent a worker that found the lock taken.
       if (wanted_.load() > 0) CallWorker();
@@ -277,6 +291,9 @@ bool StageReader::Advance(MemoryScope::Need need) {
         return true;
       }
       group->first = group->run.tickets.front().id;
+      if (expects_save()) {
+        for (const Ticket& ticket : group->run.tickets) Name(ticket, group.get());
+      }
       std::lock_guard<std::mutex> lock(mutex_);
       planned_.push_back(group);
     } catch (...) {
@@ -294,6 +311,123 @@ bool StageReader::Advance(MemoryScope::Need need) {
   if (wanted_.load() > 0) CallWorker();
   Work(group.get(), need);
   return true;
+}
+
+void StageReader::Name(const Ticket& below, Group* group) const {
+  group->names.emplace_back();
+  reader().NameElements(&below, 1, &group->names.back());
+}
+
+// Whoever finds the lock taken goes away, so a worker may be missing afterwards.
+void StageReader::SaveChain(Position* position) {
+  {
+    std::lock_guard<std::mutex> planning(planning_);
+    DecoratedReader::SaveChain(position);
+  }
+  if (started_ && wanted_.load() > 0) CallWorker();
+}
+
+void StageReader::CheckNamed(const Group& group) const {
+  Require(!group.names.empty(), origin().empty() ? "a reader" : origin(),
+          " has loaded elements ahead and does not know any more which they are; ExpectSave must "
+          "be called before the first element is read");
+}
+
+void StageReader::SaveState(ReaderState* state) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  ElementNames ahead;
+  std::vector<uint64_t> sizes;
+  for (const Ref<Group>& group : planned_) {
+    CheckNamed(*group);
+    sizes.push_back(group->names.size());
+    for (const ElementNames& one : group->names) ahead.Append(one);
+  }
+  if (!sizes.empty()) {
+    state->SetElements("ahead", std::move(ahead));
+    state->SetList("groups", std::move(sizes));
+  }
+  state->Set("next", next_);
+  state->Set("next_part", next_part_);
+}
+
+void StageReader::RestoreState(const ReaderState& state) {
+  next_ = state.Get("next", stage_->keeps_count() ? 0 : UINT64_MAX);
+  next_part_ = state.Get("next_part", stage_->makes_parts() ? UINT64_MAX : 0);
+  TicketRun ahead;
+  reader().PlanRunAgain(state.Elements("ahead"), &ahead);
+  size_t left = ahead.tickets.size();
+  const Ticket* next = ahead.tickets.data();
+  for (const uint64_t size : state.List("groups")) {
+    if (size == 0 || size > left || (size > 1 && stage_->keeps_count())) {
+      state.Fail(ahead.tickets.size(), " elements do not make these groups");
+    }
+    const Ref<Group> group = Pool<Group>::Take();
+    for (uint64_t i = 0; i < size; ++i) AddAgain(*next++, group.get());
+    left -= size;
+    planned_.push_back(group);
+    wanted_.fetch_sub(1);
+  }
+  if (left > 0) state.Fail(ahead.tickets.size(), " elements do not make these groups");
+}
+
+void StageReader::AddAgain(const Ticket& below, Group* group) const {
+  if (group->run.tickets.empty()) group->first = below.id;
+  group->run.Add(below);
+  Name(below, group);
+  group->state.store(State::kDeferred, std::memory_order_release);
+}
+
+void StageReader::NameElements(const Ticket* tickets, size_t n, ElementNames* names) const {
+  if (names->below.empty()) names->below.resize(1);
+  std::map<std::pair<Group*, size_t>, size_t> known;
+  for (size_t i = 0; i < n; ++i) {
+    auto* const group = tickets[i].object<Group>();
+    const size_t below = stage_->keeps_count() ? 0 : group->made_of(tickets[i].index);
+    CheckNamed(*group);
+    const auto [found, is_new] = known.emplace(std::make_pair(group, below), known.size());
+    names->numbers.push_back(is_new ? 0 : known.size() - found->second);
+    const RecordId& id = tickets[i].id;
+    names->numbers.push_back(
+        stage_->makes_parts() ? id.part - FirstPart((*group)[tickets[i].index].id) : 0);
+    if (is_new) names->below[0].Append(group->names[below]);
+  }
+  names->count += n;
+}
+
+void StageReader::PlanAgain(const ElementNames& names, const TakeElement& take) {
+  if (names.count == 0) return;
+  const auto check = [&](bool right) {
+    Require(right, "the position names elements of ", origin(), " that make no sense");
+  };
+  check(names.numbers.size() / 2 == names.count && names.numbers.size() % 2 == 0 &&
+        names.below.size() == 1 && names.records.empty());
+  // The elements that are made of each element below.
+  std::vector<std::vector<size_t>> made_of_it;
+  for (size_t i = 0; i < names.count; ++i) {
+    const uint64_t back = names.numbers[2 * i];
+    check(back <= made_of_it.size() && (back == 0 || !stage_->keeps_count()));
+    if (back == 0) made_of_it.emplace_back();
+    made_of_it[made_of_it.size() - std::max<uint64_t>(back, 1)].push_back(i);
+  }
+  check(names.below[0].count == made_of_it.size());
+  reader().PlanAgain(names.below[0], [&](size_t place, const Ticket& below) {
+    const Ref<Group> group = Pool<Group>::Take();
+    AddAgain(below, group.get());
+    if (!stage_->keeps_count()) {
+      Work(group.get(), MemoryScope::Need::kNow);
+      if (group->error != nullptr) std::rethrow_exception(group->error);
+      check(group->size() == 1);
+    }
+    for (const size_t i : made_of_it[place]) {
+      Ticket ticket;
+      ticket.id = group->first;
+      ticket.owner = group.get();
+      const uint64_t part = names.numbers[2 * i + 1];
+      check(stage_->keeps_count() ? part == 0 : part < group->parts(0));
+      if (stage_->makes_parts()) ticket.id.part = FirstPart(ticket.id) + part;
+      take(i, ticket);
+    }
+  });
 }
 
 void StageReader::CallWorker() {

@@ -93,14 +93,28 @@ class StageReader : public DecoratedReader {
   size_t ElementsReady() const override;
   std::optional<uint64_t> PassLength() const override;
   void ExpectWindow() override {}  // its elements are loaded, and keep nothing else
+  void SaveChain(Position* position) override;
+  // Of each ticket: how many elements below come between it and the one that it was made of,
+  // counted from the last of those named so far, from 1; 0 for the next one, which is named now.
+  // Then the part.
+  void NameElements(const Ticket* tickets, size_t n, ElementNames* names) const override;
+  // Works on what it plans again, so that elements can be handed out.
+  void PlanAgain(const ElementNames& names, const TakeElement& take) override;
 
  protected:
   void PlanNext(size_t n, TicketRun* run) override;
   void Rewind(uint64_t pass) override;
+  // Writes the groups that were planned and not handed out yet. Restored ones are worked on when
+  // they are needed.
+  void SaveState(ReaderState* state) const override;
+  void RestoreState(const ReaderState& state) override;
   // The element of a ticket that PlanNext has added, for a stage that neither keeps the count nor
   // makes parts. Only the planning thread may call it; it may move the tensors out if nobody will
   // load the ticket.
   static StagedElement* ElementOf(const Ticket& ticket);
+  // How the reader below names the element that such an element was made of; empty unless
+  // expects_save().
+  static ElementNames MadeOf(const Ticket& ticket);
 
  private:
   enum class State;
@@ -108,6 +122,12 @@ class StageReader : public DecoratedReader {
   class Ahead;
 
   uint64_t InStore() const override;
+  // Adds the name of the next element below of a group.
+  void Name(const Ticket& below, Group* group) const;
+  // Throws if nobody has said that the group might have to be saved.
+  void CheckNamed(const Group& group) const;
+  // Adds an element of a restored group, on which nobody works before it is needed.
+  void AddAgain(const Ticket& below, Group* group) const;
   // Hands out up to n elements of a group; returns how many.
   size_t HandOut(Group* group, size_t n, TicketRun* run);
   void Add(Group* group, const RecordId& id, TicketRun* run) const;
@@ -126,15 +146,16 @@ class StageReader : public DecoratedReader {
   void Stop();
 
   const std::unique_ptr<const Stage> stage_;
-  const size_t depth_;
+  const int64_t depth_;
   const Ref<Ahead> ahead_;
   bool started_ = false;
   size_t next_ = 0;                         // element of the front group that is handed out next,
   size_t next_part_ = 0;                    // and its next part
   std::atomic<bool> ahead_allowed_{false};  // whether workers may plan for this pass yet
 
-  std::mutex planning_;         // held by the thread that plans
-  std::atomic<size_t> wanted_;  // groups that may still be planned ahead
+  std::mutex planning_;  // held by the thread that plans
+  // Groups that may still be planned ahead. Fewer than none if more were restored than are wanted.
+  std::atomic<int64_t> wanted_;
   std::atomic<bool> end_{false};
   std::exception_ptr error_;  // of planning; set before end_
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "framework/base/error.h"
+#include "framework/reader/record_place.h"
 #include "operators/reader_creation.h"
 #include "python/core/map_function.h"
 #include "python/core/python_call.h"
@@ -27,19 +28,24 @@ OpSchema PythonMapSchema() {
 // Learns what the function yields by calling it for the first element. Restarts the reader after
 // that.
 ElementForm Learn(PythonFunction* function, ReaderBase* below) {
-  std::vector<LoDTensor> first;
-  RecordId id;
+  ElementForm form;
   {
     TicketRun run;
+    RecordPlace place;
     Require(below->Plan(1, &run) == 1, below->origin(),
             " has no element from which to learn what the function yields; say it with slots=");
-    id = run.tickets.front().id;
     Rows rows(below->row_slots());
     below->Load(run.tickets.data(), 1, &rows);
+    std::vector<LoDTensor> first;
     rows.MoveTo(&first);
+    try {
+      form = function->Learn(run.tickets.front().id, &first, OpensReader::Current());
+    } catch (...) {
+      throw place.Named(CurrentError());
+    }
   }
   below->Restart(0);
-  return function->Learn(id, &first, OpensReader::Current());
+  return form;
 }
 
 void CreatePythonMapReader(OpContext& context) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/core/loop.h"
 
+#include <memory>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -18,7 +20,7 @@ struct Loop {
   PyObject_HEAD;
   PyObject* owner;       // the Python object of the reader; null when the loop is over
   PythonReader* reader;  // in `owner`
-  uint64_t number;
+  std::shared_ptr<PythonReader::Pass> pass;
 };
 
 Loop* From(PyObject* self) { return reinterpret_cast<Loop*>(self); }
@@ -29,7 +31,7 @@ py::object Take(Loop* loop) {
 
 // Ends the loop early, if it still runs.
 void Leave(Loop* loop) {
-  if (const py::object owner = Take(loop)) loop->reader->Release(loop->number);
+  if (const py::object owner = Take(loop)) loop->reader->Release(loop->pass.get());
 }
 
 PyObject* Next(PyObject* self) {
@@ -38,7 +40,8 @@ PyObject* Next(PyObject* self) {
   const auto owner = py::reinterpret_borrow<py::object>(loop->owner);
   if (!owner) return nullptr;
   try {
-    if (std::optional<py::dict> batch = loop->reader->Next(loop->number)) {
+    const std::shared_ptr<PythonReader::Pass> pass = loop->pass;
+    if (std::optional<py::dict> batch = loop->reader->Next(pass.get())) {
       return batch->release().ptr();
     }
     Take(loop);
@@ -83,6 +86,7 @@ void Destroy(PyObject* self) {
   PyObject_GC_UnTrack(self);  // what follows may wait without the interpreter
   Finalize(self);
   PyTypeObject* const cls = Py_TYPE(self);
+  std::destroy_at(&From(self)->pass);
   cls->tp_free(self);
   Py_DECREF(cls);
 }
@@ -93,13 +97,16 @@ PyTypeObject* loop_type = nullptr;
 
 py::object BeginLoop(const py::object& reader, uint64_t pass) {
   auto* const core = reader.cast<PythonReader*>();
-  const uint64_t number = core->Begin(pass);
+  std::shared_ptr<PythonReader::Pass> begun = core->Begin(pass);
   PyObject* const self = loop_type->tp_alloc(loop_type, 0);
-  if (self == nullptr) throw py::error_already_set();
+  if (self == nullptr) {
+    core->Release(begun.get());
+    throw py::error_already_set();
+  }
   Loop* const loop = From(self);
+  new (&loop->pass) std::shared_ptr<PythonReader::Pass>(std::move(begun));
   loop->owner = py::object(reader).release().ptr();
   loop->reader = core;
-  loop->number = number;
   return py::reinterpret_steal<py::object>(self);
 }
 

@@ -3,15 +3,13 @@
 
 #include <pybind11/stl.h>
 
-#include <atomic>
-#include <map>
-#include <random>
 #include <utility>
 
 #include "framework/base/error.h"
 #include "python/core/arrays.h"
 #include "python/core/causes.h"
 #include "python/core/collected.h"
+#include "python/core/numbered.h"
 #include "python/core/python_call.h"
 #include "python/core/slots.h"
 #include "python/core/text.h"
@@ -22,26 +20,6 @@ namespace millhopper {
 namespace {
 
 using Names = PythonFunction::Names;
-
-// Begins the numbers at a random place, so that a program from another process finds no function
-// here by its number.
-int64_t FirstNumber() {
-  std::random_device random;
-  return static_cast<int64_t>(random() & 0x7fffffff) << 32 |
-         static_cast<int64_t>(random() >> 8 << 8);
-}
-
-// Functions by number. Never destroyed, because readers may still go away while the process exits.
-struct Registry {
-  std::mutex mutex;
-  std::map<int64_t, std::weak_ptr<PythonFunction>> functions;
-  std::atomic<int64_t> next{FirstNumber()};
-};
-
-Registry& AllFunctions() {
-  static auto* const registry = new Registry;
-  return *registry;
-}
 
 std::string TitleOf(const py::object& function) {
   const py::object name = py::getattr(function, "__qualname__", py::none());
@@ -54,7 +32,7 @@ std::string TitleOf(const py::object& function) {
   return title;
 }
 
-Names Numbered(size_t slots) {
+Names NamesByNumber(size_t slots) {
   Names names;
   for (size_t i = 0; i < slots; ++i) names.push_back(StrCat("slot", i));
   return names;
@@ -89,7 +67,7 @@ py::object CurrentRecordOrNone() {
 
 PythonFunction::PythonFunction(const py::object& function, std::optional<Names> inputs,
                                std::shared_ptr<const PythonFunction> below, ElementForm form)
-    : number_(AllFunctions().next.fetch_add(1)),
+    : number_(Numbered<PythonFunction>::All().Next()),
       function_(function),
       title_(TitleOf(function)),
       inputs_(std::move(inputs)),
@@ -97,19 +75,11 @@ PythonFunction::PythonFunction(const py::object& function, std::optional<Names> 
       form_(std::move(form)) {}
 
 void PythonFunction::Register(const std::shared_ptr<PythonFunction>& function) {
-  const std::lock_guard<std::mutex> lock(AllFunctions().mutex);
-  auto& functions = AllFunctions().functions;
-  for (auto i = functions.begin(); i != functions.end();) {
-    i = i->second.expired() ? functions.erase(i) : std::next(i);
-  }
-  functions[function->number()] = function;
+  Numbered<PythonFunction>::All().Register(function->number(), function);
 }
 
 std::shared_ptr<PythonFunction> PythonFunction::Find(int64_t number) {
-  const std::lock_guard<std::mutex> lock(AllFunctions().mutex);
-  const auto found = AllFunctions().functions.find(number);
-  std::shared_ptr<PythonFunction> function;
-  if (found != AllFunctions().functions.end()) function = found->second.lock();
+  std::shared_ptr<PythonFunction> function = Numbered<PythonFunction>::All().Find(number);
   Require(function != nullptr, "there is no function ", number,
           " in this process: a program that calls one of Python's runs in the process that wrote "
           "it, as long as the millhopper.Reader exists whose map() did");
@@ -135,7 +105,7 @@ std::optional<Names> PythonFunction::names() const {
 Names PythonFunction::InputNames(size_t slots) const {
   std::optional<Names> names = inputs_;
   if (!names && below_ != nullptr) names = below_->names();
-  if (!names) return Numbered(slots);
+  if (!names) return NamesByNumber(slots);
   Require(names->size() == slots, names->size(), " names for a reader of ", slots, " slots");
   return *names;
 }
@@ -150,7 +120,9 @@ py::object PythonFunction::Result(std::vector<LoDTensor>* in) const {
     element[py::str(names[i])] = ToPython(&(*in)[i]);
     (*in)[i].Clear();
   }
-  return PythonCall::Result(function, element);
+  py::object result = PythonCall::Result(function, element);
+  Require(!result.is_none(), "it is None: does the function end without a return?");
+  return result;
 }
 
 void PythonFunction::Call(const RecordId& id, std::vector<LoDTensor>* in, const ElementForm& form,
@@ -202,7 +174,7 @@ ElementForm PythonFunction::Learn(const RecordId& id, std::vector<LoDTensor>* in
     }
     Require(!form.slots.empty(), "an element of no values");
     if (form.names.empty() && form.slots.size() == inputs) form.names = InputNames(inputs);
-    if (form.names.empty()) form.names = Numbered(form.slots.size());
+    if (form.names.empty()) form.names = NamesByNumber(form.slots.size());
     const std::lock_guard<std::mutex> lock(mutex_);
     learned_ = form.names;
     return form;
@@ -223,9 +195,9 @@ void DefineFunction(py::module_* module) {
       .def(py::init([](const py::object& function, std::optional<Names> inputs,
                        std::shared_ptr<const PythonFunction> below, const std::vector<Slot>& slots,
                        Names names) {
-             auto made =
-                 std::make_shared<PythonFunction>(function, std::move(inputs), std::move(below),
-                                                  ElementForm{SpecsOf(slots), std::move(names)});
+             auto made = std::make_shared<PythonFunction>(
+                 function, std::move(inputs), std::move(below),
+                 ElementForm{SpecsOf(slots), std::move(names), false});
              PythonFunction::Register(made);
              return made;
            }),

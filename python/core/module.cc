@@ -24,6 +24,7 @@
 #include "python/core/loop.h"
 #include "python/core/map_function.h"
 #include "python/core/program.h"
+#include "python/core/python_arrays.h"
 #include "python/core/python_call.h"
 #include "python/core/queue.h"
 #include "python/core/reader.h"
@@ -91,6 +92,7 @@ void Define(py::module_ module) {
   DefineInference(&module);
   DefineExecutor(&module);
   DefineQueue(&module);
+  DefineArrays(&module);
   DefineFunction(&module);
   DefineArrow(&module);
   DefineForks(&module);

@@ -34,7 +34,7 @@ constexpr std::chrono::milliseconds kUntilSignals{50};
 class PythonQueue {
  public:
   PythonQueue(int64_t capacity, const std::vector<Slot>& slots)
-      : queue_(std::make_shared<ElementQueue>(capacity)), form_{SpecsOf(slots), {}} {}
+      : queue_(std::make_shared<ElementQueue>(capacity)), form_{SpecsOf(slots), {}, true} {}
 
   ElementQueue& queue() { return *queue_; }
 

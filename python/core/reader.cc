@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/core/reader.h"
 
+#include <algorithm>
+#include <atomic>
+#include <mutex>
 #include <utility>
 
 #include "framework/base/error.h"
@@ -50,28 +53,83 @@ ChainStats Declared(const Program& program, const std::string& variable, int end
 
 }  // namespace
 
+// What the readers of closed chains have done.
+struct PythonReader::Totals {
+  std::mutex mutex;
+  ChainStats stats;
+};
+
+// The readers that passes read. It is an object of its own, because a thread without the
+// interpreter may have to close it when the PythonReader is gone.
+struct PythonReader::Chain {
+  explicit Chain(std::shared_ptr<Totals> all) : totals(std::move(all)) {}
+
+  void Close() {
+    if (reader != nullptr) {
+      ChainStats now = reader->Stats();
+      const std::lock_guard<std::mutex> lock(totals->mutex);
+      now.Add(totals->stats);
+      now.ClearPresent();
+      totals->stats = std::move(now);
+    }
+    reader.reset();
+    scope.reset();
+  }
+
+  const std::shared_ptr<Totals> totals;
+  std::mutex mutex;  // taken without the interpreter
+  std::unique_ptr<Scope> scope;
+  std::unique_ptr<ReaderBase> reader;  // shares the one in scope
+  uint64_t number = 0;                 // of the pass that the reader is in
+  // Both are set with the interpreter. A pass is over when it has been read or released.
+  std::atomic<uint64_t> begun{0};  // how many passes have begun
+  bool is_over = true;             // whether the last of them is over
+};
+
+class PythonReader::Pass {
+ public:
+  // The caller holds the interpreter.
+  explicit Pass(std::shared_ptr<Chain> chain) : chain_(std::move(chain)), place_(++chain_->begun) {
+    chain_->is_over = false;
+  }
+
+  const std::shared_ptr<Chain>& chain() const { return chain_; }
+  // Whether the chain has not begun a later pass since.
+  bool is_last() const { return place_ == chain_->begun; }
+  // The caller holds the interpreter.
+  void End() {
+    if (is_last()) chain_->is_over = true;
+  }
+
+ private:
+  const std::shared_ptr<Chain> chain_;
+  const uint64_t place_;  // among the passes of the chain, from 1
+};
+
 PythonReader::PythonReader(std::shared_ptr<const Program> program, std::string variable,
                            uint64_t seed)
     : program_(std::move(program)),
       seed_(seed),
       variable_(std::move(variable)),
-      number_(OpensReader::NewNumber()) {
+      number_(OpensReader::NewNumber()),
+      totals_(std::make_shared<Totals>()),
+      chain_(std::make_shared<Chain>(totals_)) {
   CheckContext context;
   context.role = ProgramRole::kStartup;
   program_->CheckOrThrow(context);
   if (variable_.empty()) variable_ = LastReader(*program_);
-  chain_->before = Declared(*program_, variable_, program_->desc().blocks(0).ops_size());
+  totals_->stats = Declared(*program_, variable_, program_->desc().blocks(0).ops_size());
 }
 
 PythonReader::~PythonReader() {
-  CallOutside([chain = std::move(chain_)] {
+  CallOutside([chain = chain_] {
     const std::lock_guard<std::mutex> lock(chain->mutex);
     chain->Close();
   });
 }
 
-void PythonReader::Open() {
-  if (chain_->reader != nullptr) return;
+void PythonReader::Open(Chain* chain) {
+  if (chain->reader != nullptr) return;
   const OpensReader opens(number_);
   auto scope = std::make_unique<Scope>();
   RunState run;
@@ -80,52 +138,64 @@ void PythonReader::Open() {
   const Variable* const variable = scope->Find(variable_);
   Require(variable != nullptr && variable->Holds<ReaderHolder>(), program_->name(),
           ": there is no reader '", Escaped(variable_), "'");
-  chain_->reader = variable->Get<ReaderHolder>().NewHandle();
-  chain_->scope = std::move(scope);
-  chain_->pass = 0;
+  chain->reader = variable->Get<ReaderHolder>().NewHandle();
+  chain->scope = std::move(scope);
+  chain->number = 0;
+}
+
+void PythonReader::RequireOutside() const {
+  Require(!CallsThisThread(), "reader '", Escaped(variable_),
+          "' is used by a function of map that it calls itself: each would wait for the other");
 }
 
 template <typename Function>
-void PythonReader::Work(Function function) {
-  if (CallsThisThread()) {
-    Throw(ErrorCode::kInvalidArgument, "reader '", Escaped(variable_),
-          "' is used by a function of map that it calls itself: each would wait for the other");
-  }
+void PythonReader::Work(Chain* chain, Function function) {
+  RequireOutside();
   WithoutInterpreter([&] {
-    const std::lock_guard<std::mutex> lock(chain_->mutex);
+    const std::lock_guard<std::mutex> lock(chain->mutex);
     function();
   });
 }
 
 bool PythonReader::CallsThisThread() const { return PythonCall::WithinOneOf(number_); }
 
-uint64_t PythonReader::Begin(uint64_t pass) {
+std::shared_ptr<PythonReader::Pass> PythonReader::Begin(uint64_t pass) {
+  RequireOutside();
   WatchInterrupts();
-  uint64_t loop = 0;
-  Work([&] {
-    const bool fresh = chain_->reader == nullptr;
-    loop = ++chain_->loop;
-    Open();
-    if (!fresh || pass != chain_->pass) chain_->reader->Restart(pass);
-    chain_->pass = pass;
-  });
-  return loop;
+  std::shared_ptr<Chain> chain = chain_;
+  if (!chain_->is_over) {
+    chain = std::make_shared<Chain>(totals_);
+    others_.erase(std::remove_if(others_.begin(), others_.end(),
+                                 [](const auto& other) { return other.expired(); }),
+                  others_.end());
+    others_.push_back(chain);
+  }
+  auto begun = std::make_shared<Pass>(chain);
+  try {
+    Work(chain.get(), [&] {
+      const bool fresh = chain->reader == nullptr;
+      Open(chain.get());
+      if (!fresh || pass != chain->number) chain->reader->Restart(pass);
+      chain->number = pass;
+    });
+  } catch (...) {
+    begun->End();
+    throw;
+  }
+  return begun;
 }
 
-ReaderBase& PythonReader::OfLoop(uint64_t loop) {
-  Require(loop == chain_->loop && chain_->reader != nullptr,
-          "another loop over this reader has begun meanwhile, which ended this one");
-  return *chain_->reader;
-}
-
-std::optional<py::dict> PythonReader::Next(uint64_t loop) {
+std::optional<py::dict> PythonReader::Next(Pass* pass) {
+  Chain& chain = *pass->chain();
   std::vector<LoDTensor> element = std::move(spare_);
+  spare_.clear();
   bool more = false;
-  Work([&] {
-    ReaderBase& reader = OfLoop(loop);
-    const WaitTimer timer(reader.counters());
-    more = reader.HasNext();
-    if (more) reader.ReadNext(&element);
+  Work(&chain, [&] {
+    // Another thread may have ended the pass.
+    if (chain.reader == nullptr || !pass->is_last()) return;
+    const WaitTimer timer(chain.reader->counters());
+    more = chain.reader->HasNext();
+    if (more) chain.reader->ReadNext(&element);
     for (LoDTensor& tensor : element) {
       if (!tensor.place().is_cpu()) tensor = tensor.OnHost();
     }
@@ -134,7 +204,10 @@ std::optional<py::dict> PythonReader::Next(uint64_t loop) {
   if (more) batch = ToDict(&element);
   for (LoDTensor& tensor : element) tensor.Clear();
   spare_ = std::move(element);
-  return batch;
+  if (more) return batch;
+  // The readers of the first chain wait for the next pass.
+  pass->chain() == chain_ ? pass->End() : Release(pass);
+  return std::nullopt;
 }
 
 py::dict PythonReader::ToDict(std::vector<LoDTensor>* element) {
@@ -155,25 +228,32 @@ py::dict PythonReader::ToDict(std::vector<LoDTensor>* element) {
   return batch;
 }
 
-void PythonReader::Release(uint64_t loop) {
+void PythonReader::Release(Pass* pass) {
   // This does not take the mutex to compare: a thread that reads now may hold it for as long as
   // functions of map take.
-  if (loop != chain_->loop) return;
-  CallOutside([chain = chain_, loop] {
-    const std::lock_guard<std::mutex> lock(chain->mutex);
-    if (loop == chain->loop) chain->Close();
+  if (!pass->is_last()) return;
+  pass->End();
+  CallOutside([ended = *pass] {
+    const std::lock_guard<std::mutex> lock(ended.chain()->mutex);
+    if (ended.is_last()) ended.chain()->Close();
   });
 }
 
 uint64_t PythonReader::ReadThrough(uint64_t pass) {
-  const uint64_t loop = Begin(pass);
+  const std::shared_ptr<Pass> begun = Begin(pass);
   uint64_t elements = 0;
-  Work([&] {
-    ReaderBase& reader = OfLoop(loop);
-    const WaitTimer timer(reader.counters());
-    std::vector<LoDTensor> element;
-    for (; reader.HasNext(); ++elements) reader.ReadNext(&element);
-  });
+  try {
+    Work(begun->chain().get(), [&] {
+      ReaderBase& reader = *begun->chain()->reader;
+      const WaitTimer timer(reader.counters());
+      std::vector<LoDTensor> element;
+      for (; reader.HasNext(); ++elements) reader.ReadNext(&element);
+    });
+  } catch (...) {
+    Release(begun.get());
+    throw;
+  }
+  Release(begun.get());
   return elements;
 }
 
@@ -184,28 +264,38 @@ void PythonReader::SetNames(const std::vector<std::string>& names) {
 
 std::optional<uint64_t> PythonReader::Length() {
   std::optional<uint64_t> length;
-  Work([&] {
-    Open();
+  Work(chain_.get(), [&] {
+    Open(chain_.get());
     length = chain_->reader->PassLength();
   });
   return length;
 }
 
 ChainStats PythonReader::Stats() {
+  std::vector<std::shared_ptr<Chain>> chains{chain_};
+  for (const std::weak_ptr<Chain>& other : others_) {
+    if (std::shared_ptr<Chain> chain = other.lock()) chains.push_back(std::move(chain));
+  }
   ChainStats stats;
-  Work([&] {
-    stats = chain_->before;
-    if (chain_->reader == nullptr) return;
-    stats = chain_->reader->Stats();
-    stats.Add(chain_->before);
-  });
+  {
+    const std::lock_guard<std::mutex> lock(totals_->mutex);
+    stats = totals_->stats;
+  }
+  for (const std::shared_ptr<Chain>& chain : chains) {
+    Work(chain.get(), [&] {
+      if (chain->reader == nullptr) return;
+      ChainStats now = chain->reader->Stats();
+      now.Add(stats);
+      stats = std::move(now);
+    });
+  }
   return stats;
 }
 
 std::vector<SlotSpec> PythonReader::Slots() {
   std::vector<SlotSpec> slots;
-  Work([&] {
-    Open();
+  Work(chain_.get(), [&] {
+    Open(chain_.get());
     slots = chain_->reader->slots();
   });
   return slots;

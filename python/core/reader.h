@@ -5,10 +5,8 @@
 
 #include <pybind11/pybind11.h>
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -21,26 +19,28 @@
 namespace millhopper {
 
 // Runs a startup program in a scope of its own when a pass begins, and reads one of its readers.
-// Any thread of Python may call the functions. They work one at a time, and the interpreter is free
-// while C++ works. A function of map that the reader calls must not use the reader; that throws
-// kInvalidArgument.
+// Any thread of Python may call the functions. Those of one loop work one at a time, and the
+// interpreter is free while C++ works. A function of map that the reader calls must not use the
+// reader; that throws kInvalidArgument.
 class PythonReader {
  public:
+  // One pass. It reads a chain of readers that no other pass reads meanwhile.
+  class Pass;
+
   // Checks the program and runs nothing. `variable` names the reader; if it is empty, the reader
   // that is created last is taken. Throws kInvalidArgument.
   PythonReader(std::shared_ptr<const Program> program, std::string variable, uint64_t seed);
   ~PythonReader();
 
-  // Begins pass number `pass`, at whatever point the reader is, and returns the number of the loop
-  // that reads it. The previous loop ends.
-  uint64_t Begin(uint64_t pass);
-  // Returns the next element of this loop as a dict by slot name, or none at the end of the pass.
+  // Begins pass number `pass`. If another pass is not over, this one runs the program once more, to
+  // have readers of its own.
+  std::shared_ptr<Pass> Begin(uint64_t pass);
+  // Returns the next element of this pass as a dict by slot name, or none at the end of the pass.
   // There must be as many names as slots; if there are no names, they are "slot0", "slot1" ...
-  // Throws kInvalidArgument if another loop has begun meanwhile.
-  std::optional<pybind11::dict> Next(uint64_t loop);
-  // Releases all that the pass holds (threads' work, files, memory), if this loop still reads it.
-  // In a function of map this happens soon after, on another thread.
-  void Release(uint64_t loop);
+  std::optional<pybind11::dict> Next(Pass* pass);
+  // Releases all that the pass holds (threads' work, files, memory), if it is not over. In a
+  // function of map this happens soon after, on another thread.
+  void Release(Pass* pass);
   // Begins a pass, reads all of it and returns the number of its elements. It measures what the
   // same loop costs in C++.
   uint64_t ReadThrough(uint64_t pass);
@@ -48,8 +48,8 @@ class PythonReader {
   void SetNames(const std::vector<std::string>& names);
   // The number of elements of a pass, if it is known without reading one.
   std::optional<uint64_t> Length();
-  // The counters of all readers of the chain, over all loops so far. Waits for a thread that reads
-  // now.
+  // The counters of all readers of the chain, over all loops so far, those that are open as well.
+  // Waits for threads that read now.
   ChainStats Stats();
   // The slots, as far as they are known now.
   std::vector<SlotSpec> Slots();
@@ -60,43 +60,28 @@ class PythonReader {
   bool CallsThisThread() const;
 
  private:
-  // The readers, while a loop reads. It is an object of its own, because a thread without the
-  // interpreter may have to close it when the PythonReader is gone.
-  struct Chain {
-    void Close() {
-      if (reader != nullptr) {
-        ChainStats now = reader->Stats();
-        now.Add(before);
-        now.ClearPresent();
-        before = std::move(now);
-      }
-      reader.reset();
-      scope.reset();
-    }
-    std::mutex mutex;  // taken without the interpreter
-    std::unique_ptr<Scope> scope;
-    std::unique_ptr<ReaderBase> reader;  // shares the one in scope
-    ChainStats before;                   // of the readers that have been closed
-    uint64_t pass = 0;                   // the pass that the reader is in
-    std::atomic<uint64_t> loop{0};       // the last loop, counted from 1. Set with the mutex.
-  };
+  struct Chain;
+  struct Totals;
 
-  // Calls the function without the interpreter and with the mutex. A Ctrl-C becomes
+  // Throws kInvalidArgument in a function of map that this reader calls.
+  void RequireOutside() const;
+  // Calls the function without the interpreter and with the mutex of the chain. A Ctrl-C becomes
   // KeyboardInterrupt.
   template <typename Function>
-  void Work(Function function);
-  void Open();
-  // Returns the reader of a running loop. To be called without the interpreter, with the mutex
-  // held.
-  ReaderBase& OfLoop(uint64_t loop);
+  void Work(Chain* chain, Function function);
+  // To be called without the interpreter, with the mutex held.
+  void Open(Chain* chain);
   pybind11::dict ToDict(std::vector<LoDTensor>* element);
 
   const std::shared_ptr<const Program> program_;
   const uint64_t seed_;
   std::string variable_;
-  const uint64_t number_;  // for OpensReader and PythonCall
-  std::shared_ptr<Chain> chain_ = std::make_shared<Chain>();
+  const uint64_t number_;                 // for OpensReader and PythonCall
+  const std::shared_ptr<Totals> totals_;  // of the chains that have been closed
+  // The chain that passes read one after another, and that tells slots and lengths.
+  const std::shared_ptr<Chain> chain_;
   // Guarded by the interpreter.
+  std::vector<std::weak_ptr<Chain>> others_;  // of passes that began while another was not over
   std::vector<pybind11::str> names_;
   std::vector<LoDTensor> spare_;  // empty tensors for the next element
   std::vector<DataType> dtypes_;

@@ -109,6 +109,17 @@ void SetTo(py::handle value, Holders holders, const SlotSpec* spec, LoDTensor* t
   }
 }
 
+// Gives the tensor the axes that are declared, if only those behind the first one are others.
+void ReshapeTo(const SlotSpec& spec, LoDTensor* tensor) {
+  const Dims& dims = tensor->dims();
+  if (dims.size() == spec.dims.size() || tensor->lod().size() != 0 || spec.dims.size() == 0) return;
+  Dims wanted{dims[0]};
+  for (size_t axis = 1; axis < spec.dims.size(); ++axis) wanted.push_back(spec.dims[axis]);
+  const bool known =
+      std::all_of(wanted.begin(), wanted.end(), [](int64_t dim) { return dim >= 0; });
+  if (known && Product(wanted) == tensor->numel()) tensor->Reshape(wanted);
+}
+
 std::string NameOf(const ElementForm& form, size_t slot) {
   return slot < form.names.size() ? StrCat("slot '", form.names[slot], "'") : StrCat("slot ", slot);
 }
@@ -121,6 +132,11 @@ void SetSlot(py::handle value, Holders holders, const ElementForm& form, size_t 
     SetTo(value, holders, spec, tensor);
   } catch (const Error& error) {
     Throw(error.code(), NameOf(form, slot), ": ", error.message());
+  }
+  if (spec != nullptr && spec->known) {
+    if (form.reshapes) ReshapeTo(*spec, tensor);
+    if (spec->lod_level == 1 && tensor->lod().empty())
+      tensor->set_lod(Lod{LodLevel{0, tensor->rows()}});
   }
   if (spec == nullptr || Fits(*spec, tensor->dtype(), tensor->dims(), tensor->lod().size())) return;
   Throw(ErrorCode::kInvalidArgument, NameOf(form, slot), ": ", ToString(*spec),

@@ -10,6 +10,7 @@ come from PaddlePaddle. The code is in the folders ``programs``, ``layers``, ``f
 ``running``, ``iterating`` and ``generators``, which python/README.md describes.
 """
 
+import millhopper.base.libraries  # noqa: F401  # loads the core, before others do
 from millhopper import (
     _core,
     api,
@@ -50,12 +51,18 @@ from millhopper.framework import (
     default_main_program,
     default_startup_program,
     name_scope,
+    new_programs,
     program_guard,
     switch_main_program,
     switch_startup_program,
 )
 from millhopper.generators.minibatch import batch
 from millhopper.iterating.data_loader import DataLoader
+from millhopper.iterating.display import (
+    load_ipython_extension,
+    show,
+    unload_ipython_extension,
+)
 from millhopper.iterating.map_function import RecordId, current_record
 from millhopper.iterating.reader import Reader
 from millhopper.iterating.reader_stats import ReaderStats
@@ -114,8 +121,10 @@ __all__ = [
     "is_compiled_with_cuda",
     "layer",
     "layers",
+    "load_ipython_extension",
     "load_plugin",
     "name_scope",
+    "new_programs",
     "optimizer",
     "param_attr",
     "program_guard",
@@ -123,9 +132,11 @@ __all__ = [
     "recordio_writer",
     "scope_guard",
     "set_threads",
+    "show",
     "switch_main_program",
     "switch_startup_program",
     "train",
     "unique_name",
+    "unload_ipython_extension",
     "vision",
 ]

@@ -74,6 +74,26 @@ class Ragged:
         at = self.offsets[0].tolist()
         return [whole[begin:end] for begin, end in zip(at, at[1:], strict=False)]
 
+    def to_numpy(self, encoding: str | None = "utf-8") -> npt.NDArray[Any]:
+        """The sequences as one array of texts (dtype ``U``), such as the lines of a text file.
+
+        Args:
+            encoding: of the bytes; None makes an array of bytes (dtype ``S``) instead.
+
+        Raises:
+            TypeError: the values are not uint8, or there are several levels.
+            UnicodeDecodeError: a sequence is not in that encoding.
+            ValueError: a sequence ends with a zero byte, which arrays of numpy cannot hold.
+        """
+        sequences = self.to_bytes()
+        if any(sequence.endswith(b"\0") for sequence in sequences):
+            raise ValueError(
+                "a sequence ends with a zero byte, which numpy cuts off; use to_bytes()"
+            )
+        if encoding is None:
+            return np.array(sequences, np.bytes_)
+        return np.array([sequence.decode(encoding) for sequence in sequences], np.str_)
+
     def __repr__(self) -> str:
         shape = list(self.values.shape)
         levels = len(self.offsets)

@@ -170,6 +170,21 @@ class ParquetSource final : public FileSource {
     return false;
   }
 
+  // Whole row groups: the parts of one are claimed from the first on.
+  bool Seek(uint64_t offset, std::optional<uint64_t>) override {
+    for (int i = 0; i < footer_->num_row_groups(); ++i) {
+      const bool found = WithPlace(file_->path(), 0, PlaceOf(i), [&] {
+        const std::unique_ptr<parquet::RowGroupMetaData> group = footer_->RowGroup(i);
+        return group->num_rows() > 0 && BeginOf(*group) == offset;
+      });
+      if (!found) continue;
+      group_ = i;
+      part_ = 0;
+      return true;
+    }
+    return false;
+  }
+
   void Fetch(Chunk* chunk) const override {
     const Claimed claimed = *std::any_cast<Claimed>(&chunk->claimed);
     WithPlace(file_->path(), chunk->offset, PlaceOf(claimed.group), [&] {
@@ -239,15 +254,20 @@ class ParquetSource final : public FileSource {
     return extent;
   }
 
-  void BeginGroup(const parquet::RowGroupMetaData& group) {
-    if (group.num_rows() < 0 || group.num_rows() > int64_t{kMaxChunkRecords}) {
-      Throw(ErrorCode::kResourceLimit, group.num_rows(), " rows; the limit is ", kMaxChunkRecords);
-    }
+  // Where the first of the columns of a row group begins in the file.
+  uint64_t BeginOf(const parquet::RowGroupMetaData& group) const {
     Columns all;
     for (const Part& part : parts_) {
       all.insert(all.end(), part.columns.begin(), part.columns.end());
     }
-    group_begin_ = ExtentOf(group, all).begin;
+    return ExtentOf(group, all).begin;
+  }
+
+  void BeginGroup(const parquet::RowGroupMetaData& group) {
+    if (group.num_rows() < 0 || group.num_rows() > int64_t{kMaxChunkRecords}) {
+      Throw(ErrorCode::kResourceLimit, group.num_rows(), " rows; the limit is ", kMaxChunkRecords);
+    }
+    group_begin_ = BeginOf(group);
     if (!records_) table_ = Ref<ArrowTable>(new ArrowTable(parts_.size(), PlaceOf(group_)));
   }
 

@@ -141,6 +141,39 @@ class MdsSource final : public FileSource {
     return true;
   }
 
+  bool Seek(uint64_t offset, std::optional<uint64_t>) override {
+    const std::vector<MdsShard>& shards = index_.shards;
+    const auto behind =
+        std::upper_bound(shards.begin(), shards.end(), offset,
+                         [](uint64_t at, const MdsShard& shard) { return at < shard.begin; });
+    if (behind == shards.begin()) return false;
+    const MdsShard& shard = *(behind - 1);
+    std::shared_ptr<const OpenShard> before = shard_;
+    Open(shard);
+    uint64_t sample = 0;
+    bool found = offset == shard.begin;
+    if (shard_->compression == nullptr) {
+      uint64_t end = shard.samples;
+      while (sample < end) {
+        const uint64_t middle = sample + (end - sample) / 2;
+        if (OffsetOf(shard, middle) < offset - shard.begin) {
+          sample = middle + 1;
+        } else {
+          end = middle;
+        }
+      }
+      found = sample < shard.samples && OffsetOf(shard, sample) == offset - shard.begin;
+    }
+    if (!found) {
+      shard_ = std::move(before);
+      window_.clear();
+      return false;
+    }
+    number_ = static_cast<size_t>(behind - 1 - shards.begin());
+    next_ = sample;
+    return true;
+  }
+
   void Fetch(Chunk* chunk) const override {
     const auto& claimed = std::any_cast<const Claimed&>(chunk->claimed);
     const MdsShard& shard = index_.shards[claimed.number];

@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -399,6 +400,16 @@ class PlainArchive final : public FileSource {
     }
     chunk->claimed = std::move(pieces);
     found_.erase(found_.begin(), end);
+    return true;
+  }
+
+  bool Seek(uint64_t offset, std::optional<uint64_t>) override {
+    if (offset % kTarBlockBytes != 0 || offset >= file_->size()) return false;
+    next_ = offset;
+    group_.Clear();
+    found_.clear();
+    ended_ = false;
+    error_ = nullptr;
     return true;
   }
 

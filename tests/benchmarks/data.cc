@@ -2,11 +2,13 @@
 #include "tests/benchmarks/data.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <memory>
+#include <unordered_set>
 
 #include "framework/base/error.h"
 #include "framework/base/random.h"
@@ -302,6 +304,86 @@ DataSet TokenSequences(uint64_t records) {
     writer.Close();
   });
   return set;
+}
+
+namespace {
+
+// The number of made-up words, and of those of them that tokens are made for.
+constexpr uint64_t kWords = 50000;
+constexpr uint64_t kFrequentWords = 8000;
+
+// Short words come first, as in languages. No two are the same.
+const std::vector<std::string>& MadeUpWords() {
+  static const auto* const words = [] {
+    const RandomKey key(kSeed, 4, "words");
+    std::unordered_set<std::string> seen;
+    auto* made = new std::vector<std::string>;
+    for (uint64_t i = 0; made->size() < kWords; ++i) {
+      RecordRandom random(key, i);
+      std::string word;
+      const uint64_t length = 2 + random.Below(3) + made->size() * 8 / kWords;
+      while (word.size() < length) word += static_cast<char>('a' + random.Below(26));
+      if (seen.insert(word).second) made->push_back(word);
+    }
+    return made;
+  }();
+  return *words;
+}
+
+std::string Base64(const std::string& bytes) {
+  constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    uint32_t bits = 0;
+    for (size_t j = i; j < i + 3; ++j) {
+      bits = bits << 8 | (j < bytes.size() ? static_cast<uint8_t>(bytes[j]) : 0u);
+    }
+    for (size_t j = 0; j < 4; ++j) {
+      text += i + j <= bytes.size() ? kDigits[bits >> (18 - 6 * j) & 63] : '=';
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+DataSet WordLines(uint64_t records) {
+  DataSet set = OneFile("text", "words", records, {Slot(DataType::kUint8, {-1}, 1)});
+  const RandomKey key(kSeed, 5, "lines");
+  WriteMissing(set.files, [&](size_t, const std::string& path) {
+    const std::vector<std::string>& words = MadeUpWords();
+    WriteWhole(path, [&](std::ostream* out) {
+      for (uint64_t i = 0; i < records; ++i) {
+        RecordRandom random(key, i);
+        for (uint64_t left = 20 + random.Below(181); left > 0; --left) {
+          // Word n is drawn about 1 / n times as often as the first one.
+          const double share = static_cast<double>(random.Below(1 << 20)) / (1 << 20);
+          const double place = std::pow(static_cast<double>(kWords), share) - 1;
+          *out << words[static_cast<size_t>(place)] << (left > 1 ? ' ' : '\n');
+        }
+      }
+    });
+  });
+  return set;
+}
+
+std::string WordTokens() {
+  const std::string file = StrCat(Folder(), "/words.tiktoken");
+  WriteMissing({file}, [](size_t, const std::string& path) {
+    WriteWhole(path, [](std::ostream* out) {
+      uint64_t rank = 0;
+      std::unordered_set<std::string> seen;
+      const auto write = [&](const std::string& token) {
+        if (seen.insert(token).second) *out << Base64(token) << ' ' << rank++ << '\n';
+      };
+      for (int byte = 0; byte < 256; ++byte) write(std::string(1, static_cast<char>(byte)));
+      for (uint64_t i = 0; i < kFrequentWords; ++i) {
+        const std::string word = " " + MadeUpWords()[i];
+        for (size_t size = 2; size <= word.size(); ++size) write(word.substr(0, size));
+      }
+    });
+  });
+  return file;
 }
 
 namespace {

@@ -41,6 +41,10 @@ DataSet Tiny64Fixed(uint64_t records);
 DataSet Tiny64Records(uint64_t records);
 // Sequences of 5 to 64 tokens, int64 [n, 1] with a level of detail, in RecordIO.
 DataSet TokenSequences(uint64_t records);
+// Lines of 20 to 200 made-up words, of which a few are frequent and most are rare, as text; and the
+// path of a file of tokens for it in tiktoken's form: bytes, and the beginnings of frequent words.
+DataSet WordLines(uint64_t records);
+std::string WordTokens();
 // Rows like those of Criteo's advertisements, some cells empty: a label of 0 or 1, 13 integers and
 // 26 categories of 32 bits: in tab-separated text (hexadecimal), in lines of JSON, and in Examples
 // in TFRecords, in which each is a feature.

@@ -100,6 +100,7 @@ Workloads AllWorkloads() {
   AddMapWorkloads(&workloads);
   AddImageWorkloads(&workloads);
   AddGatherWorkloads(&workloads);
+  AddTextWorkloads(&workloads);
   AddStartWorkloads(&workloads);
   return workloads;
 }

@@ -89,6 +89,7 @@ void AddHandoffWorkloads(Workloads* workloads);
 void AddMapWorkloads(Workloads* workloads);
 void AddImageWorkloads(Workloads* workloads);
 void AddGatherWorkloads(Workloads* workloads);
+void AddTextWorkloads(Workloads* workloads);
 void AddStartWorkloads(Workloads* workloads);
 
 }  // namespace millhopper

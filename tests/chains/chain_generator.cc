@@ -286,9 +286,10 @@ class ChainWriter {
     }
     if (free_order_) attributes.emplace_back("deterministic", Bool(false));
     const bool packed = files.names[0].rfind(".gz") != std::string::npos;
-    if ((files.format == "idx" || files.format == "fixed") && !packed && !free_order_ &&
-        dice_.OneIn(2)) {
-      attributes.emplace_back("shuffle_records", Bool(true));
+    const bool indexed = files.format == "idx" || files.format == "fixed";
+    if (!packed && !free_order_ && dice_.OneIn(indexed ? 2 : 4)) {
+      attributes.emplace_back(indexed && dice_.OneIn(2) ? "shuffle_records" : "shuffle_chunks",
+                              Bool(true));
       attributes.emplace_back("seed", Int(dice_.Between(0, 3)));
     } else {
       attributes.emplace_back("pass_num", Int(dice_.OneIn(4) ? 2 : 1));
@@ -372,8 +373,9 @@ class ChainWriter {
 
   void DrawShard() {
     const int64_t shards = dice_.Between(1, 4);
-    Add("create_shard_reader",
-        {{"num_shards", Int(shards)}, {"index", Int(dice_.Between(0, shards - 1))}});
+    Add("create_shard_reader", {{"num_shards", Int(shards)},
+                                {"index", Int(dice_.Between(0, shards - 1))},
+                                {"even", Text(dice_.OneOf({"none", "pad", "drop"}))}});
   }
 
   void DrawDoubleBuffer() {
@@ -407,8 +409,13 @@ class ChainWriter {
   void DrawGathering(int64_t size) {
     switch (dice_.Between(0, top_.batched ? 2 : 6)) {
       case 0:
-        Add("create_cache_reader",
-            {{"memory_bytes", "i: " + dice_.OneOf({"0", "4000", "1000000"})}});
+        if (dice_.OneIn(3)) {
+          Add("create_cache_reader",
+              {{"directory", Text("${folder}/cache")}, {"disk_bytes", "l: 1000000000"}});
+        } else {
+          Add("create_cache_reader",
+              {{"memory_bytes", "i: " + dice_.OneOf({"0", "4000", "1000000"})}});
+        }
         return;
       case 1:
         Add("create_dedupe_reader", {{"entries", Int(dice_.Between(1, 40))}});

@@ -165,9 +165,18 @@ ExpectedStream Batched(const proto::OpDesc& op, const ExpectedStream& in) {
 ExpectedStream Part(const proto::OpDesc& op, const ExpectedStream& in) {
   ExpectedStream out;
   out.error = in.error;
-  for (auto i = static_cast<size_t>(Number(op, "index")); i < in.elements.size();
-       i += static_cast<size_t>(Number(op, "num_shards"))) {
-    out.elements.push_back(in.elements[i]);
+  const auto shards = static_cast<size_t>(Number(op, "num_shards"));
+  const auto index = static_cast<size_t>(Number(op, "index"));
+  const Strings even = Texts(op, "even");
+  const bool pads = even == Strings{"pad"}, drops = even == Strings{"drop"};
+  for (size_t round = 0; round < in.elements.size(); round += shards) {
+    const size_t own = round + index;
+    const bool complete = round + shards <= in.elements.size();
+    if (own < in.elements.size()) {
+      if (complete || !drops) out.elements.push_back(in.elements[own]);
+    } else if (pads && in.error.empty()) {
+      out.elements.push_back(in.elements[own % in.elements.size()]);
+    }
   }
   return out;
 }
@@ -376,17 +385,28 @@ ExpectedStream ChainModel::Files(const proto::OpDesc& op, uint64_t pass) const {
   const bool one = op.type() != "open_files";
   const Strings names = Texts(op, one ? "filename" : "file_names");
   const Strings labels = Texts(op, one ? "label_filename" : "label_file_names");
-  std::vector<ExpectedStream> files;
+  const bool by_chunks = Flag(op, "shuffle_chunks");
+  std::vector<ExpectedStream> files;  // or chunks
   for (size_t f = 0; f < names.size(); ++f) {
-    files.push_back(ContentOf(names[f]));
-    if (labels.empty()) continue;
-    const ExpectedStream second = ContentOf(labels[f]);
-    for (size_t i = 0; i < files[f].elements.size(); ++i) {
-      files[f].elements[i].value.push_back(second.elements[i].value[0]);
+    std::vector<ExpectedStream> parts = {ContentOf(names[f])};
+    if (by_chunks) parts = ChunksOf(names[f]);
+    if (!labels.empty() && !parts.empty()) {  // files with labels have one chunk
+      const ExpectedStream second = ContentOf(labels[f]);
+      for (size_t i = 0; i < parts[0].elements.size(); ++i) {
+        parts[0].elements[i].value.push_back(second.elements[i].value[0]);
+      }
     }
+    files.insert(files.end(), parts.begin(), parts.end());
   }
   if (one) return files[0];
   ExpectedStream stream;
+  if (by_chunks) {
+    for (const ExpectedStream& chunk : Shuffled(files, KeyOf(op), pass)) {
+      Append(chunk, &stream);
+      if (!stream.error.empty()) break;
+    }
+    return stream;
+  }
   if (Flag(op, "shuffle_records")) {
     for (const ExpectedStream& file : files) Append(file, &stream);
     stream.elements = Shuffled(std::move(stream.elements), KeyOf(op), pass);

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include "framework/base/error.h"
@@ -214,6 +215,48 @@ std::vector<std::string> OutcomeOf(const std::string& text, uint64_t passes) {
       thrown = TextOf([&] { reader->ReadNext(&element); });
       outcome.push_back(thrown.empty() ? DigestOf(ValueOf(element)) : thrown);
     }
+    reader->ReInit();
+  }
+  return outcome;
+}
+
+std::vector<std::string> ResumedOutcomeOf(const std::string& text, uint64_t passes, uint64_t seed,
+                                          std::string* why) {
+  constexpr int kWorkers[] = {0, 1, 2, 7};
+  const std::shared_ptr<const Program> program = LoadChain(text);
+  const std::string top = ChainModel(program->desc()).Tops()[0];
+  Dice dice(seed);
+  std::optional<PoolSize> pool;
+  std::unique_ptr<Scope> scope;
+  ReaderHolder* reader = nullptr;
+  const auto make = [&](const std::string& position) {
+    scope.reset();
+    pool.reset();
+    pool.emplace(kWorkers[dice.Between(0, 3)]);
+    scope = std::make_unique<Scope>();
+    Executor().Run(program, ProgramRole::kStartup, scope.get());
+    reader = scope->Var(top)->GetMutable<ReaderHolder>();
+    if (position.empty()) {
+      reader->ExpectSave();
+    } else {
+      reader->Restore(Position::Parse(position));
+    }
+  };
+  make("");
+  *why = TextOf([&] { reader->Save(); });
+  if (!why->empty()) return {};
+  std::vector<std::string> outcome;
+  std::vector<LoDTensor> element;
+  for (uint64_t pass = 0; pass < passes; ++pass) {
+    for (std::string thrown; thrown.empty();) {
+      if (dice.OneIn(4)) {
+        if (dice.OneIn(2)) TextOf([&] { reader->HasNext(); });
+        make(reader->Save().Serialize());
+      }
+      thrown = TextOf([&] { reader->ReadNext(&element); });
+      outcome.push_back(thrown.empty() ? DigestOf(ValueOf(element)) : thrown);
+    }
+    if (dice.OneIn(4)) make(reader->Save().Serialize());
     reader->ReInit();
   }
   return outcome;

@@ -27,6 +27,12 @@ void RunChain(const std::string& text, uint64_t calls);
 // errors.
 std::vector<std::string> OutcomeOf(const std::string& text, uint64_t passes);
 
+// The same of readers that are saved at places that `seed` draws, destroyed, and made anew to go on
+// from there, with another number of workers each time. Empty if the chain cannot be saved; `why`
+// is what it says then.
+std::vector<std::string> ResumedOutcomeOf(const std::string& text, uint64_t passes, uint64_t seed,
+                                          std::string* why);
+
 }  // namespace millhopper
 
 #endif  // MILLHOPPER_TESTS_CHAINS_CHAIN_RUNNER_H_

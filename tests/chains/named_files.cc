@@ -141,6 +141,25 @@ ExpectedStream ContentOf(const std::string& path) {
   return stream;
 }
 
+std::vector<ExpectedStream> ChunksOf(const std::string& path) {
+  NamedFile file = Parse(path);
+  // All others are smaller than one.
+  const bool recordio = file.kind == "numbers" || file.kind == "ragged";
+  if (!recordio) file.chunk_records = file.records;
+  const int64_t bad = file.bad_chunk;
+  std::vector<ExpectedStream> chunks;
+  for (int64_t i = 0; i < file.records; ++i) {
+    if (i % file.chunk_records == 0) {
+      chunks.emplace_back();
+      if (i / file.chunk_records == bad) chunks.back().error = StrCat("chunk ", bad, " at byte");
+    }
+    if (!chunks.back().error.empty()) continue;
+    chunks.back().elements.push_back(
+        {RecordAt(file, i), i == file.odd_record ? "float32 [1, 3] was found" : ""});
+  }
+  return chunks;
+}
+
 void MakeNamedFile(const std::string& path) {
   if (std::filesystem::exists(path)) return;
   const NamedFile file = Parse(path);

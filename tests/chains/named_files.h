@@ -16,6 +16,7 @@
 #define MILLHOPPER_TESTS_CHAINS_NAMED_FILES_H_
 
 #include <string>
+#include <vector>
 
 #include "tests/chains/expected_stream.h"
 
@@ -23,6 +24,8 @@ namespace millhopper {
 
 // What reading the file yields. Only the last part of the path matters.
 ExpectedStream ContentOf(const std::string& path);
+// The same, chunk by chunk. A chunk with a wrong byte is an error without elements.
+std::vector<ExpectedStream> ChunksOf(const std::string& path);
 // Writes the file unless it is there.
 void MakeNamedFile(const std::string& path);
 

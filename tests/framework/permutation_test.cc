@@ -65,6 +65,23 @@ TEST(Permutation, PartsNeighbours) {
   EXPECT_NEAR(sum / (static_cast<double>(kN) * static_cast<double>(kN - 1)), 1.0 / 3, 0.002);
 }
 
+// Lists of places are those that are asked for one by one. Of 2^16 + 1 numbers nearly half of 2^17
+// places are beyond, so that many of them are encrypted again.
+TEST(Permutation, ListsWhatStandsAtEachPlace) {
+  for (const uint64_t n : {uint64_t{1}, uint64_t{4096}, uint64_t{65537}, uint64_t{1} << 40}) {
+    const Permutation order(n, kKey, 2);
+    for (const uint64_t first : {uint64_t{0}, n / 3}) {
+      for (const uint64_t count : {0, 1, 7, 8, 9, 1000}) {
+        if (count > n - first) continue;
+        std::vector<uint64_t> listed(count), wanted;
+        order.List(first, count, listed.data());
+        for (uint64_t i = 0; i < count; ++i) wanted.push_back(order[first + i]);
+        EXPECT_EQ(listed, wanted) << count << " of " << n << " from " << first;
+      }
+    }
+  }
+}
+
 TEST(Permutation, DependsOnKeyAndPass) {
   for (const uint64_t n : {uint64_t{1000}, uint64_t{1000000}}) {
     const Permutation order(n, kKey, 0), again(n, kKey, 0), next(n, kKey, 1);

@@ -23,6 +23,13 @@ TEST(NearestWord, FindsWhatSomebodyMeantToType) {
   EXPECT_EQ(NearestWord(std::string(200, 'a'), {std::string(199, 'a')}), "");
 }
 
+TEST(NearestWord, FindsWordsWithAnotherEnding) {
+  const Strings words = {"persistable", "type", "name"};
+  EXPECT_EQ(NearestWord("persistent", words), "persistable");
+  EXPECT_EQ(NearestWord("persuasion", words), "");
+  EXPECT_EQ(NearestWord("typewriter", words), "");
+}
+
 TEST(NearestWord, LooksForABoundedTime) {
   const std::string word(100, 'a');
   const std::string near = word + "b";

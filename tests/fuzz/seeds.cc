@@ -4,14 +4,17 @@
 // as they are, with a value before them that ${value} stands for, and as binary programs.
 #include <filesystem>
 #include <iostream>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "framework/base/error.h"
 #include "framework/program/program.h"
 #include "framework/tensor/tensor_stream.h"
+#include "proto/position.pb.h"
 #include "readers/recordio_writer.h"
 #include "tests/bytes.h"
+#include "tests/fuzz/position_target.h"
 #include "tests/mds_shards.h"
 #include "tests/mxnet_records.h"
 #include "tests/npy_files.h"
@@ -179,6 +182,19 @@ void WriteTensors(const std::string& folder) {
             FromHex("00000000 0000000000000000 00000000 06000000 080512020102 0000803f00000040"));
 }
 
+// The content of positions, without their checksums, which the target adds.
+void WritePositions(const std::string& folder) {
+  std::filesystem::create_directories(folder);
+  for (const size_t elements : {0, 1, 12, 40}) {
+    const std::unique_ptr<ReaderBase> reader = MakePositionChain();
+    reader->ExpectSave();
+    ReadSome(reader.get(), elements);
+    position_proto::StoredPosition stored;
+    stored.ParseFromString(reader->Save().Serialize());
+    WriteFile(StrCat(folder, "/after_", elements), stored.chain());
+  }
+}
+
 void WritePrograms(const std::string& folder, const std::vector<std::string>& programs) {
   for (const char* target : {"/program_text", "/program_binary", "/substitution"}) {
     std::filesystem::create_directories(folder + target);
@@ -218,6 +234,7 @@ int main(int argc, char** argv) {
   millhopper::WriteArrays(folder + "/npy", folder + "/npz");
   millhopper::WriteTars(folder + "/tar");
   millhopper::WriteTensors(folder + "/lod_tensor");
+  millhopper::WritePositions(folder + "/position");
   millhopper::WritePrograms(folder, {argv + 2, argv + argc});
   return 0;
 }

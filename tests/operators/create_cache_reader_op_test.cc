@@ -2,16 +2,21 @@
 // The operator create_cache_reader.
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "tests/program_runner.h"
+#include "tests/record_files.h"
 #include "tests/sources.h"
 #include "tests/testing.h"
 
 namespace millhopper {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr int64_t kRecords = 500;
 
@@ -102,6 +107,227 @@ TEST(CreateCacheReaderOp, KeepsWhatCameBeforeAnError) {
     ExpectError(ErrorCode::kDataLoss, "record 100 cannot be loaded", [&] { reader->HasNext(); });
     runner.Reader("out").ReInit();
   }
+}
+
+// ---- On a disk. ----
+
+// A chain of a text file, and a block that adds a number to lengths, and what it takes to see
+// whether a cache was used: it was not if the folder has got one more file.
+class DiskCacheOp : public ::testing::Test {
+ protected:
+  DiskCacheOp() { WriteFile(text_, "one\ntwo\nthree\n"); }
+
+  // How many cache files there are.
+  size_t Files() const {
+    size_t files = 0;
+    if (!fs::exists(cache_)) return 0;
+    for (const auto& file : fs::directory_iterator(cache_)) {
+      files += file.path().extension() == ".mhcache" ? 1 : 0;
+    }
+    return files;
+  }
+
+  AttributeTexts Attributes() const {
+    AttributeTexts attributes = {{"directory", "s: \"" + cache_ + "\""},
+                                 {"disk_bytes", "l: 1000000000"}};
+    if (!data_version_.empty()) {
+      attributes.emplace_back("data_version", "s: \"" + data_version_ + "\"");
+    }
+    return attributes;
+  }
+  std::string Program() const {
+    return BlockText(0, -1,
+                     {ReaderText("lines"), ReaderText("shuffled"), ReaderText("out"),
+                      ReaderText("batches"), OpText(operator_, {}, {{"Out", {"lines"}}}, source_),
+                      OpText("create_shuffle_reader", {{"UnderlyingReader", {"lines"}}},
+                             {{"Out", {"shuffled"}}}, {{"buffer_size", "i: 2"}, {"seed", seed_}}),
+                      OpText("create_cache_reader", {{"UnderlyingReader", {"shuffled"}}},
+                             {{"Out", {"out"}}}, Attributes()),
+                      OpText("create_batch_reader", {{"UnderlyingReader", {"out"}}},
+                             {{"Out", {"batches"}}}, {{"batch_size", batch_size_}})});
+  }
+  // What a new chain yields. Says by how many files the folder has grown.
+  size_t Read(std::vector<ElementValue>* elements = nullptr) const {
+    const size_t before = Files();
+    RunState run;
+    run.seed = run_seed_;
+    ProgramRunner runner({}, run);
+    runner.Startup(Program());
+    const std::vector<ElementValue> read = runner.ReadAllOf("batches");
+    if (elements != nullptr) *elements = read;
+    return Files() - before;
+  }
+
+  const std::string folder_ = NewFolder("disk_cache_op");
+  const std::string cache_ = folder_ + "/cache";
+  const std::string text_ = folder_ + "/lines.txt";
+  std::string operator_ = "create_text_file_reader";
+  AttributeTexts source_ = {{"filename", "s: \"" + text_ + "\""}};
+  std::string seed_ = "l: 1", batch_size_ = "i: 2", data_version_;
+  uint64_t run_seed_ = 0;
+};
+
+TEST_F(DiskCacheOp, IsUsedWhileNothingChanges) {
+  std::vector<ElementValue> first, second, third;
+  EXPECT_EQ(Read(&first), 1u);
+  EXPECT_EQ(Read(&second), 0u);
+  EXPECT_EQ(first, second);
+  // What stands above does not matter.
+  batch_size_ = "i: 3";
+  EXPECT_EQ(Read(&third), 0u);
+  EXPECT_EQ(third.size(), 1u);
+}
+
+TEST_F(DiskCacheOp, IsNotUsedForAnotherChain) {
+  EXPECT_EQ(Read(), 1u);
+  seed_ = "l: 2";
+  EXPECT_EQ(Read(), 1u);
+  run_seed_ = 3;
+  EXPECT_EQ(Read(), 1u);
+  data_version_ = "4";
+  EXPECT_EQ(Read(), 1u);
+  source_.emplace_back("buffer_type", "s: \"mmap\"");
+  EXPECT_EQ(Read(), 1u);
+  EXPECT_EQ(Read(), 0u);
+}
+
+TEST_F(DiskCacheOp, IsNotUsedForOtherFiles) {
+  std::vector<ElementValue> elements;
+  EXPECT_EQ(Read(), 1u);
+  WriteFile(text_, "ONE\ntwo\nthree\n");  // of the same size
+  fs::last_write_time(text_, fs::last_write_time(text_) + std::chrono::seconds(1));
+  EXPECT_EQ(Read(&elements), 1u);
+  EXPECT_EQ(Read(), 0u);
+  const auto time = fs::last_write_time(text_);
+  WriteFile(text_, "one\ntwo\nthree\nfour\n");  // of the same time
+  fs::last_write_time(text_, time);
+  EXPECT_EQ(Read(&elements), 1u);
+  EXPECT_EQ(elements.size(), 2u);
+}
+
+TEST_F(DiskCacheOp, IsNotUsedWhenAPatternFindsMore) {
+  operator_ = "open_files";
+  source_ = {{"file_names", "strings: \"" + folder_ + "/*.txt\""}};
+  std::vector<ElementValue> elements;
+  EXPECT_EQ(Read(), 1u);
+  WriteFile(folder_ + "/more.txt", "x\ny\n");
+  EXPECT_EQ(Read(&elements), 1u);
+  EXPECT_EQ(elements.size(), 3u);
+  EXPECT_EQ(Read(), 0u);
+}
+
+// A vocabulary is named within a text.
+TEST_F(DiskCacheOp, IsNotUsedForOtherVocabularies) {
+  const std::string words = folder_ + "/words";
+  WriteFile(words, "one\ntwo\nthree\n");
+  WriteFile(folder_ + "/table.csv", "three\none\n");
+  operator_ = "open_files";
+  source_ = {{"file_names", "strings: \"" + folder_ + "/table.csv\""},
+             {"fields", "strings: 'word #1 int64[] vocab=" + words + "'"},
+             {"header", "s: \"no\""}};
+  EXPECT_EQ(Read(), 1u);
+  EXPECT_EQ(Read(), 0u);
+  WriteFile(words, "one\nthree\ntwo\nfour\n");
+  EXPECT_EQ(Read(), 1u);
+}
+
+// A block reads a variable from outside.
+TEST_F(DiskCacheOp, IsNotUsedForOtherValuesOfVariables) {
+  const auto read = [this](const std::string& value, const std::string& bias) {
+    const size_t before = Files();
+    SourceSpec spec;
+    spec.records = 5;
+    ProgramRunner runner;
+    runner.Startup(
+        BlockText(0, -1,
+                  {ReaderText("numbers", {{"FP32", {1, 1}}}), ReaderText("sums"), ReaderText("out"),
+                   TensorText("term", "FP32", {1}, 0, true),
+                   OpText("create_random_data_generator", {}, {{"Out", {"numbers"}}},
+                          {{"count", "l: 5"}}),
+                   OpText("fill_constant", {}, {{"Out", {"term"}}},
+                          {{"shape", "ints: 1"}, {"value", "f: " + value}}),
+                   OpText("create_custom_reader", {{"UnderlyingReader", {"numbers"}}},
+                          {{"Out", {"sums"}}},
+                          {{"sub_block", "block_idx: 1"},
+                           {"source_var_names", "strings: \"x\""},
+                           {"sink_var_names", "strings: \"y\""}}),
+                   OpText("create_cache_reader", {{"UnderlyingReader", {"sums"}}},
+                          {{"Out", {"out"}}}, Attributes())}) +
+        BlockText(1, 0,
+                  {TensorText("x", "FP32", {1, 1}), TensorText("y", "FP32", {1, 1}),
+                   TensorText("sum", "FP32", {1, 1}),
+                   OpText("elementwise_add", {{"X", {"x"}}, {"Y", {"term"}}}, {{"Out", {"sum"}}}),
+                   OpText("scale", {{"X", {"sum"}}}, {{"Out", {"y"}}}, {{"bias", "f: " + bias}})}));
+    runner.ReadAllOf("out");
+    return Files() - before;
+  };
+  EXPECT_EQ(read("1", "0"), 1u);
+  EXPECT_EQ(read("1", "0"), 0u);
+  EXPECT_EQ(read("2", "0"), 1u);
+  EXPECT_EQ(read("2", "5"), 1u);
+  EXPECT_EQ(read("1", "0"), 0u);
+}
+
+TEST_F(DiskCacheOp, NeedsAVersionWhereItCannotSee) {
+  const std::string list = folder_ + "/list";
+  WriteFile(list, "lines.txt 1\n");
+  operator_ = "open_files";
+  source_ = {{"file_names", "strings: \"image_list:" + list + "\""}};
+  ExpectError(ErrorCode::kInvalidArgument,
+              "a cache on a disk cannot see what changes in open_files 'lines', whose files name "
+              "other files: give data_version, a text that you change whenever the data does",
+              [&] { Read(); });
+  ProgramRunner runner;
+  SourceSpec spec;
+  spec.records = 5;
+  runner.Reader("source").Reset(MakePlannedSource(spec));
+  ExpectError(ErrorCode::kInvalidArgument,
+              "in reader 'source', which another program creates: give data_version",
+              [&] { runner.Startup(DecoratorProgram("create_cache_reader", Attributes())); });
+  data_version_ = "first";
+  runner.Startup(DecoratorProgram("create_cache_reader", Attributes()));
+  EXPECT_EQ(runner.ReadAllOf("out").size(), 5u);
+  EXPECT_EQ(Files(), 1u);
+}
+
+TEST_F(DiskCacheOp, RefusesWeightsThatMayChange) {
+  ProgramRunner runner;
+  data_version_ = "first";  // does not help
+  ExpectError(
+      ErrorCode::kInvalidArgument, "create_mix_reader 'mixed' reads the variable 'weights'", [&] {
+        runner.Startup(
+            BlockText(0, -1,
+                      {ReaderText("lines"), ReaderText("mixed"), ReaderText("out"),
+                       TensorText("weights", "FP32", {1}, 0, true),
+                       OpText("fill_constant", {}, {{"Out", {"weights"}}},
+                              {{"shape", "ints: 1"}, {"value", "f: 1"}}),
+                       OpText(operator_, {}, {{"Out", {"lines"}}}, source_),
+                       OpText("create_mix_reader",
+                              {{"UnderlyingReaders", {"lines"}}, {"WeightsTensor", {"weights"}}},
+                              {{"Out", {"mixed"}}}),
+                       OpText("create_cache_reader", {{"UnderlyingReader", {"mixed"}}},
+                              {{"Out", {"out"}}}, Attributes())}));
+      });
+}
+
+TEST_F(DiskCacheOp, ChecksItsAttributes) {
+  const ProgramRunner runner;
+  const auto expect = [&](const AttributeTexts& attributes, const std::string& words) {
+    runner.ExpectProblem(BlockText(0, -1,
+                                   {ReaderText("lines"), ReaderText("out"),
+                                    OpText(operator_, {}, {{"Out", {"lines"}}}, source_),
+                                    OpText("create_cache_reader", {{"UnderlyingReader", {"lines"}}},
+                                           {{"Out", {"out"}}}, attributes)}),
+                         words);
+  };
+  expect({}, "give either attribute 'memory_bytes', for a cache in memory, or 'directory'");
+  expect({{"memory_bytes", "i: 1"}, {"directory", "s: \"x\""}, {"disk_bytes", "i: 1"}},
+         "give either attribute 'memory_bytes'");
+  expect({{"directory", "s: \"x\""}}, "attribute 'disk_bytes' must be given with 'directory'");
+  expect({{"memory_bytes", "i: 1"}, {"disk_bytes", "i: 1"}},
+         "attribute 'disk_bytes' is for a cache in a 'directory'");
+  expect({{"memory_bytes", "i: 1"}, {"data_version", "s: \"x\""}},
+         "attribute 'data_version' is for a cache in a 'directory'");
 }
 
 }  // namespace

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "readers/dedupe_reader.h"
 #include "tests/documents.h"
 #include "tests/program_runner.h"
+#include "tests/sources.h"
 #include "tests/testing.h"
 
 namespace millhopper {
@@ -45,6 +47,54 @@ TEST(CreateDedupeReaderOp, RefusesASlotThatThereIsNot) {
   ExpectError(ErrorCode::kInvalidArgument, "slot 1 of a reader with 1 slots", [&] {
     runner.Startup(DecoratorProgram("create_dedupe_reader", {{"slots", "ints: 1"}}));
   });
+}
+
+// The memory limit counts the digests, and says what to do where it has no room for them.
+TEST(CreateDedupeReaderOp, HasDigestsWithinTheMemoryLimit) {
+  constexpr size_t kLimit = size_t{16} << 20;
+  SourceSpec spec;
+  spec.records = 400000;  // whose digests take 12 MB
+  for (const int threads : {0, 2}) {
+    const PoolSize size(threads);
+    const LimitInForce limit(kLimit);
+    for (const bool fits : {true, false}) {
+      ProgramRunner runner;
+      runner.Reader("source").Reset(MakePlannedSource(spec));
+      const std::string entries = fits ? "i: 10000" : "i: 1000000";
+      runner.Startup(
+          BlockText(0, -1,
+                    {ReaderText("source"), ReaderText("unique"), ReaderText("out"),
+                     OpText("create_dedupe_reader", {{"UnderlyingReader", {"source"}}},
+                            {{"Out", {"unique"}}}, {{"entries", entries}}),
+                     OpText("create_double_buffer_reader", {{"UnderlyingReader", {"unique"}}},
+                            {{"Out", {"out"}}}, {{"place", "s: \"CPU\""}})}));
+      const auto reader = runner.Reader("out").NewHandle();
+      std::vector<LoDTensor> element;
+      int64_t read = 0;
+      const auto read_all = [&] {
+        for (; reader->HasNext(); ++read) {
+          reader->ReadNext(&element);
+          ASSERT_EQ(element[0].scalar<int64_t>(), read);
+        }
+      };
+      if (fits) {
+        read_all();
+        EXPECT_EQ(read, spec.records);
+        const ChainStats stats = runner.Reader("unique").Chain();
+        EXPECT_GT(stats.memory_bytes, 10000u * 24);
+        EXPECT_LT(stats.memory_bytes, size_t{2} << 20);
+        continue;
+      }
+      const std::optional<Thrown> thrown = ErrorOf(read_all);
+      ASSERT_TRUE(thrown);
+      EXPECT_EQ(thrown->code, ErrorCode::kResourceLimit);
+      for (const char* const words :
+           {"while making room for the digests of", "with a smaller 'entries'", "memory limit"}) {
+        EXPECT_NE(thrown->text.find(words), std::string::npos) << thrown->text;
+      }
+      EXPECT_GT(read, 100000);  // what came before it
+    }
+  }
 }
 
 // The table against a list, with keys that often have the same home.

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <map>
+#include <string>
+#include <utility>
 
 #include "tests/program_runner.h"
 #include "tests/sources.h"
@@ -28,23 +31,24 @@ std::vector<ElementValue> PartOf(const AttributeTexts& attributes) {
   return runner.ReadAllOf("out");
 }
 
-// Sets variables of the environment while it lives; null unsets one.
+// Variables of the environment, by their names. While it lives, no launcher's but these are set.
 class Environment {
  public:
-  Environment(const char* shards, const char* index) {
-    Set("WORLD_SIZE", shards);
-    Set("RANK", index);
+  explicit Environment(const std::map<std::string, std::string>& variables) {
+    Clear();
+    for (const auto& [name, value] : variables) setenv(name.c_str(), value.c_str(), 1);
   }
-  ~Environment() {
-    Set("WORLD_SIZE", nullptr);
-    Set("RANK", nullptr);
-  }
+  ~Environment() { Clear(); }
   Environment(const Environment&) = delete;
   Environment& operator=(const Environment&) = delete;
 
  private:
-  static void Set(const char* name, const char* value) {
-    value == nullptr ? unsetenv(name) : setenv(name, value, 1);
+  static void Clear() {
+    for (const char* name :
+         {"WORLD_SIZE", "RANK", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "SLURM_PROCID",
+          "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "JAX_NUM_PROCESSES", "JAX_PROCESS_ID"}) {
+      unsetenv(name);
+    }
   }
 };
 
@@ -57,27 +61,63 @@ TEST(CreateShardReaderOp, YieldsEveryNth) {
 
 TEST(CreateShardReaderOp, AsksTheEnvironment) {
   const std::vector<ElementValue> all = ReadAll(Numbers().get());
-  const Environment environment("4", "2");
+  const Environment environment({{"WORLD_SIZE", "4"}, {"RANK", "2"}});
   EXPECT_EQ(PartOf({}), (std::vector<ElementValue>{all[2], all[6]}));
   EXPECT_EQ(PartOf({{"num_shards", "i: 5"}}), (std::vector<ElementValue>{all[2]}));
   EXPECT_EQ(PartOf({{"index", "i: 3"}}), (std::vector<ElementValue>{all[3]}));
 }
 
-void ExpectRefused(const char* shards, const char* index, const std::string& problem) {
-  const Environment environment(shards, index);
+TEST(CreateShardReaderOp, AsksEachLauncher) {
+  const std::vector<ElementValue> all = ReadAll(Numbers().get());
+  const std::vector<ElementValue> third{all[2], all[6]};
+  for (const auto& [shards, index] : {std::pair("SLURM_STEP_NUM_TASKS", "SLURM_PROCID"),
+                                      std::pair("SLURM_NTASKS", "SLURM_PROCID"),
+                                      std::pair("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),
+                                      std::pair("JAX_NUM_PROCESSES", "JAX_PROCESS_ID")}) {
+    const Environment environment({{shards, "4"}, {index, "2"}});
+    EXPECT_EQ(PartOf({}), third) << shards;
+  }
+  // torchrun within a step of Slurm's starts processes of its own.
+  const Environment environment(
+      {{"WORLD_SIZE", "4"}, {"RANK", "2"}, {"SLURM_STEP_NUM_TASKS", "2"}, {"SLURM_PROCID", "1"}});
+  EXPECT_EQ(PartOf({}), third);
+}
+
+TEST(CreateShardReaderOp, MakesPartsEven) {
+  const std::vector<ElementValue> all = ReadAll(Numbers().get());
+  const AttributeTexts last{{"num_shards", "i: 3"}, {"index", "i: 2"}};
+  const auto with = [&](const std::string& even) {
+    AttributeTexts attributes = last;
+    attributes.emplace_back("even", "s: \"" + even + "\"");
+    return PartOf(attributes);
+  };
+  EXPECT_EQ(with("none"), (std::vector<ElementValue>{all[2], all[5]}));
+  EXPECT_EQ(with("pad"), (std::vector<ElementValue>{all[2], all[5], all[1]}));
+  EXPECT_EQ(with("drop"), (std::vector<ElementValue>{all[2], all[5]}));
+  EXPECT_EQ(PartOf({{"num_shards", "i: 3"}, {"index", "i: 0"}, {"even", "s: \"drop\""}}),
+            (std::vector<ElementValue>{all[0], all[3]}));
+}
+
+void ExpectRefused(const std::map<std::string, std::string>& variables,
+                   const std::string& problem) {
+  const Environment environment(variables);
   ExpectError(ErrorCode::kInvalidArgument, problem, [] { PartOf({}); });
 }
 
 TEST(CreateShardReaderOp, RefusesAnEnvironmentThatSaysNothing) {
-  ExpectRefused(nullptr, "0",
-                "attribute 'num_shards' is not given, and the environment has no "
-                "WORLD_SIZE");
-  ExpectRefused("2", nullptr, "attribute 'index' is not given, and the environment has no RANK");
-  ExpectRefused("two", "0", "the environment's WORLD_SIZE is 'two', which is not a number");
-  ExpectRefused("2", "", "the environment's RANK is '', which is not a number");
-  ExpectRefused("0", "0", "num_shards is 0; it must be at least 1");
-  ExpectRefused("2", "2", "index is 2; it must be 0 to 1 for 2 shards");
-  ExpectRefused("2", "-1", "index is -1; it must be 0 to 1 for 2 shards");
+  ExpectRefused({{"RANK", "0"}},
+                "attribute 'num_shards' is not given, and the environment has no WORLD_SIZE; "
+                "torchrun, Slurm, Open MPI or JAX would set it, or one of their own");
+  ExpectRefused({{"WORLD_SIZE", "2"}},
+                "attribute 'index' is not given, and the environment has no RANK");
+  const auto both = [](const char* shards, const char* index) {
+    return std::map<std::string, std::string>{{"WORLD_SIZE", shards}, {"RANK", index}};
+  };
+  ExpectRefused(both("two", "0"), "the environment's WORLD_SIZE is 'two', which is not a number");
+  ExpectRefused(both("2", ""), "the environment's RANK is '', which is not a number");
+  ExpectRefused(both("0", "0"), "num_shards is 0; it must be at least 1");
+  ExpectRefused(both("2", "2"), "index is 2; it must be 0 to 1 for 2 shards");
+  ExpectRefused(both("2", "-1"), "index is -1; it must be 0 to 1 for 2 shards");
 }
 
 TEST(CreateShardReaderOp, RefusesWrongAttributesWhenChecked) {
@@ -88,6 +128,13 @@ TEST(CreateShardReaderOp, RefusesWrongAttributesWhenChecked) {
   runner.ExpectProblem(Shard({{"index", "i: -2"}}), "attribute 'index' is -2");
   runner.ExpectProblem(Shard({{"num_shards", "i: 3"}, {"index", "i: 3"}}),
                        "attribute 'index' is 3; it must be below 'num_shards', 3");
+  runner.ExpectProblem(
+      Shard({{"even", "s: \"fair\""}}),
+      "attribute 'even' is \"fair\"; it must be one of [\"none\", \"pad\", \"drop\"]");
+  runner.ExpectProblem(
+      Shard({{"by", "s: \"chunk\""}, {"even", "s: \"pad\""}}),
+      "attribute 'even' is 'pad'; parts by: \"chunk\" have as many records as their chunks, so "
+      "they cannot be made even: use by: \"record\"");
 }
 
 }  // namespace

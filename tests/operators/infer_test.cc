@@ -155,6 +155,17 @@ std::vector<Case> Cases() {
   for (const char* type : {"relu", "sigmoid", "tanh", "softmax"}) {
     cases.push_back({type, {{"X", x}}, {"Out"}, {}});
   }
+  const LoDTensor word = MakeTensor<uint8_t>({1}, {'a'});
+  const std::string words = TempName("words");
+  WriteFile(words, "a\n");
+  cases.push_back({"tokenize", {{"X", word}}, {"Out"}, {}});
+  cases.push_back({"lookup", {{"X", word}}, {"Out"}, {{"vocab", words}}});
+  cases.push_back({"hash_bucket", {{"X", word}}, {"Out"}, {{"buckets", int64_t{9}}}});
+  cases.push_back({"truncate", {{"X", x}}, {"Out"}, {{"length", int64_t{1}}}});
+  cases.push_back({"pad_sequence", {{"X", x}}, {"Out", "Length"}, {{"length", int64_t{9}}}});
+  cases.push_back({"bucketize", {{"X", x}}, {"Out"}, {{"boundaries", std::vector<double>{0}}}});
+  cases.push_back({"one_hot", {{"X", labels}}, {"Out"}, {{"depth", int32_t{9}}}});
+  cases.push_back({"sequence_mask", {{"X", labels}}, {"Y"}, {{"maxlen", int64_t{9}}}});
   for (const char* type : {"logical_and", "logical_or", "logical_xor"}) {
     cases.push_back({type, {{"X", yes}, {"Y", yes}}, {"Out"}, {}});
   }

@@ -90,6 +90,12 @@ def test_the_seed_is_that_of_the_generator_or_of_torch(dataset: millhopper.Reade
     for wrong in ("a", 1.5):
         with pytest.raises(TypeError, match=f"seed is {wrong!r}; it must be an integer"):
             order(seed=wrong)
+    with pytest.raises(ValueError, match="^seed -1 is not 0 to 18446744073709551615$"):
+        order(seed=-1)
+    with pytest.raises(TypeError, match="^generator is 3; it must be a torch.Generator, or None$"):
+        order(generator=3)
+    with pytest.raises(TypeError, match="^shuffle is 'yes'; it must be True or False, or None$"):
+        millhopper.DataLoader(dataset, shuffle="yes")  # type: ignore[arg-type]
 
 
 def test_elements_that_are_batches_already(dataset: millhopper.Reader) -> None:
@@ -141,8 +147,8 @@ def test_what_would_do_nothing_here_is_ignored(dataset: millhopper.Reader) -> No
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [
-        ({"sampler": [3, 1]}, r"takes no sampler: .*dataset\.shard\(num_shards, index\)"),
-        ({"batch_sampler": [[3], [1]]}, "takes no batch_sampler: "),
+        ({"sampler": [3, 1]}, "takes no sampler for a reader: .*unless num_shards=1 is given"),
+        ({"batch_sampler": [[3], [1]]}, "takes no batch_sampler for a reader: "),
         ({"worker_init_fn": print}, "takes no worker_init_fn: there are no worker processes"),
         ({"timeout": 30}, "takes no timeout: "),
         ({"num_workers": -1}, "num_workers is -1"),
@@ -159,8 +165,11 @@ def test_what_cannot_be_done_is_refused(
 
 
 def test_other_data_sets_are_refused() -> None:
-    with pytest.raises(TypeError, match="dataset is 'list'; it must be a millhopper.Reader"):
-        millhopper.DataLoader([1, 2, 3])  # type: ignore[arg-type]
+    message = (
+        "dataset is 'generator'; it must be a millhopper.Reader, .* have __len__ and __getitem"
+    )
+    with pytest.raises(TypeError, match=message):
+        millhopper.DataLoader(number for number in [1, 2, 3])  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="collate_fn is 3"):
         millhopper.DataLoader(open_numbers(Path("x")), collate_fn=3)  # type: ignore[arg-type]
 
@@ -184,3 +193,178 @@ def test_leaving_a_loop_early_gives_everything_back(dataset: millhopper.Reader) 
     for _ in loader:
         break
     assert set(first_numbers(loader)) == ALL
+
+
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("WORLD_SIZE", "RANK", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE", "JAX_NUM_PROCESSES"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_parts_of_the_ranks_that_a_launcher_says(
+    dataset: millhopper.Reader, alone: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loader = millhopper.DataLoader(dataset, batch_size=100)
+    shown = f"<millhopper.DataLoader of {dataset!r}, batch_size 100, "
+    assert repr(loader) == shown + "alone: no other ranks are found>"
+    assert len(loader) == 10
+    monkeypatch.setenv("WORLD_SIZE", "3")
+    monkeypatch.setenv("RANK", "2")
+    assert repr(loader) == shown + "rank 2 of 3 (WORLD_SIZE and RANK)>"
+    assert len(loader) == 4
+    assert first_numbers(loader) == [4 * (i % RECORDS) for i in range(2, 1002, 3)]
+    given = millhopper.DataLoader(dataset, 100, num_shards=2, index=1, even="drop")
+    assert repr(given).endswith("rank 1 of 2 (as given)>")
+    assert first_numbers(given) == sorted(ALL)[1::2]
+    assert first_numbers(millhopper.DataLoader(dataset, 100, num_shards=1)) == sorted(ALL)
+    sharded = millhopper.DataLoader(dataset.shard(4, 1), 100)
+    assert repr(sharded).endswith("sharded by its reader>")
+    assert first_numbers(sharded) == sorted(ALL)[1::4]
+    sampled = millhopper.DataLoader(list(range(10)), 4, sampler=[3, 1, 9])
+    assert repr(sampled) == (
+        "<millhopper.DataLoader of list, batch_size 4, in the order of its sampler>"
+    )
+    assert [batch.tolist() for batch in sampled] == [[3, 1, 9]]
+
+
+def test_ranks_have_one_order_whatever_their_seeds(
+    dataset: millhopper.Reader, alone: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    seen = []
+    for rank in "0", "1":
+        monkeypatch.setenv("RANK", rank)
+        with torch.random.fork_rng():
+            torch.manual_seed(int(rank))
+            seen += first_numbers(millhopper.DataLoader(dataset, 10, shuffle=True))
+    assert sorted(seen) == sorted(ALL)
+
+
+@pytest.mark.parametrize(
+    ("keywords", "error", "message"),
+    [
+        ({"num_shards": 2}, ValueError, "num_shards is 2, but index is not given"),
+        ({"index": 1}, ValueError, "index is 1, but num_shards is not given"),
+        ({"num_shards": 2, "index": 2}, ValueError, "index 2 is not 0 to 1"),
+        ({"num_shards": "2", "index": 0}, TypeError, "num_shards is '2'; it must be an integer"),
+        ({"even": "fair"}, ValueError, "even is 'fair'; it must be 'pad', 'drop' or 'none'"),
+    ],
+)
+def test_parts_that_there_are_not(
+    dataset: millhopper.Reader, keywords: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=f"^{message}$"):
+        millhopper.DataLoader(dataset, **keywords)
+
+
+def test_arrays_are_shuffled_as_a_whole(alone: None) -> None:
+    reader = millhopper.Reader.from_arrays({"row": np.arange(5000).reshape(-1, 1)})
+    loader = millhopper.DataLoader(reader, 50, shuffle=True, seed=4, shuffle_buffer=2)
+    first, second = first_numbers(loader), first_numbers(loader)
+    assert sorted(first) == sorted(second) == list(range(5000))
+    assert first != second
+    assert min(first[:100]) < 1000 and max(first[:100]) > 4000  # a window of 2 has no such elements
+
+
+# What a program of torch's says, with the loader's module as a word.
+TORCH_LINES = """
+import torch
+from torch.utils.data import TensorDataset
+from {module} import DataLoader
+
+x, y = torch.arange(40.0).reshape(20, 2), torch.arange(20)
+loader = DataLoader(TensorDataset(x, y), batch_size=8, shuffle={shuffle}, num_workers={workers})
+for epoch in range(2):
+    for inputs, labels in loader:
+        seen.append((epoch, inputs, labels))
+"""
+
+
+@pytest.mark.parametrize("workers", [0, 1, 3])
+def test_the_lines_of_a_torch_user_run_with_the_import_changed(alone: None, workers: int) -> None:
+    runs = []
+    for module in "torch.utils.data", "millhopper":
+        for shuffle in False, True:
+            seen: list[Any] = []
+            lines = TORCH_LINES.format(
+                module=module, shuffle=shuffle, workers=0 if module[0] == "t" else workers
+            )
+            exec(lines, {"seen": seen})
+            runs.append(seen)
+    plain, _, ours, ours_shuffled = runs
+    for one, other in zip(plain, ours, strict=True):
+        assert one[0] == other[0]
+        assert type(one[1]) is type(other[1]) and one[1].dtype == other[1].dtype
+        assert torch.equal(one[1], other[1]) and torch.equal(one[2], other[2])
+    assert [len(labels) for _, _, labels in ours_shuffled] == [8, 8, 4] * 2
+    orders = [
+        [int(label) for epoch, _, labels in ours_shuffled if epoch == at for label in labels]
+        for at in range(2)
+    ]
+    assert sorted(orders[0]) == sorted(orders[1]) == list(range(20))
+    assert orders[0] != orders[1]
+    for _, inputs, labels in ours_shuffled:
+        assert torch.equal(inputs, torch.stack([2.0 * labels, 2.0 * labels + 1], dim=1))
+
+
+SAMPLES = [
+    [{"text": "a", "n": 1, "pair": (1.5, [2, 3])}, {"text": "bc", "n": 2, "pair": (2.5, [4, 5])}],
+    [("a", b"b", 3), ("c", b"d", 4)],
+    [torch.zeros(2, 3), torch.ones(2, 3)],
+    [np.zeros(3, np.float16), np.ones(3, np.float16)],
+    [1.5, 2.5],
+]
+
+
+@pytest.mark.parametrize("samples", SAMPLES, ids=lambda samples: type(samples[0]).__name__)
+@pytest.mark.parametrize("batch_size", [2, 1, None])
+def test_batches_of_a_data_set_are_those_of_torch(
+    alone: None, samples: list[Any], batch_size: int | None
+) -> None:
+    theirs = list(torch.utils.data.DataLoader(samples, batch_size))
+    for workers in 0, 2:
+        ours = list(millhopper.DataLoader(samples, batch_size, num_workers=workers))
+        assert repr(ours) == repr(theirs)
+
+
+def test_samplers_and_collate_fn_of_a_data_set(alone: None) -> None:
+    samples = list(range(100))
+    loader = millhopper.DataLoader(samples, 3, sampler=[5, 7, 9, 11], drop_last=True)
+    assert [batch.tolist() for batch in loader] == [[5, 7, 9]]
+    assert len(loader) == 1
+    loader = millhopper.DataLoader(samples, batch_sampler=[[1, 2], [3]])
+    assert [batch.tolist() for batch in loader] == [[1, 2], [3]]
+    assert len(loader) == 2
+    loader = millhopper.DataLoader(samples, 60, collate_fn=sum, num_workers=2)
+    assert list(loader) == [sum(range(60)), sum(range(60, 100))]
+    with pytest.raises(ValueError, match="a sampler decides the order"):
+        millhopper.DataLoader(samples, sampler=[1], shuffle=True)
+    with pytest.raises(ValueError, match="a batch_sampler decides the batches"):
+        millhopper.DataLoader(samples, 2, batch_sampler=[[1]])
+
+
+@pytest.mark.parametrize("workers", [0, 3])
+def test_what_a_data_set_raises_comes_in_its_place(alone: None, workers: int) -> None:
+    class Failing(list[int]):
+        def __getitem__(self, index: Any) -> Any:
+            if index == 25:
+                raise LookupError("on purpose")
+            return super().__getitem__(index)
+
+    seen = []
+    with pytest.raises(LookupError, match="on purpose"):
+        for batch in millhopper.DataLoader(Failing(range(100)), 10, num_workers=workers):
+            seen += batch.tolist()
+    assert seen == list(range(20))
+
+
+def test_a_loop_over_a_data_set_is_left_early(alone: None) -> None:
+    loader = millhopper.DataLoader(list(range(1000)), 10, shuffle=True, num_workers=3)
+    for _ in loader:
+        break
+    numbers = [int(number) for batch in loader for number in batch]
+    assert sorted(numbers) == list(range(1000))
+    for outer in loader:
+        assert len(outer) == 10
+        assert len(list(loader)) == 100
+        break

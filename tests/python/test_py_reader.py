@@ -183,6 +183,29 @@ def test_what_the_provider_raises_arrives_at_its_place() -> None:
     fed.reader.reset()
 
 
+def test_other_axes_behind_the_first_one_are_taken() -> None:
+    """As Paddle's DataFeeder takes them, because no sample is mixed with another."""
+    fed = Fed()
+    rows = np.arange(6, dtype=np.float32)
+    given = [
+        (rows.reshape(2, 3, 1), np.int64([[[4]], [[5]]])),
+        (rows.reshape(2, 1, 3), np.int64([4, 5])),
+    ]
+    fed.reader.decorate_tensor_provider(lambda: iter(given))
+    fed.reader.start()
+    for _ in given:
+        row, number = fed.step()
+        assert row.tolist() == [[0, 1, 2], [3, 4, 5]]
+        assert number.tolist() == [[4], [5]]
+    fed.reader.reset()
+    for wrong in (rows.reshape(1, 2, 3), rows.reshape(6, 1, 1), rows):
+        fed.reader.decorate_tensor_provider(lambda w=wrong: iter([(w, np.int64([[4], [5]]))]))
+        fed.reader.start()
+        with pytest.raises(fluid.Error, match=r"slot 0: float32 \[-1, 3\] is declared"):
+            fed.step()
+        fed.reader.reset()
+
+
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [

@@ -341,15 +341,6 @@ def test_leaving_a_loop_gives_everything_back(tmp_path: Path) -> None:
     assert sum(batch["row"].shape[0] for batch in reader) == 20 * 4096
 
 
-def test_another_loop_ends_the_one_before(numbers: Path) -> None:
-    reader = open_numbers(numbers)
-    first = iter(reader)
-    next(first)
-    assert next(iter(reader))["row"][0, 0] == 0
-    with pytest.raises(millhopper.Error, match="another loop over this reader has begun"):
-        next(first)
-
-
 def test_threads_share_a_reader_without_losing_anything(numbers: Path) -> None:
     loop = iter(open_numbers(numbers).batch(1))
     taken: list[list[int]] = [[] for _ in range(4)]

@@ -39,9 +39,14 @@ def run(title: str) -> str:
     return ran.stdout
 
 
-@pytest.mark.parametrize("name", ["lines", "counts", "train_layers"])
+@pytest.mark.parametrize("name", ["lines", "counts", "tokens", "train_layers"])
 def test_a_script_prints_what_is_shown(name: str) -> None:
     assert run(f"{name}.py") == block(name)
+
+
+def test_its_data_set_is_read_by_the_loader() -> None:
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    assert run("data_set.py") == block("data_set")
 
 
 def test_the_program_written_in_python_is_that_in_text() -> None:

@@ -22,6 +22,7 @@
 #include "readers/cache_reader.h"
 #include "readers/chain_reader.h"
 #include "readers/dedupe_reader.h"
+#include "readers/disk_cache_reader.h"
 #include "readers/double_buffer_reader.h"
 #include "readers/fake_reader.h"
 #include "readers/filter_reader.h"
@@ -33,6 +34,7 @@
 #include "readers/padded_batch_reader.h"
 #include "readers/plugin_reader.h"
 #include "readers/queue_reader.h"
+#include "readers/random_chunks_reader.h"
 #include "readers/random_data_reader.h"
 #include "readers/random_order_reader.h"
 #include "readers/recordio_writer.h"
@@ -91,9 +93,9 @@ Decorator MultiPass(int64_t passes) {
   };
 }
 
-Decorator Shard(int64_t shards, int64_t index) {
-  return [shards, index](ReaderPtr reader) {
-    return std::make_unique<ShardReader>(std::move(reader), shards, index);
+Decorator Shard(int64_t shards, int64_t index, ShardEven even = ShardEven::kNone) {
+  return [=](ReaderPtr reader) {
+    return std::make_unique<ShardReader>(std::move(reader), shards, index, ShardBy::kRecord, even);
   };
 }
 
@@ -207,6 +209,17 @@ Decorator Cache(int64_t bytes) {
       [bytes](ReaderPtr reader) { return std::make_unique<CacheReader>(std::move(reader), bytes); };
 }
 
+// Each reader has a folder of its own: the first pass fills it, and later ones read it.
+Decorator DiskCache() {
+  return [](ReaderPtr reader) {
+    DiskCacheOptions options;
+    options.directory = TempName("cache");
+    options.directory_bytes = int64_t{1} << 30;
+    options.describe = [] { return "elements of this reader"; };
+    return std::make_unique<DiskCacheReader>(std::move(reader), std::move(options));
+  };
+}
+
 Decorator Handle() {
   return [](ReaderPtr reader) {
     ReaderHolder holder;
@@ -302,6 +315,11 @@ Readers Of(ReaderPtr first, ReaderPtr second, ReaderPtr third = nullptr) {
 ReaderPtr Chained(Fault fault) {
   return std::make_unique<ChainReader>(
       Of(Take(7)(Planned(Fault::kNone)), Jittering(fault), Take(5)(Sequential(Fault::kNone))));
+}
+
+ReaderPtr ChainedPlanned(Fault fault) {
+  return std::make_unique<ChainReader>(
+      Of(Take(7)(Planned(Fault::kNone)), Jittering(fault), Take(5)(Planned(Fault::kNone))));
 }
 
 ReaderPtr ChainedRagged(Fault fault) {
@@ -845,6 +863,15 @@ ReaderPtr OpenFilesShuffled(Fault fault, Where where) {
                                            std::move(files), options);
 }
 
+ReaderPtr OpenFilesInRandomChunks(Fault fault, Where where) {
+  std::vector<FileEntry> files;
+  files.reserve(4);
+  for (int shard = 0; shard < 4; ++shard) files.push_back(EntryAt(where, ShardPath(fault, shard)));
+  return std::make_unique<RandomChunksReader>(Format("recordio", SlotsOf(SourceSpec())),
+                                              std::move(files), ReadAhead{2, 8},
+                                              RandomKey(1, 2, "files"));
+}
+
 ReaderPtr Jpegs(Fault fault, Where where) {
   std::vector<FileEntry> files;
   for (const std::string& path : ImagePaths(ImageFolderPath(fault))) {
@@ -856,6 +883,41 @@ ReaderPtr Jpegs(Fault fault, Where where) {
 }
 
 // ---- The cases. ----
+
+// Chains that cannot be saved: a source gives out elements that it cannot name.
+const std::set<std::string>& CannotBeSaved() {
+  static const auto* const names = new std::set<std::string>{
+      "sequential",
+      "ragged_sequential",
+      "fed_queue",
+      "shuffle_sequential",
+      "batch_sequential",
+      "shard_of_one",
+      "double_buffer_sequential",
+      "to_device_sequential",
+      "filter_sequential",
+      "unbatch_sequential",
+      "pack_best_fit",
+      "bucket_sequential",
+      "dedupe_sequential",
+      "cache_ragged_sequential",
+      "take_more_than_all",
+      "skip_a_fault",
+      "fake_batch_double_buffer",
+      "chain",
+      "chain_ragged",
+      "chain_shuffle_batch_double_buffer",
+      "chain_batch_to_device",
+      "zip_to_the_shortest",
+      "zip_map_to_device",
+      "fed_queue_filter_batch",
+      "fed_queue_window_batch",
+      "sequential_map_batch_to_device",
+      "fed_queue_batch_double_buffer",
+      "fed_queue_handle_shuffle_multi_pass_double_buffer",
+  };
+  return *names;
+}
 
 // A chain over a source, with the number of elements before a planning and a loading error.
 ContractCase Chain(std::string name, const std::function<ReaderPtr(Fault)>& source,
@@ -872,6 +934,8 @@ ContractCase Chain(std::string name, const std::function<ReaderPtr(Fault)>& sour
   contract.faults.assign(faults, faults + before_fault.size());
   contract.before_fault = std::move(before_fault);
   contract.values = std::move(values);
+  if (CannotBeSaved().count(contract.name) > 0) contract.cannot_save = "cannot say where it stands";
+  if (contract.name == "chain_on_one") contract.cannot_save = "is read by 2 readers";
   return contract;
 }
 
@@ -914,6 +978,8 @@ std::vector<ContractCase> Decorators() {
       Chain("batch_stack", Planned, {Batch(8, BatchMode::kStack)}, numbers, {2, 2}),
       Chain("multi_pass", Planned, {MultiPass(2)}, Twice(numbers), {20, 20}),
       Chain("shard", Planned, {Shard(3, 2)}, EveryNth(numbers, 3, 2), {6, 6}),
+      Chain("shard_dropping", Planned, {Shard(3, 1, ShardEven::kDrop)},
+            EveryNth(Numbers(kRecords / 3 * 3), 3, 1), {6, 6}),
       Chain("shard_of_one", Sequential, {Shard(1, 0)}, numbers, {20}),
       Chain("double_buffer", Planned, {DoubleBuffer(2)}, numbers, {20, 20}),
       Chain("double_buffer_of_one", Jittering, {DoubleBuffer(1)}, numbers, {20, 20}),
@@ -935,6 +1001,7 @@ std::vector<ContractCase> Decorators() {
             numbers, {16, 16}),
       Chain("unbatch_sequential", Sequential, {Batch(5), Unbatch()}, numbers, {20}),
       Chain("pack", Ragged, {Pack(6, PackMethod::kFirstFit)}, {}, {5, 5}),
+      Chain("pack_best_fit_batch", Ragged, {Pack(4, PackMethod::kBestFit), Batch(3)}, {}),
       Chain("pack_best_fit", RaggedSequential, {Pack(4, PackMethod::kBestFit)}, {}),
       Chain("pack_of_one", Jittering, {Pack(1, PackMethod::kFirstFit)}, numbers, {20, 20}),
       Chain("pack_concat", Ragged, {Pack(5, PackMethod::kConcatThenSplit)}, {}, {6, 6}),
@@ -950,6 +1017,8 @@ std::vector<ContractCase> Decorators() {
       Chain("cache", Planned, {Cache(1 << 20)}, numbers, {20, 20}),
       Chain("cache_of_some", Jittering, {Cache(5000)}, numbers, {20, 20}),
       Chain("cache_ragged_sequential", RaggedSequential, {Cache(7000)}, RaggedValues(), {20}),
+      Chain("disk_cache", Jittering, {DiskCache()}, numbers, {20, 20}),
+      Chain("disk_cache_ragged_sequential", RaggedSequential, {DiskCache()}, RaggedValues(), {20}),
       Chain("handle", Planned, {Handle()}, numbers, {20, 20}),
       Chain("take", Planned, {Take(30)}, Numbers(30), {20, 20}),
       Chain("take_more_than_all", Sequential, {Take(60)}, numbers, {20}),
@@ -984,6 +1053,11 @@ std::vector<ContractCase> Combined() {
             Joined(Joined(Numbers(7), numbers), Numbers(5)), {6}),
       Chain("chain_batch_to_device", ChainedRagged, {Batch(8), ToDevice(2)}, Twice(RaggedValues()),
             {2, 2}),
+      Chain("chain_of_three", ChainedPlanned, {}, Joined(Joined(Numbers(7), numbers), Numbers(5)),
+            {27, 27}),
+      Chain("chain_of_three_shuffle_batch_double_buffer", ChainedPlanned,
+            {Shuffle(9), Batch(4), DoubleBuffer(2)},
+            Joined(Joined(Numbers(7), numbers), Numbers(5)), {6}),
       Chain("zip", Zipped, {}, numbers, {20, 20}),
       Chain("zip_batch_double_buffer", Zipped, {Batch(8), DoubleBuffer(2)}, numbers, {2, 2}),
       Chain("zip_shuffle_multi_pass", Zipped, {Shuffle(7), MultiPass(2)}, Twice(numbers), {20}),
@@ -1004,6 +1078,13 @@ std::vector<ContractCase> Chains() {
   const std::vector<int64_t> numbers = Numbers(kRecords);
   return {
       Chain("shuffle_batch", Jittering, {Shuffle(9), Batch(4)}, numbers, {5}),
+      Chain("pack_shuffle_batch", Ragged, {Pack(6, PackMethod::kFirstFit), Shuffle(4), Batch(2)},
+            {}),
+      Chain("fake_shuffle_batch", Planned, {Skip(3), Fake(30), Shuffle(7), Batch(4)},
+            std::vector<int64_t>(30, 3)),
+      Chain("mix_shuffle_batch_double_buffer", MixedToTheLastEnd,
+            {Shuffle(9), Batch(4), DoubleBuffer(2)}, {}),
+      Chain("random_shuffle_batch", RandomData, {Shuffle(7), Batch(5)}, {}),
       Chain("batch_shuffle", Planned, {Batch(4), Shuffle(3)}, numbers, {5}),
       Chain("batch_batch", Ragged, {Batch(3), Batch(4)}, RaggedValues(), {1, 1}),
       Chain("map_batch", Planned, {Map(), Batch(8)}, numbers, {2, 2}),
@@ -1023,6 +1104,10 @@ std::vector<ContractCase> Chains() {
             numbers, {5}),
       Chain("cache_multi_pass_window_to_device", Jittering,
             {Cache(4000), MultiPass(2), Slide(4, 0), ToDevice(2)}, Twice(numbers), {5, 5}),
+      Chain("disk_cache_multi_pass_shuffle_batch", Ragged,
+            {DiskCache(), MultiPass(2), Shuffle(7), Batch(4)}, Twice(RaggedValues()), {5, 5}),
+      Chain("shuffle_disk_cache_to_device", Jittering,
+            {Shuffle(5), Batch(4), DiskCache(), ToDevice(2)}, numbers, {5, 5}),
       Chain("fed_queue_window_batch", Fed, {Slide(2, 0), Batch(4)}, numbers, {2}),
       Chain("filter_to_device", Planned, {Filter(2, 0), ToDevice(2)}, EveryNth(numbers, 2, 0),
             {10, 10}),
@@ -1177,6 +1262,12 @@ std::vector<ContractCase> Files(Where where) {
       Reads("open_files_shuffled", OpenFilesShuffled, where, ShardPaths, {}, Twice(numbers)),
       Reads("open_files_shuffle_batch_double_buffer", OpenFiles, where, ShardPaths,
             {Shuffle(16), Batch(8), DoubleBuffer(2)}, numbers, {2}),
+      Reads("open_files_in_random_chunks", OpenFilesInRandomChunks, where, ShardPaths, {}, numbers,
+            {0, 0}),
+      Reads("open_files_in_random_chunks_shuffle_batch_double_buffer", OpenFilesInRandomChunks,
+            where, ShardPaths, {Shuffle(16), Batch(8), DoubleBuffer(2)}, numbers),
+      Reads("open_files_disk_cache_batch", OpenFiles, where, ShardPaths, {DiskCache(), Batch(8)},
+            numbers, {2, 2}),
       Reads("open_files_map_batch_multi_pass_to_device", OpenFiles, where, ShardPaths,
             {Map(), Batch(3), MultiPass(2), ToDevice(2)}, Twice(numbers), {6, 6}),
   };
@@ -1212,6 +1303,8 @@ std::vector<ContractCase> MappedFiles() {
       Reads("parsed_batch", Parsed, where, LabelsPaths, {Batch(4)}, numbers, {5, 5}),
       Reads("open_files_shuffle_batch_double_buffer", OpenFiles, where, ShardPaths,
             {Shuffle(16), Batch(8), DoubleBuffer(2)}, numbers, {2}),
+      Reads("open_files_in_random_chunks_shuffle", OpenFilesInRandomChunks, where, ShardPaths,
+            {Shuffle(7)}, numbers),
   };
 }
 

@@ -13,8 +13,10 @@
 #include "framework/base/permutation.h"
 #include "framework/base/random.h"
 #include "readers/multi_file_reader.h"
+#include "readers/open_files.h"
 #include "readers/random_data_reader.h"
 #include "readers/shuffle_reader.h"
+#include "tests/record_files.h"
 #include "tests/run_op.h"
 #include "tests/sources.h"
 #include "tests/testing.h"
@@ -93,6 +95,39 @@ TEST(Order, OfShuffledRecords) {
       for (uint64_t i = 0; i < 8; ++i) order.push_back(few[i]);
       for (uint64_t i = 0; i < 4; ++i) order.push_back(many[i]);
       EXPECT_EQ(order, wanted.pass[pass]) << "seed " << wanted.seed;
+    }
+  }
+}
+
+// Chunks of one record each, which come in the order of so many records.
+TEST(Order, OfShuffledChunks) {
+  std::string file;
+  for (int64_t i = 0; i < 8; ++i) {
+    file += ChunkOf({RecordOf({MakeTensor<int64_t>({1, 1}, {i})})});
+  }
+  const TempFile numbers("numbers.recordio", file);
+  const Golden<int64_t> golden[] = {
+      {0, {{7, 3, 4, 1, 5, 2, 0, 6}, {7, 2, 3, 0, 4, 5, 1, 6}}},
+      {1, {{7, 5, 6, 2, 4, 0, 3, 1}, {7, 6, 1, 2, 4, 3, 0, 5}}},
+      {20260101, {{0, 6, 4, 2, 3, 7, 1, 5}, {3, 6, 1, 0, 7, 4, 2, 5}}},
+  };
+  for (const Golden<int64_t>& wanted : golden) {
+    FormatArguments arguments;
+    arguments.declared = SlotsOf(SourceSpec());
+    MultiFileOptions options;
+    options.shuffle_chunks = true;
+    options.key = RandomKey(wanted.seed, 7, "files");
+    const auto reader =
+        OpenFiles({"recordio:" + numbers.path()}, {}, std::move(arguments), options);
+    std::vector<LoDTensor> element;
+    for (const std::vector<int64_t>& pass : wanted.pass) {
+      std::vector<int64_t> order;
+      while (reader->HasNext()) {
+        reader->ReadNext(&element);
+        order.push_back(element[0].scalar<int64_t>());
+      }
+      EXPECT_EQ(order, pass) << "seed " << wanted.seed;
+      reader->ReInit();
     }
   }
 }

@@ -5,12 +5,14 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "framework/base/error.h"
+#include "framework/base/permutation.h"
 #include "readers/open_files.h"
 #include "tests/bytes.h"
 #include "tests/record_files.h"
@@ -133,28 +135,77 @@ TEST_F(RandomOrder, DamagedFilesAreErrors) {
 }
 
 // A file that becomes shorter is an error at the first of its records that is gone, with its place;
-// those before it are yielded.
+// those before it are yielded. Records that were read ahead are not gone. That a mapped file has
+// become shorter is an error as soon as more of its records are read.
 TEST_F(RandomOrder, FilesThatBecomeShorterAreErrors) {
-  Write({10, 30});
+  constexpr size_t kLeft = 10;
+  constexpr size_t kReadAhead = 512;
+  const PoolSize pool(0);
+  Write({10, 3000});
   const std::string whole = ReadFile(Path(1));
   const Numbers wanted = InOrder(0);
-  const auto gone = std::find_if(wanted.begin(), wanted.end(), [](int64_t n) { return n >= 1010; });
-  const std::string place = "byte " + std::to_string(8 * (*gone - 1000));
+  const auto ahead = wanted.begin() + kReadAhead;
+  const auto gone =
+      std::find_if(ahead, wanted.end(), [](int64_t n) { return n >= 1000 + int64_t{kLeft}; });
+  ASSERT_NE(gone, ahead);
   for (const BufferType type : {BufferType::kMemory, BufferType::kMmap}) {
     WriteFile(Path(1), whole);
     const auto reader = Open(type);
     ASSERT_TRUE(reader->HasNext());
-    std::filesystem::resize_file(Path(1), 10 * sizeof(int64_t));
+    std::filesystem::resize_file(Path(1), kLeft * sizeof(int64_t));
+    const auto end = type == BufferType::kMmap ? ahead : gone;
     std::vector<LoDTensor> element;
-    for (auto number = wanted.begin(); number != gone; ++number) {
+    for (auto number = wanted.begin(); number != end; ++number) {
       reader->ReadNext(&element);
       EXPECT_EQ(element[0].scalar<int64_t>(), *number);
     }
     const std::optional<Thrown> thrown = ErrorOf([&] { reader->ReadNext(&element); });
     ASSERT_TRUE(thrown);
     EXPECT_EQ(thrown->code, ErrorCode::kDataLoss);
-    EXPECT_NE(thrown->text.find(Path(1)), std::string::npos) << thrown->text;
-    EXPECT_NE(thrown->text.find(place), std::string::npos) << thrown->text;
+    const int64_t byte = 8 * (type == BufferType::kMmap ? int64_t{kLeft} : *gone - 1000);
+    for (const std::string& words :
+         {Path(1), StrCat("byte ", byte), StrCat("record ", end - wanted.begin())}) {
+      EXPECT_NE(thrown->text.find(words), std::string::npos) << thrown->text;
+    }
+  }
+}
+
+// Files of so many records that a part of the order is read block by block, and files that are so
+// large that it is not, with any number of threads.
+TEST_F(RandomOrder, IsTheSameHoweverRecordsAreRead) {
+  constexpr size_t kRecordBytes = 96;
+  constexpr int64_t kRecords = 40000;
+  const std::string path = folder_ + "/wide";
+  std::string bytes(kRecords * kRecordBytes, '\0');
+  for (int64_t i = 0; i < kRecords; ++i) std::memcpy(&bytes[i * kRecordBytes], &i, sizeof(i));
+  WriteFile(path, bytes);
+  FormatArguments arguments;
+  arguments.declared.resize(1);
+  arguments.declared[0].dtype = DataType::kInt64;
+  arguments.declared[0].dims = {1, kRecordBytes / sizeof(int64_t)};
+  MultiFileOptions options;
+  options.shuffle_records = true;
+  options.key = key_;
+  const Permutation order(kRecords, key_, 0);
+  for (const BufferType type : {BufferType::kMemory, BufferType::kMmap}) {
+    // Under a limit on memory too little is read at once for reading block by block.
+    for (const size_t limit : {size_t{SIZE_MAX}, size_t{1} << 20}) {
+      for (const int workers : {0, 1, 2, 7}) {
+        const PoolSize pool(workers);
+        const LimitInForce in_force(limit);
+        arguments.buffer_type = type;
+        const auto reader = OpenFiles({"fixed:" + path}, {}, arguments, options);
+        std::vector<LoDTensor> element;
+        int64_t wrong = 0;
+        int64_t read = 0;
+        for (; reader->HasNext(); ++read) {
+          reader->ReadNext(&element);
+          if (*element[0].data<int64_t>() != static_cast<int64_t>(order[read])) ++wrong;
+        }
+        EXPECT_EQ(wrong, 0) << workers << " workers";
+        EXPECT_EQ(read, kRecords);
+      }
+    }
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <fstream>
 #include <map>
@@ -14,7 +15,9 @@
 
 #include "framework/reader/reader.h"
 #include "framework/reader/reader_holder.h"
+#include "readers/batch_reader.h"
 #include "readers/open_files.h"
+#include "readers/random_data_reader.h"
 #include "readers/recordio_commit.h"
 #include "readers/recordio_writer.h"
 #include "readers/shuffle_reader.h"
@@ -29,6 +32,14 @@ std::unique_ptr<ReaderBase> Numbers(int64_t records) {
   SourceSpec spec;
   spec.records = records;
   return MakePlannedSource(spec);
+}
+
+// A source that tells how long it is.
+std::unique_ptr<ReaderBase> RandomNumbers(int64_t records) {
+  SlotSpec slot;
+  slot.dims = {1};
+  return std::make_unique<RandomDataReader>(std::vector<SlotSpec>{slot}, 0.0F, 1.0F, records,
+                                            RandomKey(0, 0, "random"));
 }
 
 TEST(ShardReader, RefusesPartsThatThereAreNot) {
@@ -78,6 +89,116 @@ TEST(ShardReader, PartsOfAShuffledPassAreDisjointInEveryPass) {
     whole->ReInit();
     first.ReInit();
     second.ReInit();
+  }
+}
+
+// What each of the shards yields in a pass, as numbers of records, and what it promises beforehand.
+std::vector<std::vector<int64_t>> Shards(int64_t records, int64_t shards, ShardEven even) {
+  std::vector<std::vector<int64_t>> parts;
+  for (int64_t index = 0; index < shards; ++index) {
+    ShardReader reader(Numbers(records), shards, index, ShardBy::kRecord, even);
+    std::vector<int64_t> part, again;
+    std::vector<LoDTensor> element;
+    for (; reader.HasNext(); part.push_back(*element[0].data<int64_t>())) reader.ReadNext(&element);
+    reader.ReInit();
+    for (; reader.HasNext(); again.push_back(*element[0].data<int64_t>())) {
+      reader.ReadNext(&element);
+    }
+    EXPECT_EQ(part, again) << "the second pass of shard " << index << " of " << shards;
+    ShardReader counted(RandomNumbers(std::max(records, int64_t{1})), shards, index,
+                        ShardBy::kRecord, even);
+    if (records > 0) {
+      EXPECT_EQ(counted.PassLength(), part.size());
+    }
+    parts.push_back(part);
+  }
+  return parts;
+}
+
+TEST(ShardReader, PadsAsDistributedSamplerDoes) {
+  for (int64_t records = 0; records <= 130; ++records) {
+    for (const int64_t shards : {1, 2, 3, 7, 64, 300}) {
+      // torch.utils.data.DistributedSampler with drop_last=False: the numbers once more from the
+      // beginning until they can be dealt evenly, then every shards-th.
+      const int64_t rounds = (records + shards - 1) / shards;
+      std::vector<std::vector<int64_t>> expected(static_cast<size_t>(shards));
+      for (int64_t i = 0; i < rounds * shards; ++i) {
+        expected[static_cast<size_t>(i % shards)].push_back(i % records);
+      }
+      EXPECT_EQ(Shards(records, shards, ShardEven::kPad), expected)
+          << records << " records, " << shards << " shards";
+    }
+  }
+}
+
+TEST(ShardReader, DropsTheRoundThatIsNotComplete) {
+  for (int64_t records = 0; records <= 130; ++records) {
+    for (const int64_t shards : {1, 2, 3, 7, 64, 300}) {
+      std::vector<std::vector<int64_t>> expected(static_cast<size_t>(shards));
+      for (int64_t i = 0; i < records / shards * shards; ++i) {
+        expected[static_cast<size_t>(i % shards)].push_back(i);
+      }
+      EXPECT_EQ(Shards(records, shards, ShardEven::kDrop), expected)
+          << records << " records, " << shards << " shards";
+    }
+  }
+}
+
+TEST(ShardReader, YieldsNothingOfARoundThatAnErrorCutsShort) {
+  SourceSpec spec;
+  spec.records = 20;
+  spec.plan_error = 13;
+  for (int64_t index = 0; index < 4; ++index) {
+    ShardReader dropping(MakePlannedSource(spec), 4, index, ShardBy::kRecord, ShardEven::kDrop);
+    ShardReader padding(MakePlannedSource(spec), 4, index, ShardBy::kRecord, ShardEven::kPad);
+    std::vector<LoDTensor> element;
+    for (int round = 0; round < 3; ++round) dropping.ReadNext(&element);
+    EXPECT_ANY_THROW(dropping.HasNext());
+    // No element takes the place of one that is lost.
+    for (int64_t number = index; number < 13; number += 4) {
+      padding.ReadNext(&element);
+      EXPECT_EQ(*element[0].data<int64_t>(), number);
+    }
+    EXPECT_ANY_THROW(padding.HasNext());
+  }
+}
+
+// Which order of shard and batch is natural: both end together, but batches that are dealt differ
+// in size.
+TEST(ShardReader, EndsTogetherBelowAndAboveBatches) {
+  constexpr int64_t kBatch = 4;
+  const auto sizes = [](ReaderBase* reader) {
+    std::vector<int64_t> rows;
+    std::vector<LoDTensor> batch;
+    for (; reader->HasNext(); rows.push_back(batch[0].dims()[0])) reader->ReadNext(&batch);
+    return rows;
+  };
+  for (int64_t records = 0; records <= 130; ++records) {
+    for (const ShardEven even : {ShardEven::kPad, ShardEven::kDrop}) {
+      std::vector<std::vector<int64_t>> batches_of_parts, parts_of_batches;
+      for (int64_t index = 0; index < 3; ++index) {
+        BatchReader above(
+            std::make_unique<ShardReader>(Numbers(records), 3, index, ShardBy::kRecord, even),
+            kBatch, false, BatchMode::kConcat);
+        batches_of_parts.push_back(sizes(&above));
+        ShardReader below(
+            std::make_unique<BatchReader>(Numbers(records), kBatch, false, BatchMode::kConcat), 3,
+            index, ShardBy::kRecord, even);
+        parts_of_batches.push_back(sizes(&below));
+      }
+      for (size_t index = 1; index < 3; ++index) {
+        EXPECT_EQ(batches_of_parts[index], batches_of_parts[0]) << records << " records";
+        EXPECT_EQ(parts_of_batches[index].size(), parts_of_batches[0].size())
+            << records << " records";
+      }
+    }
+  }
+}
+
+TEST(ShardReader, CannotMakeChunksEven) {
+  for (const ShardEven even : {ShardEven::kPad, ShardEven::kDrop}) {
+    ExpectError(ErrorCode::kInvalidArgument, "they cannot be made even; use by: \"record\"",
+                [&] { ShardReader(Numbers(3), 2, 0, ShardBy::kChunk, even); });
   }
 }
 

@@ -309,6 +309,14 @@ TEST(ExecutorCommand, ChecksWithoutRunningAndReportsAllProblems) {
   EXPECT_NE(result.errors.find("did you mean 'print'?"), std::string::npos) << result.errors;
 }
 
+TEST(ExecutorCommand, SuggestsOperatorsByTheirMiddle) {
+  const ChildResult result = Execute({"--list_ops", "suffle"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.errors,
+            "error: no operator 'suffle'; did you mean 'create_shuffle_reader'? (--list_ops lists "
+            "all)\n");
+}
+
 // No file is opened: there is no such folder.
 TEST(ExecutorCommand, ExplainsWhatIsRunAsOne) {
   const std::string program = Runfile("tests/programs/augmented_images/startup.pbtxt");

@@ -329,5 +329,84 @@ TEST_F(Peek, SeedsDecideWhatIsRandom) {
   EXPECT_NE(digest("1"), digest("2"));
 }
 
+constexpr char kPackedAndMixed[] = R"(
+blocks {
+  idx: 0
+  parent_idx: -1
+  vars { name: "lines" persistable: true type { type: READER } }
+  vars { name: "fewer" persistable: true type { type: READER } }
+  vars { name: "part" persistable: true type { type: READER } }
+  vars { name: "mixed" persistable: true type { type: READER } }
+  vars { name: "packed" persistable: true type { type: READER } }
+  vars { name: "batches" persistable: true type { type: READER } }
+  ops {
+    type: "create_text_file_reader"
+    outputs { parameter: "Out" arguments: "lines" }
+    attrs { name: "filename" s: "${file}" }
+  }
+  ops {
+    type: "create_text_file_reader"
+    outputs { parameter: "Out" arguments: "fewer" }
+    attrs { name: "filename" s: "${file}" }
+  }
+  ops {
+    type: "create_take_reader"
+    inputs { parameter: "UnderlyingReader" arguments: "fewer" }
+    outputs { parameter: "Out" arguments: "part" }
+    attrs { name: "count" i: 1 }
+  }
+  ops {
+    type: "create_mix_reader"
+    inputs { parameter: "UnderlyingReaders" arguments: "lines" arguments: "part" }
+    outputs { parameter: "Out" arguments: "mixed" }
+    attrs { name: "weights" float64s: 3 float64s: 1 }
+    attrs { name: "when_exhausted" s: "continue" }
+  }
+  ops {
+    type: "create_pack_reader"
+    inputs { parameter: "UnderlyingReader" arguments: "mixed" }
+    outputs { parameter: "Out" arguments: "packed" }
+    attrs { name: "length" i: 8 }
+  }
+  ops {
+    type: "create_batch_reader"
+    inputs { parameter: "UnderlyingReader" arguments: "packed" }
+    outputs { parameter: "Out" arguments: "batches" }
+    attrs { name: "batch_size" i: 2 }
+  }
+}
+)";
+
+// Lines of 3, 2 and 5 bytes, and the first of them once more: 3, 2 and 3 fill a row.
+TEST(PeekCommand, ShowsHowFullPackedRowsAreAndTheSharesOfAMix) {
+  const TempFile startup("packed.pbtxt", kPackedAndMixed);
+  const TempFile lines("packed.txt", "one\nto\nthree\n");
+  const Words command = {"tools/peek", "--startup=" + startup.path(), "--set=file=" + lines.path(),
+                         "--all"};
+  const ChildResult shown = RunChild(command);
+  EXPECT_EQ(shown.exit_code, 0) << shown.errors;
+  const size_t at = shown.output.find("packed rows");
+  ASSERT_NE(at, std::string::npos) << shown.output;
+  EXPECT_EQ(shown.output.substr(at),
+            "packed rows: 2, 13 of 16 steps filled, padding 18.8 %\n"
+            "  filled steps of a row: 5 to 8, mean 6.5\n"
+            "    5 █  █ 8\n"
+            "mix 'mixed':\n"
+            "  'lines' ███████████████       75.0 %  3\n"
+            "  'part'  █████                 25.0 %  1\n");
+  const std::string png = TempName("packed.png");
+  Words drawing = command;
+  drawing.push_back("--png=" + png);
+  const ChildResult drawn = RunChild(drawing);
+  EXPECT_EQ(drawn.output, png +
+                              ": histograms of the values, then the lengths, of every slot, then "
+                              "of the filled steps of packed rows, then the shares of mix 'mixed' "
+                              "of 1 element\n")
+      << drawn.errors;
+  // Three slots without lengths, packed rows and the mix, one below another: width and height.
+  EXPECT_EQ(ReadFile(png).substr(16, 8), std::string("\0\0\x02\x20\0\0\x03\x80", 8));
+  std::filesystem::remove(png);
+}
+
 }  // namespace
 }  // namespace millhopper

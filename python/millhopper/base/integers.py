@@ -12,12 +12,14 @@ UINT64_MAX = 2**64 - 1
 
 
 def integer(name: str, number: Any) -> int:
-    """The number, as it is: floats are not cut off, and texts are not read.
+    """The number, as it is: floats are not cut off, texts are not read, and bools are none.
 
     Raises:
         TypeError: it is no integer.
     """
     try:
+        if isinstance(number, bool):
+            raise TypeError
         return operator.index(number)
     except TypeError:
         raise TypeError(f"{name} is {number!r}; it must be an integer") from None

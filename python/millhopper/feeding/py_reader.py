@@ -20,7 +20,7 @@ from millhopper.feeding.decorated import Decorated, require_declared, slots_of
 from millhopper.feeding.fed_queue import FedQueue
 from millhopper.programs import unique_name
 from millhopper.programs.program import Program, default_main_program, default_startup_program
-from millhopper.programs.reader_creation import decorate_reader, share_reader
+from millhopper.programs.reader_creation import decorate_reader, share_reader, taken_name
 from millhopper.programs.scope import global_scope
 from millhopper.programs.var_type import VarType, convert_dtype
 from millhopper.programs.variable import Variable
@@ -197,7 +197,7 @@ def _make(
     top_name = double_buffer_name if use_double_buffer else reader_name
     for taken in names:
         if startup.has_var(taken) or main.has_var(taken):
-            raise ValueError(f"py_reader: there is a variable {taken!r} already; give another name")
+            raise ValueError(taken_name("py_reader", taken))
     feeding = FedQueue(f"py_reader {reader_name!r}", capacity, slots_of(feed_list))
     # The main program gets this variable first: `share_reader` and `decorate_reader` find it by its
     # name, and do not declare a plain variable.
@@ -332,7 +332,10 @@ class PyReader(Decorated):
                 except EndOfData:
                     return
                 yield list(values) if self._return_list else [dict(zip(names, values, strict=True))]
-            raise RuntimeError("another loop over this PyReader has begun, which ended this one")
+            raise RuntimeError(
+                "another loop over this PyReader has begun, which ended this one: its queue can be "
+                "read once only, so make a PyReader for each loop that is to go on"
+            )
         finally:
             if not self.feeding.is_forked and generation == self.queue.generation():
                 self._end_pass()

@@ -3,17 +3,23 @@
 
 from __future__ import annotations
 
-import numbers
-import operator
-from collections.abc import Callable, Iterator
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from millhopper.base.integers import INT64_MAX, UINT64_MAX, integer, integer_within
+from millhopper.base.ranks import Ranks, find_ranks
+from millhopper.iterating.dataset_batches import Numbers, batched, samples_of
+from millhopper.iterating.memory_sources import Dataset, indices
 from millhopper.iterating.reader import Reader
+from millhopper.iterating.reader_stats import ReaderStats
 from millhopper.iterating.view import optional_module
 
-_OWN_ORDER = "a reader decides its order: use shuffle=True and dataset.shard(num_shards, index) "
+_OWN_ORDER = (
+    "a reader decides its order: use shuffle=True; each process gets its own part, unless "
+    "num_shards=1 "
+)
 _NO_WORKERS = "there are no worker processes: "
+_EVEN = ("pad", "drop", "none")
 
 
 class DataLoader:
@@ -27,13 +33,21 @@ class DataLoader:
             for batch in loader:  # dict of tensors by slot name
                 step(batch["image"], batch["label"])
 
-    There are no worker processes: the core's threads load ahead, and batches share memory with them
-    instead of being pickled. Each loop is the next pass, and each pass has its own order;
-    ``set_epoch`` chooses the pass. A reader that already makes batches needs no loader:
-    ``reader.torch()`` yields the same batches.
+    A data set of torch, a list, or whatever else has ``__len__`` and ``__getitem__``, is read as
+    torch's loader reads it: batches are what its ``default_collate`` makes.
+
+    There are no worker processes: threads load ahead, and batches are not pickled. Each loop is the
+    next pass, and each pass has its own order; ``set_epoch`` chooses the pass. A reader that
+    already makes batches needs no loader: ``reader.torch()`` yields the same batches.
+
+    Where several processes train together, each gets its part of the samples, and all get equally
+    many batches, as with torch's ``DistributedSampler``. The loader finds how many there are, when
+    a loop begins, in torch.distributed, in jax.distributed, or in what torchrun, Slurm, Open MPI or
+    JAX set in the environment; ``repr`` tells what it has found. A reader that has been sharded
+    already, and the order of a ``sampler``, are left as they are.
 
     Attributes:
-        dataset: the reader, as given.
+        dataset: the reader or data set, as given.
         batch_size: elements in a batch, or None.
         drop_last: whether a last batch that is not full is left out.
 
@@ -42,11 +56,11 @@ class DataLoader:
 
     def __init__(
         self,
-        dataset: Reader,
+        dataset: Reader | Dataset,
         batch_size: int | None = 1,
         shuffle: bool | None = None,
-        sampler: None = None,
-        batch_sampler: None = None,
+        sampler: Iterable[int] | None = None,
+        batch_sampler: Iterable[list[int]] | None = None,
         num_workers: int = 0,
         collate_fn: Callable[[Any], Any] | None = None,
         pin_memory: bool = False,
@@ -63,92 +77,197 @@ class DataLoader:
         seed: int | None = None,
         shuffle_buffer: int = 16384,
         mode: str = "concat",
+        num_shards: int | None = None,
+        index: int | None = None,
+        even: str = "pad",
     ) -> None:
-        """The loader of a reader.
+        """The loader of a reader or data set.
 
         Args:
-            dataset: a reader of single elements; with ``batch_size=None`` any reader.
+            dataset: a reader of single elements, with ``batch_size=None`` any reader; or a data set
+                that has ``__len__`` and ``__getitem__``.
             batch_size: elements in a batch, which ``mode`` puts together; None if the elements are
                 batches already.
-            shuffle: draw elements at random from a window of ``shuffle_buffer`` elements.
+            shuffle: draw elements at random: of a data set and of ``Reader.from_arrays`` and
+                ``from_dataset`` from all, in no memory, otherwise from a window of
+                ``shuffle_buffer`` elements.
+            sampler: the numbers of the samples of a data set, in the order of each pass. It shards,
+                if anything does. A reader has no numbers, and takes none.
+            batch_sampler: lists of them instead, one for each batch.
+            num_workers: how many threads call ``__getitem__`` and ``collate_fn`` of a data set
+                ahead of the loop; both must then bear to be called by several threads at once. 0:
+                the loop calls them. It has no effect for a reader, which works on the threads of
+                ``millhopper.set_threads``.
             collate_fn: a function of Python that makes a batch from the list of its elements, which
-                are dicts of tensors. With ``batch_size=None`` it gets one element.
+                are dicts of tensors, or the samples of a data set. With ``batch_size=None`` it gets
+                one element.
             pin_memory: copy batches into pinned memory if torch has CUDA; otherwise ignored.
             drop_last: leave out a last batch that is not full.
             generator: a ``torch.Generator``; its initial seed is used if ``seed`` is None.
-            prefetch_factor: how many batches are kept ready; by default 2.
-            seed: seed of the order; by default that of ``torch.manual_seed``.
+            prefetch_factor: how many batches are kept ready; by default 2, of a data set for each
+                thread.
+            seed: seed of the order; by default that of ``torch.manual_seed``, or, where several
+                processes train together, 0, because it must be the same in all of them.
             shuffle_buffer: elements in the window of ``shuffle``. All orders are possible, as in
                 torch, only if the whole data set fits into the window, which is kept in memory.
             mode: as in ``Reader.batch``. ``"concat"`` lays elements end to end along their leading
                 axis: images of [1, 28, 28] become [batch_size, 28, 28], and images of [28, 28]
                 become [batch_size * 28, 28]. ``"stack"`` adds a new first axis, as torch does:
                 images of [28, 28] become [batch_size, 28, 28], and images of [1, 28, 28] become
-                [batch_size, 1, 28, 28].
+                [batch_size, 1, 28, 28]. A data set's samples are stacked, whatever it is.
+            num_shards: how many parts; by default the processes that are found. 1: every process
+                reads everything.
+            index: which part is this process's, from 0; given with ``num_shards``.
+            even: how parts become equally long, as in ``Reader.shard``.
 
-        Ignored, because they have no effect here: ``num_workers`` (all readers share the threads of
-        ``millhopper.set_threads``), ``persistent_workers``, ``multiprocessing_context``,
-        ``pin_memory_device`` and ``in_order`` (batches always are in order).
+        Ignored, because they have no effect here: ``persistent_workers``,
+        ``multiprocessing_context``, ``pin_memory_device`` and ``in_order`` (batches always are in
+        order).
 
         Raises:
-            TypeError: the dataset is no Reader, ``batch_size`` or ``seed`` no integer, or
-                ``collate_fn`` no function.
-            ValueError: ``sampler``, ``batch_sampler``, ``worker_init_fn`` or ``timeout`` is given
-                (the message says what to use instead), a number is out of range, ``mode`` is
-                neither of the two, or it is ``"stack"`` but the core makes no batches.
+            TypeError: the dataset is neither, a number is no integer, ``shuffle`` no bool,
+                ``generator`` no Generator, or ``collate_fn`` no function.
+            ValueError: ``worker_init_fn`` or ``timeout`` is given, or a sampler for a reader (the
+                message says what to use instead), a number is out of range, ``mode`` or ``even`` is
+                none of those above, or two keywords exclude each other.
             Error: ``prefetch_factor`` or ``shuffle_buffer`` is wrong.
             ImportError: torch is not installed.
         """
-        if not isinstance(dataset, Reader):
+        is_reader = isinstance(dataset, Reader)
+        if not is_reader and not isinstance(dataset, Dataset):
             raise TypeError(
                 f"dataset is {type(dataset).__name__!r}; it must be a millhopper.Reader, for "
-                "example millhopper.Reader.open_files(...). Use torch's own DataLoader for data "
-                "sets in Python"
+                "example millhopper.Reader.open_files(...), or have __len__ and __getitem__"
             )
-        _refuse("sampler", sampler, _OWN_ORDER + "instead of a DistributedSampler")
-        _refuse("batch_sampler", batch_sampler, _OWN_ORDER + "with batch_size and drop_last")
+        if is_reader:
+            _refuse("sampler for a reader", sampler, _OWN_ORDER + "is given")
+            _refuse("batch_sampler for a reader", batch_sampler, _OWN_ORDER + "is given")
         _refuse("worker_init_fn", worker_init_fn, _NO_WORKERS + "Reader.map works on elements")
         _refuse("timeout", timeout or None, _NO_WORKERS + "the loop raises errors of the core")
+        num_workers = integer("num_workers", num_workers)
         if num_workers < 0:
             raise ValueError(f"num_workers is {num_workers}; it must be at least 0")
         if collate_fn is not None and not callable(collate_fn):
             raise TypeError(f"collate_fn is {collate_fn!r}, which is no function")
-        try:
-            seed = None if seed is None else operator.index(seed)
-        except TypeError:
-            raise TypeError(f"seed is {seed!r}; it must be an integer, or None") from None
-        if batch_size is not None and not isinstance(batch_size, numbers.Integral):
-            raise TypeError(f"batch_size is {batch_size!r}; it must be an integer, or None")
-        if batch_size is not None and batch_size < 1:
-            raise ValueError(f"batch_size is {batch_size}; it must be at least 1, or None")
+        if shuffle is not None and not isinstance(shuffle, bool):
+            raise TypeError(f"shuffle is {shuffle!r}; it must be True or False, or None")
+        if generator is not None and not hasattr(generator, "initial_seed"):
+            raise TypeError(f"generator is {generator!r}; it must be a torch.Generator, or None")
+        if seed is not None:
+            seed = integer_within("seed", seed, 0, UINT64_MAX)
+        if batch_size is not None:
+            batch_size = integer("batch_size", batch_size)
+            if batch_size < 1:
+                raise ValueError(f"batch_size is {batch_size}; it must be at least 1, or None")
         if batch_size is None and drop_last:
             raise ValueError("drop_last has no meaning without a batch_size")
+        if sampler is not None and shuffle:
+            raise ValueError("a sampler decides the order, so shuffle=True has no meaning with it")
+        if batch_sampler is not None and (
+            batch_size not in (1, None) or shuffle or sampler is not None or drop_last
+        ):
+            raise ValueError(
+                "a batch_sampler decides the batches, so batch_size, shuffle, sampler and "
+                "drop_last have no meaning with it"
+            )
         if mode not in ("concat", "stack"):
             raise ValueError(f"mode is {mode!r}; it must be 'concat' or 'stack'")
         if mode == "stack" and (batch_size is None or collate_fn is not None):
             raise ValueError("mode has no meaning without a batch_size, or with a collate_fn")
+        if even not in _EVEN:
+            raise ValueError(f"even is {even!r}; it must be 'pad', 'drop' or 'none'")
         torch = optional_module("torch", "millhopper.DataLoader", "torch")
 
         self.dataset = dataset
         self.batch_size = batch_size
         self.drop_last = drop_last
-        self._collate = collate_fn
+        self.sampler = sampler
+        self.batch_sampler = batch_sampler
+        self.num_workers = num_workers
+        self._shuffle = bool(shuffle)
+        self._shuffle_buffer = shuffle_buffer
+        self._mode = mode
+        self._even = even
+        self._seed = seed
+        self._generator = generator
+        self._first_seed = torch.initial_seed()
+        self._given_ranks = _given_ranks(num_shards, index)
+        self._is_sharded = isinstance(dataset, Reader) and _is_sharded(dataset.stats())
+        self._depth = prefetch_factor
         self._pin = pin_memory and torch.cuda.is_available()
+        self._epoch = 0
+        self._collate = collate_fn
+        if not is_reader and collate_fn is None:
+            data = optional_module("torch.utils.data", "millhopper.DataLoader", "torch")
+            batches = batch_size is not None or batch_sampler is not None
+            self._collate = data.default_collate if batches else data.default_convert
+        self._made: tuple[Ranks | None, Reader] | None = None
+        if sampler is None and batch_sampler is None:
+            self._order()  # refuses what is wrong
+
+    def _ranks(self) -> Ranks | None:
+        """The processes among which this loader deals the samples; None if it does not."""
+        if self.sampler is not None or self.batch_sampler is not None:
+            return None
+        if self._given_ranks is not None:
+            return self._given_ranks
+        return None if self._is_sharded else find_ranks()
+
+    def _order(self) -> Reader:
+        """What the next pass reads: batches, elements, or numbers of a data set's samples."""
+        ranks = self._ranks()
+        if self._made is None or self._made[0] != ranks:
+            self._made = (ranks, self._make(ranks))
+        return self._made[1]
+
+    def _make(self, ranks: Ranks | None) -> Reader:
+        several = ranks is not None and ranks.size > 1
+        seed = self._seed
+        if seed is None and self._generator is not None:
+            seed = self._generator.initial_seed()
         if seed is None:
-            seed = generator.initial_seed() if generator is not None else torch.initial_seed()
-        reader = dataset
-        if shuffle:
-            reader = reader.shuffle(shuffle_buffer, seed=seed % 2**63)
-        if batch_size is not None and collate_fn is None:
-            reader = reader.batch(int(batch_size), drop_last=drop_last, mode=mode)
-        depth = 2 if prefetch_factor is None else prefetch_factor
-        if batch_size is not None and collate_fn is not None:
-            depth *= batch_size
-        self._view = reader.double_buffer(depth).torch()
+            seed = 0 if several else self._first_seed
+        seed %= INT64_MAX + 1
+        dataset = self.dataset
+        if isinstance(dataset, Reader):
+            reader = dataset
+            if self._shuffle:
+                whole = dataset.shuffled_whole(seed)
+                reader = (
+                    dataset.shuffle(self._shuffle_buffer, seed=seed) if whole is None else whole
+                )
+        else:
+            reader = indices(Reader, len(dataset), shuffle=self._shuffle, seed=seed)
+        if several and ranks is not None:
+            reader = reader.shard(ranks.size, ranks.rank, even=self._even)
+        if not isinstance(dataset, Reader):
+            return reader
+        if self.batch_size is not None and self._collate is None:
+            reader = reader.batch(self.batch_size, drop_last=self.drop_last, mode=self._mode)
+        depth = 2 if self._depth is None else self._depth
+        if self.batch_size is not None and self._collate is not None:
+            depth *= self.batch_size
+        return reader.double_buffer(depth)
+
+    def _numbers(self) -> Iterator[Numbers]:
+        """The numbers of the samples of a data set, in the order of the next pass."""
+        if self.batch_sampler is not None:
+            return (list(batch) for batch in self.batch_sampler)
+        numbers: Iterable[int]
+        if self.sampler is not None:
+            numbers = self.sampler
+        else:
+            # Numbers come by the thousand, which costs less than one by one.
+            order = self._order().batch(4096)
+            order.set_epoch(self._epoch)
+            numbers = (number for many in order for number in many["index"].tolist())
+        if self.batch_size is None:
+            return iter(numbers)
+        return batched(numbers, self.batch_size, self.drop_last)
 
     def set_epoch(self, epoch: int) -> None:
         """The next loop will be pass number ``epoch``, from 0: the same order in every process."""
-        self._view.set_epoch(epoch)
+        self._epoch = integer_within("epoch", epoch, 0, INT64_MAX)
 
     def __len__(self) -> int:
         """How many batches a pass has.
@@ -156,30 +275,76 @@ class DataLoader:
         Raises:
             TypeError: it is not known; see ``Reader.__len__``.
         """
-        if self.batch_size is None or self._collate is None:
-            return len(self._view)
-        whole, rest = divmod(len(self._view), self.batch_size)
+        if self.batch_sampler is not None:
+            return len(self.batch_sampler)  # type: ignore[arg-type]
+        order: Any = self._order() if self.sampler is None else self.sampler
+        elements = len(order)
+        if self.batch_size is None or (isinstance(self.dataset, Reader) and self._collate is None):
+            return elements
+        whole, rest = divmod(elements, self.batch_size)
         return whole + (1 if rest and not self.drop_last else 0)
 
     def __bool__(self) -> bool:
         return True
 
     def __iter__(self) -> Iterator[Any]:
-        """Begins the next pass. Raises what iterating over the reader raises."""
-        batches: Iterator[Any] = iter(self._view)
-        if self._collate is not None:
-            collate = self._collate
-            samples = batches if self.batch_size is None else self._lists(batches)
-            # map() is not used, because it ends without an error if collate_fn raises
-            # StopIteration.
-            batches = (collate(sample) for sample in samples)
+        """Begins the next pass. Raises what iterating over the reader raises, or the data set."""
+        batches = self._of_reader() if isinstance(self.dataset, Reader) else self._of_samples()
+        self._epoch += 1
         return map(_pinned, batches) if self._pin else batches
 
-    def _lists(self, elements: Iterator[Any]) -> Iterator[list[Any]]:
-        while batch := list(islice(elements, self.batch_size)):
-            if self.drop_last and len(batch) != self.batch_size:
-                return
-            yield batch
+    def _of_reader(self) -> Iterator[Any]:
+        order = self._order()
+        order.set_epoch(self._epoch)
+        batches: Iterator[Any] = iter(order.torch())
+        if self._collate is None:
+            return batches
+        samples = batches
+        if self.batch_size is not None:
+            samples = batched(batches, self.batch_size, self.drop_last)
+        collate = self._collate
+        # map() is not used, because it ends without an error if collate_fn raises StopIteration.
+        return (collate(sample) for sample in samples)
+
+    def _of_samples(self) -> Iterator[Any]:
+        assert not isinstance(self.dataset, Reader) and self._collate is not None
+        ahead = self.num_workers * (2 if self._depth is None else self._depth)
+        return samples_of(self.dataset, self._numbers(), self._collate, self.num_workers, ahead)
+
+    def __repr__(self) -> str:
+        if self.sampler is not None or self.batch_sampler is not None:
+            part = "in the order of its sampler"
+        elif self._given_ranks is None and self._ranks() is None:
+            part = (
+                "sharded by its reader" if self._is_sharded else "alone: no other ranks are found"
+            )
+        else:
+            part = str(self._ranks())
+        shown = (
+            repr(self.dataset) if isinstance(self.dataset, Reader) else type(self.dataset).__name__
+        )
+        return f"<millhopper.DataLoader of {shown}, batch_size {self.batch_size}, {part}>"
+
+
+def _given_ranks(num_shards: int | None, index: int | None) -> Ranks | None:
+    """What the caller says.
+
+    Raises:
+        TypeError: it is no integer.
+        ValueError: it is out of range, or one of both is missing.
+    """
+    if num_shards is None:
+        if index is not None:
+            raise ValueError(f"index is {index}, but num_shards is not given")
+        return None
+    size = integer_within("num_shards", num_shards, 1, 2**31 - 1)
+    if index is None and size > 1:
+        raise ValueError(f"num_shards is {size}, but index is not given")
+    return Ranks(size, integer_within("index", index or 0, 0, size - 1), "as given")
+
+
+def _is_sharded(reader: ReaderStats) -> bool:
+    return reader.kind == "create_shard_reader" or any(map(_is_sharded, reader.below))
 
 
 def _refuse(name: str, given: object, instead: str) -> None:

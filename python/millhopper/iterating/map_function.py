@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from millhopper import _core
 from millhopper.errors import Error
+
+# What a reader keeps alive for its program.
+Held: TypeAlias = "_core.Function | _core.Arrays"
 
 
 class RecordId(NamedTuple):
@@ -19,7 +22,8 @@ class RecordId(NamedTuple):
         pass_number: the pass of its source, from 0.
         sample: its position in the pass of its source, from 0.
         file: the index of its file in the list of files.
-        chunk: the byte of the file at which its chunk begins.
+        chunk: the byte of the file at which its chunk begins; of ``from_arrays`` and
+            ``from_dataset``, the number of the row or sample.
         record: its index in the chunk.
         part: its index among the elements that ``unbatch`` has made of the record.
 
@@ -102,8 +106,25 @@ def keep_stream(source: object) -> tuple[_core.Function, dict[str, object]]:
     make = getattr(source, "__arrow_c_stream__", None)
     if not callable(make):
         raise TypeError(f"from_arrow takes an object with __arrow_c_stream__, not {source!r}")
+    if hasattr(source, "__next__"):
+        make = _once(make, type(source).__qualname__)
     held = _core.Function(make, None, None, [], [])
     return held, {"function": held.number, "title": type(source).__qualname__}
+
+
+def _once(make: Callable[[], object], title: str) -> Callable[[], object]:
+    """Makes the stream of an iterator, which would give two loops a part of its batches each."""
+    unread = [make]
+
+    def stream() -> object:
+        if not unread:
+            raise Error(
+                f"this {title} can be read once only, and has been; give from_arrow a table, or an "
+                "object that makes a new stream for each pass, or make a reader for each pass"
+            )
+        return unread.pop()()
+
+    return stream
 
 
 def guess_fields(source: Any) -> list[str]:

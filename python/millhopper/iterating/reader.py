@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import functools
+import html
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -13,11 +15,14 @@ from millhopper import _core
 from millhopper.base.integers import INT32_MAX, INT64_MAX, UINT64_MAX, integer_within
 from millhopper.errors import Error
 from millhopper.iterating.combining import CombiningMethods
+from millhopper.iterating.display import slots_html
 from millhopper.iterating.fields import Fields, field_entries
 from millhopper.iterating.image_methods import ImageMethods
-from millhopper.iterating.map_function import guess_fields, keep_function, keep_stream
+from millhopper.iterating.map_function import Held, guess_fields, keep_function, keep_stream
+from millhopper.iterating.memory_sources import MemorySources
 from millhopper.iterating.reader_stats import ReaderStats
 from millhopper.iterating.steps import Slots, Step, append_steps, make_step
+from millhopper.iterating.text_methods import TextMethods
 from millhopper.programs.extras import load_extras
 from millhopper.programs.program import Program
 from millhopper.programs.reader_creation import append_reader
@@ -26,6 +31,7 @@ from millhopper.ragged import Ragged
 
 if TYPE_CHECKING:
     from millhopper.iterating.jax import JaxReader
+    from millhopper.iterating.keras import KerasReader
     from millhopper.iterating.torch import TorchReader
 
 Path: TypeAlias = str | os.PathLike[str]
@@ -116,13 +122,14 @@ def _text(name: str, text: object) -> str:
     return text
 
 
-class Reader(ImageMethods, CombiningMethods):
+class Reader(MemorySources, ImageMethods, TextMethods, CombiningMethods):
     """An iterable of batches, which the C++ core reads with all processor cores, without Python.
 
-    A reader is a chain: a source (``open_files``, ``create``, or the source of a program in text)
-    and steps that decorate it (``shuffle``, ``shard``, ``map``, ``batch``, ``multi_pass``,
-    ``double_buffer`` and others). Each of these methods returns a new reader and does not change
-    the one that it is called on; nothing is read before a loop begins. ::
+    A reader is a chain: a source (``open_files``, ``from_arrays``, ``from_dataset``,
+    ``from_arrow``, ``create``, or the source of a program in text) and steps that decorate it
+    (``shuffle``, ``shard``, ``map``, ``batch``, ``multi_pass``, ``double_buffer`` and others). Each
+    of these methods returns a new reader and does not change the one that it is called on; nothing
+    is read before a loop begins. ::
 
         reader = (
             millhopper.Reader.open_files("train-*.recordio",
@@ -140,9 +147,10 @@ class Reader(ImageMethods, CombiningMethods):
     pass. Arrays are not copied: they show the core's memory, which does not change as long as they,
     or views of them, exist.
 
-    There is one loop at a time: when the next pass begins, the previous one ends. Leaving a loop
-    early, by ``break`` or an exception, closes its files, frees its memory and ends its work on
-    threads. Any thread may use a reader. A process that was forked later must make a new one.
+    A loop that begins while another one is not over, for example validation within training, has
+    files, threads' work and memory of its own. Leaving a loop early, by ``break`` or an exception,
+    closes its files, frees its memory and ends its work on threads. Any thread may use a reader. A
+    process that was forked later must make a new one.
 
     Source: Millhopper's own; its steps are those of PaddlePaddle's reader design doc, 2018.
     """
@@ -156,7 +164,7 @@ class Reader(ImageMethods, CombiningMethods):
         seed: int = 0,
         settings: Mapping[str, str] | None = None,
         name: str = "startup program",
-        functions: Iterable[_core.Function] = (),
+        functions: Iterable[Held] = (),
     ) -> None:
         """A reader of a startup program, which is protobuf text or binary.
 
@@ -168,8 +176,8 @@ class Reader(ImageMethods, CombiningMethods):
                 as ``--seed`` of the commands does.
             settings: texts that replace ``${name}`` in the program.
             name: the name of the program in error messages.
-            functions: the functions that the program calls, which the reader keeps alive; ``map``
-                makes them.
+            functions: the functions that the program calls and the arrays that it reads, which the
+                reader keeps alive; ``map`` and ``from_arrays`` make them.
 
         Raises:
             Error: the program cannot be parsed or is wrong; the message lists all problems.
@@ -241,6 +249,8 @@ class Reader(ImageMethods, CombiningMethods):
             name: the reader's name in error messages and programs.
             attributes: those of ``open_files`` and of the format; ``python -m millhopper ops
                 open_files`` and ``executor --list_ops open_files`` list them. With
+                ``shuffle_chunks=True`` the chunks of all files are read in a random order, another
+                one in each pass; a ``shuffle`` on top mixes their records. With
                 ``shuffle_records=True`` the records of plain fixed, idx and npy files are read in a
                 random order, another one in each pass, without memory for those that wait. With
                 ``buffer_type="mmap"`` records are copied straight from the kernel's pages. Use this
@@ -285,8 +295,8 @@ class Reader(ImageMethods, CombiningMethods):
         Args:
             source: has ``__arrow_c_stream__``, as tables of pyarrow, polars, DuckDB and pandas
                 have. It is called for each pass. A source that can be read only once (an iterator
-                of batches) has one pass, and those behind it are what it makes of that: empty, or
-                an error. It must not change while it is read.
+                of batches) has one pass, and the next one is an error. It must not change while it
+                is read.
             fields: the columns that become slots, as for ``open_files``; ``readers/formats`` tells
                 under ``arrow`` what becomes of each type. By default all columns for which fields
                 can be guessed from the schema; pass them for a source that can be read only once
@@ -359,7 +369,7 @@ class Reader(ImageMethods, CombiningMethods):
         slots: Mapping[str, Slot],
         attributes: Mapping[str, object],
         names: Iterable[str] | None,
-        functions: Iterable[_core.Function],
+        functions: Iterable[Held],
     ) -> Reader:
         _text("operator", operator)
         _text("name", name)
@@ -380,7 +390,7 @@ class Reader(ImageMethods, CombiningMethods):
         slots: Mapping[str, Slot] | None,
         attributes: Mapping[str, object],
         names: Iterable[str] | None,
-        functions: Iterable[_core.Function],
+        functions: Iterable[Held],
     ) -> Reader:
         """The reader that an operator creates behind a program, with the seed of this reader."""
         return Reader(
@@ -427,12 +437,20 @@ class Reader(ImageMethods, CombiningMethods):
         """Makes one pass of ``pass_num`` passes, each in its own order."""
         return self.decorate("create_multi_pass_reader", name=name, pass_num=pass_num)
 
+    def repeat(self, count: int, *, name: str = "") -> Reader:
+        """``multi_pass`` by the name that other libraries give it.
+
+        Source: tf.data.Dataset.repeat.
+        """
+        return self.multi_pass(count, name=name)
+
     def shard(
         self,
         num_shards: int | None = None,
         index: int | None = None,
         *,
         by: str = "record",
+        even: str = "none",
         name: str = "",
     ) -> Reader:
         """Yields one of ``num_shards`` parts.
@@ -440,21 +458,39 @@ class Reader(ImageMethods, CombiningMethods):
         In every pass the parts are disjoint and together contain all elements, if the readers below
         are the same in all processes, with the same seeds.
 
+        Processes that train together must make the same number of steps, or they wait for each
+        other for ever: ``.shard(n, i, even="pad").batch(64)`` yields as many batches, of the same
+        sizes, in each of them. Put ``batch`` behind ``shard``, as here. In front of it whole
+        batches are dealt: each process gets as many, but one may get the short last one.
+        Decorators that leave elements out or make others of them, such as ``filter``, ``pack``
+        and ``bucket``, belong in front of ``shard``.
+
         Args:
-            num_shards: the number of parts; by default the environment variable ``WORLD_SIZE``.
-            index: which part, from 0; by default the environment variable ``RANK``.
+            num_shards: the number of parts; by default that of the processes, as torchrun
+                (``WORLD_SIZE``), Slurm, Open MPI or JAX say it in the environment.
+            index: which part, from 0; by default the rank of this process, as they say it.
             by: ``"record"``: the part is elements ``index``, ``index + num_shards`` ...; the sizes
                 of the parts differ by one at most, and every part reads all files. ``"chunk"``:
                 chunk ``c`` of file ``f`` belongs to part ``(f + c) % num_shards``, and a part reads
                 only its own chunks. This works for recordio, idx and fixed files, directly on
                 ``open_files``.
+            even: what becomes of the last ``num_shards`` elements of a pass that ends within them.
+                ``"none"``: the first parts get one element more than the others. ``"pad"``: every
+                part gets one, for which the pass goes on with its own first elements: of ``total``
+                elements, part ``index`` gets number ``(k * num_shards + index) % total`` in round
+                ``k``, as with torch's ``DistributedSampler``. ``"drop"``: no part gets one. The
+                number of elements need not be known beforehand. Not for chunks.
             name: of the new reader.
 
         Raises:
-            Error: at the first read: the reader below cannot share its chunks.
+            Error: ``even`` or ``by`` is none of these, or chunks are to be even; at the first read:
+                the reader below cannot share its chunks, or neither an argument nor the
+                environment says which part.
+
+        Source: Millhopper's own; ``even`` is ``drop_last`` of torch's DistributedSampler.
         """
         return self.decorate(
-            "create_shard_reader", name=name, num_shards=num_shards, index=index, by=by
+            "create_shard_reader", name=name, num_shards=num_shards, index=index, by=by, even=even
         )
 
     def take(self, count: int, *, name: str = "") -> Reader:
@@ -726,6 +762,9 @@ class Reader(ImageMethods, CombiningMethods):
             entries: digests (128-bit XXH3) that are kept, of 24 to 32 bytes each. Beyond that the
                 one that was inserted first is forgotten.
             name: of the new reader.
+
+        Raises:
+            Error: at a new element: the memory limit has no room for another digest.
         """
         return self.decorate(
             "create_dedupe_reader",
@@ -734,18 +773,56 @@ class Reader(ImageMethods, CombiningMethods):
             entries=entries,
         )
 
-    def cache(self, memory_bytes: int, *, name: str = "") -> Reader:
-        """Keeps the first elements of a pass in memory; later passes read only the others.
+    def cache(
+        self,
+        memory_bytes: int | None = None,
+        *,
+        directory: Path | None = None,
+        disk_bytes: int | None = None,
+        data_version: str | None = None,
+        name: str = "",
+    ) -> Reader:
+        """Keeps the elements of a pass, in memory or on a disk; later passes read them from there.
 
         Every pass is the same, that of the first pass, so put ``shuffle`` behind it, not before it.
 
+        In memory, the first elements of a pass are kept, and later passes read only the others. On
+        a disk, a whole pass is kept in a file, for later passes and later processes. The file is
+        used as long as the steps before ``cache``, the seed of this reader, and the paths, sizes
+        and times of change of the files that these steps name are the same; otherwise another one
+        is written. A damaged file is noticed and written again. Where a disk has no room, the
+        reader says so once on standard error, and reads on without. ::
+
+            reader = images.apply("resize", height=64, width=64).cache(
+                directory="/scratch/cache", disk_bytes=50 << 30
+            ).shuffle(4096)
+
         Args:
-            memory_bytes: memory for elements. If all fit, files are read once.
+            memory_bytes: for a cache in memory: memory for elements. If all fit, files are read
+                once.
+            directory: for a cache on a disk: a folder, which is made if it is not there.
+            disk_bytes: what all caches in the folder may take together. A pass that needs more is
+                not kept.
+            data_version: a text to change whenever the data changes in a way that Millhopper cannot
+                see. Chains with functions of Python (``map``, ``filter``), plugins or lists of
+                images are kept on a disk only with such a text.
             name: of the new reader.
 
-        Source: tf.data.Dataset.cache, which has no limit.
+        Raises:
+            Error: neither ``memory_bytes`` nor ``directory`` with ``disk_bytes`` is given, or both.
+                When the first loop begins: the chain needs a ``data_version``.
+
+        Source: tf.data.Dataset.cache, which has no limit, and never notices that its files are of
+        other data.
         """
-        return self.decorate("create_cache_reader", name=name, memory_bytes=memory_bytes)
+        return self.decorate(
+            "create_cache_reader",
+            name=name,
+            memory_bytes=memory_bytes,
+            directory=None if directory is None else os.fspath(directory),
+            disk_bytes=disk_bytes,
+            data_version=data_version,
+        )
 
     def _slot_number(self, slot: int | str) -> int:
         if not isinstance(slot, str):
@@ -753,6 +830,68 @@ class Reader(ImageMethods, CombiningMethods):
         if self._names is None or slot not in self._names:
             raise ValueError(f"no slot is called {slot!r}; the slots are {self._names}")
         return self._names.index(slot)
+
+    def filter(
+        self, condition: str | Callable[[dict[str, Any]], object], *, name: str = ""
+    ) -> Reader:
+        """Yields the elements for which ``condition`` is true, in their order.
+
+        A slot is looked at in C++; ``apply`` makes one. A function is called as that of ``map``
+        is, by several threads at once. ::
+
+            reader.filter(lambda e: len(e["text"]) > 20)
+            reader.apply("is_empty", "text", "empty").apply("logical_not", "empty").filter("empty")
+
+        Args:
+            condition: a slot that holds one bool in each element, or a function that gets an
+                element as ``map`` passes it and returns something that is true or false.
+            name: of the new reader.
+
+        Raises:
+            TypeError: ``condition`` is neither a text nor a function.
+            Error: there is no such slot, or it is no bool; at an element: the function raised an
+                exception.
+
+        Source: tf.data.Dataset.filter.
+        """
+        if isinstance(condition, str):
+            return self._filter_by_slot(condition, name)
+        return self._filter_by_function(condition, name)
+
+    def _filter_by_function(
+        self, function: Callable[[dict[str, Any]], object], name: str
+    ) -> Reader:
+        if not callable(function):
+            raise TypeError(f"filter takes a slot or a function of an element: {function!r}")
+
+        @functools.wraps(function)
+        def is_true(element: dict[str, Any]) -> bool:
+            return bool(function(element))
+
+        below = self._functions[-1] if self._functions and self._names is None else None
+        held, attributes = keep_function(is_true, self._names, below, {"keep": ("bool", [1], 0)})
+        # The last function is the one that knows the names of the slots.
+        names = self._names if self._names or self._functions else self._slot_names()
+        functions = (held, *self._functions)
+        return self._decorate("create_python_filter_reader", name, {}, attributes, names, functions)
+
+    def _filter_by_slot(self, slot: str, name: str) -> Reader:
+        variable = _text("name", name) or f"{self._variable}.filter"
+        program = Program.parse_from_string(self._program, self._settings)
+        slots, attributes = append_steps(program, self._variable, self._slot_names(), ())
+        if slot not in slots:
+            raise Error(f"{self._name}: filter: there is no slot {slot!r} among {slots}")
+        attributes["sink_var_names"] = [attributes["source_var_names"][slots.index(slot)]]
+        return self._created(
+            program,
+            {"UnderlyingReader": self._variable},
+            "create_filter_reader",
+            variable,
+            None,
+            attributes,
+            self._names,
+            self._functions,
+        )
 
     def map(
         self,
@@ -792,7 +931,8 @@ class Reader(ImageMethods, CombiningMethods):
 
         Source: paddle.reader.xmap_readers, which does the same for readers of Python.
         """
-        below = self._functions[-1] if self._functions and self._names is None else None
+        last = self._functions[-1] if self._functions and self._names is None else None
+        below = last if isinstance(last, _core.Function) else None
         declared = _declared(slots)
         held, attributes = keep_function(function, self._names, below, declared)
         functions = (*self._functions, held)
@@ -815,7 +955,7 @@ class Reader(ImageMethods, CombiningMethods):
         All other slots are passed on. Calls one after another are one block of operators, which
         passes no element on in between. ::
 
-            reader.apply("tokenize", "text").apply("pad_sequence", length=512, output="tokens")
+            reader.apply("tokenize", "text").apply("pad_sequence", output="tokens", length=512)
 
         Args:
             operator: one that makes tensors of tensors, ``python -m millhopper ops`` lists them. An
@@ -952,6 +1092,26 @@ class Reader(ImageMethods, CombiningMethods):
 
         return JaxReader(self, device)
 
+    def keras(
+        self,
+        inputs: str | Sequence[str],
+        targets: str | Sequence[str] | None = None,
+        weights: str | None = None,
+    ) -> KerasReader:
+        """This reader for Keras: ``model.fit(reader.keras("image", "label"), epochs=3)``.
+
+        Args:
+            inputs: the slot that the model gets, or several, as a dict by name.
+            targets: the slot or slots that it is to predict; none for ``predict``.
+            weights: the slot with the weights of the samples.
+
+        Raises:
+            ImportError: Keras is not installed.
+        """
+        from millhopper.iterating.keras import KerasReader
+
+        return KerasReader(self, inputs, targets, weights)
+
     def __iter__(self) -> _core.Loop:
         """Begins the next pass: returns an iterator of ``Batch``, whose ``close()`` ends it early.
 
@@ -1010,6 +1170,17 @@ class Reader(ImageMethods, CombiningMethods):
 
     def __repr__(self) -> str:
         return f"<millhopper.Reader '{self._variable}'>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the slots, if they are known, and the table of ``print``."""
+        table = f"<pre>{html.escape(str(self))}</pre>"
+        if self._functions and self._names is None:  # only a call of a function would tell
+            return table
+        try:
+            slots = slots_html(f"Reader {self._variable}", self._slot_names(), self.slots())
+        except Error as error:
+            slots = f"<pre>{html.escape(error.message)}</pre>"
+        return slots + table
 
 
 def _remake(

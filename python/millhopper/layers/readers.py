@@ -217,21 +217,28 @@ def shard(
     num_shards: int | None = None,
     index: int | None = None,
     name: str | None = None,
+    even: str = "none",
 ) -> Variable:
     """A reader of elements ``index``, ``index + num_shards`` ...: the part of one process.
 
     Args:
         reader: the reader below.
-        num_shards: how many parts; by default what the environment's ``WORLD_SIZE`` says.
-        index: which of them, from 0; by default what the environment's ``RANK`` says.
+        num_shards: how many parts; by default what the environment's ``WORLD_SIZE`` says, or what
+            Slurm, Open MPI or JAX set instead.
+        index: which of them, from 0; by default what the environment's ``RANK`` says, likewise.
         name: of the new reader.
+        even: ``"pad"`` or ``"drop"``: all parts have equally many elements, as in
+            ``millhopper.Reader.shard``.
 
     Errors are those of ``shuffle``.
 
     Source: Millhopper's own; ``WORLD_SIZE`` and ``RANK`` are those that torchrun sets.
     """
     return decorate_reader(
-        "create_shard_reader", reader, name, {"num_shards": num_shards, "index": index}
+        "create_shard_reader",
+        reader,
+        name,
+        {"num_shards": num_shards, "index": index, "even": even},
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from millhopper import _core
 from millhopper.base.integers import UINT64_MAX
+from millhopper.programs import unique_name
 from millhopper.programs.block import Block
 from millhopper.programs.extras import load_extras
 from millhopper.programs.operator import Operator, operator_from_dict
@@ -314,6 +315,27 @@ def default_startup_program() -> Program:
     Source: PaddlePaddle's fluid.framework, 2018.
     """
     return _startup_program
+
+
+def new_programs() -> tuple[Program, Program]:
+    """Layers write into new, empty programs from now on, and names are counted from 0 again.
+
+    A cell of a notebook that writes programs begins with it, so that it can run again::
+
+        millhopper.new_programs()
+        image = layers.data("image", [64])
+
+    Returns:
+        The startup program and the main program.
+
+    Raises nothing.
+
+    Source: Millhopper's own; PaddlePaddle's fluid has program_guard and unique_name.guard.
+    """
+    switch_startup_program(Program())
+    switch_main_program(Program())
+    unique_name.switch()
+    return default_startup_program(), default_main_program()
 
 
 def switch_main_program(program: Program) -> Program:

@@ -86,9 +86,19 @@ def create_reader(
             given = inputs[argument.name]
             for reader in given if argument.list and isinstance(given, list | tuple) else [given]:
                 check_created(reader)
+    if name is not None and block.has_var(name):
+        raise ValueError(taken_name(operator, name))
     if name is None:
         name = unique_name.generate(operator.removeprefix("create_"))
     return share_reader(append_reader(block, operator, name, attrs, inputs, slots))
+
+
+def taken_name(operator: str, name: str) -> str:
+    """The error text for a name that a variable of the default programs has already."""
+    return (
+        f"{operator}: there is a variable {name!r} already; give another name, or, if this is a"
+        " cell of a notebook that runs again, begin it with millhopper.new_programs()"
+    )
 
 
 def decorate_reader(

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import difflib
 import enum
 from typing import Any
 
@@ -75,7 +76,10 @@ _BY_NAME = {name: number for number, name in _NAMES.items()}
 
 
 def convert_dtype(dtype: Any) -> VarType:
-    """The type of values that ``dtype`` means: a ``VarType`` or what numpy takes, or "bfloat16".
+    """The type of values that ``dtype`` means.
+
+    It is a ``VarType``, what numpy takes, ``"bfloat16"``, or a dtype of torch or JAX or its name:
+    ``torch.int64``, ``"torch.int64"``, ``jax.numpy.bfloat16``, ``"jnp.bfloat16"``.
 
     Raises:
         ValueError: it means none, or one that tensors of the core cannot have.
@@ -86,14 +90,45 @@ def convert_dtype(dtype: Any) -> VarType:
         if dtype in _NAMES:
             return dtype
         raise ValueError(f"{dtype.name} is a kind of variable, not a type of values")
-    try:
-        # numpy would take None for float64.
-        name = dtype if dtype is None or dtype == "bfloat16" else np.dtype(dtype).name
-    except TypeError:
-        name = dtype
+    name = _name_of(dtype)
     if name not in _BY_NAME:
-        raise ValueError(f"values cannot be of type {dtype!r}; the types are {', '.join(_BY_NAME)}")
+        near = difflib.get_close_matches(str(name).lower(), _BY_NAME, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise ValueError(
+            f"values cannot be of type {dtype!r}; {hint}the types are {', '.join(_BY_NAME)}"
+        )
     return _BY_NAME[name]
+
+
+# Names that other libraries have for types: torch, and framework.proto.
+_OTHER_NAMES = {
+    "double": "float64",
+    "float": "float32",
+    "half": "float16",
+    "long": "int64",
+    "int": "int32",
+    "short": "int16",
+}
+
+
+def _name_of(dtype: Any) -> Any:
+    """The name that numpy has for it, or that Millhopper has; what it is if there is none."""
+    if dtype is None:  # numpy would take it for float64
+        return dtype
+    text = dtype if isinstance(dtype, str) else str(dtype) if _is_of_torch(dtype) else ""
+    library, _, short = text.rpartition(".")
+    if library == "torch":
+        return _OTHER_NAMES.get(short, short)
+    if library in ("jnp", "jax.numpy", "np", "numpy"):
+        dtype = short
+    try:
+        return dtype if dtype == "bfloat16" else np.dtype(dtype).name
+    except TypeError:
+        return dtype
+
+
+def _is_of_torch(dtype: Any) -> bool:
+    return type(dtype).__module__ == "torch" and type(dtype).__name__ == "dtype"
 
 
 def dtype_name(dtype: VarType) -> str:

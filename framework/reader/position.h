@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a chain of readers stands, to be saved and to go on from: ReaderBase::Save and Restore.
+#ifndef MILLHOPPER_FRAMEWORK_READER_POSITION_H_
+#define MILLHOPPER_FRAMEWORK_READER_POSITION_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "framework/base/error.h"
+#include "framework/base/record_id.h"
+#include "framework/reader/ticket.h"
+
+namespace millhopper {
+
+// Ten million elements in windows take about 80 MB.
+constexpr size_t kMaxPositionBytes = size_t{128} << 20;
+constexpr size_t kMaxPositionItems = 4000000;            // messages and strings in one
+constexpr size_t kMaxListedFileBytes = size_t{4} << 10;  // of the names of files that are listed
+
+// The names of elements that one reader has planned, in an order: what it needs to plan them again
+// after the chunks that they lay in are gone. The names of some elements and those of others behind
+// them, joined vector by vector, are the names of all. So a reader may write of an element that it
+// is like one so many places before it, but not that it is like number k.
+struct ElementNames {
+  size_t count = 0;
+  std::vector<RecordId> records;    // of a source whose elements are records: one each
+  std::vector<uint64_t> numbers;    // what else the reader needs
+  std::vector<ElementNames> below;  // the elements below of which these are made, reader by reader
+
+  void Append(const ElementNames& more);
+};
+
+// Is given each element that is planned again, once, with its place among the names; in any order.
+// The ticket is valid during the call, and as long as a run keeps its owner.
+using TakeElement = std::function<void(size_t place, const Ticket& ticket)>;
+
+// Where the reading of one file stands.
+struct FilePlace {
+  uint32_t file = 0;   // index in the list of files
+  bool begun = false;  // whether a record has been taken; if not, the rest is 0
+  // The chunk that the last record was taken from: Chunk::offset, and its number in the file.
+  uint64_t chunk = 0;
+  uint64_t number = 0;
+  uint64_t records = 0;      // that were taken of it
+  bool done = false;         // whether these were all
+  uint64_t passed_over = 0;  // records of other shares since
+};
+
+// The files of a reader. Of many files only their number, size and fingerprint are kept.
+struct FileList {
+  struct File {
+    std::string path;
+    uint64_t bytes = 0;
+  };
+
+  uint64_t count = 0;
+  uint64_t bytes = 0;        // of all together
+  uint64_t fingerprint = 0;  // of all paths and sizes
+  std::vector<File> files;
+
+  static FileList Of(std::vector<File> files);
+};
+
+// What one reader writes of where it stands.
+class ReaderState {
+ public:
+  // ---- Writing. Names are short words in lower case. ----
+
+  // What the reader's elements depend on: two readers with different settings do not go on from
+  // one another's positions. Errors say the name and both values.
+  void Setting(const std::string& name, const std::string& value) { settings_[name] = value; }
+  void Setting(const std::string& name, uint64_t value) { settings_[name] = StrCat(value); }
+  void SetFiles(FileList files) { files_ = std::move(files); }
+  void Set(const std::string& name, uint64_t value) { numbers_[name] = value; }
+  void SetList(const std::string& name, std::vector<uint64_t> values) {
+    lists_[name] = std::move(values);
+  }
+  void SetElements(const std::string& name, ElementNames names) {
+    elements_[name] = std::move(names);
+  }
+  void AddPlace(const FilePlace& place) { places_.push_back(place); }
+
+  // ---- Reading. What was read from a file may have been written by anybody, so that every number
+  // must be checked before it is used. ----
+
+  // Throws if there is no such number, or if it is more than `most`.
+  uint64_t Get(const std::string& name, uint64_t most = UINT64_MAX) const;
+  bool Has(const std::string& name) const { return numbers_.count(name) > 0; }
+  // Empty if there is none.
+  const std::vector<uint64_t>& List(const std::string& name) const;
+  const ElementNames& Elements(const std::string& name) const;
+  const std::vector<FilePlace>& places() const { return places_; }
+  // Whether the reader was at the end of its pass.
+  bool end() const { return end_; }
+  // Throws that the position cannot be gone on from: kInvalidArgument, naming the reader.
+  template <typename... Parts>
+  [[noreturn]] void Fail(const Parts&... parts) const {
+    ThrowWrong(StrCat(parts...));
+  }
+
+  // How errors call the reader: "create_batch_reader 'batches'".
+  std::string Called() const;
+
+ private:
+  friend class Position;
+  friend class PositionCodec;
+  friend class ReaderBase;
+  [[noreturn]] void ThrowWrong(const std::string& problem) const;
+
+  std::string kind_, name_;
+  std::map<std::string, std::string> settings_;
+  std::optional<FileList> files_;
+  bool end_ = false;  // Plan has added nothing
+  std::map<std::string, uint64_t> numbers_;
+  std::map<std::string, std::vector<uint64_t>> lists_;
+  std::map<std::string, ElementNames> elements_;
+  std::vector<FilePlace> places_;
+};
+
+// Where a chain of readers stands. A value: it holds nothing of the chain.
+class Position {
+ public:
+  // Throws kInvalidArgument unless the bytes are what Serialize has returned, here or in another
+  // process: other bytes, a part of them, one bit that has changed, a version that this program
+  // does not know. Numbers that only a reader can judge are checked by Restore. Takes memory for
+  // what the bytes hold, and no more than kMaxPositionBytes of them.
+  static Position Parse(std::string_view bytes);
+  // The same position always gives the same bytes. Throws kResourceLimit if they are too many.
+  std::string Serialize() const;
+  // The same as JSON, for people. It shows single records.
+  std::string ToJson() const;
+
+ private:
+  friend class PositionCodec;
+  friend class PositionCursor;
+  friend class ReaderBase;
+
+  // Throws kInvalidArgument, with what differs, unless this was saved by a chain like that which
+  // has saved `now`.
+  void CheckSameChain(const Position& now) const;
+
+  uint64_t pass_ = 0;
+  bool begun_ = false, end_ = false;  // of the consumer
+  ElementNames ahead_;
+  std::vector<ReaderState> readers_;  // each before the readers below it
+  int order_version_ = 0;
+};
+
+// Deals out the states of the readers of a chain, in the order in which they were saved.
+class PositionCursor {
+ public:
+  // The position outlives the cursor.
+  explicit PositionCursor(const Position& position) : position_(position) {}
+  const ReaderState& Next();
+
+ private:
+  const Position& position_;
+  size_t next_ = 0;
+};
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_FRAMEWORK_READER_POSITION_H_

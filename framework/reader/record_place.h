@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a record comes from, for the errors of code above that works on it.
+#ifndef MILLHOPPER_FRAMEWORK_READER_RECORD_PLACE_H_
+#define MILLHOPPER_FRAMEWORK_READER_RECORD_PLACE_H_
+
+#include "framework/base/error.h"
+#include "framework/reader/ticket.h"
+
+namespace millhopper {
+
+class FileReader;
+
+// Notes which record of a file the calling thread loads while it lives. A reader that loads one
+// element and then works on it names the file by this if the work fails. Of a batch it is the
+// record that the thread loads first, or none.
+class RecordPlace {
+ public:
+  RecordPlace() : before_(now_) { now_ = this; }
+  ~RecordPlace() { now_ = before_; }
+  RecordPlace(const RecordPlace&) = delete;
+  RecordPlace& operator=(const RecordPlace&) = delete;
+
+  // Forgets the record.
+  void Clear() { reader_ = nullptr; }
+  // The error with file, byte and record, if a record was loaded. The run that holds its ticket
+  // must live still.
+  Error Named(const Error& error) const;
+  // A reader of files calls it for what it loads. Does nothing if nobody asks.
+  static void Note(const FileReader* reader, const Ticket& ticket) {
+    if (now_ != nullptr && now_->reader_ == nullptr) {
+      now_->reader_ = reader;
+      now_->ticket_ = ticket;
+    }
+  }
+
+ private:
+  static thread_local RecordPlace* now_;
+  RecordPlace* const before_;
+  const FileReader* reader_ = nullptr;
+  Ticket ticket_;
+};
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_FRAMEWORK_READER_RECORD_PLACE_H_

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operators/chain_description.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "framework/base/at_work.h"
+#include "framework/base/error.h"
+#include "framework/base/limits.h"
+#include "framework/base/random.h"
+#include "framework/base/stop.h"
+#include "framework/base/version.h"
+#include "framework/io/file_system.h"
+#include "framework/program/program.h"
+#include "framework/program/run_state.h"
+#include "framework/reader/file_format.h"
+#include "framework/tensor/tensor_stream.h"
+#include "operators/element_block.h"
+#include "proto/framework.pb.h"
+#include "readers/file_list.h"
+
+namespace millhopper {
+namespace {
+
+using Strings = std::vector<std::string>;
+
+void AddField(std::string_view field, std::string* text) {
+  *text += StrCat(field.size(), ":", field, "\n");
+}
+
+// Operators whose elements come from objects of this process.
+bool IsFedFromOutside(const std::string& type) {
+  return type == "create_py_reader" || type.rfind("create_python_", 0) == 0;
+}
+
+Strings StringsOf(const proto::OpDesc::Attr& attribute) {
+  Strings strings(attribute.strings().begin(), attribute.strings().end());
+  if (attribute.has_s()) strings.push_back(attribute.s());
+  return strings;
+}
+
+// The words of a text such as "label int64[] vocab=words.txt", what stands in quotes, and the text
+// itself.
+Strings WordsOf(const std::string& text) {
+  Strings words = {text};
+  for (const char* const ends : {" \t\"=", "\""}) {
+    for (size_t begin = 0; begin < text.size();) {
+      const size_t end = std::min(text.find_first_of(ends, begin), text.size());
+      words.push_back(text.substr(begin, end - begin));
+      begin = end + 1;
+    }
+  }
+  return words;
+}
+
+// The files that a text names, if it names any.
+Strings FilesOf(const std::string& text) {
+  if (text.empty() || text.find('\0') != std::string::npos) return {};
+  try {
+    Strings files = ExpandFileNames({text});
+    for (std::string& file : files) file = SplitFormatPrefix(file).path;
+    return files;
+  } catch (const Error& error) {
+    if (error.interrupts()) throw;
+    return {};  // it is no pattern
+  }
+}
+
+// A path that means the same file wherever the process works.
+std::string Absolute(const std::string& path) {
+  if (&FileSystemOf(path) != &FileSystemOf("")) return path;
+  return std::filesystem::absolute(path).lexically_normal().string();
+}
+
+// Adds a file if there is one.
+void AddFile(const std::string& path, std::set<std::string>* lines) {
+  CheckStop();  // there may be millions
+  const FileStatus status = FileSystemOf(path).Stat(path);
+  if (status.kind != FileStatus::Kind::kFile) return;
+  lines->insert(StrCat(Escaped(Absolute(path)), " ", status.size, " ", status.version));
+}
+
+// Adds all files that lie in a folder.
+void AddFolder(const std::string& path, int depth, std::set<std::string>* lines) {
+  if (depth == kMaxFolderDepth) return;
+  for (const FolderEntry& entry : FileSystemOf(path).ListFolder(path)) {
+    const std::string inner = StrCat(path, "/", entry.name);
+    if (entry.kind == FileStatus::Kind::kDirectory) {
+      AddFolder(inner, depth + 1, lines);
+    } else {
+      AddFile(inner, lines);
+    }
+  }
+}
+
+std::string FolderOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
+}
+
+}  // namespace
+
+// Follows a chain downwards.
+class ChainDescription::Walk {
+ public:
+  Walk(OpContext& context, bool vouched_for, ChainDescription* description)
+      : program_(*context.program()),
+        scope_(context.scope()),
+        vouched_for_(vouched_for),
+        description_(description) {
+    FindOperator(context.desc());
+    AddReadersBelow(context.desc(), index_);
+  }
+
+ private:
+  void FindOperator(const proto::OpDesc& op) {
+    for (block_ = 0; block_ < program_.desc().blocks_size(); ++block_) {
+      const auto& ops = program_.desc().blocks(block_).ops();
+      for (index_ = 0; index_ < ops.size(); ++index_) {
+        if (&ops[index_] == &op) return;
+      }
+    }
+    Throw(ErrorCode::kInternal, "the operator is in no block of its program");
+  }
+
+  const proto::OpDesc& Op(int index) const { return program_.desc().blocks(block_).ops(index); }
+
+  // The readers that the operator with this number takes. Operators behind it do not count.
+  void AddReadersBelow(const proto::OpDesc& op, int index) {
+    for (const auto& input : op.inputs()) {
+      const bool readers =
+          input.parameter() == "UnderlyingReader" || input.parameter() == "UnderlyingReaders";
+      for (const std::string& name : input.arguments()) {
+        Require(readers, Called(op), " reads the variable '", Escaped(name),
+                "' at each pass, so that its elements may change; a cache on a disk needs constant "
+                "weights");
+        AddReader(name, index);
+      }
+    }
+  }
+
+  void AddReader(const std::string& name, int before) {
+    for (int i = before - 1; i >= 0; --i) {
+      for (const auto& output : Op(i).outputs()) {
+        const auto& names = output.arguments();
+        if (std::find(names.begin(), names.end(), name) == names.end()) continue;
+        if (seen_.insert(i).second) Add(i);
+        return;
+      }
+    }
+    Vouch(StrCat("reader '", Escaped(name), "', which another program creates"));
+    AddField(name, &description_->program_);
+  }
+
+  void Add(int index) {
+    const proto::OpDesc& op = Op(index);
+    std::string* const text = &description_->program_;
+    if (IsFedFromOutside(op.type())) {
+      Vouch(StrCat(Called(op), ", whose elements come from this process"));
+      AddField(op.type(), text);
+    } else {
+      if (LibraryOf(reinterpret_cast<const void*>(millhopper::FindOperator(op.type())->run))) {
+        Vouch(StrCat(Called(op), ", whose code is a plugin's"));
+      }
+      AddField(op.SerializeAsString(), text);
+    }
+    for (const auto& output : op.outputs()) {
+      for (const std::string& name : output.arguments()) {
+        const proto::VarDesc* const variable = program_.FindDeclaration(block_, name);
+        AddField(name, text);
+        if (variable != nullptr) AddField(variable->SerializeAsString(), text);
+      }
+    }
+    AddAttributes(op);
+    AddReadersBelow(op, index);
+  }
+
+  void AddAttributes(const proto::OpDesc& op) {
+    for (const proto::OpDesc::Attr& attribute : op.attrs()) {
+      for (const std::string& value : StringsOf(attribute)) {
+        for (std::string& word : WordsOf(value)) description_->names_.insert(std::move(word));
+      }
+      if (attribute.name() == "file_names" || attribute.name() == "filename") {
+        for (const std::string& name : StringsOf(attribute)) CheckFormat(op, name);
+      }
+      if (attribute.type() == proto::BLOCK) AddBlock(attribute.block_idx());
+    }
+  }
+
+  void AddBlock(int block) {
+    std::string* const text = &description_->program_;
+    for (const auto& [name, value] : ValuesFromOutside(program_, scope_, block)) {
+      AddField(name, text);
+      std::string bytes;
+      AppendTensor(value, &bytes);
+      AddField(bytes, text);
+    }
+    AddOperators(block);
+  }
+
+  void AddOperators(int block) {
+    AddField(program_.desc().blocks(block).SerializeAsString(), &description_->program_);
+    for (const proto::OpDesc& op : program_.desc().blocks(block).ops()) {
+      const OperatorDef* const found = millhopper::FindOperator(op.type());
+      if (LibraryOf(reinterpret_cast<const void*>(found->run)) != nullptr) {
+        Vouch(StrCat(Called(op), ", whose code is a plugin's"));
+      }
+      for (const proto::OpDesc::Attr& attribute : op.attrs()) {
+        for (const std::string& value : StringsOf(attribute)) {
+          description_->names_.insert(value);
+        }
+        if (attribute.type() == proto::BLOCK) AddOperators(attribute.block_idx());
+      }
+    }
+  }
+
+  void CheckFormat(const proto::OpDesc& op, const std::string& name) {
+    const FormatSchema* schema = ChooseFormat(name).schema;
+    const std::string prefix = "create_", end = "_file_reader";
+    if (schema == nullptr && op.type().size() > prefix.size() + end.size()) {
+      schema = FindFileFormat(
+          op.type().substr(prefix.size(), op.type().size() - prefix.size() - end.size()));
+    }
+    // The first bytes of a file tell no other format whose files name other files.
+    const bool is_mds = schema == nullptr ? name.find("index.json") != std::string::npos
+                                          : schema->tag == "mds";
+    if (is_mds) description_->folders_.insert(FolderOf(name));
+    if (schema == nullptr) return;
+    if (schema->reads_folders) description_->folders_.insert(name);
+    if (schema->tag == "image_list") {
+      Vouch(StrCat(Called(op), ", whose files name other files"));
+    }
+    if (schema->library != nullptr) {
+      Vouch(StrCat(Called(op), ", whose format is a plugin's"));
+    }
+  }
+
+  std::string Called(const proto::OpDesc& op) const {
+    std::string name;
+    if (op.outputs_size() > 0 && op.outputs(0).arguments_size() > 0) {
+      name = StrCat(" '", Escaped(op.outputs(0).arguments(0)), "'");
+    }
+    return StrCat(op.type(), name);
+  }
+
+  void Vouch(const std::string& what) const {
+    Require(vouched_for_, "a cache on a disk cannot see what changes in ", what,
+            ": give data_version, a text that you change whenever the data does");
+  }
+
+  const Program& program_;
+  const Scope& scope_;
+  const bool vouched_for_;
+  ChainDescription* const description_;
+  int block_ = 0, index_ = 0;  // of the operator that asks
+  std::set<int> seen_;
+};
+
+ChainDescription::ChainDescription(OpContext& context, const std::string& data_version) {
+  AddField(kVersion, &program_);
+  AddField(std::to_string(kOrderVersion), &program_);
+  AddField(std::to_string(context.run().seed), &program_);
+  AddField(data_version, &program_);
+  Walk(context, !data_version.empty(), this);
+}
+
+std::string ChainDescription::Text() const {
+  std::set<std::string> lines;
+  for (const std::string& name : names_) {
+    for (const std::string& file : FilesOf(name)) AddFile(file, &lines);
+  }
+  for (const std::string& name : folders_) {
+    for (const std::string& folder : FilesOf(name)) AddFolder(folder, 0, &lines);
+  }
+  std::string text = program_;
+  for (const std::string& line : lines) AddField(line, &text);
+  return text;
+}
+
+}  // namespace millhopper

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// create_python_array_reader reads the rows of arrays that Python holds. Only this module has it.
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "operators/reader_creation.h"
+#include "python/core/python_arrays.h"
+#include "readers/array_reader.h"
+
+namespace millhopper {
+namespace {
+
+OpSchema PythonArraySchema() {
+  return ReaderCreationSchema("Yields the rows of arrays that Python holds.")
+      .Attr(AttributeSchema("arrays", int64_t{},
+                            "their number in this process, which millhopper.Reader.from_arrays "
+                            "gives them")
+                .Required())
+      .Attr({"shuffle_records", false,
+             "in a random order, another one in each pass, without memory for those that wait"})
+      .Attr({"seed", int64_t{0}, "decides the order together with --seed and the name of Out"});
+}
+
+void CreatePythonArrayReader(OpContext& context) {
+  const std::shared_ptr<const PythonArrays> arrays =
+      PythonArrays::Find(context.Attr<int64_t>("arrays"));
+  std::optional<RandomKey> key;
+  if (context.Attr<bool>("shuffle_records")) key = RandomKeyOf(context);
+  StoreReader(context, std::make_unique<ArrayReader>(arrays->columns(), arrays->rows(), key));
+}
+
+REGISTER_OPERATOR(create_python_array_reader, PythonArraySchema, CreatePythonArrayReader);
+
+}  // namespace
+}  // namespace millhopper

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loads the core. If a shared library is missing, the error says where Debian has it."""
+
+from __future__ import annotations
+
+import re
+
+# The name of a library up to its version: the package of Debian 12 that brings it.
+_PACKAGES = {
+    "libdeflate": "libdeflate0",
+    "libgcc_s": "libgcc-s1",
+    "libgflags": "libgflags2.2",
+    "libglog": "libgoogle-glog0v6",
+    "libhwy": "libhwy1",
+    "libisal": "libisal2",
+    "libjpeg": "libjpeg62-turbo",
+    "liblz4": "liblz4-1",
+    "libpng16": "libpng16-16",
+    "libprotobuf": "libprotobuf32",
+    "libsimdjson": "libsimdjson14",
+    "libsnappy": "libsnappy1v5",
+    "libstdc++": "libstdc++6",
+    "libwebp": "libwebp7",
+    "libxxhash": "libxxhash0",
+    "libz": "zlib1g",
+    "libzstd": "libzstd1",
+}
+
+
+def explained(error: ImportError) -> ImportError:
+    """The error of an import of the core, which names the package of a library that is missing."""
+    text = str(error)
+    missing = re.match(r"(lib[\w+-]+)\.so[\w.]*: cannot open shared object file", text)
+    package = _PACKAGES.get(missing[1]) if missing else None
+    if missing is None or package is None:
+        return error
+    return ImportError(
+        f"millhopper's core needs {text.split(':')[0]}, which is not installed: apt install "
+        f"{package} (its name in Debian 12)",
+        name=error.name,
+        path=error.path,
+    )
+
+
+try:
+    import millhopper._core  # noqa: F401
+except ImportError as error:
+    raise explained(error) from None

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How many processes train together, and which of them this is."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any, NamedTuple
+
+
+class Ranks(NamedTuple):
+    """The processes that train together.
+
+    Attributes:
+        size: how many there are.
+        rank: which of them this one is, from 0.
+        source: what says so.
+    """
+
+    size: int
+    rank: int
+    source: str
+
+    def __str__(self) -> str:
+        return f"rank {self.rank} of {self.size} ({self.source})"
+
+
+# The environment variables of torchrun, Slurm's srun, Open MPI's mpirun and JAX. The first that
+# says how many processes there are counts. operators/create_shard_reader_op.cc has the same.
+_LAUNCHERS = (
+    ("WORLD_SIZE", "RANK"),
+    ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID"),
+    ("SLURM_NTASKS", "SLURM_PROCID"),
+    ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),
+    ("JAX_NUM_PROCESSES", "JAX_PROCESS_ID"),
+)
+
+
+def find_ranks() -> Ranks | None:
+    """Asks torch.distributed and jax.distributed, if the program uses them, then the environment.
+
+    Returns:
+        None if nothing says that there are several processes, or even one.
+
+    Raises:
+        ValueError: an environment variable is missing beside its other, or is no such number.
+    """
+    torch: Any = sys.modules.get("torch")
+    distributed = getattr(torch, "distributed", None)
+    if distributed is not None and distributed.is_available() and distributed.is_initialized():
+        return Ranks(distributed.get_world_size(), distributed.get_rank(), "torch.distributed")
+    jax: Any = sys.modules.get("jax")
+    is_initialized = getattr(getattr(jax, "distributed", None), "is_initialized", None)
+    if is_initialized is not None and is_initialized():
+        return Ranks(jax.process_count(), jax.process_index(), "jax.distributed")
+    for size_name, index_name in _LAUNCHERS:
+        if size_name in os.environ:
+            if index_name not in os.environ:
+                raise ValueError(f"the environment has {size_name}, but no {index_name}")
+            size, rank = _number(size_name), _number(index_name)
+            if not 0 <= rank < size:
+                raise ValueError(
+                    f"the environment's {index_name} is {rank} and {size_name} is {size}; ranks "
+                    "are numbered from 0"
+                )
+            return Ranks(size, rank, f"{size_name} and {index_name}")
+    return None
+
+
+def _number(name: str) -> int:
+    text = os.environ[name]
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"the environment's {name} is {text!r}, which is not a number") from None

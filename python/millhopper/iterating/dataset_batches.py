@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Batches of a data set in Python: what DataLoader makes of one that is no Reader."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
+from typing import Any, TypeAlias
+
+from millhopper.iterating.memory_sources import Dataset
+
+# The number of a sample, or those of the samples of a batch.
+Numbers: TypeAlias = "int | list[int]"
+
+
+def batched(items: Iterable[Any], size: int, drop_last: bool) -> Iterator[list[Any]]:
+    """Lists of ``size`` items; the last one is shorter, or left out."""
+    iterator = iter(items)
+    while batch := list(islice(iterator, size)):
+        if drop_last and len(batch) != size:
+            return
+        yield batch
+
+
+def samples_of(
+    dataset: Dataset,
+    numbers: Iterable[Numbers],
+    collate: Callable[[Any], Any],
+    threads: int,
+    ahead: int,
+) -> Iterator[Any]:
+    """What ``collate`` makes of the samples of these numbers, in their order.
+
+    Args:
+        dataset: whose ``__getitem__`` is called.
+        numbers: those of batches, or of single samples.
+        collate: gets a list of samples, or a single one.
+        threads: call ``__getitem__`` and ``collate`` ahead of the consumer; 0: the consumer does.
+        ahead: how many batches are kept ready, if there are threads.
+
+    Raises what ``__getitem__`` and ``collate`` raise, in place of the batch.
+    """
+
+    def make(number: Numbers) -> Any:
+        if isinstance(number, list):
+            return collate([dataset[i] for i in number])
+        return collate(dataset[number])
+
+    if threads == 0:
+        # map() is not used, because it ends without an error if make raises StopIteration.
+        return (make(number) for number in numbers)
+    return _made_ahead(make, numbers, threads, ahead)
+
+
+def _made_ahead(
+    make: Callable[[Numbers], Any], numbers: Iterable[Numbers], threads: int, ahead: int
+) -> Iterator[Any]:
+    pool = ThreadPoolExecutor(threads, "millhopper.DataLoader")
+    waiting: deque[Future[Any]] = deque()
+    try:
+        for number in numbers:
+            waiting.append(pool.submit(make, number))
+            if len(waiting) > ahead:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)

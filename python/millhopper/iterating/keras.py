@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Batches for Keras's fit: ``Reader.keras()``. Importing this module imports Keras."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from millhopper.iterating.view import optional_module
+
+if TYPE_CHECKING:
+    from millhopper.iterating.reader import Batch, Reader
+
+keras: Any = optional_module("keras", "millhopper.Reader.keras", "keras")
+
+# The slot or slots of an argument of fit.
+Names: TypeAlias = "str | Sequence[str] | None"
+
+
+class KerasReader(keras.utils.PyDataset):  # type: ignore[misc]
+    """The passes of a reader for ``fit``, ``evaluate`` and ``predict``: an epoch is a pass.
+
+    Batches come in the reader's order, whatever the number that Keras asks for. ``len`` is that of
+    the reader, which must be known.
+    """
+
+    def __init__(self, reader: Reader, inputs: Names, targets: Names, weights: Names) -> None:
+        super().__init__(workers=1, use_multiprocessing=False)
+        self._reader = reader
+        self._parts = [inputs, targets, weights]
+        self._loop: Iterator[Batch] | None = None
+
+    def __len__(self) -> int:
+        return len(self._reader)
+
+    def __getitem__(self, index: int) -> Any:
+        if self._loop is None:
+            self._loop = iter(self._reader)
+        batch = next(self._loop, None)
+        if batch is None:
+            self._loop = iter(self._reader)
+            batch = next(self._loop)
+        parts = [_part(batch, names) for names in self._parts if names is not None]
+        return tuple(parts) if len(parts) > 1 else parts[0]
+
+    def on_epoch_end(self) -> None:
+        """The next batch is the first of the next pass."""
+        self._loop = None
+
+
+def _part(batch: Batch, names: str | Sequence[str]) -> Any:
+    if isinstance(names, str):
+        return batch[names]
+    return {name: batch[name] for name in names}

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sources of Reader that read what Python holds in memory, or finds by number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from millhopper import _core
+from millhopper.errors import Error
+from millhopper.programs.program import Program
+from millhopper.programs.reader_creation import append_reader
+from millhopper.ragged import Ragged
+
+if TYPE_CHECKING:
+    from millhopper.iterating.reader import Reader, Slot
+
+
+@runtime_checkable
+class Dataset(Protocol):
+    """A data set whose samples are found by number, such as a list or a map-style one of torch."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: int, /) -> Any: ...
+
+
+class MemorySources:
+    """What Reader can read besides files.
+
+    Source: Millhopper's own.
+    """
+
+    # Makes the same reader with all elements in a random order, if it can be made so.
+    _shuffled: Callable[[int], Reader] | None = None
+
+    def shuffled_whole(self, seed: int) -> Reader | None:
+        """This reader with all elements in a random order, in no memory; another one in each pass.
+
+        Args:
+            seed: decides the order.
+
+        Returns:
+            None unless it is one that ``from_arrays`` or ``from_dataset`` has made.
+        """
+        return None if self._shuffled is None else self._shuffled(seed)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        arrays: Mapping[str, npt.ArrayLike],
+        *,
+        shuffle: bool = False,
+        seed: int = 0,
+        name: str = "arrays",
+    ) -> Reader:
+        """Reads the rows of arrays, which are not copied.
+
+        An element is a row of each array, with a leading axis of 1, so that a batch has the shape
+        of a slice: of ``[1000, 28, 28]`` and ``[1000]``, batches of 64 are ``[64, 28, 28]`` and
+        ``[64]``. Rows are copied once, into the batch. Memory maps of numpy are read as the system
+        brings in their pages. ::
+
+            arrays = {"image": images, "label": labels}
+            for batch in millhopper.Reader.from_arrays(arrays, shuffle=True).batch(64):
+
+        Args:
+            arrays: name to an array of numpy, or what numpy makes one of: tensors of torch on the
+                CPU without a copy, lists with one. All have the same length. The values must not
+                change while a reader reads them. An array whose rows are not in C order, such as a
+                transposed one, is copied once.
+            shuffle: read all rows in a random order, another one in each pass. No memory is taken
+                for rows that wait.
+            seed: decides the order; a reader that is made with the same one has the same order.
+            name: the reader's name in error messages and programs.
+
+        Raises:
+            TypeError: ``arrays`` is no dict, or numpy makes objects or texts of a value.
+            ValueError: there is no array, one has no axes, or they differ in length.
+            Error: Millhopper does not support the dtype of an array.
+        """
+        if not isinstance(arrays, Mapping):
+            raise TypeError(
+                f'arrays is {type(arrays).__name__!r}; it must be a dict: {{"name": array}}'
+            )
+        if not arrays:
+            raise ValueError("from_arrays: there are no arrays; give at least one by its name")
+        columns = [_column(slot, array) for slot, array in arrays.items()]
+        lengths = {slot: len(column) for slot, column in zip(arrays, columns, strict=True)}
+        if len(set(lengths.values())) > 1:
+            raise ValueError(f"from_arrays: the arrays differ in length: {lengths}")
+        held = _core.Arrays(columns)
+        attributes = {"arrays": held.number, "shuffle_records": shuffle, "seed": seed}
+        reader = _source(cls, "create_python_array_reader", attributes, list(arrays), name, held)
+        reader._shuffled = lambda seed: cls.from_arrays(arrays, shuffle=True, seed=seed, name=name)
+        return reader
+
+    @classmethod
+    def from_dataset(
+        cls,
+        dataset: Dataset,
+        *,
+        slots: Mapping[str, Slot] | None = None,
+        shuffle: bool = False,
+        seed: int = 0,
+        name: str = "dataset",
+    ) -> Reader:
+        """Reads ``dataset[0]`` to ``dataset[len(dataset) - 1]``, in order or shuffled.
+
+        ::
+
+            millhopper.Reader.from_dataset(dataset, shuffle=True).batch(64).double_buffer()
+
+        Args:
+            dataset: has ``__len__`` and ``__getitem__``, as a list and a map-style data set of
+                torch have. A sample is a dict by slot name, a tuple or list with a value for each
+                slot (called ``slot0``, ``slot1`` ...), or the only value, which a list of numbers
+                is. A value is an array, a tensor, a number or lists of numbers, which gets a
+                leading axis of 1, so that batches stack; a text or bytes, which become a ragged
+                slot of uint8; or a ``Ragged``, which stays as it is. Several of the core's threads
+                call ``__getitem__`` at once, as those of ``Reader.map`` do.
+            slots: what the samples are, as for ``map``. By default it is learned from the first
+                sample, which is read once more for that.
+            shuffle: read the samples in a random order, another one in each pass. No memory is
+                taken for those that wait.
+            seed: decides the order; a reader that is made with the same one has the same order.
+            name: the reader's name in error messages and programs.
+
+        Raises:
+            TypeError: ``dataset`` has no ``__len__`` and ``__getitem__``.
+            Error: at an element: ``__getitem__`` raised an exception, which is the ``__cause__``.
+        """
+        if not isinstance(dataset, Dataset):
+            raise TypeError(
+                f"from_dataset takes an object with __len__ and __getitem__, not {dataset!r}"
+            )
+
+        def sample(number: Mapping[str, npt.NDArray[Any]]) -> dict[str, Any]:
+            return _element(dataset[int(number["index"][0])])
+
+        sample.__qualname__ = f"{type(dataset).__qualname__}.__getitem__"
+        numbers = indices(cls, len(dataset), shuffle=shuffle, seed=seed, name=f"{name}.numbers")
+        reader = numbers.map(sample, slots=slots, name=name)
+        reader._shuffled = lambda seed: cls.from_dataset(
+            dataset, slots=slots, shuffle=True, seed=seed, name=name
+        )
+        return reader
+
+
+def indices(
+    cls: type[Any], count: int, *, shuffle: bool, seed: int, name: str = "numbers"
+) -> Reader:
+    """A reader of the numbers 0 to ``count - 1``, in the slot ``index``."""
+    attributes = {"count": count, "shuffle_records": shuffle, "seed": seed}
+    return _source(cls, "create_index_reader", attributes, ["index"], name)
+
+
+def _source(
+    cls: type[Any],
+    operator: str,
+    attributes: Mapping[str, object],
+    names: list[str],
+    name: str,
+    *held: _core.Arrays,
+) -> Reader:
+    program = Program()
+    try:
+        append_reader(program.global_block(), operator, name, attributes)
+    except (TypeError, ValueError) as error:
+        raise Error(f"startup program: {error}") from None
+    reader: Reader = cls(program.to_bytes(), variable=name, names=names, functions=held)
+    return reader
+
+
+def _column(name: str, values: npt.ArrayLike) -> npt.NDArray[Any]:
+    """The values as an array whose rows are in C order, without a copy if they are that already."""
+    array = np.asarray(values)
+    if array.ndim == 0:
+        raise ValueError(f"from_arrays: {name!r} is {values!r}, which has no rows")
+    if array.dtype.kind in "OUS":
+        raise TypeError(
+            f"from_arrays: {name!r} is of dtype {array.dtype}; from_dataset reads lists of texts "
+            "and of arrays of different lengths"
+        )
+    if len(array) and not array[0].flags.c_contiguous:
+        return np.ascontiguousarray(array)
+    return array
+
+
+def _element(sample: Any) -> dict[str, Any]:
+    """A sample as a dict by slot name."""
+    if not isinstance(sample, Mapping):
+        is_one = not isinstance(sample, tuple | list) or (
+            isinstance(sample, list) and all(isinstance(value, int | float) for value in sample)
+        )
+        values = [sample] if is_one else sample
+        sample = {f"slot{i}": value for i, value in enumerate(values)}
+    return {name: _instance(value) for name, value in sample.items()}
+
+
+def _instance(value: Any) -> Any:
+    """A value of a sample with a leading axis, so that values are stacked."""
+    if isinstance(value, Ragged):
+        return value
+    if isinstance(value, str | bytes):
+        text = value.encode() if isinstance(value, str) else value
+        characters = np.frombuffer(text, np.uint8)
+        return Ragged(characters, (np.array([0, len(characters)], np.int64),))
+    return np.asarray(value)[np.newaxis]

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The methods of Reader that work on text and sequences: operators in C++."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from millhopper.programs.var_type import convert_dtype
+
+if TYPE_CHECKING:
+    from millhopper.iterating.reader import Reader
+    from millhopper.iterating.steps import Slots
+
+Path: TypeAlias = str | os.PathLike[str]
+
+
+def _number_of(dtype: str) -> int:
+    return int(convert_dtype(dtype))
+
+
+class TextMethods:
+    """What Reader can do with text and sequences. Each method returns a new reader, as ``apply``.
+
+    Text is uint8 ``[n]`` with a level of offsets, as lines, ``bytes`` of fields and files have it.
+    ``slot`` is by default the slot that the method before it wrote, or the only slot; ``output`` is
+    the slot that is written, by default the one that is read. The methods work on each element,
+    and so on batches, too: on each sequence by itself. Files are read when the first element comes,
+    once for all threads.
+    """
+
+    if TYPE_CHECKING:
+
+        def apply(
+            self,
+            operator: str,
+            slot: Slots | None = None,
+            output: Slots | None = None,
+            *,
+            name: str = "",
+            **attributes: object,
+        ) -> Reader:
+            """Reader has it."""
+
+    def tokenize(
+        self,
+        merges: Path | None = None,
+        *,
+        vocab: Path | None = None,
+        pattern: str = "gpt2",
+        dtype: str = "int64",
+        slot: str | None = None,
+        output: str | None = None,
+    ) -> Reader:
+        """Text becomes the numbers of its tokens, ``[tokens]`` with a level of offsets.
+
+        The tokens are those of tiktoken's ``encode_ordinary``. Special tokens, such as
+        ``<|endoftext|>``, are text like any other; a byte that is not UTF-8 is a piece.
+
+        Args:
+            merges: a file in tiktoken's form (``cl100k_base.tiktoken``) or of merges in GPT-2's
+                (``merges.txt``, ``vocab.bpe``). None: a token is a byte.
+            vocab: the numbers of tokens for a file of merges (``vocab.json``, ``encoder.json``).
+            pattern: how text is divided before bytes are merged: ``"gpt2"``, ``"cl100k"`` or
+                ``"none"``.
+            dtype: ``"int64"`` or ``"int32"``.
+            slot: the text.
+            output: the slot for the tokens.
+
+        Raises:
+            Error: a dtype or pattern is not one of these; at the first element: a file is missing
+                or damaged, with file and line.
+
+        Source: operator tokenize; tiktoken.
+        """
+        return self.apply(
+            "tokenize",
+            slot,
+            output,
+            mode="bytes" if merges is None else "bpe",
+            merges=None if merges is None else os.fspath(merges),
+            vocab=None if vocab is None else os.fspath(vocab),
+            pattern=pattern,
+            dtype=_number_of(dtype),
+        )
+
+    def lookup(
+        self,
+        vocab: Path,
+        *,
+        default: int | None = None,
+        slot: str | None = None,
+        output: str | None = None,
+    ) -> Reader:
+        """Words, text each, become the numbers of their lines in a file, int64 ``[words]``.
+
+        Args:
+            vocab: the file, one word a line; numbers begin with 0.
+            default: what other words become; None: another word is an error.
+            slot: the words.
+            output: the slot for the numbers.
+
+        Raises:
+            Error: at an element: it has another word, or the file is missing or damaged.
+
+        Source: operator lookup; what ``vocab=`` of fields does.
+        """
+        return self.apply("lookup", slot, output, vocab=os.fspath(vocab), default=default)
+
+    def hash_bucket(
+        self, buckets: int, *, slot: str | None = None, output: str | None = None
+    ) -> Reader:
+        """Words, text each, become their hash (XXH64) modulo ``buckets``, int64 ``[words]``.
+
+        Source: operator hash_bucket; what ``hash=`` of fields does.
+        """
+        return self.apply("hash_bucket", slot, output, buckets=buckets)
+
+    def bucketize(
+        self, boundaries: Sequence[float], *, slot: str | None = None, output: str | None = None
+    ) -> Reader:
+        """Numbers become how many of the ascending boundaries are at most the number, int64.
+
+        Source: operator bucketize; numpy.digitize.
+        """
+        return self.apply(
+            "bucketize", slot, output, boundaries=[float(boundary) for boundary in boundaries]
+        )
+
+    def one_hot(
+        self,
+        depth: int,
+        *,
+        dtype: str = "float32",
+        allow_out_of_range: bool = False,
+        slot: str | None = None,
+        output: str | None = None,
+    ) -> Reader:
+        """Integers ``[n]`` or ``[..., 1]`` become rows of zeros with a one, ``[..., depth]``.
+
+        Source: operator one_hot; Paddle Fluid.
+        """
+        return self.apply(
+            "one_hot",
+            slot,
+            output,
+            depth=depth,
+            dtype=_number_of(dtype),
+            allow_out_of_range=allow_out_of_range,
+        )
+
+    def truncate(
+        self,
+        length: int,
+        *,
+        keep: str = "first",
+        slot: str | None = None,
+        output: str | None = None,
+    ) -> Reader:
+        """Keeps the first (or ``"last"``) ``length`` rows of each sequence.
+
+        Source: operator truncate.
+        """
+        return self.apply("truncate", slot, output, length=length, keep=keep)
+
+    def pad_sequence(
+        self,
+        length: int | None = None,
+        *,
+        value: float = 0,
+        truncate: bool = False,
+        slot: str | None = None,
+        output: str | None = None,
+    ) -> Reader:
+        """Sequences become ``[sequences, length, ...]``, with a value behind the shorter ones.
+
+        Args:
+            length: None is that of the longest sequence of the element, or batch.
+            value: what padding is.
+            truncate: whether longer sequences are cut; otherwise they are an error.
+            slot: the sequences.
+            output: the slot for the rows.
+
+        Source: operator pad_sequence.
+        """
+        return self.apply(
+            "pad_sequence", slot, output, length=length, value=float(value), truncate=truncate
+        )
+
+    def sequence_mask(
+        self,
+        maxlen: int | None = None,
+        *,
+        dtype: str = "int64",
+        slot: str | None = None,
+        output: str | None = None,
+    ) -> Reader:
+        """Ones where rows of ``pad_sequence`` have values, zeros where they have padding.
+
+        Args:
+            maxlen: the length of rows; None is the greatest length of the element, or batch.
+            dtype: of the mask.
+            slot: sequences, or integers, which are lengths.
+            output: the slot for the mask, ``[sequences, maxlen]``.
+
+        Source: operator sequence_mask; Paddle Fluid.
+        """
+        return self.apply("sequence_mask", slot, output, maxlen=maxlen, out_dtype=_number_of(dtype))

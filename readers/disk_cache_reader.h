@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keeps the elements of a pass in a file for later passes, also of other processes.
+#ifndef MILLHOPPER_READERS_DISK_CACHE_READER_H_
+#define MILLHOPPER_READERS_DISK_CACHE_READER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "framework/reader/file_reader.h"
+#include "readers/cache_file.h"
+#include "readers/gather_reader.h"
+
+namespace millhopper {
+
+struct DiskCacheOptions {
+  std::string directory;    // on a local disk; made if it is not there
+  int64_t directory_bytes;  // what all cache files in it may take together
+  // Everything that the elements depend on, as text: files with the same text are used. Called
+  // before the first pass, and again before a file gets its name, which it only gets if the text is
+  // still the same. If it throws, nothing is kept.
+  std::function<std::string()> describe;
+};
+
+// Yields pass 0 of the reader below in every pass, so what shuffles must stand above it. If the
+// directory has a file for the same description, all elements come from that, and the reader below
+// is not read. If not, the elements are written to one as they pass by; it gets its name when the
+// pass has come to its end without an error, and no file without its name is ever used. No other
+// reader may read the reader below.
+//
+// A cache file is never an error. Where one is damaged, which is noticed before the first element
+// of its block is given out, it is removed, and the reader goes on with the reader below, of which
+// it passes over what it has yielded. Where no file can be written, because the disk is full or
+// `directory_bytes` would be exceeded, it says so once on standard error, and reads on.
+//
+// Any number of processes may use the directory. One of them writes a file, which it holds a lock
+// for (flock on <file>.lock); the others read the reader below meanwhile. What a process has left
+// that was killed is removed by the next one that writes the same file.
+class DiskCacheReader final : public GatherReader {
+ public:
+  // Throws kInvalidArgument for a directory that is on no local disk, for negative bytes, and as
+  // StageReader does. Looks at no file.
+  DiskCacheReader(std::unique_ptr<ReaderBase> reader, DiskCacheOptions options);
+  ~DiskCacheReader() override;
+
+  std::optional<uint64_t> PassLength() const override { return reader().PassLength(); }
+  const std::vector<SlotSpec>& row_slots() const override;
+  void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override;
+
+ private:
+  class Entry;
+
+  void PlanNext(size_t n, TicketRun* run) override;
+  void Gather(const Ref<GatheredPart>& part) override;
+  void GatherRest() override;
+  void LoadGathered(const Gathered& gathered, Rows* rows) const override;
+  void Rewind(uint64_t pass) override;
+  // Throws: an element that comes from the file now may have to come from the reader below later.
+  void SaveState(ReaderState* state) const override;
+  // Decides where the elements of this pass come from.
+  void Begin();
+  // Has the elements come from the file if there is one.
+  bool Find();
+  // Plans from the file; false if it is damaged, and no longer used.
+  bool PlanStored(size_t n, TicketRun* run);
+  // Calls what writes; where that fails, nothing more is ever written.
+  template <typename Step>
+  void Write(const Step& step);
+  // Drops a file that has no name yet.
+  void StopWriting();
+  // Makes the file when it is first written to, because the slots are known then.
+  CacheFileWriter& Writer();
+
+  const DiskCacheOptions options_;
+  std::string description_;
+  std::unique_ptr<Entry> entry_;        // of the description; null before the first pass
+  bool gave_up_ = false;                // writing
+  std::vector<SlotSpec> stored_slots_;  // of the file, if the first pass came from it
+  bool first_pass_ = true;
+  // Of this pass:
+  bool begun_ = false;
+  std::unique_ptr<FileReader> stored_;       // what elements come from, or null
+  bool writes_ = false;                      // whether this reader holds the lock, and writes
+  std::unique_ptr<CacheFileWriter> writer_;  // null before the first element
+  size_t yielded_ = 0;                       // elements from the file
+  size_t left_ = 0;  // elements that the reader below has still to pass over
+};
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_READERS_DISK_CACHE_READER_H_

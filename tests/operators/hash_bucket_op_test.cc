@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// hash_bucket.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "readers/fields.h"
+#include "tests/run_op.h"
+#include "tests/testing.h"
+#include "tests/texts.h"
+
+namespace millhopper {
+namespace {
+
+TEST(HashBucketOp, IsTheHashOfFields) {
+  const std::vector<std::string> words = {"", "a", "Oslo", std::string(300, '\xff'), "Oslo"};
+  for (const int64_t buckets : {int64_t{1}, int64_t{1000003}, int64_t{1} << 62}) {
+    const Field field = ParseFields({"x int64[] hash=" + std::to_string(buckets)})[0];
+    const auto outs =
+        RunOp("hash_bucket", {{"X", TextsOf(words)}}, {"Out"}, {{"buckets", buckets}});
+    const std::vector<int64_t> numbers = ValuesOf<int64_t>(outs.at("Out"));
+    ASSERT_EQ(numbers.size(), words.size());
+    for (size_t i = 0; i < words.size(); ++i) {
+      int64_t expected = -1;
+      field.ReadAll(words[i], reinterpret_cast<char*>(&expected));
+      EXPECT_EQ(numbers[i], expected) << words[i];
+    }
+  }
+}
+
+// The value of the reference implementation for no bytes.
+TEST(HashBucketOp, IsXxh64) {
+  const auto outs = RunOp("hash_bucket", {{"X", TextsOf({""})}}, {"Out"},
+                          {{"buckets", int64_t{0x7fffffffffffffff}}});
+  EXPECT_EQ(ValuesOf<int64_t>(outs.at("Out")),
+            (std::vector<int64_t>{static_cast<int64_t>(0xef46db3751d8e999 % 0x7fffffffffffffff)}));
+}
+
+TEST(HashBucketOp, RefusesWhatDoesNotFit) {
+  ExpectRefused("it must be at least 1", "hash_bucket", {{"X", TextsOf({"a"})}}, {"Out"},
+                {{"buckets", int64_t{0}}});
+  ExpectRefused("text is uint8 [n]", "hash_bucket", {{"X", MakeTensor<int64_t>({1}, {1})}}, {"Out"},
+                {{"buckets", int64_t{2}}});
+}
+
+}  // namespace
+}  // namespace millhopper

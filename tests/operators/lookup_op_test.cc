@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// lookup.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/run_op.h"
+#include "tests/testing.h"
+#include "tests/texts.h"
+
+namespace millhopper {
+namespace {
+
+Attributes With(const TempFile& file) { return {{"vocab", file.path()}}; }
+
+TEST(LookupOp, GivesWordsTheNumbersOfTheirLines) {
+  const TempFile file("words.txt", "to\nbe\r\n\nnot\xff");
+  const LoDTensor out =
+      RunOp("lookup", {{"X", TextsOf({"not\xff", "", "to", "be", "to"})}}, {"Out"}, With(file))
+          .at("Out");
+  EXPECT_EQ(out.dims(), (Dims{5}));
+  EXPECT_TRUE(out.lod().empty());
+  EXPECT_EQ(ValuesOf<int64_t>(out), (std::vector<int64_t>{3, 2, 0, 1, 0}));
+}
+
+TEST(LookupOp, KeepsOuterLevels) {
+  const TempFile file("words.txt", "a\nb\n");
+  const LoDTensor x = MakeTensor<uint8_t>({3}, {'b', 'a', 'b'}, {{0, 2, 3}, {0, 1, 2, 3}});
+  const LoDTensor out = RunOp("lookup", {{"X", x}}, {"Out"}, With(file)).at("Out");
+  EXPECT_EQ(ValuesOf<int64_t>(out), (std::vector<int64_t>{1, 0, 1}));
+  EXPECT_EQ(out.lod(), (Lod{{0, 2, 3}}));
+  const LoDTensor one =
+      RunOp("lookup", {{"X", MakeTensor<uint8_t>({1}, {'b'})}}, {"Out"}, With(file)).at("Out");
+  EXPECT_EQ(one.dims(), (Dims{1}));
+}
+
+TEST(LookupOp, RefusesOtherWordsUnlessThereIsADefault) {
+  const TempFile file("words.txt", "a\nb\n");
+  const LoDTensor x = TextsOf({"a", "c\n"});
+  ExpectError(ErrorCode::kDataLoss, "'c\\n' is no word of the vocabulary '", [&] {
+    RunOp("lookup", {{"X", x}}, {"Out"}, With(file));
+  });
+  for (const int64_t other : {int64_t{-1}, int64_t{0}, int64_t{7}}) {
+    Attributes attributes = With(file);
+    attributes.emplace_back("default", other);
+    EXPECT_EQ(ValuesOf<int64_t>(RunOp("lookup", {{"X", x}}, {"Out"}, attributes).at("Out")),
+              (std::vector<int64_t>{0, other}));
+  }
+}
+
+TEST(LookupOp, SaysWhatIsWrongWithAFile) {
+  const LoDTensor x = TextsOf({"a"});
+  const TempFile twice("twice.txt", "a\nb\na\n");
+  ExpectError(ErrorCode::kDataLoss, "line 3: the word 'a' stands in line 1, too", [&] {
+    RunOp("lookup", {{"X", x}}, {"Out"}, With(twice));
+  });
+  const TempFile empty("empty.txt", "");
+  ExpectError(ErrorCode::kDataLoss, "the vocabulary is empty", [&] {
+    RunOp("lookup", {{"X", x}}, {"Out"}, With(empty));
+  });
+  ExpectError(ErrorCode::kIo, "missing.txt", [&] {
+    RunOp("lookup", {{"X", x}}, {"Out"}, {{"vocab", TempName("missing.txt")}});
+  });
+  ExpectRefused("text is uint8 [n]", "lookup", {{"X", MakeTensor<float>({1}, {1})}}, {"Out"},
+                With(empty));
+}
+
+TEST(LookupOp, ReadsAFileThatHasChanged) {
+  const std::string path = TempName("changing.txt");
+  const auto number_of_a = [&] {
+    const auto outs = RunOp("lookup", {{"X", TextsOf({"a"})}}, {"Out"}, {{"vocab", path}});
+    return ValuesOf<int64_t>(outs.at("Out"))[0];
+  };
+  WriteFile(path, "a\n");
+  EXPECT_EQ(number_of_a(), 0);
+  WriteFile(path, "b\na\n");
+  EXPECT_EQ(number_of_a(), 1);
+}
+
+TEST(LookupOp, IsRunByManyThreads) {
+  const TempFile file("words.txt", "a\nb\n");
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&] {
+      for (int round = 0; round < 20; ++round) {
+        const auto outs = RunOp("lookup", {{"X", TextsOf({"b"})}}, {"Out"}, With(file));
+        EXPECT_EQ(ValuesOf<int64_t>(outs.at("Out")), (std::vector<int64_t>{1}));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace millhopper

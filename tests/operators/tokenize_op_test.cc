@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// tokenize; what the tokens are is tested in byte_pairs_test, pieces_test and token_files_test.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/run_op.h"
+#include "tests/testing.h"
+#include "tests/texts.h"
+
+namespace millhopper {
+namespace {
+
+LoDTensor Tokenize(const LoDTensor& x, const Attributes& attributes) {
+  RunOpOptions options;
+  options.dims_by_values = true;
+  return RunOp("tokenize", {{"X", x}}, {"Out"}, attributes, options).at("Out");
+}
+
+Attributes Bpe(const TempFile& file, const std::string& pattern = "gpt2") {
+  return {{"mode", std::string("bpe")}, {"merges", file.path()}, {"pattern", pattern}};
+}
+
+TEST(TokenizeOp, GivesBytes) {
+  const LoDTensor out =
+      RunOp("tokenize", {{"X", TextsOf({"a\xff", "", "b"})}}, {"Out"}, {}).at("Out");
+  EXPECT_EQ(ValuesOf<int64_t>(out), (std::vector<int64_t>{'a', 255, 'b'}));
+  EXPECT_EQ(out.lod(), (Lod{{0, 2, 2, 3}}));
+}
+
+TEST(TokenizeOp, MergesBytesOfEachText) {
+  const TempFile file("t.tiktoken", TiktokenFile({"th", "the", " the", "12"}));
+  const LoDTensor x = TextsOf({"the the", "", "th", "e 1234"});
+  const LoDTensor out = Tokenize(x, Bpe(file));
+  EXPECT_EQ(ValuesOf<int64_t>(out), (std::vector<int64_t>{257, 258, 256, 'e', ' ', 259, '3', '4'}));
+  EXPECT_EQ(out.lod(), (Lod{{0, 2, 2, 3, 8}}));
+  Attributes narrow = Bpe(file, "cl100k");
+  narrow.emplace_back("dtype", int32_t{2});
+  EXPECT_EQ(ValuesOf<int32_t>(Tokenize(x, narrow)),
+            (std::vector<int32_t>{257, 258, 256, 'e', ' ', 259, '3', '4'}));
+  EXPECT_EQ(ValuesOf<int64_t>(Tokenize(TextsOf({"a the"}), Bpe(file, "none"))),
+            (std::vector<int64_t>{'a', 258}));
+}
+
+TEST(TokenizeOp, KeepsOuterLevelsAndGivesOneWhereThereIsNone) {
+  const TempFile file("t.tiktoken", TiktokenFile({"ab"}));
+  const LoDTensor deep = MakeTensor<uint8_t>({3}, {'a', 'b', 'c'}, {{0, 2}, {0, 2, 3}});
+  EXPECT_EQ(Tokenize(deep, Bpe(file)).lod(), (Lod{{0, 2}, {0, 1, 2}}));
+  const LoDTensor one = Tokenize(MakeTensor<uint8_t>({2}, {'a', 'b'}), Bpe(file));
+  EXPECT_EQ(one.lod(), (Lod{{0, 1}}));
+  EXPECT_EQ(ValuesOf<int64_t>(one), (std::vector<int64_t>{256}));
+  EXPECT_EQ(Tokenize(TextsOf({}), Bpe(file)).dims(), (Dims{0}));
+}
+
+TEST(TokenizeOp, TakesMergesAndTheirVocabulary) {
+  const TempFile merges("merges.txt", "#version: 0.2\nt h\n");
+  EXPECT_EQ(ValuesOf<int64_t>(Tokenize(TextsOf({"th!"}), Bpe(merges))),
+            (std::vector<int64_t>{256, 0}));
+}
+
+TEST(TokenizeOp, IsRunByManyThreads) {
+  const TempFile file("t.tiktoken", TiktokenFile({"ab"}));
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&] {
+      for (int round = 0; round < 10; ++round) {
+        EXPECT_EQ(ValuesOf<int64_t>(Tokenize(TextsOf({"abab c"}), Bpe(file))),
+                  (std::vector<int64_t>{256, 256, ' ', 'c'}));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(TokenizeOp, RefusesWhatDoesNotFit) {
+  const LoDTensor x = TextsOf({"a"});
+  const std::string bpe = "bpe";
+  ExpectRefused("mode bpe needs the attribute 'merges'", "tokenize", {{"X", x}}, {"Out"},
+                {{"mode", bpe}});
+  ExpectRefused("attribute 'merges' is for the mode bpe", "tokenize", {{"X", x}}, {"Out"},
+                {{"merges", std::string("f")}});
+  ExpectRefused("attribute 'vocab' is for 'merges'", "tokenize", {{"X", x}}, {"Out"},
+                {{"vocab", std::string("f")}});
+  ExpectRefused("attribute 'dtype' is float32", "tokenize", {{"X", x}}, {"Out"},
+                {{"dtype", int32_t{5}}});
+  ExpectRefused("text is uint8 [n]", "tokenize", {{"X", MakeTensor<int64_t>({1}, {1})}}, {"Out"});
+  const TempFile damaged("damaged.tiktoken", "YQ== x\n");
+  ExpectError(ErrorCode::kDataLoss, "damaged.tiktoken: line 1: 'x' is no rank",
+              [&] { Tokenize(x, Bpe(damaged)); });
+}
+
+}  // namespace
+}  // namespace millhopper

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Readers of arrays and of data sets that Python holds."""
+
+from __future__ import annotations
+
+import gc
+import re
+import threading
+import weakref
+from pathlib import Path
+from typing import Any
+
+import millhopper
+import numpy as np
+import pytest
+
+RNG = np.random.default_rng(0)
+IMAGES = RNG.integers(0, 256, (130, 4, 3)).astype(np.uint8)
+LABELS = np.arange(130)
+
+
+def joined(reader: millhopper.Reader, slot: str) -> Any:
+    return np.concatenate([batch[slot] for batch in reader])
+
+
+def test_batches_are_slices_of_the_arrays() -> None:
+    reader = millhopper.Reader.from_arrays({"image": IMAGES, "label": LABELS})
+    assert reader.slots() == [("uint8", [1, 4, 3], 0), ("int64", [1], 0)]
+    assert len(reader) == 130
+    for at, batch in enumerate(reader.batch(64)):
+        part = slice(64 * at, 64 * at + 64)
+        np.testing.assert_array_equal(batch["image"], IMAGES[part])
+        np.testing.assert_array_equal(batch["label"], LABELS[part])
+    assert at == 2
+
+
+def test_every_dtype_and_shape() -> None:
+    for dtype in "bool int8 uint8 int16 int32 int64 float16 float32 float64".split():
+        for dims in (), (3,), (2, 0), (2, 3, 4):
+            values = RNG.integers(0, 100, (17, *dims)).astype(dtype)
+            read = joined(millhopper.Reader.from_arrays({"x": values}).batch(5), "x")
+            assert read.dtype == values.dtype
+            np.testing.assert_array_equal(read, values)
+
+
+def test_arrays_are_not_copied() -> None:
+    values = np.zeros(64)
+    reader = millhopper.Reader.from_arrays({"x": values})
+    values[3] = 7  # before a pass; this shows whose memory it is
+    assert joined(reader.batch(64), "x")[3] == 7
+
+
+def test_views_are_read_in_place() -> None:
+    grid = np.arange(600).reshape(20, 30)
+    for view in grid[::2], grid[::-1], grid[:, 3:7], grid[3:3], grid.T, grid[:, ::2]:
+        read = (
+            joined(millhopper.Reader.from_arrays({"x": view}).batch(7), "x") if len(view) else view
+        )
+        np.testing.assert_array_equal(read, view)
+    assert list(millhopper.Reader.from_arrays({"x": grid[3:3]})) == []
+    sliced = grid[::2]
+    reader = millhopper.Reader.from_arrays({"x": sliced})
+    grid[4, 0] = -1
+    assert joined(reader.batch(64), "x")[2, 0] == -1
+
+
+def test_memory_maps(tmp_path: Path) -> None:
+    np.save(tmp_path / "images.npy", IMAGES)
+    mapped = np.load(tmp_path / "images.npy", mmap_mode="r")
+    assert isinstance(mapped, np.memmap)
+    reader = millhopper.Reader.from_arrays({"image": mapped, "label": LABELS}, shuffle=True)
+    del mapped
+    gc.collect()
+    for batch in reader.batch(32).double_buffer():
+        np.testing.assert_array_equal(batch["image"], IMAGES[batch["label"]])
+
+
+def test_lists() -> None:
+    reader = millhopper.Reader.from_arrays({"x": [[1, 2], [3, 4], [5, 6]], "y": [0.5, 1.5, 2.5]})
+    (batch,) = reader.batch(3)
+    assert batch["x"].tolist() == [[1, 2], [3, 4], [5, 6]]
+    assert batch["y"].tolist() == [0.5, 1.5, 2.5]
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 130, 5000])
+def test_a_full_shuffle(count: int) -> None:
+    values = np.arange(count)
+    reader = millhopper.Reader.from_arrays({"x": values}, shuffle=True, seed=3)
+    passes = [[int(row["x"][0]) for row in reader] for _ in range(2)]
+    assert all(sorted(order) == list(range(count)) for order in passes)
+    if count > 2:
+        assert passes[0] != passes[1] != list(range(count))
+    again = millhopper.Reader.from_arrays({"x": values}, shuffle=True, seed=3)
+    assert [int(row["x"][0]) for row in again] == passes[0]
+
+
+@pytest.mark.parametrize("threads", [0, 1, 2, 7])
+def test_the_order_does_not_depend_on_threads(threads: int) -> None:
+    reader = millhopper.Reader.from_arrays({"x": np.arange(3000)}, shuffle=True, seed=1)
+    expected = joined(reader.batch(64), "x").tolist()
+    millhopper.set_threads(threads)
+    try:
+        other = millhopper.Reader.from_arrays({"x": np.arange(3000)}, shuffle=True, seed=1)
+        assert joined(other.batch(64).double_buffer(), "x").tolist() == expected
+    finally:
+        millhopper.set_threads(2)
+
+
+def test_arrays_live_as_long_as_a_loop_reads_them() -> None:
+    class Array(np.ndarray):  # ndarray itself has no weak references
+        pass
+
+    values = np.arange(1000).view(Array)
+    gone = weakref.ref(values)
+    loop = iter(millhopper.Reader.from_arrays({"x": values}).map(lambda e: e).batch(10))
+    del values
+    gc.collect()
+    assert sum(int(batch["x"].sum()) for batch in loop) == sum(range(1000))
+    del loop
+    for _ in range(3):
+        gc.collect()
+        iter(millhopper.Reader.from_arrays({"x": [1]})).close()
+    assert gone() is None
+
+
+def test_the_other_methods_stand_on_them() -> None:
+    reader = millhopper.Reader.from_arrays({"x": np.arange(10), "y": np.arange(10.0)})
+    zipped = reader.zip(millhopper.Reader.from_arrays({"z": np.arange(10)}))
+    assert [list(row) for row in zipped][0] == ["x", "y", "z"]
+    doubled = reader.map(lambda e: {"x": e["x"] * 2}).shard(2, 1)
+    assert [int(row["x"][0]) for row in doubled] == [2, 6, 10, 14, 18]
+
+
+@pytest.mark.parametrize(
+    ("arrays", "error", "message"),
+    [
+        ([1, 2], TypeError, "arrays is 'list'; it must be a dict: {\"name\": array}"),
+        ({}, ValueError, "from_arrays: there are no arrays; give at least one by its name"),
+        ({"x": 3}, ValueError, "from_arrays: 'x' is 3, which has no rows"),
+        (
+            {"x": [1, 2], "y": [1]},
+            ValueError,
+            "from_arrays: the arrays differ in length: {'x': 2, 'y': 1}",
+        ),
+        (
+            {"x": ["a", "b"]},
+            TypeError,
+            "from_arrays: 'x' is of dtype <U1; from_dataset reads lists of texts and of arrays of "
+            "different lengths",
+        ),
+    ],
+)
+def test_what_are_no_arrays(arrays: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=f"^{re.escape(message)}$"):
+        millhopper.Reader.from_arrays(arrays)
+
+
+class Squares:
+    """A map-style data set."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.threads: set[int] = set()
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __getitem__(self, index: int) -> tuple[Any, int]:
+        if index >= self.count:
+            raise IndexError(index)
+        self.threads.add(threading.get_ident())
+        return np.full((2, 3), index, np.float32), index * index
+
+
+def test_samples_of_a_data_set() -> None:
+    reader = millhopper.Reader.from_dataset(Squares(130))
+    assert len(reader) == 130
+    batches = list(reader.batch(64))
+    assert [batch["slot0"].shape for batch in batches] == [(64, 2, 3), (64, 2, 3), (2, 2, 3)]
+    squares = np.concatenate([batch["slot1"] for batch in batches])
+    assert squares.tolist() == [i * i for i in range(130)]
+
+
+def test_samples_by_name_alone_and_of_text() -> None:
+    (batch,) = millhopper.Reader.from_dataset([{"a": 1, "b": [2.0, 3.0]}] * 2).batch(2)
+    assert batch["a"].tolist() == [1, 1] and batch["b"].tolist() == [[2.0, 3.0]] * 2
+    (batch,) = millhopper.Reader.from_dataset([3, 4, 5]).batch(3)
+    assert batch["slot0"].tolist() == [3, 4, 5]
+    (batch,) = millhopper.Reader.from_dataset([[1, 2], [3, 4]]).batch(2)
+    assert batch["slot0"].tolist() == [[1, 2], [3, 4]]
+    (batch,) = millhopper.Reader.from_dataset([("añb", 1), (b"", 0), ("c", 1)]).batch(3)
+    assert [bytes(text).decode() for text in batch["slot0"]] == ["añb", "", "c"]
+    sequences = [millhopper.Ragged(np.arange(n), (np.array([0, n]),)) for n in (2, 0, 3)]
+    (batch,) = millhopper.Reader.from_dataset(sequences).batch(3)
+    assert [sequence.tolist() for sequence in batch["slot0"]] == [[0, 1], [], [0, 1, 2]]
+
+
+def test_a_data_set_is_shuffled_as_a_whole() -> None:
+    reader = millhopper.Reader.from_dataset(list(range(500)), shuffle=True, seed=2)
+    passes = [[int(row["slot0"][0]) for row in reader] for _ in range(2)]
+    assert sorted(passes[0]) == sorted(passes[1]) == list(range(500))
+    assert passes[0] != passes[1]
+
+
+def test_declared_slots_of_a_data_set() -> None:
+    slots = {"x": ("float32", [1, 2, 3]), "y": ("int64", [1])}
+    reader = millhopper.Reader.from_dataset(Squares(3), slots=slots)
+    assert reader.slots() == [("float32", [1, 2, 3], 0), ("int64", [1], 0)]
+    assert [int(row["y"][0]) for row in reader] == [0, 1, 4]
+
+
+def test_what_is_no_data_set() -> None:
+    with pytest.raises(TypeError, match="^from_dataset takes an object with __len__ and "):
+        millhopper.Reader.from_dataset(iter([1]))  # type: ignore[arg-type]
+
+    class Failing(Squares):
+        def __getitem__(self, index: int) -> tuple[Any, int]:
+            raise KeyError(index)
+
+    with pytest.raises(millhopper.Error, match="Failing.__getitem__.*KeyError: 0") as caught:
+        list(millhopper.Reader.from_dataset(Failing(5)))
+    assert isinstance(caught.value.__cause__, KeyError)

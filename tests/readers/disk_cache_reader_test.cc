@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "readers/disk_cache_reader.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "framework/base/error.h"
+#include "readers/shuffle_reader.h"
+#include "tests/bytes.h"
+#include "tests/outcome.h"
+#include "tests/record_files.h"
+#include "tests/sources.h"
+#include "tests/testing.h"
+
+namespace millhopper {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kPlenty = int64_t{1} << 40;
+
+// What a function writes to standard error. It goes through a pipe, which has room for it, because
+// a limit on the size of files would hold for a file, too.
+template <typename F>
+std::string ToldBy(const F& function) {
+  int ends[2];
+  EXPECT_EQ(pipe(ends), 0);
+  const int before = dup(STDERR_FILENO);
+  dup2(ends[1], STDERR_FILENO);
+  close(ends[1]);
+  function();
+  dup2(before, STDERR_FILENO);
+  close(before);
+  std::string told(1 << 16, '\0');
+  told.resize(static_cast<size_t>(std::max<ssize_t>(0, read(ends[0], told.data(), told.size()))));
+  close(ends[0]);
+  return told;
+}
+
+class DiskCache : public ::testing::Test {
+ protected:
+  DiskCache() {
+    spec_.records = 300;
+    spec_.ragged = true;
+  }
+
+  std::unique_ptr<ReaderBase> Cached(std::unique_ptr<ReaderBase> below) {
+    DiskCacheOptions options;
+    options.directory = folder_;
+    options.directory_bytes = most_bytes_;
+    options.describe = [this] { return description_; };
+    auto reader = std::make_unique<DiskCacheReader>(std::move(below), std::move(options));
+    reader->set_origin("reader 'cached'");
+    return reader;
+  }
+  std::unique_ptr<ReaderBase> Cached() { return Cached(MakePlannedSource(spec_)); }
+  // A cache above a source whose loads count.
+  std::unique_ptr<ReaderBase> Counted() {
+    spec_.ledger = std::make_shared<Ledger>(spec_.records);
+    return Cached();
+  }
+  std::vector<ElementValue> Expected() const {
+    SourceSpec plain = spec_;
+    plain.ledger = nullptr;
+    return ReadAll(MakePlannedSource(plain).get());
+  }
+  // How often the records were loaded in all.
+  int64_t Loads() const {
+    int64_t sum = 0;
+    for (int64_t i = 0; i < spec_.records; ++i) sum += spec_.ledger->loads(i);
+    return sum;
+  }
+
+  // The names of what lies in the folder, but for locks.
+  std::vector<std::string> Names() const {
+    std::vector<std::string> names;
+    if (!fs::exists(folder_)) return names;
+    for (const auto& file : fs::directory_iterator(folder_)) {
+      if (file.path().extension() != ".lock") names.push_back(file.path().filename().string());
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+  std::string FilePath() const {
+    const std::vector<std::string> names = Names();
+    return names.size() == 1 ? folder_ + "/" + names[0] : "";
+  }
+
+  const std::string folder_ = NewFolder("disk_cache") + "/made/when/needed";
+  SourceSpec spec_;
+  std::string description_ = "numbers";
+  int64_t most_bytes_ = kPlenty;
+};
+
+TEST_F(DiskCache, IsWrittenInTheFirstPassAndReadInAllOthers) {
+  for (const int threads : {0, 1, 2, 7}) {
+    const PoolSize size(threads);
+    fs::remove_all(folder_);
+    const auto reader = Counted();
+    for (int pass = 0; pass < 3; ++pass) {
+      EXPECT_EQ(ReadAll(reader.get()), Expected()) << "in pass " << pass;
+      EXPECT_EQ(Loads(), spec_.records) << "in pass " << pass;
+      reader->ReInit();
+    }
+    const auto later = Counted();
+    EXPECT_EQ(ReadAll(later.get()), Expected());
+    EXPECT_EQ(Loads(), 0);
+  }
+}
+
+// Names decide random numbers of readers above, so they are kept, too.
+TEST_F(DiskCache, KeepsTheNamesOfElements) {
+  const auto ids = [](ReaderBase* reader) {
+    TicketRun run;
+    while (reader->Plan(7, &run) > 0) continue;
+    std::vector<std::string> names;
+    for (const Ticket& ticket : run.tickets) {
+      const RecordId& id = ticket.id;
+      names.push_back(StrCat(id.pass, " ", id.sample, " ", id.part, " ", id.chunk, " ", id.file,
+                             " ", id.record));
+    }
+    return names;
+  };
+  const auto source = [this] {
+    return std::make_unique<ShuffleReader>(MakePlannedSource(spec_), 50, RandomKey(1, 2, "x"));
+  };
+  const std::vector<std::string> wanted = ids(source().get());
+  ASSERT_EQ(wanted.size(), 300u);
+  EXPECT_EQ(ids(Cached(source()).get()), wanted);
+  EXPECT_EQ(ids(Cached(source()).get()), wanted);
+}
+
+TEST_F(DiskCache, HoldsElementsOfAnySize) {
+  const auto source = [] {
+    SlotSpec slot;
+    slot.dtype = DataType::kInt64;
+    slot.dims = {-1, -1};
+    class Sizes final : public SequentialReader {
+     public:
+      explicit Sizes(const SlotSpec& slot) : SequentialReader({slot}) {}
+      bool ReadNextImpl(std::vector<LoDTensor>* out) override {
+        const int64_t sizes[] = {3, 0, 200000, 1, 131072, 5, 400000};
+        if (next_ == 7) return false;
+        const int64_t rows = sizes[next_++];
+        std::vector<int64_t> values(static_cast<size_t>(2 * rows));
+        for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<int64_t>(i) * rows;
+        *out = {MakeTensor<int64_t>({rows, 2}, values)};
+        return true;
+      }
+      void ReInitImpl() override { next_ = 0; }
+
+     private:
+      size_t next_ = 0;
+    };
+    return std::make_unique<Sizes>(slot);
+  };
+  const std::vector<ElementValue> wanted = ReadAll(source().get());
+  ASSERT_EQ(wanted.size(), 7u);
+  EXPECT_EQ(ReadAll(Cached(source()).get()), wanted);
+  ASSERT_NE(FilePath(), "");
+  EXPECT_EQ(ReadAll(Cached(source()).get()), wanted);
+}
+
+TEST_F(DiskCache, OfNothingIsEmpty) {
+  spec_.records = 0;
+  for (int time = 0; time < 2; ++time) EXPECT_TRUE(ReadAll(Cached().get()).empty());
+  EXPECT_NE(FilePath(), "");
+}
+
+TEST_F(DiskCache, OfOtherDataIsNotUsed) {
+  ReadAll(Cached().get());
+  const std::string numbers = FilePath();
+  fs::rename(numbers, numbers + ".away");
+  description_ = "other numbers";
+  spec_.records = 200;
+  const auto reader = Counted();
+  EXPECT_EQ(ReadAll(reader.get()), Expected());
+  EXPECT_EQ(Loads(), 200);
+  // Nor is it used under the name of what is wanted.
+  std::string others;
+  for (const std::string& name : Names()) {
+    if (name.find(".away") == std::string::npos) others = folder_ + "/" + name;
+  }
+  ASSERT_NE(others, numbers);
+  fs::copy_file(others, numbers);
+  description_ = "numbers";
+  spec_.records = 300;
+  const auto again = Counted();
+  EXPECT_EQ(ReadAll(again.get()), Expected());
+  EXPECT_EQ(Loads(), 300);
+}
+
+TEST_F(DiskCache, OfFilesThatChangeMeanwhileIsNotKept) {
+  const auto reader = Cached();
+  std::vector<LoDTensor> element;
+  reader->ReadNext(&element);
+  description_ = "changed";
+  const std::string told = ToldBy([&] { EXPECT_EQ(ReadAll(reader.get()).size(), 299u); });
+  EXPECT_NE(told.find("have changed meanwhile"), std::string::npos) << told;
+  EXPECT_EQ(Names(), std::vector<std::string>());
+}
+
+TEST_F(DiskCache, IsNotKeptUnlessThePassIsWhole) {
+  const auto reader = Cached();
+  EXPECT_EQ(ReadSome(reader.get(), 100).size(), 100u);
+  reader->ReInit();
+  EXPECT_EQ(Names(), std::vector<std::string>());
+  EXPECT_EQ(ReadSome(reader.get(), 300).size(), 300u);  // the end was not asked for
+  EXPECT_NE(FilePath().find(".partial"), std::string::npos);
+  EXPECT_FALSE(reader->HasNext());
+  EXPECT_NE(FilePath(), "");
+  EXPECT_EQ(FilePath().find(".partial"), std::string::npos);
+}
+
+TEST_F(DiskCache, LeavesErrorsWhereTheyAre) {
+  for (const bool plan : {false, true}) {
+    (plan ? spec_.plan_error : spec_.load_error) = 100;
+    const auto reader = Cached();
+    for (int pass = 0; pass < 3; ++pass) {
+      const Outcome outcome = OutcomeOf(reader.get());
+      EXPECT_EQ(outcome.elements.size(), 100u);
+      ASSERT_TRUE(outcome.error);
+      EXPECT_NE(outcome.error->message().find("record 100 cannot be"), std::string::npos);
+      reader->ReInit();
+    }
+    EXPECT_EQ(Names(), std::vector<std::string>());
+  }
+}
+
+// Every bit flip and every end of a small file: it is noticed, the stream is right, and the file is
+// written again.
+TEST_F(DiskCache, DamageIsNoticedAndReadAgain) {
+  const PoolSize size(0);
+  spec_.records = 4;
+  spec_.ragged = false;
+  ReadAll(Cached().get());
+  const std::string path = FilePath();
+  ASSERT_NE(path, "");
+  const std::string whole = ReadFile(path);
+  const std::vector<ElementValue> wanted = Expected();
+  const auto check = [&](const std::string& damaged, const std::string& how) {
+    WriteFile(path, damaged);
+    const auto reader = Counted();
+    ASSERT_EQ(ReadAll(reader.get()), wanted) << how;
+    ASSERT_TRUE(!fs::exists(path) || ReadFile(path) == whole) << how;  // it was noticed
+    reader->ReInit();
+    ASSERT_EQ(ReadAll(reader.get()), wanted) << how;
+    ASSERT_TRUE(ReadFile(path) == whole) << how;
+  };
+  for (size_t bit = 0; bit < 8 * whole.size(); ++bit) {
+    ASSERT_NO_FATAL_FAILURE(check(FlipBit(whole, bit), StrCat("bit ", bit, " flipped")));
+  }
+  for (size_t length = 0; length < whole.size(); ++length) {
+    ASSERT_NO_FATAL_FAILURE(check(whole.substr(0, length), StrCat("cut to ", length, " bytes")));
+  }
+  ASSERT_NO_FATAL_FAILURE(check(whole + "x", "one byte more"));
+}
+
+// Where a later block is damaged, the first ones have been yielded already.
+TEST_F(DiskCache, GoesOnBehindWhatADamagedFileHasYielded) {
+  spec_.records = 60000;  // about five blocks
+  const std::vector<ElementValue> wanted = Expected();
+  ReadAll(Cached().get());
+  const std::string path = FilePath();
+  const std::string whole = ReadFile(path);
+  ASSERT_GT(whole.size(), size_t{3} << 20);
+  for (const int threads : {0, 1, 7}) {
+    const PoolSize size(threads);
+    for (const size_t byte : {whole.size() / 2, whole.size() - 30, whole.size() - 1}) {
+      WriteFile(path, FlipBit(whole, 8 * byte));
+      const auto reader = Counted();
+      EXPECT_TRUE(ReadAll(reader.get()) == wanted);
+      EXPECT_LT(Loads(), spec_.records);
+      reader->ReInit();
+      EXPECT_TRUE(ReadAll(reader.get()) == wanted);
+      EXPECT_TRUE(ReadFile(path) == whole);
+    }
+  }
+}
+
+TEST_F(DiskCache, FullDisksAreReadPastAndToldOfOnce) {
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  for (const rlim_t room : {0, 10, 1000, 5000}) {
+    const auto reader = Cached();
+    std::vector<std::vector<ElementValue>> passes;
+    const std::string told = ToldBy([&] {
+      const rlimit small = {room, before.rlim_max};
+      setrlimit(RLIMIT_FSIZE, &small);
+      for (int pass = 0; pass < 3; ++pass) {
+        passes.push_back(ReadAll(reader.get()));
+        reader->ReInit();
+      }
+      setrlimit(RLIMIT_FSIZE, &before);
+    });
+    for (const auto& pass : passes) EXPECT_EQ(pass, Expected()) << room;
+    EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 1) << told;
+    EXPECT_NE(told.find("warning: reader 'cached' keeps no elements in '" + folder_ +
+                        "' and reads on without: "),
+              std::string::npos)
+        << told;
+    EXPECT_NE(told.find("File too large"), std::string::npos) << told;
+    EXPECT_EQ(Names(), std::vector<std::string>()) << room;
+  }
+}
+
+TEST_F(DiskCache, FoldersThatCannotBeWrittenToAreReadPast) {
+  fs::create_directories(fs::path(folder_).parent_path());
+  WriteFile(folder_, "a file where the folder should be");
+  const std::string told = ToldBy([&] { EXPECT_EQ(ReadAll(Cached().get()), Expected()); });
+  EXPECT_NE(told.find("Not a directory"), std::string::npos) << told;
+}
+
+TEST_F(DiskCache, TakesNoMoreThanItMay) {
+  ReadAll(Cached().get());
+  const auto one = static_cast<int64_t>(fs::file_size(FilePath()));
+  description_ = "second";
+  for (const int64_t most : {int64_t{0}, one - 1, 2 * one - 1}) {
+    most_bytes_ = most;
+    const auto reader = Cached();
+    const std::string told = ToldBy([&] {
+      for (int pass = 0; pass < 2; ++pass) {
+        EXPECT_EQ(ReadAll(reader.get()), Expected());
+        reader->ReInit();
+      }
+    });
+    EXPECT_NE(told.find(StrCat("they take more than the disk_bytes of ", most,
+                               ", of which other caches in it take ", one)),
+              std::string::npos)
+        << told;
+    EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 1) << told;
+    EXPECT_EQ(Names().size(), 1u);
+  }
+  most_bytes_ = 2 * one;
+  ReadAll(Cached().get());
+  EXPECT_EQ(Names().size(), 2u);
+}
+
+TEST_F(DiskCache, WrongOptionsAreErrors) {
+  most_bytes_ = -1;
+  ExpectError(ErrorCode::kInvalidArgument, "disk_bytes is -1", [&] { Cached(); });
+  DiskCacheOptions options;
+  options.directory = "memory://cache";
+  options.directory_bytes = 1;
+  ExpectError(ErrorCode::kInvalidArgument, "'memory://cache' is on no local disk",
+              [&] { DiskCacheReader(MakePlannedSource(spec_), options); });
+  options.directory = "";
+  ExpectError(ErrorCode::kInvalidArgument, "directory is empty",
+              [&] { DiskCacheReader(MakePlannedSource(spec_), options); });
+}
+
+// Two readers of one process: one writes, the other reads past it, and both are right.
+TEST_F(DiskCache, HasOneWriter) {
+  const auto first = Cached();
+  const auto second = Cached();
+  std::vector<LoDTensor> element;
+  first->ReadNext(&element);
+  EXPECT_EQ(ReadAll(second.get()), Expected());
+  EXPECT_EQ(ReadAll(first.get()).size(), 299u);
+  EXPECT_EQ(FilePath().find(".partial"), std::string::npos);
+  second->ReInit();
+  EXPECT_EQ(ReadAll(second.get()), Expected());
+}
+
+// Runs a function in a child process, which has no worker threads.
+template <typename F>
+pid_t Start(const F& function) {
+  const pid_t child = fork();
+  if (child == 0) _exit(function() ? 0 : 1);
+  return child;
+}
+
+TEST_F(DiskCache, ProcessesDoNotHarmOneAnother) {
+  const PoolSize size(0);
+  spec_.records = 20000;
+  const std::string wanted = DigestOf(Expected());
+  std::vector<pid_t> children;
+  for (int i = 0; i < 4; ++i) {
+    children.push_back(Start([&] {
+      for (int time = 0; time < 3; ++time) {
+        // One of them keeps on removing the file that the others may be reading.
+        if (i == 3 && fs::path(FilePath()).extension() == ".mhcache") fs::remove(FilePath());
+        if (DigestOf(ReadAll(Cached().get())) != wanted) return false;
+      }
+      return true;
+    }));
+  }
+  for (const pid_t child : children) {
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_EQ(DigestOf(ReadAll(Cached().get())), wanted);
+  EXPECT_NE(FilePath(), "");
+}
+
+// A process that is killed at any moment leaves nothing that is taken for whole, and nothing that
+// stays for ever.
+TEST_F(DiskCache, ProcessesMayBeKilledAtAnyMoment) {
+  const PoolSize size(0);
+  spec_.records = 20000;
+  const std::vector<ElementValue> wanted = Expected();
+  uint64_t bits = 1;
+  int begun = 0, whole = 0;
+  for (int time = 0; time < 40; ++time) {
+    const pid_t child = Start([&] { return ReadAll(Cached().get()).size() == 20000; });
+    bits = bits * 6364136223846793005 + 1442695040888963407;
+    std::this_thread::sleep_for(std::chrono::microseconds((bits >> 33) % 40000));
+    kill(child, SIGKILL);
+    ASSERT_EQ(waitpid(child, nullptr, 0), child);
+    const std::vector<std::string> names = Names();
+    ASSERT_LE(names.size(), 1u);  // what one left is not there beside what the next left
+    if (names.empty()) continue;
+    if (names[0].find(".partial") != std::string::npos) {
+      ++begun;
+      if (time % 8 != 0) continue;  // the next child finds it
+    } else {
+      ++whole;
+    }
+    const auto reader = Counted();
+    ASSERT_TRUE(ReadAll(reader.get()) == wanted);
+    ASSERT_EQ(Loads() == 0, names[0].find(".partial") == std::string::npos);
+    ASSERT_EQ(Names().size(), 1u);
+    fs::remove(FilePath());
+  }
+  // Says what this machine has tried; either number may be 0 on another one.
+  RecordProperty("killed_while_writing", begun);
+  RecordProperty("killed_behind", whole);
+}
+
+}  // namespace
+}  // namespace millhopper

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Readers of images that are plain values: in a tar, with their labels, and in an npy file.
+
+Each makes numpy arrays of batches of 256 images of 32x32 pixels.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import tarfile
+from pathlib import Path
+
+import millhopper
+import numpy as np
+
+from peers.kinds import Readers, Writers
+
+IMAGES = 256  # in a batch
+IMAGE = (32, 32, 3)
+
+
+def images(count: int) -> np.ndarray:
+    return np.random.default_rng(7).integers(0, 256, (count, *IMAGE), dtype=np.uint8)
+
+
+def write_tar(path: Path, rows: int) -> int:
+    """Images and their labels, two files each."""
+    count = rows // 10
+    with tarfile.open(path, "w", format=tarfile.USTAR_FORMAT) as tar:
+        for i, image in enumerate(images(count)):
+            for name, content in ((f"{i:08}.cls", b"%d" % (i % 10)), (f"{i:08}.img", image)):
+                member = tarfile.TarInfo(name)
+                member.size = len(bytes(content))
+                tar.addfile(member, io.BytesIO(bytes(content)))
+    return count
+
+
+def write_npy(path: Path, rows: int) -> int:
+    count = rows // 4
+    np.save(path, images(count))
+    return count
+
+
+# ---- Readers ----
+
+
+def millhopper_tar(path: Path) -> int:
+    fields = {"cls": "int64[] decode=text", "img": "bytes"}
+    reader = millhopper.Reader.open_files(path, fields=fields).batch(IMAGES).double_buffer()
+    total = 0
+    for batch in reader:
+        np.asarray(batch["img"]).reshape(-1, *IMAGE)
+        total += len(batch["cls"])
+    return total
+
+
+def webdataset_tar(path: Path) -> int:
+    import webdataset
+
+    total = 0
+    samples = webdataset.WebDataset(str(path), shardshuffle=False, empty_check=False)
+    for labels, contents in samples.to_tuple("cls", "img").batched(IMAGES, partial=True):
+        np.array([int(label) for label in labels])
+        np.stack([np.frombuffer(content, np.uint8).reshape(IMAGE) for content in contents])
+        total += len(labels)
+    return total
+
+
+def mapped_images(path: Path) -> millhopper.Reader:
+    return millhopper.Reader.open_files(path, names=["image"], buffer_type="mmap")
+
+
+def millhopper_npy(path: Path) -> int:
+    reader = mapped_images(path).batch(IMAGES).double_buffer()
+    return sum(len(batch["image"]) for batch in reader)
+
+
+def millhopper_shuffled(path: Path) -> int:
+    reader = mapped_images(path).shuffle(8192, seed=7).batch(IMAGES).double_buffer()
+    return sum(len(batch["image"]) for batch in reader)
+
+
+def numpy_npy(path: Path) -> int:
+    array = np.load(path, mmap_mode="r")
+    return sum(
+        len(np.array(array[begin : begin + IMAGES])) for begin in range(0, len(array), IMAGES)
+    )
+
+
+def numpy_shuffled(path: Path) -> int:
+    array = np.load(path, mmap_mode="r")
+    order = np.random.default_rng(7).permutation(len(array))
+    return sum(len(array[order[begin : begin + IMAGES]]) for begin in range(0, len(array), IMAGES))
+
+
+def torch_loader(path: Path, shuffle: bool) -> int:
+    import torch
+
+    array = torch.from_numpy(np.load(path, mmap_mode="c"))
+    kind = torch.utils.data.RandomSampler if shuffle else torch.utils.data.SequentialSampler
+    batches = torch.utils.data.BatchSampler(kind(array), IMAGES, drop_last=False)
+    loader = torch.utils.data.DataLoader(
+        array, sampler=batches, batch_size=None, num_workers=os.cpu_count() or 1
+    )
+    return sum(len(batch.numpy()) for batch in loader)
+
+
+def torch_npy(path: Path) -> int:
+    return torch_loader(path, shuffle=False)
+
+
+def torch_shuffled(path: Path) -> int:
+    return torch_loader(path, shuffle=True)
+
+
+WRITERS: Writers = {
+    "tar": write_tar,
+    "npy": write_npy,
+    "shuffled.npy": write_npy,
+}
+
+READERS: Readers = {
+    "tar": {
+        "millhopper": millhopper_tar,
+        "webdataset": webdataset_tar,
+    },
+    "npy": {
+        "millhopper": millhopper_npy,
+        "numpy": numpy_npy,
+        "torch": torch_npy,
+    },
+    "shuffled.npy": {
+        "millhopper": millhopper_shuffled,
+        "numpy": numpy_shuffled,
+        "torch": torch_shuffled,
+    },
+}
