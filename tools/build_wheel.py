@@ -35,7 +35,9 @@ def _include_folder():
     """The folder of this interpreter's headers."""
     this = ".".join(str(number) for number in sys.version_info[:2])
     first, last = (".".join(str(number) for number in version) for version in PYTHONS)
-    if sys.implementation.name != "cpython" or not (PYTHONS[0] <= sys.version_info[:2] <= PYTHONS[1]):
+    if sys.implementation.name != "cpython" or not (
+        PYTHONS[0] <= sys.version_info[:2] <= PYTHONS[1]
+    ):
         raise RuntimeError(
             f"millhopper is for CPython {first} to {last}; {sys.executable} is "
             f"{sys.implementation.name} {this}"
@@ -43,8 +45,8 @@ def _include_folder():
     folder = Path(sysconfig.get_path("include"))
     if not (folder / "Python.h").exists():
         raise RuntimeError(
-            f"there is no {folder}/Python.h: the headers of {sys.executable} (Python {this}) are not "
-            f"installed; Debian has them in python{this}-dev, pyenv and python.org's builds bring them"
+            f"there is no {folder}/Python.h: the headers of {sys.executable} (Python {this}) are "
+            f"not installed; Debian has them in python{this}-dev, and pyenv brings them"
         )
     return folder
 
@@ -105,10 +107,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
         _fields(),
         f"{python}-{python}-{wheel_file.platform()}",
         files,
-        {
-            f"millhopper-{command}": f"millhopper.command.native:{command}"
-            for command in COMMANDS
-        },
+        {f"millhopper-{command}": f"millhopper.command.native:{command}" for command in COMMANDS},
         frozenset(programs),
     )
 

@@ -29,6 +29,7 @@
 #include "framework/reader/reader_holder.h"
 #include "proto/framework.pb.h"
 #include "readers/file_list.h"
+#include "readers/recordio_slots.h"
 #include "tools/amounts.h"
 #include "tools/command.h"
 #include "tools/contact_sheet.h"
@@ -89,8 +90,9 @@ CommandHelp Help() {
   help.text =
       "Shows what files hold, or what a reader of a startup program yields: slots, types, dims,\n"
       "levels of detail, ranges and first values of some elements; or statistics over all of\n"
-      "one pass. For files of a format that needs fields it prints some that fit, ready to be\n"
-      "pasted into a program. A file named -, or FORMAT:-, is standard input; what comes from a\n"
+      "one pass. For files of a format that needs fields or slots it prints some that fit, ready\n"
+      "to be pasted into a program. A file named -, or FORMAT:-, is standard input; what comes "
+      "from a\n"
       "pipe is first copied into a file in $TMPDIR.\n"
       "\n"
       "With --json it prints one line for each element: {\"slots\": [...]} with dtype, dims, lod\n"
@@ -122,6 +124,33 @@ void PrintFields(const Strings& fields) {
     const char quote = fields[i].find('"') == std::string::npos ? '"' : '\'';
     out << (i == 0 ? "  [" : "   ") << quote << Escaped(fields[i]) << quote
         << (i + 1 == fields.size() ? "]\n" : ",\n");
+  }
+}
+
+// The slots as lines to be pasted: into a program, and into Python.
+void PrintSlots(const std::vector<SlotSpec>& slots, const proto::VarDesc& variable) {
+  const bool for_people = !FLAGS_digest && !FLAGS_json && FLAGS_png.empty();
+  std::ostream& out = for_people ? std::cout : std::cerr;
+  const std::string program = variable.type().ShortDebugString();
+  out << "slots that fit the first records, for recordio write:\n  --slots='" << SlotsText(slots)
+      << "'\nfor a program:\n  type { " << program << "}\nfor Python:\n  slots={";
+  for (size_t i = 0; i < slots.size(); ++i) {
+    out << (i == 0 ? "" : ", ") << "\"slot" << i << "\": (\"" << ToString(slots[i].dtype) << "\", "
+        << ToString(slots[i].dims);
+    if (slots[i].lod_level > 0) out << ", " << slots[i].lod_level;
+    out << ")";
+  }
+  out << "}\n";
+}
+
+// Declares the slots of a reader's variable.
+void Declare(const std::vector<SlotSpec>& slots, proto::VarDesc* variable) {
+  for (const SlotSpec& slot : slots) {
+    auto* const tensor = variable->mutable_type()->mutable_reader()->add_lod_tensor();
+    tensor->mutable_tensor()->set_data_type(
+        static_cast<proto::VarType::Type>(static_cast<int>(slot.dtype)));
+    for (const int64_t dim : slot.dims) tensor->mutable_tensor()->add_dims(dim);
+    if (slot.lod_level > 0) tensor->set_lod_level(slot.lod_level);
   }
 }
 
@@ -170,7 +199,14 @@ std::shared_ptr<const Program> ProgramForFiles(const Strings& names, const Strin
   }
   add_attribute("file_names", with_format);
   if (!fields.empty()) add_attribute("fields", fields);
-  if (has_attribute("content")) {  // without a declaration, records of tensors are bytes
+  std::optional<std::vector<SlotSpec>> slots;
+  if (format.tag == "recordio") {
+    slots = SlotsOfFirstRecords(SplitFormatPrefix(files.front()).path);
+  }
+  if (slots) {
+    Declare(*slots, variable);
+    PrintSlots(*slots, *variable);
+  } else if (has_attribute("content")) {  // no declaration fits records of tensors
     proto::OpDesc::Attr* const attribute = open->add_attrs();
     attribute->set_name("content");
     attribute->set_type(proto::STRING);

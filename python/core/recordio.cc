@@ -7,15 +7,20 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "framework/base/error.h"
+#include "framework/reader/file_format.h"
 #include "framework/tensor/tensor.h"
 #include "framework/tensor/tensor_stream.h"
 #include "python/core/interpreter_release.h"
+#include "readers/file_list.h"
 #include "readers/recordio_commit.h"
+#include "readers/recordio_slots.h"
 #include "readers/recordio_writer.h"
 
 namespace py = pybind11;
@@ -130,9 +135,34 @@ class TensorWriter {
   std::string record_ = std::string(sizeof(tensors_), '\0');  // their number, then the tensors
 };
 
+// The slots of the first of these files by its first records: (dtype, dims, levels) each.
+std::vector<std::tuple<std::string, std::vector<int64_t>, int>> SlotsOf(
+    const std::vector<std::string>& files) {
+  std::optional<std::vector<SlotSpec>> slots;
+  {
+    const InterpreterRelease released;
+    const std::string path = ChooseFormat(ExpandFileNames(files).front()).path;
+    slots = SlotsOfFirstRecords(path);
+    Require(slots.has_value(), Escaped(path),
+            ": its first records tell no slots: they are no lists of tensors of the same types");
+  }
+  std::vector<std::tuple<std::string, std::vector<int64_t>, int>> told;
+  for (const SlotSpec& slot : *slots) {
+    told.emplace_back(ToString(slot.dtype),
+                      std::vector<int64_t>(slot.dims.begin(), slot.dims.end()), slot.lod_level);
+  }
+  return told;
+}
+
 }  // namespace
 
 void DefineRecordio(py::module_* module) {
+  module->def(
+      "recordio_slots", &SlotsOf, py::arg("files"),
+      "The slots of RecordIO files of tensors, as the first records of the first file tell:\n"
+      "dtype, dims and number of levels each.\n\n"
+      "Raises:\n    Error: there is no such file, it is no RecordIO file, or its records "
+      "tell none.");
   py::class_<TensorWriter> writer(*module, "RecordIOWriter",
                                   R"(Writes a RecordIO file whose records are tensors.
 

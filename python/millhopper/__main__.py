@@ -40,6 +40,22 @@ def _load(path: str, settings: dict[str, str]) -> _core.Program:
     return _core.Program(content, path, settings)
 
 
+def _plugin_path(given: str, arguments: argparse.Namespace) -> Path:
+    """The file that --plugin means; it says which one a relative path is."""
+    if Path(given).is_absolute():
+        return Path(given)
+    programs = [*getattr(arguments, "startup", []), *getattr(arguments, "main", [])]
+    programs += [arguments.file] if hasattr(arguments, "file") else []
+    folders = [Path.cwd(), *(Path.cwd() / Path(program).parent for program in programs[:1])]
+    places = [Path(os.path.normpath(folder / given)) for folder in folders]
+    found = next((place for place in places if place.exists()), None)
+    if found is None:
+        looked = ", nor ".join(map(str, places))
+        raise FileNotFoundError(f"--plugin={given}: there is no such file: no {looked}")
+    print(f"--plugin={given}: {found}", file=sys.stderr)
+    return found
+
+
 def _programs(
     arguments: argparse.Namespace,
 ) -> tuple[list[_core.Program], list[_core.Program]]:
@@ -168,7 +184,8 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="FILE",
-        help="absolute path of a shared library to load; it runs as part of this process",
+        help="a shared library to load; it runs as part of this process. A relative path is looked "
+        "for in the current folder, then beside the first program; which file it is, is printed",
     )
 
     def command(name: str, function: Any, text: str, *parents: argparse.ArgumentParser) -> Any:
@@ -207,7 +224,9 @@ def _parser() -> argparse.ArgumentParser:
     operators.add_argument("type", nargs="*")
     command("formats", _formats, "list the file formats")
     page = command("reference", _reference, "print the reference page, in Markdown")
-    page.add_argument("--html", metavar="DIR", help="write it as HTML pages into this folder instead")
+    page.add_argument(
+        "--html", metavar="DIR", help="write it as HTML pages into this folder instead"
+    )
     return parser
 
 
@@ -222,7 +241,7 @@ def main(arguments: list[str] | None = None) -> int:
         if parsed.function in (_run, _check) and not parsed.startup and not parsed.main:
             parser.error("no program is given: --startup=FILE or --main=FILE")
         for path in parsed.plugin:
-            millhopper.load_plugin(path)
+            millhopper.load_plugin(_plugin_path(path, parsed))
         if getattr(parsed, "threads", -1) >= 0:
             millhopper.set_threads(parsed.threads)
         parsed.function(parsed)

@@ -117,6 +117,8 @@ class Prepared:
 
 def prepare(program: Program, scope: Scope, place: str, seed: int) -> Prepared: ...
 
+def recordio_slots(files: Sequence[str]) -> list[tuple[str, list[int], int]]: ...
+
 class RecordIOWriter:
     class Compressor:
         NoCompress: ClassVar[RecordIOWriter.Compressor]

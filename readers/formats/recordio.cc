@@ -18,6 +18,7 @@
 #include "framework/tensor/tensor_stream.h"
 #include "readers/byte_records.h"
 #include "readers/recordio_file.h"
+#include "readers/recordio_slots.h"
 
 namespace millhopper {
 namespace {
@@ -129,14 +130,10 @@ class TensorsFormat final : public RecordIOFormat {
       return;
     }
     for (const Ticket* ticket = tickets; ticket < tickets + n; ++ticket) {
-      RecordCursor cursor(*ticket, slots().size());
-      for (size_t i = 0; i < slots().size(); ++i) {
-        if (LoadSequence(i, &cursor, rows)) continue;
-        const TensorView tensor = cursor.Next(i);
-        // A batch takes any length; a record has the one that is declared.
-        CheckFits(slots()[i], i, tensor.dtype, tensor.dims, tensor.levels);
-        char* place = rows->Append(i, tensor.dtype, tensor.dims, tensor.lod, tensor.levels);
-        if (tensor.value_bytes > 0) std::memcpy(place, tensor.values, tensor.value_bytes);
+      try {
+        LoadOne(*ticket, rows);
+      } catch (...) {
+        ThrowWithSlots(*ticket);
       }
     }
   }
@@ -186,12 +183,40 @@ class TensorsFormat final : public RecordIOFormat {
     return true;
   }
 
+  void LoadOne(const Ticket& ticket, Rows* rows) const {
+    RecordCursor cursor(ticket, slots().size());
+    for (size_t i = 0; i < slots().size(); ++i) {
+      if (LoadSequence(i, &cursor, rows)) continue;
+      const TensorView tensor = cursor.Next(i);
+      // A batch takes any length; a record has the one that is declared.
+      CheckFits(slots()[i], i, tensor.dtype, tensor.dims, tensor.levels);
+      char* place = rows->Append(i, tensor.dtype, tensor.dims, tensor.lod, tensor.levels);
+      if (tensor.value_bytes > 0) std::memcpy(place, tensor.values, tensor.value_bytes);
+    }
+  }
+
+  // Throws the error that is being handled and, if the record is a list of tensors, says which
+  // slots would fit it.
+  [[noreturn]] static void ThrowWithSlots(const Ticket& ticket) {
+    const Error error = CurrentError();
+    const std::optional<std::vector<SlotSpec>> found = SlotsOfRecord(ticket.bytes, ticket.size);
+    if (error.code() != ErrorCode::kDataLoss || !found) throw;
+    throw Error(error.code(),
+                StrCat(error.message(), "; the record has the slots ", SlotsText(*found)));
+  }
+
   // Loads records whose rows all have their place beforehand.
   void LoadInPlace(const Ticket* tickets, size_t n, Rows* rows) const {
     char* places[kMaxSlots];
     for (size_t i = 0; i < expected_.size(); ++i) places[i] = rows->Append(i, n);
     for (const Ticket* ticket = tickets; ticket < tickets + n; ++ticket) {
-      if (!LoadExpected(*ticket, places)) LoadChecked(*ticket, places);
+      if (!LoadExpected(*ticket, places)) {
+        try {
+          LoadChecked(*ticket, places);
+        } catch (...) {
+          ThrowWithSlots(*ticket);
+        }
+      }
       for (size_t i = 0; i < expected_.size(); ++i) places[i] += expected_[i].value_bytes;
     }
   }

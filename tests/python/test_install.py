@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tools/install: what it installs is used from outside of the tree, with CMake and with g++ alone."""
+"""tools/install: what it installs is used outside of the tree, with CMake and with g++ alone."""
 
 from __future__ import annotations
 
@@ -56,8 +56,13 @@ def test_the_example_is_built_by_cmake_and_runs(prefix: Path, built_by_cmake: Pa
     plugin = built_by_cmake / "libscale.so"
     embed = built_by_cmake / "embed"
     assert run(embed, "startup.pbtxt", "main.pbtxt", plugin, folder=examples) == TOTAL
-    found = subprocess.run([embed, "startup.pbtxt", "main.pbtxt"], cwd=examples, text=True,
-                           capture_output=True, env=ENVIRONMENT)
+    found = subprocess.run(
+        [embed, "startup.pbtxt", "main.pbtxt"],
+        cwd=examples,
+        text=True,
+        capture_output=True,
+        env=ENVIRONMENT,
+    )
     assert found.returncode == 2
     assert "main.pbtxt:" in found.stderr and "example_scale" in found.stderr
 
@@ -69,7 +74,16 @@ def test_the_example_is_built_by_plain_gxx_and_runs(prefix: Path, tmp_path: Path
     libraries = run("pkg-config", "--libs", "millhopper", **asked).split()
     embed, plugin = tmp_path / "embed", tmp_path / "libscale.so"
     # Whatever is not used is dropped; the operators and formats must be there all the same.
-    run("g++", "-std=c++17", examples / "embed.cc", "-o", embed, "-Wl,--as-needed", *flags, *libraries)
+    run(
+        "g++",
+        "-std=c++17",
+        examples / "embed.cc",
+        "-o",
+        embed,
+        "-Wl,--as-needed",
+        *flags,
+        *libraries,
+    )
     run("g++", "-std=c++17", "-shared", "-fPIC", examples / "scale.cc", "-o", plugin, *flags)
     assert run(embed, "startup.pbtxt", "main.pbtxt", plugin, folder=examples) == TOTAL
 
@@ -100,7 +114,9 @@ def test_the_library_is_named_by_its_version(prefix: Path) -> None:
     assert library.resolve().name == f"libmillhopper.so.{version}"
     assert f"Library soname: [{soname}]" in run("readelf", "-d", library)
     assert (prefix / "lib" / soname).resolve() == library.resolve()
-    assert run("pkg-config", "--modversion", prefix / "lib/pkgconfig/millhopper.pc") == version + "\n"
+    assert (
+        run("pkg-config", "--modversion", prefix / "lib/pkgconfig/millhopper.pc") == version + "\n"
+    )
 
 
 def test_what_is_bundled_is_what_is_loaded(prefix: Path) -> None:
@@ -124,7 +140,13 @@ def test_every_header_that_is_included_is_there(prefix: Path) -> None:
 def test_cmake_refuses_another_series(prefix: Path, tmp_path: Path) -> None:
     text = "cmake_minimum_required(VERSION 3.18)\nproject(p LANGUAGES NONE)\n"
     source = tmp_path / "CMakeLists.txt"
-    for asked, fits in ("0.2", True), ("0.2.0", True), ("0.1", False), ("0.3", False), ("1.0", False):
+    for asked, fits in (
+        ("0.2", True),
+        ("0.2.0", True),
+        ("0.1", False),
+        ("0.3", False),
+        ("1.0", False),
+    ):
         source.write_text(f"{text}find_package(millhopper {asked} REQUIRED)\n")
         shutil.rmtree(tmp_path / "build", ignore_errors=True)
         words = ["cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}"]
@@ -138,11 +160,13 @@ def test_every_command_has_a_man_page_and_completions(prefix: Path) -> None:
     share = prefix / "share"
     for name in commands:
         assert (share / "man" / "man1" / f"{name}.1").read_text().startswith(".TH MILLHOPPER")
-        assert f"complete -F _{name.replace('-', '_')} {name}" in (
-            share / "bash-completion" / "completions" / name
-        ).read_text()
+        assert (
+            f"complete -F _{name.replace('-', '_')} {name}"
+            in (share / "bash-completion" / "completions" / name).read_text()
+        )
         zsh = share / "zsh" / "site-functions" / f"_{name}"
         assert zsh.read_text().startswith(f"#compdef {name}\n")
-        assert f"complete -c {name} " in (
-            share / "fish" / "vendor_completions.d" / f"{name}.fish"
-        ).read_text()
+        assert (
+            f"complete -c {name} "
+            in (share / "fish" / "vendor_completions.d" / f"{name}.fish").read_text()
+        )

@@ -50,7 +50,18 @@ def metadata(wheel: Path) -> list[str]:
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel of this checkout."""
     folder = tmp_path_factory.mktemp("wheel")
-    run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-index", "--no-deps", "-w", folder, ROOT)
+    run(
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        "--no-index",
+        "--no-deps",
+        "-w",
+        folder,
+        ROOT,
+    )
     (path,) = folder.iterdir()
     return path
 
@@ -69,14 +80,22 @@ def parquet_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def install(folder: Path, *wheels: Path) -> None:
-    run(sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--target",
-        folder, *wheels)
+    run(
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-index",
+        "--no-deps",
+        "--target",
+        folder,
+        *wheels,
+    )
 
 
 @pytest.fixture(scope="session")
-def installed(
-    wheel: Path, parquet_wheel: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Path:
+def installed(wheel: Path, parquet_wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with both packages."""
     folder = tmp_path_factory.mktemp("installed")
     install(folder, wheel, parquet_wheel)

@@ -110,6 +110,41 @@ TEST(PeekAtFiles, KnowsFormatsByNameAndByContent) {
   EXPECT_EQ(RunChild({"tools/peek", text.path(), "--startup=x"}).exit_code, 2);
 }
 
+TEST(PeekAtFiles, FindsTheSlotsOfRecordsOfTensors) {
+  const TempFile table("points.csv", "x,label\n0.5,3\n1.5,4\n");
+  const std::string file = TempName("points.recordio");
+  ASSERT_EQ(RunChild({"tools/recordio", "write", "--output=" + file, "--field=x float32[]",
+                      "--field=label int64[]", table.path()})
+                .exit_code,
+            0);
+  const ChildResult result = RunChild({"tools/peek", file});
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_EQ(result.output.rfind("slots that fit the first records, for recordio write:\n"
+                                "  --slots='float32[1] int64[1]'\n",
+                                0),
+            0u)
+      << result.output;
+  EXPECT_NE(
+      result.output.find("  slots={\"slot0\": (\"float32\", [1]), \"slot1\": (\"int64\", [1])}\n"),
+      std::string::npos)
+      << result.output;
+  EXPECT_NE(result.output.find("slot 1: int64 [1]\n    3\n"), std::string::npos) << result.output;
+  // What it prints for a program is taken by one.
+  const std::string declared = "  type { type: READER reader {";
+  const size_t begin = result.output.find(declared);
+  ASSERT_NE(begin, std::string::npos) << result.output;
+  const std::string type = result.output.substr(begin, result.output.find('\n', begin) - begin);
+  const TempFile startup(
+      "startup.pbtxt", "blocks { idx: 0 parent_idx: -1 vars { name: \"points\" persistable: true " +
+                           type +
+                           " } ops { type: \"create_recordio_file_reader\" outputs { parameter: "
+                           "\"Out\" arguments: \"points\" } attrs { name: \"filename\" s: \"" +
+                           file + "\" } } }");
+  const ChildResult same = RunChild({"tools/peek", "--startup=" + startup.path(), "--digest"});
+  EXPECT_EQ(same.exit_code, 0) << same.errors;
+  EXPECT_EQ(same.output, RunChild({"tools/peek", file, "--digest"}).output);
+}
+
 TEST_F(Peek, ShowsFirstElementsOfTheReaderCreatedLast) {
   const ChildResult result = PeekAtLines({"--count=1"});
   EXPECT_EQ(result.exit_code, 0) << result.errors;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The formats parquet, arrow and feather of Millhopper, which loads this package when it needs them."""
+"""The formats parquet, arrow and feather: Millhopper loads this package when it needs them."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ import millhopper
 from millhopper.command import reference
 
 _STYLE = """
-body { font-family: sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em; line-height: 1.4 }
+body { font-family: sans-serif; line-height: 1.4; max-width: 60em; margin: 2em auto }
 pre { background: #f4f4f4; padding: 0.7em; overflow-x: auto }
 code { background: #f4f4f4 }
 h3 { border-top: 1px solid #ccc; padding-top: 1em }

@@ -7,7 +7,7 @@ import functools
 import html
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy.typing as npt
 
@@ -41,8 +41,21 @@ Batch: TypeAlias = dict[str, npt.NDArray[Any] | Ragged]
 # (-1 is any length).
 Slot: TypeAlias = Sequence[Any]
 
+
 # The core's error begins like this if slots are missing. The rest of it says how a program in text
 # declares them.
+def _named(names: Iterable[str] | None, slots: Sequence[Slot]) -> dict[str, Slot]:
+    """The slots by these names, or by ``slot0``, ``slot1`` ...
+
+    Raises:
+        ValueError: there are more or fewer names than slots, or two are the same.
+    """
+    given = [f"slot{i}" for i in range(len(slots))] if names is None else list(names)
+    if len(given) != len(slots) or len(set(given)) != len(given):
+        raise ValueError(f"names is {given}; the records have {len(slots)} slots, each has a name")
+    return dict(zip(given, slots, strict=True))
+
+
 _SLOTS_MISSING = "the slots of this reader must be declared"
 
 
@@ -202,7 +215,7 @@ class Reader(MemorySources, ImageMethods, TextMethods, CombiningMethods):
         cls,
         files: Path | Iterable[Path],
         *,
-        slots: Mapping[str, Slot] | None = None,
+        slots: Mapping[str, Slot] | Literal["infer"] | None = None,
         fields: Fields | None = None,
         names: Iterable[str] | None = None,
         seed: int = 0,
@@ -223,11 +236,15 @@ class Reader(MemorySources, ImageMethods, TextMethods, CombiningMethods):
             slots: the slots of a record, in order: name to (dtype, dims) or (dtype, dims, levels of
                 offsets). Dims include the leading axis of one instance: an image is
                 ``("uint8", [1, 28, 28])``. Formats that define their slots (idx, text) need none.
+                ``"infer"`` takes those that the first records of a RecordIO file have: the first
+                file is opened at once, and records behind its first chunk that do not fit are an
+                error, which says what they have.
             fields: what structured formats (tables, JSON, Examples ...) cut from a record: entries
                 ``"name dtype[dims] option=value ..."``, or a dict of slots to such entries, in
                 which the name may be left out. ``peek FILE`` prints some that fit a file, and
                 ``readers/formats/README.md`` tells the notation.
-            names: names of the slots if neither ``slots`` nor ``fields`` is given.
+            names: names of the slots if neither ``slots`` nor ``fields`` is given, or the slots
+                are inferred.
             seed: seed of all random choices in this chain.
             name: the reader's name in error messages and programs.
             attributes: those of ``open_files`` and of the format; ``python -m millhopper ops
@@ -252,6 +269,10 @@ class Reader(MemorySources, ImageMethods, TextMethods, CombiningMethods):
         if not paths:
             raise Error("open_files: no files are given; give at least one path or pattern")
         attributes["file_names"] = [os.fspath(path) for path in paths]
+        if slots == "infer":
+            found = _core.recordio_slots([os.fspath(path) for path in paths])
+            slots = _named(names, found)
+            names = None
         if fields is not None:
             attributes["fields"], names_of_fields = field_entries(fields)
             names = names_of_fields if names is None and slots is None else names

@@ -424,11 +424,14 @@ TEST(RecordIO, SaysWhichSlotIsNotAsDeclared) {
          "slot 1: int32 [1, 1] is declared, int64 [1, 1] was found");
   expect({floats, {DataType::kInt64, {-1, 1}, 1, true}},
          "slot 1: int64 [-1, 1] with 1 level of detail is declared, int64 [1, 1] was found");
-  expect({floats}, "a record of 2 tensors, but 1 slot is declared");
+  expect({floats},
+         "a record of 2 tensors, but 1 slot is declared; the record has the slots float32[1,4] "
+         "int64[1,1]");
   expect({floats, label, label}, "a record of 2 tensors, but 3 slots are declared");
   expect({{DataType::kFp32, {1, 5}, 0, true}, label},
          file.path() +
-             ": slot 0: float32 [1, 5] is declared, float32 [1, 4] was found\n"
+             ": slot 0: float32 [1, 5] is declared, float32 [1, 4] was found; the record has the "
+             "slots float32[1,4] int64[1,1]\n"
              "  in record 0 of the chunk at byte 0\n"
              "  while reading record 0 of reader 'files'");
 }

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What records of serialised tensors hold: each tensor says its type and dims itself, so that the
+// first records tell the slots that nobody has declared, and a record those that were declared
+// wrongly.
+#ifndef MILLHOPPER_READERS_RECORDIO_SLOTS_H_
+#define MILLHOPPER_READERS_RECORDIO_SLOTS_H_
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "framework/reader/reader.h"
+
+namespace millhopper {
+
+// The slots of one record, a sequence's with any length; nothing if the record is not exactly a
+// list of serialised tensors.
+std::optional<std::vector<SlotSpec>> SlotsOfRecord(const char* bytes, size_t size);
+
+// The slots of a file by the records of its first chunk: an axis that differs among them is -1.
+// Nothing if the file is empty, or if they are no lists of tensors of the same types and ranks.
+// Throws what RecordIOFile does.
+std::optional<std::vector<SlotSpec>> SlotsOfFirstRecords(const std::string& path);
+
+// "uint8[1,784] int64[-1]:1", as `recordio write --slots` takes it.
+std::string SlotsText(const std::vector<SlotSpec>& slots);
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_READERS_RECORDIO_SLOTS_H_

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``slots="infer"``: what the first records of a RecordIO file have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import millhopper
+import numpy as np
+import pytest
+from millhopper.recordio_writer import create_recordio_writer
+
+
+def write(path: Path, *elements: list[np.ndarray]) -> Path:
+    with create_recordio_writer(path) as writer:
+        for element in elements:
+            for values in element:
+                writer.append_tensor(millhopper.LoDTensor(values))
+            writer.complete_append_tensor()
+    return path
+
+
+def element(number: int, width: int = 3) -> list[np.ndarray]:
+    return [np.full((1, width), number, np.float32), np.array([[number]], np.int64)]
+
+
+def test_slots_are_inferred(tmp_path: Path) -> None:
+    path = write(tmp_path / "numbers.recordio", *map(element, range(5)))
+    inferred = millhopper.Reader.open_files(path, slots="infer", names=["x", "label"])
+    assert inferred.slots() == ["x", "label"]
+    slots = {"x": ("float32", [1, 3]), "label": ("int64", [1, 1])}
+    declared = millhopper.Reader.open_files(path, slots=slots)
+    assert inferred.to_text() == declared.to_text()
+    assert [int(batch["label"][0, 0]) for batch in inferred] == [0, 1, 2, 3, 4]
+    assert millhopper.Reader.open_files(path, slots="infer").slots() == ["slot0", "slot1"]
+
+
+def test_an_axis_that_differs_has_any_length(tmp_path: Path) -> None:
+    path = write(tmp_path / "ragged.recordio", element(1, 2), element(2, 4))
+    reader = millhopper.Reader.open_files([path], slots="infer")
+    assert [batch["slot0"].shape for batch in reader] == [(1, 2), (1, 4)]
+
+
+def test_what_tells_no_slots_is_refused(tmp_path: Path) -> None:
+    empty = write(tmp_path / "empty.recordio")
+    with pytest.raises(millhopper.Error, match="empty.recordio: its first records tell no slots"):
+        millhopper.Reader.open_files(empty, slots="infer")
+    (tmp_path / "lines.txt").write_text("no records\n")
+    with pytest.raises(millhopper.Error, match="lines.txt"):
+        millhopper.Reader.open_files(tmp_path / "lines.txt", slots="infer")
+    with pytest.raises(millhopper.Error, match="nowhere"):
+        millhopper.Reader.open_files(tmp_path / "nowhere", slots="infer")
+
+
+def test_names_fit_the_slots(tmp_path: Path) -> None:
+    path = write(tmp_path / "numbers.recordio", element(1))
+    for names in ["x"], ["x", "x"], ["x", "y", "z"]:
+        with pytest.raises(ValueError, match="the records have 2 slots"):
+            millhopper.Reader.open_files(path, slots="infer", names=names)
+
+
+def test_wrong_slots_are_answered_with_the_right_ones(tmp_path: Path) -> None:
+    path = write(tmp_path / "numbers.recordio", element(1))
+    reader = millhopper.Reader.open_files(path, slots={"x": ("float32", [1, 4])})
+    with pytest.raises(millhopper.Error, match=r"has the slots float32\[1,3\] int64\[1,1\]"):
+        list(reader)
