@@ -225,8 +225,8 @@ class ChainDescription::Walk {
           op.type().substr(prefix.size(), op.type().size() - prefix.size() - end.size()));
     }
     // The first bytes of a file tell no other format whose files name other files.
-    const bool is_mds = schema == nullptr ? name.find("index.json") != std::string::npos
-                                          : schema->tag == "mds";
+    const bool is_mds =
+        schema == nullptr ? name.find("index.json") != std::string::npos : schema->tag == "mds";
     if (is_mds) description_->folders_.insert(FolderOf(name));
     if (schema == nullptr) return;
     if (schema->reads_folders) description_->folders_.insert(name);
