@@ -295,7 +295,6 @@ void FileReader::CheckPlace(const ReaderState& state, const FilePlace& place) co
 
 void FileReader::NameElements(const Ticket* tickets, size_t n, ElementNames* names) const {
   names->count += n;
-  names->records.reserve(names->records.size() + n);
   for (size_t i = 0; i < n; ++i) names->records.push_back(tickets[i].id);
 }
 

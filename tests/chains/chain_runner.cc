@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "framework/base/error.h"
+#include "framework/reader/position.h"
 #include "framework/reader/reader.h"
 #include "framework/reader/reader_holder.h"
 #include "tests/chains/chain_model.h"

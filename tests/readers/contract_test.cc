@@ -99,6 +99,12 @@ Decorator Shard(int64_t shards, int64_t index, ShardEven even = ShardEven::kNone
   };
 }
 
+Decorator ShardByChunk(int64_t shards, int64_t index) {
+  return [shards, index](ReaderPtr reader) {
+    return std::make_unique<ShardReader>(std::move(reader), shards, index, ShardBy::kChunk);
+  };
+}
+
 Decorator DoubleBuffer(int64_t depth) {
   return [depth](ReaderPtr reader) {
     return std::make_unique<DoubleBufferReader>(std::move(reader), Place(), depth);
@@ -1266,6 +1272,9 @@ std::vector<ContractCase> Files(Where where) {
       Reads("compressed_text_batch", ZstdText, where, ZstdTextPaths, {Batch(2)}, {}),
       Reads("compressed_idx_shuffle", Lz4Idx, where, Lz4IdxPaths, {Shuffle(5)}, {}),
       Reads("open_files", OpenFiles, where, ShardPaths, {}, numbers, {20, 20}),
+      Reads("recordio_shard_by_chunk_shuffle", RecordIO, where, RecordIOPaths,
+            {ShardByChunk(3, 1), Shuffle(4)}, {}),
+      Reads("open_files_shard_by_chunk", OpenFiles, where, ShardPaths, {ShardByChunk(2, 1)}, {}),
       Reads("open_files_shuffled", OpenFilesShuffled, where, ShardPaths, {}, Twice(numbers)),
       Reads("open_files_shuffle_batch_double_buffer", OpenFiles, where, ShardPaths,
             {Shuffle(16), Batch(8), DoubleBuffer(2)}, numbers, {2}),
