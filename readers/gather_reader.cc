@@ -44,7 +44,7 @@ void SetNeeded(const GatheredPart& part) {
 }  // namespace
 
 void GatheredPart::Dispose() {
-  for (LoDTensor& tensor : tensors) tensor.Clear();
+  ForgetValues(&tensors);
   Pool<GatheredPart>::Give(this);
 }
 
