@@ -45,7 +45,7 @@ void SetNeeded(const GatheredPart& part) {
 }  // namespace
 
 void GatheredPart::Dispose() {
-  for (LoDTensor& tensor : tensors) tensor.Clear();
+  ForgetValues(&tensors);
   made_of = ElementNames();
   Pool<GatheredPart>::Give(this);
 }

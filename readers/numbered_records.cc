@@ -34,6 +34,7 @@ void NumberedRecords::Add(std::unique_ptr<FileSource> source, const std::string&
           record_bytes());
   }
   mapped_ = mapped_ && (table->mapped || table->records == 0);
+  in_one_piece_ = in_one_piece_ && table->bytes_in_file == table->record_bytes;
   ends_.push_back(count() + table->records);
   sources_.push_back(std::move(source));
   tables_.push_back(*std::move(table));

@@ -27,6 +27,9 @@ class NumberedRecords final : public Kept {
   size_t record_bytes() const { return tables_.front().record_bytes; }
   // Whether all records lie in mapped files.
   bool mapped() const { return mapped_; }
+  // Whether each record is one stretch of a file, so that many are read by one call as fast as one
+  // stretch of their size.
+  bool in_one_piece() const { return in_one_piece_; }
 
   struct Place {
     uint32_t file;    // in the order of Add
@@ -54,6 +57,7 @@ class NumberedRecords final : public Kept {
   std::vector<RecordTable> tables_;
   std::vector<uint64_t> ends_;  // records up to the end of each file
   bool mapped_ = true;
+  bool in_one_piece_ = true;
 };
 
 }  // namespace millhopper

@@ -59,8 +59,13 @@ RandomOrderSource::RandomOrderSource(Ref<const NumberedRecords> records, const P
       most_records_(RecordsIn(kChunkBytes, record_bytes_, kMostInChunk)),
       next_(first) {
   const size_t large = RecordsIn(kLargeChunkBytes, record_bytes_, kMostInLargeChunk);
-  if (!records_->mapped() && large / kRecordsWorthABlock >= blocks()) most_records_ = large;
+  if (WorthBlocks(large)) most_records_ = large;
   most_records_ = static_cast<size_t>(std::min<uint64_t>(most_records_, count_));
+}
+
+bool RandomOrderSource::WorthBlocks(size_t records) const {
+  return !records_->mapped() && records_->in_one_piece() &&
+         records / kRecordsWorthABlock >= blocks();
 }
 
 size_t RandomOrderSource::NextSize() const {
@@ -95,7 +100,7 @@ void RandomOrderSource::Fetch(Chunk* chunk) const {
   chunk->bytes = BufferPool::At(Place()).Take(most_records_ * record_bytes_);
   if (records_->mapped()) {
     records_->Copy(numbers.data(), stretch.size, chunk->bytes->data());
-  } else if (stretch.size / kRecordsWorthABlock >= blocks()) {
+  } else if (WorthBlocks(stretch.size)) {
     try {
       ReadBlocks(numbers, chunk->bytes->data());
     } catch (const Error& error) {

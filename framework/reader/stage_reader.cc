@@ -97,7 +97,7 @@ class StageReader::Group final : public Kept {
     }
     element->copies.clear();
     element->copied_from.clear();
-    element->tensors.clear();
+    ForgetValues(&element->tensors);
   }
 
   void Dispose() override {
@@ -135,6 +135,20 @@ class StageReader::Ahead final : public Job {
 
   StageReader* const reader_;  // it cancels this job before it is destroyed
 };
+
+void ForgetValues(std::vector<LoDTensor>* tensors) {
+  if (!MayKeepEmptyTable()) {
+    tensors->clear();
+    return;
+  }
+  for (LoDTensor& tensor : *tensors) {
+    Lod levels;
+    levels.swap(*tensor.mutable_lod_unchecked());
+    for (LodLevel& level : levels) level.clear();
+    tensor.Clear();
+    tensor.mutable_lod_unchecked()->swap(levels);
+  }
+}
 
 void Stage::LoadPart(const StagedElement&, size_t, Rows*) const {
   Throw(ErrorCode::kInternal, "a stage that makes parts does not say how");

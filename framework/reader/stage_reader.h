@@ -31,6 +31,10 @@ struct StagedElement {
   std::vector<Ref<Buffer>> copied_from;
 };
 
+// Forgets the values of an element's tensors. Keeps their tables of levels of detail, so that the
+// next element that is moved there (Rows::MoveTo) needs no new ones, if MayKeepEmptyTable allows it.
+void ForgetValues(std::vector<LoDTensor>* tensors);
+
 // Work on single elements. The result depends on the element alone, not on earlier ones.
 class Stage {
  public:
