@@ -43,6 +43,12 @@ void SetAttribute(const std::string& name, const Attribute& value, proto::OpDesc
   } else if (const auto* l = std::get_if<int64_t>(&value)) {
     message->set_type(proto::LONG);
     message->set_l(*l);
+  } else if (const auto* d = std::get_if<double>(&value)) {
+    message->set_type(proto::FLOAT64);
+    message->set_float64(*d);
+  } else if (const auto* doubles = std::get_if<std::vector<double>>(&value)) {
+    message->set_type(proto::FLOAT64S);
+    add_all(*doubles, message->mutable_float64s());
   } else if (const auto* ints = std::get_if<std::vector<int32_t>>(&value)) {
     message->set_type(proto::INTS);
     add_all(*ints, message->mutable_ints());

@@ -13,13 +13,19 @@
 namespace millhopper {
 namespace {
 
+std::vector<int64_t> Buckets(const std::vector<std::string>& words, int64_t buckets) {
+  RunOpOptions options;
+  options.dims_by_values = true;  // by levels of detail
+  const auto outs =
+      RunOp("hash_bucket", {{"X", TextsOf(words)}}, {"Out"}, {{"buckets", buckets}}, options);
+  return ValuesOf<int64_t>(outs.at("Out"));
+}
+
 TEST(HashBucketOp, IsTheHashOfFields) {
   const std::vector<std::string> words = {"", "a", "Oslo", std::string(300, '\xff'), "Oslo"};
   for (const int64_t buckets : {int64_t{1}, int64_t{1000003}, int64_t{1} << 62}) {
     const Field field = ParseFields({"x int64[] hash=" + std::to_string(buckets)})[0];
-    const auto outs =
-        RunOp("hash_bucket", {{"X", TextsOf(words)}}, {"Out"}, {{"buckets", buckets}});
-    const std::vector<int64_t> numbers = ValuesOf<int64_t>(outs.at("Out"));
+    const std::vector<int64_t> numbers = Buckets(words, buckets);
     ASSERT_EQ(numbers.size(), words.size());
     for (size_t i = 0; i < words.size(); ++i) {
       int64_t expected = -1;
@@ -31,9 +37,7 @@ TEST(HashBucketOp, IsTheHashOfFields) {
 
 // The value of the reference implementation for no bytes.
 TEST(HashBucketOp, IsXxh64) {
-  const auto outs = RunOp("hash_bucket", {{"X", TextsOf({""})}}, {"Out"},
-                          {{"buckets", int64_t{0x7fffffffffffffff}}});
-  EXPECT_EQ(ValuesOf<int64_t>(outs.at("Out")),
+  EXPECT_EQ(Buckets({""}, 0x7fffffffffffffff),
             (std::vector<int64_t>{static_cast<int64_t>(0xef46db3751d8e999 % 0x7fffffffffffffff)}));
 }
 

@@ -161,8 +161,8 @@ std::vector<Case> Cases() {
   cases.push_back({"tokenize", {{"X", word}}, {"Out"}, {}});
   cases.push_back({"lookup", {{"X", word}}, {"Out"}, {{"vocab", words}}});
   cases.push_back({"hash_bucket", {{"X", word}}, {"Out"}, {{"buckets", int64_t{9}}}});
-  cases.push_back({"truncate", {{"X", x}}, {"Out"}, {{"length", int64_t{1}}}});
-  cases.push_back({"pad_sequence", {{"X", x}}, {"Out", "Length"}, {{"length", int64_t{9}}}});
+  cases.push_back({"truncate", {{"X", row}}, {"Out"}, {{"length", int64_t{1}}}});
+  cases.push_back({"pad_sequence", {{"X", row}}, {"Out", "Length"}, {{"length", int64_t{9}}}});
   cases.push_back({"bucketize", {{"X", x}}, {"Out"}, {{"boundaries", std::vector<double>{0}}}});
   cases.push_back({"one_hot", {{"X", labels}}, {"Out"}, {{"depth", int32_t{9}}}});
   cases.push_back({"sequence_mask", {{"X", labels}}, {"Y"}, {{"maxlen", int64_t{9}}}});

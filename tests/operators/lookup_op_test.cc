@@ -15,11 +15,15 @@ namespace {
 
 Attributes With(const TempFile& file) { return {{"vocab", file.path()}}; }
 
+LoDTensor Lookup(const LoDTensor& x, const Attributes& attributes) {
+  RunOpOptions options;
+  options.dims_by_values = true;  // by levels of detail
+  return RunOp("lookup", {{"X", x}}, {"Out"}, attributes, options).at("Out");
+}
+
 TEST(LookupOp, GivesWordsTheNumbersOfTheirLines) {
   const TempFile file("words.txt", "to\nbe\r\n\nnot\xff");
-  const LoDTensor out =
-      RunOp("lookup", {{"X", TextsOf({"not\xff", "", "to", "be", "to"})}}, {"Out"}, With(file))
-          .at("Out");
+  const LoDTensor out = Lookup(TextsOf({"not\xff", "", "to", "be", "to"}), With(file));
   EXPECT_EQ(out.dims(), (Dims{5}));
   EXPECT_TRUE(out.lod().empty());
   EXPECT_EQ(ValuesOf<int64_t>(out), (std::vector<int64_t>{3, 2, 0, 1, 0}));
@@ -28,40 +32,34 @@ TEST(LookupOp, GivesWordsTheNumbersOfTheirLines) {
 TEST(LookupOp, KeepsOuterLevels) {
   const TempFile file("words.txt", "a\nb\n");
   const LoDTensor x = MakeTensor<uint8_t>({3}, {'b', 'a', 'b'}, {{0, 2, 3}, {0, 1, 2, 3}});
-  const LoDTensor out = RunOp("lookup", {{"X", x}}, {"Out"}, With(file)).at("Out");
+  const LoDTensor out = Lookup(x, With(file));
   EXPECT_EQ(ValuesOf<int64_t>(out), (std::vector<int64_t>{1, 0, 1}));
   EXPECT_EQ(out.lod(), (Lod{{0, 2, 3}}));
-  const LoDTensor one =
-      RunOp("lookup", {{"X", MakeTensor<uint8_t>({1}, {'b'})}}, {"Out"}, With(file)).at("Out");
+  const LoDTensor one = Lookup(MakeTensor<uint8_t>({1}, {'b'}), With(file));
   EXPECT_EQ(one.dims(), (Dims{1}));
 }
 
 TEST(LookupOp, RefusesOtherWordsUnlessThereIsADefault) {
   const TempFile file("words.txt", "a\nb\n");
   const LoDTensor x = TextsOf({"a", "c\n"});
-  ExpectError(ErrorCode::kDataLoss, "'c\\n' is no word of the vocabulary '", [&] {
-    RunOp("lookup", {{"X", x}}, {"Out"}, With(file));
-  });
+  ExpectError(ErrorCode::kDataLoss, "'c\\n' is no word of the vocabulary '",
+              [&] { Lookup(x, With(file)); });
   for (const int64_t other : {int64_t{-1}, int64_t{0}, int64_t{7}}) {
     Attributes attributes = With(file);
     attributes.emplace_back("default", other);
-    EXPECT_EQ(ValuesOf<int64_t>(RunOp("lookup", {{"X", x}}, {"Out"}, attributes).at("Out")),
-              (std::vector<int64_t>{0, other}));
+    EXPECT_EQ(ValuesOf<int64_t>(Lookup(x, attributes)), (std::vector<int64_t>{0, other}));
   }
 }
 
 TEST(LookupOp, SaysWhatIsWrongWithAFile) {
   const LoDTensor x = TextsOf({"a"});
   const TempFile twice("twice.txt", "a\nb\na\n");
-  ExpectError(ErrorCode::kDataLoss, "line 3: the word 'a' stands in line 1, too", [&] {
-    RunOp("lookup", {{"X", x}}, {"Out"}, With(twice));
-  });
+  ExpectError(ErrorCode::kDataLoss, "line 3: the word 'a' stands in line 1, too",
+              [&] { Lookup(x, With(twice)); });
   const TempFile empty("empty.txt", "");
-  ExpectError(ErrorCode::kDataLoss, "the vocabulary is empty", [&] {
-    RunOp("lookup", {{"X", x}}, {"Out"}, With(empty));
-  });
+  ExpectError(ErrorCode::kDataLoss, "the vocabulary is empty", [&] { Lookup(x, With(empty)); });
   ExpectError(ErrorCode::kIo, "missing.txt", [&] {
-    RunOp("lookup", {{"X", x}}, {"Out"}, {{"vocab", TempName("missing.txt")}});
+    Lookup(x, {{"vocab", TempName("missing.txt")}});
   });
   ExpectRefused("text is uint8 [n]", "lookup", {{"X", MakeTensor<float>({1}, {1})}}, {"Out"},
                 With(empty));
@@ -70,8 +68,8 @@ TEST(LookupOp, SaysWhatIsWrongWithAFile) {
 TEST(LookupOp, ReadsAFileThatHasChanged) {
   const std::string path = TempName("changing.txt");
   const auto number_of_a = [&] {
-    const auto outs = RunOp("lookup", {{"X", TextsOf({"a"})}}, {"Out"}, {{"vocab", path}});
-    return ValuesOf<int64_t>(outs.at("Out"))[0];
+    const LoDTensor out = Lookup(TextsOf({"a"}), {{"vocab", path}});
+    return ValuesOf<int64_t>(out)[0];
   };
   WriteFile(path, "a\n");
   EXPECT_EQ(number_of_a(), 0);
@@ -85,8 +83,8 @@ TEST(LookupOp, IsRunByManyThreads) {
   for (int i = 0; i < 8; ++i) {
     threads.emplace_back([&] {
       for (int round = 0; round < 20; ++round) {
-        const auto outs = RunOp("lookup", {{"X", TextsOf({"b"})}}, {"Out"}, With(file));
-        EXPECT_EQ(ValuesOf<int64_t>(outs.at("Out")), (std::vector<int64_t>{1}));
+        const LoDTensor out = Lookup(TextsOf({"b"}), With(file));
+        EXPECT_EQ(ValuesOf<int64_t>(out), (std::vector<int64_t>{1}));
       }
     });
   }

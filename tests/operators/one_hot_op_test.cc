@@ -42,7 +42,7 @@ TEST(OneHotOp, RefusesWhatDoesNotFit) {
   const Attributes depth = {{"depth", int32_t{2}}};
   ExpectRefused("numbers are int64 or int32 [n] or [..., 1]", "one_hot",
                 {{"X", MakeTensor<int64_t>({1, 2}, {1, 1})}}, {"Out"}, depth);
-  ExpectRefused("numbers are int64 or int32", "one_hot", {{"X", MakeTensor<float>({1}, {1})}},
+  ExpectRefused("the types taken are int64, int32", "one_hot", {{"X", MakeTensor<float>({1}, {1})}},
                 {"Out"}, depth);
   ExpectRefused("attribute 'dtype' is float16", "one_hot", {{"X", MakeTensor<int64_t>({1}, {1})}},
                 {"Out"}, {{"depth", int32_t{2}}, {"dtype", int32_t{4}}});
