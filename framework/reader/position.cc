@@ -299,7 +299,9 @@ FileList FileList::Of(std::vector<File> files) {
     list.fingerprint = MixBits(hash + file.bytes);
     names += file.path.size();
   }
-  if (names <= kMaxListedFileBytes) list.files = std::move(files);
+  if (names > kMaxListedFileBytes) return list;
+  for (File& file : files) file.path = Escaped(file.path);  // what is stored is UTF-8
+  list.files = std::move(files);
   return list;
 }
 

@@ -249,8 +249,8 @@ void ReaderBase::Restore(const Position& position) {
 
 void ReaderBase::SaveChain(Position* position) {
   ReaderState state;
-  state.kind_ = kind_;
-  state.name_ = name_;
+  state.kind_ = Escaped(kind_);  // what is stored is UTF-8
+  state.name_ = Escaped(name_);
   state.end_ = end_;
   const std::vector<ReaderBase*> readers = Below();
   if (readers.empty()) {
@@ -259,6 +259,7 @@ void ReaderBase::SaveChain(Position* position) {
     state.Setting("slots", slots);
   }
   SaveState(&state);
+  for (auto& setting : state.settings_) setting.second = Escaped(setting.second);
   position->readers_.push_back(std::move(state));
   for (ReaderBase* const below : readers) below->SaveChain(position);
 }

@@ -195,6 +195,18 @@ TEST(ResumeTest, SaysWhatDiffers) {
   ExpectRefused(same, saved, "'memory:///a.fixed' had 2400 bytes, now it has 2408");
 }
 
+TEST(ResumeTest, KnowsFilesWithAnyName) {
+  Quickstart setup;
+  setup.files = {WriteFixed("caf\xe9.fixed", 100)};
+  const std::string saved = SavedAfter(setup, 3);
+  const ReaderPtr reader = setup.Make();
+  reader->Restore(Position::Parse(saved));
+  EXPECT_EQ(ReadAll(reader.get()).size(), 10u);
+  EXPECT_NE(Position::Parse(saved).ToJson().find("caf\\\\xe9.fixed"), std::string::npos);
+  setup.files = {WriteFixed("caf\xe8.fixed", 100)};
+  ExpectRefused(setup, saved, "caf\\xe9.fixed', now it is 'memory:///caf\\xe8.fixed'");
+}
+
 TEST(ResumeTest, IsCalledBeforeAnythingIsRead) {
   const std::string saved = SavedAfter(Quickstart(), 5);
   const ReaderPtr reader = Quickstart().Make();

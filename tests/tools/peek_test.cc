@@ -9,6 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "framework/base/random.h"
+#include "framework/reader/position.h"
+#include "readers/random_data_reader.h"
 #include "tests/child.h"
 #include "tests/testing.h"
 
@@ -97,6 +100,30 @@ TEST(PeekAtFiles, ProposesFieldsAndShowsWhatTheyGive) {
   EXPECT_EQ(result.exit_code, 0) << result.errors;
   EXPECT_EQ(result.errors, "");
   EXPECT_EQ(std::count(result.output.begin(), result.output.end(), '\n'), 2);
+}
+
+TEST(PeekAtPositions, PrintsOneAsJson) {
+  SlotSpec slot;
+  slot.dims = {1, 2};
+  RandomDataReader reader({slot}, 0, 1, 5, RandomKey(1, 2, "noise"));
+  reader.set_origin("reader 'noise'", "create_random_data_generator", "noise");
+  ReadSome(&reader, 3);
+  const std::string saved = reader.Save().Serialize();
+  const TempFile file("saved.position", saved);
+  const ChildResult result = RunChild({"tools/peek", "--state=" + file.path()});
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  const auto json = nlohmann::json::parse(result.output);
+  const auto& noise = json.at("readers").at(0);
+  EXPECT_EQ(noise.at("kind"), "create_random_data_generator");
+  EXPECT_EQ(noise.at("name"), "noise");
+  EXPECT_EQ(noise.at("settings").at("slots"), "float32 [1, 2]");
+  EXPECT_EQ(noise.at("numbers").at("sample"), "3");
+  const TempFile cut("cut.position", saved.substr(0, saved.size() / 2));
+  const ChildResult failed = RunChild({"tools/peek", "--state=" + cut.path()});
+  EXPECT_EQ(failed.exit_code, 2);
+  EXPECT_NE(failed.errors.find("cut.position"), std::string::npos) << failed.errors;
+  EXPECT_NE(failed.errors.find("this is no position"), std::string::npos) << failed.errors;
+  EXPECT_EQ(RunChild({"tools/peek", "--state=" + file.path(), "--startup=x"}).exit_code, 2);
 }
 
 TEST(PeekAtFiles, KnowsFormatsByNameAndByContent) {
