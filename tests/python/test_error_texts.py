@@ -104,7 +104,7 @@ blocks {
         ),
         (
             ("FP32", "persistable", "suffle"),
-            "10:11: operator 'suffle': no such operator; did you mean 'create_shuffle_reader'?",
+            "9:3: operator 'suffle': no such operator; did you mean 'create_shuffle_reader'?",
         ),
     ],
 )
