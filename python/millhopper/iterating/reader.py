@@ -858,6 +858,11 @@ class Reader(MemorySources, ImageMethods, TextMethods, CombiningMethods):
             return self._filter_by_slot(condition, name)
         return self._filter_by_function(condition, name)
 
+    def _function_below(self) -> _core.Function | None:
+        """The last function, which tells the names of the slots, if this reader does not."""
+        last = self._functions[-1] if self._functions and self._names is None else None
+        return last if isinstance(last, _core.Function) else None
+
     def _filter_by_function(
         self, function: Callable[[dict[str, Any]], object], name: str
     ) -> Reader:
@@ -868,7 +873,7 @@ class Reader(MemorySources, ImageMethods, TextMethods, CombiningMethods):
         def is_true(element: dict[str, Any]) -> bool:
             return bool(function(element))
 
-        below = self._functions[-1] if self._functions and self._names is None else None
+        below = self._function_below()
         held, attributes = keep_function(is_true, self._names, below, {"keep": ("bool", [1], 0)})
         # The last function is the one that knows the names of the slots.
         names = self._names if self._names or self._functions else self._slot_names()
@@ -931,10 +936,8 @@ class Reader(MemorySources, ImageMethods, TextMethods, CombiningMethods):
 
         Source: paddle.reader.xmap_readers, which does the same for readers of Python.
         """
-        last = self._functions[-1] if self._functions and self._names is None else None
-        below = last if isinstance(last, _core.Function) else None
         declared = _declared(slots)
-        held, attributes = keep_function(function, self._names, below, declared)
+        held, attributes = keep_function(function, self._names, self._function_below(), declared)
         functions = (*self._functions, held)
         names = list(declared) or None
         return self._decorate(
