@@ -32,7 +32,8 @@ struct StagedElement {
 };
 
 // Forgets the values of an element's tensors. Keeps their tables of levels of detail, so that the
-// next element that is moved there (Rows::MoveTo) needs no new ones, if MayKeepEmptyTable allows it.
+// next element that is moved there (Rows::MoveTo) needs no new ones, if MayKeepEmptyTable allows
+// it.
 void ForgetValues(std::vector<LoDTensor>* tensors);
 
 // Work on single elements. The result depends on the element alone, not on earlier ones.
