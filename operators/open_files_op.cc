@@ -76,8 +76,9 @@ OpSchema OpenFilesSchema() {
                  "on top mixes the records of chunks. cycle_length, deterministic and "
                  "shuffle_files have no effect then, and pass_num must be 1"})
           .Attr({"shuffle_records", false,
-                 "read the records of all files in a random order, another in each pass, without "
-                 "memory for records that wait; for plain files of the formats fixed, idx and npy; "
+                 "read the records of all files in a random order, another in each pass, in memory "
+                 "that does not grow with their number; for plain files of the formats fixed, idx "
+                 "and npy; "
                  "thread_num, buffer_size, cycle_length, deterministic "
                  "and shuffle_files have no effect then, and pass_num must be 1"})
           .Attr({"seed", int64_t{0}, "decides that order together with --seed and the name of Out"})

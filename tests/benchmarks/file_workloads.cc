@@ -137,7 +137,7 @@ void AddFileWorkloads(Workloads* workloads) {
   AddOneFile("rio_mnist_snappy", snappy, usual, 0.70, workloads);
   AddOneFile("rio_mnist_gzip", gzip, usual, 0.70, workloads);
   AddOneFile("idx", idx, usual, 0, workloads);
-  AddOneFile<RandomOrderLimit>("idx_full_shuffle", idx, full_shuffle, 0.20, workloads);
+  AddOneFile<RandomOrderLimit>("idx_full_shuffle", idx, full_shuffle, 0, workloads);
   AddOneFile(
       "npy", [] { return MnistNpy(kImages); }, usual, 0, workloads);
   AddOneFile(
@@ -146,7 +146,7 @@ void AddFileWorkloads(Workloads* workloads) {
   AddOneFile("tiny64_1_thread", tiny, one_thread, 0, workloads);
   AddOneFile("tiny64_batch_4096", tiny, large_batches, 0.15, workloads);
   AddOneFile("tiny64_mmap", mapped(tiny), usual, 0, workloads);
-  AddOneFile<RandomOrderLimit>("tiny64_full_shuffle", tiny, full_shuffle, 0.05, workloads);
+  AddOneFile<RandomOrderLimit>("tiny64_full_shuffle", tiny, full_shuffle, 0.02, workloads);
   AddOneFile<RandomOrderLimit>("tiny64_mmap_full_shuffle", mapped(tiny), full_shuffle, 0.20,
                                workloads);
   AddOneFile("tiny64_recordio", tiny_records, usual, 0.15, workloads);

@@ -252,7 +252,7 @@ class Reader(MemorySources, ImageMethods, TextMethods, CombiningMethods):
                 ``shuffle_chunks=True`` the chunks of all files are read in a random order, another
                 one in each pass; a ``shuffle`` on top mixes their records. With
                 ``shuffle_records=True`` the records of plain fixed, idx and npy files are read in a
-                random order, another one in each pass, without memory for those that wait. With
+                random order, another one in each pass, in memory that does not grow with them. With
                 ``buffer_type="mmap"`` records are copied straight from the kernel's pages. Use this
                 for plain files on local disks only, and let no program write to them meanwhile. A
                 change that the reader notices is an error with file and byte; it cannot notice
@@ -409,7 +409,7 @@ class Reader(MemorySources, ImageMethods, TextMethods, CombiningMethods):
 
         Every pass has another order, which ``seed``, the reader's own seed and ``name`` decide.
         Where records can be read one by one, ``open_files(..., shuffle_records=True)`` shuffles all
-        of them, in no memory.
+        of them, in little memory.
         """
         return self.decorate("create_shuffle_reader", name=name, buffer_size=buffer_size, seed=seed)
 
