@@ -223,7 +223,7 @@ TEST_F(DiskCacheOp, IsNotUsedForOtherVocabularies) {
   WriteFile(folder_ + "/table.csv", "three\none\n");
   operator_ = "open_files";
   source_ = {{"file_names", "strings: \"" + folder_ + "/table.csv\""},
-             {"fields", "strings: 'word #1 int64[] vocab=" + words + "'"},
+             {"fields", "strings: '#1 int64[] vocab=" + words + "'"},
              {"header", "s: \"no\""}};
   EXPECT_EQ(Read(), 1u);
   EXPECT_EQ(Read(), 0u);

@@ -328,6 +328,13 @@ bool Fails(int descriptor, Size* size, ssize_t* result) {
   return false;
 }
 
+ssize_t ReadOrFail(int descriptor, void* out, size_t size, off_t offset) {
+  static const auto real = Real<ssize_t (*)(int, void*, size_t, off_t)>("pread");
+  ssize_t result = 0;
+  if (Fails(descriptor, &size, &result)) return result;
+  return real(descriptor, out, size, offset);
+}
+
 }  // namespace
 }  // namespace millhopper
 
@@ -345,10 +352,7 @@ int open(const char* path, int flags, ...) {
 }
 
 ssize_t pread(int descriptor, void* out, size_t size, off_t offset) {
-  static const auto real = millhopper::Real<ssize_t (*)(int, void*, size_t, off_t)>("pread");
-  ssize_t result = 0;
-  if (millhopper::Fails(descriptor, &size, &result)) return result;
-  return real(descriptor, out, size, offset);
+  return millhopper::ReadOrFail(descriptor, out, size, offset);
 }
 
 ssize_t preadv(int descriptor, const iovec* pieces, int count, off_t offset) {
@@ -356,7 +360,9 @@ ssize_t preadv(int descriptor, const iovec* pieces, int count, off_t offset) {
   ssize_t result = 0;
   size_t size = SIZE_MAX;
   if (millhopper::Fails(descriptor, &size, &result)) return result;
-  if (size != SIZE_MAX) return pread(descriptor, pieces[0].iov_base, size, offset);
+  if (size != SIZE_MAX) {
+    return millhopper::ReadOrFail(descriptor, pieces[0].iov_base, size, offset);
+  }
   return real(descriptor, pieces, count, offset);
 }
 
