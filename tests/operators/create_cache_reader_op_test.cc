@@ -220,11 +220,10 @@ TEST_F(DiskCacheOp, IsNotUsedWhenAPatternFindsMore) {
 TEST_F(DiskCacheOp, IsNotUsedForOtherVocabularies) {
   const std::string words = folder_ + "/words";
   WriteFile(words, "one\ntwo\nthree\n");
-  WriteFile(folder_ + "/table.csv", "three\none\n");
+  WriteFile(folder_ + "/table.csv", "word\nthree\none\n");
   operator_ = "open_files";
   source_ = {{"file_names", "strings: \"" + folder_ + "/table.csv\""},
-             {"fields", "strings: '#1 int64[] vocab=" + words + "'"},
-             {"header", "s: \"no\""}};
+             {"fields", "strings: 'word int64[] vocab=" + words + "'"}};
   EXPECT_EQ(Read(), 1u);
   EXPECT_EQ(Read(), 0u);
   WriteFile(words, "one\nthree\ntwo\nfour\n");

@@ -1110,13 +1110,6 @@ std::vector<ContractCase> Chains() {
             numbers, {5}),
       Chain("cache_multi_pass_window_to_device", Jittering,
             {Cache(4000), MultiPass(2), Slide(4, 0), ToDevice(2)}, Twice(numbers), {5, 5}),
-      Chain("open_files_disk_cache_batch",
-            [](Fault fault) { return OpenFiles(fault, Where::kDisk); }, {DiskCache(), Batch(8)},
-            numbers, {2, 2}),
-      // A cache, so that the error is at the same place in every pass.
-      Chain("open_files_in_random_chunks_cache",
-            [](Fault fault) { return OpenFilesInRandomChunks(fault, Where::kDisk); },
-            {Cache(1 << 20)}, numbers, {5, 5}),
       Chain("disk_cache_multi_pass_shuffle_batch", Ragged,
             {DiskCache(), MultiPass(2), Shuffle(7), Batch(4)}, Twice(RaggedValues()), {5, 5}),
       Chain("shuffle_disk_cache_to_device", Jittering,
