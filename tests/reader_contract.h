@@ -50,6 +50,8 @@ struct ContractCase {
   std::vector<int64_t> values = {};
   // The files that the reader reads; it opens none of them before its first Plan.
   std::function<std::vector<std::string>()> files = nullptr;
+  // Whether a pass reads every byte of its files, and not the chunks of one shard only.
+  bool reads_all = true;
   // If it cannot be saved: words of the error that says so.
   std::string cannot_save = "";
 };
@@ -528,7 +530,7 @@ TEST_P(ReaderContract, CountsWhatItHasDone) {
   for (const ChainStats& one : ReadersOf(stats)) bytes += one.bytes_read;
   uint64_t size = 0;
   for (const std::string& path : contract_.files()) size += FileSystemOf(path).Stat(path).size;
-  EXPECT_GE(bytes, 3 * size) << "in three whole passes";
+  EXPECT_GE(bytes, contract_.reads_all ? 3 * size : 1) << "in three whole passes";
 }
 
 TEST_P(ReaderContract, CountsWhatPrecedesAnError) {
