@@ -80,7 +80,7 @@ bool IsLoop(const OpSchema& schema, const std::string& name) {
 
 std::string NearestOperator(const std::string& type) {
   const std::vector<std::string> types = OperatorTypes();
-  const std::string nearest = NearestWord(type, types);
+  std::string nearest = NearestWord(type, types);
   if (!nearest.empty()) return nearest;
   // "suffle" is near enough to the middle of "create_shuffle_reader".
   constexpr std::string_view kBegin = "create_", kEnd = "_reader";

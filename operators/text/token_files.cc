@@ -318,7 +318,7 @@ TokenTable ReadTokens(const std::string& path, const std::string& vocabulary) {
             "' is for a file of merges, whose first line begins with #version");
     return ParseTiktoken(text, path);
   }
-  const TokenTable tokens = ParseMerges(text, path);
+  TokenTable tokens = ParseMerges(text, path);
   if (vocabulary.empty()) return tokens;
   return WithIds(tokens, ReadTextFile(vocabulary, "vocabulary"), vocabulary);
 }

@@ -112,7 +112,7 @@ void SetTo(py::handle value, Holders holders, const SlotSpec* spec, LoDTensor* t
 // Gives the tensor the axes that are declared, if only those behind the first one are others.
 void ReshapeTo(const SlotSpec& spec, LoDTensor* tensor) {
   const Dims& dims = tensor->dims();
-  if (dims.size() == spec.dims.size() || tensor->lod().size() != 0 || spec.dims.size() == 0) return;
+  if (dims.size() == spec.dims.size() || !tensor->lod().empty() || spec.dims.empty()) return;
   Dims wanted{dims[0]};
   for (size_t axis = 1; axis < spec.dims.size(); ++axis) wanted.push_back(spec.dims[axis]);
   const bool known =

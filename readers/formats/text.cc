@@ -25,6 +25,10 @@ class TextFormat final : public FileFormat {
   void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
     LoadBytes(tickets, n, rows);
   }
+
+  std::string PlaceName(const FileEntry& file, uint64_t offset) const override {
+    return LineName(file.path, offset);
+  }
 };
 
 FormatSchema Schema() {

@@ -15,7 +15,7 @@ def write(path: Path, *elements: list[np.ndarray]) -> Path:
     with create_recordio_writer(path) as writer:
         for element in elements:
             for values in element:
-                writer.append_tensor(millhopper.LoDTensor(values))
+                writer.append_tensor(millhopper.LoDTensor.from_array(values))
             writer.complete_append_tensor()
     return path
 

@@ -152,7 +152,7 @@ def test_declared_slots_give_dtypes_and_dims(numbers: millhopper.Reader) -> None
         (lambda e: (1, 2, 3), "a tuple of 3 values for 2 slots"),
         (lambda e: {"row": [[1, 2, 3, 4]], "lable": 1}, "no value for slot 'label'.*lable"),
         (lambda e: {"row": [[1, 2, 3, 4]], "label": 1, "more": 2}, "3 values for 2 slots"),
-        (lambda e: None, "an element of 2 slots"),
+        (lambda e: None, "it is None: does the function end without a return?"),
         (lambda e: ([[1, 2, 3, 4]], "seven"), "invalid literal"),
         (lambda e: ([[1, 2, 3, 4]], np.zeros(1, np.complex64)), "slot 'label': .*complex64"),
     ],

@@ -81,6 +81,9 @@ def multiprocess_reader(
     readers = list(readers)
     if not readers:
         raise ValueError("multiprocess_reader: no reader is given")
+    # The lineage's callers may give the two in the other order, so that this is True or False.
+    if isinstance(queue_size, bool):
+        queue_size = int(queue_size)
     if integer("multiprocess_reader: queue_size", queue_size) < 0:
         raise ValueError(
             f"multiprocess_reader: queue_size is {queue_size}, it must not be negative"

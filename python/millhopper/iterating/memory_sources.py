@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -138,8 +138,10 @@ class MemorySources:
                 f"from_dataset takes an object with __len__ and __getitem__, not {dataset!r}"
             )
 
+        declared = list(slots) if isinstance(slots, Mapping) else []
+
         def sample(number: Mapping[str, npt.NDArray[Any]]) -> dict[str, Any]:
-            return _element(dataset[int(number["index"][0])])
+            return _element(dataset[int(number["index"][0])], declared)
 
         sample.__qualname__ = f"{type(dataset).__qualname__}.__getitem__"
         numbers = indices(cls, len(dataset), shuffle=shuffle, seed=seed, name=f"{name}.numbers")
@@ -190,14 +192,16 @@ def _column(name: str, values: npt.ArrayLike) -> npt.NDArray[Any]:
     return array
 
 
-def _element(sample: Any) -> dict[str, Any]:
-    """A sample as a dict by slot name."""
+def _element(sample: Any, names: Sequence[str]) -> dict[str, Any]:
+    """A sample as a dict by slot name; names are for as many values as there are names."""
     if not isinstance(sample, Mapping):
         is_one = not isinstance(sample, tuple | list) or (
             isinstance(sample, list) and all(isinstance(value, int | float) for value in sample)
         )
         values = [sample] if is_one else sample
-        sample = {f"slot{i}": value for i, value in enumerate(values)}
+        if len(values) != len(names):
+            names = [f"slot{i}" for i in range(len(values))]
+        sample = dict(zip(names, values, strict=True))
     return {name: _instance(value) for name, value in sample.items()}
 
 
