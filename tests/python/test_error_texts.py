@@ -163,7 +163,7 @@ def test_an_error_within_map_says_which_record(
     assert caught.value.file == str(tmp_path / "lines.txt")
     assert caught.value.offset == 8
     first, *steps = str(caught.value).splitlines()
-    assert first.startswith(f"{tmp_path}/lines.txt, byte 8: function ")
+    assert first.startswith(f"{tmp_path}/lines.txt: function ")
     assert first.endswith(
         "length' (" + f"{__file__}:{length.__code__.co_firstlineno}) "
         "has raised ValueError: on purpose"

@@ -147,7 +147,7 @@ TEST_P(Misbehaving, GivesAnErrorWithFileRecordAndPlugin) {
       EXPECT_EQ(error->code, GetParam().code) << error->text;
       EXPECT_EQ(error->text.rfind(file.path() + ": ", 0), 0u) << error->text;
       for (const std::string& words : {GetParam().words, "\n  while parsing it with " + plugin.path,
-                                       std::string("\n  in record 2 of the chunk"),
+                                       std::string("\n  in line 3, which begins at byte 10"),
                                        std::string("while reading record 2 of")}) {
         EXPECT_NE(error->text.find(words), std::string::npos) << error->text << "\nlacks " << words;
       }
