@@ -128,7 +128,7 @@ void DiskCacheReader::Write(const Step& step) {
     if (MemoryScope::IsAhead() && MemoryScope::WasRefused()) throw;
     const Error error = CurrentError();
     StopWriting();
-    if (error.code() == ErrorCode::kCancelled) throw error;
+    if (error.code() == ErrorCode::kCancelled) throw Error(error);
     gave_up_ = true;
     // One line, which is whole where several threads write.
     const std::string line =

@@ -368,7 +368,7 @@ DataSet WordLines(uint64_t records) {
 }
 
 std::string WordTokens() {
-  const std::string file = StrCat(Folder(), "/words.tiktoken");
+  std::string file = StrCat(Folder(), "/words.tiktoken");
   WriteMissing({file}, [](size_t, const std::string& path) {
     WriteWhole(path, [](std::ostream* out) {
       uint64_t rank = 0;

@@ -103,8 +103,8 @@ TEST(BytePairs, OfTextAreThoseOfItsPieces) {
   for (int i = 0; i < 3000; ++i) {
     const std::string text = RandomText(&random, 20, false) + Letters(&random, 50);
     for (const auto& [pattern, end_of_piece] :
-         {std::pair(PiecePattern::kGpt2, EndOfGpt2Piece),
-          std::pair(PiecePattern::kCl100k, EndOfCl100kPiece)}) {
+         {std::pair(PiecePattern::kGpt2, &EndOfGpt2Piece),
+          std::pair(PiecePattern::kCl100k, &EndOfCl100kPiece)}) {
       std::vector<int32_t> expected;
       const auto* here = reinterpret_cast<const uint8_t*>(text.data());
       for (const auto* const end = here + text.size(); here != end;) {

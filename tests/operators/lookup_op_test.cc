@@ -80,6 +80,7 @@ TEST(LookupOp, ReadsAFileThatHasChanged) {
 TEST(LookupOp, IsRunByManyThreads) {
   const TempFile file("words.txt", "a\nb\n");
   std::vector<std::thread> threads;
+  threads.reserve(8);
   for (int i = 0; i < 8; ++i) {
     threads.emplace_back([&] {
       for (int round = 0; round < 20; ++round) {

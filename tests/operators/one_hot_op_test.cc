@@ -10,7 +10,7 @@
 namespace millhopper {
 namespace {
 
-LoDTensor OneHot(const LoDTensor& x, Attributes attributes) {
+LoDTensor OneHot(const LoDTensor& x, const Attributes& attributes) {
   return RunOp("one_hot", {{"X", x}}, {"Out"}, attributes).at("Out");
 }
 

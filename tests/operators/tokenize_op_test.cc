@@ -63,6 +63,7 @@ TEST(TokenizeOp, TakesMergesAndTheirVocabulary) {
 TEST(TokenizeOp, IsRunByManyThreads) {
   const TempFile file("t.tiktoken", TiktokenFile({"ab"}));
   std::vector<std::thread> threads;
+  threads.reserve(8);
   for (int i = 0; i < 8; ++i) {
     threads.emplace_back([&] {
       for (int round = 0; round < 10; ++round) {

@@ -12,7 +12,7 @@ namespace millhopper {
 namespace {
 
 LoDTensor Truncate(const LoDTensor& x, int64_t length, const std::string& keep,
-                   RunOpOptions options = {}) {
+                   const RunOpOptions& options = {}) {
   return RunOp("truncate", {{"X", x}}, {"Out"}, {{"length", length}, {"keep", keep}}, options)
       .at("Out");
 }

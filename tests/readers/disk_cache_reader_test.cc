@@ -389,6 +389,7 @@ TEST_F(DiskCache, ProcessesDoNotHarmOneAnother) {
   spec_.records = 20000;
   const std::string wanted = DigestOf(Expected());
   std::vector<pid_t> children;
+  children.reserve(4);
   for (int i = 0; i < 4; ++i) {
     children.push_back(Start([&] {
       for (int time = 0; time < 3; ++time) {

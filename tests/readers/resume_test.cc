@@ -36,7 +36,7 @@ using ReaderPtr = std::unique_ptr<ReaderBase>;
 std::string WriteFixed(const std::string& name, int64_t records, int64_t first = 0) {
   std::vector<int64_t> numbers;
   for (int64_t i = 0; i < records; ++i) numbers.push_back(first + i);
-  const std::string path = "memory:///" + name;
+  std::string path = "memory:///" + name;
   MemoryFiles::Get().Write(
       path, std::string(reinterpret_cast<const char*>(numbers.data()), 8 * numbers.size()));
   return path;
@@ -319,7 +319,7 @@ TEST(ResumeTest, TakesFewBytesARecord) {
   setup.batch = 0;
   setup.files.clear();
   for (int i = 0; i < 20; ++i) {
-    setup.files.push_back(WriteFixed(StrCat("many-", i, ".fixed"), 5000, 5000 * i));
+    setup.files.push_back(WriteFixed(StrCat("many-", i, ".fixed"), 5000, int64_t{5000} * i));
   }
   for (const size_t read : {size_t{0}, size_t{1}, size_t{30000}, size_t{95000}}) {
     const std::string saved = SavedAfter(setup, read);
