@@ -30,11 +30,6 @@ TEST(Readme, ShowsWhatItsProgramsPrint) {
   EXPECT_EQ(result.output, BlockOfReadme("output"));
 }
 
-TEST(Readme, ShowsTheBlockThatQuickstartRunsOnImages) {
-  const std::string program = ReadFile(Runfile("tools/programs/images_startup.pbtxt"));
-  EXPECT_NE(program.find(BlockOfReadme("images_startup.pbtxt")), std::string::npos);
-}
-
 TEST(Readme, ShowsAnOperatorThatWorks) {
   const TempFile program("main.pbtxt", R"(
 blocks {
