@@ -63,6 +63,7 @@ std::vector<int32_t> Expected(const Ranks& ranks, const std::string& piece) {
     parts.erase(parts.begin() + static_cast<ptrdiff_t>(best) + 1);
   }
   std::vector<int32_t> ids;
+  ids.reserve(parts.size());
   for (const std::string& part : parts) ids.push_back(ranks.at(part));
   return ids;
 }
@@ -143,6 +144,7 @@ TEST(BytePairs, AreTheSameOnAllThreads) {
   const std::string text = Letters(&random, 20000);
   const std::vector<int32_t> expected = Encode(encoder, PiecePattern::kGpt2, text);
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
       for (int round = 0; round < 5; ++round) {
