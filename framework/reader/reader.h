@@ -53,8 +53,8 @@ class ReaderBase {
   void ReInit() { Restart(++passes_); }
 
   // Says that Save will be called. Called before the first element of the chain is read; without it
-  // a reader that loads ahead (StageReader) cannot tell what it holds. Costs a few nanoseconds a
-  // record in such readers, and nothing in others.
+  // a reader that loads ahead (StageReader) cannot tell what it holds. Such readers then keep the
+  // names of the elements that they hold; others do nothing.
   void ExpectSave();
   // Where the chain stands: a reader like this one, to which Restore gives the position, yields
   // what this one will still yield. Called between two reads, at any point: before the first
