@@ -29,7 +29,7 @@ FileContent Read(const FormatSchema& schema, const AttributeMap& attributes,
 
 void FuzzFields(const std::vector<FieldSettings>& settings, const uint8_t* data, size_t size) {
   if (size == 0) return;
-  static auto* file = new MemoryFile;
+  static auto* file = new InputFile;
   file->Write(data + 1, size - 1);
   const FieldSettings& chosen = settings[data[0] % settings.size()];
   const FormatSchema& schema = *FindFileFormat(chosen.format);

@@ -22,7 +22,7 @@ FileContent ReadIdx(const std::string& path, bool labels, size_t most_bytes) {
 }  // namespace millhopper
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static auto* file = new millhopper::MemoryFile;
+  static auto* file = new millhopper::InputFile;
   file->Write(data, size);
   // A chunk is 1 MiB or one record, and a record is no longer than what gzip can expand to.
   const size_t most_bytes = 2 * ((size_t{1} << 20) + 1100 * size);

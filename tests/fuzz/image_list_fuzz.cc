@@ -23,7 +23,7 @@ std::string ImagesOf(const FileEntry& list) {
 }  // namespace millhopper
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static auto* file = new millhopper::MemoryFile;
+  static auto* file = new millhopper::InputFile;
   file->Write(data, size);
   const std::string images = millhopper::ImagesOf({file->path(), ""});
   CHECK_EQ(millhopper::ImagesOf({file->path(), ""}), images);

@@ -29,8 +29,8 @@ FileContent ReadMds(const std::string& index, const std::vector<std::string>& fi
 }
 
 void FuzzShard(const Layout& layout, const uint8_t* data, size_t size) {
-  static auto* index = new MemoryFile;
-  static auto* shard = new MemoryFile;
+  static auto* index = new InputFile;
+  static auto* shard = new InputFile;
   shard->Write(data, size);
   uint32_t samples = 0;
   if (size >= sizeof(samples)) std::memcpy(&samples, data, sizeof(samples));
@@ -57,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       {{{"a", "jpeg_array", 0}, {"b", "list[png]", 0}, {"i", "str_int", 0}},
        {"a bytes[-1]", "b bytes[-1]", "i int64[]"}},
   };
-  static auto* file = new millhopper::MemoryFile;
+  static auto* file = new millhopper::InputFile;
   file->Write(data, size);
   millhopper::Outcome([&] { millhopper::ReadMdsIndex(file->path()); });
   if (size == 0) return 0;

@@ -28,8 +28,8 @@ FileContent ReadMxnet(const FileEntry& file, const std::vector<std::string>& fie
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using millhopper::FileContent;
   using millhopper::ReadMxnet;
-  static auto* file = new millhopper::MemoryFile;
-  static auto* index = new millhopper::MemoryFile;
+  static auto* file = new millhopper::InputFile;
+  static auto* index = new millhopper::InputFile;
   file->Write(data, size);
   // A chunk is a block, or one record that is no longer than what deflate can expand to; a stream
   // doubles its buffer.

@@ -24,7 +24,7 @@ FileContent Read(const std::string& path, size_t most_bytes) {
 }  // namespace millhopper
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static auto* file = new millhopper::MemoryFile;
+  static auto* file = new millhopper::InputFile;
   file->Write(data, size);
   // A chunk is 1 MiB or one record, and a record is no longer than what deflate can expand to.
   const size_t most_bytes = 4 * ((size_t{1} << 20) + 1100 * size);

@@ -26,18 +26,13 @@ namespace millhopper {
 // Files of numbers, shuffled, in batches that are taken apart again, one behind another and side by
 // side, packed: every way of naming elements is in it.
 inline std::unique_ptr<ReaderBase> MakePositionChain() {
-  [[maybe_unused]] static const bool written = [] {
-    for (const char* path : {"memory:///fuzz-0.fixed", "memory:///fuzz-1.fixed"}) {
-      MemoryFiles::Get().Write(path, std::string(size_t{8} * 40, '\1'));
-    }
-    return true;
-  }();
   SlotSpec slot;
   slot.dtype = DataType::kInt64;
   slot.dims = {1, 1};
   const auto numbers = [&slot](int64_t window) -> std::unique_ptr<ReaderBase> {
     std::vector<FileEntry> files;
     for (const char* path : {"memory:///fuzz-0.fixed", "memory:///fuzz-1.fixed"}) {
+      MemoryFiles::Get().Write(path, std::string(size_t{8} * 40, '\1'));
       files.push_back({path, "", BufferType::kMemory});
     }
     FormatArguments arguments;

@@ -45,7 +45,7 @@ void CheckCompression(RecordIODialect dialect, RecordIOCompressor compressor,
 }  // namespace
 
 void ReadRecordIO(RecordIODialect dialect, const uint8_t* data, size_t size) {
-  static auto* file = new MemoryFile;
+  static auto* file = new InputFile;
   file->Write(data, size);
   const FileEntry entry{file->path(), ""};
   // Deflate expands to 1,032 times at most; buffers are rounded up.

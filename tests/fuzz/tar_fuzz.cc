@@ -43,8 +43,8 @@ std::vector<uint8_t> Stored(const uint8_t* data, size_t size) {
 }  // namespace millhopper
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static auto* file = new millhopper::MemoryFile;
-  static auto* packed = new millhopper::MemoryFile;
+  static auto* file = new millhopper::InputFile;
+  static auto* packed = new millhopper::InputFile;
   file->Write(data, size);
   // A chunk is a block, or one record that is no longer than what deflate can expand to; a stream
   // doubles its buffer.

@@ -33,14 +33,14 @@ std::string BytesOf(Rows* rows) {
 
 }  // namespace
 
-MemoryFile::MemoryFile()
+InputFile::InputFile()
     : descriptor_(memfd_create("fuzz", MFD_CLOEXEC)), path_(StrCat("/proc/self/fd/", descriptor_)) {
   CHECK_GE(descriptor_, 0);
 }
 
-MemoryFile::~MemoryFile() { close(descriptor_); }
+InputFile::~InputFile() { close(descriptor_); }
 
-void MemoryFile::Write(const uint8_t* data, size_t size) {
+void InputFile::Write(const uint8_t* data, size_t size) {
   CHECK_EQ(ftruncate(descriptor_, 0), 0);
   if (size > 0) CHECK_EQ(pwrite(descriptor_, data, size, 0), static_cast<ssize_t>(size));
 }

@@ -25,12 +25,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 namespace millhopper {
 
 // A file in memory, with a path but in no folder, for parsers that open what they read.
-class MemoryFile {
+class InputFile {
  public:
-  MemoryFile();
-  ~MemoryFile();
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
+  InputFile();
+  ~InputFile();
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
 
   void Write(const uint8_t* data, size_t size);
   const std::string& path() const { return path_; }

@@ -22,8 +22,8 @@ FileContent ReadTFRecord(const FileEntry& file, size_t most_bytes) {
 }  // namespace millhopper
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static auto* file = new millhopper::MemoryFile;
-  static auto* index = new millhopper::MemoryFile;
+  static auto* file = new millhopper::InputFile;
+  static auto* index = new millhopper::InputFile;
   file->Write(data, size);
   // A chunk is a block, or one record that is no longer than what deflate can expand to; a stream
   // doubles its buffer.

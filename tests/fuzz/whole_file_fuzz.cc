@@ -6,7 +6,7 @@
 #include "tests/fuzz/target.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static auto* file = new millhopper::MemoryFile;
+  static auto* file = new millhopper::InputFile;
   file->Write(data, size);
   const std::string bytes(reinterpret_cast<const char*>(data), size);
   int found = 0;
