@@ -6,14 +6,11 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cmath>
 #include <functional>
 #include <iostream>
-#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "framework/base/error.h"
@@ -23,22 +20,18 @@
 #include "framework/program/executor.h"
 #include "framework/program/operator.h"
 #include "framework/program/program.h"
-#include "framework/reader/file_format.h"
 #include "framework/reader/position.h"
 #include "framework/reader/reader.h"
 #include "framework/reader/reader_holder.h"
 #include "proto/framework.pb.h"
-#include "readers/file_list.h"
-#include "readers/recordio_slots.h"
 #include "tools/amounts.h"
 #include "tools/command.h"
 #include "tools/contact_sheet.h"
 #include "tools/digest.h"
-#include "tools/histogram.h"
 #include "tools/json_line.h"
-#include "tools/picture.h"
+#include "tools/peek_program.h"
+#include "tools/peek_statistics.h"
 #include "tools/shared_flags.h"
-#include "tools/shares.h"
 #include "tools/standard_streams.h"
 #include "tools/status_line.h"
 
@@ -112,107 +105,6 @@ CommandHelp Help() {
       "  peek --startup=startup.pbtxt --digest --threads=7\n"
       "  peek --state=saved.position\n";
   return help;
-}
-
-// The entries as a list that can be pasted into a program ("strings: [...]") and into Python.
-void PrintFields(const Strings& fields) {
-  // Where standard output is for other programs, people read standard error.
-  const bool for_people = !FLAGS_digest && !FLAGS_json && FLAGS_png.empty();
-  std::ostream& out = for_people ? std::cout : std::cerr;
-  out << "fields that fit the first records:\n";
-  for (size_t i = 0; i < fields.size(); ++i) {
-    const char quote = fields[i].find('"') == std::string::npos ? '"' : '\'';
-    out << (i == 0 ? "  [" : "   ") << quote << Escaped(fields[i]) << quote
-        << (i + 1 == fields.size() ? "]\n" : ",\n");
-  }
-}
-
-// The slots as lines to be pasted: into a program, and into Python.
-void PrintSlots(const std::vector<SlotSpec>& slots, const proto::VarDesc& variable) {
-  const bool for_people = !FLAGS_digest && !FLAGS_json && FLAGS_png.empty();
-  std::ostream& out = for_people ? std::cout : std::cerr;
-  const std::string program = variable.type().ShortDebugString();
-  out << "slots that fit the first records, for recordio write:\n  --slots='" << SlotsText(slots)
-      << "'\nfor a program:\n  type { " << program << "}\nfor Python:\n  slots={";
-  for (size_t i = 0; i < slots.size(); ++i) {
-    out << (i == 0 ? "" : ", ") << "\"slot" << i << "\": (\"" << ToString(slots[i].dtype) << "\", "
-        << ToString(slots[i].dims);
-    if (slots[i].lod_level > 0) out << ", " << slots[i].lod_level;
-    out << ")";
-  }
-  out << "}\n";
-}
-
-// Declares the slots of a reader's variable.
-void Declare(const std::vector<SlotSpec>& slots, proto::VarDesc* variable) {
-  for (const SlotSpec& slot : slots) {
-    auto* const tensor = variable->mutable_type()->mutable_reader()->add_lod_tensor();
-    tensor->mutable_tensor()->set_data_type(
-        static_cast<proto::VarType::Type>(static_cast<int>(slot.dtype)));
-    for (const int64_t dim : slot.dims) tensor->mutable_tensor()->add_dims(dim);
-    if (slot.lod_level > 0) tensor->set_lod_level(slot.lod_level);
-  }
-}
-
-// A program that reads the files. Where their format takes fields and none are given, it has those
-// that fit the first file, and they are printed.
-std::shared_ptr<const Program> ProgramForFiles(const Strings& names, const Strings& given_fields) {
-  Strings given;
-  for (const std::string& name : names) given.push_back(DataName(name));
-  const Strings files = ExpandFileNames(given);
-  const FormatChoice choice = ChooseFormat(files.front());
-  const FormatSchema& format =
-      choice.schema != nullptr ? *choice.schema : FormatByContent(choice.path);
-  const auto has_attribute = [&](const char* name) {
-    return std::any_of(format.attributes.begin(), format.attributes.end(),
-                       [&](const AttributeSchema& schema) { return schema.name == name; });
-  };
-  Require(given_fields.empty() || has_attribute("fields"), "--field: the format ", format.tag,
-          " takes no fields");
-  Strings fields = given_fields;
-  if (fields.empty() && format.guess_fields != nullptr) {
-    fields = format.guess_fields(SplitFormatPrefix(files.front()).path, format.WithDefaults({}));
-    if (!fields.empty()) PrintFields(fields);
-  }
-  proto::ProgramDesc program;
-  proto::BlockDesc* const block = program.add_blocks();
-  block->set_idx(0);
-  block->set_parent_idx(-1);
-  proto::VarDesc* const variable = block->add_vars();
-  variable->set_name("files");
-  variable->set_persistable(true);
-  variable->mutable_type()->set_type(proto::VarType::READER);
-  proto::OpDesc* const open = block->add_ops();
-  open->set_type("open_files");
-  proto::OpDesc::Var* const output = open->add_outputs();
-  output->set_parameter("Out");
-  output->add_arguments(variable->name());
-  const auto add_attribute = [open](const std::string& name, const Strings& values) {
-    proto::OpDesc::Attr* const attribute = open->add_attrs();
-    attribute->set_name(name);
-    attribute->set_type(proto::STRINGS);
-    for (const std::string& value : values) attribute->add_strings(value);
-  };
-  Strings with_format;
-  for (const std::string& file : files) {
-    with_format.push_back(StrCat(format.tag, ":", SplitFormatPrefix(file).path));
-  }
-  add_attribute("file_names", with_format);
-  if (!fields.empty()) add_attribute("fields", fields);
-  std::optional<std::vector<SlotSpec>> slots;
-  if (format.tag == "recordio") {
-    slots = SlotsOfFirstRecords(SplitFormatPrefix(files.front()).path);
-  }
-  if (slots) {
-    Declare(*slots, variable);
-    PrintSlots(*slots, *variable);
-  } else if (has_attribute("content")) {  // no declaration fits records of tensors
-    proto::OpDesc::Attr* const attribute = open->add_attrs();
-    attribute->set_name("content");
-    attribute->set_type(proto::STRING);
-    attribute->set_s("bytes");
-  }
-  return Program::FromString(program.SerializeAsString(), "peek");
 }
 
 // The names of the readers that the program creates, in the order of creation.
@@ -317,39 +209,6 @@ void WriteSheet(ReaderHolder* reader) {
   WritePicture(sheet.ToPng(), "images", count, &file);
 }
 
-// Statistics of values, which may be nan or infinite.
-struct Statistics {
-  uint64_t count = 0, not_finite = 0;
-  double lowest = std::numeric_limits<double>::infinity();
-  double highest = -std::numeric_limits<double>::infinity();
-  double mean = 0, squares = 0;  // of the finite ones; squares is the sum of squared deviations
-
-  void Add(double value) {
-    ++count;
-    if (!std::isfinite(value)) {
-      ++not_finite;
-      return;
-    }
-    lowest = std::min(lowest, value);
-    highest = std::max(highest, value);
-    // Welford's method, which loses no precision with many values.
-    const double finite = static_cast<double>(count - not_finite);
-    const double delta = value - mean;
-    mean += delta / finite;
-    squares += delta * (value - mean);
-  }
-
-  std::string Range() const {
-    std::string text = count == not_finite ? "no finite value" : StrCat(lowest, " to ", highest);
-    if (not_finite > 0) text += StrCat(", ", WithCommas(not_finite), " nan or infinite");
-    return text;
-  }
-  double deviation() const {
-    const uint64_t finite = count - not_finite;
-    return finite == 0 ? 0 : std::sqrt(squares / static_cast<double>(finite));
-  }
-};
-
 void PrintElement(int64_t index, const std::vector<LoDTensor>& element) {
   std::cout << "element " << index << "\n";
   for (size_t slot = 0; slot < element.size(); ++slot) {
@@ -379,213 +238,37 @@ void PrintElements(ReaderHolder* reader) {
   std::cout << (more ? "and more elements\n" : count == 0 ? "no element\n" : "no more elements\n");
 }
 
-// Statistics of one slot over many elements.
-struct SlotStatistics {
-  std::set<std::string> kinds;          // dtype and dims
-  Statistics values, steps, sequences;  // sequences: of the outermost level of detail
-  Histogram value_histogram, sequence_histogram;
-};
-
-constexpr size_t kShownKinds = 4;
-
-// How full packed rows are.
-struct PackFill {
-  Statistics steps;  // filled, by row
-  Histogram histogram;
-  uint64_t rows = 0, filled = 0, all = 0;
-
-  // Takes the numbers of documents of some rows, of which 0 is padding.
-  void Add(const LoDTensor& ids) {
-    const int64_t length = ids.dims().empty() ? 0 : ids.dims()[ids.dims().size() - 1];
-    for (int64_t row = 0; length > 0 && row < ids.numel() / length; ++row) {
-      uint64_t used = 0;
-      for (int64_t i = 0; i < length; ++i) used += ValueAt(ids, row * length + i) != 0 ? 1 : 0;
-      ++rows;
-      filled += used;
-      all += static_cast<uint64_t>(length);
-      steps.Add(static_cast<double>(used));
-      histogram.Add(static_cast<double>(used));
-    }
-  }
-  double padding() const { return 1 - static_cast<double>(filled) / static_cast<double>(all); }
-};
-
-// Whether the elements are packed rows: of create_pack_reader, or of readers on it that leave its
-// slots as they are.
-bool ArePacked(const ChainStats& chain) {
-  if (chain.kind == "create_pack_reader") return true;
-  for (const char* const kind :
-       {"create_batch_reader", "create_cache_reader", "create_double_buffer_reader",
-        "create_multi_pass_reader", "create_shard_reader", "create_shuffle_reader",
-        "create_skip_reader", "create_take_reader"}) {
-    if (chain.kind == kind && chain.below.size() == 1) return ArePacked(chain.below[0]);
-  }
-  return false;
-}
-
-// A mix of readers, by the names of their variables, and how many elements of each were loaded.
-struct MixShares {
-  std::string name;
-  Shares shares;
-};
-
-void AddMixes(const ChainStats& chain, std::vector<MixShares>* mixes) {
-  if (chain.kind == "create_mix_reader") {
-    mixes->push_back({chain.name, {}});
-    for (const ChainStats& below : chain.below) {
-      mixes->back().shares.Add(StrCat("'", Escaped(below.name), "'"), below.elements);
-    }
-  }
-  for (const ChainStats& below : chain.below) AddMixes(below, mixes);
-}
-
-// What is known of all elements together.
-struct AllStatistics {
-  std::vector<SlotStatistics> slots;
-  PackFill packs;
-  std::vector<MixShares> mixes;
-};
-
-// Adds up the elements; returns their number.
-int64_t AddUp(ReaderHolder* reader, AllStatistics* all) {
-  std::vector<SlotStatistics>& slots = all->slots;
-  const bool packed = ArePacked(reader->Chain());
+// Adds up all elements of the pass, or as many as --count says; returns their number.
+int64_t AddUp(ReaderHolder* reader, PassStatistics* statistics) {
   const int64_t count = VisitElements(reader, -1, [&](int64_t, const auto& element) {
-    slots.resize(std::max(slots.size(), element.size()));
-    for (size_t slot = 0; slot < element.size(); ++slot) {
-      const LoDTensor tensor = element[slot].OnHost();
-      SlotStatistics& statistics = slots[slot];
-      if (statistics.kinds.size() <= kShownKinds) statistics.kinds.insert(Describe(tensor));
-      if (!tensor.dims().empty()) statistics.steps.Add(static_cast<double>(tensor.dims()[0]));
-      if (!tensor.lod().empty()) {
-        const LodLevel& level = tensor.lod().front();
-        for (size_t i = 1; i < level.size(); ++i) {
-          const auto length = static_cast<double>(level[i] - level[i - 1]);
-          statistics.sequences.Add(length);
-          statistics.sequence_histogram.Add(length);
-        }
-      }
-      for (int64_t i = 0; i < tensor.numel(); ++i) {
-        const double value = ValueAt(tensor, i);
-        statistics.values.Add(value);
-        statistics.value_histogram.Add(value);
-      }
-    }
-    // The last two slots say of which document a step is, and which of its steps.
-    if (packed && element.size() > 2) all->packs.Add(element[element.size() - 2].OnHost());
+    statistics->Add(element);
     return true;
   });
-  AddMixes(reader->Chain(), &all->mixes);
+  statistics->AddMixes(reader->Chain());
   return count;
 }
 
 void WriteHistograms(ReaderHolder* reader) {
-  constexpr size_t kGap = 16, kWidth = 512, kHeight = 160;
   OutputFile file(OutputName(FLAGS_png), RulesOfFlags());
-  AllStatistics all;
-  const int64_t count = AddUp(reader, &all);
-  using Drawing = std::function<void(size_t left, size_t top, Picture * picture)>;
-  std::vector<Drawing> drawings;
-  const auto add = [&drawings](const auto& what) {
-    if (what.empty()) return;
-    drawings.emplace_back([&what](size_t left, size_t top, Picture* picture) {
-      what.Draw(left, top, kWidth, kHeight, picture);
-    });
-  };
-  for (const SlotStatistics& slot : all.slots) {
-    add(slot.value_histogram);
-    add(slot.sequence_histogram);
-  }
-  Require(!drawings.empty(), "--png: this reader yields no values");
-  std::string what = "histograms of the values, then the lengths, of every slot";
-  add(all.packs.histogram);
-  if (!all.packs.histogram.empty()) what += ", then of the filled steps of packed rows";
-  for (const MixShares& mix : all.mixes) {
-    add(mix.shares);
-    if (!mix.shares.empty()) what += StrCat(", then the shares of mix '", Escaped(mix.name), "'");
-  }
-  Picture picture(kGap + kWidth + kGap, kGap + drawings.size() * (kHeight + kGap), {32, 32, 32});
-  for (size_t i = 0; i < drawings.size(); ++i) {
-    drawings[i](kGap, kGap + i * (kHeight + kGap), &picture);
-  }
-  WritePicture(picture.ToPng(), what, count, &file);
-}
-
-nlohmann::json ToJson(const Statistics& statistics) {
-  const bool none = statistics.count == statistics.not_finite;
-  nlohmann::json json = {{"count", statistics.count}, {"not_finite", statistics.not_finite}};
-  if (none) return json;
-  json["lowest"] = JsonNumber(statistics.lowest);
-  json["highest"] = JsonNumber(statistics.highest);
-  json["mean"] = JsonNumber(statistics.mean);
-  json["deviation"] = JsonNumber(statistics.deviation());
-  return json;
+  PassStatistics statistics(reader->Chain());
+  const int64_t count = AddUp(reader, &statistics);
+  std::string what;
+  const std::string png = statistics.ToPng(&what);
+  WritePicture(png, what, count, &file);
 }
 
 void PrintStatisticsAsJson(ReaderHolder* reader) {
-  AllStatistics all;
-  const int64_t count = AddUp(reader, &all);
-  nlohmann::json json = {{"elements", count}, {"more", reader->HasNext()}};
-  json["slots"] = nlohmann::json::array();
-  for (const SlotStatistics& slot : all.slots) {
-    json["slots"].push_back({{"kinds", slot.kinds},
-                             {"values", ToJson(slot.values)},
-                             {"length_of_axis_0", ToJson(slot.steps)},
-                             {"sequences", ToJson(slot.sequences)}});
-  }
-  PrintJsonLine(json);
-}
-
-void PrintHistogram(const Histogram& histogram) {
-  if (!histogram.empty()) std::cout << "    " << histogram.ToText() << "\n";
-}
-
-void PrintPacksAndMixes(const AllStatistics& all) {
-  const PackFill& packs = all.packs;
-  if (packs.rows > 0) {
-    std::cout << "packed rows: " << WithCommas(packs.rows) << ", " << WithCommas(packs.filled)
-              << " of " << WithCommas(packs.all) << " steps filled, padding "
-              << std::lround(1000 * packs.padding()) / 10.0
-              << " %\n  filled steps of a row: " << packs.steps.Range() << ", mean "
-              << packs.steps.mean << "\n";
-    PrintHistogram(packs.histogram);
-  }
-  for (const MixShares& mix : all.mixes) {
-    if (mix.shares.empty()) continue;
-    std::cout << "mix '" << Escaped(mix.name) << "':\n" << mix.shares.ToText("  ");
-  }
+  PassStatistics statistics(reader->Chain());
+  const int64_t count = AddUp(reader, &statistics);
+  PrintJsonLine(
+      {{"elements", count}, {"more", reader->HasNext()}, {"slots", statistics.SlotsToJson()}});
 }
 
 void PrintStatistics(ReaderHolder* reader) {
-  AllStatistics all;
-  const int64_t count = AddUp(reader, &all);
-  const std::vector<SlotStatistics>& slots = all.slots;
+  PassStatistics statistics(reader->Chain());
+  const int64_t count = AddUp(reader, &statistics);
   std::cout << WithCommas(static_cast<uint64_t>(count)) << (count == 1 ? " element" : " elements")
-            << (reader->HasNext() ? ", and more\n" : "\n");
-  for (size_t slot = 0; slot < slots.size(); ++slot) {
-    const SlotStatistics& statistics = slots[slot];
-    std::cout << "slot " << slot << ":";
-    size_t shown = 0;
-    for (const std::string& kind : statistics.kinds) {
-      if (shown++ == kShownKinds) break;
-      std::cout << (shown == 1 ? " " : ", ") << kind;
-    }
-    std::cout << (statistics.kinds.size() > kShownKinds ? ", ...\n" : "\n");
-    std::cout << "  values: " << WithCommas(statistics.values.count) << ", "
-              << statistics.values.Range() << ", mean " << statistics.values.mean << ", deviation "
-              << statistics.values.deviation() << "\n";
-    PrintHistogram(statistics.value_histogram);
-    if (statistics.steps.count > 0) {
-      std::cout << "  length of axis 0: " << statistics.steps.Range() << ", mean "
-                << statistics.steps.mean << "\n";
-    }
-    if (statistics.sequences.count > 0) {
-      std::cout << "  sequences: " << WithCommas(statistics.sequences.count) << ", of length "
-                << statistics.sequences.Range() << ", mean " << statistics.sequences.mean << "\n";
-      PrintHistogram(statistics.sequence_histogram);
-    }
-  }
-  PrintPacksAndMixes(all);
+            << (reader->HasNext() ? ", and more\n" : "\n") << statistics.ToText();
 }
 
 // The position that is saved in the file of --state, as JSON.
@@ -625,9 +308,11 @@ int RunPeek(const Arguments& arguments) {
           ": 1 or more passes can be drawn with --png, without --all");
   Require(FLAGS_count >= -1, "--count=", FLAGS_count,
           ": 0 or more are possible, and -1 for as many as fit what is shown");
+  // Where standard output is for other programs, people read standard error.
+  std::ostream& hints = FLAGS_digest || FLAGS_json || png ? std::cerr : std::cout;
   const std::shared_ptr<const Program> program =
       FLAGS_startup.empty()
-          ? ProgramForFiles(arguments.words, arguments.all("field"))
+          ? ProgramForFiles(arguments.words, arguments.all("field"), &hints)
           : Program::FromFile(ProgramName(FLAGS_startup), ParseSettings(arguments.all("set")));
   RunState run;
   run.seed = FLAGS_seed;
