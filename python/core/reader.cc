@@ -145,7 +145,7 @@ void PythonReader::Open(Chain* chain) {
 
 void PythonReader::RequireOutside() const {
   Require(!CallsThisThread(), "reader '", Escaped(variable_),
-          "' is used by a function of map that it calls itself: each would wait for the other");
+          "' is used by a function that it calls itself: each would wait for the other");
 }
 
 template <typename Function>
@@ -179,7 +179,7 @@ std::shared_ptr<PythonReader::Pass> PythonReader::Begin(uint64_t pass) {
       chain->number = pass;
     });
   } catch (...) {
-    begun->End();
+    Release(begun.get());  // before the chain goes: its threads may wait for the interpreter
     throw;
   }
   return begun;

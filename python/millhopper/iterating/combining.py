@@ -6,13 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
+from millhopper.iterating.chain import Chain
 from millhopper.programs.program import Program
 
 if TYPE_CHECKING:
     from millhopper.iterating.reader import Reader
 
 
-class CombiningMethods:
+class CombiningMethods(Chain):
     """What Reader can do with other readers. Each method returns a new reader.
 
     The new reader has chains of its own: where two of the readers stand on the same files, each of
@@ -156,7 +157,7 @@ def _combined(
 
 def _names_of(reader: Reader) -> list[str] | None:
     """What its slots are called; None if neither it says so nor a function of map."""
-    return reader._slot_names() if reader._functions else reader._names
+    return reader._names if reader._names_from is None else reader._slot_names()
 
 
 def _same_names(readers: list[Reader]) -> list[str] | None:

@@ -4,19 +4,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from millhopper import _core
-from millhopper.errors import Error
-from millhopper.programs.program import Program
-from millhopper.programs.reader_creation import append_reader
+from millhopper.iterating.chain import Chain
+from millhopper.iterating.fields import Fields, field_entries
+from millhopper.iterating.map_function import guess_fields, keep_function, keep_stream
+from millhopper.iterating.slots import Slot, declared
 from millhopper.ragged import Ragged
 
 if TYPE_CHECKING:
-    from millhopper.iterating.reader import Reader, Slot
+    from millhopper.iterating.reader import Reader
 
 
 @runtime_checkable
@@ -28,7 +30,7 @@ class Dataset(Protocol):
     def __getitem__(self, index: int, /) -> Any: ...
 
 
-class MemorySources:
+class MemorySources(Chain):
     """What Reader can read besides files.
 
     Source: Millhopper's own.
@@ -74,7 +76,7 @@ class MemorySources:
                 transposed one, is copied once.
             shuffle: read all rows in a random order, another one in each pass. No memory is taken
                 for rows that wait.
-            seed: decides the order; a reader that is made with the same one has the same order.
+            seed: seed of all random choices in this chain, also of this order.
             name: the reader's name in error messages and programs.
 
         Raises:
@@ -92,10 +94,18 @@ class MemorySources:
         lengths = {slot: len(column) for slot, column in zip(arrays, columns, strict=True)}
         if len(set(lengths.values())) > 1:
             raise ValueError(f"from_arrays: the arrays differ in length: {lengths}")
-        held = _core.Arrays(columns)
-        attributes = {"arrays": held.number, "shuffle_records": shuffle, "seed": seed}
-        reader = _source(cls, "create_python_array_reader", attributes, list(arrays), name, held)
-        reader._shuffled = lambda seed: cls.from_arrays(arrays, shuffle=True, seed=seed, name=name)
+        count = len(columns[0])
+        return cls._of_arrays(_core.Arrays(columns), count, list(arrays), name, shuffle, seed)
+
+    @classmethod
+    def _of_arrays(
+        cls, held: _core.Arrays, count: int, names: list[str], name: str, shuffle: bool, seed: int
+    ) -> Reader:
+        attributes = {"arrays": held.number, "count": count, "shuffle_records": shuffle}
+        reader = cls._source(
+            "create_python_array_reader", name, attributes, names, seed=seed, functions=[held]
+        )
+        reader._shuffled = partial(cls._of_arrays, held, count, names, name, True)
         return reader
 
     @classmethod
@@ -122,59 +132,96 @@ class MemorySources:
                 leading axis of 1, so that batches stack; a text or bytes, which become a ragged
                 slot of uint8; or a ``Ragged``, which stays as it is. Several of the core's threads
                 call ``__getitem__`` at once, as those of ``Reader.map`` do.
-            slots: what the samples are, as for ``map``. By default it is learned from the first
-                sample, which is read once more for that.
+            slots: what the samples are, as for ``map``. By default it is learned where a loop opens
+                the reader, from the first sample of pass 0, which is read again in the pass.
             shuffle: read the samples in a random order, another one in each pass. No memory is
                 taken for those that wait.
-            seed: decides the order; a reader that is made with the same one has the same order.
+            seed: seed of all random choices in this chain, also of this order.
             name: the reader's name in error messages and programs.
 
         Raises:
             TypeError: ``dataset`` has no ``__len__`` and ``__getitem__``.
-            Error: at an element: ``__getitem__`` raised an exception, which is the ``__cause__``.
+            Error: at an element: ``__getitem__`` raised an exception, which is the ``__cause__``,
+                or a sample is not as declared.
         """
         if not isinstance(dataset, Dataset):
             raise TypeError(
                 f"from_dataset takes an object with __len__ and __getitem__, not {dataset!r}"
             )
 
-        declared = list(slots) if isinstance(slots, Mapping) else []
+        given = declared(slots)
 
+        @wraps(type(dataset).__getitem__)  # errors name what the caller has written
         def sample(number: Mapping[str, npt.NDArray[Any]]) -> dict[str, Any]:
-            return _element(dataset[int(number["index"][0])], declared)
+            return _element(dataset[int(number["index"][0])], list(given))
 
-        sample.__qualname__ = f"{type(dataset).__qualname__}.__getitem__"
-        numbers = indices(cls, len(dataset), shuffle=shuffle, seed=seed, name=f"{name}.numbers")
-        reader = numbers.map(sample, slots=slots, name=name)
-        reader._shuffled = lambda seed: cls.from_dataset(
-            dataset, slots=slots, shuffle=True, seed=seed, name=name
+        held, attributes = keep_function(sample, ["index"], None, given)
+        return cls._of_dataset(held, attributes, given, len(dataset), name, shuffle, seed)
+
+    @classmethod
+    def _of_dataset(
+        cls,
+        held: _core.Function,
+        attributes: Mapping[str, object],
+        slots: Mapping[str, Slot],
+        count: int,
+        name: str,
+        shuffle: bool,
+        seed: int,
+    ) -> Reader:
+        numbers = indices(cls, count, shuffle=shuffle, seed=seed, name=f"{name}.numbers")
+        reader = numbers._decorate(
+            "create_python_map_reader", name, slots, attributes, list(slots) or held, [held]
         )
+        reader._shuffled = partial(cls._of_dataset, held, attributes, slots, count, name, True)
         return reader
+
+    @classmethod
+    def from_arrow(
+        cls, source: object, *, fields: Fields | None = None, seed: int = 0, name: str = "arrow"
+    ) -> Reader:
+        """Reads the rows of tables and streams of other libraries, without a copy in between.
+
+        The core pulls batches through Arrow's C stream interface, on its own threads and without
+        the GIL, unless the source takes that itself. ::
+
+            millhopper.Reader.from_arrow(polars.scan_csv("rides.csv").collect(),
+                                         fields=["fare float32[] missing=skip", "vendor int64[]"])
+
+        Args:
+            source: has ``__arrow_c_stream__``, as tables of pyarrow, polars, DuckDB and pandas
+                have. It is called for each pass. A source that can be read only once (an iterator
+                of batches) has one pass, and the next one is an error. It must not change while it
+                is read.
+            fields: the columns that become slots, as for ``open_files``; ``readers/formats`` tells
+                under ``arrow`` what becomes of each type. By default all columns for which fields
+                can be guessed from the schema; pass them for a source that can be read only once
+                and has no ``__arrow_c_schema__``.
+            seed: seed of all random choices in this chain.
+            name: the reader's name in error messages and programs.
+
+        Raises:
+            TypeError: ``source`` has no ``__arrow_c_stream__``, or ``fields`` is no list of texts
+                or dict.
+            Error: a field is wrong. At an element: there is no such column, a value does not fit
+                (batch, row and column are named), or the source fails.
+
+        Source: the Arrow PyCapsule interface.
+        """
+        held, attributes = keep_stream(source)
+        entries, names = field_entries(guess_fields(source) if fields is None else fields)
+        attributes["fields"] = entries
+        return cls._source(
+            "create_python_arrow_reader", name, attributes, names, seed=seed, functions=[held]
+        )
 
 
 def indices(
-    cls: type[Any], count: int, *, shuffle: bool, seed: int, name: str = "numbers"
+    cls: type[Chain], count: int, *, shuffle: bool, seed: int, name: str = "numbers"
 ) -> Reader:
     """A reader of the numbers 0 to ``count - 1``, in the slot ``index``."""
-    attributes = {"count": count, "shuffle_records": shuffle, "seed": seed}
-    return _source(cls, "create_index_reader", attributes, ["index"], name)
-
-
-def _source(
-    cls: type[Any],
-    operator: str,
-    attributes: Mapping[str, object],
-    names: list[str],
-    name: str,
-    *held: _core.Arrays,
-) -> Reader:
-    program = Program()
-    try:
-        append_reader(program.global_block(), operator, name, attributes)
-    except (TypeError, ValueError) as error:
-        raise Error(f"startup program: {error}") from None
-    reader: Reader = cls(program.to_bytes(), variable=name, names=names, functions=held)
-    return reader
+    attributes = {"count": count, "shuffle_records": shuffle}
+    return cls._source("create_index_reader", name, attributes, ["index"], seed=seed)
 
 
 def _column(name: str, values: npt.ArrayLike) -> npt.NDArray[Any]:
@@ -193,14 +240,21 @@ def _column(name: str, values: npt.ArrayLike) -> npt.NDArray[Any]:
 
 
 def _element(sample: Any, names: Sequence[str]) -> dict[str, Any]:
-    """A sample as a dict by slot name; names are for as many values as there are names."""
+    """A sample as a dict by slot name; without names the values are ``slot0``, ``slot1`` ...
+
+    Raises:
+        ValueError: there are not as many values as names.
+    """
     if not isinstance(sample, Mapping):
         is_one = not isinstance(sample, tuple | list) or (
-            isinstance(sample, list) and all(isinstance(value, int | float) for value in sample)
+            isinstance(sample, list)
+            and len(names) < 2
+            and all(isinstance(value, int | float | np.number | np.bool_) for value in sample)
         )
         values = [sample] if is_one else sample
-        if len(values) != len(names):
-            names = [f"slot{i}" for i in range(len(values))]
+        if names and len(values) != len(names):
+            raise ValueError(f"the sample has {len(values)} values, for slots {list(names)}")
+        names = names or [f"slot{i}" for i in range(len(values))]
         sample = dict(zip(names, values, strict=True))
     return {name: _instance(value) for name, value in sample.items()}
 
