@@ -130,11 +130,8 @@ class FileHeadReader {
 
 class CacheFileSource final : public FileSource {
  public:
-  CacheFileSource(const std::string& path, const CacheKey& key) : file_(File::Open(path)) {
-    FileHeadReader head(*file_);
-    head.Read(key);
-    next_ = head.size();
-  }
+  CacheFileSource(std::shared_ptr<const File> file, uint64_t first_block)
+      : file_(std::move(file)), next_(first_block) {}
 
   bool Claim(Chunk* chunk) override {
     if (ended_) return false;
@@ -188,8 +185,8 @@ class CacheFileSource final : public FileSource {
   }
 
  private:
-  const std::unique_ptr<const File> file_;
-  uint64_t next_ = 0;     // byte of the file
+  const std::shared_ptr<const File> file_;
+  uint64_t next_;         // byte of the file
   uint64_t claimed_ = 0;  // elements
   bool ended_ = false;
 };
@@ -296,20 +293,16 @@ void CacheFileWriter::Publish() {
   file_.Publish();
 }
 
-std::unique_ptr<CacheFileFormat> CacheFileFormat::Find(const std::string& path,
+std::unique_ptr<CacheFileFormat> CacheFileFormat::Read(std::unique_ptr<const File> file,
                                                        const CacheKey& key) {
-  try {
-    const std::unique_ptr<const File> file = File::Open(path);
-    return std::unique_ptr<CacheFileFormat>(
-        new CacheFileFormat(FileHeadReader(*file).Read(key), key));
-  } catch (const Error& error) {
-    if (error.interrupts()) throw;
-    return nullptr;
-  }
+  FileHeadReader head(*file);
+  std::vector<SlotSpec> slots = head.Read(key);
+  return std::unique_ptr<CacheFileFormat>(
+      new CacheFileFormat(std::move(slots), std::move(file), head.size()));
 }
 
-std::unique_ptr<FileSource> CacheFileFormat::Open(const FileEntry& file) {
-  return std::make_unique<CacheFileSource>(file.path, key_);
+std::unique_ptr<FileSource> CacheFileFormat::Open(const FileEntry&) {
+  return std::make_unique<CacheFileSource>(file_, first_block_);
 }
 
 void CacheFileFormat::Load(const Ticket* tickets, size_t n, Rows* rows) const {
