@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -193,12 +192,10 @@ int LookAtChunks(const std::vector<std::string>& patterns, bool print_chunks) {
   };
   std::atomic<uint64_t> bytes{0};
   {
-    const double total = StatusLine::IsShown() ? BytesOf(patterns) : 0;
-    const StatusLine status([&, started = std::chrono::steady_clock::now()] {
-      const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - started;
+    const Progress progress(StatusLine::IsShown() ? BytesOf(patterns) : 0);
+    const StatusLine status([&] {
       const auto done = static_cast<double>(bytes.load());
-      const std::string progress = ProgressText(done, total, seconds.count());
-      return StrCat(progress, progress.empty() ? "" : ", ", HumanBytes(done));
+      return progress.Line(done, HumanBytes(done));
     });
     const int file_code = VisitFiles(patterns, [&](const std::string& name) {
       if (manifests_seen.insert(RecordIOManifest::PathOf(name)).second) {

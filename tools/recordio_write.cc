@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -34,6 +33,7 @@
 #include "tools/amounts.h"
 #include "tools/command.h"
 #include "tools/json_line.h"
+#include "tools/pass_length.h"
 #include "tools/recordio_command.h"
 #include "tools/shared_flags.h"
 #include "tools/standard_streams.h"
@@ -158,13 +158,7 @@ class Input {
   // Whether the records are copied unchanged.
   bool verbatim() const { return verbatim_; }
   // How many elements there are, if the file tells it.
-  std::optional<uint64_t> records() const {
-    try {
-      return reader_->PassLength();
-    } catch (const Error&) {  // reading the file reports what is wrong with it
-      return std::nullopt;
-    }
-  }
+  std::optional<uint64_t> records() const { return LengthIfTold(*reader_); }
   // The next element, or null at the end; valid until the next call.
   const std::vector<LoDTensor>* Next() {
     if (!reader_->HasNext()) return nullptr;
@@ -301,12 +295,11 @@ void Copy(std::vector<std::unique_ptr<Input>>* inputs, const std::vector<RecordI
   std::atomic<uint64_t> bytes{0};
   uint64_t total = 0;  // of the records of all inputs, if the files tell it
   if (StatusLine::IsShown()) total = RecordsOf(*inputs);
-  const StatusLine status([&, started = std::chrono::steady_clock::now()] {
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - started;
-    const std::string progress = ProgressText(static_cast<double>(records.load()),
-                                              static_cast<double>(total), seconds.count());
-    return StrCat(progress, progress.empty() ? "" : ", ", Counted(records.load(), "record"), ", ",
-                  HumanBytes(static_cast<double>(bytes.load())));
+  const StatusLine status([&, progress = Progress(static_cast<double>(total))] {
+    const uint64_t done = records.load();
+    return progress.Line(
+        static_cast<double>(done),
+        StrCat(Counted(done, "record"), ", ", HumanBytes(static_cast<double>(bytes.load()))));
   });
   Encoder encoder(FLAGS_content == "tensors");
   for (std::unique_ptr<Input>& input : *inputs) {
