@@ -87,7 +87,7 @@ class FileHeadReader {
     if (Take(kMagic.size()) != kMagic) Fail("it is no cache file of this version");
     if (Take(key.size()) != std::string_view(key.data(), key.size())) Fail("it has another key");
     const auto count = Number<uint32_t>();
-    if (count > kMaxSlots) Fail(StrCat(count, " slots"));
+    if (count == 0 || count > kMaxSlots) Fail(StrCat(count, " slots"));
     std::vector<SlotSpec> slots;
     for (uint32_t i = 0; i < count; ++i) {
       SlotSpec slot;
@@ -95,10 +95,17 @@ class FileHeadReader {
       if (!IsDataType(type)) Fail(StrCat("type ", type));
       slot.dtype = DataTypeFromNumber(type);
       slot.lod_level = Number<int32_t>();
+      if (slot.lod_level < 0 || slot.lod_level > static_cast<int>(kMaxLodLevels)) {
+        Fail(StrCat(slot.lod_level, " levels of detail"));
+      }
       slot.known = Number<uint32_t>() != 0;
       const auto rank = Number<uint32_t>();
       if (rank > kMaxRank) Fail(StrCat(rank, " axes"));
-      for (uint32_t axis = 0; axis < rank; ++axis) slot.dims.push_back(Number<int64_t>());
+      for (uint32_t axis = 0; axis < rank; ++axis) {
+        slot.dims.push_back(Number<int64_t>());
+        if (slot.dims.back() < -1) Fail(StrCat("an axis of ", slot.dims.back()));
+      }
+      if (slot.known && rank == 0) Fail("a slot without axes");
       slots.push_back(slot);
     }
     const uint64_t wanted = ChecksumOf(0, {head_});

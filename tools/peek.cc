@@ -269,20 +269,20 @@ void PrintStatistics(ReaderHolder* reader) {
             << (reader->HasNext() ? ", and more\n" : "\n") << statistics.ToText();
 }
 
-// The position that is saved in the file of --state, as JSON.
-void PrintState() {
-  const std::unique_ptr<const File> file = File::Open(FLAGS_state);
+// The position that is saved in a file, as JSON.
+void PrintState(const std::string& path) {
+  const std::unique_ptr<const File> file = File::Open(path);
   if (file->size() > kMaxPositionBytes) {
     throw Error(ErrorCode::kResourceLimit, StrCat("the position of a chain of readers has at most ",
                                                   kMaxPositionBytes, " bytes"))
-        .InFile(FLAGS_state, -1);
+        .InFile(path, -1);
   }
   std::string bytes(file->size(), '\0');
   if (!bytes.empty()) file->Read(0, bytes.data(), bytes.size());
   try {
     std::cout << Position::Parse(bytes).ToJson();
   } catch (const Error& error) {
-    throw error.InFile(FLAGS_state, -1);
+    throw error.InFile(path, -1);
   }
 }
 
@@ -290,7 +290,7 @@ int RunPeek(const Arguments& arguments) {
   if (!FLAGS_state.empty()) {
     Require(arguments.words.empty() && FLAGS_startup.empty(),
             "--state shows a saved position and reads no files or programs (--help tells more)");
-    PrintState();
+    PrintState(DataName(FLAGS_state));
     return 0;
   }
   Require(arguments.words.empty() != FLAGS_startup.empty(),

@@ -28,6 +28,7 @@
 #include "readers/file_list.h"
 #include "readers/recordio_file.h"
 #include "readers/recordio_manifest.h"
+#include "readers/recordio_slots.h"
 #include "tools/amounts.h"
 #include "tools/command.h"
 #include "tools/digest.h"
@@ -271,32 +272,21 @@ void PrintBytes(const char* bytes, size_t size) {
 
 // The tensors of a record; none if the record is not exactly a list of serialised tensors.
 std::vector<LoDTensor> TensorsOf(const char* bytes, size_t size) {
-  uint32_t count = 0;
-  if (size < sizeof(count)) return {};
-  std::memcpy(&count, bytes, sizeof(count));
-  if (count > kMaxSlots) return {};
   std::vector<LoDTensor> tensors;
-  size_t position = sizeof(count);
-  try {
-    for (uint32_t i = 0; i < count; ++i) {
-      const TensorView view = ParseTensor(bytes + position, size - position);
-      Lod lod(view.levels);
-      for (size_t level = 0; level < view.levels; ++level) {
-        for (size_t k = 0; k < view.lod[level].count; ++k) lod[level].push_back(view.lod[level][k]);
-      }
-      LoDTensor tensor;
-      tensor.Allocate(view.dtype, view.dims);
-      if (view.value_bytes > 0) {
-        std::memcpy(tensor.mutable_raw_data(), view.values, view.value_bytes);
-      }
-      tensor.set_lod(std::move(lod));
-      tensors.push_back(std::move(tensor));
-      position += view.size;
+  const bool is_list = VisitTensorsOfRecord(bytes, size, [&](const TensorView& view) {
+    Lod lod(view.levels);
+    for (size_t level = 0; level < view.levels; ++level) {
+      for (size_t k = 0; k < view.lod[level].count; ++k) lod[level].push_back(view.lod[level][k]);
     }
-  } catch (const Error&) {
-    return {};
-  }
-  return position == size ? tensors : std::vector<LoDTensor>();
+    LoDTensor tensor;
+    tensor.Allocate(view.dtype, view.dims);
+    if (view.value_bytes > 0) {
+      std::memcpy(tensor.mutable_raw_data(), view.values, view.value_bytes);
+    }
+    tensor.set_lod(std::move(lod));
+    tensors.push_back(std::move(tensor));
+  });
+  return is_list ? tensors : std::vector<LoDTensor>();
 }
 
 void PrintTensor(size_t slot, const LoDTensor& tensor) {

@@ -264,6 +264,9 @@ std::vector<std::string> OutputNames() {
   Require(FLAGS_shards >= 1 && FLAGS_shards <= kMaxShards, "--shards=", FLAGS_shards, ": 1 to ",
           kMaxShards, " are possible");
   if (FLAGS_shards == 1) return {OutputName(FLAGS_output)};
+  Require(FLAGS_output != "-",
+          "--output=-: standard output takes one file, and --shards=", FLAGS_shards,
+          " makes several; name a file, after which they are called");
   std::string stem = FLAGS_output;
   const size_t extension = std::strlen(kExtension);
   if (stem.size() > extension && stem.substr(stem.size() - extension) == kExtension) {
@@ -328,7 +331,9 @@ int WriteRecordIO(const std::vector<std::string>& patterns,
           ": it is tensors or bytes");
   const std::vector<SlotSpec> slots = ParseSlots(FLAGS_slots);
   const std::vector<std::string> names = ExpandFileNames(patterns);
-  const std::vector<std::string> labels = ExpandFileNames(SplitAtCommas(FLAGS_label_filename));
+  std::vector<std::string> label_patterns = SplitAtCommas(FLAGS_label_filename);
+  for (std::string& name : label_patterns) name = DataName(name);
+  const std::vector<std::string> labels = ExpandFileNames(label_patterns);
   Require(labels.empty() || labels.size() == names.size(), "--label_filename names ", labels.size(),
           " files, but there are ", names.size(), " inputs");
   const std::vector<std::string> wildcards = WildcardsOf(patterns);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "framework/base/random.h"
+#include "framework/reader/chunk_queue.h"
 #include "framework/reader/reader.h"
 #include "readers/batch_reader.h"
 #include "readers/double_buffer_reader.h"
@@ -368,7 +369,7 @@ TEST(PassLength, LeavesNoTrace) {
   holder.Reset(OpenFile(*FindFileFormat("idx"), path, "", {}));
   EXPECT_EQ(holder.PassLength(), 2u);
   EXPECT_EQ(holder.Chain().bytes_read, 0u);
-  holder.NewHandle()->TakeShare({0, 2});  // only the first handle can
+  holder.NewHandle()->TakeShare({2, 0});  // only the first handle can
   EXPECT_EQ(holder.PassLength(), std::nullopt);
 }
 
