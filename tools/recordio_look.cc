@@ -18,7 +18,6 @@
 #include <vector>
 
 #include "framework/base/error.h"
-#include "framework/base/limits.h"
 #include "framework/base/stop.h"
 #include "framework/base/thread_pool.h"
 #include "framework/io/file.h"

@@ -170,7 +170,9 @@ TEST(CommandLine, ReadsTheRestOfStandardInput) {
 }
 
 TEST(CommandLine, ReadsLabelsAndPositionsFromStandardInput) {
-  const TempFile images("images", std::string("\0\0\x08\x03\0\0\0\x01\0\0\0\x01\0\0\0\x01a", 17));
+  const TempFile images("images", std::string("\0\0\x08\x03\0\0\0\x01\0\0\0\x01\0\0\0\x01"
+                                              "a",
+                                              17));
   const TempFile labels("labels", std::string("\0\0\x08\x01\0\0\0\x01\7", 9));
   const std::string write = "tools/recordio write --output=- idx:" + images.path();
   EXPECT_EQ(OutputOf(write + " --label_filename=- <" + labels.path() + " | sha256sum"),
