@@ -190,6 +190,7 @@ void WriteCacheFiles(const std::string& folder) {
   slot.dims = {-1, 2};
   SlotSpec unknown;
   unknown.known = false;
+  unknown.lod_level = 1;
   CacheFileWriter writer(folder + "/numbers", {'f', 'u', 'z', 'z'}, {slot, unknown},
                          [](uint64_t) {});
   for (uint64_t i = 0; i < 3; ++i) {
