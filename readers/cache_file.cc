@@ -102,8 +102,9 @@ class FileHeadReader {
       const auto rank = Number<uint32_t>();
       if (rank > kMaxRank) Fail(StrCat(rank, " axes"));
       for (uint32_t axis = 0; axis < rank; ++axis) {
-        slot.dims.push_back(Number<int64_t>());
-        if (slot.dims.back() < -1) Fail(StrCat("an axis of ", slot.dims.back()));
+        const auto dim = Number<int64_t>();
+        if (dim < -1) Fail(StrCat("an axis of ", dim));
+        slot.dims.push_back(dim);
       }
       if (slot.known && rank == 0) Fail("a slot without axes");
       slots.push_back(slot);
