@@ -189,7 +189,7 @@ TEST(Pieces, KnowTheLettersAndNumbersOfUnicode16) {
   }
   EXPECT_EQ(letters, 141028u);
   EXPECT_EQ(numbers, 1911u);
-  EXPECT_EQ(spaces, 25u);  // White_Space of PropList.txt
+  EXPECT_EQ(spaces, 25u);                                    // White_Space of PropList.txt
   EXPECT_EQ(ClassOfCharacter(0x1c89), CharClass::kLetter);   // Cyrillic Tje, new in Unicode 16
   EXPECT_EQ(ClassOfCharacter(0x10d4a), CharClass::kLetter);  // Garay vowel sign A, new, too
   EXPECT_EQ(ClassOfCharacter(0x10d40), CharClass::kNumber);  // Garay digit zero, new, too
