@@ -86,14 +86,14 @@ TEST(CacheFile, HasBlocksThatHoldTheirElements) {
   ExpectDamage(With(kBody, uint64_t{1} << 40), "in 1099511627776 bytes");
   ExpectDamage(With(kFirstSize, uint32_t{39}), "element 0 has 39 bytes");
   ExpectDamage(With(kFirstSize, uint32_t{1} << 31), "element 0 has 2147483648 bytes");
-  ExpectDamage(With(kFirstSize, uint32_t{kIdBytes}), "");
+  ExpectDamage(With(kFirstSize, uint32_t{kIdBytes}), "in record 0 of the chunk at byte 68");
 }
 
 TEST(CacheFile, HasElementsOfItsSlots) {
-  ExpectDamage(With(kType, static_cast<int32_t>(DataType::kInt64)), "int64[-1,2] is declared");
+  ExpectDamage(With(kType, static_cast<int32_t>(DataType::kInt64)), "int64 [-1, 2] is declared");
   ExpectDamage(With(kLevels, int32_t{1}), "is declared");
-  ExpectDamage(With(kFirstAxis + 8, int64_t{3}), "float32[-1,3] is declared");
-  ExpectDamage(With(kFirstElement + kIdBytes, uint32_t{77}), "");
+  ExpectDamage(With(kFirstAxis + 8, int64_t{3}), "float32 [-1, 3] is declared");
+  ExpectDamage(With(kFirstElement + kIdBytes, uint32_t{77}), "in record 0 of the chunk at byte 68");
 }
 
 }  // namespace
