@@ -114,9 +114,12 @@ class ChainDescription::Walk {
       : program_(*context.program()),
         scope_(context.scope()),
         vouched_for_(vouched_for),
-        description_(description) {
-    FindOperator(context.desc());
-    AddReadersBelow(context.desc(), index_);
+        description_(description) {}
+
+  // Adds all readers that the operator stands on.
+  void Follow(const proto::OpDesc& op) {
+    FindOperator(op);
+    AddReadersBelow(op, index_);
   }
 
  private:
@@ -279,7 +282,7 @@ ChainDescription::ChainDescription(OpContext& context, const std::string& data_v
   AddField(std::to_string(kOrderVersion), &program_);
   AddField(std::to_string(context.run().seed), &program_);
   AddField(data_version, &program_);
-  Walk(context, !data_version.empty(), this);
+  Walk(context, !data_version.empty(), this).Follow(context.desc());
   try {
     if (LoadedFilesAreUnchanged(context.program())) at_creation_ = CacheKeyOf(TextNow());
   } catch (const Error& error) {
