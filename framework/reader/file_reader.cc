@@ -179,7 +179,9 @@ void FileReader::TakeShare(const ChunkShare& share) {
 }
 
 std::optional<uint64_t> FileReader::PassLength() const {
-  const CountedReads reads(counters()->sum_of_bytes_read());
+  // Whoever asks, such as a status line, reads no elements: what the reader has read stays the
+  // same.
+  const CountedReads nobody(nullptr);
   return is_share() ? std::nullopt : format_->CountRecords(files_);
 }
 
