@@ -89,9 +89,10 @@ bool ReaderBase::HasNext() {
   CheckProcess();
   if (!ahead_.tickets.empty()) return true;
   if (first_) MemoryLimit::ResetPeak();
-  if (!std::exchange(begun_, true)) {
+  if (!begun_ && error_ == nullptr) {
     try {
       BeginPass();
+      begun_ = true;
     } catch (...) {
       KeepError("while beginning a pass of ");
     }
