@@ -358,7 +358,8 @@ TEST(ResumeTest, RefusesGroups) {
   ASSERT_NO_THROW(Position::Parse(StoreBytes(good)));
   const std::string begin = "\xa3\x06";  // of group 100
   const std::string end = "\xa4\x06";
-  for (const std::string& bytes : {begin + end + good, good + begin + end, good + end}) {
+  for (const std::string& bytes :
+       {StrCat(begin, end, good), StrCat(good, begin, end), StrCat(good, end)}) {
     ExpectError(ErrorCode::kInvalidArgument, "its form is not that of a position",
                 [&] { Position::Parse(StoreBytes(bytes)); });
   }
