@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -157,6 +158,24 @@ TEST(ResumedReadersTest, ListsOfFilesMustNameTheSame) {
                   "the files that 'memory:///images/list' names, or their labels, are not what "
                   "they were");
   }
+}
+
+// File systems do not agree on the size of a folder.
+TEST(ResumedReadersTest, FoldersAreTheSameWhereTheirFilesAre) {
+  const std::string folder = NewFolder("classes");
+  for (const char* name : {"/cat", "/dog"}) std::filesystem::create_directory(folder + name);
+  WriteFile(folder + "/cat/1.jpg", "a cat");
+  WriteFile(folder + "/dog/1.jpg", "a dog");
+  const Make make = Reads("image_folder", folder, {});
+  const Position position = SavedAfter(make, 1);
+  EXPECT_EQ(position.ToJson().find("\"bytes\""), std::string::npos) << position.ToJson();
+  WriteFile(folder + "/notes.txt", "this is no image");
+  const ReaderPtr reader = make();
+  reader->Restore(position);
+  EXPECT_EQ(ReadAll(reader.get()).size(), 1u);
+  WriteFile(folder + "/cat/2.jpg", "another cat");
+  ExpectRefused(make, position, ErrorCode::kInvalidArgument,
+                "names, or their labels, are not what");
 }
 
 // A file of recordio with `chunks` chunks of so many records. The last record fills it up to
