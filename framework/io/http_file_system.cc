@@ -322,7 +322,7 @@ class HttpFileSystem : public FileSystem {
   }
 
   FileStatus Stat(const std::string& path) const override {
-    constexpr long kNotFound = 404, kGone = 410;
+    constexpr long kForbidden = 403, kNotFound = 404, kGone = 410;
     FileStatus status;
     Transfer transfer;
     try {
@@ -334,8 +334,10 @@ class HttpFileSystem : public FileSystem {
     } catch (const Error& error) {
       if (error.code() == ErrorCode::kCancelled) throw;
       const long said = transfer == nullptr ? 0 : transfer->status();
-      status.kind = said == kNotFound || said == kGone ? FileStatus::Kind::kMissing
-                                                       : FileStatus::Kind::kUnknown;
+      // Object stores say 403 of what is not there to those who may not list what is.
+      status.kind = said == kForbidden || said == kNotFound || said == kGone
+                        ? FileStatus::Kind::kMissing
+                        : FileStatus::Kind::kUnknown;
       status.problem = error.message();
       return status;
     }
