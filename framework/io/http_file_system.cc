@@ -180,11 +180,11 @@ class HttpFile final : public File {
     const uint64_t index = offset / kBlockBytes;
     const Transfer block = BlockFor(index, offset, size);
     if (block == nullptr) {
+      size = std::min(size, kBlockBytes);
       const Transfer transfer = WaitFor(Part(offset, size, true));
       std::memcpy(out, transfer->request().buffer->data(), size);
       return size;
     }
-    size_t got = 0;
     try {
       block->Wait();
     } catch (const Error& error) {
@@ -192,14 +192,14 @@ class HttpFile final : public File {
       throw;
     }
     const size_t before = offset - block->request().offset;
-    got = std::min(size, block->received() - before);
+    const size_t got = std::min(size, block->received() - before);
     std::memcpy(out, block->request().buffer->data() + before, got);
     Leave(index, got, false);
     return got;
   }
 
   // The block for a read, and the calling thread waits for it from now on; or null if the read is
-  // better a request of its own.
+  // to be a request of its own: it is small and stands alone, or there is no memory for blocks.
   Transfer BlockFor(uint64_t index, uint64_t offset, size_t size) const {
     const std::lock_guard<std::mutex> lock(mutex_);
     const Stretches::Stretch stretch = stretches_.Add(offset, offset + size);
@@ -208,8 +208,10 @@ class HttpFile final : public File {
       if (stretch.end - stretch.begin < kSmallRead) return nullptr;
       // What is read again is requested again ahead of need.
       requested_.erase(requested_.find(index), requested_.end());
-      MakeRoom();
+      if (blocks_.size() >= MostBlocks()) DropOldest();
       block = AddBlock(index, true);
+      if (block == blocks_.end()) DropOldest();
+      if (block == blocks_.end()) return nullptr;
     }
     ++block->second.waiting;
     block->second.last_use = ++uses_;
@@ -225,11 +227,19 @@ class HttpFile final : public File {
 
   // The caller of what follows holds the mutex.
 
+  // Requests a block. Its memory is that of work ahead of need, because all blocks stay for a
+  // while. Returns the end of the blocks if there is no such memory.
   Blocks::iterator AddBlock(uint64_t index, bool urgent) const {
     const uint64_t offset = index * kBlockBytes;
     const size_t size = std::min<uint64_t>(kBlockBytes, this->size() - offset);
+    const MemoryScope scope(MemoryScope::Current(), MemoryScope::Need::kAhead);
     Block block;
-    block.transfer = HttpTransfer::Start(Part(offset, size, urgent));
+    try {
+      block.transfer = HttpTransfer::Start(Part(offset, size, urgent));
+    } catch (const Error&) {
+      if (!MemoryScope::WasRefused()) throw;
+      return blocks_.end();
+    }
     block.last_use = ++uses_;
     requested_.insert(index);
     return blocks_.emplace(index, std::move(block)).first;
@@ -244,13 +254,7 @@ class HttpFile final : public File {
     while (++index < last && index * kBlockBytes < end && blocks_.size() < most) {
       const bool is_needed = index * kBlockBytes < needed;
       if (blocks_.count(index) > 0 || (!is_needed && requested_.count(index) > 0)) continue;
-      const MemoryScope scope(MemoryScope::Current(), MemoryScope::Need::kAhead);
-      try {
-        AddBlock(index, is_needed);
-      } catch (const Error&) {
-        if (!MemoryScope::WasRefused()) throw;
-        return;
-      }
+      if (AddBlock(index, is_needed) == blocks_.end()) return;
     }
   }
 
@@ -260,9 +264,8 @@ class HttpFile final : public File {
     return std::max<size_t>(2, all / std::max<size_t>(1, open_files.load()));
   }
 
-  // Lets go of the block that has not been used for the longest time, if there are too many.
-  void MakeRoom() const {
-    if (blocks_.size() < MostBlocks()) return;
+  // Lets go of the block that has not been used for the longest time and that nobody waits for.
+  void DropOldest() const {
     auto oldest = blocks_.end();
     for (auto block = blocks_.begin(); block != blocks_.end(); ++block) {
       if (block->second.waiting > 0) continue;
@@ -271,8 +274,13 @@ class HttpFile final : public File {
       }
     }
     if (oldest == blocks_.end()) return;
-    HttpTransfer::Cancel(std::move(oldest->second.transfer));
-    blocks_.erase(oldest);
+    HttpTransfer::Cancel(oldest->second.transfer);
+    Erase(oldest);
+  }
+
+  void Erase(Blocks::iterator block) const {
+    used_.erase(std::remove(used_.begin(), used_.end(), block->first), used_.end());
+    blocks_.erase(block);
   }
 
   // The calling thread has read so many bytes of a block and waits for it no more. Blocks of which
@@ -287,15 +295,9 @@ class HttpFile final : public File {
     --block->second.waiting;
     block->second.failed = block->second.failed || failed;
     if (before < whole && block->second.read >= whole) used_.push_back(index);
-    if (block->second.failed && block->second.waiting == 0) {
-      used_.erase(std::remove(used_.begin(), used_.end(), index), used_.end());
-      blocks_.erase(block);
-    }
-    while (used_.size() > kUsedBlocks) {
-      const auto used = blocks_.find(used_.front());
-      if (used != blocks_.end() && used->second.waiting > 0) return;
-      if (used != blocks_.end()) blocks_.erase(used);
-      used_.erase(used_.begin());
+    if (block->second.failed && block->second.waiting == 0) Erase(block);
+    while (used_.size() > kUsedBlocks && blocks_.at(used_.front()).waiting == 0) {
+      Erase(blocks_.find(used_.front()));
     }
   }
 
