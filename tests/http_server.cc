@@ -2,7 +2,7 @@
 #include "tests/http_server.h"
 
 #include <arpa/inet.h>
-#include <gtest/gtest.h>
+#include <glog/logging.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <openssl/evp.h>
@@ -109,8 +109,8 @@ class HttpServer::Connection {
 HttpServer::HttpServer(const std::string& certificate, const std::string& key) {
   if (!certificate.empty()) {
     SSL_CTX* const tls = SSL_CTX_new(TLS_server_method());
-    EXPECT_EQ(SSL_CTX_use_certificate_file(tls, certificate.c_str(), SSL_FILETYPE_PEM), 1);
-    EXPECT_EQ(SSL_CTX_use_PrivateKey_file(tls, key.c_str(), SSL_FILETYPE_PEM), 1);
+    CHECK_EQ(SSL_CTX_use_certificate_file(tls, certificate.c_str(), SSL_FILETYPE_PEM), 1);
+    CHECK_EQ(SSL_CTX_use_PrivateKey_file(tls, key.c_str(), SSL_FILETYPE_PEM), 1);
     tls_ = tls;
   }
   listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -118,9 +118,9 @@ HttpServer::HttpServer(const std::string& certificate, const std::string& key) {
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t size = sizeof(address);
-  EXPECT_EQ(::bind(listener_, reinterpret_cast<sockaddr*>(&address), size), 0);
-  EXPECT_EQ(::listen(listener_, 256), 0);
-  EXPECT_EQ(::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  CHECK_EQ(::bind(listener_, reinterpret_cast<sockaddr*>(&address), size), 0);
+  CHECK_EQ(::listen(listener_, 256), 0);
+  CHECK_EQ(::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size), 0);
   port_ = ntohs(address.sin_port);
   accepting_ = std::thread([this] { Accept(); });
 }
@@ -143,7 +143,7 @@ HttpServer::~HttpServer() {
 
 void HttpServer::Put(const std::string& path, std::string content) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  objects_[path] = std::move(content);
+  objects_[path] = std::make_shared<const std::string>(std::move(content));
 }
 
 void HttpServer::Redirect(const std::string& path, const std::string& target) {
@@ -255,8 +255,8 @@ bool HttpServer::AnswerTo(const std::string& head, Connection* connection) {
   std::string path = head.substr(path_begin, head.find(' ', path_begin) - path_begin);
   path = path.substr(0, path.find('?'));
   HttpTrouble trouble = HttpTrouble::kNone;
-  std::string content, target;
-  bool found = false;
+  std::shared_ptr<const std::string> object;
+  std::string target;
   std::string validator;
   bool ignores_conditions = false;
   int status = 0;
@@ -272,12 +272,13 @@ bool HttpServer::AnswerTo(const std::string& head, Connection* connection) {
     ignores_conditions = trouble == HttpTrouble::kReplaceSlyly;
     replaced_ = replaced_ || trouble == HttpTrouble::kReplace ||
                 trouble == HttpTrouble::kReplaceSlyly || trouble == HttpTrouble::kGrow;
-    const auto object = objects_.find(path);
-    found = object != objects_.end();
-    if (found) content = object->second;
-    if (replaced_) {
-      for (char& c : content) c = static_cast<char>(~c);
-      if (trouble_ == HttpTrouble::kGrow) content += "more";
+    const auto found = objects_.find(path);
+    if (found != objects_.end()) object = found->second;
+    if (replaced_ && object != nullptr) {
+      std::string other = *object;
+      for (char& c : other) c = static_cast<char>(~c);
+      if (trouble_ == HttpTrouble::kGrow) other += "more";
+      object = std::make_shared<const std::string>(std::move(other));
     }
     if (validators_ == Validators::kETag) validator = replaced_ ? "\"new\"" : "\"old\"";
     if (validators_ == Validators::kWeakETag) validator = replaced_ ? "W/\"new\"" : "W/\"old\"";
@@ -307,7 +308,8 @@ bool HttpServer::AnswerTo(const std::string& head, Connection* connection) {
                   retry_after < 0 ? "" : StrCat("Retry-After: ", retry_after, "\r\n"));
   }
   if (!target.empty()) return refuse("302 Found", StrCat("Location: ", target, "\r\n"));
-  if (!found) return refuse("404 Not Found");
+  if (object == nullptr) return refuse("404 Not Found");
+  const std::string_view content = *object;
   const std::string wanted = HeaderOf(head, "If-Match");
   const std::string unmodified = HeaderOf(head, "If-Unmodified-Since");
   if (!ignores_conditions && ((!wanted.empty() && wanted != validator) ||
@@ -326,14 +328,15 @@ bool HttpServer::AnswerTo(const std::string& head, Connection* connection) {
            SendBody(content, trouble, connection);
   }
   unsigned long long first = 0, last = 0;
-  EXPECT_EQ(std::sscanf(range.c_str(), "bytes=%llu-%llu", &first, &last), 2) << range;
+  CHECK_EQ(std::sscanf(range.c_str(), "bytes=%llu-%llu", &first, &last), 2) << range;
   if (first >= content.size()) {
     return refuse("416 Range Not Satisfiable",
                   StrCat("Content-Range: bytes */", content.size(), "\r\n"));
   }
   last = std::min<unsigned long long>(last, content.size() - 1);
   if (trouble == HttpTrouble::kFewer) last = first + (last - first) / 2;
-  std::string body = content.substr(first, last - first + 1);
+  std::string_view body = content.substr(first, last - first + 1);
+  std::string longer;
   const uint64_t shift = trouble == HttpTrouble::kOtherPart ? 1 : 0;
   const uint64_t more = trouble == HttpTrouble::kOtherSize ? 1 : 0;
   if (trouble != HttpTrouble::kNoRange) {
@@ -341,7 +344,8 @@ bool HttpServer::AnswerTo(const std::string& head, Connection* connection) {
                       content.size() + shift + more, "\r\n");
   }
   if (trouble == HttpTrouble::kTooMuch) {
-    body += "and more";
+    longer = StrCat(body, "and more");
+    body = longer;
     headers += "Connection: close\r\n";
   } else {
     headers += StrCat("Content-Length: ", body.size() + (trouble == HttpTrouble::kTooLong ? 1 : 0),
@@ -351,7 +355,7 @@ bool HttpServer::AnswerTo(const std::string& head, Connection* connection) {
          SendBody(body, trouble, connection);
 }
 
-bool HttpServer::SendBody(const std::string& body, HttpTrouble trouble, Connection* connection) {
+bool HttpServer::SendBody(std::string_view body, HttpTrouble trouble, Connection* connection) {
   const bool broken = trouble == HttpTrouble::kShortBody || trouble == HttpTrouble::kReset ||
                       trouble == HttpTrouble::kStall;
   const size_t end = broken ? body.size() / 2 : body.size();
@@ -406,12 +410,12 @@ void WriteCertificate(const std::string& certificate, const std::string& key) {
       X509V3_EXT_conf_nid(nullptr, nullptr, NID_subject_alt_name, "IP:127.0.0.1");
   X509_add_ext(signed_by_itself, address, -1);
   X509_EXTENSION_free(address);
-  EXPECT_GT(X509_sign(signed_by_itself, keys, EVP_sha256()), 0);
+  CHECK_GT(X509_sign(signed_by_itself, keys, EVP_sha256()), 0);
   FILE* file = std::fopen(certificate.c_str(), "w");
-  EXPECT_EQ(PEM_write_X509(file, signed_by_itself), 1);
+  CHECK_EQ(PEM_write_X509(file, signed_by_itself), 1);
   std::fclose(file);
   file = std::fopen(key.c_str(), "w");
-  EXPECT_EQ(PEM_write_PrivateKey(file, keys, nullptr, nullptr, 0, nullptr, nullptr), 1);
+  CHECK_EQ(PEM_write_PrivateKey(file, keys, nullptr, nullptr, 0, nullptr, nullptr), 1);
   std::fclose(file);
   X509_free(signed_by_itself);
   EVP_PKEY_free(keys);

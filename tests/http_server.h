@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -89,7 +90,7 @@ class HttpServer {
   void Serve(Connection* connection);
   bool AnswerTo(const std::string& head, Connection* connection);
   // False if the connection cannot be used any more.
-  bool SendBody(const std::string& body, HttpTrouble trouble, Connection* connection);
+  bool SendBody(std::string_view body, HttpTrouble trouble, Connection* connection);
   // Waits until the trouble ends.
   void WaitForMend();
   void Pace(size_t bytes);
@@ -105,7 +106,8 @@ class HttpServer {
 
   mutable std::mutex mutex_;  // guards what is below
   std::condition_variable mended_;
-  std::map<std::string, std::string> objects_, redirects_;
+  std::map<std::string, std::shared_ptr<const std::string>> objects_;
+  std::map<std::string, std::string> redirects_;
   std::list<std::unique_ptr<Connection>> connections_;
   std::vector<std::string> heads_;
   HttpTrouble trouble_ = HttpTrouble::kNone;

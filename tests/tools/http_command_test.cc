@@ -68,7 +68,7 @@ TEST_F(HttpCommand, ShowsNoSecretOfAUrlThatFails) {
         {"tools/peek", server_.Url("/0?sig=hidden")},
         {"tools/peek", "--startup=" + url},
         {"tools/executor", "--main=" + url},
-        {"tools/recordio", "look", url}}) {
+        {"tools/recordio", "verify", url}}) {
     const ChildResult result = RunChild(command);
     EXPECT_NE(result.exit_code, 0);
     EXPECT_NE(result.errors.find("?..."), std::string::npos) << result.errors;
