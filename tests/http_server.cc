@@ -165,6 +165,7 @@ void HttpServer::Break(HttpTrouble trouble, int64_t first, int64_t count) {
   heads_.clear();
   ++troubles_;
   hit_ = replaced_ = false;
+  others_.clear();
 }
 
 void HttpServer::set_status(int status, int retry_after) {
@@ -274,12 +275,7 @@ bool HttpServer::AnswerTo(const std::string& head, Connection* connection) {
                 trouble == HttpTrouble::kReplaceSlyly || trouble == HttpTrouble::kGrow;
     const auto found = objects_.find(path);
     if (found != objects_.end()) object = found->second;
-    if (replaced_ && object != nullptr) {
-      std::string other = *object;
-      for (char& c : other) c = static_cast<char>(~c);
-      if (trouble_ == HttpTrouble::kGrow) other += "more";
-      object = std::make_shared<const std::string>(std::move(other));
-    }
+    if (replaced_ && object != nullptr) object = Other(object);
     if (validators_ == Validators::kETag) validator = replaced_ ? "\"new\"" : "\"old\"";
     if (validators_ == Validators::kWeakETag) validator = replaced_ ? "W/\"new\"" : "W/\"old\"";
     if (validators_ == Validators::kDate) {
@@ -335,13 +331,13 @@ bool HttpServer::AnswerTo(const std::string& head, Connection* connection) {
   }
   last = std::min<unsigned long long>(last, content.size() - 1);
   if (trouble == HttpTrouble::kFewer) last = first + (last - first) / 2;
+  if (trouble == HttpTrouble::kOtherPart && first < last) ++first;
   std::string_view body = content.substr(first, last - first + 1);
   std::string longer;
-  const uint64_t shift = trouble == HttpTrouble::kOtherPart ? 1 : 0;
   const uint64_t more = trouble == HttpTrouble::kOtherSize ? 1 : 0;
   if (trouble != HttpTrouble::kNoRange) {
-    headers += StrCat("Content-Range: bytes ", first + shift, "-", last + shift, "/",
-                      content.size() + shift + more, "\r\n");
+    headers +=
+        StrCat("Content-Range: bytes ", first, "-", last, "/", content.size() + more, "\r\n");
   }
   if (trouble == HttpTrouble::kTooMuch) {
     longer = StrCat(body, "and more");
@@ -371,6 +367,18 @@ bool HttpServer::SendBody(std::string_view body, HttpTrouble trouble, Connection
   if (trouble == HttpTrouble::kStall) WaitForMend();
   if (trouble == HttpTrouble::kReset) connection->Reset();
   return !broken && trouble != HttpTrouble::kTooMuch && trouble != HttpTrouble::kTooLong;
+}
+
+std::shared_ptr<const std::string> HttpServer::Other(
+    const std::shared_ptr<const std::string>& object) {
+  std::shared_ptr<const std::string>& other = others_[object];
+  if (other == nullptr) {
+    std::string content = *object;
+    for (char& c : content) c = static_cast<char>(~c);
+    if (trouble_ == HttpTrouble::kGrow) content += "more";
+    other = std::make_shared<const std::string>(std::move(content));
+  }
+  return other;
 }
 
 void HttpServer::WaitForMend() {

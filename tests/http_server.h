@@ -91,6 +91,8 @@ class HttpServer {
   bool AnswerTo(const std::string& head, Connection* connection);
   // False if the connection cannot be used any more.
   bool SendBody(std::string_view body, HttpTrouble trouble, Connection* connection);
+  // What replaces an object. The caller holds the mutex.
+  std::shared_ptr<const std::string> Other(const std::shared_ptr<const std::string>& object);
   // Waits until the trouble ends.
   void WaitForMend();
   void Pace(size_t bytes);
@@ -107,6 +109,7 @@ class HttpServer {
   mutable std::mutex mutex_;  // guards what is below
   std::condition_variable mended_;
   std::map<std::string, std::shared_ptr<const std::string>> objects_;
+  std::map<std::shared_ptr<const std::string>, std::shared_ptr<const std::string>> others_;
   std::map<std::string, std::string> redirects_;
   std::list<std::unique_ptr<Connection>> connections_;
   std::vector<std::string> heads_;
