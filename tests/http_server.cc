@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <utility>
 
 #include "framework/base/error.h"
@@ -107,6 +108,7 @@ class HttpServer::Connection {
 };
 
 HttpServer::HttpServer(const std::string& certificate, const std::string& key) {
+  ::setenv("no_proxy", "127.0.0.1", 1);  // for the clients in this process and in its children
   if (!certificate.empty()) {
     SSL_CTX* const tls = SSL_CTX_new(TLS_server_method());
     CHECK_EQ(SSL_CTX_use_certificate_file(tls, certificate.c_str(), SSL_FILETYPE_PEM), 1);
@@ -223,6 +225,7 @@ void HttpServer::Accept() {
     connections_.remove_if([](const auto& connection) { return connection->ended; });
     connections_.push_back(std::make_unique<Connection>(socket, static_cast<SSL_CTX*>(tls_)));
     Connection* const connection = connections_.back().get();
+    ++accepted_;
     connection->thread = std::thread([this, connection] { Serve(connection); });
   }
 }

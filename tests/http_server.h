@@ -72,6 +72,8 @@ class HttpServer {
   size_t at_once() const;
   // The headers of all requests since Break or the beginning, as they came.
   std::vector<std::string> heads() const;
+  // How many connections clients have made.
+  size_t connections() const { return accepted_; }
   // Bytes of bodies that were sent.
   uint64_t bytes_sent() const { return bytes_sent_; }
 
@@ -105,6 +107,7 @@ class HttpServer {
   std::atomic<int64_t> latency_{0};
   std::atomic<uint64_t> bytes_per_second_{0};
   std::atomic<uint64_t> bytes_sent_{0};
+  std::atomic<size_t> accepted_{0};
 
   mutable std::mutex mutex_;  // guards what is below
   std::condition_variable mended_;

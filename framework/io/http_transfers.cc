@@ -32,9 +32,9 @@ using std::chrono::milliseconds;
 constexpr milliseconds kStopCheck{10};  // how often a waiting thread looks for a request to stop
 constexpr milliseconds kLongestPoll{1000};  // without anything to do
 constexpr long kMostRedirects = 10;
-constexpr long kSocketBytes = 256 << 10;        // that curl takes from a socket at once
-constexpr size_t kMostRefusalBytes = 64 << 10;  // of the page that comes with an error
-constexpr size_t kMostHeaderBytes = 1024;       // of a header that is kept
+constexpr long kSocketBytes = 256 << 10;         // that curl takes from a socket at once
+constexpr size_t kMostUnwantedBytes = 64 << 10;  // of a body, such as the page of an error
+constexpr size_t kMostHeaderBytes = 1024;        // of a header that is kept
 
 HttpLimits limits_in_force;
 
@@ -158,7 +158,7 @@ class Task final : public HttpTransfer {
     head_ = Head();
     judged_ = Judgement::kNone;
     failure_ = Failure();
-    refusal_bytes_ = 0;
+    unwanted_bytes_ = 0;
     received_before_ = received_;
     curl_message_[0] = '\0';
     last_sign_ = Clock::now();
@@ -299,11 +299,10 @@ class Task final : public HttpTransfer {
       curl_easy_getinfo(curl_.get(), CURLINFO_RESPONSE_CODE, &status_);
       Judge();
     }
-    if (judged_ == Judgement::kRefused) {  // the connection is of use again once the page is read
-      refusal_bytes_ += size;
-      return refusal_bytes_ <= kMostRefusalBytes;
+    if (judged_ != Judgement::kTaken) {  // the connection is of use again once the body is read
+      unwanted_bytes_ += size;
+      return std::max<uint64_t>(unwanted_bytes_, head_.length.value_or(0)) <= kMostUnwantedBytes;
     }
-    if (judged_ == Judgement::kEnough) return false;
     if (size > room_) {
       if (request_.whole) {
         Refuse(ErrorCode::kResourceLimit,
@@ -376,7 +375,9 @@ class Task final : public HttpTransfer {
     return change("its date", Escaped(before.modified), Escaped(now.modified));
   }
 
-  void JudgePart(const HttpObject& object) {
+  void JudgePart(HttpObject object) {
+    constexpr uint64_t kMostBytes = INT64_MAX;
+    if (!object.size && expected() != nullptr) object.size = expected()->size;
     const auto lie = [&](const std::string& problem) {
       Refuse(ErrorCode::kIo, StrCat(problem, " (", Said(), ")"));
     };
@@ -384,7 +385,7 @@ class Task final : public HttpTransfer {
     if (!head_.first || !head_.last || *head_.last < *head_.first) {
       return lie("the server does not say which part of the object it sends");
     }
-    if (!object.size || *head_.last >= *object.size) {
+    if (!object.size || *head_.last >= *object.size || *object.size > kMostBytes) {
       return lie("the server does not say how many bytes the object has");
     }
     if (*head_.first != first() || *head_.last > last()) {
@@ -424,7 +425,6 @@ class Task final : public HttpTransfer {
     Refuse(ErrorCode::kIo,
            StrCat("the server sends the whole object instead of a part (", Said(), ")"));
     failure_.passes = true;  // it has given parts before
-    refusal_bytes_ = kMostRefusalBytes;
   }
 
   std::string TooLong(const std::string& last) const {
@@ -485,7 +485,7 @@ class Task final : public HttpTransfer {
   Head head_;
   Judgement judged_ = Judgement::kNone;
   Failure failure_;
-  size_t refusal_bytes_ = 0;
+  size_t unwanted_bytes_ = 0;
   size_t received_before_ = 0;
   size_t room_ = 0;                 // for bytes of this answer
   std::optional<uint64_t> wanted_;  // bytes of the transfer as a whole, once they are known

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -39,8 +41,12 @@ constexpr size_t kMiB = size_t{1} << 20;
 
 std::string RandomBytes(size_t size) {
   std::mt19937 random(size);
-  std::string bytes(size, '\0');
-  for (char& c : bytes) c = static_cast<char>(random());
+  std::string bytes(size + sizeof(uint32_t), '\0');
+  for (size_t i = 0; i < size; i += sizeof(uint32_t)) {
+    const auto word = static_cast<uint32_t>(random());
+    std::memcpy(&bytes[i], &word, sizeof(word));
+  }
+  bytes.resize(size);
   return bytes;
 }
 
@@ -356,6 +362,22 @@ TEST_F(HttpFileSystemTest, FollowsRedirectsButNotForEver) {
               [&] { File::Open(server_.Url("/round")); });
   ExpectError(ErrorCode::kIo, "Protocol \"file\" not supported",
               [&] { File::Open(server_.Url("/local")); });
+}
+
+TEST_F(HttpFileSystemTest, TheProxyIsThatOfTheEnvironment) {
+  server_.Put("http://nobody.invalid/object", content_);
+  ::setenv("http_proxy", server_.Url("").c_str(), 1);
+  EXPECT_TRUE(ReadWhole("http://nobody.invalid/object") == content_);
+  ::unsetenv("http_proxy");
+}
+
+TEST_F(HttpFileSystemTest, ConnectionsAreUsedAgain) {
+  server_.Put("/object", content_);
+  const std::string url = server_.Url("/object");
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(FileSystemOf(url).Exists(url));
+  EXPECT_FALSE(FileSystemOf(url).Exists(server_.Url("/none")));
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(ReadWhole(url) == content_);
+  EXPECT_LE(server_.connections(), HttpLimits::Get().under_way / 2);
 }
 
 TEST_F(HttpFileSystemTest, SecretsAreSentAndNeverShown) {

@@ -21,8 +21,9 @@ class Quiet(SimpleHTTPRequestHandler):
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[str]:
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """The URL of a folder with two files of lines."""
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
     (tmp_path / "0.txt").write_text("a\nb\n")
     (tmp_path / "1.txt").write_text("c\n")
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(tmp_path))) as server:
