@@ -495,7 +495,6 @@ class Task final : public HttpTransfer {
 class Transfers {
  public:
   static Transfers& Get() {
-    static std::atomic<Transfers*> current{nullptr};
     Transfers* transfers = current.load();
     while (transfers == nullptr || !transfers->process_.IsThis()) {
       auto* const fresh = new Transfers;  // never destroyed: threads may use it until the very end
@@ -509,12 +508,7 @@ class Transfers {
   void Start(std::shared_ptr<Task> task) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (stopping_) ThrowStopped();
-    if (!thread_.joinable()) {
-      thread_ = std::thread([this] { Loop(); });
-      // Registered behind what libcurl and its libraries have registered, so that the thread ends
-      // before they clean up.
-      std::atexit([] { Get().Stop(); });
-    }
+    if (!thread_.joinable()) StartThread();
     started_.push_back(std::move(task));
     curl_multi_wakeup(multi_);
   }
@@ -532,6 +526,24 @@ class Transfers {
     if (multi_ == nullptr) Throw(ErrorCode::kResourceLimit, "no memory for requests");
   }
 
+  void StartThread() {
+    try {
+      thread_ = std::thread([this] { Loop(); });
+    } catch (const std::system_error&) {
+      throw CurrentError();
+    }
+    // Registered behind what libcurl and its libraries have registered, so that the thread ends
+    // before they clean up.
+    std::atexit([] { Get().Stop(); });
+    static const int registered = pthread_atfork(&Hold, &LetGo, &LetGo);
+    static_cast<void>(registered);
+  }
+
+  // While a thread forks, the thread of the transfers holds no lock of a library, which nobody
+  // would unlock in the child.
+  static void Hold() { current.load()->working_.lock(); }
+  static void LetGo() { current.load()->working_.unlock(); }
+
   void Stop() {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
@@ -547,16 +559,23 @@ class Transfers {
     sigfillset(&signals);  // they are for other threads, and SIGPIPE is for nobody
     for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigdelset(&signals, signal);
     pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-    while (TakeOrders()) {
-      StartWaiting();
-      int running = 0;
-      curl_multi_perform(multi_, &running);
-      TakeResults();
-      EndSilent();
+    while (Work()) {
       curl_multi_poll(multi_, nullptr, 0, static_cast<int>(Patience().count()), nullptr);
     }
     while (!tasks_.empty()) Drop(tasks_.begin()->second.get());
     curl_multi_cleanup(multi_);
+  }
+
+  // False once the process ends.
+  bool Work() {
+    const std::lock_guard<std::mutex> lock(working_);
+    if (!TakeOrders()) return false;
+    StartWaiting();
+    int running = 0;
+    curl_multi_perform(multi_, &running);
+    TakeResults();
+    EndSilent();
+    return true;
   }
 
   // Takes over what other threads have asked for. False once the process ends.
@@ -603,7 +622,7 @@ class Transfers {
         task->Try();
       } catch (const Error& error) {
         task->Fail(error);
-        Forget(task);
+        tasks_.erase(task);
         continue;
       }
       curl_multi_add_handle(multi_, task->curl());
@@ -619,13 +638,7 @@ class Transfers {
       char* owner = nullptr;
       curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &owner);
       auto* const task = reinterpret_cast<Task*>(owner);
-      const bool again = task->Settle(result);
-      Leave(task);
-      if (again) {
-        pausing_.insert(task);
-      } else {
-        Forget(task);
-      }
+      EndTry(task, task->Settle(result));
     }
   }
 
@@ -635,14 +648,15 @@ class Transfers {
     for (Task* const task : running_) {
       if (task->patience() <= now) silent.push_back(task);
     }
-    for (Task* const task : silent) {
-      const bool again = task->GiveUp(now);
-      Leave(task);
-      if (again) {
-        pausing_.insert(task);
-      } else {
-        Forget(task);
-      }
+    for (Task* const task : silent) EndTry(task, task->GiveUp(now));
+  }
+
+  void EndTry(Task* task, bool again) {
+    Leave(task);
+    if (again) {
+      pausing_.insert(task);
+    } else {
+      tasks_.erase(task);
     }
   }
 
@@ -662,19 +676,20 @@ class Transfers {
     task->LetGo();
   }
 
-  void Forget(Task* task) { tasks_.erase(task); }
-
   // Ends a task that nobody waits for.
   void Drop(Task* task) {
     Leave(task);
     pausing_.erase(task);
     waiting_.erase(std::remove(waiting_.begin(), waiting_.end(), task), waiting_.end());
     task->Fail(Error(ErrorCode::kCancelled, "nobody waits for it"));
-    Forget(task);
+    tasks_.erase(task);
   }
+
+  static inline std::atomic<Transfers*> current{nullptr};
 
   const OwnProcess process_;
   CURLM* multi_ = nullptr;
+  std::mutex working_;  // held by the thread unless it waits
 
   std::mutex mutex_;  // guards what other threads ask for
   std::vector<std::shared_ptr<Task>> started_;

@@ -160,7 +160,7 @@ TEST(ForkedTransfers, AChildHasRequestsToServersOfItsOwn) {
               const std::unique_ptr<const File> own = File::Open(server.Url("/object"));
               std::string bytes(content.size(), '\0');
               own->Read(0, bytes.data(), bytes.size());
-              return bytes == content;
+              return bytes == content && InChild([] { return true; }) == 0;
             }),
             0);
   file->Read(0, got.data(), got.size());
