@@ -66,7 +66,7 @@ class HttpServer::Connection {
     for (;;) {
       const size_t end = read_.find("\r\n\r\n");
       if (end != std::string::npos) {
-        const std::string head = read_.substr(0, end + 4);
+        std::string head = read_.substr(0, end + 4);
         read_.erase(0, end + 4);
         return head;
       }

@@ -215,7 +215,7 @@ class HttpFile final : public File {
     }
     ++block->second.waiting;
     block->second.last_use = ++uses_;
-    const Transfer transfer = block->second.transfer;
+    Transfer transfer = block->second.transfer;
     try {
       ReadAhead(stretch, index, offset + size);
     } catch (...) {

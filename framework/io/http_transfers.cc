@@ -733,7 +733,7 @@ void HttpTransfer::Wait() const {
     when_ended_.wait_for(lock, kStopCheck);
     if (!ended_) CheckStop();
   }
-  if (error_) throw *error_;
+  if (error_) throw Error(*error_);
 }
 
 void HttpTransfer::SetEnded(const std::optional<Error>& error) {

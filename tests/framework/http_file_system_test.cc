@@ -158,8 +158,10 @@ TEST_F(HttpFileSystemTest, ManyThreadsReadOneFile) {
   std::atomic<size_t> next{0};
   std::string got(content_.size(), '\0');
   constexpr size_t kPiece = 77'777;
+  constexpr size_t kThreads = 7;
   std::vector<std::thread> threads;
-  for (int i = 0; i < 7; ++i) {
+  threads.reserve(kThreads);
+  while (threads.size() < kThreads) {
     threads.emplace_back([&] {
       for (size_t begin = 0; (begin = next.fetch_add(kPiece)) < got.size();) {
         file->Read(begin, &got[begin], std::min(kPiece, got.size() - begin));
@@ -408,7 +410,8 @@ TEST_F(HttpFileSystemTest, AStopEndsAllWaits) {
   limits.under_way = 64;
   HttpLimits::Set(limits);
   std::vector<std::unique_ptr<const File>> files;
-  for (int i = 0; i < 64; ++i) files.push_back(File::Open(server_.Url("/object")));
+  files.reserve(limits.under_way);
+  while (files.size() < limits.under_way) files.push_back(File::Open(server_.Url("/object")));
   server_.Break(HttpTrouble::kSilent);
   std::atomic<int> cancelled{0};
   std::vector<std::thread> threads;
