@@ -12,6 +12,7 @@
 #include "framework/base/error.h"
 #include "framework/base/memory.h"
 #include "framework/io/file.h"
+#include "framework/io/file_system.h"
 #include "framework/io/output_file.h"
 #include "framework/tensor/tensor_stream.h"
 #include "operators/conversion.h"
@@ -78,7 +79,8 @@ void WriteTensors(OpContext& context) {
   const std::string& path = context.Attr<std::string>("file_path");
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   std::error_code error;
-  if (!folder.empty()) std::filesystem::create_directories(folder, error);
+  const bool is_local = &FileSystemOf(path) == &FileSystemOf("");  // OutputFile refuses others
+  if (is_local && !folder.empty()) std::filesystem::create_directories(folder, error);
   if (error) {
     throw Error(ErrorCode::kIo, StrCat("cannot make its folder: ", error.message()))
         .InFile(path, -1);

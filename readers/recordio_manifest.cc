@@ -8,10 +8,12 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "framework/base/error.h"
 #include "framework/base/stop.h"
+#include "framework/base/url.h"
 #include "framework/io/file.h"
 
 namespace millhopper {
@@ -27,7 +29,10 @@ constexpr char kExtension[] = ".recordio";
 constexpr size_t kShardDigits = 5;
 constexpr size_t kShardTail = 1 + kShardDigits + sizeof(kExtension) - 1;  // "-00000.recordio"
 
-std::string NameOf(const std::string& file) { return Escaped(file.substr(file.rfind('/') + 1)); }
+std::string NameOf(const std::string& file) {
+  const std::string path(WithoutQuery(file));
+  return Escaped(path.substr(path.rfind('/') + 1));
+}
 
 // Whether a path or an escaped name is that of a shard.
 bool IsShard(const std::string& file) {
@@ -135,9 +140,10 @@ class RecordIOManifest::Parser {
 };
 
 std::string RecordIOManifest::PathOf(const std::string& file) {
+  const std::string path(WithoutQuery(file));
   const std::string whole =
-      IsShard(file) ? file.substr(0, file.size() - kShardTail) + kExtension : file;
-  return whole + kManifestSuffix;
+      IsShard(path) ? path.substr(0, path.size() - kShardTail) + kExtension : path;
+  return whole + kManifestSuffix + file.substr(path.size());
 }
 
 RecordIOManifest RecordIOManifest::Load(const std::string& path) {
@@ -200,17 +206,18 @@ void RecordIOManifest::DropOtherShards(const std::vector<std::string>& files) {
 
 std::vector<std::string> RecordIOManifest::Missing(const std::string& path) const {
   // The listed names are escaped. The manifest's own name gives the unescaped name of the set.
-  const std::string whole = path.substr(0, path.size() - std::strlen(kManifestSuffix));
+  const std::string_view name = WithoutQuery(path);
+  const std::string whole(name.substr(0, name.size() - std::strlen(kManifestSuffix)));
   const std::string stem = whole.substr(0, whole.size() - std::strlen(kExtension));
   const std::string whole_name = NameOf(whole);
   const std::string stem_name = NameOf(stem);
   std::vector<std::string> missing;
-  for (const auto& [name, entry] : files_) {
+  for (const auto& [listed, entry] : files_) {
     CheckStop();
     std::string file;
-    if (name == whole_name) file = whole;
-    if (IsShard(name) && name.compare(0, name.size() - kShardTail, stem_name) == 0) {
-      file = stem + name.substr(name.size() - kShardTail);
+    if (listed == whole_name) file = whole;
+    if (IsShard(listed) && listed.compare(0, listed.size() - kShardTail, stem_name) == 0) {
+      file = stem + listed.substr(listed.size() - kShardTail);
     }
     if (file.empty()) continue;
     if (FileSystemOf(file).Stat(file).kind == FileStatus::Kind::kMissing) missing.push_back(file);

@@ -9,8 +9,10 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 #include "framework/base/error.h"
+#include "framework/base/url.h"
 
 namespace millhopper {
 namespace {
@@ -27,10 +29,11 @@ void (*abandon_work)() = nullptr;
 // allocate memory.
 class CrashLines {
  public:
-  void Add(const char* text) {
-    for (; *text != '\0' && size_ + 1 < sizeof(bytes_); ++text) {
-      const auto byte = static_cast<unsigned char>(*text);
-      bytes_[size_++] = byte < ' ' || byte == 0x7f ? '?' : *text;  // names of files are not trusted
+  void Add(std::string_view text) {
+    for (const char c : text) {
+      if (size_ + 1 >= sizeof(bytes_)) return;
+      const auto byte = static_cast<unsigned char>(c);
+      bytes_[size_++] = byte < ' ' || byte == 0x7f ? '?' : c;  // names of files are not trusted
     }
   }
   void Add(uint64_t number) {
@@ -76,7 +79,7 @@ class CrashLines {
 
  private:
   void AddChunk(const ChunksAtWork::Place& chunk) {
-    Add(chunk.file);
+    PutWithoutSecrets(chunk.file, [this](std::string_view piece) { Add(piece); });
     Add(", the chunk at byte ");
     Add(chunk.offset);
     EndLine();

@@ -8,6 +8,8 @@
 #include <system_error>
 #include <utility>
 
+#include "framework/base/url.h"
+
 namespace millhopper {
 namespace {
 
@@ -75,7 +77,10 @@ const char* ToString(ErrorCode code) {
   return "unknown error";
 }
 
-std::string Escaped(const std::string& text) {
+std::string Escaped(const std::string& original) {
+  std::string text;
+  text.reserve(original.size());
+  PutWithoutSecrets(original, [&text](std::string_view piece) { text.append(piece); });
   std::string out;
   out.reserve(text.size());
   for (size_t i = 0; i < text.size();) {
@@ -118,7 +123,8 @@ Error Error::WithContext(const std::string& step) const {
 
 Error Error::InFile(const std::string& file, int64_t offset) const {
   Content content = *content_;
-  content.file = file;
+  content.file.clear();
+  PutWithoutSecrets(file, [&content](std::string_view piece) { content.file.append(piece); });
   content.offset = offset;
   content.message = Escaped(file) + ": " + content.message;
   return Error(std::move(content));

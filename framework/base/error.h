@@ -39,7 +39,7 @@ std::string StrCat(const Parts&... parts) {
 }
 
 // `text` with control characters and bytes that are not printable ASCII or UTF-8 escaped, so that
-// a hostile file name cannot forge a line of a log.
+// a hostile file name cannot forge a line of a log, and without the secrets of URLs (url.h).
 std::string Escaped(const std::string& text);
 
 // The exception of another language that became an Error, so that code of that language can throw
@@ -83,7 +83,7 @@ class Error : public std::exception {
   ErrorCode code() const { return content_->code; }
   const std::string& message() const { return content_->message; }
   const std::vector<std::string>& context() const { return content_->context; }
-  // The data file that the error is about, or "".
+  // The data file that the error is about, without the secrets of a URL, or "".
   const std::string& file() const { return content_->file; }
   // Byte in file(), or -1.
   int64_t offset() const { return content_->offset; }

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 
 #include "framework/base/stop.h"
+#include "framework/base/url.h"
 
 namespace millhopper {
 namespace {
@@ -54,9 +56,10 @@ const Compression* CompressionOf(const File& file) {
 }
 
 const Compression* CompressionByName(const std::string& path) {
+  const std::string_view name = WithoutQuery(path);
   for (const Compression* compression : kCompressions) {
     const size_t size = std::strlen(compression->extension);
-    if (path.size() > size && path.compare(path.size() - size, size, compression->extension) == 0) {
+    if (name.size() > size && name.compare(name.size() - size, size, compression->extension) == 0) {
       return compression;
     }
   }
@@ -65,8 +68,9 @@ const Compression* CompressionByName(const std::string& path) {
 
 std::string WithoutCompression(const std::string& path) {
   const Compression* const compression = CompressionByName(path);
-  if (compression == nullptr) return path;
-  return path.substr(0, path.size() - std::strlen(compression->extension));
+  const std::string name(WithoutQuery(path));
+  if (compression == nullptr) return name;
+  return name.substr(0, name.size() - std::strlen(compression->extension));
 }
 
 }  // namespace millhopper

@@ -63,9 +63,10 @@ extern const Compression kZlib;
 // By the first bytes of a file; null if it is not compressed. The skippable frames of zstd and lz4
 // may come first. Throws what File::Read throws.
 const Compression* CompressionOf(const File& file);
-// By the extension of a name; null if no compression has this extension.
+// By the extension of a name, which the query of a URL may follow; null if no compression has this
+// extension.
 const Compression* CompressionByName(const std::string& path);
-// The name without the extension of a compression.
+// The name without the extension of a compression and without the query of a URL.
 std::string WithoutCompression(const std::string& path);
 
 // Whether a skippable frame begins with these bytes. zstd and lz4 share this kind of frame.

@@ -20,6 +20,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/stop.h"
+#include "framework/io/file_system.h"
 
 namespace millhopper {
 namespace {
@@ -111,6 +112,7 @@ OutputFile::OutputFile(std::string path, const OutputRules& rules)
     : path_(std::move(path)), rules_(rules), owner_(getpid()) {
   if (path_.empty()) Fail("cannot write: the name is empty");
   if (path_.find('\0') != std::string::npos) Fail("cannot write: a name with a zero byte");
+  if (&FileSystemOf(path_) != &FileSystemOf("")) Fail("cannot write: only local files are written");
   struct stat status;
   // The system decides whether a link may be followed.
   const bool exists = ::stat(path_.c_str(), &status) == 0;

@@ -21,6 +21,8 @@
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
 #include "framework/base/spelling.h"
+#include "framework/io/file.h"
+#include "framework/io/file_system.h"
 #include "framework/program/program.h"
 #include "framework/program/program_text.h"
 #include "framework/tensor/tensor.h"
@@ -35,7 +37,8 @@ using google::protobuf::Message;
 using google::protobuf::TextFormat;
 using google::protobuf::io::CodedInputStream;
 
-std::string ReadProgramFile(const std::string& path) {
+// A local program may also be a pipe.
+std::string ReadLocalProgram(const std::string& path) {
   const auto fail = [&path](const char* what) {
     throw Error(ErrorCode::kIo, StrCat(what, ": ", std::strerror(errno))).InFile(path, -1);
   };
@@ -48,6 +51,14 @@ std::string ReadProgramFile(const std::string& path) {
     if (content.size() > kMaxProgramBytes) break;
   }
   if (std::ferror(file.get()) != 0) fail("cannot read");
+  return content;
+}
+
+std::string ReadProgramFile(const std::string& path) {
+  if (&FileSystemOf(path) == &FileSystemOf("")) return ReadLocalProgram(path);
+  const std::unique_ptr<const File> file = File::Open(path);
+  std::string content(std::min<uint64_t>(file->size(), kMaxProgramBytes + 1), '\0');
+  file->Read(0, content.data(), content.size());
   return content;
 }
 

@@ -339,7 +339,8 @@ FileList FileList::Of(std::vector<File> files) {
   FileList list;
   list.count = files.size();
   size_t names = 0;
-  for (const File& file : files) {
+  for (File& file : files) {
+    file.path = Escaped(file.path);  // what is stored is UTF-8, and no secret
     list.bytes += file.bytes;
     uint64_t hash = MixBits(list.fingerprint + file.path.size());
     for (const char c : file.path) hash = MixBits(hash + static_cast<unsigned char>(c));
@@ -347,7 +348,6 @@ FileList FileList::Of(std::vector<File> files) {
     names += file.path.size();
   }
   if (names > kMaxListedFileBytes) return list;
-  for (File& file : files) file.path = Escaped(file.path);  // what is stored is UTF-8
   list.files = std::move(files);
   return list;
 }

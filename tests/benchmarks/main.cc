@@ -102,6 +102,7 @@ Workloads AllWorkloads() {
   AddGatherWorkloads(&workloads);
   AddTextWorkloads(&workloads);
   AddStartWorkloads(&workloads);
+  AddHttpWorkloads(&workloads);
   return workloads;
 }
 

@@ -86,6 +86,7 @@ void AddFileWorkloads(Workloads* workloads);
 void AddMultiFileWorkloads(Workloads* workloads);
 void AddExecutorWorkloads(Workloads* workloads);
 void AddHandoffWorkloads(Workloads* workloads);
+void AddHttpWorkloads(Workloads* workloads);
 void AddMapWorkloads(Workloads* workloads);
 void AddImageWorkloads(Workloads* workloads);
 void AddGatherWorkloads(Workloads* workloads);

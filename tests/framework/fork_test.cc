@@ -17,11 +17,13 @@
 #include "framework/base/forks.h"
 #include "framework/base/random.h"
 #include "framework/base/thread_pool.h"
+#include "framework/io/file.h"
 #include "readers/batch_reader.h"
 #include "readers/double_buffer_reader.h"
 #include "readers/element_queue.h"
 #include "readers/open_files.h"
 #include "readers/shuffle_reader.h"
+#include "tests/http_server.h"
 #include "tests/record_files.h"
 #include "tests/testing.h"
 
@@ -145,6 +147,25 @@ TEST_P(Fork, F41QueuesAreTheParents) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Pools, Fork, ::testing::Values(0, 1, 2, 7));
+
+TEST(ForkedTransfers, AChildHasRequestsToServersOfItsOwn) {
+  HttpServer server;
+  const std::string content(size_t{3} << 20, 'x');
+  server.Put("/object", content);
+  std::unique_ptr<const File> file = File::Open(server.Url("/object"));
+  std::string got(content.size(), '\0');
+  file->Read(0, got.data(), got.size() / 2);
+  EXPECT_EQ(InChild([&] {
+              file.reset();
+              const std::unique_ptr<const File> own = File::Open(server.Url("/object"));
+              std::string bytes(content.size(), '\0');
+              own->Read(0, bytes.data(), bytes.size());
+              return bytes == content && InChild([] { return true; }) == 0;
+            }),
+            0);
+  file->Read(0, got.data(), got.size());
+  EXPECT_TRUE(got == content);
+}
 
 }  // namespace
 }  // namespace millhopper

@@ -11,6 +11,7 @@ libraries names a directory.
 _LIBRARIES = {
     "benchmark": ("libbenchmark-dev", "benchmark/benchmark.h", ["-lbenchmark_main", "-lbenchmark"]),
     "crypto": ("libssl-dev", "openssl/evp.h", ["-lcrypto"]),
+    "curl": ("libcurl4-openssl-dev", "curl/curl.h", ["-lcurl"]),
     "deflate": ("libdeflate-dev", "libdeflate.h", ["-ldeflate"]),
     "fast_float": ("libfast-float-dev", "fast_float/fast_float.h", []),
     "gflags": ("libgflags-dev", "gflags/gflags.h", ["-lgflags"]),
@@ -26,6 +27,7 @@ _LIBRARIES = {
     "protobuf": ("libprotobuf-dev", "google/protobuf/message.h", ["-lprotobuf"]),
     "simdjson": ("libsimdjson-dev", "simdjson.h", ["-lsimdjson"]),
     "snappy": ("libsnappy-dev", "snappy.h", ["-lsnappy"]),
+    "ssl": ("libssl-dev", "openssl/ssl.h", ["-lssl", "-lcrypto"]),
     "webp": ("libwebp-dev", "webp/decode.h", ["-lwebp"]),
     "xxhash": ("libxxhash-dev", "xxhash.h", ["-lxxhash"]),
     "zlib": ("zlib1g-dev", "zlib.h", ["-lz"]),

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Paths that are URLs: which part of them is a name, and which part nobody may see.
+#ifndef MILLHOPPER_FRAMEWORK_BASE_URL_H_
+#define MILLHOPPER_FRAMEWORK_BASE_URL_H_
+
+#include <cstddef>
+#include <string_view>
+
+namespace millhopper {
+
+// A path without the query and the fragment of an http:// or https:// URL. Its end is the extension
+// of a format, for example. Any other path is returned as it is.
+std::string_view WithoutQuery(std::string_view path);
+
+// Where the first http:// or https:// URL of a text begins, behind the two slashes; the size of the
+// text if there is none. It takes no memory.
+size_t FindUrl(std::string_view text);
+
+// Calls put(std::string_view) for one piece of a text after another, without the secrets of the
+// URLs in it: "https://me:word@host/a.csv?sig=1" is shown as "https://...@host/a.csv?...". A URL
+// ends before a blank. It takes no memory, so that the handler of a signal may call it.
+template <typename Put>
+void PutWithoutSecrets(std::string_view text, const Put& put) {
+  for (;;) {
+    const size_t begin = FindUrl(text);
+    put(text.substr(0, begin));
+    text.remove_prefix(begin);
+    if (text.empty()) return;
+    std::string_view url = text.substr(0, text.find_first_of(" \t\r\n"));
+    text.remove_prefix(url.size());
+    const size_t at = url.substr(0, url.find_first_of("/?#")).rfind('@');
+    if (at != std::string_view::npos) {
+      put("...");
+      url.remove_prefix(at);
+    }
+    const size_t query = url.find_first_of("?#");
+    put(url.substr(0, query));
+    if (query == std::string_view::npos) continue;
+    put(url.substr(query, 1));
+    put("...");
+  }
+}
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_FRAMEWORK_BASE_URL_H_

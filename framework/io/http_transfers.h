@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests to HTTP servers, many under way at once. One thread of the process works on all of them;
+// libcurl does HTTP, TLS, proxies and redirects, and keeps connections open for the next request.
+// What fails for a moment is tried again, with pauses that grow and differ.
+#ifndef MILLHOPPER_FRAMEWORK_IO_HTTP_TRANSFERS_H_
+#define MILLHOPPER_FRAMEWORK_IO_HTTP_TRANSFERS_H_
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "framework/base/buffer.h"
+#include "framework/base/error.h"
+
+namespace millhopper {
+
+// How many requests there are at once, and how patient they are.
+struct HttpLimits {
+  size_t under_way = 64;                         // requests of the process at once
+  std::chrono::milliseconds connecting{10'000};  // to a server
+  std::chrono::milliseconds silence{30'000};     // without a byte from the server
+  std::chrono::milliseconds in_all{1'800'000};   // for one transfer with all its tries
+  std::chrono::milliseconds first_pause{100};    // before the second try; each pause doubles it
+  std::chrono::milliseconds longest_pause{10'000};
+  int tries = 8;          // in succession that bring no byte
+  int opening_tries = 4;  // the same for a request without an object, which opens one
+
+  static const HttpLimits& Get();
+  // Call it only while no reader is at work.
+  static void Set(const HttpLimits& limits);
+};
+
+// What a server says of an object.
+struct HttpObject {
+  std::optional<uint64_t> size;
+  bool has_parts = false;  // the server gives parts of it
+  std::string etag;        // as the server writes it; "" if it says none
+  std::string modified;    // the same of the date
+
+  // Whether the server said something else of the same URL later: it is another object now.
+  bool Differs(const HttpObject& later) const;
+};
+
+// What is asked of a server: a part of an object.
+struct HttpRequest {
+  std::string url;
+  uint64_t offset = 0;
+  // How many bytes. 0 asks for one, which is not kept.
+  size_t size = 0;
+  // Where they go; null if size is 0.
+  Ref<Buffer> buffer;
+  // The object that they must be of. Without one any object is right, and it may have fewer bytes.
+  std::optional<HttpObject> object;
+  // The whole object is asked for. It may have fewer bytes than `size`, but not more.
+  bool whole = false;
+  bool urgent = false;  // before all that wait for their turn
+};
+
+// A request on its way. Any thread.
+class HttpTransfer {
+ public:
+  // It lives until it has ended even if the caller lets go of it. The thread that works on all
+  // transfers starts with the first one of the process and ends with the process; a forked child
+  // starts its own, and the transfers of its parent never end there. Throws kResourceLimit if no
+  // thread can be started, and kCancelled if the process is at its end.
+  static std::shared_ptr<const HttpTransfer> Start(HttpRequest request);
+  // Ends a transfer that nobody waits for. Its buffer is let go of soon.
+  static void Cancel(std::shared_ptr<const HttpTransfer> transfer);
+  virtual ~HttpTransfer() = default;
+  HttpTransfer(const HttpTransfer&) = delete;
+  HttpTransfer& operator=(const HttpTransfer&) = delete;
+
+  // Waits until the bytes are there. Throws kIo, kDataLoss or kResourceLimit with the URL and the
+  // first byte, or kCancelled on a request to stop; then the transfer goes on.
+  void Wait() const;
+
+  const HttpRequest& request() const { return request_; }
+
+  // ---- When it has ended: Wait has returned, or thrown anything but kCancelled. ----
+
+  const HttpObject& object() const { return object_; }
+  // How many bytes have come. None come of an object that the server does not give in parts, unless
+  // the whole is asked for.
+  size_t received() const { return received_; }
+  // The status of the server's last answer, such as 404; 0 if there was none.
+  long status() const { return status_; }
+
+ protected:
+  explicit HttpTransfer(HttpRequest request) : request_(std::move(request)) {}
+  // Called once, after which nothing here changes.
+  void SetEnded(const std::optional<Error>& error);
+
+  const HttpRequest request_;
+  HttpObject object_;
+  size_t received_ = 0;
+  long status_ = 0;
+
+ private:
+  mutable std::mutex mutex_;  // guards what is below
+  mutable std::condition_variable when_ended_;
+  bool ended_ = false;
+  std::optional<Error> error_;
+};
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_FRAMEWORK_IO_HTTP_TRANSFERS_H_

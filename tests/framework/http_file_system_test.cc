@@ -1,0 +1,526 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files on HTTP servers: whatever the server and the network do changes time and errors, never
+// data.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "framework/base/error.h"
+#include "framework/base/memory_limit.h"
+#include "framework/base/stop.h"
+#include "framework/io/file.h"
+#include "framework/io/file_system.h"
+#include "framework/io/http_transfers.h"
+#include "readers/file_list.h"
+#include "readers/open_files.h"
+#include "tests/gate.h"
+#include "tests/http_server.h"
+#include "tests/outcome.h"
+#include "tests/record_files.h"
+#include "tests/testing.h"
+
+namespace millhopper {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr size_t kMiB = size_t{1} << 20;
+
+std::string RandomBytes(size_t size) {
+  std::mt19937 random(size);
+  std::string bytes(size + sizeof(uint32_t), '\0');
+  for (size_t i = 0; i < size; i += sizeof(uint32_t)) {
+    const auto word = static_cast<uint32_t>(random());
+    std::memcpy(&bytes[i], &word, sizeof(word));
+  }
+  bytes.resize(size);
+  return bytes;
+}
+
+// Tests do not wait as long as people do.
+HttpLimits Impatient() {
+  HttpLimits limits;
+  limits.first_pause = milliseconds(1);
+  limits.longest_pause = milliseconds(4);
+  return limits;
+}
+
+class HttpFileSystemTest : public ::testing::Test {
+ protected:
+  void SetUp() override { HttpLimits::Set(Impatient()); }
+  void TearDown() override {
+    server_.Mend();
+    HttpLimits::Set(HttpLimits());
+  }
+
+  std::string ReadWhole(const std::string& url) const {
+    const std::unique_ptr<const File> file = File::Open(url);
+    std::string content(file->size(), '\0');
+    file->Read(0, content.data(), content.size());
+    return content;
+  }
+
+  // What a file gives before an error, read in pieces, and the error.
+  StreamOutcome ReadInPieces(const std::string& url, size_t piece) const {
+    StreamOutcome outcome;
+    try {
+      const std::unique_ptr<const File> file = File::Open(url);
+      std::string buffer(piece, '\0');
+      while (outcome.content.size() < file->size()) {
+        const size_t size = std::min(piece, file->size() - outcome.content.size());
+        file->Read(outcome.content.size(), buffer.data(), size);
+        outcome.content.append(buffer, 0, size);
+      }
+    } catch (const Error& error) {
+      outcome.error = error;
+    }
+    return outcome;
+  }
+
+  // Reads once for each request, with this trouble beginning there and lasting for `count`
+  // requests. Expects the content or a part of it and an error that names the URL. Returns how
+  // many of the reads ended with an error.
+  int AtEveryRequest(HttpTrouble trouble, int64_t count, const std::string& content,
+                     const std::string& words = "") {
+    server_.Put("/object", content);
+    const std::string url = server_.Url("/object");
+    int errors = 0;
+    for (int64_t request = 0;; ++request) {
+      SCOPED_TRACE(StrCat("trouble ", static_cast<int>(trouble), " at request ", request));
+      server_.Break(trouble, request, count);
+      const StreamOutcome outcome = ReadInPieces(url, 300'000);
+      const bool hit = server_.hit();
+      server_.Mend();
+      EXPECT_TRUE(outcome.content == content.substr(0, outcome.content.size()));
+      if (outcome.error) {
+        ++errors;
+        const std::string text = outcome.error->what();
+        EXPECT_EQ(outcome.error->file(), url) << text;
+        EXPECT_EQ(text.rfind(url + ": cannot ", 0), 0u) << text;
+        EXPECT_NE(text.find(words), std::string::npos) << text << "\nlacks: " << words;
+      } else {
+        EXPECT_EQ(outcome.content.size(), content.size());
+      }
+      if (!hit) {
+        EXPECT_FALSE(outcome.error.has_value());
+        EXPECT_GE(request, 3) << "the file makes too few requests";
+        return errors;
+      }
+      if (::testing::Test::HasFailure()) return errors;
+    }
+  }
+
+  HttpServer server_;
+  const std::string content_ = RandomBytes(4 * kMiB + 12'345);
+};
+
+TEST_F(HttpFileSystemTest, ReadsAnyPartOfAFile) {
+  for (const size_t size : {size_t{0}, size_t{1}, size_t{65'535}, size_t{65'536}, size_t{65'537},
+                            kMiB, kMiB + 1, content_.size()}) {
+    SCOPED_TRACE(size);
+    const std::string content = content_.substr(0, size);
+    server_.Put("/object", content);
+    const std::string url = server_.Url("/object");
+    EXPECT_TRUE(ReadWhole(url) == content);
+    const std::unique_ptr<const File> file = File::Open(url);
+    ASSERT_EQ(file->size(), size);
+    EXPECT_EQ(file->path(), url);
+    std::mt19937_64 random(size);
+    for (int i = 0; i < 100 && size > 0; ++i) {
+      const uint64_t offset = random() % size;
+      const size_t most = i % 10 == 0 ? size - offset : std::min<size_t>(size - offset, 5000);
+      std::string part(random() % most + 1, '\0');
+      file->Read(offset, part.data(), part.size());
+      EXPECT_TRUE(part == content.substr(offset, part.size()));
+    }
+    char byte = 0;
+    ExpectError(ErrorCode::kDataLoss, "file is shorter than when it was opened",
+                [&] { file->Read(size, &byte, 1); });
+  }
+}
+
+TEST_F(HttpFileSystemTest, ManyThreadsReadOneFile) {
+  server_.Put("/object", content_);
+  const std::unique_ptr<const File> file = File::Open(server_.Url("/object"));
+  std::atomic<size_t> next{0};
+  std::string got(content_.size(), '\0');
+  constexpr size_t kPiece = 77'777;
+  constexpr size_t kThreads = 7;
+  std::vector<std::thread> threads;
+  threads.reserve(kThreads);
+  while (threads.size() < kThreads) {
+    threads.emplace_back([&] {
+      for (size_t begin = 0; (begin = next.fetch_add(kPiece)) < got.size();) {
+        file->Read(begin, &got[begin], std::min(kPiece, got.size() - begin));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_TRUE(got == content_);
+}
+
+TEST_F(HttpFileSystemTest, ReadsAheadOnlyWhatFollowsAStretch) {
+  const std::string content = RandomBytes(64 * kMiB);
+  server_.Put("/object", content);
+  const std::unique_ptr<const File> file = File::Open(server_.Url("/object"));
+  std::string piece(kMiB, '\0');
+  for (size_t i = 0; i < 32; ++i) {
+    file->Read(i * 7'777'777 % (63 * kMiB), piece.data(), 1000);
+  }
+  EXPECT_LT(server_.bytes_sent(), 2 * kMiB);
+  server_.set_latency(milliseconds(20));
+  server_.Break(HttpTrouble::kNone);
+  const std::unique_ptr<const File> again = File::Open(server_.Url("/object"));
+  for (size_t offset = 0; offset < content.size(); offset += kMiB) {
+    again->Read(offset, piece.data(), kMiB);
+    ASSERT_TRUE(content.compare(offset, kMiB, piece) == 0);
+  }
+  EXPECT_GT(server_.most_at_once(), 8u);
+  EXPECT_LE(server_.most_at_once(), HttpLimits::Get().under_way);
+  EXPECT_LE(server_.requests(), 66);
+}
+
+TEST_F(HttpFileSystemTest, WhatPassesIsTriedAgain) {
+  for (const HttpTrouble trouble :
+       {HttpTrouble::kStatus, HttpTrouble::kShortBody, HttpTrouble::kReset, HttpTrouble::kSlowStart,
+        HttpTrouble::kFewer}) {
+    EXPECT_EQ(AtEveryRequest(trouble, 2, content_), 0);
+  }
+  // Each answer brings half of what is left, so that the whole comes in the end.
+  EXPECT_EQ(AtEveryRequest(HttpTrouble::kFewer, INT64_MAX, content_), 0);
+  HttpLimits limits = Impatient();
+  limits.silence = milliseconds(300);
+  HttpLimits::Set(limits);
+  for (const HttpTrouble trouble : {HttpTrouble::kSilent, HttpTrouble::kStall}) {
+    EXPECT_EQ(AtEveryRequest(trouble, 1, content_), 0);
+  }
+}
+
+TEST_F(HttpFileSystemTest, WhatStaysIsAnErrorThatSaysWhatTheServerSaid) {
+  HttpLimits limits = Impatient();
+  limits.silence = milliseconds(300);
+  limits.tries = limits.opening_tries = 3;
+  HttpLimits::Set(limits);
+  const std::string content = content_.substr(0, 2 * kMiB);
+  EXPECT_GT(AtEveryRequest(HttpTrouble::kStatus, INT64_MAX, content,
+                           "the server said 'HTTP/1.1 500 Trouble' (3 tries)"),
+            2);
+  EXPECT_GT(AtEveryRequest(HttpTrouble::kGarbage, INT64_MAX, content), 2);
+  EXPECT_GT(AtEveryRequest(HttpTrouble::kSilent, INT64_MAX, content,
+                           "nothing came from the server for 300 ms (3 tries)"),
+            2);
+  server_.set_status(403);
+  EXPECT_GT(AtEveryRequest(HttpTrouble::kStatus, INT64_MAX, content,
+                           "the server said 'HTTP/1.1 403 Trouble'"),
+            2);
+}
+
+TEST_F(HttpFileSystemTest, LiesAreErrors) {
+  const std::string content = content_.substr(0, 2 * kMiB);
+  EXPECT_GT(AtEveryRequest(HttpTrouble::kOtherPart, INT64_MAX, content, "asked for bytes "), 2);
+  EXPECT_GT(AtEveryRequest(HttpTrouble::kNoRange, INT64_MAX, content,
+                           "the server does not say which part of the object it sends"),
+            2);
+  EXPECT_GT(AtEveryRequest(HttpTrouble::kTooLong, INT64_MAX, content, "the server says that bytes"),
+            2);
+  EXPECT_GT(AtEveryRequest(HttpTrouble::kTooMuch, INT64_MAX, content,
+                           "the server sends more bytes than it says"),
+            2);
+}
+
+TEST_F(HttpFileSystemTest, AnObjectThatIsReplacedIsAnErrorAndNoMixture) {
+  using Validators = HttpServer::Validators;
+  const std::string content = content_.substr(0, 3 * kMiB);
+  // A pass that begins after the object was replaced reads the other one, so it is not made here:
+  // the trouble begins at the second request.
+  server_.Put("/object", content);
+  for (const Validators validators :
+       {Validators::kETag, Validators::kWeakETag, Validators::kDate, Validators::kNone}) {
+    server_.set_validators(validators);
+    for (const HttpTrouble trouble :
+         {HttpTrouble::kReplace, HttpTrouble::kReplaceSlyly, HttpTrouble::kGrow}) {
+      // Without a validator, only the size tells.
+      if (validators == Validators::kNone && trouble != HttpTrouble::kGrow) continue;
+      SCOPED_TRACE(StrCat("validators ", static_cast<int>(validators), ", trouble ",
+                          static_cast<int>(trouble)));
+      for (const int64_t request : {1, 2}) {
+        server_.Break(trouble, request);
+        const StreamOutcome outcome = ReadInPieces(server_.Url("/object"), 300'000);
+        server_.Mend();
+        ASSERT_TRUE(outcome.error.has_value());
+        EXPECT_EQ(outcome.error->code(), ErrorCode::kDataLoss) << outcome.error->what();
+        EXPECT_NE(std::string(outcome.error->what()).find("was replaced after it was opened"),
+                  std::string::npos)
+            << outcome.error->what();
+        EXPECT_TRUE(outcome.content == content.substr(0, outcome.content.size()));
+      }
+    }
+  }
+}
+
+TEST_F(HttpFileSystemTest, ASizeThatIsALieIsAnError) {
+  server_.Put("/object", content_);
+  server_.Break(HttpTrouble::kOtherSize, 1);
+  const StreamOutcome outcome = ReadInPieces(server_.Url("/object"), 300'000);
+  ASSERT_TRUE(outcome.error.has_value());
+  EXPECT_EQ(outcome.error->code(), ErrorCode::kDataLoss) << outcome.error->what();
+}
+
+TEST_F(HttpFileSystemTest, AServerMayAskForAPause) {
+  server_.Put("/object", content_);
+  server_.set_status(429, 1);
+  server_.Break(HttpTrouble::kStatus, 2, 1);
+  EXPECT_TRUE(ReadWhole(server_.Url("/object")) == content_);
+  server_.set_status(429, 100'000);
+  server_.Break(HttpTrouble::kStatus, 0);
+  ExpectError(ErrorCode::kIo,
+              "the server said 'HTTP/1.1 429 Trouble' and asked for a pause of 100000000 ms",
+              [&] { File::Open(server_.Url("/object")); });
+}
+
+TEST_F(HttpFileSystemTest, ATransferHasATimeLimitInAll) {
+  HttpLimits limits = Impatient();
+  limits.in_all = milliseconds(300);
+  HttpLimits::Set(limits);
+  server_.Put("/object", content_);
+  server_.set_bytes_per_second(kMiB);
+  ExpectError(ErrorCode::kIo, "the request takes more than 300 ms",
+              [&] { ReadWhole(server_.Url("/object")); });
+}
+
+TEST_F(HttpFileSystemTest, AServerWithoutPartsGivesTheWhole) {
+  server_.Break(HttpTrouble::kNoParts);
+  for (const std::string& content : {std::string(), std::string("short"), content_}) {
+    server_.Put("/object", content);
+    EXPECT_TRUE(ReadWhole(server_.Url("/object")) == content);
+    EXPECT_EQ(FileSystemOf("http://").Stat(server_.Url("/object")).size, content.size());
+  }
+  server_.Put("/large", std::string(size_t{65} << 20, 'x'));
+  ExpectError(ErrorCode::kResourceLimit, "the server gives no parts of it (it ignores 'Range')",
+              [&] { File::Open(server_.Url("/large")); });
+  // A server that stops to give parts of an object has told lies before.
+  server_.Put("/object", content_);
+  server_.Break(HttpTrouble::kNoParts, 1);
+  ExpectError(ErrorCode::kIo, "the server sends the whole object instead of a part",
+              [&] { ReadWhole(server_.Url("/object")); });
+}
+
+TEST_F(HttpFileSystemTest, ToldOfFilesThatAreMissing) {
+  const std::string url = server_.Url("/none");
+  const FileSystem& system = FileSystemOf(url);
+  EXPECT_EQ(system.Stat(url).kind, FileStatus::Kind::kMissing);
+  EXPECT_EQ(system.Stat(url).problem,
+            url + ": cannot open: the server said 'HTTP/1.1 404 Not Found'");
+  EXPECT_FALSE(system.Exists(url));
+  ExpectError(ErrorCode::kIo, url + ": cannot open: the server said 'HTTP/1.1 404 Not Found'",
+              [&] { File::Open(url); });
+  server_.set_status(401);
+  server_.Break(HttpTrouble::kStatus);
+  EXPECT_EQ(system.Stat(url).kind, FileStatus::Kind::kUnknown);
+  ExpectError(ErrorCode::kIo, "Could not resolve host: nobody.invalid",
+              [&] { File::Open("http://nobody.invalid/a"); });
+  ExpectError(ErrorCode::kIo, "cannot open: ", [&] { File::Open("http://127.0.0.1:1/a"); });
+  ExpectError(ErrorCode::kIo, "cannot open: ", [&] { File::Open("http://a host/a"); });
+  ExpectError(ErrorCode::kIo, "a name with a zero byte",
+              [&] { File::Open(std::string("http://a/\0b", 11)); });
+}
+
+TEST_F(HttpFileSystemTest, IdentityAndVersionAreThoseOfTheObject) {
+  server_.Put("/a", "content");
+  server_.Put("/b", "content");
+  const FileSystem& system = FileSystemOf("http://");
+  const FileStatus a = system.Stat(server_.Url("/a"));
+  EXPECT_EQ(a.kind, FileStatus::Kind::kFile);
+  EXPECT_EQ(a.size, 7u);
+  EXPECT_EQ(system.Stat(server_.Url("/a?key=1")).id, a.id);
+  EXPECT_NE(system.Stat(server_.Url("/b")).id, a.id);
+  EXPECT_EQ(File::Open(server_.Url("/a"))->id(), a.id);
+  server_.Break(HttpTrouble::kReplace);
+  EXPECT_NE(system.Stat(server_.Url("/a")).version, a.version);
+  EXPECT_NE(system.Stat(server_.Url("/a")).id, a.id);
+}
+
+TEST_F(HttpFileSystemTest, FollowsRedirectsButNotForEver) {
+  server_.Put("/object", content_);
+  server_.Redirect("/near", "/object");
+  server_.Redirect("/far", server_.Url("/near"));
+  server_.Redirect("/round", "/round");
+  server_.Redirect("/local", "file:///etc/passwd");
+  EXPECT_TRUE(ReadWhole(server_.Url("/far")) == content_);
+  ExpectError(ErrorCode::kIo, "Maximum (10) redirects followed",
+              [&] { File::Open(server_.Url("/round")); });
+  ExpectError(ErrorCode::kIo, "Protocol \"file\" not supported",
+              [&] { File::Open(server_.Url("/local")); });
+}
+
+TEST_F(HttpFileSystemTest, TheProxyIsThatOfTheEnvironment) {
+  server_.Put("http://nobody.invalid/object", content_);
+  ::setenv("http_proxy", server_.Url("").c_str(), 1);
+  EXPECT_TRUE(ReadWhole("http://nobody.invalid/object") == content_);
+  ::unsetenv("http_proxy");
+}
+
+TEST_F(HttpFileSystemTest, ConnectionsAreUsedAgain) {
+  server_.Put("/object", content_);
+  const std::string url = server_.Url("/object");
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(FileSystemOf(url).Exists(url));
+  EXPECT_FALSE(FileSystemOf(url).Exists(server_.Url("/none")));
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(ReadWhole(url) == content_);
+  EXPECT_LE(server_.connections(), HttpLimits::Get().under_way / 2);
+}
+
+TEST_F(HttpFileSystemTest, SecretsAreSentAndNeverShown) {
+  server_.Put("/object", content_);
+  std::string url = server_.Url("/object?sig=hidden&key=hidden#hidden");
+  url.insert(url.find("127"), "hidden:hidden@");
+  EXPECT_TRUE(ReadWhole(url) == content_);
+  ASSERT_FALSE(server_.heads().empty());
+  EXPECT_NE(server_.heads()[0].find("GET /object?sig=hidden&key=hidden HTTP"), std::string::npos);
+  EXPECT_NE(server_.heads()[0].find("Authorization: Basic "), std::string::npos);
+  const std::string shown = StrCat("http://...@127.0.0.1:", server_.port(), "/object?...");
+  for (const HttpTrouble trouble :
+       {HttpTrouble::kStatus, HttpTrouble::kReset, HttpTrouble::kOtherPart, HttpTrouble::kNoRange,
+        HttpTrouble::kOtherSize, HttpTrouble::kTooMuch, HttpTrouble::kGarbage}) {
+    server_.Break(trouble, 1);
+    const StreamOutcome outcome = ReadInPieces(url, kMiB);
+    ASSERT_TRUE(outcome.error.has_value());
+    EXPECT_EQ(outcome.error->file(), shown);
+    EXPECT_EQ(std::string(outcome.error->what()).find("hidden"), std::string::npos)
+        << outcome.error->what();
+    EXPECT_EQ(std::string(outcome.error->what()).rfind(shown, 0), 0u) << outcome.error->what();
+  }
+}
+
+TEST_F(HttpFileSystemTest, AStopEndsAllWaits) {
+  server_.Put("/object", RandomBytes(16 * kMiB));
+  HttpLimits limits;  // as patient as people are
+  limits.under_way = 64;
+  HttpLimits::Set(limits);
+  std::vector<std::unique_ptr<const File>> files;
+  files.reserve(limits.under_way);
+  while (files.size() < limits.under_way) files.push_back(File::Open(server_.Url("/object")));
+  server_.Break(HttpTrouble::kSilent);
+  std::atomic<int> cancelled{0};
+  std::vector<std::thread> threads;
+  threads.reserve(files.size());
+  for (const auto& file : files) {
+    threads.emplace_back([&file, &cancelled] {
+      std::string bytes(kMiB, '\0');
+      try {
+        file->Read(kMiB, bytes.data(), bytes.size());
+      } catch (const Error& error) {
+        if (error.code() == ErrorCode::kCancelled) ++cancelled;
+      }
+    });
+  }
+  WaitUntil([&] { return server_.at_once() == 64; });
+  RequestStop();
+  for (std::thread& thread : threads) thread.join();
+  ClearStop();
+  EXPECT_EQ(cancelled, 64);
+  files.clear();
+  server_.Mend();
+  EXPECT_EQ(ReadWhole(server_.Url("/object")).size(), 16 * kMiB);
+}
+
+TEST_F(HttpFileSystemTest, MemoryStaysWithinItsLimit) {
+  const std::string content = RandomBytes(32 * kMiB);
+  server_.Put("/object", content);
+  const LimitInForce limit(8 * kMiB);
+  MemoryLimit::ResetPeak();
+  const StreamOutcome outcome = ReadInPieces(server_.Url("/object"), 300'000);
+  EXPECT_FALSE(outcome.error.has_value()) << outcome.error->what();
+  EXPECT_TRUE(outcome.content == content);
+  EXPECT_LE(MemoryLimit::peak(), 6 * kMiB);
+}
+
+TEST_F(HttpFileSystemTest, NamesMayHaveBracesButNoWildcards) {
+  for (const char* const path : {"/00", "/01", "/02"}) server_.Put(path, "content");
+  EXPECT_EQ(ExpandFileNames({server_.Url("/{00..02}")}).size(), 3u);
+  EXPECT_EQ(ExpandFileNames({server_.Url("/{00..02}?key=1")}).size(), 3u);
+  ExpectError(ErrorCode::kIo, "a server does not list its files",
+              [&] { ExpandFileNames({server_.Url("/*")}); });
+  EXPECT_EQ(ExpandFileNames({server_.Url("/none?key=1")}).size(), 1u);
+}
+
+TEST_F(HttpFileSystemTest, ReadersYieldRightRecordsOrAnErrorWhateverGoesWrong) {
+  const std::string folder = NewFolder("numbers");
+  WriteNumbers(folder, 2, 50);
+  for (int i = 0; i < 2; ++i) {
+    server_.Put(StrCat("/numbers-", i, ".recordio"),
+                ReadFile(StrCat(folder, "/numbers-", i, ".recordio")));
+  }
+  HttpLimits limits = Impatient();
+  limits.tries = limits.opening_tries = 2;
+  HttpLimits::Set(limits);
+  const auto read = [](const std::string& names) {
+    FormatArguments arguments;
+    arguments.declared = {{DataType::kFp32, {1, 2}, 0, true}, {DataType::kInt64, {1, 1}, 0, true}};
+    arguments.attributes.Set("content", std::string("tensors"));
+    try {
+      const std::unique_ptr<ReaderBase> reader = OpenFiles({names}, {}, arguments, {});
+      return OutcomeOf(reader.get());
+    } catch (const Error& error) {
+      return Outcome{{}, error};
+    }
+  };
+  const Outcome whole = read(folder + "/numbers-{0..1}.recordio");
+  ASSERT_EQ(whole.elements.size(), 100u);
+  const std::string names = server_.Url("/numbers-{0..1}.recordio?key=1");
+  for (const int workers : {0, 2}) {
+    const PoolSize pool(workers);
+    for (const HttpTrouble trouble :
+         {HttpTrouble::kNone, HttpTrouble::kStatus, HttpTrouble::kShortBody, HttpTrouble::kReset,
+          HttpTrouble::kNoParts, HttpTrouble::kFewer, HttpTrouble::kOtherPart,
+          HttpTrouble::kNoRange, HttpTrouble::kTooMuch, HttpTrouble::kGarbage}) {
+      for (int64_t request = 0;; ++request) {
+        SCOPED_TRACE(StrCat("trouble ", static_cast<int>(trouble), " at request ", request));
+        server_.Break(trouble, request);
+        const Outcome outcome = read(names);
+        const bool hit = server_.hit();
+        server_.Mend();
+        ASSERT_LE(outcome.elements.size(), whole.elements.size());
+        EXPECT_TRUE(
+            std::equal(outcome.elements.begin(), outcome.elements.end(), whole.elements.begin()));
+        if (!outcome.error) {
+          EXPECT_EQ(outcome.elements.size(), whole.elements.size());
+        }
+        if (!hit) break;
+      }
+    }
+  }
+}
+
+TEST(HttpsFileSystemTest, ChecksTheCertificate) {
+  HttpLimits::Set(Impatient());
+  const std::string certificate = TempName("certificate.pem");
+  const std::string key = TempName("key.pem");
+  WriteCertificate(certificate, key);
+  HttpServer server(certificate, key);
+  const std::string content = RandomBytes(3 * kMiB);
+  server.Put("/object", content);
+  ExpectError(ErrorCode::kIo, "certificate", [&] { File::Open(server.Url("/object")); });
+  ::setenv("CURL_CA_BUNDLE", certificate.c_str(), 1);
+  const std::unique_ptr<const File> file = File::Open(server.Url("/object"));
+  std::string got(file->size(), '\0');
+  file->Read(0, got.data(), got.size());
+  EXPECT_TRUE(got == content);
+  ::unsetenv("CURL_CA_BUNDLE");
+  HttpLimits::Set(HttpLimits());
+}
+
+}  // namespace
+}  // namespace millhopper

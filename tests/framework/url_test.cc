@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/base/url.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+
+#include "framework/base/error.h"
+#include "framework/io/compression.h"
+#include "framework/reader/position.h"
+
+namespace millhopper {
+namespace {
+
+TEST(UrlTest, SecretsAreNotShown) {
+  const std::pair<const char*, const char*> texts[] = {
+      {"", ""},
+      {"a?b", "a?b"},
+      {"/data/a@b?c", "/data/a@b?c"},
+      {"memory://me:word@host/a?b", "memory://me:word@host/a?b"},
+      {"http://", "http://"},
+      {"http://host/a@b", "http://host/a@b"},
+      {"http://me:word@host", "http://...@host"},
+      {"https://me@word@host/a?sig=1&b=2#c", "https://...@host/a?..."},
+      {"https://host?sig=1", "https://host?..."},
+      {"https://host/a#token", "https://host/a#..."},
+      {"csv:https://host/a.csv?sig=1", "csv:https://host/a.csv?..."},
+      {"no http://a/b?c and no https://d@e", "no http://a/b?... and no https://...@e"},
+  };
+  for (const auto& [text, shown] : texts) {
+    EXPECT_EQ(Escaped(text), shown);
+    const Error error = Error(ErrorCode::kIo, "cannot").InFile(text, 0);
+    EXPECT_EQ(error.file(), shown);
+    EXPECT_EQ(error.message(), std::string(shown) + ": cannot");
+  }
+}
+
+TEST(UrlTest, AQueryIsNoPartOfTheName) {
+  EXPECT_EQ(WithoutQuery("https://host/a.csv.gz?sig=1.b"), "https://host/a.csv.gz");
+  EXPECT_EQ(WithoutQuery("https://host/a.csv#b"), "https://host/a.csv");
+  EXPECT_EQ(WithoutQuery("/data/a?.csv"), "/data/a?.csv");
+  EXPECT_EQ(CompressionByName("https://host/a.csv.gz?sig=1"), &kGzip);
+  EXPECT_EQ(CompressionByName("https://host/a?name=a.gz"), nullptr);
+  EXPECT_EQ(WithoutCompression("https://host/a.csv.gz?sig=1"), "https://host/a.csv");
+  EXPECT_EQ(WithoutCompression("https://host/a.csv?sig=1"), "https://host/a.csv");
+}
+
+TEST(UrlTest, APositionHoldsNoSecretAndOutlivesASignature) {
+  const FileList before = FileList::Of({{"https://me:word@host/a?sig=1", 7}});
+  const FileList after = FileList::Of({{"https://you:word@host/a?sig=2", 7}});
+  ASSERT_EQ(before.files.size(), 1u);
+  EXPECT_EQ(before.files[0].path, "https://...@host/a?...");
+  EXPECT_EQ(before.fingerprint, after.fingerprint);
+}
+
+}  // namespace
+}  // namespace millhopper

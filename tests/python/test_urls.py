@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files on HTTP servers, as Python reads them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import millhopper
+import pytest
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Python's server of a folder, which gives no parts of files, and prints nothing."""
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The URL of a folder with two files of lines."""
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    (tmp_path / "0.txt").write_text("a\nb\n")
+    (tmp_path / "1.txt").write_text("c\n")
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(tmp_path))) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def test_names_of_files_may_be_urls(server: str) -> None:
+    reader = millhopper.Reader.open_files(f"{server}/{{0..1}}.txt?key=1", names=["line"]).batch(3)
+    for _ in range(2):
+        assert [batch["line"].to_bytes() for batch in reader] == [[b"a", b"c", b"b"]]
+
+
+def test_errors_hide_what_is_secret(server: str) -> None:
+    url = f"{server}/none.txt?sig=hidden".replace("//", "//hidden@")
+    with pytest.raises(millhopper.Error, match="404") as raised:
+        list(millhopper.Reader.open_files(url))
+    assert "hidden" not in str(raised.value)
+    assert "?..." in str(raised.value)

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands on files and programs of an HTTP server.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/child.h"
+#include "tests/gate.h"
+#include "tests/http_server.h"
+#include "tests/record_files.h"
+#include "tests/testing.h"
+
+namespace millhopper {
+namespace {
+
+constexpr char kLines[] = R"(
+blocks {
+  idx: 0
+  parent_idx: -1
+  vars {
+    name: "lines"
+    persistable: true
+    type { type: READER reader { lod_tensor { tensor { data_type: UINT8 dims: -1 } lod_level: 1 } } }
+  }
+  ops {
+    type: "open_files"
+    outputs { parameter: "Out" arguments: "lines" }
+    attrs { name: "file_names" strings: "${file}" }
+  }
+}
+)";
+
+class HttpCommand : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    server_.Put("/lines.pbtxt", kLines);
+    server_.Put("/0.txt", "ab\ncd\n");
+    server_.Put("/1.txt", "ef\n");
+  }
+
+  HttpServer server_;
+};
+
+TEST_F(HttpCommand, PeeksAtFilesAndProgramsOfAServer) {
+  const TempFile lines("lines.txt", "ab\nef\ncd\n");
+  const ChildResult local = RunChild({"tools/peek", "--digest", lines.path()});
+  EXPECT_EQ(local.exit_code, 0) << local.errors;
+  const ChildResult result =
+      RunChild({"tools/peek", "--digest", "--startup=" + server_.Url("/lines.pbtxt"),
+                "--set=file=" + server_.Url("/{0..1}.txt?key=1")});
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_EQ(result.output, local.output);
+  const ChildResult named = RunChild({"tools/peek", "--digest", server_.Url("/{0..1}.txt?key=1")});
+  EXPECT_EQ(named.exit_code, 0) << named.errors;
+  EXPECT_EQ(named.output, local.output);
+}
+
+TEST_F(HttpCommand, ShowsNoSecretOfAUrlThatFails) {
+  server_.Break(HttpTrouble::kStatus);
+  server_.set_status(403);
+  const std::string url = server_.Url("/lines.pbtxt?sig=hidden");
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"tools/peek", server_.Url("/0.txt?sig=hidden")},
+        {"tools/peek", server_.Url("/{0..9999999}.txt?sig=hidden")},
+        {"tools/peek", server_.Url("/*.txt?sig=hidden")},
+        {"tools/peek", server_.Url("/0?sig=hidden")},
+        {"tools/peek", "--startup=" + url},
+        {"tools/executor", "--main=" + url},
+        {"tools/recordio", "verify", url}}) {
+    const ChildResult result = RunChild(command);
+    EXPECT_NE(result.exit_code, 0);
+    EXPECT_NE(result.errors.find("?..."), std::string::npos) << result.errors;
+    EXPECT_EQ((result.output + result.errors).find("hidden"), std::string::npos) << result.errors;
+  }
+}
+
+TEST_F(HttpCommand, ChecksAndListsRecordIOFiles) {
+  const std::string folder = NewFolder("numbers");
+  WriteNumbers(folder, 1, 50);
+  server_.Put("/numbers.recordio", ReadFile(folder + "/numbers-0.recordio"));
+  const ChildResult result =
+      RunChild({"tools/recordio", "verify", server_.Url("/numbers.recordio?key=1")});
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_NE((result.output + result.errors).find("50 records"), std::string::npos)
+      << result.output << result.errors;
+}
+
+TEST_F(HttpCommand, StopsWhileAServerIsSilent) {
+  server_.Break(HttpTrouble::kSilent);
+  for (const int signal : {SIGINT, SIGTERM}) {
+    Child child({"tools/peek", server_.Url("/0.txt")});
+    WaitUntil([&] { return server_.at_once() > 0; });
+    child.Signal(signal);
+    EXPECT_EQ(child.Wait().exit_code, 128 + signal);
+    server_.Mend();
+    server_.Break(HttpTrouble::kSilent);
+    WaitUntil([&] { return server_.at_once() == 0; });
+  }
+}
+
+TEST_F(HttpCommand, WritesNoOutputToAServer) {
+  const TempFile lines("lines.txt", "ab\n");
+  const ChildResult result = RunChild(
+      {"tools/recordio", "write", "--output=" + server_.Url("/new.recordio"), lines.path()});
+  EXPECT_EQ(result.exit_code, 4) << result.errors;
+  EXPECT_NE(result.errors.find("cannot write: only local files are written"), std::string::npos)
+      << result.errors;
+}
+
+}  // namespace
+}  // namespace millhopper
