@@ -51,6 +51,7 @@ CheckpointFolder::CheckpointFolder(std::string path, size_t keep)
   fs::directory_iterator entries(path_, error);
   for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {
     const std::string name = entries->path().filename().string();
+    if (!entries->is_regular_file(error)) continue;
     if (const std::optional<uint64_t> number = NumberOf(name)) numbers_.push_back(*number);
     if (name.rfind(kPrefix, 0) == 0 && EndsWith(name, kPartial)) left.push_back(entries->path());
   }

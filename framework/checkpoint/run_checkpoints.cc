@@ -84,13 +84,8 @@ std::vector<Scope*> ScopesOf(OpContext* context, const Scope* shared) {
   return scopes;
 }
 
-struct OpNumber {
-  int block = 0;
-  int op = 0;
-};
-
 // Where an operator of the program stands in it.
-OpNumber NumberOf(const Program& program, const proto::OpDesc& op) {
+OperatorNumber NumberOf(const Program& program, const proto::OpDesc& op) {
   for (int block = 0; block < program.desc().blocks_size(); ++block) {
     const auto& ops = program.desc().blocks(block).ops();
     for (int i = 0; i < ops.size(); ++i) {
@@ -104,15 +99,15 @@ bool IsIn(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// The operators that lead to a loop, by their numbers, the innermost first (RunState::go_on). None
+// The operators that lead to a loop, the innermost first (RunState::go_on). None
 // if there is no such loop, or if it is within an operator that a run cannot go on in.
-std::vector<size_t> WayTo(const Program& program, const OpNumber& loop) {
+std::vector<OperatorNumber> WayTo(const Program& program, const OperatorNumber& loop) {
   const proto::ProgramDesc& desc = program.desc();
   if (loop.block < 0 || loop.block >= desc.blocks_size()) return {};
   if (loop.op < 0 || loop.op >= desc.blocks(loop.block).ops_size()) return {};
   const proto::OpDesc& last = desc.blocks(loop.block).ops(loop.op);
   if (FindOperator(last.type())->schema.loop_blocks.empty()) return {};
-  std::vector<size_t> way = {static_cast<size_t>(loop.op)};
+  std::vector<OperatorNumber> way = {loop};
   for (int block = loop.block; block != 0;) {
     const int parent = desc.blocks(block).parent_idx();
     const auto& ops = desc.blocks(parent).ops();
@@ -123,7 +118,7 @@ std::vector<size_t> WayTo(const Program& program, const OpNumber& loop) {
         if (!attribute.has_block_idx() || attribute.block_idx() != block) continue;
         if (IsIn(schema.loop_blocks, attribute.name())) return {};
         if (IsIn(schema.isolated_blocks, attribute.name())) return {};
-        way.push_back(static_cast<size_t>(i));
+        way.push_back({parent, i});
       }
     }
     if (way.size() != before + 1) return {};
@@ -137,7 +132,11 @@ std::string Difference(const std::string& name, const std::string& was, const st
   const auto split = [](const std::string& text) {
     std::vector<std::string> lines(1);
     for (const char c : text) {
-      c == '\n' ? lines.emplace_back() : lines.back().push_back(c);
+      if (c == '\n') {
+        lines.emplace_back();
+      } else {
+        lines.back().push_back(c);
+      }
     }
     return lines;
   };
@@ -216,9 +215,9 @@ void RunCheckpoints::Run(const std::shared_ptr<const Program>& program, Prepared
     TakeTensors(&prepared->scope(), Prefix(number, 1), &*from_);
     return;
   }
-  const OpNumber place = {static_cast<int>(Number(*from_, kBlock)),
-                          static_cast<int>(Number(*from_, kOperator))};
-  std::vector<size_t> way = WayTo(*program, place);
+  const OperatorNumber place = {static_cast<int>(Number(*from_, kBlock)),
+                                static_cast<int>(Number(*from_, kOperator))};
+  std::vector<OperatorNumber> way = WayTo(*program, place);
   Require(number == Number(*from_, kProgram) && !way.empty(),
           "this is no checkpoint of a run: it was saved at no loop of ", program->name());
   prepared->GoOn(std::move(way));
@@ -247,7 +246,7 @@ bool RunCheckpoints::IsDue(int64_t steps) const {
 Checkpoint RunCheckpoints::Take(OpContext& loop) const {
   const Ran& running = programs_.back();
   const size_t number = programs_.size();
-  const OpNumber place = NumberOf(*running.program, loop.desc());
+  const OperatorNumber place = NumberOf(*running.program, loop.desc());
   Require(!WayTo(*running.program, place).empty(),
           "the run cannot be saved: this loop is within a block in which no run can go on");
   Checkpoint checkpoint;
@@ -272,7 +271,7 @@ Checkpoint RunCheckpoints::Take(OpContext& loop) const {
                         {kSteps, loop.run().steps},
                         {kScopes, scopes.size()}};
   for (const auto& [op, times] : loop.run().times) {
-    const OpNumber at = NumberOf(*running.program, *op);
+    const OperatorNumber at = NumberOf(*running.program, *op);
     checkpoint.numbers[StrCat(kTimes, at.block, ".", at.op)] = static_cast<uint64_t>(times);
   }
   return checkpoint;

@@ -166,9 +166,10 @@ void PreparedBlock::Clear() {
 void PreparedBlock::RunOperators() {
   size_t i = 0;
   if (__builtin_expect(!run_->go_on.empty(), 0)) {
-    i = run_->go_on.back();
-    Require(i < ops_.size(), program_->name(), ": a run cannot go on at operator ", i, " of block ",
-            block_, ", which has ", ops_.size());
+    const OperatorNumber at = run_->go_on.back();
+    i = static_cast<size_t>(at.op);
+    Require(at.block == block_ && i < ops_.size(), program_->name(), ": a run cannot go on at ",
+            "operator ", at.op, " of block ", at.block);
     run_->go_on.pop_back();
   }
   AtWork at_work;
@@ -209,7 +210,7 @@ void PreparedProgram::Run(const std::map<std::string, LoDTensor>& feed) {
   block_.RunOperators();
 }
 
-void PreparedProgram::GoOn(std::vector<size_t> operators) {
+void PreparedProgram::GoOn(std::vector<OperatorNumber> operators) {
   run_.loops = 0;
   block_.Refresh();
   run_.go_on = std::move(operators);

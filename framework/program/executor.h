@@ -80,7 +80,7 @@ class PreparedProgram {
   // `operators` lead to (RunState::go_on). When the loop calls RunState::watcher, which must be
   // set, the watcher gives the variables, readers and counters what they had. Throws
   // kInvalidArgument if there is no such operator.
-  void GoOn(std::vector<size_t> operators);
+  void GoOn(std::vector<OperatorNumber> operators);
   // A variable of block 0 or of the scope; null if there is none.
   Variable* Find(const std::string& name) { return block_.scope().Find(name); }
   // The scope of the own variables of block 0.

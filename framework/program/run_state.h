@@ -3,7 +3,6 @@
 #ifndef MILLHOPPER_FRAMEWORK_PROGRAM_RUN_STATE_H_
 #define MILLHOPPER_FRAMEWORK_PROGRAM_RUN_STATE_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <iosfwd>
 #include <map>
@@ -19,6 +18,12 @@ namespace millhopper {
 
 class OpContext;
 struct RecordId;
+
+// An operator of a program, by the numbers of its block and within it.
+struct OperatorNumber {
+  int block = 0;
+  int op = 0;
+};
 
 // Is told where a run can be saved and gone on from.
 class RunWatcher {
@@ -44,9 +49,9 @@ struct RunState {
   std::ostream* output = nullptr;  // what `print` prints to; null is standard output
   RunWatcher* watcher = nullptr;   // or nobody
   int loops = 0;                   // loops that are in the middle of a step
-  // The operators in which a run that was saved goes on, by their numbers in their blocks, the
-  // innermost first. A block that finds one here takes it and begins there.
-  std::vector<size_t> go_on;
+  // The operators in which a run that was saved goes on, the innermost first. The block of the last
+  // one takes it and begins there.
+  std::vector<OperatorNumber> go_on;
 };
 
 }  // namespace millhopper
