@@ -211,17 +211,28 @@ def test_every_public_name_has_a_docstring_and_is_on_the_page() -> None:
             if f"`{path}.{name}" not in page:
                 missing.append(f"{path}.{name} on the page")
             if isinstance(item, type):
-                missing.extend(
-                    f"{path}.{name}.{member}"
-                    for member, value in vars(item).items()
+                methods = {
+                    member: inspect.getdoc(getattr(item, member))
+                    for member, value in reference.parts(item).items()
                     if not member.startswith("_")
                     and inspect.isroutine(getattr(item, member))
-                    and not inspect.getdoc(getattr(item, member))
                     and value is not None
+                }
+                missing.extend(
+                    f"{path}.{name}.{member}" for member, doc in methods.items() if not doc
                 )
+                if f"### `{path}.{name}`\n\nDescribed above" not in page:
+                    missing.extend(
+                        f"{path}.{name}.{member} on the page"
+                        for member in methods
+                        if f"#### `{path}.{name}.{member}(" not in page
+                    )
 
     visit("millhopper", millhopper)
     assert not missing
+    # What Reader is made of is the reader's.
+    for method in "open_files from_arrays map apply batch decode_image tokenize zip".split():
+        assert f"#### `millhopper.Reader.{method}(" in page
     for operator in operator_types():
         assert f"### `{operator}`" in page
     for schema in format_schemas():

@@ -44,8 +44,17 @@ def public_names(module: types.ModuleType) -> Iterator[tuple[str, Any]]:
         yield name, getattr(module, name)
 
 
+def parts(cls: type) -> dict[str, Any]:
+    """What a class defines, by name, and what it inherits of the classes of this package."""
+    found: dict[str, Any] = {}
+    for base in reversed(cls.__mro__):
+        if base.__module__.partition(".")[0] == "millhopper":
+            found.update(vars(base))
+    return found
+
+
 def _members(cls: type) -> Iterator[tuple[str, Any]]:
-    for name, member in sorted(vars(cls).items()):
+    for name, member in sorted(parts(cls).items()):
         if not name.startswith("_") and (
             inspect.isroutine(member) or isinstance(member, property | classmethod | staticmethod)
         ):
@@ -55,7 +64,7 @@ def _members(cls: type) -> Iterator[tuple[str, Any]]:
 def _class_lines(path: str, cls: type) -> Iterator[str]:
     yield f"### `{path}{_signature(cls)}`\n"
     yield _block(_doc(cls))
-    if made := vars(cls).get("__init__"):
+    if made := parts(cls).get("__init__"):
         yield _block(_doc(made))
     for name, member in _members(cls):
         if isinstance(member, property):

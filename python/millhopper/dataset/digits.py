@@ -12,11 +12,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from millhopper.base.paths import Path
 from millhopper.dataset import folders, images
 from millhopper.errors import Error
 from millhopper.generators.python_reader import PythonReader
 from millhopper.iterating import reader as pipeline
-from millhopper.iterating.reader import Path
 from millhopper.ragged import Ragged
 
 __all__ = ["test", "train"]

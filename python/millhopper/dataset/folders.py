@@ -7,7 +7,7 @@ import itertools
 import os
 import pathlib
 
-from millhopper.iterating.reader import Path
+from millhopper.base.paths import Path
 
 VARIABLE = "MILLHOPPER_DATA"
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import os
 
-from millhopper.iterating.reader import Path, Reader
+from millhopper.base.paths import Path
+from millhopper.iterating.reader import Reader
 
 
 def image_folder(folder: Path, *, seed: int = 0) -> Reader:

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from millhopper.base.paths import Path
 from millhopper.dataset import folders, images
 from millhopper.generators.python_reader import PythonReader
 from millhopper.iterating import reader as pipeline
-from millhopper.iterating.reader import Path
 
 __all__ = ["test", "train"]
 

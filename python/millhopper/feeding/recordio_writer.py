@@ -25,9 +25,9 @@ from typing import Any
 import numpy.typing as npt
 
 from millhopper import _core
+from millhopper.base.paths import Path
 from millhopper.feeding.data_feeder import DataFeeder
 from millhopper.generators.python_reader import PythonReader, opened
-from millhopper.iterating.reader import Path
 
 __all__ = [
     "convert_reader_to_recordio_file",

@@ -6,13 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
+from millhopper.iterating.chain import Chain
 from millhopper.programs.program import Program
 
 if TYPE_CHECKING:
     from millhopper.iterating.reader import Reader
 
 
-class CombiningMethods:
+class CombiningMethods(Chain):
     """What Reader can do with other readers. Each method returns a new reader.
 
     The new reader has chains of its own: where two of the readers stand on the same files, each of

@@ -6,16 +6,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from millhopper.base.floats import floats
+from millhopper.iterating.applying import ApplyingMethods
+
 if TYPE_CHECKING:
     from millhopper.iterating.reader import Reader
-    from millhopper.iterating.steps import Slots
 
 Numbers = float | Sequence[float]
 Size = int | Sequence[int]
-
-
-def _list(values: Numbers) -> list[float]:
-    return [float(value) for value in values] if isinstance(values, Sequence) else [float(values)]
 
 
 def _sides(size: Size) -> list[int]:
@@ -23,7 +21,7 @@ def _sides(size: Size) -> list[int]:
     return [size, size] if isinstance(size, int) else list(size)
 
 
-class ImageMethods:
+class ImageMethods(ApplyingMethods):
     """What Reader can do with images. Each method returns a new reader, as ``apply`` does.
 
     Images are uint8 or float32 ``[N, height, width, channels]``, with N = 1 before ``batch``.
@@ -36,19 +34,6 @@ class ImageMethods:
     Source: names and distributions of torchvision.transforms; ``executor --list_ops TYPE`` says of
     each operator whose arithmetic it follows.
     """
-
-    if TYPE_CHECKING:
-
-        def apply(
-            self,
-            operator: str,
-            slot: Slots | None = None,
-            output: Slots | None = None,
-            *,
-            name: str = "",
-            **attributes: object,
-        ) -> Reader:
-            """Reader has it."""
 
     def decode_image(
         self,
@@ -138,8 +123,8 @@ class ImageMethods:
             "random_resized_crop",
             slot,
             size=_sides(size),
-            scale=_list(scale),
-            ratio=_list(ratio),
+            scale=floats(scale),
+            ratio=floats(ratio),
             interpolation=interpolation,
             antialias=antialias,
             seed=seed,
@@ -184,7 +169,7 @@ class ImageMethods:
 
         Source: operator normalize.
         """
-        return self.apply("normalize", slot, mean=_list(mean), std=_list(std), scale=float(scale))
+        return self.apply("normalize", slot, mean=floats(mean), std=floats(std), scale=float(scale))
 
     def to_chw(self, *, slot: str | None = None) -> Reader:
         """Turns [N, height, width, channels] into [N, channels, height, width].
@@ -214,10 +199,10 @@ class ImageMethods:
         return self.apply(
             "color_jitter",
             slot,
-            brightness=None if brightness is None else _list(brightness),
-            contrast=None if contrast is None else _list(contrast),
-            saturation=None if saturation is None else _list(saturation),
-            hue=None if hue is None else _list(hue),
+            brightness=None if brightness is None else floats(brightness),
+            contrast=None if contrast is None else floats(contrast),
+            saturation=None if saturation is None else floats(saturation),
+            hue=None if hue is None else floats(hue),
             seed=seed,
         )
 
@@ -234,7 +219,7 @@ class ImageMethods:
         Source: operator rotate.
         """
         return self.apply(
-            "rotate", slot, degrees=_list(degrees), interpolation=interpolation, seed=seed
+            "rotate", slot, degrees=floats(degrees), interpolation=interpolation, seed=seed
         )
 
     def random_affine(
@@ -252,10 +237,10 @@ class ImageMethods:
         return self.apply(
             "affine",
             slot,
-            degrees=_list(degrees),
-            translate=None if translate is None else _list(translate),
-            scale=None if scale is None else _list(scale),
-            shear=None if shear is None else _list(shear),
+            degrees=floats(degrees),
+            translate=None if translate is None else floats(translate),
+            scale=None if scale is None else floats(scale),
+            shear=None if shear is None else floats(shear),
             interpolation=interpolation,
             seed=seed,
         )
@@ -271,7 +256,7 @@ class ImageMethods:
     ) -> Reader:
         """Covers a random rectangle with probability p. Source: operator cutout."""
         return self.apply(
-            "cutout", slot, p=float(p), scale=_list(scale), ratio=_list(ratio), seed=seed
+            "cutout", slot, p=float(p), scale=floats(scale), ratio=floats(ratio), seed=seed
         )
 
     def gaussian_blur(
@@ -291,7 +276,7 @@ class ImageMethods:
         Source: operator gaussian_blur; torchvision's GaussianBlur.
         """
         return self.apply(
-            "gaussian_blur", slot, kernel_size=_sides(kernel_size), sigma=_list(sigma), seed=seed
+            "gaussian_blur", slot, kernel_size=_sides(kernel_size), sigma=floats(sigma), seed=seed
         )
 
     def random_posterize(

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from millhopper.iterating.view import optional_module
 
 if TYPE_CHECKING:
-    from millhopper.iterating.reader import Batch, Reader
+    from millhopper.iterating.reader import Reader
+    from millhopper.iterating.slots import Batch
 
 keras: Any = optional_module("keras", "millhopper.Reader.keras", "keras")
 

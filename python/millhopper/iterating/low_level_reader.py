@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from millhopper import _core
-from millhopper.iterating.reader import Path as AnyPath
+from millhopper.base.paths import Path as AnyPath
 from millhopper.iterating.reader import Reader
 
 

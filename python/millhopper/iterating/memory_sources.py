@@ -10,13 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from millhopper import _core
-from millhopper.errors import Error
-from millhopper.programs.program import Program
-from millhopper.programs.reader_creation import append_reader
+from millhopper.iterating.chain import Chain
+from millhopper.iterating.fields import Fields, field_entries
+from millhopper.iterating.map_function import guess_fields, keep_stream
+from millhopper.iterating.slots import Slot
 from millhopper.ragged import Ragged
 
 if TYPE_CHECKING:
-    from millhopper.iterating.reader import Reader, Slot
+    from millhopper.iterating.reader import Reader
 
 
 @runtime_checkable
@@ -28,7 +29,7 @@ class Dataset(Protocol):
     def __getitem__(self, index: int, /) -> Any: ...
 
 
-class MemorySources:
+class MemorySources(Chain):
     """What Reader can read besides files.
 
     Source: Millhopper's own.
@@ -94,7 +95,9 @@ class MemorySources:
             raise ValueError(f"from_arrays: the arrays differ in length: {lengths}")
         held = _core.Arrays(columns)
         attributes = {"arrays": held.number, "shuffle_records": shuffle, "seed": seed}
-        reader = _source(cls, "create_python_array_reader", attributes, list(arrays), name, held)
+        reader = cls._source(
+            "create_python_array_reader", name, attributes, list(arrays), functions=[held]
+        )
         reader._shuffled = lambda seed: cls.from_arrays(arrays, shuffle=True, seed=seed, name=name)
         return reader
 
@@ -151,30 +154,52 @@ class MemorySources:
         )
         return reader
 
+    @classmethod
+    def from_arrow(
+        cls, source: object, *, fields: Fields | None = None, seed: int = 0, name: str = "arrow"
+    ) -> Reader:
+        """Reads the rows of tables and streams of other libraries, without a copy in between.
+
+        The core pulls batches through Arrow's C stream interface, on its own threads and without
+        the GIL, unless the source takes that itself. ::
+
+            millhopper.Reader.from_arrow(polars.scan_csv("rides.csv").collect(),
+                                         fields=["fare float32[] missing=skip", "vendor int64[]"])
+
+        Args:
+            source: has ``__arrow_c_stream__``, as tables of pyarrow, polars, DuckDB and pandas
+                have. It is called for each pass. A source that can be read only once (an iterator
+                of batches) has one pass, and the next one is an error. It must not change while it
+                is read.
+            fields: the columns that become slots, as for ``open_files``; ``readers/formats`` tells
+                under ``arrow`` what becomes of each type. By default all columns for which fields
+                can be guessed from the schema; pass them for a source that can be read only once
+                and has no ``__arrow_c_schema__``.
+            seed: seed of all random choices in this chain.
+            name: the reader's name in error messages and programs.
+
+        Raises:
+            TypeError: ``source`` has no ``__arrow_c_stream__``, or ``fields`` is no list of texts
+                or dict.
+            Error: a field is wrong. At an element: there is no such column, a value does not fit
+                (batch, row and column are named), or the source fails.
+
+        Source: the Arrow PyCapsule interface.
+        """
+        held, attributes = keep_stream(source)
+        entries, names = field_entries(guess_fields(source) if fields is None else fields)
+        attributes["fields"] = entries
+        return cls._source(
+            "create_python_arrow_reader", name, attributes, names, seed=seed, functions=[held]
+        )
+
 
 def indices(
-    cls: type[Any], count: int, *, shuffle: bool, seed: int, name: str = "numbers"
+    cls: type[Chain], count: int, *, shuffle: bool, seed: int, name: str = "numbers"
 ) -> Reader:
     """A reader of the numbers 0 to ``count - 1``, in the slot ``index``."""
     attributes = {"count": count, "shuffle_records": shuffle, "seed": seed}
-    return _source(cls, "create_index_reader", attributes, ["index"], name)
-
-
-def _source(
-    cls: type[Any],
-    operator: str,
-    attributes: Mapping[str, object],
-    names: list[str],
-    name: str,
-    *held: _core.Arrays,
-) -> Reader:
-    program = Program()
-    try:
-        append_reader(program.global_block(), operator, name, attributes)
-    except (TypeError, ValueError) as error:
-        raise Error(f"startup program: {error}") from None
-    reader: Reader = cls(program.to_bytes(), variable=name, names=names, functions=held)
-    return reader
+    return cls._source("create_index_reader", name, attributes, ["index"])
 
 
 def _column(name: str, values: npt.ArrayLike) -> npt.NDArray[Any]:

@@ -5,22 +5,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
+from millhopper.base.paths import Path
+from millhopper.iterating.applying import ApplyingMethods
 from millhopper.programs.var_type import convert_dtype
 
 if TYPE_CHECKING:
     from millhopper.iterating.reader import Reader
-    from millhopper.iterating.steps import Slots
-
-Path: TypeAlias = str | os.PathLike[str]
 
 
 def _number_of(dtype: str) -> int:
     return int(convert_dtype(dtype))
 
 
-class TextMethods:
+class TextMethods(ApplyingMethods):
     """What Reader can do with text and sequences. Each method returns a new reader, as ``apply``.
 
     Text is uint8 ``[n]`` with a level of offsets, as lines, ``bytes`` of fields and files have it.
@@ -29,19 +28,6 @@ class TextMethods:
     and so on batches, too: on each sequence by itself. Files are read when the first element comes,
     once for all threads.
     """
-
-    if TYPE_CHECKING:
-
-        def apply(
-            self,
-            operator: str,
-            slot: Slots | None = None,
-            output: Slots | None = None,
-            *,
-            name: str = "",
-            **attributes: object,
-        ) -> Reader:
-            """Reader has it."""
 
     def tokenize(
         self,

@@ -12,7 +12,8 @@ import numpy.typing as npt
 from millhopper.ragged import Ragged
 
 if TYPE_CHECKING:
-    from millhopper.iterating.reader import Batch, Reader
+    from millhopper.iterating.reader import Reader
+    from millhopper.iterating.slots import Batch
 
 Array = TypeVar("Array")
 

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The method of Reader that runs operators of programs on its elements."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from millhopper.base.texts import checked_text
+from millhopper.errors import Error
+from millhopper.iterating.chain import Chain
+from millhopper.iterating.steps import Slots, Step, append_steps, make_step
+from millhopper.programs.program import Program
+
+if TYPE_CHECKING:
+    from millhopper.iterating.reader import Reader
+
+
+class ApplyingMethods(Chain):
+    """What Reader can do with operators."""
+
+    # What apply has made this reader of: the reader below, and what is done to its elements.
+    _applied: tuple[ApplyingMethods, tuple[Step, ...]] | None = None
+
+    def apply(
+        self,
+        operator: str,
+        slot: Slots | None = None,
+        output: Slots | None = None,
+        *,
+        name: str = "",
+        **attributes: object,
+    ) -> Reader:
+        """Runs an operator on a slot of every element, in C++, in parallel and in order.
+
+        All other slots are passed on. Calls one after another are one block of operators, which
+        passes no element on in between. ::
+
+            reader.apply("tokenize", "text").apply("pad_sequence", output="tokens", length=512)
+
+        Args:
+            operator: one that makes tensors of tensors, ``python -m millhopper ops`` lists them. An
+                element is that of this reader: a record, or a batch if ``batch`` has been called.
+            slot: what the operator's first input takes: a slot; or, by input, a slot or a list of
+                them: ``{"X": "price", "Y": "factor"}``. By default the slot that the last ``apply``
+                wrote, if that made this reader, or the only slot.
+            output: the slot that the operator's first output becomes: one of this reader, whose
+                place it takes, or a new one behind the others; or such slots by output: ``{"Out":
+                "tokens", "Length": "length"}``. By default it takes the place of the first slot
+                that is read.
+            name: of the new reader, which random choices of the operator depend on.
+            attributes: those of the operator; None leaves one at its default.
+
+        Raises:
+            TypeError: an argument is of another type.
+            Error: there is no such operator, slot or attribute, or the operator cannot work with
+                what is known of the slot; at an element: it cannot work with its values. If the
+                names of the slots are not known, files are opened to learn how many there are, and
+                missing ones are an error.
+
+        Source: Millhopper's own.
+        """
+        checked_text("operator", operator)
+        variable = checked_text("name", name) or f"{self._variable}.{operator}"
+        below, steps = self._applied or (self, ())
+        try:
+            step = make_step(operator, variable, self._slot_of(slot), output, attributes)
+        except ValueError as error:
+            raise Error(f"{self._name}: {error}") from None
+        steps = (*steps, step)
+        program = Program.parse_from_string(below._program, below._settings)
+        try:
+            names, block = append_steps(program, below._variable, below._slot_names(), steps)
+        except (TypeError, ValueError) as error:
+            raise Error(f"{self._name}: {error}") from None
+        inputs = {"UnderlyingReader": below._variable}
+        reader = self._created(
+            program, inputs, "create_custom_reader", variable, None, block, names, self._functions
+        )
+        reader._applied = (below, steps)
+        return reader
+
+    def _slot_of(self, slot: Slots | None) -> Slots:
+        """The slot that apply works on."""
+        if slot is not None:
+            return slot
+        if self._applied is not None:
+            return next(iter(self._applied[1][-1].outputs.values()))
+        names = self._slot_names()
+        if len(names) > 1:
+            raise ValueError(f"apply: slot is not given; it must be one of {names}")
+        return names[0]

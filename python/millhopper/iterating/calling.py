@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The methods of Reader that call a function of Python for each element, or look at a slot."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from millhopper.base.texts import checked_text
+from millhopper.errors import Error
+from millhopper.iterating.chain import Chain
+from millhopper.iterating.map_function import keep_function
+from millhopper.iterating.slots import Slot, declared
+from millhopper.iterating.steps import append_steps
+from millhopper.programs.program import Program
+
+if TYPE_CHECKING:
+    from millhopper.iterating.reader import Reader
+
+
+class CallingMethods(Chain):
+    """What Reader can do with functions of Python. Each method returns a new reader."""
+
+    def map(
+        self,
+        function: Callable[[dict[str, Any]], object],
+        *,
+        slots: Mapping[str, Slot] | None = None,
+        name: str = "",
+    ) -> Reader:
+        """Yields what ``function`` returns for each element, in the order of the elements.
+
+        Several of the core's threads call the function at once, so it must not change shared data.
+        The threads run in parallel only while it releases the GIL, as numpy and decoders do. If it
+        raises an exception, the loop gets an ``Error`` in place of the element, with the exception
+        as its ``__cause__``. The function cannot use the reader that calls it, nor set the number
+        of threads, since either would wait for the function itself; both raise an ``Error``. Its
+        random choices should depend on the element and on ``current_record()`` only. ::
+
+            reader.map(lambda e: {"image": e["image"] / np.float32(255), "label": e["label"]})
+
+        Args:
+            function: gets an element as a dict by slot name, as a loop does: arrays with the
+                leading axis of one instance (it may write to them), or ``Ragged``. It returns a
+                dict by slot name, a tuple or list with one value for each slot, or the only value.
+                A value is an array, a ``Ragged``, a number or lists of numbers. A value without
+                axes gets one of length 1. Large new arrays are not copied if the function keeps no
+                reference to them.
+            slots: what the function returns, as for ``open_files``; numbers and lists are converted
+                to the dtype, arrays must have it. By default the reader learns dtypes, ranks and
+                names when the first pass begins: it calls the function once more, for the first
+                element. Then dims are unknown; batching is faster if all dims are declared.
+            name: of the new reader.
+
+        Raises:
+            TypeError: ``function`` cannot be called.
+            Error: at an element: the function raised an exception, or its result is not as
+                declared.
+
+        Source: paddle.reader.xmap_readers, which does the same for readers of Python.
+        """
+        given = declared(slots)
+        held, attributes = keep_function(function, self._names, self._function_below(), given)
+        functions = (*self._functions, held)
+        names = list(given) or None
+        return self._decorate("create_python_map_reader", name, given, attributes, names, functions)
+
+    def filter(
+        self, condition: str | Callable[[dict[str, Any]], object], *, name: str = ""
+    ) -> Reader:
+        """Yields the elements for which ``condition`` is true, in their order.
+
+        A slot is looked at in C++; ``apply`` makes one. A function is called as that of ``map``
+        is, by several threads at once. ::
+
+            reader.filter(lambda e: len(e["text"]) > 20)
+            reader.apply("is_empty", "text", "empty").apply("logical_not", "empty").filter("empty")
+
+        Args:
+            condition: a slot that holds one bool in each element, or a function that gets an
+                element as ``map`` passes it and returns something that is true or false.
+            name: of the new reader.
+
+        Raises:
+            TypeError: ``condition`` is neither a text nor a function.
+            Error: there is no such slot, or it is no bool; at an element: the function raised an
+                exception.
+
+        Source: tf.data.Dataset.filter.
+        """
+        if isinstance(condition, str):
+            return self._filter_by_slot(condition, name)
+        return self._filter_by_function(condition, name)
+
+    def _filter_by_function(
+        self, function: Callable[[dict[str, Any]], object], name: str
+    ) -> Reader:
+        if not callable(function):
+            raise TypeError(f"filter takes a slot or a function of an element: {function!r}")
+
+        @functools.wraps(function)
+        def is_true(element: dict[str, Any]) -> bool:
+            return bool(function(element))
+
+        below = self._function_below()
+        held, attributes = keep_function(is_true, self._names, below, {"keep": ("bool", [1], 0)})
+        # The last function is the one that knows the names of the slots.
+        names = self._names if self._names or self._functions else self._slot_names()
+        functions = (held, *self._functions)
+        return self._decorate("create_python_filter_reader", name, {}, attributes, names, functions)
+
+    def _filter_by_slot(self, slot: str, name: str) -> Reader:
+        variable = checked_text("name", name) or f"{self._variable}.filter"
+        program = Program.parse_from_string(self._program, self._settings)
+        slots, attributes = append_steps(program, self._variable, self._slot_names(), ())
+        if slot not in slots:
+            raise Error(f"{self._name}: filter: there is no slot {slot!r} among {slots}")
+        attributes["sink_var_names"] = [attributes["source_var_names"][slots.index(slot)]]
+        return self._created(
+            program,
+            {"UnderlyingReader": self._variable},
+            "create_filter_reader",
+            variable,
+            None,
+            attributes,
+            self._names,
+            self._functions,
+        )

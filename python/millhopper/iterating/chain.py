@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The chain of readers that a Reader is: a startup program, which its methods extend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, cast
+
+from millhopper import _core
+from millhopper.base.integers import UINT64_MAX, integer_within
+from millhopper.base.texts import checked_text
+from millhopper.errors import Error
+from millhopper.iterating.map_function import Held
+from millhopper.iterating.slots import Slot, declared
+from millhopper.programs.extras import load_extras
+from millhopper.programs.program import Program
+from millhopper.programs.reader_creation import append_reader
+
+if TYPE_CHECKING:
+    from millhopper.iterating.reader import Reader
+
+
+class Chain:
+    """A startup program that creates a reader on top of others, and what belongs to it in Python.
+
+    The classes of methods that ``Reader`` is made of stand on it. It is not made by itself.
+    """
+
+    def __init__(
+        self,
+        program: bytes | str,
+        *,
+        variable: str = "",
+        names: Iterable[str] | None = None,
+        seed: int = 0,
+        settings: Mapping[str, str] | None = None,
+        name: str = "startup program",
+        functions: Iterable[Held] = (),
+    ) -> None:
+        """A reader of a startup program, which is protobuf text or binary.
+
+        Args:
+            program: the program, which runs when the first pass begins.
+            variable: the reader in the program, by default the one that it creates last.
+            names: names of the slots, in order; by default ``slot0``, ``slot1`` ...
+            seed: decides all random choices, together with the ``seed`` attributes in the program,
+                as ``--seed`` of the commands does.
+            settings: texts that replace ``${name}`` in the program.
+            name: the name of the program in error messages.
+            functions: the functions that the program calls and the arrays that it reads, which the
+                reader keeps alive; ``map`` and ``from_arrays`` make them.
+
+        Raises:
+            Error: the program cannot be parsed or is wrong; the message lists all problems.
+            TypeError: ``seed`` is no integer, or a name, a setting or the program is no text.
+            ValueError: two slots have one name, or ``seed`` is not 0 to 2**64 - 1.
+        """
+        if not isinstance(program, str | bytes):
+            raise TypeError(f"program is {program!r}; it must be protobuf text or bytes")
+        self._program = program.encode() if isinstance(program, str) else program
+        self._settings = {
+            checked_text("a setting's name", key): checked_text(f"setting {key!r}", value)
+            for key, value in dict(settings or {}).items()
+        }
+        self._name = checked_text("name", name)
+        self._names = (
+            None if names is None else [checked_text("a slot's name", slot) for slot in names]
+        )
+        if self._names is not None and len(set(self._names)) < len(self._names):
+            raise ValueError(f"two slots have one name: {self._names}")
+        self._seed = integer_within("seed", seed, 0, UINT64_MAX)
+        self._functions = tuple(functions)
+        variable = checked_text("variable", variable)
+        load_extras(self._program)
+        self._core = _core.Reader(self._program, name, variable, self._seed, self._settings)
+        self._core.functions = self._functions  # loops need them, even after this object is deleted
+        if self._names is not None:
+            self._core.set_names(self._names)
+        self._variable = self._core.variable
+        self._epoch = 0
+
+    @classmethod
+    def create(
+        cls,
+        operator: str,
+        *,
+        slots: Mapping[str, Slot] | None = None,
+        names: Iterable[str] | None = None,
+        seed: int = 0,
+        name: str = "reader",
+        **attributes: object,
+    ) -> Reader:
+        """A source made by a creation operator, for example ``create_random_data_generator``.
+
+        Args and errors are those of ``open_files``; ``attributes`` are those of the operator.
+        """
+        if names is None and isinstance(slots, Mapping):
+            names = list(slots)
+        return cls._source(operator, name, attributes, names, slots=slots, seed=seed)
+
+    @classmethod
+    def _source(
+        cls,
+        operator: str,
+        name: str,
+        attributes: Mapping[str, object],
+        names: Iterable[str] | None,
+        *,
+        slots: Mapping[str, Slot] | None = None,
+        seed: int = 0,
+        functions: Iterable[Held] = (),
+    ) -> Reader:
+        """The reader that an operator creates in a program of its own."""
+        checked_text("operator", operator)
+        checked_text("name", name)
+        title = "startup program"
+        program = _with_reader(Program(), title, operator, name, attributes, slots)
+        made = cls(program, variable=name, names=names, seed=seed, functions=functions)
+        return cast("Reader", made)
+
+    def decorate(self, operator: str, *, name: str = "", **attributes: object) -> Reader:
+        """Decorates this reader by a creation operator, which may be that of a plugin.
+
+        Args:
+            operator: for example ``create_shuffle_reader``.
+            name: of the new reader; by default this reader's name and the operator's, joined.
+            attributes: those of the operator; None leaves one at its default.
+
+        Raises:
+            Error: the operator or an attribute is unknown or wrong.
+        """
+        return self._decorate(operator, name, {}, attributes, self._names, self._functions)
+
+    def _decorate(
+        self,
+        operator: str,
+        name: str,
+        slots: Mapping[str, Slot],
+        attributes: Mapping[str, object],
+        names: Iterable[str] | None,
+        functions: Iterable[Held],
+    ) -> Reader:
+        checked_text("operator", operator)
+        checked_text("name", name)
+        short = operator.removeprefix("create_").removeprefix("python_").removesuffix("_reader")
+        variable = name or f"{self._variable}.{short}"
+        program = Program.parse_from_string(self._program, self._settings)
+        below = {"UnderlyingReader": self._variable}
+        return self._created(
+            program, below, operator, variable, slots, attributes, names, functions
+        )
+
+    def _created(
+        self,
+        program: Program,
+        inputs: Mapping[str, str | list[str]],
+        operator: str,
+        variable: str,
+        slots: Mapping[str, Slot] | None,
+        attributes: Mapping[str, object],
+        names: Iterable[str] | None,
+        functions: Iterable[Held],
+    ) -> Reader:
+        """The reader that an operator creates behind a program, with the seed of this reader."""
+        variable = checked_text("name", variable)
+        text = _with_reader(program, self._name, operator, variable, attributes, slots, inputs)
+        made = type(self)(
+            text,
+            variable=variable,
+            names=names,
+            seed=self._seed,
+            name=self._name,
+            functions=functions,
+        )
+        return cast("Reader", made)
+
+    def slots(self) -> list[tuple[str, list[int], int] | None]:
+        """Each slot, in order: dtype, dims of an element (-1 is any length), levels of offsets.
+
+        A slot is None if it is defined only in a file that has not been read yet. Raises ``Error``
+        for missing files.
+        """
+        return self._core.slots()
+
+    def dtypes(self) -> list[str]:
+        """The dtype of each slot in the last batch, in order; empty before the first one.
+
+        The names are those of numpy, except ``"bfloat16"``: numpy has no such type, so its values
+        are given as uint16 with the same bits.
+        """
+        return self._core.dtypes()
+
+    def _slot_names(self) -> list[str]:
+        """The names of the slots, as batches have them."""
+        if self._names is not None:
+            return self._names
+        count = len(self.slots())
+        learned = self._functions[-1].names() if self._functions else None
+        return learned or [f"slot{i}" for i in range(count)]
+
+    def _slot_number(self, slot: int | str) -> int:
+        if not isinstance(slot, str):
+            return slot
+        if self._names is None or slot not in self._names:
+            raise ValueError(f"no slot is called {slot!r}; the slots are {self._names}")
+        return self._names.index(slot)
+
+    def _function_below(self) -> _core.Function | None:
+        """The last function, which tells the names of the slots, if this reader does not."""
+        last = self._functions[-1] if self._functions and self._names is None else None
+        return last if isinstance(last, _core.Function) else None
+
+
+def _with_reader(
+    program: Program,
+    title: str,
+    operator: str,
+    name: str,
+    attributes: Mapping[str, object],
+    slots: Mapping[str, Slot] | None,
+    inputs: Mapping[str, str | list[str]] | None = None,
+) -> bytes:
+    """Adds a reader that stands on ``inputs``. Errors call the program ``title``.
+
+    Raises:
+        Error: the operator or an attribute is unknown or wrong, or the name is taken.
+    """
+    given = list(declared(slots).values())
+    dtypes, dims, levels = zip(*given, strict=True) if given else (None, None, None)
+    block = program.global_block()
+    try:
+        append_reader(block, operator, name, attributes, inputs, (dims, dtypes, levels))
+    except (TypeError, ValueError) as error:
+        raise Error(f"{title}: {error}") from None
+    return program.to_bytes()

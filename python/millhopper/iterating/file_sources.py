@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The source of Reader that reads files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Literal
+
+from millhopper import _core
+from millhopper.base.paths import Path
+from millhopper.errors import Error
+from millhopper.iterating.chain import Chain
+from millhopper.iterating.fields import Fields, field_entries
+from millhopper.iterating.slots import Slot, named
+
+if TYPE_CHECKING:
+    from millhopper.iterating.reader import Reader
+
+
+class FileSources(Chain):
+    """What Reader can read of files."""
+
+    @classmethod
+    def open_files(
+        cls,
+        files: Path | Iterable[Path],
+        *,
+        slots: Mapping[str, Slot] | Literal["infer"] | None = None,
+        fields: Fields | None = None,
+        names: Iterable[str] | None = None,
+        seed: int = 0,
+        name: str = "files",
+        **attributes: object,
+    ) -> Reader:
+        """Reads many files as one stream, one record of each in turn: operator ``open_files``.
+
+        For example, of a table with a header::
+
+            millhopper.Reader.open_files("rides-*.csv.gz",
+                                         fields={"fare": "float32[] missing=skip",
+                                                 "vendor": '"vendor id" int64[] hash=1000'})
+
+        Args:
+            files: paths, patterns (``train-*.recordio``) and ranges (``{00000..00127}``), each with
+                an optional format and a colon before it (``text:notes``).
+            slots: the slots of a record, in order: name to (dtype, dims) or (dtype, dims, levels of
+                offsets). Dims include the leading axis of one instance: an image is
+                ``("uint8", [1, 28, 28])``. Formats that define their slots (idx, text) need none.
+                ``"infer"`` takes those that the first records of a RecordIO file have: the first
+                file is opened at once, and records behind its first chunk that do not fit are an
+                error, which says what they have.
+            fields: what structured formats (tables, JSON, Examples ...) cut from a record: entries
+                ``"name dtype[dims] option=value ..."``, or a dict of slots to such entries, in
+                which the name may be left out. ``peek FILE`` prints some that fit a file, and
+                ``readers/formats/README.md`` tells the notation.
+            names: names of the slots if neither ``slots`` nor ``fields`` is given, or the slots
+                are inferred.
+            seed: seed of all random choices in this chain.
+            name: the reader's name in error messages and programs.
+            attributes: those of ``open_files`` and of the format; ``python -m millhopper ops
+                open_files`` and ``executor --list_ops open_files`` list them. With
+                ``shuffle_chunks=True`` the chunks of all files are read in a random order, another
+                one in each pass; a ``shuffle`` on top mixes their records. With
+                ``shuffle_records=True`` the records of plain fixed, idx and npy files are read in a
+                random order, another one in each pass, in memory that does not grow with them. With
+                ``buffer_type="mmap"`` records are copied straight from the kernel's pages. Use this
+                for plain files on local disks only, and let no program write to them meanwhile. A
+                change that the reader notices is an error with file and byte; it cannot notice
+                every change (``readers/README.md``). The limit on memory does not count these
+                pages.
+
+        Raises:
+            TypeError, ValueError: ``slots`` is no dict, a slot in it is no (dtype, dims), or
+                ``fields`` is no list of texts or dict.
+            Error: there are no files, or an attribute is unknown or has a wrong value. For missing
+                files, and for slots that are needed and not given, the first pass raises it.
+        """
+        paths = [files] if isinstance(files, str | os.PathLike) else list(files)
+        if not paths:
+            raise Error("open_files: no files are given; give at least one path or pattern")
+        attributes["file_names"] = [os.fspath(path) for path in paths]
+        if slots == "infer":
+            found = _core.recordio_slots([os.fspath(path) for path in paths])
+            slots = named(names, found)
+            names = None
+        if fields is not None:
+            attributes["fields"], names_of_fields = field_entries(fields)
+            names = names_of_fields if names is None and slots is None else names
+        return cls.create(
+            "open_files", slots=slots, names=names, seed=seed, name=name, **attributes
+        )
