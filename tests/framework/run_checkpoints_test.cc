@@ -12,93 +12,38 @@
 #include "framework/program/scope.h"
 #include "tests/program_runner.h"
 #include "tests/record_files.h"
+#include "tests/saved_loop.h"
 #include "tests/testing.h"
 
 namespace millhopper {
 namespace {
 
-// Numbers from files, shuffled, in batches, loaded ahead.
-std::string Startup(const std::string& folder, int window = 5) {
-  return BlockText(
-      0, -1,
-      {ReaderText("files", {{"FP32", {1, 2}}, {"INT64", {1, 1}}}), ReaderText("shuffled"),
-       ReaderText("batches"), ReaderText("data"), TensorText("w", "FP32", {1}, 0, true),
-       OpText("open_files", {}, {{"Out", {"files"}}},
-              {{"file_names", StrCat("strings: \"", folder, "/numbers-*.recordio\"")}}),
-       OpText("create_shuffle_reader", {{"UnderlyingReader", {"files"}}}, {{"Out", {"shuffled"}}},
-              {{"buffer_size", StrCat("i: ", window)}}),
-       OpText("create_batch_reader", {{"UnderlyingReader", {"shuffled"}}}, {{"Out", {"batches"}}},
-              {{"batch_size", "i: 3"}}),
-       OpText("create_double_buffer_reader", {{"UnderlyingReader", {"batches"}}},
-              {{"Out", {"data"}}}),
-       FillText("w", "FP32", 1), OpText("print", {{"In", {"w"}}}, {})});
-}
-
 std::string SubBlock(int number) { return StrCat("block_idx: ", number); }
 
-// The operators before a loop over all passes, the loop's body (block `block`), and what follows.
-const std::vector<std::string> kBefore = {
-    TensorText("more", "BOOL", {1}),   TensorText("passes", "INT64", {1}),
-    TensorText("limit", "INT64", {1}), FillText("passes", "INT64", 0),
-    FillText("limit", "INT64", 2),     FillText("more", "BOOL", 1)};
-
-std::string Body(int block, int parent) {
-  return BlockText(block, parent,
-                   {TensorText("has", "BOOL", {1}),
-                    OpText("has_next", {{"Reader", {"data"}}}, {{"Out", {"has"}}}),
-                    OpText("if_else", {{"Cond", {"has"}}}, {},
-                           {{"true_block", SubBlock(block + 1)},
-                            {"false_block", SubBlock(block + 2)}})}) +
-         BlockText(block + 1, block,
-                   {TensorText("x", "FP32", {-1, 2}), TensorText("y", "INT64", {-1, 1}),
-                    OpText("read", {{"Reader", {"data"}}}, {{"Out", {"x", "y"}}}),
-                    OpText("print", {{"In", {"y"}}}, {}),
-                    OpText("scale", {{"X", {"w"}}}, {{"Out", {"w"}}},
-                           {{"scale", "f: 1.25"}, {"bias", "f: 1"}}),
-                    OpText("print", {{"In", {"w"}}}, {}, {{"first_n", "i: 4"}})}) +
-         BlockText(
-             block + 2, block,
-             {OpText("reset", {{"Reader", {"data"}}}, {}),
-              OpText("increment", {{"X", {"passes"}}}, {{"Out", {"passes"}}}),
-              OpText("less_than", {{"X", {"passes"}}, {"Y", {"limit"}}}, {{"Out", {"more"}}})});
-}
-
-const std::vector<std::string> kAfter = {OpText("print", {{"In", {"w"}}}, {}),
-                                         OpText("print", {{"In", {"passes"}}}, {})};
-
-std::string Loop(int block) {
-  return OpText("while", {{"Condition", {"more"}}}, {}, {{"sub_block", SubBlock(block)}});
-}
-
-std::vector<std::string> Joined(std::vector<std::string> parts,
-                                const std::vector<std::string>& more) {
-  parts.insert(parts.end(), more.begin(), more.end());
-  return parts;
-}
-
 // The loop in the first block.
-std::string Plain() {
-  return BlockText(0, -1, Joined(Joined(kBefore, {Loop(1)}), kAfter)) + Body(1, 0);
-}
+std::string Plain() { return SavedLoopMain(2, true); }
 
 // The loop in a block of if_else in a conditional block, whose conditions the first step changes.
 std::string Nested() {
   const std::string conditional =
       OpText("conditional_block", {{"X", {"yes"}}}, {},
              {{"sub_block", SubBlock(1)}, {"is_scalar_condition", "b: true"}});
-  return BlockText(0, -1,
-                   Joined(Joined(kBefore, {TensorText("yes", "BOOL", {1}),
-                                           FillText("yes", "BOOL", 1), conditional}),
-                          kAfter)) +
+  std::vector<std::string> parts = SavedLoopBefore(2);
+  for (const std::string& part : {TensorText("yes", "BOOL", {1}), FillText("yes", "BOOL", 1),
+                                  conditional, OpText("print", {{"In", {"w"}}}, {})}) {
+    parts.push_back(part);
+  }
+  return BlockText(0, -1, parts) +
          BlockText(1, 0,
                    {TensorText("no", "BOOL", {1}), TensorText("inner", "INT64", {1}),
                     FillText("no", "BOOL", 0), FillText("inner", "INT64", 40),
                     OpText("if_else", {{"Cond", {"no"}}}, {}, {{"false_block", SubBlock(2)}}),
                     OpText("print", {{"In", {"inner"}}}, {})}) +
-         BlockText(2, 1,
-                   {FillText("yes", "BOOL", 0), FillText("no", "BOOL", 1),
-                    OpText("increment", {{"X", {"inner"}}}, {{"Out", {"inner"}}}), Loop(3)}) +
-         Body(3, 2);
+         BlockText(
+             2, 1,
+             {FillText("yes", "BOOL", 0), FillText("no", "BOOL", 1),
+              OpText("increment", {{"X", {"inner"}}}, {{"Out", {"inner"}}}), SavedLoopWhile(3)}) +
+         SavedLoopBody(3, 2, true);
 }
 
 // What a run prints, until its end or until it is stopped.
@@ -158,7 +103,7 @@ class RunCheckpointsTest : public testing::Test {
   RunCheckpointsTest() : data_(NewFolder("data")) { WriteNumbers(data_, 2, 10); }
 
   Setup NewSetup(std::vector<std::string> mains) const {
-    return {NewFolder("saved"), Startup(data_), std::move(mains)};
+    return {NewFolder("saved"), SavedLoopStartup(data_), std::move(mains)};
   }
   // Expects that a run in pieces of so many steps, each with another number of threads, prints what
   // a run in one piece prints.
@@ -214,7 +159,7 @@ TEST_F(RunCheckpointsTest, SaysWhatDiffers) {
   other.mains = {Nested()};
   ExpectError(ErrorCode::kInvalidArgument, "main program 1: in line ", [&] { RunSome(other, -1); });
   other = setup;
-  other.startup = Startup(data_, 6);
+  other.startup = SavedLoopStartup(data_, 6);
   ExpectError(ErrorCode::kInvalidArgument, "window", [&] { RunSome(other, -1); });
   WriteNumbers(data_, 2, 9);
   ExpectError(ErrorCode::kInvalidArgument, "numbers-0.recordio", [&] { RunSome(setup, -1); });
