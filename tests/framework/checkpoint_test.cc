@@ -5,26 +5,24 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <optional>
 
 #include "framework/checkpoint/checkpoint_folder.h"
-#include "framework/reader/reader.h"
+#include "readers/index_reader.h"
 #include "tests/record_files.h"
-#include "tests/sources.h"
 #include "tests/testing.h"
 
 namespace millhopper {
 namespace {
 
 Checkpoint Some(uint64_t step = 7) {
-  SourceSpec spec;
-  spec.records = 5;
   Checkpoint checkpoint;
   checkpoint.settings = {{"program", "a\nb"}};
   checkpoint.numbers = {{"step", step}, {"large", UINT64_MAX}};
   checkpoint.tensors["w"] = MakeTensor<float>({2, 3}, {1, 2, 3, 4, 5, 6}, {{0, 1, 2}});
   checkpoint.tensors["\xff none"] = MakeTensor<int64_t>({0, 4}, {});
   checkpoint.tensors["yes"] = MakeTensor<uint8_t>({1}, {1});
-  checkpoint.positions.emplace("files", Position());
+  checkpoint.positions.emplace("files", IndexReader(5, std::nullopt).Save());
   return checkpoint;
 }
 

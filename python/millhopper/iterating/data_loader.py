@@ -292,7 +292,7 @@ class DataLoader(StateInJson):
     def state_dict(self) -> dict[str, Any]:
         """Where the last loop stands: behind the batch that it has delivered last.
 
-        For a reader it is what ``Reader.state_dict`` returns; for a data set, the number of batches.
+        For a reader it is what ``Reader.state_dict`` returns, for a data set the number of batches.
         A data set that goes on is not asked for the samples before; a sampler must give the same
         numbers again. The state has the seed of the order, so that it need not be set again, and
         which part of how many this process has.
@@ -323,8 +323,8 @@ class DataLoader(StateInJson):
         saved = (number_in(state, "rank"), number_in(state, "world_size"))
         if saved != (part, parts):
             raise Error(
-                f"the state is that of rank {saved[0]} of {saved[1]}; this is rank {part} of {parts}"
-                ": each rank goes on from its own state, and there must be as many as before"
+                f"the state is that of rank {saved[0]} of {saved[1]}; this is rank {part} of "
+                f"{parts}: each goes on from its own state, and there must be as many as before"
             )
         if ("reader" in state) != isinstance(self.dataset, Reader):
             raise Error("one of the loaders is for a reader and the other for a data set")

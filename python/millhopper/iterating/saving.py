@@ -16,7 +16,8 @@ from millhopper.iterating.saved_state import (
 )
 
 if TYPE_CHECKING:
-    from millhopper import _core
+    from millhopper._core import Loop
+    from millhopper._core import Reader as CoreReader
 
 
 class StateInJson:
@@ -51,7 +52,7 @@ class StateInJson:
 class SavingMethods(StateInJson):
     """The methods of a Reader."""
 
-    _core: _core.Reader
+    _core: CoreReader
     _epoch: int
     _loop_epoch: int | None = None  # the pass that was begun last
     _loaded = False  # whether the next loop goes on from a state that was loaded
@@ -103,7 +104,7 @@ class SavingMethods(StateInJson):
         epoch, position = number_in(state, "epoch"), position_in(state)
         self._epoch, self._position, self._loaded = epoch, position, True
 
-    def _begin(self) -> _core.Loop:
+    def _begin(self) -> Loop:
         """Begins the next pass, or goes on with one."""
         loop = self._core.begin(self._epoch, self._position)
         self._loop_epoch = self._epoch
