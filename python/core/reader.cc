@@ -205,7 +205,12 @@ std::shared_ptr<PythonReader::Pass> PythonReader::Begin(
   auto begun = std::make_shared<Pass>(chain);
   try {
     Work(chain.get(), [&] {
-      if (position) chain->Close();  // only new readers can go to a position
+      if (position) {
+        // Only readers that nothing was read from can go to a position. The first ones that the
+        // program makes may have been read, to learn what functions of map yield.
+        Open(chain.get());
+        chain->Close();
+      }
       const bool fresh = chain->reader == nullptr;
       Open(chain.get());
       if (position) {

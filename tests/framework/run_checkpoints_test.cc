@@ -160,7 +160,7 @@ TEST_F(RunCheckpointsTest, SaysWhatDiffers) {
   ExpectError(ErrorCode::kInvalidArgument, "main program 1: in line ", [&] { RunSome(other, -1); });
   other = setup;
   other.startup = SavedLoopStartup(data_, 6);
-  ExpectError(ErrorCode::kInvalidArgument, "window", [&] { RunSome(other, -1); });
+  ExpectError(ErrorCode::kInvalidArgument, "buffer_size was 5, now it is 6", [&] { RunSome(other, -1); });
   WriteNumbers(data_, 2, 9);
   ExpectError(ErrorCode::kInvalidArgument, "numbers-0.recordio", [&] { RunSome(setup, -1); });
   WriteNumbers(data_, 2, 10);

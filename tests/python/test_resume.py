@@ -180,7 +180,7 @@ def test_what_differs_is_said(path: Path, tmp_path: Path) -> None:
     state = reader.state_dict()
     other = open_numbers(path).shuffle(38, seed=3).batch(7).double_buffer(4)
     other.load_state_dict(state)
-    with pytest.raises(millhopper.Error, match="window.* was 37, now it is 38"):
+    with pytest.raises(millhopper.Error, match="buffer_size was 37, now it is 38"):
         iter(other)
     with pytest.raises(millhopper.Error):  # nor does the next loop begin anywhere else
         iter(other)

@@ -73,9 +73,10 @@ class SavingMethods(StateInJson):
             for batch in reader:  # the rest of the pass; then the passes that would have followed
                 train(batch)
 
-        The state of a loop that was left is where it was left. A state at the end of a pass, or
-        before the first loop, is the beginning of the next pass. It holds numbers and bytes
-        and nothing else: a few bytes for each element in a window, and a few kilobytes.
+        The state of a loop that was left is where it was left. A state of a loop that has ended, or
+        before the first one, is the beginning of the next pass; behind the last element, before the
+        loop has ended, it is what is left of the pass: nothing. It holds numbers and bytes and
+        nothing else: a few bytes for each element in a window, and a few kilobytes.
 
         Raises:
             Error: a reader of the chain cannot say where it stands: one whose elements come from a
