@@ -333,6 +333,10 @@ std::unique_ptr<RunCheckpoints> CheckpointsOfFlags(const std::vector<ProgramFile
     Require(found || !required, "--resume=required: no whole checkpoint is in ", folder);
   }
   Watcher::LetSave();
+  if (!FLAGS_quiet) {
+    std::cerr << (checkpoints->resumes() ? "going on with" : "saving") << " the run in "
+              << Escaped(folder) << "\n";
+  }
   return checkpoints;
 }
 

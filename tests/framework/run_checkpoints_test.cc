@@ -52,7 +52,7 @@ struct Printed {
   bool stopped = false;
 };
 
-struct Setup {
+struct Job {
   std::string folder;  // of checkpoints
   std::string startup;
   std::vector<std::string> mains;
@@ -62,13 +62,13 @@ struct Setup {
 
 // Runs the programs and stops after `steps` more steps; -1: never. What the startup program prints
 // is left out in a run that goes on.
-Printed RunSome(const Setup& setup, int64_t steps) {
+Printed RunSome(const Job& job, int64_t steps) {
   std::ostringstream out;
   Printed printed;
   RunCheckpointOptions options;
-  options.folder = setup.folder;
-  options.every_steps = setup.every_steps;
-  options.keep = setup.keep;
+  options.folder = job.folder;
+  options.every_steps = job.every_steps;
+  options.keep = job.keep;
   options.stop_wanted = [&steps] { return steps-- == 0; };
   RunCheckpoints checkpoints(options, {{"the seed", "0"}});
   std::vector<std::string> damaged;
@@ -77,14 +77,14 @@ Printed RunSome(const Setup& setup, int64_t steps) {
   Scope scope;
   RunState run;
   run.output = checkpoints.resumes() ? &ignored : &out;
-  Executor(run).Run(Program::FromString(setup.startup, "startup.pbtxt"), ProgramRole::kStartup,
+  Executor(run).Run(Program::FromString(job.startup, "startup.pbtxt"), ProgramRole::kStartup,
                     &scope);
   checkpoints.Watch(&scope);
   run.output = &out;
   run.watcher = &checkpoints;
   std::vector<std::unique_ptr<PreparedProgram>> prepared;
   try {
-    for (const std::string& main : setup.mains) {
+    for (const std::string& main : job.mains) {
       const auto program = Program::FromString(main, "main.pbtxt");
       prepared.push_back(Executor(run).Prepare(program, ProgramRole::kMain, &scope));
       checkpoints.Run(program, prepared.back().get());
@@ -102,17 +102,17 @@ class RunCheckpointsTest : public testing::Test {
  protected:
   RunCheckpointsTest() : data_(NewFolder("data")) { WriteNumbers(data_, 2, 10); }
 
-  Setup NewSetup(std::vector<std::string> mains) const {
+  Job NewJob(std::vector<std::string> mains) const {
     return {NewFolder("saved"), SavedLoopStartup(data_), std::move(mains)};
   }
   // Expects that a run in pieces of so many steps, each with another number of threads, prints what
   // a run in one piece prints.
   void ExpectSameInPieces(const std::vector<std::string>& mains, int64_t steps) const {
-    Setup whole = NewSetup(mains);
+    Job whole = NewJob(mains);
     whole.every_steps = 0;
     const Printed expected = RunSome(whole, -1);
     ASSERT_FALSE(expected.stopped);
-    const Setup pieces = NewSetup(mains);
+    const Job pieces = NewJob(mains);
     std::string text;
     int count = 0;
     for (bool stopped = true; stopped; ++count) {
@@ -141,36 +141,37 @@ TEST_F(RunCheckpointsTest, GoesOnInTheProgramThatRan) {
 }
 
 TEST_F(RunCheckpointsTest, TakesTheNewestOfThoseThatAreDue) {
-  Setup setup = NewSetup({Plain()});
-  setup.every_steps = 3;
-  setup.keep = 2;
-  EXPECT_TRUE(RunSome(setup, 8).stopped);
+  Job job = NewJob({Plain()});
+  job.every_steps = 3;
+  job.keep = 2;
+  EXPECT_TRUE(RunSome(job, 8).stopped);
   size_t files = 0;
-  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(setup.folder)) {
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(job.folder)) {
     ++files;
   }
   EXPECT_EQ(files, 2u);
 }
 
 TEST_F(RunCheckpointsTest, SaysWhatDiffers) {
-  const Setup setup = NewSetup({Plain()});
-  EXPECT_TRUE(RunSome(setup, 2).stopped);
-  Setup other = setup;
+  const Job job = NewJob({Plain()});
+  EXPECT_TRUE(RunSome(job, 2).stopped);
+  Job other = job;
   other.mains = {Nested()};
   ExpectError(ErrorCode::kInvalidArgument, "main program 1: in line ", [&] { RunSome(other, -1); });
-  other = setup;
+  other = job;
   other.startup = SavedLoopStartup(data_, 6);
-  ExpectError(ErrorCode::kInvalidArgument, "buffer_size was 5, now it is 6", [&] { RunSome(other, -1); });
+  ExpectError(ErrorCode::kInvalidArgument, "buffer_size was 5, now it is 6",
+              [&] { RunSome(other, -1); });
   WriteNumbers(data_, 2, 9);
-  ExpectError(ErrorCode::kInvalidArgument, "numbers-0.recordio", [&] { RunSome(setup, -1); });
+  ExpectError(ErrorCode::kInvalidArgument, "numbers-0.recordio", [&] { RunSome(job, -1); });
   WriteNumbers(data_, 2, 10);
-  EXPECT_FALSE(RunSome(setup, -1).stopped);
+  EXPECT_FALSE(RunSome(job, -1).stopped);
 }
 
 TEST_F(RunCheckpointsTest, SaysWhichReaderCannotBeSaved) {
-  Setup setup = NewSetup({Plain()});
+  Job job = NewJob({Plain()});
   // Two readers stand on one.
-  setup.startup = BlockText(
+  job.startup = BlockText(
       0, -1,
       {ReaderText("files", {{"FP32", {1, 2}}, {"INT64", {1, 1}}}), ReaderText("data"),
        ReaderText("other"), TensorText("w", "FP32", {1}, 0, true), FillText("w", "FP32", 1),
@@ -181,24 +182,24 @@ TEST_F(RunCheckpointsTest, SaysWhichReaderCannotBeSaved) {
        OpText("create_batch_reader", {{"UnderlyingReader", {"files"}}}, {{"Out", {"other"}}},
               {{"batch_size", "i: 3"}})});
   ExpectError(ErrorCode::kInvalidArgument, "while preparing reader 'data' for checkpoints",
-              [&] { RunSome(setup, -1); });
+              [&] { RunSome(job, -1); });
 }
 
 TEST_F(RunCheckpointsTest, AFailedWriteEndsTheRunAndLeavesWhatWasSaved) {
-  const Setup setup = NewSetup({Plain()});
-  EXPECT_TRUE(RunSome(setup, 4).stopped);
+  const Job job = NewJob({Plain()});
+  EXPECT_TRUE(RunSome(job, 4).stopped);
   // No file can get the name of the next checkpoint, because a folder has it.
   std::string next;
-  for (const auto& entry : std::filesystem::directory_iterator(setup.folder)) {
+  for (const auto& entry : std::filesystem::directory_iterator(job.folder)) {
     if (entry.is_regular_file()) next = std::max(next, entry.path().string());
   }
   const size_t digits = next.rfind('.') - 8;
   const std::string number = std::to_string(std::stoi(next.substr(digits, 8)) + 1);
   next.replace(digits + 8 - number.size(), number.size(), number);
   std::filesystem::create_directories(next + "/full");
-  ExpectError(ErrorCode::kIo, next, [&] { RunSome(setup, -1); });
+  ExpectError(ErrorCode::kIo, next, [&] { RunSome(job, -1); });
   std::filesystem::remove_all(next);
-  EXPECT_FALSE(RunSome(setup, -1).stopped);
+  EXPECT_FALSE(RunSome(job, -1).stopped);
 }
 
 }  // namespace

@@ -115,8 +115,8 @@ TEST_F(CheckpointCommandTest, SavesOnSigtermAndGoesOnWithoutATrace) {
   ASSERT_EQ(whole.exit_code, 0) << whole.errors;
   std::string printed;
   for (const size_t stop : {1, 2, 3}) {
-    Child child(Saving({"--checkpoint_every=1000000000steps", "--resume"}));
-    while (!std::filesystem::exists(saved_)) std::this_thread::yield();
+    Child child(Saving({"--checkpoint_every=1000000000steps", "--resume", "--noquiet"}));
+    child.WaitForError((stop == 1 ? "saving the run in " : "going on with the run in ") + saved_);
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     child.Signal(SIGTERM);
     const ChildResult result = child.Wait();
