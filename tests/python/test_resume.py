@@ -241,7 +241,7 @@ def test_after_an_error_the_loop_goes_on_at_the_element(path: Path) -> None:
 
     reader = make()
     seen = []
-    with pytest.raises(ValueError, match="not this one"):
+    with pytest.raises(millhopper.Error, match="not this one"):
         for batch in reader:
             seen += batch["row"][:, 0].tolist()
     state = reader.state_dict()
