@@ -36,6 +36,18 @@ bool IsFedFromOutside(const std::string& type) {
   return type == "create_py_reader" || type.rfind("create_python_", 0) == 0;
 }
 
+// Such an operator without the numbers of these objects, which are others in each process.
+proto::OpDesc WithoutNumbers(proto::OpDesc op) {
+  auto* const attributes = op.mutable_attrs();
+  attributes->erase(std::remove_if(attributes->begin(), attributes->end(),
+                                   [](const proto::OpDesc::Attr& attribute) {
+                                     return attribute.name() == "function" ||
+                                            attribute.name() == "arrays";
+                                   }),
+                    attributes->end());
+  return op;
+}
+
 Strings StringsOf(const proto::OpDesc::Attr& attribute) {
   Strings strings(attribute.strings().begin(), attribute.strings().end());
   if (attribute.has_s()) strings.push_back(attribute.s());
@@ -160,7 +172,7 @@ class ChainDescription::Walk {
     std::string* const text = &description_->program_;
     if (IsFedFromOutside(op.type())) {
       Vouch(StrCat(Called(op), ", whose elements come from this process"));
-      AddField(op.type(), text);
+      AddField(WithoutNumbers(op).SerializeAsString(), text);
     } else {
       if (LibraryOf(reinterpret_cast<const void*>(millhopper::FindOperator(op.type())->run))) {
         Vouch(StrCat(Called(op), ", whose code is a plugin's"));

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // checkpoint: writes tensors and the places of readers into one file.
-#include <filesystem>
-#include <system_error>
-
 #include "framework/base/attribute.h"
-#include "framework/base/error.h"
 #include "framework/checkpoint/checkpoint.h"
 #include "framework/program/operator.h"
 #include "framework/program/scope.h"
@@ -21,12 +17,11 @@ OpSchema CheckpointSchema() {
       .Inputs("Readers",
               "the top-most readers of chains; `restore` must have run before they were read")
       .Reader()
-      .Attr(AttributeSchema("file_path", "", "the file, whose folder is made").Required())
+      .Attr(AttributeSchema("file_path", "", "the file, in a folder that exists").Required())
       .SideEffects();
 }
 
 void WriteValues(OpContext& context) {
-  const std::string& path = context.Attr<std::string>("file_path");
   Checkpoint checkpoint;
   for (size_t i = 0; i < context.InCount("X"); ++i) {
     checkpoint.tensors[context.InVar("X", i).name()] = context.In("X", i).OnHost();
@@ -35,14 +30,7 @@ void WriteValues(OpContext& context) {
     checkpoint.positions.insert_or_assign(context.InVar("Readers", i).name(),
                                           ReaderOf(context, "Readers", i).Save());
   }
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  std::error_code error;
-  if (!folder.empty()) std::filesystem::create_directories(folder, error);
-  if (error) {
-    throw Error(ErrorCode::kIo, StrCat("cannot make its folder: ", error.message()))
-        .InFile(path, -1);
-  }
-  WriteCheckpoint(checkpoint, path);
+  WriteCheckpoint(checkpoint, context.Attr<std::string>("file_path"));
 }
 
 REGISTER_OPERATOR(checkpoint, CheckpointSchema, WriteValues);

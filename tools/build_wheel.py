@@ -7,28 +7,20 @@ interpreter that runs this, whose headers must be installed.
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 import sys
 import sysconfig
 from pathlib import Path
 
 import wheel_file
-from wheel_file import ROOT
+from built_targets import COMMANDS, ROOT, built
 
 PACKAGE = ROOT / "python" / "millhopper"
 # The headers of parser plugins, whose folder millhopper.api.include_folder() names.
 HEADERS = ROOT / "framework" / "parser"
-# The commands that come with the package; millhopper/command/native.py runs them.
-COMMANDS = ["executor", "peek", "recordio"]
 # The headers that Bazel takes by itself (tools/bazel/system.bzl).
 BAZEL_INCLUDE = Path("/usr/include/python3.11")
 # From the first to the last version of Python that the package is known to work with.
 PYTHONS = ((3, 10), (3, 13))
-
-
-def _bazel(*words, **options):
-    return subprocess.run(["bazel", *words], cwd=ROOT, check=True, **options)
 
 
 def _include_folder():
@@ -54,15 +46,10 @@ def _include_folder():
 def _built():
     """Builds the optimised module and the commands, and returns the folder where they lie."""
     include = _include_folder()
-    if shutil.which("bazel") is None:
-        raise RuntimeError("bazel is not installed; tools/install_dependencies installs it")
-    # Leaves the link bazel-bin in the checkout alone: it belongs to other builds.
-    options = ["-c", "opt", "--symlink_prefix=/"]
+    options = []
     if include != BAZEL_INCLUDE:
         options.append(f"--repo_env=MILLHOPPER_PYTHON_INCLUDE={include}")
-    _bazel("build", *options, "//python:_core.so", *[f"//tools:{command}" for command in COMMANDS])
-    found = _bazel("info", *options, "bazel-bin", stdout=subprocess.PIPE, text=True)
-    return Path(found.stdout.strip())
+    return built(["//python:_core.so"], options)
 
 
 def _fields():
@@ -99,6 +86,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     files["millhopper/_core" + sysconfig.get_config_var("EXT_SUFFIX")] = (
         folder / "python" / "_core.so"
     ).read_bytes()
+    # millhopper/command/native.py runs them.
     programs = {f"millhopper/bin/{command}": folder / "tools" / command for command in COMMANDS}
     files.update({name: path.read_bytes() for name, path in programs.items()})
     python = f"cp{sys.version_info[0]}{sys.version_info[1]}"

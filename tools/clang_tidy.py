@@ -21,6 +21,7 @@ import subprocess
 import sys
 
 CLEAN = pathlib.Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "millhopper/tidy"
+LISTS_OF_CHECKS = [".clang-tidy", "tests/.clang-tidy"]
 # Options that clang does not know; and -Werror, because gcc reports the warnings.
 NOT_FOR_CLANG = {
     "-fno-canonical-system-headers",
@@ -103,7 +104,8 @@ def main():
     if sys.argv[1:] == ["--only_compile_commands"]:
         return 0
     chosen = set(sys.argv[1:]) or set(commands)
-    common = output("clang-tidy", "--version").encode() + pathlib.Path(".clang-tidy").read_bytes()
+    common = output("clang-tidy", "--version").encode()
+    common += b"".join(pathlib.Path(file).read_bytes() for file in LISTS_OF_CHECKS)
     CLEAN.mkdir(parents=True, exist_ok=True)
     todo = []
     for source in sorted(chosen & set(commands)):

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "framework/base/error.h"
 #include "operators/reader_creation.h"
 #include "python/core/python_arrays.h"
 #include "readers/array_reader.h"
@@ -17,6 +18,7 @@ OpSchema PythonArraySchema() {
                             "their number in this process, which millhopper.Reader.from_arrays "
                             "gives them")
                 .Required())
+      .Attr(AttributeSchema("count", int64_t{}, "how many rows they have").Required())
       .Attr({"shuffle_records", false,
              "in a random order, another one in each pass, without memory for those that wait"})
       .Attr({"seed", int64_t{0}, "decides the order together with --seed and the name of Out"});
@@ -25,6 +27,9 @@ OpSchema PythonArraySchema() {
 void CreatePythonArrayReader(OpContext& context) {
   const std::shared_ptr<const PythonArrays> arrays =
       PythonArrays::Find(context.Attr<int64_t>("arrays"));
+  const auto count = context.Attr<int64_t>("count");
+  Require(static_cast<int64_t>(arrays->rows()) == count, "attribute 'count' is ", count,
+          ", and the arrays have ", arrays->rows(), " rows");
   std::optional<RandomKey> key;
   if (context.Attr<bool>("shuffle_records")) key = RandomKeyOf(context);
   StoreReader(context, std::make_unique<ArrayReader>(arrays->columns(), arrays->rows(), key));

@@ -81,10 +81,9 @@ class Prepared {
       Require(tensor.initialized(), "what is fed to '", Escaped(name), "' has no values");
       CheckLod(tensor.lod(), tensor.rows());
     }
-    Require(
-        !may_wait_ || !scope_->CallsThisThread(),
-        "a program that reads, or creates readers, is run by a function of map that a reader in "
-        "the same scope calls: each would wait for the other; run it in a scope of its own");
+    Require(!may_wait_ || !scope_->CallsThisThread(),
+            "a program that reads, or creates readers, is run by a function that a reader in "
+            "the same scope calls: each would wait for the other; run it in a scope of its own");
     Require(runs_on_.load() != std::this_thread::get_id(),
             "a program is run by what it calls itself, while it runs");
     WatchInterrupts();

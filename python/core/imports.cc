@@ -26,7 +26,8 @@ void ImportAll() {
                         numpy.attr("asarray"),
                         numpy.attr("dtype")("uint16"),
                         signal.attr("getsignal"),
-                        signal.attr("default_int_handler")};
+                        signal.attr("default_int_handler"),
+                        py::module_::import("inspect").attr("unwrap")};
 }
 
 const Imports& Imported() { return *imports; }

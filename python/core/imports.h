@@ -16,6 +16,7 @@ struct Imports {
   pybind11::object uint16;       // numpy.dtype("uint16")
   pybind11::object getsignal;    // signal.getsignal
   pybind11::object default_int_handler;
+  pybind11::object unwrap;  // inspect.unwrap
 };
 
 // Looks up all of Imports, numpy's C functions, and those that pybind11 uses. To be called when the

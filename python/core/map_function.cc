@@ -9,6 +9,7 @@
 #include "python/core/arrays.h"
 #include "python/core/causes.h"
 #include "python/core/collected.h"
+#include "python/core/imports.h"
 #include "python/core/numbered.h"
 #include "python/core/python_call.h"
 #include "python/core/slots.h"
@@ -21,7 +22,9 @@ namespace {
 
 using Names = PythonFunction::Names;
 
-std::string TitleOf(const py::object& function) {
+// What functools.wraps has wrapped is what the person has written.
+std::string TitleOf(const py::object& wrapped) {
+  const py::object function = Imported().unwrap(wrapped);
   const py::object name = py::getattr(function, "__qualname__", py::none());
   const py::object code = py::getattr(function, "__code__", py::none());
   std::string title = "function " + py::repr(name.is_none() ? function : name).cast<std::string>();
@@ -82,7 +85,7 @@ std::shared_ptr<PythonFunction> PythonFunction::Find(int64_t number) {
   std::shared_ptr<PythonFunction> function = Numbered<PythonFunction>::All().Find(number);
   Require(function != nullptr, "there is no function ", number,
           " in this process: a program that calls one of Python's runs in the process that wrote "
-          "it, as long as the millhopper.Reader exists whose map() did");
+          "it, as long as the millhopper.Reader that took the function exists");
   return function;
 }
 
@@ -112,8 +115,7 @@ Names PythonFunction::InputNames(size_t slots) const {
 
 py::object PythonFunction::Result(std::vector<LoDTensor>* in) const {
   const py::object function = function_.get();
-  Require(static_cast<bool>(function),
-          "it is gone, with the millhopper.Reader whose map() took it");
+  Require(static_cast<bool>(function), "it is gone, with the millhopper.Reader that took it");
   const Names names = InputNames(in->size());
   py::dict element;
   for (size_t i = 0; i < in->size(); ++i) {

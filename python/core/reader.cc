@@ -176,7 +176,7 @@ void PythonReader::Open(Chain* chain) {
 
 void PythonReader::RequireOutside() const {
   Require(!CallsThisThread(), "reader '", Escaped(variable_),
-          "' is used by a function of map that it calls itself: each would wait for the other");
+          "' is used by a function that it calls itself: each would wait for the other");
 }
 
 template <typename Function>
@@ -221,8 +221,8 @@ std::shared_ptr<PythonReader::Pass> PythonReader::Begin(
       chain->number = pass;
     });
   } catch (...) {
-    begun->set_was_read();
-    position ? Release(begun.get()) : begun->End();  // at no place, the readers are of no use
+    begun->set_was_read();  // it has no place to go on from
+    Release(begun.get());   // before the chain goes: its threads may wait for the interpreter
     throw;
   }
   last_ = begun;

@@ -55,7 +55,7 @@ class VariableReader {
     ReaderHolder& holder = Holder();
     Require(!variable_.scope().CallsThisThread(), "the reader in variable '",
             Escaped(variable_.get().name()),
-            "' is used by a function of map that a reader in the same scope calls: each would wait "
+            "' is used by a function that a reader in the same scope calls: each would wait "
             "for the other");
     WatchInterrupts();
     WithoutInterpreter([&] { function(holder); });
@@ -129,7 +129,7 @@ void PythonVariable::Clear() const {
 void PythonVariable::RequireNoneToWaitFor() const {
   Require(!variable_->Holds<ReaderHolder>() || !scope_->CallsThisThread(),
           "the reader in variable '", Escaped(variable_->name()),
-          "' is dropped by a function of map that a reader in the same scope calls: it would wait "
+          "' is dropped by a function that a reader in the same scope calls: it would wait "
           "for its threads, and they for the function");
 }
 

@@ -64,7 +64,7 @@ class CheckpointOpTest : public testing::Test {
   CheckpointOpTest() { WriteNumbers(folder_, 2, 6); }
 
   const std::string folder_ = NewFolder("data");
-  const std::string path_ = folder_ + "/saved/run";
+  const std::string path_ = folder_ + "/saved";
 };
 
 TEST_F(CheckpointOpTest, ALoopGoesOnInAnotherScope) {

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import millhopper as fluid
 import pytest
+from millhopper.base.ranks import LAUNCHERS
 
 LONGEST_TEST = 60.0
 
@@ -65,6 +66,28 @@ def leaves_nothing_behind() -> Iterator[None]:
     while held() != before and time.monotonic() < deadline:
         time.sleep(0.01)
     assert held() == before, "threads, child processes, open descriptors"
+
+
+@pytest.fixture
+def pool() -> Iterator[None]:
+    """Whatever a test sets, later tests work with as many threads as there are processors."""
+    yield
+    fluid.set_threads(os.cpu_count() or 1)
+
+
+@pytest.fixture(params=[0, 1, 2, 7])
+def threads(pool: None, request: pytest.FixtureRequest) -> int:
+    """How many threads the core has. Results are the same for any number of them."""
+    number: int = request.param
+    fluid.set_threads(number)
+    return number
+
+
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No launcher says that there are other processes."""
+    for name in {"SLURM_NTASKS", *(name for launcher in LAUNCHERS for name in launcher)}:
+        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture

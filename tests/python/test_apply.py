@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import os
 import pickle
-from collections.abc import Iterator
 from pathlib import Path
 
 import millhopper
@@ -22,13 +20,6 @@ def numbers(tmp_path: Path) -> millhopper.Reader:
     path = tmp_path / "numbers.bin"
     ROWS.tofile(path)
     return millhopper.Reader.open_files(f"fixed:{path}", slots={"row": ("float32", [1, 4])})
-
-
-@pytest.fixture(params=[0, 1, 2, 7])
-def threads(request: pytest.FixtureRequest) -> Iterator[int]:
-    millhopper.set_threads(request.param)
-    yield request.param
-    millhopper.set_threads(os.cpu_count() or 1)
 
 
 def column(reader: millhopper.Reader, slot: str) -> np.ndarray:

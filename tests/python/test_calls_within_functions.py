@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import millhopper
@@ -35,13 +34,6 @@ blocks {
     attrs { name: "shape" ints: 1 } attrs { name: "dtype" i: 5 } attrs { name: "value" f: 1 }
   }
 }"""
-
-
-@pytest.fixture(params=[0, 2])
-def threads(request: pytest.FixtureRequest) -> Iterator[int]:
-    millhopper.set_threads(request.param)
-    yield request.param
-    millhopper.set_threads(os.cpu_count() or 1)
 
 
 def mapped(function: Callable[[Element], object]) -> millhopper.Reader:

@@ -40,13 +40,6 @@ def collects_only_when_told() -> Iterator[None]:
     gc.collect()
 
 
-@pytest.fixture(params=[0, 2])
-def threads(request: pytest.FixtureRequest) -> Iterator[int]:
-    millhopper.set_threads(request.param)
-    yield request.param
-    millhopper.set_threads(os.cpu_count() or 1)
-
-
 def mapped(function: Callable[[Element], object]) -> millhopper.Reader:
     return millhopper.Reader.create("create_random_data_generator", slots=SLOTS, count=COUNT).map(
         function, slots=SLOTS
@@ -130,7 +123,7 @@ def test_a_function_cannot_use_the_reader_that_calls_it(
 
     reader = mapped(function).batch(8).double_buffer()
     loops[:] = [iter(reader)]
-    with pytest.raises(millhopper.Error, match="function of map that it calls itself"):
+    with pytest.raises(millhopper.Error, match="used by a function that it calls itself"):
         next(loops[0])
     loops.clear()
 

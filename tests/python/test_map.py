@@ -8,7 +8,6 @@ import os
 import subprocess
 import threading
 import weakref
-from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -27,13 +26,6 @@ def numbers(tmp_path: Path) -> millhopper.Reader:
     path = tmp_path / "numbers.bin"
     np.arange(4 * RECORDS, dtype=np.int64).tofile(path)
     return millhopper.Reader.open_files(f"fixed:{path}", slots={"row": ("int64", [1, 4])})
-
-
-@pytest.fixture(params=[0, 1, 2, 7])
-def threads(request: pytest.FixtureRequest) -> Iterator[int]:
-    millhopper.set_threads(request.param)
-    yield request.param
-    millhopper.set_threads(os.cpu_count() or 1)
 
 
 def test_elements_become_what_the_function_makes_of_them_in_order(
@@ -77,7 +69,7 @@ def test_a_function_is_told_the_name_of_its_element(
         for element in numbers.shard(2, index).shuffle(50, seed=2).map(named):
             pass_number, sample, *_ = element["at"][0].tolist()
             assert element["noise"].tolist() == whole[pass_number, sample]
-    with pytest.raises(millhopper.Error, match="only by a function that Reader.map"):
+    with pytest.raises(millhopper.Error, match="only by a function that a reader"):
         millhopper.current_record()
 
 
@@ -215,7 +207,6 @@ def test_elements_may_be_written_and_large_results_are_not_copied() -> None:
     millhopper.set_threads(0)
     mapped = source.map(made, slots={"x": ("float32", [1, 50000])})
     elements = [element["x"] for element in mapped]
-    millhopper.set_threads(os.cpu_count() or 1)
     assert [array.ctypes.data for array in elements] == addresses
     assert all((array == 1).all() for array in elements)
 

@@ -7,6 +7,7 @@ import gc
 import re
 import threading
 import weakref
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -94,16 +95,14 @@ def test_a_full_shuffle(count: int) -> None:
     assert [int(row["x"][0]) for row in again] == passes[0]
 
 
-@pytest.mark.parametrize("threads", [0, 1, 2, 7])
-def test_the_order_does_not_depend_on_threads(threads: int) -> None:
-    reader = millhopper.Reader.from_arrays({"x": np.arange(3000)}, shuffle=True, seed=1)
-    expected = joined(reader.batch(64), "x").tolist()
-    millhopper.set_threads(threads)
-    try:
-        other = millhopper.Reader.from_arrays({"x": np.arange(3000)}, shuffle=True, seed=1)
-        assert joined(other.batch(64).double_buffer(), "x").tolist() == expected
-    finally:
-        millhopper.set_threads(2)
+def test_the_order_does_not_depend_on_threads(pool: None) -> None:
+    orders = []
+    for threads in 0, 1, 2, 7:
+        millhopper.set_threads(threads)
+        reader = millhopper.Reader.from_arrays({"x": np.arange(3000)}, shuffle=True, seed=1)
+        orders.append(joined(reader.batch(64).double_buffer(), "x").tolist())
+    assert sorted(orders[0]) == list(range(3000))
+    assert orders == [orders[0]] * 4
 
 
 def test_arrays_live_as_long_as_a_loop_reads_them() -> None:
@@ -207,6 +206,76 @@ def test_declared_slots_of_a_data_set() -> None:
     reader = millhopper.Reader.from_dataset(Squares(3), slots=slots)
     assert reader.slots() == [("float32", [1, 2, 3], 0), ("int64", [1], 0)]
     assert [int(row["y"][0]) for row in reader] == [0, 1, 4]
+
+
+def test_a_list_of_numbers_is_one_value_whatever_their_types_are() -> None:
+    for number in int, float, bool, np.float32, np.int64, np.bool_:
+        (batch,) = millhopper.Reader.from_dataset([[number(1), number(0)]] * 3).batch(3)
+        assert batch["slot0"].tolist() == [[1, 0]] * 3
+    slots = {"x": ("int64", [1]), "y": ("int64", [1])}
+    (batch,) = millhopper.Reader.from_dataset([[1, 2]], slots=slots).batch(1)
+    assert (batch["x"].tolist(), batch["y"].tolist()) == ([1], [2])
+
+
+def test_samples_of_more_values_than_slots_are_named() -> None:
+    slots = {"x": ("int64", [1]), "y": ("int64", [1])}
+    reader = millhopper.Reader.from_dataset([(1, 2, 3)], slots=slots)
+    message = r"ValueError: the sample has 3 values, for slots \['x', 'y'\]"
+    with pytest.raises(millhopper.Error, match=message):
+        list(reader)
+
+
+@pytest.mark.parametrize("of_arrays", [False, True])
+def test_the_seed_is_that_of_the_chain(of_arrays: bool) -> None:
+    def order(seed: int) -> list[int]:
+        source = (
+            millhopper.Reader.from_arrays({"slot0": np.arange(300)}, seed=seed)
+            if of_arrays
+            else millhopper.Reader.from_dataset(list(range(300)), seed=seed)
+        )
+        return joined(source.shuffle(300).batch(300), "slot0").tolist()
+
+    assert order(1) == order(1) != order(2)
+
+
+def test_a_shuffled_reader_has_what_the_first_one_holds() -> None:
+    arrays = {"x": [1, 2, 3]}
+    reader = millhopper.Reader.from_arrays(arrays)
+    slots = {"x": ("int64", [1])}
+    of_samples = millhopper.Reader.from_dataset([4, 5, 6], slots=slots)
+    arrays["x"] = [7]
+    slots["y"] = ("int64", [1])
+    for source, values in (reader, [1, 2, 3]), (of_samples, [4, 5, 6]):
+        shuffled = source.shuffled_whole(1)
+        assert shuffled is not None and shuffled._functions == source._functions
+        assert sorted(joined(shuffled.batch(2), "x").tolist()) == values
+        again = shuffled.shuffled_whole(2)
+        assert again is not None and sorted(joined(again, "x").tolist()) == values
+
+
+def test_a_cache_on_a_disk_is_of_as_many_rows_in_the_same_order(tmp_path: Path) -> None:
+    def rows(count: int, **keywords: Any) -> Iterator[list[int]]:
+        for source in (
+            millhopper.Reader.from_arrays({"slot0": np.arange(count)}, **keywords),
+            millhopper.Reader.from_dataset(list(range(count)), **keywords),
+        ):
+            cached = source.cache(directory=tmp_path, disk_bytes=1 << 20, data_version="1")
+            yield joined(cached.batch(64), "slot0").tolist()
+
+    for count in 50, 60, 50:
+        assert list(rows(count)) == [list(range(count))] * 2
+    for order in rows(50, shuffle=True):
+        assert order != list(range(50)) and sorted(order) == list(range(50))
+
+
+def test_errors_name_where_the_data_set_is_written() -> None:
+    class Failing(Squares):
+        def __getitem__(self, index: int) -> tuple[Any, int]:
+            raise KeyError(index)
+
+    line = Failing.__getitem__.__code__.co_firstlineno
+    with pytest.raises(millhopper.Error, match=rf"Failing.__getitem__.*{__file__}:{line}\)"):
+        list(millhopper.Reader.from_dataset(Failing(5)))
 
 
 def test_what_is_no_data_set() -> None:

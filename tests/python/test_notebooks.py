@@ -168,6 +168,35 @@ def test_tqdm_knows_the_total(tmp_path: Path) -> None:
             assert len(list(bar)) == count
 
 
+def test_arrays_of_other_libraries_are_shown() -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    images = torch.rand(2, 8, 8, 3)
+    kinds = {
+        "bfloat16": images.bfloat16(),
+        "float32": images.clone().requires_grad_(),
+        "uint8": (images * 255).byte(),
+    }
+    for dtype, tensor in kinds.items():
+        view = millhopper.show({"x": tensor})._repr_html_()
+        assert f"{dtype} [2, 8, 8, 3]" in view and "data:image/png" in view
+
+
+def test_what_has_no_pictures_is_shown_without() -> None:
+    batch = {"loss": np.array(0.5), "step": np.float32(3), "empty": np.zeros((0, 8, 8))}
+    view = millhopper.show(batch)._repr_html_()
+    assert "float64 []" in view and "float32 []" in view and "<img" not in view
+    assert batch_html({"loss": np.array(0.5)}) is not None
+
+
+def test_names_that_are_none_are_refused() -> None:
+    with pytest.raises(TypeError, match="^show takes a batch; 3 is no name of a slot"):
+        millhopper.show({3: np.zeros(2)})  # type: ignore[dict-item]
+    assert batch_html({3: np.zeros(2)}) is None
+    program = millhopper.Reader.create("create_index_reader", count=2).to_text()
+    view = millhopper.Reader(program, names=["a", "b"])._repr_html_()
+    assert "2 names for a reader of 1 slots" in view and "create_index_reader" in view
+
+
 def test_keras_fits_a_reader(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch", reason="PyTorch, Keras's backend here, is not installed")
     monkeypatch.setenv("KERAS_BACKEND", "torch")
@@ -193,9 +222,43 @@ def test_an_epoch_of_keras_is_a_pass() -> None:
     reader = millhopper.Reader.from_arrays({"x": np.arange(100)}, shuffle=True).batch(10)
     batches = reader.keras("x")
     for _ in range(2):
+        assert len(batches[0]) == len(batches[1]) == 10  # as TensorFlow's backend looks at some
+        batches.on_epoch_begin()
         seen = [int(number) for at in range(len(batches)) for number in batches[at]]
         assert sorted(seen) == list(range(100))
         batches.on_epoch_end()
+
+
+def test_keras_gets_the_batches_of_an_epoch_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch", reason="PyTorch, Keras's backend here, is not installed")
+    monkeypatch.setenv("KERAS_BACKEND", "torch")
+    keras = pytest.importorskip("keras", reason="Keras is not installed")
+    seen: list[int] = []
+
+    class Model(keras.Model):  # type: ignore[misc]
+        def call(self, x: Any) -> Any:
+            return x
+
+        def train_step(self, data: Any) -> dict[str, float]:
+            seen.extend(int(number) for number in data[0].ravel())
+            return {}
+
+    batches = millhopper.Reader.from_arrays({"x": np.arange(60)}).batch(10).keras("x")
+    model = Model()
+    model.compile()
+    for keywords, rows in ({}, 60), ({"steps_per_epoch": 3}, 30):
+        assert [len(batches[at]) for at in range(2)] == [10, 10]  # of no epoch
+        model.fit(batches, epochs=2, verbose=0, **keywords)
+        assert seen == 2 * list(range(rows))
+        seen.clear()
+
+
+def test_keras_is_told_that_a_reader_is_empty() -> None:
+    pytest.importorskip("torch", reason="PyTorch, Keras's backend here, is not installed")
+    pytest.importorskip("keras", reason="Keras is not installed")
+    empty = millhopper.Reader.from_arrays({"x": np.arange(0)}).batch(10).keras("x")
+    with pytest.raises(IndexError, match="^there is no batch 0: a pass of .* is empty$"):
+        empty[0]
 
 
 def test_ctrl_c_in_the_kernel() -> None:

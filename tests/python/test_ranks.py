@@ -9,23 +9,13 @@ from types import ModuleType, SimpleNamespace
 
 import millhopper
 import pytest
-from millhopper.base.ranks import Ranks, find_ranks
+from millhopper.base.ranks import LAUNCHERS, Ranks, find_ranks
 from number_files import open_numbers, write_numbers
-
-LAUNCHERS = [
-    ("WORLD_SIZE", "RANK"),
-    ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID"),
-    ("SLURM_NTASKS", "SLURM_PROCID"),
-    ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),
-    ("JAX_NUM_PROCESSES", "JAX_PROCESS_ID"),
-]
 
 
 @pytest.fixture(autouse=True)
-def alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither a launcher nor a library says that there are other processes."""
-    for name in {name for launcher in LAUNCHERS for name in launcher}:
-        monkeypatch.delenv(name, raising=False)
+def no_libraries(alone: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No library says that there are other processes, either."""
     for library in "torch", "jax":
         monkeypatch.delitem(sys.modules, library, raising=False)
 
@@ -46,10 +36,22 @@ def test_launchers_say_it_in_the_environment(
     assert [int(batch["row"][0, 0]) // 4 for batch in reader] == [2, 6]
 
 
-def test_torchrun_within_a_step_of_slurms_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in zip(("WORLD_SIZE", "RANK", *LAUNCHERS[1]), "8361", strict=True):
+@pytest.mark.parametrize(("size", "rank"), LAUNCHERS[:2])
+def test_what_runs_within_a_job_of_slurms_counts(
+    monkeypatch: pytest.MonkeyPatch, size: str, rank: str
+) -> None:
+    slurm = {"SLURM_NTASKS": "6", "SLURM_STEP_NUM_TASKS": "2", "SLURM_PROCID": "1"}
+    for name, value in {**slurm, size: "8", rank: "3"}.items():
         monkeypatch.setenv(name, value)
-    assert find_ranks() == Ranks(8, 3, "WORLD_SIZE and RANK")
+    assert find_ranks() == Ranks(8, 3, f"{size} and {rank}")
+
+
+def test_an_allocation_of_slurms_starts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """salloc's shell has the number of tasks; a batch script has SLURM_PROCID, too."""
+    monkeypatch.setenv("SLURM_NTASKS", "4")
+    assert find_ranks() is None
+    monkeypatch.setenv("SLURM_PROCID", "0")
+    assert find_ranks() is None
 
 
 def test_libraries_that_are_in_use_count_first(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,6 @@ import pickle
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
@@ -390,13 +389,7 @@ kept = [next(loop), next(loop)]
         subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
 
 
-@pytest.fixture
-def default_threads() -> Iterator[None]:
-    yield
-    millhopper.set_threads(os.cpu_count() or 1)
-
-
-def test_any_number_of_threads_reads_the_same(numbers: Path, default_threads: None) -> None:
+def test_any_number_of_threads_reads_the_same(numbers: Path, pool: None) -> None:
     reader = open_numbers(numbers).shuffle(64, seed=1).batch(7).double_buffer()
     streams = []
     for threads in (0, 1, 4):

@@ -101,5 +101,5 @@ def test_a_function_of_the_reader_cannot_ask(numbers: Reader) -> None:
         return element
 
     reader = numbers.batch(50).map(ask, slots={"number": ("int64", [-1, 1])})
-    with pytest.raises(millhopper.Error, match="used by a function of map"):
+    with pytest.raises(millhopper.Error, match="used by a function that it calls itself"):
         list(reader)

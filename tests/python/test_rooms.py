@@ -23,7 +23,7 @@ ROOMS: dict[str, set[str]] = {
     "feeding": {"base", "programs", "iterating", "generators"},
     "layers": {"base", "programs", "feeding"},
     "running": {"base", "programs", "iterating", "generators", "feeding", "layers"},
-    "dataset": {"iterating", "generators"},
+    "dataset": {"base", "iterating", "generators"},
     "command": {"programs", ""},  # it describes the whole package
 }
 # The core imports errors and ragged by these names, so the code of both is at the top level.

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import millhopper
 import numpy as np
@@ -55,6 +58,39 @@ def test_errors_of_the_function_come_in_place_of_the_element(tmp_path: Path) -> 
             read.append(bytes(element["text"][0]).decode())
     assert isinstance(raised.value.__cause__, ValueError)
     assert read == WORDS[:6]
+
+
+def test_a_function_that_returns_nothing_filters_nothing_out(tmp_path: Path) -> None:
+    reader = lines(tmp_path / "words", WORDS).filter(lambda e: None)
+    with pytest.raises(
+        millhopper.Error, match="it is None: does the function end without a return"
+    ):
+        next(iter(reader))
+
+
+def test_errors_name_the_function_of_a_filter(tmp_path: Path) -> None:
+    def fails(element: dict[str, millhopper.Ragged]) -> bool:
+        raise ValueError
+
+    def counted(function: Callable[..., Any]) -> Callable[..., Any]:
+        return functools.wraps(function)(lambda element: function(element))
+
+    place = rf"fails' \({__file__}:{fails.__code__.co_firstlineno}\)"
+    reader = lines(tmp_path / "words", WORDS)
+    for failing in reader.filter(fails), reader.filter(counted(fails)), reader.map(counted(fails)):
+        with pytest.raises(millhopper.Error, match=place):
+            next(iter(failing))
+
+
+def test_a_filter_keeps_the_names_that_a_function_tells(tmp_path: Path) -> None:
+    told = lines(tmp_path / "words", WORDS).map(lambda e: {"size": len(e["text"][0])})
+    kept = told.filter(lambda e: True)
+    for reader in kept, kept.batch(2), kept.filter(lambda e: True), kept.filter("size"):
+        assert reader.to_text()
+    assert [list(element) for element in kept.take(1)] == [["size"]]
+    missing = millhopper.Reader.open_files(tmp_path / "later.npy").filter(lambda e: e["slot0"] > 1)
+    np.save(tmp_path / "later.npy", np.arange(4))  # making the reader has opened no file
+    assert [int(element["slot0"][0]) for element in missing] == [2, 3]
 
 
 def test_filter_takes_a_slot(tmp_path: Path) -> None:

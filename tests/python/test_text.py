@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import base64
-import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import millhopper
@@ -13,13 +11,6 @@ import numpy as np
 import pytest
 
 Reader = millhopper.Reader
-
-
-@pytest.fixture(params=[0, 1, 2, 7])
-def threads(request: pytest.FixtureRequest) -> Iterator[int]:
-    millhopper.set_threads(request.param)
-    yield request.param
-    millhopper.set_threads(os.cpu_count() or 1)
 
 
 @pytest.fixture

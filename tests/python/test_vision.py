@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-import os
 import struct
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import millhopper
@@ -51,13 +50,6 @@ def folder(tmp_path: Path, pictures: list[np.ndarray]) -> Path:
         place.mkdir(parents=True, exist_ok=True)
         (place / f"{i}.png").write_bytes(png(picture))
     return tmp_path / "photos"
-
-
-@pytest.fixture(params=[0, 1, 2, 7])
-def threads(request: pytest.FixtureRequest) -> Iterator[int]:
-    millhopper.set_threads(request.param)
-    yield request.param
-    millhopper.set_threads(os.cpu_count() or 1)
 
 
 def test_image_folder_gives_bytes_and_classes(folder: Path, pictures: list[np.ndarray]) -> None:
@@ -113,7 +105,7 @@ def augmentation() -> vision.Compose:
     )
 
 
-def test_random_transforms_depend_on_seed_pass_and_record_alone(folder: Path) -> None:
+def test_random_transforms_depend_on_seed_pass_and_record_alone(folder: Path, pool: None) -> None:
     def passes(count: int, seed: int = 3) -> list[list[bytes]]:
         millhopper.set_threads(count)
         reader = augmentation()(dataset.image_folder(folder, seed=seed), slot="image")
@@ -123,7 +115,6 @@ def test_random_transforms_depend_on_seed_pass_and_record_alone(folder: Path) ->
     assert first[0] != first[1]
     assert all(passes(count) == first for count in (1, 2, 7))
     assert passes(2, seed=4) != first
-    millhopper.set_threads(os.cpu_count() or 1)
 
 
 def test_every_method_runs(folder: Path) -> None:

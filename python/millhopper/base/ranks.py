@@ -25,13 +25,14 @@ class Ranks(NamedTuple):
         return f"rank {self.rank} of {self.size} ({self.source})"
 
 
-# The environment variables of torchrun, Slurm's srun, Open MPI's mpirun and JAX. The first that
-# says how many processes there are counts. operators/create_shard_reader_op.cc has the same.
-_LAUNCHERS = (
+# The environment variables of torchrun, Open MPI's mpirun, Slurm's srun and JAX. The first that
+# says how many processes there are counts: mpirun within a job of Slurm's has been started by it,
+# and not the other way round. SLURM_NTASKS does not count, because an allocation has it where
+# nothing has been started by srun. operators/create_shard_reader_op.cc has the same.
+LAUNCHERS = (
     ("WORLD_SIZE", "RANK"),
-    ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID"),
-    ("SLURM_NTASKS", "SLURM_PROCID"),
     ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),
+    ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID"),
     ("JAX_NUM_PROCESSES", "JAX_PROCESS_ID"),
 )
 
@@ -53,7 +54,7 @@ def find_ranks() -> Ranks | None:
     is_initialized = getattr(getattr(jax, "distributed", None), "is_initialized", None)
     if is_initialized is not None and is_initialized():
         return Ranks(jax.process_count(), jax.process_index(), "jax.distributed")
-    for size_name, index_name in _LAUNCHERS:
+    for size_name, index_name in LAUNCHERS:
         if size_name in os.environ:
             if index_name not in os.environ:
                 raise ValueError(f"the environment has {size_name}, but no {index_name}")

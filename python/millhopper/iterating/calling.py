@@ -61,9 +61,9 @@ class CallingMethods(Chain):
         Source: paddle.reader.xmap_readers, which does the same for readers of Python.
         """
         given = declared(slots)
-        held, attributes = keep_function(function, self._names, self._function_below(), given)
+        held, attributes = keep_function(function, self._names, self._names_from, given)
         functions = (*self._functions, held)
-        names = list(given) or None
+        names = list(given) or held
         return self._decorate("create_python_map_reader", name, given, attributes, names, functions)
 
     def filter(
@@ -85,7 +85,7 @@ class CallingMethods(Chain):
         Raises:
             TypeError: ``condition`` is neither a text nor a function.
             Error: there is no such slot, or it is no bool; at an element: the function raised an
-                exception.
+                exception, or returned None.
 
         Source: tf.data.Dataset.filter.
         """
@@ -100,15 +100,17 @@ class CallingMethods(Chain):
             raise TypeError(f"filter takes a slot or a function of an element: {function!r}")
 
         @functools.wraps(function)
-        def is_true(element: dict[str, Any]) -> bool:
-            return bool(function(element))
+        def is_true(element: dict[str, Any]) -> bool | None:
+            result = function(element)
+            return None if result is None else bool(result)  # the core says what None means
 
-        below = self._function_below()
-        held, attributes = keep_function(is_true, self._names, below, {"keep": ("bool", [1], 0)})
-        # The last function is the one that knows the names of the slots.
-        names = self._names if self._names or self._functions else self._slot_names()
-        functions = (held, *self._functions)
-        return self._decorate("create_python_filter_reader", name, {}, attributes, names, functions)
+        held, attributes = keep_function(
+            is_true, self._names, self._names_from, {"keep": ("bool", [1], 0)}
+        )
+        functions = (*self._functions, held)
+        return self._decorate(
+            "create_python_filter_reader", name, {}, attributes, self._naming, functions
+        )
 
     def _filter_by_slot(self, slot: str, name: str) -> Reader:
         variable = checked_text("name", name) or f"{self._variable}.filter"
@@ -124,6 +126,6 @@ class CallingMethods(Chain):
             variable,
             None,
             attributes,
-            self._names,
+            self._naming,
             self._functions,
         )

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from millhopper import _core
 from millhopper.base.integers import UINT64_MAX, integer_within
@@ -18,6 +18,9 @@ from millhopper.programs.reader_creation import append_reader
 
 if TYPE_CHECKING:
     from millhopper.iterating.reader import Reader
+
+# The names of a reader's slots, or the function of map that tells them in the first pass.
+Names: TypeAlias = "Iterable[str] | _core.Function | None"
 
 
 class Chain:
@@ -78,6 +81,7 @@ class Chain:
             self._core.set_names(self._names)
         self._variable = self._core.variable
         self._epoch = 0
+        self._names_from: _core.Function | None = None
 
     @classmethod
     def create(
@@ -129,7 +133,7 @@ class Chain:
         Raises:
             Error: the operator or an attribute is unknown or wrong.
         """
-        return self._decorate(operator, name, {}, attributes, self._names, self._functions)
+        return self._decorate(operator, name, {}, attributes, self._naming, self._functions)
 
     def _decorate(
         self,
@@ -137,7 +141,7 @@ class Chain:
         name: str,
         slots: Mapping[str, Slot],
         attributes: Mapping[str, object],
-        names: Iterable[str] | None,
+        names: Names,
         functions: Iterable[Held],
     ) -> Reader:
         checked_text("operator", operator)
@@ -158,7 +162,7 @@ class Chain:
         variable: str,
         slots: Mapping[str, Slot] | None,
         attributes: Mapping[str, object],
-        names: Iterable[str] | None,
+        names: Names,
         functions: Iterable[Held],
     ) -> Reader:
         """The reader that an operator creates behind a program, with the seed of this reader."""
@@ -167,11 +171,12 @@ class Chain:
         made = type(self)(
             text,
             variable=variable,
-            names=names,
+            names=None if isinstance(names, _core.Function) else names,
             seed=self._seed,
             name=self._name,
             functions=functions,
         )
+        made._names_from = names if isinstance(names, _core.Function) else None
         return cast("Reader", made)
 
     def slots(self) -> list[tuple[str, list[int], int] | None]:
@@ -195,7 +200,7 @@ class Chain:
         if self._names is not None:
             return self._names
         count = len(self.slots())
-        learned = self._functions[-1].names() if self._functions else None
+        learned = None if self._names_from is None else self._names_from.names()
         return learned or [f"slot{i}" for i in range(count)]
 
     def _slot_number(self, slot: int | str) -> int:
@@ -205,10 +210,9 @@ class Chain:
             raise ValueError(f"no slot is called {slot!r}; the slots are {self._names}")
         return self._names.index(slot)
 
-    def _function_below(self) -> _core.Function | None:
-        """The last function, which tells the names of the slots, if this reader does not."""
-        last = self._functions[-1] if self._functions and self._names is None else None
-        return last if isinstance(last, _core.Function) else None
+    @property
+    def _naming(self) -> Names:
+        return self._names if self._names_from is None else self._names_from
 
 
 def _with_reader(

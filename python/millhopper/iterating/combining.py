@@ -157,7 +157,7 @@ def _combined(
 
 def _names_of(reader: Reader) -> list[str] | None:
     """What its slots are called; None if neither it says so nor a function of map."""
-    return reader._slot_names() if reader._functions else reader._names
+    return reader._names if reader._names_from is None else reader._slot_names()
 
 
 def _same_names(readers: list[Reader]) -> list[str] | None:

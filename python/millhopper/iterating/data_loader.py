@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
-from millhopper.base.integers import INT64_MAX, UINT64_MAX, integer, integer_within
+from millhopper.base.integers import INT32_MAX, INT64_MAX, UINT64_MAX, integer, integer_within
 from millhopper.base.ranks import Ranks, find_ranks
 from millhopper.errors import Error
 from millhopper.iterating.dataset_batches import Numbers, batched, samples_of
@@ -67,7 +67,7 @@ class DataLoader(StateInJson):
         dataset: Reader | Dataset,
         batch_size: int | None = 1,
         shuffle: bool | None = None,
-        sampler: Iterable[int] | None = None,
+        sampler: Iterable[Any] | None = None,
         batch_sampler: Iterable[list[int]] | None = None,
         num_workers: int = 0,
         collate_fn: Callable[[Any], Any] | None = None,
@@ -100,7 +100,8 @@ class DataLoader(StateInJson):
                 ``from_dataset`` from all, in no memory, otherwise from a window of
                 ``shuffle_buffer`` elements.
             sampler: the numbers of the samples of a data set, in the order of each pass. It shards,
-                if anything does. A reader has no numbers, and takes none.
+                if anything does. A reader has no numbers, and takes none. With ``batch_size=None``
+                the data set gets what the sampler yields, such as a list from a ``BatchSampler``.
             batch_sampler: lists of them instead, one for each batch.
             num_workers: how many threads call ``__getitem__`` and ``collate_fn`` of a data set
                 ahead of the loop; both must then bear to be called by several threads at once. 0:
@@ -134,14 +135,22 @@ class DataLoader(StateInJson):
 
         Raises:
             TypeError: the dataset is neither, a number is no integer, ``shuffle`` no bool,
-                ``generator`` no Generator, or ``collate_fn`` no function.
+                ``generator`` no Generator, ``collate_fn`` no function, or a sampler is no iterable.
             ValueError: ``worker_init_fn`` or ``timeout`` is given, or a sampler for a reader (the
                 message says what to use instead), a number is out of range, ``mode`` or ``even`` is
                 none of those above, or two keywords exclude each other.
-            Error: ``prefetch_factor`` or ``shuffle_buffer`` is wrong.
+            Error: ``shuffle_buffer`` is wrong.
             ImportError: torch is not installed.
         """
+        torch = optional_module("torch", "millhopper.DataLoader", "torch")
+        data = optional_module("torch.utils.data", "millhopper.DataLoader", "torch")
         is_reader = isinstance(dataset, Reader)
+        if isinstance(dataset, data.IterableDataset):
+            raise TypeError(
+                f"dataset is an IterableDataset, {type(dataset).__name__!r}, whose samples have no "
+                "numbers, so that threads cannot share them: read its files by millhopper.Reader, "
+                "or stay with torch's loader for it"
+            )
         if not is_reader and not isinstance(dataset, Dataset):
             raise TypeError(
                 f"dataset is {type(dataset).__name__!r}; it must be a millhopper.Reader, for "
@@ -178,13 +187,24 @@ class DataLoader(StateInJson):
                 "a batch_sampler decides the batches, so batch_size, shuffle, sampler and "
                 "drop_last have no meaning with it"
             )
+        for name, given in (("sampler", sampler), ("batch_sampler", batch_sampler)):
+            if given is None:
+                continue
+            if not isinstance(given, Iterable):
+                raise TypeError(f"{name} is {given!r}, which cannot be iterated over")
+            if num_shards is not None or index is not None or even != "pad":
+                raise ValueError(
+                    f"a {name} decides which samples this process gets, so num_shards, index and "
+                    "even have no meaning with it"
+                )
+        if prefetch_factor is not None:
+            prefetch_factor = integer_within("prefetch_factor", prefetch_factor, 1, INT32_MAX)
         if mode not in ("concat", "stack"):
             raise ValueError(f"mode is {mode!r}; it must be 'concat' or 'stack'")
         if mode == "stack" and (batch_size is None or collate_fn is not None):
             raise ValueError("mode has no meaning without a batch_size, or with a collate_fn")
         if even not in _EVEN:
             raise ValueError(f"even is {even!r}; it must be 'pad', 'drop' or 'none'")
-        torch = optional_module("torch", "millhopper.DataLoader", "torch")
 
         self.dataset = dataset
         self.batch_size = batch_size
@@ -206,11 +226,10 @@ class DataLoader(StateInJson):
         self._epoch = 0
         self._taken: list[int] | None = None  # the pass of the loop that runs, and its batches
         self._skipped = 0  # batches of the next pass that were delivered before it was saved
+        self._in_batches = batch_size is not None or batch_sampler is not None
         self._collate = collate_fn
         if not is_reader and collate_fn is None:
-            data = optional_module("torch.utils.data", "millhopper.DataLoader", "torch")
-            batches = batch_size is not None or batch_sampler is not None
-            self._collate = data.default_collate if batches else data.default_convert
+            self._collate = data.default_collate if self._in_batches else data.default_convert
         self._made: tuple[Ranks | None, Reader] | None = None
         if sampler is None and batch_sampler is None:
             self._order()  # refuses what is wrong
@@ -266,7 +285,7 @@ class DataLoader(StateInJson):
         """The numbers of the samples of a data set, in the order of the next pass."""
         if self.batch_sampler is not None:
             return (list(batch) for batch in self.batch_sampler)
-        numbers: Iterable[int]
+        numbers: Iterable[Numbers]
         if self.sampler is not None:
             numbers = self.sampler
         else:
@@ -387,7 +406,9 @@ class DataLoader(StateInJson):
         ahead = self.num_workers * (2 if self._depth is None else self._depth)
         skipped, self._skipped = self._skipped, 0
         numbers = islice(self._numbers(), skipped, None)
-        batches = samples_of(self.dataset, numbers, self._collate, self.num_workers, ahead)
+        batches = samples_of(
+            self.dataset, numbers, self._collate, self._in_batches, self.num_workers, ahead
+        )
         self._taken = [self._epoch, skipped]
         return self._counted(batches, self._taken)
 

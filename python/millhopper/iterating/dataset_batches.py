@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 
 from millhopper.iterating.memory_sources import Dataset
 
-# The number of a sample, or those of the samples of a batch.
-Numbers: TypeAlias = "int | list[int]"
+# What a sampler yields: the number of a sample, or those of the samples of a batch.
+Numbers: TypeAlias = "Any"
 
 
 def batched(items: Iterable[Any], size: int, drop_last: bool) -> Iterator[list[Any]]:
@@ -28,25 +28,29 @@ def samples_of(
     dataset: Dataset,
     numbers: Iterable[Numbers],
     collate: Callable[[Any], Any],
+    in_batches: bool,
     threads: int,
     ahead: int,
 ) -> Iterator[Any]:
     """What ``collate`` makes of the samples of these numbers, in their order.
 
     Args:
-        dataset: whose ``__getitem__`` is called.
-        numbers: those of batches, or of single samples.
-        collate: gets a list of samples, or a single one.
+        dataset: whose ``__getitem__`` is called, or, for a batch, ``__getitems__`` if it has that.
+        numbers: lists of those of batches, or what ``__getitem__`` is called with.
+        collate: gets the samples of a batch, or what ``__getitem__`` returns.
+        in_batches: whether numbers are those of batches.
         threads: call ``__getitem__`` and ``collate`` ahead of the consumer; 0: the consumer does.
         ahead: how many batches are kept ready, if there are threads.
 
     Raises what ``__getitem__`` and ``collate`` raise, in place of the batch.
     """
 
+    at_once = getattr(dataset, "__getitems__", None) if in_batches else None
+
     def make(number: Numbers) -> Any:
-        if isinstance(number, list):
-            return collate([dataset[i] for i in number])
-        return collate(dataset[number])
+        if at_once is not None:
+            return collate(at_once(number))
+        return collate([dataset[i] for i in number] if in_batches else dataset[number])
 
     if threads == 0:
         # map() is not used, because it ends without an error if make raises StopIteration.

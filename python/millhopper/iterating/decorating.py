@@ -156,7 +156,7 @@ class DecoratingMethods(Chain):
             disk_bytes: what all caches in the folder may take together. A pass that needs more is
                 not kept.
             data_version: a text to change whenever the data changes in a way that Millhopper cannot
-                see. Chains with functions of Python (``map``, ``filter``), plugins or lists of
+                see. Chains with functions, arrays or data sets of Python, plugins or lists of
                 images are kept on a disk only with such a text.
             name: of the new reader.
 

@@ -53,12 +53,15 @@ def show(batch: Mapping[str, Any]) -> Shown:
     values by itself; after ``%load_ext millhopper`` it shows every dict of arrays as this does.
 
     Raises:
-        TypeError: ``batch`` is no dict.
+        TypeError: ``batch`` is no dict, or a name in it is no text.
 
     Source: Millhopper's own.
     """
     if not isinstance(batch, Mapping):
         raise TypeError(f"show takes a batch, which is a dict by slot name, not {batch!r}")
+    for name in batch:
+        if not isinstance(name, str):
+            raise TypeError(f"show takes a batch; {name!r} is no name of a slot, which is a text")
     return Shown(batch)
 
 
@@ -125,9 +128,9 @@ def _picture_html(value: Any) -> str:
 
 def _images(value: Any) -> npt.NDArray[np.uint8] | None:
     """The first images of an array, uint8 [images, height, width, 1 or 3]; None if it has none."""
-    if isinstance(value, Ragged):
+    if isinstance(value, Ragged) or getattr(value, "ndim", 0) not in (3, 4):
         return None
-    array = np.asarray(value)[:_PICTURES]
+    array = _on_host(value[:_PICTURES])
     if array.dtype != np.uint8 and array.dtype.kind != "f":
         return None
     if array.ndim == 3:
@@ -143,6 +146,15 @@ def _images(value: Any) -> npt.NDArray[np.uint8] | None:
             return None
         array = (array.astype(np.float32) - low) * (255 / max(high - low, 1e-20))
     return np.nan_to_num(array).astype(np.uint8)
+
+
+def _on_host(value: Any) -> npt.NDArray[Any]:
+    """An array of any library as one of numpy, which has no bfloat16: it is float32 there."""
+    if hasattr(value, "detach"):  # of torch: it may need gradients, or be on a GPU
+        value = value.detach().cpu()
+        value = value.float() if str(value.dtype) == "torch.bfloat16" else value
+    array = np.asarray(value)
+    return array.astype(np.float32) if array.dtype.name == "bfloat16" else array
 
 
 def _sheet(images: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:

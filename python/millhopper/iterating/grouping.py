@@ -219,7 +219,7 @@ class GroupingMethods(Chain):
         Source: FirstFitPackIterDataset and ConcatThenSplitIterDataset of Grain, which do the same
         in Python; the fullest row is yielded here where Grain yields all.
         """
-        if self._names is None and self._functions:
+        if self._names_from is not None:
             raise ValueError("pack adds slots, so it needs the names of the others: map(slots=...)")
         names = None if self._names is None else [*self._names, "document_ids", "positions"]
         return self._decorate(

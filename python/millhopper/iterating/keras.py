@@ -21,8 +21,9 @@ Names: TypeAlias = "str | Sequence[str] | None"
 class KerasReader(keras.utils.PyDataset):  # type: ignore[misc]
     """The passes of a reader for ``fit``, ``evaluate`` and ``predict``: an epoch is a pass.
 
-    Batches come in the reader's order, whatever the number that Keras asks for. ``len`` is that of
-    the reader, which must be known.
+    Batches come in the reader's order, whatever the number that Keras asks for. Each epoch begins a
+    pass, also where ``steps_per_epoch`` has ended the one before within it. ``len`` is that of the
+    reader, which must be known.
     """
 
     def __init__(self, reader: Reader, inputs: Names, targets: Names, weights: Names) -> None:
@@ -35,17 +36,28 @@ class KerasReader(keras.utils.PyDataset):  # type: ignore[misc]
         return len(self._reader)
 
     def __getitem__(self, index: int) -> Any:
+        """The next batch; behind the last one, the first of the next pass.
+
+        Raises:
+            IndexError: a pass has no batches.
+        """
         if self._loop is None:
             self._loop = iter(self._reader)
         batch = next(self._loop, None)
         if batch is None:
             self._loop = iter(self._reader)
-            batch = next(self._loop)
+            batch = next(self._loop, None)
+        if batch is None:
+            raise IndexError(f"there is no batch {index}: a pass of {self._reader!r} is empty")
         parts = [_part(batch, names) for names in self._parts if names is not None]
         return tuple(parts) if len(parts) > 1 else parts[0]
 
+    def on_epoch_begin(self) -> None:
+        """The next batch is the first of a pass, whatever Keras has looked at before."""
+        self._loop = None
+
     def on_epoch_end(self) -> None:
-        """The next batch is the first of the next pass."""
+        """Ends the pass."""
         self._loop = None
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
@@ -39,7 +40,7 @@ class RecordId(NamedTuple):
 
 
 def current_record() -> RecordId:
-    """The id of the element for which the core calls the running function of ``map``.
+    """The id of the element for which the core calls the running function of Python.
 
     Seed random numbers with it, so that they do not depend on the thread that calls the function::
 
@@ -49,13 +50,17 @@ def current_record() -> RecordId:
             return {"x": element["x"] + rng.normal(size=element["x"].shape)}
 
     Raises:
-        Error: no function of ``map`` is running on this thread.
+        Error: this thread runs no function of ``map`` or ``filter``, and no ``__getitem__`` of a
+            data set, for the core.
 
     Source: Millhopper's own.
     """
     name = _core.current_record()
     if name is None:
-        raise Error("current_record() can be called only by a function that Reader.map is calling")
+        raise Error(
+            "current_record() can be called only by a function that a reader is calling: that of "
+            "map or filter, or __getitem__ of from_dataset's data set"
+        )
     return RecordId(*name)
 
 
@@ -86,7 +91,8 @@ def keep_function(
         raise TypeError(f"map takes a function of an element, not {function!r}")
     names = None if inputs is None else list(inputs)
     held = _core.Function(function, names, below, list(slots.values()), list(slots))
-    title = getattr(function, "__qualname__", None) or type(function).__name__
+    written = inspect.unwrap(function)
+    title = getattr(written, "__qualname__", None) or type(written).__name__
     return held, {"function": held.number, "title": str(title)}
 
 

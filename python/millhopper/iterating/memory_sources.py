@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -12,8 +13,8 @@ import numpy.typing as npt
 from millhopper import _core
 from millhopper.iterating.chain import Chain
 from millhopper.iterating.fields import Fields, field_entries
-from millhopper.iterating.map_function import guess_fields, keep_stream
-from millhopper.iterating.slots import Slot
+from millhopper.iterating.map_function import guess_fields, keep_function, keep_stream
+from millhopper.iterating.slots import Slot, declared
 from millhopper.ragged import Ragged
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class MemorySources(Chain):
                 transposed one, is copied once.
             shuffle: read all rows in a random order, another one in each pass. No memory is taken
                 for rows that wait.
-            seed: decides the order; a reader that is made with the same one has the same order.
+            seed: seed of all random choices in this chain, also of this order.
             name: the reader's name in error messages and programs.
 
         Raises:
@@ -93,12 +94,18 @@ class MemorySources(Chain):
         lengths = {slot: len(column) for slot, column in zip(arrays, columns, strict=True)}
         if len(set(lengths.values())) > 1:
             raise ValueError(f"from_arrays: the arrays differ in length: {lengths}")
-        held = _core.Arrays(columns)
-        attributes = {"arrays": held.number, "shuffle_records": shuffle, "seed": seed}
+        count = len(columns[0])
+        return cls._of_arrays(_core.Arrays(columns), count, list(arrays), name, shuffle, seed)
+
+    @classmethod
+    def _of_arrays(
+        cls, held: _core.Arrays, count: int, names: list[str], name: str, shuffle: bool, seed: int
+    ) -> Reader:
+        attributes = {"arrays": held.number, "count": count, "shuffle_records": shuffle}
         reader = cls._source(
-            "create_python_array_reader", name, attributes, list(arrays), functions=[held]
+            "create_python_array_reader", name, attributes, names, seed=seed, functions=[held]
         )
-        reader._shuffled = lambda seed: cls.from_arrays(arrays, shuffle=True, seed=seed, name=name)
+        reader._shuffled = partial(cls._of_arrays, held, count, names, name, True)
         return reader
 
     @classmethod
@@ -125,33 +132,48 @@ class MemorySources(Chain):
                 leading axis of 1, so that batches stack; a text or bytes, which become a ragged
                 slot of uint8; or a ``Ragged``, which stays as it is. Several of the core's threads
                 call ``__getitem__`` at once, as those of ``Reader.map`` do.
-            slots: what the samples are, as for ``map``. By default it is learned from the first
-                sample, which is read once more for that.
+            slots: what the samples are, as for ``map``. By default it is learned where a loop opens
+                the reader, from the first sample of pass 0, which is read again in the pass.
             shuffle: read the samples in a random order, another one in each pass. No memory is
                 taken for those that wait.
-            seed: decides the order; a reader that is made with the same one has the same order.
+            seed: seed of all random choices in this chain, also of this order.
             name: the reader's name in error messages and programs.
 
         Raises:
             TypeError: ``dataset`` has no ``__len__`` and ``__getitem__``.
-            Error: at an element: ``__getitem__`` raised an exception, which is the ``__cause__``.
+            Error: at an element: ``__getitem__`` raised an exception, which is the ``__cause__``,
+                or a sample is not as declared.
         """
         if not isinstance(dataset, Dataset):
             raise TypeError(
                 f"from_dataset takes an object with __len__ and __getitem__, not {dataset!r}"
             )
 
-        declared = list(slots) if isinstance(slots, Mapping) else []
+        given = declared(slots)
 
+        @wraps(type(dataset).__getitem__)  # errors name what the caller has written
         def sample(number: Mapping[str, npt.NDArray[Any]]) -> dict[str, Any]:
-            return _element(dataset[int(number["index"][0])], declared)
+            return _element(dataset[int(number["index"][0])], list(given))
 
-        sample.__qualname__ = f"{type(dataset).__qualname__}.__getitem__"
-        numbers = indices(cls, len(dataset), shuffle=shuffle, seed=seed, name=f"{name}.numbers")
-        reader = numbers.map(sample, slots=slots, name=name)
-        reader._shuffled = lambda seed: cls.from_dataset(
-            dataset, slots=slots, shuffle=True, seed=seed, name=name
+        held, attributes = keep_function(sample, ["index"], None, given)
+        return cls._of_dataset(held, attributes, given, len(dataset), name, shuffle, seed)
+
+    @classmethod
+    def _of_dataset(
+        cls,
+        held: _core.Function,
+        attributes: Mapping[str, object],
+        slots: Mapping[str, Slot],
+        count: int,
+        name: str,
+        shuffle: bool,
+        seed: int,
+    ) -> Reader:
+        numbers = indices(cls, count, shuffle=shuffle, seed=seed, name=f"{name}.numbers")
+        reader = numbers._decorate(
+            "create_python_map_reader", name, slots, attributes, list(slots) or held, [held]
         )
+        reader._shuffled = partial(cls._of_dataset, held, attributes, slots, count, name, True)
         return reader
 
     @classmethod
@@ -198,8 +220,8 @@ def indices(
     cls: type[Chain], count: int, *, shuffle: bool, seed: int, name: str = "numbers"
 ) -> Reader:
     """A reader of the numbers 0 to ``count - 1``, in the slot ``index``."""
-    attributes = {"count": count, "shuffle_records": shuffle, "seed": seed}
-    return cls._source("create_index_reader", name, attributes, ["index"])
+    attributes = {"count": count, "shuffle_records": shuffle}
+    return cls._source("create_index_reader", name, attributes, ["index"], seed=seed)
 
 
 def _column(name: str, values: npt.ArrayLike) -> npt.NDArray[Any]:
@@ -218,14 +240,21 @@ def _column(name: str, values: npt.ArrayLike) -> npt.NDArray[Any]:
 
 
 def _element(sample: Any, names: Sequence[str]) -> dict[str, Any]:
-    """A sample as a dict by slot name; names are for as many values as there are names."""
+    """A sample as a dict by slot name; without names the values are ``slot0``, ``slot1`` ...
+
+    Raises:
+        ValueError: there are not as many values as names.
+    """
     if not isinstance(sample, Mapping):
         is_one = not isinstance(sample, tuple | list) or (
-            isinstance(sample, list) and all(isinstance(value, int | float) for value in sample)
+            isinstance(sample, list)
+            and len(names) < 2
+            and all(isinstance(value, int | float | np.number | np.bool_) for value in sample)
         )
         values = [sample] if is_one else sample
-        if len(values) != len(names):
-            names = [f"slot{i}" for i in range(len(values))]
+        if names and len(values) != len(names):
+            raise ValueError(f"the sample has {len(values)} values, for slots {list(names)}")
+        names = names or [f"slot{i}" for i in range(len(values))]
         sample = dict(zip(names, values, strict=True))
     return {name: _instance(value) for name, value in sample.items()}
 

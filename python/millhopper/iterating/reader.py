@@ -172,8 +172,8 @@ class Reader(
             )
             steps = "".join(f"\n  {step}" for step in error.context)
             raise Error(text + steps, error.code, text, context=error.context) from None
-        if self._names is None and self._functions:
-            self._core.set_names(self._functions[-1].names() or [])
+        if self._names_from is not None:
+            self._core.set_names(self._names_from.names() or [])
         return loop
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -181,8 +181,8 @@ class Reader(
         # hold a running pass.
         if self._functions:
             raise TypeError(
-                "a reader with functions of Python (map) cannot be pickled: make a new one in the "
-                "other process"
+                "a reader with functions, arrays or data sets of Python cannot be pickled, because "
+                "its program names them by numbers of this process: make a new one in the other"
             )
         fields = (self._program, self._variable, self._names, self._seed, self._settings)
         return _remake, (type(self), *fields, self._name, self._epoch)
@@ -215,10 +215,13 @@ class Reader(
     def _repr_html_(self) -> str:
         """What a notebook shows: the slots, if they are known, and the table of ``print``."""
         table = f"<pre>{html.escape(str(self))}</pre>"
-        if self._functions and self._names is None:  # only a call of a function would tell
+        if self._names_from is not None:  # only a call of a function would tell
             return table
         try:
-            slots = slots_html(f"Reader {self._variable}", self._slot_names(), self.slots())
+            names, known = self._slot_names(), self.slots()
+            if len(names) != len(known):
+                raise Error(f"{len(names)} names for a reader of {len(known)} slots: {names}")
+            slots = slots_html(f"Reader {self._variable}", names, known)
         except Error as error:
             slots = f"<pre>{html.escape(error.message)}</pre>"
         return slots + table
