@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/checkpoint/checkpoint_folder.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <system_error>
@@ -47,6 +52,7 @@ CheckpointFolder::CheckpointFolder(std::string path, size_t keep)
   std::error_code error;
   fs::create_directories(path_, error);
   if (error) FailIn(path_, error);
+  Lock();
   std::vector<fs::path> left;
   fs::directory_iterator entries(path_, error);
   for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {
@@ -58,6 +64,20 @@ CheckpointFolder::CheckpointFolder(std::string path, size_t keep)
   if (error) FailIn(path_, error);
   for (const fs::path& file : left) fs::remove(file, error);  // they only take room
   std::sort(numbers_.begin(), numbers_.end());
+}
+
+CheckpointFolder::~CheckpointFolder() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+void CheckpointFolder::Lock() {
+  descriptor_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor_ < 0) FailIn(path_, std::error_code(errno, std::generic_category()));
+  // A file system without locks is used without one.
+  if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+  ::close(descriptor_);
+  throw Error(ErrorCode::kIo, "another process saves its run in this folder of checkpoints")
+      .InFile(path_, -1);
 }
 
 std::string CheckpointFolder::Name(uint64_t number) const {

@@ -13,12 +13,16 @@
 
 namespace millhopper {
 
-// One process at a time may use the folder. One thread at a time.
+// The folder is this object's as long as it lives. One thread at a time.
 class CheckpointFolder {
  public:
   // Makes the folder if there is none, and removes what writers that were killed have left in it.
-  // Keeps the newest `keep` checkpoints. Throws kIo, and kInvalidArgument if `keep` is 0.
+  // Keeps the newest `keep` checkpoints. Throws kIo, also if another process uses the folder, and
+  // kInvalidArgument if `keep` is 0.
   CheckpointFolder(std::string path, size_t keep);
+  ~CheckpointFolder();
+  CheckpointFolder(const CheckpointFolder&) = delete;
+  CheckpointFolder& operator=(const CheckpointFolder&) = delete;
 
   bool empty() const { return numbers_.empty(); }
   // The newest checkpoint that is whole, or none. Adds what is wrong with those that are newer to
@@ -32,11 +36,14 @@ class CheckpointFolder {
   void Clear();
 
  private:
+  // Two processes that write would take each other's files for those of one that was killed.
+  void Lock();
   std::string Name(uint64_t number) const;
   void Remove(uint64_t number) const;
 
   const std::string path_;
   const size_t keep_;
+  int descriptor_ = -1;            // of the folder; it has the lock
   std::vector<uint64_t> numbers_;  // of those that are there, ascending
 };
 

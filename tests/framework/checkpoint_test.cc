@@ -115,6 +115,17 @@ TEST(CheckpointFolderTest, PassesOverDamagedOnes) {
   EXPECT_NE(damaged[0].find(newest), std::string::npos) << damaged[0];
 }
 
+TEST(CheckpointFolderTest, IsOneOwnersAtATime) {
+  const std::string path = NewFolder("checkpoints");
+  {
+    CheckpointFolder folder(path, 1);
+    ExpectError(ErrorCode::kIo, "another process saves its run",
+                [&] { CheckpointFolder(path, 1); });
+    folder.Write(Some());
+  }
+  EXPECT_FALSE(CheckpointFolder(path, 1).empty());
+}
+
 TEST(CheckpointFolderTest, NamesAFolderThatCannotBeUsed) {
   const std::string path = NewFolder("checkpoints") + "/file";
   WriteFile(path, "");
