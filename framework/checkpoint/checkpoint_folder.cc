@@ -46,13 +46,25 @@ std::optional<uint64_t> NumberOf(const std::string& name) {
 
 }  // namespace
 
+CheckpointFolder::Lock::Lock(const std::string& folder)
+    : descriptor_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+  if (descriptor_ < 0) FailIn(folder, std::error_code(errno, std::generic_category()));
+  // A file system without locks is used without one.
+  if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+  ::close(descriptor_);
+  throw Error(ErrorCode::kIo, "another process saves its run in this folder of checkpoints")
+      .InFile(folder, -1);
+}
+
+CheckpointFolder::Lock::~Lock() { ::close(descriptor_); }
+
 CheckpointFolder::CheckpointFolder(std::string path, size_t keep)
     : path_(std::move(path)), keep_(keep) {
   Require(keep_ > 0, "at least one checkpoint must be kept");
   std::error_code error;
   fs::create_directories(path_, error);
   if (error) FailIn(path_, error);
-  Lock();
+  lock_.emplace(path_);
   std::vector<fs::path> left;
   fs::directory_iterator entries(path_, error);
   for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {
@@ -64,20 +76,6 @@ CheckpointFolder::CheckpointFolder(std::string path, size_t keep)
   if (error) FailIn(path_, error);
   for (const fs::path& file : left) fs::remove(file, error);  // they only take room
   std::sort(numbers_.begin(), numbers_.end());
-}
-
-CheckpointFolder::~CheckpointFolder() {
-  if (descriptor_ >= 0) ::close(descriptor_);
-}
-
-void CheckpointFolder::Lock() {
-  descriptor_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor_ < 0) FailIn(path_, std::error_code(errno, std::generic_category()));
-  // A file system without locks is used without one.
-  if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
-  ::close(descriptor_);
-  throw Error(ErrorCode::kIo, "another process saves its run in this folder of checkpoints")
-      .InFile(path_, -1);
 }
 
 std::string CheckpointFolder::Name(uint64_t number) const {

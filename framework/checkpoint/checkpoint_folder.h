@@ -20,9 +20,6 @@ class CheckpointFolder {
   // Keeps the newest `keep` checkpoints. Throws kIo, also if another process uses the folder, and
   // kInvalidArgument if `keep` is 0.
   CheckpointFolder(std::string path, size_t keep);
-  ~CheckpointFolder();
-  CheckpointFolder(const CheckpointFolder&) = delete;
-  CheckpointFolder& operator=(const CheckpointFolder&) = delete;
 
   bool empty() const { return numbers_.empty(); }
   // The newest checkpoint that is whole, or none. Adds what is wrong with those that are newer to
@@ -37,13 +34,24 @@ class CheckpointFolder {
 
  private:
   // Two processes that write would take each other's files for those of one that was killed.
-  void Lock();
+  class Lock {
+   public:
+    // Throws kIo if another one has the lock.
+    explicit Lock(const std::string& folder);
+    ~Lock();
+    Lock(const Lock&) = delete;
+    Lock& operator=(const Lock&) = delete;
+
+   private:
+    const int descriptor_;  // of the folder
+  };
+
   std::string Name(uint64_t number) const;
   void Remove(uint64_t number) const;
 
   const std::string path_;
   const size_t keep_;
-  int descriptor_ = -1;            // of the folder; it has the lock
+  std::optional<Lock> lock_;
   std::vector<uint64_t> numbers_;  // of those that are there, ascending
 };
 
