@@ -14,12 +14,16 @@
 #include "framework/base/stop.h"
 #include "framework/base/version.h"
 #include "framework/io/file_system.h"
+#include "framework/program/operator_check.h"
 #include "framework/program/program.h"
 #include "framework/program/run_state.h"
 #include "framework/reader/file_format.h"
 #include "framework/tensor/tensor_stream.h"
 #include "operators/element_block.h"
+#include "operators/loaded_files.h"
+#include "operators/shard_choice.h"
 #include "proto/framework.pb.h"
+#include "readers/cache_file.h"
 #include "readers/file_list.h"
 
 namespace millhopper {
@@ -122,9 +126,12 @@ class ChainDescription::Walk {
       : program_(*context.program()),
         scope_(context.scope()),
         vouched_for_(vouched_for),
-        description_(description) {
-    FindOperator(context.desc());
-    AddReadersBelow(context.desc(), index_);
+        description_(description) {}
+
+  // Adds all readers that the operator stands on.
+  void Follow(const proto::OpDesc& op) {
+    FindOperator(op);
+    AddReadersBelow(op, index_);
   }
 
  private:
@@ -146,9 +153,10 @@ class ChainDescription::Walk {
       const bool readers =
           input.parameter() == "UnderlyingReader" || input.parameter() == "UnderlyingReaders";
       for (const std::string& name : input.arguments()) {
-        Require(readers, Called(op), " reads the variable '", Escaped(name),
-                "' at each pass, so that its elements may change; a cache on a disk needs constant "
-                "weights");
+        Require(
+            readers, Called(op), " reads the variable '", Escaped(name),
+            "' at each pass, so that its elements may change; a cache on a disk needs values that "
+            "are given as attributes");
         AddReader(name, index);
       }
     }
@@ -163,7 +171,8 @@ class ChainDescription::Walk {
         return;
       }
     }
-    Vouch(StrCat("reader '", Escaped(name), "', which another program creates"));
+    Vouch(
+        StrCat("reader '", Escaped(name), "', which no operator before it in its program creates"));
     AddField(name, &description_->program_);
   }
 
@@ -178,6 +187,7 @@ class ChainDescription::Walk {
         Vouch(StrCat(Called(op), ", whose code is a plugin's"));
       }
       AddField(op.SerializeAsString(), text);
+      if (op.type() == "create_shard_reader") AddShard(op);
     }
     for (const auto& output : op.outputs()) {
       for (const std::string& name : output.arguments()) {
@@ -188,6 +198,14 @@ class ChainDescription::Walk {
     }
     AddAttributes(op);
     AddReadersBelow(op, index);
+  }
+
+  // The environment may say which shard it is, and says another one in each process.
+  void AddShard(const proto::OpDesc& op) {
+    const ShardChoice choice = ShardChoiceOf(CheckAttributes(
+        millhopper::FindOperator(op.type())->schema, op,
+        [](const OperatorPart&, const std::string& text) { Throw(ErrorCode::kInternal, text); }));
+    AddField(StrCat("shard ", choice.index, " of ", choice.shards), &description_->program_);
   }
 
   void AddAttributes(const proto::OpDesc& op) {
@@ -276,10 +294,24 @@ ChainDescription::ChainDescription(OpContext& context, const std::string& data_v
   AddField(std::to_string(kOrderVersion), &program_);
   AddField(std::to_string(context.run().seed), &program_);
   AddField(data_version, &program_);
-  Walk(context, !data_version.empty(), this);
+  Walk(context, !data_version.empty(), this).Follow(context.desc());
+  try {
+    if (LoadedFilesAreUnchanged(context.program())) at_creation_ = CacheKeyOf(TextNow());
+  } catch (const Error& error) {
+    if (error.interrupts()) throw;  // else Text will throw
+  }
 }
 
 std::string ChainDescription::Text() const {
+  std::string text = TextNow();
+  if (at_creation_ != CacheKeyOf(text)) {
+    Throw(ErrorCode::kDataLoss,
+          "files that they come from have changed since this process has first looked at them");
+  }
+  return text;
+}
+
+std::string ChainDescription::TextNow() const {
   std::set<std::string> lines;
   for (const std::string& name : names_) {
     for (const std::string& file : FilesOf(name)) AddFile(file, &lines);

@@ -56,7 +56,8 @@ void CreateFilterReader(OpContext& context) {
                            std::move(below),
                            [block](const RecordId& id, const std::vector<LoDTensor>& element) {
                              return Accepts(*block, id, element);
-                           }));
+                           },
+                           block->description()));
 }
 
 REGISTER_OPERATOR(create_filter_reader, FilterSchema, CreateFilterReader);

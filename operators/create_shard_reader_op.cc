@@ -1,41 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // create_shard_reader: yields the part of the elements that belongs to one of several processes.
-#include <cerrno>
-#include <cstdlib>
 #include <string>
 
 #include "framework/base/error.h"
 #include "operators/reader_creation.h"
+#include "operators/shard_choice.h"
 #include "readers/shard_reader.h"
 
 namespace millhopper {
 namespace {
 
-// Environment variables in which launchers say how many processes there are, and which one this is.
-struct Launcher {
-  const char* shards;
-  const char* index;
-};
-
-// torchrun, Slurm's srun, Open MPI's mpirun, JAX. The first that says how many counts.
-// python/millhopper/base/ranks.py has the same.
-constexpr Launcher kLaunchers[] = {{"WORLD_SIZE", "RANK"},
-                                   {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID"},
-                                   {"SLURM_NTASKS", "SLURM_PROCID"},
-                                   {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
-                                   {"JAX_NUM_PROCESSES", "JAX_PROCESS_ID"}};
-
 OpSchema ShardSchema() {
   return DecoratedReaderSchema("Yields one of num_shards disjoint parts of a reader.")
-      .Attr(
-          AttributeSchema(
-              "num_shards", int32_t{0},
-              "how many parts; 0: as many as processes, which the environment's WORLD_SIZE, "
-              "SLURM_STEP_NUM_TASKS, SLURM_NTASKS, OMPI_COMM_WORLD_SIZE or JAX_NUM_PROCESSES says")
-              .AtLeast(0))
+      .Attr(AttributeSchema(
+                "num_shards", int32_t{0},
+                "how many parts; 0: as many as processes, which the environment's WORLD_SIZE, "
+                "OMPI_COMM_WORLD_SIZE, SLURM_STEP_NUM_TASKS or JAX_NUM_PROCESSES says")
+                .AtLeast(0))
       .Attr(AttributeSchema(
                 "index", int32_t{-1},
-                "which of them, from 0; -1: as RANK, SLURM_PROCID, OMPI_COMM_WORLD_RANK or "
+                "which of them, from 0; -1: as RANK, OMPI_COMM_WORLD_RANK, SLURM_PROCID or "
                 "JAX_PROCESS_ID says")
                 .AtLeast(-1))
       .Attr(AttributeSchema(
@@ -65,39 +49,16 @@ OpSchema ShardSchema() {
       .Infer(InferSameSlots);
 }
 
-const Launcher& FoundLauncher() {
-  for (const Launcher& launcher : kLaunchers) {
-    if (std::getenv(launcher.shards) != nullptr) return launcher;
-  }
-  return kLaunchers[0];
-}
-
-// The number that an environment variable holds.
-int64_t NumberOf(const char* variable, const char* attribute) {
-  const char* const text = std::getenv(variable);
-  Require(text != nullptr, "attribute '", attribute, "' is not given, and the environment has no ",
-          variable, "; torchrun, Slurm, Open MPI or JAX would set it, or one of their own");
-  char* end = nullptr;
-  errno = 0;
-  const int64_t number = std::strtoll(text, &end, 10);
-  Require(errno == 0 && end != text && *end == '\0', "the environment's ", variable, " is '",
-          Escaped(text), "', which is not a number");
-  return number;
-}
-
 ShardEven EvenOf(const std::string& even) {
   if (even == "pad") return ShardEven::kPad;
   return even == "drop" ? ShardEven::kDrop : ShardEven::kNone;
 }
 
 void CreateShardReader(OpContext& context) {
-  int64_t shards = context.Attr<int32_t>("num_shards");
-  int64_t index = context.Attr<int32_t>("index");
-  if (shards == 0) shards = NumberOf(FoundLauncher().shards, "num_shards");
-  if (index < 0) index = NumberOf(FoundLauncher().index, "index");
+  const ShardChoice choice = ShardChoiceOf(context.attributes());
   StoreReader(context,
               std::make_unique<ShardReader>(
-                  UnderlyingReader(context), shards, index,
+                  UnderlyingReader(context), choice.shards, choice.index,
                   context.Attr<std::string>("by") == "chunk" ? ShardBy::kChunk : ShardBy::kRecord,
                   EvenOf(context.Attr<std::string>("even"))));
 }

@@ -12,6 +12,7 @@
 #include "operators/image/image_decoder.h"
 #include "operators/image/orientation.h"
 #include "operators/image_steps.h"
+#include "operators/sequences.h"
 
 namespace millhopper {
 namespace {
@@ -121,18 +122,15 @@ class Images {
 void Run(OpContext& context) {
   const LoDTensor x = context.In("X");  // a copy that shares the values, since Out may be X
   RequireInput(MayBeEncoded(SpecOf(x)), context, "X", kWanted);
-  const bool is_one = x.lod().empty();
-  const int64_t count = is_one ? 1 : static_cast<int64_t>(x.lod()[0].size()) - 1;
+  const Sequences encoded(x);
+  const auto count = static_cast<int64_t>(encoded.size());
   RequireInput(count > 0, context, "X", "there must be an image");
   const auto* const bytes = x.data<uint8_t>();
   std::vector<bool> truncated;
   Images images(&context, count);
-  for (int64_t i = 0; i < count; ++i) {
-    const auto at = static_cast<size_t>(i);
-    const uint64_t begin = is_one ? 0 : x.lod()[0][at];
-    const uint64_t end = is_one ? static_cast<uint64_t>(x.numel()) : x.lod()[0][at + 1];
+  for (size_t i = 0; i < encoded.size(); ++i) {
     try {
-      truncated.push_back(!images.Add(bytes + begin, end - begin));
+      truncated.push_back(!images.Add(bytes + encoded.begin(i), encoded.length(i)));
     } catch (...) {
       if (count == 1) throw;
       throw CurrentError().WithContext(StrCat("while decoding image ", i, " of ", count));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operators/element_block.h"
 
+#include <google/protobuf/text_format.h>
+
 #include <algorithm>
 #include <map>
 #include <mutex>
@@ -49,6 +51,35 @@ void AddOuterNames(const Program& program, int outermost, int block, std::set<st
     for (const proto::OpDesc::Attr& attribute : op.attrs()) {
       if (attribute.type() != proto::BLOCK) continue;
       AddOuterNames(program, outermost, attribute.block_idx(), outer);
+    }
+  }
+}
+
+void AddText(const google::protobuf::Message& message, std::string* text) {
+  google::protobuf::TextFormat::Printer printer;
+  printer.SetSingleLineMode(true);
+  std::string one;
+  if (!printer.PrintToString(message, &one)) {
+    Throw(ErrorCode::kInternal, "a part of a block cannot be printed");
+  }
+  *text += one;
+}
+
+// Adds what a block does. Numbers of blocks are left out: they depend on the rest of the program.
+void AddBlock(const Program& program, int block, std::string* text) {
+  const proto::BlockDesc& desc = program.desc().blocks(block);
+  for (const proto::VarDesc& variable : desc.vars()) AddText(variable, text);
+  for (const proto::OpDesc& op : desc.ops()) {
+    proto::OpDesc without_numbers = op;
+    for (proto::OpDesc::Attr& attribute : *without_numbers.mutable_attrs()) {
+      if (attribute.type() == proto::BLOCK) attribute.clear_block_idx();
+    }
+    AddText(without_numbers, text);
+    for (const proto::OpDesc::Attr& attribute : op.attrs()) {
+      if (attribute.type() != proto::BLOCK) continue;
+      *text += "block { ";
+      AddBlock(program, attribute.block_idx(), text);
+      *text += "} ";
     }
   }
 }
@@ -296,6 +327,14 @@ std::vector<SlotSpec> ElementBlock::SinkSlots(const Recipe& recipe, const Reader
   return slots;
 }
 
+std::string ElementBlock::Describe(const Recipe& recipe) {
+  std::string text = StrCat("seed: ", recipe.run.seed, " ");
+  for (const std::string& name : recipe.sources) text += StrCat("source: \"", Escaped(name), "\" ");
+  for (const std::string& name : recipe.sinks) text += StrCat("sink: \"", Escaped(name), "\" ");
+  AddBlock(*recipe.program, recipe.block, &text);
+  return text;
+}
+
 ElementBlock::ElementBlock(OpContext& context, const ReaderBase& below) {
   Recipe recipe;
   recipe.program = context.program();
@@ -313,6 +352,7 @@ ElementBlock::ElementBlock(OpContext& context, const ReaderBase& below) {
           recipe.sources.size(), " names, but ", below.origin(), " has ", below.slots().size(),
           " slots");
   sinks_ = SinkSlots(recipe, below);
+  description_ = Describe(recipe);
   for (ImageRun& run : FindImageRuns(*recipe.program, recipe.block, recipe.sinks)) {
     std::optional<size_t> sink;
     for (size_t i = 0; i < sinks_.size(); ++i) {

@@ -40,6 +40,9 @@ class ElementBlock {
 
   // The slots of the sinks: as declared or, for a sink that is not, as inferred from the block.
   const std::vector<SlotSpec>& sinks() const { return sinks_; }
+  // What the block does, as text: its operators and declarations, those of the blocks within it,
+  // its sources and sinks and the seed of its run. Not the values of outer variables.
+  const std::string& description() const { return description_; }
   // Runs the block on an element, moving its tensors out of *in, and stores the values of the sinks
   // in *out. A sink that can be written in its place is appended to the rows instead, unless they
   // are null, and left without values in *out. Several threads may call it at the same time.
@@ -52,9 +55,11 @@ class ElementBlock {
   class Pool;
 
   static std::vector<SlotSpec> SinkSlots(const Recipe& recipe, const ReaderBase& below);
+  static std::string Describe(const Recipe& recipe);
 
   std::unique_ptr<Pool> pool_;
   std::vector<SlotSpec> sinks_;
+  std::string description_;
 };
 
 }  // namespace millhopper

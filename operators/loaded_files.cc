@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operators/loaded_files.h"
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <shared_mutex>
@@ -13,22 +17,34 @@
 namespace millhopper {
 namespace {
 
+using Identity = std::tuple<std::string, FileId, uint64_t, uint64_t>;  // path, id, size, version
+using Key = std::pair<std::string, std::vector<Identity>>;             // the operator's type first
+
+Identity IdentityOf(const std::string& path) {
+  const FileStatus status = FileSystemOf(path).Stat(path);
+  return {path, status.id, status.size, status.version};
+}
+
+Key KeyOf(const OpContext& context, const std::vector<std::string>& paths) {
+  Key key{context.type(), {}};
+  for (const std::string& path : paths) key.second.push_back(IdentityOf(path));
+  return key;
+}
+
 // What is loaded, or will be. The mutex is held while it is loaded.
 struct Loaded {
+  explicit Loaded(Key k) : key(std::move(k)) {}
+
+  const Key key;
   std::mutex mutex;
   std::shared_ptr<const void> value;
 };
 
-using Identity = std::tuple<std::string, FileId, uint64_t, uint64_t>;  // path, id, size, version
-using Key = std::pair<std::string, std::vector<Identity>>;             // the operator's type first
+using SharedProgram = std::shared_ptr<const Program>;
 
-Key KeyOf(const OpContext& context, const std::vector<std::string>& paths) {
-  Key key{context.type(), {}};
-  for (const std::string& path : paths) {
-    const FileStatus status = FileSystemOf(path).Stat(path);
-    key.second.emplace_back(path, status.id, status.size, status.version);
-  }
-  return key;
+// Whether both are the same program, also where another one has got its address since.
+bool IsSame(const std::weak_ptr<const Program>& known, const SharedProgram& program) {
+  return !known.owner_before(program) && !program.owner_before(known);
 }
 
 class LoadedFiles {
@@ -37,15 +53,15 @@ class LoadedFiles {
   const void* Find(const OpContext& context) {
     const std::shared_lock<std::shared_mutex> lock(mutex_);
     const auto found = users_.find(&context.desc());
-    return found != users_.end() && IsOf(found->second, context) ? found->second.loaded->value.get()
-                                                                 : nullptr;
+    if (found == users_.end() || !IsSame(found->second.program, context.program())) return nullptr;
+    return found->second.loaded->value.get();
   }
 
   std::shared_ptr<Loaded> FindOrAdd(const Key& key) {
     const std::lock_guard<std::shared_mutex> lock(mutex_);
     std::weak_ptr<Loaded>& known = by_key_[key];
     std::shared_ptr<Loaded> loaded = known.lock();
-    if (loaded == nullptr) known = loaded = std::make_shared<Loaded>();
+    if (loaded == nullptr) known = loaded = std::make_shared<Loaded>(key);
     return loaded;
   }
 
@@ -70,16 +86,23 @@ class LoadedFiles {
     return added->second.loaded->value.get();
   }
 
+  // The identities of all files that operators of the program have loaded.
+  std::vector<Identity> FilesOf(const SharedProgram& program) {
+    std::vector<Identity> files;
+    const std::shared_lock<std::shared_mutex> lock(mutex_);
+    for (const auto& [op, user] : users_) {
+      if (!IsSame(user.program, program)) continue;
+      const std::vector<Identity>& own = user.loaded->key.second;
+      files.insert(files.end(), own.begin(), own.end());
+    }
+    return files;
+  }
+
  private:
   struct User {
-    std::weak_ptr<const Program> program;  // the operator's; tells it from one at the same address
+    std::weak_ptr<const Program> program;  // the operator's
     std::shared_ptr<Loaded> loaded;
   };
-
-  static bool IsOf(const User& user, const OpContext& context) {
-    return !user.program.owner_before(context.program()) &&
-           !context.program().owner_before(user.program);
-  }
 
   std::shared_mutex mutex_;
   std::map<const proto::OpDesc*, User> users_;
@@ -91,21 +114,55 @@ LoadedFiles& AllLoadedFiles() {
   return *files;
 }
 
+// What operators have loaded that this thread has run lately: a table in which each operator has
+// one place, and takes it from the operator that was there before.
+class Memo {
+ public:
+  struct Place {
+    const proto::OpDesc* op = nullptr;
+    std::weak_ptr<const Program> program;
+    const void* value = nullptr;
+  };
+
+  static Place* Of(const proto::OpDesc* op) {
+    thread_local std::array<Place, kPlaces> places;
+    return &places[std::hash<const void*>()(op) / alignof(std::max_align_t) % kPlaces];
+  }
+
+ private:
+  static constexpr size_t kPlaces = 13;  // a prime, because addresses have a stride
+};
+
 }  // namespace
 
 namespace internal {
 
-const void* LoadedOf(const OpContext& context, const std::vector<std::string>& paths,
-                     const std::function<std::shared_ptr<const void>()>& load) {
-  LoadedFiles& files = AllLoadedFiles();
-  if (const void* const found = files.Find(context)) return found;
-  std::shared_ptr<Loaded> loaded = files.FindOrAdd(KeyOf(context, paths));
+const void* FindLoaded(const OpContext& context) {
+  Memo::Place* const place = Memo::Of(&context.desc());
+  if (place->op == &context.desc() && IsSame(place->program, context.program())) {
+    return place->value;
+  }
+  const void* const value = AllLoadedFiles().Find(context);
+  if (value != nullptr) *place = {&context.desc(), context.program(), value};
+  return value;
+}
+
+const void* Load(const OpContext& context, const FilesToLoad<void>& files) {
+  std::shared_ptr<Loaded> loaded = AllLoadedFiles().FindOrAdd(KeyOf(context, files.paths));
   {
     const std::lock_guard<std::mutex> lock(loaded->mutex);
-    if (loaded->value == nullptr) loaded->value = load();
+    if (loaded->value == nullptr) loaded->value = files.load();
   }
-  return files.SetUser(context, std::move(loaded));
+  return AllLoadedFiles().SetUser(context, std::move(loaded));
 }
 
 }  // namespace internal
+
+bool LoadedFilesAreUnchanged(const std::shared_ptr<const Program>& program) {
+  const std::vector<Identity> files = AllLoadedFiles().FilesOf(program);
+  return std::all_of(files.begin(), files.end(), [](const Identity& file) {
+    return IdentityOf(std::get<std::string>(file)) == file;
+  });
+}
+
 }  // namespace millhopper

@@ -43,7 +43,9 @@ std::shared_ptr<const Vocabulary> Load(const std::string& path) {
 void Run(OpContext& context) {
   RequireText(context, "X");
   const auto& path = context.Attr<std::string>("vocab");
-  const auto& vocabulary = LoadedFile<Vocabulary>(context, {path}, [&] { return Load(path); });
+  const auto& vocabulary = LoadedFile<Vocabulary>(context, [&path] {
+    return FilesToLoad<Vocabulary>{{path}, [&path] { return Load(path); }};
+  });
   LoDTensor* const out = context.Out("Out");
   const StableInput x(context.In("X"), out);
   const Sequences words(*x);

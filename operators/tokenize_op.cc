@@ -85,14 +85,13 @@ OpSchema Schema() {
       .Infer(Infer);
 }
 
-const BytePairEncoder& EncoderOf(const OpContext& context) {
+FilesToLoad<BytePairEncoder> FilesOf(const OpContext& context) {
   const auto& merges = context.Attr<std::string>("merges");
   const auto& vocab = context.Attr<std::string>("vocab");
   std::vector<std::string> paths = {merges};
   if (!vocab.empty()) paths.push_back(vocab);
-  return LoadedFile<BytePairEncoder>(context, paths, [&] {
-    return std::make_shared<const BytePairEncoder>(ReadTokens(merges, vocab));
-  });
+  return {std::move(paths),
+          [&] { return std::make_shared<const BytePairEncoder>(ReadTokens(merges, vocab)); }};
 }
 
 void Run(OpContext& context) {
@@ -117,7 +116,7 @@ void Run(OpContext& context) {
     for (size_t i = 0; i < texts.size(); ++i) offsets.push_back(texts.end(i));
     return store(text, std::move(offsets));
   }
-  const BytePairEncoder& encoder = EncoderOf(context);
+  const auto& encoder = LoadedFile<BytePairEncoder>(context, [&] { return FilesOf(context); });
   const PiecePattern pattern = PatternOf(context.Attr<std::string>("pattern"));
   // No text has more tokens than bytes.
   const Ref<Buffer> buffer =

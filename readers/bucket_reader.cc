@@ -50,13 +50,8 @@ void BucketReader::Forget() {
 
 void BucketReader::SaveState(ReaderState* state) const {
   CollatingReader::SaveState(state);
-  const auto list = [](const std::vector<int64_t>& values) {
-    std::string text;
-    for (const int64_t value : values) text += (text.empty() ? "" : ", ") + StrCat(value);
-    return text;
-  };
-  state->Setting("boundaries", list(options_.boundaries));
-  state->Setting("batch_sizes", list(options_.batch_sizes));
+  state->Setting("boundaries", options_.boundaries);
+  state->Setting("batch_sizes", options_.batch_sizes);
   state->Setting("slot", slot_);
   state->Setting("discard_leftover", options_.discard_leftover ? "true" : "false");
   std::vector<uint64_t> buckets;

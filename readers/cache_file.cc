@@ -87,7 +87,7 @@ class FileHeadReader {
     if (Take(kMagic.size()) != kMagic) Fail("it is no cache file of this version");
     if (Take(key.size()) != std::string_view(key.data(), key.size())) Fail("it has another key");
     const auto count = Number<uint32_t>();
-    if (count > kMaxSlots) Fail(StrCat(count, " slots"));
+    if (count == 0 || count > kMaxSlots) Fail(StrCat(count, " slots"));
     std::vector<SlotSpec> slots;
     for (uint32_t i = 0; i < count; ++i) {
       SlotSpec slot;
@@ -95,10 +95,18 @@ class FileHeadReader {
       if (!IsDataType(type)) Fail(StrCat("type ", type));
       slot.dtype = DataTypeFromNumber(type);
       slot.lod_level = Number<int32_t>();
+      if (slot.lod_level < 0 || slot.lod_level > static_cast<int>(kMaxLodLevels)) {
+        Fail(StrCat(slot.lod_level, " levels of detail"));
+      }
       slot.known = Number<uint32_t>() != 0;
       const auto rank = Number<uint32_t>();
       if (rank > kMaxRank) Fail(StrCat(rank, " axes"));
-      for (uint32_t axis = 0; axis < rank; ++axis) slot.dims.push_back(Number<int64_t>());
+      for (uint32_t axis = 0; axis < rank; ++axis) {
+        const auto dim = Number<int64_t>();
+        if (dim < -1) Fail(StrCat("an axis of ", dim));
+        slot.dims.push_back(dim);
+      }
+      if (slot.known && rank == 0) Fail("a slot without axes");
       slots.push_back(slot);
     }
     const uint64_t wanted = ChecksumOf(0, {head_});
@@ -130,11 +138,8 @@ class FileHeadReader {
 
 class CacheFileSource final : public FileSource {
  public:
-  CacheFileSource(const std::string& path, const CacheKey& key) : file_(File::Open(path)) {
-    FileHeadReader head(*file_);
-    head.Read(key);
-    next_ = head.size();
-  }
+  CacheFileSource(std::shared_ptr<const File> file, uint64_t first_block)
+      : file_(std::move(file)), next_(first_block) {}
 
   bool Claim(Chunk* chunk) override {
     if (ended_) return false;
@@ -188,8 +193,8 @@ class CacheFileSource final : public FileSource {
   }
 
  private:
-  const std::unique_ptr<const File> file_;
-  uint64_t next_ = 0;     // byte of the file
+  const std::shared_ptr<const File> file_;
+  uint64_t next_;         // byte of the file
   uint64_t claimed_ = 0;  // elements
   bool ended_ = false;
 };
@@ -296,20 +301,16 @@ void CacheFileWriter::Publish() {
   file_.Publish();
 }
 
-std::unique_ptr<CacheFileFormat> CacheFileFormat::Find(const std::string& path,
+std::unique_ptr<CacheFileFormat> CacheFileFormat::Read(std::unique_ptr<const File> file,
                                                        const CacheKey& key) {
-  try {
-    const std::unique_ptr<const File> file = File::Open(path);
-    return std::unique_ptr<CacheFileFormat>(
-        new CacheFileFormat(FileHeadReader(*file).Read(key), key));
-  } catch (const Error& error) {
-    if (error.interrupts()) throw;
-    return nullptr;
-  }
+  FileHeadReader head(*file);
+  std::vector<SlotSpec> slots = head.Read(key);
+  return std::unique_ptr<CacheFileFormat>(
+      new CacheFileFormat(std::move(slots), std::move(file), head.size()));
 }
 
-std::unique_ptr<FileSource> CacheFileFormat::Open(const FileEntry& file) {
-  return std::make_unique<CacheFileSource>(file.path, key_);
+std::unique_ptr<FileSource> CacheFileFormat::Open(const FileEntry&) {
+  return std::make_unique<CacheFileSource>(file_, first_block_);
 }
 
 void CacheFileFormat::Load(const Ticket* tickets, size_t n, Rows* rows) const {

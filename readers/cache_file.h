@@ -22,9 +22,11 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "framework/base/record_id.h"
+#include "framework/io/file.h"
 #include "framework/io/output_file.h"
 #include "framework/reader/file_format.h"
 
@@ -64,14 +66,15 @@ class CacheFileWriter {
   uint64_t added_ = 0;            // elements so far
 };
 
-// Reads files of a key. Their tickets point to the bytes of elements that are whole.
+// Reads one file. Its tickets point to the bytes of elements that are whole.
 class CacheFileFormat final : public FileFormat {
  public:
-  // Null if there is no such file, if it is another version's or of another key, or if its head is
-  // damaged. Throws nothing but kCancelled and a lack of memory.
-  static std::unique_ptr<CacheFileFormat> Find(const std::string& path, const CacheKey& key);
+  // Reads the head of the file. Throws kDataLoss if it is damaged, or that of another version or
+  // another key, and what File::Read throws.
+  static std::unique_ptr<CacheFileFormat> Read(std::unique_ptr<const File> file,
+                                               const CacheKey& key);
 
-  // Damage is kDataLoss.
+  // The elements of that file, which `file` must name. Damage is kDataLoss.
   std::unique_ptr<FileSource> Open(const FileEntry& file) override;
   void Load(const Ticket* tickets, size_t n, Rows* rows) const override;
 
@@ -81,10 +84,12 @@ class CacheFileFormat final : public FileFormat {
   static void LoadElement(const Ticket& ticket, Rows* rows);
 
  private:
-  CacheFileFormat(std::vector<SlotSpec> slots, const CacheKey& key)
-      : FileFormat(std::move(slots)), key_(key) {}
+  CacheFileFormat(std::vector<SlotSpec> slots, std::unique_ptr<const File> file,
+                  uint64_t first_block)
+      : FileFormat(std::move(slots)), file_(std::move(file)), first_block_(first_block) {}
 
-  const CacheKey key_;
+  const std::shared_ptr<const File> file_;
+  const uint64_t first_block_;  // the byte at which it begins
 };
 
 }  // namespace millhopper

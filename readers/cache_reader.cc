@@ -44,7 +44,8 @@ void CacheReader::Gather(const Ref<GatheredPart>& part) {
   Ref<Gathered> element = Pool<Gathered>::Take();
   element->Add(part);
   const size_t memory = MemoryOf(*part);
-  if (!full_ && memory > bytes_ - used_) full_ = true;
+  // What was restored may have been kept with more memory.
+  if (!full_ && (used_ >= bytes_ || memory > bytes_ - used_)) full_ = true;
   if (!full_) {
     kept_.push_back(element);
     used_ += memory;

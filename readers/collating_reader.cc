@@ -65,12 +65,10 @@ CollatingReader::CollatingReader(std::unique_ptr<ReaderBase>&& reader,
 
 void CollatingReader::SaveState(ReaderState* state) const {
   GatherReader::SaveState(state);
-  std::string pads;
-  for (const double pad : pads_) pads += (pads.empty() ? "" : ", ") + StrCat(pad);
   state->Setting("pad", options_.pad ? "true" : "false");
   state->Setting("pad_length", static_cast<uint64_t>(options_.pad_length));
   state->Setting("pad_multiple", static_cast<uint64_t>(options_.pad_multiple));
-  state->Setting("pad_values", pads);
+  state->Setting("pad_values", pads_);
   state->Setting("lengths", options_.lengths ? "true" : "false");
 }
 

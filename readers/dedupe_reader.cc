@@ -10,6 +10,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/memory_limit.h"
+#include "framework/base/stop.h"
 
 namespace millhopper {
 namespace {
@@ -150,9 +151,7 @@ void DedupeReader::Gather(const Ref<GatheredPart>& part) {
 // Digests cannot be made again without all elements of the pass, so they are kept as they are.
 void DedupeReader::SaveState(ReaderState* state) const {
   GatherReader::SaveState(state);
-  std::string slots;
-  for (const size_t slot : slots_) slots += (slots.empty() ? "" : ", ") + StrCat(slot);
-  state->Setting("compared_slots", slots);
+  state->Setting("compared_slots", slots_);
   state->Setting("entries", most_);
   std::vector<uint64_t> seen;
   for (const RecentKeys::Key& key : seen_.keys()) {
@@ -167,7 +166,10 @@ void DedupeReader::RestoreState(const ReaderState& state) {
   if (seen.size() % 2 != 0 || seen.size() / 2 > most_) {
     state.Fail(seen.size(), " halves of digests for ", most_, " entries");
   }
-  for (size_t i = 0; i < seen.size(); i += 2) seen_.Insert({seen[i], seen[i + 1]});
+  for (size_t i = 0; i < seen.size(); i += 2) {
+    CheckStop();  // there may be millions
+    seen_.Insert({seen[i], seen[i + 1]});
+  }
 }
 
 void DedupeReader::LoadGathered(const Gathered& gathered, Rows* rows) const {

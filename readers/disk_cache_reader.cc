@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "framework/base/error.h"
+#include "framework/base/forks.h"
 #include "framework/io/file_system.h"
 #include "readers/plan_past.h"
 
@@ -22,6 +23,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kExtension[] = ".mhcache";
+// How much a file may grow until the reader looks again at what the others take.
+constexpr uint64_t kBytesBetweenListings = uint64_t{64} << 20;
 constexpr char kPartial[] = ".partial";  // the end of the name of a file that is being written
 
 bool EndsWith(const std::string& text, const std::string& end) {
@@ -47,17 +50,26 @@ class DiskCacheReader::Entry {
     std::error_code failed;
     fs::create_directories(directory_, failed);
     const std::string lock = path() + ".lock";
-    lock_ = ::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (lock_ < 0) throw Error(ErrorCode::kIo, std::strerror(errno)).InFile(lock, -1);
-    if (::flock(lock_, LOCK_EX | LOCK_NB) == 0) return true;
+    const int descriptor = ::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (descriptor < 0) throw Error(ErrorCode::kIo, std::strerror(errno)).InFile(lock, -1);
+    if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) {
+      lock_ = descriptor;
+      return true;
+    }
     const int reason = errno;
-    Unlock();
+    ::close(descriptor);
     if (reason == EWOULDBLOCK) return false;
     throw Error(ErrorCode::kIo, StrCat("cannot be locked: ", std::strerror(reason)))
         .InFile(lock, -1);
   }
+  // Whether the lock is held.
+  bool is_locked() const { return lock_ >= 0; }
+  // A process that was forked has the lock, too, and closing the file frees it when all have closed
+  // theirs: so the process that took it frees it, and no other one.
   void Unlock() {
-    if (lock_ >= 0) ::close(lock_);
+    if (!is_locked()) return;
+    if (process_.IsThis()) ::flock(lock_, LOCK_UN);
+    ::close(lock_);
     lock_ = -1;
   }
   // Removes what killed processes have left of this file. The caller holds the lock.
@@ -68,10 +80,11 @@ class DiskCacheReader::Entry {
       if (name.rfind(name_ + ".", 0) == 0 && EndsWith(name, kPartial)) fs::remove(file, failed);
     });
   }
-  // Removes the file, which was found to be damaged.
-  void Remove() const {
+  // Removes the file if it is this one still, which was found to be damaged. The caller holds the
+  // lock, so that nobody gives another one its name meanwhile.
+  void Remove(const FileId& damaged) const {
     std::error_code failed;
-    fs::remove(path(), failed);
+    if (FileSystemOf(path()).Stat(path()).id == damaged) fs::remove(path(), failed);
   }
   // How many bytes the files of other descriptions take, whole or not.
   uint64_t BytesOfOthers() const {
@@ -100,7 +113,8 @@ class DiskCacheReader::Entry {
   const fs::path directory_;
   const std::string name_;
   const CacheKey key_;
-  int lock_ = -1;
+  const OwnProcess process_;
+  int lock_ = -1;  // the descriptor of the file that is locked, or -1
 };
 
 DiskCacheReader::DiskCacheReader(std::unique_ptr<ReaderBase> reader, DiskCacheOptions options)
@@ -141,19 +155,25 @@ void DiskCacheReader::Write(const Step& step) {
 void DiskCacheReader::StopWriting() {
   writer_.reset();
   writes_ = false;
+  list_from_ = 0;
   if (entry_ != nullptr) entry_->Unlock();
 }
 
 bool DiskCacheReader::Find() {
-  std::unique_ptr<CacheFileFormat> format = CacheFileFormat::Find(entry_->path(), entry_->key());
-  if (format == nullptr) return false;
-  std::vector<SlotSpec> slots = format->slots();
+  std::optional<FileId> id;
+  std::vector<SlotSpec> slots;
   try {
+    std::unique_ptr<const File> file = File::Open(entry_->path());
+    id = file->id();
+    std::unique_ptr<CacheFileFormat> format = CacheFileFormat::Read(std::move(file), entry_->key());
+    slots = format->slots();
     stored_ = std::make_unique<FileReader>(std::move(format), FileEntry{entry_->path(), "", {}});
   } catch (const Error& error) {
     if (error.interrupts()) throw;
-    return false;  // it has been removed
+    if (error.code() == ErrorCode::kDataLoss && entry_->is_locked()) entry_->Remove(*id);
+    return false;
   }
+  stored_id_ = *id;
   stored_->set_origin(origin());
   // Later, threads may be asking for what is known by then.
   if (first_pass_) stored_slots_ = std::move(slots);
@@ -175,22 +195,27 @@ void DiskCacheReader::Begin() {
       return;
     }
     entry_->RemoveRemains();
-    entry_->Remove();  // what has its name is damaged
     writes_ = true;
   });
 }
 
+void DiskCacheReader::CheckRoom(uint64_t bytes) {
+  if (bytes >= list_from_) {
+    others_ = entry_->BytesOfOthers();
+    list_from_ = bytes + kBytesBetweenListings;
+  }
+  const auto most = static_cast<uint64_t>(options_.directory_bytes);
+  if (bytes <= most && others_ <= most - bytes) return;
+  Throw(ErrorCode::kResourceLimit, "they take more than the disk_bytes of ", most,
+        others_ == 0 ? "" : StrCat(", of which other caches in it take ", others_),
+        "; raise the limit, or remove files that are no longer wanted");
+}
+
 CacheFileWriter& DiskCacheReader::Writer() {
   if (writer_ == nullptr) {
-    writer_ = std::make_unique<CacheFileWriter>(
-        entry_->path(), entry_->key(), GatherReader::row_slots(), [this](uint64_t bytes) {
-          const uint64_t others = entry_->BytesOfOthers();
-          const auto most = static_cast<uint64_t>(options_.directory_bytes);
-          if (bytes <= most && others <= most - bytes) return;
-          Throw(ErrorCode::kResourceLimit, "they take more than the disk_bytes of ", most,
-                others == 0 ? "" : StrCat(", of which other caches in it take ", others),
-                "; raise the limit, or remove files that are no longer wanted");
-        });
+    writer_ =
+        std::make_unique<CacheFileWriter>(entry_->path(), entry_->key(), GatherReader::row_slots(),
+                                          [this](uint64_t bytes) { CheckRoom(bytes); });
   }
   return *writer_;
 }
@@ -214,9 +239,11 @@ bool DiskCacheReader::PlanStored(size_t n, TicketRun* run) {
   try {
     stored_->Plan(n, run);
   } catch (...) {
-    if (CurrentError().interrupts()) throw;
+    const Error error = CurrentError();
+    if (error.interrupts()) throw;
+    // While the file is open, no other one can have its id.
+    if (error.code() == ErrorCode::kDataLoss) RemoveDamaged();
     stored_.reset();
-    entry_->Remove();
     left_ = yielded_;
     return false;
   }
@@ -225,6 +252,16 @@ bool DiskCacheReader::PlanStored(size_t n, TicketRun* run) {
   }
   yielded_ += run->tickets.size() - first;
   return true;
+}
+
+void DiskCacheReader::RemoveDamaged() {
+  try {
+    if (!entry_->Lock()) return;  // a reader that writes a new one will replace it
+    entry_->Remove(stored_id_);
+  } catch (const Error& error) {
+    if (error.interrupts()) throw;  // else it stays, and is found to be damaged again
+  }
+  entry_->Unlock();
 }
 
 void DiskCacheReader::Gather(const Ref<GatheredPart>& part) {
@@ -240,6 +277,7 @@ void DiskCacheReader::GatherRest() {
     if (options_.describe() != description_) {
       Throw(ErrorCode::kDataLoss, "the files that they come from have changed meanwhile");
     }
+    list_from_ = 0;  // others may have written meanwhile
     Writer().Publish();
     StopWriting();
   });

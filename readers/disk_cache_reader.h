@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "framework/io/file.h"
 #include "framework/reader/file_reader.h"
 #include "readers/cache_file.h"
 #include "readers/gather_reader.h"
@@ -18,8 +19,10 @@
 namespace millhopper {
 
 struct DiskCacheOptions {
-  std::string directory;    // on a local disk; made if it is not there
-  int64_t directory_bytes;  // what all cache files in it may take together
+  std::string directory;  // on a local disk; made if it is not there
+  // What all cache files in it may take together. The others are looked at when a file is begun,
+  // every 64 MiB, and before it gets its name.
+  int64_t directory_bytes;
   // Everything that the elements depend on, as text: files with the same text are used. Called
   // before the first pass, and again before a file gets its name, which it only gets if the text is
   // still the same. If it throws, nothing is kept.
@@ -32,14 +35,17 @@ struct DiskCacheOptions {
 // pass has come to its end without an error, and no file without its name is ever used. No other
 // reader may read the reader below.
 //
-// A cache file is never an error. Where one is damaged, which is noticed before the first element
-// of its block is given out, it is removed, and the reader goes on with the reader below, of which
-// it passes over what it has yielded. Where no file can be written, because the disk is full or
-// `directory_bytes` would be exceeded, it says so once on standard error, and reads on.
+// A cache file is never an error. Where one is damaged or cannot be read, which is noticed before
+// the first element of its block is given out, the reader goes on with the reader below, of which
+// it passes over what it has yielded. What is damaged is removed, unless another file has got its
+// name since; what cannot be read, such as for lack of descriptors, stays. Where no file can be
+// written, because the disk is full or `directory_bytes` would be exceeded, it says so once on
+// standard error, and reads on.
 //
 // Any number of processes may use the directory. One of them writes a file, which it holds a lock
 // for (flock on <file>.lock); the others read the reader below meanwhile. What a process has left
-// that was killed is removed by the next one that writes the same file.
+// that was killed is removed by the next one that writes the same file. A process that is forked
+// meanwhile neither writes nor lets go of the lock.
 class DiskCacheReader final : public GatherReader {
  public:
   // Throws kInvalidArgument for a directory that is on no local disk, for negative bytes, and as
@@ -63,15 +69,20 @@ class DiskCacheReader final : public GatherReader {
   void SaveState(ReaderState* state) const override;
   // Decides where the elements of this pass come from.
   void Begin();
-  // Has the elements come from the file if there is one.
+  // Has the elements come from the file if there is one that can be read. Removes one that is
+  // damaged if this reader holds the lock.
   bool Find();
-  // Plans from the file; false if it is damaged, and no longer used.
+  // Plans from the file; false if it is damaged or cannot be read, and is no longer used.
   bool PlanStored(size_t n, TicketRun* run);
+  // Removes the file that elements have come from.
+  void RemoveDamaged();
   // Calls what writes; where that fails, nothing more is ever written.
   template <typename Step>
   void Write(const Step& step);
   // Drops a file that has no name yet.
   void StopWriting();
+  // Throws kResourceLimit unless the file may have this many bytes.
+  void CheckRoom(uint64_t bytes);
   // Makes the file when it is first written to, because the slots are known then.
   CacheFileWriter& Writer();
 
@@ -84,10 +95,13 @@ class DiskCacheReader final : public GatherReader {
   // Of this pass:
   bool begun_ = false;
   std::unique_ptr<FileReader> stored_;       // what elements come from, or null
+  FileId stored_id_;                         // of its file
   bool writes_ = false;                      // whether this reader holds the lock, and writes
   std::unique_ptr<CacheFileWriter> writer_;  // null before the first element
-  size_t yielded_ = 0;                       // elements from the file
-  size_t left_ = 0;  // elements that the reader below has still to pass over
+  uint64_t others_ = 0;     // bytes of the other files in the folder, when it was last listed
+  uint64_t list_from_ = 0;  // the size of the file at which the folder is listed again
+  size_t yielded_ = 0;      // elements from the file
+  size_t left_ = 0;         // elements that the reader below has still to pass over
 };
 
 }  // namespace millhopper

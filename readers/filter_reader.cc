@@ -22,8 +22,15 @@ class Filter final : public Stage {
 
 }  // namespace
 
-FilterReader::FilterReader(std::unique_ptr<ReaderBase> reader, Function function)
+FilterReader::FilterReader(std::unique_ptr<ReaderBase> reader, Function function,
+                           std::string description)
     : StageReader(std::move(reader), reader->slots(), std::make_unique<Filter>(std::move(function)),
-                  DepthForAllWorkers()) {}
+                  DepthForAllWorkers()),
+      description_(std::move(description)) {}
+
+void FilterReader::SaveState(ReaderState* state) const {
+  StageReader::SaveState(state);
+  state->Setting("function", description_);
+}
 
 }  // namespace millhopper

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "framework/reader/stage_reader.h"
@@ -18,8 +19,14 @@ class FilterReader final : public StageReader {
   // by many threads at once. If it throws, the consumer gets the error in the element's place.
   using Function = std::function<bool(const RecordId& id, const std::vector<LoDTensor>& element)>;
 
+  // `description` says what the function does: a position of a reader with another one is refused.
   // Throws kInvalidArgument when the reader below yields tensors on a device.
-  FilterReader(std::unique_ptr<ReaderBase> reader, Function function);
+  FilterReader(std::unique_ptr<ReaderBase> reader, Function function, std::string description = "");
+
+ private:
+  void SaveState(ReaderState* state) const override;
+
+  const std::string description_;
 };
 
 }  // namespace millhopper

@@ -268,8 +268,6 @@ std::vector<Ref<Gathered>> GatherReader::GatherAgain(const ElementNames& names) 
 std::vector<Ref<GatheredPart>> GatherReader::LoadPartsAgain(const ElementNames& names) {
   ElementNames staged;  // as the stage names elements that it leaves as they are
   staged.count = names.count;
-  Require(names.count <= kMaxPositionBytes, "the position names ", names.count, " elements of ",
-          origin());
   staged.numbers.assign(2 * names.count, 0);
   staged.below = {names};
   std::vector<Ref<GatheredPart>> parts;

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "readers/index_reader.h"
 
-#include <algorithm>
 #include <cstring>
-#include <map>
 #include <utility>
 
-#include "framework/base/error.h"
+#include "readers/numbers_again.h"
 
 namespace millhopper {
 namespace {
@@ -30,15 +28,15 @@ IndexReader::IndexReader(uint64_t count, const std::optional<RandomKey>& key,
 void IndexReader::PlanNext(size_t n, TicketRun* run) {
   if (key_ && !order_) order_.emplace(count_, *key_, pass_);
   for (; n > 0 && next_ < count_; --n, ++next_) {
-    run->Add(TicketAt(pass_, next_, order_ ? &*order_ : nullptr));
+    run->Add(TicketOf(pass_, next_, order_ ? (*order_)[next_] : next_));
   }
 }
 
-Ticket IndexReader::TicketAt(uint64_t pass, uint64_t place, const Permutation* order) {
+Ticket IndexReader::TicketOf(uint64_t pass, uint64_t place, uint64_t number) {
   Ticket ticket;
   ticket.id.pass = pass;
   ticket.id.sample = place;
-  ticket.id.chunk = order == nullptr ? place : (*order)[place];
+  ticket.id.chunk = number;
   return ticket;
 }
 
@@ -61,22 +59,13 @@ void IndexReader::RestoreState(const ReaderState& state) {
 }
 
 void IndexReader::NameElements(const Ticket* tickets, size_t n, ElementNames* names) const {
-  names->count += n;
-  names->records.reserve(names->records.size() + n);
-  for (size_t i = 0; i < n; ++i) names->records.push_back(tickets[i].id);
+  names->AddRecords(tickets, n);
 }
 
 void IndexReader::PlanAgain(const ElementNames& names, const TakeElement& take) {
-  Require(names.records.size() == names.count, "the position names ", names.count, " elements of ",
-          origin(), ", but ", names.records.size(), " records");
-  std::map<uint64_t, Permutation> orders;  // by pass
-  for (size_t i = 0; i < names.count; ++i) {
-    const RecordId& id = names.records[i];
-    Require(id.sample < count_, "the position names element ", id.sample, " of the ", count_,
-            " of ", origin());
-    const Permutation* const order =
-        key_ ? &orders.try_emplace(id.pass, count_, *key_, id.pass).first->second : nullptr;
-    take(i, TicketAt(id.pass, id.sample, order));
+  const std::vector<uint64_t> numbers = NumbersAgain(names, count_, key_, origin());
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    take(i, TicketOf(names.records[i].pass, names.records[i].sample, numbers[i]));
   }
 }
 

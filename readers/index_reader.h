@@ -38,8 +38,8 @@ class IndexReader : public ReaderBase {
   void Rewind(uint64_t pass) final;
   void SaveState(ReaderState* state) const final;
   void RestoreState(const ReaderState& state) final;
-  // The ticket at a place of an order, which is null for that of the numbers.
-  static Ticket TicketAt(uint64_t pass, uint64_t place, const Permutation* order);
+  // The ticket of the number at a place of the order of a pass.
+  static Ticket TicketOf(uint64_t pass, uint64_t place, uint64_t number);
 
   const uint64_t count_;
   const std::optional<RandomKey> key_;

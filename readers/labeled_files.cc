@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "readers/labeled_files.h"
 
+#include <xxhash.h>
+
 #include <algorithm>
 #include <any>
 #include <cstring>
@@ -9,6 +11,8 @@
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
 #include "framework/base/memory_limit.h"
+#include "framework/base/random.h"
+#include "framework/base/stop.h"
 #include "framework/io/file_system.h"
 #include "framework/io/files_in_use.h"
 #include "readers/byte_records.h"
@@ -156,6 +160,18 @@ std::optional<uint64_t> LabeledFilesFormat::CountRecords(
   uint64_t records = 0;
   for (const FileEntry& file : files) records += FilesOf(file.path).size();
   return records;
+}
+
+uint64_t LabeledFilesFormat::Fingerprint(const FileEntry& file) const {
+  const LabeledFiles files = FilesOf(file.path);
+  uint64_t hash = files.size();
+  for (size_t i = 0; i < files.size(); ++i) {
+    CheckStop();  // there may be millions
+    const std::string path = files.Path(i);
+    hash = XXH3_64bits_withSeed(path.data(), path.size(), hash);
+    hash = MixBits(hash ^ static_cast<uint64_t>(files.label(i)));
+  }
+  return hash;
 }
 
 void LabeledFilesFormat::Load(const Ticket* tickets, size_t n, Rows* rows) const {

@@ -54,6 +54,8 @@ class LabeledFilesFormat : public FileFormat {
 
   std::unique_ptr<FileSource> Open(const FileEntry& file) override;
   std::optional<uint64_t> CountRecords(const std::vector<FileEntry>& files) const override;
+  // Of the names and labels in their order.
+  uint64_t Fingerprint(const FileEntry& file) const override;
   bool chunks_tell_records() const override { return true; }
   void Load(const Ticket* tickets, size_t n, Rows* rows) const override;
 

@@ -44,8 +44,10 @@ void AppendRest(const std::vector<SlotSpec>& slots, const std::vector<LoDTensor>
 }  // namespace
 
 MapReader::MapReader(std::unique_ptr<ReaderBase> reader, std::vector<SlotSpec> slots,
-                     Function function)
-    : DecoratedReader(std::move(reader), std::move(slots)), function_(std::move(function)) {
+                     Function function, std::string description)
+    : DecoratedReader(std::move(reader), std::move(slots)),
+      function_(std::move(function)),
+      description_(std::move(description)) {
   Require(place().is_cpu(), "elements on ", place().name(),
           " cannot be mapped; put create_custom_reader below create_double_buffer_reader");
 }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "framework/reader/reader.h"
@@ -23,20 +24,22 @@ class MapReader final : public DecoratedReader {
   using Function = std::function<void(const RecordId& id, std::vector<LoDTensor>* in,
                                       std::vector<LoDTensor>* out, Rows* rows)>;
 
-  // `slots` describes what the function yields; results are checked against it. Throws
+  // `slots` describes what the function yields; results are checked against it. `description` says
+  // what the function does: a position of a reader with another one is refused. Throws
   // kInvalidArgument when the reader below yields tensors on a device.
-  MapReader(std::unique_ptr<ReaderBase> reader, std::vector<SlotSpec> slots, Function function);
+  MapReader(std::unique_ptr<ReaderBase> reader, std::vector<SlotSpec> slots, Function function,
+            std::string description = "");
 
   void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override;
   const std::vector<SlotSpec>& row_slots() const override { return slots(); }
   std::optional<uint64_t> PassLength() const override { return reader().PassLength(); }
 
  private:
-  // What the function is, only the program tells that made it.
-  void SaveState(ReaderState*) const override {}
+  void SaveState(ReaderState* state) const override { state->Setting("function", description_); }
   void RestoreState(const ReaderState&) override {}
 
   const Function function_;
+  const std::string description_;
 };
 
 }  // namespace millhopper

@@ -164,15 +164,13 @@ bool MixReader::AllHaveEnded() const {
 // Weights are a setting where they are fixed; else those of this pass are kept.
 void MixReader::SaveState(ReaderState* state) const {
   std::vector<uint64_t> weights;
-  std::string text;
   for (const double weight : weights_) {
     uint64_t bits;
     std::memcpy(&bits, &weight, sizeof(bits));
     weights.push_back(bits);
-    text += (text.empty() ? "" : ", ") + StrCat(weight);
   }
   state->Setting("readers", size());
-  if (!changed_weights_) state->Setting("weights", text);
+  if (!changed_weights_) state->Setting("weights", weights_);
   state->Setting("end", end_ == MixEnd::kStop       ? "stop"
                         : end_ == MixEnd::kContinue ? "continue"
                                                     : "repeat");

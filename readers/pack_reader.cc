@@ -148,8 +148,6 @@ void PackReader::CheckGathered(const Gathered& row) const {
 
 void PackReader::SaveState(ReaderState* state) const {
   GatherReader::SaveState(state);
-  std::string pads;
-  for (const double pad : pads_) pads += (pads.empty() ? "" : ", ") + StrCat(pad);
   state->Setting("length", length_);
   state->Setting("method", options_.method == PackMethod::kFirstFit  ? "first_fit"
                            : options_.method == PackMethod::kBestFit ? "best_fit"
@@ -158,7 +156,7 @@ void PackReader::SaveState(ReaderState* state) const {
   state->Setting("overlong", options_.overlong == Overlong::kError      ? "error"
                              : options_.overlong == Overlong::kTruncate ? "truncate"
                                                                         : "split");
-  state->Setting("pad_values", pads);
+  state->Setting("pad_values", pads_);
   std::vector<const Gathered*> open;
   open.reserve(open_.size());
   for (const Ref<Gathered>& row : open_) open.push_back(row.get());

@@ -103,18 +103,11 @@ class RandomChunksReader::OneChunk final : public FileSource {
 RandomChunksReader::RandomChunksReader(std::unique_ptr<FileFormat> format,
                                        std::vector<FileEntry> entries, ReadAhead read_ahead,
                                        const RandomKey& key)
-    : FileReader(std::move(format), std::move(entries), read_ahead),
-      read_ahead_(read_ahead),
-      key_(key) {
+    : FileReader(std::move(format), std::move(entries), read_ahead), key_(key) {
   Require(!files().empty(), "there is no file to read");
 }
 
 RandomChunksReader::~RandomChunksReader() { prefetcher().Stop(); }
-
-void RandomChunksReader::TakeShare(const ChunkShare& share) {
-  FileReader::TakeShare(share);
-  share_ = share;
-}
 
 std::shared_ptr<const RandomChunksReader::Table> RandomChunksReader::ClaimAll() {
   const MemoryScope scope(account());
@@ -131,10 +124,10 @@ std::shared_ptr<const RandomChunksReader::Table> RandomChunksReader::ClaimAll() 
 }
 
 void RandomChunksReader::ReadAheadInOrder() {
-  const size_t workers = std::min<size_t>(read_ahead_.workers, ThreadPool::Get().size());
+  const size_t workers = std::min<size_t>(read_ahead().workers, ThreadPool::Get().size());
   while (waiting_.size() < 2 * (workers + 1) && next_ < table_->size()) {
     const Table::Unit& unit = (*table_)[(*order_)[next_]];
-    if ((unit.file + unit.number) % share_.count == share_.index) {
+    if ((unit.file + unit.number) % share().count == share().index) {
       waiting_.push_back(
           {Enqueue(std::make_unique<OneChunk>(table_, unit), unit.file, pass_, ChunkShare()), next_,
            left_out_});
@@ -190,6 +183,7 @@ void RandomChunksReader::SaveState(ReaderState* state) const {
   state->Set("next_chunk", waiting_.empty() ? next_ : waiting_.front().place);
   state->Set("left_out", waiting_.empty() ? left_out_ : waiting_.front().left_out);
   state->Set("taken", taken_);
+  if (table_) state->Set("chunks", table_->size());
 }
 
 void RandomChunksReader::RestoreState(const ReaderState& state) {
@@ -201,6 +195,11 @@ void RandomChunksReader::RestoreState(const ReaderState& state) {
   if (state.end() || next_ + taken == 0) return;
   try {
     Begin();
+    if (state.Get("chunks") != table_->size()) {
+      Throw(ErrorCode::kDataLoss, "its files had ", state.Get("chunks"),
+            " chunks when the position was saved, and have ", table_->size(),
+            " now; the files have changed since");
+    }
     if (next_ > table_->size()) {
       state.Fail("it is behind chunk ", next_, " of ", table_->size());
     }

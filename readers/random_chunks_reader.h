@@ -34,8 +34,6 @@ class RandomChunksReader final : public FileReader {
                      ReadAhead read_ahead, const RandomKey& key);
   ~RandomChunksReader() override;
 
-  void TakeShare(const ChunkShare& share) override;
-
  private:
   class Table;
   class OneChunk;
@@ -56,9 +54,7 @@ class RandomChunksReader final : public FileReader {
   std::shared_ptr<const Table> ClaimAll();
   void ReadAheadInOrder();
 
-  const ReadAhead read_ahead_;
   const RandomKey key_;
-  ChunkShare share_;
   uint64_t pass_ = 0;
   std::shared_ptr<const Table> table_;  // null before the first element of the pass is planned
   std::optional<Permutation> order_;    // set with table_

@@ -49,8 +49,8 @@ void RandomDataReader::Rewind(uint64_t pass) {
 }
 
 void RandomDataReader::SaveState(ReaderState* state) const {
-  state->Setting("low", StrCat(low_));
-  state->Setting("high", StrCat(high_));
+  state->Setting("low", ExactText(low_));
+  state->Setting("high", ExactText(high_));
   state->Setting("count", count_);
   state->Setting("random_key", key_.Bits(0, 0));
   state->Set("pass", pass_);
@@ -63,13 +63,11 @@ void RandomDataReader::RestoreState(const ReaderState& state) {
 }
 
 void RandomDataReader::NameElements(const Ticket* tickets, size_t n, ElementNames* names) const {
-  for (size_t i = 0; i < n; ++i) names->records.push_back(tickets[i].id);
-  names->count += n;
+  names->AddRecords(tickets, n);
 }
 
 void RandomDataReader::PlanAgain(const ElementNames& names, const TakeElement& take) {
-  Require(names.records.size() == names.count, "the position names ", names.count, " elements of ",
-          origin(), ", but tells ", names.records.size());
+  names.CheckRecords(origin());
   for (size_t i = 0; i < names.count; ++i) {
     Ticket ticket;
     ticket.id.sample = names.records[i].sample;

@@ -2,18 +2,22 @@
 #include "readers/random_order_reader.h"
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <utility>
 
 #include "framework/base/error.h"
+#include "framework/base/stop.h"
 #include "framework/io/counted_reads.h"
+#include "readers/numbers_again.h"
 #include "readers/random_order_source.h"
 
 namespace millhopper {
 namespace {
 
-constexpr size_t kPlannedAgainTogether = 256;  // records, which keep one another in memory
+// Records that are planned again together keep one another in memory: at most so many, of about so
+// many bytes together.
+constexpr size_t kMostPlannedAgainTogether = 256;
+constexpr size_t kPlannedAgainBytes = size_t{1} << 20;
 
 }  // namespace
 
@@ -105,34 +109,37 @@ void RandomOrderReader::RestoreState(const ReaderState& state) {
 
 void RandomOrderReader::PlanAgain(const ElementNames& names, const TakeElement& take) {
   if (names.count == 0) return;
-  Require(names.records.size() == names.count, "the position names ", names.count, " elements of ",
-          origin(), ", but ", names.records.size(), " records");
   Open();
+  const std::vector<uint64_t> numbers = NumbersAgain(names, records_->count(), key_, origin());
   const CountedReads reads(counters()->sum_of_bytes_read());
-  std::map<uint64_t, Permutation> orders;  // by pass
-  for (size_t first = 0; first < names.count; first += kPlannedAgainTogether) {
-    const size_t n = std::min(kPlannedAgainTogether, names.count - first);
-    const Ref<Chunk> chunk = Pool<Chunk>::Take();
-    chunk->bytes = BufferPool::At(Place()).Take(n * records_->record_bytes());
-    for (size_t i = 0; i < n; ++i) {
-      const RecordId& id = names.records[first + i];
-      Require(id.sample < records_->count(), "the position names element ", id.sample, " of the ",
-              records_->count(), " of ", origin());
-      const auto order = orders.try_emplace(id.pass, records_->count(), key_, id.pass).first;
-      const uint64_t number = order->second[id.sample];
-      char* const bytes = chunk->bytes->data() + i * records_->record_bytes();
-      records_->Read(number, 1, bytes);
-      const NumberedRecords::Place place = records_->PlaceOf(number);
-      Ticket ticket;
-      ticket.id.pass = id.pass;
-      ticket.id.sample = id.sample;
-      ticket.id.file = place.file;
-      ticket.id.chunk = place.offset;
-      ticket.bytes = bytes;
-      ticket.size = static_cast<uint32_t>(records_->record_bytes());
-      ticket.owner = chunk.get();
-      take(first + i, ticket);
+  const size_t bytes = records_->record_bytes();
+  const size_t together =
+      std::clamp<size_t>(kPlannedAgainBytes / bytes, 1, kMostPlannedAgainTogether);
+  Ref<Chunk> chunk;
+  char* next = nullptr;
+  for (size_t i = 0; i < numbers.size(); ++i, next += bytes) {
+    const RecordId& id = names.records[i];
+    try {
+      if (i % together == 0) {
+        CheckStop();  // there may be many
+        chunk = Pool<Chunk>::Take();
+        chunk->bytes = BufferPool::At(Place()).Take(std::min(together, numbers.size() - i) * bytes);
+        next = chunk->bytes->data();
+      }
+      records_->Read(numbers[i], 1, next);
+    } catch (...) {
+      throw CurrentError().WithContext(ReadingRecord(id.sample));
     }
+    const NumberedRecords::Place place = records_->PlaceOf(numbers[i]);
+    Ticket ticket;
+    ticket.id.pass = id.pass;
+    ticket.id.sample = id.sample;
+    ticket.id.file = place.file;
+    ticket.id.chunk = place.offset;
+    ticket.bytes = next;
+    ticket.size = static_cast<uint32_t>(bytes);
+    ticket.owner = chunk.get();
+    take(i, ticket);
   }
 }
 

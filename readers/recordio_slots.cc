@@ -31,29 +31,39 @@ bool Widen(const std::vector<SlotSpec>& other, std::vector<SlotSpec>* slots) {
 
 }  // namespace
 
-std::optional<std::vector<SlotSpec>> SlotsOfRecord(const char* bytes, size_t size) {
+bool VisitTensorsOfRecord(const char* bytes, size_t size,
+                          const std::function<void(const TensorView& tensor)>& visit) {
   uint32_t count = 0;
-  if (size < sizeof(count)) return std::nullopt;
+  if (size < sizeof(count)) return false;
   std::memcpy(&count, bytes, sizeof(count));
-  if (count == 0 || count > kMaxSlots) return std::nullopt;
-  std::vector<SlotSpec> slots;
+  if (count == 0 || count > kMaxSlots) return false;
   size_t position = sizeof(count);
-  try {
-    for (uint32_t i = 0; i < count; ++i) {
-      const TensorView tensor = ParseTensor(bytes + position, size - position);
-      SlotSpec slot;
-      slot.dtype = tensor.dtype;
-      slot.dims = tensor.dims;
-      slot.lod_level = static_cast<int>(tensor.levels);
-      if (slot.dims.empty()) return std::nullopt;
-      if (slot.lod_level > 0) slot.dims[0] = -1;
-      slots.push_back(slot);
-      position += tensor.size;
+  for (uint32_t i = 0; i < count; ++i) {
+    TensorView tensor;
+    try {
+      tensor = ParseTensor(bytes + position, size - position);
+    } catch (const Error&) {  // no tensor
+      return false;
     }
-  } catch (const Error&) {  // no tensor
-    return std::nullopt;
+    visit(tensor);
+    position += tensor.size;
   }
-  if (position != size) return std::nullopt;
+  return position == size;
+}
+
+std::optional<std::vector<SlotSpec>> SlotsOfRecord(const char* bytes, size_t size) {
+  std::vector<SlotSpec> slots;
+  bool has_axes = true;
+  const bool is_list = VisitTensorsOfRecord(bytes, size, [&](const TensorView& tensor) {
+    SlotSpec slot;
+    slot.dtype = tensor.dtype;
+    slot.dims = tensor.dims;
+    slot.lod_level = static_cast<int>(tensor.levels);
+    has_axes = has_axes && !slot.dims.empty();
+    if (slot.lod_level > 0 && has_axes) slot.dims[0] = -1;
+    slots.push_back(slot);
+  });
+  if (!is_list || !has_axes) return std::nullopt;
   return slots;
 }
 

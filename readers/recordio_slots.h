@@ -6,13 +6,20 @@
 #define MILLHOPPER_READERS_RECORDIO_SLOTS_H_
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "framework/reader/reader.h"
+#include "framework/tensor/tensor_stream.h"
 
 namespace millhopper {
+
+// Calls visit for each tensor of a record. Returns false if the record is not exactly a list of
+// serialised tensors, of which some may have been visited then. What `visit` throws, it lets out.
+bool VisitTensorsOfRecord(const char* bytes, size_t size,
+                          const std::function<void(const TensorView& tensor)>& visit);
 
 // The slots of one record, a sequence's with any length; nothing if the record is not exactly a
 // list of serialised tensors.

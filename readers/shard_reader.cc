@@ -98,9 +98,14 @@ void ShardReader::SaveState(ReaderState* state) const {
   state->Setting("num_shards", num_shards_);
   state->Setting("index", index_);
   state->Setting("even", static_cast<uint64_t>(even_));
-  // What lies before the next own element is of no use any more.
+  // What lies before the next own element is of no use any more, unless first_ still lacks it:
+  // memory for it may have been refused.
   const size_t size = planned_.tickets.size();
-  const size_t unused = own_.tickets.empty() ? std::min(awaited_ - behind_, size) : 0;
+  const size_t first = first_.tickets.size();
+  size_t unused = own_.tickets.empty() ? std::min(awaited_ - behind_, size) : 0;
+  if (even_ == ShardEven::kPad && first < std::min<uint64_t>(index_, passed_ + size)) {
+    unused = std::min<size_t>(unused, first - passed_);
+  }
   state->Set("awaited", awaited_ - unused);
   state->Set("passed", passed_ + unused);
   state->Set("is_padded", is_padded_ ? 1 : 0);
@@ -112,7 +117,7 @@ void ShardReader::SaveState(ReaderState* state) const {
   };
   set("planned", planned_.tickets.data() + unused, size - unused);
   set("own", own_.tickets.data(), own_.tickets.size());
-  set("first", first_.tickets.data(), first_.tickets.size());
+  set("first", first_.tickets.data(), first);
 }
 
 void ShardReader::RestoreState(const ReaderState& state) {
@@ -122,9 +127,10 @@ void ShardReader::RestoreState(const ReaderState& state) {
   awaited_ = state.Get("awaited", 2 * num_shards_ + kMostPlannedAtOnce);
   passed_ = state.Get("passed", UINT64_MAX - kMostPlannedAtOnce);
   is_padded_ = state.Get("is_padded", 1) == 1;
-  const uint64_t kept =
-      even_ == ShardEven::kPad ? std::min<uint64_t>(index_, passed_ + planned.count) : 0;
-  if (planned.count > kMostPlannedAtOnce || own.count > 1 || first.count != kept ||
+  const uint64_t to_keep = even_ == ShardEven::kPad ? index_ : 0;
+  if (planned.count > kMostPlannedAtOnce || own.count > 1 ||
+      first.count < std::min(to_keep, passed_) ||
+      first.count > std::min(to_keep, passed_ + planned.count) ||
       (own.count == 0 && awaited_ < behind_)) {
     state.Fail("it has ", planned.count, ", ", own.count, " and ", first.count,
                " elements in store, which cannot be");

@@ -156,9 +156,13 @@ size_t ShuffleReader::Fresh() {
 }
 
 void ShuffleReader::Empty() {
-  for (Ticket* const slot : window_) store_->Drop(slot);
+  // A place is null if planning its element again has failed.
+  const auto drop = [this](Ticket* slot) {
+    if (slot != nullptr) store_->Drop(slot);
+  };
+  std::for_each(window_.begin(), window_.end(), drop);
   window_.clear();
-  for (; handed_ < taken_; ++handed_) store_->Drop(out_[handed_]);
+  for (; handed_ < taken_; ++handed_) drop(out_[handed_]);
   drawn_ = taken_ = handed_ = 0;
   fresh_.Clear();
   next_ = 0;
@@ -203,7 +207,6 @@ ElementNames ShuffleReader::NamesOf(Ticket* const* slots, size_t n) const {
 
 // The end of the reader below, or its error, is met again.
 void ShuffleReader::RestoreState(const ReaderState& state) {
-  const MemoryScope scope(account());
   pass_ = state.Get("pass");
   draws_ = state.Get("draws");
   const ElementNames& window = state.Elements("window");
@@ -214,9 +217,10 @@ void ShuffleReader::RestoreState(const ReaderState& state) {
   });
   const ElementNames& drawn = state.Elements("drawn");
   if (drawn.count > out_.size()) state.Fail(drawn.count, " elements are drawn");
+  out_.fill(nullptr);
+  drawn_ = taken_ = drawn.count;
   reader().PlanAgain(
       drawn, [this](size_t place, const Ticket& ticket) { out_[place] = store_->Put(ticket); });
-  drawn_ = taken_ = drawn.count;
   reader().PlanRunAgain(state.Elements("fresh"), &fresh_);
   in_store_.store(window_.size() + fresh_.tickets.size(), std::memory_order_relaxed);
 }

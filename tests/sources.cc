@@ -92,8 +92,7 @@ class PlannedSource final : public ReaderBase {
     if (next_ % kBlockRecords != 0) block_ = BlockOf(next_);
   }
   void NameElements(const Ticket* tickets, size_t n, ElementNames* names) const override {
-    names->count += n;
-    for (size_t i = 0; i < n; ++i) names->records.push_back(tickets[i].id);
+    names->AddRecords(tickets, n);
   }
   void PlanAgain(const ElementNames& names, const TakeElement& take) override {
     for (size_t i = 0; i < names.records.size(); ++i) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "framework/tensor/tensor.h"
+#include "tests/base64.h"
 #include "tests/testing.h"
 
 namespace millhopper {
@@ -61,21 +62,6 @@ inline std::string RandomText(std::mt19937_64* random, size_t parts, bool valid)
       text += Utf8(point);
     } else {
       text += static_cast<char>((*random)() % 256);
-    }
-  }
-  return text;
-}
-
-inline std::string Base64(std::string_view bytes) {
-  constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    uint32_t bits = 0;
-    for (size_t j = i; j < i + 3; ++j) {
-      bits = bits << 8 | (j < bytes.size() ? static_cast<uint8_t>(bytes[j]) : 0u);
-    }
-    for (size_t j = 0; j < 4; ++j) {
-      text += i + j <= bytes.size() ? kDigits[bits >> (18 - 6 * j) & 63] : '=';
     }
   }
   return text;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <functional>
 #include <iostream>
 #include <memory>
@@ -29,6 +28,7 @@
 #include "tools/contact_sheet.h"
 #include "tools/digest.h"
 #include "tools/json_line.h"
+#include "tools/pass_length.h"
 #include "tools/peek_program.h"
 #include "tools/peek_statistics.h"
 #include "tools/shared_flags.h"
@@ -138,14 +138,12 @@ int64_t VisitElements(ReaderHolder* reader, int64_t standard,
   std::atomic<int64_t> i{0};
   std::optional<StatusLine> status;
   if (StatusLine::IsShown() && isatty(STDOUT_FILENO) == 0) {
-    const int64_t length = static_cast<int64_t>(reader->PassLength().value_or(0));
-    const auto total = static_cast<double>(count < 0 ? length : std::min(count, length));
-    status.emplace([&i, total, started = std::chrono::steady_clock::now()] {
-      const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - started;
-      const auto done = static_cast<double>(i.load());
-      const std::string progress = ProgressText(done, total, seconds.count());
-      return StrCat(Counted(static_cast<uint64_t>(i.load()), "element"),
-                    progress.empty() ? "" : ", ", progress);
+    const auto length = static_cast<int64_t>(LengthIfTold(*reader).value_or(0));
+    const int64_t total = count < 0 ? length : std::min(count, length);
+    status.emplace([&i, progress = Progress(static_cast<double>(total))] {
+      const int64_t done = i.load();
+      return progress.Line(static_cast<double>(done),
+                           Counted(static_cast<uint64_t>(done), "element"));
     });
   }
   for (bool more = true; more && i.load() != count && reader->HasNext(); ++i) {
@@ -271,20 +269,20 @@ void PrintStatistics(ReaderHolder* reader) {
             << (reader->HasNext() ? ", and more\n" : "\n") << statistics.ToText();
 }
 
-// The position that is saved in the file of --state, as JSON.
-void PrintState() {
-  const std::unique_ptr<const File> file = File::Open(FLAGS_state);
+// The position that is saved in a file, as JSON.
+void PrintState(const std::string& path) {
+  const std::unique_ptr<const File> file = File::Open(path);
   if (file->size() > kMaxPositionBytes) {
     throw Error(ErrorCode::kResourceLimit, StrCat("the position of a chain of readers has at most ",
                                                   kMaxPositionBytes, " bytes"))
-        .InFile(FLAGS_state, -1);
+        .InFile(path, -1);
   }
   std::string bytes(file->size(), '\0');
   if (!bytes.empty()) file->Read(0, bytes.data(), bytes.size());
   try {
     std::cout << Position::Parse(bytes).ToJson();
   } catch (const Error& error) {
-    throw error.InFile(FLAGS_state, -1);
+    throw error.InFile(path, -1);
   }
 }
 
@@ -292,7 +290,7 @@ int RunPeek(const Arguments& arguments) {
   if (!FLAGS_state.empty()) {
     Require(arguments.words.empty() && FLAGS_startup.empty(),
             "--state shows a saved position and reads no files or programs (--help tells more)");
-    PrintState();
+    PrintState(DataName(FLAGS_state));
     return 0;
   }
   Require(arguments.words.empty() != FLAGS_startup.empty(),

@@ -49,9 +49,9 @@ CommandHelp Help() {
       "  head     prints the first records: their bytes, and their tensors, if any\n"
       "\n"
       "Names may contain *, ?, [a-z], {a,b} and {00000..00127}. An input named -, or FORMAT:-,\n"
-      "is standard input; --output=- is standard output. With --json, write prints a line for\n"
-      "each file, inspect one for each chunk and file, verify for each file, head for each\n"
-      "record.\n";
+      "or a file of labels named - is standard input; --output=- is standard output, for one\n"
+      "file. With --json, write prints a line for each file, inspect one for each chunk and\n"
+      "file, verify for each file, head for each record.\n";
   help.groups = {
       {"Input of write", {"slots", "field", "label_filename", "plugin"}},
       {"Output of write",

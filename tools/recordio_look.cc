@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -19,7 +18,6 @@
 #include <vector>
 
 #include "framework/base/error.h"
-#include "framework/base/limits.h"
 #include "framework/base/stop.h"
 #include "framework/base/thread_pool.h"
 #include "framework/io/file.h"
@@ -29,6 +27,7 @@
 #include "readers/file_list.h"
 #include "readers/recordio_file.h"
 #include "readers/recordio_manifest.h"
+#include "readers/recordio_slots.h"
 #include "tools/amounts.h"
 #include "tools/command.h"
 #include "tools/digest.h"
@@ -193,12 +192,10 @@ int LookAtChunks(const std::vector<std::string>& patterns, bool print_chunks) {
   };
   std::atomic<uint64_t> bytes{0};
   {
-    const double total = StatusLine::IsShown() ? BytesOf(patterns) : 0;
-    const StatusLine status([&, started = std::chrono::steady_clock::now()] {
-      const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - started;
+    const Progress progress(StatusLine::IsShown() ? BytesOf(patterns) : 0);
+    const StatusLine status([&] {
       const auto done = static_cast<double>(bytes.load());
-      const std::string progress = ProgressText(done, total, seconds.count());
-      return StrCat(progress, progress.empty() ? "" : ", ", HumanBytes(done));
+      return progress.Line(done, HumanBytes(done));
     });
     const int file_code = VisitFiles(patterns, [&](const std::string& name) {
       if (manifests_seen.insert(RecordIOManifest::PathOf(name)).second) {
@@ -274,32 +271,21 @@ void PrintBytes(const char* bytes, size_t size) {
 
 // The tensors of a record; none if the record is not exactly a list of serialised tensors.
 std::vector<LoDTensor> TensorsOf(const char* bytes, size_t size) {
-  uint32_t count = 0;
-  if (size < sizeof(count)) return {};
-  std::memcpy(&count, bytes, sizeof(count));
-  if (count > kMaxSlots) return {};
   std::vector<LoDTensor> tensors;
-  size_t position = sizeof(count);
-  try {
-    for (uint32_t i = 0; i < count; ++i) {
-      const TensorView view = ParseTensor(bytes + position, size - position);
-      Lod lod(view.levels);
-      for (size_t level = 0; level < view.levels; ++level) {
-        for (size_t k = 0; k < view.lod[level].count; ++k) lod[level].push_back(view.lod[level][k]);
-      }
-      LoDTensor tensor;
-      tensor.Allocate(view.dtype, view.dims);
-      if (view.value_bytes > 0) {
-        std::memcpy(tensor.mutable_raw_data(), view.values, view.value_bytes);
-      }
-      tensor.set_lod(std::move(lod));
-      tensors.push_back(std::move(tensor));
-      position += view.size;
+  const bool is_list = VisitTensorsOfRecord(bytes, size, [&](const TensorView& view) {
+    Lod lod(view.levels);
+    for (size_t level = 0; level < view.levels; ++level) {
+      for (size_t k = 0; k < view.lod[level].count; ++k) lod[level].push_back(view.lod[level][k]);
     }
-  } catch (const Error&) {
-    return {};
-  }
-  return position == size ? tensors : std::vector<LoDTensor>();
+    LoDTensor tensor;
+    tensor.Allocate(view.dtype, view.dims);
+    if (view.value_bytes > 0) {
+      std::memcpy(tensor.mutable_raw_data(), view.values, view.value_bytes);
+    }
+    tensor.set_lod(std::move(lod));
+    tensors.push_back(std::move(tensor));
+  });
+  return is_list ? tensors : std::vector<LoDTensor>();
 }
 
 void PrintTensor(size_t slot, const LoDTensor& tensor) {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -34,6 +33,7 @@
 #include "tools/amounts.h"
 #include "tools/command.h"
 #include "tools/json_line.h"
+#include "tools/pass_length.h"
 #include "tools/recordio_command.h"
 #include "tools/shared_flags.h"
 #include "tools/standard_streams.h"
@@ -158,13 +158,7 @@ class Input {
   // Whether the records are copied unchanged.
   bool verbatim() const { return verbatim_; }
   // How many elements there are, if the file tells it.
-  std::optional<uint64_t> records() const {
-    try {
-      return reader_->PassLength();
-    } catch (const Error&) {  // reading the file reports what is wrong with it
-      return std::nullopt;
-    }
-  }
+  std::optional<uint64_t> records() const { return LengthIfTold(*reader_); }
   // The next element, or null at the end; valid until the next call.
   const std::vector<LoDTensor>* Next() {
     if (!reader_->HasNext()) return nullptr;
@@ -270,6 +264,9 @@ std::vector<std::string> OutputNames() {
   Require(FLAGS_shards >= 1 && FLAGS_shards <= kMaxShards, "--shards=", FLAGS_shards, ": 1 to ",
           kMaxShards, " are possible");
   if (FLAGS_shards == 1) return {OutputName(FLAGS_output)};
+  Require(FLAGS_output != "-",
+          "--output=-: standard output takes one file, and --shards=", FLAGS_shards,
+          " makes several; name a file, after which they are called");
   std::string stem = FLAGS_output;
   const size_t extension = std::strlen(kExtension);
   if (stem.size() > extension && stem.substr(stem.size() - extension) == kExtension) {
@@ -301,12 +298,11 @@ void Copy(std::vector<std::unique_ptr<Input>>* inputs, const std::vector<RecordI
   std::atomic<uint64_t> bytes{0};
   uint64_t total = 0;  // of the records of all inputs, if the files tell it
   if (StatusLine::IsShown()) total = RecordsOf(*inputs);
-  const StatusLine status([&, started = std::chrono::steady_clock::now()] {
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - started;
-    const std::string progress = ProgressText(static_cast<double>(records.load()),
-                                              static_cast<double>(total), seconds.count());
-    return StrCat(progress, progress.empty() ? "" : ", ", Counted(records.load(), "record"), ", ",
-                  HumanBytes(static_cast<double>(bytes.load())));
+  const StatusLine status([&, progress = Progress(static_cast<double>(total))] {
+    const uint64_t done = records.load();
+    return progress.Line(
+        static_cast<double>(done),
+        StrCat(Counted(done, "record"), ", ", HumanBytes(static_cast<double>(bytes.load()))));
   });
   Encoder encoder(FLAGS_content == "tensors");
   for (std::unique_ptr<Input>& input : *inputs) {
@@ -335,7 +331,9 @@ int WriteRecordIO(const std::vector<std::string>& patterns,
           ": it is tensors or bytes");
   const std::vector<SlotSpec> slots = ParseSlots(FLAGS_slots);
   const std::vector<std::string> names = ExpandFileNames(patterns);
-  const std::vector<std::string> labels = ExpandFileNames(SplitAtCommas(FLAGS_label_filename));
+  std::vector<std::string> label_patterns = SplitAtCommas(FLAGS_label_filename);
+  for (std::string& name : label_patterns) name = DataName(name);
+  const std::vector<std::string> labels = ExpandFileNames(label_patterns);
   Require(labels.empty() || labels.size() == names.size(), "--label_filename names ", labels.size(),
           " files, but there are ", names.size(), " inputs");
   const std::vector<std::string> wildcards = WildcardsOf(patterns);

@@ -31,11 +31,18 @@ void UseStandardInput() {
   used = true;
 }
 
-// Makes standard input a regular file, if it is none: its bytes are copied to one without a name.
-void MakeRegular() {
+bool IsRegular() {
   struct stat status;
   if (fstat(STDIN_FILENO, &status) != 0) ThrowIo("cannot be read");
-  if (S_ISREG(status.st_mode)) return;
+  return S_ISREG(status.st_mode);
+}
+
+// Whether the shell or another command has read a part of the regular file that standard input is.
+// Who opens /dev/stdin would begin at the first byte again.
+bool IsPartlyRead() { return lseek(STDIN_FILENO, 0, SEEK_CUR) > 0; }
+
+// Makes standard input a regular file that has the rest of it: a copy without a name.
+void CopyRest() {
   const char* const chosen = getenv("TMPDIR");
   const std::string folder = chosen == nullptr || *chosen == 0 ? "/tmp" : chosen;
   const int copy = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR);
@@ -69,6 +76,7 @@ std::string OutputName(const std::string& given) { return given == "-" ? "/dev/s
 std::string ProgramName(const std::string& given) {
   if (given != "-") return given;
   UseStandardInput();
+  if (IsRegular() && IsPartlyRead()) CopyRest();
   return "/dev/stdin";
 }
 
@@ -79,7 +87,7 @@ std::string DataName(const std::string& given) {
                         FindFileFormat(given.substr(0, colon)) != nullptr;
   if (!bare && !prefixed) return given;
   UseStandardInput();
-  MakeRegular();
+  if (!IsRegular() || IsPartlyRead()) CopyRest();
   return bare ? "/dev/stdin" : given.substr(0, colon + 1) + "/dev/stdin";
 }
 

@@ -9,12 +9,13 @@ namespace millhopper {
 
 // The name by which an output is opened: for "-" that of standard output.
 std::string OutputName(const std::string& given);
-// The name by which a program is read: for "-" that of standard input.
+// The name by which a program is read: for "-" that of standard input. Throws as DataName.
 std::string ProgramName(const std::string& given);
-// The name by which data is read: for "-" or "format:-" a file with what standard input holds.
-// Readers read any place of a file, from any thread, so what comes from a pipe is first copied, to
-// its end, into a file in $TMPDIR (or /tmp) that has no name and ends with the process. Standard
-// input can be read once, so a second call throws kInvalidArgument. Throws kIo.
+// The name by which data is read: for "-" or "format:-" a file with what standard input still
+// holds. Readers read any place of a file, from any thread, so what comes from a pipe, or is left
+// of a file that was read in part, is first copied, to its end, into a file in $TMPDIR (or /tmp)
+// that has no name and ends with the process. Standard input can be read once, so a second call
+// throws kInvalidArgument. Throws kIo.
 std::string DataName(const std::string& given);
 
 }  // namespace millhopper

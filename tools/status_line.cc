@@ -44,6 +44,12 @@ std::string ProgressText(double done, double total, double seconds) {
   return text;
 }
 
+std::string Progress::Line(double done, const std::string& what) const {
+  const std::chrono::duration<double> seconds = Clock::now() - started_;
+  const std::string progress = ProgressText(done, total_, seconds.count());
+  return progress.empty() ? what : progress + ", " + what;
+}
+
 bool StatusLine::IsShown() { return isatty(STDERR_FILENO) != 0; }
 
 StatusLine::StatusLine(std::function<std::string()> text) : text_(std::move(text)) {
@@ -58,8 +64,12 @@ void StatusLine::Show() {
   std::unique_lock<std::mutex> lock(mutex_);
   // Waits before it shows the first line, so that short work shows none.
   while (!wake_.wait_for(lock, std::chrono::milliseconds(100), [this] { return done_; })) {
-    const std::string line = text_().substr(0, TerminalWidth() - 1);
-    fprintf(stderr, "\r%s\033[K\r", line.c_str());
+    try {
+      const std::string line = text_().substr(0, TerminalWidth() - 1);
+      fprintf(stderr, "\r%s\033[K\r", line.c_str());
+    } catch (...) {
+      return;
+    }
   }
 }
 

@@ -3,6 +3,7 @@
 #ifndef MILLHOPPER_TOOLS_STATUS_LINE_H_
 #define MILLHOPPER_TOOLS_STATUS_LINE_H_
 
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
@@ -15,11 +16,28 @@ namespace millhopper {
 // nothing is done, or if the total is not known (0). What is left is taken to be as fast.
 std::string ProgressText(double done, double total, double seconds);
 
+// Work since the construction, of which the whole is `total` in any unit; 0 if that is not known.
+class Progress {
+ public:
+  explicit Progress(double total) : total_(total) {}
+
+  // What a status line says when `done` is done: "42%, 1:07 left, 3 chunks" with "3 chunks" for
+  // `what`, or `what` alone.
+  std::string Line(double done, const std::string& what) const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  const double total_;
+  const Clock::time_point started_ = Clock::now();
+};
+
 // The line, written ten times a second. Does nothing if standard error is not a terminal, or if no
 // thread can be started for it.
 class StatusLine {
  public:
-  // The status thread calls `text`, until the destructor has returned.
+  // The status thread calls `text`, until the destructor has returned, or until `text` throws: the
+  // line stays as it is then, because the work does not depend on it.
   explicit StatusLine(std::function<std::string()> text);
   // Erases the line.
   ~StatusLine();

@@ -8,6 +8,7 @@
 #include "framework/reader/reader.h"
 #include "framework/reader/reader_holder.h"
 #include "tools/amounts.h"
+#include "tools/pass_length.h"
 #include "tools/status_line.h"
 
 namespace millhopper {
@@ -116,10 +117,7 @@ std::string UsageMeter::Progress() {
   if (most == nullptr || stats.passes == 0) return "";
   if (!most->asked) {
     most->asked = true;
-    try {
-      most->length = most->reader->PassLength();
-    } catch (const Error&) {  // whoever reads the pass reports what is wrong with it
-    }
+    most->length = LengthIfTold(*most->reader);
   }
   if (!most->length) return "";
   const uint64_t before = (stats.passes - 1) * *most->length;

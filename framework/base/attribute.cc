@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "framework/base/exact_text.h"
 #include "framework/base/spelling.h"
 
 namespace millhopper {
@@ -24,15 +25,34 @@ std::string Print(const T& value) {
   return StrCat(value);
 }
 template <typename T>
-std::string Print(const std::vector<T>& values) {
-  constexpr size_t kMost = 16;
-  std::string text = "[";
-  for (size_t i = 0; i < values.size() && i < kMost; ++i) {
-    if (i > 0) text += ", ";
-    text += Print(static_cast<const T&>(values[i]));
+std::string Exact(const T& value) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return ExactText(value);
+  } else {
+    return Print(value);
   }
-  if (values.size() > kMost) text += StrCat(", ... ", values.size(), " in all");
+}
+
+constexpr size_t kMostPrinted = 16;  // of the values of a list
+
+// The first values of a list, each as `text_of` says it.
+template <typename T, typename TextOf>
+std::string List(const std::vector<T>& values, size_t most, TextOf text_of) {
+  std::string text = "[";
+  for (size_t i = 0; i < values.size() && i < most; ++i) {
+    if (i > 0) text += ", ";
+    text += text_of(static_cast<const T&>(values[i]));
+  }
+  if (values.size() > most) text += StrCat(", ... ", values.size(), " in all");
   return text + "]";
+}
+template <typename T>
+std::string Print(const std::vector<T>& values) {
+  return List(values, kMostPrinted, [](const T& value) { return Print(value); });
+}
+template <typename T>
+std::string Exact(const std::vector<T>& values) {
+  return List(values, values.size(), [](const T& value) { return Exact(value); });
 }
 
 void CheckLowest(const AttributeSchema& schema, double value) {
@@ -52,6 +72,10 @@ const char* AttributeTypeName(const Attribute& attribute) {
 
 std::string ToString(const Attribute& attribute) {
   return std::visit([](const auto& value) { return Print(value); }, attribute);
+}
+
+std::string WholeText(const Attribute& attribute) {
+  return std::visit([](const auto& value) { return Exact(value); }, attribute);
 }
 
 AttributeSchema::AttributeSchema(std::string attribute_name, Attribute value, std::string text)

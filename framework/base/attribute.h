@@ -31,6 +31,8 @@ using Attribute =
 const char* AttributeTypeName(const Attribute& attribute);
 // For --list_ops and error texts: 0.5, "text", [1, 2]. Long lists are cut.
 std::string ToString(const Attribute& attribute);
+// The same, but whole and exact: two values of one type with the same text are the same.
+std::string WholeText(const Attribute& attribute);
 
 // What an attribute may be. Built fluently:
 //   AttributeSchema("buffer_size", int32_t{}, "how many ...").Required().AtLeast(1)

@@ -77,7 +77,7 @@ ChunkQueue::State ChunkQueue::Poll() {
     chunks_.pop_front();
     next_ = 0;
     passed_over_ = current_->left_out_;
-    if (start_ && !current_->goes_on) PassStart();
+    if (start_) PassStart();
     if (MemoryLimit::is_set() && !MemoryScope::IsAhead()) current_->SetNeeded();
   }
 }
@@ -129,6 +129,7 @@ FilePlace ChunkQueue::place() const {
 
 void ChunkQueue::PassStart() {
   if (start_->begun && !start_->done) {
+    if (current_->goes_on) return;  // the last part of the chunk has its records
     const uint64_t records = start_->records;
     if (current_->pieces.size() < records) {
       if (current_->error_ != nullptr) std::rethrow_exception(current_->error_);
@@ -274,8 +275,16 @@ bool ChunkQueue::ClaimShare(Chunk* chunk) {
   }
   while (sought_) {
     const bool done = sought_->done;
+    const uint64_t records = sought_->records;
     ClaimSought(chunk);
     if (!done) return true;
+    if (!chunk->goes_on && chunk->records && *chunk->records != records) {
+      throw Error(
+          ErrorCode::kDataLoss,
+          StrCat("the position is behind the chunk at byte ", chunk->offset, " of ", records,
+                 " records, which has ", *chunk->records, " now; the file has changed since"))
+          .InFile(file_.path, static_cast<int64_t>(chunk->offset));
+    }
     LeaveOut(chunk);
   }
   const ChunkShare& share = file_.share;

@@ -31,7 +31,9 @@ bool EndsWith(const std::string& text, const std::string& end) {
 class FoundFormat final : public FileFormat {
  public:
   explicit FoundFormat(const FormatArguments& arguments)
-      : FileFormat(arguments.declared), arguments_(arguments) {}
+      : FileFormat(arguments.declared), arguments_(arguments) {
+    DescribeAs("that of the first file's content", arguments.attributes);
+  }
 
   const std::vector<SlotSpec>& row_slots() const override {
     return format_ == nullptr ? slots() : format_->row_slots();
@@ -97,6 +99,15 @@ void FileSource::ReadRecords(uint64_t first, size_t, char*) const {
 
 std::optional<uint64_t> FileFormat::CountRecords(const std::vector<FileEntry>&) const {
   return std::nullopt;
+}
+
+uint64_t FileFormat::Fingerprint(const FileEntry&) const { return 0; }
+
+void FileFormat::DescribeAs(const std::string& format, const AttributeMap& attributes) {
+  settings_ = {{"format", format}};
+  for (const auto& [name, value] : attributes.values()) {
+    settings_["format." + name] = WholeText(value);
+  }
 }
 
 std::string FileFormat::PlaceName(const FileEntry&, uint64_t) const { return ""; }
@@ -196,6 +207,7 @@ std::unique_ptr<FileFormat> FormatSchema::Make(const FormatArguments& arguments)
   FormatArguments complete = arguments;
   complete.attributes = WithDefaults(arguments.attributes);
   std::unique_ptr<FileFormat> format = make(complete);
+  format->DescribeAs(tag, complete.attributes);
   format->library_ = library;
   format->reads_folders_ = reads_folders;
   return format;

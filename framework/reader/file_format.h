@@ -19,6 +19,7 @@
 #include <any>
 #include <cstdint>
 #include <exception>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -186,6 +187,11 @@ class FileFormat {
   // What people call the place of a record that begins with this byte of the file, such as "line
   // 17"; "" if they call it nothing. For texts of errors only, so it may read the file. Any thread.
   virtual std::string PlaceName(const FileEntry& file, uint64_t offset) const;
+  // What tells, besides its path and size, that a file is what it was: of a list of other files or
+  // of a folder, the names and labels in it. 0 if nothing does. Throws what Open throws.
+  virtual uint64_t Fingerprint(const FileEntry& file) const;
+  // What the records depend on besides the files, by name: the format and its attributes.
+  const std::map<std::string, std::string>& settings() const { return settings_; }
   // Whether a file's path is that of a folder.
   bool reads_folders() const { return reads_folders_; }
   // Says that tickets will wait in a window (ReaderBase::ExpectWindow). Called before Open.
@@ -195,10 +201,15 @@ class FileFormat {
   // The plugin library that holds the format's code; null if it is no plugin's.
   const char* library() const { return library_; }
 
+ protected:
+  // Makes the settings.
+  void DescribeAs(const std::string& format, const AttributeMap& attributes);
+
  private:
   friend struct FormatSchema;
 
   std::vector<SlotSpec> slots_;
+  std::map<std::string, std::string> settings_;
   const char* library_ = nullptr;
   bool reads_folders_ = false;
 };

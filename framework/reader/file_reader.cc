@@ -46,7 +46,8 @@ std::string Missing(const std::string& path, bool folder, FilesRead* read,
                     std::vector<uint64_t>* sizes) {
   if (path.find('\0') != std::string::npos) return "a name with a zero byte";
   const FileStatus status = FileSystemOf(path).Stat(path);
-  sizes->push_back(status.size);
+  // The size that the system says a folder has depends on the system.
+  sizes->push_back(status.kind == FileStatus::Kind::kFile ? status.size : 0);
   if (!status.exists()) return status.problem + UnknownSchemeHint(path) + UnknownFormatHint(path);
   if (folder) return status.kind == FileStatus::Kind::kDirectory ? "" : "is not a directory";
   if (status.kind == FileStatus::Kind::kDirectory) return "is a directory";
@@ -179,7 +180,9 @@ void FileReader::TakeShare(const ChunkShare& share) {
 }
 
 std::optional<uint64_t> FileReader::PassLength() const {
-  const CountedReads reads(counters()->sum_of_bytes_read());
+  // Whoever asks, such as a status line, reads no elements: what the reader has read stays the
+  // same.
+  const CountedReads nobody(nullptr);
   return is_share() ? std::nullopt : format_->CountRecords(files_);
 }
 
@@ -251,17 +254,28 @@ void FileReader::Rewind(uint64_t pass) {
   sample_ = 0;
 }
 
+uint64_t FileReader::FingerprintOf(const FileEntry& file) const {
+  const CountedReads reads(counters()->sum_of_bytes_read());
+  try {
+    return format_->Fingerprint(file);
+  } catch (const Error& error) {
+    if (error.interrupts() || error.code() == ErrorCode::kIo) throw;
+    return 0;  // whoever reads the file gets this error
+  }
+}
+
 void FileReader::SaveFiles(ReaderState* state) const {
   if (!list_) {
     std::vector<FileList::File> listed;
     listed.reserve(sizes_.size());
     for (const FileEntry& file : files_) {
-      listed.push_back({file.path, sizes_[listed.size()]});
-      if (!file.companion.empty()) listed.push_back({file.companion, sizes_[listed.size()]});
+      listed.push_back({file.path, sizes_[listed.size()], FingerprintOf(file)});
+      if (!file.companion.empty()) listed.push_back({file.companion, sizes_[listed.size()], 0});
     }
     list_ = FileList::Of(std::move(listed));
   }
   state->SetFiles(*list_);
+  for (const auto& [name, value] : format_->settings()) state->Setting(name, value);
   if (!is_share()) return;
   state->Setting("num_shards", share_.count);
   state->Setting("index", share_.index);
@@ -294,15 +308,12 @@ void FileReader::CheckPlace(const ReaderState& state, const FilePlace& place) co
 }
 
 void FileReader::NameElements(const Ticket* tickets, size_t n, ElementNames* names) const {
-  names->count += n;
-  for (size_t i = 0; i < n; ++i) names->records.push_back(tickets[i].id);
+  names->AddRecords(tickets, n);
 }
 
 void FileReader::PlanAgain(const ElementNames& names, const TakeElement& take) {
   const std::vector<RecordId>& records = names.records;
-  Require(names.count == records.size() && names.below.empty() && names.numbers.empty(),
-          "the position names ", names.count, " elements of ", origin(), ", but ", records.size(),
-          " records");
+  names.CheckRecords(origin());
   std::vector<size_t> order(records.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {

@@ -51,7 +51,7 @@ class FileReader : public ReaderBase {
   void Rewind(uint64_t pass) override;
   void SaveState(ReaderState* state) const override;
   void RestoreState(const ReaderState& state) override;
-  // Writes what all readers of files depend on: the files and the share.
+  // Writes what all readers of files depend on: the files, the format and the share.
   void SaveFiles(ReaderState* state) const;
   // Throws unless the place is one that OpenFile can go on from, as far as numbers tell.
   void CheckPlace(const ReaderState& state, const FilePlace& place) const;
@@ -72,10 +72,12 @@ class FileReader : public ReaderBase {
   // Plans up to n of the available records of a file, numbered from `sample` on; returns how many.
   static size_t TakeFrom(ChunkQueue* queue, size_t n, uint64_t sample, TicketRun* run);
   Prefetcher& prefetcher() { return *prefetcher_; }
+  const ReadAhead& read_ahead() const { return prefetcher_->limits(); }
   // As Prefetcher::Fill; how long it takes counts as waited for.
   bool Fill(ChunkQueue* queue) { return queue->available() > 0 || FillTimed(queue); }
   uint64_t InStore() const override { return prefetcher_->RecordsInStore(); }
-  // Whether only one share of the chunks is read (TakeShare).
+  // Which chunks are read (TakeShare), and whether these are not all.
+  const ChunkShare& share() const { return share_; }
   bool is_share() const { return share_.count > 1; }
 
  private:
@@ -83,6 +85,8 @@ class FileReader : public ReaderBase {
   // Plans records of one file again, which lie at these places; in the order of its chunks.
   void PlanFileAgain(const std::vector<RecordId>& records, const size_t* places, size_t n,
                      std::deque<uint64_t> chunks, const TakeElement& take);
+  // FileFormat::Fingerprint; 0 for a file that is not of this format.
+  uint64_t FingerprintOf(const FileEntry& file) const;
   // As Enqueue; `where` is what the constructor of ChunkQueue takes last.
   template <typename Where>
   Ref<ChunkQueue> EnqueueAt(std::unique_ptr<FileSource> source, size_t index, uint64_t pass,
@@ -99,7 +103,8 @@ class FileReader : public ReaderBase {
   const char* const library_;  // of the format
   const std::vector<FileEntry> files_;
   FilesRead read_{FileRole::kData};
-  std::vector<uint64_t> sizes_;  // of the files and their companions, when the reader was made
+  // Of the files and their companions, when the reader was made; 0 for folders.
+  std::vector<uint64_t> sizes_;
   mutable std::optional<FileList> list_;  // once it was asked for
   ChunkShare share_;
   const Ref<Prefetcher> prefetcher_;

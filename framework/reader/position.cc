@@ -136,6 +136,14 @@ void Write(const ElementNames& names, Form form, position_proto::Elements* out) 
   for (const ElementNames& below : names.below) Write(below, form, out->add_below());
 }
 
+// However elements are named, something is written of each: so a count that a wrong position makes
+// up takes no memory.
+void CheckCount(const ElementNames& names) {
+  size_t most = std::max(names.records.size(), names.numbers.size());
+  for (const ElementNames& below : names.below) most = std::max(most, below.count);
+  if (names.count > most) Wrong(StrCat("it names ", most, " of ", names.count, " elements"));
+}
+
 ElementNames Read(const position_proto::Elements& in) {
   ElementNames names;
   names.count = in.count();
@@ -144,6 +152,7 @@ ElementNames Read(const position_proto::Elements& in) {
   names.numbers.assign(in.numbers().begin(), in.numbers().end());
   names.below.reserve(static_cast<size_t>(in.below_size()));
   for (const position_proto::Elements& below : in.below()) names.below.push_back(Read(below));
+  CheckCount(names);
   return names;
 }
 
@@ -157,6 +166,7 @@ void Write(const FileList& files, position_proto::FileList* out) {
     position_proto::FileList::File* const one = out->add_files();
     one->set_path(file.path);
     one->set_bytes(file.bytes);
+    one->set_fingerprint(file.fingerprint);
   }
 }
 
@@ -167,7 +177,7 @@ FileList Read(const position_proto::FileList& in) {
   files.fingerprint = in.fingerprint();
   files.files.reserve(static_cast<size_t>(in.files_size()));
   for (const position_proto::FileList::File& file : in.files()) {
-    files.files.push_back({file.path(), file.bytes()});
+    files.files.push_back({file.path(), file.bytes(), file.fingerprint()});
   }
   return files;
 }
@@ -185,6 +195,25 @@ void Write(const FilePlace& place, position_proto::FilePlace* out) {
 FilePlace Read(const position_proto::FilePlace& in) {
   return {in.file(),    in.begun(), in.chunk(),      in.number(),
           in.records(), in.done(),  in.passed_over()};
+}
+
+// ---- Settings, which may be long texts. ----
+
+constexpr size_t kMostShown = 200;
+
+// Where to begin to show two values that differ.
+size_t ShownFrom(const std::string& a, const std::string& b) {
+  constexpr size_t kBefore = 40;  // what is shown of what they have in common
+  if (std::max(a.size(), b.size()) <= kMostShown) return 0;
+  const auto shorter = static_cast<std::ptrdiff_t>(std::min(a.size(), b.size()));
+  const auto same = static_cast<size_t>(
+      std::mismatch(a.begin(), a.begin() + shorter, b.begin()).first - a.begin());
+  return same > kBefore ? same - kBefore : 0;
+}
+
+std::string Shown(const std::string& value, size_t from) {
+  const bool cut = value.size() > from + kMostShown;
+  return StrCat(from > 0 ? "..." : "", Escaped(value.substr(from, kMostShown)), cut ? "..." : "");
 }
 
 // "3 files", "1 file".
@@ -206,13 +235,17 @@ std::string Differs(const FileList& saved, const FileList& now) {
       return StrCat("'", Escaped(after.path), "' had ", before.bytes, " bytes, now it has ",
                     after.bytes);
     }
+    if (before.fingerprint != after.fingerprint) {
+      return StrCat("the files that '", Escaped(after.path),
+                    "' names, or their labels, are not what they were");
+    }
   }
   if (saved.bytes != now.bytes) {
     return StrCat("its ", Files(now.count), " had ", saved.bytes, " bytes together, now they have ",
                   now.bytes);
   }
   if (saved.fingerprint != now.fingerprint) {
-    return StrCat("the names, the order or the sizes of its ", Files(now.count),
+    return StrCat("the names, the order, the sizes or the lists of its ", Files(now.count),
                   " are not what they were");
   }
   return "";
@@ -221,7 +254,8 @@ std::string Differs(const FileList& saved, const FileList& now) {
 // ---- The whole. ----
 
 // Counts messages, strings and lists in the bytes of a message, up to the limit, without building
-// them. False if there are more.
+// them. False if there are more. Throws for groups, which no message of ours has: what is behind
+// one would not be counted.
 bool HasFewItems(CodedInputStream* in, const Descriptor* type, size_t* items) {
   while (const uint32_t tag = in->ReadTag()) {
     uint64_t value = 0;
@@ -247,6 +281,9 @@ bool HasFewItems(CodedInputStream* in, const Descriptor* type, size_t* items) {
         if (!in->DecrementRecursionDepthAndPopLimit(nested.first)) return true;
         break;
       }
+      case 3:
+      case 4:
+        Wrong("its form is not that of a position");
       case 5:
         if (!in->Skip(4)) return true;
         break;
@@ -288,6 +325,16 @@ void ElementNames::Append(const ElementNames& more) {
   for (size_t i = 0; i < more.below.size(); ++i) below[i].Append(more.below[i]);
 }
 
+void ElementNames::AddRecords(const Ticket* tickets, size_t n) {
+  count += n;
+  for (size_t i = 0; i < n; ++i) records.push_back(tickets[i].id);
+}
+
+void ElementNames::CheckRecords(const std::string& origin) const {
+  Require(records.size() == count && below.empty() && numbers.empty(), "the position names ", count,
+          " elements of ", origin, ", but ", records.size(), " records");
+}
+
 FileList FileList::Of(std::vector<File> files) {
   FileList list;
   list.count = files.size();
@@ -296,7 +343,7 @@ FileList FileList::Of(std::vector<File> files) {
     list.bytes += file.bytes;
     uint64_t hash = MixBits(list.fingerprint + file.path.size());
     for (const char c : file.path) hash = MixBits(hash + static_cast<unsigned char>(c));
-    list.fingerprint = MixBits(hash + file.bytes);
+    list.fingerprint = MixBits(MixBits(hash + file.bytes) + file.fingerprint);
     names += file.path.size();
   }
   if (names > kMaxListedFileBytes) return list;
@@ -373,12 +420,14 @@ void Position::CheckSameChain(const Position& now) const {
       const auto found = saved.settings_.find(name);
       if (found == saved.settings_.end()) differ(who, StrCat("it was saved without ", name));
       if (found->second != value) {
-        differ(who, StrCat(name, " was ", Escaped(found->second), ", now it is ", Escaped(value)));
+        const size_t from = ShownFrom(found->second, value);
+        differ(who, StrCat(name, " was ", Shown(found->second, from), ", now it is ",
+                           Shown(value, from)));
       }
     }
     for (const auto& [name, value] : saved.settings_) {
       if (own.settings_.count(name) == 0) {
-        differ(who, StrCat("it was saved with ", Escaped(name), " ", Escaped(value)));
+        differ(who, StrCat("it was saved with ", Escaped(name), " ", Shown(value, 0)));
       }
     }
     if (saved.files_.has_value() != own.files_.has_value()) {

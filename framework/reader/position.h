@@ -10,10 +10,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "framework/base/error.h"
+#include "framework/base/exact_text.h"
 #include "framework/base/record_id.h"
 #include "framework/reader/ticket.h"
 
@@ -35,6 +37,10 @@ struct ElementNames {
   std::vector<ElementNames> below;  // the elements below of which these are made, reader by reader
 
   void Append(const ElementNames& more);
+  // The names of elements that are records: RecordId tells each of them.
+  void AddRecords(const Ticket* tickets, size_t n);
+  // Throws kInvalidArgument unless AddRecords can have written these; `origin` is the reader's.
+  void CheckRecords(const std::string& origin) const;
 };
 
 // Is given each element that is planned again, once, with its place among the names; in any order.
@@ -57,12 +63,13 @@ struct FilePlace {
 struct FileList {
   struct File {
     std::string path;
-    uint64_t bytes = 0;
+    uint64_t bytes = 0;        // 0 for a folder
+    uint64_t fingerprint = 0;  // FileFormat::Fingerprint
   };
 
   uint64_t count = 0;
   uint64_t bytes = 0;        // of all together
-  uint64_t fingerprint = 0;  // of all paths and sizes
+  uint64_t fingerprint = 0;  // of all paths, sizes and fingerprints
   std::vector<File> files;
 
   static FileList Of(std::vector<File> files);
@@ -77,6 +84,20 @@ class ReaderState {
   // one another's positions. Errors say the name and both values.
   void Setting(const std::string& name, const std::string& value) { settings_[name] = value; }
   void Setting(const std::string& name, uint64_t value) { settings_[name] = StrCat(value); }
+  void Setting(const std::string& name, double value) { settings_[name] = ExactText(value); }
+  template <typename T>
+  void Setting(const std::string& name, const std::vector<T>& values) {
+    std::string& text = settings_[name];
+    text.clear();
+    for (const T& value : values) {
+      if (!text.empty()) text += ", ";
+      if constexpr (std::is_floating_point_v<T>) {
+        text += ExactText(value);
+      } else {
+        text += StrCat(value);
+      }
+    }
+  }
   void SetFiles(FileList files) { files_ = std::move(files); }
   void Set(const std::string& name, uint64_t value) { numbers_[name] = value; }
   void SetList(const std::string& name, std::vector<uint64_t> values) {

@@ -33,6 +33,8 @@ class Prefetcher final : public Job {
   Prefetcher(ReadAhead limits, Ref<MemoryAccount> account)
       : limits_(limits), account_(std::move(account)) {}
 
+  const ReadAhead& limits() const { return limits_; }
+
   // ---- The planning thread, and the owner. ----
 
   // Begins to read a file. Of files that have equally much waiting, the one added first is served

@@ -89,9 +89,10 @@ bool ReaderBase::HasNext() {
   CheckProcess();
   if (!ahead_.tickets.empty()) return true;
   if (first_) MemoryLimit::ResetPeak();
-  if (!std::exchange(begun_, true)) {
+  if (!begun_ && error_ == nullptr) {
     try {
       BeginPass();
+      begun_ = true;
     } catch (...) {
       KeepError("while beginning a pass of ");
     }
@@ -201,7 +202,8 @@ void ReaderBase::ExpectSave() {
   try {
     Position none;
     SaveChain(&none);
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kInvalidArgument) throw;
     return;  // nothing is kept for a Save that will throw this
   }
   expects_save_ = true;
@@ -254,8 +256,9 @@ void ReaderBase::SaveChain(Position* position) {
   state.end_ = end_;
   const std::vector<ReaderBase*> readers = Below();
   if (readers.empty()) {
-    std::string slots;
-    for (const SlotSpec& slot : slots_) slots += (slots.empty() ? "" : ", ") + ToString(slot);
+    std::vector<std::string> slots;
+    slots.reserve(slots_.size());
+    for (const SlotSpec& slot : slots_) slots.push_back(ToString(slot));
     state.Setting("slots", slots);
   }
   SaveState(&state);
@@ -267,6 +270,7 @@ void ReaderBase::SaveChain(Position* position) {
 void ReaderBase::RestoreChain(PositionCursor* position) {
   const ReaderState& state = position->Next();
   for (ReaderBase* const below : Below()) below->RestoreChain(position);
+  const MemoryScope scope(account());
   RestoreState(state);
   end_ = state.end_;
   planned_ = true;

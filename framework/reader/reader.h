@@ -54,7 +54,8 @@ class ReaderBase {
 
   // Says that Save will be called. Called before the first element of the chain is read; without it
   // a reader that loads ahead (StageReader) cannot tell what it holds. Such readers then keep the
-  // names of the elements that they hold; others do nothing.
+  // names of the elements that they hold; others do nothing. Throws what reading a list of files
+  // throws.
   void ExpectSave();
   // Where the chain stands: a reader like this one, to which Restore gives the position, yields
   // what this one will still yield. Called between two reads, at any point: before the first
@@ -63,7 +64,7 @@ class ReaderBase {
   // Changes nothing that can be seen and waits for no element that is being loaded, but may wait
   // for one that is being planned. Throws kInvalidArgument, and changes nothing, if a reader of the
   // chain cannot say where it stands: one whose elements come from a queue, one that others read,
-  // too, or one that does not say so (SaveState).
+  // too, or one that does not say so (SaveState). Throws kIo if a list of files cannot be read.
   Position Save();
   // Goes to a position that a chain like this one has saved, in this process or another one. Called
   // before anything of the chain is read; implies ExpectSave. Fetches the chunks of the elements

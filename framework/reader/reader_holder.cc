@@ -298,9 +298,13 @@ void ReaderHolder::Restore(const Position& position) {
   held().Own().Restore(position);
 }
 
-std::optional<uint64_t> ReaderHolder::PassLength() {
-  std::lock_guard<std::mutex> lock(held().use);
-  return held().Own().PassLength();
+std::optional<uint64_t> ReaderHolder::PassLength() const {
+  const std::shared_ptr<Held> held = this->held().shared_from_this();  // lives on after a Reset
+  const auto is_shared = [&held] {
+    std::lock_guard<std::mutex> lock(held->use);
+    return held->handles.load() > (held->own == nullptr ? 0 : 1);
+  };
+  return is_shared() ? std::nullopt : held->reader->PassLength();
 }
 
 ReaderStats ReaderHolder::stats() const {

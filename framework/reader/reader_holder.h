@@ -64,9 +64,9 @@ class ReaderHolder {
   const std::vector<SlotSpec>& slots() const;
   const std::string& origin() const;
 
-  // Unknown, too, while several handles share the reader, since each gets only what the others
-  // leave.
-  std::optional<uint64_t> PassLength();
+  // As in ReaderBase. Unknown, too, while several handles share the reader, since each gets only
+  // what the others leave. Who reads meanwhile does not wait until the files are opened.
+  std::optional<uint64_t> PassLength() const;
 
   // Any thread, but not during Reset.
   ReaderStats stats() const;

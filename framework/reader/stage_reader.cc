@@ -378,7 +378,10 @@ void StageReader::RestoreState(const ReaderState& state) {
     const Ref<Group> group = Pool<Group>::Take();
     for (uint64_t i = 0; i < size; ++i) AddAgain(*next++, group.get());
     left -= size;
-    planned_.push_back(group);
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      planned_.push_back(group);
+    }
     wanted_.fetch_sub(1);
   }
   if (left > 0) state.Fail(ahead.tickets.size(), " elements do not make these groups");
@@ -419,7 +422,7 @@ void StageReader::PlanAgain(const ElementNames& names, const TakeElement& take) 
   std::vector<std::vector<size_t>> made_of_it;
   for (size_t i = 0; i < names.count; ++i) {
     const uint64_t back = names.numbers[2 * i];
-    check(back <= made_of_it.size() && (back == 0 || !stage_->keeps_count()));
+    check(back <= made_of_it.size() && (back == 0 || stage_->makes_parts()));
     if (back == 0) made_of_it.emplace_back();
     made_of_it[made_of_it.size() - std::max<uint64_t>(back, 1)].push_back(i);
   }

@@ -9,7 +9,9 @@
 #include <functional>
 #include <utility>
 
+#include "framework/base/buffer.h"
 #include "framework/base/error.h"
+#include "framework/base/stop.h"
 
 namespace millhopper {
 namespace {
@@ -79,6 +81,7 @@ size_t BytePairEncoder::Encode(PiecePattern pattern, const uint8_t* text, size_t
   int32_t* next = ids;
   const auto encode = [&](auto end_of_piece) {
     for (const uint8_t* here = text; here != end;) {
+      CheckStop();
       const uint8_t* const piece = here;
       here = end_of_piece(here, end);
       next = EncodePiece(piece, static_cast<size_t>(here - piece), cache, next);
@@ -172,11 +175,11 @@ int32_t* BytePairEncoder::MergeLong(const uint8_t* piece, size_t size, int32_t* 
   };
   Require(size < kNone, "a piece of text of ", size, " bytes; the limit is ", kNone - 1);
   const auto count = static_cast<uint32_t>(size);
-  std::vector<Part> parts(size);
+  PooledVector<Part> parts(size);
   // Pairs that may be merged, lowest token first, then leftmost. One that is no longer what its
   // part makes with the next one is passed over.
-  std::vector<uint64_t> heap;
-  heap.reserve(size);
+  PooledVector<uint64_t> heap;
+  heap.reserve(2 * size);  // a merge takes one away and adds two at most
   const auto key = [&parts](uint32_t at) { return uint64_t{parts[at].pair} << 32 | at; };
   for (uint32_t at = 0; at < count; ++at) {
     const uint32_t pair = at + 1 < count ? pairs_[size_t{piece[at]} << 8 | piece[at + 1]] : kNone;
@@ -192,6 +195,7 @@ int32_t* BytePairEncoder::MergeLong(const uint8_t* piece, size_t size, int32_t* 
     std::push_heap(heap.begin(), heap.end(), std::greater<>());
   };
   while (!heap.empty()) {
+    CheckStop();
     std::pop_heap(heap.begin(), heap.end(), std::greater<>());
     const auto at = static_cast<uint32_t>(heap.back());
     const auto pair = static_cast<uint32_t>(heap.back() >> 32);

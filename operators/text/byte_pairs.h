@@ -25,7 +25,9 @@ class BytePairEncoder {
   BytePairEncoder& operator=(const BytePairEncoder&) = delete;
 
   // Writes the ids of the text's tokens to `ids`, which has room for one a byte, and returns how
-  // many they are. The time grows with size * log(size) at most.
+  // many they are. For a piece of n bytes the time grows with n * (log(n) + bytes of the longest
+  // token) at most, and 32 * n bytes of the host's pool are taken where n is above 64 and the piece
+  // is no token. Throws as BufferPool::Take, and kCancelled.
   size_t Encode(PiecePattern pattern, const uint8_t* text, size_t size, int32_t* ids) const;
 
   const TokenTable& tokens() const { return tokens_; }

@@ -20,6 +20,7 @@
 namespace millhopper {
 namespace {
 
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 constexpr char kTiktokenLine[] =
     "a line is the bytes of a token in base64, a space and its rank, such as 'aGk= 617'";
 constexpr char kMergesLine[] = "a line is two tokens with a space between, such as 'h i'";
@@ -37,6 +38,10 @@ class Lines {
       next_ = end + 1;
       ++number_;
       *line = text_.substr(begin_, end - begin_);
+      if (number_ == 1 && line->substr(0, kByteOrderMark.size()) == kByteOrderMark) {
+        Throw("the file begins with a byte order mark (the bytes EF BB BF), which belongs to no ",
+              "token; save it as UTF-8 without one");
+      }
       if (!line->empty() && line->back() == '\r') line->remove_suffix(1);
       if (!line->empty()) return true;
     }
@@ -196,9 +201,16 @@ void ReadMerge(const Lines& lines, std::string_view line, const TokenTable& toke
   }
 }
 
-bool HasVersionLine(std::string_view text) {
+// Whether this is the first line of a file of merges.
+bool IsVersionLine(std::string_view line) {
   constexpr std::string_view kVersion = "#version";
-  return text.substr(0, kVersion.size()) == kVersion;
+  return line.substr(0, kVersion.size()) == kVersion;
+}
+
+bool HoldsMerges(std::string_view text, const std::string& path) {
+  Lines lines(text, path);
+  std::string_view line;
+  return lines.Next(&line) && IsVersionLine(line);
 }
 
 }  // namespace
@@ -252,7 +264,7 @@ TokenTable ParseTiktoken(std::string_view text, const std::string& path) {
 TokenTable ParseMerges(std::string_view text, const std::string& path) {
   Lines lines(text, path);
   std::string_view line;
-  if (!lines.Next(&line) || !HasVersionLine(line)) {
+  if (!lines.Next(&line) || !IsVersionLine(line)) {
     lines.Throw("a file of merges begins with a line '#version: ...'");
   }
   TokenTable tokens;
@@ -312,7 +324,7 @@ TokenTable WithIds(const TokenTable& tokens, const std::string& json, const std:
 
 TokenTable ReadTokens(const std::string& path, const std::string& vocabulary) {
   const std::string text = ReadTextFile(path, "file of tokens");
-  if (!HasVersionLine(text)) {
+  if (!HoldsMerges(text, path)) {
     Require(vocabulary.empty(), "the file '", path,
             "' holds ranks, as tiktoken's do, which are the ids; the vocabulary '", vocabulary,
             "' is for a file of merges, whose first line begins with #version");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The files that hold the tokens of a byte pair encoding. They come from outside and are not
-// trusted: every error is kDataLoss, or kResourceLimit, with file, byte and line.
+// trusted: what is wrong in them is kDataLoss, or kResourceLimit if it is too much, with the file
+// and, where it has lines of tokens, the line and the byte at which it begins.
 #ifndef MILLHOPPER_OPERATORS_TEXT_TOKEN_FILES_H_
 #define MILLHOPPER_OPERATORS_TEXT_TOKEN_FILES_H_
 
@@ -11,7 +12,7 @@
 
 namespace millhopper {
 
-// Reads tokens in one of two forms, which the first line tells:
+// Reads tokens in one of two forms, which the first line tells that is not empty:
 //
 //   tiktoken's   one token a line: its bytes in base64, a space, its rank, which is its id. Ranks
 //                may be in any order and leave gaps. Every byte must be a token.

@@ -14,6 +14,7 @@
 #include "framework/base/random.h"
 #include "framework/tensor/tensor_stream.h"
 #include "readers/recordio_writer.h"
+#include "tests/base64.h"
 #include "tests/benchmarks/photos.h"
 #include "tests/tars.h"
 #include "tests/tfrecords.h"
@@ -328,21 +329,6 @@ const std::vector<std::string>& MadeUpWords() {
     return made;
   }();
   return *words;
-}
-
-std::string Base64(const std::string& bytes) {
-  constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    uint32_t bits = 0;
-    for (size_t j = i; j < i + 3; ++j) {
-      bits = bits << 8 | (j < bytes.size() ? static_cast<uint8_t>(bytes[j]) : 0u);
-    }
-    for (size_t j = 0; j < 4; ++j) {
-      text += i + j <= bytes.size() ? kDigits[bits >> (18 - 6 * j) & 63] : '=';
-    }
-  }
-  return text;
 }
 
 }  // namespace

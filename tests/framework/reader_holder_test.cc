@@ -8,15 +8,20 @@
 #include <numeric>
 #include <optional>
 #include <set>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "framework/base/random.h"
+#include "framework/reader/chunk_queue.h"
 #include "framework/reader/reader.h"
 #include "readers/batch_reader.h"
 #include "readers/double_buffer_reader.h"
+#include "readers/open_files.h"
 #include "readers/shuffle_reader.h"
+#include "tests/bytes.h"
+#include "tests/gate.h"
 #include "tests/sources.h"
 #include "tests/testing.h"
 
@@ -319,6 +324,53 @@ TEST(Handles, KnowTheLengthOfAPassOnlyWhereTheyGetAllOfIt) {
   EXPECT_EQ(BatchReader(holder.NewHandle(), 4, false, BatchMode::kConcat).PassLength(),
             std::nullopt);
   EXPECT_EQ(BatchReader(std::move(one), 4, false, BatchMode::kConcat).PassLength(), 2u);
+}
+
+// Opens a gate when it is asked for its length, and answers when another one is open.
+class AskedReader final : public DecoratedReader {
+ public:
+  AskedReader(std::unique_ptr<ReaderBase> reader, Gate* asked, Gate* answer)
+      : DecoratedReader(std::move(reader)), asked_(asked), answer_(answer) {}
+
+  std::optional<uint64_t> PassLength() const override {
+    asked_->Open();
+    answer_->Wait();
+    return reader().PassLength();
+  }
+
+ private:
+  void PlanNext(size_t n, TicketRun* run) override { reader().Plan(n, run); }
+
+  Gate* const asked_;
+  Gate* const answer_;
+};
+
+// To count records files are opened, which may take long. The consumer must not wait for it.
+TEST(PassLength, IsCountedWhileOthersRead) {
+  Gate asked, answer;
+  ReaderHolder holder;
+  holder.Reset(std::make_unique<AskedReader>(Numbers(6), &asked, &answer));
+  std::optional<uint64_t> length;
+  std::thread other([&] { length = holder.PassLength(); });
+  asked.Wait();
+  std::vector<LoDTensor> element;
+  holder.ReadNext(&element);
+  answer.Open();
+  other.join();
+  EXPECT_EQ(length, 6u);
+}
+
+// A status line asks where there is a terminal, which must not make a difference.
+TEST(PassLength, LeavesNoTrace) {
+  const std::string path = TempName("images.idx");
+  const std::string head("\0\0\x08\x03\0\0\0\x02\0\0\0\x01\0\0\0\x01", 16);
+  WriteFile(path, head + "ab");
+  ReaderHolder holder;
+  holder.Reset(OpenFile(*FindFileFormat("idx"), path, "", {}));
+  EXPECT_EQ(holder.PassLength(), 2u);
+  EXPECT_EQ(holder.Chain().bytes_read, 0u);
+  holder.NewHandle()->TakeShare({2, 0});  // only the first handle can
+  EXPECT_EQ(holder.PassLength(), std::nullopt);
 }
 
 // Readers restart at any moment, each on its own thread. No consumer gets an element twice in one

@@ -91,18 +91,20 @@ TEST(SteadyState, TheCounterSeesTheHeap) {
   EXPECT_EQ(AllocationCount(), before + 1);
 }
 
-// Runs a loop of this many empty steps; returns the number of heap allocations.
-uint64_t AllocationsOfLoop(int64_t steps) {
+// Runs a loop of this many steps, each of which does `step`; returns the number of heap
+// allocations.
+uint64_t AllocationsOfLoop(int64_t steps, const std::string& step = "") {
   ProgramRunner runner;
   runner.Main(
       BlockText(0, -1,
                 {TensorText("i", "INT64", {1}), TensorText("n", "INT64", {1}),
-                 TensorText("more", "BOOL", {1}), FillText("i", "INT64", 0),
-                 FillText("n", "INT64", static_cast<double>(steps)),
+                 TensorText("more", "BOOL", {1}), TensorText("word", "UINT8", {1}),
+                 TensorText("number", "INT64", {1}), FillText("i", "INT64", 0),
+                 FillText("word", "UINT8", 'a'), FillText("n", "INT64", static_cast<double>(steps)),
                  OpText("less_than", {{"X", {"i"}}, {"Y", {"n"}}}, {{"Out", {"more"}}}),
                  OpText("while", {{"Condition", {"more"}}}, {}, {{"sub_block", "block_idx: 1"}})}) +
       BlockText(1, 0,
-                {OpText("increment", {{"X", {"i"}}}, {{"Out", {"i"}}}),
+                {step, OpText("increment", {{"X", {"i"}}}, {{"Out", {"i"}}}),
                  OpText("less_than", {{"X", {"i"}}, {"Y", {"n"}}}, {{"Out", {"more"}}})}));
   EXPECT_EQ(runner.Tensor("i").scalar<int64_t>(), steps);
   const uint64_t before = AllocationCount();
@@ -112,6 +114,13 @@ uint64_t AllocationsOfLoop(int64_t steps) {
 
 TEST(SteadyState, ALoopOfAMillionStepsAllocatesAsOftenAsOneOfTen) {
   EXPECT_EQ(AllocationsOfLoop(1000000), AllocationsOfLoop(10));
+}
+
+TEST(SteadyState, AnOperatorWithAFileAllocatesNothingOnceItIsLoaded) {
+  const TempFile file("words.txt", "a\n");
+  const std::string step = OpText("lookup", {{"X", {"word"}}}, {{"Out", {"number"}}},
+                                  {{"vocab", "s: \"" + file.path() + "\""}});
+  EXPECT_EQ(AllocationsOfLoop(1000, step), AllocationsOfLoop(10, step));
 }
 
 }  // namespace

@@ -7,8 +7,9 @@
 
 #include "framework/reader/position.h"
 #include "proto/position.pb.h"
-#include "tests/fuzz/position_target.h"
 #include "tests/fuzz/target.h"
+#include "tests/memory_files.h"
+#include "tests/position_chain.h"
 
 namespace millhopper {
 namespace {
@@ -28,6 +29,7 @@ void GoOnFrom(const std::string& bytes) {
     for (int i = 0; i < kMostElements && reader->HasNext(); ++i) reader->ReadNext(&element);
     reader->Save();
   });
+  CHECK(MemoryFiles::Get().open_files() == 0);
 }
 
 }  // namespace

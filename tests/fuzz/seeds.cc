@@ -12,12 +12,13 @@
 #include "framework/program/program.h"
 #include "framework/tensor/tensor_stream.h"
 #include "proto/position.pb.h"
+#include "readers/cache_file.h"
 #include "readers/recordio_writer.h"
 #include "tests/bytes.h"
-#include "tests/fuzz/position_target.h"
 #include "tests/mds_shards.h"
 #include "tests/mxnet_records.h"
 #include "tests/npy_files.h"
+#include "tests/position_chain.h"
 #include "tests/record_files.h"
 #include "tests/tars.h"
 #include "tests/testing.h"
@@ -183,6 +184,23 @@ void WriteTensors(const std::string& folder) {
 }
 
 // The content of positions, without their checksums, which the target adds.
+void WriteCacheFiles(const std::string& folder) {
+  std::filesystem::create_directories(folder);
+  SlotSpec slot;
+  slot.dims = {-1, 2};
+  SlotSpec unknown;
+  unknown.known = false;
+  unknown.lod_level = 1;
+  CacheFileWriter writer(folder + "/numbers", {'f', 'u', 'z', 'z'}, {slot, unknown},
+                         [](uint64_t) {});
+  for (uint64_t i = 0; i < 3; ++i) {
+    RecordId id;
+    id.sample = i;
+    writer.Add(id, {MakeTensor<float>({1, 2}, {1, static_cast<float>(i)}), Sequence(2 * i)});
+  }
+  writer.Publish();
+}
+
 void WritePositions(const std::string& folder) {
   std::filesystem::create_directories(folder);
   for (const size_t elements : {0, 1, 12, 40}) {
@@ -234,6 +252,7 @@ int main(int argc, char** argv) {
   millhopper::WriteArrays(folder + "/npy", folder + "/npz");
   millhopper::WriteTars(folder + "/tar");
   millhopper::WriteTensors(folder + "/lod_tensor");
+  millhopper::WriteCacheFiles(folder + "/cache_file");
   millhopper::WritePositions(folder + "/position");
   millhopper::WritePrograms(folder, {argv + 2, argv + argc});
   return 0;

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "framework/base/stop.h"
 #include "operators/text/token_files.h"
 #include "tests/testing.h"
 #include "tests/texts.h"
@@ -127,6 +128,25 @@ TEST(BytePairs, OfALongPieceAreFound) {
   ASSERT_EQ(ids.size(), 125001u);
   EXPECT_EQ(ids.front(), 258);
   EXPECT_EQ(ids.back(), 257);
+}
+
+TEST(BytePairs, OfALongPieceTakeNoMemoryBeyondTheLimit) {
+  const BytePairEncoder encoder(ParseTiktoken(TiktokenFile({"ab"}), "tokens"));
+  const std::string text(1 << 20, 'a');
+  const LimitInForce limit(size_t{24} << 20);
+  ExpectError(ErrorCode::kResourceLimit, "memory",
+              [&] { Encode(encoder, PiecePattern::kNone, text); });
+  EXPECT_EQ(Encode(encoder, PiecePattern::kNone, text.substr(0, 1 << 18)).size(), 1u << 18);
+}
+
+TEST(BytePairs, AreNotLookedForOnceAStopIsRequested) {
+  const BytePairEncoder encoder(ParseTiktoken(TiktokenFile({"ab"}), "tokens"));
+  RequestStop();
+  for (const PiecePattern pattern : {PiecePattern::kNone, PiecePattern::kGpt2}) {
+    ExpectError(ErrorCode::kCancelled, "stopped",
+                [&] { Encode(encoder, pattern, std::string(1000, 'a')); });
+  }
+  ClearStop();
 }
 
 TEST(BytePairs, OfTwoVocabulariesAreNotMixedUp) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/launcher_environment.h"
 #include "tests/program_runner.h"
 #include "tests/record_files.h"
 #include "tests/sources.h"
@@ -216,6 +217,73 @@ TEST_F(DiskCacheOp, IsNotUsedWhenAPatternFindsMore) {
   EXPECT_EQ(Read(), 0u);
 }
 
+// Each process of a launcher runs the same program, and has elements of its own.
+TEST_F(DiskCacheOp, IsNotUsedForAnotherShard) {
+  const std::string program = BlockText(
+      0, -1,
+      {ReaderText("lines"), ReaderText("shard"), ReaderText("out"),
+       OpText(operator_, {}, {{"Out", {"lines"}}}, source_),
+       OpText("create_shard_reader", {{"UnderlyingReader", {"lines"}}}, {{"Out", {"shard"}}}),
+       OpText("create_cache_reader", {{"UnderlyingReader", {"shard"}}}, {{"Out", {"out"}}},
+              Attributes())});
+  const auto read = [&](const char* shards, const char* index) {
+    const LauncherEnvironment environment({{"WORLD_SIZE", shards}, {"RANK", index}});
+    ProgramRunner runner;
+    runner.Startup(program);
+    return runner.ReadAllOf("out").size();
+  };
+  for (const size_t files : {3u, 3u}) {
+    EXPECT_EQ(read("2", "0"), 2u);
+    EXPECT_EQ(read("2", "1"), 1u);
+    EXPECT_EQ(read("3", "1"), 1u);
+    EXPECT_EQ(Files(), files);
+  }
+}
+
+// A reader may have looked at a file when it was created, so what it yields then is neither the old
+// nor the new content.
+TEST_F(DiskCacheOp, IsNotUsedForFilesThatChangeBeforeTheFirstPass) {
+  ProgramRunner runner;
+  runner.Startup(Program());
+  WriteFile(text_, "one\ntwo\nthree\nfour\n");
+  EXPECT_EQ(runner.ReadAllOf("batches").size(), 2u);
+  EXPECT_EQ(Files(), 0u);
+  EXPECT_EQ(Read(), 1u);
+}
+
+// The operator has read the file when the program first ran, and does not read it again.
+TEST_F(DiskCacheOp, IsNotUsedForFilesThatOperatorsHaveOtherwise) {
+  const std::string words = folder_ + "/words";
+  WriteFile(words, "one\ntwo\nthree\n");
+  const std::string program =
+      BlockText(
+          0, -1,
+          {ReaderText("lines"), ReaderText("numbers"), ReaderText("out"),
+           OpText(operator_, {}, {{"Out", {"lines"}}}, source_),
+           OpText("create_custom_reader", {{"UnderlyingReader", {"lines"}}}, {{"Out", {"numbers"}}},
+                  {{"sub_block", "block_idx: 1"},
+                   {"source_var_names", "strings: \"word\""},
+                   {"sink_var_names", "strings: \"number\""}}),
+           OpText("create_cache_reader", {{"UnderlyingReader", {"numbers"}}}, {{"Out", {"out"}}},
+                  Attributes())}) +
+      BlockText(1, 0,
+                {TensorText("word", "UINT8", {-1}), TensorText("number", "INT64", {1}),
+                 OpText("lookup", {{"X", {"word"}}}, {{"Out", {"number"}}},
+                        {{"vocab", "s: \"" + words + "\""}})});
+  ProgramRunner runner;
+  runner.Startup(program);
+  const std::vector<ElementValue> old = runner.ReadAllOf("out");
+  EXPECT_EQ(Files(), 1u);
+  WriteFile(words, "three\ntwo\none\nfour\n");
+  runner.Again();
+  EXPECT_EQ(runner.ReadAllOf("out"), old);
+  EXPECT_EQ(Files(), 1u);
+  ProgramRunner later;
+  later.Startup(program);
+  EXPECT_NE(later.ReadAllOf("out"), old);
+  EXPECT_EQ(Files(), 2u);
+}
+
 // A vocabulary is named within a text.
 TEST_F(DiskCacheOp, IsNotUsedForOtherVocabularies) {
   const std::string words = folder_ + "/words";
@@ -280,9 +348,10 @@ TEST_F(DiskCacheOp, NeedsAVersionWhereItCannotSee) {
   SourceSpec spec;
   spec.records = 5;
   runner.Reader("source").Reset(MakePlannedSource(spec));
-  ExpectError(ErrorCode::kInvalidArgument,
-              "in reader 'source', which another program creates: give data_version",
-              [&] { runner.Startup(DecoratorProgram("create_cache_reader", Attributes())); });
+  ExpectError(
+      ErrorCode::kInvalidArgument,
+      "in reader 'source', which no operator before it in its program creates: give data_version",
+      [&] { runner.Startup(DecoratorProgram("create_cache_reader", Attributes())); });
   data_version_ = "first";
   runner.Startup(DecoratorProgram("create_cache_reader", Attributes()));
   EXPECT_EQ(runner.ReadAllOf("out").size(), 5u);

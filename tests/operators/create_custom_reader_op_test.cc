@@ -91,6 +91,42 @@ TEST(CreateCustomReaderOp, OutlivesTheScopeAndTheProgramItWasCreatedIn) {
   EXPECT_EQ(NumbersOf(ReadAll(handle.get())), (std::vector<int64_t>{0, 2, 4}));
 }
 
+TEST(CreateCustomReaderOp, GoesOnWithTheSameBlockOnly) {
+  const std::vector<std::string> before = {FillText("factor", "INT64", 2)};
+  const auto made = [](const std::string& program) {
+    auto runner = std::make_unique<ProgramRunner>();
+    runner->Reader("source").Reset(Numbers(20));
+    runner->Startup(program);
+    return runner;
+  };
+  const std::string program = Custom(kTimesFactor, "n", "y", before);
+  const std::string position = [&] {
+    const auto runner = made(program);
+    const std::unique_ptr<ReaderBase> reader = runner->Reader("out").NewHandle();
+    reader->ExpectSave();
+    ReadSome(reader.get(), 5);
+    return reader->Save().Serialize();
+  }();
+  const auto go_on = [&](const std::string& text) {
+    const auto runner = made(text);
+    const std::unique_ptr<ReaderBase> reader = runner->Reader("out").NewHandle();
+    reader->Restore(Position::Parse(position));
+    return NumbersOf(ReadAll(reader.get()));
+  };
+  EXPECT_EQ(go_on(program).size(), 15u);
+  // The number of the block does not matter.
+  std::string second = Custom({}, "n", "y", before) + BlockText(2, 0, kTimesFactor);
+  const std::string number = "block_idx: 1";
+  second.replace(second.find(number), number.size(), "block_idx: 2");
+  EXPECT_EQ(go_on(second).front(), 10);
+  std::vector<std::string> other = kTimesFactor;
+  other[2] = OpText("elementwise_add", {{"X", {"n"}}, {"Y", {"factor"}}}, {{"Out", {"y"}}});
+  ExpectError(ErrorCode::kInvalidArgument, "create_custom_reader 'out': function was ",
+              [&] { go_on(Custom(other, "n", "y", before)); });
+  ExpectError(ErrorCode::kInvalidArgument,
+              "sink: ", [&] { go_on(Custom(kTimesFactor, "n", "n", before)); });
+}
+
 TEST(CreateCustomReaderOp, KeepsTheLevelsOfDetailOfSinks) {
   ProgramRunner runner;
   runner.Reader("source").Reset(Numbers(4, -1, true));

@@ -50,6 +50,32 @@ TEST(CreateFilterReaderOp, YieldsWhatTheBlockKeepsInOrderWithAnyNumberOfThreads)
   }
 }
 
+TEST(CreateFilterReaderOp, GoesOnWithTheSameBlockOnly) {
+  ProgramRunner runner;
+  runner.Reader("source").Reset(Numbers(300));
+  runner.Startup(Filter());
+  const std::unique_ptr<ReaderBase> saved = runner.Reader("out").NewHandle();
+  saved->ExpectSave();
+  ReadSome(saved.get(), 100);
+  const Position position = saved->Save();
+  std::string other = Filter();
+  const std::string less_than = "less_than";
+  for (const bool same : {true, false}) {
+    if (!same) other.replace(other.find(less_than), less_than.size(), "less_equal");
+    ProgramRunner resumed;
+    resumed.Reader("source").Reset(Numbers(300));
+    resumed.Startup(other);
+    const std::unique_ptr<ReaderBase> reader = resumed.Reader("out").NewHandle();
+    if (same) {
+      reader->Restore(position);
+      EXPECT_EQ(ReadAll(reader.get()).size(), 50u);
+    } else {
+      ExpectError(ErrorCode::kInvalidArgument, "create_filter_reader 'out': function was ",
+                  [&] { reader->Restore(position); });
+    }
+  }
+}
+
 TEST(CreateFilterReaderOp, MayLeaveEverythingOut) {
   SourceSpec spec;
   spec.records = 1000;

@@ -2,11 +2,11 @@
 // The operator create_shard_reader.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <map>
 #include <string>
 #include <utility>
 
+#include "tests/launcher_environment.h"
 #include "tests/program_runner.h"
 #include "tests/sources.h"
 #include "tests/testing.h"
@@ -31,26 +31,11 @@ std::vector<ElementValue> PartOf(const AttributeTexts& attributes) {
   return runner.ReadAllOf("out");
 }
 
-// Variables of the environment, by their names. While it lives, no launcher's but these are set.
-class Environment {
- public:
-  explicit Environment(const std::map<std::string, std::string>& variables) {
-    Clear();
-    for (const auto& [name, value] : variables) setenv(name.c_str(), value.c_str(), 1);
-  }
-  ~Environment() { Clear(); }
-  Environment(const Environment&) = delete;
-  Environment& operator=(const Environment&) = delete;
-
- private:
-  static void Clear() {
-    for (const char* name :
-         {"WORLD_SIZE", "RANK", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "SLURM_PROCID",
-          "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "JAX_NUM_PROCESSES", "JAX_PROCESS_ID"}) {
-      unsetenv(name);
-    }
-  }
-};
+void ExpectRefused(const std::map<std::string, std::string>& variables,
+                   const std::string& problem) {
+  const LauncherEnvironment environment(variables);
+  ExpectError(ErrorCode::kInvalidArgument, problem, [] { PartOf({}); });
+}
 
 TEST(CreateShardReaderOp, YieldsEveryNth) {
   const std::vector<ElementValue> all = ReadAll(Numbers().get());
@@ -61,7 +46,7 @@ TEST(CreateShardReaderOp, YieldsEveryNth) {
 
 TEST(CreateShardReaderOp, AsksTheEnvironment) {
   const std::vector<ElementValue> all = ReadAll(Numbers().get());
-  const Environment environment({{"WORLD_SIZE", "4"}, {"RANK", "2"}});
+  const LauncherEnvironment environment({{"WORLD_SIZE", "4"}, {"RANK", "2"}});
   EXPECT_EQ(PartOf({}), (std::vector<ElementValue>{all[2], all[6]}));
   EXPECT_EQ(PartOf({{"num_shards", "i: 5"}}), (std::vector<ElementValue>{all[2]}));
   EXPECT_EQ(PartOf({{"index", "i: 3"}}), (std::vector<ElementValue>{all[3]}));
@@ -70,17 +55,25 @@ TEST(CreateShardReaderOp, AsksTheEnvironment) {
 TEST(CreateShardReaderOp, AsksEachLauncher) {
   const std::vector<ElementValue> all = ReadAll(Numbers().get());
   const std::vector<ElementValue> third{all[2], all[6]};
-  for (const auto& [shards, index] : {std::pair("SLURM_STEP_NUM_TASKS", "SLURM_PROCID"),
-                                      std::pair("SLURM_NTASKS", "SLURM_PROCID"),
-                                      std::pair("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),
+  for (const auto& [shards, index] : {std::pair("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),
+                                      std::pair("SLURM_STEP_NUM_TASKS", "SLURM_PROCID"),
                                       std::pair("JAX_NUM_PROCESSES", "JAX_PROCESS_ID")}) {
-    const Environment environment({{shards, "4"}, {index, "2"}});
+    const LauncherEnvironment environment({{shards, "4"}, {index, "2"}});
     EXPECT_EQ(PartOf({}), third) << shards;
   }
-  // torchrun within a step of Slurm's starts processes of its own.
-  const Environment environment(
-      {{"WORLD_SIZE", "4"}, {"RANK", "2"}, {"SLURM_STEP_NUM_TASKS", "2"}, {"SLURM_PROCID", "1"}});
-  EXPECT_EQ(PartOf({}), third);
+  // torchrun and mpirun within a step of Slurm's start processes of their own.
+  for (const auto& [shards, index] : {std::pair("WORLD_SIZE", "RANK"),
+                                      std::pair("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK")}) {
+    const LauncherEnvironment environment(
+        {{shards, "4"}, {index, "2"}, {"SLURM_STEP_NUM_TASKS", "2"}, {"SLURM_PROCID", "1"}});
+    EXPECT_EQ(PartOf({}), third) << shards;
+  }
+}
+
+// What runs in an allocation of Slurm without srun is one process, whatever was asked for.
+TEST(CreateShardReaderOp, DoesNotTakeAnAllocationForProcesses) {
+  ExpectRefused({{"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}},
+                "the environment has no WORLD_SIZE");
 }
 
 TEST(CreateShardReaderOp, MakesPartsEven) {
@@ -98,16 +91,10 @@ TEST(CreateShardReaderOp, MakesPartsEven) {
             (std::vector<ElementValue>{all[0], all[3]}));
 }
 
-void ExpectRefused(const std::map<std::string, std::string>& variables,
-                   const std::string& problem) {
-  const Environment environment(variables);
-  ExpectError(ErrorCode::kInvalidArgument, problem, [] { PartOf({}); });
-}
-
 TEST(CreateShardReaderOp, RefusesAnEnvironmentThatSaysNothing) {
   ExpectRefused({{"RANK", "0"}},
                 "attribute 'num_shards' is not given, and the environment has no WORLD_SIZE; "
-                "torchrun, Slurm, Open MPI or JAX would set it, or one of their own");
+                "torchrun, mpirun, srun or JAX would set it, or one of their own");
   ExpectRefused({{"WORLD_SIZE", "2"}},
                 "attribute 'index' is not given, and the environment has no RANK");
   const auto both = [](const char* shards, const char* index) {

@@ -170,6 +170,35 @@ Pieces Expected(const std::string& text,
   return pieces;
 }
 
+CharClass ClassOfCharacter(uint32_t code) {
+  const std::string text = Utf8(code);
+  const auto* const bytes = reinterpret_cast<const uint8_t*>(text.data());
+  return CharacterAt(bytes, bytes + text.size()).cls;
+}
+
+// The other tests take letters and numbers from the tables that they test. These numbers are those
+// of unicodedata2 16.0.0 (general categories L and N), which tools/unicode_classes.py asks.
+TEST(Pieces, KnowTheLettersAndNumbersOfUnicode16) {
+  size_t letters = 0, numbers = 0, spaces = 0;
+  for (uint32_t code = 0; code < 0x110000; ++code) {
+    if (code >= 0xd800 && code < 0xe000) continue;
+    const CharClass cls = ClassOfCharacter(code);
+    letters += cls == CharClass::kLetter ? 1 : 0;
+    numbers += cls == CharClass::kNumber ? 1 : 0;
+    spaces += cls == CharClass::kSpace || cls == CharClass::kNewline ? 1 : 0;
+  }
+  EXPECT_EQ(letters, 141028u);
+  EXPECT_EQ(numbers, 1911u);
+  EXPECT_EQ(spaces, 25u);                                    // White_Space of PropList.txt
+  EXPECT_EQ(ClassOfCharacter(0x1c89), CharClass::kLetter);   // Cyrillic Tje, new in Unicode 16
+  EXPECT_EQ(ClassOfCharacter(0x10d4a), CharClass::kLetter);  // Garay vowel sign A, new, too
+  EXPECT_EQ(ClassOfCharacter(0x10d40), CharClass::kNumber);  // Garay digit zero, new, too
+  EXPECT_EQ(ClassOfCharacter(0x2160), CharClass::kNumber);   // Roman numeral one
+  EXPECT_EQ(ClassOfCharacter(0xb2), CharClass::kNumber);     // superscript two
+  EXPECT_EQ(ClassOfCharacter(0x300), CharClass::kOther);     // a combining grave accent
+  EXPECT_EQ(ClassOfCharacter(0x378), CharClass::kOther);     // is not assigned
+}
+
 TEST(Pieces, OfGpt2AreWords) {
   EXPECT_EQ(PiecesOf("It's  12 o'clock,\n\n we'LL see!! ", EndOfGpt2Piece),
             (Pieces{"It", "'s", " ", " 12", " o", "'", "clock", ",", "\n\n", " we", "'", "LL",

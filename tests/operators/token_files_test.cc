@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/base64.h"
 #include "tests/testing.h"
 #include "tests/texts.h"
 
@@ -168,6 +169,22 @@ TEST(TokenFiles, AreToldApartByTheirFirstLine) {
   ExpectError(ErrorCode::kInvalidArgument, "is for a file of merges",
               [&] { ReadTokens(ranks.path(), vocabulary.path()); });
   ExpectError(ErrorCode::kIo, "missing", [] { ReadTokens(TempName("missing"), ""); });
+}
+
+TEST(TokenFiles, MayBeginWithEmptyLines) {
+  const TempFile ranks("ranks.tiktoken", "\n\r\n" + TiktokenFile({"th"}));
+  const TempFile merges("merges.txt", "\r\n\n#version: 0.2\nt h\n");
+  EXPECT_EQ(IdOf(ReadTokens(ranks.path(), ""), "th"), 256);
+  EXPECT_EQ(IdOf(ReadTokens(merges.path(), ""), "th"), 256);
+}
+
+TEST(TokenFiles, MayNotBeginWithAByteOrderMark) {
+  for (const std::string& text : {TiktokenFile({}), std::string("#version: 0.2\nt h\n")}) {
+    const TempFile file("marked", "\xef\xbb\xbf" + text);
+    ExpectError(ErrorCode::kDataLoss,
+                "line 1: the file begins with a byte order mark (the bytes EF BB BF)",
+                [&] { ReadTokens(file.path(), ""); });
+  }
 }
 
 // Any single damaged byte is an error, or another vocabulary with all bytes in it.

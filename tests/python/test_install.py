@@ -38,7 +38,8 @@ def run(*words: object, folder: Path | None = None, **environment: str) -> str:
 def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An installed Millhopper, in another folder than the one that it was installed into."""
     first = tmp_path_factory.mktemp("installed") / "first"
-    run(ROOT / "tools" / "install", f"--prefix={first}", "--bundle")
+    for _ in range(2):  # the second time as an update of the first one
+        run(ROOT / "tools" / "install", f"--prefix={first}", "--bundle")
     return first.rename(first.with_name("moved"))
 
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "readers/disk_cache_reader.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "framework/base/error.h"
+#include "framework/io/file.h"
 #include "readers/shuffle_reader.h"
 #include "tests/bytes.h"
 #include "tests/outcome.h"
@@ -291,6 +293,55 @@ TEST_F(DiskCache, GoesOnBehindWhatADamagedFileHasYielded) {
   }
 }
 
+// What cannot be read now, because the process has no descriptors left, may be whole.
+TEST_F(DiskCache, AFileThatCannotBeReadStays) {
+  const PoolSize size(0);
+  spec_.records = 60000;
+  const std::vector<ElementValue> wanted = Expected();
+  ReadAll(Cached().get());
+  const std::string path = FilePath();
+  ASSERT_NE(path, "");
+  const auto reader = Counted();
+  std::vector<LoDTensor> element;
+  reader->ReadNext(&element);
+  EXPECT_EQ(Loads(), 0);
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const int first_free = open("/dev/null", O_RDONLY);
+  close(first_free);
+  const rlimit none_left = {static_cast<rlim_t>(first_free), before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none_left), 0);
+  File::Open(path);  // takes the descriptor of the file that is being read
+  const int taken = open("/dev/null", O_RDONLY);
+  EXPECT_GE(taken, 0);
+  EXPECT_EQ(ReadAll(reader.get()).size(), wanted.size() - 1);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  close(taken);
+  EXPECT_GT(Loads(), 0);
+  EXPECT_EQ(FilePath(), path);
+  const auto later = Counted();
+  EXPECT_TRUE(ReadAll(later.get()) == wanted);
+  EXPECT_EQ(Loads(), 0);
+}
+
+// While a reader reads a damaged file, another process may have put a whole one in its place.
+TEST_F(DiskCache, OnlyTheDamagedFileIsRemoved) {
+  const PoolSize size(0);
+  spec_.records = 60000;
+  const std::vector<ElementValue> wanted = Expected();
+  ReadAll(Cached().get());
+  const std::string path = FilePath();
+  const std::string whole = ReadFile(path);
+  WriteFile(path, FlipBit(whole, 8 * (whole.size() - 30)));
+  const auto reader = Cached();
+  std::vector<LoDTensor> element;
+  reader->ReadNext(&element);
+  WriteFile(path + ".new", whole);
+  fs::rename(path + ".new", path);
+  EXPECT_EQ(ReadAll(reader.get()).size(), wanted.size() - 1);
+  EXPECT_TRUE(fs::exists(path) && ReadFile(path) == whole);
+}
+
 TEST_F(DiskCache, FullDisksAreReadPastAndToldOfOnce) {
   std::signal(SIGXFSZ, SIG_IGN);
   rlimit before;
@@ -350,6 +401,21 @@ TEST_F(DiskCache, TakesNoMoreThanItMay) {
   EXPECT_EQ(Names().size(), 2u);
 }
 
+TEST_F(DiskCache, CountsWhatOthersWriteMeanwhile) {
+  ReadAll(Cached().get());
+  const auto one = static_cast<int64_t>(fs::file_size(FilePath()));
+  most_bytes_ = 2 * one;
+  description_ = "second";
+  const auto reader = Cached();
+  std::vector<LoDTensor> element;
+  reader->ReadNext(&element);
+  WriteFile(folder_ + "/third.mhcache", "x");
+  const std::string told = ToldBy([&] { ReadAll(reader.get()); });
+  EXPECT_NE(told.find(StrCat("of which other caches in it take ", one + 1)), std::string::npos)
+      << told;
+  EXPECT_EQ(Names().size(), 2u);
+}
+
 TEST_F(DiskCache, WrongOptionsAreErrors) {
   most_bytes_ = -1;
   ExpectError(ErrorCode::kInvalidArgument, "disk_bytes is -1", [&] { Cached(); });
@@ -382,6 +448,40 @@ pid_t Start(const F& function) {
   const pid_t child = fork();
   if (child == 0) _exit(function() ? 0 : 1);
   return child;
+}
+
+// A process that is forked while a file is written has its descriptors, and so its lock.
+TEST_F(DiskCache, AForkedProcessNeitherKeepsNorFreesTheLock) {
+  const PoolSize size(0);
+  auto reader = Cached();
+  std::vector<LoDTensor> element;
+  reader->ReadNext(&element);
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    reader.reset();
+    _exit(0);
+  }
+  ASSERT_EQ(waitpid(child, nullptr, 0), child);
+  const auto other = Cached();
+  EXPECT_EQ(ReadAll(other.get()), Expected());
+  EXPECT_EQ(Names().size(), 1u);  // the other one has found the lock taken, and has written nothing
+  EXPECT_NE(FilePath().find(".partial"), std::string::npos);
+  // One that lives on with its copy.
+  const pid_t living = fork();
+  if (living == 0) {
+    char byte;
+    close(ends[1]);
+    _exit(read(ends[0], &byte, 1) == 0 ? 0 : 1);
+  }
+  EXPECT_EQ(ReadAll(reader.get()).size(), 299u);
+  fs::remove(FilePath());
+  EXPECT_EQ(ReadAll(Cached().get()), Expected());
+  EXPECT_NE(FilePath(), "");  // the lock was free
+  close(ends[0]);
+  close(ends[1]);
+  ASSERT_EQ(waitpid(living, nullptr, 0), living);
 }
 
 TEST_F(DiskCache, ProcessesDoNotHarmOneAnother) {

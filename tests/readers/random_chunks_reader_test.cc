@@ -10,16 +10,14 @@
 #include <vector>
 
 #include "framework/base/error.h"
-#include "readers/open_files.h"
 #include "tests/bytes.h"
+#include "tests/number_files.h"
 #include "tests/outcome.h"
 #include "tests/record_files.h"
 #include "tests/testing.h"
 
 namespace millhopper {
 namespace {
-
-using Numbers = std::vector<int64_t>;
 
 // RecordIO files of int64 [1, 1]. File f holds 1000 * f, 1000 * f + 1 ..., three in a chunk.
 class RandomChunks : public ::testing::Test {
@@ -50,19 +48,12 @@ class RandomChunks : public ::testing::Test {
   }
 
   std::unique_ptr<ReaderBase> Open(uint64_t pass_num = 1, bool shuffle_records = false) const {
-    FormatArguments arguments;
-    SlotSpec slot;
-    slot.dtype = DataType::kInt64;
-    slot.dims = {1, 1};
-    arguments.declared = {slot};
     MultiFileOptions options;
     options.shuffle_chunks = true;
     options.shuffle_records = shuffle_records;
     options.pass_num = pass_num;
     options.key = key_;
-    std::unique_ptr<ReaderBase> reader = OpenFiles(names_, {}, std::move(arguments), options);
-    reader->set_origin("reader 'files'");
-    return reader;
+    return OpenNumbers(names_, options);
   }
 
   Numbers InOrder(uint64_t pass) const {
@@ -71,16 +62,6 @@ class RandomChunks : public ::testing::Test {
     for (uint64_t i = 0; i < chunks_.size(); ++i) {
       const Numbers& chunk = chunks_[order[i]];
       numbers.insert(numbers.end(), chunk.begin(), chunk.end());
-    }
-    return numbers;
-  }
-
-  static Numbers NumbersOf(const std::vector<ElementValue>& elements) {
-    Numbers numbers;
-    for (const ElementValue& element : elements) {
-      int64_t number = 0;
-      std::memcpy(&number, element[0].bytes.data(), sizeof(number));
-      numbers.push_back(number);
     }
     return numbers;
   }

@@ -13,15 +13,13 @@
 
 #include "framework/base/error.h"
 #include "framework/base/permutation.h"
-#include "readers/open_files.h"
 #include "tests/bytes.h"
+#include "tests/number_files.h"
 #include "tests/record_files.h"
 #include "tests/testing.h"
 
 namespace millhopper {
 namespace {
-
-using Numbers = std::vector<int64_t>;
 
 // Files of int64 [1, 1], of which file f holds 1000 * f, 1000 * f + 1 ...
 class RandomOrder : public ::testing::Test {
@@ -43,19 +41,11 @@ class RandomOrder : public ::testing::Test {
 
   std::unique_ptr<ReaderBase> Open(BufferType buffer_type = BufferType::kMemory,
                                    uint64_t pass_num = 1) const {
-    FormatArguments arguments;
-    SlotSpec slot;
-    slot.dtype = DataType::kInt64;
-    slot.dims = {1, 1};
-    arguments.declared = {slot};
-    arguments.buffer_type = buffer_type;
     MultiFileOptions options;
     options.shuffle_records = true;
     options.pass_num = pass_num;
     options.key = key_;
-    std::unique_ptr<ReaderBase> reader = OpenFiles(names_, {}, std::move(arguments), options);
-    reader->set_origin("reader 'files'");
-    return reader;
+    return OpenNumbers(names_, options, buffer_type);
   }
 
   Numbers InOrder(uint64_t pass) const {
@@ -65,15 +55,7 @@ class RandomOrder : public ::testing::Test {
     return numbers;
   }
 
-  static Numbers Read(ReaderBase* reader) {
-    Numbers numbers;
-    std::vector<LoDTensor> element;
-    while (reader->HasNext()) {
-      reader->ReadNext(&element);
-      numbers.push_back(element[0].scalar<int64_t>());
-    }
-    return numbers;
-  }
+  static Numbers Read(ReaderBase* reader) { return NumbersOf(ReadAll(reader)); }
 
   const std::string folder_ = NewFolder("random_order");
   const RandomKey key_{3, 4, "files"};

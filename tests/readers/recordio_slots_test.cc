@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "framework/tensor/tensor_stream.h"
 #include "readers/recordio_writer.h"
+#include "tests/record_files.h"
 #include "tests/testing.h"
 
 namespace millhopper {
@@ -22,13 +22,6 @@ LoDTensor Tensor(DataType dtype, const Dims& dims, const Lod& lod = {}) {
   std::memset(tensor.mutable_raw_data(), 0, tensor.bytes());
   tensor.set_lod(lod);
   return tensor;
-}
-
-std::string RecordOf(const std::vector<LoDTensor>& element) {
-  const auto count = static_cast<uint32_t>(element.size());
-  std::string record(reinterpret_cast<const char*>(&count), sizeof(count));
-  for (const LoDTensor& tensor : element) AppendTensor(tensor, &record);
-  return record;
 }
 
 // The slots of a file of these records, as text; "none" if they have none.

@@ -25,6 +25,8 @@
 #include "readers/take_reader.h"
 #include "tests/bytes.h"
 #include "tests/memory_files.h"
+#include "tests/position_chain.h"
+#include "tests/record_files.h"
 #include "tests/testing.h"
 
 namespace millhopper {
@@ -132,14 +134,17 @@ TEST(ResumeTest, RefusesBytesThatAreNoPosition) {
               [] { Position::Parse("{\"pass\": 3}"); });
 }
 
-std::string Store(const position_proto::ChainPosition& chain, uint32_t version = 1) {
+std::string StoreBytes(const std::string& bytes, uint32_t version = 1) {
   position_proto::StoredPosition stored;
   stored.set_version(version);
-  stored.set_chain(chain.SerializeAsString());
-  const std::string& bytes = stored.chain();
+  stored.set_chain(bytes);
   stored.set_checksum(static_cast<uint32_t>(
       crc32_z(0, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size())));
   return stored.SerializeAsString();
+}
+
+std::string Store(const position_proto::ChainPosition& chain, uint32_t version = 1) {
+  return StoreBytes(chain.SerializeAsString(), version);
 }
 
 position_proto::ChainPosition ChainOf(const std::string& position) {
@@ -236,27 +241,34 @@ TEST(ResumeTest, KnowsThatAnotherReaderTakesPart) {
               "'batches' (create_batch_reader, a.pbtxt:3) is read by 2", [&] { first->Save(); });
 }
 
+// Finds a message in a position anew each time: a change of an entry of a map counts only if the
+// entry is asked for after the position was last stored.
+using FindMessage = std::function<google::protobuf::Message*()>;
+
 // Every number of a position is replaced by other ones. Whatever that gives, it is one of our
 // errors or a stream, and the process goes on.
-void Damage(google::protobuf::Message* message, const std::function<void()>& check) {
-  const google::protobuf::Reflection* const reflection = message->GetReflection();
+void Damage(const FindMessage& find, const std::function<void()>& check) {
+  const google::protobuf::Reflection* const reflection = find()->GetReflection();
   std::vector<const google::protobuf::FieldDescriptor*> fields;
-  reflection->ListFields(*message, &fields);
+  reflection->ListFields(*find(), &fields);
   using Type = google::protobuf::FieldDescriptor;
   constexpr uint64_t kHostile[] = {0,         1, 7, 300, 1u << 20, UINT32_MAX, uint64_t{1} << 40,
                                    UINT64_MAX};
   for (const auto* field : fields) {
+    const int size = field->is_repeated() ? reflection->FieldSize(*find(), field) : 1;
     if (field->cpp_type() == Type::CPPTYPE_MESSAGE) {
-      if (!field->is_repeated()) {
-        Damage(reflection->MutableMessage(message, field), check);
-        continue;
+      for (int i = 0; i < size; ++i) {
+        Damage(
+            [&, i] {
+              return field->is_repeated() ? reflection->MutableRepeatedMessage(find(), field, i)
+                                          : reflection->MutableMessage(find(), field);
+            },
+            check);
       }
-      for (int i = 0; i < reflection->FieldSize(*message, field); ++i) {
-        Damage(reflection->MutableRepeatedMessage(message, field, i), check);
-      }
-      reflection->SwapElements(message, field, 0, reflection->FieldSize(*message, field) - 1);
+      if (!field->is_repeated()) continue;
+      reflection->SwapElements(find(), field, 0, size - 1);
       check();
-      reflection->SwapElements(message, field, 0, reflection->FieldSize(*message, field) - 1);
+      reflection->SwapElements(find(), field, 0, size - 1);
       continue;
     }
     const auto change = [&](auto set, auto old) {
@@ -266,28 +278,55 @@ void Damage(google::protobuf::Message* message, const std::function<void()>& che
       }
       set(old);
     };
-    const int size = field->is_repeated() ? reflection->FieldSize(*message, field) : 1;
     for (int i = 0; i < size; i += 1 + size / 3) {
       if (field->is_repeated()) {
         if (field->cpp_type() == Type::CPPTYPE_UINT64) {
-          change([&](uint64_t v) { reflection->SetRepeatedUInt64(message, field, i, v); },
-                 reflection->GetRepeatedUInt64(*message, field, i));
+          change([&](uint64_t v) { reflection->SetRepeatedUInt64(find(), field, i, v); },
+                 reflection->GetRepeatedUInt64(*find(), field, i));
         } else if (field->cpp_type() == Type::CPPTYPE_INT64) {
-          change([&](int64_t v) { reflection->SetRepeatedInt64(message, field, i, v); },
-                 reflection->GetRepeatedInt64(*message, field, i));
+          change([&](int64_t v) { reflection->SetRepeatedInt64(find(), field, i, v); },
+                 reflection->GetRepeatedInt64(*find(), field, i));
         }
       } else if (field->cpp_type() == Type::CPPTYPE_UINT64) {
-        change([&](uint64_t v) { reflection->SetUInt64(message, field, v); },
-               reflection->GetUInt64(*message, field));
+        change([&](uint64_t v) { reflection->SetUInt64(find(), field, v); },
+               reflection->GetUInt64(*find(), field));
       } else if (field->cpp_type() == Type::CPPTYPE_UINT32) {
-        change([&](uint32_t v) { reflection->SetUInt32(message, field, v); },
-               reflection->GetUInt32(*message, field));
+        change([&](uint32_t v) { reflection->SetUInt32(find(), field, v); },
+               reflection->GetUInt32(*find(), field));
       } else if (field->cpp_type() == Type::CPPTYPE_BOOL) {
-        change([&](bool v) { reflection->SetBool(message, field, v); },
-               reflection->GetBool(*message, field));
+        change([&](bool v) { reflection->SetBool(find(), field, v); },
+               reflection->GetBool(*find(), field));
       }
     }
   }
+}
+
+// What Damage does to the position of a chain after so many elements. One of the errors must have
+// these words.
+void SurviveDamage(const std::function<ReaderPtr()>& make, size_t elements,
+                   const std::string& words) {
+  const ReaderPtr saved = make();
+  saved->ExpectSave();
+  ReadSome(saved.get(), elements);
+  position_proto::ChainPosition chain = ChainOf(saved->Save().Serialize());
+  int refused = 0;
+  int read = 0;
+  bool said = false;
+  Damage([&] { return &chain; },
+         [&] {
+           try {
+             const ReaderPtr reader = make();
+             reader->Restore(Position::Parse(Store(chain)));
+             for (int i = 0; i < 200 && reader->HasNext(); ++i) ReadSome(reader.get(), 1);
+             ++read;
+           } catch (const Error& error) {
+             ++refused;
+             said = said || std::string(error.what()).find(words) != std::string::npos;
+           }
+         });
+  EXPECT_GT(refused, 100);
+  EXPECT_GT(read, 10);
+  EXPECT_TRUE(said) << words;
 }
 
 TEST(ResumeTest, SurvivesHostileNumbers) {
@@ -295,21 +334,84 @@ TEST(ResumeTest, SurvivesHostileNumbers) {
   setup.twice = true;
   setup.ahead = true;
   setup.window = 12;
-  position_proto::ChainPosition chain = ChainOf(SavedAfter(setup, 70));
-  int refused = 0;
-  int read = 0;
-  Damage(&chain, [&] {
-    try {
+  SurviveDamage([&] { return setup.Make(); }, 70,
+                "'cursor' is 18446744073709551615; it can be 1 at most");
+}
+
+TEST(ResumeTest, SurvivesHostileNumbersInEveryWayOfNamingElements) {
+  SurviveDamage(MakePositionChain, 9,
+                "'gathered_all' is 18446744073709551615; it can be 1 at most");
+}
+
+TEST(ResumeTest, TakesNoMemoryForElementsThatItDoesNotName) {
+  position_proto::ChainPosition chain = ChainOf(SavedAfter(Quickstart(), 5));
+  auto& window = (*chain.mutable_readers(1)->mutable_elements())["window"];
+  ASSERT_EQ(window.count(), 50u);
+  window.set_count(uint64_t{1} << 26);
+  ExpectError(ErrorCode::kInvalidArgument, "it names 50 of 67108864 elements",
+              [&] { Position::Parse(Store(chain)); });
+}
+
+// A group is a form of message that positions do not have. What is behind one would not be counted.
+TEST(ResumeTest, RefusesGroups) {
+  const std::string good = ChainOf(SavedAfter(Quickstart(), 5)).SerializeAsString();
+  ASSERT_NO_THROW(Position::Parse(StoreBytes(good)));
+  const std::string begin = "\xa3\x06";  // of group 100
+  const std::string end = "\xa4\x06";
+  for (const std::string& bytes :
+       {StrCat(begin, end, good), StrCat(good, begin, end), StrCat(good, end)}) {
+    ExpectError(ErrorCode::kInvalidArgument, "its form is not that of a position",
+                [&] { Position::Parse(StoreBytes(bytes)); });
+  }
+}
+
+// Numbers in chunks of five records, whose bytes have checksums.
+std::string RecordioOf(int64_t records) {
+  std::string bytes;
+  std::vector<std::string> chunk;
+  for (int64_t i = 0; i < records; ++i) {
+    chunk.push_back(RecordOf({MakeTensor<int64_t>({1, 1}, {i})}));
+    if (chunk.size() < 5 && i + 1 < records) continue;
+    bytes += ChunkOf(chunk);
+    chunk.clear();
+  }
+  return bytes;
+}
+
+TEST(ResumeTest, SaysThatAFileWasDamagedSince) {
+  Quickstart setup;
+  setup.format = "recordio";
+  setup.files = {"memory:///damaged.recordio"};
+  setup.window = 12;
+  setup.batch = 0;
+  const std::string good = RecordioOf(60);
+  MemoryFiles::Get().Write(setup.files[0], good);
+  position_proto::ChainPosition chain = ChainOf(SavedAfter(setup, 20));
+  const std::string in_window = Store(chain);
+  auto& elements = *chain.mutable_readers(0)->mutable_elements();
+  elements["drawn"] = elements.at("window");
+  elements.erase("window");
+  const std::string drawn = Store(chain);
+  for (const std::string& position : {in_window, drawn}) {
+    int lost = 0;
+    for (size_t at = 30; at < good.size(); at += 50) {
+      std::string damaged = good;
+      damaged[at] = static_cast<char>(damaged[at] ^ 1);
+      MemoryFiles::Get().Write(setup.files[0], damaged);
       const ReaderPtr reader = setup.Make();
-      reader->Restore(Position::Parse(Store(chain)));
-      for (int i = 0; i < 200 && reader->HasNext(); ++i) ReadSome(reader.get(), 1);
-      ++read;
-    } catch (const Error&) {
-      ++refused;
+      try {
+        reader->Restore(Position::Parse(position));
+      } catch (const Error& error) {  // not of a chunk that no element of the window is in
+        EXPECT_EQ(error.code(), ErrorCode::kDataLoss) << error.what();
+        ++lost;
+      }
     }
-  });
-  EXPECT_GT(refused, 100);
-  EXPECT_GT(read, 10);
+    EXPECT_GT(lost, 3);
+  }
+  MemoryFiles::Get().Write(setup.files[0], good);
+  const ReaderPtr reader = setup.Make();
+  reader->Restore(Position::Parse(in_window));
+  EXPECT_EQ(ReadAll(reader.get()).size(), 40u);
 }
 
 TEST(ResumeTest, TakesFewBytesARecord) {

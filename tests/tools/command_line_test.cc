@@ -131,6 +131,19 @@ TEST(CommandLine, SpeaksOfItselfByTheNameThatItIsCalledBy) {
   EXPECT_THAT(OutputOf(link + " --man"), HasSubstr(".SH SYNOPSIS\n.nf\n"));
 }
 
+constexpr char kReads[] = R"(
+blocks {
+  idx: 0
+  parent_idx: -1
+  vars { name: "lines" persistable: true type { type: READER } }
+  ops {
+    type: "create_text_file_reader"
+    outputs { parameter: "Out" arguments: "lines" }
+    attrs { name: "filename" s: "${file}" }
+  }
+}
+)";
+
 TEST(CommandLine, ReadsStandardInput) {
   const std::string expected = OutputOf(
       "printf 'a\\nbb\\n' >$TEST_TMPDIR/in.txt; "
@@ -144,24 +157,42 @@ TEST(CommandLine, ReadsStandardInput) {
   EXPECT_THAT(twice.errors, HasSubstr("standard input can be read only once"));
 }
 
+// A shell, or head, may have read the beginning: what a command gets is the rest.
+TEST(CommandLine, ReadsTheRestOfStandardInput) {
+  const TempFile text("text", "first\na\nbb\n");
+  const std::string file = "<" + text.path();
+  EXPECT_EQ(OutputOf("{ read line; tools/peek --digest text:-; } " + file),
+            OutputOf("printf 'a\nbb\n' | tools/peek --digest text:-"));
+  const TempFile program("program", "not a program\n" + std::string(kReads));
+  const TempFile alone("alone", kReads);
+  EXPECT_EQ(OutputOf("{ read line; tools/executor --print=- --set=file=x; } <" + program.path()),
+            OutputOf("tools/executor --set=file=x --print=" + alone.path()));
+}
+
+TEST(CommandLine, ReadsLabelsAndPositionsFromStandardInput) {
+  const TempFile images("images", std::string("\0\0\x08\x03\0\0\0\x01\0\0\0\x01\0\0\0\x01"
+                                              "a",
+                                              17));
+  const TempFile labels("labels", std::string("\0\0\x08\x01\0\0\0\x01\7", 9));
+  const std::string write = "tools/recordio write --output=- idx:" + images.path();
+  EXPECT_EQ(OutputOf(write + " --label_filename=- <" + labels.path() + " | sha256sum"),
+            OutputOf(write + " --label_filename=" + labels.path() + " | sha256sum"));
+  EXPECT_THAT(Bash("printf damaged | tools/peek --state=-").errors,
+              HasSubstr("error: /dev/stdin: "));
+}
+
+TEST(CommandLine, RefusesSeveralFilesForStandardOutput) {
+  const ChildResult result =
+      Bash("printf 'a\n' | tools/recordio write --output=- --shards=2 text:-");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.errors, HasSubstr("standard output takes one file, and --shards=2 makes"));
+}
+
 TEST(CommandLine, WritesStandardOutput) {
   EXPECT_EQ(OutputOf("printf 'a\\nbb\\n' | tools/recordio write --output=- text:- | "
                      "tools/recordio verify --json - | grep -o '\"records\":[0-9]*'"),
             "\"records\":2\n");
 }
-
-constexpr char kReads[] = R"(
-blocks {
-  idx: 0
-  parent_idx: -1
-  vars { name: "lines" persistable: true type { type: READER } }
-  ops {
-    type: "create_text_file_reader"
-    outputs { parameter: "Out" arguments: "lines" }
-    attrs { name: "filename" s: "${file}" }
-  }
-}
-)";
 
 TEST(CommandLine, ReadsProgramsFromStandardInput) {
   const TempFile startup("startup.pbtxt", kReads);

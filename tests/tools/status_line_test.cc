@@ -23,5 +23,11 @@ TEST(ProgressText, StaysAtTheEndIfThereIsMoreThanForeseen) {
   EXPECT_EQ(ProgressText(120, 100, 10), "100%, 0:00 left");
 }
 
+TEST(Progress, IsPutBeforeWhatIsDone) {
+  EXPECT_EQ(Progress(0).Line(3, "3 chunks"), "3 chunks");
+  EXPECT_EQ(Progress(4).Line(0, "0 chunks"), "0 chunks");
+  EXPECT_EQ(Progress(4).Line(4, "4 chunks"), "100%, 0:00 left, 4 chunks");
+}
+
 }  // namespace
 }  // namespace millhopper

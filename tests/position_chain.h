@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The chain of readers whose positions are fuzzed.
-#ifndef MILLHOPPER_TESTS_FUZZ_POSITION_TARGET_H_
-#define MILLHOPPER_TESTS_FUZZ_POSITION_TARGET_H_
+// The chain of readers whose positions are damaged and fuzzed.
+#ifndef MILLHOPPER_TESTS_POSITION_CHAIN_H_
+#define MILLHOPPER_TESTS_POSITION_CHAIN_H_
 
 #include <cstdint>
 #include <memory>
@@ -62,4 +62,4 @@ inline std::unique_ptr<ReaderBase> MakePositionChain() {
 
 }  // namespace millhopper
 
-#endif  // MILLHOPPER_TESTS_FUZZ_POSITION_TARGET_H_
+#endif  // MILLHOPPER_TESTS_POSITION_CHAIN_H_
