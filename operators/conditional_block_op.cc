@@ -4,6 +4,7 @@
 #include "framework/base/error.h"
 #include "framework/program/executor.h"
 #include "framework/program/operator.h"
+#include "framework/program/run_state.h"
 #include "proto/framework.pb.h"
 
 namespace millhopper {
@@ -45,7 +46,9 @@ bool Holds(const OpContext& context) {
 }
 
 void ConditionalBlock(OpContext& context) {
-  if (Holds(context)) context.Block("sub_block").Run();
+  // A run that goes on is within the block; the condition may have changed since it was looked at.
+  const bool goes_on = !context.run().go_on.empty();
+  if (goes_on || Holds(context)) context.Block("sub_block").Run();
 }
 
 REGISTER_OPERATOR(conditional_block, ConditionalBlockSchema, ConditionalBlock);

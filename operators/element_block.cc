@@ -341,6 +341,7 @@ ElementBlock::ElementBlock(OpContext& context, const ReaderBase& below) {
   recipe.block = context.Attr<BlockIndex>("sub_block").value;
   recipe.run = context.run();
   recipe.run.place = Place();  // elements come from the host and stay there
+  recipe.run.watcher = nullptr;
   recipe.sources = context.Attr<Strings>("source_var_names");
   recipe.sinks = context.Attr<Strings>("sink_var_names");
   for (const std::string& name : recipe.sources) {

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // if_else: runs one of two blocks.
+#include <vector>
+
 #include "framework/base/attribute.h"
 #include "framework/base/error.h"
 #include "framework/program/executor.h"
 #include "framework/program/operator.h"
+#include "framework/program/run_state.h"
 
 namespace millhopper {
 namespace {
@@ -21,7 +24,11 @@ OpSchema IfElseSchema() {
 }
 
 void IfElse(OpContext& context) {
-  const bool condition = context.In("Cond").OnHost().scalar<bool>();
+  const std::vector<OperatorNumber>& go_on = context.run().go_on;
+  // A run that goes on is within a block; the condition may have changed since it was looked at.
+  const bool condition = go_on.empty()
+                             ? context.In("Cond").OnHost().scalar<bool>()
+                             : go_on.back().block == context.Attr<BlockIndex>("true_block").value;
   const char* const block = condition ? "true_block" : "false_block";
   if (context.IsGiven(block)) context.Block(block).Run();
 }

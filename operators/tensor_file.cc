@@ -2,7 +2,6 @@
 #include "operators/tensor_file.h"
 
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <system_error>
@@ -46,18 +45,6 @@ Ref<Buffer> ReadFile(const File& file) {
   Ref<Buffer> bytes = BufferPool::At(Place()).Take(file.size());
   file.Read(0, bytes->data(), file.size());
   return bytes;
-}
-
-LoDTensor ToTensor(const TensorView& view) {
-  LoDTensor tensor;
-  tensor.Allocate(view.dtype, view.dims);
-  std::memcpy(tensor.mutable_raw_data(), view.values, view.value_bytes);
-  Lod lod(view.levels);
-  for (size_t level = 0; level < view.levels; ++level) {
-    for (size_t i = 0; i < view.lod[level].count; ++i) lod[level].push_back(view.lod[level][i]);
-  }
-  tensor.set_lod(std::move(lod));
-  return tensor;
 }
 
 }  // namespace

@@ -31,13 +31,18 @@ void While(OpContext& context) {
   const Variable& condition = context.InVar("Condition");
   PreparedBlock& body = context.Block("sub_block");
   RunState& run = context.run();
-  while (condition.Get<LoDTensor>().scalar<bool>()) {
+  const bool is_outermost = run.loops == 0;
+  for (;;) {
+    if (run.watcher != nullptr && is_outermost) run.watcher->BetweenSteps(context);
+    if (!condition.Get<LoDTensor>().scalar<bool>()) break;
     if (run.steps == run.max_steps) {
       Throw(ErrorCode::kResourceLimit, "the loops have run --max_steps=", run.max_steps, " steps");
     }
     ++run.steps;
     CheckStop();  // a body without operators would never check
+    ++run.loops;
     body.Run();
+    --run.loops;
   }
 }
 

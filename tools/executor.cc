@@ -8,14 +8,18 @@
 #include <google/protobuf/util/json_util.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <stdexcept>
+#include <streambuf>
 #include <utility>
 
 #include "framework/base/spelling.h"
 #include "framework/base/thread_pool.h"
+#include "framework/checkpoint/run_checkpoints.h"
 #include "framework/io/output_file.h"
 #include "framework/program/operator.h"
 #include "framework/program/program.h"
@@ -28,6 +32,7 @@
 #include "tools/standard_streams.h"
 #include "tools/status_line.h"
 #include "tools/usage.h"
+#include "tools/watcher.h"
 
 DEFINE_string(startup, "", "the startup program: creates readers and initial values, runs once");
 DEFINE_string(main, "",
@@ -57,6 +62,20 @@ DEFINE_string(
     "a file for the summary and what every reader has done, as JSON; also written after an "
     "error. An existing file is replaced only with --force; pipes and devices are "
     "possible");
+DEFINE_string(checkpoint_dir, "",
+              "a folder for checkpoints: the run is saved between steps of its loops, so that "
+              "--resume can go on with it in another process; SIGTERM saves it once more, which "
+              "may take up to 5 seconds");
+DEFINE_string(checkpoint_every, "60s",
+              "how often: a number of steps, such as 1000steps, or of seconds, such as 60s");
+;
+DEFINE_int32(keep, 3, "how many checkpoints are kept, the newest ones");
+DEFINE_string(
+    resume, "",
+    "go on from the newest checkpoint that is whole, or begin if there is none; "
+    "--resume=required: it is an error if there is none. The programs, their data and the "
+    "flags that change what they do must be the same, the number of threads may change. A "
+    "startup program is run again, but what it prints is left out");
 DEFINE_bool(quiet, false, "no progress and no summary on standard error");
 
 namespace millhopper {
@@ -83,13 +102,16 @@ CommandHelp Help() {
   help.groups = {
       {"Programs", {"startup", "main", "set", "check", "explain", "plugin"}},
       {"Running", {"threads", "seed", "memory_limit", "max_steps", "timeout"}},
+      {"Going on", {"checkpoint_dir", "checkpoint_every", "keep", "resume"}},
       {"Results", {"fetch", "stats", "stats_json", "json", "force", "quiet"}},
       {"Looking things up", {"list_ops", "list_formats", "print"}},
   };
   help.repeatable = {"main", "set", "plugin"};
+  help.alone = {{"resume", "if-any"}};
   help.examples =
       "  executor --startup=startup.pbtxt --main=train.pbtxt --main=test.pbtxt --set passes=5\n"
       "  executor --startup=startup.pbtxt --main=train.pbtxt --check\n"
+      "  executor --startup=startup.pbtxt --main=train.pbtxt --checkpoint_dir=saved --resume\n"
       "  executor --list_ops create_shuffle_reader read\n";
   return help;
 }
@@ -202,9 +224,9 @@ void Report(const std::vector<Usage>& usages, const Scope& scope, const std::str
   stats->Publish();
 }
 
-// Runs one program and adds what it read to `usages`, also if it throws.
-void RunProgram(const Executor& executor, Scope* scope, ProgramFile* file,
-                std::vector<Usage>* usages) {
+// Runs one program and adds what it read to `usages`, also if it throws. `checkpoints` may be null.
+void RunProgram(const Executor& executor, Scope* scope, RunCheckpoints* checkpoints,
+                ProgramFile* file, std::vector<Usage>* usages) {
   file->prepared = executor.Prepare(file->program, file->role, scope);
   // A startup program has yet to create its readers, so the meter has none to watch.
   const Scope none;
@@ -217,7 +239,11 @@ void RunProgram(const Executor& executor, Scope* scope, ProgramFile* file,
     });
   }
   try {
-    file->prepared->Run();
+    if (checkpoints != nullptr && file->role == ProgramRole::kMain) {
+      checkpoints->Run(file->program, file->prepared.get());
+    } else {
+      file->prepared->Run();
+    }
   } catch (...) {
     usages->push_back(meter.SoFar());
     throw;
@@ -250,6 +276,99 @@ std::string AsJson(const Program& program) {
   return json;
 }
 
+// ---- Checkpoints ----
+
+// Sets what --checkpoint_every says.
+void SetInterval(RunCheckpointOptions* options) {
+  const std::string& text = FLAGS_checkpoint_every;
+  size_t end = 0;
+  double amount = 0;
+  try {
+    amount = std::stod(text, &end);
+  } catch (const std::logic_error&) {  // no number, or none that fits
+  }
+  const std::string unit = text.substr(end);
+  Require(std::isfinite(amount) && amount > 0 && amount <= 1e9 &&
+              (unit == "s" || (unit == "steps" && amount == std::floor(amount))),
+          "--checkpoint_every=", text,
+          ": a number of steps or seconds is wanted, such as 1000steps or 60s");
+  if (unit == "s") {
+    options->every_seconds = amount;
+  } else {
+    options->every_steps = static_cast<int64_t>(amount);
+  }
+}
+
+// The checkpoints of a run, ready to go on from if --resume says so; null without --checkpoint_dir.
+std::unique_ptr<RunCheckpoints> CheckpointsOfFlags(const std::vector<ProgramFile>& files) {
+  const std::string& folder = FLAGS_checkpoint_dir;
+  const bool required = FLAGS_resume == "required";
+  Require(FLAGS_resume.empty() || FLAGS_resume == "if-any" || required, "--resume=", FLAGS_resume,
+          ": --resume and --resume=required are possible");
+  if (folder.empty()) {
+    Require(FLAGS_resume.empty(), "--resume needs --checkpoint_dir, the folder of the checkpoints");
+    return nullptr;
+  }
+  RunCheckpointOptions options;
+  options.folder = folder;
+  Require(FLAGS_keep > 0, "--keep=", FLAGS_keep, ": at least 1 checkpoint must be kept");
+  options.keep = static_cast<size_t>(FLAGS_keep);
+  SetInterval(&options);
+  options.before_save = FlushOutput;
+  options.stop_wanted = Watcher::SaveRequested;
+  std::map<std::string, std::string> settings = {{"the seed", StrCat(FLAGS_seed)}};
+  for (const ProgramFile& file : files) {
+    if (file.role == ProgramRole::kStartup) settings["startup program"] = file.program->ToText();
+  }
+  auto checkpoints = std::make_unique<RunCheckpoints>(std::move(options), std::move(settings));
+  if (FLAGS_resume.empty()) {
+    Require(FLAGS_force || !checkpoints->HasAny(), "--checkpoint_dir=", folder,
+            ": the folder has checkpoints of a run; --resume goes on with it, --force removes them "
+            "and begins anew");
+    checkpoints->Clear();
+  } else {
+    std::vector<std::string> damaged;
+    const bool found = checkpoints->Resume(&damaged);
+    for (const std::string& text : damaged) std::cerr << "warning: " << text << "; passed over\n";
+    Require(found || !required, "--resume=required: no whole checkpoint is in ", folder);
+  }
+  Watcher::LetSave();
+  if (!FLAGS_quiet) {
+    std::cerr << (checkpoints->resumes() ? "going on with" : "saving") << " the run in "
+              << Escaped(folder) << "\n";
+  }
+  return checkpoints;
+}
+
+// A stream that prints nothing.
+class Silence final : public std::streambuf {
+  int overflow(int character) override { return traits_type::not_eof(character); }
+};
+
+// Runs all programs.
+void RunAll(const RunState& state, std::vector<ProgramFile>* files, Scope* scope,
+            std::vector<Usage>* usages) {
+  const std::unique_ptr<RunCheckpoints> checkpoints = CheckpointsOfFlags(*files);
+  Silence silence;
+  std::ostream nowhere(&silence);
+  RunState of_startup = state;
+  RunState of_main = state;
+  of_main.watcher = checkpoints.get();
+  if (checkpoints != nullptr && checkpoints->resumes()) of_startup.output = &nowhere;
+  const auto is_startup = [](const ProgramFile& file) {
+    return file.role == ProgramRole::kStartup;
+  };
+  bool watched = false;
+  for (ProgramFile& file : *files) {
+    if (checkpoints != nullptr && !is_startup(file) && !std::exchange(watched, true)) {
+      checkpoints->Watch(scope);
+    }
+    RunProgram(Executor(is_startup(file) ? of_startup : of_main), scope, checkpoints.get(), &file,
+               usages);
+  }
+  if (checkpoints != nullptr) checkpoints->Finish();
+}
+
 int RunPrograms(const Arguments& arguments) {
   Scope scope;  // must outlive the programs prepared in it
   std::vector<ProgramFile> files = ProgramsOfFlags(arguments);
@@ -276,14 +395,13 @@ int RunPrograms(const Arguments& arguments) {
   Require(FLAGS_max_steps >= -1, "--max_steps=", FLAGS_max_steps,
           ": 0 or more are possible, and -1 for any number");
   run.max_steps = FLAGS_max_steps;
-  const Executor executor(run);
   std::unique_ptr<OutputFile> stats;
   if (!FLAGS_stats_json.empty()) {
     stats = std::make_unique<OutputFile>(OutputName(FLAGS_stats_json), RulesOfFlags());
   }
   std::vector<Usage> usages;
   try {
-    for (ProgramFile& file : files) RunProgram(executor, &scope, &file, &usages);
+    RunAll(run, &files, &scope, &usages);
   } catch (...) {
     Report(usages, scope, CurrentError().what(), stats.get());
     throw;

@@ -110,7 +110,11 @@ Arguments SplitArguments(const CommandHelp& help, const std::vector<std::string>
       flag.value = bare.substr(equals + 1);
     } else {
       gflags::CommandLineFlagInfo info;
-      if (IsFlag(help, flag.name, &info) && info.type != "bool") {
+      const auto alone = help.alone.find(flag.name);
+      if (alone != help.alone.end()) {
+        flag.value = alone->second;
+        flag.has_value = true;
+      } else if (IsFlag(help, flag.name, &info) && info.type != "bool") {
         Require(i + 1 < arguments.size(), "--", flag.name, " needs a value");
         flag.value = arguments[++i];
         flag.has_value = true;

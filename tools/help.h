@@ -29,6 +29,8 @@ struct CommandHelp {
   std::string examples;  // printed as it is
   // The words that a flag takes, for those that take nothing else.
   std::map<std::string, std::vector<std::string>> choices;
+  // Flags that may stand alone, and the values that they have then. Another value must follow '='.
+  std::map<std::string, std::string> alone;
   // What the first word may be; none if it is the name of a file.
   std::vector<std::string> actions;
   // Flags that name programs. A relative --plugin is also looked for beside the first of them.

@@ -23,6 +23,8 @@ namespace {
 constexpr std::chrono::milliseconds kGrace(80);          // for a clean stop after a signal
 constexpr std::chrono::milliseconds kTimeoutGrace(500);  // and after --timeout
 
+constexpr std::chrono::seconds kSavingGrace(5);  // for a save after SIGTERM
+
 // SetLimit sends this signal to the watcher's thread, which then reads the limit again. If
 // another process sends it, it has no effect, as by default.
 constexpr int kLookAgain = SIGURG;
@@ -36,6 +38,9 @@ void FlushWithoutWaiting() {
 }
 
 }  // namespace
+
+std::atomic<bool> Watcher::lets_save_{false};
+std::atomic<bool> Watcher::save_requested_{false};
 
 Watcher* Watcher::Start(std::exception_ptr* failure) {
   // By default SIGXFSZ ends the process. Ignored, it lets a write beyond the limit on the size of
@@ -96,13 +101,23 @@ int Watcher::WaitForSignalUntilLimit() const {
   }
 }
 
+int Watcher::WaitForOther(Clock::duration grace) const {
+  const auto end = Clock::now() + grace;
+  int number = kLookAgain;
+  while (number == kLookAgain) number = WaitForSignal(end - Clock::now());
+  return number;
+}
+
 void Watcher::Watch() {
   const int first = WaitForSignalUntilLimit();
   exit_code_.store(first > 0 ? 128 + first : static_cast<int>(ErrorCode::kResourceLimit));
+  int second = 0;
+  if (first == SIGTERM && lets_save_.load()) {
+    save_requested_.store(true);
+    second = WaitForOther(kSavingGrace);
+  }
   RequestStop();
-  const auto end = Clock::now() + (first > 0 ? kGrace : kTimeoutGrace);
-  int second = kLookAgain;
-  while (second == kLookAgain) second = WaitForSignal(end - Clock::now());
+  if (second == 0) second = WaitForOther(first > 0 ? kGrace : kTimeoutGrace);
   if (second > 0) exit_code_.store(128 + second);
   AbandonOutputs();
   if (!ReasonText().empty()) PrintError(ReasonText());

@@ -25,6 +25,12 @@ class Watcher {
   // Sets the limit, counted from the start of the watcher; 0 is no limit. One thread at a time.
   void SetLimit(double seconds);
 
+  // From now on the first SIGTERM asks for a save (SaveRequested) and leaves the process five
+  // seconds to save and end; a second signal ends it at once. Any thread.
+  static void LetSave() { lets_save_.store(true); }
+  // Whether the process should save and end. Any thread.
+  static bool SaveRequested() { return save_requested_.load(std::memory_order_relaxed); }
+
   // The exit code of the process after a signal or the time limit; 0 before.
   int exit_code() const { return exit_code_.load(); }
   // What a person should know of why the process was stopped; "" if that is plain.
@@ -38,7 +44,11 @@ class Watcher {
   int WaitForSignal(std::chrono::duration<double> left) const;
   // Returns a signal other than kLookAgain, or 0 when the time limit is reached.
   int WaitForSignalUntilLimit() const;
+  // Returns a signal other than kLookAgain, or 0 when so much time has passed.
+  int WaitForOther(Clock::duration grace) const;
   void Watch();
+
+  static std::atomic<bool> lets_save_, save_requested_;
 
   const Clock::time_point started_ = Clock::now();
   sigset_t signals_;

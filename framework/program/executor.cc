@@ -165,6 +165,13 @@ void PreparedBlock::Clear() {
 
 void PreparedBlock::RunOperators() {
   size_t i = 0;
+  if (__builtin_expect(!run_->go_on.empty(), 0)) {
+    const OperatorNumber at = run_->go_on.back();
+    i = static_cast<size_t>(at.op);
+    Require(at.block == block_ && i < ops_.size(), program_->name(), ": a run cannot go on at ",
+            "operator ", at.op, " of block ", at.block);
+    run_->go_on.pop_back();
+  }
   AtWork at_work;
   try {
     for (const size_t count = ops_.size(); i < count; ++i) {
@@ -192,12 +199,21 @@ PreparedProgram::PreparedProgram(std::shared_ptr<const Program> program, Scope* 
 void PreparedProgram::Run(const std::map<std::string, LoDTensor>& feed) {
   run_.steps = 0;
   run_.times.clear();
+  run_.loops = 0;
+  run_.go_on.clear();
   block_.Refresh();
   for (const auto& [name, tensor] : feed) {
     Variable* const variable = Find(name);
     Require(variable != nullptr, "no variable '", Escaped(name), "' to feed");
     *variable->GetMutable<LoDTensor>() = tensor;
   }
+  block_.RunOperators();
+}
+
+void PreparedProgram::GoOn(std::vector<OperatorNumber> operators) {
+  run_.loops = 0;
+  block_.Refresh();
+  run_.go_on = std::move(operators);
   block_.RunOperators();
 }
 

@@ -36,6 +36,7 @@ class PreparedBlock {
   // Resets the block's own variables, then runs all operators in order. Throws what an operator
   // throws, adding "while running operator 'read' (main.pbtxt:30, block 1)" for the innermost
   // operator. Throws kCancelled once a stop is requested.
+  // In a run that goes on (RunState::go_on) it begins in the middle.
   void Run() {
     Refresh();
     RunOperators();
@@ -75,8 +76,15 @@ class PreparedProgram {
   // Resets the counters of the run state and the own variables of block 0, sets the variables that
   // `feed` names, and runs block 0. Throws kInvalidArgument if `feed` names an unknown variable.
   void Run(const std::map<std::string, LoDTensor>& feed = {});
+  // Goes on with a run of this program, in this process or another one, at the loop that
+  // `operators` lead to (RunState::go_on). When the loop calls RunState::watcher, which must be
+  // set, the watcher gives the variables, readers and counters what they had. Throws
+  // kInvalidArgument if there is no such operator.
+  void GoOn(std::vector<OperatorNumber> operators);
   // A variable of block 0 or of the scope; null if there is none.
   Variable* Find(const std::string& name) { return block_.scope().Find(name); }
+  // The scope of the own variables of block 0.
+  Scope& scope() { return block_.scope(); }
   const RunState& run() const { return run_; }
 
  private:

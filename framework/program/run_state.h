@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <iosfwd>
 #include <map>
+#include <vector>
 
 #include "framework/base/place.h"
 
@@ -15,7 +16,24 @@ class OpDesc;
 
 namespace millhopper {
 
+class OpContext;
 struct RecordId;
+
+// An operator of a program, by the numbers of its block and within it.
+struct OperatorNumber {
+  int block = 0;
+  int op = 0;
+};
+
+// Is told where a run can be saved and gone on from.
+class RunWatcher {
+ public:
+  virtual ~RunWatcher() = default;
+  // The outermost loop that runs stands before a step, or before its end: nothing of the run lies
+  // outside of variables, readers and RunState. `loop` is the operator of the loop. On the thread
+  // that runs the program. May set variables, readers and counters; what it throws ends the run.
+  virtual void BetweenSteps(OpContext& loop) = 0;
+};
 
 // One per run of a program or of an element block; the blocks inside share it.
 struct RunState {
@@ -29,6 +47,11 @@ struct RunState {
   // id, so that the order in which worker threads run elements has no effect. Null elsewhere.
   const RecordId* record = nullptr;
   std::ostream* output = nullptr;  // what `print` prints to; null is standard output
+  RunWatcher* watcher = nullptr;   // or nobody
+  int loops = 0;                   // loops that are in the middle of a step
+  // The operators in which a run that was saved goes on, the innermost first. The block of the last
+  // one takes it and begins there.
+  std::vector<OperatorNumber> go_on;
 };
 
 }  // namespace millhopper

@@ -250,6 +250,8 @@ void ReaderHolder::Reset(std::unique_ptr<ReaderBase> reader,
   held_ = std::move(held);
 }
 
+bool ReaderHolder::IsBelowOthers() const { return !held().Above().empty(); }
+
 std::unique_ptr<ReaderBase> ReaderHolder::NewHandle() const {
   return std::make_unique<Handle>(held().shared_from_this());
 }

@@ -43,6 +43,9 @@ class ReaderHolder {
   void Reset(std::unique_ptr<ReaderBase> reader,
              const std::vector<const ReaderHolder*>& below = {});
   bool has_reader() const { return held_ != nullptr; }
+  // Whether readers that are read through other holders stand on this one. What they save has its
+  // place in it, so that it is not saved by itself.
+  bool IsBelowOthers() const;
 
   // A reader that shares the held one, for a decorator to own. Throws kInvalidArgument if none is
   // held, as do the functions below.

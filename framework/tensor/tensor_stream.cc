@@ -201,6 +201,18 @@ TensorView ParseTensor(const char* bytes, size_t size) {
   return view;
 }
 
+LoDTensor ToTensor(const TensorView& view) {
+  LoDTensor tensor;
+  tensor.Allocate(view.dtype, view.dims);
+  std::memcpy(tensor.mutable_raw_data(), view.values, view.value_bytes);
+  Lod lod(view.levels);
+  for (size_t level = 0; level < view.levels; ++level) {
+    for (size_t i = 0; i < view.lod[level].count; ++i) lod[level].push_back(view.lod[level][i]);
+  }
+  tensor.set_lod(std::move(lod));
+  return tensor;
+}
+
 void AppendTensorHeader(DataType dtype, const Dims& dims, const Lod& lod, std::string* out) {
   AppendNumber<uint32_t>(0, out);
   AppendNumber<uint64_t>(lod.size(), out);

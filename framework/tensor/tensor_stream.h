@@ -36,6 +36,9 @@ struct TensorView {
 // Throws kDataLoss with the byte of `bytes` and what is wrong there.
 TensorView ParseTensor(const char* bytes, size_t size);
 
+// A tensor on the host with a copy of what the view shows.
+LoDTensor ToTensor(const TensorView& view);
+
 // Appends the bytes before the values in the serialised form. Every tensor of this type, these dims
 // and these levels begins with them if it was written in the layout above.
 void AppendTensorHeader(DataType dtype, const Dims& dims, const Lod& lod, std::string* out);

@@ -29,6 +29,7 @@ OpSchema PythonMapSchema() {
 // that.
 ElementForm Learn(PythonFunction* function, ReaderBase* below) {
   ElementForm form;
+  below->ExpectSave();  // which PythonReader says, too, but then this has been read
   {
     TicketRun run;
     RecordPlace place;

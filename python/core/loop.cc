@@ -95,9 +95,10 @@ PyTypeObject* loop_type = nullptr;
 
 }  // namespace
 
-py::object BeginLoop(const py::object& reader, uint64_t pass) {
+py::object BeginLoop(const py::object& reader, uint64_t pass,
+                     const std::optional<std::string>& position) {
   auto* const core = reader.cast<PythonReader*>();
-  std::shared_ptr<PythonReader::Pass> begun = core->Begin(pass);
+  std::shared_ptr<PythonReader::Pass> begun = core->Begin(pass, position);
   PyObject* const self = loop_type->tp_alloc(loop_type, 0);
   if (self == nullptr) {
     core->Release(begun.get());

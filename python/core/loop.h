@@ -6,15 +6,18 @@
 #include <pybind11/pybind11.h>
 
 #include <cstdint>
+#include <optional>
+#include <string>
 
 namespace millhopper {
 
-// Begins a pass and returns its iterator, which yields a dict for each element. An iterator that is
-// dropped or closed before its end, or that has raised an error, releases all that the pass holds.
-// It is a type of its own instead of a generator, so that a batch costs little. Any thread may ask
-// for the next element. `reader` is a Python object that holds a PythonReader; the iterator keeps
-// it.
-pybind11::object BeginLoop(const pybind11::object& reader, uint64_t pass);
+// Begins a pass, at its beginning or at a position (PythonReader::Save), and returns its iterator,
+// which yields a dict for each element. An iterator that is dropped or closed before its end, or
+// that has raised an error, releases all that the pass holds. It is a type of its own instead of a
+// generator, so that a batch costs little. Any thread may ask for the next element. `reader` is a
+// Python object that holds a PythonReader; the iterator keeps it.
+pybind11::object BeginLoop(const pybind11::object& reader, uint64_t pass,
+                           const std::optional<std::string>& position);
 
 // Adds the iterator's type to the module. Before the first BeginLoop.
 void DefineLoop(pybind11::module_* module);

@@ -116,7 +116,13 @@ void Define(py::module_ module) {
       module, "Reader", py::dynamic_attr(), py::custom_type_setup(&HideWhatIsDestroyed))
       .def(py::init(&MakeReader), py::arg("program"), py::arg("name"), py::arg("variable"),
            py::arg("seed"), py::arg("settings"))
-      .def("begin", &BeginLoop, py::arg("pass_number"))
+      .def("begin", &BeginLoop, py::arg("pass_number"), py::arg("position") = py::none())
+      .def("save",
+           [](PythonReader& reader) -> std::optional<py::bytes> {
+             const std::optional<std::string> position = reader.Save();
+             if (!position) return std::nullopt;
+             return py::bytes(*position);
+           })
       .def("read_through", &PythonReader::ReadThrough, py::arg("pass_number"))
       .def("set_names", &PythonReader::SetNames, py::arg("names"))
       .def("length", &PythonReader::Length)

@@ -9,6 +9,7 @@
 #include "framework/base/error.h"
 #include "framework/program/executor.h"
 #include "framework/program/operator.h"
+#include "framework/reader/position.h"
 #include "framework/reader/reader.h"
 #include "framework/reader/reader_holder.h"
 #include "python/core/arrays.h"
@@ -64,6 +65,8 @@ struct PythonReader::Totals {
 struct PythonReader::Chain {
   explicit Chain(std::shared_ptr<Totals> all) : totals(std::move(all)) {}
 
+  std::string Save() { return reader->Save().Serialize(); }
+
   void Close() {
     if (reader != nullptr) {
       ChainStats now = reader->Stats();
@@ -100,10 +103,37 @@ class PythonReader::Pass {
   void End() {
     if (is_last()) chain_->is_over = true;
   }
+  // Whether it was read to its end; with the interpreter.
+  bool was_read() const { return left_->was_read; }
+  void set_was_read() { left_->was_read = true; }
+
+  // Both with the mutex of the chain. The pass is left: the chain closes, so the place is kept.
+  void Leave() const {
+    if (left_->was_read || chain_->reader == nullptr) return;
+    try {
+      left_->position = chain_->Save();
+    } catch (...) {
+      left_->failure = std::current_exception();
+    }
+  }
+  std::string Save() const {
+    if (left_->failure != nullptr) std::rethrow_exception(left_->failure);
+    if (left_->position) return *left_->position;
+    Require(chain_->reader != nullptr && is_last(), "the pass has been ended by another one");
+    return chain_->Save();
+  }
 
  private:
+  // What is known of a pass that is over; the copies of the pass share it.
+  struct Left {
+    std::atomic<bool> was_read{false};
+    std::optional<std::string> position;
+    std::exception_ptr failure;
+  };
+
   const std::shared_ptr<Chain> chain_;
   const uint64_t place_;  // among the passes of the chain, from 1
+  const std::shared_ptr<Left> left_ = std::make_shared<Left>();
 };
 
 PythonReader::PythonReader(std::shared_ptr<const Program> program, std::string variable,
@@ -139,6 +169,7 @@ void PythonReader::Open(Chain* chain) {
   Require(variable != nullptr && variable->Holds<ReaderHolder>(), program_->name(),
           ": there is no reader '", Escaped(variable_), "'");
   chain->reader = variable->Get<ReaderHolder>().NewHandle();
+  chain->reader->ExpectSave();
   chain->scope = std::move(scope);
   chain->number = 0;
 }
@@ -159,7 +190,8 @@ void PythonReader::Work(Chain* chain, Function function) {
 
 bool PythonReader::CallsThisThread() const { return PythonCall::WithinOneOf(number_); }
 
-std::shared_ptr<PythonReader::Pass> PythonReader::Begin(uint64_t pass) {
+std::shared_ptr<PythonReader::Pass> PythonReader::Begin(
+    uint64_t pass, const std::optional<std::string>& position) {
   RequireOutside();
   WatchInterrupts();
   std::shared_ptr<Chain> chain = chain_;
@@ -173,15 +205,27 @@ std::shared_ptr<PythonReader::Pass> PythonReader::Begin(uint64_t pass) {
   auto begun = std::make_shared<Pass>(chain);
   try {
     Work(chain.get(), [&] {
+      if (position) {
+        // Only readers that nothing was read from can go to a position. The first ones that the
+        // program makes may have been read, to learn what functions of map yield.
+        Open(chain.get());
+        chain->Close();
+      }
       const bool fresh = chain->reader == nullptr;
       Open(chain.get());
-      if (!fresh || pass != chain->number) chain->reader->Restart(pass);
+      if (position) {
+        chain->reader->Restore(Position::Parse(*position));
+      } else if (!fresh || pass != chain->number) {
+        chain->reader->Restart(pass);
+      }
       chain->number = pass;
     });
   } catch (...) {
-    Release(begun.get());  // before the chain goes: its threads may wait for the interpreter
+    begun->set_was_read();  // it has no place to go on from
+    Release(begun.get());   // before the chain goes: its threads may wait for the interpreter
     throw;
   }
+  last_ = begun;
   return begun;
 }
 
@@ -205,6 +249,7 @@ std::optional<py::dict> PythonReader::Next(Pass* pass) {
   for (LoDTensor& tensor : element) tensor.Clear();
   spare_ = std::move(element);
   if (more) return batch;
+  pass->set_was_read();
   // The readers of the first chain wait for the next pass.
   pass->chain() == chain_ ? pass->End() : Release(pass);
   return std::nullopt;
@@ -235,7 +280,9 @@ void PythonReader::Release(Pass* pass) {
   pass->End();
   CallOutside([ended = *pass] {
     const std::lock_guard<std::mutex> lock(ended.chain()->mutex);
-    if (ended.is_last()) ended.chain()->Close();
+    if (!ended.is_last()) return;
+    ended.Leave();
+    ended.chain()->Close();
   });
 }
 
@@ -249,12 +296,21 @@ uint64_t PythonReader::ReadThrough(uint64_t pass) {
       std::vector<LoDTensor> element;
       for (; reader.HasNext(); ++elements) reader.ReadNext(&element);
     });
+    begun->set_was_read();
   } catch (...) {
     Release(begun.get());
     throw;
   }
   Release(begun.get());
   return elements;
+}
+
+std::optional<std::string> PythonReader::Save() {
+  const std::shared_ptr<Pass> pass = last_;
+  if (pass == nullptr || pass->was_read()) return std::nullopt;
+  std::string position;
+  Work(pass->chain().get(), [&] { position = pass->Save(); });
+  return position;
 }
 
 void PythonReader::SetNames(const std::vector<std::string>& names) {

@@ -32,9 +32,14 @@ class PythonReader {
   PythonReader(std::shared_ptr<const Program> program, std::string variable, uint64_t seed);
   ~PythonReader();
 
-  // Begins pass number `pass`. If another pass is not over, this one runs the program once more, to
-  // have readers of its own.
-  std::shared_ptr<Pass> Begin(uint64_t pass);
+  // Begins pass number `pass`, at its beginning or at a position that Save has returned. If another
+  // pass is not over, this one runs the program once more, to have readers of its own. Throws
+  // kInvalidArgument for what is no position of these readers.
+  std::shared_ptr<Pass> Begin(uint64_t pass, const std::optional<std::string>& position = {});
+  // Where the last pass that began stands, or stood when it was left; none if it is over, or none
+  // has begun. Waits for a thread that reads now. Throws kInvalidArgument, naming the reader, if
+  // one of the chain cannot say where it stands.
+  std::optional<std::string> Save();
   // Returns the next element of this pass as a dict by slot name, or none at the end of the pass.
   // There must be as many names as slots; if there are no names, they are "slot0", "slot1" ...
   std::optional<pybind11::dict> Next(Pass* pass);
@@ -81,6 +86,7 @@ class PythonReader {
   // The chain that passes read one after another, and that tells slots and lengths.
   const std::shared_ptr<Chain> chain_;
   // Guarded by the interpreter.
+  std::shared_ptr<Pass> last_;                // that a loop has begun
   std::vector<std::weak_ptr<Chain>> others_;  // of passes that began while another was not over
   std::vector<pybind11::str> names_;
   std::vector<LoDTensor> spare_;  // empty tensors for the next element

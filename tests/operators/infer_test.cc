@@ -186,8 +186,8 @@ std::vector<Case> Cases() {
 // The operators that make no tensor, or one that only a file or the caller knows.
 const std::set<std::string>& WithoutRule() {
   static const std::set<std::string> types = {
-      "conditional_block", "feed",  "fetch", "if_else",      "load",
-      "load_combine",      "reset", "save",  "save_combine", "while"};
+      "checkpoint", "conditional_block", "feed", "fetch",        "if_else", "load", "load_combine",
+      "reset",      "restore",           "save", "save_combine", "while"};
   return types;
 }
 

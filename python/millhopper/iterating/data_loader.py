@@ -3,15 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from millhopper.base.integers import INT32_MAX, INT64_MAX, UINT64_MAX, integer, integer_within
 from millhopper.base.ranks import Ranks, find_ranks
+from millhopper.errors import Error
 from millhopper.iterating.dataset_batches import Numbers, batched, samples_of
 from millhopper.iterating.memory_sources import Dataset, indices
 from millhopper.iterating.reader import Reader
 from millhopper.iterating.reader_stats import ReaderStats
+from millhopper.iterating.saved_state import checked_state, new_state, number_in
+from millhopper.iterating.saving import StateInJson
 from millhopper.iterating.view import optional_module
 
 _OWN_ORDER = (
@@ -22,7 +26,7 @@ _NO_WORKERS = "there are no worker processes: "
 _EVEN = ("pad", "drop", "none")
 
 
-class DataLoader:
+class DataLoader(StateInJson):
     """Batches of torch tensors, with the keywords of ``torch.utils.data.DataLoader``.
 
     ::
@@ -45,6 +49,10 @@ class DataLoader:
     a loop begins, in torch.distributed, in jax.distributed, or in what torchrun, Slurm, Open MPI or
     JAX set in the environment; ``repr`` tells what it has found. A reader that has been sharded
     already, and the order of a ``sampler``, are left as they are.
+
+    ``state_dict`` and ``load_state_dict`` are those of torchdata's StatefulDataLoader, so that
+    whatever saves one (``torch.save``, Lightning, Accelerate) saves this one, too. A loop that goes
+    on yields the batches that the first one would still have yielded, in any number of threads.
 
     Attributes:
         dataset: the reader or data set, as given.
@@ -216,6 +224,8 @@ class DataLoader:
         self._depth = prefetch_factor
         self._pin = pin_memory and torch.cuda.is_available()
         self._epoch = 0
+        self._taken: list[int] | None = None  # the pass of the loop that runs, and its batches
+        self._skipped = 0  # batches of the next pass that were delivered before it was saved
         self._in_batches = batch_size is not None or batch_sampler is not None
         self._collate = collate_fn
         if not is_reader and collate_fn is None:
@@ -241,12 +251,7 @@ class DataLoader:
 
     def _make(self, ranks: Ranks | None) -> Reader:
         several = ranks is not None and ranks.size > 1
-        seed = self._seed
-        if seed is None and self._generator is not None:
-            seed = self._generator.initial_seed()
-        if seed is None:
-            seed = 0 if several else self._first_seed
-        seed %= INT64_MAX + 1
+        seed = self._order_seed(ranks)
         dataset = self.dataset
         if isinstance(dataset, Reader):
             reader = dataset
@@ -268,6 +273,14 @@ class DataLoader:
             depth *= self.batch_size
         return reader.double_buffer(depth)
 
+    def _order_seed(self, ranks: Ranks | None) -> int:
+        seed = self._seed
+        if seed is None and self._generator is not None:
+            seed = self._generator.initial_seed()
+        if seed is None:
+            seed = 0 if ranks is not None and ranks.size > 1 else self._first_seed
+        return seed % (INT64_MAX + 1)
+
     def _numbers(self) -> Iterator[Numbers]:
         """The numbers of the samples of a data set, in the order of the next pass."""
         if self.batch_sampler is not None:
@@ -285,8 +298,71 @@ class DataLoader:
         return batched(numbers, self.batch_size, self.drop_last)
 
     def set_epoch(self, epoch: int) -> None:
-        """The next loop will be pass number ``epoch``, from 0: the same order in every process."""
-        self._epoch = integer_within("epoch", epoch, 0, INT64_MAX)
+        """The next loop will be pass number ``epoch``, from 0: the same order in every process.
+
+        After ``load_state_dict`` the pass that was saved goes on if it is this one, and otherwise
+        this one begins.
+        """
+        epoch = integer_within("epoch", epoch, 0, INT64_MAX)
+        if epoch != self._epoch:
+            self._skipped = 0
+        self._epoch = epoch
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the last loop stands: behind the batch that it has delivered last.
+
+        For a reader it is what ``Reader.state_dict`` returns, for a data set the number of batches.
+        A data set that goes on is not asked for the samples before; a sampler must give the same
+        numbers again. The state has the seed of the order, so that it need not be set again, and
+        which part of how many this process has.
+
+        Raises:
+            Error: as ``Reader.state_dict``.
+        """
+        ranks = self._ranks()
+        fields: dict[str, Any] = {"seed": self._order_seed(ranks)}
+        fields["rank"], fields["world_size"] = (0, 1) if ranks is None else (ranks.rank, ranks.size)
+        if isinstance(self.dataset, Reader):
+            return new_state("DataLoader", reader=self._order().state_dict(), **fields)
+        epoch, taken = self._taken or (self._epoch, self._skipped)
+        return new_state("DataLoader", epoch=epoch, taken=taken, **fields)
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """The next loop goes on from a state that a loader like this one has returned.
+
+        Raises:
+            TypeError: the state is no dict.
+            Error: it is no state of a loader, that of another part or number of parts, that of
+                another kind of data, or this loader was made with another seed. If it is one of
+                another chain or of other files, the next loop raises it, and says what differs.
+        """
+        state = checked_state("DataLoader", state_dict)
+        ranks = self._ranks()
+        part, parts = (0, 1) if ranks is None else (ranks.rank, ranks.size)
+        saved = (number_in(state, "rank"), number_in(state, "world_size"))
+        if saved != (part, parts):
+            raise Error(
+                f"the state is that of rank {saved[0]} of {saved[1]}; this is rank {part} of "
+                f"{parts}: each goes on from its own state, and there must be as many as before"
+            )
+        if ("reader" in state) != isinstance(self.dataset, Reader):
+            raise Error("one of the loaders is for a reader and the other for a data set")
+        seed = number_in(state, "seed")
+        given = self._seed is not None or self._generator is not None
+        if given and seed != self._order_seed(ranks):
+            raise Error(
+                f"the state was saved with seed {seed}, this loader has seed "
+                f"{self._order_seed(ranks)}: the order of its batches is another one"
+            )
+        if isinstance(self.dataset, Reader):
+            reader = checked_state("Reader", state["reader"])
+            epoch = number_in(reader, "epoch")
+            self._first_seed, self._made = seed, None
+            self._order().load_state_dict(reader)
+        else:
+            epoch, self._skipped = number_in(state, "epoch"), number_in(state, "taken")
+            self._first_seed, self._made = seed, None
+        self._epoch, self._taken = epoch, None
 
     def __len__(self) -> int:
         """How many batches a pass has.
@@ -328,9 +404,20 @@ class DataLoader:
     def _of_samples(self) -> Iterator[Any]:
         assert not isinstance(self.dataset, Reader) and self._collate is not None
         ahead = self.num_workers * (2 if self._depth is None else self._depth)
-        return samples_of(
-            self.dataset, self._numbers(), self._collate, self._in_batches, self.num_workers, ahead
+        skipped, self._skipped = self._skipped, 0
+        numbers = islice(self._numbers(), skipped, None)
+        batches = samples_of(
+            self.dataset, numbers, self._collate, self._in_batches, self.num_workers, ahead
         )
+        self._taken = [self._epoch, skipped]
+        return self._counted(batches, self._taken)
+
+    def _counted(self, batches: Iterator[Any], taken: list[int]) -> Iterator[Any]:
+        for batch in batches:
+            taken[1] += 1
+            yield batch
+        if self._taken is taken:
+            self._taken = None
 
     def __repr__(self) -> str:
         if self.sampler is not None or self.batch_sampler is not None:

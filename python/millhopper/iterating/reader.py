@@ -19,6 +19,7 @@ from millhopper.iterating.grouping import GroupingMethods
 from millhopper.iterating.image_methods import ImageMethods
 from millhopper.iterating.memory_sources import MemorySources
 from millhopper.iterating.reader_stats import ReaderStats
+from millhopper.iterating.saving import SavingMethods
 from millhopper.iterating.text_methods import TextMethods
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class Reader(
     ImageMethods,
     TextMethods,
     CombiningMethods,
+    SavingMethods,
 ):
     """An iterable of batches, which the C++ core reads with all processor cores, without Python.
 
@@ -76,11 +78,14 @@ class Reader(
     def set_epoch(self, epoch: int) -> None:
         """The next loop will be pass number ``epoch``, from 0: the same order in every process.
 
+        After ``load_state_dict`` the pass that was saved goes on if it is this one, and otherwise
+        this one begins.
+
         Raises:
             TypeError: it is no integer.
             ValueError: it is below 0, or 2**63 or more.
         """
-        self._epoch = integer_within("epoch", epoch, 0, INT64_MAX)
+        self._go_to(integer_within("epoch", epoch, 0, INT64_MAX))
 
     def __len__(self) -> int:
         """How many batches (or elements, without ``batch``) a pass has.
@@ -157,7 +162,7 @@ class Reader(
                 in place of an element, and names file, byte, record and reader.
         """
         try:
-            loop = self._core.begin(self._epoch)
+            loop = self._begin()
         except Error as error:
             if not error.message.startswith(_SLOTS_MISSING):
                 raise
@@ -169,7 +174,6 @@ class Reader(
             raise Error(text + steps, error.code, text, context=error.context) from None
         if self._names_from is not None:
             self._core.set_names(self._names_from.names() or [])
-        self._epoch += 1
         return loop
 
     def __reduce__(self) -> tuple[object, ...]:

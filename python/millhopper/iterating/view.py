@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy.typing as npt
 
+from millhopper.iterating.saving import StateInJson
 from millhopper.ragged import Ragged
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class RaggedArrays(NamedTuple, Generic[Array]):
     offsets: tuple[Array, ...]
 
 
-class View(Generic[Array]):
+class View(StateInJson, Generic[Array]):
     """The passes of a reader, with batches as arrays of another library.
 
     A loop over the view begins the reader's next pass.
@@ -52,6 +53,14 @@ class View(Generic[Array]):
     def set_epoch(self, epoch: int) -> None:
         """The next loop will be pass number ``epoch``, from 0; see ``Reader.set_epoch``."""
         self.reader.set_epoch(epoch)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the last loop stands; see ``Reader.state_dict``."""
+        return self.reader.state_dict()
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """The next loop goes on from a state; see ``Reader.load_state_dict``."""
+        self.reader.load_state_dict(state_dict)
 
     def __iter__(self) -> Iterator[dict[str, Array | RaggedArrays[Array]]]:
         """Begins the next pass. Raises what iterating over the reader raises."""

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// A checkpoint: tensors and the positions of readers, by name, in one file.
+#ifndef MILLHOPPER_FRAMEWORK_CHECKPOINT_CHECKPOINT_H_
+#define MILLHOPPER_FRAMEWORK_CHECKPOINT_CHECKPOINT_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "framework/reader/position.h"
+#include "framework/tensor/tensor.h"
+
+namespace millhopper {
+
+// A value: its tensors share their values with those that they were copied from, which is as good
+// as a copy, since shared values are never written.
+struct Checkpoint {
+  // What it was made from, such as the text of a program. Whoever goes on from it compares them.
+  std::map<std::string, std::string> settings;
+  std::map<std::string, uint64_t> numbers;
+  std::map<std::string, LoDTensor> tensors;  // on the host, with values
+  std::map<std::string, Position> positions;
+};
+
+// Writes a file that appears under its name when it is whole and on the disk, or not at all; until
+// then an older file of that name stays. Throws kIo, and kInvalidArgument for a tensor without
+// values or on a device. Any thread.
+void WriteCheckpoint(const Checkpoint& checkpoint, const std::string& path);
+
+// Reads it. Throws kIo if it cannot be read, kDataLoss if it is not what WriteCheckpoint has
+// written, whole and unchanged, and kInvalidArgument for a version that this program does not know.
+// The file may come from anybody: every size is checked before memory is taken, and numbers that
+// only a reader or a program can judge are checked where they are used.
+Checkpoint ReadCheckpoint(const std::string& path);
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_FRAMEWORK_CHECKPOINT_CHECKPOINT_H_

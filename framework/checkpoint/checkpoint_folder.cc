@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/checkpoint/checkpoint_folder.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "framework/base/error.h"
+
+namespace millhopper {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kPrefix[] = "checkpoint-";
+constexpr char kSuffix[] = ".save";
+constexpr char kPartial[] = ".partial";
+constexpr size_t kDigits = 8;
+constexpr size_t kMostDigits = 18;
+
+bool EndsWith(const std::string& text, const std::string& end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+// The number of a file's name, if it is that of a checkpoint.
+std::optional<uint64_t> NumberOf(const std::string& name) {
+  const size_t prefix = sizeof(kPrefix) - 1;
+  if (name.rfind(kPrefix, 0) != 0 || !EndsWith(name, kSuffix)) return std::nullopt;
+  const std::string digits = name.substr(prefix, name.size() - prefix - (sizeof(kSuffix) - 1));
+  if (digits.size() < kDigits || digits.size() > kMostDigits) return std::nullopt;
+  if (digits.find_first_not_of("0123456789") != std::string::npos) return std::nullopt;
+  return std::stoull(digits);
+}
+
+[[noreturn]] void FailIn(const std::string& path, const std::error_code& error) {
+  throw Error(ErrorCode::kIo, StrCat("this folder of checkpoints: ", error.message()))
+      .InFile(path, -1);
+}
+
+}  // namespace
+
+CheckpointFolder::Lock::Lock(const std::string& folder)
+    : descriptor_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+  if (descriptor_ < 0) FailIn(folder, std::error_code(errno, std::generic_category()));
+  // A file system without locks is used without one.
+  if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+  ::close(descriptor_);
+  throw Error(ErrorCode::kIo, "another process saves its run in this folder of checkpoints")
+      .InFile(folder, -1);
+}
+
+CheckpointFolder::Lock::~Lock() { ::close(descriptor_); }
+
+CheckpointFolder::CheckpointFolder(std::string path, size_t keep)
+    : path_(std::move(path)), keep_(keep) {
+  Require(keep_ > 0, "at least one checkpoint must be kept");
+  std::error_code error;
+  fs::create_directories(path_, error);
+  if (error) FailIn(path_, error);
+  lock_.emplace(path_);
+  std::vector<fs::path> left;
+  fs::directory_iterator entries(path_, error);
+  for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {
+    const std::string name = entries->path().filename().string();
+    if (!entries->is_regular_file(error)) continue;
+    if (const std::optional<uint64_t> number = NumberOf(name)) numbers_.push_back(*number);
+    if (name.rfind(kPrefix, 0) == 0 && EndsWith(name, kPartial)) left.push_back(entries->path());
+  }
+  if (error) FailIn(path_, error);
+  for (const fs::path& file : left) fs::remove(file, error);  // they only take room
+  std::sort(numbers_.begin(), numbers_.end());
+}
+
+std::string CheckpointFolder::Name(uint64_t number) const {
+  char name[64];
+  snprintf(name, sizeof(name), "%s%0*llu%s", kPrefix, static_cast<int>(kDigits),
+           static_cast<unsigned long long>(number), kSuffix);
+  return (fs::path(path_) / name).string();
+}
+
+void CheckpointFolder::Remove(uint64_t number) const {
+  std::error_code gone;
+  fs::remove(Name(number), gone);
+}
+
+std::optional<Checkpoint> CheckpointFolder::Newest(std::vector<std::string>* damaged) const {
+  for (auto number = numbers_.rbegin(); number != numbers_.rend(); ++number) {
+    try {
+      return ReadCheckpoint(Name(*number));
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kDataLoss) throw;
+      damaged->push_back(error.message());
+    }
+  }
+  return std::nullopt;
+}
+
+void CheckpointFolder::Write(const Checkpoint& checkpoint) {
+  const uint64_t number = empty() ? 1 : numbers_.back() + 1;
+  WriteCheckpoint(checkpoint, Name(number));
+  numbers_.push_back(number);
+  while (numbers_.size() > keep_) {
+    Remove(numbers_.front());
+    numbers_.erase(numbers_.begin());
+  }
+}
+
+void CheckpointFolder::Clear() {
+  for (const uint64_t number : numbers_) Remove(number);
+  numbers_.clear();
+}
+
+}  // namespace millhopper

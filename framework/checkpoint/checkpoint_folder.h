@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// A folder of checkpoints of one run, numbered from 1: checkpoint-00000001.save, ...
+#ifndef MILLHOPPER_FRAMEWORK_CHECKPOINT_CHECKPOINT_FOLDER_H_
+#define MILLHOPPER_FRAMEWORK_CHECKPOINT_CHECKPOINT_FOLDER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "framework/checkpoint/checkpoint.h"
+
+namespace millhopper {
+
+// The folder is this object's as long as it lives. One thread at a time.
+class CheckpointFolder {
+ public:
+  // Makes the folder if there is none, and removes what writers that were killed have left in it.
+  // Keeps the newest `keep` checkpoints. Throws kIo, also if another process uses the folder, and
+  // kInvalidArgument if `keep` is 0.
+  CheckpointFolder(std::string path, size_t keep);
+
+  bool empty() const { return numbers_.empty(); }
+  // The newest checkpoint that is whole, or none. Adds what is wrong with those that are newer to
+  // `damaged`, one text each. Throws what reading throws, except kDataLoss.
+  std::optional<Checkpoint> Newest(std::vector<std::string>* damaged) const;
+  // Writes the next checkpoint, whole or not at all, and then removes those that are not kept. The
+  // order is that of the numbers and never of clocks. Throws as WriteCheckpoint, and then nothing
+  // is removed.
+  void Write(const Checkpoint& checkpoint);
+  // Removes all.
+  void Clear();
+
+ private:
+  // Two processes that write would take each other's files for those of one that was killed.
+  class Lock {
+   public:
+    // Throws kIo if another one has the lock.
+    explicit Lock(const std::string& folder);
+    ~Lock();
+    Lock(const Lock&) = delete;
+    Lock& operator=(const Lock&) = delete;
+
+   private:
+    const int descriptor_;  // of the folder
+  };
+
+  std::string Name(uint64_t number) const;
+  void Remove(uint64_t number) const;
+
+  const std::string path_;
+  const size_t keep_;
+  std::optional<Lock> lock_;
+  std::vector<uint64_t> numbers_;  // of those that are there, ascending
+};
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_FRAMEWORK_CHECKPOINT_CHECKPOINT_FOLDER_H_

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// restore: sets tensors and readers to what `checkpoint` has written.
+#include <filesystem>
+#include <utility>
+
+#include "framework/base/attribute.h"
+#include "framework/base/error.h"
+#include "framework/checkpoint/checkpoint.h"
+#include "framework/program/operator.h"
+#include "framework/program/scope.h"
+#include "operators/reader_variable.h"
+
+namespace millhopper {
+namespace {
+
+OpSchema RestoreSchema() {
+  return OpSchema(
+             "Goes on from what `checkpoint` has written: sets tensors and lets readers go to "
+             "where they stood. Without the file it changes nothing, but prepares the readers for "
+             "`checkpoint`, so that it belongs before the first read in any case.")
+      .Inputs("Readers", "the readers that `checkpoint` saves")
+      .Reader()
+      .Outputs("Out", "the tensors that `checkpoint` saves, on the CPU")
+      .OptionalOutput("Found", "bool [1]: whether the file was there")
+      .Attr(AttributeSchema("file_path", "", "the file").Required())
+      .Attr({"required", false, "true: it is an error if there is no file"})
+      .SideEffects();
+}
+
+// Throws unless the checkpoint has as many values as the operator wants.
+void CheckCount(const char* what, size_t saved, size_t wanted) {
+  Require(saved == wanted, "the checkpoint has ", saved, " ", what, ", but ", wanted,
+          " are to be restored");
+}
+
+void ReadValues(OpContext& context) {
+  const std::string& path = context.Attr<std::string>("file_path");
+  const bool found = context.Attr<bool>("required") || std::filesystem::exists(path);
+  if (context.OutCount("Found") > 0) *context.Out("Found")->Allocate<bool>({1}) = found;
+  const size_t readers = context.InCount("Readers");
+  if (!found) {
+    for (size_t i = 0; i < readers; ++i) ReaderOf(context, "Readers", i).ExpectSave();
+    return;
+  }
+  Checkpoint checkpoint = ReadCheckpoint(path);
+  try {
+    CheckCount("tensors", checkpoint.tensors.size(), context.OutCount("Out"));
+    CheckCount("readers", checkpoint.positions.size(), readers);
+    for (size_t i = 0; i < context.OutCount("Out"); ++i) {
+      const std::string& name = context.OutVar("Out", i).name();
+      Require(checkpoint.tensors.count(name) > 0, "the checkpoint has no tensor '", Escaped(name),
+              "'");
+    }
+    for (size_t i = 0; i < readers; ++i) {
+      const std::string& name = context.InVar("Readers", i).name();
+      const auto position = checkpoint.positions.find(name);
+      Require(position != checkpoint.positions.end(), "the checkpoint has no reader '",
+              Escaped(name), "'");
+      ReaderOf(context, "Readers", i).Restore(position->second);
+    }
+  } catch (const Error& error) {
+    throw error.WithContext(StrCat("while restoring checkpoint ", Escaped(path)));
+  }
+  for (size_t i = 0; i < context.OutCount("Out"); ++i) {
+    *context.Out("Out", i) = std::move(checkpoint.tensors[context.OutVar("Out", i).name()]);
+  }
+}
+
+REGISTER_OPERATOR(restore, RestoreSchema, ReadValues);
+
+}  // namespace
+}  // namespace millhopper

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files of checkpoints, and folders of them.
+#include "framework/checkpoint/checkpoint.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <optional>
+
+#include "framework/checkpoint/checkpoint_folder.h"
+#include "readers/index_reader.h"
+#include "tests/record_files.h"
+#include "tests/testing.h"
+
+namespace millhopper {
+namespace {
+
+Checkpoint Some(uint64_t step = 7) {
+  Checkpoint checkpoint;
+  checkpoint.settings = {{"program", "a\nb"}};
+  checkpoint.numbers = {{"step", step}, {"large", UINT64_MAX}};
+  checkpoint.tensors["w"] = MakeTensor<float>({2, 3}, {1, 2, 3, 4, 5, 6}, {{0, 1, 2}});
+  checkpoint.tensors["\xff none"] = MakeTensor<int64_t>({0, 4}, {});
+  checkpoint.tensors["yes"] = MakeTensor<uint8_t>({1}, {1});
+  checkpoint.positions.emplace("files", IndexReader(5, std::nullopt).Save());
+  return checkpoint;
+}
+
+void ExpectSame(const Checkpoint& read, const Checkpoint& written) {
+  EXPECT_EQ(read.settings, written.settings);
+  EXPECT_EQ(read.numbers, written.numbers);
+  ASSERT_EQ(read.tensors.size(), written.tensors.size());
+  for (const auto& [name, tensor] : written.tensors) {
+    EXPECT_EQ(ValueOf({read.tensors.at(name)}), ValueOf({tensor})) << name;
+  }
+  ASSERT_EQ(read.positions.size(), written.positions.size());
+  for (const auto& [name, position] : written.positions) {
+    EXPECT_EQ(read.positions.at(name).Serialize(), position.Serialize()) << name;
+  }
+}
+
+TEST(CheckpointTest, IsReadAsItWasWritten) {
+  const std::string path = NewFolder("checkpoint") + "/c";
+  WriteCheckpoint(Some(), path);
+  ExpectSame(ReadCheckpoint(path), Some());
+  WriteCheckpoint(Checkpoint(), path);  // replaces it
+  ExpectSame(ReadCheckpoint(path), Checkpoint());
+}
+
+TEST(CheckpointTest, RefusesTensorsWithoutValuesAndWritesNoFile) {
+  const std::string path = NewFolder("checkpoint") + "/c";
+  Checkpoint checkpoint;
+  checkpoint.tensors["empty"];
+  ExpectError(ErrorCode::kInvalidArgument, "'empty' has no values",
+              [&] { WriteCheckpoint(checkpoint, path); });
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST(CheckpointTest, NoticesEveryCutAndEveryChangedBit) {
+  const std::string path = NewFolder("checkpoint") + "/c";
+  WriteCheckpoint(Some(), path);
+  const std::string whole = ReadFile(path);
+  for (size_t size = 0; size < whole.size(); ++size) {
+    WriteFile(path, whole.substr(0, size));
+    ExpectError(ErrorCode::kDataLoss, path, [&] { ReadCheckpoint(path); });
+  }
+  WriteFile(path, whole + "x");
+  ExpectError(ErrorCode::kDataLoss, path, [&] { ReadCheckpoint(path); });
+  for (size_t bit = 0; bit < 8 * whole.size(); ++bit) {
+    std::string changed = whole;
+    changed[bit / 8] = static_cast<char>(changed[bit / 8] ^ (1 << bit % 8));
+    WriteFile(path, changed);
+    ExpectError(ErrorCode::kDataLoss, path, [&] { ReadCheckpoint(path); });
+  }
+}
+
+TEST(CheckpointFolderTest, KeepsTheNewest) {
+  const std::string path = NewFolder("checkpoints") + "/new/folder";
+  std::vector<std::string> damaged;
+  {
+    CheckpointFolder folder(path, 2);
+    EXPECT_TRUE(folder.empty());
+    EXPECT_FALSE(folder.Newest(&damaged));
+    for (const uint64_t step : {1, 2, 3}) folder.Write(Some(step));
+    ExpectSame(*folder.Newest(&damaged), Some(3));
+  }
+  EXPECT_FALSE(std::filesystem::exists(path + "/checkpoint-00000001.save"));
+  EXPECT_TRUE(std::filesystem::exists(path + "/checkpoint-00000002.save"));
+  WriteFile(path + "/checkpoint-00000004.save.partial", "of a process that was killed");
+  WriteFile(path + "/notes", "of somebody else");
+  CheckpointFolder folder(path, 2);
+  EXPECT_FALSE(std::filesystem::exists(path + "/checkpoint-00000004.save.partial"));
+  folder.Write(Some(4));
+  ExpectSame(*folder.Newest(&damaged), Some(4));
+  folder.Clear();
+  EXPECT_TRUE(folder.empty());
+  EXPECT_TRUE(damaged.empty());
+  size_t left = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(path)) {
+    EXPECT_EQ(entry.path().filename(), "notes");
+    ++left;
+  }
+  EXPECT_EQ(left, 1u);
+}
+
+TEST(CheckpointFolderTest, PassesOverDamagedOnes) {
+  const std::string path = NewFolder("checkpoints");
+  CheckpointFolder folder(path, 3);
+  for (const uint64_t step : {1, 2, 3}) folder.Write(Some(step));
+  const std::string newest = path + "/checkpoint-00000003.save";
+  WriteFile(newest, ReadFile(newest).substr(0, 50));
+  std::vector<std::string> damaged;
+  ExpectSame(*folder.Newest(&damaged), Some(2));
+  ASSERT_EQ(damaged.size(), 1u);
+  EXPECT_NE(damaged[0].find(newest), std::string::npos) << damaged[0];
+}
+
+TEST(CheckpointFolderTest, IsOneOwnersAtATime) {
+  const std::string path = NewFolder("checkpoints");
+  {
+    CheckpointFolder folder(path, 1);
+    ExpectError(ErrorCode::kIo, "another process saves its run",
+                [&] { CheckpointFolder(path, 1); });
+    folder.Write(Some());
+  }
+  EXPECT_FALSE(CheckpointFolder(path, 1).empty());
+}
+
+TEST(CheckpointFolderTest, NamesAFolderThatCannotBeUsed) {
+  const std::string path = NewFolder("checkpoints") + "/file";
+  WriteFile(path, "");
+  ExpectError(ErrorCode::kIo, path, [&] { CheckpointFolder(path, 1); });
+}
+
+}  // namespace
+}  // namespace millhopper

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs of programs that are saved, stopped and gone on with, as a C++ program does it.
+#include "framework/checkpoint/run_checkpoints.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <sstream>
+
+#include "framework/program/executor.h"
+#include "framework/program/program.h"
+#include "framework/program/scope.h"
+#include "tests/program_runner.h"
+#include "tests/record_files.h"
+#include "tests/saved_loop.h"
+#include "tests/testing.h"
+
+namespace millhopper {
+namespace {
+
+std::string SubBlock(int number) { return StrCat("block_idx: ", number); }
+
+// The loop in the first block.
+std::string Plain() { return SavedLoopMain(2, true); }
+
+// The loop in a block of if_else in a conditional block, whose conditions the first step changes.
+std::string Nested() {
+  const std::string conditional =
+      OpText("conditional_block", {{"X", {"yes"}}}, {},
+             {{"sub_block", SubBlock(1)}, {"is_scalar_condition", "b: true"}});
+  std::vector<std::string> parts = SavedLoopBefore(2);
+  for (const std::string& part : {TensorText("yes", "BOOL", {1}), FillText("yes", "BOOL", 1),
+                                  conditional, OpText("print", {{"In", {"w"}}}, {})}) {
+    parts.push_back(part);
+  }
+  return BlockText(0, -1, parts) +
+         BlockText(1, 0,
+                   {TensorText("no", "BOOL", {1}), TensorText("inner", "INT64", {1}),
+                    FillText("no", "BOOL", 0), FillText("inner", "INT64", 40),
+                    OpText("if_else", {{"Cond", {"no"}}}, {}, {{"false_block", SubBlock(2)}}),
+                    OpText("print", {{"In", {"inner"}}}, {})}) +
+         BlockText(
+             2, 1,
+             {FillText("yes", "BOOL", 0), FillText("no", "BOOL", 1),
+              OpText("increment", {{"X", {"inner"}}}, {{"Out", {"inner"}}}), SavedLoopWhile(3)}) +
+         SavedLoopBody(3, 2, true);
+}
+
+// What a run prints, until its end or until it is stopped.
+struct Printed {
+  std::string text;
+  bool stopped = false;
+};
+
+struct Job {
+  std::string folder;  // of checkpoints
+  std::string startup;
+  std::vector<std::string> mains;
+  int64_t every_steps = 1;
+  size_t keep = 3;
+};
+
+// Runs the programs and stops after `steps` more steps; -1: never. What the startup program prints
+// is left out in a run that goes on.
+Printed RunSome(const Job& job, int64_t steps) {
+  std::ostringstream out;
+  Printed printed;
+  RunCheckpointOptions options;
+  options.folder = job.folder;
+  options.every_steps = job.every_steps;
+  options.keep = job.keep;
+  options.stop_wanted = [&steps] { return steps-- == 0; };
+  RunCheckpoints checkpoints(options, {{"the seed", "0"}});
+  std::vector<std::string> damaged;
+  checkpoints.Resume(&damaged);
+  std::ostringstream ignored;
+  Scope scope;
+  RunState run;
+  run.output = checkpoints.resumes() ? &ignored : &out;
+  Executor(run).Run(Program::FromString(job.startup, "startup.pbtxt"), ProgramRole::kStartup,
+                    &scope);
+  checkpoints.Watch(&scope);
+  run.output = &out;
+  run.watcher = &checkpoints;
+  std::vector<std::unique_ptr<PreparedProgram>> prepared;
+  try {
+    for (const std::string& main : job.mains) {
+      const auto program = Program::FromString(main, "main.pbtxt");
+      prepared.push_back(Executor(run).Prepare(program, ProgramRole::kMain, &scope));
+      checkpoints.Run(program, prepared.back().get());
+    }
+    checkpoints.Finish();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kCancelled) throw;
+    printed.stopped = true;
+  }
+  printed.text = out.str();
+  return printed;
+}
+
+class RunCheckpointsTest : public testing::Test {
+ protected:
+  RunCheckpointsTest() : data_(NewFolder("data")) { WriteNumbers(data_, 2, 10); }
+
+  Job NewJob(std::vector<std::string> mains) const {
+    return {NewFolder("saved"), SavedLoopStartup(data_), std::move(mains)};
+  }
+  // Expects that a run in pieces of so many steps, each with another number of threads, prints what
+  // a run in one piece prints.
+  void ExpectSameInPieces(const std::vector<std::string>& mains, int64_t steps) const {
+    Job whole = NewJob(mains);
+    whole.every_steps = 0;
+    const Printed expected = RunSome(whole, -1);
+    ASSERT_FALSE(expected.stopped);
+    const Job pieces = NewJob(mains);
+    std::string text;
+    int count = 0;
+    for (bool stopped = true; stopped; ++count) {
+      ASSERT_LT(count, 100);
+      const PoolSize size(std::vector<int>{0, 1, 2, 7}[static_cast<size_t>(count) % 4]);
+      // The first boundary of a run that goes on is where it was saved.
+      const Printed piece = RunSome(pieces, steps);
+      text += piece.text;
+      stopped = piece.stopped;
+    }
+    EXPECT_GT(count, 2);
+    EXPECT_EQ(text, expected.text);
+  }
+
+  const std::string data_;
+};
+
+TEST_F(RunCheckpointsTest, GoesOnAsIfNothingHadHappened) {
+  for (const int64_t steps : {1, 2, 3, 7}) ExpectSameInPieces({Plain()}, steps);
+}
+
+TEST_F(RunCheckpointsTest, GoesOnInLoopsWithinBlocks) { ExpectSameInPieces({Nested()}, 3); }
+
+TEST_F(RunCheckpointsTest, GoesOnInTheProgramThatRan) {
+  ExpectSameInPieces({Plain(), Nested(), Plain()}, 5);
+}
+
+TEST_F(RunCheckpointsTest, TakesTheNewestOfThoseThatAreDue) {
+  Job job = NewJob({Plain()});
+  job.every_steps = 3;
+  job.keep = 2;
+  EXPECT_TRUE(RunSome(job, 8).stopped);
+  size_t files = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(job.folder)) {
+    ++files;
+  }
+  EXPECT_EQ(files, 2u);
+}
+
+TEST_F(RunCheckpointsTest, SaysWhatDiffers) {
+  const Job job = NewJob({Plain()});
+  EXPECT_TRUE(RunSome(job, 2).stopped);
+  Job other = job;
+  other.mains = {Nested()};
+  ExpectError(ErrorCode::kInvalidArgument, "main program 1: in line ", [&] { RunSome(other, -1); });
+  other = job;
+  other.startup = SavedLoopStartup(data_, 6);
+  ExpectError(ErrorCode::kInvalidArgument, "buffer_size was 5, now it is 6",
+              [&] { RunSome(other, -1); });
+  WriteNumbers(data_, 2, 9);
+  ExpectError(ErrorCode::kInvalidArgument, "numbers-0.recordio", [&] { RunSome(job, -1); });
+  WriteNumbers(data_, 2, 10);
+  EXPECT_FALSE(RunSome(job, -1).stopped);
+}
+
+TEST_F(RunCheckpointsTest, SaysWhichReaderCannotBeSaved) {
+  Job job = NewJob({Plain()});
+  // Two readers stand on one.
+  job.startup = BlockText(
+      0, -1,
+      {ReaderText("files", {{"FP32", {1, 2}}, {"INT64", {1, 1}}}), ReaderText("data"),
+       ReaderText("other"), TensorText("w", "FP32", {1}, 0, true), FillText("w", "FP32", 1),
+       OpText("open_files", {}, {{"Out", {"files"}}},
+              {{"file_names", StrCat("strings: \"", data_, "/numbers-*.recordio\"")}}),
+       OpText("create_batch_reader", {{"UnderlyingReader", {"files"}}}, {{"Out", {"data"}}},
+              {{"batch_size", "i: 3"}}),
+       OpText("create_batch_reader", {{"UnderlyingReader", {"files"}}}, {{"Out", {"other"}}},
+              {{"batch_size", "i: 3"}})});
+  ExpectError(ErrorCode::kInvalidArgument, "while preparing reader 'data' for checkpoints",
+              [&] { RunSome(job, -1); });
+}
+
+TEST_F(RunCheckpointsTest, AFailedWriteEndsTheRunAndLeavesWhatWasSaved) {
+  const Job job = NewJob({Plain()});
+  EXPECT_TRUE(RunSome(job, 4).stopped);
+  // No file can get the name of the next checkpoint, because a folder has it.
+  std::string next;
+  for (const auto& entry : std::filesystem::directory_iterator(job.folder)) {
+    if (entry.is_regular_file()) next = std::max(next, entry.path().string());
+  }
+  const size_t digits = next.rfind('.') - 8;
+  const std::string number = std::to_string(std::stoi(next.substr(digits, 8)) + 1);
+  next.replace(digits + 8 - number.size(), number.size(), number);
+  std::filesystem::create_directories(next + "/full");
+  ExpectError(ErrorCode::kIo, next, [&] { RunSome(job, -1); });
+  std::filesystem::remove_all(next);
+  EXPECT_FALSE(RunSome(job, -1).stopped);
+}
+
+}  // namespace
+}  // namespace millhopper

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operators checkpoint and restore: a loop that saves itself, and goes on in another scope.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tests/program_runner.h"
+#include "tests/record_files.h"
+#include "tests/testing.h"
+
+namespace millhopper {
+namespace {
+
+std::string Startup(const std::string& folder) {
+  return BlockText(
+      0, -1,
+      {ReaderText("files", {{"FP32", {1, 2}}, {"INT64", {1, 1}}}), ReaderText("shuffled"),
+       ReaderText("data"), TensorText("w", "FP32", {1}, 0, true),
+       OpText("open_files", {}, {{"Out", {"files"}}},
+              {{"file_names", StrCat("strings: \"", folder, "/numbers-*.recordio\"")}}),
+       OpText("create_shuffle_reader", {{"UnderlyingReader", {"files"}}}, {{"Out", {"shuffled"}}},
+              {{"buffer_size", "i: 5"}}),
+       OpText("create_double_buffer_reader", {{"UnderlyingReader", {"shuffled"}}},
+              {{"Out", {"data"}}}),
+       FillText("w", "FP32", 1)});
+}
+
+std::string Path(const std::string& path) { return StrCat("s: \"", path, "\""); }
+
+// Goes on from the file, if it is there; reads to the end, but `steps` elements at most, and saves
+// after each.
+std::string Main(const std::string& path, int steps, const AttributeTexts& more = {}) {
+  AttributeTexts attributes = more;
+  attributes.emplace_back("file_path", Path(path));
+  const std::string compare =
+      OpText("less_than", {{"X", {"step"}}, {"Y", {"limit"}}}, {{"Out", {"few"}}});
+  const std::string has_next = OpText("has_next", {{"Reader", {"data"}}}, {{"Out", {"has"}}});
+  const std::string both =
+      OpText("logical_and", {{"X", {"few"}}, {"Y", {"has"}}}, {{"Out", {"more"}}});
+  return BlockText(0, -1,
+                   {TensorText("step", "INT64", {1}), TensorText("limit", "INT64", {1}),
+                    TensorText("few", "BOOL", {1}), TensorText("has", "BOOL", {1}),
+                    TensorText("more", "BOOL", {1}), TensorText("found", "BOOL", {1}),
+                    FillText("step", "INT64", 0), FillText("limit", "INT64", steps),
+                    OpText("restore", {{"Readers", {"data"}}},
+                           {{"Out", {"w"}}, {"Found", {"found"}}}, attributes),
+                    compare, has_next, both,
+                    OpText("while", {{"Condition", {"more"}}}, {}, {{"sub_block", "block_idx: 1"}}),
+                    OpText("print", {{"In", {"w"}}}, {})}) +
+         BlockText(1, 0,
+                   {TensorText("x", "FP32", {-1, 2}), TensorText("y", "INT64", {-1, 1}),
+                    OpText("read", {{"Reader", {"data"}}}, {{"Out", {"x", "y"}}}),
+                    OpText("print", {{"In", {"y"}}}, {}),
+                    OpText("scale", {{"X", {"w"}}}, {{"Out", {"w"}}},
+                           {{"scale", "f: 1.25"}, {"bias", "f: 1"}}),
+                    OpText("increment", {{"X", {"step"}}}, {{"Out", {"step"}}}),
+                    OpText("checkpoint", {{"X", {"w"}}, {"Readers", {"data"}}}, {},
+                           {{"file_path", Path(path)}}),
+                    compare, has_next, both});
+}
+
+class CheckpointOpTest : public testing::Test {
+ protected:
+  CheckpointOpTest() { WriteNumbers(folder_, 2, 6); }
+
+  const std::string folder_ = NewFolder("data");
+  const std::string path_ = folder_ + "/saved";
+};
+
+TEST_F(CheckpointOpTest, ALoopGoesOnInAnotherScope) {
+  ProgramRunner whole;
+  whole.Startup(Startup(folder_));
+  whole.Main(Main(folder_ + "/other", 100));
+  std::string lines;
+  for (int run = 0; run < 4; ++run) {
+    ProgramRunner part;
+    part.Startup(Startup(folder_));
+    part.Main(Main(path_, 3));
+    EXPECT_EQ(part.Tensor("found").scalar<bool>(), run > 0);
+    std::string printed = part.printed();
+    if (run < 3) printed.erase(printed.rfind("w: "));
+    lines += printed;
+  }
+  EXPECT_EQ(lines, whole.printed());
+}
+
+TEST_F(CheckpointOpTest, SaysWhatIsMissingOrDiffers) {
+  const auto run = [&](const std::string& main) {
+    ProgramRunner runner;
+    runner.Startup(Startup(folder_));
+    runner.Main(main);
+  };
+  ExpectError(ErrorCode::kIo, path_, [&] { run(Main(path_, 1, {{"required", "b: true"}})); });
+  run(Main(path_, 1));
+  const std::string words = "while restoring checkpoint " + path_;
+  const AttributeTexts file = {{"file_path", Path(path_)}};
+  ExpectError(ErrorCode::kInvalidArgument, "the checkpoint has no tensor 'v'", [&] {
+    run(BlockText(0, -1,
+                  {TensorText("v", "FP32", {1}),
+                   OpText("restore", {{"Readers", {"data"}}}, {{"Out", {"v"}}}, file)}));
+  });
+  ExpectError(ErrorCode::kInvalidArgument, "has 1 readers, but 0 are to be restored", [&] {
+    run(BlockText(0, -1, {OpText("restore", {}, {{"Out", {"w"}}}, file)}));
+  });
+  WriteNumbers(folder_, 2, 7);
+  ExpectError(ErrorCode::kInvalidArgument, words, [&] { run(Main(path_, 1)); });
+  WriteFile(path_, ReadFile(path_).substr(0, 100));
+  ExpectError(ErrorCode::kDataLoss, path_, [&] { run(Main(path_, 1)); });
+}
+
+TEST_F(CheckpointOpTest, AnUnpreparedReaderIsNamedAndTheFileStays) {
+  ProgramRunner runner;
+  runner.Startup(Startup(folder_));
+  const std::string read =
+      BlockText(0, -1,
+                {TensorText("x", "FP32", {-1, 2}), TensorText("y", "INT64", {-1, 1}),
+                 OpText("read", {{"Reader", {"data"}}}, {{"Out", {"x", "y"}}}),
+                 OpText("checkpoint", {{"Readers", {"data"}}}, {}, {{"file_path", Path(path_)}})});
+  ExpectError(ErrorCode::kInvalidArgument, "'data'", [&] { runner.Main(read); });
+  EXPECT_FALSE(std::filesystem::exists(path_));
+}
+
+}  // namespace
+}  // namespace millhopper
