@@ -30,6 +30,7 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kStopCheck{10};  // how often a waiting thread looks for a request to stop
+constexpr milliseconds kForkCheck{1};  // the same of the thread of transfers, for the end of a fork
 constexpr milliseconds kLongestPoll{1000};  // without anything to do
 constexpr long kMostRedirects = 10;
 constexpr long kSocketBytes = 256 << 10;         // that curl takes from a socket at once
@@ -519,6 +520,21 @@ class Transfers {
     curl_multi_wakeup(multi_);
   }
 
+  // While a thread forks, the thread of the transfers holds no lock of a library, which nobody
+  // would unlock in the child.
+  static void Hold() {
+    held = current.load();
+    if (held == nullptr) return;
+    ++held->forking_;
+    held->working_.lock();
+  }
+  static void LetGo() {
+    if (held == nullptr) return;
+    held->working_.unlock();
+    --held->forking_;
+    held = nullptr;
+  }
+
  private:
   Transfers() {
     Initialise();
@@ -533,16 +549,12 @@ class Transfers {
       throw CurrentError();
     }
     // Registered behind what libcurl and its libraries have registered, so that the thread ends
-    // before they clean up.
-    std::atexit([] { Get().Stop(); });
-    static const int registered = pthread_atfork(&Hold, &LetGo, &LetGo);
-    static_cast<void>(registered);
+    // before they clean up. A forked child inherits this and may have no thread of its own.
+    std::atexit([] {
+      Transfers* const transfers = current.load();
+      if (transfers != nullptr && transfers->process_.IsThis()) transfers->Stop();
+    });
   }
-
-  // While a thread forks, the thread of the transfers holds no lock of a library, which nobody
-  // would unlock in the child.
-  static void Hold() { current.load()->working_.lock(); }
-  static void LetGo() { current.load()->working_.unlock(); }
 
   void Stop() {
     {
@@ -568,6 +580,8 @@ class Transfers {
 
   // False once the process ends.
   bool Work() {
+    // The mutex is not fair: a thread that forks must not wait for it again and again.
+    while (forking_.load() > 0) std::this_thread::sleep_for(kForkCheck);
     const std::lock_guard<std::mutex> lock(working_);
     if (!TakeOrders()) return false;
     StartWaiting();
@@ -686,10 +700,12 @@ class Transfers {
   }
 
   static inline std::atomic<Transfers*> current{nullptr};
+  static inline thread_local Transfers* held = nullptr;  // by the calling thread, which forks
 
   const OwnProcess process_;
   CURLM* multi_ = nullptr;
-  std::mutex working_;  // held by the thread unless it waits
+  std::mutex working_;           // held by the thread unless it waits
+  std::atomic<int> forking_{0};  // threads that want it or have it
 
   std::mutex mutex_;  // guards what other threads ask for
   std::vector<std::shared_ptr<Task>> started_;
@@ -704,6 +720,11 @@ class Transfers {
   size_t most_running_ = 0;
   std::set<Task*> pausing_;  // between two tries
 };
+
+// Registered before the thread pool registers its handlers. What is registered first comes last
+// before a fork: until all workers are idle, transfers go on, because workers may wait for them.
+[[maybe_unused]] const int registered_for_forks =
+    pthread_atfork(&Transfers::Hold, &Transfers::LetGo, &Transfers::LetGo);
 
 }  // namespace
 
