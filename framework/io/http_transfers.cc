@@ -516,6 +516,7 @@ class Transfers {
 
   void Cancel(std::shared_ptr<const HttpTransfer> transfer) {
     const std::lock_guard<std::mutex> lock(mutex_);
+    if (stopping_) return;  // all transfers end anyway, and what would be woken may be gone
     cancelled_.push_back(std::move(transfer));
     curl_multi_wakeup(multi_);
   }
@@ -574,7 +575,7 @@ class Transfers {
     while (Work()) {
       curl_multi_poll(multi_, nullptr, 0, static_cast<int>(Patience().count()), nullptr);
     }
-    while (!tasks_.empty()) Drop(tasks_.begin()->second.get());
+    while (!tasks_.empty()) Drop(tasks_.begin()->second.get(), "the process ends");
     curl_multi_cleanup(multi_);
   }
 
@@ -596,9 +597,10 @@ class Transfers {
   bool TakeOrders() {
     std::vector<std::shared_ptr<Task>> started;
     std::vector<std::shared_ptr<const HttpTransfer>> cancelled;
+    bool stopping = false;
     {
       const std::lock_guard<std::mutex> lock(mutex_);
-      if (stopping_) return false;
+      stopping = stopping_;
       started.swap(started_);
       cancelled.swap(cancelled_);
     }
@@ -614,9 +616,9 @@ class Transfers {
     }
     for (const std::shared_ptr<const HttpTransfer>& transfer : cancelled) {
       const auto found = tasks_.find(transfer.get());
-      if (found != tasks_.end()) Drop(found->second.get());
+      if (found != tasks_.end()) Drop(found->second.get(), "nobody waits for it");
     }
-    return true;
+    return !stopping;
   }
 
   void StartWaiting() {
@@ -690,12 +692,12 @@ class Transfers {
     task->LetGo();
   }
 
-  // Ends a task that nobody waits for.
-  void Drop(Task* task) {
+  // Ends a task before its time.
+  void Drop(Task* task, const char* why) {
     Leave(task);
     pausing_.erase(task);
     waiting_.erase(std::remove(waiting_.begin(), waiting_.end(), task), waiting_.end());
-    task->Fail(Error(ErrorCode::kCancelled, "nobody waits for it"));
+    task->Fail(Error(ErrorCode::kCancelled, why));
     tasks_.erase(task);
   }
 
