@@ -58,6 +58,7 @@ struct Head {
   std::string status_line;
   HttpObject object;
   std::optional<uint64_t> length;  // of the body
+  bool chunked = false;            // the body says itself where it ends
   // Of Content-Range. A part has a first and a last byte; the answer to a request for bytes behind
   // the end has neither.
   bool has_range = false;
@@ -79,9 +80,18 @@ struct Head {
     if (is("Last-Modified")) object.modified = value;
     if (is("Content-Length")) length = NumberIn(value);
     if (is("Content-Range")) TakeRange(value);
+    if (is("Transfer-Encoding")) chunked = EndsWithChunked(value);
   }
 
  private:
+  // "chunked" or "gzip, chunked".
+  static bool EndsWithChunked(std::string_view value) {
+    constexpr std::string_view kChunked = "chunked";
+    return value.size() >= kChunked.size() &&
+           ::strncasecmp(value.data() + value.size() - kChunked.size(), kChunked.data(),
+                         kChunked.size()) == 0;
+  }
+
   // "bytes 0-99/1000", "bytes 0-99/*" or "bytes */1000".
   void TakeRange(std::string_view value) {
     constexpr std::string_view kUnit = "bytes ";
@@ -217,6 +227,7 @@ class Task final : public HttpTransfer {
 
   // The same for a try that takes too long.
   bool GiveUp(Clock::time_point now) {
+    if (IsComplete()) return Succeed();  // only the end of the answer is missing
     failure_ = Failure();
     failure_.passes = true;
     failure_.problem = StrCat("nothing came from the server for ", limits_.silence.count(), " ms");
@@ -410,6 +421,11 @@ class Task final : public HttpTransfer {
       if (object.size && *object.size > request_.size) {
         return Refuse(ErrorCode::kResourceLimit, StrCat("the object has ", *object.size, " bytes"));
       }
+      if (!object.size && !head_.chunked) {
+        return Refuse(ErrorCode::kIo,
+                      "the server does not say where the object ends (it sends neither "
+                      "'Content-Length' nor chunks), so a part of it would look like all of it");
+      }
       object_ = object;
       received_ = 0;
       room_ = request_.size;
@@ -439,7 +455,8 @@ class Task final : public HttpTransfer {
   }
 
   bool TryAgainOrFail() {
-    if (received_ > received_before_) failed_ = 0;
+    // The next try for a whole object begins at its first byte again.
+    if (!request_.whole && received_ > received_before_) failed_ = 0;
     ++failed_;
     const int most = is_probe() ? limits_.opening_tries : limits_.tries;
     if (failure_.passes && failed_ < most) {

@@ -318,6 +318,57 @@ TEST_F(HttpFileSystemTest, AServerWithoutPartsGivesTheWhole) {
               [&] { ReadWhole(server_.Url("/object")); });
 }
 
+TEST_F(HttpFileSystemTest, AWholeObjectThatBreaksIsNotAskedForWithoutEnd) {
+  HttpLimits limits = Impatient();
+  limits.tries = 3;
+  limits.in_all = std::chrono::seconds(20);
+  HttpLimits::Set(limits);
+  server_.Put("/object", content_);
+  server_.Break(HttpTrouble::kBrokenWhole);
+  ExpectError(ErrorCode::kIo, "(3 tries)", [&] { File::Open(server_.Url("/object")); });
+  server_.Break(HttpTrouble::kBrokenWhole, 0, 3);  // the first one is not read to its end
+  EXPECT_TRUE(ReadWhole(server_.Url("/object")) == content_);
+}
+
+TEST_F(HttpFileSystemTest, AWholeObjectSaysWhereItEnds) {
+  for (const std::string& content : {std::string(), std::string("short"), content_}) {
+    server_.Put("/object", content);
+    server_.Break(HttpTrouble::kChunks);
+    EXPECT_TRUE(ReadWhole(server_.Url("/object")) == content);
+    server_.Break(HttpTrouble::kNoLength);
+    ExpectError(ErrorCode::kIo, "the server does not say where the object ends",
+                [&] { File::Open(server_.Url("/object")); });
+  }
+}
+
+TEST_F(HttpFileSystemTest, AnAnswerWithAllBytesNeedsNoEnd) {
+  HttpLimits limits = Impatient();
+  limits.silence = milliseconds(300);
+  HttpLimits::Set(limits);
+  server_.Put("/object", content_);
+  server_.Break(HttpTrouble::kOpenEnd);
+  EXPECT_TRUE(ReadWhole(server_.Url("/object")) == content_);
+}
+
+TEST_F(HttpFileSystemTest, AStoppedLookUpGivesItsPlaceBack) {
+  HttpLimits limits;
+  limits.under_way = 1;
+  limits.silence = std::chrono::hours(1);
+  HttpLimits::Set(limits);
+  server_.Break(HttpTrouble::kSilent);
+  std::thread looking([&] {
+    ExpectError(ErrorCode::kCancelled, "",
+                [&] { FileSystemOf("http://").Stat(server_.Url("/a")); });
+  });
+  WaitUntil([&] { return server_.at_once() > 0; });
+  RequestStop();
+  looking.join();
+  ClearStop();
+  HttpServer other;
+  other.Put("/b", "content");
+  EXPECT_TRUE(FileSystemOf("http://").Exists(other.Url("/b")));
+}
+
 TEST_F(HttpFileSystemTest, ToldOfFilesThatAreMissing) {
   const std::string url = server_.Url("/none");
   const FileSystem& system = FileSystemOf(url);
