@@ -22,6 +22,7 @@
 #include "framework/base/forks.h"
 #include "framework/base/stop.h"
 #include "framework/base/version.h"
+#include "framework/io/compression.h"
 
 namespace millhopper {
 namespace {
@@ -77,6 +78,7 @@ struct Head {
     const std::string_view value = Trimmed(line.substr(colon + 1));
     const auto is = [&](const char* header) { return ::strcasecmp(name.c_str(), header) == 0; };
     if (is("ETag")) object.etag = value;
+    if (is("Content-Encoding")) object.coding = value;
     if (is("Last-Modified")) object.modified = value;
     if (is("Content-Length")) length = NumberIn(value);
     if (is("Content-Range")) TakeRange(value);
@@ -203,7 +205,7 @@ class Task final : public HttpTransfer {
     if (!request_.whole) {
       set(CURLOPT_RANGE, StrCat(first(), "-", last()).c_str());
     }
-    SetConditions();
+    SetHeaders();
   }
 
   // Takes the result of a try. Returns whether there is another one.
@@ -269,16 +271,16 @@ class Task final : public HttpTransfer {
     return received_ > 0 ? &object_ : nullptr;
   }
 
-  void SetConditions() {
+  void SetHeaders() {
     headers_.reset();
-    if (expected() == nullptr) return;
     const auto add = [this](const char* name, const std::string& value) {
       curl_slist* const list = curl_slist_append(headers_.get(), StrCat(name, ": ", value).c_str());
       if (list == nullptr) Throw(ErrorCode::kResourceLimit, "no memory for a request");
       static_cast<void>(headers_.release());
       headers_.reset(list);
     };
-    const HttpObject& object = *expected();
+    add("Accept-Encoding", "identity");
+    const HttpObject object = expected() == nullptr ? HttpObject() : *expected();
     const bool weak = object.etag.substr(0, 2) == "W/";  // a server must not find that it matches
     if (!object.etag.empty() && !weak) {
       add("If-Match", object.etag);
@@ -369,11 +371,22 @@ class Task final : public HttpTransfer {
       return Refuse(ErrorCode::kDataLoss, StrCat("the object was replaced after it was opened (",
                                                  Said(), Change(*expected(), object), ")"));
     }
+    // Of a file that is compressed, servers may say so in this way too.
+    if (IsCoded(object) && CompressionByName(request_.url) == nullptr) {
+      return Refuse(
+          ErrorCode::kIo,
+          StrCat("the server sends it compressed (Content-Encoding: '", Escaped(object.coding),
+                 "'), asked for it as it is, and its name does not say so"));
+    }
     if (status_ == kPart) {
       JudgePart(object);
     } else {
       JudgeWhole(object);
     }
+  }
+
+  static bool IsCoded(const HttpObject& object) {
+    return !object.coding.empty() && ::strcasecmp(object.coding.c_str(), "identity") != 0;
   }
 
   static std::string Change(const HttpObject& before, const HttpObject& now) {
@@ -382,6 +395,9 @@ class Task final : public HttpTransfer {
     };
     if (before.size && now.size && *before.size != *now.size) {
       return change("its size", *before.size, *now.size);
+    }
+    if (before.coding != now.coding) {
+      return change("its Content-Encoding", Escaped(before.coding), Escaped(now.coding));
     }
     if (before.etag != now.etag) return change("its ETag", Escaped(before.etag), Escaped(now.etag));
     return change("its date", Escaped(before.modified), Escaped(now.modified));
@@ -753,6 +769,7 @@ void HttpLimits::Set(const HttpLimits& limits) { limits_in_force = limits; }
 
 bool HttpObject::Differs(const HttpObject& later) const {
   if (size && later.size && *size != *later.size) return true;
+  if (coding != later.coding) return true;
   if (!etag.empty() && !later.etag.empty()) return etag != later.etag;
   return !modified.empty() && !later.modified.empty() && modified != later.modified;
 }

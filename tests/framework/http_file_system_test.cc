@@ -350,6 +350,30 @@ TEST_F(HttpFileSystemTest, AnAnswerWithAllBytesNeedsNoEnd) {
   EXPECT_TRUE(ReadWhole(server_.Url("/object")) == content_);
 }
 
+TEST_F(HttpFileSystemTest, WhatAServerHasCompressedIsRefused) {
+  server_.set_coding("gzip");
+  for (const HttpTrouble trouble : {HttpTrouble::kNone, HttpTrouble::kNoParts}) {
+    server_.Break(trouble);
+    server_.Put("/a.csv", content_);
+    ExpectError(ErrorCode::kIo, "the server sends it compressed (Content-Encoding: 'gzip')",
+                [&] { File::Open(server_.Url("/a.csv?name=a.gz")); });
+    server_.Put("/a.csv.gz", content_);
+    EXPECT_TRUE(ReadWhole(server_.Url("/a.csv.gz?key=1")) == content_);
+    server_.set_coding("Identity");
+    EXPECT_TRUE(ReadWhole(server_.Url("/a.csv")) == content_);
+    server_.set_coding("gzip");
+    for (const std::string& head : server_.heads()) {
+      EXPECT_NE(head.find("Accept-Encoding: identity\r\n"), std::string::npos) << head;
+    }
+  }
+  server_.Mend();
+  const std::unique_ptr<const File> file = File::Open(server_.Url("/a.csv.gz"));
+  server_.set_coding("");
+  char byte = 0;
+  ExpectError(ErrorCode::kDataLoss, "its Content-Encoding was gzip",
+              [&] { file->Read(kMiB, &byte, 1); });
+}
+
 TEST_F(HttpFileSystemTest, AStoppedLookUpGivesItsPlaceBack) {
   HttpLimits limits;
   limits.under_way = 1;
