@@ -130,6 +130,8 @@ bool Passes(CURLcode result) {
   return std::find(std::begin(kResults), std::end(kResults), result) != std::end(kResults);
 }
 
+bool IsHttps(const std::string& url) { return ::strncasecmp(url.c_str(), "https:", 6) == 0; }
+
 void Initialise() {
   static const CURLcode result = curl_global_init(CURL_GLOBAL_DEFAULT);
   if (result != CURLE_OK) {
@@ -178,13 +180,17 @@ class Task final : public HttpTransfer {
     curl_.reset(curl_easy_init());
     if (curl_ == nullptr) Throw(ErrorCode::kResourceLimit, "no memory for a request");
     const auto set = [this](CURLoption option, auto value) {
-      curl_easy_setopt(curl_.get(), option, value);
+      const CURLcode result = curl_easy_setopt(curl_.get(), option, value);
+      if (result == CURLE_OK) return;
+      Throw(ErrorCode::kResourceLimit, "libcurl refuses option ", option,
+            " of a request: ", curl_easy_strerror(result));
     };
     set(CURLOPT_URL, request_.url.c_str());
     set(CURLOPT_PRIVATE, static_cast<void*>(this));
     set(CURLOPT_ERRORBUFFER, curl_message_);
     set(CURLOPT_PROTOCOLS_STR, "http,https");
-    set(CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+    // What was asked for by https is not to come by http, nor are the secrets in a URL to go there.
+    set(CURLOPT_REDIR_PROTOCOLS_STR, IsHttps(request_.url) ? "https" : "http,https");
     set(CURLOPT_FOLLOWLOCATION, 1L);
     set(CURLOPT_MAXREDIRS, kMostRedirects);
     // One connection for each request under way: several requests on one connection share its

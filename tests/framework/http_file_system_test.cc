@@ -595,6 +595,12 @@ TEST(HttpsFileSystemTest, ChecksTheCertificate) {
   std::string got(file->size(), '\0');
   file->Read(0, got.data(), got.size());
   EXPECT_TRUE(got == content);
+  HttpServer plain;
+  plain.Put("/object", content);
+  server.Redirect("/plain", plain.Url("/object"));
+  ExpectError(ErrorCode::kIo, "Protocol \"http\" not supported",
+              [&] { File::Open(server.Url("/plain")); });
+  EXPECT_EQ(plain.requests(), 0);
   ::unsetenv("CURL_CA_BUNDLE");
   HttpLimits::Set(HttpLimits());
 }
