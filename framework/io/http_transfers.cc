@@ -36,7 +36,7 @@ constexpr milliseconds kLongestPoll{1000};  // without anything to do
 constexpr long kMostRedirects = 10;
 constexpr long kSocketBytes = 256 << 10;         // that curl takes from a socket at once
 constexpr size_t kMostUnwantedBytes = 64 << 10;  // of a body, such as the page of an error
-constexpr size_t kMostHeaderBytes = 1024;        // of a header that is kept
+constexpr size_t kMostHeaderBytes = 1024;        // of a header that is heeded
 
 HttpLimits limits_in_force;
 
@@ -62,16 +62,16 @@ struct Head {
   bool chunked = false;            // the body says itself where it ends
   // Of Content-Range. A part has a first and a last byte; the answer to a request for bytes behind
   // the end has neither.
-  bool has_range = false;
   std::optional<uint64_t> first, last, total;
 
   void Take(std::string_view line) {
-    line = Trimmed(line.substr(0, kMostHeaderBytes));
+    line = Trimmed(line);
     if (line.substr(0, 5) == "HTTP/") {  // also the answers before the last, such as redirects
       *this = Head();
-      status_line = line;
+      status_line = line.substr(0, kMostHeaderBytes);
       return;
     }
+    if (line.size() > kMostHeaderBytes) return;  // a part of an ETag would fit no object
     const size_t colon = line.find(':');
     if (colon == std::string_view::npos) return;
     const std::string name(line.substr(0, colon));
@@ -101,7 +101,6 @@ struct Head {
     if (value.substr(0, kUnit.size()) != kUnit || slash == std::string_view::npos) return;
     const std::string_view part = Trimmed(value.substr(kUnit.size(), slash - kUnit.size()));
     const size_t dash = part.find('-');
-    has_range = true;
     total = NumberIn(value.substr(slash + 1));
     if (dash == std::string_view::npos) return;
     first = NumberIn(part.substr(0, dash));
@@ -624,11 +623,11 @@ class Transfers {
     while (forking_.load() > 0) std::this_thread::sleep_for(kForkCheck);
     const std::lock_guard<std::mutex> lock(working_);
     if (!TakeOrders()) return false;
-    StartWaiting();
     int running = 0;
     curl_multi_perform(multi_, &running);
     TakeResults();
     EndSilent();
+    StartWaiting();  // last, in the places of those that have ended
     return true;
   }
 
@@ -646,7 +645,8 @@ class Transfers {
     for (std::shared_ptr<Task>& task : started) {
       most_running_ = task->limits().under_way;
       if (task->request().urgent) {
-        waiting_.push_front(task.get());
+        const auto is_patient = [](const Task* other) { return !other->request().urgent; };
+        waiting_.insert(std::find_if(waiting_.begin(), waiting_.end(), is_patient), task.get());
       } else {
         waiting_.push_back(task.get());
       }

@@ -60,7 +60,7 @@ struct HttpRequest {
   std::optional<HttpObject> object;
   // The whole object is asked for. It may have fewer bytes than `size`, but not more.
   bool whole = false;
-  bool urgent = false;  // before all that wait for their turn
+  bool urgent = false;  // before all that wait for their turn and are not
 };
 
 // A request on its way. Any thread.
