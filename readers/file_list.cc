@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
 #include "framework/base/memory_limit.h"
 #include "framework/base/stop.h"
+#include "framework/base/url.h"
 #include "framework/io/file_system.h"
 #include "framework/reader/file_format.h"
 #include "readers/recordio_manifest.h"
@@ -173,7 +175,10 @@ bool EndsWith(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-bool HasWildcard(const std::string& name) { return name.find_first_of("*?[") != std::string::npos; }
+// The question mark before the query of a URL is none.
+bool HasWildcard(const std::string& name) {
+  return PatternIn(name).find_first_of("*?[") != std::string_view::npos;
+}
 
 // Names of existing files that match; throws if there are none.
 std::vector<std::string> Glob(const std::string& pattern) {
@@ -189,7 +194,7 @@ std::vector<std::string> Glob(const std::string& pattern) {
 }
 
 void Expand(const std::string& path, std::set<std::string>* names) {
-  if (path.find_first_of("*?[{") == std::string::npos || Exists(path)) {
+  if ((!HasWildcard(path) && path.find('{') == std::string::npos) || Exists(path)) {
     names->insert(path);
     return;
   }

@@ -214,6 +214,11 @@ void HttpServer::set_validators(Validators validators) {
   validators_ = validators;
 }
 
+void HttpServer::set_coding(const std::string& coding) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  coding_ = coding;
+}
+
 void HttpServer::Accept() {
   for (;;) {
     const int socket = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
@@ -265,6 +270,8 @@ bool HttpServer::AnswerTo(const std::string& head, Connection* connection) {
   bool ignores_conditions = false;
   int status = 0;
   int retry_after = 0;
+  uint64_t troubles = 0;
+  std::string coding;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     heads_.push_back(head);
@@ -281,6 +288,9 @@ bool HttpServer::AnswerTo(const std::string& head, Connection* connection) {
     if (replaced_ && object != nullptr) object = Other(object);
     if (validators_ == Validators::kETag) validator = replaced_ ? "\"new\"" : "\"old\"";
     if (validators_ == Validators::kWeakETag) validator = replaced_ ? "W/\"new\"" : "W/\"old\"";
+    if (validators_ == Validators::kLongETag) {
+      validator = StrCat('"', std::string(5000, replaced_ ? 'n' : 'o'), '"');
+    }
     if (validators_ == Validators::kDate) {
       validator = replaced_ ? "Wed, 02 Jan 2030 00:00:00 GMT" : "Tue, 01 Jan 2030 00:00:00 GMT";
     }
@@ -288,6 +298,8 @@ bool HttpServer::AnswerTo(const std::string& head, Connection* connection) {
     if (redirect != redirects_.end()) target = redirect->second;
     status = status_;
     retry_after = retry_after_;
+    troubles = troubles_;
+    coding = coding_;
   }
   const auto refuse = [&](const std::string& line, const std::string& headers = "") {
     const std::string page = "this is not what was asked for";
@@ -295,7 +307,7 @@ bool HttpServer::AnswerTo(const std::string& head, Connection* connection) {
                                    "Content-Length: ", page.size(), "\r\n\r\n", page));
   };
   if (trouble == HttpTrouble::kSilent) {
-    WaitForMend();
+    WaitForMend(troubles);
     return false;
   }
   if (trouble == HttpTrouble::kGarbage) {
@@ -320,11 +332,21 @@ bool HttpServer::AnswerTo(const std::string& head, Connection* connection) {
     const bool is_date = validator.find("GMT") != std::string::npos;
     headers = StrCat(is_date ? "Last-Modified: " : "ETag: ", validator, "\r\n");
   }
+  if (!coding.empty()) headers += StrCat("Content-Encoding: ", coding, "\r\n");
   const std::string range = HeaderOf(head, "Range");
-  if (range.empty() || trouble == HttpTrouble::kNoParts) {
+  if (trouble == HttpTrouble::kChunks) {
+    return connection->Send(StrCat("HTTP/1.1 200 OK\r\n", headers,
+                                   "Transfer-Encoding: chunked\r\n\r\n", std::hex, content.size(),
+                                   "\r\n", content, "\r\n", content.empty() ? "" : "0\r\n\r\n"));
+  }
+  if (trouble == HttpTrouble::kNoLength) {
+    return connection->Send(StrCat("HTTP/1.1 200 OK\r\n", headers, "Connection: close\r\n\r\n")) &&
+           SendBody(content, trouble, troubles, connection);
+  }
+  if (range.empty() || trouble == HttpTrouble::kNoParts || trouble == HttpTrouble::kBrokenWhole) {
     return connection->Send(StrCat("HTTP/1.1 200 OK\r\n", headers,
                                    "Content-Length: ", content.size(), "\r\n\r\n")) &&
-           SendBody(content, trouble, connection);
+           SendBody(content, trouble, troubles, connection);
   }
   unsigned long long first = 0, last = 0;
   CHECK_EQ(std::sscanf(range.c_str(), "bytes=%llu-%llu", &first, &last), 2) << range;
@@ -346,17 +368,20 @@ bool HttpServer::AnswerTo(const std::string& head, Connection* connection) {
     longer = StrCat(body, "and more");
     body = longer;
     headers += "Connection: close\r\n";
+  } else if (trouble == HttpTrouble::kOpenEnd) {
+    headers += "Connection: close\r\n";
   } else {
     headers += StrCat("Content-Length: ", body.size() + (trouble == HttpTrouble::kTooLong ? 1 : 0),
                       "\r\n");
   }
   return connection->Send(StrCat("HTTP/1.1 206 Partial Content\r\n", headers, "\r\n")) &&
-         SendBody(body, trouble, connection);
+         SendBody(body, trouble, troubles, connection);
 }
 
-bool HttpServer::SendBody(std::string_view body, HttpTrouble trouble, Connection* connection) {
+bool HttpServer::SendBody(std::string_view body, HttpTrouble trouble, uint64_t troubles,
+                          Connection* connection) {
   const bool broken = trouble == HttpTrouble::kShortBody || trouble == HttpTrouble::kReset ||
-                      trouble == HttpTrouble::kStall;
+                      trouble == HttpTrouble::kStall || trouble == HttpTrouble::kBrokenWhole;
   const size_t end = broken ? body.size() / 2 : body.size();
   for (size_t sent = 0; sent < end;) {
     const bool slowly = trouble == HttpTrouble::kSlowStart && sent < kSlowBytes;
@@ -367,9 +392,10 @@ bool HttpServer::SendBody(std::string_view body, HttpTrouble trouble, Connection
     sent += size;
     bytes_sent_ += size;
   }
-  if (trouble == HttpTrouble::kStall) WaitForMend();
+  if (trouble == HttpTrouble::kStall || trouble == HttpTrouble::kOpenEnd) WaitForMend(troubles);
   if (trouble == HttpTrouble::kReset) connection->Reset();
-  return !broken && trouble != HttpTrouble::kTooMuch && trouble != HttpTrouble::kTooLong;
+  return !broken && trouble != HttpTrouble::kTooMuch && trouble != HttpTrouble::kTooLong &&
+         trouble != HttpTrouble::kNoLength && trouble != HttpTrouble::kOpenEnd;
 }
 
 std::shared_ptr<const std::string> HttpServer::Other(
@@ -384,9 +410,8 @@ std::shared_ptr<const std::string> HttpServer::Other(
   return other;
 }
 
-void HttpServer::WaitForMend() {
+void HttpServer::WaitForMend(uint64_t troubles) {
   std::unique_lock<std::mutex> lock(mutex_);
-  const uint64_t troubles = troubles_;
   mended_.wait(lock, [&] { return troubles_ != troubles || closing_; });
 }
 

@@ -32,11 +32,15 @@ enum class HttpTrouble {
   kReplaceSlyly,  // the same, and the server ignores conditions
   kGrow,          // the same, by longer ones
   kNoParts,       // the whole object is sent
+  kBrokenWhole,   // the same, and the connection is closed in the middle of it
+  kNoLength,      // the same, and only the end of the connection tells where it ends
+  kChunks,        // the same in chunks
   kFewer,         // the answer is the first half of the part that was asked for, and says so
   kOtherPart,     // the answer is another part, and says so
   kNoRange,       // the answer does not say which part it is
   kOtherSize,     // the answer says that the object is longer
   kTooLong,       // the length of the body is said to be more than that of the part
+  kOpenEnd,       // the body, of unknown length, does not end until Mend
   kTooMuch,       // the body, of unknown length, goes on behind the part
   kGarbage,       // the answer is not HTTP
 };
@@ -77,9 +81,11 @@ class HttpServer {
   // Bytes of bodies that were sent.
   uint64_t bytes_sent() const { return bytes_sent_; }
 
-  // Without validators, as some servers are; with weak ones.
-  enum class Validators { kETag, kWeakETag, kDate, kNone };
+  // Without validators, as some servers are; with weak ones; with very long ones.
+  enum class Validators { kETag, kWeakETag, kDate, kNone, kLongETag };
   void set_validators(Validators validators);
+  // What is said to be the Content-Encoding of the objects.
+  void set_coding(const std::string& coding);
   // Each answer begins that much later, and all bodies together take no more than that many bytes
   // in a second.
   void set_latency(std::chrono::milliseconds latency) { latency_ = latency.count(); }
@@ -92,11 +98,12 @@ class HttpServer {
   void Serve(Connection* connection);
   bool AnswerTo(const std::string& head, Connection* connection);
   // False if the connection cannot be used any more.
-  bool SendBody(std::string_view body, HttpTrouble trouble, Connection* connection);
+  bool SendBody(std::string_view body, HttpTrouble trouble, uint64_t troubles,
+                Connection* connection);
   // What replaces an object. The caller holds the mutex.
   std::shared_ptr<const std::string> Other(const std::shared_ptr<const std::string>& object);
-  // Waits until the trouble ends.
-  void WaitForMend();
+  // Waits until there is other trouble than that with this number, or none.
+  void WaitForMend(uint64_t troubles);
   void Pace(size_t bytes);
 
   void* tls_ = nullptr;
@@ -123,6 +130,7 @@ class HttpServer {
   int status_ = 500, retry_after_ = -1;
   size_t at_once_ = 0, most_at_once_ = 0;
   Validators validators_ = Validators::kETag;
+  std::string coding_;
   std::chrono::steady_clock::time_point free_;  // when the link is
 };
 

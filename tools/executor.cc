@@ -383,7 +383,9 @@ int RunPrograms(const Arguments& arguments) {
   Require(problems.empty(), text);
   const std::vector<std::string> fetched = FetchNames(files);
   if (FLAGS_check) {
-    for (const ProgramFile& file : files) std::cerr << file.path << ": no problem found\n";
+    for (const ProgramFile& file : files) {
+      std::cerr << Escaped(file.path) << ": no problem found\n";
+    }
     return 0;
   }
   if (FLAGS_explain) {

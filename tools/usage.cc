@@ -83,7 +83,8 @@ nlohmann::json ToJson(const Usage& usage) {
   return json;
 }
 
-UsageMeter::UsageMeter(std::string program, const Scope& scope) : program_(std::move(program)) {
+UsageMeter::UsageMeter(const std::string& program, const Scope& scope)
+    : program_(Escaped(program)) {
   for (const std::string& name : scope.LocalNames()) {
     Variable* const variable = scope.FindLocal(name);
     if (!variable->Holds<ReaderHolder>()) continue;

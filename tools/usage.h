@@ -19,7 +19,7 @@ namespace millhopper {
 
 // What one program read, and how long it took.
 struct Usage {
-  std::string program;
+  std::string program;  // its name, as Escaped shows it
   double seconds = 0;
   ReaderStats total;  // over all readers that the program read
   std::vector<std::pair<std::string, ReaderStats>> readers;  // by the name of the variable
@@ -40,7 +40,7 @@ nlohmann::json ToJson(const Usage& usage);
 // the construction. These readers must live as long as the meter.
 class UsageMeter {
  public:
-  UsageMeter(std::string program, const Scope& scope);
+  UsageMeter(const std::string& program, const Scope& scope);
 
   // Any thread.
   Usage SoFar() const;

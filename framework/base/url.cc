@@ -1,14 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/base/url.h"
 
+#include <strings.h>
+
+#include <algorithm>
+
 namespace millhopper {
 namespace {
 
 constexpr std::string_view kBehindScheme = "://";
 
-bool EndsWith(std::string_view text, std::string_view end) {
-  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+// Schemes are the same in capital letters.
+bool EndsWith(std::string_view text, std::string_view scheme) {
+  return text.size() >= scheme.size() && ::strncasecmp(text.data() + text.size() - scheme.size(),
+                                                       scheme.data(), scheme.size()) == 0;
 }
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 }  // namespace
 
@@ -19,6 +27,28 @@ size_t FindUrl(std::string_view text) {
     if (EndsWith(before, "http") || EndsWith(before, "https")) return at;
   }
   return text.size();
+}
+
+size_t SizeOfBrokenUrl(std::string_view text) {
+  const std::string_view host = text.substr(0, text.find_first_of("/?# \t\r\n"));
+  if (host.find('@') != std::string_view::npos) return 0;
+  const size_t number = host.find(']');  // the end of an address of IPv6
+  const size_t colon = host.find(':', number == std::string_view::npos ? 0 : number);
+  if (colon == std::string_view::npos) return 0;
+  std::string_view port = host.substr(colon + 1);
+  port = port.substr(0, port.find_last_not_of(":,;.)'\"") + 1);  // of the text around the URL
+  if (std::all_of(port.begin(), port.end(), IsDigit)) return 0;
+  const std::string_view line = text.substr(0, text.find_first_of("\r\n"));
+  const size_t at = line.rfind('@');
+  const size_t end = text.find_first_of(" \t\r\n", at == std::string_view::npos ? 0 : at);
+  return std::min(end, text.size());
+}
+
+std::string_view PatternIn(std::string_view path) {
+  path = WithoutQuery(path);
+  const size_t host = FindUrl(path);
+  if (host == path.size()) return path;
+  return path.substr(std::min(path.find('/', host), path.size()));
 }
 
 std::string_view WithoutQuery(std::string_view path) {

@@ -16,9 +16,19 @@ std::string_view WithoutQuery(std::string_view path);
 // text if there is none. It takes no memory.
 size_t FindUrl(std::string_view text);
 
+// The part of a path in which * ? [ are wildcards: of a URL what lies between its host and its
+// query, of any other path all of it.
+std::string_view PatternIn(std::string_view path);
+
+// The size of a URL, given from behind its two slashes with the text that follows, if it is so
+// broken that a password with a character such as / # ? or a blank may be in it: what should be the
+// port is no number. 0 for any other URL.
+size_t SizeOfBrokenUrl(std::string_view text);
+
 // Calls put(std::string_view) for one piece of a text after another, without the secrets of the
-// URLs in it: "https://me:word@host/a.csv?sig=1" is shown as "https://...@host/a.csv?...". A URL
-// ends before a blank. It takes no memory, so that the handler of a signal may call it.
+// URLs in it: "https://me:word@host/a.csv?sig=1" is shown as "https://...@host/a.csv?...", a broken
+// URL as "https://...". A URL ends before a blank. It takes no memory, so that the handler of a
+// signal may call it.
 template <typename Put>
 void PutWithoutSecrets(std::string_view text, const Put& put) {
   for (;;) {
@@ -26,6 +36,11 @@ void PutWithoutSecrets(std::string_view text, const Put& put) {
     put(text.substr(0, begin));
     text.remove_prefix(begin);
     if (text.empty()) return;
+    if (const size_t broken = SizeOfBrokenUrl(text); broken > 0) {
+      put("...");
+      text.remove_prefix(broken);
+      continue;
+    }
     std::string_view url = text.substr(0, text.find_first_of(" \t\r\n"));
     text.remove_prefix(url.size());
     const size_t at = url.substr(0, url.find_first_of("/?#")).rfind('@');

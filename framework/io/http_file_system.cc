@@ -334,7 +334,10 @@ class HttpFileSystem : public FileSystem {
       transfer = HttpTransfer::Start(std::move(request));
       transfer->Wait();
     } catch (const Error& error) {
-      if (error.code() == ErrorCode::kCancelled) throw;
+      if (error.code() == ErrorCode::kCancelled) {
+        if (transfer != nullptr) HttpTransfer::Cancel(std::move(transfer));
+        throw;
+      }
       const long said = transfer == nullptr ? 0 : transfer->status();
       // Object stores say 403 of what is not there to those who may not list what is.
       status.kind = said == kForbidden || said == kNotFound || said == kGone
@@ -350,16 +353,9 @@ class HttpFileSystem : public FileSystem {
     return status;
   }
 
-  // A server does not list what it has. The question mark before a query is no wildcard, though, so
-  // a name without another one is that of a file that has not been found.
+  // A server does not list what it has.
   std::vector<std::string> List(const std::string& pattern) const override {
-    const std::string_view name = WithoutQuery(pattern);
-    const size_t host = FindUrl(name);
-    const size_t path = name.find('/', host);
-    if (path == std::string_view::npos ||
-        name.find_first_of("*?[", path) == std::string_view::npos) {
-      return {pattern};
-    }
+    if (PatternIn(pattern).find_first_of("*?[") == std::string_view::npos) return {pattern};
     throw Error(ErrorCode::kIo,
                 "a server does not list its files; write their names, or a range such as "
                 "{00000..00127}")

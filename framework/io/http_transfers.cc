@@ -22,6 +22,7 @@
 #include "framework/base/forks.h"
 #include "framework/base/stop.h"
 #include "framework/base/version.h"
+#include "framework/io/compression.h"
 
 namespace millhopper {
 namespace {
@@ -30,11 +31,12 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kStopCheck{10};  // how often a waiting thread looks for a request to stop
+constexpr milliseconds kForkCheck{1};  // the same of the thread of transfers, for the end of a fork
 constexpr milliseconds kLongestPoll{1000};  // without anything to do
 constexpr long kMostRedirects = 10;
 constexpr long kSocketBytes = 256 << 10;         // that curl takes from a socket at once
 constexpr size_t kMostUnwantedBytes = 64 << 10;  // of a body, such as the page of an error
-constexpr size_t kMostHeaderBytes = 1024;        // of a header that is kept
+constexpr size_t kMostHeaderBytes = 1024;        // of a header that is heeded
 
 HttpLimits limits_in_force;
 
@@ -57,30 +59,41 @@ struct Head {
   std::string status_line;
   HttpObject object;
   std::optional<uint64_t> length;  // of the body
+  bool chunked = false;            // the body says itself where it ends
   // Of Content-Range. A part has a first and a last byte; the answer to a request for bytes behind
   // the end has neither.
-  bool has_range = false;
   std::optional<uint64_t> first, last, total;
 
   void Take(std::string_view line) {
-    line = Trimmed(line.substr(0, kMostHeaderBytes));
+    line = Trimmed(line);
     if (line.substr(0, 5) == "HTTP/") {  // also the answers before the last, such as redirects
       *this = Head();
-      status_line = line;
+      status_line = line.substr(0, kMostHeaderBytes);
       return;
     }
+    if (line.size() > kMostHeaderBytes) return;  // a part of an ETag would fit no object
     const size_t colon = line.find(':');
     if (colon == std::string_view::npos) return;
     const std::string name(line.substr(0, colon));
     const std::string_view value = Trimmed(line.substr(colon + 1));
     const auto is = [&](const char* header) { return ::strcasecmp(name.c_str(), header) == 0; };
     if (is("ETag")) object.etag = value;
+    if (is("Content-Encoding")) object.coding = value;
     if (is("Last-Modified")) object.modified = value;
     if (is("Content-Length")) length = NumberIn(value);
     if (is("Content-Range")) TakeRange(value);
+    if (is("Transfer-Encoding")) chunked = EndsWithChunked(value);
   }
 
  private:
+  // "chunked" or "gzip, chunked".
+  static bool EndsWithChunked(std::string_view value) {
+    constexpr std::string_view kChunked = "chunked";
+    return value.size() >= kChunked.size() &&
+           ::strncasecmp(value.data() + value.size() - kChunked.size(), kChunked.data(),
+                         kChunked.size()) == 0;
+  }
+
   // "bytes 0-99/1000", "bytes 0-99/*" or "bytes */1000".
   void TakeRange(std::string_view value) {
     constexpr std::string_view kUnit = "bytes ";
@@ -88,7 +101,6 @@ struct Head {
     if (value.substr(0, kUnit.size()) != kUnit || slash == std::string_view::npos) return;
     const std::string_view part = Trimmed(value.substr(kUnit.size(), slash - kUnit.size()));
     const size_t dash = part.find('-');
-    has_range = true;
     total = NumberIn(value.substr(slash + 1));
     if (dash == std::string_view::npos) return;
     first = NumberIn(part.substr(0, dash));
@@ -116,6 +128,8 @@ bool Passes(CURLcode result) {
       CURLE_GOT_NOTHING,           CURLE_SEND_ERROR,           CURLE_RECV_ERROR};
   return std::find(std::begin(kResults), std::end(kResults), result) != std::end(kResults);
 }
+
+bool IsHttps(const std::string& url) { return ::strncasecmp(url.c_str(), "https:", 6) == 0; }
 
 void Initialise() {
   static const CURLcode result = curl_global_init(CURL_GLOBAL_DEFAULT);
@@ -165,13 +179,17 @@ class Task final : public HttpTransfer {
     curl_.reset(curl_easy_init());
     if (curl_ == nullptr) Throw(ErrorCode::kResourceLimit, "no memory for a request");
     const auto set = [this](CURLoption option, auto value) {
-      curl_easy_setopt(curl_.get(), option, value);
+      const CURLcode result = curl_easy_setopt(curl_.get(), option, value);
+      if (result == CURLE_OK) return;
+      Throw(ErrorCode::kResourceLimit, "libcurl refuses option ", option,
+            " of a request: ", curl_easy_strerror(result));
     };
     set(CURLOPT_URL, request_.url.c_str());
     set(CURLOPT_PRIVATE, static_cast<void*>(this));
     set(CURLOPT_ERRORBUFFER, curl_message_);
     set(CURLOPT_PROTOCOLS_STR, "http,https");
-    set(CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+    // What was asked for by https is not to come by http, nor are the secrets in a URL to go there.
+    set(CURLOPT_REDIR_PROTOCOLS_STR, IsHttps(request_.url) ? "https" : "http,https");
     set(CURLOPT_FOLLOWLOCATION, 1L);
     set(CURLOPT_MAXREDIRS, kMostRedirects);
     // One connection for each request under way: several requests on one connection share its
@@ -192,7 +210,7 @@ class Task final : public HttpTransfer {
     if (!request_.whole) {
       set(CURLOPT_RANGE, StrCat(first(), "-", last()).c_str());
     }
-    SetConditions();
+    SetHeaders();
   }
 
   // Takes the result of a try. Returns whether there is another one.
@@ -216,6 +234,7 @@ class Task final : public HttpTransfer {
 
   // The same for a try that takes too long.
   bool GiveUp(Clock::time_point now) {
+    if (IsComplete()) return Succeed();  // only the end of the answer is missing
     failure_ = Failure();
     failure_.passes = true;
     failure_.problem = StrCat("nothing came from the server for ", limits_.silence.count(), " ms");
@@ -257,16 +276,16 @@ class Task final : public HttpTransfer {
     return received_ > 0 ? &object_ : nullptr;
   }
 
-  void SetConditions() {
+  void SetHeaders() {
     headers_.reset();
-    if (expected() == nullptr) return;
     const auto add = [this](const char* name, const std::string& value) {
       curl_slist* const list = curl_slist_append(headers_.get(), StrCat(name, ": ", value).c_str());
       if (list == nullptr) Throw(ErrorCode::kResourceLimit, "no memory for a request");
       static_cast<void>(headers_.release());
       headers_.reset(list);
     };
-    const HttpObject& object = *expected();
+    add("Accept-Encoding", "identity");
+    const HttpObject object = expected() == nullptr ? HttpObject() : *expected();
     const bool weak = object.etag.substr(0, 2) == "W/";  // a server must not find that it matches
     if (!object.etag.empty() && !weak) {
       add("If-Match", object.etag);
@@ -357,11 +376,22 @@ class Task final : public HttpTransfer {
       return Refuse(ErrorCode::kDataLoss, StrCat("the object was replaced after it was opened (",
                                                  Said(), Change(*expected(), object), ")"));
     }
+    // Of a file that is compressed, servers may say so in this way too.
+    if (IsCoded(object) && CompressionByName(request_.url) == nullptr) {
+      return Refuse(
+          ErrorCode::kIo,
+          StrCat("the server sends it compressed (Content-Encoding: '", Escaped(object.coding),
+                 "'), asked for it as it is, and its name does not say so"));
+    }
     if (status_ == kPart) {
       JudgePart(object);
     } else {
       JudgeWhole(object);
     }
+  }
+
+  static bool IsCoded(const HttpObject& object) {
+    return !object.coding.empty() && ::strcasecmp(object.coding.c_str(), "identity") != 0;
   }
 
   static std::string Change(const HttpObject& before, const HttpObject& now) {
@@ -370,6 +400,9 @@ class Task final : public HttpTransfer {
     };
     if (before.size && now.size && *before.size != *now.size) {
       return change("its size", *before.size, *now.size);
+    }
+    if (before.coding != now.coding) {
+      return change("its Content-Encoding", Escaped(before.coding), Escaped(now.coding));
     }
     if (before.etag != now.etag) return change("its ETag", Escaped(before.etag), Escaped(now.etag));
     return change("its date", Escaped(before.modified), Escaped(now.modified));
@@ -409,6 +442,11 @@ class Task final : public HttpTransfer {
       if (object.size && *object.size > request_.size) {
         return Refuse(ErrorCode::kResourceLimit, StrCat("the object has ", *object.size, " bytes"));
       }
+      if (!object.size && !head_.chunked) {
+        return Refuse(ErrorCode::kIo,
+                      "the server does not say where the object ends (it sends neither "
+                      "'Content-Length' nor chunks), so a part of it would look like all of it");
+      }
       object_ = object;
       received_ = 0;
       room_ = request_.size;
@@ -438,7 +476,8 @@ class Task final : public HttpTransfer {
   }
 
   bool TryAgainOrFail() {
-    if (received_ > received_before_) failed_ = 0;
+    // The next try for a whole object begins at its first byte again.
+    if (!request_.whole && received_ > received_before_) failed_ = 0;
     ++failed_;
     const int most = is_probe() ? limits_.opening_tries : limits_.tries;
     if (failure_.passes && failed_ < most) {
@@ -515,8 +554,24 @@ class Transfers {
 
   void Cancel(std::shared_ptr<const HttpTransfer> transfer) {
     const std::lock_guard<std::mutex> lock(mutex_);
+    if (stopping_) return;  // all transfers end anyway, and what would be woken may be gone
     cancelled_.push_back(std::move(transfer));
     curl_multi_wakeup(multi_);
+  }
+
+  // While a thread forks, the thread of the transfers holds no lock of a library, which nobody
+  // would unlock in the child.
+  static void Hold() {
+    held = current.load();
+    if (held == nullptr) return;
+    ++held->forking_;
+    held->working_.lock();
+  }
+  static void LetGo() {
+    if (held == nullptr) return;
+    held->working_.unlock();
+    --held->forking_;
+    held = nullptr;
   }
 
  private:
@@ -533,16 +588,12 @@ class Transfers {
       throw CurrentError();
     }
     // Registered behind what libcurl and its libraries have registered, so that the thread ends
-    // before they clean up.
-    std::atexit([] { Get().Stop(); });
-    static const int registered = pthread_atfork(&Hold, &LetGo, &LetGo);
-    static_cast<void>(registered);
+    // before they clean up. A forked child inherits this and may have no thread of its own.
+    std::atexit([] {
+      Transfers* const transfers = current.load();
+      if (transfers != nullptr && transfers->process_.IsThis()) transfers->Stop();
+    });
   }
-
-  // While a thread forks, the thread of the transfers holds no lock of a library, which nobody
-  // would unlock in the child.
-  static void Hold() { current.load()->working_.lock(); }
-  static void LetGo() { current.load()->working_.unlock(); }
 
   void Stop() {
     {
@@ -562,19 +613,21 @@ class Transfers {
     while (Work()) {
       curl_multi_poll(multi_, nullptr, 0, static_cast<int>(Patience().count()), nullptr);
     }
-    while (!tasks_.empty()) Drop(tasks_.begin()->second.get());
+    while (!tasks_.empty()) Drop(tasks_.begin()->second.get(), "the process ends");
     curl_multi_cleanup(multi_);
   }
 
   // False once the process ends.
   bool Work() {
+    // The mutex is not fair: a thread that forks must not wait for it again and again.
+    while (forking_.load() > 0) std::this_thread::sleep_for(kForkCheck);
     const std::lock_guard<std::mutex> lock(working_);
     if (!TakeOrders()) return false;
-    StartWaiting();
     int running = 0;
     curl_multi_perform(multi_, &running);
     TakeResults();
     EndSilent();
+    StartWaiting();  // last, in the places of those that have ended
     return true;
   }
 
@@ -582,16 +635,18 @@ class Transfers {
   bool TakeOrders() {
     std::vector<std::shared_ptr<Task>> started;
     std::vector<std::shared_ptr<const HttpTransfer>> cancelled;
+    bool stopping = false;
     {
       const std::lock_guard<std::mutex> lock(mutex_);
-      if (stopping_) return false;
+      stopping = stopping_;
       started.swap(started_);
       cancelled.swap(cancelled_);
     }
     for (std::shared_ptr<Task>& task : started) {
       most_running_ = task->limits().under_way;
       if (task->request().urgent) {
-        waiting_.push_front(task.get());
+        const auto is_patient = [](const Task* other) { return !other->request().urgent; };
+        waiting_.insert(std::find_if(waiting_.begin(), waiting_.end(), is_patient), task.get());
       } else {
         waiting_.push_back(task.get());
       }
@@ -600,9 +655,9 @@ class Transfers {
     }
     for (const std::shared_ptr<const HttpTransfer>& transfer : cancelled) {
       const auto found = tasks_.find(transfer.get());
-      if (found != tasks_.end()) Drop(found->second.get());
+      if (found != tasks_.end()) Drop(found->second.get(), "nobody waits for it");
     }
-    return true;
+    return !stopping;
   }
 
   void StartWaiting() {
@@ -676,20 +731,22 @@ class Transfers {
     task->LetGo();
   }
 
-  // Ends a task that nobody waits for.
-  void Drop(Task* task) {
+  // Ends a task before its time.
+  void Drop(Task* task, const char* why) {
     Leave(task);
     pausing_.erase(task);
     waiting_.erase(std::remove(waiting_.begin(), waiting_.end(), task), waiting_.end());
-    task->Fail(Error(ErrorCode::kCancelled, "nobody waits for it"));
+    task->Fail(Error(ErrorCode::kCancelled, why));
     tasks_.erase(task);
   }
 
   static inline std::atomic<Transfers*> current{nullptr};
+  static inline thread_local Transfers* held = nullptr;  // by the calling thread, which forks
 
   const OwnProcess process_;
   CURLM* multi_ = nullptr;
-  std::mutex working_;  // held by the thread unless it waits
+  std::mutex working_;           // held by the thread unless it waits
+  std::atomic<int> forking_{0};  // threads that want it or have it
 
   std::mutex mutex_;  // guards what other threads ask for
   std::vector<std::shared_ptr<Task>> started_;
@@ -705,6 +762,11 @@ class Transfers {
   std::set<Task*> pausing_;  // between two tries
 };
 
+// Registered before the thread pool registers its handlers. What is registered first comes last
+// before a fork: until all workers are idle, transfers go on, because workers may wait for them.
+[[maybe_unused]] const int registered_for_forks =
+    pthread_atfork(&Transfers::Hold, &Transfers::LetGo, &Transfers::LetGo);
+
 }  // namespace
 
 const HttpLimits& HttpLimits::Get() { return limits_in_force; }
@@ -713,6 +775,7 @@ void HttpLimits::Set(const HttpLimits& limits) { limits_in_force = limits; }
 
 bool HttpObject::Differs(const HttpObject& later) const {
   if (size && later.size && *size != *later.size) return true;
+  if (coding != later.coding) return true;
   if (!etag.empty() && !later.etag.empty()) return etag != later.etag;
   return !modified.empty() && !later.modified.empty() && modified != later.modified;
 }

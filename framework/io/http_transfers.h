@@ -42,6 +42,7 @@ struct HttpObject {
   bool has_parts = false;  // the server gives parts of it
   std::string etag;        // as the server writes it; "" if it says none
   std::string modified;    // the same of the date
+  std::string coding;      // the same of the Content-Encoding
 
   // Whether the server said something else of the same URL later: it is another object now.
   bool Differs(const HttpObject& later) const;
@@ -59,7 +60,7 @@ struct HttpRequest {
   std::optional<HttpObject> object;
   // The whole object is asked for. It may have fewer bytes than `size`, but not more.
   bool whole = false;
-  bool urgent = false;  // before all that wait for their turn
+  bool urgent = false;  // before all that wait for their turn and are not
 };
 
 // A request on its way. Any thread.

@@ -23,6 +23,7 @@
 #include "readers/element_queue.h"
 #include "readers/open_files.h"
 #include "readers/shuffle_reader.h"
+#include "tests/gate.h"
 #include "tests/http_server.h"
 #include "tests/record_files.h"
 #include "tests/testing.h"
@@ -147,6 +148,42 @@ TEST_P(Fork, F41QueuesAreTheParents) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Pools, Fork, ::testing::Values(0, 1, 2, 7));
+
+// Reads the whole of a file.
+class ReadJob final : public Job {
+ public:
+  ReadJob(const File& file, std::string* content) : file_(file), content_(content) {}
+
+ private:
+  void Work() override { file_.Read(0, content_->data(), content_->size()); }
+
+  const File& file_;
+  std::string* const content_;
+};
+
+// The first test of transfers, so that the pool is there before them.
+TEST(ForkedTransfers, AForkWaitsForAWorkerThatWaitsForAServer) {
+  const PoolSize pool(1);
+  HttpServer server;
+  const std::string content(size_t{3} << 20, 'x');
+  server.Put("/object", content);
+  const std::unique_ptr<const File> file = File::Open(server.Url("/object"));
+  std::string got(content.size(), '\0');
+  server.Break(HttpTrouble::kSilent);
+  const Ref<ReadJob> job(new ReadJob(*file, &got));
+  ASSERT_TRUE(job->Submit());
+  WaitUntil([&] { return server.requests() > 0; });
+  // The requests are made again, and their answers come while the fork waits for the worker.
+  server.set_latency(std::chrono::milliseconds(100));
+  server.Mend();
+  EXPECT_EQ(InChild([&] {
+              const std::unique_ptr<const File> own = File::Open(server.Url("/object"));
+              return own->size() == content.size();
+            }),
+            0);
+  job->Cancel();
+  EXPECT_TRUE(got == content);
+}
 
 TEST(ForkedTransfers, AChildHasRequestsToServersOfItsOwn) {
   HttpServer server;

@@ -26,6 +26,16 @@ TEST(UrlTest, SecretsAreNotShown) {
       {"https://host?sig=1", "https://host?..."},
       {"https://host/a#token", "https://host/a#..."},
       {"csv:https://host/a.csv?sig=1", "csv:https://host/a.csv?..."},
+      {"HTTPS://me:word@host/a?sig=1", "HTTPS://...@host/a?..."},
+      // Passwords that make a URL a broken one are in none of its parts.
+      {"http://me:pa/ss@host/a", "http://..."},
+      {"http://me:pa#ss@host/a?sig=b@c", "http://..."},
+      {"http://me:pa?ss@host/a", "http://..."},
+      {"http://me:my word@host/a and more", "http://... and more"},
+      {"http://me:word", "http://..."},
+      {"http://host:80/a@b", "http://host:80/a@b"},
+      {"http://[::1]:80/a@b", "http://[::1]:80/a@b"},
+      {"'http://host:80': cannot, http://host: x@y", "'http://host:80': cannot, http://host: x@y"},
       {"no http://a/b?c and no https://d@e", "no http://a/b?... and no https://...@e"},
   };
   for (const auto& [text, shown] : texts) {
@@ -44,6 +54,13 @@ TEST(UrlTest, AQueryIsNoPartOfTheName) {
   EXPECT_EQ(CompressionByName("https://host/a?name=a.gz"), nullptr);
   EXPECT_EQ(WithoutCompression("https://host/a.csv.gz?sig=1"), "https://host/a.csv");
   EXPECT_EQ(WithoutCompression("https://host/a.csv?sig=1"), "https://host/a.csv");
+}
+
+TEST(UrlTest, WildcardsStandBehindTheHostAndBeforeTheQuery) {
+  EXPECT_EQ(PatternIn("https://[::1]:80/a*?sig=*"), "/a*");
+  EXPECT_EQ(PatternIn("https://host?sig=*"), "");
+  EXPECT_EQ(PatternIn("https://"), "https://");
+  EXPECT_EQ(PatternIn("/data/a?[b]"), "/data/a?[b]");
 }
 
 TEST(UrlTest, APositionHoldsNoSecretAndOutlivesASignature) {

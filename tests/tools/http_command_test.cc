@@ -76,6 +76,22 @@ TEST_F(HttpCommand, ShowsNoSecretOfAUrlThatFails) {
   }
 }
 
+TEST_F(HttpCommand, ShowsNoSecretOfAProgramThatIsRight) {
+  const std::string program = "--startup=" + server_.Url("/lines.pbtxt?sig=hidden");
+  const std::string file = "--set=file=" + server_.Url("/0.txt?sig=hidden");
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"tools/executor", "--check", program, file},
+        {"tools/executor", program, file},
+        {"tools/executor", "--json", "--stats", program, file}}) {
+    const ChildResult result = RunChild(command);
+    EXPECT_EQ(result.exit_code, 0) << result.errors;
+    EXPECT_NE((result.output + result.errors).find("/lines.pbtxt?..."), std::string::npos)
+        << result.output << result.errors;
+    EXPECT_EQ((result.output + result.errors).find("hidden"), std::string::npos)
+        << result.output << result.errors;
+  }
+}
+
 TEST_F(HttpCommand, ChecksAndListsRecordIOFiles) {
   const std::string folder = NewFolder("numbers");
   WriteNumbers(folder, 1, 50);
