@@ -12,6 +12,7 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -251,3 +252,42 @@ def test_after_an_error_the_loop_goes_on_at_the_element(path: Path) -> None:
     for batch in again:
         seen += batch["row"][:, 0].tolist()
     assert seen == list(range(0, 4 * RECORDS, 4))
+
+
+def test_a_loop_that_is_closed_while_others_read_keeps_its_place(path: Path) -> None:
+    expected = rows(open_numbers(path))
+    for _ in range(20):
+        inside, goes_on = threading.Event(), threading.Event()
+
+        def waits(
+            element: dict[str, Any],
+            inside: threading.Event = inside,
+            goes_on: threading.Event = goes_on,
+        ) -> dict[str, Any]:
+            inside.set()
+            goes_on.wait()
+            return element
+
+        reader = open_numbers(path).map(waits)
+        loop = iter(reader)
+        taken: list[Any] = []
+
+        def take(loop: Any = loop, taken: list[Any] = taken) -> None:
+            taken.extend(islice(loop, 1))
+
+        # One of them is in the function, the others wait for it, and so does what closes the loop.
+        readers = [threading.Thread(target=take) for _ in range(8)]
+        readers[0].start()
+        assert inside.wait(60)
+        for thread in readers[1:4]:
+            thread.start()
+        closes = threading.Thread(target=loop.close)
+        closes.start()
+        for thread in readers[4:]:
+            thread.start()
+        goes_on.set()
+        for thread in (*readers, closes):
+            thread.join()
+        again = open_numbers(path).map(lambda element: element)
+        again.load_state_dict(reader.state_dict())
+        assert rows(again) == expected[len(taken) :]
