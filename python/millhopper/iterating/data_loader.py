@@ -376,12 +376,12 @@ class DataLoader(StateInJson):
                 f"the state was saved with seed {seed}, this loader has seed "
                 f"{self._order_seed(ranks)}: the order of its batches is another one"
             )
+        reader: Mapping[str, Any] | None = None
         if isinstance(self.dataset, Reader):
-            reader: Mapping[str, Any] | None = checked_state("Reader", state["reader"])
+            reader = checked_state("Reader", state["reader"])
             epoch, skipped = number_in(reader, "epoch"), 0
             position_in(reader)
         else:
-            reader = None
             for name, now in self._settings().items():
                 if name not in state or state[name] != now:
                     raise Error(
