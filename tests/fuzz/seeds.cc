@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "framework/base/error.h"
-#include "framework/checkpoint/checkpoint.h"
 #include "framework/program/program.h"
 #include "framework/tensor/tensor_stream.h"
 #include "proto/position.pb.h"
@@ -214,21 +213,6 @@ void WritePositions(const std::string& folder) {
   }
 }
 
-void WriteCheckpoints(const std::string& folder) {
-  std::filesystem::create_directories(folder);
-  WriteCheckpoint(Checkpoint(), folder + "/empty");
-  Checkpoint checkpoint;
-  checkpoint.settings = {{"the seed", "7"}};
-  checkpoint.numbers = {{"steps", 7}, {"times 0.3", 2}};
-  checkpoint.tensors["w"] = MakeTensor<float>({1, 2}, {1, 2});
-  checkpoint.tensors["words"] = Sequence(3);
-  const std::unique_ptr<ReaderBase> reader = MakePositionChain();
-  reader->ExpectSave();
-  ReadSome(reader.get(), 5);
-  checkpoint.positions.emplace("data", reader->Save());
-  WriteCheckpoint(checkpoint, folder + "/run");
-}
-
 void WritePrograms(const std::string& folder, const std::vector<std::string>& programs) {
   for (const char* target : {"/program_text", "/program_binary", "/substitution"}) {
     std::filesystem::create_directories(folder + target);
@@ -270,7 +254,6 @@ int main(int argc, char** argv) {
   millhopper::WriteTensors(folder + "/lod_tensor");
   millhopper::WriteCacheFiles(folder + "/cache_file");
   millhopper::WritePositions(folder + "/position");
-  millhopper::WriteCheckpoints(folder + "/checkpoint");
   millhopper::WritePrograms(folder, {argv + 2, argv + argc});
   return 0;
 }
