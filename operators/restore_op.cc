@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // restore: sets tensors and readers to what `checkpoint` has written.
-#include <filesystem>
 #include <utility>
 
 #include "framework/base/attribute.h"
 #include "framework/base/error.h"
 #include "framework/checkpoint/checkpoint.h"
+#include "framework/io/file_system.h"
 #include "framework/program/operator.h"
 #include "framework/program/scope.h"
 #include "operators/reader_variable.h"
@@ -35,7 +35,8 @@ void CheckCount(const char* what, size_t saved, size_t wanted) {
 
 void ReadValues(OpContext& context) {
   const std::string& path = context.Attr<std::string>("file_path");
-  const bool found = context.Attr<bool>("required") || std::filesystem::exists(path);
+  const bool found = context.Attr<bool>("required") ||
+                     FileSystemOf(path).Stat(path).kind != FileStatus::Kind::kMissing;
   if (context.OutCount("Found") > 0) *context.Out("Found")->Allocate<bool>({1}) = found;
   const size_t readers = context.InCount("Readers");
   if (!found) {

@@ -68,14 +68,14 @@ DEFINE_string(checkpoint_dir, "",
               "may take up to 5 seconds");
 DEFINE_string(checkpoint_every, "60s",
               "how often: a number of steps, such as 1000steps, or of seconds, such as 60s");
-;
 DEFINE_int32(keep, 3, "how many checkpoints are kept, the newest ones");
 DEFINE_string(
     resume, "",
     "go on from the newest checkpoint that is whole, or begin if there is none; "
     "--resume=required: it is an error if there is none. The programs, their data and the "
     "flags that change what they do must be the same, the number of threads may change. A "
-    "startup program is run again, but what it prints is left out");
+    "startup program is run again, but what it prints is left out. A run that has ended is gone on "
+    "with from its last checkpoint, too, so that its end is printed again");
 DEFINE_bool(quiet, false, "no progress and no summary on standard error");
 
 namespace millhopper {

@@ -8,10 +8,12 @@
 // something or is under a checksum.
 #include "framework/checkpoint/checkpoint.h"
 
+#include <google/protobuf/io/coded_stream.h>
 #include <zlib.h>
 
 #include <cstring>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "framework/base/buffer.h"
@@ -21,6 +23,7 @@
 #include "framework/base/place.h"
 #include "framework/io/file.h"
 #include "framework/io/output_file.h"
+#include "framework/reader/message_items.h"
 #include "framework/tensor/tensor_stream.h"
 #include "proto/checkpoint.pb.h"
 
@@ -30,12 +33,15 @@ namespace {
 using checkpoint_proto::Manifest;
 using checkpoint_proto::Part;
 
+// It also rises with the version of positions: a file that this program is too old for must not
+// pass for a damaged one.
 constexpr uint32_t kVersion = 1;
 constexpr size_t kMarkBytes = 8;
 constexpr char kBegin[] = "mh-save\n";
 constexpr char kEnd[] = "\nmh-done";
 constexpr size_t kTailBytes = sizeof(uint64_t) + sizeof(uint32_t) + kMarkBytes;
 constexpr uint64_t kMaxManifestBytes = uint64_t{256} << 20;
+constexpr size_t kMaxManifestItems = 1000000;  // messages and strings: two or three for each name
 
 class Checksum {
  public:
@@ -48,6 +54,13 @@ class Checksum {
  private:
   uLong sum_ = 0;
 };
+
+// Whether a manifest takes not much more memory than its bytes.
+bool HasFewNames(const char* bytes, uint64_t size) {
+  google::protobuf::io::CodedInputStream in(reinterpret_cast<const uint8_t*>(bytes),
+                                            static_cast<int>(size));
+  return HasFewItems(Manifest::descriptor(), kMaxManifestItems, &in);
+}
 
 // ---- Writing. ----
 
@@ -115,6 +128,11 @@ Manifest ReadManifest(const File& file, uint64_t* end) {
   checksum.Add(bytes->data(), size);
   checksum.Add(&size, sizeof(size));
   if (checksum.sum() != sum) Fail(file, *end, "its list of parts was changed after it was saved");
+  if (!HasFewNames(bytes->data(), size)) {
+    Fail(
+        file, *end,
+        StrCat("its list of parts has another form, or more than ", kMaxManifestItems, " entries"));
+  }
   Manifest manifest;
   if (!manifest.ParseFromArray(bytes->data(), static_cast<int>(size))) {
     Fail(file, *end, "its list of parts has another form");
@@ -125,6 +143,16 @@ Manifest ReadManifest(const File& file, uint64_t* end) {
         .InFile(file.path(), static_cast<int64_t>(*end));
   }
   return manifest;
+}
+
+// What a file holds is no argument of the caller's, so that a wrong position is a damaged file.
+Position ParsePosition(const File& file, uint64_t offset, std::string_view bytes) {
+  try {
+    return Position::Parse(bytes);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kInvalidArgument) throw;
+    Fail(file, offset, error.message());
+  }
 }
 
 }  // namespace
@@ -159,6 +187,10 @@ void WriteCheckpoint(const Checkpoint& checkpoint, const std::string& path) {
   if (size > kMaxManifestBytes) {
     Throw(ErrorCode::kResourceLimit, "the names and settings of a checkpoint take ", size,
           " bytes; the limit is ", kMaxManifestBytes);
+  }
+  if (!HasFewNames(list.data(), size)) {
+    Throw(ErrorCode::kResourceLimit, "the names and settings of a checkpoint are more than ",
+          kMaxManifestItems, ", which is the limit");
   }
   Checksum checksum;
   checksum.Add(list.data(), list.size());
@@ -196,7 +228,7 @@ Checkpoint ReadCheckpoint(const std::string& path) {
         if (view.size != part.size()) Fail(*file, at, what + " is longer than its tensor");
         checkpoint.tensors[part.name()] = ToTensor(view);
       } else if (part.kind() == Part::READER) {
-        checkpoint.positions[part.name()] = Position::Parse({bytes->data(), part.size()});
+        checkpoint.positions[part.name()] = ParsePosition(*file, at, {bytes->data(), part.size()});
       } else {
         Fail(*file, at, what + " is of no kind that this program knows");
       }

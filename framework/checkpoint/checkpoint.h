@@ -24,7 +24,8 @@ struct Checkpoint {
 
 // Writes a file that appears under its name when it is whole and on the disk, or not at all; until
 // then an older file of that name stays. Throws kIo, and kInvalidArgument for a tensor without
-// values or on a device. Any thread.
+// values or on a device, and kResourceLimit for more names than ReadCheckpoint takes. Any
+// thread.
 void WriteCheckpoint(const Checkpoint& checkpoint, const std::string& path);
 
 // Reads it. Throws kIo if it cannot be read, kDataLoss if it is not what WriteCheckpoint has

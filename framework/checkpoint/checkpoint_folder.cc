@@ -29,14 +29,24 @@ bool EndsWith(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-// The number of a file's name, if it is that of a checkpoint.
+std::string FileName(uint64_t number) {
+  char name[64];
+  snprintf(name, sizeof(name), "%s%0*llu%s", kPrefix, static_cast<int>(kDigits),
+           static_cast<unsigned long long>(number), kSuffix);
+  return name;
+}
+
+// The number of a file's name, if it is that of a checkpoint, as FileName writes it: two files
+// never have one number.
 std::optional<uint64_t> NumberOf(const std::string& name) {
   const size_t prefix = sizeof(kPrefix) - 1;
   if (name.rfind(kPrefix, 0) != 0 || !EndsWith(name, kSuffix)) return std::nullopt;
   const std::string digits = name.substr(prefix, name.size() - prefix - (sizeof(kSuffix) - 1));
   if (digits.size() < kDigits || digits.size() > kMostDigits) return std::nullopt;
   if (digits.find_first_not_of("0123456789") != std::string::npos) return std::nullopt;
-  return std::stoull(digits);
+  const uint64_t number = std::stoull(digits);
+  if (FileName(number) != name) return std::nullopt;
+  return number;
 }
 
 [[noreturn]] void FailIn(const std::string& path, const std::error_code& error) {
@@ -79,21 +89,13 @@ CheckpointFolder::CheckpointFolder(std::string path, size_t keep)
 }
 
 std::string CheckpointFolder::Name(uint64_t number) const {
-  char name[64];
-  snprintf(name, sizeof(name), "%s%0*llu%s", kPrefix, static_cast<int>(kDigits),
-           static_cast<unsigned long long>(number), kSuffix);
-  return (fs::path(path_) / name).string();
+  return (fs::path(path_) / FileName(number)).string();
 }
 
-void CheckpointFolder::Remove(uint64_t number) const {
-  std::error_code gone;
-  fs::remove(Name(number), gone);
-}
-
-std::optional<Checkpoint> CheckpointFolder::Newest(std::vector<std::string>* damaged) const {
-  for (auto number = numbers_.rbegin(); number != numbers_.rend(); ++number) {
+std::optional<Checkpoint> CheckpointFolder::Newest(std::vector<std::string>* damaged) {
+  for (passed_over_ = 0; passed_over_ < numbers_.size(); ++passed_over_) {
     try {
-      return ReadCheckpoint(Name(*number));
+      return ReadCheckpoint(Name(numbers_[numbers_.size() - 1 - passed_over_]));
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kDataLoss) throw;
       damaged->push_back(error.message());
@@ -105,16 +107,30 @@ std::optional<Checkpoint> CheckpointFolder::Newest(std::vector<std::string>* dam
 void CheckpointFolder::Write(const Checkpoint& checkpoint) {
   const uint64_t number = empty() ? 1 : numbers_.back() + 1;
   WriteCheckpoint(checkpoint, Name(number));
+  std::error_code stays;  // what cannot be removed only takes room: it is older, or damaged
+  for (; passed_over_ > 0; --passed_over_) {
+    fs::remove(Name(numbers_.back()), stays);
+    numbers_.pop_back();
+  }
   numbers_.push_back(number);
   while (numbers_.size() > keep_) {
-    Remove(numbers_.front());
+    fs::remove(Name(numbers_.front()), stays);
     numbers_.erase(numbers_.begin());
   }
 }
 
 void CheckpointFolder::Clear() {
-  for (const uint64_t number : numbers_) Remove(number);
-  numbers_.clear();
+  passed_over_ = 0;
+  while (!numbers_.empty()) {
+    const std::string newest = Name(numbers_.back());
+    std::error_code error;
+    fs::remove(newest, error);
+    if (error) {
+      throw Error(ErrorCode::kIo, StrCat("this checkpoint cannot be removed: ", error.message()))
+          .InFile(newest, -1);
+    }
+    numbers_.pop_back();
+  }
 }
 
 }  // namespace millhopper

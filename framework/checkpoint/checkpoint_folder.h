@@ -24,12 +24,13 @@ class CheckpointFolder {
   bool empty() const { return numbers_.empty(); }
   // The newest checkpoint that is whole, or none. Adds what is wrong with those that are newer to
   // `damaged`, one text each. Throws what reading throws, except kDataLoss.
-  std::optional<Checkpoint> Newest(std::vector<std::string>* damaged) const;
-  // Writes the next checkpoint, whole or not at all, and then removes those that are not kept. The
-  // order is that of the numbers and never of clocks. Throws as WriteCheckpoint, and then nothing
-  // is removed.
+  std::optional<Checkpoint> Newest(std::vector<std::string>* damaged);
+  // Writes the next checkpoint, whole or not at all, and then removes those that Newest has passed
+  // over and those that are not kept. The order is that of the numbers and never of clocks. Throws
+  // as WriteCheckpoint, and then nothing is removed.
   void Write(const Checkpoint& checkpoint);
-  // Removes all.
+  // Removes all. Throws kIo if one of them cannot be removed: another run that begins in the folder
+  // would be taken for it later.
   void Clear();
 
  private:
@@ -47,12 +48,12 @@ class CheckpointFolder {
   };
 
   std::string Name(uint64_t number) const;
-  void Remove(uint64_t number) const;
 
   const std::string path_;
   const size_t keep_;
   std::optional<Lock> lock_;
   std::vector<uint64_t> numbers_;  // of those that are there, ascending
+  size_t passed_over_ = 0;         // how many of the newest ones are damaged, as Newest has found
 };
 
 }  // namespace millhopper

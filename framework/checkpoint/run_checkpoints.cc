@@ -293,6 +293,8 @@ void RunCheckpoints::Save(OpContext& loop) {
 }
 
 void RunCheckpoints::Finish() {
+  Require(!from_, "the checkpoint is one of another run: it was saved in main program ",
+          from_ ? Number(*from_, kProgram) : 0, ", and this run has ", programs_.size());
   if (writer_.joinable()) writer_.join();
   if (failure_ == nullptr) return;
   try {
@@ -334,7 +336,10 @@ void RunCheckpoints::Restore(OpContext& loop) {
     const auto& ops = program.desc().blocks(block).ops();
     for (int i = 0; i < ops.size(); ++i) {
       const auto times = from.numbers.find(StrCat(kTimes, block, ".", i));
-      if (times != from.numbers.end()) run.times[&ops[i]] = static_cast<int64_t>(times->second);
+      if (times == from.numbers.end()) continue;
+      Require(times->second <= static_cast<uint64_t>(INT64_MAX),
+              "this is no checkpoint of a run: '", times->first, "' is too large");
+      run.times[&ops[i]] = static_cast<int64_t>(times->second);
     }
   }
   const auto steps = from.numbers.find(kSteps);

@@ -73,7 +73,7 @@ class RunCheckpoints final : public RunWatcher {
 
   // Whether the folder has checkpoints, of this run or another one.
   bool HasAny() const { return !folder_.empty(); }
-  // Removes them.
+  // Removes them. Throws kIo if one of them cannot be removed.
   void Clear() { folder_.Clear(); }
   // Reads the newest checkpoint that is whole; false if there is none. What is wrong with newer
   // ones is added to `damaged`. Throws kInvalidArgument, saying what differs, if it was made with
@@ -87,9 +87,11 @@ class RunCheckpoints final : public RunWatcher {
   // Runs a main program, which was prepared in the scope of Watch with this watcher. In a run that
   // goes on, does nothing for a program that was over, and begins in the middle of the one that was
   // not. Throws what running throws, and kInvalidArgument if the checkpoint is of another program
-  // or other files.
+  // or other files. `prepared` must live as long as later programs run: their checkpoints hold its
+  // variables, too.
   void Run(const std::shared_ptr<const Program>& program, PreparedProgram* prepared);
-  // Waits until what was saved is on the disk. Throws kIo if it could not be written.
+  // Waits until what was saved is on the disk. Throws kIo if it could not be written, and
+  // kInvalidArgument if the checkpoint was saved in a main program that this run does not have.
   void Finish();
 
   void BetweenSteps(OpContext& loop) override;

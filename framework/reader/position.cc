@@ -13,13 +13,12 @@
 
 #include "framework/base/limits.h"
 #include "framework/base/random.h"
+#include "framework/reader/message_items.h"
 #include "proto/position.pb.h"
 
 namespace millhopper {
 namespace {
 
-using google::protobuf::Descriptor;
-using google::protobuf::FieldDescriptor;
 using google::protobuf::io::CodedInputStream;
 
 constexpr uint32_t kVersion = 1;
@@ -252,47 +251,6 @@ std::string Differs(const FileList& saved, const FileList& now) {
 }
 
 // ---- The whole. ----
-
-// Counts messages, strings and lists in the bytes of a message, up to the limit, without building
-// them. False if there are more. Throws for groups, which no message of ours has: what is behind
-// one would not be counted.
-bool HasFewItems(CodedInputStream* in, const Descriptor* type, size_t* items) {
-  while (const uint32_t tag = in->ReadTag()) {
-    uint64_t value = 0;
-    uint32_t size = 0;
-    switch (tag & 7u) {
-      case 0:
-        if (!in->ReadVarint64(&value)) return true;
-        break;
-      case 1:
-        if (!in->Skip(8)) return true;
-        break;
-      case 2: {
-        if (++*items > kMaxPositionItems) return false;
-        if (!in->ReadVarint32(&size) || size > kMaxPositionBytes) return true;
-        const FieldDescriptor* const field = type->FindFieldByNumber(static_cast<int>(tag >> 3));
-        if (field == nullptr || field->message_type() == nullptr) {
-          if (!in->Skip(static_cast<int>(size))) return true;
-          break;
-        }
-        const auto nested = in->IncrementRecursionDepthAndPushLimit(static_cast<int>(size));
-        if (nested.second < 0) return true;
-        if (!HasFewItems(in, field->message_type(), items)) return false;
-        if (!in->DecrementRecursionDepthAndPopLimit(nested.first)) return true;
-        break;
-      }
-      case 3:
-      case 4:
-        Wrong("its form is not that of a position");
-      case 5:
-        if (!in->Skip(4)) return true;
-        break;
-      default:
-        return true;
-    }
-  }
-  return true;
-}
 
 uint32_t Checksum(std::string_view bytes) {
   return static_cast<uint32_t>(
@@ -554,9 +512,9 @@ Position Position::Parse(std::string_view bytes) {
   const int size = static_cast<int>(stored.chain().size());
   CodedInputStream counted(chain_bytes, size);
   counted.SetRecursionLimit(kMaxNesting);
-  size_t items = 0;
-  if (!HasFewItems(&counted, position_proto::ChainPosition::descriptor(), &items)) {
-    Wrong(StrCat("it has more than ", kMaxPositionItems, " parts"));
+  if (!HasFewItems(position_proto::ChainPosition::descriptor(), kMaxPositionItems, &counted)) {
+    Wrong(StrCat("its form is not that of a position, or it has more than ", kMaxPositionItems,
+                 " parts"));
   }
   position_proto::ChainPosition chain;
   CodedInputStream in(chain_bytes, size);

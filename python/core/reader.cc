@@ -234,9 +234,10 @@ std::optional<py::dict> PythonReader::Next(Pass* pass) {
   std::vector<LoDTensor> element = std::move(spare_);
   spare_.clear();
   bool more = false;
+  bool was_ended = false;  // by another thread, perhaps before its end
   Work(&chain, [&] {
-    // Another thread may have ended the pass.
-    if (chain.reader == nullptr || !pass->is_last()) return;
+    was_ended = chain.reader == nullptr || !pass->is_last();
+    if (was_ended) return;
     const WaitTimer timer(chain.reader->counters());
     more = chain.reader->HasNext();
     if (more) chain.reader->ReadNext(&element);
@@ -249,7 +250,7 @@ std::optional<py::dict> PythonReader::Next(Pass* pass) {
   for (LoDTensor& tensor : element) tensor.Clear();
   spare_ = std::move(element);
   if (more) return batch;
-  pass->set_was_read();
+  if (!was_ended) pass->set_was_read();
   // The readers of the first chain wait for the next pass.
   pass->chain() == chain_ ? pass->End() : Release(pass);
   return std::nullopt;

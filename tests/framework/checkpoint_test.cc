@@ -3,11 +3,13 @@
 #include "framework/checkpoint/checkpoint.h"
 
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 #include <filesystem>
 #include <optional>
 
 #include "framework/checkpoint/checkpoint_folder.h"
+#include "proto/checkpoint.pb.h"
 #include "readers/index_reader.h"
 #include "tests/record_files.h"
 #include "tests/testing.h"
@@ -24,6 +26,11 @@ Checkpoint Some(uint64_t step = 7) {
   checkpoint.tensors["yes"] = MakeTensor<uint8_t>({1}, {1});
   checkpoint.positions.emplace("files", IndexReader(5, std::nullopt).Save());
   return checkpoint;
+}
+
+uint32_t SumOf(const std::string& bytes) {
+  return static_cast<uint32_t>(
+      ::crc32(0, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uInt>(bytes.size())));
 }
 
 void ExpectSame(const Checkpoint& read, const Checkpoint& written) {
@@ -74,6 +81,38 @@ TEST(CheckpointTest, NoticesEveryCutAndEveryChangedBit) {
   }
 }
 
+// A file that has these bytes in place of its parts and these in place of their list, with a right
+// checksum.
+std::string FileOf(const std::string& parts, const std::string& list) {
+  const uint64_t size = list.size();
+  std::string tail = list;
+  tail.append(reinterpret_cast<const char*>(&size), sizeof(size));
+  const uint32_t sum = SumOf(tail);
+  tail.append(reinterpret_cast<const char*>(&sum), sizeof(sum));
+  return "mh-save\n" + parts + tail + "\nmh-done";
+}
+
+TEST(CheckpointTest, TakesNoMemoryForALongListOfNothing) {
+  const std::string path = NewFolder("checkpoint") + "/c";
+  std::string list;
+  for (int i = 0; i < 1000001; ++i) list += std::string("\x22\0", 2);  // an empty part
+  WriteFile(path, FileOf("", list));
+  ExpectError(ErrorCode::kDataLoss, "more than 1000000 entries", [&] { ReadCheckpoint(path); });
+}
+
+TEST(CheckpointTest, RefusesWhatIsNoPosition) {
+  const std::string path = NewFolder("checkpoint") + "/c";
+  checkpoint_proto::Manifest manifest;
+  manifest.set_version(1);
+  checkpoint_proto::Part* const part = manifest.add_parts();
+  part->set_kind(checkpoint_proto::Part::READER);
+  part->set_name("files");
+  part->set_size(4);
+  part->set_checksum(SumOf("text"));
+  WriteFile(path, FileOf("text", manifest.SerializeAsString()));
+  ExpectError(ErrorCode::kDataLoss, "while reading part 'files'", [&] { ReadCheckpoint(path); });
+}
+
 TEST(CheckpointFolderTest, KeepsTheNewest) {
   const std::string path = NewFolder("checkpoints") + "/new/folder";
   std::vector<std::string> damaged;
@@ -113,6 +152,44 @@ TEST(CheckpointFolderTest, PassesOverDamagedOnes) {
   ExpectSame(*folder.Newest(&damaged), Some(2));
   ASSERT_EQ(damaged.size(), 1u);
   EXPECT_NE(damaged[0].find(newest), std::string::npos) << damaged[0];
+}
+
+TEST(CheckpointFolderTest, DamagedOnesPushNoneOut) {
+  const std::string path = NewFolder("checkpoints");
+  CheckpointFolder folder(path, 2);
+  for (const uint64_t step : {1, 2}) folder.Write(Some(step));
+  WriteFile(path + "/checkpoint-00000002.save", "damaged");
+  std::vector<std::string> damaged;
+  ExpectSame(*folder.Newest(&damaged), Some(1));
+  folder.Write(Some(3));
+  EXPECT_TRUE(std::filesystem::exists(path + "/checkpoint-00000001.save"));
+  EXPECT_FALSE(std::filesystem::exists(path + "/checkpoint-00000002.save"));
+  ExpectSame(*folder.Newest(&damaged), Some(3));
+  folder.Write(Some(4));
+  EXPECT_FALSE(std::filesystem::exists(path + "/checkpoint-00000001.save"));
+  EXPECT_TRUE(std::filesystem::exists(path + "/checkpoint-00000003.save"));
+}
+
+// Left behind, an old checkpoint would be gone on with as one of the run that begins now.
+TEST(CheckpointFolderTest, SaysWhatItCannotClear) {
+  const std::string path = NewFolder("checkpoints");
+  CheckpointFolder folder(path, 2);
+  folder.Write(Some());
+  const std::string file = path + "/checkpoint-00000001.save";
+  std::filesystem::remove(file);
+  std::filesystem::create_directories(file + "/full");
+  ExpectError(ErrorCode::kIo, file, [&] { folder.Clear(); });
+  EXPECT_FALSE(folder.empty());
+  std::filesystem::remove_all(file);
+  folder.Clear();
+  EXPECT_TRUE(folder.empty());
+}
+
+TEST(CheckpointFolderTest, TakesOnlyItsOwnNamesForCheckpoints) {
+  const std::string path = NewFolder("checkpoints");
+  WriteFile(path + "/checkpoint-0000000001.save", "ten digits, as it writes only large numbers");
+  CheckpointFolder folder(path, 2);
+  EXPECT_TRUE(folder.empty());
 }
 
 TEST(CheckpointFolderTest, IsOneOwnersAtATime) {

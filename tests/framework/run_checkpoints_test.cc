@@ -168,6 +168,16 @@ TEST_F(RunCheckpointsTest, SaysWhatDiffers) {
   EXPECT_FALSE(RunSome(job, -1).stopped);
 }
 
+TEST_F(RunCheckpointsTest, RefusesARunWithFewerProgramsThanTheOneThatWasSaved) {
+  const Job job = NewJob({Plain(), Plain()});
+  Job first = job;
+  first.mains = {Plain()};
+  EXPECT_TRUE(RunSome(job, 20).stopped);
+  ExpectError(ErrorCode::kInvalidArgument, "saved in main program 2, and this run has 1",
+              [&] { RunSome(first, -1); });
+  EXPECT_FALSE(RunSome(job, -1).stopped);
+}
+
 TEST_F(RunCheckpointsTest, SaysWhichReaderCannotBeSaved) {
   Job job = NewJob({Plain()});
   // Two readers stand on one.

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "tests/memory_files.h"
 #include "tests/program_runner.h"
 #include "tests/record_files.h"
 #include "tests/testing.h"
@@ -106,6 +107,33 @@ TEST_F(CheckpointOpTest, SaysWhatIsMissingOrDiffers) {
   ExpectError(ErrorCode::kInvalidArgument, words, [&] { run(Main(path_, 1)); });
   WriteFile(path_, ReadFile(path_).substr(0, 100));
   ExpectError(ErrorCode::kDataLoss, path_, [&] { run(Main(path_, 1)); });
+}
+
+// A file of another file system is found there.
+TEST_F(CheckpointOpTest, RestoresFromOtherFileSystems) {
+  ProgramRunner saves;
+  saves.Startup(Startup(folder_));
+  saves.Main(Main(path_, 3));
+  const std::string remote = "memory:///saved";
+  const std::string main =
+      BlockText(0, -1,
+                {TensorText("found", "BOOL", {1}),
+                 OpText("restore", {{"Readers", {"data"}}}, {{"Out", {"w"}}, {"Found", {"found"}}},
+                        {{"file_path", Path(remote)}})});
+  for (const bool found : {false, true}) {
+    if (found) MemoryFiles::Get().Write(remote, ReadFile(path_));
+    ProgramRunner runner;
+    runner.Startup(Startup(folder_));
+    runner.Main(main);
+    EXPECT_EQ(runner.Tensor("found").scalar<bool>(), found);
+  }
+  // It begins anew only if there is no file, and not if that cannot be told.
+  MemoryFiles::Get().Break(FileTrouble::kFail, 0);
+  ProgramRunner runner;
+  runner.Startup(Startup(folder_));
+  ExpectError(ErrorCode::kIo, remote, [&] { runner.Main(main); });
+  MemoryFiles::Get().Mend();
+  MemoryFiles::Get().Remove(remote);
 }
 
 TEST_F(CheckpointOpTest, AnUnpreparedReaderIsNamedAndTheFileStays) {

@@ -12,6 +12,7 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -251,3 +252,27 @@ def test_after_an_error_the_loop_goes_on_at_the_element(path: Path) -> None:
     for batch in again:
         seen += batch["row"][:, 0].tolist()
     assert seen == list(range(0, 4 * RECORDS, 4))
+
+
+def test_a_loop_that_is_closed_while_others_read_keeps_its_place(tmp_path: Path) -> None:
+    many = 100_000
+    path = write_numbers(tmp_path / "many.bin", many)
+    for _ in range(20):
+        reader = open_numbers(path)
+        loop = iter(reader)
+        next(loop)
+        taken: list[int] = [1]
+
+        def take(loop: Any = loop, taken: list[int] = taken) -> None:
+            taken.append(sum(1 for _ in loop))
+
+        # They wait for one another, so that the one that closes the loop comes before some of them.
+        readers = [threading.Thread(target=take) for _ in range(8)]
+        for thread in readers:
+            thread.start()
+        loop.close()
+        for thread in readers:
+            thread.join()
+        again = open_numbers(path)
+        again.load_state_dict(reader.state_dict())
+        assert next(iter(again))["row"][0, 0] == 4 * (sum(taken) % many)

@@ -156,6 +156,69 @@ def test_a_rank_goes_on_from_its_own_state_only(path: Path, kind: str) -> None:
             other.load_state_dict(state)
 
 
+@pytest.mark.parametrize("kind", ["reader", "dataset"])
+def test_ranks_go_on_in_the_order_of_the_seed_that_was_saved(path: Path, kind: str) -> None:
+    def make(**seed: int) -> millhopper.DataLoader:
+        dataset = open_numbers(path) if kind == "reader" else Squares()
+        return millhopper.DataLoader(dataset, 8, shuffle=True, num_shards=2, index=1, **seed)
+
+    loader = make(seed=7)
+    loop = iter(loader)
+    list(islice(loop, 2))
+    again = make()
+    again.load_state_dict(loader.state_dict())
+    assert again.state_dict() == loader.state_dict()
+    assert values(again) == values(loop)
+    assert values(again) == values(loader)
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"batch_size": 9}, "batch_size=8, this loader has batch_size=9"),
+        ({"batch_size": None, "drop_last": False}, "batch_size=8, this loader has batch_size=None"),
+        ({"drop_last": False}, "drop_last=True, this loader has drop_last=False"),
+        ({"shuffle": False}, "shuffle=True, this loader has shuffle=False"),
+        ({"even": "drop"}, "even=pad, this loader has even=drop"),
+        ({"dataset": range(99)}, "samples=100, this loader has samples=99"),
+        ({"shuffle": None, "sampler": range(9)}, "sampler=False, this loader has sampler=True"),
+    ],
+)
+def test_says_which_keyword_of_a_data_set_differs(changed: dict[str, Any], words: str) -> None:
+    keywords: dict[str, Any] = {"batch_size": 8, "drop_last": True, "shuffle": True}
+    loader = millhopper.DataLoader(Squares(), **keywords)
+    list(islice(loader, 2))
+    other = millhopper.DataLoader(**{"dataset": Squares(), **keywords, **changed})
+    before = other.state_dict()
+    with pytest.raises(millhopper.Error, match=words):
+        other.load_state_dict(loader.state_dict())
+    assert other.state_dict() == before
+
+
+def test_a_wrong_state_changes_nothing(path: Path) -> None:
+    loader = millhopper.DataLoader(open_numbers(path), 8, shuffle=True)
+    other = millhopper.DataLoader(open_numbers(path), 8, shuffle=True)
+    before = other.state_dict()
+    state = loader.state_dict()
+    state["seed"] += 1
+    state["reader"] = {**state["reader"], "epoch": 3, "position": "text"}
+    with pytest.raises(millhopper.Error, match="position"):
+        other.load_state_dict(state)
+    assert other.state_dict() == before
+
+
+@pytest.mark.parametrize("kind", ["reader", "dataset"])
+def test_a_state_has_the_epoch_that_was_set(path: Path, kind: str) -> None:
+    loader = loaders(path, kind)
+    loader.set_epoch(3)
+    again = loaders(path, kind)
+    again.load_state_dict(loader.state_dict())
+    assert values(again) == values(loader)
+    first = loaders(path, kind)
+    first.load_state_dict(loaders(path, kind).state_dict())
+    assert values(first) != values(loader)
+
+
 def test_a_torch_view_has_the_state_of_its_reader(path: Path) -> None:
     view = open_numbers(path).shuffle(10).batch(8).torch()
     loop = iter(view)

@@ -14,7 +14,7 @@ from millhopper.iterating.dataset_batches import Numbers, batched, samples_of
 from millhopper.iterating.memory_sources import Dataset, indices
 from millhopper.iterating.reader import Reader
 from millhopper.iterating.reader_stats import ReaderStats
-from millhopper.iterating.saved_state import checked_state, new_state, number_in
+from millhopper.iterating.saved_state import checked_state, new_state, number_in, position_in
 from millhopper.iterating.saving import StateInJson
 from millhopper.iterating.view import optional_module
 
@@ -219,6 +219,7 @@ class DataLoader(StateInJson):
         self._seed = seed
         self._generator = generator
         self._first_seed = torch.initial_seed()
+        self._loaded_seed: int | None = None  # of the state that was loaded last
         self._given_ranks = _given_ranks(num_shards, index)
         self._is_sharded = isinstance(dataset, Reader) and _is_sharded(dataset.stats())
         self._depth = prefetch_factor
@@ -278,6 +279,8 @@ class DataLoader(StateInJson):
         if seed is None and self._generator is not None:
             seed = self._generator.initial_seed()
         if seed is None:
+            seed = self._loaded_seed
+        if seed is None:
             seed = 0 if ranks is not None and ranks.size > 1 else self._first_seed
         return seed % (INT64_MAX + 1)
 
@@ -307,6 +310,22 @@ class DataLoader(StateInJson):
         if epoch != self._epoch:
             self._skipped = 0
         self._epoch = epoch
+        if isinstance(self.dataset, Reader):
+            self._order().set_epoch(epoch)
+
+    def _settings(self) -> dict[str, object]:
+        """What the batches of a data set depend on, beside the seed and the ranks."""
+        settings: dict[str, object] = {
+            "sampler": self.sampler is not None,
+            "batch_sampler": self.batch_sampler is not None,
+        }
+        if self.batch_sampler is not None:
+            return settings
+        settings |= {"batch_size": self.batch_size, "drop_last": self.drop_last}
+        if self.sampler is None and not isinstance(self.dataset, Reader):
+            samples = len(self.dataset)
+            settings |= {"shuffle": self._shuffle, "even": self._even, "samples": samples}
+        return settings
 
     def state_dict(self) -> dict[str, Any]:
         """Where the last loop stands: behind the batch that it has delivered last.
@@ -314,7 +333,8 @@ class DataLoader(StateInJson):
         For a reader it is what ``Reader.state_dict`` returns, for a data set the number of batches.
         A data set that goes on is not asked for the samples before; a sampler must give the same
         numbers again. The state has the seed of the order, so that it need not be set again, and
-        which part of how many this process has.
+        which part of how many this process has; for a data set also how many samples there are, and
+        what makes batches of them.
 
         Raises:
             Error: as ``Reader.state_dict``.
@@ -325,7 +345,7 @@ class DataLoader(StateInJson):
         if isinstance(self.dataset, Reader):
             return new_state("DataLoader", reader=self._order().state_dict(), **fields)
         epoch, taken = self._taken or (self._epoch, self._skipped)
-        return new_state("DataLoader", epoch=epoch, taken=taken, **fields)
+        return new_state("DataLoader", epoch=epoch, taken=taken, **self._settings(), **fields)
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """The next loop goes on from a state that a loader like this one has returned.
@@ -333,8 +353,10 @@ class DataLoader(StateInJson):
         Raises:
             TypeError: the state is no dict.
             Error: it is no state of a loader, that of another part or number of parts, that of
-                another kind of data, or this loader was made with another seed. If it is one of
-                another chain or of other files, the next loop raises it, and says what differs.
+                another kind of data, or this loader was made with another seed, or, for a data set,
+                with other keywords or another number of samples. The loader then is as it was. If
+                it is a state of another chain or of other files, the next loop raises it, and says
+                what differs.
         """
         state = checked_state("DataLoader", state_dict)
         ranks = self._ranks()
@@ -354,15 +376,23 @@ class DataLoader(StateInJson):
                 f"the state was saved with seed {seed}, this loader has seed "
                 f"{self._order_seed(ranks)}: the order of its batches is another one"
             )
+        reader: Mapping[str, Any] | None = None
         if isinstance(self.dataset, Reader):
             reader = checked_state("Reader", state["reader"])
-            epoch = number_in(reader, "epoch")
-            self._first_seed, self._made = seed, None
-            self._order().load_state_dict(reader)
+            epoch, skipped = number_in(reader, "epoch"), 0
+            position_in(reader)
         else:
-            epoch, self._skipped = number_in(state, "epoch"), number_in(state, "taken")
-            self._first_seed, self._made = seed, None
-        self._epoch, self._taken = epoch, None
+            for name, now in self._settings().items():
+                if name not in state or state[name] != now:
+                    raise Error(
+                        f"the state was saved with {name}={state.get(name)}, this loader has "
+                        f"{name}={now}: its batches are other ones"
+                    )
+            epoch, skipped = number_in(state, "epoch"), number_in(state, "taken")
+        self._loaded_seed, self._made = seed, None
+        self._epoch, self._skipped, self._taken = epoch, skipped, None
+        if reader is not None:
+            self._order().load_state_dict(reader)
 
     def __len__(self) -> int:
         """How many batches a pass has.

@@ -30,7 +30,7 @@ def checked_state(of: str, state: object) -> Mapping[str, Any]:
     if not isinstance(state, Mapping):
         raise TypeError(f"the state is {state!r}; it must be the dict that state_dict returns")
     if "millhopper" not in state or "of" not in state:
-        raise Error(f"this is no state of a millhopper.{of}: it has the keys {sorted(state)}")
+        raise Error(f"this is no state of a millhopper.{of}: it has the keys {list(state)}")
     if state["millhopper"] != _VERSION:
         raise Error(
             f"the state has version {state['millhopper']!r}; this program knows version {_VERSION}"
