@@ -136,9 +136,15 @@ TEST_F(CheckpointOpTest, RestoresFromOtherFileSystems) {
   MemoryFiles::Get().Remove(remote);
 }
 
-TEST_F(CheckpointOpTest, AnUnpreparedReaderIsNamedAndTheFileStays) {
+TEST_F(CheckpointOpTest, AReaderThatCannotBeSavedIsNamedAndNothingIsWritten) {
   ProgramRunner runner;
-  runner.Startup(Startup(folder_));
+  runner.Startup(BlockText(
+      0, -1,
+      {ReaderText("files", {{"FP32", {1, 2}}, {"INT64", {1, 1}}}), ReaderText("data"),
+       OpText("open_files", {}, {{"Out", {"files"}}},
+              {{"file_names", StrCat("strings: \"", folder_, "/numbers-*.recordio\"")}}),
+       OpText("create_cache_reader", {{"UnderlyingReader", {"files"}}}, {{"Out", {"data"}}},
+              {{"directory", Path(folder_)}, {"disk_bytes", "l: 1000000"}})}));
   const std::string read =
       BlockText(0, -1,
                 {TensorText("x", "FP32", {-1, 2}), TensorText("y", "INT64", {-1, 1}),

@@ -20,6 +20,13 @@ class Quiet(SimpleHTTPRequestHandler):
         pass
 
 
+@pytest.fixture(scope="module", autouse=True)
+def transfers() -> None:
+    """The thread that works on all transfers stays to the end, and its descriptors with it."""
+    with pytest.raises(millhopper.Error):
+        list(millhopper.Reader.open_files("text:http://127.0.0.1:1/none"))
+
+
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """The URL of a folder with two files of lines."""
