@@ -68,7 +68,7 @@ const Compression* CompressionByName(const std::string& path) {
 
 std::string WithoutCompression(const std::string& path) {
   const Compression* const compression = CompressionByName(path);
-  const std::string name(WithoutQuery(path));
+  std::string name(WithoutQuery(path));
   if (compression == nullptr) return name;
   return name.substr(0, name.size() - std::strlen(compression->extension));
 }
