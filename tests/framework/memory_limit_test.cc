@@ -207,7 +207,7 @@ TEST_F(MemoryLimitTest, GivesWhatFitsWhateverOtherThreadsAreAt) {
       }
     }
   });
-  for (size_t i = 0; i < 20000; ++i) {
+  for (size_t i = 0; i < 5000; ++i) {
     ASSERT_NO_THROW(Take((1 + i % 6) * kMegabyte)) << i;
   }
   done.store(true);

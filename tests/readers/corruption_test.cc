@@ -515,7 +515,9 @@ TEST_P(Corruption, OfEveryLengthGivesRightRecordsThenAnError) {
 }
 
 TEST_P(Corruption, OfEveryBitGivesRightRecordsThenAnError) {
-  for (size_t bit = 0; bit < 8 * item_.content.size(); ++bit) {
+  // In memory the same bytes come by another way: one bit of each byte shows that.
+  const size_t step = item_.in_memory ? 9 : 1;
+  for (size_t bit = 0; bit < 8 * item_.content.size(); bit += step) {
     SCOPED_TRACE(StrCat("bit ", bit));
     const Outcome outcome = Read(FlipBit(item_.content, bit));
     const std::optional<size_t> record = item_.payload ? item_.payload(bit) : std::nullopt;
