@@ -117,6 +117,22 @@ def test_random_transforms_depend_on_seed_pass_and_record_alone(folder: Path, po
     assert passes(2, seed=4) != first
 
 
+def test_random_crop_pads_first(folder: Path) -> None:
+    def crops(*transforms: Callable[..., millhopper.Reader]) -> list[np.ndarray]:
+        reader = dataset.image_folder(folder).decode_image("image", output="pixels")
+        return [
+            element["pixels"] for element in vision.Compose(list(transforms))(reader, slot="pixels")
+        ]
+
+    # 31 columns are fewer than 32 until there is padding.
+    cropped = crops(vision.RandomCrop(32, 10, padding_mode="reflect", seed=4))
+    expected = crops(vision.Pad(10, padding_mode="reflect"), vision.RandomCrop(32, seed=4))
+    assert [image.shape for image in cropped] == [(1, 32, 32, 3)] * 6
+    assert all((one == other).all() for one, other in zip(cropped, expected, strict=True))
+    filled = crops(vision.RandomCrop(61, padding=30, fill=7, seed=4))
+    assert all((image == 7).any() for image in filled)
+
+
 def test_every_method_runs(folder: Path) -> None:
     reader = (
         dataset.image_folder(folder)

@@ -99,10 +99,23 @@ class ImageMethods(ApplyingMethods):
         return self.apply("center_crop", slot, size=_sides(size))
 
     def random_crop(
-        self, size: Size, *, slot: str | None = None, seed: int | None = None
+        self,
+        size: Size,
+        padding: Size | None = None,
+        *,
+        fill: float = 0,
+        padding_mode: str = "constant",
+        slot: str | None = None,
+        seed: int | None = None,
     ) -> Reader:
-        """Keeps a random part, [height, width]. Source: operator random_crop."""
-        return self.apply("random_crop", slot, size=_sides(size), seed=seed)
+        """Keeps a random part, [height, width], of images that ``pad`` first gives ``padding``.
+
+        Source: operators pad and random_crop; torchvision's RandomCrop, without pad_if_needed.
+        """
+        whole = self
+        if padding is not None:
+            whole = self.pad(padding, fill=fill, padding_mode=padding_mode, slot=slot)
+        return whole.apply("random_crop", slot, size=_sides(size), seed=seed)
 
     def random_resized_crop(
         self,
