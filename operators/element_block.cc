@@ -215,7 +215,11 @@ class ElementBlock::Private {
     run_.record = &id;
     block_.Refresh();
     for (size_t i = 0; i < sources_.size(); ++i) {
-      *sources_[i]->GetMutable<LoDTensor>() = std::move((*in)[i]);
+      auto* const source = sources_[i]->GetMutable<LoDTensor>();
+      Lod lod = std::move(*source->mutable_lod_unchecked());
+      *source = std::move((*in)[i]);
+      // The next element's levels of detail use the memory of the last one's.
+      *(*in)[i].mutable_lod_unchecked() = std::move(lod);
     }
     block_.RunOperators();
     out->resize(sinks_.size());

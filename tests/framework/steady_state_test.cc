@@ -91,6 +91,35 @@ TEST(SteadyState, TheCounterSeesTheHeap) {
   EXPECT_EQ(AllocationCount(), before + 1);
 }
 
+// Lines of text, hashed by a block that runs for every line.
+TEST(SteadyState, ABlockForElementsAllocatesForBatchesNotForElements) {
+  const PoolSize one_thread(0);
+  std::string lines;
+  for (int i = 0; i < kRecords; ++i) lines += StrCat("line ", i, "\n");
+  const TempFile file("lines.txt", lines);
+  ProgramRunner runner;
+  runner.Reader("source").Reset(std::make_unique<MultiPassReader>(
+      OpenFile(*FindFileFormat("text"), file.path(), "", FormatArguments()), 3));
+  runner.Startup(
+      BlockText(
+          0, -1,
+          {ReaderText("source"), ReaderText("hashed"), ReaderText("batches"),
+           OpText("create_custom_reader", {{"UnderlyingReader", {"source"}}}, {{"Out", {"hashed"}}},
+                  {{"sub_block", "block_idx: 1"},
+                   {"source_var_names", "strings: \"line\""},
+                   {"sink_var_names", "strings: \"bucket\""}}),
+           OpText("create_batch_reader", {{"UnderlyingReader", {"hashed"}}}, {{"Out", {"batches"}}},
+                  {{"batch_size", StrCat("i: ", kBatch)}})}) +
+      BlockText(1, 0,
+                {TensorText("line", "UINT8", {-1}, 1), TensorText("bucket", "INT64", {-1}),
+                 OpText("hash_bucket", {{"X", {"line"}}}, {{"Out", {"bucket"}}},
+                        {{"buckets", "i: 100"}})}));
+  const std::unique_ptr<ReaderBase> reader = runner.Reader("batches").NewHandle();
+  std::vector<LoDTensor> batch;
+  AllocationsIn(reader.get(), kBatchesAPass, &batch);
+  EXPECT_LE(AllocationsIn(reader.get(), kBatchesAPass, &batch), 4u * kBatchesAPass);
+}
+
 // Runs a loop of this many steps, each of which does `step`; returns the number of heap
 // allocations.
 uint64_t AllocationsOfLoop(int64_t steps, const std::string& step = "") {
