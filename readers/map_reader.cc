@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "framework/base/buffer.h"
 #include "framework/base/error.h"
 #include "framework/base/place.h"
 #include "framework/base/stop.h"
@@ -10,6 +11,14 @@
 
 namespace millhopper {
 namespace {
+
+// Forgets the values. Keeps the tables of levels of detail for the next element, if that is
+// allowed.
+void Forget(LoDTensor* tensor) {
+  Lod lod = std::move(*tensor->mutable_lod_unchecked());
+  tensor->Clear();
+  if (MayKeepEmptyTable()) *tensor->mutable_lod_unchecked() = std::move(lod);
+}
 
 // The working memory of one call of the function.
 class Workplace final : public Kept {
@@ -21,8 +30,8 @@ class Workplace final : public Kept {
  private:
   void Dispose() override {
     rows.Release();
-    for (LoDTensor& tensor : in) tensor.Clear();
-    for (LoDTensor& tensor : out) tensor.Clear();
+    for (LoDTensor& tensor : in) Forget(&tensor);
+    for (LoDTensor& tensor : out) Forget(&tensor);
     Pool<Workplace>::Give(this);
   }
 };
