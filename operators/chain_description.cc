@@ -196,7 +196,7 @@ class ChainDescription::Walk {
         if (variable != nullptr) AddField(variable->SerializeAsString(), text);
       }
     }
-    AddAttributes(op);
+    AddAttributes(op, index);
     AddReadersBelow(op, index);
   }
 
@@ -208,7 +208,7 @@ class ChainDescription::Walk {
     AddField(StrCat("shard ", choice.index, " of ", choice.shards), &description_->program_);
   }
 
-  void AddAttributes(const proto::OpDesc& op) {
+  void AddAttributes(const proto::OpDesc& op, int index) {
     for (const proto::OpDesc::Attr& attribute : op.attrs()) {
       for (const std::string& value : StringsOf(attribute)) {
         for (std::string& word : WordsOf(value)) description_->names_.insert(std::move(word));
@@ -216,19 +216,41 @@ class ChainDescription::Walk {
       if (attribute.name() == "file_names" || attribute.name() == "filename") {
         for (const std::string& name : StringsOf(attribute)) CheckFormat(op, name);
       }
-      if (attribute.type() == proto::BLOCK) AddBlock(attribute.block_idx());
+      if (attribute.type() == proto::BLOCK) AddBlock(attribute.block_idx(), index);
     }
   }
 
-  void AddBlock(int block) {
+  // Of the operator with this number, which has made its reader with the values of that time.
+  void AddBlock(int block, int index) {
     std::string* const text = &description_->program_;
     for (const auto& [name, value] : ValuesFromOutside(program_, scope_, block)) {
+      for (int i = index + 1; i < index_; ++i) {
+        if (!Writes(Op(i), name)) continue;
+        Vouch(StrCat("variable '", Escaped(name), "', which ", Called(Op(index)), " has read and ",
+                     Called(Op(i)), " has written since"));
+      }
       AddField(name, text);
       std::string bytes;
       AppendTensor(value, &bytes);
       AddField(bytes, text);
     }
     AddOperators(block);
+  }
+
+  // Whether the operator, or one in a block of its, may write the variable.
+  bool Writes(const proto::OpDesc& op, const std::string& name) const {
+    const auto names_it = [&name](const proto::OpDesc::Var& output) {
+      const auto& names = output.arguments();
+      return std::find(names.begin(), names.end(), name) != names.end();
+    };
+    const auto writes_it = [&](const proto::OpDesc::Attr& attribute) {
+      if (attribute.type() != proto::BLOCK) return false;
+      const auto& ops = program_.desc().blocks(attribute.block_idx()).ops();
+      return std::any_of(ops.begin(), ops.end(),
+                         [&](const proto::OpDesc& inner) { return Writes(inner, name); });
+    };
+    return std::any_of(op.outputs().begin(), op.outputs().end(), names_it) ||
+           std::any_of(op.attrs().begin(), op.attrs().end(), writes_it);
   }
 
   void AddOperators(int block) {

@@ -300,10 +300,9 @@ TEST_F(DiskCacheOp, IsNotUsedForOtherVocabularies) {
 
 // A block reads a variable from outside.
 TEST_F(DiskCacheOp, IsNotUsedForOtherValuesOfVariables) {
-  const auto read = [this](const std::string& value, const std::string& bias) {
+  const auto read = [this](const std::string& value, const std::string& bias,
+                           const std::string& behind = "") {
     const size_t before = Files();
-    SourceSpec spec;
-    spec.records = 5;
     ProgramRunner runner;
     runner.Startup(
         BlockText(0, -1,
@@ -318,6 +317,7 @@ TEST_F(DiskCacheOp, IsNotUsedForOtherValuesOfVariables) {
                           {{"sub_block", "block_idx: 1"},
                            {"source_var_names", "strings: \"x\""},
                            {"sink_var_names", "strings: \"y\""}}),
+                   behind,
                    OpText("create_cache_reader", {{"UnderlyingReader", {"sums"}}},
                           {{"Out", {"out"}}}, Attributes())}) +
         BlockText(1, 0,
@@ -333,6 +333,11 @@ TEST_F(DiskCacheOp, IsNotUsedForOtherValuesOfVariables) {
   EXPECT_EQ(read("2", "0"), 1u);
   EXPECT_EQ(read("2", "5"), 1u);
   EXPECT_EQ(read("1", "0"), 0u);
+  // The elements have the value from before; the cache would be taken for one with the value since.
+  ExpectError(ErrorCode::kInvalidArgument,
+              "what changes in variable 'term', which create_custom_reader 'sums' has read and "
+              "fill_constant 'term' has written since: give data_version",
+              [&] { read("3", "0", FillText("term", "FP32", 4)); });
 }
 
 TEST_F(DiskCacheOp, NeedsAVersionWhereItCannotSee) {
