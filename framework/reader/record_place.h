@@ -25,11 +25,13 @@ class RecordPlace {
   // The error with file, byte and record, if a record was loaded. The run that holds its ticket
   // must live still.
   Error Named(const Error& error) const;
-  // A reader of files calls it for what it loads. Does nothing if nobody asks.
+  // A reader of files calls it for what it loads. Tells all who ask: readers may work on an element
+  // one after another.
   static void Note(const FileReader* reader, const Ticket& ticket) {
-    if (now_ != nullptr && now_->reader_ == nullptr) {
-      now_->reader_ = reader;
-      now_->ticket_ = ticket;
+    for (RecordPlace* place = now_; place != nullptr; place = place->before_) {
+      if (place->reader_ != nullptr) continue;
+      place->reader_ = reader;
+      place->ticket_ = ticket;
     }
   }
 

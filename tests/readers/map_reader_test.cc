@@ -13,6 +13,7 @@
 
 #include "readers/batch_reader.h"
 #include "readers/double_buffer_reader.h"
+#include "readers/open_files.h"
 #include "tests/fake_device.h"
 #include "tests/sources.h"
 #include "tests/testing.h"
@@ -86,6 +87,28 @@ TEST(MapReader, AFailureTakesTheElementsPlaceAndNamesIt) {
   EXPECT_EQ(error->text,
             "no such word\n  while processing element 4 in reader 'words' (create_custom_reader, "
             "startup.pbtxt:9)");
+}
+
+TEST(MapReader, AFailureBehindAnotherMapNamesTheRecordOfTheFile) {
+  const auto pass_on = [](const RecordId&, std::vector<LoDTensor>* in, std::vector<LoDTensor>* out,
+                          Rows*) { std::swap(*in, *out); };
+  const TempFile file("lines.txt", "one\ntwo\nthree\n");
+  auto lines = OpenFile(*FindFileFormat("text"), file.path(), "", FormatArguments());
+  const std::vector<SlotSpec> slots = lines->slots();
+  auto first = std::make_unique<MapReader>(std::move(lines), slots, pass_on);
+  MapReader second(
+      std::move(first), slots,
+      [](const RecordId& id, std::vector<LoDTensor>* in, std::vector<LoDTensor>* out, Rows*) {
+        Require(id.sample != 1, "no such word");
+        std::swap(*in, *out);
+      });
+  EXPECT_EQ(ReadSome(&second, 1).size(), 1u);
+  std::vector<LoDTensor> element;
+  const std::optional<Thrown> error = ErrorOf([&] { second.ReadNext(&element); });
+  ASSERT_TRUE(error);
+  EXPECT_NE(error->text.find("lines.txt: no such word\n  in line 2, which begins at byte 4"),
+            std::string::npos)
+      << error->text;
 }
 
 // F18
