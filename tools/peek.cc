@@ -14,12 +14,10 @@
 
 #include "framework/base/error.h"
 #include "framework/base/spelling.h"
-#include "framework/io/file.h"
 #include "framework/io/output_file.h"
 #include "framework/program/executor.h"
 #include "framework/program/operator.h"
 #include "framework/program/program.h"
-#include "framework/reader/position.h"
 #include "framework/reader/reader.h"
 #include "framework/reader/reader_holder.h"
 #include "proto/framework.pb.h"
@@ -30,6 +28,7 @@
 #include "tools/json_line.h"
 #include "tools/pass_length.h"
 #include "tools/peek_program.h"
+#include "tools/peek_state.h"
 #include "tools/peek_statistics.h"
 #include "tools/shared_flags.h"
 #include "tools/standard_streams.h"
@@ -59,9 +58,11 @@ DEFINE_string(png, "",
 DEFINE_int32(passes, 1,
              "with --png: how many passes to draw. By default the first element of each, which "
              "shows what random operators make of one image");
-DEFINE_string(state, "",
-              "print the saved position of a chain of readers in this file as JSON: where each "
-              "reader stands, and what is in flight");
+DEFINE_string(
+    state, "",
+    "print what was saved in this file as JSON: of the position of a chain of readers where "
+    "each reader stands, and what is in flight; of a checkpoint of the executor that of "
+    "all readers, the types and dims of the variables, and the place in the programs");
 
 namespace millhopper {
 namespace {
@@ -103,7 +104,8 @@ CommandHelp Help() {
       "  peek --startup=startup.pbtxt\n"
       "  peek --startup=startup.pbtxt --reader=files --all\n"
       "  peek --startup=startup.pbtxt --digest --threads=7\n"
-      "  peek --state=saved.position\n";
+      "  peek --state=saved.position\n"
+      "  peek --state=saved/checkpoint-00000007.save\n";
   return help;
 }
 
@@ -269,27 +271,11 @@ void PrintStatistics(ReaderHolder* reader) {
             << (reader->HasNext() ? ", and more\n" : "\n") << statistics.ToText();
 }
 
-// The position that is saved in a file, as JSON.
-void PrintState(const std::string& path) {
-  const std::unique_ptr<const File> file = File::Open(path);
-  if (file->size() > kMaxPositionBytes) {
-    throw Error(ErrorCode::kResourceLimit, StrCat("the position of a chain of readers has at most ",
-                                                  kMaxPositionBytes, " bytes"))
-        .InFile(path, -1);
-  }
-  std::string bytes(file->size(), '\0');
-  if (!bytes.empty()) file->Read(0, bytes.data(), bytes.size());
-  try {
-    std::cout << Position::Parse(bytes).ToJson();
-  } catch (const Error& error) {
-    throw error.InFile(path, -1);
-  }
-}
-
 int RunPeek(const Arguments& arguments) {
   if (!FLAGS_state.empty()) {
-    Require(arguments.words.empty() && FLAGS_startup.empty(),
-            "--state shows a saved position and reads no files or programs (--help tells more)");
+    Require(
+        arguments.words.empty() && FLAGS_startup.empty(),
+        "--state shows what was saved and reads no other files or programs (--help tells more)");
     PrintState(DataName(FLAGS_state));
     return 0;
   }

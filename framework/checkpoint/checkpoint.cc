@@ -106,9 +106,7 @@ Manifest ReadManifest(const File& file, uint64_t* end) {
   if (file.size() < kMarkBytes + kTailBytes) {
     Fail(file, 0, StrCat("it has ", file.size(), " bytes"));
   }
-  char mark[kMarkBytes];
-  file.Read(0, mark, sizeof(mark));
-  if (std::memcmp(mark, kBegin, sizeof(mark)) != 0) Fail(file, 0, "it does not begin like one");
+  if (!IsCheckpoint(file)) Fail(file, 0, "it does not begin like one");
   char tail[kTailBytes];
   const uint64_t tail_at = file.size() - kTailBytes;
   file.Read(tail_at, tail, sizeof(tail));
@@ -201,6 +199,13 @@ void WriteCheckpoint(const Checkpoint& checkpoint, const std::string& path) {
   file.Write(reinterpret_cast<const char*>(&sum), sizeof(sum));
   file.Write(kEnd, kMarkBytes);
   file.Publish();
+}
+
+bool IsCheckpoint(const File& file) {
+  if (file.size() < kMarkBytes) return false;
+  char mark[kMarkBytes];
+  file.Read(0, mark, sizeof(mark));
+  return std::memcmp(mark, kBegin, sizeof(mark)) == 0;
 }
 
 Checkpoint ReadCheckpoint(const std::string& path) {

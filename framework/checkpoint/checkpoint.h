@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 
+#include "framework/io/file.h"
 #include "framework/reader/position.h"
 #include "framework/tensor/tensor.h"
 
@@ -33,6 +34,9 @@ void WriteCheckpoint(const Checkpoint& checkpoint, const std::string& path);
 // The file may come from anybody: every size is checked before memory is taken, and numbers that
 // only a reader or a program can judge are checked where they are used.
 Checkpoint ReadCheckpoint(const std::string& path);
+
+// Whether a file begins as checkpoints do. Throws kIo if it cannot be read.
+bool IsCheckpoint(const File& file);
 
 }  // namespace millhopper
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <random>
 #include <set>
 #include <sstream>
@@ -127,6 +128,24 @@ TEST_F(CheckpointCommandTest, SavesOnSigtermAndGoesOnWithoutATrace) {
   const ChildResult rest = RunChild(Saving({"--resume=required"}));
   EXPECT_EQ(rest.exit_code, 0) << rest.errors;
   EXPECT_EQ(printed + rest.output, whole.output);
+}
+
+TEST_F(CheckpointCommandTest, PeekShowsWhatIsSaved) {
+  ASSERT_EQ(RunChild(Saving({"--checkpoint_every=100steps", "--seed=5"})).exit_code, 0);
+  const std::string newest = Files(saved_).back();
+  const ChildResult result = RunChild({"tools/peek", "--state=" + newest});
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  const auto json = nlohmann::json::parse(result.output);
+  EXPECT_EQ(json.at("numbers").at("program"), 1);
+  EXPECT_EQ(json.at("numbers").at("steps").get<int>() % 100, 0);
+  EXPECT_EQ(json.at("tensors").at("0.0 w"), (nlohmann::json{{"dtype", "float32"}, {"dims", {1}}}));
+  EXPECT_EQ(json.at("readers").at("data").at("readers").size(), 4u);
+  EXPECT_EQ(json.at("settings").at("seed"), "5");
+  const std::string content = ReadFile(newest);
+  WriteFile(newest, content.substr(0, content.size() / 2));
+  const ChildResult cut = RunChild({"tools/peek", "--state=" + newest});
+  EXPECT_EQ(cut.exit_code, 3);
+  EXPECT_NE(cut.errors.find("this is no whole checkpoint"), std::string::npos) << cut.errors;
 }
 
 TEST_F(CheckpointCommandTest, KeepsTheNewestAndPassesOverADamagedOne) {

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/peek_state.h"
+
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "framework/base/error.h"
+#include "framework/checkpoint/checkpoint.h"
+#include "framework/io/file.h"
+#include "framework/reader/position.h"
+
+namespace millhopper {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr size_t kLongestSetting = 200;  // bytes
+
+// Bytes that are not UTF-8 are replaced, as JSON has no others.
+std::string Text(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string CheckpointText(const Checkpoint& checkpoint) {
+  Json settings = Json::object(), tensors = Json::object(), readers = Json::object();
+  for (const auto& [name, text] : checkpoint.settings) {
+    settings[name] = text.size() <= kLongestSetting ? text : StrCat(text.size(), " bytes");
+  }
+  for (const auto& [name, tensor] : checkpoint.tensors) {
+    tensors[name] = {{"dtype", ToString(tensor.dtype())}, {"dims", tensor.dims()}};
+  }
+  for (const auto& [name, position] : checkpoint.positions) {
+    readers[name] = Json::parse(position.ToJson());
+  }
+  return Text({{"settings", settings},
+               {"numbers", checkpoint.numbers},
+               {"tensors", tensors},
+               {"readers", readers}});
+}
+
+std::string PositionText(const File& file) {
+  if (file.size() > kMaxPositionBytes) {
+    throw Error(ErrorCode::kResourceLimit, StrCat("the position of a chain of readers has at most ",
+                                                  kMaxPositionBytes, " bytes"))
+        .InFile(file.path(), -1);
+  }
+  std::string bytes(file.size(), '\0');
+  if (!bytes.empty()) file.Read(0, bytes.data(), bytes.size());
+  try {
+    return Position::Parse(bytes).ToJson();
+  } catch (const Error& error) {
+    throw error.InFile(file.path(), -1);
+  }
+}
+
+}  // namespace
+
+void PrintState(const std::string& path) {
+  const std::unique_ptr<const File> file = File::Open(path);
+  std::cout << (IsCheckpoint(*file) ? CheckpointText(ReadCheckpoint(path)) : PositionText(*file));
+}
+
+}  // namespace millhopper
