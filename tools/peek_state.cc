@@ -28,7 +28,7 @@ std::string CheckpointText(const Checkpoint& checkpoint) {
     settings[name] = text.size() <= kLongestSetting ? text : StrCat(text.size(), " bytes");
   }
   for (const auto& [name, tensor] : checkpoint.tensors) {
-    tensors[name] = {{"dtype", ToString(tensor.dtype())}, {"dims", tensor.dims()}};
+    tensors[name] = StrCat(ToString(tensor.dtype()), " ", ToString(tensor.dims()));
   }
   for (const auto& [name, position] : checkpoint.positions) {
     readers[name] = Json::parse(position.ToJson());

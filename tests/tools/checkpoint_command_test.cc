@@ -138,9 +138,9 @@ TEST_F(CheckpointCommandTest, PeekShowsWhatIsSaved) {
   const auto json = nlohmann::json::parse(result.output);
   EXPECT_EQ(json.at("numbers").at("program"), 1);
   EXPECT_EQ(json.at("numbers").at("steps").get<int>() % 100, 0);
-  EXPECT_EQ(json.at("tensors").at("0.0 w"), (nlohmann::json{{"dtype", "float32"}, {"dims", {1}}}));
+  EXPECT_EQ(json.at("tensors").at("0.0 w"), "float32 [1]");
   EXPECT_EQ(json.at("readers").at("data").at("readers").size(), 4u);
-  EXPECT_EQ(json.at("settings").at("seed"), "5");
+  EXPECT_EQ(json.at("settings").at("the seed"), "5");
   const std::string content = ReadFile(newest);
   WriteFile(newest, content.substr(0, content.size() / 2));
   const ChildResult cut = RunChild({"tools/peek", "--state=" + newest});
