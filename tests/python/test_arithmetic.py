@@ -136,3 +136,11 @@ def test_the_type_of_both_holds_the_values_of_both(left: str, right: str, common
     x, y = layers.data("x", [3], dtype=left), layers.data("y", [3], dtype=right)
     for result in (x * y, y * x):
         assert result.dtype is fluid.framework.convert_dtype(common)
+
+
+def test_uint64_is_not_mixed_with_integers_of_a_sign() -> None:
+    """numpy would compute in float64, which rounds both."""
+    x, y = layers.data("x", [3], dtype="uint64"), layers.data("y", [3], dtype="int64")
+    for left, right in ((x, y), (y, x)):
+        with pytest.raises(TypeError, match=r"^no type of integers holds both u?int64 and u?int64"):
+            left + right
