@@ -28,7 +28,8 @@ constexpr DataType DataTypeOf<Bf16>() {
   return DataType::kBf16;
 }
 
-using AllTypes = Types<float, double, int32_t, int64_t, bool, uint8_t, int8_t, int16_t, Fp16, Bf16>;
+using AllTypes = Types<float, double, int32_t, int64_t, bool, uint8_t, int8_t, int16_t, uint16_t,
+                       uint32_t, uint64_t, Fp16, Bf16>;
 
 template <typename T>
 constexpr bool IsInteger() {

@@ -67,6 +67,15 @@ void PrintValue(const LoDTensor& tensor, int64_t i, std::ostream* out) {
     case DataType::kInt64:
       *out << static_cast<const int64_t*>(values)[i];
       return;
+    case DataType::kUint16:
+      *out << static_cast<const uint16_t*>(values)[i];
+      return;
+    case DataType::kUint32:
+      *out << static_cast<const uint32_t*>(values)[i];
+      return;
+    case DataType::kUint64:
+      *out << static_cast<const uint64_t*>(values)[i];
+      return;
     case DataType::kFp16:
       *out << Fp16ToFloat(static_cast<const uint16_t*>(values)[i]);
       return;

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 #include <string>
+#include <type_traits>
 
 #include "framework/base/error.h"
 
@@ -68,18 +69,8 @@ void WriteSame(const Field&, const ArrowLevel& level, int64_t index, char* place
 
 template <typename T>
 void WriteInteger(const Field& field, const ArrowLevel& level, int64_t index, char* place) {
-  field.Write(static_cast<int64_t>(ValueAt<T>(level.values, index)), place);
-}
-
-void WriteUint64(const Field& field, const ArrowLevel& level, int64_t index, char* place) {
-  const auto value = ValueAt<uint64_t>(level.values, index);
-  if (value <= uint64_t{std::numeric_limits<int64_t>::max()}) {
-    field.Write(static_cast<int64_t>(value), place);
-  } else if (IsFloat(field.slot.dtype)) {
-    field.Write(static_cast<double>(value), place);
-  } else {
-    Throw(ErrorCode::kDataLoss, value, " is no ", ToString(field.slot.dtype));
-  }
+  using Widest = std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>;
+  field.Write(Widest{ValueAt<T>(level.values, index)}, place);
 }
 
 template <typename T>
@@ -186,15 +177,15 @@ WriteArrowValue WriterOf(const ArrowType& type, const Field& field) {
     case ArrowKind::kInt16:
       return same(DataType::kInt16) ? WriteSame<int16_t> : WriteInteger<int16_t>;
     case ArrowKind::kUint16:
-      return WriteInteger<uint16_t>;
+      return same(DataType::kUint16) ? WriteSame<uint16_t> : WriteInteger<uint16_t>;
     case ArrowKind::kInt32:
       return same(DataType::kInt32) ? WriteSame<int32_t> : WriteInteger<int32_t>;
     case ArrowKind::kUint32:
-      return WriteInteger<uint32_t>;
+      return same(DataType::kUint32) ? WriteSame<uint32_t> : WriteInteger<uint32_t>;
     case ArrowKind::kInt64:
       return same(DataType::kInt64) ? WriteSame<int64_t> : WriteInteger<int64_t>;
     case ArrowKind::kUint64:
-      return WriteUint64;
+      return same(DataType::kUint64) ? WriteSame<uint64_t> : WriteInteger<uint64_t>;
     case ArrowKind::kFp16:
       return same(DataType::kFp16) ? WriteSame<uint16_t> : WriteFp16;
     case ArrowKind::kFp32:
@@ -212,7 +203,8 @@ bool IsSame(const ArrowType& type, const Field& field) {
   const WriteArrowValue write = WriterOf(type, field);
   return write == WriteSame<int8_t> || write == WriteSame<uint8_t> || write == WriteSame<int16_t> ||
          write == WriteSame<int32_t> || write == WriteSame<int64_t> ||
-         write == WriteSame<uint16_t> || write == WriteSame<float> || write == WriteSame<double>;
+         write == WriteSame<uint16_t> || write == WriteSame<uint32_t> ||
+         write == WriteSame<uint64_t> || write == WriteSame<float> || write == WriteSame<double>;
 }
 
 }  // namespace millhopper

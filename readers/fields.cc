@@ -284,6 +284,12 @@ void SetReaders(Field* field) {
       return SetIntegerReader<int32_t>(field);
     case DataType::kInt64:
       return SetIntegerReader<int64_t>(field);
+    case DataType::kUint16:
+      return SetIntegerReader<uint16_t>(field);
+    case DataType::kUint32:
+      return SetIntegerReader<uint32_t>(field);
+    case DataType::kUint64:
+      return SetIntegerReader<uint64_t>(field);
     case DataType::kFp32:
       if (field->scale == 1) return SetReader<ReadFloat32, 4>(field);
       return SetReader<ReadAnyFloat, 4>(field);
@@ -303,11 +309,16 @@ void SetReaders(Field* field) {
 template <typename T, typename Number>
 void WriteAs(const Field& field, Number number, char* place) {
   const auto value = static_cast<T>(number);
-  if (static_cast<Number>(value) != number) OutOfRange(field, StrCat(number));
+  // A number of the other sign may come back as it was.
+  if (static_cast<Number>(value) != number || (value < 0) != (number < 0)) {
+    OutOfRange(field, StrCat(number));
+  }
   Put(value, place);
 }
 
-void WriteInteger(const Field& field, int64_t number, char* place) {
+// Number is int64_t or uint64_t.
+template <typename Number>
+void WriteInteger(const Field& field, Number number, char* place) {
   switch (field.slot.dtype) {
     case DataType::kBool:
       if (number != 0 && number != 1) OutOfRange(field, StrCat(number));
@@ -322,8 +333,17 @@ void WriteInteger(const Field& field, int64_t number, char* place) {
     case DataType::kInt32:
       return WriteAs<int32_t>(field, number, place);
     case DataType::kInt64:
-      return Put(number, place);
-    default:
+      return WriteAs<int64_t>(field, number, place);
+    case DataType::kUint16:
+      return WriteAs<uint16_t>(field, number, place);
+    case DataType::kUint32:
+      return WriteAs<uint32_t>(field, number, place);
+    case DataType::kUint64:
+      return WriteAs<uint64_t>(field, number, place);
+    case DataType::kFp16:
+    case DataType::kBf16:
+    case DataType::kFp32:
+    case DataType::kFp64:
       return PutFloat(field.slot.dtype, static_cast<double>(number) * field.scale, place);
   }
 }
@@ -364,11 +384,8 @@ class Words {
 };
 
 DataType TypeNamed(const std::string& name) {
-  static constexpr DataType kTypes[] = {
-      DataType::kBool,  DataType::kInt8, DataType::kUint8, DataType::kInt16, DataType::kInt32,
-      DataType::kInt64, DataType::kFp16, DataType::kBf16,  DataType::kFp32,  DataType::kFp64};
   std::string names;
-  for (const DataType type : kTypes) {
+  for (const DataType type : kDataTypes) {
     if (name == ToString(type)) return type;
     names += StrCat(ToString(type), ", ");
   }
@@ -541,8 +558,13 @@ void Field::ReadAll(std::string_view text, char* place) const {
 
 void Field::Write(int64_t number, char* place) const { WriteInteger(*this, number, place); }
 
+void Field::Write(uint64_t number, char* place) const { WriteInteger(*this, number, place); }
+
 void Field::Write(double number, char* place) const {
   if (IsFloat(slot.dtype)) return PutFloat(slot.dtype, number * scale, place);
+  if (slot.dtype == DataType::kUint64 && number >= 0x1p63 && number < 0x1p64) {
+    return Put(static_cast<uint64_t>(number), place);  // it has no fraction
+  }
   // 2^63 is no int64, and a NaN is in no range.
   if (!(number >= -0x1p63 && number < 0x1p63) || std::trunc(number) != number) {
     OutOfRange(*this, StrCat(number));

@@ -76,6 +76,7 @@ struct Field {
   void ReadAll(std::string_view text, char* place) const;
   // Writes a number as a value. Throws kDataLoss if the type cannot hold it.
   void Write(int64_t number, char* place) const;
+  void Write(uint64_t number, char* place) const;
   void Write(double number, char* place) const;
   // Writes `n` values of the default.
   void WriteDefault(size_t n, char* place) const;

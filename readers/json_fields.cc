@@ -76,6 +76,7 @@ void WriteValue(const Field& field, dom::element value, char* place) {
     case Type::INT64:
       return field.Write(value.get_int64().value_unsafe(), place);
     case Type::UINT64:  // more than an int64 holds
+      return field.Write(value.get_uint64().value_unsafe(), place);
     case Type::DOUBLE:
       return field.Write(value.get_double().value_unsafe(), place);
     case Type::BOOL:

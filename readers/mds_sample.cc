@@ -26,10 +26,10 @@ struct ValueType {
 
 constexpr ValueType kTypes[] = {
     {8, "uint8", 1, DataType::kUint8, "uint8"},     {9, "int8", 1, DataType::kInt8, "int8"},
-    {16, "uint16", 2, std::nullopt, "int32"},       {17, "int16", 2, DataType::kInt16, "int16"},
-    {18, "float16", 2, DataType::kFp16, "float16"}, {32, "uint32", 4, std::nullopt, "int64"},
+    {16, "uint16", 2, DataType::kUint16, "uint16"}, {17, "int16", 2, DataType::kInt16, "int16"},
+    {18, "float16", 2, DataType::kFp16, "float16"}, {32, "uint32", 4, DataType::kUint32, "uint32"},
     {33, "int32", 4, DataType::kInt32, "int32"},    {34, "float32", 4, DataType::kFp32, "float32"},
-    {64, "uint64", 8, std::nullopt, "int64"},       {65, "int64", 8, DataType::kInt64, "int64"},
+    {64, "uint64", 8, DataType::kUint64, "uint64"}, {65, "int64", 8, DataType::kInt64, "int64"},
     {66, "float64", 8, DataType::kFp64, "float64"},
 };
 
@@ -68,14 +68,8 @@ void WriteOne(const Field& field, const ValueType& type, const char* value, char
     case 66:
       return field.Write(StoredNumber<double>(value), place);
     default:
-      break;
+      return field.Write(StoredNumber<uint64_t>(value), place);
   }
-  const auto number = StoredNumber<uint64_t>(value);
-  if (number <= uint64_t{INT64_MAX}) return field.Write(static_cast<int64_t>(number), place);
-  // Floats hold it, rounded as ever; of the integers none does.
-  const DataType wanted = field.slot.dtype;
-  if (!IsFloat(wanted)) Throw(ErrorCode::kDataLoss, number, " is no ", ToString(wanted));
-  field.Write(static_cast<double>(number), place);
 }
 
 void WriteValues(const Field& field, const ValueType& type, const char* values, size_t count,

@@ -33,7 +33,9 @@ std::unique_ptr<FileSource> NpyArrays::OpenArrays(
   std::vector<NpyHeader> headers;
   uint64_t record_bytes = 0;
   for (const std::unique_ptr<ByteStream>& stream : streams) {
+    const SlotSpec& declared = slots()[headers.size()];
     headers.push_back(ReadNpyHeader(stream.get()));
+    if (declared.known) DeclareNpy(declared.dtype, &headers.back());
     record_bytes += headers.back().record_bytes;
     if (headers.back().records != headers[0].records) {
       fail(ErrorCode::kDataLoss, StrCat("slot ", headers.size() - 1, " has ",

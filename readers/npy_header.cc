@@ -160,9 +160,9 @@ NpyType PlainTypeOf(std::string_view kind) {
       {"i4", {DataType::kInt32, 4, 0, false, Change::kNone}},
       {"i8", {DataType::kInt64, 8, 0, false, Change::kNone}},
       {"u1", {DataType::kUint8, 1, 0, false, Change::kNone}},
-      {"u2", {DataType::kInt32, 2, 0, false, Change::kWidenUint16}},
-      {"u4", {DataType::kInt64, 4, 0, false, Change::kWidenUint32}},
-      {"u8", {DataType::kInt64, 8, 0, false, Change::kCheckUint64}},
+      {"u2", {DataType::kUint16, 2, 0, false, Change::kNone}},
+      {"u4", {DataType::kUint32, 4, 0, false, Change::kNone}},
+      {"u8", {DataType::kUint64, 8, 0, false, Change::kNone}},
       {"f2", {DataType::kFp16, 2, 0, false, Change::kNone}},
       {"f4", {DataType::kFp32, 4, 0, false, Change::kNone}},
       {"f8", {DataType::kFp64, 8, 0, false, Change::kNone}},
@@ -226,8 +226,10 @@ NpyHeader HeaderOf(std::string_view text) {
   if (header.type.last_axis > 0) {
     header.spec.dims.push_back(static_cast<int64_t>(header.type.last_axis));
   }
-  // As tensors, which may be wider than the file has them.
-  const uint64_t widest = std::max(header.type.bytes, SizeOf(header.type.dtype));
+  // As tensors, which may be wider than the file has them (DeclareNpy).
+  const bool widens =
+      header.type.dtype == DataType::kUint16 || header.type.dtype == DataType::kUint32;
+  const uint64_t widest = widens ? 2 * header.type.bytes : header.type.bytes;
   uint64_t numbers = 1;
   for (const int64_t dim : header.spec.dims) {
     const auto length = static_cast<uint64_t>(dim);
@@ -283,7 +285,7 @@ void CheckUint64s(const char* values, size_t numbers) {
     std::memcpy(&value, values + 8 * i, 8);
     if (value > INT64_MAX) {
       Throw(ErrorCode::kDataLoss, "value ", i, " is ", value,
-            ", which int64 cannot hold; uint64 arrays are read as int64");
+            ", which int64 cannot hold; declare the slot as uint64");
     }
   }
 }
@@ -346,6 +348,24 @@ NpyHeader ReadNpyHeader(ByteStream* stream) {
   } catch (const Error& error) {
     fail(error.code(), error.message());
     throw;
+  }
+}
+
+void DeclareNpy(DataType declared, NpyHeader* header) {
+  using Change = NpyType::Change;
+  static constexpr struct {
+    DataType stored, declared;
+    Change change;
+  } kSigned[] = {
+      {DataType::kUint16, DataType::kInt32, Change::kWidenUint16},
+      {DataType::kUint32, DataType::kInt64, Change::kWidenUint32},
+      {DataType::kUint64, DataType::kInt64, Change::kCheckUint64},
+  };
+  for (const auto& pair : kSigned) {
+    if (header->type.dtype != pair.stored || declared != pair.declared) continue;
+    header->type.dtype = header->spec.dtype = declared;
+    header->type.change = pair.change;
+    return;
   }
 }
 

@@ -48,6 +48,10 @@ struct NpyHeader {
 // structured ones. records * record_bytes is far from overflowing.
 NpyHeader ReadNpyHeader(ByteStream* stream);
 
+// Makes an unsigned array one of the signed type that a slot declares: uint16 of int32, uint32 and
+// uint64 of int64. Leaves others alone.
+void DeclareNpy(DataType declared, NpyHeader* header);
+
 // Whether a file begins as an array does.
 bool IsNpy(const char* head, size_t size);
 

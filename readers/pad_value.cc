@@ -48,6 +48,12 @@ uint64_t BitsOf(double number, DataType dtype) {
       return BitsOf(Exact<uint8_t>(number, dtype));
     case DataType::kInt8:
       return BitsOf(Exact<int8_t>(number, dtype));
+    case DataType::kUint16:
+      return BitsOf(Exact<uint16_t>(number, dtype));
+    case DataType::kUint32:
+      return BitsOf(Exact<uint32_t>(number, dtype));
+    case DataType::kUint64:
+      return BitsOf(Exact<uint64_t>(number, dtype));
     case DataType::kFp16:
       return BitsOf(FloatToFp16(static_cast<float>(number)));
     case DataType::kBf16:

@@ -41,6 +41,12 @@ auto VisitValue(const LoDTensor& tensor, int64_t i, const Visit& visit) {
       return visit(Load<int32_t>(tensor, i));
     case DataType::kInt64:
       return visit(Load<int64_t>(tensor, i));
+    case DataType::kUint16:
+      return visit(Load<uint16_t>(tensor, i));
+    case DataType::kUint32:
+      return visit(Load<uint32_t>(tensor, i));
+    case DataType::kUint64:
+      return visit(Load<uint64_t>(tensor, i));
     case DataType::kFp16:
       return visit(Fp16ToFloat(Load<uint16_t>(tensor, i)));
     case DataType::kBf16:

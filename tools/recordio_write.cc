@@ -81,9 +81,7 @@ constexpr char kExtension[] = ".recordio";
 
 DataType DataTypeFromName(const std::string& name) {
   std::vector<std::string> known;
-  for (int number = 0; number < 64; ++number) {
-    if (!IsDataType(number)) continue;
-    const auto type = static_cast<DataType>(number);
+  for (const DataType type : kDataTypes) {
     if (name == ToString(type)) return type;
     known.emplace_back(ToString(type));
   }

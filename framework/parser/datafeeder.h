@@ -41,6 +41,9 @@ template <> struct TypeOf<float> { static constexpr int32_t kNumber = MILLHOPPER
 template <> struct TypeOf<double> { static constexpr int32_t kNumber = MILLHOPPER_FP64; };
 template <> struct TypeOf<uint8_t> { static constexpr int32_t kNumber = MILLHOPPER_UINT8; };
 template <> struct TypeOf<int8_t> { static constexpr int32_t kNumber = MILLHOPPER_INT8; };
+template <> struct TypeOf<uint16_t> { static constexpr int32_t kNumber = MILLHOPPER_UINT16; };
+template <> struct TypeOf<uint32_t> { static constexpr int32_t kNumber = MILLHOPPER_UINT32; };
+template <> struct TypeOf<uint64_t> { static constexpr int32_t kNumber = MILLHOPPER_UINT64; };
 // clang-format on
 
 // Values with dims and, for sequences, levels of detail (millhopper_parser.h).

@@ -19,13 +19,16 @@ size_t SizeOf(DataType type) {
     case DataType::kInt8:
       return 1;
     case DataType::kInt16:
+    case DataType::kUint16:
     case DataType::kFp16:
     case DataType::kBf16:
       return 2;
     case DataType::kInt32:
+    case DataType::kUint32:
     case DataType::kFp32:
       return 4;
     case DataType::kInt64:
+    case DataType::kUint64:
     case DataType::kFp64:
       return 8;
   }
@@ -59,12 +62,19 @@ const char* ToString(DataType type) {
       return "int8";
     case DataType::kBf16:
       return "bfloat16";
+    case DataType::kUint16:
+      return "uint16";
+    case DataType::kUint32:
+      return "uint32";
+    case DataType::kUint64:
+      return "uint64";
   }
   return "unknown";
 }
 
 bool IsDataType(int64_t number) {
-  return (number >= 0 && number <= 6) || (number >= 20 && number <= 22);
+  return (number >= 0 && number <= 6) || (number >= 19 && number <= 22) || number == 120 ||
+         number == 121;
 }
 
 size_t FirstOtherThanBool(const char* bytes) {
@@ -74,9 +84,13 @@ size_t FirstOtherThanBool(const char* bytes) {
 }
 
 DataType DataTypeFromNumber(int64_t number) {
-  Require(IsDataType(number), number,
-          " is no data type; there are 0 bool, 1 int16, 2 int32, 3 int64, 4 float16, 5 float32, "
-          "6 float64, 20 uint8, 21 int8, 22 bfloat16");
+  if (!IsDataType(number)) {
+    std::string types;
+    for (const DataType type : kDataTypes) {
+      types += StrCat(types.empty() ? "" : ", ", static_cast<int>(type), " ", ToString(type));
+    }
+    Throw(ErrorCode::kInvalidArgument, number, " is no data type; there are ", types);
+  }
   return static_cast<DataType>(number);
 }
 

@@ -14,7 +14,9 @@
 
 namespace millhopper {
 
-// Types of values; the numbers are those of framework.proto (VarType.Type).
+// Types of values; the numbers are those of framework.proto (VarType.Type). A type that is added
+// here is added to kDataTypes, too; what depends on the type is a switch without default, so that
+// the compiler finds it.
 enum class DataType : int32_t {
   kBool = 0,
   kInt16 = 1,
@@ -23,10 +25,19 @@ enum class DataType : int32_t {
   kFp16 = 4,  // IEEE half
   kFp32 = 5,
   kFp64 = 6,
+  kUint64 = 19,  // the lineage's SIZE_T
   kUint8 = 20,
   kInt8 = 21,
-  kBf16 = 22,  // the upper half of an fp32
+  kBf16 = 22,     // the upper half of an fp32
+  kUint16 = 120,  // these two numbers are ours; the lineage has none
+  kUint32 = 121,
 };
+
+// All of them, in the order in which texts for people name them.
+constexpr DataType kDataTypes[] = {
+    DataType::kBool,  DataType::kInt8,   DataType::kUint8, DataType::kInt16,  DataType::kUint16,
+    DataType::kInt32, DataType::kUint32, DataType::kInt64, DataType::kUint64, DataType::kFp16,
+    DataType::kBf16,  DataType::kFp32,   DataType::kFp64};
 
 size_t SizeOf(DataType type);
 bool IsFloat(DataType type);
@@ -89,6 +100,18 @@ constexpr DataType DataTypeOf<uint8_t>() {
 template <>
 constexpr DataType DataTypeOf<int8_t>() {
   return DataType::kInt8;
+}
+template <>
+constexpr DataType DataTypeOf<uint16_t>() {
+  return DataType::kUint16;
+}
+template <>
+constexpr DataType DataTypeOf<uint32_t>() {
+  return DataType::kUint32;
+}
+template <>
+constexpr DataType DataTypeOf<uint64_t>() {
+  return DataType::kUint64;
 }
 
 // Conversions of the 16-bit types, round to nearest even.

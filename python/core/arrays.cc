@@ -45,6 +45,13 @@ DataType TypeOf(const py::dtype& dtype) {
         return DataType::kInt8;
       case py::detail::npy_api::NPY_SHORT_:
         return DataType::kInt16;
+      case py::detail::npy_api::NPY_USHORT_:
+        return DataType::kUint16;
+      case py::detail::npy_api::NPY_UINT_:
+        return DataType::kUint32;
+      case py::detail::npy_api::NPY_ULONG_:
+      case py::detail::npy_api::NPY_ULONGLONG_:
+        return DataType::kUint64;
       case py::detail::npy_api::NPY_INT_:
         return DataType::kInt32;
       case py::detail::npy_api::NPY_LONG_:
@@ -60,13 +67,12 @@ DataType TypeOf(const py::dtype& dtype) {
   }
   const auto name = dtype.attr("name").cast<std::string>();
   const bool swapped = !dtype.attr("isnative").cast<bool>();
-  for (int64_t number = 0; number < 256 && !swapped; ++number) {
-    if (IsDataType(number) && name == ToString(DataTypeFromNumber(number))) {
-      return DataTypeFromNumber(number);
-    }
+  for (const DataType type : kDataTypes) {
+    if (!swapped && name == ToString(type)) return type;
   }
   Throw(ErrorCode::kInvalidArgument, "values of ", py::repr(dtype).cast<std::string>(),
-        " are none of Millhopper's: bool, int8 to int64, uint8, float16 to float64, bfloat16");
+        " are none of Millhopper's: bool, int8 to int64, uint8 to uint64, float16 to float64, "
+        "bfloat16");
 }
 
 py::array ToArray(const LoDTensor& tensor) {

@@ -46,6 +46,9 @@ std::pair<uint8_t, uint8_t> CodeOf(DataType type) {
     case DataType::kBool:
       return {kBoolean, bits};
     case DataType::kUint8:
+    case DataType::kUint16:
+    case DataType::kUint32:
+    case DataType::kUint64:
       return {kUint, bits};
     case DataType::kInt8:
     case DataType::kInt16:
@@ -63,10 +66,9 @@ std::pair<uint8_t, uint8_t> CodeOf(DataType type) {
 }
 
 DataType TypeOf(const DlTensor& tensor) {
-  for (int64_t number = 0; number < 64 && tensor.type_lanes == 1; ++number) {
-    if (!IsDataType(number)) continue;
-    const DataType type = DataTypeFromNumber(number);
-    if (CodeOf(type) == std::make_pair(tensor.type_code, tensor.type_bits)) return type;
+  for (const DataType type : kDataTypes) {
+    const auto code = std::make_pair(tensor.type_code, tensor.type_bits);
+    if (tensor.type_lanes == 1 && CodeOf(type) == code) return type;
   }
   Throw(ErrorCode::kInvalidArgument, "DLPack type ", int{tensor.type_code}, " of ",
         int{tensor.type_bits}, " bits and ", tensor.type_lanes, " lanes is none of Millhopper's");

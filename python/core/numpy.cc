@@ -53,12 +53,17 @@ int NumberOf(DataType type) {
       return 2;
     case DataType::kInt16:
       return 3;
+    case DataType::kUint16:
     case DataType::kBf16:
       return 4;
     case DataType::kInt32:
       return 5;
+    case DataType::kUint32:
+      return 6;
     case DataType::kInt64:
       return 7;
+    case DataType::kUint64:
+      return 8;
     case DataType::kFp32:
       return 11;
     case DataType::kFp64:

@@ -9,9 +9,7 @@ namespace millhopper {
 namespace {
 
 DataType DtypeNamed(const std::string& name) {
-  for (int64_t number = 0; number < 256; ++number) {
-    if (!IsDataType(number)) continue;
-    const DataType type = DataTypeFromNumber(number);
+  for (const DataType type : kDataTypes) {
     if (ToString(type) == name) return type;
   }
   Throw(ErrorCode::kInvalidArgument, "no dtype '", Escaped(name), "'");

@@ -2,6 +2,7 @@
 // cast.
 #include <gtest/gtest.h>
 
+#include <iterator>
 #include <limits>
 #include <vector>
 
@@ -20,9 +21,8 @@ LoDTensor Cast(const LoDTensor& x, DataType type, const RunOpOptions& options = 
 }
 
 const std::vector<DataType>& AllTypes() {
-  static const auto* types = new std::vector<DataType>{
-      DataType::kBool, DataType::kInt16, DataType::kInt32, DataType::kInt64, DataType::kFp16,
-      DataType::kFp32, DataType::kFp64,  DataType::kUint8, DataType::kInt8,  DataType::kBf16};
+  static const auto* types =
+      new std::vector<DataType>{std::begin(kDataTypes), std::end(kDataTypes)};
   return *types;
 }
 
@@ -56,6 +56,22 @@ TEST(CastOp, CutsOffFractionsAndStopsAtTheLimits) {
   EXPECT_EQ(ValuesOf<int64_t>(Cast(x, DataType::kInt64)),
             (std::vector<int64_t>{2, -2, 300, -300, 0, highest, lowest}));
   EXPECT_EQ(ValuesOf<bool>(Cast(x, DataType::kBool)), std::vector<bool>(7, true));
+}
+
+TEST(CastOp, UnsignedIntegersStopAtTheirLimitsAndWrapAround) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const LoDTensor x = MakeTensor<double>({4}, {2.9, -1, 1e30, nan});
+  EXPECT_EQ(ValuesOf<uint16_t>(Cast(x, DataType::kUint16)),
+            (std::vector<uint16_t>{2, 0, 65535, 0}));
+  EXPECT_EQ(ValuesOf<uint32_t>(Cast(x, DataType::kUint32)),
+            (std::vector<uint32_t>{2, 0, 4294967295, 0}));
+  EXPECT_EQ(ValuesOf<uint64_t>(Cast(x, DataType::kUint64)),
+            (std::vector<uint64_t>{2, 0, ~uint64_t{0}, 0}));
+  const LoDTensor wide = MakeTensor<uint64_t>({2}, {~uint64_t{0}, (uint64_t{1} << 32) + 5});
+  EXPECT_EQ(ValuesOf<int64_t>(Cast(wide, DataType::kInt64)),
+            (std::vector<int64_t>{-1, (int64_t{1} << 32) + 5}));
+  EXPECT_EQ(ValuesOf<uint16_t>(Cast(wide, DataType::kUint16)), (std::vector<uint16_t>{65535, 5}));
+  EXPECT_EQ(ValuesOf<double>(Cast(wide, DataType::kFp64))[0], 0x1p64);
 }
 
 TEST(CastOp, WrapsIntegersAroundAndKeepsLargeOnes) {

@@ -43,6 +43,10 @@ TEST(PrintOp, PrintsEveryType) {
   EXPECT_EQ(Printed(MakeTensor<int16_t>({1}, {-300})), "x: int16 [1] = {-300}\n");
   EXPECT_EQ(Printed(MakeTensor<int8_t>({1}, {-65})), "x: int8 [1] = {-65}\n");
   EXPECT_EQ(Printed(MakeTensor<uint8_t>({2}, {65, 255})), "x: uint8 [2] = {65, 255}\n");
+  EXPECT_EQ(Printed(MakeTensor<uint16_t>({1}, {65535})), "x: uint16 [1] = {65535}\n");
+  EXPECT_EQ(Printed(MakeTensor<uint32_t>({1}, {4294967295})), "x: uint32 [1] = {4294967295}\n");
+  EXPECT_EQ(Printed(MakeTensor<uint64_t>({1}, {~uint64_t{0}})),
+            "x: uint64 [1] = {18446744073709551615}\n");
   EXPECT_EQ(Printed(MakeTensor<bool>({2}, {true, false})), "x: bool [2] = {true, false}\n");
   LoDTensor half;
   half.Allocate(DataType::kFp16, {1});

@@ -123,6 +123,10 @@ def test_nothing_is_cut_off_where_types_differ(
         ("float32", "float64", "float64"),
         ("uint8", "int8", "int16"),
         ("bool", "uint8", "uint8"),
+        ("uint16", "uint8", "uint16"),
+        ("uint16", "int16", "int32"),
+        ("uint32", "int32", "int64"),
+        ("uint64", "float32", "float32"),
         ("float16", "int64", "float16"),
         ("float16", "bfloat16", "float32"),
         ("bfloat16", "float64", "float64"),
@@ -132,3 +136,11 @@ def test_the_type_of_both_holds_the_values_of_both(left: str, right: str, common
     x, y = layers.data("x", [3], dtype=left), layers.data("y", [3], dtype=right)
     for result in (x * y, y * x):
         assert result.dtype is fluid.framework.convert_dtype(common)
+
+
+def test_uint64_is_not_mixed_with_integers_of_a_sign() -> None:
+    """numpy would compute in float64, which rounds both."""
+    x, y = layers.data("x", [3], dtype="uint64"), layers.data("y", [3], dtype="int64")
+    for left, right in ((x, y), (y, x)):
+        with pytest.raises(TypeError, match=r"^no type of integers holds both u?int64 and u?int64"):
+            left + right

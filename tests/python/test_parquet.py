@@ -263,7 +263,7 @@ def every_type() -> Any:
         "dates": each(pa.list_(pa.int64()), lambda i: [i]),
     }
     for kind in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"):
-        largest = int(np.iinfo(kind).max) if kind != "uint64" else 2**63 - 1
+        largest = int(np.iinfo(kind).max)
         columns[kind] = each(getattr(pa, kind)(), lambda i, last=largest: last - i % 100)
     for unit in ("s", "ms", "us", "ns"):
         columns[f"timestamp {unit}"] = each(pa.timestamp(unit), lambda i: moment)

@@ -52,7 +52,8 @@ class DataFeeder:
 
         Args:
             feed_list: variables, or names of variables of ``program``. Their dtypes are bool,
-                float16/32/64, int8/16/32/64 or uint8, and one dim, that of the batch, is -1.
+                float16/32/64, int8/16/32/64 or uint8/16/32/64, and one dim, that of the batch, is
+                -1.
             place: ``CPUPlace()`` or ``CUDAPlace(i)``. ``feed_parallel`` without ``num_places``
                 counts the places of this kind.
             program: by default ``default_main_program()``.

@@ -28,7 +28,8 @@ class TorchReader(View[Tensor]):
     them, exist, so a loop may write to tensors in place. A tensor that an operator or a plugin
     shares among batches is copied, because torch has no read-only tensors.
 
-    dtypes are those of the slots, bfloat16 is ``torch.bfloat16``. A ragged slot is a
+    dtypes are those of the slots, bfloat16 is ``torch.bfloat16``; uint16, uint32 and uint64 need
+    torch 2.3 or later and raise a ``TypeError`` with an older one. A ragged slot is a
     ``RaggedArrays`` of its values and a tuple of int64 offsets;
     ``torch.nested.nested_tensor_from_jagged(ragged.values, ragged.offsets[0])`` makes a nested
     tensor of it, without a copy.
@@ -39,4 +40,9 @@ class TorchReader(View[Tensor]):
             array = array.copy()
         if bfloat16:  # viewed as int16 first, because older versions of torch have no uint16
             return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+        if array.dtype.kind == "u" and not hasattr(torch, array.dtype.name):
+            raise TypeError(
+                f"torch {torch.__version__} has no {array.dtype.name}, which torch 2.3 brought;"
+                " cast the slot in a map, or read it as int64"
+            )
         return torch.from_numpy(array)

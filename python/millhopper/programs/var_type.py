@@ -35,6 +35,7 @@ class VarType(enum.IntEnum):
     CHANNEL = 16
     RAW = 17
     TUPLE = 18
+    UINT64 = 19
     SIZE_T = 19
     UINT8 = 20
     INT8 = 21
@@ -47,6 +48,8 @@ class VarType(enum.IntEnum):
     FEED_LIST = 28
     PSTRING = 29
     SPARSE_COO = 30
+    UINT16 = 120
+    UINT32 = 121
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -71,6 +74,9 @@ _NAMES = {
     VarType.UINT8: "uint8",
     VarType.INT8: "int8",
     VarType.BF16: "bfloat16",
+    VarType.UINT16: "uint16",
+    VarType.UINT32: "uint32",
+    VarType.UINT64: "uint64",
 }
 _BY_NAME = {name: number for number, name in _NAMES.items()}
 
@@ -149,7 +155,11 @@ def is_float(dtype: VarType | None) -> bool:
 
 def common_type(left: VarType, right: VarType) -> VarType:
     """The type that values of two types are computed in: floating if one of them is, and otherwise
-    the smallest that holds the values of both."""
+    the smallest that holds the values of both.
+
+    Raises:
+        TypeError: one is uint64 and the other a type of integers with a sign.
+    """
     if left is right:
         return left
     if is_float(left) != is_float(right):
@@ -157,7 +167,13 @@ def common_type(left: VarType, right: VarType) -> VarType:
     if VarType.BF16 in (left, right):
         other = right if left is VarType.BF16 else left
         return VarType.FP32 if other is VarType.FP16 else other
-    return convert_dtype(np.promote_types(left.dtype, right.dtype))
+    common = convert_dtype(np.promote_types(left.dtype, right.dtype))
+    if is_float(common) and not is_float(left):  # numpy's choice, which would round the integers
+        raise TypeError(
+            f"no type of integers holds both {dtype_name(left)} and {dtype_name(right)}; cast one"
+            " of them first"
+        )
+    return common
 
 
 def constant_of(dtype: VarType, value: float) -> float:

@@ -177,7 +177,7 @@ TEST(Mds, GuessesFieldsAndKnowsItsFirstBytes) {
   folder.WriteShards(columns, {MdsSample(columns, {FromHex("08 08 0102 0000"), "xx", "", "", "1"})},
                      1);
   EXPECT_EQ(FindFileFormat("mds")->guess_fields(folder.index(), {}),
-            (Strings{"\"a b\" uint8[1, 2]", "c int32[]", "e bytes", "f int64[]"}));
+            (Strings{"\"a b\" uint8[1, 2]", "c uint16[]", "e bytes", "f int64[]"}));
   EXPECT_EQ(FormatByContent(folder.index()).tag, "mds");
 }
 

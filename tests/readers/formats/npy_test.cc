@@ -104,9 +104,9 @@ TEST(Npy, HasEveryPlainTypeInBothByteOrders) {
       {"i2", 2, DataType::kInt16, Raw<int16_t>({-2, 700}), Raw<int16_t>({-2, 700}), {1}},
       {"i4", 4, DataType::kInt32, Raw<int32_t>({-2, 1 << 30}), Raw<int32_t>({-2, 1 << 30}), {1}},
       {"i8", 8, DataType::kInt64, Raw<int64_t>({-2, 9}), Raw<int64_t>({-2, 9}), {1}},
-      {"u2", 2, DataType::kInt32, Raw<uint16_t>({65535, 7}), Raw<int32_t>({65535, 7}), {1}},
-      {"u4", 4, DataType::kInt64, Raw<uint32_t>({~0U, 7}), Raw<int64_t>({4294967295, 7}), {1}},
-      {"u8", 8, DataType::kInt64, Raw<uint64_t>({INT64_MAX, 7}), Raw<int64_t>({INT64_MAX, 7}), {1}},
+      {"u2", 2, DataType::kUint16, Raw<uint16_t>({65535, 7}), Raw<uint16_t>({65535, 7}), {1}},
+      {"u4", 4, DataType::kUint32, Raw<uint32_t>({~0U, 7}), Raw<uint32_t>({~0U, 7}), {1}},
+      {"u8", 8, DataType::kUint64, Raw<uint64_t>({~0UL, 7}), Raw<uint64_t>({~0UL, 7}), {1}},
       {"f2", 2, DataType::kFp16, FromHex("003c00c0"), FromHex("003c00c0"), {1}},
       {"f4", 4, DataType::kFp32, Raw<float>({-1.5F, 3}), Raw<float>({-1.5F, 3}), {1}},
       {"f8", 8, DataType::kFp64, Raw<double>({-1.5, 3}), Raw<double>({-1.5, 3}), {1}},
@@ -265,8 +265,33 @@ TEST(Npy, SaysWhereTheFileEndsTooEarlyOrTooLate) {
 
 TEST(Npy, RefusesValuesThatDoNotFit) {
   ExpectProblem(Npy("|b1", "(2,)", FromHex("0102")), "slot 0: a bool is 0 or 1, not 2");
-  ExpectProblem(Npy("<u8", "(1, 2)", Raw<uint64_t>({1, uint64_t{1} << 63})),
-                "slot 0: value 1 is 9223372036854775808, which int64 cannot hold");
+}
+
+// Slots that are declared with a sign get unsigned arrays that they hold; others do not.
+TEST(Npy, UnsignedArraysBecomeTheDeclaredSignedType) {
+  const auto read = [](const std::string& content, DataType dtype) {
+    const TempFile file("a.npy", content);
+    FormatArguments arguments;
+    arguments.declared = {SlotSpec{dtype, Dims{1}}};
+    return BytesOf(ReadAll(OpenFile(*FindFileFormat("npy"), file.path(), "", arguments).get()));
+  };
+  const std::string shorts = Raw<uint16_t>({65535, 7});
+  for (const bool swapped : {false, true}) {
+    const std::string order = swapped ? ">" : "<";
+    EXPECT_EQ(
+        read(Npy(order + "u2", "(2,)", swapped ? Swapped(shorts, 2) : shorts), DataType::kInt32),
+        Raw<int32_t>({65535, 7}));
+  }
+  EXPECT_EQ(read(Npy("<u4", "(2,)", Raw<uint32_t>({~0U, 7})), DataType::kInt64),
+            Raw<int64_t>({4294967295, 7}));
+  EXPECT_EQ(read(Npy("<u8", "(1,)", Raw<uint64_t>({INT64_MAX})), DataType::kInt64),
+            Raw<int64_t>({INT64_MAX}));
+  ExpectError(
+      ErrorCode::kDataLoss,
+      "value 0 is 9223372036854775808, which int64 cannot hold; declare the slot as uint64",
+      [&] { read(Npy("<u8", "(1,)", Raw<uint64_t>({uint64_t{1} << 63})), DataType::kInt64); });
+  ExpectError(ErrorCode::kDataLoss, "int16 [1] is declared, uint16 [1] was found",
+              [&] { read(Npy("<u2", "(2,)", shorts), DataType::kInt16); });
 }
 
 TEST(Npy, AllFilesOfAReaderAgree) {
