@@ -48,7 +48,7 @@ def test_arrays_go_to_the_core_and_back(dtype: str) -> None:
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_readers_of_memory_and_maps_hold_them(dtype: str) -> None:
     reader = fluid.Reader.from_arrays({"x": extremes(dtype)})
-    assert reader.dtypes() == [dtype]
+    assert reader.slots() == [(dtype, [1, 1], 0)]
     (batch,) = reader.batch(4)
     assert batch["x"].dtype == dtype
     np.testing.assert_array_equal(batch["x"], extremes(dtype))
