@@ -80,6 +80,17 @@ def test_data_feeders_take_what_the_type_holds(dtype: str) -> None:
             feeder.feed([(wrong,)])
 
 
+def test_lists_of_uint64_are_not_rounded() -> None:
+    """numpy makes floats of lists with integers on both sides of 2^63."""
+    x = layers.data("x", [1], dtype="uint64")
+    numbers = [[0], [2**63 + 1], [2**64 - 1]]
+    (found,) = fluid.Executor().run(feed={"x": numbers}, fetch_list=[x])
+    assert (found.dtype, found.tolist()) == (np.uint64, numbers)
+    for wrong in ([[2**63], [-1]], [[2**63], [0.5]]):
+        with pytest.raises(ValueError, match="uint64 is declared"):
+            fluid.Executor().run(feed={"x": wrong}, fetch_list=[x])
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_operators_compute_with_them_or_refuse(dtype: str) -> None:
     x = layers.data("x", [1], dtype=dtype)

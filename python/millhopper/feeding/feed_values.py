@@ -90,7 +90,7 @@ def _converted(name: str, value: object, variable: Variable | None) -> npt.NDArr
     if variable is None or variable.dtype is None:
         return array
     try:
-        return exactly(array, variable.dtype.dtype)
+        return exactly(numbers_of(value, variable.dtype.dtype), variable.dtype.dtype)
     except ValueError as error:
         raise ValueError(f"feed {name!r} holds {error}") from None
 
