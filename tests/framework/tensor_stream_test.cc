@@ -209,7 +209,7 @@ TEST(TensorStream, RefusesDescriptionsThatAreNone) {
   EXPECT_THAT(ErrorOf(WithDescription("", 8)), HasSubstr("no data type"));
   EXPECT_THAT(ErrorOf(WithDescription("1001", 8)), HasSubstr("no data type"));
   EXPECT_THAT(ErrorOf(WithDescription("0805 0805 1001", 8)), HasSubstr("second data type"));
-  EXPECT_THAT(ErrorOf(WithDescription("0813 1001", 8)), HasSubstr("19 is not a type of data"));
+  EXPECT_THAT(ErrorOf(WithDescription("0812 1001", 8)), HasSubstr("18 is not a type of data"));
   EXPECT_THAT(ErrorOf(WithDescription("0805 1001 1801", 8)), HasSubstr("field 3"));
   EXPECT_THAT(ErrorOf(WithDescription("0805 1501000000", 8)), HasSubstr("field 2 of wire type 5"));
   EXPECT_THAT(ErrorOf(WithDescription("0805 10", 8)), HasSubstr("cut off"));

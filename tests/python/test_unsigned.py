@@ -48,7 +48,7 @@ def test_arrays_go_to_the_core_and_back(dtype: str) -> None:
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_readers_of_memory_and_maps_hold_them(dtype: str) -> None:
     reader = fluid.Reader.from_arrays({"x": extremes(dtype)})
-    assert reader.dtypes() == [dtype]
+    assert reader.slots() == [(dtype, [1, 1], 0)]
     (batch,) = reader.batch(4)
     assert batch["x"].dtype == dtype
     np.testing.assert_array_equal(batch["x"], extremes(dtype))
@@ -78,6 +78,17 @@ def test_data_feeders_take_what_the_type_holds(dtype: str) -> None:
     for wrong in (-1, highest + 1, 0.5):
         with pytest.raises(ValueError, match=dtype):
             feeder.feed([(wrong,)])
+
+
+def test_lists_of_uint64_are_not_rounded() -> None:
+    """numpy makes floats of lists with integers on both sides of 2^63."""
+    x = layers.data("x", [1], dtype="uint64")
+    numbers = [[0], [2**63 + 1], [2**64 - 1]]
+    (found,) = fluid.Executor().run(feed={"x": numbers}, fetch_list=[x])
+    assert (found.dtype, found.tolist()) == (np.uint64, numbers)
+    for wrong in ([[2**63], [-1]], [[2**63], [0.5]]):
+        with pytest.raises(ValueError, match="uint64 is declared"):
+            fluid.Executor().run(feed={"x": wrong}, fetch_list=[x])
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

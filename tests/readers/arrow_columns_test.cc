@@ -326,7 +326,7 @@ TEST(ArrowColumns, FieldsAreGuessed) {
        Make("u", "+s", 2, {Bits({0, 1})}, {Numbers<int32_t>("d", "tdD", {1, 2})}),
        Make("m", "d:5,2", 2, {"", std::string(32, '\0')}), Make("n", "n", 2, {})});
   const Strings guessed = GuessArrowFields(batch->schema, &batch->array);
-  EXPECT_EQ(guessed, (Strings{"a int32[]", "\"b c\" int64[] default=0", "s bytes", "l float32[-1]",
+  EXPECT_EQ(guessed, (Strings{"a int32[]", "\"b c\" uint32[] default=0", "s bytes", "l float32[-1]",
                               "f int16[2]", "w bytes", "u.d int32[] default=0", "m float64[]"}));
   EXPECT_EQ(Read(*batch, guessed), (Strings{"1 | 1 | 'x' |  | 1 2 | 'p' | 0 | 0.0",
                                             "2 | 0 | 'y' | 1.0 | 3 4 | 'q' | 2 | 0.0"}));

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from millhopper._core import LoDTensor
 from millhopper.base.places import CUDAPlace, cpu_places, cuda_places
-from millhopper.feeding.feed_values import exactly
+from millhopper.feeding.feed_values import exactly, numbers_of
 from millhopper.generators.python_reader import PythonReader, opened
 from millhopper.programs.program import Program, default_main_program
 from millhopper.programs.var_type import VarType, dtype_name
@@ -262,7 +262,9 @@ class _Slot:
     def _converted(self, values: Sequence[Any] | Array) -> Array:
         if self._dtype.kind == "f":
             return np.asarray(values, self._dtype, order="C")
-        given = np.asarray(values, order="C")
+        given = numbers_of(values, self._dtype)
+        if given.dtype.kind == "O" and self._dtype == np.uint64:
+            return exactly(given, self._dtype)
         if given.dtype.kind not in "biuf":  # not numbers: numpy converts them or raises an error
             return np.asarray(values, self._dtype, order="C")
         return exactly(given, self._dtype)

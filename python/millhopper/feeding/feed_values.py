@@ -90,15 +90,32 @@ def _converted(name: str, value: object, variable: Variable | None) -> npt.NDArr
     if variable is None or variable.dtype is None:
         return array
     try:
-        return exactly(array, variable.dtype.dtype)
+        return exactly(numbers_of(value, variable.dtype.dtype), variable.dtype.dtype)
     except ValueError as error:
         raise ValueError(f"feed {name!r} holds {error}") from None
+
+
+def numbers_of(values: Any, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """An array of what is an array, a number, or lists of numbers, to be converted to ``dtype``.
+
+    numpy makes floats of lists with integers on both sides of 2^63, which rounds them. For uint64
+    they are objects instead, and stay what they are.
+    """
+    array = np.asarray(values, order="C")
+    if array.dtype.kind == "f" and np.dtype(dtype) == np.uint64 and array is not values:
+        whole = np.asarray(values, object, order="C")
+        if all(isinstance(number, int) for number in whole.flat):
+            return whole
+    return array
 
 
 def exactly(array: npt.NDArray[Any], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     """Numbers in another dtype. Raises ValueError if one changes and the dtype is no float."""
     with np.errstate(invalid="ignore", over="ignore"):
-        converted = array.astype(dtype, copy=False)
+        try:
+            converted = array.astype(dtype, copy=False)
+        except OverflowError as error:  # an integer of Python's of more than 64 bits
+            raise ValueError(f"{error}, but {np.dtype(dtype)} is declared") from None
     if converted.dtype.kind != "f" and (converted != array).any():
         wrong = array[converted != array].flat[0]
         raise ValueError(f"{wrong}, but {converted.dtype} is declared")
