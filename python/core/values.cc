@@ -83,8 +83,12 @@ py::object ArrayOfNumbers(py::handle value, DataType type) {
   if (type == DataType::kFp16 || type == DataType::kFp32 || type == DataType::kFp64) {
     return Imported().asarray(value, name);
   }
-  const py::object given = Imported().asarray(value);
+  py::object given = Imported().asarray(value);
   const auto kind = given.attr("dtype").attr("kind").cast<std::string>();
+  if (kind == "f" && type == DataType::kUint64) {
+    // numpy makes floats of lists with integers on both sides of 2^63, which rounds them.
+    given = Imported().asarray(value, py::str("object"));
+  }
   if (std::string("biuf").find(kind) == std::string::npos) return Imported().asarray(value, name);
   py::object array = given.attr("astype")(name, py::arg("copy") = false);
   Require(array.is(given) || array.attr("__eq__")(given).attr("all")().cast<bool>(), ToString(type),

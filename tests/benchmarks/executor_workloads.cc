@@ -177,21 +177,6 @@ void RunChecked(ProgramRun* program, int64_t steps) {
   }
 }
 
-// Runs `work`, which does `count` things, until the time of a round is over; returns things per
-// second.
-template <typename Work>
-double RateOf(double count, const Work& work) {
-  const double begin = WallSeconds();
-  double done = 0;
-  double spent = 0;
-  do {
-    work();
-    done += count;
-    spent = WallSeconds() - begin;
-  } while (spent < Options().min_seconds / Options().rounds);
-  return done / spent;
-}
-
 // Runs the program once more. Adds what it allocates per batch, or per step, and what it costs per
 // thing.
 void AddSteadyCounters(ProgramRun* program, int64_t batches, int64_t things, Measured* measured) {

@@ -102,6 +102,7 @@ Workloads AllWorkloads() {
   AddGatherWorkloads(&workloads);
   AddTextWorkloads(&workloads);
   AddStartWorkloads(&workloads);
+  AddResumeWorkloads(&workloads);
   AddHttpWorkloads(&workloads);
   return workloads;
 }

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "tests/benchmarks/usage.h"
+
 namespace millhopper {
 
 // What the command line says.
@@ -46,6 +48,21 @@ struct Measured {
 };
 
 double Median(std::vector<double> values);
+
+// Runs `work`, which does `count` things, until the time of a round is over; returns things per
+// second.
+template <typename Work>
+double RateOf(double count, const Work& work) {
+  const double begin = WallSeconds();
+  double done = 0;
+  double spent = 0;
+  do {
+    work();
+    done += count;
+    spent = WallSeconds() - begin;
+  } while (spent < Options().min_seconds / Options().rounds);
+  return done / spent;
+}
 
 // The bytes that are copied on the way from the blocks of a file to the consumer, and the bytes
 // that the consumer gets.
@@ -92,6 +109,7 @@ void AddImageWorkloads(Workloads* workloads);
 void AddGatherWorkloads(Workloads* workloads);
 void AddTextWorkloads(Workloads* workloads);
 void AddStartWorkloads(Workloads* workloads);
+void AddResumeWorkloads(Workloads* workloads);
 
 }  // namespace millhopper
 

@@ -91,6 +91,19 @@ def test_lists_of_uint64_are_not_rounded() -> None:
             fluid.Executor().run(feed={"x": wrong}, fetch_list=[x])
 
 
+def test_elements_of_lists_of_uint64_are_not_rounded() -> None:
+    one = fluid.Reader.from_arrays({"x": np.zeros(1)})
+
+    def yields(numbers: list[float]) -> fluid.Reader:
+        return one.map(lambda _: {"x": [numbers]}, slots={"x": ("uint64", [1, len(numbers)])})
+
+    numbers = [0, 2**63 + 1, 2**64 - 1]
+    assert [element["x"].tolist() for element in yields(numbers)] == [[numbers]]
+    for wrong in ([2**63, 0.5], [2**63, -1]):
+        with pytest.raises(fluid.Error, match="uint64 is declared"):
+            list(yields(wrong))
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_operators_compute_with_them_or_refuse(dtype: str) -> None:
     x = layers.data("x", [1], dtype=dtype)
