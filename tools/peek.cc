@@ -60,9 +60,10 @@ DEFINE_int32(passes, 1,
              "shows what random operators make of one image");
 DEFINE_string(
     state, "",
-    "print what was saved in this file as JSON: of the position of a chain of readers where "
-    "each reader stands, and what is in flight; of a checkpoint of the executor that of "
-    "all readers, the types and dims of the variables, and the place in the programs");
+    "print what was saved in this file, or last in this folder of checkpoints, as JSON: of the "
+    "position of a chain of readers where each reader stands, and what is in flight; of a "
+    "checkpoint of the executor that of all readers, the types and dims of the variables, and the "
+    "place in the programs");
 
 namespace millhopper {
 namespace {
@@ -80,7 +81,7 @@ CommandHelp Help() {
   help.usage =
       "peek FILE... [flags]\n"
       "peek --startup=FILE [--reader=NAME] [flags]\n"
-      "peek --state=FILE\n";
+      "peek --state=FILE|FOLDER\n";
   help.text =
       "Shows what files hold, or what a reader of a startup program yields: slots, types, dims,\n"
       "levels of detail, ranges and first values of some elements; or statistics over all of\n"
@@ -105,7 +106,7 @@ CommandHelp Help() {
       "  peek --startup=startup.pbtxt --reader=files --all\n"
       "  peek --startup=startup.pbtxt --digest --threads=7\n"
       "  peek --state=saved.position\n"
-      "  peek --state=saved/checkpoint-00000007.save\n";
+      "  peek --state=saved\n";
   return help;
 }
 

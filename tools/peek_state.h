@@ -7,9 +7,10 @@
 
 namespace millhopper {
 
-// Prints the file as JSON to standard output: a position as Position::ToJson does; of a checkpoint
-// its settings (of long ones, such as programs, the size), numbers, types and dims of its tensors,
-// and the positions of its readers. Throws as reading them does.
+// Prints the file, or the newest checkpoint of the folder, as JSON to standard output: a position
+// as Position::ToJson does; of a checkpoint its settings (of long ones, such as programs, the
+// size), numbers, types and dims of its tensors, and the positions of its readers. Throws as
+// reading them does.
 void PrintState(const std::string& path);
 
 }  // namespace millhopper

@@ -54,7 +54,30 @@ std::optional<uint64_t> NumberOf(const std::string& name) {
       .InFile(path, -1);
 }
 
+// Calls function(path, name) for every file in a folder.
+template <typename Function>
+void ForEachFile(const std::string& folder, Function function) {
+  std::error_code error;
+  fs::directory_iterator entries(folder, error);
+  for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {
+    if (!entries->is_regular_file(error)) continue;
+    function(entries->path(), entries->path().filename().string());
+  }
+  if (error) FailIn(folder, error);
+}
+
 }  // namespace
+
+std::string NewestCheckpointIn(const std::string& folder) {
+  std::optional<uint64_t> newest;
+  ForEachFile(folder, [&newest](const fs::path&, const std::string& name) {
+    newest = std::max(newest, NumberOf(name));
+  });
+  if (!newest) {
+    throw Error(ErrorCode::kIo, "this folder has no checkpoints").InFile(folder, -1);
+  }
+  return (fs::path(folder) / FileName(*newest)).string();
+}
 
 CheckpointFolder::Lock::Lock(const std::string& folder)
     : descriptor_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
@@ -76,14 +99,10 @@ CheckpointFolder::CheckpointFolder(std::string path, size_t keep)
   if (error) FailIn(path_, error);
   lock_.emplace(path_);
   std::vector<fs::path> left;
-  fs::directory_iterator entries(path_, error);
-  for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {
-    const std::string name = entries->path().filename().string();
-    if (!entries->is_regular_file(error)) continue;
+  ForEachFile(path_, [this, &left](const fs::path& file, const std::string& name) {
     if (const std::optional<uint64_t> number = NumberOf(name)) numbers_.push_back(*number);
-    if (name.rfind(kPrefix, 0) == 0 && EndsWith(name, kPartial)) left.push_back(entries->path());
-  }
-  if (error) FailIn(path_, error);
+    if (name.rfind(kPrefix, 0) == 0 && EndsWith(name, kPartial)) left.push_back(file);
+  });
   for (const fs::path& file : left) fs::remove(file, error);  // they only take room
   std::sort(numbers_.begin(), numbers_.end());
 }

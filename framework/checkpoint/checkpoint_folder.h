@@ -13,6 +13,10 @@
 
 namespace millhopper {
 
+// The path of the newest checkpoint in a folder, which may be damaged, or be removed at any time if
+// a process saves its run there. Throws kIo, also if there is none. Any thread.
+std::string NewestCheckpointIn(const std::string& folder);
+
 // The folder is this object's as long as it lives. One thread at a time.
 class CheckpointFolder {
  public:

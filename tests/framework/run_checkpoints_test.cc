@@ -5,14 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <sstream>
 
-#include "framework/program/executor.h"
-#include "framework/program/program.h"
-#include "framework/program/scope.h"
 #include "tests/program_runner.h"
 #include "tests/record_files.h"
 #include "tests/saved_loop.h"
+#include "tests/saved_run.h"
 #include "tests/testing.h"
 
 namespace millhopper {
@@ -46,80 +43,28 @@ std::string Nested() {
          SavedLoopBody(3, 2, true);
 }
 
-// What a run prints, until its end or until it is stopped.
-struct Printed {
-  std::string text;
-  bool stopped = false;
-};
-
-struct Job {
-  std::string folder;  // of checkpoints
-  std::string startup;
-  std::vector<std::string> mains;
-  int64_t every_steps = 1;
-  size_t keep = 3;
-};
-
-// Runs the programs and stops after `steps` more steps; -1: never. What the startup program prints
-// is left out in a run that goes on.
-Printed RunSome(const Job& job, int64_t steps) {
-  std::ostringstream out;
-  Printed printed;
-  RunCheckpointOptions options;
-  options.folder = job.folder;
-  options.every_steps = job.every_steps;
-  options.keep = job.keep;
-  options.stop_wanted = [&steps] { return steps-- == 0; };
-  RunCheckpoints checkpoints(options, {{"the seed", "0"}});
-  std::vector<std::string> damaged;
-  checkpoints.Resume(&damaged);
-  std::ostringstream ignored;
-  Scope scope;
-  RunState run;
-  run.output = checkpoints.resumes() ? &ignored : &out;
-  Executor(run).Run(Program::FromString(job.startup, "startup.pbtxt"), ProgramRole::kStartup,
-                    &scope);
-  checkpoints.Watch(&scope);
-  run.output = &out;
-  run.watcher = &checkpoints;
-  std::vector<std::unique_ptr<PreparedProgram>> prepared;
-  try {
-    for (const std::string& main : job.mains) {
-      const auto program = Program::FromString(main, "main.pbtxt");
-      prepared.push_back(Executor(run).Prepare(program, ProgramRole::kMain, &scope));
-      checkpoints.Run(program, prepared.back().get());
-    }
-    checkpoints.Finish();
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::kCancelled) throw;
-    printed.stopped = true;
-  }
-  printed.text = out.str();
-  return printed;
-}
-
 class RunCheckpointsTest : public testing::Test {
  protected:
   RunCheckpointsTest() : data_(NewFolder("data")) { WriteNumbers(data_, 2, 10); }
 
-  Job NewJob(std::vector<std::string> mains) const {
+  SavedRun NewRun(std::vector<std::string> mains) const {
     return {NewFolder("saved"), SavedLoopStartup(data_), std::move(mains)};
   }
   // Expects that a run in pieces of so many steps, each with another number of threads, prints what
   // a run in one piece prints.
   void ExpectSameInPieces(const std::vector<std::string>& mains, int64_t steps) const {
-    Job whole = NewJob(mains);
+    SavedRun whole = NewRun(mains);
     whole.every_steps = 0;
-    const Printed expected = RunSome(whole, -1);
+    const SavedRunOutput expected = RunSteps(whole, -1);
     ASSERT_FALSE(expected.stopped);
-    const Job pieces = NewJob(mains);
+    const SavedRun pieces = NewRun(mains);
     std::string text;
     int count = 0;
     for (bool stopped = true; stopped; ++count) {
       ASSERT_LT(count, 100);
       const PoolSize size(std::vector<int>{0, 1, 2, 7}[static_cast<size_t>(count) % 4]);
       // The first boundary of a run that goes on is where it was saved.
-      const Printed piece = RunSome(pieces, steps);
+      const SavedRunOutput piece = RunSteps(pieces, steps);
       text += piece.text;
       stopped = piece.stopped;
     }
@@ -141,10 +86,10 @@ TEST_F(RunCheckpointsTest, GoesOnInTheProgramThatRan) {
 }
 
 TEST_F(RunCheckpointsTest, TakesTheNewestOfThoseThatAreDue) {
-  Job job = NewJob({Plain()});
+  SavedRun job = NewRun({Plain()});
   job.every_steps = 3;
   job.keep = 2;
-  EXPECT_TRUE(RunSome(job, 8).stopped);
+  EXPECT_TRUE(RunSteps(job, 8).stopped);
   size_t files = 0;
   for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(job.folder)) {
     ++files;
@@ -153,33 +98,34 @@ TEST_F(RunCheckpointsTest, TakesTheNewestOfThoseThatAreDue) {
 }
 
 TEST_F(RunCheckpointsTest, SaysWhatDiffers) {
-  const Job job = NewJob({Plain()});
-  EXPECT_TRUE(RunSome(job, 2).stopped);
-  Job other = job;
+  const SavedRun job = NewRun({Plain()});
+  EXPECT_TRUE(RunSteps(job, 2).stopped);
+  SavedRun other = job;
   other.mains = {Nested()};
-  ExpectError(ErrorCode::kInvalidArgument, "main program 1: in line ", [&] { RunSome(other, -1); });
+  ExpectError(ErrorCode::kInvalidArgument, "main program 1: in line ",
+              [&] { RunSteps(other, -1); });
   other = job;
   other.startup = SavedLoopStartup(data_, 6);
   ExpectError(ErrorCode::kInvalidArgument, "buffer_size was 5, now it is 6",
-              [&] { RunSome(other, -1); });
+              [&] { RunSteps(other, -1); });
   WriteNumbers(data_, 2, 9);
-  ExpectError(ErrorCode::kInvalidArgument, "numbers-0.recordio", [&] { RunSome(job, -1); });
+  ExpectError(ErrorCode::kInvalidArgument, "numbers-0.recordio", [&] { RunSteps(job, -1); });
   WriteNumbers(data_, 2, 10);
-  EXPECT_FALSE(RunSome(job, -1).stopped);
+  EXPECT_FALSE(RunSteps(job, -1).stopped);
 }
 
 TEST_F(RunCheckpointsTest, RefusesARunWithFewerProgramsThanTheOneThatWasSaved) {
-  const Job job = NewJob({Plain(), Plain()});
-  Job first = job;
+  const SavedRun job = NewRun({Plain(), Plain()});
+  SavedRun first = job;
   first.mains = {Plain()};
-  EXPECT_TRUE(RunSome(job, 20).stopped);
+  EXPECT_TRUE(RunSteps(job, 20).stopped);
   ExpectError(ErrorCode::kInvalidArgument, "saved in main program 2, and this run has 1",
-              [&] { RunSome(first, -1); });
-  EXPECT_FALSE(RunSome(job, -1).stopped);
+              [&] { RunSteps(first, -1); });
+  EXPECT_FALSE(RunSteps(job, -1).stopped);
 }
 
 TEST_F(RunCheckpointsTest, SaysWhichReaderCannotBeSaved) {
-  Job job = NewJob({Plain()});
+  SavedRun job = NewRun({Plain()});
   // Two readers stand on one.
   job.startup = BlockText(
       0, -1,
@@ -192,12 +138,12 @@ TEST_F(RunCheckpointsTest, SaysWhichReaderCannotBeSaved) {
        OpText("create_batch_reader", {{"UnderlyingReader", {"files"}}}, {{"Out", {"other"}}},
               {{"batch_size", "i: 3"}})});
   ExpectError(ErrorCode::kInvalidArgument, "while preparing reader 'data' for checkpoints",
-              [&] { RunSome(job, -1); });
+              [&] { RunSteps(job, -1); });
 }
 
 TEST_F(RunCheckpointsTest, AFailedWriteEndsTheRunAndLeavesWhatWasSaved) {
-  const Job job = NewJob({Plain()});
-  EXPECT_TRUE(RunSome(job, 4).stopped);
+  const SavedRun job = NewRun({Plain()});
+  EXPECT_TRUE(RunSteps(job, 4).stopped);
   // No file can get the name of the next checkpoint, because a folder has it.
   std::string next;
   for (const auto& entry : std::filesystem::directory_iterator(job.folder)) {
@@ -207,9 +153,9 @@ TEST_F(RunCheckpointsTest, AFailedWriteEndsTheRunAndLeavesWhatWasSaved) {
   const std::string number = std::to_string(std::stoi(next.substr(digits, 8)) + 1);
   next.replace(digits + 8 - number.size(), number.size(), number);
   std::filesystem::create_directories(next + "/full");
-  ExpectError(ErrorCode::kIo, next, [&] { RunSome(job, -1); });
+  ExpectError(ErrorCode::kIo, next, [&] { RunSteps(job, -1); });
   std::filesystem::remove_all(next);
-  EXPECT_FALSE(RunSome(job, -1).stopped);
+  EXPECT_FALSE(RunSteps(job, -1).stopped);
 }
 
 }  // namespace

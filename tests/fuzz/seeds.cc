@@ -9,12 +9,14 @@
 #include <vector>
 
 #include "framework/base/error.h"
+#include "framework/checkpoint/checkpoint.h"
 #include "framework/program/program.h"
 #include "framework/tensor/tensor_stream.h"
 #include "proto/position.pb.h"
 #include "readers/cache_file.h"
 #include "readers/recordio_writer.h"
 #include "tests/bytes.h"
+#include "tests/fuzz/checkpoint_target.h"
 #include "tests/mds_shards.h"
 #include "tests/mxnet_records.h"
 #include "tests/npy_files.h"
@@ -213,6 +215,23 @@ void WritePositions(const std::string& folder) {
   }
 }
 
+void WriteCheckpoints(const std::string& folder) {
+  std::filesystem::create_directories(folder);
+  WriteCheckpoint(Checkpoint(), folder + "/empty");
+  Checkpoint checkpoint;
+  checkpoint.settings = {{"the seed", "0"}};
+  checkpoint.numbers = {{"steps", 7}, {"times 0.3", 2}};
+  checkpoint.tensors["w"] = MakeTensor<float>({1, 2}, {1, 2});
+  checkpoint.tensors["words"] = Sequence(3);
+  WriteCheckpoint(checkpoint, folder + "/tensors");
+  for (const int64_t steps : {0, 3, 9}) {
+    const SavedRun run = MakeFuzzedRun();
+    RunSteps(run, steps);
+    std::filesystem::copy_file(run.folder + "/checkpoint-00000001.save",
+                               StrCat(folder, "/run_after_", steps));
+  }
+}
+
 void WritePrograms(const std::string& folder, const std::vector<std::string>& programs) {
   for (const char* target : {"/program_text", "/program_binary", "/substitution"}) {
     std::filesystem::create_directories(folder + target);
@@ -254,6 +273,7 @@ int main(int argc, char** argv) {
   millhopper::WriteTensors(folder + "/lod_tensor");
   millhopper::WriteCacheFiles(folder + "/cache_file");
   millhopper::WritePositions(folder + "/position");
+  millhopper::WriteCheckpoints(folder + "/checkpoint");
   millhopper::WritePrograms(folder, {argv + 2, argv + argc});
   return 0;
 }

@@ -39,7 +39,7 @@ def run(title: str) -> str:
     return ran.stdout
 
 
-@pytest.mark.parametrize("name", ["lines", "counts", "tokens", "train_layers"])
+@pytest.mark.parametrize("name", ["lines", "go_on", "counts", "tokens", "train_layers"])
 def test_a_script_prints_what_is_shown(name: str) -> None:
     assert run(f"{name}.py") == block(name)
 
@@ -47,6 +47,7 @@ def test_a_script_prints_what_is_shown(name: str) -> None:
 def test_its_data_set_is_read_by_the_loader() -> None:
     pytest.importorskip("torch", reason="PyTorch is not installed")
     assert run("data_set.py") == block("data_set")
+    assert run("resume.py") == block("resume")
 
 
 def test_the_program_written_in_python_is_that_in_text() -> None:

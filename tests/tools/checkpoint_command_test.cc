@@ -141,11 +141,15 @@ TEST_F(CheckpointCommandTest, PeekShowsWhatIsSaved) {
   EXPECT_EQ(json.at("tensors").at("0.0 w"), "float32 [1]");
   EXPECT_EQ(json.at("readers").at("data").at("readers").size(), 4u);
   EXPECT_EQ(json.at("settings").at("the seed"), "5");
+  EXPECT_EQ(nlohmann::json::parse(RunChild({"tools/peek", "--state=" + saved_}).output), json);
   const std::string content = ReadFile(newest);
   WriteFile(newest, content.substr(0, content.size() / 2));
   const ChildResult cut = RunChild({"tools/peek", "--state=" + newest});
   EXPECT_EQ(cut.exit_code, 3);
   EXPECT_NE(cut.errors.find("this is no whole checkpoint"), std::string::npos) << cut.errors;
+  const ChildResult empty = RunChild({"tools/peek", "--state=" + NewFolder("none")});
+  EXPECT_EQ(empty.exit_code, 4);
+  EXPECT_NE(empty.errors.find("this folder has no checkpoints"), std::string::npos) << empty.errors;
 }
 
 TEST_F(CheckpointCommandTest, KeepsTheNewestAndPassesOverADamagedOne) {

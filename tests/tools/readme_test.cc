@@ -4,10 +4,18 @@
 // page says.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 
+#include "framework/base/error.h"
+#include "framework/checkpoint/run_checkpoints.h"
 #include "tests/child.h"
+#include "tests/record_files.h"
 #include "tests/testing.h"
+
+// The function that README.md shows as resume.cc.
+void Train(const millhopper::RunCheckpointOptions& options, const std::string& startup,
+           const std::string& main);
 
 namespace millhopper {
 namespace {
@@ -28,6 +36,34 @@ TEST(Readme, ShowsWhatItsProgramsPrint) {
       RunChild({"tools/executor", "--startup=" + startup.path(), "--main=" + main.path()});
   EXPECT_EQ(result.exit_code, 0) << result.errors;
   EXPECT_EQ(result.output, BlockOfReadme("output"));
+}
+
+// Nothing is saved in so short a time, so that the second run begins anew.
+TEST(Readme, ShowsACommandThatMayBeStopped) {
+  const std::string folder = NewFolder("readme_resume");
+  WriteFile(folder + "/startup.pbtxt", BlockOfReadme("startup.pbtxt"));
+  WriteFile(folder + "/main.pbtxt", BlockOfReadme("main.pbtxt"));
+  const std::string tools = std::filesystem::path(Runfile("tools/executor")).parent_path();
+  for (int run = 0; run < 2; ++run) {
+    const ChildResult result = RunChild({"/usr/bin/env", "-C", folder, "PATH=" + tools + ":/bin",
+                                         "sh", "-c", BlockOfReadme("resume.sh")});
+    EXPECT_EQ(result.exit_code, 0) << result.errors;
+    EXPECT_NE(result.errors.find("saving the run in saved"), std::string::npos) << result.errors;
+    EXPECT_EQ(result.output, BlockOfReadme("output"));
+  }
+}
+
+TEST(Readme, ShowsHowAProgramGoesOn) {
+  const TempFile startup("startup.pbtxt", BlockOfReadme("startup.pbtxt"));
+  const TempFile main("main.pbtxt", BlockOfReadme("main.pbtxt"));
+  RunCheckpointOptions options;
+  options.folder = NewFolder("readme_checkpoints");
+  int steps = 2;
+  options.stop_wanted = [&steps] { return steps-- == 0; };
+  testing::internal::CaptureStdout();
+  ExpectError(ErrorCode::kCancelled, "", [&] { Train(options, startup.path(), main.path()); });
+  Train(options, startup.path(), main.path());
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), BlockOfReadme("output"));
 }
 
 TEST(Readme, ShowsAnOperatorThatWorks) {
