@@ -17,6 +17,7 @@
 
 #include "framework/base/buffer.h"
 #include "framework/base/error.h"
+#include "framework/io/http_head.h"
 
 namespace millhopper {
 
@@ -34,18 +35,6 @@ struct HttpLimits {
   static const HttpLimits& Get();
   // Call it only while no reader is at work.
   static void Set(const HttpLimits& limits);
-};
-
-// What a server says of an object.
-struct HttpObject {
-  std::optional<uint64_t> size;
-  bool has_parts = false;  // the server gives parts of it
-  std::string etag;        // as the server writes it; "" if it says none
-  std::string modified;    // the same of the date
-  std::string coding;      // the same of the Content-Encoding
-
-  // Whether the server said something else of the same URL later: it is another object now.
-  bool Differs(const HttpObject& later) const;
 };
 
 // What is asked of a server: a part of an object.

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/io/http_head.h"
+
+#include <strings.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <iterator>
+#include <system_error>
+
+#include "framework/base/error.h"
+
+namespace millhopper {
+namespace {
+
+constexpr size_t kMostHeaderBytes = 1024;  // of a header that is heeded
+
+std::string_view Trimmed(std::string_view text) {
+  constexpr char kBlanks[] = " \t\r\n";
+  const size_t begin = text.find_first_not_of(kBlanks);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
+}
+
+std::optional<uint64_t> NumberIn(std::string_view text) {
+  uint64_t number = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (problem != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+// "chunked" or "gzip, chunked".
+bool EndsWithChunked(std::string_view value) {
+  constexpr std::string_view kChunked = "chunked";
+  return value.size() >= kChunked.size() &&
+         ::strncasecmp(value.data() + value.size() - kChunked.size(), kChunked.data(),
+                       kChunked.size()) == 0;
+}
+
+}  // namespace
+
+bool HttpObject::Differs(const HttpObject& later) const {
+  if (size && later.size && *size != *later.size) return true;
+  if (coding != later.coding) return true;
+  if (!etag.empty() && !later.etag.empty()) return etag != later.etag;
+  return !modified.empty() && !later.modified.empty() && modified != later.modified;
+}
+
+std::string HttpObject::ChangeTo(const HttpObject& now) const {
+  const auto change = [](const char* what, const auto& was, const auto& is) {
+    return StrCat("; ", what, " was ", was, ", now it is ", is);
+  };
+  if (size && now.size && *size != *now.size) {
+    return change("its size", *size, *now.size);
+  }
+  if (coding != now.coding) {
+    return change("its Content-Encoding", Escaped(coding), Escaped(now.coding));
+  }
+  if (etag != now.etag) return change("its ETag", Escaped(etag), Escaped(now.etag));
+  return change("its date", Escaped(modified), Escaped(now.modified));
+}
+
+bool HttpObject::IsCoded() const {
+  return !coding.empty() && ::strcasecmp(coding.c_str(), "identity") != 0;
+}
+
+void HttpHead::Take(std::string_view line) {
+  line = Trimmed(line);
+  if (line.substr(0, 5) == "HTTP/") {  // also the answers before the last, such as redirects
+    *this = HttpHead();
+    status_line = line.substr(0, kMostHeaderBytes);
+    return;
+  }
+  if (line.size() > kMostHeaderBytes) return;  // a part of an ETag would fit no object
+  const size_t colon = line.find(':');
+  if (colon == std::string_view::npos) return;
+  const std::string name(line.substr(0, colon));
+  const std::string_view value = Trimmed(line.substr(colon + 1));
+  const auto is = [&](const char* header) { return ::strcasecmp(name.c_str(), header) == 0; };
+  if (is("ETag")) object.etag = value;
+  if (is("Content-Encoding")) object.coding = value;
+  if (is("Last-Modified")) object.modified = value;
+  if (is("Content-Length")) length = NumberIn(value);
+  if (is("Content-Range")) TakeRange(value);
+  if (is("Transfer-Encoding")) chunked = EndsWithChunked(value);
+}
+
+// "bytes 0-99/1000", "bytes 0-99/*" or "bytes */1000".
+void HttpHead::TakeRange(std::string_view value) {
+  constexpr std::string_view kUnit = "bytes ";
+  const size_t slash = value.find('/');
+  if (value.substr(0, kUnit.size()) != kUnit || slash == std::string_view::npos) return;
+  const std::string_view part = Trimmed(value.substr(kUnit.size(), slash - kUnit.size()));
+  const size_t dash = part.find('-');
+  total = NumberIn(value.substr(slash + 1));
+  if (dash == std::string_view::npos) return;
+  first = NumberIn(part.substr(0, dash));
+  last = NumberIn(part.substr(dash + 1));
+}
+
+bool StatusPasses(long status) {
+  constexpr long kStatuses[] = {408, 425, 429, 500, 502, 503, 504};
+  return std::find(std::begin(kStatuses), std::end(kStatuses), status) != std::end(kStatuses);
+}
+
+}  // namespace millhopper

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the head of an HTTP server's answer says: its status, which part of which object follows,
+// and how long the body is.
+#ifndef MILLHOPPER_FRAMEWORK_IO_HTTP_HEAD_H_
+#define MILLHOPPER_FRAMEWORK_IO_HTTP_HEAD_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace millhopper {
+
+// What a server says of an object.
+struct HttpObject {
+  std::optional<uint64_t> size;
+  bool has_parts = false;  // the server gives parts of it
+  std::string etag;        // as the server writes it; "" if it says none
+  std::string modified;    // the same of the date
+  std::string coding;      // the same of the Content-Encoding
+
+  // Whether the server said something else of the same URL later: it is another object now.
+  bool Differs(const HttpObject& later) const;
+  // What differs, in words that go on after those of the server: "; its size was 7, now it is 8".
+  std::string ChangeTo(const HttpObject& now) const;
+  // Whether the bytes are not those of the object but of its compressed form.
+  bool IsCoded() const;
+};
+
+// What the headers of one answer say.
+struct HttpHead {
+  std::string status_line;
+  HttpObject object;
+  std::optional<uint64_t> length;  // of the body
+  bool chunked = false;            // the body says itself where it ends
+  // Of Content-Range. A part has a first and a last byte; the answer to a request for bytes behind
+  // the end has neither.
+  std::optional<uint64_t> first, last, total;
+
+  // Takes one line. A status line begins the next answer: what was said before it is forgotten.
+  void Take(std::string_view line);
+
+ private:
+  void TakeRange(std::string_view value);
+};
+
+// Whether an answer with this status may be another one the next time.
+bool StatusPasses(long status);
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_FRAMEWORK_IO_HTTP_HEAD_H_

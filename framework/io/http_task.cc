@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/io/http_task.h"
+
+#include <strings.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+#include <new>
+#include <random>
+
+#include "framework/base/version.h"
+#include "framework/io/compression.h"
+
+namespace millhopper {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr long kMostRedirects = 10;
+constexpr long kSocketBytes = 256 << 10;         // that curl takes from a socket at once
+constexpr size_t kMostUnwantedBytes = 64 << 10;  // of a body, such as the page of an error
+
+bool Passes(CURLcode result) {
+  constexpr CURLcode kResults[] = {
+      CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT,
+      CURLE_PARTIAL_FILE,          CURLE_OPERATION_TIMEDOUT,   CURLE_SSL_CONNECT_ERROR,
+      CURLE_GOT_NOTHING,           CURLE_SEND_ERROR,           CURLE_RECV_ERROR};
+  return std::find(std::begin(kResults), std::end(kResults), result) != std::end(kResults);
+}
+
+bool IsHttps(const std::string& url) { return ::strncasecmp(url.c_str(), "https:", 6) == 0; }
+
+// The options of curl's that name certificates are set by these variables, as the command does.
+void SetCertificates(CURL* curl) {
+  const char* file = std::getenv("CURL_CA_BUNDLE");
+  if (file == nullptr) file = std::getenv("SSL_CERT_FILE");
+  const char* const folder = std::getenv("SSL_CERT_DIR");
+  if (file != nullptr) curl_easy_setopt(curl, CURLOPT_CAINFO, file);
+  if (folder != nullptr) curl_easy_setopt(curl, CURLOPT_CAPATH, folder);
+}
+
+}  // namespace
+
+void HttpTask::Try() {
+  if (!deadline_) deadline_ = Clock::now() + limits_.in_all;
+  head_ = HttpHead();
+  judged_ = Judgement::kNone;
+  failure_ = Failure();
+  unwanted_bytes_ = 0;
+  received_before_ = received_;
+  curl_message_[0] = '\0';
+  last_sign_ = Clock::now();
+  curl_.reset(curl_easy_init());
+  if (curl_ == nullptr) Throw(ErrorCode::kResourceLimit, "no memory for a request");
+  const auto set = [this](CURLoption option, auto value) {
+    const CURLcode result = curl_easy_setopt(curl_.get(), option, value);
+    if (result == CURLE_OK) return;
+    Throw(ErrorCode::kResourceLimit, "libcurl refuses option ", option,
+          " of a request: ", curl_easy_strerror(result));
+  };
+  set(CURLOPT_URL, request_.url.c_str());
+  set(CURLOPT_PRIVATE, static_cast<void*>(this));
+  set(CURLOPT_ERRORBUFFER, curl_message_);
+  set(CURLOPT_PROTOCOLS_STR, "http,https");
+  // What was asked for by https is not to come by http, nor are the secrets in a URL to go there.
+  set(CURLOPT_REDIR_PROTOCOLS_STR, IsHttps(request_.url) ? "https" : "http,https");
+  set(CURLOPT_FOLLOWLOCATION, 1L);
+  set(CURLOPT_MAXREDIRS, kMostRedirects);
+  // One connection for each request under way: several requests on one connection share its
+  // window, which a distant server fills more slowly than the link allows.
+  set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+  set(CURLOPT_NETRC, static_cast<long>(CURL_NETRC_OPTIONAL));
+  set(CURLOPT_USERAGENT, kUserAgent);
+  set(CURLOPT_NOSIGNAL, 1L);
+  set(CURLOPT_QUICK_EXIT, 1L);  // waits for no name server when a transfer is ended
+  set(CURLOPT_TCP_KEEPALIVE, 1L);
+  set(CURLOPT_BUFFERSIZE, kSocketBytes);
+  set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(limits_.connecting.count()));
+  set(CURLOPT_HEADERFUNCTION, &HttpTask::OnHeader);
+  set(CURLOPT_HEADERDATA, static_cast<void*>(this));
+  set(CURLOPT_WRITEFUNCTION, &HttpTask::OnBody);
+  set(CURLOPT_WRITEDATA, static_cast<void*>(this));
+  SetCertificates(curl_.get());
+  if (!request_.whole) {
+    set(CURLOPT_RANGE, StrCat(first(), "-", last()).c_str());
+  }
+  SetHeaders();
+}
+
+bool HttpTask::Settle(CURLcode result) {
+  curl_easy_getinfo(curl_.get(), CURLINFO_RESPONSE_CODE, &status_);
+  if (judged_ == Judgement::kNone && result == CURLE_OK) Judge();
+  if (judged_ == Judgement::kEnough) return Succeed();
+  if (judged_ == Judgement::kNone || (judged_ == Judgement::kTaken && result != CURLE_OK)) {
+    failure_.problem =
+        Escaped(curl_message_[0] != '\0' ? curl_message_ : curl_easy_strerror(result));
+    failure_.passes = Passes(result);
+  } else if (judged_ == Judgement::kTaken) {
+    if (IsComplete() || !wanted_) return Succeed();
+    failure_.problem =
+        StrCat("the server has sent ", received_ - received_before_, " bytes and no more");
+    failure_.passes = true;
+  }
+  if (IsComplete()) return Succeed();  // what went wrong came behind the last byte
+  return TryAgainOrFail();
+}
+
+bool HttpTask::GiveUp(Clock::time_point now) {
+  if (IsComplete()) return Succeed();  // only the end of the answer is missing
+  failure_ = Failure();
+  failure_.passes = true;
+  failure_.problem = StrCat("nothing came from the server for ", limits_.silence.count(), " ms");
+  if (now >= *deadline_) {
+    failure_.passes = false;
+    failure_.problem = TooLong("");
+  }
+  return TryAgainOrFail();
+}
+
+void HttpTask::Fail(const Error& error) {
+  SetEnded(error.InFile(request_.url, static_cast<int64_t>(request_.offset)));
+}
+
+bool HttpTask::IsComplete() const {
+  return judged_ == Judgement::kTaken && wanted_.has_value() && received_ == *wanted_;
+}
+
+const HttpObject* HttpTask::expected() const {
+  if (request_.object) return &*request_.object;
+  return received_ > 0 ? &object_ : nullptr;
+}
+
+void HttpTask::SetHeaders() {
+  headers_.reset();
+  const auto add = [this](const char* name, const std::string& value) {
+    curl_slist* const list = curl_slist_append(headers_.get(), StrCat(name, ": ", value).c_str());
+    if (list == nullptr) Throw(ErrorCode::kResourceLimit, "no memory for a request");
+    static_cast<void>(headers_.release());
+    headers_.reset(list);
+  };
+  add("Accept-Encoding", "identity");
+  const HttpObject object = expected() == nullptr ? HttpObject() : *expected();
+  const bool weak = object.etag.substr(0, 2) == "W/";  // a server must not find that it matches
+  if (!object.etag.empty() && !weak) {
+    add("If-Match", object.etag);
+  } else if (!object.modified.empty()) {
+    add("If-Unmodified-Since", object.modified);
+  }
+  curl_easy_setopt(curl_.get(), CURLOPT_HTTPHEADER, headers_.get());
+}
+
+size_t HttpTask::OnHeader(char* bytes, size_t, size_t size, void* task) try {
+  auto* const self = static_cast<HttpTask*>(task);
+  self->last_sign_ = Clock::now();
+  self->head_.Take({bytes, size});
+  return size;
+} catch (const std::bad_alloc&) {
+  return 0;
+}
+
+size_t HttpTask::OnBody(char* bytes, size_t, size_t size, void* task) try {
+  return static_cast<HttpTask*>(task)->TakeBody(bytes, size) ? size : 0;
+} catch (const std::bad_alloc&) {
+  return 0;
+}
+
+bool HttpTask::TakeBody(const char* bytes, size_t size) {
+  last_sign_ = Clock::now();
+  if (judged_ == Judgement::kNone) {
+    curl_easy_getinfo(curl_.get(), CURLINFO_RESPONSE_CODE, &status_);
+    Judge();
+  }
+  if (judged_ != Judgement::kTaken) {  // the connection is of use again once the body is read
+    unwanted_bytes_ += size;
+    return std::max<uint64_t>(unwanted_bytes_, head_.length.value_or(0)) <= kMostUnwantedBytes;
+  }
+  if (size > room_) {
+    if (request_.whole) {
+      Refuse(ErrorCode::kResourceLimit,
+             StrCat("the object has more than ", request_.size, " bytes"));
+    } else {
+      Refuse(ErrorCode::kIo, "the server sends more bytes than it says");
+    }
+    return false;
+  }
+  std::memcpy(request_.buffer->data() + received_, bytes, size);
+  received_ += size;
+  room_ -= size;
+  return true;
+}
+
+void HttpTask::Refuse(ErrorCode code, const std::string& problem) {
+  judged_ = Judgement::kRefused;
+  failure_.code = code;
+  failure_.problem = problem;
+}
+
+void HttpTask::Judge() {
+  constexpr long kOk = 200, kPart = 206, kChanged = 412, kBehindEnd = 416;
+  HttpObject object = head_.object;
+  object.size = status_ == kOk ? head_.length : head_.total;
+  object.has_parts = status_ == kPart;
+  if (status_ == kBehindEnd && head_.total == uint64_t{0} && is_probe()) {
+    object.has_parts = true;  // of an empty object there is none
+    object_ = object;
+    wanted_ = 0;
+    judged_ = Judgement::kEnough;
+    return;
+  }
+  if (status_ == kChanged || status_ == kBehindEnd) {
+    return Refuse(
+        ErrorCode::kDataLoss,
+        StrCat(Said(), status_ == kChanged ? ": the object was replaced after it was opened"
+                                           : ": the object does not have these bytes"));
+  }
+  if (status_ != kOk && status_ != kPart) {
+    Refuse(ErrorCode::kIo, Said());
+    curl_off_t seconds = 0;
+    curl_easy_getinfo(curl_.get(), CURLINFO_RETRY_AFTER, &seconds);
+    failure_.passes = StatusPasses(status_);
+    failure_.at_least = std::chrono::seconds(std::clamp<curl_off_t>(seconds, 0, 1 << 30));
+    return;
+  }
+  if (expected() != nullptr && expected()->Differs(object)) {
+    return Refuse(ErrorCode::kDataLoss, StrCat("the object was replaced after it was opened (",
+                                               Said(), expected()->ChangeTo(object), ")"));
+  }
+  // Of a file that is compressed, servers may say so in this way too.
+  if (object.IsCoded() && CompressionByName(request_.url) == nullptr) {
+    return Refuse(
+        ErrorCode::kIo,
+        StrCat("the server sends it compressed (Content-Encoding: '", Escaped(object.coding),
+               "'), asked for it as it is, and its name does not say so"));
+  }
+  if (status_ == kPart) {
+    JudgePart(object);
+  } else {
+    JudgeWhole(object);
+  }
+}
+
+void HttpTask::JudgePart(HttpObject object) {
+  constexpr uint64_t kMostBytes = INT64_MAX;
+  if (!object.size && expected() != nullptr) object.size = expected()->size;
+  const auto lie = [&](const std::string& problem) {
+    Refuse(ErrorCode::kIo, StrCat(problem, " (", Said(), ")"));
+  };
+  if (request_.whole) return lie("the server sends a part of the object, asked for the whole");
+  if (!head_.first || !head_.last || *head_.last < *head_.first) {
+    return lie("the server does not say which part of the object it sends");
+  }
+  if (!object.size || *head_.last >= *object.size || *object.size > kMostBytes) {
+    return lie("the server does not say how many bytes the object has");
+  }
+  if (*head_.first != first() || *head_.last > last()) {
+    return lie(StrCat("the server sends bytes ", *head_.first, "-", *head_.last,
+                      ", asked for bytes ", first(), "-", last()));
+  }
+  const uint64_t size = *head_.last - *head_.first + 1;
+  if (head_.length && *head_.length != size) {
+    return lie(StrCat("the server says that bytes ", *head_.first, "-", *head_.last, " are ",
+                      *head_.length, " bytes"));
+  }
+  object_ = object;
+  room_ = size;
+  const uint64_t behind = *object.size - request_.offset;
+  wanted_ = std::min<uint64_t>(request_.size, behind);
+  judged_ = request_.size == 0 ? Judgement::kEnough : Judgement::kTaken;
+}
+
+void HttpTask::JudgeWhole(const HttpObject& object) {
+  if (request_.whole) {
+    if (object.size && *object.size > request_.size) {
+      return Refuse(ErrorCode::kResourceLimit, StrCat("the object has ", *object.size, " bytes"));
+    }
+    if (!object.size && !head_.chunked) {
+      return Refuse(ErrorCode::kIo,
+                    "the server does not say where the object ends (it sends neither "
+                    "'Content-Length' nor chunks), so a part of it would look like all of it");
+    }
+    object_ = object;
+    received_ = 0;
+    room_ = request_.size;
+    wanted_ = object.size;
+    judged_ = Judgement::kTaken;
+    return;
+  }
+  if (is_probe()) {
+    object_ = object;
+    received_ = 0;
+    judged_ = Judgement::kEnough;
+    return;
+  }
+  Refuse(ErrorCode::kIo,
+         StrCat("the server sends the whole object instead of a part (", Said(), ")"));
+  failure_.passes = true;  // it has given parts before
+}
+
+std::string HttpTask::TooLong(const std::string& last) const {
+  return StrCat("the request takes more than ", limits_.in_all.count(), " ms", last);
+}
+
+bool HttpTask::Succeed() {
+  if (request_.whole) object_.size = received_;
+  SetEnded(std::nullopt);
+  return false;
+}
+
+bool HttpTask::TryAgainOrFail() {
+  // The next try for a whole object begins at its first byte again.
+  if (!request_.whole && received_ > received_before_) failed_ = 0;
+  ++failed_;
+  const int most = is_probe() ? limits_.opening_tries : limits_.tries;
+  if (failure_.passes && failed_ < most) {
+    const milliseconds pause = std::max(Pause(), failure_.at_least);
+    due_ = Clock::now() + pause;
+    if (due_ < *deadline_) {
+      if (request_.whole) received_ = 0;
+      return true;
+    }
+    failure_.problem = TooLong(StrCat("; ", failure_.problem));
+    if (failure_.at_least.count() > 0) {
+      failure_.problem += StrCat(" and asked for a pause of ", failure_.at_least.count(), " ms");
+    }
+  }
+  const std::string what = is_probe() || request_.whole
+                               ? "cannot open: "
+                               : StrCat("cannot read bytes ", request_.offset, "-", last(), ": ");
+  const std::string tries = failed_ > 1 ? StrCat(" (", failed_, " tries)") : "";
+  Fail(Error(failure_.code, StrCat(what, failure_.problem, tries)));
+  return false;
+}
+
+milliseconds HttpTask::Pause() {
+  static thread_local std::minstd_rand random(std::random_device{}());
+  milliseconds pause = limits_.first_pause;
+  for (int i = 1; i < failed_ && pause < limits_.longest_pause; ++i) pause *= 2;
+  pause = std::min(pause, limits_.longest_pause);
+  return milliseconds(
+      std::uniform_int_distribution<int64_t>(pause.count() / 2, pause.count())(random));
+}
+
+}  // namespace millhopper

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// One request with all its tries: what is sent, what the answers are worth, and when it is tried
+// again.
+#ifndef MILLHOPPER_FRAMEWORK_IO_HTTP_TASK_H_
+#define MILLHOPPER_FRAMEWORK_IO_HTTP_TASK_H_
+
+#include <curl/curl.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "framework/base/error.h"
+#include "framework/io/http_head.h"
+#include "framework/io/http_transfers.h"
+
+namespace millhopper {
+
+// A transfer as the thread of all transfers sees it. Only this thread calls what is here.
+class HttpTask final : public HttpTransfer {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  explicit HttpTask(HttpRequest request)
+      : HttpTransfer(std::move(request)), limits_(HttpLimits::Get()) {}
+
+  const HttpLimits& limits() const { return limits_; }
+  CURL* curl() const { return curl_.get(); }
+  Clock::time_point due() const { return due_; }
+  // When the silence of the server is too long, or the transfer as a whole.
+  Clock::time_point patience() const { return std::min(last_sign_ + limits_.silence, *deadline_); }
+
+  // Begins the next try.
+  void Try();
+  // Takes the result of a try. Returns whether there is another one.
+  bool Settle(CURLcode result);
+  // The same for a try that takes too long.
+  bool GiveUp(Clock::time_point now);
+  void Fail(const Error& error);
+  // Takes the handle, which curl must have let go of.
+  void LetGo() { curl_.reset(); }
+
+ private:
+  struct CloseEasy {
+    void operator()(CURL* curl) const { curl_easy_cleanup(curl); }
+  };
+  struct FreeList {
+    void operator()(curl_slist* list) const { curl_slist_free_all(list); }
+  };
+  // What has gone wrong, and whether it may be otherwise the next time.
+  struct Failure {
+    ErrorCode code = ErrorCode::kIo;
+    std::string problem;
+    bool passes = false;
+    std::chrono::milliseconds at_least{0};  // to wait
+  };
+  enum class Judgement {
+    kNone,     // no answer yet
+    kTaken,    // the body is what was asked for
+    kEnough,   // the headers have said all
+    kRefused,  // the answer is of no use
+  };
+  static constexpr char kUserAgent[] = "millhopper";
+
+  bool is_probe() const { return !request_.object.has_value(); }
+  // The first and the last byte that are still to come.
+  uint64_t first() const { return request_.offset + received_; }
+  uint64_t last() const { return request_.offset + std::max<uint64_t>(request_.size, 1) - 1; }
+
+  bool IsComplete() const;
+  // The object that the answer must be of, or null.
+  const HttpObject* expected() const;
+  void SetHeaders();
+  // Any other number than `size` ends the try.
+  static size_t OnHeader(char* bytes, size_t, size_t size, void* task);
+  static size_t OnBody(char* bytes, size_t, size_t size, void* task);
+  // False ends the try.
+  bool TakeBody(const char* bytes, size_t size);
+  std::string Said() const { return StrCat("the server said '", Escaped(head_.status_line), "'"); }
+
+  void Refuse(ErrorCode code, const std::string& problem);
+  // Decides by the headers what the answer is worth.
+  void Judge();
+  void JudgePart(HttpObject object);
+  void JudgeWhole(const HttpObject& object);
+  std::string TooLong(const std::string& last) const;
+  bool Succeed();
+  bool TryAgainOrFail();
+  // Between half of the present pause and all of it, so that many requests that have failed at once
+  // do not come back at once.
+  std::chrono::milliseconds Pause();
+
+  const HttpLimits limits_;
+  std::optional<Clock::time_point> deadline_;  // once the first try has begun
+  Clock::time_point due_;                      // when the next try begins
+  Clock::time_point last_sign_;                // of the server, or the beginning of the try
+  int failed_ = 0;                             // tries in succession
+  std::unique_ptr<CURL, CloseEasy> curl_;
+  std::unique_ptr<curl_slist, FreeList> headers_;
+  char curl_message_[CURL_ERROR_SIZE] = "";
+
+  // Of this try:
+  HttpHead head_;
+  Judgement judged_ = Judgement::kNone;
+  Failure failure_;
+  size_t unwanted_bytes_ = 0;
+  size_t received_before_ = 0;
+  size_t room_ = 0;                 // for bytes of this answer
+  std::optional<uint64_t> wanted_;  // bytes of the transfer as a whole, once they are known
+};
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_FRAMEWORK_IO_HTTP_TASK_H_
