@@ -144,7 +144,7 @@ blocks {
 }
 )";
 
-constexpr int64_t kSteps = 2000;
+constexpr int64_t kSteps = 8000;  // some seconds
 
 // Steps a second, with a checkpoint after every `every_seconds`, or none if that is 0.
 double TrainingRate(const DataSet& data, double every_seconds) {
