@@ -295,8 +295,9 @@ void SetReaders(Field* field) {
       return SetReader<ReadAnyFloat, 4>(field);
     case DataType::kFp64:
       return SetReader<ReadAnyFloat, 8>(field);
-    default:
-      return SetReader<ReadAnyFloat, 2>(field);  // float16 and bfloat16
+    case DataType::kFp16:
+    case DataType::kBf16:
+      return SetReader<ReadAnyFloat, 2>(field);
   }
 }
 

@@ -90,9 +90,17 @@ py::object ArrayOfNumbers(py::handle value, DataType type) {
     given = Imported().asarray(value, py::str("object"));
   }
   if (std::string("biuf").find(kind) == std::string::npos) return Imported().asarray(value, name);
-  py::object array = given.attr("astype")(name, py::arg("copy") = false);
-  Require(array.is(given) || array.attr("__eq__")(given).attr("all")().cast<bool>(), ToString(type),
-          " is declared, which does not hold ", py::repr(given).cast<std::string>());
+  py::object array;
+  try {
+    array = given.attr("astype")(name, py::arg("copy") = false);
+  } catch (const py::error_already_set& error) {
+    // For an object that the type does not hold numpy 2 raises one of these; numpy 1 changes it.
+    if (!error.matches(PyExc_OverflowError) && !error.matches(PyExc_ValueError)) throw;
+  }
+  const bool holds =
+      array && (array.is(given) || array.attr("__eq__")(given).attr("all")().cast<bool>());
+  Require(holds, ToString(type), " is declared, which does not hold ",
+          py::repr(given).cast<std::string>());
   return array;
 }
 

@@ -99,7 +99,7 @@ def test_elements_of_lists_of_uint64_are_not_rounded() -> None:
 
     numbers = [0, 2**63 + 1, 2**64 - 1]
     assert [element["x"].tolist() for element in yields(numbers)] == [[numbers]]
-    for wrong in ([2**63, 0.5], [2**63, -1]):
+    for wrong in ([2**63, 0.5], [2**63, -1], [2**63, float("nan")]):
         with pytest.raises(fluid.Error, match="uint64 is declared"):
             list(yields(wrong))
 
