@@ -257,6 +257,16 @@ DataSet Tiny64Fixed(uint64_t records) {
   return set;
 }
 
+DataSet SparseFixed(uint64_t records, DataType dtype, int64_t width) {
+  DataSet set = OneFile("fixed", StrCat("sparse", width * static_cast<int64_t>(SizeOf(dtype))),
+                        records, {Slot(dtype, {1, width})});
+  const auto bytes = static_cast<std::streamoff>(records * SizeOf(dtype)) * width;
+  WriteMissing(set.files, [&](size_t, const std::string& path) {
+    WriteWhole(path, [&](std::ostream* out) { out->seekp(bytes - 1).put('\0'); });
+  });
+  return set;
+}
+
 DataSet Tiny64Records(uint64_t records) {
   DataSet set = OneFile("recordio", "tiny", records, {Slot(DataType::kUint8, {1, kTinyBytes})});
   const RandomKey key(kSeed, 2, "tiny");

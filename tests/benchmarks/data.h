@@ -39,6 +39,9 @@ DataSet MnistTar(uint64_t records);
 // Records of 64 random bytes, uint8 [1, 64]: bare, and in RecordIO.
 DataSet Tiny64Fixed(uint64_t records);
 DataSet Tiny64Records(uint64_t records);
+// Records of zeros: `width` values each, in a file of which the disk holds nothing. What is read of
+// it takes as much memory of the page cache as that of any other file.
+DataSet SparseFixed(uint64_t records, DataType dtype, int64_t width);
 // Sequences of 5 to 64 tokens, int64 [n, 1] with a level of detail, in RecordIO.
 DataSet TokenSequences(uint64_t records);
 // Lines of 20 to 200 made-up words, of which a few are frequent and most are rare, as text; and the

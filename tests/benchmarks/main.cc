@@ -94,6 +94,7 @@ Workloads AllWorkloads() {
   Workloads workloads;
   AddMachineWorkloads(&workloads);
   AddFileWorkloads(&workloads);
+  AddLargeShuffleWorkloads(&workloads);
   AddMultiFileWorkloads(&workloads);
   AddExecutorWorkloads(&workloads);
   AddHandoffWorkloads(&workloads);
@@ -121,7 +122,9 @@ int RunAll() {
     return 0;
   }
   TableReporter table;
+  const bool filtered = !benchmark::GetBenchmarkFilter().empty();
   for (const Workload& workload : workloads) {
+    if (workload.on_request && !filtered) continue;
     benchmark::RegisterBenchmark(workload.name.c_str(), [&](benchmark::State& state) {
       RunWorkload(workload, &table, &state);
     });

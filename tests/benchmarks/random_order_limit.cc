@@ -4,11 +4,11 @@
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <string>
 
 #include "framework/base/error.h"
@@ -23,19 +23,36 @@ constexpr size_t kPrefetched = 32;  // records ahead
 constexpr size_t kPrefetchedBytes = 384;
 constexpr size_t kCacheLine = 64;
 
+// What stands at these places of the order in which OpenInRandomOrder reads.
+std::vector<uint32_t> OrderOf(const DataSet& data, uint64_t first, uint64_t count) {
+  const Permutation order(data.records, RandomKey(0, 7, "files"), 0);
+  std::vector<uint64_t> some(kBatch);
+  std::vector<uint32_t> list;
+  list.reserve(count);
+  for (uint64_t at = 0; at < count; at += kBatch) {
+    some.resize(std::min<uint64_t>(kBatch, count - at));
+    order.List(first + at, some.size(), some.data());
+    for (const uint64_t number : some) list.push_back(static_cast<uint32_t>(number));
+  }
+  return list;
+}
+
+int Opened(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) Throw(ErrorCode::kIo, path, " cannot be opened");
+  return descriptor;
+}
+
 }  // namespace
 
-RandomOrderLimit::RandomOrderLimit(const DataSet& data) {
+RandomOrderLimit::RandomOrderLimit(const DataSet& data, uint64_t first, uint64_t count)
+    : order_(OrderOf(data, first, count)) {
   std::vector<std::string> paths = data.files;
   paths.insert(paths.end(), data.companions.begin(), data.companions.end());
   size_t widest = 0;
   for (const std::string& path : paths) {
-    const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    struct stat status = {};
-    if (descriptor < 0 || fstat(descriptor, &status) != 0) {
-      Throw(ErrorCode::kIo, path, " cannot be opened");
-    }
-    const auto size = static_cast<size_t>(status.st_size);
+    const size_t size = std::filesystem::file_size(path);
+    const int descriptor = Opened(path);
     void* memory = mmap(nullptr, size, PROT_READ, MAP_SHARED | MAP_POPULATE, descriptor, 0);
     close(descriptor);
     if (memory == MAP_FAILED) Throw(ErrorCode::kIo, path, " cannot be mapped");
@@ -45,9 +62,6 @@ RandomOrderLimit::RandomOrderLimit(const DataSet& data) {
     widest = std::max(widest, record_bytes);
   }
   batch_.resize(kBatch * widest);
-  const Permutation order(data.records, RandomKey(0, 7, "files"), 0);
-  order_.reserve(data.records);
-  for (uint64_t i = 0; i < data.records; ++i) order_.push_back(static_cast<uint32_t>(order[i]));
 }
 
 RandomOrderLimit::~RandomOrderLimit() {
@@ -67,6 +81,26 @@ double RandomOrderLimit::SecondsPerRecord() {
     }
     benchmark::ClobberMemory();
   }
+  return (ThreadSeconds() - begin) / static_cast<double>(order_.size());
+}
+
+RandomReadsLimit::RandomReadsLimit(const DataSet& data, uint64_t first, uint64_t count)
+    : descriptor_(Opened(data.files.front())),
+      record_bytes_(std::filesystem::file_size(data.files.front()) / data.records),
+      order_(OrderOf(data, first, count)),
+      batch_(kBatch * record_bytes_) {}
+
+RandomReadsLimit::~RandomReadsLimit() { close(descriptor_); }
+
+double RandomReadsLimit::SecondsPerRecord() {
+  const double begin = ThreadSeconds();
+  for (size_t i = 0; i < order_.size(); ++i) {
+    const auto offset = static_cast<off_t>(order_[i] * record_bytes_);
+    const ssize_t got =
+        pread(descriptor_, &batch_[i % kBatch * record_bytes_], record_bytes_, offset);
+    if (got != static_cast<ssize_t>(record_bytes_)) Throw(ErrorCode::kIo, "a read failed");
+  }
+  benchmark::ClobberMemory();
   return (ThreadSeconds() - begin) / static_cast<double>(order_.size());
 }
 

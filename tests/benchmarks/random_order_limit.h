@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The limit of workloads that read records in a random order: the work that no reader can leave
+// The limits of workloads that read records in a random order: the work that no reader can leave
 // out.
 #ifndef MILLHOPPER_TESTS_BENCHMARKS_RANDOM_ORDER_LIMIT_H_
 #define MILLHOPPER_TESTS_BENCHMARKS_RANDOM_ORDER_LIMIT_H_
@@ -19,7 +19,9 @@ namespace millhopper {
 // what comes next; no reader that has to follow the order can do that.
 class RandomOrderLimit {
  public:
-  explicit RandomOrderLimit(const DataSet& data);
+  explicit RandomOrderLimit(const DataSet& data) : RandomOrderLimit(data, 0, data.records) {}
+  // Of the records at these places of the order alone.
+  RandomOrderLimit(const DataSet& data, uint64_t first, uint64_t count);
   ~RandomOrderLimit();
   RandomOrderLimit(const RandomOrderLimit&) = delete;
   RandomOrderLimit& operator=(const RandomOrderLimit&) = delete;
@@ -38,7 +40,27 @@ class RandomOrderLimit {
   };
 
   std::vector<Column> columns_;
-  std::vector<uint32_t> order_;
+  const std::vector<uint32_t> order_;
+  std::vector<char> batch_;
+};
+
+// Reads the records at these places of the order by a call of the system for each, into a batch
+// that stays in the cache: the limit of readers that read so. The data set is one file of bare
+// records.
+class RandomReadsLimit {
+ public:
+  RandomReadsLimit(const DataSet& data, uint64_t first, uint64_t count);
+  ~RandomReadsLimit();
+  RandomReadsLimit(const RandomReadsLimit&) = delete;
+  RandomReadsLimit& operator=(const RandomReadsLimit&) = delete;
+
+  // As above.
+  double SecondsPerRecord();
+
+ private:
+  const int descriptor_;
+  const size_t record_bytes_;
+  const std::vector<uint32_t> order_;
   std::vector<char> batch_;
 };
 

@@ -3,8 +3,6 @@
 // checkpoints.
 #include <algorithm>
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <utility>
@@ -30,21 +28,8 @@ constexpr int64_t kBatch = 128;
 constexpr int64_t kFar = 100000000;
 constexpr uint64_t kManyRecords = kFar + 10 * kWindow;
 
-// Numbers in a file of zeros, of which the disk holds nothing.
-DataSet SparseNumbers(uint64_t records) {
-  DataSet data;
-  data.format = "fixed";
-  data.records = records;
-  SlotSpec number;
-  number.dtype = DataType::kInt64;
-  number.dims = {1, 1};
-  number.known = true;
-  data.slots = {number};
-  data.files = {StrCat(DataFolder(), "/sparse_numbers-", records)};
-  std::ofstream(data.files[0]).flush();
-  std::filesystem::resize_file(data.files[0], data.records * sizeof(int64_t));
-  return data;
-}
+// Numbers in a file of zeros.
+DataSet SparseNumbers(uint64_t records) { return SparseFixed(records, DataType::kInt64, 1); }
 
 // Batches of a shuffle, loaded ahead, behind `skipped` records.
 ReaderPtr Numbers(const DataSet& data, int64_t skipped) {

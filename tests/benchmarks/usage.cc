@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <ctime>
 #include <fstream>
 #include <string>
@@ -46,6 +47,18 @@ double ChildrenSeconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
+// A line of /proc/self/status that counts kibibytes.
+uint64_t StatusBytes(const std::string& name) {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    if (word != name) continue;
+    uint64_t kibibytes = 0;
+    status >> kibibytes;
+    return kibibytes * 1024;
+  }
+  return 0;
+}
+
 }  // namespace
 
 double WallSeconds() { return ClockSeconds(CLOCK_MONOTONIC); }
@@ -80,15 +93,20 @@ double Usage::foreign_share() const {
   return std::max(0.0, (busy_seconds - cpu_seconds) / (wall_seconds * processors));
 }
 
-uint64_t PeakBytes() {
-  std::ifstream status("/proc/self/status");
-  for (std::string word; status >> word;) {
-    if (word != "VmHWM:") continue;
-    uint64_t kibibytes = 0;
-    status >> kibibytes;
-    return kibibytes * 1024;
-  }
-  return 0;
+uint64_t PeakBytes() { return StatusBytes("VmHWM:"); }
+uint64_t MappedBytes() { return StatusBytes("RssFile:"); }
+
+OwnMemoryWatch::OwnMemoryWatch()
+    : thread_([this] {
+        while (!stop_) {
+          peak_ = std::max<uint64_t>(peak_, StatusBytes("RssAnon:"));
+          std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        }
+      }) {}
+
+OwnMemoryWatch::~OwnMemoryWatch() {
+  stop_ = true;
+  thread_.join();
 }
 
 SteadyCounts SteadyCounts::Now() {

@@ -3,7 +3,9 @@
 #ifndef MILLHOPPER_TESTS_BENCHMARKS_USAGE_H_
 #define MILLHOPPER_TESTS_BENCHMARKS_USAGE_H_
 
+#include <atomic>
 #include <cstdint>
+#include <thread>
 
 namespace millhopper {
 
@@ -45,6 +47,27 @@ double ThreadSeconds();
 // The peak of the resident memory since the last ResetPeak, in bytes.
 uint64_t PeakBytes();
 void ResetPeak();
+// The resident memory that is no page of a file (RssAnon), looked at a hundred times a second by a
+// thread of its own, since the kernel keeps no peak of it. What a process that maps files takes
+// besides their pages: these are the page cache's, and leave as soon as memory is needed.
+class OwnMemoryWatch {
+ public:
+  OwnMemoryWatch();
+  ~OwnMemoryWatch();
+  OwnMemoryWatch(const OwnMemoryWatch&) = delete;
+  OwnMemoryWatch& operator=(const OwnMemoryWatch&) = delete;
+
+  // The most that it has seen so far, in bytes.
+  uint64_t peak() const { return peak_; }
+
+ private:
+  std::atomic<uint64_t> peak_{0};
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+};
+
+// The pages of files, the program's among them, that are mapped and resident, in bytes.
+uint64_t MappedBytes();
 // Gives the memory that pools keep from earlier work back to the system.
 void DropIdleMemory();
 

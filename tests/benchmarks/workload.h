@@ -87,6 +87,8 @@ struct Workload {
   std::function<Measured()> measure;
   // Reads a pass in a process that counts copies; may be empty.
   std::function<CopiedBytes()> copy;
+  // Runs only if a filter is given, since it takes long or needs much.
+  bool on_request = false;
 };
 
 // A target that is a ratio to the limit.
@@ -100,6 +102,7 @@ void AimAtTime(double seconds, Workload* workload);
 using Workloads = std::vector<Workload>;
 void AddMachineWorkloads(Workloads* workloads);
 void AddFileWorkloads(Workloads* workloads);
+void AddLargeShuffleWorkloads(Workloads* workloads);
 void AddMultiFileWorkloads(Workloads* workloads);
 void AddExecutorWorkloads(Workloads* workloads);
 void AddHandoffWorkloads(Workloads* workloads);
