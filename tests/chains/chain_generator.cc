@@ -92,8 +92,9 @@ class ChainWriter {
     int multi_passes = 0;
   };
 
-  bool ordered() const { return !free_order_ && !shared_; }
-  bool may_fail() const { return ordered() && !wishes_.counted; }
+  // Whether the order of the elements that the next reader reads is defined.
+  bool ordered() const { return !free_order_ && !above_; }
+  bool may_fail() const { return ordered() && !shared_ && !wishes_.counted; }
   int64_t DrawSize() { return dice_.Between(1, 9); }
 
   int64_t DrawCount(int64_t unit) {
@@ -132,7 +133,7 @@ class ChainWriter {
   void DrawSource() {
     if (free_order_) {
       DrawOpenFiles();
-    } else if (may_fail() && dice_.OneIn(5)) {
+    } else if (!wishes_.counted && dice_.OneIn(5)) {
       DrawCombined();
     } else {
       DrawOneSource();
@@ -190,7 +191,7 @@ class ChainWriter {
     top_ = joined;
     AttributeTexts attributes;
     if (type == "create_zip_reader") {
-      attributes = {{"check_alignment", Bool(dice_.OneIn(3))}};
+      attributes = {{"check_alignment", Bool(may_fail() && dice_.OneIn(3))}};
     } else if (type == "create_mix_reader") {
       attributes = {{"weights", weights},
                     {"when_exhausted", Text(dice_.OneOf({"stop", "continue", "repeat"}))},
@@ -314,8 +315,8 @@ class ChainWriter {
   // ---- Decorated readers. ----
 
   void Decorate(int64_t size) {
-    // What these readers yield depends on the order, and may not be every record.
-    if (ordered() && !wishes_.counted && !top_.on_device && dice_.OneIn(4)) {
+    // Some of these readers do not yield every record.
+    if (!wishes_.counted && !top_.on_device && dice_.OneIn(4)) {
       DrawGathering(size);
       return;
     }
@@ -405,9 +406,11 @@ class ChainWriter {
   }
 
   // A reader that looks at the elements in order. Those that look at lengths need elements of one
-  // sequence.
+  // sequence. Where the order is not defined, they leave nothing out, and are not among those that
+  // keep elements for later passes or look for equals.
   void DrawGathering(int64_t size) {
-    switch (dice_.Between(0, top_.batched ? 2 : 6)) {
+    const int64_t last = top_.batched ? 2 : !ordered() && !above_ ? 4 : 6;
+    switch (dice_.Between(ordered() ? 0 : 2, last)) {
       case 0:
         if (dice_.OneIn(3)) {
           Add("create_cache_reader",
@@ -423,15 +426,15 @@ class ChainWriter {
       case 2:
         LayEndToEnd();
         Add("create_window_reader", {{"size", Int(size)},
-                                     {"shift", Int(dice_.Between(1, size + 2))},
-                                     {"stride", Int(dice_.Between(1, 3))},
-                                     {"discard_leftover", Bool(dice_.OneIn(2))}});
+                                     {"shift", Int(ordered() ? dice_.Between(1, size + 2) : size)},
+                                     {"stride", Int(ordered() ? dice_.Between(1, 3) : 1)},
+                                     {"discard_leftover", Bool(ordered() && dice_.OneIn(2))}});
         return;
       case 3:
         LayEndToEnd();
         Add("create_bucket_reader", {{"boundaries", "ints: 1 ints: 3"},
                                      {"batch_sizes", StrCat("ints: ", size)},
-                                     {"discard_leftover", Bool(dice_.OneIn(2))}});
+                                     {"discard_leftover", Bool(ordered() && dice_.OneIn(2))}});
         return;
       case 4:
         LayEndToEnd();
@@ -456,6 +459,8 @@ class ChainWriter {
   // All batches get the same length, so that they can be batched again.
   void DrawPaddedBatch(int64_t size) {
     constexpr int64_t kLength = 8;  // no sequence of these programs is longer
+    AttributeTexts attributes = {{"batch_size", Int(size)}, {"pad_length", Int(kLength)}};
+    std::string padding;
     const size_t slots = top_.slots.size();
     for (size_t i = 0; i < slots; ++i) {
       Slot& slot = top_.slots[i];
@@ -463,25 +468,39 @@ class ChainWriter {
       if (slot.lod_level == 0) continue;
       slot.lod_level = 0;
       slot.dims.insert(slot.dims.begin() + 1, kLength);
-      top_.slots.push_back({"INT64", {-1, 1}});
+      padding += PaddingOf(slot);
+      if (ordered()) top_.slots.push_back({"INT64", {-1, 1}});
+    }
+    if (ordered()) {
+      attributes.emplace_back("lengths", Bool(true));
+    } else if (!padding.empty()) {
+      attributes.emplace_back("pad_values", padding);
     }
     top_.batched = true;
-    Add("create_padded_batch_reader",
-        {{"batch_size", Int(size)}, {"pad_length", Int(kLength)}, {"lengths", Bool(true)}});
+    Add("create_padded_batch_reader", attributes);
+  }
+
+  static std::string PaddingOf(const Slot& slot) {
+    return StrCat("float64s: ", slot.dtype == "UINT8" ? kPaddingOfText : kPadding, " ");
   }
 
   void DrawPack(int64_t size) {
+    const bool may_truncate = ordered() && dice_.OneIn(2);
+    AttributeTexts attributes = {
+        {"length", Int(size)},
+        {"method", Text(dice_.OneOf({"first_fit", "best_fit", "concat_then_split"}))},
+        {"bins", Int(dice_.Between(1, 4))},
+        {"overlong", Text(may_truncate ? "truncate" : "split")}};
+    std::string padding;
     for (Slot& slot : top_.slots) {
+      padding += PaddingOf(slot);
       slot.dims[0] = size;
       slot.dims.insert(slot.dims.begin(), 1);
       slot.lod_level = 0;
     }
     top_.slots.insert(top_.slots.end(), 2, {"INT32", {1, size}});
-    Add("create_pack_reader",
-        {{"length", Int(size)},
-         {"method", Text(dice_.OneOf({"first_fit", "best_fit", "concat_then_split"}))},
-         {"bins", Int(dice_.Between(1, 4))},
-         {"overlong", Text(dice_.OneOf({"truncate", "split"}))}});
+    if (!ordered()) attributes.emplace_back("pad_values", padding);
+    Add("create_pack_reader", attributes);
   }
 
   void DrawUnbatch() {

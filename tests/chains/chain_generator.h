@@ -17,6 +17,12 @@ struct ChainWishes {
   bool ordered = false;
 };
 
+// What sequences are padded with where the order of elements is not defined, so that their values
+// can be counted without the padding: numbers, and bytes of text. No record holds it, unless a
+// block has changed its values.
+constexpr int kPadding = 500;
+constexpr int kPaddingOfText = 7;
+
 // The text of the program, the same for the same seed. Names of files begin with ${folder} and are
 // those of named_files.h. Counts lie around the values at which errors are likely: zero, one, and
 // the size of a batch, of a window or of a chunk.

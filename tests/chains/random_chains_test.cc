@@ -9,11 +9,13 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <set>
 #include <string>
 
 #include "framework/base/memory.h"
 #include "framework/base/memory_limit.h"
 #include "tests/chains/chain_generator.h"
+#include "tests/chains/chain_model.h"
 #include "tests/chains/chain_runner.h"
 #include "tests/chains/schedule.h"
 #include "tests/fake_device.h"
@@ -113,8 +115,21 @@ TEST(RandomChain, MayHaveAnythingInIt) {
                             "create_zip_reader",
                             "\"check_alignment\" b: true",
                             "create_mix_reader",
+                            "\"stop\"",
                             "\"continue\"",
                             "\"repeat\"",
+                            "create_bucket_reader",
+                            "create_padded_batch_reader",
+                            "create_token_batch_reader",
+                            "\"sum\"",
+                            "\"padded\"",
+                            "create_window_reader",
+                            "create_pack_reader",
+                            "\"first_fit\"",
+                            "\"best_fit\"",
+                            "\"concat_then_split\"",
+                            "\"truncate\"",
+                            "\"split\"",
                             "\"is_empty\"",
                             "\"mean\"",
                             "\"scale\"",
@@ -125,6 +140,30 @@ TEST(RandomChain, MayHaveAnythingInIt) {
                             "\"CPU\"",
                             "\"fake:0\""}) {
     EXPECT_NE(all.find(words), std::string::npos) << words;
+  }
+}
+
+// The operators that make the readers at the top of the programs in which several readers share
+// one, and those below that one.
+TEST(RandomChain, HasReadersOfEveryKindAboveAndBelowASharedOne) {
+  std::set<std::string> above, below;
+  for (uint64_t seed = 1; seed <= 6000; ++seed) {
+    const auto program = Program::FromString(DrawChain(seed), "startup.pbtxt", ChainSettings());
+    const std::string shared = ChainModel(program->desc()).Shared();
+    bool behind = false;
+    for (const proto::OpDesc& op : program->desc().blocks(0).ops()) {
+      if (!shared.empty()) (behind ? above : below).insert(op.type());
+      behind = behind || op.outputs(0).arguments(0) == shared;
+    }
+  }
+  for (const char* type : {"shuffle", "batch", "double_buffer", "custom", "unbatch", "bucket",
+                           "padded_batch", "token_batch", "window", "pack"}) {
+    EXPECT_EQ(above.count(StrCat("create_", type, "_reader")), 1u) << type;
+    EXPECT_EQ(below.count(StrCat("create_", type, "_reader")), 1u) << type;
+  }
+  for (const char* type : {"multi_pass", "shard", "filter", "take", "skip", "fake", "chain", "zip",
+                           "mix", "cache", "dedupe"}) {
+    EXPECT_EQ(below.count(StrCat("create_", type, "_reader")), 1u) << type;
   }
 }
 
