@@ -77,6 +77,22 @@ def test_padded_batch_pads_to_the_longest(words: millhopper.Reader) -> None:
     ]
 
 
+def test_lengths_come_as_slots(words: millhopper.Reader) -> None:
+    padded = words.padded_batch(4, lengths=True)
+    bucketed = words.bucket([4], 3, pad=True, lengths=True)
+    of_tokens = words.token_batch(8, pad=True, lengths=True)
+    for reader in padded, bucketed, of_tokens:
+        read = []
+        for batch in reader:
+            assert batch["word_length"].shape == (len(batch["word"]), 1)
+            rows = zip(batch["word"], batch["word_length"][:, 0], strict=True)
+            read += [bytes(row[:length]).decode() for row, length in rows]
+        assert sorted(read) == sorted(WORDS)
+    late = words.map(lambda e: e)
+    with pytest.raises(ValueError, match="lengths=True adds slots"):
+        late.padded_batch(4, lengths=True)
+
+
 def test_token_batch_counts_letters(words: millhopper.Reader) -> None:
     batches = [texts(batch["word"]) for batch in words.token_batch(8)]
     assert batches == [

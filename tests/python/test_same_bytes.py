@@ -38,8 +38,8 @@ METHODS: dict[str, tuple[str, Method]] = {
     "cache": ("memory_bytes i: 5000", lambda r, _: r.cache(5000)),
     "dedupe": ("entries i: 5; slots ints: 0", lambda r, _: r.dedupe([0], entries=5)),
     "padded_batch": (
-        "batch_size i: 4; pad_multiple i: 8; pad_values float64s: 46",
-        lambda r, _: r.padded_batch(4, pad_multiple=8, pad_values=46),
+        "batch_size i: 4; pad_multiple i: 8; pad_values float64s: 46; lengths b: true",
+        lambda r, _: r.padded_batch(4, pad_multiple=8, pad_values=46, lengths=True),
     ),
     "bucket": (
         "boundaries ints: 5 ints: 9; batch_sizes ints: 4 ints: 3 ints: 2; pad b: true",

@@ -51,6 +51,27 @@ TEST(MixSchedule, KeepsSharesWithinOneOfAnyWeights) {
   }
 }
 
+// Whole weights are exact: no count is less than its share rounded down, or more than it rounded
+// up.
+TEST(MixSchedule, IsExactForWholeWeights) {
+  std::mt19937_64 bits(11);
+  for (int round = 0; round < 500; ++round) {
+    std::vector<uint64_t> whole(1 + bits() % 9);
+    for (uint64_t& weight : whole) weight = bits() % (round % 2 == 0 ? 12 : 100000) + 1;
+    const uint64_t sum = std::accumulate(whole.begin(), whole.end(), uint64_t{0});
+    std::vector<uint64_t> taken(whole.size());
+    uint64_t turn = 0;
+    for (const size_t index : Turns({whole.begin(), whole.end()}, 2000)) {
+      ++taken[index];
+      ++turn;
+      for (size_t i = 0; i < whole.size(); ++i) {
+        ASSERT_GE(taken[i], turn * whole[i] / sum) << i << " after " << turn;
+        ASSERT_LE(taken[i], (turn * whole[i] + sum - 1) / sum) << i << " after " << turn;
+      }
+    }
+  }
+}
+
 TEST(MixSchedule, PassesOverWeightsOfZero) {
   for (const size_t index : Turns({0, 2, 0, 1}, 100)) EXPECT_EQ(index % 2, 1u);
 }

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from millhopper.base.floats import floats
-from millhopper.iterating.chain import Chain
+from millhopper.iterating.chain import Chain, Names
 
 if TYPE_CHECKING:
     from millhopper.iterating.reader import Reader
@@ -57,6 +57,7 @@ class GroupingMethods(Chain):
         pad_length: int = 0,
         pad_multiple: int = 1,
         pad_values: float | Sequence[float] = 0,
+        lengths: bool = False,
         drop_last: bool = False,
         name: str = "",
     ) -> Reader:
@@ -68,23 +69,32 @@ class GroupingMethods(Chain):
                 sequence of the batch.
             pad_multiple: without ``pad_length``, the length is rounded up to a multiple of this.
             pad_values: what is behind shorter sequences: one number, or one for each ragged slot.
+            lengths: add a slot int64 [batch, 1] with the lengths of the sequences for each slot
+                that is padded, behind all other slots; that of ``text`` is called ``text_length``.
             drop_last: leave out a last batch that is not full.
             name: of the new reader.
 
         Raises:
             Error: a slot has several levels of offsets; at a batch with a sequence that is longer
                 than ``pad_length``.
+            ValueError: ``lengths`` are wanted of slots that are not known yet.
 
         Source: tf.data.Dataset.padded_batch.
         """
-        return self.decorate(
+        return self._decorate(
             "create_padded_batch_reader",
-            name=name,
-            batch_size=batch_size,
-            discard_leftover=drop_last,
-            pad_length=pad_length,
-            pad_multiple=pad_multiple,
-            pad_values=floats(pad_values),
+            name,
+            {},
+            {
+                "batch_size": batch_size,
+                "discard_leftover": drop_last,
+                "pad_length": pad_length,
+                "pad_multiple": pad_multiple,
+                "pad_values": floats(pad_values),
+                "lengths": lengths,
+            },
+            self._padded_names(lengths),
+            self._functions,
         )
 
     def bucket(
@@ -98,6 +108,7 @@ class GroupingMethods(Chain):
         pad_length: int = 0,
         pad_multiple: int = 1,
         pad_values: float | Sequence[float] = 0,
+        lengths: bool = False,
         name: str = "",
     ) -> Reader:
         """Makes batches of elements of similar length, which need little padding.
@@ -113,25 +124,33 @@ class GroupingMethods(Chain):
             pad_length: as for ``padded_batch``.
             pad_multiple: as for ``padded_batch``.
             pad_values: as for ``padded_batch``.
+            lengths: with ``pad``, as for ``padded_batch``.
             name: of the new reader.
 
         Raises:
+            ValueError: ``lengths`` are wanted of slots that are not known yet.
             Error: boundaries do not ascend, or sizes do not fit them; at an element that holds
                 several sequences.
 
         Source: tf.data.Dataset.bucket_by_sequence_length.
         """
-        return self.decorate(
+        return self._decorate(
             "create_bucket_reader",
-            name=name,
-            boundaries=list(boundaries),
-            batch_sizes=[batch_sizes] if isinstance(batch_sizes, int) else list(batch_sizes),
-            slot=self._slot_number(slot),
-            discard_leftover=drop_last,
-            pad=pad,
-            pad_length=pad_length,
-            pad_multiple=pad_multiple,
-            pad_values=floats(pad_values),
+            name,
+            {},
+            {
+                "boundaries": list(boundaries),
+                "batch_sizes": [batch_sizes] if isinstance(batch_sizes, int) else list(batch_sizes),
+                "slot": self._slot_number(slot),
+                "discard_leftover": drop_last,
+                "pad": pad,
+                "pad_length": pad_length,
+                "pad_multiple": pad_multiple,
+                "pad_values": floats(pad_values),
+                "lengths": lengths,
+            },
+            self._padded_names(pad and lengths),
+            self._functions,
         )
 
     def token_batch(
@@ -145,6 +164,7 @@ class GroupingMethods(Chain):
         pad: bool = False,
         pad_multiple: int = 1,
         pad_values: float | Sequence[float] = 0,
+        lengths: bool = False,
         name: str = "",
     ) -> Reader:
         """Makes batches of at most ``max_tokens`` tokens, of elements that follow one another.
@@ -160,22 +180,30 @@ class GroupingMethods(Chain):
             pad: pad sequences as ``padded_batch`` does; otherwise they stay ``Ragged``.
             pad_multiple: as for ``padded_batch``.
             pad_values: as for ``padded_batch``.
+            lengths: with ``pad``, as for ``padded_batch``.
             name: of the new reader.
 
         Raises:
+            ValueError: ``lengths`` are wanted of slots that are not known yet.
             Error: at an element that is too long, or that holds several sequences.
         """
-        return self.decorate(
+        return self._decorate(
             "create_token_batch_reader",
-            name=name,
-            max_tokens=max_tokens,
-            slot=self._slot_number(slot),
-            count=count,
-            overlong=overlong,
-            discard_leftover=drop_last,
-            pad=pad,
-            pad_multiple=pad_multiple,
-            pad_values=floats(pad_values),
+            name,
+            {},
+            {
+                "max_tokens": max_tokens,
+                "slot": self._slot_number(slot),
+                "count": count,
+                "overlong": overlong,
+                "discard_leftover": drop_last,
+                "pad": pad,
+                "pad_multiple": pad_multiple,
+                "pad_values": floats(pad_values),
+                "lengths": lengths,
+            },
+            self._padded_names(pad and lengths),
+            self._functions,
         )
 
     def pack(
@@ -266,3 +294,17 @@ class GroupingMethods(Chain):
             stride=stride,
             discard_leftover=drop_last,
         )
+
+    def _padded_names(self, lengths: bool) -> Names:
+        """The names of the slots, and of those that hold the lengths of padded ones."""
+        if not lengths or self._naming is None:
+            return self._naming
+        slots = [] if self._names is None else self.slots()
+        if self._names is None or None in slots:
+            raise ValueError(
+                "lengths=True adds slots, so those that there are must be known: give slots where "
+                "the reader is made, or to map"
+            )
+        levels = [slot[2] for slot in slots if slot is not None]
+        padded = [name for name, of in zip(self._names, levels, strict=True) if of == 1]
+        return [*self._names, *(f"{name}_length" for name in padded)]
