@@ -6,19 +6,30 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "framework/base/error.h"
 #include "framework/checkpoint/run_checkpoints.h"
+#include "framework/program/executor.h"
+#include "framework/program/program.h"
+#include "framework/program/scope.h"
 #include "tests/child.h"
 #include "tests/record_files.h"
 #include "tests/testing.h"
 
-// The function that README.md shows as resume.cc.
-void Train(const millhopper::RunCheckpointOptions& options, const std::string& startup,
-           const std::string& main);
-
 namespace millhopper {
 namespace {
+
+// A training whose lines are those that README.md shows as resume.cc.
+void Train(const RunCheckpointOptions& options, const std::string& startup_path,
+           const std::string& main_path) {
+  const auto startup = Program::FromFile(startup_path);
+  const auto main = Program::FromFile(main_path);
+  Scope scope;
+  RunState run;
+  std::vector<std::string> damaged;
+#include "tests/readme/resume.cc"
+}
 
 // The fenced block with this title.
 std::string BlockOfReadme(const std::string& title) {
