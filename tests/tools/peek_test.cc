@@ -13,6 +13,9 @@
 #include "framework/reader/position.h"
 #include "readers/random_data_reader.h"
 #include "tests/child.h"
+#include "tests/encoded_images.h"
+#include "tests/program_runner.h"
+#include "tests/record_files.h"
 #include "tests/testing.h"
 
 namespace millhopper {
@@ -334,6 +337,36 @@ TEST_F(Peek, RefusesCountsThatMeanNothing) {
   const ChildResult result = PeekAtLines({"--count=-2"});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_NE(result.errors.find("--count=-2: 0 or more are possible"), std::string::npos);
+}
+
+// The same program is read by a loop here and by the command; test_vision.py compares the command
+// with Python.
+TEST_F(Peek, PrintsTheDigestsOfAugmentedImagesForAnyNumberOfThreads) {
+  const std::string folder = NewFolder("augmented");
+  std::filesystem::create_directories(folder + "/photos/all");
+  for (const uint32_t number : {1, 2, 3, 4, 5}) {
+    const ImageShape shape{40 + 3 * number, 55 - 2 * number, 3};
+    WriteFile(StrCat(folder, "/photos/all/", number, ".jpg"),
+              EncodeJpeg(SomePixels(shape, number), shape));
+  }
+  const std::string startup = "tests/programs/augmented_images/startup.pbtxt";
+  std::string first;
+  for (const int threads : {1, 2, 7, 16}) {
+    const PoolSize pool(threads);
+    ProgramRunner runner({{"data", folder}});
+    runner.Startup(ReadFile(startup));
+    const std::vector<ElementValue> batches = runner.ReadAllOf("batches");
+    ASSERT_EQ(batches.size(), 3u);
+    std::string expected;
+    for (size_t i = 0; i < batches.size(); ++i) {
+      expected += StrCat(i, " ", DigestOf(batches[i]), "\n");
+    }
+    const ChildResult result = RunChild({"tools/peek", "--startup=" + startup, "--digest",
+                                         "--set=data=" + folder, StrCat("--threads=", threads)});
+    EXPECT_EQ(result.output, expected + "stream " + DigestOf(batches) + " 3\n") << result.errors;
+    if (first.empty()) first = result.output;
+    EXPECT_EQ(result.output, first) << threads << " threads";
+  }
 }
 
 TEST_F(Peek, StopsDrawingAnEndlessStream) {

@@ -363,3 +363,59 @@ class ImageMethods(ApplyingMethods):
             fill=None if fills is None else list(fills),
             seed=seed,
         )
+
+    def mixup(
+        self,
+        *,
+        num_classes: int,
+        alpha: float = 1.0,
+        slot: str | None = None,
+        label: str = "label",
+        seed: int | None = None,
+    ) -> Reader:
+        """Mixes each image of a batch, which is float32, with the one before it.
+
+        Args:
+            num_classes: how many there are: the labels, int64 ``[N, 1]``, become float32
+                ``[N, num_classes]`` with the share of each class.
+            alpha: of the distribution Beta(alpha, alpha) of the shares.
+            slot: the images, also as ``to_chw`` makes them.
+            label: the slot with the labels.
+
+        Source: operator mixup; torchvision's MixUp.
+        """
+        return self._mixed("mixup", slot, label, num_classes, alpha, seed)
+
+    def cutmix(
+        self,
+        *,
+        num_classes: int,
+        alpha: float = 1.0,
+        slot: str | None = None,
+        label: str = "label",
+        seed: int | None = None,
+    ) -> Reader:
+        """Puts a rectangle of the image before it into each image ``[N, h, w, c]`` of a batch.
+
+        The arguments are those of ``mixup``. Source: operator cutmix; torchvision's CutMix.
+        """
+        return self._mixed("cutmix", slot, label, num_classes, alpha, seed)
+
+    def _mixed(
+        self,
+        operator: str,
+        slot: str | None,
+        label: str,
+        num_classes: int,
+        alpha: float,
+        seed: int | None,
+    ) -> Reader:
+        images = self._default_slot() if slot is None else slot
+        return self.apply(
+            operator,
+            {"X": images, "Label": label},
+            {"Out": images, "LabelOut": label},
+            num_classes=num_classes,
+            alpha=float(alpha),
+            seed=seed,
+        )
