@@ -273,6 +273,14 @@ def test_transforms_say_what_they_are() -> None:
     )
 
 
+def test_pixels_are_limited(folder: Path, pictures: list[np.ndarray]) -> None:
+    most = max(picture.shape[0] * picture.shape[1] for picture in pictures)
+    images = dataset.image_folder(folder)
+    assert len(list(images.decode_image("image", max_pixels=most))) == len(pictures)
+    with pytest.raises(millhopper.Error, match="pixels"):
+        list(images.decode_image("image", max_pixels=most - 1))
+
+
 def test_a_file_that_is_no_image_is_an_error(folder: Path) -> None:
     (folder / "cats" / "1.png").write_bytes(b"this is no image")
     with pytest.raises(millhopper.Error, match="they do not begin like JPEG, PNG or WebP"):

@@ -43,6 +43,7 @@ class ImageMethods(ApplyingMethods):
         orientation: bool = True,
         partial: bool = False,
         exact: bool = False,
+        max_pixels: int | None = None,
         output: str | None = None,
     ) -> Reader:
         """Decodes JPEG, PNG and WebP images, uint8 ``[n]``, to uint8 ``[1, h, w, channels]``.
@@ -55,6 +56,7 @@ class ImageMethods(ApplyingMethods):
                 error.
             exact: whether large images are decoded at full size even where much smaller ones are
                 made of them.
+            max_pixels: more pixels are an error, before memory is taken for them; by default 2^26.
             output: the slot for the pixels; by default that of the bytes.
 
         Source: operator decode_image.
@@ -67,6 +69,7 @@ class ImageMethods(ApplyingMethods):
             orientation=orientation,
             partial=partial,
             exact=exact,
+            max_pixels=max_pixels,
         )
 
     def resize(
