@@ -4,7 +4,6 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <any>
 #include <cstring>
 #include <utility>
 
@@ -16,6 +15,7 @@
 #include "framework/io/file_system.h"
 #include "framework/io/files_in_use.h"
 #include "readers/byte_records.h"
+#include "readers/claimed_list.h"
 
 namespace millhopper {
 namespace {
@@ -36,10 +36,12 @@ class LabeledFilesSource final : public FileSource {
 
   bool Claim(Chunk* chunk) override {
     if (next_ == files_.size()) return false;
-    std::vector<uint64_t> sizes;
+    Ref<ClaimedList<uint64_t>> claimed = ClaimedList<uint64_t>::Take();
+    PooledVector<uint64_t>& sizes = claimed->values;
     uint64_t length = 0;
     do {
-      const uint64_t size = SizeOf(files_.Path(next_ + sizes.size()));
+      files_.GetPath(next_ + sizes.size(), &path_);
+      const uint64_t size = SizeOf(path_);
       sizes.push_back(size);
       // Memory is taken only for files that will be read.
       length = BeginBehind(length) + (size <= kMaxRecordBytes ? size : 0);
@@ -49,7 +51,7 @@ class LabeledFilesSource final : public FileSource {
     chunk->length = length;
     chunk->records = sizes.size();
     next_ += sizes.size();
-    chunk->claimed = std::move(sizes);
+    chunk->claimed = std::move(claimed);
     return true;
   }
 
@@ -60,7 +62,9 @@ class LabeledFilesSource final : public FileSource {
   }
 
   void Fetch(Chunk* chunk) const override {
-    const auto& sizes = std::any_cast<const std::vector<uint64_t>&>(chunk->claimed);
+    // A thread reads one file after another, so that it needs no new memory for each.
+    thread_local std::string path;
+    const PooledVector<uint64_t>& sizes = ClaimedList<uint64_t>::Of(*chunk);
     chunk->bytes = BufferPool::At(Place()).Take(chunk->length);
     char* const bytes = chunk->bytes->data();
     uint64_t end = 0;
@@ -68,7 +72,8 @@ class LabeledFilesSource final : public FileSource {
       const size_t file = chunk->offset + i;
       const uint64_t begin = BeginBehind(end);
       try {
-        ReadFile(files_.Path(file), sizes[i], bytes + begin);
+        files_.GetPath(file, &path);
+        ReadFile(path, sizes[i], bytes + begin);
       } catch (const Error& error) {
         if (files_.line(file) == 0 || error.interrupts()) throw;
         throw error.WithContext(
@@ -93,25 +98,19 @@ class LabeledFilesSource final : public FileSource {
 
   // Reads a file that had `size` bytes when it was claimed.
   static void ReadFile(const std::string& path, uint64_t size, char* out) {
-    const std::unique_ptr<const File> file = File::Open(path);
-    const auto fail = [&](ErrorCode code, uint64_t offset, const std::string& problem) {
-      throw Error(code, problem).InFile(path, static_cast<int64_t>(offset));
-    };
-    if (file->size() != size) {
-      fail(ErrorCode::kDataLoss, std::min(size, file->size()),
-           StrCat("the file has ", file->size(), " bytes, but a moment ago it had ", size,
-                  "; files must not be written to while they are read"));
-    }
-    if (size == 0) fail(ErrorCode::kDataLoss, 0, "the file is empty");
     if (size > kMaxRecordBytes) {
-      fail(ErrorCode::kResourceLimit, 0,
-           StrCat("the file has ", size, " bytes; the limit of a record is ", kMaxRecordBytes));
+      throw Error(
+          ErrorCode::kResourceLimit,
+          StrCat("the file has ", size, " bytes; the limit of a record is ", kMaxRecordBytes))
+          .InFile(path, 0);
     }
-    file->Read(0, out, size);
+    FileSystemOf(path).ReadWhole(path, size, out);
+    if (size == 0) throw Error(ErrorCode::kDataLoss, "the file is empty").InFile(path, 0);
   }
 
   const LabeledFiles files_;
-  size_t next_ = 0;  // to be claimed
+  size_t next_ = 0;   // to be claimed
+  std::string path_;  // of the file whose size is asked for
   FilesRead read_{FileRole::kData};
 };
 
@@ -137,12 +136,11 @@ void LabeledFiles::Add(std::string_view name, int64_t label, uint64_t line) {
   entries_.push_back({names_.size(), label, line});
 }
 
-std::string LabeledFiles::Path(size_t i) const {
+void LabeledFiles::GetPath(size_t i, std::string* path) const {
   const uint64_t begin = i == 0 ? 0 : entries_[i - 1].name_end;
   const std::string_view name(names_.data() + begin, entries_[i].name_end - begin);
   const bool whole = name.substr(0, 1) == "/" || name.find("://") != std::string_view::npos;
-  std::string path = whole ? std::string() : base_;
-  return path.append(name);
+  path->assign(whole ? std::string_view() : base_).append(name);
 }
 
 LabeledFilesFormat::LabeledFilesFormat(const FormatArguments& arguments)
@@ -165,9 +163,10 @@ std::optional<uint64_t> LabeledFilesFormat::CountRecords(
 uint64_t LabeledFilesFormat::Fingerprint(const FileEntry& file) const {
   const LabeledFiles files = FilesOf(file.path);
   uint64_t hash = files.size();
+  std::string path;
   for (size_t i = 0; i < files.size(); ++i) {
     CheckStop();  // there may be millions
-    const std::string path = files.Path(i);
+    files.GetPath(i, &path);
     hash = XXH3_64bits_withSeed(path.data(), path.size(), hash);
     hash = MixBits(hash ^ static_cast<uint64_t>(files.label(i)));
   }

@@ -30,8 +30,9 @@ class LabeledFiles {
 
   size_t size() const { return entries_.size(); }
   const std::string& source() const { return source_; }
-  // A name that begins with a slash or a scheme is a path as it is.
-  std::string Path(size_t i) const;
+  // Sets *path to that of a file, in the memory that it has. A name that begins with a slash or a
+  // scheme is a path as it is.
+  void GetPath(size_t i, std::string* path) const;
   int64_t label(size_t i) const { return entries_[i].label; }
   uint64_t line(size_t i) const { return entries_[i].line; }
 

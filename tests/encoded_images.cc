@@ -105,6 +105,26 @@ std::string EncodeJpeg(const std::vector<uint8_t>& pixels, const ImageShape& sha
   return bytes;
 }
 
+std::string ReadCmyk(const std::string& bytes) {
+  jpeg_decompress_struct cinfo = {};
+  jpeg_error_mgr errors = {};
+  cinfo.err = jpeg_std_error(&errors);
+  jpeg_create_decompress(&cinfo);
+  jpeg_mem_src(&cinfo, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+  jpeg_read_header(&cinfo, TRUE);
+  cinfo.out_color_space = JCS_CMYK;
+  jpeg_start_decompress(&cinfo);
+  const size_t row_bytes = size_t{4} * cinfo.output_width;
+  std::string values(row_bytes * cinfo.output_height, '\0');
+  while (cinfo.output_scanline < cinfo.output_height) {
+    auto* row = reinterpret_cast<JSAMPROW>(&values[cinfo.output_scanline * row_bytes]);
+    jpeg_read_scanlines(&cinfo, &row, 1);
+  }
+  jpeg_finish_decompress(&cinfo);
+  jpeg_destroy_decompress(&cinfo);
+  return values;
+}
+
 std::string EncodePng(const PngImage& image) {
   png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, nullptr, nullptr, nullptr);
   png_infop info = png_create_info_struct(png);

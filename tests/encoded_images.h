@@ -33,6 +33,10 @@ struct JpegOptions {
 std::string EncodeJpeg(const std::vector<uint8_t>& pixels, const ImageShape& shape,
                        const JpegOptions& options = {});
 
+// The values of an image of CMYK or YCCK, four a pixel as libjpeg gives them, without any
+// conversion to colours. Damaged images end the process.
+std::string ReadCmyk(const std::string& bytes);
+
 // A PNG image as it is stored: rows of packed values, 16-bit ones with the upper byte first.
 struct PngImage {
   int64_t height = 0;

@@ -27,6 +27,7 @@
 #include "tools/digest.h"
 #include "tools/json_line.h"
 #include "tools/pass_length.h"
+#include "tools/peek_passes.h"
 #include "tools/peek_program.h"
 #include "tools/peek_state.h"
 #include "tools/peek_statistics.h"
@@ -55,9 +56,11 @@ DEFINE_string(png, "",
               "a file for a contact sheet of the slots that look like images or, with --all, for "
               "histograms of the values. An existing file is replaced only with --force; pipes and "
               "devices are possible");
-DEFINE_int32(passes, 1,
-             "with --png: how many passes to draw. By default the first element of each, which "
-             "shows what random operators make of one image");
+DEFINE_int32(
+    passes, 1,
+    "with --png: how many passes to draw. By default what each makes of the first image of "
+    "the first pass, which shows what random operators do; with --count the first elements "
+    "of each");
 DEFINE_string(
     state, "",
     "print what was saved in this file, or last in this folder of checkpoints, as JSON: of the "
@@ -183,31 +186,61 @@ void PrintJson(ReaderHolder* reader) {
 }
 
 // Writes a picture to the file of --png and says what it shows.
-void WritePicture(const std::string& png, const std::string& what, int64_t elements,
-                  OutputFile* file) {
+void WritePicture(const std::string& png, const std::string& what, OutputFile* file) {
   file->Write(png);
   file->Publish();
   (file->is_standard_output() ? std::cerr : std::cout)
-      << Escaped(FLAGS_png) << ": " << what << " of " << WithCommas(static_cast<uint64_t>(elements))
-      << (elements == 1 ? " element\n" : " elements\n");
+      << Escaped(FLAGS_png) << ": " << what << "\n";
 }
 
-void WriteSheet(ReaderHolder* reader) {
-  OutputFile file(OutputName(FLAGS_png), RulesOfFlags());
-  ContactSheet sheet;
+std::string OfElements(int64_t count) {
+  return StrCat(" of ", WithCommas(static_cast<uint64_t>(count)),
+                count == 1 ? " element" : " elements");
+}
+
+// Adds the first elements of each pass; returns how many.
+int64_t AddElements(ReaderHolder* reader, ContactSheet* sheet) {
   int64_t count = 0;
   for (int pass = 0; pass < FLAGS_passes; ++pass) {
     if (pass > 0) reader->ReInit();
     const int64_t standard = FLAGS_passes > 1 ? 1 : -1;
-    count += VisitElements(reader, standard, [&sheet](int64_t, const auto& element) {
-      const size_t before = sheet.image_count();
-      sheet.Add(element, kSheetImages);
+    count += VisitElements(reader, standard, [&](int64_t, const auto& element) {
+      const size_t before = sheet->image_count();
+      sheet->Add(element, kSheetImages);
       // Without --count, stops when the sheet is full or an element has added no image.
       return FLAGS_count >= 0 ||
-             (sheet.image_count() > before && sheet.image_count() < kSheetImages);
+             (sheet->image_count() > before && sheet->image_count() < kSheetImages);
     });
   }
-  WritePicture(sheet.ToPng(), "images", count, &file);
+  return count;
+}
+
+// Adds the first image of the first element as each pass makes it; returns false, having added
+// nothing, if that cannot be found in every pass. `same` is another reader like the one held.
+bool AddPasses(ReaderBase* same, const ReaderHolder& reader, ContactSheet* sheet) {
+  try {
+    size_t images = 0;
+    VisitPasses(same, reader.NewHandle().get(), FLAGS_passes,
+                [&](const auto& element) { sheet->Add(element, ++images); });
+    return true;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kInvalidArgument || sheet->image_count() > 0) throw;
+    return false;
+  }
+}
+
+// `open_again` makes another reader like the one held.
+void WriteSheet(ReaderHolder* reader,
+                const std::function<std::unique_ptr<ReaderBase>()>& open_again) {
+  OutputFile file(OutputName(FLAGS_png), RulesOfFlags());
+  ContactSheet sheet;
+  const bool one_element = FLAGS_passes > 1 && FLAGS_count < 0;
+  if (one_element && AddPasses(open_again().get(), *reader, &sheet)) {
+    const std::string what = StrCat("an image as ", FLAGS_passes, " passes make it");
+    return WritePicture(sheet.ToPng(), what, &file);
+  }
+  const int64_t count = AddElements(reader, &sheet);
+  WritePicture(sheet.ToPng(), "images" + OfElements(count), &file);
 }
 
 void PrintElement(int64_t index, const std::vector<LoDTensor>& element) {
@@ -255,7 +288,7 @@ void WriteHistograms(ReaderHolder* reader) {
   const int64_t count = AddUp(reader, &statistics);
   std::string what;
   const std::string png = statistics.ToPng(&what);
-  WritePicture(png, what, count, &file);
+  WritePicture(png, what + OfElements(count), &file);
 }
 
 void PrintStatisticsAsJson(ReaderHolder* reader) {
@@ -306,6 +339,12 @@ int RunPeek(const Arguments& arguments) {
   const std::unique_ptr<PreparedProgram> prepared =
       executor.Prepare(program, ProgramRole::kStartup, &scope);
   const std::string name = ReaderName(*program);
+  const auto open_again = [&] {
+    Scope other;
+    const auto again = executor.Prepare(program, ProgramRole::kStartup, &other);
+    again->Run();
+    return again->Find(name)->GetMutable<ReaderHolder>()->NewHandle();
+  };
   prepared->Run();
   auto* reader = prepared->Find(name)->GetMutable<ReaderHolder>();
   if (FLAGS_digest) {
@@ -313,7 +352,7 @@ int RunPeek(const Arguments& arguments) {
   } else if (FLAGS_json) {
     FLAGS_all ? PrintStatisticsAsJson(reader) : PrintJson(reader);
   } else if (png) {
-    FLAGS_all ? WriteHistograms(reader) : WriteSheet(reader);
+    FLAGS_all ? WriteHistograms(reader) : WriteSheet(reader, open_again);
   } else {
     std::cout << reader->origin() << "\n";
     for (size_t i = 0; i < reader->slots().size(); ++i) {

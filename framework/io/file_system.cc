@@ -42,6 +42,17 @@ std::unique_ptr<const File> FileSystem::OpenMapped(const std::string& path) cons
       .InFile(path, -1);
 }
 
+void FileSystem::ReadWhole(const std::string& path, uint64_t size, char* out) const {
+  const std::unique_ptr<const File> file = Open(path);
+  if (file->size() != size) {
+    throw Error(ErrorCode::kDataLoss,
+                StrCat("the file has ", file->size(), " bytes, but a moment ago it had ", size,
+                       "; files must not be written to while they are read"))
+        .InFile(path, static_cast<int64_t>(std::min(size, file->size())));
+  }
+  file->Read(0, out, size);
+}
+
 std::vector<FolderEntry> FileSystem::ListFolder(const std::string& path) const {
   throw Error(ErrorCode::kInvalidArgument,
               "its file system cannot list folders; name the files in a list instead")

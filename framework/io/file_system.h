@@ -50,6 +50,9 @@ class FileSystem {
   virtual std::unique_ptr<const File> Open(const std::string& path) const = 0;
   // For BufferType::kMmap. Throws kInvalidArgument if the file system cannot map files.
   virtual std::unique_ptr<const File> OpenMapped(const std::string& path) const;
+  // Reads a file that has `size` bytes. For many small files, since a file system may do it without
+  // what Open takes for each. Throws as Open and File::Read, and kDataLoss for another size.
+  virtual void ReadWhole(const std::string& path, uint64_t size, char* out) const;
   // Throws nothing but kCancelled.
   virtual FileStatus Stat(const std::string& path) const = 0;
   // Whether the name exists, even if it is a link whose target does not.

@@ -38,6 +38,17 @@ constexpr size_t kMostAtOnce = size_t{1} << 30;
 constexpr size_t kMostPieces = 1024;  // IOV_MAX of Linux
 constexpr off_t kPageBytes = 4096;    // what /sys says of any file
 
+// Whether the kernel may make the file up, so that its size is another one.
+bool MayBeMadeUp(const struct stat& status) {
+  return status.st_blocks == 0 && status.st_size <= kPageBytes;
+}
+
+// Says what errno says.
+[[noreturn]] void ThrowCannotRead(const std::string& path, uint64_t offset) {
+  throw Error(ErrorCode::kIo, StrCat("cannot read at byte ", offset, ": ", std::strerror(errno)))
+      .InFile(path, static_cast<int64_t>(offset));
+}
+
 class LocalFile final : public File {
  public:
   explicit LocalFile(const std::string& path, BufferType buffer_type = BufferType::kMemory);
@@ -48,12 +59,18 @@ class LocalFile final : public File {
 
   // The descriptor of a file or folder that is opened now, or -1.
   static int OpenDescriptor(const std::string& path);
+  // Reads a file of `size` bytes; returns false if that is not its size, or may not be. Throws if
+  // it cannot be opened or read.
+  static bool ReadAll(const std::string& path, uint64_t size, char* out);
 
  private:
   // Keeps the descriptor open while it lives.
   class InUse;
   // The files that hold a descriptor.
   struct Opened;
+
+  // The descriptor of a file or folder; throws kIo if it cannot be opened.
+  static int OpenOrThrow(const std::string& path);
 
   // The other constructor calls it first, so that the destructor runs if that one throws.
   LocalFile(const std::string& path, int descriptor) : File(path), descriptor_(descriptor) {}
@@ -63,7 +80,6 @@ class LocalFile final : public File {
   static bool CloseOne();
   // Reads the whole file into content_.
   void ReadToTheEnd();
-  [[noreturn]] void ThrowCannotRead(uint64_t offset) const;
 
   Ref<Buffer> content_;  // of a file that does not know its size
 
@@ -155,14 +171,43 @@ bool LocalFile::CloseOne() {
   return false;
 }
 
-LocalFile::LocalFile(const std::string& path, BufferType buffer_type) : LocalFile(path, -1) {
+int LocalFile::OpenOrThrow(const std::string& path) {
   if (path.find('\0') != std::string::npos) {
     throw Error(ErrorCode::kIo, "a name with a zero byte").InFile(path, -1);
   }
-  descriptor_ = OpenDescriptor(path);
-  if (descriptor_ < 0) {
+  const int descriptor = OpenDescriptor(path);
+  if (descriptor < 0) {
     throw Error(ErrorCode::kIo, StrCat("cannot open: ", std::strerror(errno))).InFile(path, -1);
   }
+  return descriptor;
+}
+
+bool LocalFile::ReadAll(const std::string& path, uint64_t size, char* out) {
+  const int descriptor = OpenOrThrow(path);
+  struct stat status;
+  bool goes_on = ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) &&
+                 static_cast<uint64_t>(status.st_size) == size && !MayBeMadeUp(status);
+  int problem = 0;
+  size_t done = 0;
+  while (goes_on && done < size) {
+    const ssize_t got = ::pread(descriptor, out + done, std::min(size - done, kMostAtOnce),
+                                static_cast<off_t>(done));
+    if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (got < 0) problem = errno;
+    goes_on = got > 0;
+    done += static_cast<size_t>(std::max<ssize_t>(got, 0));
+  }
+  ::close(descriptor);
+  CountedReads::Add(done);
+  if (problem != 0) {
+    errno = problem;
+    ThrowCannotRead(path, done);
+  }
+  return goes_on;
+}
+
+LocalFile::LocalFile(const std::string& path, BufferType buffer_type)
+    : LocalFile(path, OpenOrThrow(path)) {
   struct stat status;
   std::string problem;
   if (::fstat(descriptor_, &status) != 0) {
@@ -173,9 +218,8 @@ LocalFile::LocalFile(const std::string& path, BufferType buffer_type) : LocalFil
   if (!problem.empty()) throw Error(ErrorCode::kIo, problem).InFile(path, -1);
   set_size(static_cast<uint64_t>(status.st_size));
   set_id(FileId(status));
-  // A file without blocks on a disk may be made up by the kernel. If it is not, it is short, and
-  // reading it now makes no difference.
-  if (status.st_blocks == 0 && status.st_size <= kPageBytes) {
+  // If it is not made up, it is short, and reading it now makes no difference.
+  if (MayBeMadeUp(status)) {
     ReadToTheEnd();
     return;
   }
@@ -204,7 +248,7 @@ void LocalFile::ReadToTheEnd() {
     }
     const ssize_t got = ::read(descriptor_, content_->data() + size, content_->capacity() - size);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) ThrowCannotRead(size);
+    if (got < 0) ThrowCannotRead(path(), size);
     if (got == 0) break;
     size += static_cast<size_t>(got);
     if (size > kMaxUnsizedBytes) {
@@ -230,7 +274,7 @@ size_t LocalFile::ReadSome(uint64_t offset, char* out, size_t size) const {
     const ssize_t got =
         ::pread(descriptor_, out, std::min(size, kMostAtOnce), static_cast<off_t>(offset));
     if (got >= 0) return static_cast<size_t>(got);
-    if (errno != EINTR && errno != EAGAIN) ThrowCannotRead(offset);
+    if (errno != EINTR && errno != EAGAIN) ThrowCannotRead(path(), offset);
   }
 }
 
@@ -250,7 +294,7 @@ void LocalFile::ReadApart(uint64_t offset, char* out, size_t size, size_t stride
     const ssize_t result =
         ::preadv(descriptor_, pieces, static_cast<int>(asked), static_cast<off_t>(offset));
     if (result == 0) ThrowShorter(offset);
-    if (result < 0 && errno != EINTR && errno != EAGAIN) ThrowCannotRead(offset);
+    if (result < 0 && errno != EINTR && errno != EAGAIN) ThrowCannotRead(path(), offset);
     const auto got = static_cast<size_t>(std::max<ssize_t>(result, 0));
     CountedReads::Add(got);
     size_t whole = got / size;
@@ -264,11 +308,6 @@ void LocalFile::ReadApart(uint64_t offset, char* out, size_t size, size_t stride
   }
 }
 
-void LocalFile::ThrowCannotRead(uint64_t offset) const {
-  throw Error(ErrorCode::kIo, StrCat("cannot read at byte ", offset, ": ", std::strerror(errno)))
-      .InFile(path(), static_cast<int64_t>(offset));
-}
-
 class LocalFileSystem final : public FileSystem {
  public:
   std::unique_ptr<const File> Open(const std::string& path) const override {
@@ -277,6 +316,12 @@ class LocalFileSystem final : public FileSystem {
 
   std::unique_ptr<const File> OpenMapped(const std::string& path) const override {
     return std::make_unique<LocalFile>(path, BufferType::kMmap);
+  }
+
+  // Without a File, which allocates. Of a file that is not what it was, that one says what is
+  // wrong.
+  void ReadWhole(const std::string& path, uint64_t size, char* out) const override {
+    if (!LocalFile::ReadAll(path, size, out)) FileSystem::ReadWhole(path, size, out);
   }
 
   FileStatus Stat(const std::string& path) const override {

@@ -24,6 +24,7 @@
 #include "framework/base/stop.h"
 #include "framework/io/byte_stream.h"
 #include "framework/reader/file_format.h"
+#include "readers/claimed_list.h"
 #include "readers/field_rows.h"
 #include "readers/fields.h"
 #include "readers/json_fields.h"
@@ -392,11 +393,12 @@ class PlainArchive final : public FileSource {
     chunk->offset = found_.front().begin;
     chunk->length = (end - 1)->end - chunk->offset;
     if (skips_ == nullptr) chunk->records = end - found_.begin();
-    std::vector<Piece> pieces;
-    pieces.reserve(end - found_.begin());
+    Ref<ClaimedList<Piece>> pieces = ClaimedList<Piece>::Take();
+    pieces->values.reserve(end - found_.begin());
     for (auto record = found_.begin(); record < end; ++record) {
-      pieces.push_back({static_cast<uint32_t>(chunk->lead() + (record->begin - chunk->offset)),
-                        static_cast<uint32_t>(record->end - record->begin)});
+      pieces->values.push_back(
+          {static_cast<uint32_t>(chunk->lead() + (record->begin - chunk->offset)),
+           static_cast<uint32_t>(record->end - record->begin)});
     }
     chunk->claimed = std::move(pieces);
     found_.erase(found_.begin(), end);
@@ -415,7 +417,7 @@ class PlainArchive final : public FileSource {
 
   void Fetch(Chunk* chunk) const override {
     chunk->Read(*file_, chunk->offset, chunk->length);
-    for (const Piece& piece : std::any_cast<const std::vector<Piece>&>(chunk->claimed)) {
+    for (const Piece& piece : ClaimedList<Piece>::Of(*chunk)) {
       const std::string_view record(chunk->bytes->data() + piece.offset, piece.size);
       if (skips_ == nullptr || !skips_->IsLeftOut(record)) chunk->pieces.push_back(piece);
     }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
@@ -19,8 +20,10 @@
 #include "readers/recordio_writer.h"
 #include "readers/shuffle_reader.h"
 #include "tests/benchmarks/allocation_counter.h"
+#include "tests/encoded_images.h"
 #include "tests/program_runner.h"
 #include "tests/record_files.h"
+#include "tests/tars.h"
 #include "tests/testing.h"
 
 namespace millhopper {
@@ -119,6 +122,92 @@ TEST(SteadyState, ABlockForElementsAllocatesForBatchesNotForElements) {
   AllocationsIn(reader.get(), kBatchesAPass, &batch);
   EXPECT_LE(AllocationsIn(reader.get(), kBatchesAPass, &batch), 4u * kBatchesAPass);
 }
+
+// Files whose records are an image and its label.
+struct ImageFiles {
+  std::string format;
+  std::string path;
+  FormatArguments arguments;
+};
+
+constexpr int kImages = 400;
+constexpr int kClasses = 4;
+
+std::string EncodedImage(int i) {
+  const ImageShape shape = {40 + i % 7, 50 - i % 5, 3};
+  return EncodeJpeg(SomePixels(shape, static_cast<uint32_t>(i)), shape);
+}
+
+ImageFiles FolderOfImages() {
+  const std::string folder = NewFolder("steady_images");
+  for (int i = 0; i < kImages; ++i) {
+    const std::string of_class = StrCat(folder, "/the_images_of_class_", i % kClasses);
+    std::filesystem::create_directories(of_class);
+    WriteFile(StrCat(of_class, "/a_photograph_number_", i, ".jpeg"), EncodedImage(i));
+  }
+  return {"image_folder", folder, {}};
+}
+
+ImageFiles TarOfImages() {
+  TarFiles members;
+  for (int i = 0; i < kImages; ++i) {
+    members.emplace_back(StrCat("a_photograph_number_", i, ".jpg"), EncodedImage(i));
+    members.emplace_back(StrCat("a_photograph_number_", i, ".cls"), StrCat(i % kClasses));
+  }
+  ImageFiles files = {"tar", NewFolder("steady_images") + "/images.tar", {}};
+  WriteFile(files.path, TarOf(members));
+  files.arguments.attributes.Set("fields",
+                                 std::vector<std::string>{"jpg bytes", "cls int64[1] decode=text"});
+  return files;
+}
+
+class SteadyStateOfImages : public testing::TestWithParam<ImageFiles (*)()> {};
+
+// Images are read, decoded, cropped, resized, mirrored, normalised and put into batches.
+TEST_P(SteadyStateOfImages, ABatchAllocatesAndAnImageDoesNot) {
+  const PoolSize one_thread(0);
+  const ImageFiles files = GetParam()();
+  ProgramRunner runner;
+  runner.Reader("source").Reset(std::make_unique<MultiPassReader>(
+      OpenFile(*FindFileFormat(files.format), files.path, "", files.arguments), 3));
+  runner.Startup(
+      BlockText(0, -1,
+                {ReaderText("source"), ReaderText("augmented"), ReaderText("batches"),
+                 OpText("create_custom_reader", {{"UnderlyingReader", {"source"}}},
+                        {{"Out", {"augmented"}}},
+                        {{"sub_block", "block_idx: 1"},
+                         {"source_var_names", R"(strings: ["jpeg", "label"])"},
+                         {"sink_var_names", R"(strings: ["image", "label"])"}}),
+                 OpText("create_batch_reader", {{"UnderlyingReader", {"augmented"}}},
+                        {{"Out", {"batches"}}}, {{"batch_size", StrCat("i: ", kBatch)}})}) +
+      BlockText(
+          1, 0,
+          {TensorText("jpeg", "UINT8", {-1}, 1), TensorText("label", "INT64", {1, 1}),
+           TensorText("pixels", "UINT8", {1, -1, -1, 3}),
+           TensorText("cropped", "UINT8", {1, 24, 20, 3}),
+           TensorText("flipped", "UINT8", {1, 24, 20, 3}),
+           TensorText("normal", "FP32", {1, 24, 20, 3}),
+           TensorText("image", "FP32", {1, 3, 24, 20}),
+           OpText("decode_image", {{"X", {"jpeg"}}}, {{"Out", {"pixels"}}}, {{"channels", "i: 3"}}),
+           OpText("random_resized_crop", {{"X", {"pixels"}}}, {{"Out", {"cropped"}}},
+                  {{"size", "ints: [24, 20]"}}),
+           OpText("flip", {{"X", {"cropped"}}}, {{"Out", {"flipped"}}}, {{"p", "f: 0.5"}}),
+           OpText("normalize", {{"X", {"flipped"}}}, {{"Out", {"normal"}}},
+                  {{"mean", "floats: 0.5"}, {"std", "floats: 0.25"}}),
+           OpText("transpose", {{"X", {"normal"}}}, {{"Out", {"image"}}},
+                  {{"axis", "ints: [0, 3, 1, 2]"}})}));
+  const std::unique_ptr<ReaderBase> reader = runner.Reader("batches").NewHandle();
+  std::vector<LoDTensor> batch;
+  constexpr int kBatchesOfImages = kImages / kBatch;
+  // Within the second pass: a pass begins with a new list of the files of a folder.
+  AllocationsIn(reader.get(), kBatchesOfImages + 2, &batch);
+  constexpr int kMeasured = kBatchesOfImages - 4;
+  EXPECT_LE(AllocationsIn(reader.get(), kMeasured, &batch), 2u * kMeasured);
+}
+
+INSTANTIATE_TEST_SUITE_P(SteadyState, SteadyStateOfImages,
+                         testing::Values(FolderOfImages, TarOfImages),
+                         [](const auto& info) { return info.index == 0 ? "folder" : "tar"; });
 
 // Runs a loop of this many steps, each of which does `step`; returns the number of heap
 // allocations.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzzes the attributes of operators on images, with small images. The first bytes choose the
-// operator and the images, the others its attributes, in the order of its schema: values of any
-// kind, within their limits and beyond.
+// operator, the images and their labels, the others its attributes, in the order of its schema:
+// values of any kind, within their limits and beyond.
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -39,7 +39,11 @@ constexpr const char* kTypes[] = {"adjust_sharpness",
                                   "resize",
                                   "random_resized_crop",
                                   "rotate",
-                                  "solarize"};
+                                  "solarize",
+                                  "cast",
+                                  "cutmix",
+                                  "mixup",
+                                  "transpose"};
 
 // Bytes one after another; 0 when there are no more.
 class Bytes {
@@ -89,8 +93,11 @@ Attribute NextValue(const AttributeSchema& schema, Bytes* bytes) {
   return std::visit(
       [&](const auto& of) -> Attribute {
         using T = std::decay_t<decltype(of)>;
-        if constexpr (std::is_same_v<T, int32_t> || std::is_same_v<T, int64_t>) {
-          return static_cast<T>(NextInt(bytes));
+        if constexpr (std::is_same_v<T, int32_t>) {
+          return NextInt(bytes);
+        } else if constexpr (std::is_same_v<T, int64_t>) {
+          // The number of classes, which may be any that there is memory for.
+          return int64_t{bytes->Next()} - 15;
         } else if constexpr (std::is_same_v<T, float>) {
           return NextFloat(bytes);
         } else if constexpr (std::is_same_v<T, bool>) {
@@ -128,30 +135,44 @@ struct Made {
   Dims dims;
 };
 
-Made Run(const std::string& type, const LoDTensor& images, const Attributes& attributes) {
+// Operators on batches are given labels, too.
+SlotTensors InputsOf(const std::string& type, Bytes* bytes) {
+  const LoDTensor images = NextImages(bytes);
+  if (type != "cutmix" && type != "mixup") return {{"X", images}};
+  std::vector<int64_t> labels(static_cast<size_t>(images.dims()[0]));
+  for (int64_t& label : labels) label = NextInt(bytes);
+  return {{"X", images}, {"Label", MakeTensor<int64_t>({images.dims()[0], 1}, labels)}};
+}
+
+Made Run(const std::string& type, const SlotTensors& inputs, const Attributes& attributes) {
+  std::vector<std::string> slots = {"Out"};
+  if (inputs.size() > 1) slots.emplace_back("LabelOut");
   Made made;
   made.error = Outcome([&] {
-    const LoDTensor out = RunOp(type, {{"X", images}}, {"Out"}, attributes).at("Out");
-    made.dims = out.dims();
-    made.values.assign(static_cast<const char*>(out.raw_data()), out.bytes());
+    const auto outputs = RunOp(type, inputs, slots, attributes);
+    made.dims = outputs.at("Out").dims();
+    for (const std::string& slot : slots) {
+      const LoDTensor& out = outputs.at(slot);
+      made.values.append(static_cast<const char*>(out.raw_data()), out.bytes());
+    }
   });
   return made;
 }
 
 void Fuzz(Bytes bytes) {
   const std::string type = kTypes[bytes.Below(sizeof(kTypes) / sizeof(kTypes[0]))];
-  const LoDTensor images = NextImages(&bytes);
+  const SlotTensors inputs = InputsOf(type, &bytes);
   Attributes attributes;
   for (const AttributeSchema& schema : FindOperator(type)->schema.attributes) {
     if (bytes.Below(2) == 1) attributes.emplace_back(schema.name, NextValue(schema, &bytes));
   }
-  const Made once = Run(type, images, attributes);
-  const Made again = Run(type, images, attributes);
+  const Made once = Run(type, inputs, attributes);
+  const Made again = Run(type, inputs, attributes);
   CHECK_EQ(once.error, again.error);
   CHECK(once.values == again.values);
   if (!once.error.empty()) return;
   CHECK_EQ(once.dims.size(), 4u);
-  CHECK_EQ(once.dims[0], images.dims()[0]);
+  if (type != "transpose") CHECK_EQ(once.dims[0], inputs[0].second.dims()[0]);
 }
 
 }  // namespace

@@ -7,102 +7,26 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
-#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "framework/program/executor.h"
 #include "framework/program/program.h"
-#include "framework/reader/reader_holder.h"
 #include "operators/image_run.h"
 #include "tests/encoded_images.h"
+#include "tests/image_chains.h"
 #include "tests/sources.h"
 #include "tests/testing.h"
 
 namespace millhopper {
 namespace {
 
-// An operator X -> Out with its attributes as text.
-struct Op {
-  std::string type;
-  std::string attributes;
-};
-
-// A chain of operators on the variable "encoded"; the result of operator i is "v<i>".
-std::string ProgramOf(const std::vector<Op>& ops, const std::string& sinks) {
-  std::string variables = R"(vars { name: "encoded" type { type: LOD_TENSOR } })";
-  std::string operators, in = "encoded";
-  for (size_t i = 0; i < ops.size(); ++i) {
-    const std::string out = StrCat("v", i);
-    variables += StrCat(R"( vars { name: ")", out, R"(" type { type: LOD_TENSOR } })", "\n");
-    operators += StrCat(
-        "  ops { type: \"", ops[i].type, "\" inputs { parameter: \"X\" arguments: \"", in,
-        "\" } outputs { parameter: \"Out\" arguments: \"", out, "\" } ", ops[i].attributes, " }\n");
-    in = out;
-  }
-  return StrCat(R"(
-blocks { idx: 0 parent_idx: -1
-  vars { name: "mapped" type { type: READER } persistable: true }
-  ops { type: "create_custom_reader"
-        inputs { parameter: "UnderlyingReader" arguments: "source" }
-        outputs { parameter: "Out" arguments: "mapped" }
-        attrs { name: "sub_block" block_idx: 1 }
-        attrs { name: "source_var_names" strings: "encoded" }
-        attrs { name: "sink_var_names" strings: [)",
-                sinks, R"(] } }
-}
-blocks { idx: 1 parent_idx: 0
-)",
-                variables, operators, "}\n");
-}
-
-class Encoded final : public ReaderBase {
- public:
-  explicit Encoded(std::vector<std::string> images)
-      : ReaderBase({{DataType::kUint8, {-1}, 1}}), images_(std::move(images)) {}
-
-  void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override {
-    for (size_t i = 0; i < n; ++i) {
-      const std::string& image = images_[tickets[i].index];
-      std::memcpy(rows->AppendSequence(0, image.size()), image.data(), image.size());
-    }
-  }
-
- private:
-  void PlanNext(size_t n, TicketRun* run) override {
-    for (size_t i = 0; i < n && next_ < images_.size(); ++i, ++next_) {
-      Ticket ticket;
-      ticket.id.pass = pass_;
-      ticket.id.sample = next_;
-      ticket.index = static_cast<uint32_t>(next_);
-      run->Add(ticket);
-    }
-  }
-  void Rewind(uint64_t pass) override {
-    pass_ = pass;
-    next_ = 0;
-  }
-
-  const std::vector<std::string> images_;
-  uint64_t pass_ = 0;
-  size_t next_ = 0;
-};
-
-std::vector<ElementValue> RunProgram(const std::vector<std::string>& images,
-                                     const std::string& program) {
-  Scope scope;
-  scope.Var("source")->GetMutable<ReaderHolder>()->Reset(std::make_unique<Encoded>(images));
-  Executor().Run(Program::FromString(program, "startup.pbtxt"), ProgramRole::kStartup, &scope);
-  return ReadAll(scope.Find("mapped")->GetMutable<ReaderHolder>()->NewHandle().get());
-}
+using Op = ImageOp;
 
 size_t RunsOf(const std::vector<Op>& ops, const std::vector<std::string>& sinks) {
   std::string names;
   for (const std::string& sink : sinks)
     names += StrCat(names.empty() ? "" : ", ", "\"", sink, "\"");
-  const auto program = Program::FromString(ProgramOf(ops, names), "startup.pbtxt");
+  const auto program = Program::FromString(ImageProgram(ops, names), "startup.pbtxt");
   const std::vector<ImageRun> runs = FindImageRuns(*program, 1, sinks);
   return runs.empty() ? 0 : runs.front().steps.size();
 }
@@ -148,8 +72,8 @@ void ExpectSame(const std::vector<Op>& ops, size_t fused) {
   const std::string last = StrCat("\"v", ops.size() - 1, "\"");
   ASSERT_EQ(RunsOf(ops, {names.back()}), fused);
   ASSERT_EQ(RunsOf(ops, names), 0u);
-  const std::vector<ElementValue> one = RunProgram(Images(), ProgramOf(ops, last));
-  const std::vector<ElementValue> plain = RunProgram(Images(), ProgramOf(ops, all));
+  const std::vector<ElementValue> one = RunImageProgram(Images(), ImageProgram(ops, last));
+  const std::vector<ElementValue> plain = RunImageProgram(Images(), ImageProgram(ops, all));
   ASSERT_EQ(one.size(), Images().size());
   ASSERT_EQ(plain.size(), one.size());
   for (size_t i = 0; i < one.size(); ++i) ASSERT_EQ(one[i][0], plain[i].back()) << "image " << i;
@@ -196,11 +120,11 @@ TEST(FusedImages, EndBeforeOperatorsThatChangeColors) {
     ExpectSame({kDecode, Sized("center_crop", "[50, 35]"), change, kNormalize}, 2);
     ExpectSame({kDecode, change, kNormalize}, 0);
     const std::string program =
-        ProgramOf({kDecode, kRandomResizedCrop, change, kNormalize}, "\"v3\"");
-    const std::vector<ElementValue> first = RunProgram(Images(), program);
+        ImageProgram({kDecode, kRandomResizedCrop, change, kNormalize}, "\"v3\"");
+    const std::vector<ElementValue> first = RunImageProgram(Images(), program);
     for (const int workers : {0, 1, 7}) {
       const PoolSize pool(workers);
-      ASSERT_EQ(RunProgram(Images(), program), first) << workers << " workers";
+      ASSERT_EQ(RunImageProgram(Images(), program), first) << workers << " workers";
     }
   }
 }
@@ -208,12 +132,13 @@ TEST(FusedImages, EndBeforeOperatorsThatChangeColors) {
 TEST(FusedImages, LeaveErrorsToTheOperators) {
   std::vector<std::string> images = Images();
   images[3] = "this is no image";
-  const std::string program = ProgramOf({kDecode, kRandomResizedCrop, kNormalize}, "\"v2\"");
+  const std::string program = ImageProgram({kDecode, kRandomResizedCrop, kNormalize}, "\"v2\"");
   ExpectError(ErrorCode::kDataLoss, "while running operator 'decode_image'",
-              [&] { RunProgram(images, program); });
-  const std::string crop = ProgramOf({kDecode, Sized("crop", "[200, 20]"), kNormalize}, "\"v2\"");
+              [&] { RunImageProgram(images, program); });
+  const std::string crop =
+      ImageProgram({kDecode, Sized("crop", "[200, 20]"), kNormalize}, "\"v2\"");
   ExpectError(ErrorCode::kInvalidArgument, "while running operator 'crop'",
-              [&] { RunProgram(Images(), crop); });
+              [&] { RunImageProgram(Images(), crop); });
 }
 
 // Without `exact`, a much smaller image is made of an image that is decoded smaller.
@@ -222,8 +147,8 @@ TEST(FusedImages, StayNearTheOperatorsWhereTheyDecodeSmaller) {
   const std::vector<std::string> images = {EncodeJpeg(SomePixels(shape, 5), shape)};
   const Op decode = {"decode_image", R"(attrs { name: "channels" i: 3 })"};
   const std::vector<Op> ops = {decode, Sized("resize", "[60, 72]")};
-  const ElementValue one = RunProgram(images, ProgramOf(ops, "\"v1\""))[0];
-  const ElementValue plain = RunProgram(images, ProgramOf(ops, "\"v0\", \"v1\""))[0];
+  const ElementValue one = RunImageProgram(images, ImageProgram(ops, "\"v1\""))[0];
+  const ElementValue plain = RunImageProgram(images, ImageProgram(ops, "\"v0\", \"v1\""))[0];
   ASSERT_EQ(one[0].bytes.size(), plain[1].bytes.size());
   EXPECT_NE(one[0].bytes, plain[1].bytes);
   int most = 0;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <fstream>
@@ -320,6 +321,26 @@ TEST(ImageDecoder, SamplePngsAreAsTheirTruthSays) {
   }
   EXPECT_GT(read, 140);
   EXPECT_GT(refused, 30);
+}
+
+TEST(ImageDecoder, SampleCmykImagesAreAsTheirTruthSays) {
+  if (TestData().empty()) GTEST_SKIP() << kNoTestData;
+  int read = 0;
+  for (const Truth& truth : ReadTruth()) {
+    if (!truth.is_jpeg || !truth.Says("out4")) continue;
+    SCOPED_TRACE(truth.line);
+    const std::string cmyk = ReadCmyk(truth.Bytes());
+    ASSERT_EQ(SizeAndDigestOf(cmyk), truth.rows);
+    const Decoded image = Decode(truth.Bytes());
+    ASSERT_EQ(image.values.size(), cmyk.size() / 4 * 3);
+    for (size_t i = 0; i < image.values.size(); ++i) {
+      const double ink = static_cast<uint8_t>(cmyk[i / 3 * 4 + i % 3]);
+      const double black = static_cast<uint8_t>(cmyk[i / 3 * 4 + 3]);
+      ASSERT_EQ(image.values[i], std::lround(ink * black / 255)) << "value " << i;
+    }
+    ++read;
+  }
+  EXPECT_GT(read, 0);
 }
 
 TEST(ImageDecoder, CmykBecomesColorsAsWithPillow) {

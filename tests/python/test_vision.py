@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import struct
+import subprocess
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import millhopper
@@ -117,6 +120,37 @@ def test_random_transforms_depend_on_seed_pass_and_record_alone(folder: Path, po
     assert passes(2, seed=4) != first
 
 
+def digest_of(element: Mapping[str, np.ndarray]) -> str:
+    """The SHA-256 that ``peek --digest`` prints, of an element without levels of detail."""
+    numbers = {"uint8": 20, "int64": 3, "float32": 5}  # of framework.proto
+    digest = hashlib.sha256()
+    for values in element.values():
+        digest.update(struct.pack("<II", numbers[values.dtype.name], values.ndim))
+        digest.update(struct.pack(f"<{values.ndim}qI", *values.shape, 0))
+        digest.update(values.tobytes())
+    return digest.hexdigest()
+
+
+def test_digests_are_those_of_the_command(folder: Path, tmp_path: Path, pool: None) -> None:
+    peek = Path(__file__).parents[2] / "bazel-bin/tools/peek"
+    if not os.access(peek, os.X_OK):
+        pytest.skip("tools/peek is not built")
+    reader = augmentation()(dataset.image_folder(folder, seed=3), slot="image").batch(2)
+    startup = tmp_path / "startup.pbtxt"
+    startup.write_text(reader.to_text())
+    for threads in (1, 2, 7, 16):
+        millhopper.set_threads(threads)
+        reader.set_epoch(0)
+        digests = [digest_of(batch) for batch in reader]
+        printed = subprocess.run(
+            [peek, f"--startup={startup}", "--seed=3", f"--threads={threads}", "--digest"],
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout.splitlines()
+        assert printed[:3] == [f"{i} {digest}" for i, digest in enumerate(digests)]
+
+
 def test_random_crop_pads_first(folder: Path) -> None:
     def crops(*transforms: Callable[..., millhopper.Reader]) -> list[np.ndarray]:
         reader = dataset.image_folder(folder).decode_image("image", output="pixels")
@@ -208,10 +242,43 @@ def test_rand_augment_takes_torchvisions_arguments(folder: Path) -> None:
         decoded.gaussian_blur(4)
 
 
+def test_batches_are_mixed(folder: Path, threads: int) -> None:
+    batches = dataset.image_folder(folder).decode_image("image").resize((12, 10)).batch(6)
+    (batch,) = batches
+    (mixed,) = vision.CutMix(num_classes=2, alpha=3, seed=5)(batches, slot="image")
+    # The last image is that before the first.
+    before = np.roll(batch["image"], 1, axis=0)
+    cut = (mixed["image"] != batch["image"]).any(axis=(0, 3))
+    assert 0 < cut.sum() < cut.size
+    np.testing.assert_array_equal(
+        mixed["image"], np.where(cut[np.newaxis, ..., np.newaxis], before, batch["image"])
+    )
+    np.testing.assert_allclose(mixed["label"][0], [1 - cut.mean(), cut.mean()], rtol=1e-6)
+    np.testing.assert_array_equal(mixed["label"][1], [1, 0])
+
+    normal = batches.normalize(MEAN, STD, slot="image")
+    (batch,) = normal
+    (mixed,) = vision.MixUp(alpha=3, num_classes=2)(normal.to_chw(slot="image"), slot="image")
+    share, rest = mixed["label"][3].tolist()[::-1]
+    assert 0 < share < 1 and rest == pytest.approx(1 - share)
+    expected = share * batch["image"] + rest * np.roll(batch["image"], 1, axis=0)
+    np.testing.assert_allclose(mixed["image"].transpose(0, 2, 3, 1), expected, atol=1e-5)
+    with pytest.raises(millhopper.Error, match="slot is not given"):
+        batches.mixup(num_classes=2)
+
+
 def test_transforms_say_what_they_are() -> None:
     assert repr(vision.Compose([vision.Resize(8), vision.CenterCrop(size=4)])) == (
         "Compose([Resize(8), CenterCrop(size=4)])"
     )
+
+
+def test_pixels_are_limited(folder: Path, pictures: list[np.ndarray]) -> None:
+    most = max(picture.shape[0] * picture.shape[1] for picture in pictures)
+    images = dataset.image_folder(folder)
+    assert len(list(images.decode_image("image", max_pixels=most))) == len(pictures)
+    with pytest.raises(millhopper.Error, match="pixels"):
+        list(images.decode_image("image", max_pixels=most - 1))
 
 
 def test_a_file_that_is_no_image_is_an_error(folder: Path) -> None:

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -13,6 +14,9 @@
 #include "framework/reader/position.h"
 #include "readers/random_data_reader.h"
 #include "tests/child.h"
+#include "tests/encoded_images.h"
+#include "tests/program_runner.h"
+#include "tests/record_files.h"
 #include "tests/testing.h"
 
 namespace millhopper {
@@ -276,10 +280,10 @@ TEST_F(Peek, DrawsImages) {
   // 5 images of 8 x 6, four times as large, in 2 rows of 3, 2 pixels around each.
   EXPECT_EQ(bytes.substr(16, 8), std::string("\0\0\0\x50\0\0\0\x46", 8));
 
-  // The first image of each of 5 passes, on a sheet of the same size, but not the same images.
+  // What 5 passes make of the first image, on a sheet of the same size, but not the same images.
   const ChildResult passes = RunChild({"tools/peek", "--startup=" + startup.path(), "--set=count=5",
                                        "--png=" + png, "--passes=5", "--force"});
-  EXPECT_EQ(passes.output, png + ": images of 5 elements\n") << passes.errors;
+  EXPECT_EQ(passes.output, png + ": an image as 5 passes make it\n") << passes.errors;
   EXPECT_EQ(ReadFile(png).substr(16, 8), bytes.substr(16, 8));
   EXPECT_NE(ReadFile(png), bytes);
 
@@ -288,6 +292,82 @@ TEST_F(Peek, DrawsImages) {
   EXPECT_EQ(histograms.output,
             png + ": histograms of the values, then the lengths, of every slot of 5 elements\n");
   EXPECT_EQ(ReadFile(png).substr(0, 8), bytes.substr(0, 8));
+}
+
+// Images of one color each, shuffled, mirrored, in batches, and loaded ahead.
+constexpr char kShuffledColors[] = R"(
+blocks {
+  idx: 0 parent_idx: -1
+  vars { name: "files" persistable: true type { type: READER } }
+  ops { type: "create_image_folder_file_reader" outputs { parameter: "Out" arguments: "files" }
+        attrs { name: "filename" s: "${data}" } }
+  vars { name: "shuffled" persistable: true type { type: READER } }
+  ops { type: "create_shuffle_reader"
+        inputs { parameter: "UnderlyingReader" arguments: "files" }
+        outputs { parameter: "Out" arguments: "shuffled" } attrs { name: "buffer_size" i: 100 } }
+  vars { name: "decoded" persistable: true type { type: READER } }
+  ops { type: "create_custom_reader"
+        inputs { parameter: "UnderlyingReader" arguments: "shuffled" }
+        outputs { parameter: "Out" arguments: "decoded" }
+        attrs { name: "sub_block" block_idx: 1 }
+        attrs { name: "source_var_names" strings: ["bytes", "label"] }
+        attrs { name: "sink_var_names" strings: ["image", "label"] } }
+  vars { name: "batches" persistable: true type { type: READER } }
+  ops { type: "create_batch_reader"
+        inputs { parameter: "UnderlyingReader" arguments: "decoded" }
+        outputs { parameter: "Out" arguments: "batches" } attrs { name: "batch_size" i: 7 } }
+  vars { name: "ahead" persistable: true type { type: READER } }
+  ops { type: "create_double_buffer_reader"
+        inputs { parameter: "UnderlyingReader" arguments: "batches" }
+        outputs { parameter: "Out" arguments: "ahead" } }
+}
+blocks {
+  idx: 1 parent_idx: 0
+  vars { name: "bytes" type { type: LOD_TENSOR } }
+  vars { name: "label" type { type: LOD_TENSOR } }
+  vars { name: "pixels" type { type: LOD_TENSOR } }
+  vars { name: "image" type { type: LOD_TENSOR } }
+  ops { type: "decode_image" inputs { parameter: "X" arguments: "bytes" }
+        outputs { parameter: "Out" arguments: "pixels" } attrs { name: "channels" i: 3 } }
+  ops { type: "random_crop" inputs { parameter: "X" arguments: "pixels" }
+        outputs { parameter: "Out" arguments: "image" }
+        attrs { name: "size" ints: [6, 6] } }
+}
+)";
+
+// The upper half of each image has one color, the lower half another one.
+TEST_F(Peek, DrawsOneImageAsPassesMakeIt) {
+  const std::string folder = NewFolder("colors");
+  std::filesystem::create_directories(folder + "/all");
+  constexpr uint8_t kStep = 5;
+  for (uint8_t i = 0; i < 25; ++i) {
+    PngImage image;
+    image.height = 20;
+    image.width = 8;
+    for (int row = 0; row < 20; ++row) {
+      const uint8_t blue = row < 10 ? 255 : 128;
+      for (int column = 0; column < 8; ++column) {
+        image.rows += static_cast<char>(kStep * i);
+        image.rows += static_cast<char>(255 - kStep * i);
+        image.rows += static_cast<char>(blue);
+      }
+    }
+    WriteFile(StrCat(folder, "/all/", i, ".png"), EncodePng(image));
+  }
+  const TempFile startup("colors.pbtxt", kShuffledColors);
+  const std::string png = TempName("sheet.png");
+  const auto colors = [&](const std::string& more) {
+    const ChildResult result = RunChild({"tools/peek", "--startup=" + startup.path(),
+                                         "--set=data=" + folder, "--png=" + png, "--force", more});
+    EXPECT_EQ(result.exit_code, 0) << result.errors;
+    const std::string rows = ReadPng(ReadFile(png)).rows;
+    std::set<std::string> found;
+    for (size_t at = 0; at + 3 <= rows.size(); at += 3) found.insert(rows.substr(at, 3));
+    return found;
+  };
+  // The two colors of one image, and that of the sheet; of a batch there are more.
+  EXPECT_EQ(colors("--passes=16").size(), 3u);
+  EXPECT_GT(colors("--count=1").size(), 7u);
 }
 
 TEST_F(Peek, ReplacesAPictureOnlyIfToldTo) {
@@ -334,6 +414,36 @@ TEST_F(Peek, RefusesCountsThatMeanNothing) {
   const ChildResult result = PeekAtLines({"--count=-2"});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_NE(result.errors.find("--count=-2: 0 or more are possible"), std::string::npos);
+}
+
+// The same program is read by a loop here and by the command; test_vision.py compares the command
+// with Python.
+TEST_F(Peek, PrintsTheDigestsOfAugmentedImagesForAnyNumberOfThreads) {
+  const std::string folder = NewFolder("augmented");
+  std::filesystem::create_directories(folder + "/photos/all");
+  for (const uint32_t number : {1, 2, 3, 4, 5}) {
+    const ImageShape shape{40 + 3 * number, 55 - 2 * number, 3};
+    WriteFile(StrCat(folder, "/photos/all/", number, ".jpg"),
+              EncodeJpeg(SomePixels(shape, number), shape));
+  }
+  const std::string startup = "tests/programs/augmented_images/startup.pbtxt";
+  std::string first;
+  for (const int threads : {1, 2, 7, 16}) {
+    const PoolSize pool(threads);
+    ProgramRunner runner({{"data", folder}});
+    runner.Startup(ReadFile(startup));
+    const std::vector<ElementValue> batches = runner.ReadAllOf("batches");
+    ASSERT_EQ(batches.size(), 3u);
+    std::string expected;
+    for (size_t i = 0; i < batches.size(); ++i) {
+      expected += StrCat(i, " ", DigestOf(batches[i]), "\n");
+    }
+    const ChildResult result = RunChild({"tools/peek", "--startup=" + startup, "--digest",
+                                         "--set=data=" + folder, StrCat("--threads=", threads)});
+    EXPECT_EQ(result.output, expected + "stream " + DigestOf(batches) + " 3\n") << result.errors;
+    if (first.empty()) first = result.output;
+    EXPECT_EQ(result.output, first) << threads << " threads";
+  }
 }
 
 TEST_F(Peek, StopsDrawingAnEndlessStream) {

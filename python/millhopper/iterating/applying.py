@@ -62,8 +62,9 @@ class ApplyingMethods(Chain):
         checked_text("operator", operator)
         variable = checked_text("name", name) or f"{self._variable}.{operator}"
         below, steps = self._applied or (self, ())
+        slot = self._default_slot() if slot is None else slot
         try:
-            step = make_step(operator, variable, self._slot_of(slot), output, attributes)
+            step = make_step(operator, variable, slot, output, attributes)
         except ValueError as error:
             raise Error(f"{self._name}: {error}") from None
         steps = (*steps, step)
@@ -79,13 +80,11 @@ class ApplyingMethods(Chain):
         reader._applied = (below, steps)
         return reader
 
-    def _slot_of(self, slot: Slots | None) -> Slots:
-        """The slot that apply works on."""
-        if slot is not None:
-            return slot
+    def _default_slot(self) -> str:
+        """The slot that apply works on if none is given."""
         if self._applied is not None:
             return next(iter(self._applied[1][-1].outputs.values()))
         names = self._slot_names()
         if len(names) > 1:
-            raise ValueError(f"apply: slot is not given; it must be one of {names}")
+            raise Error(f"{self._name}: apply: slot is not given; it must be one of {names}")
         return names[0]

@@ -43,6 +43,7 @@ class ImageMethods(ApplyingMethods):
         orientation: bool = True,
         partial: bool = False,
         exact: bool = False,
+        max_pixels: int | None = None,
         output: str | None = None,
     ) -> Reader:
         """Decodes JPEG, PNG and WebP images, uint8 ``[n]``, to uint8 ``[1, h, w, channels]``.
@@ -55,6 +56,7 @@ class ImageMethods(ApplyingMethods):
                 error.
             exact: whether large images are decoded at full size even where much smaller ones are
                 made of them.
+            max_pixels: more pixels are an error, before memory is taken for them; by default 2^26.
             output: the slot for the pixels; by default that of the bytes.
 
         Source: operator decode_image.
@@ -67,6 +69,7 @@ class ImageMethods(ApplyingMethods):
             orientation=orientation,
             partial=partial,
             exact=exact,
+            max_pixels=max_pixels,
         )
 
     def resize(
@@ -361,5 +364,61 @@ class ImageMethods(ApplyingMethods):
             num_magnitude_bins=num_magnitude_bins,
             interpolation=interpolation,
             fill=None if fills is None else list(fills),
+            seed=seed,
+        )
+
+    def mixup(
+        self,
+        *,
+        num_classes: int,
+        alpha: float = 1.0,
+        slot: str | None = None,
+        label: str = "label",
+        seed: int | None = None,
+    ) -> Reader:
+        """Mixes each image of a batch, which is float32, with the one before it.
+
+        Args:
+            num_classes: how many there are: the labels, int64 ``[N, 1]``, become float32
+                ``[N, num_classes]`` with the share of each class.
+            alpha: of the distribution Beta(alpha, alpha) of the shares.
+            slot: the images, also as ``to_chw`` makes them.
+            label: the slot with the labels.
+
+        Source: operator mixup; torchvision's MixUp.
+        """
+        return self._mixed("mixup", slot, label, num_classes, alpha, seed)
+
+    def cutmix(
+        self,
+        *,
+        num_classes: int,
+        alpha: float = 1.0,
+        slot: str | None = None,
+        label: str = "label",
+        seed: int | None = None,
+    ) -> Reader:
+        """Puts a rectangle of the image before it into each image ``[N, h, w, c]`` of a batch.
+
+        The arguments are those of ``mixup``. Source: operator cutmix; torchvision's CutMix.
+        """
+        return self._mixed("cutmix", slot, label, num_classes, alpha, seed)
+
+    def _mixed(
+        self,
+        operator: str,
+        slot: str | None,
+        label: str,
+        num_classes: int,
+        alpha: float,
+        seed: int | None,
+    ) -> Reader:
+        images = self._default_slot() if slot is None else slot
+        return self.apply(
+            operator,
+            {"X": images, "Label": label},
+            {"Out": images, "LabelOut": label},
+            num_classes=num_classes,
+            alpha=float(alpha),
             seed=seed,
         )

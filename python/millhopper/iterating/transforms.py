@@ -47,6 +47,12 @@ class Crop(_Method):
     method = "crop"
 
 
+class CutMix(_Method):
+    """``Reader.cutmix``. Source: torchvision's CutMix."""
+
+    method = "cutmix"
+
+
 class DecodeImage(_Method):
     """``Reader.decode_image``. Source: Millhopper's own."""
 
@@ -63,6 +69,12 @@ class Grayscale(_Method):
     """``Reader.grayscale``. Source: torchvision's Grayscale."""
 
     method = "grayscale"
+
+
+class MixUp(_Method):
+    """``Reader.mixup``. Source: torchvision's MixUp."""
+
+    method = "mixup"
 
 
 class Normalize(_Method):

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every operator that makes an image of an image works in a main program and in a block that is run
+// for every element of a reader. (cutmix and mixup work on batches: see their own tests.)
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "framework/program/operator.h"
+#include "tests/encoded_images.h"
+#include "tests/image_chains.h"
+#include "tests/program_runner.h"
+#include "tests/testing.h"
+
+namespace millhopper {
+namespace {
+
+struct Case {
+  ImageOp op;
+  bool draws = false;  // other numbers for each image
+};
+
+constexpr size_t kImages = 8;
+
+std::vector<Case> Cases() {
+  const std::string size = R"(attrs { name: "size" ints: [12, 10] })";
+  const std::string sometimes = R"(attrs { name: "p" f: 0.5 })";
+  return {
+      {{"adjust_sharpness", R"(attrs { name: "factor" f: 3 })" + sometimes}, true},
+      {{"affine", R"(attrs { name: "degrees" floats: 40 })"}, true},
+      {{"autocontrast", ""}},
+      {{"cast", R"(attrs { name: "in_dtype" i: 20 } attrs { name: "out_dtype" i: 5 })"}},
+      {{"center_crop", size}},
+      {{"color_jitter", R"(attrs { name: "brightness" floats: 0.5 })"}, true},
+      {{"crop", size + R"(attrs { name: "top" i: 3 } attrs { name: "left" i: 1 })"}},
+      {{"cutout", ""}, true},
+      {{"equalize", ""}},
+      {{"flip", sometimes}, true},
+      {{"gaussian_blur", R"(attrs { name: "kernel_size" ints: [5, 3] })"}, true},
+      {{"grayscale", ""}},
+      {{"normalize", R"(attrs { name: "mean" floats: 0.5 } attrs { name: "std" floats: 0.25 })"}},
+      {{"pad", R"(attrs { name: "padding" ints: [1, 2, 3, 4] })"}},
+      {{"posterize", R"(attrs { name: "bits" i: 3 })"}},
+      {{"rand_augment", ""}, true},
+      {{"random_crop", size}, true},
+      {{"random_resized_crop", size}, true},
+      {{"resize", size}},
+      {{"rotate", R"(attrs { name: "degrees" floats: 40 })"}, true},
+      {{"solarize", ""}},
+      {{"transpose", R"(attrs { name: "axis" ints: [0, 3, 1, 2] })"}},
+  };
+}
+
+std::string Image() {
+  const ImageShape shape = {21, 26, 3};
+  return EncodeWebp(SomePixels(shape), shape);
+}
+
+// What the operator makes of these images in a main program.
+ElementValue InMainProgram(const ImageOp& op, const LoDTensor& images) {
+  ProgramRunner runner;
+  *runner.scope().Var("images")->GetMutable<LoDTensor>() = images;
+  runner.Main(BlockText(0, -1,
+                        {TensorText("images", "UINT8", {-1, -1, -1, 3}, 0, true),
+                         R"(vars { name: "out" type { type: LOD_TENSOR } })",
+                         StrCat("ops { type: \"", op.type,
+                                R"(" inputs { parameter: "X" arguments: "images" } )"
+                                R"(outputs { parameter: "Out" arguments: "out" } )",
+                                op.attributes, "}")}));
+  return ValueOf({runner.Tensor("out")});
+}
+
+LoDTensor TensorOf(const ElementValue& element, int64_t copies) {
+  const SlotValue& image = element[0];
+  Dims dims{copies, image.dims[1], image.dims[2], image.dims[3]};
+  std::vector<uint8_t> values;
+  for (int64_t i = 0; i < copies; ++i) {
+    values.insert(values.end(), image.bytes.begin(), image.bytes.end());
+  }
+  return MakeTensor<uint8_t>(dims, values);
+}
+
+class ImageOpsInPrograms : public testing::TestWithParam<Case> {};
+
+TEST_P(ImageOpsInPrograms, WorkInBlocksAndInMainPrograms) {
+  const auto& [op, draws] = GetParam();
+  const ImageOp decode = {"decode_image", R"(attrs { name: "channels" i: 3 })"};
+  const std::vector<std::string> images(kImages, Image());
+  const std::string program = ImageProgram({decode, op}, "\"v0\", \"v1\"");
+  const std::vector<ElementValue> elements = RunImageProgram(images, program);
+  ASSERT_EQ(elements.size(), kImages);
+  for (const int threads : {0, 1, 2, 7}) {
+    const PoolSize pool(threads);
+    ASSERT_EQ(RunImageProgram(images, program), elements) << threads << " threads";
+  }
+  // All images are the same.
+  const bool all_equal =
+      std::all_of(elements.begin(), elements.end(),
+                  [&](const ElementValue& element) { return element[1] == elements[0][1]; });
+  EXPECT_EQ(all_equal, !draws);
+
+  const ElementValue one = InMainProgram(op, TensorOf(elements[0], 1));
+  if (!draws) {
+    EXPECT_EQ(one[0], elements[0][1]);
+  }
+  const ElementValue all = InMainProgram(op, TensorOf(elements[0], kImages));
+  EXPECT_EQ(InMainProgram(op, TensorOf(elements[0], kImages)), all);
+  ASSERT_EQ(all[0].bytes.size(), kImages * one[0].bytes.size());
+  size_t equal = 0;
+  for (size_t i = 0; i < kImages; ++i) {
+    equal += all[0].bytes.compare(i * one[0].bytes.size(), one[0].bytes.size(), one[0].bytes) == 0;
+  }
+  EXPECT_EQ(equal == kImages, !draws);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ImageOpsInPrograms, testing::ValuesIn(Cases()),
+                         [](const auto& info) { return info.param.op.type; });
+
+}  // namespace
+}  // namespace millhopper
