@@ -27,7 +27,7 @@ class HttpTask final : public HttpTransfer {
   using Clock = std::chrono::steady_clock;
 
   explicit HttpTask(HttpRequest request)
-      : HttpTransfer(std::move(request)), limits_(HttpLimits::Get()) {}
+      : HttpTransfer(std::move(request)), limits_(request_.limits.value_or(HttpLimits::Get())) {}
 
   const HttpLimits& limits() const { return limits_; }
   CURL* curl() const { return curl_.get(); }
@@ -35,8 +35,8 @@ class HttpTask final : public HttpTransfer {
   // When the silence of the server is too long, or the transfer as a whole.
   Clock::time_point patience() const { return std::min(last_sign_ + limits_.silence, *deadline_); }
 
-  // Begins the next try.
-  void Try();
+  // Begins the next try. False if it lacks credentials and is to begin a little later.
+  bool Try();
   // Takes the result of a try. Returns whether there is another one.
   bool Settle(CURLcode result);
   // The same for a try that takes too long.
@@ -75,6 +75,9 @@ class HttpTask final : public HttpTransfer {
   bool IsComplete() const;
   // The object that the answer must be of, or null.
   const HttpObject* expected() const;
+  template <typename Value>
+  void Set(CURLoption option, Value value);
+  void SetAccess();
   void SetHeaders();
   // Any other number than `size` ends the try.
   static size_t OnHeader(char* bytes, size_t, size_t size, void* task);
@@ -105,10 +108,12 @@ class HttpTask final : public HttpTransfer {
   char curl_message_[CURL_ERROR_SIZE] = "";
 
   // Of this try:
+  HttpTicket ticket_;
   HttpHead head_;
   Judgement judged_ = Judgement::kNone;
   Failure failure_;
   size_t unwanted_bytes_ = 0;
+  std::string refusal_;  // the body of an answer that is none, for those who understand it
   size_t received_before_ = 0;
   size_t room_ = 0;                 // for bytes of this answer
   std::optional<uint64_t> wanted_;  // bytes of the transfer as a whole, once they are known

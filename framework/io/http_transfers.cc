@@ -181,7 +181,10 @@ class Transfers {
       HttpTask* const task = waiting_.front();
       waiting_.pop_front();
       try {
-        task->Try();
+        if (!task->Try()) {
+          pausing_.insert(task);
+          continue;
+        }
       } catch (const Error& error) {
         task->Fail(error);
         tasks_.erase(task);
@@ -290,9 +293,26 @@ void HttpTransfer::Cancel(std::shared_ptr<const HttpTransfer> transfer) {
   Transfers::Get().Cancel(std::move(transfer));
 }
 
+std::shared_ptr<const HttpTransfer> HttpTransfer::Run(HttpRequest request) {
+  std::shared_ptr<const HttpTransfer> transfer = Start(std::move(request));
+  try {
+    transfer->Wait();
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::kCancelled) Cancel(transfer);
+    throw;
+  }
+  return transfer;
+}
+
 void HttpTransfer::Wait() const {
   std::unique_lock<std::mutex> lock(mutex_);
   while (!ended_) {
+    if (request_.access != nullptr) {
+      lock.unlock();
+      request_.access->Renew();
+      lock.lock();
+      if (ended_) break;
+    }
     when_ended_.wait_for(lock, kStopCheck);
     if (!ended_) CheckStop();
   }
