@@ -108,8 +108,10 @@ std::string PartOf(const std::string& text, const std::string& name) {
 
 }  // namespace
 
-S3Judge::S3Judge(HttpServer* server) : server_(server) {
-  server->set_judge([this](const std::string& head) { return Answer(head); });
+std::shared_ptr<S3Judge> S3Judge::For(HttpServer* server) {
+  std::shared_ptr<S3Judge> judge(new S3Judge(server));
+  server->set_judge([judge](const std::string& head) { return judge->Answer(head); });
+  return judge;
 }
 
 void S3Judge::Put(const std::string& key, const std::string& content) {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -16,11 +17,11 @@
 
 namespace millhopper {
 
-// Any thread. It must live as long as the server.
+// Who may read is a user with the key "KEY" and the secret "SECRET/+=". Any thread.
 class S3Judge {
  public:
-  // Who may read: a user with the key "KEY" and the secret "SECRET/+=".
-  explicit S3Judge(HttpServer* server);
+  // In front of a server, which keeps it.
+  static std::shared_ptr<S3Judge> For(HttpServer* server);
 
   void Put(const std::string& key, const std::string& content);
   // From now on only a user with this key may read. "" is for no user: everybody may.
@@ -35,6 +36,7 @@ class S3Judge {
   int64_t right() const;
 
  private:
+  explicit S3Judge(HttpServer* server) : server_(server) {}
   std::optional<HttpAnswer> Answer(const std::string& head);
   // What is wrong with the signature.
   std::optional<HttpAnswer> Check(const std::string& head);

@@ -67,12 +67,12 @@ class RemoteServer : public HttpServer {
  public:
   explicit RemoteServer(Protocol protocol) : protocol_(protocol) {
     if (protocol == Protocol::kHttp) return;
-    judge_.emplace(this);
+    judge_ = S3Judge::For(this);
     environment_.emplace(HttpServer::Url(""));
     SetS3User();
   }
   void Put(const std::string& path, const std::string& content) {
-    if (judge_) {
+    if (judge_ != nullptr) {
       judge_->Put(path.substr(1), content);
     } else {
       HttpServer::Put(path, content);
@@ -84,7 +84,7 @@ class RemoteServer : public HttpServer {
 
  private:
   const Protocol protocol_;
-  std::optional<S3Judge> judge_;
+  std::shared_ptr<S3Judge> judge_;  // null for HTTP
   std::optional<AwsTestEnvironment> environment_;
 };
 
