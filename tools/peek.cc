@@ -88,7 +88,8 @@ CommandHelp Help() {
       "one pass. For files of a format that needs fields or slots it prints some that fit, ready\n"
       "to be pasted into a program. A file named -, or FORMAT:-, is standard input; what comes "
       "from a\n"
-      "pipe is first copied into a file in $TMPDIR.\n"
+      "pipe is first copied into a file in $TMPDIR. Files may also be https://host/name and\n"
+      "s3://bucket/name, with the credentials and settings of the AWS tools (AWS_PROFILE ...).\n"
       "\n"
       "With --json it prints one line for each element: {\"slots\": [...]} with dtype, dims, lod\n"
       "and data of each; with --digest, index and SHA-256; with --all, one line of statistics.\n";
