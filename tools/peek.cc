@@ -25,6 +25,7 @@
 #include "tools/command.h"
 #include "tools/contact_sheet.h"
 #include "tools/digest.h"
+#include "tools/hosts.h"
 #include "tools/json_line.h"
 #include "tools/pass_length.h"
 #include "tools/peek_program.h"
@@ -326,7 +327,7 @@ int RunPeek(const Arguments& arguments) {
   }
   if (FLAGS_stats) {
     FlushOutput();
-    std::cerr << ToTable({reader->Chain()});
+    std::cerr << ToTable({reader->Chain()}) << ToTable(HttpStats());
   }
   return 0;
 }

@@ -11,6 +11,7 @@
 
 #include "framework/base/version.h"
 #include "framework/io/compression.h"
+#include "framework/io/http_stats.h"
 
 namespace millhopper {
 namespace {
@@ -73,6 +74,7 @@ bool HttpTask::Try() {
   unwanted_bytes_ = 0;
   refusal_.clear();
   received_before_ = received_;
+  host_ = HttpHostOf(ticket_.url);
   curl_message_[0] = '\0';
   last_sign_ = Clock::now();
   curl_.reset(curl_easy_init());
@@ -103,10 +105,12 @@ bool HttpTask::Try() {
   }
   SetAccess();
   SetHeaders();
+  under_way_ = true;
   return true;
 }
 
 bool HttpTask::Settle(CURLcode result) {
+  CountTry();
   curl_easy_getinfo(curl_.get(), CURLINFO_RESPONSE_CODE, &status_);
   if (judged_ == Judgement::kNone && result == CURLE_OK) Judge();
   if (judged_ == Judgement::kEnough) return Succeed();
@@ -130,6 +134,7 @@ bool HttpTask::Settle(CURLcode result) {
 }
 
 bool HttpTask::GiveUp(Clock::time_point now) {
+  CountTry();
   if (IsComplete()) return Succeed();  // only the end of the answer is missing
   failure_ = Failure();
   failure_.passes = true;
@@ -349,6 +354,18 @@ bool HttpTask::Succeed() {
   if (request_.whole) object_.size = received_;
   SetEnded(std::nullopt);
   return false;
+}
+
+void HttpTask::CountTry() {
+  if (!under_way_) return;
+  under_way_ = false;
+  HttpHostStats counts;
+  counts.host = host_;
+  counts.requests = 1;
+  counts.retries = tried_ ? 1 : 0;
+  counts.bytes = received_ - std::min(received_, received_before_);
+  CountHttp(counts);
+  tried_ = true;
 }
 
 bool HttpTask::TryAgainOrFail() {

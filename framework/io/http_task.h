@@ -43,7 +43,10 @@ class HttpTask final : public HttpTransfer {
   bool GiveUp(Clock::time_point now);
   void Fail(const Error& error);
   // Takes the handle, which curl must have let go of.
-  void LetGo() { curl_.reset(); }
+  void LetGo() {
+    CountTry();
+    curl_.reset();
+  }
 
  private:
   struct CloseEasy {
@@ -93,6 +96,8 @@ class HttpTask final : public HttpTransfer {
   void JudgeWhole(const HttpObject& object);
   std::string TooLong(const std::string& last) const;
   bool Succeed();
+  // Counts what the try has cost, once, before those who wait for its result have it.
+  void CountTry();
   bool TryAgainOrFail();
   // Between half of the present pause and all of it, so that many requests that have failed at once
   // do not come back at once.
@@ -103,6 +108,8 @@ class HttpTask final : public HttpTransfer {
   Clock::time_point due_;                      // when the next try begins
   Clock::time_point last_sign_;                // of the server, or the beginning of the try
   int failed_ = 0;                             // tries in succession
+  bool tried_ = false;                         // before this try
+  bool under_way_ = false;                     // this try, which is not counted yet
   std::unique_ptr<CURL, CloseEasy> curl_;
   std::unique_ptr<curl_slist, FreeList> headers_;
   char curl_message_[CURL_ERROR_SIZE] = "";

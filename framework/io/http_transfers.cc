@@ -16,6 +16,7 @@
 
 #include "framework/base/forks.h"
 #include "framework/base/stop.h"
+#include "framework/io/http_stats.h"
 #include "framework/io/http_task.h"
 
 namespace millhopper {
@@ -305,6 +306,7 @@ std::shared_ptr<const HttpTransfer> HttpTransfer::Run(HttpRequest request) {
 }
 
 void HttpTransfer::Wait() const {
+  const Clock::time_point begin = Clock::now();
   std::unique_lock<std::mutex> lock(mutex_);
   while (!ended_) {
     if (request_.access != nullptr) {
@@ -316,6 +318,10 @@ void HttpTransfer::Wait() const {
     when_ended_.wait_for(lock, kStopCheck);
     if (!ended_) CheckStop();
   }
+  HttpHostStats waited;
+  waited.host = host_;
+  waited.wait_seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  CountHttp(waited);
   if (error_) throw Error(*error_);
 }
 

@@ -93,6 +93,7 @@ class HttpTransfer {
   void SetEnded(const std::optional<Error>& error);
 
   const HttpRequest request_;
+  std::string host_;  // of the last try
   HttpObject object_;
   size_t received_ = 0;
   long status_ = 0;

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/io/s3_bucket.h"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <initializer_list>
 #include <string_view>
 #include <utility>
 
 #include "framework/base/error.h"
+#include "framework/io/fork_mutex.h"
 #include "framework/io/s3_xml.h"
 
 namespace millhopper {
@@ -63,11 +62,8 @@ std::string Endpoint(std::string text) {
   return text;
 }
 
-// The store that was used last. A forked child makes its own.
-std::mutex store_mutex;
+// The store that was used last, guarded by the mutex of S3Store. A forked child makes its own.
 std::shared_ptr<S3Store> store_in_use;
-[[maybe_unused]] const int registered_for_forks = pthread_atfork(
-    [] { store_mutex.lock(); }, [] { store_mutex.unlock(); }, [] { store_mutex.unlock(); });
 
 // Asks for an object, or for what is in a bucket.
 class BucketAccess final : public HttpAccess {
@@ -172,14 +168,14 @@ std::string S3Encoded(const std::string& text, bool keep_slashes) {
 std::shared_ptr<S3Store> S3Store::Get() {
   AwsSettings environment = AwsEnvironment();
   {
-    const std::lock_guard<std::mutex> lock(store_mutex);
+    const std::lock_guard<std::mutex> lock(ForkMutex<S3Store>());
     if (store_in_use != nullptr && store_in_use->process_.IsThis() &&
         store_in_use->environment_ == environment) {
       return store_in_use;
     }
   }
   auto store = std::make_shared<S3Store>(std::move(environment));
-  const std::lock_guard<std::mutex> lock(store_mutex);
+  const std::lock_guard<std::mutex> lock(ForkMutex<S3Store>());
   store_in_use = store;
   return store;
 }

@@ -23,6 +23,7 @@
 #include "framework/base/stop.h"
 #include "framework/io/file.h"
 #include "framework/io/file_system.h"
+#include "framework/io/http_stats.h"
 #include "framework/io/http_transfers.h"
 #include "readers/file_list.h"
 #include "readers/open_files.h"
@@ -325,6 +326,25 @@ TEST_P(RemoteFileTest, ASizeThatIsALieIsAnError) {
   const StreamOutcome outcome = ReadInPieces(server_.Url("/object"), 300'000);
   ASSERT_TRUE(outcome.error.has_value());
   EXPECT_EQ(outcome.error->code(), ErrorCode::kDataLoss) << outcome.error->what();
+}
+
+TEST_P(RemoteFileTest, CountsWhatRequestsCost) {
+  const auto counts = [&] {
+    for (const HttpHostStats& stats : HttpStats()) {
+      if (stats.host == StrCat("127.0.0.1:", server_.port())) return stats;
+    }
+    return HttpHostStats();
+  };
+  server_.Put("/object", content_);
+  server_.Break(HttpTrouble::kStatus, 1, 2);
+  EXPECT_TRUE(ReadWhole(server_.Url("/object")) == content_);
+  EXPECT_EQ(counts().requests, static_cast<uint64_t>(server_.requests()));
+  EXPECT_EQ(counts().retries, 2u);
+  EXPECT_GT(counts().bytes, content_.size());  // the first bytes come when the file is opened
+  EXPECT_LT(counts().bytes, content_.size() + kMiB);
+  EXPECT_GT(counts().wait_seconds, 0);
+  EXPECT_EQ(HttpHostOf("http://me:hidden@host:80/a?b"), "host:80");
+  EXPECT_EQ(HttpHostOf("s3://bucket/a"), "");
 }
 
 TEST_P(RemoteFileTest, AServerMayAskForAPause) {

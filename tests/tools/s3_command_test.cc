@@ -72,6 +72,8 @@ TEST_F(S3Command, ReadsProgramsAndFilesThatMatchAPattern) {
       RunChild({"tools/executor", "--stats", "--startup=s3://bucket/startup.pbtxt",
                 "--set=files=s3://bucket/train/numbers-{0..1}.recordio"});
   EXPECT_EQ(executed.exit_code, 0) << executed.errors;
+  EXPECT_NE(executed.errors.find(StrCat("\n127.0.0.1:", server_.port(), " ")), std::string::npos)
+      << executed.errors;
   const ChildResult verified = RunChild({"tools/recordio", "verify", "s3://bucket/*/*.recordio"});
   EXPECT_EQ(verified.exit_code, 0) << verified.errors;
   EXPECT_NE((verified.output + verified.errors).find("100 records"), std::string::npos)
