@@ -103,6 +103,7 @@ CommandHelp Help() {
   help.groups = {
       {"Programs", {"startup", "main", "set", "check", "explain", "plugin"}},
       {"Running", {"threads", "seed", "memory_limit", "max_steps", "timeout"}},
+      {"Servers", {"requests", "connect_timeout", "silence_timeout", "request_timeout"}},
       {"Going on", {"checkpoint_dir", "checkpoint_every", "keep", "resume"}},
       {"Results", {"fetch", "stats", "stats_json", "json", "force", "quiet"}},
       {"Looking things up", {"list_ops", "list_formats", "print"}},

@@ -98,6 +98,7 @@ CommandHelp Help() {
       {"What to look at", {"field", "startup", "reader", "state", "count", "set", "plugin"}},
       {"How to show it", {"all", "json", "digest", "png", "passes", "force", "stats"}},
       {"Running", {"threads", "seed", "memory_limit", "timeout"}},
+      {"Servers", {"requests", "connect_timeout", "silence_timeout", "request_timeout"}},
   };
   help.repeatable = {"field", "set", "plugin"};
   help.examples =

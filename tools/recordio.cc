@@ -60,6 +60,7 @@ CommandHelp Help() {
        {"output", "shards", "content", "dialect", "compressor", "chunk_bytes", "force"}},
       {"head", {"count", "bytes"}},
       {"Running", {"threads", "timeout", "json"}},
+      {"Servers", {"requests", "connect_timeout", "silence_timeout", "request_timeout"}},
   };
   help.repeatable = {"field", "plugin"};
   help.examples =
