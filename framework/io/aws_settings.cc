@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "framework/base/error.h"
+#include "framework/io/counted_reads.h"
 #include "framework/io/file_system.h"
 
 namespace millhopper {
@@ -50,6 +51,7 @@ std::string ContentOf(const AwsSettings& environment, const char* variable, cons
   if (path.empty() && !home.empty()) path = StrCat(home, "/.aws/", name);
   if (path.substr(0, 2) == "~/") path.replace(0, 1, home);
   if (path.empty() || !FileSystemOf("").Stat(path).exists()) return "";
+  const CountedReads uncounted(nullptr);  // these are no data
   const std::unique_ptr<const File> file = FileSystemOf("").Open(path);
   if (file->size() > kMostProfileBytes) {
     throw Error(ErrorCode::kResourceLimit,

@@ -40,7 +40,7 @@ class HttpAccess {
   // the thread of all transfers calls it. Throws what Renew has found to be wrong.
   virtual std::optional<HttpTicket> Ticket() const = 0;
   // Gets credentials if there are none or they expire soon. Threads that wait for a request call it
-  // again and again. It may wait for a server. Throws nothing but kCancelled.
+  // again and again. It may wait for a server. Throws nothing but an error that interrupts.
   virtual void Renew() const {}
   // What the answer to a try with this ticket means; `body` is the first part of its body.
   virtual Explanation Explain(const HttpTicket& ticket, const HttpHead& head,

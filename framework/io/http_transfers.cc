@@ -298,8 +298,8 @@ std::shared_ptr<const HttpTransfer> HttpTransfer::Run(HttpRequest request) {
   std::shared_ptr<const HttpTransfer> transfer = Start(std::move(request));
   try {
     transfer->Wait();
-  } catch (const Error& error) {
-    if (error.code() == ErrorCode::kCancelled) Cancel(transfer);
+  } catch (const Error&) {
+    Cancel(transfer);  // if it has not ended
     throw;
   }
   return transfer;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "framework/base/memory.h"
+#include "framework/io/counted_reads.h"
 #include "framework/io/file_system.h"
 #include "framework/io/http_transfers.h"
 
@@ -143,6 +144,7 @@ std::string FirstLine(const std::string& text) {
 }
 
 std::string ReadToken(const std::string& path) {
+  const CountedReads uncounted(nullptr);
   const std::unique_ptr<const File> file = FileSystemOf("").Open(path);
   std::string token(std::min<uint64_t>(file->size(), kMostValueBytes + 1), '\0');
   file->Read(0, token.data(), token.size());
@@ -241,7 +243,7 @@ S3Credentials FindS3Credentials(const AwsSettings& environment) {
   try {
     return Checked(FromInstance(environment));
   } catch (const Error& error) {
-    if (error.code() == ErrorCode::kCancelled) throw;
+    if (error.interrupts()) throw;
     Throw(error.code(),
           "there are no credentials in the environment, a profile or the instance's metadata (",
           error.message(), "); ", kAdvice);
@@ -275,7 +277,7 @@ void S3CredentialStore::Renew() {
     }
   } catch (...) {
     failure = CurrentError();
-    if (failure->code() == ErrorCode::kCancelled) throw;
+    if (failure->interrupts()) throw Error(*failure);
   }
   const std::lock_guard<std::mutex> lock(mutex_);
   tried_ = Clock::now();

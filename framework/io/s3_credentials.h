@@ -34,7 +34,7 @@ class S3CredentialStore {
   // to be wrong a moment ago.
   std::optional<S3Credentials> Get() const;
   // Finds credentials if there are none, or if they expire soon. One thread does so, and others
-  // return at once. Throws nothing but kCancelled.
+  // return at once. Throws nothing but an error that interrupts.
   void Renew();
   // A server has said of those with this key that they have expired. False if there are no others.
   bool Expire(const std::string& key);
