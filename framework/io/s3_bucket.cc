@@ -45,7 +45,8 @@ bool StartsWith(const std::string& text, std::string_view begin) {
 // The first of these settings that is set, or "".
 std::string FirstOf(const AwsSettings& settings, std::initializer_list<const char*> names) {
   for (const char* const name : names) {
-    if (const std::string value = ValueOf(settings, name); !value.empty()) return value;
+    std::string value = ValueOf(settings, name);
+    if (!value.empty()) return value;
   }
   return "";
 }
