@@ -29,7 +29,8 @@ constexpr size_t kSentAtOnce = size_t{64} << 10;
 constexpr size_t kSlowBytes = 20;
 constexpr std::chrono::milliseconds kSlowPause{2};
 
-// The value of a header, or "".
+}  // namespace
+
 std::string HeaderOf(const std::string& head, const std::string& name) {
   for (size_t line = head.find("\r\n"); line != std::string::npos; line = head.find("\r\n", line)) {
     line += 2;
@@ -39,8 +40,6 @@ std::string HeaderOf(const std::string& head, const std::string& name) {
   }
   return "";
 }
-
-}  // namespace
 
 // One connection and the thread that serves it.
 class HttpServer::Connection {
@@ -151,6 +150,11 @@ void HttpServer::Put(const std::string& path, std::string content) {
 void HttpServer::Redirect(const std::string& path, const std::string& target) {
   const std::lock_guard<std::mutex> lock(mutex_);
   redirects_[path] = target;
+}
+
+void HttpServer::set_judge(Judge judge) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  judge_ = std::move(judge);
 }
 
 std::string HttpServer::Url(const std::string& path) const {
@@ -272,6 +276,7 @@ bool HttpServer::AnswerTo(const std::string& head, Connection* connection) {
   int retry_after = 0;
   uint64_t troubles = 0;
   std::string coding;
+  Judge judge;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     heads_.push_back(head);
@@ -300,6 +305,7 @@ bool HttpServer::AnswerTo(const std::string& head, Connection* connection) {
     retry_after = retry_after_;
     troubles = troubles_;
     coding = coding_;
+    judge = judge_;
   }
   const auto refuse = [&](const std::string& line, const std::string& headers = "") {
     const std::string page = "this is not what was asked for";
@@ -317,6 +323,13 @@ bool HttpServer::AnswerTo(const std::string& head, Connection* connection) {
   if (trouble == HttpTrouble::kStatus) {
     return refuse(StrCat(status, " Trouble"),
                   retry_after < 0 ? "" : StrCat("Retry-After: ", retry_after, "\r\n"));
+  }
+  if (judge != nullptr) {
+    if (const std::optional<HttpAnswer> answer = judge(head)) {
+      return connection->Send(StrCat("HTTP/1.1 ", answer->status, "\r\n", answer->headers,
+                                     "Content-Length: ", answer->body.size(), "\r\n\r\n",
+                                     answer->body));
+    }
   }
   if (!target.empty()) return refuse("302 Found", StrCat("Location: ", target, "\r\n"));
   if (object == nullptr) return refuse("404 Not Found");

@@ -8,10 +8,12 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -45,6 +47,13 @@ enum class HttpTrouble {
   kGarbage,       // the answer is not HTTP
 };
 
+// What is sent instead of an object.
+struct HttpAnswer {
+  std::string status;   // "403 Forbidden"
+  std::string headers;  // lines
+  std::string body;
+};
+
 // Objects by their paths. Any thread.
 class HttpServer {
  public:
@@ -57,6 +66,10 @@ class HttpServer {
   void Put(const std::string& path, std::string content);
   // Answers requests for `path` by sending the client to `target`, a path or a URL.
   void Redirect(const std::string& path, const std::string& target);
+  // Asks `judge` first about each request that is in no trouble of HTTP; objects are for those that
+  // it has no answer to. Any thread may call it, several at once.
+  using Judge = std::function<std::optional<HttpAnswer>(const std::string& head)>;
+  void set_judge(Judge judge);
   // "http://127.0.0.1:40000/a".
   std::string Url(const std::string& path) const;
   int port() const { return port_; }
@@ -121,6 +134,7 @@ class HttpServer {
   std::map<std::string, std::shared_ptr<const std::string>> objects_;
   std::map<std::shared_ptr<const std::string>, std::shared_ptr<const std::string>> others_;
   std::map<std::string, std::string> redirects_;
+  Judge judge_;
   std::list<std::unique_ptr<Connection>> connections_;
   std::vector<std::string> heads_;
   HttpTrouble trouble_ = HttpTrouble::kNone;
@@ -133,6 +147,9 @@ class HttpServer {
   std::string coding_;
   std::chrono::steady_clock::time_point free_;  // when the link is
 };
+
+// The value of a header of a request, or "".
+std::string HeaderOf(const std::string& head, const std::string& name);
 
 // A certificate for 127.0.0.1 that it signs itself, and its key, as PEM files.
 void WriteCertificate(const std::string& certificate, const std::string& key);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <filesystem>
 #include <iostream>
@@ -21,6 +22,7 @@
 #include "framework/base/thread_pool.h"
 #include "framework/base/version.h"
 #include "framework/io/files_in_use.h"
+#include "framework/io/http_transfers.h"
 #include "framework/plugin.h"
 #include "tools/amounts.h"
 #include "tools/completion.h"
@@ -63,6 +65,26 @@ void SetTimeLimit(const CommandHelp& help, const std::vector<GivenFlag>& flags, 
   SetFlags(help, limits);
   Require(FLAGS_timeout >= 0, "--timeout=", FLAGS_timeout, " is less than 0");
   watcher->SetLimit(FLAGS_timeout);
+}
+
+// A flag's number of seconds, which is at least a millisecond and at most a year.
+std::chrono::milliseconds Seconds(const char* flag, double seconds) {
+  constexpr double kLeast = 1e-3, kMost = 365.0 * 24 * 3600;
+  Require(seconds >= kLeast && seconds <= kMost, "--", flag, "=", seconds,
+          ": seconds from 0.001 to a year are possible");
+  return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
+}
+
+void SetHttpLimits() {
+  constexpr int kMostRequests = 1024;
+  Require(FLAGS_requests >= 1 && FLAGS_requests <= kMostRequests, "--requests=", FLAGS_requests,
+          ": 1 to ", kMostRequests, " are possible");
+  HttpLimits limits;
+  limits.under_way = static_cast<size_t>(FLAGS_requests);
+  limits.connecting = Seconds("connect_timeout", FLAGS_connect_timeout);
+  limits.silence = Seconds("silence_timeout", FLAGS_silence_timeout);
+  limits.in_all = Seconds("request_timeout", FLAGS_request_timeout);
+  HttpLimits::Set(limits);
 }
 
 // Prints what the words ask to be told of the command itself; returns false if they ask nothing.
@@ -132,6 +154,7 @@ int ParseAndRun(const CommandHelp& help, const std::vector<std::string>& words,
   if (!FLAGS_memory_limit.empty()) {
     MemoryLimit::Set(ParseBytes("memory_limit", FLAGS_memory_limit));
   }
+  SetHttpLimits();
   const int code = body(arguments);
   FlushOutput();
   return code;

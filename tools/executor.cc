@@ -27,6 +27,7 @@
 #include "tools/chains.h"
 #include "tools/command.h"
 #include "tools/digest.h"
+#include "tools/hosts.h"
 #include "tools/json_line.h"
 #include "tools/shared_flags.h"
 #include "tools/standard_streams.h"
@@ -56,12 +57,12 @@ DEFINE_int64(max_steps, -1,
              "the most steps that all loops of a program may make together; -1: any number");
 DEFINE_bool(stats, false,
             "at the end, also after an error, print what every reader has done (elements, bytes, "
-            "seconds) and what it holds");
-DEFINE_string(
-    stats_json, "",
-    "a file for the summary and what every reader has done, as JSON; also written after an "
-    "error. An existing file is replaced only with --force; pipes and devices are "
-    "possible");
+            "seconds) and what it holds, and what requests to servers have cost");
+DEFINE_string(stats_json, "",
+              "a file for the summary and what readers and requests have done, as JSON; also "
+              "written after an "
+              "error. An existing file is replaced only with --force; pipes and devices are "
+              "possible");
 DEFINE_string(checkpoint_dir, "",
               "a folder for checkpoints: the run is saved between steps of its loops, so that "
               "--resume can go on with it in another process; SIGTERM saves it once more, which "
@@ -102,6 +103,7 @@ CommandHelp Help() {
   help.groups = {
       {"Programs", {"startup", "main", "set", "check", "explain", "plugin"}},
       {"Running", {"threads", "seed", "memory_limit", "max_steps", "timeout"}},
+      {"Servers", {"requests", "connect_timeout", "silence_timeout", "request_timeout"}},
       {"Going on", {"checkpoint_dir", "checkpoint_every", "keep", "resume"}},
       {"Results", {"fetch", "stats", "stats_json", "json", "force", "quiet"}},
       {"Looking things up", {"list_ops", "list_formats", "print"}},
@@ -199,7 +201,7 @@ void Report(const std::vector<Usage>& usages, const Scope& scope, const std::str
   if (!FLAGS_quiet && !FLAGS_json) {
     for (const Usage& usage : usages) std::cerr << ToLine(usage) << "\n";
   }
-  if (FLAGS_stats) std::cerr << ToTable(ChainsIn(scope));
+  if (FLAGS_stats) std::cerr << ToTable(ChainsIn(scope)) << ToTable(HttpStats());
   if (stats == nullptr && !FLAGS_json) return;
   Usage all;
   nlohmann::json programs = nlohmann::json::array();
@@ -213,6 +215,7 @@ void Report(const std::vector<Usage>& usages, const Scope& scope, const std::str
   json["programs"] = std::move(programs);
   json["readers"] = nlohmann::json::array();
   for (const ChainStats& chain : ChainsIn(scope)) json["readers"].push_back(ToJson(chain));
+  json["servers"] = ToJson(HttpStats());
   json["threads"] = ThreadPool::Get().size();
   json["seed"] = FLAGS_seed;
   if (!error.empty()) json["error"] = error;

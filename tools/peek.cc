@@ -25,6 +25,7 @@
 #include "tools/command.h"
 #include "tools/contact_sheet.h"
 #include "tools/digest.h"
+#include "tools/hosts.h"
 #include "tools/json_line.h"
 #include "tools/pass_length.h"
 #include "tools/peek_passes.h"
@@ -91,7 +92,8 @@ CommandHelp Help() {
       "one pass. For files of a format that needs fields or slots it prints some that fit, ready\n"
       "to be pasted into a program. A file named -, or FORMAT:-, is standard input; what comes "
       "from a\n"
-      "pipe is first copied into a file in $TMPDIR.\n"
+      "pipe is first copied into a file in $TMPDIR. Files may also be https://host/name and\n"
+      "s3://bucket/name, with the credentials and settings of the AWS tools (AWS_PROFILE ...).\n"
       "\n"
       "With --json it prints one line for each element: {\"slots\": [...]} with dtype, dims, lod\n"
       "and data of each; with --digest, index and SHA-256; with --all, one line of statistics.\n";
@@ -99,6 +101,7 @@ CommandHelp Help() {
       {"What to look at", {"field", "startup", "reader", "state", "count", "set", "plugin"}},
       {"How to show it", {"all", "json", "digest", "png", "passes", "force", "stats"}},
       {"Running", {"threads", "seed", "memory_limit", "timeout"}},
+      {"Servers", {"requests", "connect_timeout", "silence_timeout", "request_timeout"}},
   };
   help.repeatable = {"field", "set", "plugin"};
   help.examples =
@@ -364,7 +367,7 @@ int RunPeek(const Arguments& arguments) {
   }
   if (FLAGS_stats) {
     FlushOutput();
-    std::cerr << ToTable({reader->Chain()});
+    std::cerr << ToTable({reader->Chain()}) << ToTable(HttpStats());
   }
   return 0;
 }

@@ -48,7 +48,9 @@ CommandHelp Help() {
       "           manifest: compare the totals\n"
       "  head     prints the first records: their bytes, and their tensors, if any\n"
       "\n"
-      "Names may contain *, ?, [a-z], {a,b} and {00000..00127}. An input named -, or FORMAT:-,\n"
+      "Names may contain *, ?, [a-z], {a,b} and {00000..00127}, and be of the kinds\n"
+      "https://host/name (without *, ? and [a-z]) and s3://bucket/name, with the credentials\n"
+      "and settings of the AWS tools (AWS_PROFILE ...). An input named -, or FORMAT:-,\n"
       "or a file of labels named - is standard input; --output=- is standard output, for one\n"
       "file. With --json, write prints a line for each file, inspect one for each chunk and\n"
       "file, verify for each file, head for each record.\n";
@@ -58,6 +60,7 @@ CommandHelp Help() {
        {"output", "shards", "content", "dialect", "compressor", "chunk_bytes", "force"}},
       {"head", {"count", "bytes"}},
       {"Running", {"threads", "timeout", "json"}},
+      {"Servers", {"requests", "connect_timeout", "silence_timeout", "request_timeout"}},
   };
   help.repeatable = {"field", "plugin"};
   help.examples =

@@ -27,12 +27,27 @@ DEFINE_string(
     "process; may be repeated. A relative path is looked for in the current folder, then "
     "beside the first program; which file it is, is printed");
 
+DEFINE_int32(requests, 64, "requests to servers that are under way at once, 1 to 1024");
+DEFINE_double(connect_timeout, 10, "seconds that a server has to let us connect");
+DEFINE_double(silence_timeout, 30,
+              "seconds that a server may send nothing; then it is asked again");
+DEFINE_double(request_timeout, 1800, "seconds that a request may take with all its tries");
+
 namespace millhopper {
 
 bool IsSharedFlag(const void* variable) {
-  static const void* const kShared[] = {&FLAGS_threads, &FLAGS_memory_limit, &FLAGS_timeout,
-                                        &FLAGS_force,   &FLAGS_json,         &FLAGS_seed,
-                                        &FLAGS_set,     &FLAGS_plugin};
+  static const void* const kShared[] = {&FLAGS_threads,
+                                        &FLAGS_memory_limit,
+                                        &FLAGS_timeout,
+                                        &FLAGS_force,
+                                        &FLAGS_json,
+                                        &FLAGS_seed,
+                                        &FLAGS_set,
+                                        &FLAGS_plugin,
+                                        &FLAGS_requests,
+                                        &FLAGS_connect_timeout,
+                                        &FLAGS_silence_timeout,
+                                        &FLAGS_request_timeout};
   return std::count(std::begin(kShared), std::end(kShared), variable) > 0;
 }
 

@@ -14,6 +14,10 @@ DECLARE_bool(json);
 DECLARE_uint64(seed);
 DECLARE_string(set);
 DECLARE_string(plugin);
+DECLARE_int32(requests);
+DECLARE_double(connect_timeout);
+DECLARE_double(silence_timeout);
+DECLARE_double(request_timeout);
 
 namespace millhopper {
 

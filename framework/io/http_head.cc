@@ -83,6 +83,7 @@ void HttpHead::Take(std::string_view line) {
   if (is("Last-Modified")) object.modified = value;
   if (is("Content-Length")) length = NumberIn(value);
   if (is("Content-Range")) TakeRange(value);
+  if (is("x-amz-bucket-region")) region = value;
   if (is("Transfer-Encoding")) chunked = EndsWithChunked(value);
 }
 

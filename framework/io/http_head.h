@@ -36,6 +36,7 @@ struct HttpHead {
   // Of Content-Range. A part has a first and a last byte; the answer to a request for bytes behind
   // the end has neither.
   std::optional<uint64_t> first, last, total;
+  std::string region;  // of an object store, where the object lies; "" if the server does not say
 
   // Takes one line. A status line begins the next answer: what was said before it is forgotten.
   void Take(std::string_view line);

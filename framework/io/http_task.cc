@@ -11,6 +11,7 @@
 
 #include "framework/base/version.h"
 #include "framework/io/compression.h"
+#include "framework/io/http_stats.h"
 
 namespace millhopper {
 namespace {
@@ -18,6 +19,8 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr long kMostRedirects = 10;
+constexpr milliseconds kAccessCheck{10};         // how often a task looks for credentials
+constexpr long kFirstNoSuccess = 300;            // of the status codes
 constexpr long kSocketBytes = 256 << 10;         // that curl takes from a socket at once
 constexpr size_t kMostUnwantedBytes = 64 << 10;  // of a body, such as the page of an error
 
@@ -42,53 +45,72 @@ void SetCertificates(CURL* curl) {
 
 }  // namespace
 
-void HttpTask::Try() {
+template <typename Value>
+void HttpTask::Set(CURLoption option, Value value) {
+  const CURLcode result = curl_easy_setopt(curl_.get(), option, value);
+  if (result == CURLE_OK) return;
+  Throw(ErrorCode::kResourceLimit, "libcurl refuses option ", option,
+        " of a request: ", curl_easy_strerror(result));
+}
+
+bool HttpTask::Try() {
   if (!deadline_) deadline_ = Clock::now() + limits_.in_all;
+  std::optional<HttpTicket> ticket;
+  if (request_.access == nullptr) {
+    ticket.emplace().url = request_.url;
+  } else {
+    ticket = request_.access->Ticket();
+  }
+  if (ticket) {
+    ticket_ = std::move(*ticket);
+  } else {
+    due_ = Clock::now() + kAccessCheck;
+    if (due_ >= *deadline_) Throw(ErrorCode::kIo, TooLong("; nobody got credentials for it"));
+    return false;
+  }
   head_ = HttpHead();
   judged_ = Judgement::kNone;
   failure_ = Failure();
   unwanted_bytes_ = 0;
+  refusal_.clear();
   received_before_ = received_;
+  host_ = HttpHostOf(ticket_.url);
   curl_message_[0] = '\0';
   last_sign_ = Clock::now();
   curl_.reset(curl_easy_init());
   if (curl_ == nullptr) Throw(ErrorCode::kResourceLimit, "no memory for a request");
-  const auto set = [this](CURLoption option, auto value) {
-    const CURLcode result = curl_easy_setopt(curl_.get(), option, value);
-    if (result == CURLE_OK) return;
-    Throw(ErrorCode::kResourceLimit, "libcurl refuses option ", option,
-          " of a request: ", curl_easy_strerror(result));
-  };
-  set(CURLOPT_URL, request_.url.c_str());
-  set(CURLOPT_PRIVATE, static_cast<void*>(this));
-  set(CURLOPT_ERRORBUFFER, curl_message_);
-  set(CURLOPT_PROTOCOLS_STR, "http,https");
-  // What was asked for by https is not to come by http, nor are the secrets in a URL to go there.
-  set(CURLOPT_REDIR_PROTOCOLS_STR, IsHttps(request_.url) ? "https" : "http,https");
-  set(CURLOPT_FOLLOWLOCATION, 1L);
-  set(CURLOPT_MAXREDIRS, kMostRedirects);
+  Set(CURLOPT_URL, ticket_.url.c_str());
+  Set(CURLOPT_PRIVATE, static_cast<void*>(this));
+  Set(CURLOPT_ERRORBUFFER, curl_message_);
+  Set(CURLOPT_PROTOCOLS_STR, "http,https");
   // One connection for each request under way: several requests on one connection share its
   // window, which a distant server fills more slowly than the link allows.
-  set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
-  set(CURLOPT_NETRC, static_cast<long>(CURL_NETRC_OPTIONAL));
-  set(CURLOPT_USERAGENT, kUserAgent);
-  set(CURLOPT_NOSIGNAL, 1L);
-  set(CURLOPT_QUICK_EXIT, 1L);  // waits for no name server when a transfer is ended
-  set(CURLOPT_TCP_KEEPALIVE, 1L);
-  set(CURLOPT_BUFFERSIZE, kSocketBytes);
-  set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(limits_.connecting.count()));
-  set(CURLOPT_HEADERFUNCTION, &HttpTask::OnHeader);
-  set(CURLOPT_HEADERDATA, static_cast<void*>(this));
-  set(CURLOPT_WRITEFUNCTION, &HttpTask::OnBody);
-  set(CURLOPT_WRITEDATA, static_cast<void*>(this));
+  Set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+  // As a header of our own it would be signed, and there are proxies that change it.
+  Set(CURLOPT_ACCEPT_ENCODING, "identity");
+  Set(CURLOPT_HTTP_CONTENT_DECODING, 0L);
+  Set(CURLOPT_USERAGENT, kUserAgent);
+  Set(CURLOPT_NOSIGNAL, 1L);
+  Set(CURLOPT_QUICK_EXIT, 1L);  // waits for no name server when a transfer is ended
+  Set(CURLOPT_TCP_KEEPALIVE, 1L);
+  Set(CURLOPT_BUFFERSIZE, kSocketBytes);
+  Set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(limits_.connecting.count()));
+  Set(CURLOPT_HEADERFUNCTION, &HttpTask::OnHeader);
+  Set(CURLOPT_HEADERDATA, static_cast<void*>(this));
+  Set(CURLOPT_WRITEFUNCTION, &HttpTask::OnBody);
+  Set(CURLOPT_WRITEDATA, static_cast<void*>(this));
   SetCertificates(curl_.get());
   if (!request_.whole) {
-    set(CURLOPT_RANGE, StrCat(first(), "-", last()).c_str());
+    Set(CURLOPT_RANGE, StrCat(first(), "-", last()).c_str());
   }
+  SetAccess();
   SetHeaders();
+  under_way_ = true;
+  return true;
 }
 
 bool HttpTask::Settle(CURLcode result) {
+  CountTry();
   curl_easy_getinfo(curl_.get(), CURLINFO_RESPONSE_CODE, &status_);
   if (judged_ == Judgement::kNone && result == CURLE_OK) Judge();
   if (judged_ == Judgement::kEnough) return Succeed();
@@ -103,10 +125,16 @@ bool HttpTask::Settle(CURLcode result) {
     failure_.passes = true;
   }
   if (IsComplete()) return Succeed();  // what went wrong came behind the last byte
+  if (judged_ == Judgement::kRefused && request_.access != nullptr && status_ >= kFirstNoSuccess) {
+    const HttpAccess::Explanation explanation = request_.access->Explain(ticket_, head_, refusal_);
+    failure_.problem += explanation.text;
+    failure_.passes = failure_.passes || explanation.passes;
+  }
   return TryAgainOrFail();
 }
 
 bool HttpTask::GiveUp(Clock::time_point now) {
+  CountTry();
   if (IsComplete()) return Succeed();  // only the end of the answer is missing
   failure_ = Failure();
   failure_.passes = true;
@@ -131,21 +159,39 @@ const HttpObject* HttpTask::expected() const {
   return received_ > 0 ? &object_ : nullptr;
 }
 
+void HttpTask::SetAccess() {
+  if (request_.access == nullptr) {
+    // What was asked for by https is not to come by http, nor are the secrets in a URL to go there.
+    Set(CURLOPT_REDIR_PROTOCOLS_STR, IsHttps(ticket_.url) ? "https" : "http,https");
+    Set(CURLOPT_FOLLOWLOCATION, 1L);
+    Set(CURLOPT_MAXREDIRS, kMostRedirects);
+    Set(CURLOPT_NETRC, static_cast<long>(CURL_NETRC_OPTIONAL));
+    return;
+  }
+  Set(CURLOPT_PATH_AS_IS, 1L);
+  if (ticket_.put) Set(CURLOPT_CUSTOMREQUEST, "PUT");
+  if (ticket_.direct) Set(CURLOPT_NOPROXY, "*");
+  if (ticket_.scheme.empty()) return;
+  Set(CURLOPT_AWS_SIGV4, ticket_.scheme.c_str());
+  Set(CURLOPT_USERNAME, ticket_.user.c_str());
+  Set(CURLOPT_PASSWORD, ticket_.password.c_str());
+}
+
 void HttpTask::SetHeaders() {
   headers_.reset();
-  const auto add = [this](const char* name, const std::string& value) {
-    curl_slist* const list = curl_slist_append(headers_.get(), StrCat(name, ": ", value).c_str());
+  const auto add = [this](const std::string& header) {
+    curl_slist* const list = curl_slist_append(headers_.get(), header.c_str());
     if (list == nullptr) Throw(ErrorCode::kResourceLimit, "no memory for a request");
     static_cast<void>(headers_.release());
     headers_.reset(list);
   };
-  add("Accept-Encoding", "identity");
+  for (const std::string& header : ticket_.headers) add(header);
   const HttpObject object = expected() == nullptr ? HttpObject() : *expected();
   const bool weak = object.etag.substr(0, 2) == "W/";  // a server must not find that it matches
   if (!object.etag.empty() && !weak) {
-    add("If-Match", object.etag);
+    add(StrCat("If-Match: ", object.etag));
   } else if (!object.modified.empty()) {
-    add("If-Unmodified-Since", object.modified);
+    add(StrCat("If-Unmodified-Since: ", object.modified));
   }
   curl_easy_setopt(curl_.get(), CURLOPT_HTTPHEADER, headers_.get());
 }
@@ -173,6 +219,9 @@ bool HttpTask::TakeBody(const char* bytes, size_t size) {
   }
   if (judged_ != Judgement::kTaken) {  // the connection is of use again once the body is read
     unwanted_bytes_ += size;
+    if (request_.access != nullptr && unwanted_bytes_ <= kMostUnwantedBytes) {
+      refusal_.append(bytes, size);
+    }
     return std::max<uint64_t>(unwanted_bytes_, head_.length.value_or(0)) <= kMostUnwantedBytes;
   }
   if (size > room_) {
@@ -305,6 +354,18 @@ bool HttpTask::Succeed() {
   if (request_.whole) object_.size = received_;
   SetEnded(std::nullopt);
   return false;
+}
+
+void HttpTask::CountTry() {
+  if (!under_way_) return;
+  under_way_ = false;
+  HttpHostStats counts;
+  counts.host = host_;
+  counts.requests = 1;
+  counts.retries = tried_ ? 1 : 0;
+  counts.bytes = received_ - std::min(received_, received_before_);
+  CountHttp(counts);
+  tried_ = true;
 }
 
 bool HttpTask::TryAgainOrFail() {

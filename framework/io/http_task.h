@@ -27,7 +27,7 @@ class HttpTask final : public HttpTransfer {
   using Clock = std::chrono::steady_clock;
 
   explicit HttpTask(HttpRequest request)
-      : HttpTransfer(std::move(request)), limits_(HttpLimits::Get()) {}
+      : HttpTransfer(std::move(request)), limits_(request_.limits.value_or(HttpLimits::Get())) {}
 
   const HttpLimits& limits() const { return limits_; }
   CURL* curl() const { return curl_.get(); }
@@ -35,15 +35,18 @@ class HttpTask final : public HttpTransfer {
   // When the silence of the server is too long, or the transfer as a whole.
   Clock::time_point patience() const { return std::min(last_sign_ + limits_.silence, *deadline_); }
 
-  // Begins the next try.
-  void Try();
+  // Begins the next try. False if it lacks credentials and is to begin a little later.
+  bool Try();
   // Takes the result of a try. Returns whether there is another one.
   bool Settle(CURLcode result);
   // The same for a try that takes too long.
   bool GiveUp(Clock::time_point now);
   void Fail(const Error& error);
   // Takes the handle, which curl must have let go of.
-  void LetGo() { curl_.reset(); }
+  void LetGo() {
+    CountTry();
+    curl_.reset();
+  }
 
  private:
   struct CloseEasy {
@@ -75,6 +78,9 @@ class HttpTask final : public HttpTransfer {
   bool IsComplete() const;
   // The object that the answer must be of, or null.
   const HttpObject* expected() const;
+  template <typename Value>
+  void Set(CURLoption option, Value value);
+  void SetAccess();
   void SetHeaders();
   // Any other number than `size` ends the try.
   static size_t OnHeader(char* bytes, size_t, size_t size, void* task);
@@ -90,6 +96,8 @@ class HttpTask final : public HttpTransfer {
   void JudgeWhole(const HttpObject& object);
   std::string TooLong(const std::string& last) const;
   bool Succeed();
+  // Counts what the try has cost, once, before those who wait for its result have it.
+  void CountTry();
   bool TryAgainOrFail();
   // Between half of the present pause and all of it, so that many requests that have failed at once
   // do not come back at once.
@@ -100,15 +108,19 @@ class HttpTask final : public HttpTransfer {
   Clock::time_point due_;                      // when the next try begins
   Clock::time_point last_sign_;                // of the server, or the beginning of the try
   int failed_ = 0;                             // tries in succession
+  bool tried_ = false;                         // before this try
+  bool under_way_ = false;                     // this try, which is not counted yet
   std::unique_ptr<CURL, CloseEasy> curl_;
   std::unique_ptr<curl_slist, FreeList> headers_;
   char curl_message_[CURL_ERROR_SIZE] = "";
 
   // Of this try:
+  HttpTicket ticket_;
   HttpHead head_;
   Judgement judged_ = Judgement::kNone;
   Failure failure_;
   size_t unwanted_bytes_ = 0;
+  std::string refusal_;  // the body of an answer that is none, for those who understand it
   size_t received_before_ = 0;
   size_t room_ = 0;                 // for bytes of this answer
   std::optional<uint64_t> wanted_;  // bytes of the transfer as a whole, once they are known

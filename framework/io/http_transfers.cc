@@ -16,6 +16,7 @@
 
 #include "framework/base/forks.h"
 #include "framework/base/stop.h"
+#include "framework/io/http_stats.h"
 #include "framework/io/http_task.h"
 
 namespace millhopper {
@@ -181,7 +182,10 @@ class Transfers {
       HttpTask* const task = waiting_.front();
       waiting_.pop_front();
       try {
-        task->Try();
+        if (!task->Try()) {
+          pausing_.insert(task);
+          continue;
+        }
       } catch (const Error& error) {
         task->Fail(error);
         tasks_.erase(task);
@@ -290,12 +294,34 @@ void HttpTransfer::Cancel(std::shared_ptr<const HttpTransfer> transfer) {
   Transfers::Get().Cancel(std::move(transfer));
 }
 
+std::shared_ptr<const HttpTransfer> HttpTransfer::Run(HttpRequest request) {
+  std::shared_ptr<const HttpTransfer> transfer = Start(std::move(request));
+  try {
+    transfer->Wait();
+  } catch (const Error&) {
+    Cancel(transfer);  // if it has not ended
+    throw;
+  }
+  return transfer;
+}
+
 void HttpTransfer::Wait() const {
+  const Clock::time_point begin = Clock::now();
   std::unique_lock<std::mutex> lock(mutex_);
   while (!ended_) {
+    if (request_.access != nullptr) {
+      lock.unlock();
+      request_.access->Renew();
+      lock.lock();
+      if (ended_) break;
+    }
     when_ended_.wait_for(lock, kStopCheck);
     if (!ended_) CheckStop();
   }
+  HttpHostStats waited;
+  waited.host = host_;
+  waited.wait_seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  CountHttp(waited);
   if (error_) throw Error(*error_);
 }
 

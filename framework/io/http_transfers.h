@@ -17,6 +17,7 @@
 
 #include "framework/base/buffer.h"
 #include "framework/base/error.h"
+#include "framework/io/http_access.h"
 #include "framework/io/http_head.h"
 
 namespace millhopper {
@@ -39,7 +40,9 @@ struct HttpLimits {
 
 // What is asked of a server: a part of an object.
 struct HttpRequest {
-  std::string url;
+  std::string url;  // or the name of what is asked for, if `access` says where it is
+  std::shared_ptr<const HttpAccess> access;  // null: the URL is all that is needed
+  std::optional<HttpLimits> limits;          // others than HttpLimits::Get()
   uint64_t offset = 0;
   // How many bytes. 0 asks for one, which is not kept.
   size_t size = 0;
@@ -62,12 +65,15 @@ class HttpTransfer {
   static std::shared_ptr<const HttpTransfer> Start(HttpRequest request);
   // Ends a transfer that nobody waits for. Its buffer is let go of soon.
   static void Cancel(std::shared_ptr<const HttpTransfer> transfer);
+  // A transfer that has succeeded. Throws as Start and Wait; nothing goes on after that.
+  static std::shared_ptr<const HttpTransfer> Run(HttpRequest request);
   virtual ~HttpTransfer() = default;
   HttpTransfer(const HttpTransfer&) = delete;
   HttpTransfer& operator=(const HttpTransfer&) = delete;
 
-  // Waits until the bytes are there. Throws kIo, kDataLoss or kResourceLimit with the URL and the
-  // first byte, or kCancelled on a request to stop; then the transfer goes on.
+  // Waits until the bytes are there, and gets the credentials that they need meanwhile. Throws kIo,
+  // kDataLoss or kResourceLimit with the URL and the first byte, or kCancelled on a request to
+  // stop; then the transfer goes on.
   void Wait() const;
 
   const HttpRequest& request() const { return request_; }
@@ -87,6 +93,7 @@ class HttpTransfer {
   void SetEnded(const std::optional<Error>& error);
 
   const HttpRequest request_;
+  std::string host_;  // of the last try
   HttpObject object_;
   size_t received_ = 0;
   long status_ = 0;

@@ -2,18 +2,17 @@
 #include "framework/reader/chain_stats.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdio>
 #include <iterator>
 
 #include "framework/base/error.h"
+#include "framework/base/text_table.h"
 
 namespace millhopper {
 namespace {
 
-constexpr size_t kColumns = 8;
-using Row = std::array<std::string, kColumns>;
+using Row = std::vector<std::string>;
 
 std::string Called(const ChainStats& reader) {
   const std::string kind = reader.kind.empty() ? "reader" : reader.kind;
@@ -50,19 +49,7 @@ std::string ToTable(const std::vector<ChainStats>& chains) {
   std::vector<Row> rows = {{"reader", "elements", "planned", "bytes read", "loading s", "waited s",
                             "in store", "memory"}};
   for (const ChainStats& chain : chains) AddRows(chain, 0, &rows);
-  std::array<size_t, kColumns> widths = {};
-  for (const Row& row : rows) {
-    for (size_t i = 0; i < kColumns; ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::string text;
-  for (const Row& row : rows) {
-    text += row[0] + std::string(widths[0] - row[0].size(), ' ');
-    for (size_t i = 1; i < kColumns; ++i) {
-      text += std::string(2 + widths[i] - row[i].size(), ' ') + row[i];
-    }
-    text += "\n";
-  }
-  return text;
+  return TextTable(rows);
 }
 
 std::string ShortBytes(uint64_t bytes) {

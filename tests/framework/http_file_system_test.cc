@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files on HTTP servers: whatever the server and the network do changes time and errors, never
-// data.
+// Files on HTTP servers and in object stores: whatever the server and the network do changes time
+// and errors, never data.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,6 +23,7 @@
 #include "framework/base/stop.h"
 #include "framework/io/file.h"
 #include "framework/io/file_system.h"
+#include "framework/io/http_stats.h"
 #include "framework/io/http_transfers.h"
 #include "readers/file_list.h"
 #include "readers/open_files.h"
@@ -30,6 +31,7 @@
 #include "tests/http_server.h"
 #include "tests/outcome.h"
 #include "tests/record_files.h"
+#include "tests/s3_judge.h"
 #include "tests/testing.h"
 
 namespace millhopper {
@@ -58,8 +60,38 @@ HttpLimits Impatient() {
   return limits;
 }
 
-class HttpFileSystemTest : public ::testing::Test {
+enum class Protocol { kHttp, kS3 };
+
+// A server with objects that are read by one of the protocols. Of an object store, the paths of
+// objects are their keys.
+class RemoteServer : public HttpServer {
+ public:
+  explicit RemoteServer(Protocol protocol) : protocol_(protocol) {
+    if (protocol == Protocol::kHttp) return;
+    judge_ = S3Judge::For(this);
+    environment_.emplace(HttpServer::Url(""));
+    SetS3User();
+  }
+  void Put(const std::string& path, const std::string& content) {
+    if (judge_ != nullptr) {
+      judge_->Put(path.substr(1), content);
+    } else {
+      HttpServer::Put(path, content);
+    }
+  }
+  std::string Url(const std::string& path) const {
+    return protocol_ == Protocol::kHttp ? HttpServer::Url(path) : "s3://bucket" + path;
+  }
+
+ private:
+  const Protocol protocol_;
+  std::shared_ptr<S3Judge> judge_;  // null for HTTP
+  std::optional<AwsTestEnvironment> environment_;
+};
+
+class RemoteTest : public ::testing::Test {
  protected:
+  explicit RemoteTest(Protocol protocol) : server_(protocol) {}
   void SetUp() override { HttpLimits::Set(Impatient()); }
   void TearDown() override {
     server_.Mend();
@@ -123,11 +155,28 @@ class HttpFileSystemTest : public ::testing::Test {
     }
   }
 
-  HttpServer server_;
+  RemoteServer server_;
   const std::string content_ = RandomBytes(4 * kMiB + 12'345);
 };
 
-TEST_F(HttpFileSystemTest, ReadsAnyPartOfAFile) {
+// What holds for both protocols.
+class RemoteFileTest : public RemoteTest, public ::testing::WithParamInterface<Protocol> {
+ protected:
+  RemoteFileTest() : RemoteTest(GetParam()) {}
+};
+
+INSTANTIATE_TEST_SUITE_P(Protocols, RemoteFileTest,
+                         ::testing::Values(Protocol::kHttp, Protocol::kS3),
+                         [](const auto& protocol) {
+                           return protocol.param == Protocol::kHttp ? "Http" : "S3";
+                         });
+
+class HttpFileSystemTest : public RemoteTest {
+ protected:
+  HttpFileSystemTest() : RemoteTest(Protocol::kHttp) {}
+};
+
+TEST_P(RemoteFileTest, ReadsAnyPartOfAFile) {
   for (const size_t size : {size_t{0}, size_t{1}, size_t{65'535}, size_t{65'536}, size_t{65'537},
                             kMiB, kMiB + 1, content_.size()}) {
     SCOPED_TRACE(size);
@@ -152,7 +201,7 @@ TEST_F(HttpFileSystemTest, ReadsAnyPartOfAFile) {
   }
 }
 
-TEST_F(HttpFileSystemTest, ManyThreadsReadOneFile) {
+TEST_P(RemoteFileTest, ManyThreadsReadOneFile) {
   server_.Put("/object", content_);
   const std::unique_ptr<const File> file = File::Open(server_.Url("/object"));
   std::atomic<size_t> next{0};
@@ -172,7 +221,7 @@ TEST_F(HttpFileSystemTest, ManyThreadsReadOneFile) {
   EXPECT_TRUE(got == content_);
 }
 
-TEST_F(HttpFileSystemTest, ReadsAheadOnlyWhatFollowsAStretch) {
+TEST_P(RemoteFileTest, ReadsAheadOnlyWhatFollowsAStretch) {
   const std::string content = RandomBytes(64 * kMiB);
   server_.Put("/object", content);
   const std::unique_ptr<const File> file = File::Open(server_.Url("/object"));
@@ -193,7 +242,7 @@ TEST_F(HttpFileSystemTest, ReadsAheadOnlyWhatFollowsAStretch) {
   EXPECT_LE(server_.requests(), 66);
 }
 
-TEST_F(HttpFileSystemTest, WhatPassesIsTriedAgain) {
+TEST_P(RemoteFileTest, WhatPassesIsTriedAgain) {
   for (const HttpTrouble trouble :
        {HttpTrouble::kStatus, HttpTrouble::kShortBody, HttpTrouble::kReset, HttpTrouble::kSlowStart,
         HttpTrouble::kFewer}) {
@@ -209,7 +258,7 @@ TEST_F(HttpFileSystemTest, WhatPassesIsTriedAgain) {
   }
 }
 
-TEST_F(HttpFileSystemTest, WhatStaysIsAnErrorThatSaysWhatTheServerSaid) {
+TEST_P(RemoteFileTest, WhatStaysIsAnErrorThatSaysWhatTheServerSaid) {
   HttpLimits limits = Impatient();
   limits.silence = milliseconds(300);
   limits.tries = limits.opening_tries = 3;
@@ -228,7 +277,7 @@ TEST_F(HttpFileSystemTest, WhatStaysIsAnErrorThatSaysWhatTheServerSaid) {
             2);
 }
 
-TEST_F(HttpFileSystemTest, LiesAreErrors) {
+TEST_P(RemoteFileTest, LiesAreErrors) {
   const std::string content = content_.substr(0, 2 * kMiB);
   EXPECT_GT(AtEveryRequest(HttpTrouble::kOtherPart, INT64_MAX, content, "asked for bytes "), 2);
   EXPECT_GT(AtEveryRequest(HttpTrouble::kNoRange, INT64_MAX, content,
@@ -241,7 +290,7 @@ TEST_F(HttpFileSystemTest, LiesAreErrors) {
             2);
 }
 
-TEST_F(HttpFileSystemTest, AnObjectThatIsReplacedIsAnErrorAndNoMixture) {
+TEST_P(RemoteFileTest, AnObjectThatIsReplacedIsAnErrorAndNoMixture) {
   using Validators = HttpServer::Validators;
   const std::string content = content_.substr(0, 3 * kMiB);
   // A pass that begins after the object was replaced reads the other one, so it is not made here:
@@ -255,7 +304,7 @@ TEST_F(HttpFileSystemTest, AnObjectThatIsReplacedIsAnErrorAndNoMixture) {
       SCOPED_TRACE(StrCat("validators ", static_cast<int>(validators), ", trouble ",
                           static_cast<int>(trouble)));
       for (const int64_t request : {1, 2}) {
-        HttpServer server;  // which counts no late request of the file before
+        RemoteServer server(GetParam());  // which counts no late request of the file before
         server.set_validators(validators);
         server.Put("/object", content);
         server.Break(trouble, request);
@@ -271,7 +320,7 @@ TEST_F(HttpFileSystemTest, AnObjectThatIsReplacedIsAnErrorAndNoMixture) {
   }
 }
 
-TEST_F(HttpFileSystemTest, ASizeThatIsALieIsAnError) {
+TEST_P(RemoteFileTest, ASizeThatIsALieIsAnError) {
   server_.Put("/object", content_);
   server_.Break(HttpTrouble::kOtherSize, 1);
   const StreamOutcome outcome = ReadInPieces(server_.Url("/object"), 300'000);
@@ -279,7 +328,26 @@ TEST_F(HttpFileSystemTest, ASizeThatIsALieIsAnError) {
   EXPECT_EQ(outcome.error->code(), ErrorCode::kDataLoss) << outcome.error->what();
 }
 
-TEST_F(HttpFileSystemTest, AServerMayAskForAPause) {
+TEST_P(RemoteFileTest, CountsWhatRequestsCost) {
+  const auto counts = [&] {
+    for (const HttpHostStats& stats : HttpStats()) {
+      if (stats.host == StrCat("127.0.0.1:", server_.port())) return stats;
+    }
+    return HttpHostStats();
+  };
+  server_.Put("/object", content_);
+  server_.Break(HttpTrouble::kStatus, 1, 2);
+  EXPECT_TRUE(ReadWhole(server_.Url("/object")) == content_);
+  EXPECT_EQ(counts().requests, static_cast<uint64_t>(server_.requests()));
+  EXPECT_EQ(counts().retries, 2u);
+  EXPECT_GT(counts().bytes, content_.size());  // the first bytes come when the file is opened
+  EXPECT_LT(counts().bytes, content_.size() + kMiB);
+  EXPECT_GT(counts().wait_seconds, 0);
+  EXPECT_EQ(HttpHostOf("http://me:hidden@host:80/a?b"), "host:80");
+  EXPECT_EQ(HttpHostOf("s3://bucket/a"), "");
+}
+
+TEST_P(RemoteFileTest, AServerMayAskForAPause) {
   server_.Put("/object", content_);
   server_.set_status(429, 1);
   server_.Break(HttpTrouble::kStatus, 2, 1);
@@ -291,7 +359,7 @@ TEST_F(HttpFileSystemTest, AServerMayAskForAPause) {
               [&] { File::Open(server_.Url("/object")); });
 }
 
-TEST_F(HttpFileSystemTest, ATransferHasATimeLimitInAll) {
+TEST_P(RemoteFileTest, ATransferHasATimeLimitInAll) {
   HttpLimits limits = Impatient();
   limits.in_all = milliseconds(300);
   HttpLimits::Set(limits);
@@ -301,12 +369,12 @@ TEST_F(HttpFileSystemTest, ATransferHasATimeLimitInAll) {
               [&] { ReadWhole(server_.Url("/object")); });
 }
 
-TEST_F(HttpFileSystemTest, AServerWithoutPartsGivesTheWhole) {
+TEST_P(RemoteFileTest, AServerWithoutPartsGivesTheWhole) {
   server_.Break(HttpTrouble::kNoParts);
   for (const std::string& content : {std::string(), std::string("short"), content_}) {
     server_.Put("/object", content);
     EXPECT_TRUE(ReadWhole(server_.Url("/object")) == content);
-    EXPECT_EQ(FileSystemOf("http://").Stat(server_.Url("/object")).size, content.size());
+    EXPECT_EQ(FileSystemOf(server_.Url("/")).Stat(server_.Url("/object")).size, content.size());
   }
   server_.Put("/large", std::string(size_t{65} << 20, 'x'));
   ExpectError(ErrorCode::kResourceLimit, "the server gives no parts of it (it ignores 'Range')",
@@ -318,7 +386,7 @@ TEST_F(HttpFileSystemTest, AServerWithoutPartsGivesTheWhole) {
               [&] { ReadWhole(server_.Url("/object")); });
 }
 
-TEST_F(HttpFileSystemTest, AWholeObjectThatBreaksIsNotAskedForWithoutEnd) {
+TEST_P(RemoteFileTest, AWholeObjectThatBreaksIsNotAskedForWithoutEnd) {
   HttpLimits limits = Impatient();
   limits.tries = 3;
   limits.in_all = std::chrono::seconds(20);
@@ -330,7 +398,7 @@ TEST_F(HttpFileSystemTest, AWholeObjectThatBreaksIsNotAskedForWithoutEnd) {
   EXPECT_TRUE(ReadWhole(server_.Url("/object")) == content_);
 }
 
-TEST_F(HttpFileSystemTest, AWholeObjectSaysWhereItEnds) {
+TEST_P(RemoteFileTest, AWholeObjectSaysWhereItEnds) {
   for (const std::string& content : {std::string(), std::string("short"), content_}) {
     server_.Put("/object", content);
     server_.Break(HttpTrouble::kChunks);
@@ -341,7 +409,7 @@ TEST_F(HttpFileSystemTest, AWholeObjectSaysWhereItEnds) {
   }
 }
 
-TEST_F(HttpFileSystemTest, AnAnswerWithAllBytesNeedsNoEnd) {
+TEST_P(RemoteFileTest, AnAnswerWithAllBytesNeedsNoEnd) {
   HttpLimits limits = Impatient();
   limits.silence = milliseconds(300);
   HttpLimits::Set(limits);
@@ -374,7 +442,7 @@ TEST_F(HttpFileSystemTest, WhatAServerHasCompressedIsRefused) {
               [&] { file->Read(kMiB, &byte, 1); });
 }
 
-TEST_F(HttpFileSystemTest, AnETagThatIsTooLongIsNotSent) {
+TEST_P(RemoteFileTest, AnETagThatIsTooLongIsNotSent) {
   server_.set_validators(HttpServer::Validators::kLongETag);
   server_.Put("/object", content_);
   EXPECT_TRUE(ReadWhole(server_.Url("/object")) == content_);
@@ -479,7 +547,7 @@ TEST_F(HttpFileSystemTest, TheProxyIsThatOfTheEnvironment) {
   ::unsetenv("http_proxy");
 }
 
-TEST_F(HttpFileSystemTest, ConnectionsAreUsedAgain) {
+TEST_P(RemoteFileTest, ConnectionsAreUsedAgain) {
   server_.Put("/object", content_);
   const std::string url = server_.Url("/object");
   for (int i = 0; i < 20; ++i) EXPECT_TRUE(FileSystemOf(url).Exists(url));
@@ -510,7 +578,7 @@ TEST_F(HttpFileSystemTest, SecretsAreSentAndNeverShown) {
   }
 }
 
-TEST_F(HttpFileSystemTest, AStopEndsAllWaits) {
+TEST_P(RemoteFileTest, AStopEndsAllWaits) {
   server_.Put("/object", RandomBytes(16 * kMiB));
   HttpLimits limits;  // as patient as people are
   limits.under_way = 64;
@@ -542,7 +610,7 @@ TEST_F(HttpFileSystemTest, AStopEndsAllWaits) {
   EXPECT_EQ(ReadWhole(server_.Url("/object")).size(), 16 * kMiB);
 }
 
-TEST_F(HttpFileSystemTest, MemoryStaysWithinItsLimit) {
+TEST_P(RemoteFileTest, MemoryStaysWithinItsLimit) {
   const std::string content = RandomBytes(32 * kMiB);
   server_.Put("/object", content);
   const LimitInForce limit(8 * kMiB);
@@ -564,7 +632,7 @@ TEST_F(HttpFileSystemTest, NamesMayHaveBracesButNoWildcards) {
   EXPECT_EQ(ExpandFileNames({server_.Url("/none?key=1")}).size(), 1u);
 }
 
-TEST_F(HttpFileSystemTest, ReadersYieldRightRecordsOrAnErrorWhateverGoesWrong) {
+TEST_P(RemoteFileTest, ReadersYieldRightRecordsOrAnErrorWhateverGoesWrong) {
   const std::string folder = NewFolder("numbers");
   WriteNumbers(folder, 2, 50);
   for (int i = 0; i < 2; ++i) {
@@ -587,7 +655,7 @@ TEST_F(HttpFileSystemTest, ReadersYieldRightRecordsOrAnErrorWhateverGoesWrong) {
   };
   const Outcome whole = read(folder + "/numbers-{0..1}.recordio");
   ASSERT_EQ(whole.elements.size(), 100u);
-  const std::string names = server_.Url("/numbers-{0..1}.recordio?key=1");
+  const std::string names = server_.Url("/numbers-{0..1}.recordio");
   for (const int workers : {0, 2}) {
     const PoolSize pool(workers);
     for (const HttpTrouble trouble :

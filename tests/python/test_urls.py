@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files on HTTP servers, as Python reads them."""
+"""Files on HTTP servers and in object stores, as Python reads them."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     (tmp_path / "0.txt").write_text("a\nb\n")
     (tmp_path / "1.txt").write_text("c\n")
+    (tmp_path / "bucket").symlink_to(tmp_path)
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(tmp_path))) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
@@ -45,6 +46,17 @@ def test_names_of_files_may_be_urls(server: str) -> None:
     reader = millhopper.Reader.open_files(f"{server}/{{0..1}}.txt?key=1", names=["line"]).batch(3)
     for _ in range(2):
         assert [batch["line"].to_bytes() for batch in reader] == [[b"a", b"c", b"b"]]
+
+
+def test_names_of_files_may_be_of_an_object_store(
+    server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", server)
+    monkeypatch.setenv("AWS_NO_SIGN_REQUEST", "true")
+    reader = millhopper.Reader.open_files("s3://bucket/{0..1}.txt", names=["line"]).batch(3)
+    assert [batch["line"].to_bytes() for batch in reader] == [[b"a", b"c", b"b"]]
+    with pytest.raises(millhopper.Error, match="s3://bucket/none: .*404"):
+        list(millhopper.Reader.open_files("text:s3://bucket/none"))
 
 
 def test_errors_hide_what_is_secret(server: str) -> None:

@@ -103,6 +103,23 @@ TEST_F(HttpCommand, ChecksAndListsRecordIOFiles) {
       << result.output << result.errors;
 }
 
+TEST_F(HttpCommand, FlagsLimitRequests) {
+  server_.Break(HttpTrouble::kSilent);
+  const auto errors = [&](const std::string& flag) {
+    const ChildResult result = RunChild({"tools/peek", flag, server_.Url("/0.txt")});
+    EXPECT_NE(result.exit_code, 0);
+    return result.errors;
+  };
+  EXPECT_NE(errors("--silence_timeout=0.1").find("nothing came from the server for 100 ms"),
+            std::string::npos);
+  EXPECT_NE(errors("--request_timeout=0.1").find("the request takes more than 100 ms"),
+            std::string::npos);
+  for (const char* const flag : {"--requests=0", "--requests=1025", "--connect_timeout=0",
+                                 "--silence_timeout=-1", "--request_timeout=nan"}) {
+    EXPECT_NE(errors(flag).find("are possible"), std::string::npos) << flag;
+  }
+}
+
 TEST_F(HttpCommand, StopsWhileAServerIsSilent) {
   server_.Break(HttpTrouble::kSilent);
   for (const int signal : {SIGINT, SIGTERM}) {

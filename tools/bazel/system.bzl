@@ -13,6 +13,7 @@ _LIBRARIES = {
     "crypto": ("libssl-dev", "openssl/evp.h", ["-lcrypto"]),
     "curl": ("libcurl4-openssl-dev", "curl/curl.h", ["-lcurl"]),
     "deflate": ("libdeflate-dev", "libdeflate.h", ["-ldeflate"]),
+    "expat": ("libexpat1-dev", "expat.h", ["-lexpat"]),
     "fast_float": ("libfast-float-dev", "fast_float/fast_float.h", []),
     "gflags": ("libgflags-dev", "gflags/gflags.h", ["-lgflags"]),
     "glog": ("libgoogle-glog-dev", "glog/logging.h", ["-lglog", "-lgflags"]),

@@ -9,6 +9,7 @@ import re
 _PACKAGES = {
     "libcurl": "libcurl4",
     "libdeflate": "libdeflate0",
+    "libexpat": "libexpat1",
     "libgcc_s": "libgcc-s1",
     "libgflags": "libgflags2.2",
     "libglog": "libgoogle-glog0v6",

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+// A file is read by blocks. Where a stretch of it has been read without a gap, blocks behind the
+// stretch are requested ahead of need, at most as much as the stretch is long: so a file that is
+// read from its beginning soon has as many requests under way as there may be, and one that is read
+// here and there has none in vain. Small reads here and there are requests of their own.
+//
+// A server that does not give parts of an object gives the whole when the file is opened. Such a
+// file is kept in memory, so its size is limited.
+#include "framework/io/http_file.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "framework/base/error.h"
+#include "framework/base/forks.h"
+#include "framework/base/limits.h"
+#include "framework/base/memory.h"
+#include "framework/base/memory_limit.h"
+#include "framework/base/url.h"
+
+namespace millhopper {
+namespace {
+
+using Transfer = std::shared_ptr<const HttpTransfer>;
+
+constexpr size_t kHeadBytes = size_t{64} << 10;  // that come when a file is opened
+constexpr size_t kBlockBytes = kReadBlockBytes;  // of one request
+constexpr size_t kSmallRead = kBlockBytes / 4;   // is not worth a block
+constexpr size_t kBlocksPerRequest = 2;          // kept or requested ahead, for each under way
+constexpr size_t kMostStretches = 64;            // that are remembered of a file
+constexpr size_t kUsedBlocks = 4;                // that are kept after all of it has been read
+constexpr uint64_t kVolume = FileId::kFirstOtherVolume + 1;
+
+uint64_t HashOf(const std::string& text) { return XXH3_64bits(text.data(), text.size()); }
+
+// Changes when the content of the object does, as far as the server tells.
+uint64_t VersionOf(const HttpObject& object) {
+  return HashOf(StrCat(object.etag, "\n", object.modified, "\n", object.size.value_or(0)));
+}
+
+// The same object has the same number, whatever the secrets in its URL.
+FileId IdOf(const std::string& url, const HttpObject& object) {
+  return {kVolume, HashOf(StrCat(WithoutQuery(url), "\n", VersionOf(object)))};
+}
+
+// What has been read of a file, as stretches without gaps. A gap of a block is none.
+class Stretches {
+ public:
+  struct Stretch {
+    uint64_t begin, end;
+  };
+  // Notes a read, and returns the stretch that it belongs to now.
+  Stretch Add(uint64_t begin, uint64_t end) {
+    auto after = stretches_.upper_bound(begin);
+    if (after != stretches_.begin() && std::prev(after)->second + kBlockBytes >= begin) {
+      --after;
+      begin = after->first;
+    }
+    while (after != stretches_.end() && after->first <= end + kBlockBytes) {
+      end = std::max(end, after->second);
+      after = stretches_.erase(after);
+    }
+    if (stretches_.size() >= kMostStretches) {
+      stretches_.erase(std::min_element(
+          stretches_.begin(), stretches_.end(), [](const auto& left, const auto& right) {
+            return left.second - left.first < right.second - right.first;
+          }));
+    }
+    stretches_[begin] = end;
+    return {begin, end};
+  }
+
+ private:
+  std::map<uint64_t, uint64_t> stretches_;  // their ends by their beginnings
+};
+
+class HttpFile final : public File {
+ public:
+  explicit HttpFile(const HttpRequest& object) : File(object.url), asked_(object) {
+    HttpRequest request = asked_;
+    request.size = kHeadBytes;
+    request.buffer = BufferPool::At(Place()).Take(kHeadBytes);
+    Transfer transfer = HttpTransfer::Run(std::move(request));
+    if (!transfer->object().has_parts) transfer = HttpTransfer::Run(Whole(transfer->object()));
+    object_ = transfer->object();
+    content_ = transfer->request().buffer;
+    content_bytes_ = transfer->received();
+    if (content_->capacity() > SizeClass(content_bytes_)) {
+      content_ = BufferPool::At(Place()).Take(content_bytes_);
+      std::memcpy(content_->data(), transfer->request().buffer->data(), content_bytes_);
+    }
+    set_size(*object_.size);
+    set_id(IdOf(path(), object_));
+    ++open_files;
+  }
+
+  ~HttpFile() override {
+    --open_files;
+    if (!process_.IsThis()) return;
+    for (auto& block : blocks_) HttpTransfer::Cancel(std::move(block.second.transfer));
+  }
+
+ private:
+  struct Block {
+    Transfer transfer;
+    size_t waiting = 0;     // threads
+    size_t read = 0;        // bytes that have been asked of it
+    uint64_t last_use = 0;  // in the order of all uses
+    bool failed = false;    // and is to be requested again by the next read
+  };
+  using Blocks = std::map<uint64_t, Block>;
+
+  // The request for an object that its server does not give in parts.
+  HttpRequest Whole(const HttpObject& object) const {
+    if (object.size.value_or(0) > kMaxUnsizedBytes) {
+      throw Error(
+          ErrorCode::kResourceLimit,
+          StrCat("the server gives no parts of it (it ignores 'Range'), and the whole has ",
+                 *object.size, " bytes; the limit is ", kMaxUnsizedBytes, "; copy it to a disk"))
+          .InFile(path(), -1);
+    }
+    HttpRequest request = asked_;
+    request.size = object.size.value_or(kMaxUnsizedBytes);
+    request.buffer = BufferPool::At(Place()).Take(request.size);
+    request.object = object;
+    request.whole = true;
+    request.urgent = true;
+    return request;
+  }
+
+  HttpRequest Part(uint64_t offset, size_t size, bool urgent) const {
+    HttpRequest request = asked_;
+    request.offset = offset;
+    request.size = size;
+    request.buffer = BufferPool::At(Place()).Take(size);
+    request.object = object_;
+    request.urgent = urgent;
+    return request;
+  }
+
+  size_t ReadSome(uint64_t offset, char* out, size_t size) const override {
+    if (offset >= this->size()) return 0;
+    size = std::min<uint64_t>(size, this->size() - offset);
+    if (offset < content_bytes_) {
+      const size_t got = std::min<uint64_t>(size, content_bytes_ - offset);
+      std::memcpy(out, content_->data() + offset, got);
+      const std::lock_guard<std::mutex> lock(mutex_);
+      stretches_.Add(offset, offset + got);
+      return got;
+    }
+    const uint64_t index = offset / kBlockBytes;
+    const Transfer block = BlockFor(index, offset, size);
+    if (block == nullptr) {
+      size = std::min(size, kBlockBytes);
+      const Transfer transfer = HttpTransfer::Run(Part(offset, size, true));
+      std::memcpy(out, transfer->request().buffer->data(), size);
+      return size;
+    }
+    try {
+      block->Wait();
+    } catch (const Error& error) {
+      Leave(index, 0, error.code() != ErrorCode::kCancelled);
+      throw;
+    }
+    const size_t before = offset - block->request().offset;
+    const size_t got = std::min(size, block->received() - before);
+    std::memcpy(out, block->request().buffer->data() + before, got);
+    Leave(index, got, false);
+    return got;
+  }
+
+  // The block for a read, and the calling thread waits for it from now on; or null if the read is
+  // to be a request of its own: it is small and stands alone, or there is no memory for blocks.
+  Transfer BlockFor(uint64_t index, uint64_t offset, size_t size) const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const Stretches::Stretch stretch = stretches_.Add(offset, offset + size);
+    auto block = blocks_.find(index);
+    if (block == blocks_.end()) {
+      if (stretch.end - stretch.begin < kSmallRead) return nullptr;
+      // What is read again is requested again ahead of need.
+      requested_.erase(requested_.find(index), requested_.end());
+      if (blocks_.size() >= MostBlocks()) DropOldest();
+      block = AddBlock(index, true);
+      if (block == blocks_.end()) DropOldest();
+      if (block == blocks_.end()) return nullptr;
+    }
+    ++block->second.waiting;
+    block->second.last_use = ++uses_;
+    Transfer transfer = block->second.transfer;
+    try {
+      ReadAhead(stretch, index, offset + size);
+    } catch (...) {
+      --block->second.waiting;
+      throw;
+    }
+    return transfer;
+  }
+
+  // The caller of what follows holds the mutex.
+
+  // Requests a block. Its memory is that of work ahead of need, because all blocks stay for a
+  // while. Returns the end of the blocks if there is no such memory.
+  Blocks::iterator AddBlock(uint64_t index, bool urgent) const {
+    const uint64_t offset = index * kBlockBytes;
+    const size_t size = std::min<uint64_t>(kBlockBytes, this->size() - offset);
+    const MemoryScope scope(MemoryScope::Current(), MemoryScope::Need::kAhead);
+    Block block;
+    try {
+      block.transfer = HttpTransfer::Start(Part(offset, size, urgent));
+    } catch (const Error&) {
+      if (!MemoryScope::WasRefused()) throw;
+      return blocks_.end();
+    }
+    block.last_use = ++uses_;
+    requested_.insert(index);
+    return blocks_.emplace(index, std::move(block)).first;
+  }
+
+  // Requests blocks behind `index`: those up to the byte `needed`, and those ahead of need.
+  void ReadAhead(const Stretches::Stretch& stretch, uint64_t index, uint64_t needed) const {
+    const size_t most = MostBlocks();
+    const uint64_t ahead = (stretch.end - stretch.begin) / kBlockBytes * kBlockBytes;
+    const uint64_t end = std::min(size(), std::max(needed, stretch.end + ahead));
+    const uint64_t last = index + most;
+    while (++index < last && index * kBlockBytes < end && blocks_.size() < most) {
+      const bool is_needed = index * kBlockBytes < needed;
+      if (blocks_.count(index) > 0 || (!is_needed && requested_.count(index) > 0)) continue;
+      if (AddBlock(index, is_needed) == blocks_.end()) return;
+    }
+  }
+
+  // The share of this file in all blocks that there may be.
+  static size_t MostBlocks() {
+    const size_t all = kBlocksPerRequest * HttpLimits::Get().under_way;
+    return std::max<size_t>(2, all / std::max<size_t>(1, open_files.load()));
+  }
+
+  // Lets go of the block that has not been used for the longest time and that nobody waits for.
+  void DropOldest() const {
+    auto oldest = blocks_.end();
+    for (auto block = blocks_.begin(); block != blocks_.end(); ++block) {
+      if (block->second.waiting > 0) continue;
+      if (oldest == blocks_.end() || block->second.last_use < oldest->second.last_use) {
+        oldest = block;
+      }
+    }
+    if (oldest == blocks_.end()) return;
+    HttpTransfer::Cancel(oldest->second.transfer);
+    Erase(oldest);
+  }
+
+  void Erase(Blocks::iterator block) const {
+    used_.erase(std::remove(used_.begin(), used_.end(), block->first), used_.end());
+    blocks_.erase(block);
+  }
+
+  // The calling thread has read so many bytes of a block and waits for it no more. Blocks of which
+  // all has been read are let go of. A few stay for a while: the header of a chunk may be read
+  // twice, so that a block seems to be used up before its last bytes are.
+  void Leave(uint64_t index, size_t bytes, bool failed) const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto block = blocks_.find(index);
+    const size_t before = block->second.read;
+    const size_t whole = block->second.transfer->request().size;
+    block->second.read += bytes;
+    --block->second.waiting;
+    block->second.failed = block->second.failed || failed;
+    if (before < whole && block->second.read >= whole) used_.push_back(index);
+    if (block->second.failed && block->second.waiting == 0) Erase(block);
+    while (used_.size() > kUsedBlocks && blocks_.at(used_.front()).waiting == 0) {
+      Erase(blocks_.find(used_.front()));
+    }
+  }
+
+  static inline std::atomic<size_t> open_files{0};
+
+  const OwnProcess process_;
+  const HttpRequest asked_;  // for the object; what it is copied for says for which part
+  HttpObject object_;
+  Ref<Buffer> content_;  // the first bytes, or all of them if the server gives no parts
+  size_t content_bytes_ = 0;
+
+  mutable std::mutex mutex_;  // guards what is below
+  mutable Stretches stretches_;
+  mutable Blocks blocks_;                 // by their number in the file
+  mutable std::set<uint64_t> requested_;  // the numbers of blocks, in this run through the file
+  mutable std::vector<uint64_t> used_;    // the numbers of blocks of which all has been read
+  mutable uint64_t uses_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<const File> OpenHttpFile(const HttpRequest& object) {
+  return std::make_unique<HttpFile>(object);
+}
+
+FileStatus StatHttpFile(const HttpRequest& object) {
+  constexpr long kForbidden = 403, kNotFound = 404, kGone = 410;
+  FileStatus status;
+  Transfer transfer;
+  try {
+    transfer = HttpTransfer::Start(object);
+    transfer->Wait();
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::kCancelled) {
+      if (transfer != nullptr) HttpTransfer::Cancel(std::move(transfer));
+      throw;
+    }
+    const long said = transfer == nullptr ? 0 : transfer->status();
+    // Object stores say 403 of what is not there to those who may not list what is.
+    status.kind = said == kForbidden || said == kNotFound || said == kGone
+                      ? FileStatus::Kind::kMissing
+                      : FileStatus::Kind::kUnknown;
+    status.problem = error.message();
+    return status;
+  }
+  status.kind = FileStatus::Kind::kFile;
+  status.size = transfer->object().size.value_or(0);
+  status.version = VersionOf(transfer->object());
+  status.id = IdOf(object.url, transfer->object());
+  return status;
+}
+
+}  // namespace millhopper

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Objects on HTTP servers as files.
+#ifndef MILLHOPPER_FRAMEWORK_IO_HTTP_FILE_H_
+#define MILLHOPPER_FRAMEWORK_IO_HTTP_FILE_H_
+
+#include <memory>
+
+#include "framework/io/file.h"
+#include "framework/io/file_system.h"
+#include "framework/io/http_transfers.h"
+
+namespace millhopper {
+
+// What is asked for is told by a request for none of the object's bytes, which is copied for each
+// of its parts; `url` is the path of the file.
+
+// Throws as File::Open.
+std::unique_ptr<const File> OpenHttpFile(const HttpRequest& object);
+// Throws nothing but kCancelled. What the server says 404 or 403 of is missing.
+FileStatus StatHttpFile(const HttpRequest& object);
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_FRAMEWORK_IO_HTTP_FILE_H_

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Objects of object stores that speak the S3 protocol: s3://bucket/key. They are read as objects of
+// HTTP servers are, by requests that are signed.
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "framework/base/error.h"
+#include "framework/io/file_system.h"
+#include "framework/io/http_file.h"
+#include "framework/io/s3_bucket.h"
+#include "framework/io/s3_list.h"
+
+namespace millhopper {
+namespace {
+
+class S3FileSystem final : public FileSystem {
+ public:
+  std::unique_ptr<const File> Open(const std::string& path) const override {
+    return OpenHttpFile(RequestFor(path));
+  }
+
+  // Behind a name that is no object's there may be others, as in a folder.
+  FileStatus Stat(const std::string& path) const override {
+    FileStatus status;
+    try {
+      if (!S3Path::Of(path).key.empty()) status = StatHttpFile(RequestFor(path));
+      if (status.kind == FileStatus::Kind::kMissing && HasFolder(path)) {
+        status.kind = FileStatus::Kind::kDirectory;
+      } else if (status.kind == FileStatus::Kind::kMissing && status.problem.empty()) {
+        status.problem = "there is nothing in the bucket";
+      }
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::kCancelled) throw;
+      status.kind = FileStatus::Kind::kUnknown;
+      status.problem = error.message();
+    }
+    return status;
+  }
+
+  std::vector<std::string> List(const std::string& pattern) const override {
+    return MatchS3(pattern);
+  }
+
+  std::vector<FolderEntry> ListFolder(const std::string& path) const override {
+    const S3Path folder = FolderOf(path);
+    S3Folder list = ListS3(path, folder);
+    if (list.keys.empty() && list.prefixes.empty()) {
+      throw Error(ErrorCode::kIo, "no object of the bucket lies in this folder").InFile(path, -1);
+    }
+    std::vector<FolderEntry> entries;
+    for (const std::string& key : list.keys) {
+      // Some programs make folders as empty objects with the folder's own name.
+      if (key.size() == folder.key.size()) continue;
+      entries.push_back({key.substr(folder.key.size()), FileStatus::Kind::kFile});
+    }
+    for (const std::string& prefix : list.prefixes) {
+      const size_t size = prefix.size() - folder.key.size() - 1;
+      if (size == 0) continue;  // of a key with two slashes one behind the other
+      entries.push_back({prefix.substr(folder.key.size(), size), FileStatus::Kind::kDirectory});
+    }
+    return entries;
+  }
+
+ private:
+  static HttpRequest RequestFor(const std::string& path) {
+    const S3Path object = S3Path::Of(path);
+    if (object.key.empty()) {
+      throw Error(ErrorCode::kInvalidArgument, "the name of a bucket without that of an object")
+          .InFile(path, -1);
+    }
+    return S3Request(path, object);
+  }
+
+  // The prefix of all that lies in a folder.
+  static S3Path FolderOf(const std::string& path) {
+    S3Path folder = S3Path::Of(path);
+    if (!folder.key.empty() && folder.key.back() != '/') folder.key += '/';
+    return folder;
+  }
+
+  static bool HasFolder(const std::string& path) {
+    try {
+      const S3Folder list = ListS3(path, FolderOf(path), 1);
+      return !list.keys.empty() || !list.prefixes.empty();
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::kCancelled) throw;
+      return false;  // one may be allowed to read objects and not to list them
+    }
+  }
+};
+
+REGISTER_FILE_SYSTEM(S3FileSystem, "s3");
+
+}  // namespace
+}  // namespace millhopper

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/io/s3_list.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <utility>
+
+#include "framework/base/error.h"
+#include "framework/base/limits.h"
+#include "framework/base/memory.h"
+#include "framework/base/stop.h"
+#include "framework/io/http_transfers.h"
+#include "framework/io/s3_xml.h"
+
+namespace millhopper {
+namespace {
+
+// A page has 1000 keys of at most 1024 bytes, each of which may be %XX.
+constexpr size_t kMostPageBytes = size_t{4} << 20;
+constexpr char kWildcards[] = "*?[";
+
+int DigitOf(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+// A key as it is, from what the server has encoded as a part of a URL.
+std::string Decoded(const std::string& text) {
+  std::string decoded;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '+') {
+      decoded += ' ';
+      continue;
+    }
+    if (text[i] != '%') {
+      decoded += text[i];
+      continue;
+    }
+    const int high = i + 2 < text.size() ? DigitOf(text[i + 1]) : -1;
+    const int low = i + 2 < text.size() ? DigitOf(text[i + 2]) : -1;
+    if (high < 0 || low < 0) {
+      Throw(ErrorCode::kDataLoss, "the server lists a key that is encoded wrongly: '",
+            Escaped(text), "'");
+    }
+    decoded += static_cast<char>(high * 16 + low);
+    i += 2;
+  }
+  return decoded;
+}
+
+S3Page FetchPage(const std::string& path, const S3Path& prefix, int most,
+                 const std::string& token) {
+  // Sorted by names, as the signature wants it.
+  std::string query;
+  if (!token.empty()) query = StrCat("continuation-token=", S3Encoded(token, false), "&");
+  query += "delimiter=%2F&encoding-type=url&list-type=2";
+  if (most > 0) query += StrCat("&max-keys=", most);
+  query += StrCat("&prefix=", S3Encoded(prefix.key, false));
+  HttpRequest request = S3Request(path, {prefix.bucket, ""}, query);
+  request.size = kMostPageBytes;
+  request.buffer = BufferPool::At(Place()).Take(request.size);
+  request.whole = true;
+  request.urgent = true;
+  const auto transfer = HttpTransfer::Run(std::move(request));
+  try {
+    return ReadS3Page({transfer->request().buffer->data(), transfer->received()});
+  } catch (const Error& error) {
+    throw error.InFile(path, -1);
+  }
+}
+
+// The text for which a part of a pattern without wildcards stands.
+std::string Unescaped(const std::string& pattern) {
+  std::string text;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] == '\\' && i + 1 < pattern.size()) ++i;
+    text += pattern[i];
+  }
+  return text;
+}
+
+// The position of the first wildcard that no backslash makes an ordinary character.
+size_t FirstWildcard(const std::string& pattern) {
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] == '\\') {
+      ++i;
+    } else if (std::string(kWildcards).find(pattern[i]) != std::string::npos) {
+      return i;
+    }
+  }
+  return std::string::npos;
+}
+
+}  // namespace
+
+S3Page ReadS3Page(std::string_view document) {
+  S3Page page;
+  bool is_list = false, goes_on = false, is_encoded = false;
+  ReadXml(document, [&](const std::string& element, const std::string& text) {
+    if (element == "ListBucketResult") is_list = true;
+    if (element == "ListBucketResult/IsTruncated") goes_on = text == "true";
+    if (element == "ListBucketResult/NextContinuationToken") page.next = text;
+    if (element == "ListBucketResult/EncodingType") is_encoded = text == "url";
+    if (element == "ListBucketResult/Contents/Key") page.folder.keys.push_back(text);
+    if (element == "ListBucketResult/CommonPrefixes/Prefix") page.folder.prefixes.push_back(text);
+  });
+  if (!is_list) Throw(ErrorCode::kDataLoss, "what the server sends is no list of a bucket");
+  if (!goes_on) page.next.clear();
+  if (goes_on && page.next.empty()) {
+    Throw(ErrorCode::kDataLoss, "the server's list of a bucket does not say how it goes on");
+  }
+  if (is_encoded) {
+    for (std::string& key : page.folder.keys) key = Decoded(key);
+    for (std::string& prefix : page.folder.prefixes) prefix = Decoded(prefix);
+  }
+  return page;
+}
+
+S3Folder ListS3(const std::string& path, const S3Path& prefix, int most) {
+  S3Folder folder;
+  size_t count = 0, bytes = 0;
+  std::string token;
+  do {
+    CheckStop();
+    S3Page page = FetchPage(path, prefix, most, token);
+    if (!token.empty() && page.next == token) {
+      throw Error(ErrorCode::kDataLoss, "the server gives the same page of a list again")
+          .InFile(path, -1);
+    }
+    token = std::move(page.next);
+    for (auto [from, to] : {std::pair(&page.folder.keys, &folder.keys),
+                            std::pair(&page.folder.prefixes, &folder.prefixes)}) {
+      for (std::string& name : *from) {
+        if (name.compare(0, prefix.key.size(), prefix.key) != 0) {
+          throw Error(ErrorCode::kDataLoss,
+                      StrCat("the server lists '", Escaped(name), "', asked for what begins with '",
+                             Escaped(prefix.key), "'"))
+              .InFile(path, -1);
+        }
+        ++count;
+        bytes += name.size();
+        to->push_back(std::move(name));
+      }
+    }
+    if (count > kMaxListLength || bytes > kMaxListBytes) {
+      throw Error(ErrorCode::kResourceLimit,
+                  StrCat("the bucket has more than ", kMaxListLength,
+                         " names here, or they are longer than ", kMaxListBytes,
+                         " bytes; the pattern is too wide"))
+          .InFile(path, -1);
+    }
+  } while (!token.empty() && most == 0);
+  return folder;
+}
+
+std::vector<std::string> MatchS3(const std::string& pattern) {
+  const S3Path wanted = S3Path::Of(pattern);
+  // Names with a slash at the end of what is found so far, and the pattern of what comes behind.
+  std::vector<std::string> folders = {""};
+  std::string left = wanted.key;
+  for (;;) {
+    // The part of the pattern up to the slash behind its first wildcard is matched by one list.
+    const size_t wildcard = FirstWildcard(left);
+    const size_t slash = wildcard == std::string::npos ? wildcard : left.find('/', wildcard);
+    const bool is_last = slash == std::string::npos;
+    const std::string part = left.substr(0, slash);
+    const std::string begin = Unescaped(part.substr(0, wildcard));
+    std::vector<std::string> found;
+    for (const std::string& folder : folders) {
+      S3Folder list = ListS3(pattern, {wanted.bucket, folder + begin});
+      for (std::string& name : is_last ? list.keys : list.prefixes) {
+        std::string behind = name.substr(folder.size());
+        if (!is_last) behind.pop_back();
+        const bool matches =
+            !behind.empty() && behind.back() != '/' &&
+            ::fnmatch(part.c_str(), behind.c_str(), FNM_PATHNAME | FNM_PERIOD) == 0;
+        if (matches) found.push_back(std::move(name));
+      }
+    }
+    if (is_last) {
+      for (std::string& key : found) key = StrCat("s3://", wanted.bucket, "/", key);
+      return found;
+    }
+    folders = std::move(found);
+    left.erase(0, slash + 1);
+  }
+}
+
+}  // namespace millhopper

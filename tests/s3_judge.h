@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// An object store of one bucket, "bucket", in front of the objects of an HTTP server: it checks
+// signatures by a computation of its own, lists what there is, and says in XML what is wrong.
+#ifndef MILLHOPPER_TESTS_S3_JUDGE_H_
+#define MILLHOPPER_TESTS_S3_JUDGE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "tests/http_server.h"
+
+namespace millhopper {
+
+// Who may read is a user with the key "KEY" and the secret "SECRET/+=". Any thread.
+class S3Judge {
+ public:
+  // In front of a server, which keeps it.
+  static std::shared_ptr<S3Judge> For(HttpServer* server);
+
+  void Put(const std::string& key, const std::string& content);
+  // From now on only a user with this key may read. "" is for no user: everybody may.
+  void SetUser(const std::string& key, const std::string& secret, const std::string& token = "");
+  // Where the bucket lies. Signatures for another region are refused.
+  void set_region(const std::string& region);
+  // How many names a page of a list has.
+  void set_page(size_t names);
+  // What is sent in place of every list.
+  void set_list(const std::string& document);
+  // How many requests have come in whose signature was right.
+  int64_t right() const;
+
+ private:
+  explicit S3Judge(HttpServer* server) : server_(server) {}
+  std::optional<HttpAnswer> Answer(const std::string& head);
+  // What is wrong with the signature.
+  std::optional<HttpAnswer> Check(const std::string& head);
+  HttpAnswer List(const std::string& query) const;
+
+  HttpServer* const server_;
+  mutable std::mutex mutex_;  // guards what is below
+  std::string key_ = "KEY", secret_ = "SECRET/+=", token_, region_ = "us-east-1", list_;
+  std::set<std::string> old_keys_;  // of users that are none any more
+  std::set<std::string> names_;
+  size_t page_ = 1000;
+  int64_t right_ = 0;
+};
+
+// Nothing is known of AWS in the environment as long as it lives, but an endpoint. The home
+// directory is a new one.
+class AwsTestEnvironment {
+ public:
+  explicit AwsTestEnvironment(const std::string& endpoint);
+  ~AwsTestEnvironment();
+  AwsTestEnvironment(const AwsTestEnvironment&) = delete;
+  AwsTestEnvironment& operator=(const AwsTestEnvironment&) = delete;
+
+  const std::string& home() const { return home_; }
+
+ private:
+  static void Clear();
+
+  std::string home_, home_before_;
+};
+
+// The same with the user whom an S3Judge knows.
+void SetS3User();
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_TESTS_S3_JUDGE_H_

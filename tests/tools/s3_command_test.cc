@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands on files and programs of an object store.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/child.h"
+#include "tests/http_server.h"
+#include "tests/record_files.h"
+#include "tests/s3_judge.h"
+#include "tests/testing.h"
+
+namespace millhopper {
+namespace {
+
+constexpr char kStartup[] = R"(
+blocks {
+  idx: 0
+  parent_idx: -1
+  vars {
+    name: "numbers"
+    persistable: true
+    type {
+      type: READER
+      reader {
+        lod_tensor { tensor { data_type: FP32 dims: 1 dims: 2 } }
+        lod_tensor { tensor { data_type: INT64 dims: 1 dims: 1 } }
+      }
+    }
+  }
+  ops {
+    type: "open_files"
+    outputs { parameter: "Out" arguments: "numbers" }
+    attrs { name: "file_names" strings: "${files}" }
+    attrs { name: "content" s: "tensors" }
+  }
+}
+)";
+
+class S3Command : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    SetS3User();
+    WriteNumbers(folder_, 2, 50);
+    for (int i = 0; i < 2; ++i) {
+      judge_->Put(StrCat("train/numbers-", i, ".recordio"),
+                  ReadFile(StrCat(folder_, "/numbers-", i, ".recordio")));
+    }
+    judge_->Put("startup.pbtxt", kStartup);
+  }
+
+  HttpServer server_;
+  const std::shared_ptr<S3Judge> judge_ = S3Judge::For(&server_);
+  const AwsTestEnvironment environment_{server_.Url("")};
+  const std::string folder_ = NewFolder("numbers");
+};
+
+TEST_F(S3Command, ReadsProgramsAndFilesThatMatchAPattern) {
+  const TempFile startup("startup.pbtxt", kStartup);
+  const auto digest = [](const std::string& program, const std::string& files) {
+    return RunChild({"tools/peek", "--digest", "--startup=" + program, "--set=files=" + files});
+  };
+  const ChildResult local = digest(startup.path(), folder_ + "/numbers-*");
+  EXPECT_EQ(local.exit_code, 0) << local.errors;
+  const ChildResult remote = digest("s3://bucket/startup.pbtxt", "s3://bucket/train/numbers-*");
+  EXPECT_EQ(remote.exit_code, 0) << remote.errors;
+  EXPECT_EQ(remote.output, local.output);
+  const ChildResult executed =
+      RunChild({"tools/executor", "--stats", "--startup=s3://bucket/startup.pbtxt",
+                "--set=files=s3://bucket/train/numbers-{0..1}.recordio"});
+  EXPECT_EQ(executed.exit_code, 0) << executed.errors;
+  EXPECT_NE(executed.errors.find(StrCat("\n127.0.0.1:", server_.port(), " ")), std::string::npos)
+      << executed.errors;
+  const ChildResult verified = RunChild({"tools/recordio", "verify", "s3://bucket/*/*.recordio"});
+  EXPECT_EQ(verified.exit_code, 0) << verified.errors;
+  EXPECT_NE((verified.output + verified.errors).find("100 records"), std::string::npos)
+      << verified.output << verified.errors;
+}
+
+TEST_F(S3Command, SaysWhatTheStoreSaysAndShowsNoSecret) {
+  ::setenv("AWS_SECRET_ACCESS_KEY", "hidden", 1);
+  ::setenv("AWS_ACCESS_KEY_ID", "hidden-key", 1);
+  ::setenv("AWS_SESSION_TOKEN", "hidden-token", 1);
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"tools/peek", "s3://bucket/train/numbers-0.recordio"},
+        {"tools/peek", "s3://bucket/train/*"},
+        {"tools/peek", "--startup=s3://bucket/startup.pbtxt"},
+        {"tools/executor", "--startup=s3://bucket/startup.pbtxt"},
+        {"tools/recordio", "verify", "s3://bucket/train/*"}}) {
+    const ChildResult result = RunChild(command);
+    EXPECT_NE(result.exit_code, 0);
+    EXPECT_NE(result.errors.find("(InvalidAccessKeyId: "), std::string::npos) << result.errors;
+    EXPECT_EQ((result.output + result.errors).find("hidden"), std::string::npos) << result.errors;
+  }
+}
+
+TEST_F(S3Command, WritesNoOutputToAStore) {
+  const TempFile lines("lines.txt", "ab\n");
+  const ChildResult result =
+      RunChild({"tools/recordio", "write", "--output=s3://bucket/new.recordio", lines.path()});
+  EXPECT_EQ(result.exit_code, 4) << result.errors;
+  EXPECT_NE(result.errors.find("cannot write: only local files are written"), std::string::npos)
+      << result.errors;
+}
+
+}  // namespace
+}  // namespace millhopper

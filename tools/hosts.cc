@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/hosts.h"
+
+#include <nlohmann/json.hpp>
+
+#include "framework/base/error.h"
+#include "framework/base/text_table.h"
+#include "framework/reader/chain_stats.h"
+
+namespace millhopper {
+
+std::string ToTable(const std::vector<HttpHostStats>& hosts) {
+  if (hosts.empty()) return "";
+  std::vector<std::vector<std::string>> rows = {
+      {"server", "requests", "retries", "bytes", "waited s"}};
+  for (const HttpHostStats& host : hosts) {
+    rows.push_back({Escaped(host.host), std::to_string(host.requests), std::to_string(host.retries),
+                    ShortBytes(host.bytes), ShortSeconds(host.wait_seconds)});
+  }
+  return TextTable(rows);
+}
+
+nlohmann::json ToJson(const std::vector<HttpHostStats>& hosts) {
+  nlohmann::json json = nlohmann::json::array();
+  for (const HttpHostStats& host : hosts) {
+    json.push_back({{"host", host.host},
+                    {"requests", host.requests},
+                    {"retries", host.retries},
+                    {"bytes", host.bytes},
+                    {"wait_seconds", host.wait_seconds}});
+  }
+  return json;
+}
+
+}  // namespace millhopper

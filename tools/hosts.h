@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// What requests to servers have cost, for people and for programs.
+#ifndef MILLHOPPER_TOOLS_HOSTS_H_
+#define MILLHOPPER_TOOLS_HOSTS_H_
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "framework/io/http_stats.h"
+
+namespace millhopper {
+
+// A table with a line for each host; "" if there is none.
+std::string ToTable(const std::vector<HttpHostStats>& hosts);
+
+// A list of objects with host, requests, retries, bytes and wait_seconds.
+nlohmann::json ToJson(const std::vector<HttpHostStats>& hosts);
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_TOOLS_HOSTS_H_
