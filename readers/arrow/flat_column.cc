@@ -15,111 +15,13 @@
 
 #include <algorithm>
 #include <cstring>
-#include <type_traits>
 #include <utility>
 
+#include "readers/packed_numbers.h"
 #include "readers/snappy_block.h"
 
 namespace millhopper {
 namespace {
-
-constexpr int kMostBits = 32;  // of a place in a dictionary
-
-// Bytes that are read from the front. What would go beyond their end fails.
-struct Bytes {
-  const uint8_t* begin;
-  const uint8_t* end;
-
-  size_t size() const { return static_cast<size_t>(end - begin); }
-
-  // A number of 7 bits a byte, the lowest first.
-  bool TakeVarint(uint32_t* number) {
-    *number = 0;
-    for (int shift = 0; shift < 32 && begin < end; shift += 7) {
-      const uint32_t byte = *begin++;
-      *number |= (byte & 0x7f) << shift;
-      if (byte < 0x80) return true;
-    }
-    return false;
-  }
-  bool TakeLittleEndian(int bytes, uint32_t* number) {
-    *number = 0;
-    if (size() < static_cast<size_t>(bytes)) return false;
-    std::memcpy(number, begin, static_cast<size_t>(bytes));
-    begin += bytes;
-    return true;
-  }
-};
-
-// Goes through `values` numbers of `bits` bits in Parquet's hybrid of runs and packed numbers.
-// Calls run(number, count) and packed(bytes, count), whose bytes hold at least as many. False if
-// they end early or one of the two functions says so.
-template <typename Run, typename Packed>
-bool ForEachRun(Bytes bytes, int bits, size_t values, const Run& run, const Packed& packed) {
-  while (values > 0) {
-    uint32_t header;
-    if (!bytes.TakeVarint(&header)) return false;
-    if ((header & 1) == 0) {
-      uint32_t number;
-      if (!bytes.TakeLittleEndian((bits + 7) / 8, &number)) return false;
-      const size_t count = std::min<size_t>(header >> 1, values);
-      if (count == 0 || !run(number, count)) return false;
-      values -= count;
-    } else {
-      const size_t groups = header >> 1;  // of eight numbers
-      const size_t count = std::min(groups * 8, values);
-      const size_t needed = (count * static_cast<size_t>(bits) + 7) / 8;
-      if (count == 0 || needed > bytes.size()) return false;
-      if (!packed(bytes, count)) return false;
-      bytes.begin += std::min(groups * static_cast<size_t>(bits), bytes.size());
-      values -= count;
-    }
-  }
-  return true;
-}
-
-// Whether the definition levels, of one bit each, say that all values are there.
-bool AllAreThere(Bytes levels, size_t values) {
-  return ForEachRun(
-      levels, 1, values, [](uint32_t level, size_t) { return level == 1; },
-      [](Bytes bits, size_t count) {
-        const size_t whole = count / 8;
-        const auto all_set = [](uint8_t byte) { return byte == 0xff; };
-        if (!std::all_of(bits.begin, bits.begin + whole, all_set)) return false;
-        const uint8_t rest = static_cast<uint8_t>((1U << count % 8) - 1);
-        return rest == 0 || (bits.begin[whole] & rest) == rest;
-      });
-}
-
-// Writes the numbers of a dictionary at `values` packed places of `bits` bits. Returns whether all
-// of the places are in it.
-template <typename T>
-bool LookUp(Bytes packed, int bits, size_t values, const T* dictionary, uint32_t size, T* out) {
-  const uint64_t mask = (uint64_t{1} << bits) - 1;
-  uint64_t most = 0;
-  const auto look_up = [&](uint64_t word, size_t shift) {
-    const uint64_t place = word >> shift & mask;
-    most = std::max(most, place);
-    return dictionary[place < size ? place : 0];
-  };
-  size_t bit = 0;
-  size_t i = 0;
-  if (packed.size() >= sizeof(uint64_t)) {
-    const size_t last = (packed.size() - sizeof(uint64_t)) * 8;  // at which a word may begin
-    for (; i < values && bit <= last; ++i, bit += static_cast<size_t>(bits)) {
-      uint64_t word;
-      std::memcpy(&word, packed.begin + bit / 8, sizeof(word));
-      out[i] = look_up(word, bit % 8);
-    }
-  }
-  for (; i < values; ++i, bit += static_cast<size_t>(bits)) {
-    uint64_t word = 0;
-    const size_t left = packed.size() - std::min(bit / 8, packed.size());
-    std::memcpy(&word, packed.begin + bit / 8, std::min(left, sizeof(word)));
-    out[i] = look_up(word, bit % 8);
-  }
-  return most < size;
-}
 
 // A column chunk that is being decoded into values of T.
 template <typename T>
@@ -159,7 +61,7 @@ class Decoder {
 
   // The bytes of a page: in `room` if they were compressed.
   bool Expand(const parquet::Page& page, int64_t expanded, std::shared_ptr<arrow::Buffer>* room,
-              Bytes* bytes) {
+              PackedBytes* bytes) {
     if (!is_compressed()) {
       *bytes = {page.data(), page.data() + page.size()};
       return page.size() == expanded;
@@ -197,13 +99,13 @@ class Decoder {
   }
 
   bool DecodePage(const parquet::DataPageV1& page, size_t values, T* out) {
-    Bytes bytes;
+    PackedBytes bytes;
     if (!Expand(page, page.uncompressed_size(), &page_room_, &bytes)) return false;
     if (may_be_null_) {
       uint32_t size;
       if (page.definition_level_encoding() != parquet::Encoding::RLE ||
           !bytes.TakeLittleEndian(4, &size) || size > bytes.size() ||
-          !AllAreThere({bytes.begin, bytes.begin + size}, values)) {
+          !AllAreSet({bytes.begin, bytes.begin + size}, values)) {
         return false;
       }
       bytes.begin += size;
@@ -221,25 +123,12 @@ class Decoder {
     }
   }
 
-  bool DecodePlaces(Bytes bytes, size_t values, T* out) const {
+  bool DecodePlaces(PackedBytes bytes, size_t values, T* out) const {
     uint32_t bits;
     if (values == 0) return true;
-    if (!bytes.TakeLittleEndian(1, &bits) || bits > kMostBits) return false;
+    if (!bytes.TakeLittleEndian(1, &bits)) return false;
     const auto* const dictionary = reinterpret_cast<const T*>(dictionary_.begin);
-    const auto size = static_cast<uint32_t>(dictionary_.size() / sizeof(T));
-    return ForEachRun(
-        bytes, static_cast<int>(bits), values,
-        [&](uint32_t place, size_t count) {
-          if (place >= size) return false;
-          std::fill_n(out, count, dictionary[place]);
-          out += count;
-          return true;
-        },
-        [&](Bytes packed, size_t count) {
-          T* const begin = out;
-          out += count;
-          return LookUp(packed, static_cast<int>(bits), count, dictionary, size, begin);
-        });
+    return LookUp(bytes, bits, values, dictionary, dictionary_.size() / sizeof(T), out);
   }
 
   arrow::MemoryPool* const pool_;
@@ -248,7 +137,7 @@ class Decoder {
   std::unique_ptr<arrow::util::Codec> codec_;  // not for snappy
   std::shared_ptr<arrow::Buffer> dictionary_room_, page_room_;
   bool has_dictionary_ = false;
-  Bytes dictionary_{};
+  PackedBytes dictionary_{};
 };
 
 template <typename T>
