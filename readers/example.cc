@@ -428,24 +428,48 @@ void ExampleParser::Load(const Ticket* tickets, size_t n, Rows* rows) const {
   }
 }
 
-std::vector<std::string> GuessExampleFields(std::string_view record) {
-  std::map<std::string, std::string> types;
+namespace {
+
+// What the values of a feature are in one record, or in several.
+struct SeenFeature {
+  Kind kind = Kind::kNone;
+  size_t values = 0;
+  size_t records = 0;
+  bool sequence = false;  // of a list, or of different numbers of values
+  bool kinds_differ = false;
+
+  void Add(const SeenFeature& more) {
+    if (records == 0) {
+      *this = more;
+      return;
+    }
+    kinds_differ = kinds_differ || more.kind != kind;
+    sequence = sequence || more.sequence || more.values != values;
+    ++records;
+  }
+
+  std::string type() const {
+    const bool any_number = sequence || values == 0;
+    if (kind == Kind::kBytes) return values == 1 && !any_number ? "bytes" : "bytes[-1]";
+    const std::string dims = any_number ? "[-1]" : values == 1 ? "[]" : StrCat("[", values, "]");
+    return (kind == Kind::kFloats ? "float32" : "int64") + dims;
+  }
+};
+
+std::map<std::string, SeenFeature> FeaturesOf(std::string_view record) {
+  std::map<std::string, SeenFeature> seen;
   const auto look = [&](std::string_view features, bool lists) {
     ForEachEntry(features, [&](std::string_view key, std::string_view value) {
-      Kind kind = Kind::kNone;
-      size_t count = 0;
-      ForEachFeature(value, lists, [&](std::string_view feature) {
-        ForEachList(feature, [&](Kind of_list, std::string_view list) {
-          kind = of_list;
-          count += CountValues(of_list, list);
+      SeenFeature feature;
+      feature.records = 1;
+      feature.sequence = lists;
+      ForEachFeature(value, lists, [&](std::string_view of_list) {
+        ForEachList(of_list, [&](Kind kind, std::string_view list) {
+          feature.kind = kind;
+          feature.values += CountValues(kind, list);
         });
       });
-      if (kind == Kind::kNone) return;
-      const std::string dims = lists ? "[-1]" : count == 1 ? "[]" : StrCat("[", count, "]");
-      const std::string name(key);
-      types[name] = kind == Kind::kBytes    ? count == 1 && !lists ? "bytes" : "bytes[-1]"
-                    : kind == Kind::kFloats ? "float32" + dims
-                                            : "int64" + dims;
+      if (feature.kind != Kind::kNone) seen[std::string(key)] = feature;
     });
   };
   for (Message message(record); message.Next();) {
@@ -453,10 +477,28 @@ std::vector<std::string> GuessExampleFields(std::string_view record) {
     if (message.number() == kFeatures) look(message.bytes(), false);
     if (message.number() == kFeatureLists) look(message.bytes(), true);
   }
+  return seen;
+}
+
+}  // namespace
+
+std::vector<std::string> GuessExampleFields(const std::vector<std::string_view>& records) {
+  std::map<std::string, SeenFeature> seen;
+  size_t read = 0;
+  for (; read < records.size(); ++read) {
+    try {
+      for (const auto& [name, feature] : FeaturesOf(records[read])) seen[name].Add(feature);
+    } catch (const Error& error) {
+      if (read == 0 || error.interrupts()) throw;
+      break;
+    }
+  }
   std::vector<std::string> fields;
-  for (const auto& [name, type] : types) {
+  for (const auto& [name, feature] : seen) {
+    if (feature.kinds_differ) continue;
     const bool quoted = name.find_first_of(" \t") != std::string::npos;
-    fields.push_back(StrCat(quoted ? "\"" + name + "\"" : name, " ", type));
+    const char* const missing = feature.records < read ? " missing=default" : "";
+    fields.push_back(StrCat(quoted ? "\"" + name + "\"" : name, " ", feature.type(), missing));
   }
   return fields;
 }

@@ -44,9 +44,10 @@ class ExampleParser {
   std::unordered_map<std::string_view, size_t> by_name_;
 };
 
-// Fields that fit the features of a record, sorted by name: what `peek` proposes. Throws kDataLoss
-// if it is neither an Example nor a SequenceExample.
-std::vector<std::string> GuessExampleFields(std::string_view record);
+// Fields that fit the features of some records, sorted by name: what `peek` proposes. Throws
+// kDataLoss if the first one is neither an Example nor a SequenceExample; another that is none, and
+// those behind it, are not looked at.
+std::vector<std::string> GuessExampleFields(const std::vector<std::string_view>& records);
 
 }  // namespace millhopper
 

@@ -161,23 +161,37 @@ const char* ReadBool(const Field&, const char* begin, const char* end, char* pla
   return nullptr;
 }
 
-void PutFloat(DataType type, double value, char* place) {
-  switch (type) {
-    case DataType::kFp64:
-      return Put(value, place);
-    case DataType::kFp16:
-      return Put(FloatToFp16(static_cast<float>(value)), place);
-    case DataType::kBf16:
-      return Put(FloatToBf16(static_cast<float>(value)), place);
-    default:
-      return Put(static_cast<float>(value), place);
+// False for a number that the type cannot hold: it would become infinite.
+bool PutFloat(DataType type, double value, char* place) {
+  if (type == DataType::kFp64) {
+    Put(value, place);
+    return true;
   }
+  auto rounded = static_cast<float>(value);
+  if (type == DataType::kFp16) {
+    const uint16_t half = FloatToFp16(rounded);
+    Put(half, place);
+    rounded = Fp16ToFloat(half);
+  } else if (type == DataType::kBf16) {
+    const uint16_t half = FloatToBf16(rounded);
+    Put(half, place);
+    rounded = Bf16ToFloat(half);
+  } else {
+    Put(rounded, place);
+  }
+  return !std::isinf(rounded) || std::isinf(value);
 }
 
 template <typename T>
 const char* ReadFloat(const char* begin, const char* end, T* value) {
-  const auto read = fast_float::from_chars(AfterPlus(begin, end), end, *value);
-  return read.ec == std::errc() ? read.ptr : nullptr;
+  begin = AfterPlus(begin, end);
+  const auto read = fast_float::from_chars(begin, end, *value);
+  if (read.ec != std::errc()) return nullptr;
+  // Digits of which the type can make nothing but what "inf" stands for.
+  if (std::isinf(*value) && (read.ptr[-1] | 0x20) != 'f' && (read.ptr[-1] | 0x20) != 'y') {
+    return nullptr;
+  }
+  return read.ptr;
 }
 
 [[gnu::always_inline]] inline const char* ReadFloat32(const Field&, const char* begin,
@@ -200,8 +214,7 @@ const char* ReadFloat(const char* begin, const char* end, T* value) {
 const char* ReadAnyFloat(const Field& field, const char* begin, const char* end, char* place) {
   double value;
   const char* const read = ReadFloat(begin, end, &value);
-  if (read != nullptr) PutFloat(field.slot.dtype, value * field.scale, place);
-  return read;
+  return read != nullptr && PutFloat(field.slot.dtype, value * field.scale, place) ? read : nullptr;
 }
 
 template <typename T>
@@ -345,7 +358,9 @@ void WriteInteger(const Field& field, Number number, char* place) {
     case DataType::kBf16:
     case DataType::kFp32:
     case DataType::kFp64:
-      return PutFloat(field.slot.dtype, static_cast<double>(number) * field.scale, place);
+      if (!PutFloat(field.slot.dtype, static_cast<double>(number) * field.scale, place)) {
+        OutOfRange(field, StrCat(number));
+      }
   }
 }
 
@@ -562,7 +577,10 @@ void Field::Write(int64_t number, char* place) const { WriteInteger(*this, numbe
 void Field::Write(uint64_t number, char* place) const { WriteInteger(*this, number, place); }
 
 void Field::Write(double number, char* place) const {
-  if (IsFloat(slot.dtype)) return PutFloat(slot.dtype, number * scale, place);
+  if (IsFloat(slot.dtype)) {
+    if (!PutFloat(slot.dtype, number * scale, place)) OutOfRange(*this, StrCat(number));
+    return;
+  }
   if (slot.dtype == DataType::kUint64 && number >= 0x1p63 && number < 0x1p64) {
     return Put(static_cast<uint64_t>(number), place);  // it has no fraction
   }

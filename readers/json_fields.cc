@@ -11,6 +11,7 @@
 
 #include "framework/base/error.h"
 #include "readers/field_rows.h"
+#include "readers/text_file.h"
 
 namespace millhopper {
 namespace {
@@ -58,18 +59,21 @@ const char* NameOf(Type type) {
   }
 }
 
-[[noreturn]] void WrongType(const Field& field, Type type) {
-  const char* const hint =
-      type == Type::STRING ? " (decode=text reads a number from text, hash= and vocab= number it)"
-                           : "";
-  Throw(ErrorCode::kDataLoss, "it is ", NameOf(type), ", ",
+[[noreturn]] void WrongType(const Field& field, dom::element value) {
+  std::string text;
+  const char* hint = "";
+  if (value.type() == Type::STRING) {
+    text = StrCat(" '", Shown(value.get_string().value_unsafe()), "'");
+    hint = " (decode=text reads a number from text, hash= and vocab= number it)";
+  }
+  Throw(ErrorCode::kDataLoss, "it is ", NameOf(value.type()), text, ", ",
         field.bytes ? "bytes" : ToString(field.slot), " is declared", hint);
 }
 
 void WriteValue(const Field& field, dom::element value, char* place) {
   const bool from_text = field.names_things() || field.decode == Field::Decode::kText;
   const Type type = value.type();
-  if (from_text != (type == Type::STRING)) WrongType(field, type);
+  if (from_text != (type == Type::STRING)) WrongType(field, value);
   switch (type) {
     case Type::STRING:
       return field.ReadAll(value.get_string().value_unsafe(), place);
@@ -82,12 +86,12 @@ void WriteValue(const Field& field, dom::element value, char* place) {
     case Type::BOOL:
       return field.Write(int64_t{value.get_bool().value_unsafe()}, place);
     default:
-      WrongType(field, type);
+      WrongType(field, value);
   }
 }
 
 std::string_view TextOf(const Field& field, dom::element value) {
-  if (value.type() != Type::STRING) WrongType(field, value.type());
+  if (value.type() != Type::STRING) WrongType(field, value);
   return value.get_string().value_unsafe();
 }
 
@@ -146,14 +150,14 @@ void LoadField(const Field& field, size_t slot, dom::element record, FieldRows* 
     return rows->AppendBytes(slot, values);
   }
   if (!IsArray(value)) {
-    if (field.sequence || field.values != 1) WrongType(field, value.type());
+    if (field.sequence || field.values != 1) WrongType(field, value);
     char one[8];
     WriteValue(field, value, one);
     std::memcpy(rows->Take(slot, 1), one, field.value_bytes());
     return;
   }
   const dom::array array = value.get_array().value_unsafe();
-  if (!field.sequence && field.slot.dims.size() == 1) WrongType(field, Type::ARRAY);
+  if (!field.sequence && field.slot.dims.size() == 1) WrongType(field, value);
   // The leading axis of one element is that of the batch, unless it counts the steps.
   CheckShape(field, array, field.sequence ? 0 : 1, true);
   char* place = rows->Take(slot, CountValues(array));

@@ -138,6 +138,28 @@ std::unique_ptr<FileSource> MakeLineSource(std::unique_ptr<ByteStream> stream, L
 
 size_t Utf8MarkBytes(std::string_view text) { return text.substr(0, 3) == "\xef\xbb\xbf" ? 3 : 0; }
 
+bool IsBlank(std::string_view line) {
+  return line.find_first_not_of(" \t\r") == std::string_view::npos;
+}
+
+std::vector<std::string> FirstLines(const std::string& path) {
+  constexpr size_t kLookedAt = size_t{64} << 10;
+  ByteStream stream(path);
+  std::string text(kLookedAt, '\0');
+  text.resize(stream.Read(text.data(), text.size()));
+  const bool ended = text.size() < kLookedAt;
+  std::vector<std::string> lines;
+  for (size_t begin = Utf8MarkBytes(text); begin < text.size();) {
+    const size_t end = text.find('\n', begin);
+    if (end == std::string::npos && !ended) break;
+    std::string line = text.substr(begin, end - begin);
+    if (!line.empty() && line.back() == '\r') line.pop_back();
+    if (!IsBlank(line)) lines.push_back(std::move(line));
+    begin = end == std::string::npos ? text.size() : end + 1;
+  }
+  return lines;
+}
+
 std::string LineName(const std::string& path, uint64_t offset) {
   try {
     ByteStream stream(path);

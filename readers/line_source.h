@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "framework/io/byte_stream.h"
 #include "framework/reader/file_format.h"
@@ -25,6 +26,13 @@ std::unique_ptr<FileSource> MakeLineSource(std::unique_ptr<ByteStream> stream, L
 
 // The bytes at the beginning of a text that say that it is in UTF-8: 3 or none.
 size_t Utf8MarkBytes(std::string_view text);
+
+// Whether a line has nothing but blanks.
+bool IsBlank(std::string_view line);
+
+// The first lines of a file without their ends, as many as end in its first 64 KiB, but no blank
+// ones. For guesses.
+std::vector<std::string> FirstLines(const std::string& path);
 
 // "line 17", for a line that begins with this byte of the file's text. Reads the file up to there;
 // "" if that is not possible.

@@ -12,6 +12,7 @@
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
 #include "readers/checksums.h"
+#include "readers/snappy_block.h"
 
 namespace millhopper {
 namespace {
@@ -79,8 +80,8 @@ size_t SnappyLength(const char* block, size_t size) {
   return length;
 }
 
-void ExpandSnappyBlock(const char* block, size_t size, char* out) {
-  if (!snappy::RawUncompress(block, size, out)) {
+void ExpandWholeBlock(const char* block, size_t size, char* out, size_t expanded) {
+  if (!ExpandSnappyBlock(block, size, out, expanded)) {
     Damaged("a damaged snappy block of ", size, " bytes");
   }
 }
@@ -171,7 +172,7 @@ Ref<Buffer> ExpandBlocks(const Blocks& all, bool (*next)(Blocks*, Block*), size_
   char* out = buffer->data();
   for (Blocks rest = all; next(&rest, &block); out += block.expanded) {
     if (block.compressed) {
-      ExpandSnappyBlock(block.data, block.stored, out);
+      ExpandWholeBlock(block.data, block.stored, out, block.expanded);
     } else if (block.expanded > 0) {
       std::memcpy(out, block.data, block.expanded);
     }
@@ -190,7 +191,7 @@ Ref<Buffer> ExpandSnappy(RecordIODialect dialect, const char* payload, size_t si
     *expanded = SnappyLength(payload, size);
     CheckExpanded(*expanded);
     Ref<Buffer> buffer = BufferPool::At(Place()).Take(*expanded);
-    ExpandSnappyBlock(payload, size, buffer->data());
+    ExpandWholeBlock(payload, size, buffer->data(), *expanded);
     return buffer;
   }
   Blocks blocks{payload, size};

@@ -1,12 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "readers/sparse_text.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "framework/io/byte_stream.h"
 #include "readers/line_source.h"
 
 namespace millhopper {
+
+std::vector<std::string> FirstRecords(const std::string& path) {
+  std::vector<std::string> lines = FirstLines(path);
+  const auto is_comment = [](const std::string& line) {
+    return line[line.find_first_not_of(" \t")] == '#';
+  };
+  lines.erase(std::remove_if(lines.begin(), lines.end(), is_comment), lines.end());
+  return lines;
+}
+
+void SeenNumbers::Add(const std::vector<std::string_view>& values) {
+  static const std::vector<Field> types = ParseFields({"i int64[]", "u uint64[]"});
+  const auto all_are = [&](const Field& field) {
+    return std::all_of(values.begin(), values.end(), [&](std::string_view value) {
+      char number[sizeof(uint64_t)];
+      const char* const end = value.data() + value.size();
+      return field.Read(value.data(), end, number) == end;
+    });
+  };
+  int64_ = int64_ && all_are(types[0]);
+  uint64_ = uint64_ && all_are(types[1]);
+  least_ = records_ == 0 ? values.size() : std::min(least_, values.size());
+  most_ = std::max(most_, values.size());
+  ++records_;
+}
+
+const char* SeenNumbers::type() const { return int64_ ? "int64" : uint64_ ? "uint64" : "float32"; }
 
 SparseTextFormat::SparseTextFormat(const FormatArguments& arguments, std::vector<Field> fields)
     : FileFormat(AgreeOnSlots(arguments.declared, SlotsOf(fields))),

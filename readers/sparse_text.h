@@ -48,6 +48,26 @@ void ForEachPart(std::string_view token, char separator, const Value& value) {
   }
 }
 
+// The lines among the first of a file that are records. For guesses.
+std::vector<std::string> FirstRecords(const std::string& path);
+
+// What a slot of numbers had in some records.
+class SeenNumbers {
+ public:
+  // One record's values, of which there is one at least.
+  void Add(const std::vector<std::string_view>& values);
+  size_t records() const { return records_; }
+  bool ragged() const { return least_ != most_; }
+  size_t values() const { return most_; }
+  // The type that holds all of them: int64, uint64 or float32.
+  const char* type() const;
+
+ private:
+  size_t records_ = 0;
+  size_t least_ = 0, most_ = 0;  // values in a record
+  bool int64_ = true, uint64_ = true;
+};
+
 // A format of such lines; a subclass says what the tokens are. Blank lines are no records, and
 // neither are those that begin with '#'.
 class SparseTextFormat : public FileFormat {

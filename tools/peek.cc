@@ -33,6 +33,7 @@
 #include "tools/peek_state.h"
 #include "tools/peek_statistics.h"
 #include "tools/shared_flags.h"
+#include "tools/slots_text.h"
 #include "tools/standard_streams.h"
 #include "tools/status_line.h"
 
@@ -40,6 +41,9 @@ DEFINE_string(startup, "", "the startup program that creates the reader");
 DEFINE_string(field, "",
               "for files of a format with fields: \"name dtype[dims] option=value ...\", may be "
               "repeated; by default fields that fit the first records");
+DEFINE_string(slots, "",
+              "for files: the slots of an element, if their format does not tell them (fixed), as "
+              "recordio write takes them: 'uint8[1,1] uint8[1,3,32,32]'");
 DEFINE_string(reader, "",
               "the variable of the reader to look at; by default the one that is created last");
 DEFINE_int64(count, -1,
@@ -98,7 +102,8 @@ CommandHelp Help() {
       "With --json it prints one line for each element: {\"slots\": [...]} with dtype, dims, lod\n"
       "and data of each; with --digest, index and SHA-256; with --all, one line of statistics.\n";
   help.groups = {
-      {"What to look at", {"field", "startup", "reader", "state", "count", "set", "plugin"}},
+      {"What to look at",
+       {"field", "slots", "startup", "reader", "state", "count", "set", "plugin"}},
       {"How to show it", {"all", "json", "digest", "png", "passes", "force", "stats"}},
       {"Running", {"threads", "seed", "memory_limit", "timeout"}},
       {"Servers", {"requests", "connect_timeout", "silence_timeout", "request_timeout"}},
@@ -108,6 +113,7 @@ CommandHelp Help() {
       "  peek train.csv\n"
       "  peek 'train-*.tfrecord' --field='label int64[]' --all\n"
       "  zcat train.csv.gz | peek csv:-\n"
+      "  peek --slots='uint8[1,1] uint8[1,3,32,32]' fixed:data_batch_1.bin\n"
       "  peek --startup=startup.pbtxt\n"
       "  peek --startup=startup.pbtxt --reader=files --all\n"
       "  peek --startup=startup.pbtxt --digest --threads=7\n"
@@ -320,8 +326,8 @@ int RunPeek(const Arguments& arguments) {
           arguments.words.empty() ? "nothing to look at: give a file, or --startup"
                                   : "files and --startup exclude each other",
           " (--help tells more)");
-  Require(FLAGS_startup.empty() || arguments.all("field").empty(),
-          "--field is for files; a program has its own fields");
+  Require(FLAGS_startup.empty() || (arguments.all("field").empty() && FLAGS_slots.empty()),
+          "--field and --slots are for files; a program has its own");
   const bool png = !FLAGS_png.empty();
   Require(FLAGS_digest + (FLAGS_all || png) <= 1, "--digest excludes --all and --png");
   Require(!FLAGS_json || !png, "--json excludes --png");
@@ -333,7 +339,8 @@ int RunPeek(const Arguments& arguments) {
   std::ostream& hints = FLAGS_digest || FLAGS_json || png ? std::cerr : std::cout;
   const std::shared_ptr<const Program> program =
       FLAGS_startup.empty()
-          ? ProgramForFiles(arguments.words, arguments.all("field"), &hints)
+          ? ProgramForFiles(arguments.words, arguments.all("field"), ParseSlots(FLAGS_slots),
+                            &hints)
           : Program::FromFile(ProgramName(FLAGS_startup), ParseSettings(arguments.all("set")));
   RunState run;
   run.seed = FLAGS_seed;
@@ -348,7 +355,14 @@ int RunPeek(const Arguments& arguments) {
     again->Run();
     return again->Find(name)->GetMutable<ReaderHolder>()->NewHandle();
   };
-  prepared->Run();
+  try {
+    prepared->Run();
+  } catch (const Error& error) {
+    const bool told =
+        arguments.words.empty() || !arguments.all("field").empty() || !FLAGS_slots.empty();
+    if (told || error.code() != ErrorCode::kInvalidArgument) throw;
+    throw error.WithContext("the first records tell none; --slots and --field declare them here");
+  }
   auto* reader = prepared->Find(name)->GetMutable<ReaderHolder>();
   if (FLAGS_digest) {
     PrintDigests(reader);

@@ -55,6 +55,7 @@ void Declare(const std::vector<SlotSpec>& slots, proto::VarDesc* variable) {
 }  // namespace
 
 std::shared_ptr<const Program> ProgramForFiles(const Strings& names, const Strings& given_fields,
+                                               const std::vector<SlotSpec>& given_slots,
                                                std::ostream* hints) {
   Strings given;
   for (const std::string& name : names) given.push_back(DataName(name));
@@ -69,7 +70,7 @@ std::shared_ptr<const Program> ProgramForFiles(const Strings& names, const Strin
   Require(given_fields.empty() || has_attribute("fields"), "--field: the format ", format.tag,
           " takes no fields");
   Strings fields = given_fields;
-  if (fields.empty() && format.guess_fields != nullptr) {
+  if (given_slots.empty() && fields.empty() && format.guess_fields != nullptr) {
     fields = format.guess_fields(SplitFormatPrefix(files.front()).path, format.WithDefaults({}));
     if (!fields.empty()) PrintFields(fields, hints);
   }
@@ -99,13 +100,16 @@ std::shared_ptr<const Program> ProgramForFiles(const Strings& names, const Strin
   add_attribute("file_names", with_format);
   if (!fields.empty()) add_attribute("fields", fields);
   std::optional<std::vector<SlotSpec>> slots;
-  if (format.tag == "recordio") {
+  if (!given_slots.empty()) {
+    Declare(given_slots, variable);
+  } else if (format.tag == "recordio") {
     slots = SlotsOfFirstRecords(SplitFormatPrefix(files.front()).path);
   }
   if (slots) {
     Declare(*slots, variable);
     PrintSlots(*slots, *variable, hints);
-  } else if (has_attribute("content")) {  // no declaration fits records of tensors
+  } else if (given_slots.empty() &&
+             has_attribute("content")) {  // no declaration fits records of tensors
     proto::OpDesc::Attr* const attribute = open->add_attrs();
     attribute->set_name("content");
     attribute->set_type(proto::STRING);

@@ -9,14 +9,16 @@
 #include <vector>
 
 #include "framework/program/program.h"
+#include "framework/tensor/rows.h"
 
 namespace millhopper {
 
-// A program that reads the files. Where their format takes fields and none are given, or is
-// recordio, it has those fields or slots that fit the first records, and they are written to
+// A program that reads the files. Where their format takes fields, or is recordio, and neither
+// fields nor slots are given, it has those that fit the first records, and they are written to
 // `hints`, ready to be pasted.
 std::shared_ptr<const Program> ProgramForFiles(const std::vector<std::string>& names,
                                                const std::vector<std::string>& given_fields,
+                                               const std::vector<SlotSpec>& given_slots,
                                                std::ostream* hints);
 
 }  // namespace millhopper

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The format `parquet`. A row group, which the footer tells with its number of records, is a chunk,
 // or, if it is large, several: each reads some of the columns, and the last one gives out the rows.
+#include <arrow/array/array_base.h>
 #include <arrow/record_batch.h>
 #include <parquet/arrow/reader.h>
 #include <parquet/arrow/schema.h>
@@ -9,6 +10,7 @@
 #include <parquet/properties.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -23,6 +25,7 @@
 #include "framework/reader/file_format.h"
 #include "readers/arrow/arrow_access.h"
 #include "readers/arrow/columnar_format.h"
+#include "readers/arrow/flat_column.h"
 #include "readers/arrow_columns.h"
 
 namespace millhopper {
@@ -43,30 +46,34 @@ Footer ReadFooter(const std::shared_ptr<const File>& file) {
   return access.Run([&] { return parquet::ReadMetaData(access.file()); });
 }
 
+void CheckRows(uint64_t rows, uint64_t declared) {
+  if (rows == declared) return;
+  Throw(ErrorCode::kDataLoss, "it has ", rows < declared ? "" : "at least ", rows,
+        " rows, but the footer says ", declared);
+}
+
+// An outermost column of a file, as far as it is read.
+struct Outermost {
+  Columns leaves;
+  std::shared_ptr<arrow::DataType> flat;  // FlatTypeOf
+};
+
 // The file in Arrow's reader. One thread at a time.
 class Access {
  public:
-  Access(std::shared_ptr<const File> file, const Footer& footer, int64_t batch_rows)
-      : access_(std::move(file)) {
-    access_.Run([&] {
-      parquet::ReaderProperties properties(access_.memory());
-      properties.set_page_checksum_verification(true);
-      parquet::ArrowReaderProperties settings(false);
-      settings.set_batch_size(batch_rows);
-      settings.set_pre_buffer(false);  // it reads on threads of Arrow's
-      auto opened = parquet::arrow::FileReader::Make(
-          access_.memory(), parquet::ParquetFileReader::Open(access_.file(), properties, footer),
-          settings);
-      if (opened.ok()) reader_ = std::move(opened).ValueUnsafe();
-      return opened.status();
-    });
+  Access(std::shared_ptr<const File> file, Footer footer, int64_t batch_rows)
+      : access_(std::move(file)),
+        footer_(std::move(footer)),
+        batch_rows_(batch_rows),
+        properties_(access_.memory()) {
+    properties_.set_page_checksum_verification(true);
   }
 
-  const parquet::arrow::SchemaManifest& manifest() const { return reader_->manifest(); }
+  const parquet::arrow::SchemaManifest& manifest() { return reader().manifest(); }
 
   std::shared_ptr<arrow::Schema> schema() {
     std::shared_ptr<arrow::Schema> schema;
-    access_.Run([&] { return reader_->GetSchema(&schema); });
+    access_.Run([&] { return reader().GetSchema(&schema); });
     return schema;
   }
 
@@ -75,7 +82,7 @@ class Access {
   // Reads the columns of row groups; calls function(batch) until there is none or it returns false.
   template <typename Function>
   void Read(const std::vector<int>& groups, const Columns& columns, const Function& function) {
-    auto batches = access_.Run([&] { return reader_->GetRecordBatchReader(groups, columns); });
+    auto batches = access_.Run([&] { return reader().GetRecordBatchReader(groups, columns); });
     for (;;) {
       std::shared_ptr<arrow::RecordBatch> batch;
       access_.Run([&] { return batches->ReadNext(&batch); });
@@ -83,15 +90,75 @@ class Access {
     }
   }
 
+  // Reads all rows of a row group, as many as the footer says; calls function(batch), once or as
+  // often as Arrow's reader makes several of them. `schema` is that of the columns.
+  template <typename Function>
+  void ReadGroup(int group, const std::vector<Outermost>& columns,
+                 const std::shared_ptr<arrow::Schema>& schema, const Function& function) {
+    std::vector<std::shared_ptr<arrow::Array>> flat;  // null is what Arrow's reader is to read
+    Columns rest;
+    for (const Outermost& column : columns) {
+      flat.push_back(column.flat == nullptr ? nullptr : ReadFlat(group, column));
+      if (flat.back() != nullptr) continue;
+      rest.insert(rest.end(), column.leaves.begin(), column.leaves.end());
+    }
+    const auto rows = static_cast<uint64_t>(footer_->RowGroup(group)->num_rows());
+    uint64_t done = rest.empty() ? rows : 0;
+    if (rest.empty()) {
+      function(*arrow::RecordBatch::Make(schema, static_cast<int64_t>(rows), std::move(flat)));
+    } else {
+      Read({group}, rest, [&](const arrow::RecordBatch& batch) {
+        const int64_t more = batch.num_rows();
+        const auto from = static_cast<int64_t>(done);
+        done += static_cast<uint64_t>(more);
+        if (done > rows) return false;
+        std::vector<std::shared_ptr<arrow::Array>> all;
+        int next = 0;
+        for (const std::shared_ptr<arrow::Array>& array : flat) {
+          all.push_back(array == nullptr ? batch.column(next++) : array->Slice(from, more));
+        }
+        function(*arrow::RecordBatch::Make(schema, more, std::move(all)));
+        return true;
+      });
+    }
+    CheckRows(done, rows);
+  }
+
   // The schema of what Read gives.
   std::shared_ptr<arrow::Schema> SchemaOf(const Columns& columns) {
     auto batches =
-        access_.Run([&] { return reader_->GetRecordBatchReader(std::vector<int>(), columns); });
+        access_.Run([&] { return reader().GetRecordBatchReader(std::vector<int>(), columns); });
     return batches->schema();
   }
 
  private:
+  // Made when it is needed first: it goes through the whole schema.
+  parquet::arrow::FileReader& reader() {
+    if (reader_ != nullptr) return *reader_;
+    access_.Run([&] {
+      parquet::ArrowReaderProperties settings(false);
+      settings.set_batch_size(batch_rows_);
+      settings.set_pre_buffer(false);  // it reads on threads of Arrow's
+      auto opened = parquet::arrow::FileReader::Make(
+          access_.memory(), parquet::ParquetFileReader::Open(access_.file(), properties_, footer_),
+          settings);
+      if (opened.ok()) reader_ = std::move(opened).ValueUnsafe();
+      return opened.status();
+    });
+    return *reader_;
+  }
+
+  std::shared_ptr<arrow::Array> ReadFlat(int group, const Outermost& column) {
+    return access_.Run([&] {
+      return ReadFlatColumn(access_.file().get(), *footer_, group, column.leaves[0], column.flat,
+                            properties_);
+    });
+  }
+
   ArrowAccess access_;
+  const Footer footer_;
+  const int64_t batch_rows_;
+  parquet::ReaderProperties properties_;
   std::unique_ptr<parquet::arrow::FileReader> reader_;
 };
 
@@ -116,6 +183,22 @@ Columns LeavesOf(const parquet::arrow::SchemaManifest& manifest,
   return {columns.begin(), columns.end()};
 }
 
+// The same, by the outermost columns that they are in.
+std::vector<Outermost> OutermostOf(const parquet::arrow::SchemaManifest& manifest,
+                                   const parquet::FileMetaData& footer, const Columns& columns) {
+  std::vector<Outermost> outermost;
+  for (const parquet::arrow::SchemaField& field : manifest.schema_fields) {
+    std::set<int> all;
+    AddLeaves(field, &all);
+    Columns leaves;
+    std::set_intersection(all.begin(), all.end(), columns.begin(), columns.end(),
+                          std::back_inserter(leaves));
+    if (leaves.empty()) continue;
+    outermost.push_back({std::move(leaves), FlatTypeOf(field, footer)});
+  }
+  return outermost;
+}
+
 // Where columns of a row group lie in the file.
 struct Extent {
   uint64_t begin = 0;
@@ -126,6 +209,8 @@ struct Extent {
 // Fields that are read together, and their columns.
 struct Part {
   Columns columns;
+  std::vector<Outermost> outermost;  // of the columns
+  std::shared_ptr<arrow::Schema> schema;
   std::shared_ptr<const ArrowRows> rows;
 };
 
@@ -146,9 +231,11 @@ class ParquetSource final : public FileSource {
     const std::vector<ArrowColumn> found = ColumnsOf(fields, *access.schema());
     for (std::vector<size_t>& some : Divide(found, access.manifest(), together)) {
       Columns columns = LeavesOf(access.manifest(), found, some);
-      std::shared_ptr<const ArrowRows> rows =
-          RowsOf(fields, *access.SchemaOf(columns), found, std::move(some));
-      parts_.push_back({std::move(columns), std::move(rows)});
+      std::shared_ptr<arrow::Schema> schema = access.SchemaOf(columns);
+      std::shared_ptr<const ArrowRows> rows = RowsOf(fields, *schema, found, std::move(some));
+      std::vector<Outermost> outermost = OutermostOf(access.manifest(), *footer_, columns);
+      parts_.push_back(
+          {std::move(columns), std::move(outermost), std::move(schema), std::move(rows)});
     }
   }
 
@@ -281,20 +368,17 @@ class ParquetSource final : public FileSource {
   }
 
   void FetchPart(const Claimed& claimed, Chunk* chunk) const {
-    const auto declared = static_cast<uint64_t>(footer_->RowGroup(claimed.group)->num_rows());
+    const int64_t rows = footer_->RowGroup(claimed.group)->num_rows();
     const Part& part = parts_[claimed.part];
-    Access access(file_, footer_, static_cast<int64_t>(declared));
+    Access access(file_, footer_, rows);
     Ref<ArrowPart> columns(new ArrowPart(part.rows, access.shared_memory()));
-    access.Read({claimed.group}, part.columns, [&](const arrow::RecordBatch& batch) {
-      AddBatch(batch, columns.get());
-      return columns->rows() <= declared;
-    });
-    CheckRows(columns->rows(), declared);
+    access.ReadGroup(claimed.group, part.outermost, part.schema,
+                     [&](const arrow::RecordBatch& batch) { AddBatch(batch, columns.get()); });
     claimed.table->Set(claimed.part, columns);
     if (chunk->goes_on) {
       chunk->holder = Ref<RecordHolder>(columns.get());
     } else {
-      claimed.table->ListRows(0, declared, chunk);
+      claimed.table->ListRows(0, static_cast<uint64_t>(rows), chunk);
       chunk->holder = Ref<RecordHolder>(claimed.table.get());
     }
   }
@@ -311,12 +395,6 @@ class ParquetSource final : public FileSource {
       return rows <= declared;
     });
     CheckRows(rows, declared);
-  }
-
-  static void CheckRows(uint64_t rows, uint64_t declared) {
-    if (rows == declared) return;
-    Throw(ErrorCode::kDataLoss, "it has ", rows < declared ? "" : "at least ", rows,
-          " rows, but the footer says ", declared);
   }
 
   const std::shared_ptr<const File> file_;

@@ -2,8 +2,11 @@
 // The format `ctr_svm`, the "svm" form of Paddle's create_ctr_reader: a line "label feasign:slot
 // feasign:slot ..." for each record. (Its "csv" form is `csv` with delimiter " " and separator
 // ",".)
+#include <algorithm>
+#include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -95,10 +98,38 @@ class CtrSvmFormat final : public SparseTextFormat {
   std::unordered_map<std::string_view, size_t> slots_;  // by the name in fields()
 };
 
+std::vector<std::string> Guess(const std::string& path, const AttributeMap&) {
+  const std::vector<std::string> records = FirstRecords(path);
+  // By length first, so that numbers are in order.
+  std::map<std::pair<size_t, std::string>, SeenNumbers> slots;
+  for (const std::string& record : records) {
+    std::map<std::string_view, std::vector<std::string_view>> signs;
+    Tokens tokens(record);
+    std::string_view token;
+    tokens.Next(&token);
+    while (tokens.Next(&token)) {
+      const size_t colon = std::min(token.find(':'), token.size() - 1);
+      if (colon > 0) signs[token.substr(colon + 1)].push_back(token.substr(0, colon));
+    }
+    for (const auto& [slot, of_slot] : signs) {
+      slots[{slot.size(), std::string(slot)}].Add(of_slot);
+    }
+  }
+  std::vector<std::string> fields = {"label int64[]"};
+  for (const auto& [key, slot] : slots) {
+    const std::string& name = key.second;
+    if (name.empty() || name == "label" || name.find('"') != std::string::npos) continue;
+    const char* const missing = slot.records() < records.size() ? " missing=default" : "";
+    fields.push_back(StrCat(name, " ", slot.type(), "[-1]", missing));
+  }
+  return fields;
+}
+
 FormatSchema Schema() {
   return std::move(
       FormatSchema(
           "lines \"label feasign:slot ...\" of Paddle's CTR reader; plain, gzip, zstd, lz4")
+          .GuessFields(Guess)
           .Attr(FieldsAttribute("label, which is 1 for numbers above 0 and else 0, and slots such "
                                 "as \"101 int64[-1] default=0\"; other slots are passed over")));
 }

@@ -15,10 +15,6 @@
 namespace millhopper {
 namespace {
 
-bool IsBlank(std::string_view line) {
-  return line.find_first_not_of(" \t\r") == std::string_view::npos;
-}
-
 class JsonlFormat final : public FileFormat {
  public:
   explicit JsonlFormat(const FormatArguments& arguments)
@@ -51,20 +47,7 @@ class JsonlFormat final : public FileFormat {
 };
 
 std::vector<std::string> Guess(const std::string& path, const AttributeMap&) {
-  constexpr size_t kLookedAt = size_t{64} << 10;
-  ByteStream stream(path);
-  std::string text(kLookedAt, '\0');
-  text.resize(stream.Read(text.data(), text.size()));
-  const bool ended = text.size() < kLookedAt;
-  std::vector<std::string> records;
-  for (size_t begin = Utf8MarkBytes(text); begin < text.size();) {
-    const size_t end = text.find('\n', begin);
-    if (end == std::string::npos && !ended) break;
-    const std::string line = text.substr(begin, end - begin);
-    if (!IsBlank(line)) records.push_back(line);
-    begin = end == std::string::npos ? text.size() : end + 1;
-  }
-  return GuessJsonFields(records);
+  return GuessJsonFields(FirstLines(path));
 }
 
 FormatSchema Schema() {

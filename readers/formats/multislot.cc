@@ -88,10 +88,37 @@ class MultiSlotFormat final : public SparseTextFormat {
   std::vector<std::optional<size_t>> order_;
 };
 
+std::vector<std::string> Guess(const std::string& path, const AttributeMap&) {
+  static const Field count_field = ParseFields({"n uint16[]"}).front();
+  std::vector<SeenNumbers> slots;
+  for (const std::string& line : FirstRecords(path)) {
+    Tokens tokens(line);
+    std::string_view token;
+    for (size_t number = 0; tokens.Next(&token); ++number) {
+      uint16_t count = 0;
+      const char* const end = token.data() + token.size();
+      if (count_field.Read(token.data(), end, reinterpret_cast<char*>(&count)) != end) break;
+      std::vector<std::string_view> values;
+      while (values.size() < count && tokens.Next(&token)) values.push_back(token);
+      if (values.empty() || values.size() < count) break;  // reading tells what is wrong
+      if (number == slots.size()) slots.emplace_back();
+      slots[number].Add(values);
+    }
+  }
+  std::vector<std::string> fields;
+  for (size_t number = 0; number < slots.size(); ++number) {
+    const SeenNumbers& slot = slots[number];
+    const std::string dims = slot.ragged() ? "-1" : slot.values() == 1 ? "" : StrCat(slot.values());
+    fields.push_back(StrCat("#", number, " ", slot.type(), "[", dims, "]"));
+  }
+  return fields;
+}
+
 FormatSchema Schema() {
   return std::move(
       FormatSchema("lines \"n v1 ... vn\" for each slot, as Paddle's MultiSlotDataFeed reads them; "
                    "plain, gzip, zstd, lz4")
+          .GuessFields(Guess)
           .Attr(FieldsAttribute("any, in the order of the file, or #3 for a slot of the file, by "
                                 "its number from 0 on; other slots are passed over")));
 }

@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -280,7 +281,7 @@ class ExamplesFormat final : public TFRecordFormat {
   const ExampleParser parser_;
 };
 
-// By the first record.
+// By the first records.
 std::vector<std::string> GuessFields(const std::string& path, const AttributeMap& attributes) {
   FormatArguments arguments;
   arguments.attributes = attributes;
@@ -289,9 +290,13 @@ std::vector<std::string> GuessFields(const std::string& path, const AttributeMap
   const Ref<Chunk> chunk = Pool<Chunk>::Take();
   if (!source->Claim(chunk.get())) return {};
   source->Fetch(chunk.get());
-  const Piece first = chunk->pieces.front();
+  constexpr size_t kLookedAt = 1000;
+  std::vector<std::string_view> records;
+  for (size_t i = 0; i < std::min(chunk->pieces.size(), kLookedAt); ++i) {
+    records.emplace_back(chunk->bytes->data() + chunk->pieces[i].offset, chunk->pieces[i].size);
+  }
   try {
-    return GuessExampleFields({chunk->bytes->data() + first.offset, first.size});
+    return GuessExampleFields(records);
   } catch (const Error& error) {
     if (error.interrupts()) throw;
     return {};  // it holds bytes of another kind

@@ -480,6 +480,70 @@ def test_large_row_groups_are_read_in_parts(tmp_path: Path) -> None:
         read(bad)
 
 
+def columns_of_numbers(rows: int) -> Any:
+    """Numbers of all lengths, few and many, with and without nulls."""
+    random = np.random.default_rng(5)
+    types = ("int32", "uint32", "int64", "uint64", "float32", "float64")
+    columns: dict[str, Any] = {}
+    for dtype in types:
+        whole = np.issubdtype(dtype, np.integer)
+        top = int(np.iinfo(dtype).max) if whole else 1 << 20
+        for name, most in {"one": 1, "few": 2, "some": 700, "many": top}.items():
+            values = random.integers(0, most, rows, dtype=dtype if whole else "int64")
+            columns[f"{dtype}_{name}"] = values.astype(dtype)
+    columns["runs"] = np.repeat(np.arange(rows // 100 + 1), 100)[:rows]
+    columns["null"] = pa.array([None if i % 7 == 3 else i for i in range(rows)], pa.int64())
+    columns["last"] = pa.array([*range(rows - 1), None], pa.int32())
+    columns["text"] = [str(i) for i in range(rows)]
+    return pa.table(columns)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"compression": "snappy"},
+        {"compression": "none"},
+        {"compression": "none", "use_dictionary": False},
+        {"compression": "zstd", "use_dictionary": False},
+        {"compression": "gzip", "data_page_size": 100},
+        {"compression": "lz4", "data_page_version": "2.0"},
+        {"compression": "snappy", "data_page_version": "2.0"},
+        {"compression": "brotli", "write_page_checksum": True},
+        {"compression": "snappy", "dictionary_pagesize_limit": 1000, "data_page_size": 500},
+        {"compression": "snappy", "use_dictionary": False, "use_byte_stream_split": True},
+    ],
+    ids=lambda settings: " ".join(map(str, settings.values())),
+)
+@pytest.mark.parametrize("nullable", [True, False])
+def test_columns_of_numbers(tmp_path: Path, settings: dict[str, Any], nullable: bool) -> None:
+    table = columns_of_numbers(5000)
+    if not nullable:
+        there = [field for field in table.schema if table[field.name].null_count == 0]
+        table = table.select([field.name for field in there])
+        schema = pa.schema([field.with_nullable(False) for field in there])
+        table = table.cast(schema)
+    if "use_byte_stream_split" in settings:
+        settings = settings | {
+            "use_byte_stream_split": [f.name for f in table.schema if number_type(f.type)]
+        }
+    path = tmp_path / "n.parquet"
+    parquet.write_table(table, path, row_group_size=1700, **settings)
+    fields = {
+        field.name: "bytes"
+        if field.name == "text"
+        else f"{field.type}[] missing=default".replace("float[", "float32[").replace(
+            "double[", "float64["
+        )
+        for field in table.schema
+    }
+    found: dict[str, list[Any]] = {name: [] for name in fields}
+    for batch in millhopper.Reader.open_files(path, fields=fields).batch(999):
+        for name in fields:
+            found[name] += batch[name].to_bytes() if name == "text" else batch[name].tolist()
+    for name in fields:
+        assert found[name] == plain(table[name]), name
+
+
 DAMAGE = """
 import random, sys
 import millhopper

@@ -186,8 +186,39 @@ TEST(Example, GuessesFields) {
   const std::string record =
       Message(1, MapOf({{"b", Bytes({"x"})}, {"a b", Floats({1, 2})}, {"c", Integers({1})}})) +
       Message(2, MapOf({{"d", Message(1, Integers({1}))}}));
-  EXPECT_EQ(GuessExampleFields(record),
+  EXPECT_EQ(GuessExampleFields({record}),
             (Strings{"\"a b\" float32[2]", "b bytes", "c int64[]", "d int64[-1]"}));
+  EXPECT_EQ(GuessExampleFields({}), Strings{});
+}
+
+// What is guessed fits all of the records, not only the first.
+TEST(Example, GuessesFieldsOfSeveralRecords) {
+  const Strings records = {ExampleOf({{"id", Integers({1})},
+                                      {"w", Floats({1, 2})},
+                                      {"t", Integers({1, 2})},
+                                      {"e", Integers({})},
+                                      {"b", Bytes({"x"})},
+                                      {"x", Integers({1})}}),
+                           ExampleOf({{"id", Integers({2})},
+                                      {"t", Integers({3})},
+                                      {"e", Integers({})},
+                                      {"b", Bytes({"y", "z"})},
+                                      {"x", Floats({1})}}),
+                           ExampleOf({{"id", Integers({3})},
+                                      {"t", Integers({})},
+                                      {"e", Integers({})},
+                                      {"s", Bytes({"late"})},
+                                      {"b", Bytes({"u"})}})};
+  const Strings fields = {"b bytes[-1]", "e int64[-1]",
+                          "id int64[]",  "s bytes missing=default",
+                          "t int64[-1]", "w float32[2] missing=default"};
+  EXPECT_EQ(GuessExampleFields({records[0], records[1], records[2]}), fields);
+  EXPECT_EQ(Read(records, fields).size(), records.size());
+  // Behind what is no Example nothing is looked at.
+  EXPECT_EQ(GuessExampleFields({records[1], "no", records[2]}), GuessExampleFields({records[1]}));
+  ExpectError(ErrorCode::kDataLoss, "is no Example", [&] {
+    GuessExampleFields({"no", records[0]});
+  });
 }
 
 std::string RealFile(const std::string& name) { return TestData() + "/tfrecord/" + name; }

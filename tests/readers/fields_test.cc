@@ -119,6 +119,12 @@ TEST(Fields, ReadNumbersFromText) {
   EXPECT_EQ(FromText<uint16_t>("x float16[]", "1"), 0x3c00);
   EXPECT_EQ(FromText<uint16_t>("x bfloat16[]", "1"), 0x3f80);
   EXPECT_TRUE(std::isnan(FromText<float>("x float32[]", "nan")));
+  for (const char* const text : {"inf", "+Infinity", "INF"}) {
+    EXPECT_EQ(FromText<float>("x float32[]", text), HUGE_VALF);
+    EXPECT_EQ(FromText<double>("x float64[]", text), HUGE_VAL);
+    EXPECT_EQ(FromText<uint16_t>("x float16[]", text), 0x7c00);
+  }
+  EXPECT_EQ(FromText<float>("x float32[]", "-inf"), -HUGE_VALF);
   EXPECT_EQ(FromText<bool>("x bool[]", "True"), true);
   EXPECT_EQ(FromText<bool>("x bool[]", "0"), false);
 }
@@ -209,6 +215,12 @@ TEST(Fields, RefuseTextThatIsNoValue) {
       {"x int32[] base=16", "100000000"},
       {"x int64[]", "-"},
       {"x float32[]", " "},
+      {"x float32[]", "3.5e38"},
+      {"x float32[]", "-1e999"},
+      {"x float64[]", "1e309"},
+      {"x float16[]", "65520"},
+      {"x bfloat16[]", "3.4e38"},
+      {"x float32[] scale=10", "1e38"},
   };
   for (const auto& [entry, text] : wrong) {
     SCOPED_TRACE(StrCat(entry, " ", text));
@@ -227,6 +239,13 @@ TEST(Fields, TakeNumbersThatTheTypeCanHold) {
     ExpectError(ErrorCode::kDataLoss, "is no int64",
                 [&] { One("x int64[]").Write(number, place); });
   }
+  for (const char* const type : {"float32", "float16", "bfloat16"}) {
+    ExpectError(ErrorCode::kDataLoss, StrCat("1e+300 is no ", type),
+                [&] { One(StrCat("x ", type, "[]")).Write(1e300, place); });
+  }
+  ExpectError(ErrorCode::kDataLoss, "70000 is no float16",
+              [&] { One("x float16[]").Write(int64_t{70000}, place); });
+  EXPECT_EQ(FromNumber<float>("x float32[]", -HUGE_VAL), -HUGE_VALF);
   ExpectError(ErrorCode::kDataLoss, "256 is no uint8",
               [&] { One("x uint8[]").Write(int64_t{256}, place); });
   ExpectError(ErrorCode::kDataLoss, "2 is no bool",

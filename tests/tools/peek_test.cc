@@ -106,6 +106,40 @@ TEST(PeekAtFiles, ProposesFieldsAndShowsWhatTheyGive) {
   EXPECT_EQ(std::count(result.output.begin(), result.output.end(), '\n'), 2);
 }
 
+TEST(PeekAtFiles, TakesSlotsOfAFormatThatTellsNone) {
+  const TempFile file("points", std::string("\x01\x02\x03\x04\x05\x06", 6));
+  ChildResult result = RunChild({"tools/peek", "fixed:" + file.path()});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(
+      result.errors.find("the first records tell none; --slots and --field declare them here"),
+      std::string::npos)
+      << result.errors;
+  result = RunChild({"tools/peek", "--slots=uint8[1,1] uint8[1,2]", "fixed:" + file.path()});
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_NE(result.output.find("element 1\n"
+                               "  slot 0: uint8 [1, 1]\n"
+                               "    4\n"
+                               "  slot 1: uint8 [1, 2], 5 to 6\n"
+                               "    5 6\n"
+                               "no more elements\n"),
+            std::string::npos)
+      << result.output;
+  EXPECT_EQ(RunChild({"tools/peek", "--slots=uint8", "fixed:" + file.path()}).exit_code, 2);
+  EXPECT_EQ(RunChild({"tools/peek", "--slots=uint8[1]", "--startup=x"}).exit_code, 2);
+}
+
+TEST(PeekAtFiles, ShowsLinesOfSlots) {
+  const TempFile multislot("lines", "1 7 2 0.5 1.5\n");
+  const ChildResult result = RunChild({"tools/peek", "multislot:" + multislot.path()});
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_EQ(result.output.rfind("fields that fit the first records:\n"
+                                "  [\"#0 int64[]\",\n"
+                                "   \"#1 float32[2]\"]\n",
+                                0),
+            0u)
+      << result.output;
+}
+
 TEST(PeekAtPositions, PrintsOneAsJson) {
   SlotSpec slot;
   slot.dims = {1, 2};

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "framework/base/error.h"
+#include "framework/reader/file_format.h"
 #include "tests/field_readers.h"
 #include "tests/testing.h"
 
@@ -36,6 +37,23 @@ TEST(CtrSvm, TellsTheLine) {
   expect("1 11:102", "field '101': the line has no sign of it");
   expect("1 y:101", "field '101': 'y' is no int64");
   expect("1 11", "'11' is no feasign:slot");
+}
+
+TEST(CtrSvm, GuessesFields) {
+  const auto guess = [](const std::string& content) {
+    const TempFile file("lines", content);
+    return FindFileFormat("ctr_svm")->guess_fields(file.path(), {});
+  };
+  const std::string content = "1 11:101 12:7 9:101 18446744073709551615:8\n\n0 14:101 0.5:a\n";
+  const Texts fields = {"label int64[]", "7 int64[-1] missing=default",
+                        "8 uint64[-1] missing=default", "a float32[-1] missing=default",
+                        "101 int64[-1]"};
+  EXPECT_EQ(guess(content), fields);
+  EXPECT_EQ(CtrSvm(content, fields),
+            (Texts{"1 | 12 | 18446744073709551615 |  | 11 9", "0 |  |  | 0.5 | 14"}));
+  // What is wrong is no slot; reading tells of it.
+  EXPECT_EQ(guess("1 11 :7 7: 8:label 9:x\n"), (Texts{"label int64[]", "x int64[-1]"}));
+  EXPECT_EQ(guess(""), Texts{"label int64[]"});
 }
 
 TEST(CtrSvm, RefusesWrongFields) {

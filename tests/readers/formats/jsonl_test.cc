@@ -64,7 +64,7 @@ TEST(Jsonl, ReadsEveryKindOfValue) {
   EXPECT_EQ(Jsonl("{\"x\": [\"word\", \"word\"]}\n", {"x int64[-1] hash=1000003"}),
             (Texts{"560383 560383"}));
   ExpectJsonlError("{\"x\": \"17\"}", "x int64[]",
-                   "it is text, int64 [1] is declared (decode=text");
+                   "it is text '17', int64 [1] is declared (decode=text");
   ExpectJsonlError("{\"x\": 17}", "x bytes", "it is a number, bytes is declared");
   ExpectJsonlError("{\"x\": {}}", "x int64[]", "it is an object");
   ExpectJsonlError("{\"x\": 1.5}", "x int64[]", "1.5 is no int64");

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "framework/base/error.h"
+#include "framework/reader/file_format.h"
 #include "tests/field_readers.h"
 #include "tests/testing.h"
 
@@ -45,6 +46,24 @@ TEST(MultiSlot, TellsTheLineAndTheField) {
   ExpectMultiSlotError("1 x 3 1 2 3", fields, "field 'ids': 'x' is no int64");
   ExpectMultiSlotError("x 1", {"#1 int64[]"}, "'x' is no int64");
   ExpectMultiSlotError("999999999999 1", {"#1 int64[]"}, "but the line is too short");
+}
+
+TEST(MultiSlot, GuessesFields) {
+  const auto guess = [](const std::string& content) {
+    const TempFile file("lines", content);
+    return FindFileFormat("multislot")->guess_fields(file.path(), {});
+  };
+  const Texts fields = {"#0 int64[-1]", "#1 float32[3]", "#2 int64[]", "#3 uint64[]"};
+  const std::string content =
+      "# ids, dense, label, hash\n2 11 -12 3 0.5 1 2 1 7 1 5\r\n\n"
+      "1 13 3 1 2 3 1 8 1 18446744073709551615\n";
+  EXPECT_EQ(guess(content), fields);
+  EXPECT_EQ(MultiSlot(content, fields),
+            (Texts{"11 -12 | 0.5 1.0 2.0 | 7 | 5", "13 | 1.0 2.0 3.0 | 8 | 18446744073709551615"}));
+  // A slot that is wrong ends its line; reading tells of it.
+  EXPECT_EQ(guess("1 7 x\n1 8 2 1\n1 9 1 1\n"), (Texts{"#0 int64[]", "#1 int64[]"}));
+  EXPECT_EQ(guess("99999999 7\n0\n-1 3\n"), Texts{});
+  EXPECT_EQ(guess(""), Texts{});
 }
 
 TEST(MultiSlot, RefusesWrongFields) {
