@@ -12,12 +12,16 @@
 
 namespace millhopper {
 
-// A program that reads the files. Where their format takes fields and none are given, or is
-// recordio, it has those fields or slots that fit the first records, and they are written to
-// `hints`, ready to be pasted.
-std::shared_ptr<const Program> ProgramForFiles(const std::vector<std::string>& names,
-                                               const std::vector<std::string>& given_fields,
-                                               std::ostream* hints);
+struct PeekProgram {
+  std::shared_ptr<const Program> program;
+  std::vector<std::string> slot_names;  // empty if nothing tells them
+};
+
+// A program that reads the files. Where their format takes fields and none are given, it has those
+// that fit the first records; of recordio it has the slots that are stored beside the files, or
+// else those of the first records. They are written to `hints`, ready to be pasted.
+PeekProgram ProgramForFiles(const std::vector<std::string>& names,
+                            const std::vector<std::string>& given_fields, std::ostream* hints);
 
 }  // namespace millhopper
 
