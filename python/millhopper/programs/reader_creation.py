@@ -15,6 +15,8 @@ from millhopper.programs.var_type import VarType
 from millhopper.programs.variable import Variable, check_reader
 
 Shapes: TypeAlias = Sequence[Sequence[int]]
+# Shapes, dtypes and lod_levels of slots, each as far as it is declared.
+Slots: TypeAlias = "tuple[Shapes | None, Sequence[Any] | None, Sequence[int] | None]"
 
 
 def share_reader(reader: Variable) -> Variable:
@@ -32,7 +34,7 @@ def append_reader(
     name: str,
     attrs: Mapping[str, Any],
     inputs: Mapping[str, Argument] | None = None,
-    slots: tuple[Shapes | None, Sequence[Any] | None, Sequence[int] | None] = (None, None, None),
+    slots: Slots = (None, None, None),
 ) -> Variable:
     """Declares a reader in a block of a startup program, and appends the operator that creates it.
 
@@ -69,7 +71,7 @@ def create_reader(
     name: str | None,
     attrs: Mapping[str, Any],
     inputs: Mapping[str, Argument] | None = None,
-    slots: tuple[Shapes | None, Sequence[Any] | None, Sequence[int] | None] = (None, None, None),
+    slots: Slots = (None, None, None),
 ) -> Variable:
     """A reader of the startup program that is in use; arguments and errors as in ``append_reader``.
 
