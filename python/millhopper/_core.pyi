@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # The module that is built from python/core.
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import numpy.typing as npt
+from typing_extensions import TypeAlias
 
 # What is known of a tensor: the number of its type, its dims, its levels of offsets.
 KnownTensor: TypeAlias = tuple[int | None, list[int] | None, int | None]

@@ -2,8 +2,8 @@
 """Writes what readers in Python yield to RecordIO files, which programs of any language can read.
 
 A record holds one batch of the reader, as a tensor for each slot. The manifest beside the file
-keeps the slots and their names, so that readers need no declaration. ``open_files`` (also in programs
-that ``python -m millhopper`` runs) and the command ``peek`` of a build of the sources read a record
+keeps the slots and their names, so that readers need no declaration. ``open_files`` (also in
+programs that ``python -m millhopper`` runs) and the commands ``peek`` and ``recordio`` read a record
 as one element. So a reader of ``batch(..., 1)`` makes a file whose elements can be shuffled and
 batched again.
 

@@ -95,7 +95,7 @@ def recordio(
         raise ValueError(f"recordio: buf_size is {buf_size}, it must not be negative")
     if isinstance(paths, str):
         names: list[str] = paths.split(",")
-    elif isinstance(paths, bytes | os.PathLike):
+    elif isinstance(paths, (bytes, os.PathLike)):
         names = [os.fsdecode(paths)]
     else:
         names = [os.fsdecode(path) for path in paths]

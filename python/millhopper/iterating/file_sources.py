@@ -79,7 +79,7 @@ class FileSources(Chain):
             Error: there are no files, or an attribute is unknown or has a wrong value. For missing
                 files, and for slots that are needed and not given, the first pass raises it.
         """
-        paths = [files] if isinstance(files, str | os.PathLike) else list(files)
+        paths = [files] if isinstance(files, (str, os.PathLike)) else list(files)
         if not paths:
             raise Error("open_files: no files are given; give at least one path or pattern")
         attributes["file_names"] = [os.fspath(path) for path in paths]

@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
 from millhopper.iterating.view import RaggedArrays, View, optional_module
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeAlias
+
     from millhopper.iterating.reader import Reader
 
 jax = optional_module("jax", "millhopper.jax", "jax")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy.typing as npt
 
+from millhopper.base.zipped import zip_strict
 from millhopper.iterating.saving import StateInJson
 from millhopper.ragged import Ragged
 
@@ -84,7 +85,7 @@ class _Conversion(Generic[Array]):
 
     def __call__(self, batch: Batch) -> dict[str, Array | RaggedArrays[Array]]:
         if self._bfloat16 is None:
-            dtypes = zip(batch, self._reader.dtypes(), strict=True)
+            dtypes = zip_strict(batch, self._reader.dtypes())
             self._bfloat16 = frozenset(name for name, dtype in dtypes if dtype == "bfloat16")
         convert = self._convert
         converted: dict[str, Array | RaggedArrays[Array]] = {}

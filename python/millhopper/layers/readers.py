@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from millhopper import _core
 from millhopper.layers import helper
@@ -25,6 +25,9 @@ from millhopper.programs.reader_creation import (
 )
 from millhopper.programs.var_type import VarType
 from millhopper.programs.variable import Variable, check_reader
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeAlias
 
 __all__ = [
     "batch",
@@ -83,7 +86,7 @@ def open_files(
 
     Source: PaddlePaddle's fluid.layers.io, 2018.
     """
-    paths = [filenames] if isinstance(filenames, str | os.PathLike) else list(filenames)
+    paths = [filenames] if isinstance(filenames, (str, os.PathLike)) else list(filenames)
     if is_test:
         attributes.setdefault("cycle_length", 1)
     slots = (shapes, dtypes, lod_levels)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from millhopper.programs import unique_name
 from millhopper.programs.block import Block
@@ -13,6 +13,9 @@ from millhopper.programs.program import default_main_program, default_startup_pr
 from millhopper.programs.schemas import schema_of
 from millhopper.programs.var_type import VarType
 from millhopper.programs.variable import Variable, check_reader
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeAlias
 
 Shapes: TypeAlias = Sequence[Sequence[int]]
 # Shapes, dtypes and lod_levels of slots, each as far as it is declared.
@@ -86,7 +89,7 @@ def create_reader(
     for argument in schema_of(operator).inputs:
         if argument.kind == "reader" and inputs is not None and argument.name in inputs:
             given = inputs[argument.name]
-            for reader in given if argument.list and isinstance(given, list | tuple) else [given]:
+            for reader in given if argument.list and isinstance(given, (list, tuple)) else [given]:
                 check_created(reader)
     if name is not None and block.has_var(name):
         raise ValueError(taken_name(operator, name))
