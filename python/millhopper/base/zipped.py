@@ -25,7 +25,5 @@ def _checked(iterables: tuple[Iterable[Any], ...]) -> Iterator[Any]:
     missing = object()
     for values in itertools.zip_longest(*iterables, fillvalue=missing):
         if any(value is missing for value in values):
-            raise ValueError(
-                f"{len(iterables)} iterables, read side by side, differ in length"
-            )
+            raise ValueError(f"{len(iterables)} iterables, read side by side, differ in length")
         yield values

@@ -3,9 +3,9 @@
 
 A record holds one batch of the reader, as a tensor for each slot. The manifest beside the file
 keeps the slots and their names, so that readers need no declaration. ``open_files`` (also in
-programs that ``python -m millhopper`` runs) and the commands ``peek`` and ``recordio`` read a record
-as one element. So a reader of ``batch(..., 1)`` makes a file whose elements can be shuffled and
-batched again.
+programs that ``python -m millhopper`` runs) and the command ``peek`` of a build of the sources read
+a record as one element. So a reader of ``batch(..., 1)`` makes a file whose elements can be
+shuffled and batched again.
 
 Names and meaning are those of PaddlePaddle's fluid.recordio_writer, 2018, with these faults mended:
 no batch is lost at the end, every file except the last holds ``batch_per_file`` batches, and an

@@ -42,7 +42,7 @@ class JaxReader(View[Array]):
         super().__init__(reader)
         self._device = device
 
-    def __iter__(self) -> Iterator[dict[str, Array | RaggedArrays[Array]]]:
+    def __iter__(self) -> Iterator[dict[str, Array | RaggedArrays]]:
         """Begins the next pass. Raises what iterating over the reader raises."""
         device = self._device
         return (jax.device_put(batch, device) for batch in super().__iter__())
