@@ -6,9 +6,9 @@
 //
 //   {"format": "recordio-manifest", "version": 1, "files": [
 //    {"name": "train-00000.recordio", "bytes": 18350080, "chunks": 18, "records": 17201,
-//     "format": "1f0a33c2 image uint8[1,28,28] label int64[1,1]"},
+//     "format": "45091362 image uint8[1,28,28] label int64[1,1]"},
 //    {"name": "train-00001.recordio", "bytes": 18349412, "chunks": 18, "records": 17200,
-//     "format": "1f0a33c2 image uint8[1,28,28] label int64[1,1]"}
+//     "format": "45091362 image uint8[1,28,28] label int64[1,1]"}
 //   ]}
 //
 // Names have no folder: the files lie beside the manifest, escaped as error texts show them. The

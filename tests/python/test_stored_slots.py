@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ast
 import pickle
 from pathlib import Path
 
@@ -101,7 +102,7 @@ def test_wrong_slots_are_answered_with_the_right_ones(path: Path) -> None:
         list(reader)
     assert caught.value.message.endswith(f"; its records have {DECLARATION}")
     pasted = DECLARATION.partition(", in layers ")[0]
-    right = eval(f"dict({pasted})")["slots"]
+    right = ast.literal_eval(pasted.removeprefix("slots="))
     assert len(list(millhopper.Reader.open_files(path, slots=right))) == 3
 
 
