@@ -45,9 +45,9 @@ std::string PythonDeclaration(const std::vector<SlotSpec>& slots,
     const SlotSpec& slot = slots[i];
     const std::string name = names.empty() ? StrCat("slot", i) : names[i];
     const char* const comma = i == 0 ? "" : ", ";
-    by_name += StrCat(comma, PythonText(name), ": (\"", ToString(slot.dtype), "\", ",
-                      ToString(slot.dims), slot.lod_level > 0 ? StrCat(", ", slot.lod_level) : "",
-                      ")");
+    by_name +=
+        StrCat(comma, PythonText(name), ": (\"", ToString(slot.dtype), "\", ", ToString(slot.dims),
+               slot.lod_level > 0 ? StrCat(", ", slot.lod_level) : "", ")");
     shapes += comma + ToString(slot.dims);
     dtypes += StrCat(comma, "\"", ToString(slot.dtype), "\"");
     levels += StrCat(comma, slot.lod_level);

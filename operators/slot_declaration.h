@@ -20,8 +20,8 @@ std::string ProgramDeclaration(const std::vector<SlotSpec>& slots,
                                const std::vector<std::string>& names);
 
 // For Python, as Reader and as layers take them:
-// 'slots={"x": ("uint8", [-1, 4], 1)}, in layers shapes=[[-1, 4]], dtypes=["uint8"], lod_levels=[1]'.
-// Where there are no names, they are slot0, slot1 ...
+// 'slots={"x": ("uint8", [-1, 4], 1)}, in layers shapes=[[-1, 4]], dtypes=["uint8"],
+// lod_levels=[1]'. Where there are no names, they are slot0, slot1 ...
 std::string PythonDeclaration(const std::vector<SlotSpec>& slots,
                               const std::vector<std::string>& names);
 

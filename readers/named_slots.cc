@@ -203,8 +203,8 @@ void CommonSlots::Add(const std::vector<LoDTensor>& element) {
 
 void CommonSlots::Widen(size_t slot, DataType dtype, const Dims& dims, size_t levels) {
   SlotSpec& common = slots_[slot];
-  differ_ = differ_ || common.dtype != dtype || dims.empty() ||
-            common.dims.size() != dims.size() || static_cast<size_t>(common.lod_level) != levels;
+  differ_ = differ_ || common.dtype != dtype || dims.empty() || common.dims.size() != dims.size() ||
+            static_cast<size_t>(common.lod_level) != levels;
   if (differ_) return;
   if (levels > 0) common.dims[0] = -1;
   for (size_t axis = 0; axis < dims.size(); ++axis) {

@@ -20,9 +20,10 @@ const FormatSchema* FormatOf(const std::vector<std::string>& names);
 
 // What create_<tag>_file_reader makes: a reader of one file, whose name may have that format's
 // prefix and is otherwise taken literally. `companion` is "" if there is none.
-// `arguments.attributes` are checked by the schema, defaults filled in; `has_companions` and `files`
-// are set here. Throws kInvalidArgument and kIo; opens nothing but, where no slots are declared,
-// what may tell them: manifests of RecordIO files, of which it throws what reading them throws.
+// `arguments.attributes` are checked by the schema, defaults filled in; `has_companions` and
+// `files` are set here. Throws kInvalidArgument and kIo; opens nothing but, where no slots are
+// declared, what may tell them: manifests of RecordIO files, of which it throws what reading them
+// throws.
 std::unique_ptr<ReaderBase> OpenFile(const FormatSchema& schema, const std::string& name,
                                      const std::string& companion, FormatArguments arguments);
 

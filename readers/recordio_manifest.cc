@@ -276,7 +276,8 @@ std::optional<NamedSlots> SlotsOf(const RecordIOPromise& promise, const std::str
   try {
     return ParseSlots(promise.slots);
   } catch (const Error& error) {
-    throw Error(ErrorCode::kDataLoss, StrCat("the slots of '", NameOf(file), "': ", error.message()))
+    throw Error(ErrorCode::kDataLoss,
+                StrCat("the slots of '", NameOf(file), "': ", error.message()))
         .InFile(RecordIOManifest::PathOf(file), 0);
   }
 }

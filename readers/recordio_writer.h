@@ -39,8 +39,8 @@ class RecordIOWriter {
   // Finishes the file and gives it its name, without a manifest. Throws kIo.
   void Close();
 
-  // The slots that fit each record, which CommitRecordIO lists in the manifest; empty unless somebody
-  // sets them.
+  // The slots that fit each record, which CommitRecordIO lists in the manifest; empty unless
+  // somebody sets them.
   void set_slots(NamedSlots slots) { slots_ = std::move(slots); }
   const NamedSlots& slots() const { return slots_; }
 

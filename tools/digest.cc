@@ -163,7 +163,8 @@ std::string ToJson(const std::vector<LoDTensor>& element, const std::vector<std:
   std::string json = "{\"slots\":[";
   for (size_t i = 0; i < element.size(); ++i) {
     json += i == 0 ? "{" : ",{";
-    if (i < names.size()) json += StrCat("\"name\":", nlohmann::json(Escaped(names[i])).dump(), ",");
+    if (i < names.size())
+      json += StrCat("\"name\":", nlohmann::json(Escaped(names[i])).dump(), ",");
     json += JsonFields(element[i]) + "}";
   }
   return json + "]}";

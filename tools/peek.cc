@@ -294,11 +294,10 @@ int RunPeek(const Arguments& arguments) {
   // Where standard output is for other programs, people read standard error.
   std::ostream& hints = FLAGS_digest || FLAGS_json || png ? std::cerr : std::cout;
   const auto [program, slot_names] =
-      FLAGS_startup.empty()
-          ? ProgramForFiles(arguments.words, arguments.all("field"), &hints)
-          : PeekProgram{
-                Program::FromFile(ProgramName(FLAGS_startup), ParseSettings(arguments.all("set"))),
-                {}};
+      FLAGS_startup.empty() ? ProgramForFiles(arguments.words, arguments.all("field"), &hints)
+                            : PeekProgram{Program::FromFile(ProgramName(FLAGS_startup),
+                                                            ParseSettings(arguments.all("set"))),
+                                          {}};
   RunState run;
   run.seed = FLAGS_seed;
   const Executor executor(run);

@@ -67,7 +67,8 @@ DEFINE_string(
 DEFINE_string(
     slots, "",
     "write: the slots of an element of the inputs, if their format does not tell them, such "
-    "as 'image uint8[1,28,28] label int64[1,1]'; names may be left out. -1 means any length, and :1 "
+    "as 'image uint8[1,28,28] label int64[1,1]'; names may be left out. -1 means any length, and "
+    ":1 "
     "after a slot means one level of detail: 'uint8[-1]:1'. The format fixed needs this flag");
 
 DEFINE_string(field, "",

@@ -313,9 +313,9 @@ std::vector<SlotSpec> SlotsFor(const FormatArguments& arguments) {
     if (paths.empty()) throw;
     const auto found = SlotsOfFirstRecords(paths.front());
     if (!found) throw;
-    throw error.WithMessage(StrCat(error.message(), "; no manifest tells them; the first records of ",
-                                   Escaped(paths.front()), " have ",
-                                   Declared(arguments.declaration, {*found, {}})));
+    throw error.WithMessage(
+        StrCat(error.message(), "; no manifest tells them; the first records of ",
+               Escaped(paths.front()), " have ", Declared(arguments.declaration, {*found, {}})));
   }
 }
 

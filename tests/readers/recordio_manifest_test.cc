@@ -141,8 +141,11 @@ TEST(RecordIOManifest, AnswersAWrongDeclaration) {
   const std::string stem = WriteStored(NewFolder("wrong"), {slots});
   const auto expect = [&](const std::string& declared, const std::string& words) {
     const auto reader = Tensors({stem + "*"}, declared);
-    EXPECT_EQ(ReadUntilError(reader.get(), "s-00000.recordio: " + words + "; its records have the "
-                                           "slots " + slots), 0u);
+    EXPECT_EQ(ReadUntilError(reader.get(), "s-00000.recordio: " + words +
+                                               "; its records have the "
+                                               "slots " +
+                                               slots),
+              0u);
   };
   expect("float32[1,3] int64[1,1]",
          "slot 0: float32 [1, 3] is declared, but the manifest of the file says float32 [1, 2]");

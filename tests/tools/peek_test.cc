@@ -99,9 +99,10 @@ TEST(PeekAtFiles, ProposesFieldsAndShowsWhatTheyGive) {
   result = RunChild({"tools/peek", file.path(), "--field=id int32[]", "--json"});
   EXPECT_EQ(result.exit_code, 0) << result.errors;
   EXPECT_EQ(result.errors, "");
-  EXPECT_EQ(result.output,
-            "{\"slots\":[{\"name\":\"id\",\"dtype\":\"int32\",\"dims\":[1],\"lod\":[],\"data\":[7]}]}\n"
-            "{\"slots\":[{\"name\":\"id\",\"dtype\":\"int32\",\"dims\":[1],\"lod\":[],\"data\":[8]}]}\n");
+  EXPECT_EQ(
+      result.output,
+      "{\"slots\":[{\"name\":\"id\",\"dtype\":\"int32\",\"dims\":[1],\"lod\":[],\"data\":[7]}]}\n"
+      "{\"slots\":[{\"name\":\"id\",\"dtype\":\"int32\",\"dims\":[1],\"lod\":[],\"data\":[8]}]}\n");
   result = RunChild({"tools/peek", file.path(), "--all"});
   EXPECT_EQ(result.exit_code, 0) << result.errors;
   EXPECT_NE(result.output.find("\nslot 1 (user name): uint8 [0], uint8 [2]\n"), std::string::npos)

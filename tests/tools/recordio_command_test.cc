@@ -547,9 +547,9 @@ TEST(RecordIOCommand, CopiesSlotsAndNamesWithTheRecords) {
   // Records of other kinds side by side, and some that are no tensors.
   for (const std::string& other : {RecordOf({MakeTensor<float>({1}, {1})}), std::string("bytes")}) {
     WriteRecords(copy, {other, other}, 1);
-    ASSERT_EQ(RunRecordIO({"write", force, "--output=" + output, "--shards=2", first, copy})
-                  .exit_code,
-              0);
+    ASSERT_EQ(
+        RunRecordIO({"write", force, "--output=" + output, "--shards=2", first, copy}).exit_code,
+        0);
     EXPECT_EQ(StoredText(shard), "none");
   }
 }
@@ -562,8 +562,9 @@ TEST(RecordIOCommand, ShowsNamesAndText) {
                          folder + "/rides.csv"})
                 .exit_code,
             0);
-  const std::string with_names = "  slot 0 (id): int64 [1]: 7\n"
-                                 "  slot 1 (user): uint8 [2], lod [[0, 2]]: \"ab\"\n";
+  const std::string with_names =
+      "  slot 0 (id): int64 [1]: 7\n"
+      "  slot 1 (user): uint8 [2], lod [[0, 2]]: \"ab\"\n";
   ChildResult result = RunRecordIO({"head", path, "--bytes=0"});
   EXPECT_EQ(result.exit_code, 0) << result.errors;
   EXPECT_THAT(result.output, HasSubstr(with_names));
