@@ -185,7 +185,8 @@ std::optional<ToldSlots> SlotsStoredFor(const std::vector<std::string>& names) {
   const InterpreterRelease released;
   try {
     if (const std::optional<NamedSlots> stored = Stored(names)) return ToldAs(*stored);
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::kCancelled) throw;
   }
   return std::nullopt;
 }
