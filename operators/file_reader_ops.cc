@@ -10,6 +10,7 @@
 
 #include "framework/base/error.h"
 #include "operators/reader_creation.h"
+#include "operators/slot_declaration.h"
 #include "readers/open_files.h"
 
 namespace millhopper {
@@ -55,6 +56,7 @@ void CreateFileReader(OpContext& context) {
   arguments.has_companions = !companion.empty();
   arguments.buffer_type = BufferTypeOf(context);
   arguments.declared = SlotsDeclaredFor(context, SlotsKnownTo(&format, arguments));
+  arguments.declaration = DeclarationIn(*context.program());
   StoreReader(context, OpenFile(format, context.Attr<std::string>("filename"), companion,
                                 std::move(arguments)));
 }

@@ -7,6 +7,7 @@
 
 #include "framework/base/error.h"
 #include "operators/reader_creation.h"
+#include "operators/slot_declaration.h"
 #include "proto/framework.pb.h"
 #include "readers/open_files.h"
 
@@ -109,6 +110,7 @@ void OpenFilesOperator(OpContext& context) {
   arguments.has_companions = !companions.empty();
   arguments.buffer_type = BufferTypeOf(context);
   arguments.declared = SlotsDeclaredFor(context, SlotsKnownTo(known, arguments));
+  arguments.declaration = DeclarationIn(*context.program());
   MultiFileOptions options;
   options.thread_num = static_cast<size_t>(context.Attr<int32_t>("thread_num"));
   options.buffer_size = static_cast<size_t>(context.Attr<int32_t>("buffer_size"));

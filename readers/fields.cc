@@ -618,6 +618,12 @@ std::vector<Field> ParseFields(const std::vector<std::string>& entries) {
   return fields;
 }
 
+std::vector<std::string> NamesOf(const std::vector<std::string>& entries) {
+  std::vector<std::string> names(entries.size());
+  for (size_t i = 0; i < entries.size(); ++i) Words(entries[i]).Next(&names[i]);
+  return names;
+}
+
 std::vector<Field> RequiredFields(const AttributeMap& attributes) {
   std::vector<Field> fields = ParseFields(attributes.Get<std::vector<std::string>>("fields"));
   Require(!fields.empty(),

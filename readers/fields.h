@@ -95,8 +95,11 @@ struct Field {
 // Reads the entries. Throws kInvalidArgument "fields[1], 'x int65[]': ..." for one that is wrong,
 // and what reading the file of a vocabulary throws.
 std::vector<Field> ParseFields(const std::vector<std::string>& entries);
-// The same for the attribute `fields` of a format that needs it: throws kInvalidArgument if it is
-// empty, too.
+// The names of the entries, as Field::name has them. Throws kInvalidArgument for an entry with a
+// quote or a bracket that is not closed.
+std::vector<std::string> NamesOf(const std::vector<std::string>& entries);
+// ParseFields for the attribute `fields` of a format that needs it: throws kInvalidArgument if it
+// is empty, too.
 std::vector<Field> RequiredFields(const AttributeMap& attributes);
 std::vector<SlotSpec> SlotsOf(const std::vector<Field>& fields);
 // Whether a record can be left out, so that formats must look into records before they list them.

@@ -22,12 +22,12 @@ void CheckCompanions(const FormatSchema& schema) {
 }
 
 // If the format cannot be made, a file that is missing is what the error is about.
-std::unique_ptr<FileFormat> FormatFor(const FormatSchema* schema, const FormatArguments& arguments,
-                                      const std::vector<FileEntry>& files) {
+std::unique_ptr<FileFormat> FormatFor(const FormatSchema* schema,
+                                      const FormatArguments& arguments) {
   try {
     return schema == nullptr ? MakeFormatByContent(arguments) : schema->Make(arguments);
   } catch (const Error&) {
-    FileReader::CheckExist(files, schema != nullptr && schema->reads_folders);
+    FileReader::CheckExist(arguments.files, schema != nullptr && schema->reads_folders);
     throw;
   }
 }
@@ -55,7 +55,8 @@ std::unique_ptr<ReaderBase> OpenFile(const FormatSchema& schema, const std::stri
   arguments.has_companions = !companion.empty();
   if (arguments.has_companions) CheckCompanions(schema);
   const FileEntry entry{choice.path, SplitFormatPrefix(companion).path, arguments.buffer_type};
-  return std::make_unique<FileReader>(FormatFor(&schema, arguments, {entry}), entry);
+  arguments.files = {entry};
+  return std::make_unique<FileReader>(FormatFor(&schema, arguments), entry);
 }
 
 std::unique_ptr<ReaderBase> OpenFiles(const std::vector<std::string>& names,
@@ -75,7 +76,8 @@ std::unique_ptr<ReaderBase> OpenFiles(const std::vector<std::string>& names,
   arguments.patterns = WildcardsOf(names);
   const FormatSchema* schema = FormatOf(files);
   if (schema != nullptr && arguments.has_companions) CheckCompanions(*schema);
-  std::unique_ptr<FileFormat> format = FormatFor(schema, arguments, entries);
+  arguments.files = entries;
+  std::unique_ptr<FileFormat> format = FormatFor(schema, arguments);
   Require(options.pass_num == 1 || !(options.shuffle_records || options.shuffle_chunks),
           options.shuffle_records ? "shuffle_records" : "shuffle_chunks", " and pass_num ",
           options.pass_num, ": create_multi_pass_reader reads the records several times");

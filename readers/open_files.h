@@ -20,15 +20,17 @@ const FormatSchema* FormatOf(const std::vector<std::string>& names);
 
 // What create_<tag>_file_reader makes: a reader of one file, whose name may have that format's
 // prefix and is otherwise taken literally. `companion` is "" if there is none.
-// `arguments.attributes` are checked by the schema, defaults filled in; `has_companions` is set
-// here. Throws kInvalidArgument and kIo; opens nothing.
+// `arguments.attributes` are checked by the schema, defaults filled in; `has_companions` and
+// `files` are set here. Throws kInvalidArgument and kIo; opens nothing but, where no slots are
+// declared, what may tell them: manifests of RecordIO files, of which it throws what reading them
+// throws.
 std::unique_ptr<ReaderBase> OpenFile(const FormatSchema& schema, const std::string& name,
                                      const std::string& companion, FormatArguments arguments);
 
 // What open_files makes. `names` and `companions` (empty, or as many files as `names` say, paired
 // by position) are expanded by ExpandFileNames; the format is FormatOf, or found by the first bytes
 // when reading begins. `arguments` as above; where no name tells the format, attributes may be left
-// out. Throws kInvalidArgument and kIo; opens nothing.
+// out. Throws and opens what OpenFile does.
 std::unique_ptr<ReaderBase> OpenFiles(const std::vector<std::string>& names,
                                       const std::vector<std::string>& companions,
                                       FormatArguments arguments, const MultiFileOptions& options);

@@ -35,6 +35,10 @@ RecordIOCounts CountsOf(const RecordIOWriter& file) {
   return {file.bytes(), file.chunks(), file.records()};
 }
 
+RecordIOPromise PromiseOf(const RecordIOWriter& file) {
+  return {CountsOf(file), std::nullopt, ToText(file.slots())};
+}
+
 // The manifest to publish while one listed file is replaced; nothing if the present manifest can
 // stay.
 std::optional<RecordIOManifest> WhileReplacing(const RecordIOManifest& manifest,
@@ -52,7 +56,10 @@ std::optional<RecordIOManifest> WhileReplacing(const RecordIOManifest& manifest,
                       // contents
     between.SetReplacing(path);
   } else {
-    between.Set(path, {CountsOf(file), listed->counts});
+    RecordIOPromise either = PromiseOf(file);
+    either.old = listed->counts;
+    if (either.slots != listed->slots) either.slots.clear();
+    between.Set(path, either);
   }
   return between;
 }
@@ -117,7 +124,7 @@ RecordIOCommit::RecordIOCommit(const std::vector<RecordIOWriter*>& files, bool a
   std::vector<std::string> names;
   for (RecordIOWriter* file : files) {
     names.push_back(file->output().path());
-    after.Set(names.back(), {CountsOf(*file), std::nullopt});
+    after.Set(names.back(), PromiseOf(*file));
     between.SetReplacing(names.back());
   }
   if (all_shards) after.DropOtherShards(names);

@@ -15,13 +15,13 @@
 #include "framework/base/stop.h"
 #include "framework/base/url.h"
 #include "framework/io/file.h"
+#include "readers/checksums.h"
 
 namespace millhopper {
 namespace {
 
 using Json = nlohmann::json;
 
-constexpr uint64_t kMaxManifestBytes = uint64_t{64} << 20;
 constexpr size_t kMostKnown = 64;  // manifests, for readers of several sets
 constexpr uint64_t kVersion = 1;
 constexpr char kFormat[] = "recordio-manifest";
@@ -57,6 +57,11 @@ uint64_t NumberOf(const Json& entry, const char* key) {
     Refuse(StrCat("a file without its number of ", key));
   }
   return found->get<uint64_t>();
+}
+
+// The text of slots behind its checksum.
+std::string Sealed(const std::string& slots) {
+  return Hex(Crc32c(slots.data(), slots.size())) + " " + slots;
 }
 
 }  // namespace
@@ -136,6 +141,18 @@ class RecordIOManifest::Parser {
     }
   }
 
+  // Whether they are slots is seen when they are needed.
+  static std::string SlotsIn(const Json& value) {
+    if (!value.is_string()) Refuse("slots of a file that are no text");
+    const auto& text = value.get_ref<const std::string&>();
+    constexpr size_t kSlots = 9;  // where they begin, behind checksum and space
+    std::string slots = text.substr(std::min(kSlots, text.size()));
+    if (slots.empty() || text != Sealed(slots)) {
+      Refuse(StrCat("slots of a file that do not fit their checksum, '", Escaped(text), "'"));
+    }
+    return slots;
+  }
+
   std::map<std::string, Entry>* files_;
 };
 
@@ -149,9 +166,9 @@ std::string RecordIOManifest::PathOf(const std::string& file) {
 RecordIOManifest RecordIOManifest::Load(const std::string& path) {
   const std::unique_ptr<const File> file = File::Open(path);
   try {
-    if (file->size() > kMaxManifestBytes) {
+    if (file->size() > kMaxBytes) {
       Throw(ErrorCode::kResourceLimit, "a manifest of ", file->size(), " bytes; the limit is ",
-            kMaxManifestBytes);
+            kMaxBytes);
     }
     std::string text(file->size(), '\0');
     file->Read(0, text.data(), text.size());
@@ -225,26 +242,71 @@ std::vector<std::string> RecordIOManifest::Missing(const std::string& path) cons
   return missing;
 }
 
-std::string RecordIOManifest::ToText() const {
-  std::string text =
-      StrCat(R"({"format": ")", kFormat, R"(", "version": )", kVersion, R"(, "files": [)");
-  const char* separator = "\n ";
-  for (const auto& [name, entry] : files_) {
-    text += StrCat(separator, R"({"name": )", Json(name).dump());
-    separator = ",\n ";
-    const auto add = [&text](const char* prefix, const RecordIOCounts& counts) {
-      text += StrCat(", \"", prefix, "bytes\": ", counts.bytes, ", \"", prefix,
-                     "chunks\": ", counts.chunks, ", \"", prefix, "records\": ", counts.records);
-    };
-    if (entry.replacing) {
-      text += R"(, "replacing": true)";
-    } else {
-      add("", entry.promise.counts);
-      if (entry.promise.old) add("old_", *entry.promise.old);
+std::string RecordIOManifest::ToText(uint64_t limit) const {
+  const auto text_of = [this](bool with_slots) {
+    std::string text =
+        StrCat(R"({"format": ")", kFormat, R"(", "version": )", kVersion, R"(, "files": [)");
+    const char* separator = "\n ";
+    for (const auto& [name, entry] : files_) {
+      text += StrCat(separator, R"({"name": )", Json(name).dump());
+      separator = ",\n ";
+      const auto add = [&text](const char* prefix, const RecordIOCounts& counts) {
+        text += StrCat(", \"", prefix, "bytes\": ", counts.bytes, ", \"", prefix,
+                       "chunks\": ", counts.chunks, ", \"", prefix, "records\": ", counts.records);
+      };
+      if (entry.replacing) {
+        text += R"(, "replacing": true)";
+      } else {
+        add("", entry.promise.counts);
+        if (entry.promise.old) add("old_", *entry.promise.old);
+      }
+      if (with_slots && !entry.promise.slots.empty()) {
+        text += StrCat(R"(, "format": )", Json(Sealed(entry.promise.slots)).dump());
+      }
+      text += "}";
     }
-    text += "}";
+    return text + "\n]}\n";
+  };
+  std::string text = text_of(true);
+  return text.size() <= limit ? text : text_of(false);
+}
+
+std::optional<NamedSlots> SlotsOf(const RecordIOPromise& promise, const std::string& file) {
+  if (promise.slots.empty()) return std::nullopt;
+  try {
+    return ParseSlots(promise.slots);
+  } catch (const Error& error) {
+    throw Error(ErrorCode::kDataLoss,
+                StrCat("the slots of '", NameOf(file), "': ", error.message()))
+        .InFile(RecordIOManifest::PathOf(file), 0);
   }
-  return text + "\n]}\n";
+}
+
+std::optional<NamedSlots> StoredSlots(const std::vector<std::string>& files) {
+  std::map<std::string, RecordIOManifest> manifests;  // by path
+  std::optional<NamedSlots> first;
+  std::string last_text;
+  CommonSlots common;
+  bool named = true;
+  for (const std::string& file : files) {
+    CheckStop();
+    const std::string path = RecordIOManifest::PathOf(file);
+    auto known = manifests.find(path);
+    if (known == manifests.end()) {
+      known = manifests.emplace(path, RecordIOManifest::LoadIfThere(path)).first;
+    }
+    const std::optional<RecordIOPromise> promise = known->second.Find(file);
+    if (!promise || promise->slots.empty()) return std::nullopt;
+    if (promise->slots == last_text) continue;
+    last_text = promise->slots;
+    const NamedSlots slots = *SlotsOf(*promise, file);
+    if (!first) first = slots;
+    named = named && slots.names == first->names;
+    common.Add(slots.slots);
+  }
+  const std::optional<std::vector<SlotSpec>> slots = common.slots();
+  if (!slots) return std::nullopt;
+  return NamedSlots{*slots, named ? first->names : std::vector<std::string>()};
 }
 
 Error MissingFile(const std::string& file) {

@@ -5,8 +5,10 @@
 // A manifest is a JSON file for all files of one set, a few dozen bytes for each:
 //
 //   {"format": "recordio-manifest", "version": 1, "files": [
-//    {"name": "train-00000.recordio", "bytes": 18350080, "chunks": 18, "records": 17201},
-//    {"name": "train-00001.recordio", "bytes": 18349412, "chunks": 18, "records": 17200}
+//    {"name": "train-00000.recordio", "bytes": 18350080, "chunks": 18, "records": 17201,
+//     "format": "45091362 image uint8[1,28,28] label int64[1,1]"},
+//    {"name": "train-00001.recordio", "bytes": 18349412, "chunks": 18, "records": 17200,
+//     "format": "45091362 image uint8[1,28,28] label int64[1,1]"}
 //   ]}
 //
 // Names have no folder: the files lie beside the manifest, escaped as error texts show them. The
@@ -19,10 +21,15 @@
 // not list is read as if there were no manifest: files may be added to a set by hand. A malformed
 // manifest, or one of another version, is an error for every file that it might list.
 //
+// "format", if it is there, tells the slots of the records (named_slots.h), behind the CRC-32C of
+// that text, so that no damaged name passes for one. Readers of version 0.1.0 know the key from
+// elsewhere and pass over it. Where all of it would exceed the largest manifest, it is left out.
+//
 // While files are replaced, and after a replacement that was interrupted, the manifest says so. A
 // file that is replaced alone is also listed with its old contents ("old_bytes", "old_chunks",
 // "old_records"), and must hold the old or the new. Of files that are replaced together, some may
 // be old and some new: instead of numbers they have "replacing": true, and none of them is read.
+// Slots are then told only where old and new have the same.
 #ifndef MILLHOPPER_READERS_RECORDIO_MANIFEST_H_
 #define MILLHOPPER_READERS_RECORDIO_MANIFEST_H_
 
@@ -37,6 +44,7 @@
 #include "framework/base/error.h"
 #include "framework/io/file_system.h"
 #include "framework/io/files_in_use.h"
+#include "readers/named_slots.h"
 
 namespace millhopper {
 
@@ -54,6 +62,7 @@ struct RecordIOCounts {
 struct RecordIOPromise {
   RecordIOCounts counts;
   std::optional<RecordIOCounts> old;  // a file that is being replaced may still hold these
+  std::string slots = {};  // that fit each record, as text (named_slots.h); "" if nobody told them
 };
 
 constexpr char kManifestSuffix[] = ".manifest.json";
@@ -80,7 +89,11 @@ class RecordIOManifest {
   // The paths of listed files of the set that do not exist. The manifest itself is at `path`; names
   // that its files cannot have are ignored.
   std::vector<std::string> Missing(const std::string& path) const;
-  std::string ToText() const;
+  std::string ToText() const { return ToText(kMaxBytes); }
+  // The same, without slots if it would have more than `limit` bytes with them.
+  std::string ToText(uint64_t limit) const;
+
+  static constexpr uint64_t kMaxBytes = uint64_t{64} << 20;
 
  private:
   struct Entry {
@@ -119,6 +132,15 @@ class RecordIOManifests {
   const std::vector<std::string> patterns_;
   std::map<std::string, std::unique_ptr<Known>> known_;  // by path
 };
+
+// The slots that a manifest tells of this file, if it does. Throws kDataLoss, naming the manifest,
+// if they are no slots, although their checksum is right.
+std::optional<NamedSlots> SlotsOf(const RecordIOPromise& promise, const std::string& file);
+
+// The slots that fit every record of all these files, as their manifests say now; nothing if there
+// are no files, if one of them has none stored, or if they are of several kinds. There are names if
+// all have the same. Throws what RecordIOManifest::Load and Find throw.
+std::optional<NamedSlots> StoredSlots(const std::vector<std::string>& files);
 
 // The error for a listed file that does not exist.
 Error MissingFile(const std::string& file);

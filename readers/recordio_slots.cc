@@ -8,28 +8,10 @@
 #include "framework/base/limits.h"
 #include "framework/reader/file_format.h"
 #include "framework/tensor/tensor_stream.h"
+#include "readers/named_slots.h"
 #include "readers/recordio_file.h"
 
 namespace millhopper {
-namespace {
-
-// Makes axes that differ -1. Returns false if no declaration fits both.
-bool Widen(const std::vector<SlotSpec>& other, std::vector<SlotSpec>* slots) {
-  if (slots->size() != other.size()) return false;
-  for (size_t i = 0; i < other.size(); ++i) {
-    SlotSpec& slot = (*slots)[i];
-    if (slot.dtype != other[i].dtype || slot.dims.size() != other[i].dims.size() ||
-        slot.lod_level != other[i].lod_level) {
-      return false;
-    }
-    for (size_t axis = 0; axis < slot.dims.size(); ++axis) {
-      if (slot.dims[axis] != other[i].dims[axis]) slot.dims[axis] = -1;
-    }
-  }
-  return true;
-}
-
-}  // namespace
 
 bool VisitTensorsOfRecord(const char* bytes, size_t size,
                           const std::function<void(const TensorView& tensor)>& visit) {
@@ -72,30 +54,13 @@ std::optional<std::vector<SlotSpec>> SlotsOfFirstRecords(const std::string& path
   const Ref<Chunk> chunk = Pool<Chunk>::Take();
   if (!file.Claim(chunk.get())) return std::nullopt;
   file.Fetch(chunk.get());
-  std::optional<std::vector<SlotSpec>> slots;
+  CommonSlots common;
   for (const Piece& piece : chunk->pieces) {
     const auto found = SlotsOfRecord(chunk->bytes->data() + piece.offset, piece.size);
     if (!found) return std::nullopt;
-    if (!slots) {
-      slots = found;
-    } else if (!Widen(*found, &*slots)) {
-      return std::nullopt;
-    }
+    common.Add(*found);
   }
-  return slots;
-}
-
-std::string SlotsText(const std::vector<SlotSpec>& slots) {
-  std::string text;
-  for (const SlotSpec& slot : slots) {
-    text += StrCat(text.empty() ? "" : " ", ToString(slot.dtype), "[");
-    for (size_t axis = 0; axis < slot.dims.size(); ++axis) {
-      text += StrCat(axis == 0 ? "" : ",", slot.dims[axis]);
-    }
-    text += "]";
-    if (slot.lod_level > 0) text += StrCat(":", slot.lod_level);
-  }
-  return text;
+  return common.slots();
 }
 
 }  // namespace millhopper

@@ -30,9 +30,6 @@ std::optional<std::vector<SlotSpec>> SlotsOfRecord(const char* bytes, size_t siz
 // Throws what RecordIOFile does.
 std::optional<std::vector<SlotSpec>> SlotsOfFirstRecords(const std::string& path);
 
-// "uint8[1,784] int64[-1]:1", as `recordio write --slots` takes it.
-std::string SlotsText(const std::vector<SlotSpec>& slots);
-
 }  // namespace millhopper
 
 #endif  // MILLHOPPER_READERS_RECORDIO_SLOTS_H_

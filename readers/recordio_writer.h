@@ -6,8 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "framework/io/output_file.h"
+#include "readers/named_slots.h"
 #include "readers/recordio_chunk.h"
 
 namespace millhopper {
@@ -37,6 +39,11 @@ class RecordIOWriter {
   // Finishes the file and gives it its name, without a manifest. Throws kIo.
   void Close();
 
+  // The slots that fit each record, which CommitRecordIO lists in the manifest; empty unless
+  // somebody sets them.
+  void set_slots(NamedSlots slots) { slots_ = std::move(slots); }
+  const NamedSlots& slots() const { return slots_; }
+
   OutputFile& output() { return output_; }
   const OutputFile& output() const { return output_; }
   uint64_t records() const { return records_; }
@@ -48,6 +55,7 @@ class RecordIOWriter {
 
   const RecordIOOptions options_;
   OutputFile output_;
+  NamedSlots slots_;
   std::string payload_;
   uint32_t payload_records_ = 0;
   uint64_t records_ = 0;

@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "framework/plugin.h"
+#include "readers/recordio_manifest.h"
 #include "tests/child.h"
 #include "tests/compressed.h"
 #include "tests/encoded_images.h"
@@ -32,10 +34,23 @@ std::vector<std::string> ProgramNames() {
   return names;
 }
 
+// The numbers once more, with a manifest that tells their slots.
+void WriteStored(const std::string& folder) {
+  RecordIOManifest manifest;
+  for (const int shard : {0, 1}) {
+    const std::string file = StrCat(folder, "/stored-0000", shard, ".recordio");
+    const std::string bytes = ReadFile(StrCat(folder, "/numbers-", shard, ".recordio"));
+    WriteFile(file, bytes);
+    manifest.Set(file, {{bytes.size(), 3, 5}, std::nullopt, "x float32[1,2] label int64[1,1]"});
+  }
+  WriteFile(folder + "/stored.recordio.manifest.json", manifest.ToText());
+}
+
 // Writes the files that the programs may read, and returns their folder, which is ${data}.
 std::string WriteData() {
   std::string folder = NewFolder("programs");
   WriteNumbers(folder, 4, 5);
+  WriteStored(folder);
   const std::string lines = "to be\r\nor not\n\nto be\n";
   WriteFile(folder + "/lines.txt", lines);
   WriteFile(folder + "/lines.txt.zst", Zstd(lines));

@@ -20,7 +20,7 @@ HEADERS = ROOT / "framework" / "parser"
 # The headers that Bazel takes by itself (tools/bazel/system.bzl).
 BAZEL_INCLUDE = Path("/usr/include/python3.11")
 # From the first to the last version of Python that the package is known to work with.
-PYTHONS = ((3, 10), (3, 13))
+PYTHONS = ((3, 9), (3, 13))
 
 
 def _include_folder():

@@ -159,10 +159,13 @@ std::string JsonFields(const LoDTensor& tensor) {
   return json + "]";
 }
 
-std::string ToJson(const std::vector<LoDTensor>& element) {
+std::string ToJson(const std::vector<LoDTensor>& element, const std::vector<std::string>& names) {
   std::string json = "{\"slots\":[";
   for (size_t i = 0; i < element.size(); ++i) {
-    json += (i == 0 ? "{" : ",{") + JsonFields(element[i]) + "}";
+    json += i == 0 ? "{" : ",{";
+    if (i < names.size())
+      json += StrCat("\"name\":", nlohmann::json(Escaped(names[i])).dump(), ",");
+    json += JsonFields(element[i]) + "}";
   }
   return json + "]}";
 }

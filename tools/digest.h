@@ -44,8 +44,10 @@ class Sha256 {
 // Tensors on a device are copied to the host first.
 Digest DigestOf(const std::vector<LoDTensor>& element);
 
-// {"slots":[{"dtype":"uint8","dims":[1,2],"lod":[[0,1]],"data":[7,8]}]}, without a line end.
-std::string ToJson(const std::vector<LoDTensor>& element);
+// {"slots":[{"dtype":"uint8","dims":[1,2],"lod":[[0,1]],"data":[7,8]}]}, without a line end. Where
+// slots have names, "name" is the first field of each.
+std::string ToJson(const std::vector<LoDTensor>& element,
+                   const std::vector<std::string>& names = {});
 // "dtype":"uint8","dims":[1,2],"lod":[[0,1]],"data":[7,8]: the fields of one tensor. Floats have
 // the fewest digits that tell them apart; "nan", "inf" and "-inf" are strings.
 std::string JsonFields(const LoDTensor& tensor);

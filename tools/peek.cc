@@ -36,6 +36,7 @@
 #include "tools/slots_text.h"
 #include "tools/standard_streams.h"
 #include "tools/status_line.h"
+#include "tools/tensor_text.h"
 
 DEFINE_string(startup, "", "the startup program that creates the reader");
 DEFINE_string(field, "",
@@ -187,9 +188,9 @@ void PrintDigests(ReaderHolder* reader) {
   }
 }
 
-void PrintJson(ReaderHolder* reader) {
-  VisitElements(reader, -1, [](int64_t, const auto& element) {
-    std::cout << ToJson(element) << "\n";
+void PrintJson(ReaderHolder* reader, const Strings& slot_names) {
+  VisitElements(reader, -1, [&](int64_t, const auto& element) {
+    std::cout << ToJson(element, slot_names) << "\n";
     return true;
   });
 }
@@ -252,29 +253,26 @@ void WriteSheet(ReaderHolder* reader,
   WritePicture(sheet.ToPng(), "images" + OfElements(count), &file);
 }
 
-void PrintElement(int64_t index, const std::vector<LoDTensor>& element) {
+void PrintElement(int64_t index, const std::vector<LoDTensor>& element, const Strings& slot_names) {
   std::cout << "element " << index << "\n";
   for (size_t slot = 0; slot < element.size(); ++slot) {
     const LoDTensor tensor = element[slot].OnHost();
-    std::cout << "  slot " << slot << ": " << Describe(tensor);
+    std::cout << "  " << SlotTitle(slot, slot_names) << ": " << Describe(tensor);
     if (!tensor.lod().empty()) std::cout << ", lod " << ToString(tensor.lod());
     Statistics statistics;
     for (int64_t i = 0; i < tensor.numel(); ++i) statistics.Add(ValueAt(tensor, i));
-    if (tensor.numel() > 1) std::cout << ", " << statistics.Range();
-    std::cout << "\n   ";
-    for (int64_t i = 0; i < std::min(tensor.numel(), kShownValues); ++i) {
-      std::cout << " " << ValueText(tensor, i);
-    }
-    if (tensor.numel() > kShownValues) {
+    if (tensor.numel() > 1 && !IsText(tensor)) std::cout << ", " << statistics.Range();
+    std::cout << "\n   " << ValuesText(tensor, kShownValues);
+    if (tensor.numel() > kShownValues && !IsText(tensor)) {
       std::cout << " ... " << WithCommas(static_cast<uint64_t>(tensor.numel())) << " values";
     }
     std::cout << "\n";
   }
 }
 
-void PrintElements(ReaderHolder* reader) {
-  const int64_t count = VisitElements(reader, kShownElements, [](int64_t i, const auto& element) {
-    PrintElement(i, element);
+void PrintElements(ReaderHolder* reader, const Strings& slot_names) {
+  const int64_t count = VisitElements(reader, kShownElements, [&](int64_t i, const auto& element) {
+    PrintElement(i, element, slot_names);
     return true;
   });
   const bool more = reader->HasNext();
@@ -307,11 +305,11 @@ void PrintStatisticsAsJson(ReaderHolder* reader) {
       {{"elements", count}, {"more", reader->HasNext()}, {"slots", statistics.SlotsToJson()}});
 }
 
-void PrintStatistics(ReaderHolder* reader) {
+void PrintStatistics(ReaderHolder* reader, const Strings& slot_names) {
   PassStatistics statistics(reader->Chain());
   const int64_t count = AddUp(reader, &statistics);
   std::cout << WithCommas(static_cast<uint64_t>(count)) << (count == 1 ? " element" : " elements")
-            << (reader->HasNext() ? ", and more\n" : "\n") << statistics.ToText();
+            << (reader->HasNext() ? ", and more\n" : "\n") << statistics.ToText(slot_names);
 }
 
 int RunPeek(const Arguments& arguments) {
@@ -337,11 +335,13 @@ int RunPeek(const Arguments& arguments) {
           ": 0 or more are possible, and -1 for as many as fit what is shown");
   // Where standard output is for other programs, people read standard error.
   std::ostream& hints = FLAGS_digest || FLAGS_json || png ? std::cerr : std::cout;
-  const std::shared_ptr<const Program> program =
+  const auto [program, slot_names] =
       FLAGS_startup.empty()
-          ? ProgramForFiles(arguments.words, arguments.all("field"), ParseSlots(FLAGS_slots),
+          ? ProgramForFiles(arguments.words, arguments.all("field"), SlotsOfFlag(FLAGS_slots),
                             &hints)
-          : Program::FromFile(ProgramName(FLAGS_startup), ParseSettings(arguments.all("set")));
+          : PeekProgram{
+                Program::FromFile(ProgramName(FLAGS_startup), ParseSettings(arguments.all("set"))),
+                {}};
   RunState run;
   run.seed = FLAGS_seed;
   const Executor executor(run);
@@ -367,17 +367,17 @@ int RunPeek(const Arguments& arguments) {
   if (FLAGS_digest) {
     PrintDigests(reader);
   } else if (FLAGS_json) {
-    FLAGS_all ? PrintStatisticsAsJson(reader) : PrintJson(reader);
+    FLAGS_all ? PrintStatisticsAsJson(reader) : PrintJson(reader, slot_names);
   } else if (png) {
     FLAGS_all ? WriteHistograms(reader) : WriteSheet(reader, open_again);
   } else {
     std::cout << reader->origin() << "\n";
     for (size_t i = 0; i < reader->slots().size(); ++i) {
-      std::cout << "  slot " << i << " is declared "
+      std::cout << "  " << SlotTitle(i, slot_names) << " is declared "
                 << (reader->slots()[i].known ? ToString(reader->slots()[i]) : "by its file")
                 << "\n";
     }
-    FLAGS_all ? PrintStatistics(reader) : PrintElements(reader);
+    FLAGS_all ? PrintStatistics(reader, slot_names) : PrintElements(reader, slot_names);
   }
   if (FLAGS_stats) {
     FlushOutput();

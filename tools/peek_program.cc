@@ -3,11 +3,15 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "framework/base/error.h"
 #include "framework/reader/file_format.h"
+#include "operators/slot_declaration.h"
 #include "proto/framework.pb.h"
+#include "readers/fields.h"
 #include "readers/file_list.h"
+#include "readers/recordio_manifest.h"
 #include "readers/recordio_slots.h"
 #include "tools/standard_streams.h"
 
@@ -26,37 +30,18 @@ void PrintFields(const Strings& fields, std::ostream* out) {
   }
 }
 
-// The slots as lines to be pasted: into a program, and into Python.
-void PrintSlots(const std::vector<SlotSpec>& slots, const proto::VarDesc& variable,
-                std::ostream* out) {
-  const std::string program = variable.type().ShortDebugString();
-  *out << "slots that fit the first records, for recordio write:\n  --slots='" << SlotsText(slots)
-       << "'\nfor a program:\n  type { " << program << "}\nfor Python:\n  slots={";
-  for (size_t i = 0; i < slots.size(); ++i) {
-    *out << (i == 0 ? "" : ", ") << "\"slot" << i << "\": (\"" << ToString(slots[i].dtype) << "\", "
-         << ToString(slots[i].dims);
-    if (slots[i].lod_level > 0) *out << ", " << slots[i].lod_level;
-    *out << ")";
-  }
-  *out << "}\n";
-}
-
-// Declares the slots of a reader's variable.
-void Declare(const std::vector<SlotSpec>& slots, proto::VarDesc* variable) {
-  for (const SlotSpec& slot : slots) {
-    auto* const tensor = variable->mutable_type()->mutable_reader()->add_lod_tensor();
-    tensor->mutable_tensor()->set_data_type(
-        static_cast<proto::VarType::Type>(static_cast<int>(slot.dtype)));
-    for (const int64_t dim : slot.dims) tensor->mutable_tensor()->add_dims(dim);
-    if (slot.lod_level > 0) tensor->set_lod_level(slot.lod_level);
-  }
+// The slots as lines to be pasted: into a command, into a program, and into Python.
+void PrintSlots(const NamedSlots& found, bool are_stored, std::ostream* out) {
+  *out << "slots that " << (are_stored ? "are stored beside the files" : "fit the first records")
+       << ", for recordio write:\n  --slots='" << ToText(found) << "'\nfor a program:\n  "
+       << ProgramDeclaration(found.slots, found.names) << "\nfor Python:\n  "
+       << PythonDeclaration(found.slots, found.names) << "\n";
 }
 
 }  // namespace
 
-std::shared_ptr<const Program> ProgramForFiles(const Strings& names, const Strings& given_fields,
-                                               const std::vector<SlotSpec>& given_slots,
-                                               std::ostream* hints) {
+PeekProgram ProgramForFiles(const Strings& names, const Strings& given_fields,
+                            const NamedSlots& given_slots, std::ostream* hints) {
   Strings given;
   for (const std::string& name : names) given.push_back(DataName(name));
   const Strings files = ExpandFileNames(given);
@@ -70,7 +55,7 @@ std::shared_ptr<const Program> ProgramForFiles(const Strings& names, const Strin
   Require(given_fields.empty() || has_attribute("fields"), "--field: the format ", format.tag,
           " takes no fields");
   Strings fields = given_fields;
-  if (given_slots.empty() && fields.empty() && format.guess_fields != nullptr) {
+  if (given_slots.slots.empty() && fields.empty() && format.guess_fields != nullptr) {
     fields = format.guess_fields(SplitFormatPrefix(files.front()).path, format.WithDefaults({}));
     if (!fields.empty()) PrintFields(fields, hints);
   }
@@ -99,23 +84,30 @@ std::shared_ptr<const Program> ProgramForFiles(const Strings& names, const Strin
   }
   add_attribute("file_names", with_format);
   if (!fields.empty()) add_attribute("fields", fields);
-  std::optional<std::vector<SlotSpec>> slots;
-  if (!given_slots.empty()) {
-    Declare(given_slots, variable);
+  Strings slot_names = NamesOf(fields);
+  std::optional<NamedSlots> slots;
+  if (!given_slots.slots.empty()) {
+    slots = given_slots;
   } else if (format.tag == "recordio") {
-    slots = SlotsOfFirstRecords(SplitFormatPrefix(files.front()).path);
+    Strings paths;
+    for (const std::string& file : files) paths.push_back(SplitFormatPrefix(file).path);
+    slots = StoredSlots(paths);
+    const bool are_stored = slots.has_value();
+    if (!are_stored) {
+      if (const auto first = SlotsOfFirstRecords(paths.front())) slots = NamedSlots{*first, {}};
+    }
+    if (slots) PrintSlots(*slots, are_stored, hints);
   }
   if (slots) {
-    Declare(*slots, variable);
-    PrintSlots(*slots, *variable, hints);
-  } else if (given_slots.empty() &&
-             has_attribute("content")) {  // no declaration fits records of tensors
+    DeclareSlots(slots->slots, variable);
+    slot_names = slots->names;
+  } else if (has_attribute("content")) {  // no declaration fits records of tensors
     proto::OpDesc::Attr* const attribute = open->add_attrs();
     attribute->set_name("content");
     attribute->set_type(proto::STRING);
     attribute->set_s("bytes");
   }
-  return Program::FromString(program.SerializeAsString(), "peek");
+  return {Program::FromString(program.SerializeAsString(), "peek"), std::move(slot_names)};
 }
 
 }  // namespace millhopper

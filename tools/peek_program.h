@@ -9,17 +9,22 @@
 #include <vector>
 
 #include "framework/program/program.h"
-#include "framework/tensor/rows.h"
+#include "readers/named_slots.h"
 
 namespace millhopper {
 
-// A program that reads the files. Where their format takes fields, or is recordio, and neither
-// fields nor slots are given, it has those that fit the first records, and they are written to
-// `hints`, ready to be pasted.
-std::shared_ptr<const Program> ProgramForFiles(const std::vector<std::string>& names,
-                                               const std::vector<std::string>& given_fields,
-                                               const std::vector<SlotSpec>& given_slots,
-                                               std::ostream* hints);
+struct PeekProgram {
+  std::shared_ptr<const Program> program;
+  std::vector<std::string> slot_names;  // empty if nothing tells them
+};
+
+// A program that reads the files. Where neither fields nor slots are given and their format takes
+// fields, it has those that fit the first records; of recordio it has the slots that are stored
+// beside the files, or else those of the first records. They are written to `hints`, ready to be
+// pasted.
+PeekProgram ProgramForFiles(const std::vector<std::string>& names,
+                            const std::vector<std::string>& given_fields,
+                            const NamedSlots& given_slots, std::ostream* hints);
 
 }  // namespace millhopper
 

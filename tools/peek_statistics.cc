@@ -12,6 +12,7 @@
 #include "tools/digest.h"
 #include "tools/json_line.h"
 #include "tools/picture.h"
+#include "tools/tensor_text.h"
 
 namespace millhopper {
 namespace {
@@ -124,11 +125,11 @@ void PassStatistics::AddMixes(const ChainStats& chain) {
   for (const ChainStats& below : chain.below) AddMixes(below);
 }
 
-std::string PassStatistics::ToText() const {
+std::string PassStatistics::ToText(const std::vector<std::string>& slot_names) const {
   std::ostringstream out;
   for (size_t slot = 0; slot < slots_.size(); ++slot) {
     const SlotStatistics& statistics = slots_[slot];
-    out << "slot " << slot << ":";
+    out << SlotTitle(slot, slot_names) << ":";
     size_t shown = 0;
     for (const std::string& kind : statistics.kinds) {
       if (shown++ == kShownKinds) break;

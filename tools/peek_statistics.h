@@ -41,8 +41,8 @@ class PassStatistics {
   // Once all are added: the chain as it is then, which tells the shares of its mixes.
   void AddMixes(const ChainStats& chain);
 
-  // Lines for people: slots, packed rows, mixes.
-  std::string ToText() const;
+  // Lines for people: slots, with their names if there are any, packed rows, mixes.
+  std::string ToText(const std::vector<std::string>& slot_names) const;
   // A list with an entry for each slot.
   nlohmann::json SlotsToJson() const;
   // The histograms and shares one below another, as a PNG file, and what they are, in *what. Throws

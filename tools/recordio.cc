@@ -38,7 +38,7 @@ CommandHelp Help() {
       "           then each is called FILE.partial. A manifest beside the files says what\n"
       "           they hold (FILE.manifest.json; for shards OUTPUT.recordio.manifest.json).\n"
       "           Keep it with them: by it readers notice a file that is missing or has\n"
-      "           lost chunks\n"
+      "           lost chunks, and know the slots and their names without a declaration\n"
       "  inspect  prints a line for each chunk: number, first byte, records, bytes as\n"
       "           stored and expanded, compressor, checksum; then totals\n"
       "  verify   reads everything and checks that all checksums are right and that each\n"

@@ -25,6 +25,7 @@
 #include "framework/tensor/tensor_stream.h"
 #include "readers/checksums.h"
 #include "readers/file_list.h"
+#include "readers/named_slots.h"
 #include "readers/recordio_file.h"
 #include "readers/recordio_manifest.h"
 #include "readers/recordio_slots.h"
@@ -36,6 +37,7 @@
 #include "tools/shared_flags.h"
 #include "tools/standard_streams.h"
 #include "tools/status_line.h"
+#include "tools/tensor_text.h"
 
 DEFINE_int64(count, 3, "head: how many records of each file");
 DEFINE_int64(bytes, 64, "head: how many bytes of each record");
@@ -288,20 +290,29 @@ std::vector<LoDTensor> TensorsOf(const char* bytes, size_t size) {
   return is_list ? tensors : std::vector<LoDTensor>();
 }
 
-void PrintTensor(size_t slot, const LoDTensor& tensor) {
+void PrintTensor(const std::string& title, const LoDTensor& tensor) {
   constexpr int64_t kShownValues = 8;
-  std::string text = StrCat("  slot ", slot, ": ", Describe(tensor));
+  std::string text = StrCat("  ", title, ": ", Describe(tensor));
   if (!tensor.lod().empty()) text += ", lod " + ToString(tensor.lod());
-  text += ":";
-  for (int64_t i = 0; i < std::min(tensor.numel(), kShownValues); ++i) {
-    text += " " + ValueText(tensor, i);
-  }
-  if (tensor.numel() > kShownValues) text += " ...";
+  text += ":" + ValuesText(tensor, kShownValues);
+  if (tensor.numel() > kShownValues && !IsText(tensor)) text += " ...";
   std::printf("%s\n", text.c_str());
 }
 
+// The names of the slots of a file, if its manifest tells them. A wrong manifest is no reason not
+// to show records; `verify` reports it.
+std::vector<std::string> NamesIn(const std::string& file) {
+  try {
+    const std::optional<NamedSlots> stored = StoredSlots({file});
+    return stored ? stored->names : std::vector<std::string>();
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 // A record as a line of JSON: its place, the first bytes and the tensors that it holds, if any.
-void PrintRecordAsJson(const std::string& name, const Chunk& chunk, size_t i) {
+void PrintRecordAsJson(const std::string& name, const Chunk& chunk, size_t i,
+                       const std::vector<std::string>& slot_names) {
   const Piece& piece = chunk.pieces[i];
   const char* bytes = chunk.bytes->data() + piece.offset;
   std::string hex;
@@ -315,15 +326,16 @@ void PrintRecordAsJson(const std::string& name, const Chunk& chunk, size_t i) {
                          {"byte", chunk.offset}, {"record", i},
                          {"bytes", piece.size},  {"hex", hex}};
   const std::vector<LoDTensor> tensors = TensorsOf(bytes, piece.size);
-  if (!tensors.empty()) json.update(nlohmann::json::parse(ToJson(tensors)));
+  if (!tensors.empty()) json.update(nlohmann::json::parse(ToJson(tensors, slot_names)));
   PrintJsonLine(json);
 }
 
 // Prints at most *left records of a chunk, and subtracts their number from *left.
-void PrintRecords(const std::string& name, const Chunk& chunk, int64_t* left) {
+void PrintRecords(const std::string& name, const Chunk& chunk,
+                  const std::vector<std::string>& slot_names, int64_t* left) {
   for (size_t i = 0; i < chunk.pieces.size() && *left > 0; ++i, --*left) {
     if (FLAGS_json) {
-      PrintRecordAsJson(name, chunk, i);
+      PrintRecordAsJson(name, chunk, i, slot_names);
       continue;
     }
     const Piece& piece = chunk.pieces[i];
@@ -333,7 +345,9 @@ void PrintRecords(const std::string& name, const Chunk& chunk, int64_t* left) {
                 static_cast<unsigned long long>(chunk.offset), piece.size);
     PrintBytes(bytes, piece.size);
     const std::vector<LoDTensor> tensors = TensorsOf(bytes, piece.size);
-    for (size_t slot = 0; slot < tensors.size(); ++slot) PrintTensor(slot, tensors[slot]);
+    for (size_t slot = 0; slot < tensors.size(); ++slot) {
+      PrintTensor(SlotTitle(slot, slot_names), tensors[slot]);
+    }
   }
 }
 
@@ -352,6 +366,7 @@ int HeadOfRecordIO(const std::vector<std::string>& patterns) {
   return VisitFiles(patterns, [](const std::string& name) {
     RecordIOFile file(name);
     if (!FLAGS_json) std::printf("%s\n", Escaped(name).c_str());
+    const std::vector<std::string> slot_names = NamesIn(name);
     int64_t left = FLAGS_count;
     while (left > 0) {
       const Ref<Chunk> chunk = Pool<Chunk>::Take();
@@ -362,7 +377,7 @@ int HeadOfRecordIO(const std::vector<std::string>& patterns) {
       } catch (...) {
         error = std::current_exception();  // the records before the damage are printed first
       }
-      PrintRecords(name, *chunk, &left);
+      PrintRecords(name, *chunk, slot_names, &left);
       FlushOutput();
       if (error != nullptr && left > 0) std::rethrow_exception(error);
       CheckStop();

@@ -23,10 +23,13 @@
 #include "framework/reader/file_format.h"
 #include "framework/reader/file_reader.h"
 #include "framework/tensor/tensor_stream.h"
+#include "readers/fields.h"
 #include "readers/file_list.h"
+#include "readers/named_slots.h"
 #include "readers/recordio_commit.h"
 #include "readers/recordio_file.h"
 #include "readers/recordio_manifest.h"
+#include "readers/recordio_slots.h"
 #include "readers/recordio_writer.h"
 #include "tools/amounts.h"
 #include "tools/command.h"
@@ -65,8 +68,9 @@ DEFINE_string(
 DEFINE_string(
     slots, "",
     "write: the slots of an element of the inputs, if their format does not tell them, such "
-    "as 'uint8[1,28,28] int64[1,1]'. -1 means any length, and :1 after a slot means one "
-    "level of detail: 'uint8[-1]:1'. The format fixed needs this flag");
+    "as 'image uint8[1,28,28] label int64[1,1]'; names may be left out. -1 means any length, and "
+    ":1 "
+    "after a slot means one level of detail: 'uint8[-1]:1'. The format fixed needs this flag");
 
 DEFINE_string(field, "",
               "write: for inputs of a format with fields: \"name dtype[dims] option=value ...\", "
@@ -92,19 +96,28 @@ std::vector<std::string> SplitAtCommas(const std::string& text) {
 class Input {
  public:
   // `patterns` are the wildcards by which the inputs were found.
-  Input(const std::string& name, const std::string& labels, const std::vector<SlotSpec>& slots,
-        const std::vector<std::string>& fields, const std::vector<std::string>& patterns) {
+  Input(const std::string& name, const std::string& labels, const NamedSlots& slots,
+        const std::vector<std::string>& fields, const std::vector<std::string>& patterns)
+      : names_(slots.names) {
     const FormatChoice choice = ChooseFormat(name);
     const FormatSchema* schema = choice.schema;
-    if (schema == nullptr && slots.empty() && IsRecordIO(choice.path)) {
+    if (schema == nullptr && slots.slots.empty() && IsRecordIO(choice.path)) {
       schema = FindFileFormat("recordio");
     }
     FormatArguments arguments;
-    arguments.declared = slots;
+    arguments.declared = slots.slots;
     arguments.patterns = patterns;
     arguments.has_companions = !labels.empty();
-    verbatim_ = schema != nullptr && schema->tag == "recordio" && slots.empty();
-    if (!fields.empty()) arguments.attributes.Set("fields", fields);
+    verbatim_ = schema != nullptr && schema->tag == "recordio" && slots.slots.empty();
+    if (!fields.empty()) {
+      arguments.attributes.Set("fields", fields);
+      if (names_.empty()) names_ = NamesOf(fields);
+    }
+    if (names_.empty() && schema != nullptr && schema->tag == "recordio") {
+      if (const std::optional<NamedSlots> stored = StoredSlots({choice.path})) {
+        names_ = stored->names;
+      }
+    }
     if (verbatim_) arguments.attributes.Set("content", std::string("bytes"));
     try {
       reader_ = std::make_unique<FileReader>(
@@ -119,6 +132,10 @@ class Input {
 
   // Whether the records are copied unchanged.
   bool verbatim() const { return verbatim_; }
+  // The slots that its format knows or that are declared.
+  const std::vector<SlotSpec>& slots() const { return reader_->slots(); }
+  // Names of the slots, or none.
+  const std::vector<std::string>& names() const { return names_; }
   // How many elements there are, if the file tells it.
   std::optional<uint64_t> records() const { return LengthIfTold(*reader_); }
   // The next element, or null at the end; valid until the next call.
@@ -138,6 +155,7 @@ class Input {
   }
 
   bool verbatim_ = false;
+  std::vector<std::string> names_;
   std::unique_ptr<FileReader> reader_;
   std::vector<LoDTensor> element_;
 };
@@ -148,10 +166,12 @@ class Encoder {
  public:
   explicit Encoder(bool tensors) : tensors_(tensors) {}
 
-  // The record of an element; valid until the next call.
-  const std::string& Encode(const std::vector<LoDTensor>& element, bool verbatim) {
+  // The record of an element, valid until the next call. Adds its slots to *common.
+  const std::string& Encode(const std::vector<LoDTensor>& element, bool verbatim,
+                            CommonSlots* common) {
     CheckKind(element, verbatim);
     record_.clear();
+    AddSlots(element, verbatim, common);
     if (tensors_ && !verbatim) {
       const auto count = static_cast<uint32_t>(element.size());
       record_.append(reinterpret_cast<const char*>(&count), sizeof(count));
@@ -164,6 +184,9 @@ class Encoder {
     return record_;
   }
 
+  // The last one.
+  const std::string& record() const { return record_; }
+
  private:
   struct Kind {
     DataType dtype;
@@ -173,6 +196,16 @@ class Encoder {
       return dtype == other.dtype && rank == other.rank && levels == other.levels;
     }
   };
+
+  void AddSlots(const std::vector<LoDTensor>& element, bool verbatim, CommonSlots* common) const {
+    if (verbatim) {
+      const auto* const bytes = static_cast<const char*>(element[0].raw_data());
+      const auto found = SlotsOfRecord(bytes, element[0].bytes());
+      found ? common->Add(*found) : common->GiveUp();
+    } else {
+      tensors_ ? common->Add(element) : common->GiveUp();
+    }
+  }
 
   void CheckKind(const std::vector<LoDTensor>& element, bool verbatim) {
     const bool first = kinds_.empty();
@@ -254,6 +287,39 @@ uint64_t RecordsOf(const std::vector<std::unique_ptr<Input>>& inputs) {
   return total;
 }
 
+// The names that all inputs give their slots, or none.
+std::vector<std::string> NamesOfAll(const std::vector<std::unique_ptr<Input>>& inputs) {
+  const std::vector<std::string>& first = inputs.front()->names();
+  const bool same = std::all_of(inputs.begin(), inputs.end(),
+                                [&](const auto& input) { return input->names() == first; });
+  return same ? first : std::vector<std::string>();
+}
+
+// Has the manifest tell the slots of a file: those of its records or, where it has none, those that
+// its inputs would have had.
+void SetSlots(const CommonSlots& common, const NamedSlots& of_inputs, RecordIOWriter* file) {
+  const std::optional<std::vector<SlotSpec>> found = common.slots();
+  if (!found && file->records() > 0) return;
+  NamedSlots slots = of_inputs;
+  if (found) slots.slots = *found;
+  if (slots.names.size() != slots.slots.size()) slots.names.clear();
+  file->set_slots(std::move(slots));
+}
+
+// The slots that all inputs have before a record is read, if they know them.
+NamedSlots SlotsBeforeReading(const std::vector<std::unique_ptr<Input>>& inputs) {
+  NamedSlots slots{inputs.front()->slots(), NamesOfAll(inputs)};
+  const auto is_known = [&](const auto& input) {
+    return !input->verbatim() && input->slots() == slots.slots;
+  };
+  if (FLAGS_content != "tensors" || !std::all_of(inputs.begin(), inputs.end(), is_known) ||
+      !std::all_of(slots.slots.begin(), slots.slots.end(),
+                   [](const SlotSpec& slot) { return slot.known; })) {
+    slots.slots.clear();
+  }
+  return slots;
+}
+
 // Stores the records of the inputs and gives the files their names.
 void Copy(std::vector<std::unique_ptr<Input>>* inputs, const std::vector<RecordIOWriter*>& files) {
   std::atomic<uint64_t> records{0};
@@ -267,16 +333,19 @@ void Copy(std::vector<std::unique_ptr<Input>>* inputs, const std::vector<RecordI
         StrCat(Counted(done, "record"), ", ", HumanBytes(static_cast<double>(bytes.load()))));
   });
   Encoder encoder(FLAGS_content == "tensors");
+  const NamedSlots before = SlotsBeforeReading(*inputs);
+  std::vector<CommonSlots> common(files.size());
   for (std::unique_ptr<Input>& input : *inputs) {
     while (const std::vector<LoDTensor>* element = input->Next()) {
-      const std::string& record = encoder.Encode(*element, input->verbatim());
-      files[records.load() % files.size()]->Write(record);
+      const size_t file = records.load() % files.size();
+      files[file]->Write(encoder.Encode(*element, input->verbatim(), &common[file]));
       ++records;
-      bytes += record.size();
+      bytes += encoder.record().size();
       CheckStop();
     }
     input.reset();
   }
+  for (size_t i = 0; i < files.size(); ++i) SetSlots(common[i], before, files[i]);
   CommitRecordIO(files, files.size() > 1);
 }
 
@@ -291,7 +360,7 @@ int WriteRecordIO(const std::vector<std::string>& patterns,
   options.chunk_bytes = ParseBytes("chunk_bytes", FLAGS_chunk_bytes);
   Require(FLAGS_content == "tensors" || FLAGS_content == "bytes", "--content=", FLAGS_content,
           ": it is tensors or bytes");
-  const std::vector<SlotSpec> slots = ParseSlots(FLAGS_slots);
+  const NamedSlots slots = SlotsOfFlag(FLAGS_slots);
   const std::vector<std::string> names = ExpandFileNames(patterns);
   std::vector<std::string> label_patterns = SplitAtCommas(FLAGS_label_filename);
   for (std::string& name : label_patterns) name = DataName(name);

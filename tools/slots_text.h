@@ -4,15 +4,14 @@
 #define MILLHOPPER_TOOLS_SLOTS_TEXT_H_
 
 #include <string>
-#include <vector>
 
-#include "framework/tensor/rows.h"
+#include "readers/named_slots.h"
 
 namespace millhopper {
 
-// The slots of "uint8[1,784] int64[-1]:1", where :1 is one level of detail; none of "". Throws
-// kInvalidArgument with what is no slot.
-std::vector<SlotSpec> ParseSlots(const std::string& text);
+// The slots that the text of --slots names (named_slots.h); none of "". Throws kInvalidArgument with
+// what is no slot, and the flag's name.
+NamedSlots SlotsOfFlag(const std::string& text);
 
 }  // namespace millhopper
 

@@ -223,6 +223,13 @@ struct FormatArguments {
   std::vector<std::string> patterns;
   bool has_companions = false;                   // every FileEntry will name one
   BufferType buffer_type = BufferType::kMemory;  // of every FileEntry
+  // The files that will be opened; empty if they are not known yet. A format may learn slots that
+  // nobody has declared from what lies beside them.
+  std::vector<FileEntry> files;
+  // How whoever asked for the reader declares slots, for the texts of errors. `names` are those of
+  // the slots, or none. Null if it is not known.
+  std::string (*declaration)(const std::vector<SlotSpec>& slots,
+                             const std::vector<std::string>& names) = nullptr;
 };
 
 // How a format presents itself. Built fluently by the function given to REGISTER_FILE_FORMAT.

@@ -19,7 +19,10 @@
 #include "framework/tensor/tensor_stream.h"
 #include "python/core/interpreter_release.h"
 #include "readers/file_list.h"
+#include "readers/named_slots.h"
+#include "readers/open_files.h"
 #include "readers/recordio_commit.h"
+#include "readers/recordio_manifest.h"
 #include "readers/recordio_slots.h"
 #include "readers/recordio_writer.h"
 
@@ -48,8 +51,9 @@ OutputRules RulesFor(bool overwrite) {
 class TensorWriter {
  public:
   TensorWriter(const std::string& path, RecordIOCompressor compressor, int64_t max_num_records,
-               bool overwrite)
+               bool overwrite, std::vector<std::string> names)
       : path_(path),
+        names_(std::move(names)),
         writer_(std::make_unique<RecordIOWriter>(path, OptionsFor(compressor, max_num_records),
                                                  RulesFor(overwrite))) {
     CheckListing({writer_.get()});  // reports a bad manifest now
@@ -64,6 +68,7 @@ class TensorWriter {
       const std::lock_guard<std::mutex> lock(writer->mutex_);
       Require(writer->writer_ != nullptr && writer->finished_, Escaped(writer->path_),
               ": this file has not been finished");
+      writer->SetSlots();
       owned.push_back(std::move(writer->writer_));
       files.push_back(owned.back().get());
     }
@@ -80,6 +85,7 @@ class TensorWriter {
             " of the record has no values, or no axis");
     CheckLod(tensor.lod(), tensor.rows());
     AppendTensor(tensor, &record_);
+    slots_.push_back({tensor.dtype(), tensor.dims(), static_cast<int>(tensor.lod().size())});
     ++tensors_;
   }
 
@@ -88,9 +94,13 @@ class TensorWriter {
     const std::lock_guard<std::mutex> lock(mutex_);
     RequireOpen();
     Require(tensors_ > 0, "a record of no tensors; append_tensor comes first");
+    Require(names_.empty() || names_.size() == tensors_, Escaped(path_), ": a record of ", tensors_,
+            " tensors, but ", names_.size(), " names of slots");
     std::memcpy(record_.data(), &tensors_, sizeof(tensors_));
     writer_->Write(record_);
+    common_.Add(slots_);
     record_.resize(sizeof(tensors_));
+    slots_.clear();
     tensors_ = 0;
   }
 
@@ -99,6 +109,7 @@ class TensorWriter {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (writer_ == nullptr) return;
     RequireNoTensors();
+    SetSlots();
     const std::unique_ptr<RecordIOWriter> writer = std::move(writer_);
     CommitRecordIO({writer.get()}, false);
   }
@@ -127,42 +138,81 @@ class TensorWriter {
             " tensors belong to no record; complete_append_tensor makes one of them");
   }
 
+  // Has the manifest tell the slots of the records.
+  void SetSlots() {
+    if (std::optional<std::vector<SlotSpec>> slots = common_.slots()) {
+      writer_->set_slots({*std::move(slots), names_});
+    }
+  }
+
   const std::string path_;
-  std::mutex mutex_;  // taken without the interpreter
+  const std::vector<std::string> names_;  // of the slots, or none
+  std::mutex mutex_;                      // taken without the interpreter
   std::unique_ptr<RecordIOWriter> writer_;
   bool finished_ = false;
   uint32_t tensors_ = 0;                                      // in the record that is being made
   std::string record_ = std::string(sizeof(tensors_), '\0');  // their number, then the tensors
+  std::vector<SlotSpec> slots_;                               // of these tensors
+  CommonSlots common_;                                        // of all records
 };
 
-// The slots of the first of these files by its first records: (dtype, dims, levels) each.
-std::vector<std::tuple<std::string, std::vector<int64_t>, int>> SlotsOf(
-    const std::vector<std::string>& files) {
-  std::optional<std::vector<SlotSpec>> slots;
-  {
-    const InterpreterRelease released;
-    const std::string path = ChooseFormat(ExpandFileNames(files).front()).path;
-    slots = SlotsOfFirstRecords(path);
-    Require(slots.has_value(), Escaped(path),
-            ": its first records tell no slots: they are no lists of tensors of the same types");
+// Slots as (dtype, dims, levels) each, and their names, if they have any.
+using ToldSlots = std::pair<std::vector<std::tuple<std::string, std::vector<int64_t>, int>>,
+                            std::optional<std::vector<std::string>>>;
+
+ToldSlots ToldAs(const NamedSlots& named) {
+  ToldSlots told;
+  for (const SlotSpec& slot : named.slots) {
+    told.first.emplace_back(ToString(slot.dtype),
+                            std::vector<int64_t>(slot.dims.begin(), slot.dims.end()),
+                            slot.lod_level);
   }
-  std::vector<std::tuple<std::string, std::vector<int64_t>, int>> told;
-  for (const SlotSpec& slot : *slots) {
-    told.emplace_back(ToString(slot.dtype),
-                      std::vector<int64_t>(slot.dims.begin(), slot.dims.end()), slot.lod_level);
-  }
+  if (!named.names.empty()) told.second = named.names;
   return told;
+}
+
+// What the manifests of the files tell, if these have the format recordio.
+std::optional<NamedSlots> Stored(const std::vector<std::string>& names) {
+  const FormatSchema* const format = FormatOf(names);
+  if (format == nullptr || format->tag != "recordio") return std::nullopt;
+  std::vector<std::string> files = ExpandFileNames(names);
+  for (std::string& file : files) file = SplitFormatPrefix(file).path;
+  return StoredSlots(files);
+}
+
+// A file that is missing or damaged is an error of the first pass.
+std::optional<ToldSlots> SlotsStoredFor(const std::vector<std::string>& names) {
+  const InterpreterRelease released;
+  try {
+    if (const std::optional<NamedSlots> stored = Stored(names)) return ToldAs(*stored);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::kCancelled) throw;
+  }
+  return std::nullopt;
+}
+
+ToldSlots SlotsOfFiles(const std::vector<std::string>& names) {
+  const InterpreterRelease released;
+  if (const std::optional<NamedSlots> stored = Stored(names)) return ToldAs(*stored);
+  const std::string path = ChooseFormat(ExpandFileNames(names).front()).path;
+  const std::optional<std::vector<SlotSpec>> found = SlotsOfFirstRecords(path);
+  Require(found.has_value(), Escaped(path),
+          ": its first records tell no slots: they are no lists of tensors of the same types");
+  return ToldAs({*found, {}});
 }
 
 }  // namespace
 
 void DefineRecordio(py::module_* module) {
   module->def(
-      "recordio_slots", &SlotsOf, py::arg("files"),
-      "The slots of RecordIO files of tensors, as the first records of the first file tell:\n"
-      "dtype, dims and number of levels each.\n\n"
+      "recordio_slots", &SlotsOfFiles, py::arg("files"),
+      "The slots of RecordIO files of tensors, as their manifests tell or else the first records\n"
+      "of the first file: dtype, dims and number of levels each, and the names or None.\n\n"
       "Raises:\n    Error: there is no such file, it is no RecordIO file, or its records "
       "tell none.");
+  module->def("stored_slots", &SlotsStoredFor, py::arg("files"),
+              "The same if the manifests of these files tell it, otherwise None. There are no "
+              "errors.");
   py::class_<TensorWriter> writer(*module, "RecordIOWriter",
                                   R"(Writes a RecordIO file whose records are tensors.
 
@@ -174,6 +224,7 @@ Args:
     compressor: of ``RecordIOWriter.Compressor``.
     max_num_records: in a chunk, which also ends where it would exceed 1 MiB.
     overwrite: a file that exists is replaced by ``close``; False: it is an error if one does.
+    names: of the slots of a record, for the manifest; none by default.
 
 Raises:
     Error: the file cannot be created, is no regular file, exists and ``overwrite`` is False, is
@@ -184,19 +235,22 @@ Source: PaddlePaddle's fluid.core, 2018.)");
       .value("NoCompress", RecordIOCompressor::kNone)
       .value("Snappy", RecordIOCompressor::kSnappy);
   writer
-      .def(py::init<const std::string&, RecordIOCompressor, int64_t, bool>(), py::arg("path"),
-           py::arg("compressor"), py::arg("max_num_records"), py::arg("overwrite") = true)
+      .def(py::init<const std::string&, RecordIOCompressor, int64_t, bool,
+                    std::vector<std::string>>(),
+           py::arg("path"), py::arg("compressor"), py::arg("max_num_records"),
+           py::arg("overwrite") = true, py::arg("names") = std::vector<std::string>())
       .def("append_tensor", &TensorWriter::Append, py::arg("tensor"),
            "Adds a ``LoDTensor`` to the record that is being made: its next slot.\n\n"
            "Raises:\n    Error: it has no values, its levels of detail do not fit its rows, or "
            "the file is closed.")
       .def("complete_append_tensor", &TensorWriter::CompleteRecord,
            "Ends the record that the appended tensors make.\n\n"
-           "Raises:\n    Error: there are none, the record is too large, the disk is full, or the "
-           "file is closed.")
+           "Raises:\n    Error: there are none, or not as many as names, the record is too large, "
+           "the disk is full, or the file is closed.")
       .def("close", &TensorWriter::Close,
            "Gives the file its name, and lists it in the manifest beside it, by which readers\n"
-           "notice lost chunks and know how many records there are. Again, it does nothing.\n\n"
+           "notice lost chunks, know how many records there are and, where all records have slots\n"
+           "of the same types, which ones. Again, it does nothing.\n\n"
            "Raises:\n    Error: tensors were appended that belong to no record, or the disk is "
            "full.")
       .def("finish", &TensorWriter::Finish,

@@ -16,6 +16,7 @@ import numpy as np
 
 import millhopper
 from millhopper import _core
+from millhopper.base.zipped import zip_strict
 from millhopper.command import catalog
 from millhopper.errors import Error
 from millhopper.programs.extras import load_extras
@@ -97,7 +98,7 @@ def _run(arguments: argparse.Namespace) -> None:
         prepared = _core.prepare(program, scope, arguments.place, arguments.seed)
         fetched = prepared.run({}, fetch if last else [])
         if last:
-            for name, tensor in zip(fetch, fetched, strict=True):
+            for name, tensor in zip_strict(fetch, fetched):
                 _print_tensor(name, tensor)
 
 

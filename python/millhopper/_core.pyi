@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # The module that is built from python/core.
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import numpy.typing as npt
+from typing_extensions import TypeAlias
 
 # What is known of a tensor: the number of its type, its dims, its levels of offsets.
 KnownTensor: TypeAlias = tuple[int | None, list[int] | None, int | None]
@@ -117,7 +118,12 @@ class Prepared:
     def run(self, feed: Mapping[str, LoDTensor], fetch: Sequence[str]) -> list[LoDTensor]: ...
 
 def prepare(program: Program, scope: Scope, place: str, seed: int) -> Prepared: ...
-def recordio_slots(files: Sequence[str]) -> list[tuple[str, list[int], int]]: ...
+def recordio_slots(
+    files: Sequence[str],
+) -> tuple[list[tuple[str, list[int], int]], list[str] | None]: ...
+def stored_slots(
+    files: Sequence[str],
+) -> tuple[list[tuple[str, list[int], int]], list[str] | None] | None: ...
 
 class RecordIOWriter:
     class Compressor:
@@ -130,6 +136,7 @@ class RecordIOWriter:
         compressor: RecordIOWriter.Compressor,
         max_num_records: int,
         overwrite: bool = ...,
+        names: Sequence[str] = ...,
     ) -> None: ...
     def append_tensor(self, tensor: LoDTensor) -> None: ...
     def complete_append_tensor(self) -> None: ...

@@ -72,7 +72,7 @@ class Ragged:
             raise TypeError(f"{self!r} is no text: that is uint8 with one level of offsets")
         whole = self.values.tobytes()
         at = self.offsets[0].tolist()
-        return [whole[begin:end] for begin, end in zip(at, at[1:], strict=False)]
+        return [whole[begin:end] for begin, end in zip(at, at[1:])]
 
     def to_numpy(self, encoding: str | None = "utf-8") -> npt.NDArray[Any]:
         """The sequences as one array of texts (dtype ``U``), such as the lines of a text file.

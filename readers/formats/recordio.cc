@@ -3,7 +3,8 @@
 // it: a u32 number of tensors and that many serialised tensors, one a declared slot (bytes behind
 // them are ignored, as there). With "bytes" a record is one slot, uint8 [n] with LoD [[0, n]].
 // Where a manifest lies beside the files (recordio_manifest.h), they must hold what it says, and
-// none that a pattern means may be missing.
+// none that a pattern means may be missing. It may tell the slots of tensors, which need not be
+// declared then.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -17,7 +18,9 @@
 #include "framework/reader/file_format.h"
 #include "framework/tensor/tensor_stream.h"
 #include "readers/byte_records.h"
+#include "readers/named_slots.h"
 #include "readers/recordio_file.h"
+#include "readers/recordio_manifest.h"
 #include "readers/recordio_slots.h"
 
 namespace millhopper {
@@ -33,7 +36,9 @@ class RecordIOFormat : public FileFormat {
         manifests_(arguments.patterns) {}
 
   std::unique_ptr<FileSource> Open(const FileEntry& file) override {
-    return std::make_unique<RecordIOFile>(file.path, manifests_.Find(file.path), file.buffer_type);
+    const std::optional<RecordIOPromise> promise = manifests_.Find(file.path);
+    if (promise) CheckStored(*promise, file.path);
+    return std::make_unique<RecordIOFile>(file.path, promise, file.buffer_type);
   }
 
   bool chunks_tell_records() const override { return true; }
@@ -51,6 +56,10 @@ class RecordIOFormat : public FileFormat {
     }
     return records;
   }
+
+ protected:
+  // Throws kDataLoss if no record of the file can have the slots of this reader.
+  virtual void CheckStored(const RecordIOPromise&, const std::string&) const {}
 
  private:
   const std::vector<std::string> patterns_;
@@ -105,10 +114,18 @@ class RecordCursor {
   size_t left_;
 };
 
+using Declaration = decltype(FormatArguments::declaration);
+
+// The slots, as whoever asked for the reader declares them.
+std::string Declared(Declaration declaration, const NamedSlots& slots) {
+  if (declaration == nullptr) return "the slots " + ToText(slots);
+  return declaration(slots.slots, slots.names);
+}
+
 class TensorsFormat final : public RecordIOFormat {
  public:
   TensorsFormat(const std::vector<SlotSpec>& slots, const FormatArguments& arguments)
-      : RecordIOFormat(slots, arguments) {
+      : RecordIOFormat(slots, arguments), declaration_(arguments.declaration) {
     for (const SlotSpec& slot : slots) sequences_.push_back(SequenceOf(slot));
     expected_bytes_ = kCountBytes;
     for (const SlotSpec& slot : slots) {
@@ -135,6 +152,19 @@ class TensorsFormat final : public RecordIOFormat {
       } catch (...) {
         ThrowWithSlots(*ticket);
       }
+    }
+  }
+
+ protected:
+  void CheckStored(const RecordIOPromise& promise, const std::string& path) const override {
+    const std::optional<NamedSlots> stored = SlotsOf(promise, path);
+    if (!stored || promise.counts.records == 0) return;
+    try {
+      AgreeOnSlots(slots(), stored->slots, "the manifest of the file says");
+    } catch (const Error& error) {
+      throw Error(ErrorCode::kDataLoss,
+                  StrCat(error.message(), "; its records have ", Declared(declaration_, *stored)))
+          .InFile(path, 0);
     }
   }
 
@@ -197,12 +227,12 @@ class TensorsFormat final : public RecordIOFormat {
 
   // Throws the error that is being handled and, if the record is a list of tensors, says which
   // slots would fit it.
-  [[noreturn]] static void ThrowWithSlots(const Ticket& ticket) {
+  [[noreturn]] void ThrowWithSlots(const Ticket& ticket) const {
     const Error error = CurrentError();
     const std::optional<std::vector<SlotSpec>> found = SlotsOfRecord(ticket.bytes, ticket.size);
     if (error.code() != ErrorCode::kDataLoss || !found) throw;
     throw Error(error.code(),
-                StrCat(error.message(), "; the record has the slots ", SlotsText(*found)));
+                StrCat(error.message(), "; the record has ", Declared(declaration_, {*found, {}})));
   }
 
   // Loads records whose rows all have their place beforehand.
@@ -252,6 +282,7 @@ class TensorsFormat final : public RecordIOFormat {
     }
   }
 
+  const Declaration declaration_;
   std::vector<std::optional<Sequence>> sequences_;  // by slot
   bool one_step_ = true;
   std::vector<Expected> expected_;
@@ -269,9 +300,28 @@ FormatSchema RecordIOSchema() {
                     .OneOf({"tensors", "bytes"})));
 }
 
+// The slots that are declared, or else those that the manifests of all files tell.
+std::vector<SlotSpec> SlotsFor(const FormatArguments& arguments) {
+  std::vector<std::string> paths;
+  for (const FileEntry& file : arguments.files) paths.push_back(file.path);
+  if (arguments.declared.empty()) {
+    if (const std::optional<NamedSlots> stored = StoredSlots(paths)) return stored->slots;
+  }
+  try {
+    return AgreeOnSlots(arguments.declared, {});
+  } catch (const Error& error) {
+    if (paths.empty()) throw;
+    const auto found = SlotsOfFirstRecords(paths.front());
+    if (!found) throw;
+    throw error.WithMessage(
+        StrCat(error.message(), "; no manifest tells them; the first records of ",
+               Escaped(paths.front()), " have ", Declared(arguments.declaration, {*found, {}})));
+  }
+}
+
 std::unique_ptr<FileFormat> MakeRecordIO(const FormatArguments& arguments) {
   if (arguments.attributes.Get<std::string>("content") == "tensors") {
-    return std::make_unique<TensorsFormat>(AgreeOnSlots(arguments.declared, {}), arguments);
+    return std::make_unique<TensorsFormat>(SlotsFor(arguments), arguments);
   }
   return std::make_unique<BytesFormat>(AgreeOnSlots(arguments.declared, {BytesSlot()}), arguments);
 }

@@ -4,12 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "framework/base/attribute.h"
+#include "framework/base/error.h"
 #include "framework/program/infer_context.h"
 #include "framework/program/inference.h"
 #include "framework/program/operator.h"
@@ -217,6 +219,59 @@ TEST(Infer, IsKnownToEveryOperator) {
     if (schema.infer == nullptr || IsOfReaders(schema)) continue;
     EXPECT_TRUE(seen.count(type) > 0) << type << ": give it a case above";
   }
+}
+
+// A tensor like another, with another type and values of 0.
+LoDTensor Like(const LoDTensor& other, DataType dtype) {
+  LoDTensor tensor;
+  tensor.Allocate(dtype, other.dims());
+  std::memset(tensor.mutable_raw_data(), 0, tensor.bytes());
+  tensor.set_lod(other.lod());
+  return tensor;
+}
+
+// Runs the case with these of its inputs (all, if it is negative) of an unsigned type. Returns
+// whether the operator takes it; expects it to say that it does not.
+bool TakesUnsigned(Case one, int input, DataType dtype) {
+  for (size_t i = 0; i < one.inputs.size(); ++i) {
+    if (input >= 0 && static_cast<int>(i) != input) continue;
+    one.inputs[i].second = Like(one.inputs[i].second, dtype);
+  }
+  if (one.type == "cast") one.attributes[0].second = static_cast<int32_t>(dtype);
+  SCOPED_TRACE(StrCat(one.type, ", input ", input, " of ", ToString(dtype)));
+  try {
+    RunOp(one.type, one.inputs, one.outputs, one.attributes, one.options);
+    return true;
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument) << error.what();
+    EXPECT_NE(error.message().find(ToString(dtype)), std::string::npos) << error.what();
+    return false;
+  }
+}
+
+// Operators move values of uint16, uint32 and uint64, and none computes with them, so that no
+// result depends on what would become of a carry or a sign.
+TEST(Infer, SaysWhichOperatorsTakeUnsignedValues) {
+  std::set<std::string> alone, together;
+  for (const Case& one : Cases()) {
+    const int inputs = static_cast<int>(one.inputs.size());
+    for (int input = inputs == 0 ? 0 : -1; input < inputs; ++input) {
+      std::set<bool> taken;
+      for (const DataType dtype : {DataType::kUint16, DataType::kUint32, DataType::kUint64}) {
+        taken.insert(TakesUnsigned(one, input, dtype));
+      }
+      EXPECT_EQ(taken.size(), 1u) << one.type << ": takes some of the unsigned types";
+      if (taken.count(true) == 0) continue;
+      (input < 0 ? together : alone)
+          .insert(input < 0 ? one.type : one.type + "." + one.inputs[input].first);
+    }
+  }
+  EXPECT_EQ(together,
+            (std::set<std::string>{"assign", "cast", "is_empty", "pad_sequence", "print", "reshape",
+                                   "reshape_grad", "transpose", "truncate"}));
+  EXPECT_EQ(alone,
+            (std::set<std::string>{"assign.X", "cast.X", "is_empty.X", "pad_sequence.X", "print.In",
+                                   "reshape.X", "transpose.X", "truncate.X"}));
 }
 
 std::string Undeclared(const std::string& name) {

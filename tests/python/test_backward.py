@@ -9,6 +9,7 @@ import millhopper as fluid
 import numpy as np
 import pytest
 from millhopper import layers
+from millhopper.base.zipped import zip_strict
 
 Variables = Callable[..., fluid.Variable]
 
@@ -36,7 +37,7 @@ def check_gradients(loss: fluid.Variable, feed: dict[str, np.ndarray] | None = N
     executor.run(fluid.default_startup_program(), scope=scope)
     gradients = executor.run(feed=feed, fetch_list=[g for _, g in pairs], scope=scope)
     step = 1e-5
-    for (variable, _), gradient in zip(pairs, gradients, strict=True):
+    for (variable, _), gradient in zip_strict(pairs, gradients):
         held = scope.find_var(variable.name)
         assert held is not None
         value = np.asarray(held.get_tensor()).copy()

@@ -10,6 +10,7 @@ from typing import Any
 import millhopper
 import numpy as np
 import pytest
+from millhopper.base.zipped import zip_strict
 from number_files import open_numbers, write_numbers
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
@@ -287,7 +288,7 @@ def test_the_lines_of_a_torch_user_run_with_the_import_changed(alone: None, work
             exec(lines, {"seen": seen})
             runs.append(seen)
     plain, _, ours, ours_shuffled = runs
-    for one, other in zip(plain, ours, strict=True):
+    for one, other in zip_strict(plain, ours):
         assert one[0] == other[0]
         assert type(one[1]) is type(other[1]) and one[1].dtype == other[1].dtype
         assert torch.equal(one[1], other[1]) and torch.equal(one[2], other[2])

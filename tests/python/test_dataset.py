@@ -12,6 +12,7 @@ import millhopper
 import numpy as np
 import pytest
 from millhopper import dataset
+from millhopper.base.zipped import zip_strict
 from mnist_files import write_mnist
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,7 +29,7 @@ def test_mnist_reads_idx_files(tmp_path: Path, compressed: bool) -> None:
     write_mnist(tmp_path, "t10k", 30, compressed=compressed)
     reader = dataset.mnist.train(tmp_path)
     for _ in range(2):
-        images, labels = zip(*reader(), strict=True)
+        images, labels = zip_strict(*reader())
         assert labels == tuple(range(200))
         assert all(type(label) is int for label in labels)
         assert all(image.shape == (784,) and image.dtype == np.float32 for image in images)
@@ -96,7 +97,7 @@ def test_digits_are_those_in_the_sources() -> None:
     lines = gzip.decompress(packed).decode().split()
     rows = np.array([line.split(",") for line in lines], dtype=np.int64)
     for samples, of_part in ((train, np.arange(1797) % 5 != 4), (test, np.arange(1797) % 5 == 4)):
-        images, labels = zip(*samples, strict=True)
+        images, labels = zip_strict(*samples)
         assert list(labels) == rows[of_part, 64].tolist()
         np.testing.assert_array_equal(np.stack(images), rows[of_part, :64].astype("f4") / 16)
         assert images[0].dtype == np.float32

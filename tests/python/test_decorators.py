@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from millhopper.base.zipped import zip_strict
 from millhopper.reader import (
     ComposeNotAligned,
     Fake,
@@ -78,7 +79,7 @@ class TestEveryDecorator:
 
     def test_runs_several_passes_at_once(self, name: str) -> None:
         decorated = KEEPING[name](Source())
-        assert list(zip(decorated(), decorated(), strict=True)) == [(i, i) for i in range(10)]
+        assert list(zip_strict(decorated(), decorated())) == [(i, i) for i in range(10)]
 
     @pytest.mark.parametrize("taken", range(11))
     def test_closes_its_reader_when_the_consumer_leaves(self, name: str, taken: int) -> None:
@@ -321,7 +322,7 @@ class TestFake:
         fake = Fake()(ten, 5)
         left = iter(fake())
         next(left)
-        assert list(zip(fake(), fake(), strict=True)) == [(0, 0)] * 5
+        assert list(zip_strict(fake(), fake())) == [(0, 0)] * 5
         assert list(left) == [0] * 4
 
     def test_shares_nothing_between_readers(self) -> None:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 
 from millhopper.base.forks import OwnProcess, end_of_pipe, left_open_in_child
+from millhopper.base.zipped import zip_strict
 
 
 def in_child(check: Callable[[], bool]) -> bool:
@@ -36,8 +37,7 @@ def test_an_object_belongs_to_the_process_that_made_it() -> None:
 
 def test_a_child_keeps_only_the_end_of_a_pipe_that_it_is_forked_for() -> None:
     receiving, sending = (
-        end_of_pipe(descriptor, mode)
-        for descriptor, mode in zip(os.pipe(), ("rb", "wb"), strict=True)
+        end_of_pipe(descriptor, mode) for descriptor, mode in zip_strict(os.pipe(), ("rb", "wb"))
     )
     with receiving, sending:
         assert in_child(lambda: receiving.closed and sending.closed)

@@ -8,6 +8,7 @@ from pathlib import Path
 import millhopper
 import numpy as np
 import pytest
+from millhopper.base.zipped import zip_strict
 
 WORDS = ["to", "be", "or", "not", "to", "be", "that", "is", "the", "question"]
 
@@ -32,8 +33,8 @@ def test_packed_rows_say_which_document_each_token_is_of(words: millhopper.Reade
         assert batch["word"].shape == batch["document_ids"].shape == batch["positions"].shape
         assert batch["document_ids"].dtype == batch["positions"].dtype == np.int32
         read = []
-        for row, ids, positions in zip(
-            batch["word"], batch["document_ids"], batch["positions"], strict=True
+        for row, ids, positions in zip_strict(
+            batch["word"], batch["document_ids"], batch["positions"]
         ):
             for document in range(1, ids.max() + 1):
                 read.append(bytes(row[ids == document]).decode())

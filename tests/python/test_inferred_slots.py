@@ -12,11 +12,13 @@ from millhopper.recordio_writer import create_recordio_writer
 
 
 def write(path: Path, *elements: list[np.ndarray]) -> Path:
+    """Writes a file without the manifest that would tell its slots."""
     with create_recordio_writer(path) as writer:
         for element in elements:
             for values in element:
                 writer.append_tensor(millhopper.LoDTensor.from_array(values))
             writer.complete_append_tensor()
+    (path.parent / f"{path.name}.manifest.json").unlink()
     return path
 
 
@@ -63,5 +65,21 @@ def test_names_fit_the_slots(tmp_path: Path) -> None:
 def test_wrong_slots_are_answered_with_the_right_ones(tmp_path: Path) -> None:
     path = write(tmp_path / "numbers.recordio", element(1))
     reader = millhopper.Reader.open_files(path, slots={"x": ("float32", [1, 4])})
-    with pytest.raises(millhopper.Error, match=r"has the slots float32\[1,3\] int64\[1,1\]"):
+    with pytest.raises(millhopper.Error, match="record has slots=") as caught:
         list(reader)
+    assert caught.value.message.endswith(
+        'a record of 2 tensors, but 1 slot is declared; the record has slots={"slot0": ("float32", '
+        '[1, 3]), "slot1": ("int64", [1, 1])}, in layers shapes=[[1, 3], [1, 1]], '
+        'dtypes=["float32", "int64"]'
+    )
+
+
+def test_undeclared_slots_are_answered_with_those_of_the_first_records(tmp_path: Path) -> None:
+    path = write(tmp_path / "numbers.recordio", element(1), element(2))
+    with pytest.raises(millhopper.Error, match="the slots of a record are not known") as caught:
+        list(millhopper.Reader.open_files(path))
+    assert caught.value.message.endswith(
+        f"no manifest tells them; the first records of {path} have "
+        'slots={"slot0": ("float32", [1, 3]), "slot1": ("int64", [1, 1])}, in layers '
+        'shapes=[[1, 3], [1, 1]], dtypes=["float32", "int64"]'
+    )

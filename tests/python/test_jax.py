@@ -9,6 +9,7 @@ from pathlib import Path
 import millhopper
 import numpy as np
 import pytest
+from millhopper.base.zipped import zip_strict
 from number_files import open_mixed, open_numbers, write_mixed, write_numbers
 
 jax = pytest.importorskip("jax", reason="JAX is not installed")
@@ -66,7 +67,7 @@ def test_memory_stays_as_it_is_while_arrays_show_it(mixed: Path) -> None:
     del view
     gc.collect()
     list(open_mixed(mixed).batch(100).jax())
-    for array, copy in zip(kept, expected, strict=True):
+    for array, copy in zip_strict(kept, expected):
         np.testing.assert_array_equal(array, copy)
 
 

@@ -7,6 +7,7 @@ import millhopper as fluid
 import numpy as np
 import pytest
 from millhopper import layers
+from millhopper.base.zipped import zip_strict
 from millhopper.framework import Program, VarType
 
 pytestmark = pytest.mark.usefixtures("fresh_programs")
@@ -157,7 +158,7 @@ def test_pool2d_takes_the_highest_value_or_the_mean() -> None:
         (layers.pool2d(x, (4, 5), pool_stride=5, ceil_mode=True), None),
     ]
     found = run(*(variable for variable, _ in cases), x=values)
-    for (variable, expected), value in zip(cases, found, strict=True):
+    for (variable, expected), value in zip_strict(cases, found):
         assert variable.shape == (-1, *value.shape[1:])
         if expected is not None:
             np.testing.assert_allclose(value, expected, rtol=1e-5, atol=1e-6)
@@ -243,7 +244,7 @@ def test_arithmetic_is_that_of_numpy() -> None:
         (x.astype("int64") + y, a + b),
     ]
     found = run(*(variable for variable, _ in cases), x=a, y=b)
-    for (variable, expected), value in zip(cases, found, strict=True):
+    for (variable, expected), value in zip_strict(cases, found):
         np.testing.assert_array_equal(value, expected)
         assert np.dtype(variable.dtype) == value.dtype
         assert variable.shape == (-1, 3)
@@ -323,7 +324,7 @@ def test_tensors_are_made_copied_and_added() -> None:
         np.ones((3, 2), np.float32),
         np.full(2, 4, np.float64),
     ]
-    for variable, value, found in zip(made, expected, run(*made), strict=True):
+    for variable, value, found in zip_strict(made, expected, run(*made)):
         np.testing.assert_array_equal(found, value)
         assert found.dtype == value.dtype
         assert (variable.shape, np.dtype(variable.dtype)) == (value.shape, value.dtype)

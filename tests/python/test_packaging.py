@@ -107,7 +107,7 @@ def test_the_wheel_offers_the_extra(wheel: Path) -> None:
     assert "Provides-Extra: parquet" in lines
     assert f'Requires-Dist: millhopper-parquet=={VERSION}; extra == "parquet"' in lines
     assert f"Version: {VERSION}" in lines
-    assert "Requires-Python: >=3.10,<3.14" in lines
+    assert "Requires-Python: >=3.9,<3.14" in lines
 
 
 def test_the_commands_are_installed_under_the_name_of_the_project(

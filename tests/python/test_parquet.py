@@ -19,6 +19,7 @@ from typing import Any
 import millhopper
 import numpy as np
 import pytest
+from millhopper.base.zipped import zip_strict
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 feather = pytest.importorskip("pyarrow.feather", reason="pyarrow is not installed")
@@ -144,7 +145,7 @@ def same(found: list[Any], wanted: list[Any]) -> bool:
 def check(path: Path | str, table: Any, tag: str = "") -> int:
     """Compares what a reader yields with a table; returns how many columns that were."""
     fields = [field_of(f.name, f.type) for f in table.schema]
-    names = [f.name for f, field in zip(table.schema, fields, strict=True) if field is not None]
+    names = [f.name for f, field in zip_strict(table.schema, fields) if field is not None]
     if not names:
         return 0
     reader = millhopper.Reader.open_files(
@@ -428,7 +429,7 @@ def test_a_shuffle_and_shards_see_all_records(tmp_path: Path) -> None:
         found = [
             (int(n), s)
             for batch in reader.shuffle(300, seed=3).batch(7)
-            for n, s in zip(batch["n"], batch["s"].to_bytes(), strict=True)
+            for n, s in zip_strict(batch["n"], batch["s"].to_bytes())
         ]
         assert sorted(found) == [(i, str(i).encode()) for i in range(1000)]
         assert found != sorted(found)
@@ -454,11 +455,10 @@ def test_large_row_groups_are_read_in_parts(tmp_path: Path) -> None:
         return [
             (*numbers, text, *pair)
             for batch in reader.batch(3000).double_buffer()
-            for *numbers, text, pair in zip(
+            for *numbers, text, pair in zip_strict(
                 *(batch[f"c{i}"].tolist() for i in range(8)),
                 batch["s"].to_bytes(),
                 batch["e"].tolist(),
-                strict=True,
             )
         ]
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from conftest import children, run_python, until
+from millhopper.base.zipped import zip_strict
 from millhopper.reader import CommandError, PipeReader
 
 Cat = Callable[[bytes], str]
@@ -96,7 +97,7 @@ class TestLines:
 
     def test_runs_several_passes_at_once(self, cat: Cat) -> None:
         reader = PipeReader(cat(b"a\nb\n"), bufsize=1)
-        pairs = list(zip(reader.get_line(), reader.get_line(), strict=True))
+        pairs = list(zip_strict(reader.get_line(), reader.get_line()))
         assert pairs == [("a", "a"), ("b", "b")]
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import children, run_python, until
+from millhopper.base.zipped import zip_strict
 from millhopper.reader import ReaderProcessError, buffered, multiprocess_reader
 from test_pipe import is_gone
 
@@ -62,7 +63,7 @@ class TestItems:
         plain = [None, True, 1, 1.5, "größer", b"\0", (1, (2,)), [3, [4]], {"a": (None,)}, 1 << 100]
         assert list(multiprocess_reader([of(*plain)], use_pipe)()) == plain
         arrays: list[Any] = [np.arange(6.0).reshape(2, 3), np.float32(1.5), np.array(["a", "bc"])]
-        for got, sent in zip(multiprocess_reader([of(*arrays)], use_pipe)(), arrays, strict=True):
+        for got, sent in zip_strict(multiprocess_reader([of(*arrays)], use_pipe)(), arrays):
             assert type(got) is type(sent) and got.dtype == sent.dtype
             assert got.tobytes() == sent.tobytes()
 
@@ -85,7 +86,7 @@ class TestItems:
 
     def test_runs_several_passes_at_once(self, use_pipe: bool) -> None:
         reader = multiprocess_reader([ten], use_pipe)
-        assert list(zip(reader(), reader(), strict=True)) == [(i, i) for i in range(10)]
+        assert list(zip_strict(reader(), reader())) == [(i, i) for i in range(10)]
 
     def test_runs_on_several_threads_at_once(self, use_pipe: bool) -> None:
         reader = multiprocess_reader([ten, ten], use_pipe)

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from conftest import until
 from millhopper import _core
+from millhopper.base.zipped import zip_strict
 from millhopper.feeding.py_reader import ReaderVariable
 
 Element = tuple[Any, ...]
@@ -504,7 +505,7 @@ def test_samples_arrive_exactly(samples: int, iterable: bool, drop_last: bool) -
         for _ in range(2):
             got = list(_run(fed, iterable))
             assert len(got) == len(expected)
-            for (row, number), group in zip(got, expected, strict=True):
+            for (row, number), group in zip_strict(got, expected):
                 np.testing.assert_array_equal(row, np.stack([sample[0] for sample in group]))
                 np.testing.assert_array_equal(number, np.stack([sample[1] for sample in group]))
 
@@ -564,7 +565,7 @@ def test_a_loop_that_takes_no_item_starts_no_provider() -> None:
     reader = FedVariables().reader
     reader.decorate_batch_generator(lambda: map(element, itertools.count()))
     threads = threading.active_count()
-    assert list(zip([], reader(), strict=False)) == []
+    assert list(zip([], reader())) == []
     assert threading.active_count() == threads
     batches = reader()
     next(batches)

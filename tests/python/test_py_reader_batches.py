@@ -12,6 +12,7 @@ import millhopper as fluid
 import numpy as np
 import pytest
 from millhopper import core, layers
+from millhopper.base.zipped import zip_strict
 
 EPOCHS = 10
 BATCHES = 6
@@ -47,7 +48,7 @@ def test_no_batch_is_written_again(iterable: bool, double_buffer: bool) -> None:
         reader.reset()
     assert len(kept) == EPOCHS * BATCHES
     for number, values in enumerate(kept):
-        for value, expected in zip(values, batch(number), strict=True):
+        for value, expected in zip_strict(values, batch(number)):
             np.testing.assert_array_equal(value, expected)
 
 
@@ -78,7 +79,7 @@ def test_tensors_of_pinned_memory_are_taken() -> None:
     executor.run(fluid.default_startup_program())
     reader.start()
     for number in range(BATCHES):
-        for value, expected in zip(executor.run(fetch_list=outs), batch(number), strict=True):
+        for value, expected in zip_strict(executor.run(fetch_list=outs), batch(number)):
             np.testing.assert_array_equal(value, expected)
     with pytest.raises(core.EOFException):
         executor.run(fetch_list=outs)

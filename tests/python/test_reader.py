@@ -15,6 +15,7 @@ from pathlib import Path
 import millhopper
 import numpy as np
 import pytest
+from millhopper.base.zipped import zip_strict
 
 RECORDS = 1000
 
@@ -184,7 +185,7 @@ def test_arrays_are_the_cores_own_memory_for_as_long_as_they_live(numbers: Path)
         list(reader)
     del reader
     gc.collect()
-    for array, copy in zip(kept, expected, strict=True):
+    for array, copy in zip_strict(kept, expected):
         np.testing.assert_array_equal(array, copy)
     del kept, array
     gc.collect()
@@ -253,7 +254,7 @@ def test_a_program_is_read_as_it_is(numbers: Path) -> None:
     again = millhopper.Reader(
         text, names=["row"], settings={"data": str(numbers)}, name="startup.pbtxt"
     )
-    for batch, wanted in zip(again, program, strict=True):
+    for batch, wanted in zip_strict(again, program):
         np.testing.assert_array_equal(batch["row"], wanted["row"])
     files = millhopper.Reader(text, variable="files", settings={"data": str(numbers)})
     assert len(list(files)) == RECORDS

@@ -46,7 +46,7 @@ def is_for_types_only(node: ast.AST) -> bool:
 def imports(tree: ast.AST, of_types: bool) -> Iterator[ast.Import | ast.ImportFrom]:
     """The imports of a module and of its functions, with those that only type checkers make."""
     for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.Import | ast.ImportFrom):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
             yield node
         elif of_types or not is_for_types_only(node):
             yield from imports(node, of_types)
@@ -127,7 +127,7 @@ def test_modules_of_the_lineages_names_hold_no_code() -> None:
             continue
         for node in ast.parse(path.read_text()).body:
             assert isinstance(
-                node, ast.Expr | ast.Import | ast.ImportFrom | ast.Assign
+                node, (ast.Expr, ast.Import, ast.ImportFrom, ast.Assign)
             ), f"{path}:{node.lineno} is code; its place is a room"
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import millhopper
 import numpy
 import pytest
+from millhopper.base.zipped import zip_strict
 from mnist_files import write_mnist
 
 IMAGES = 300
@@ -84,7 +85,7 @@ def collected(reader: Any, mapping: dict[str, int]) -> list[dict[str, Any]]:
     batches = []
 
     def collect(number: int, batch: int, values: list[Any]) -> None:
-        batches.append(dict(zip(names, values, strict=True)))
+        batches.append(dict(zip_strict(names, values)))
 
     millhopper.train(reader, mapping, event_handler=collect, fetch_list=names)
     return batches

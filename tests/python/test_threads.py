@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import run_python, until
+from millhopper.base.zipped import zip_strict
 from millhopper.reader import PipeReader, buffered, chain, firstn, multiprocess_reader, xmap_readers
 
 
@@ -83,7 +84,7 @@ class TestEveryDecorator:
 
     def test_runs_several_passes_at_once(self, name: str) -> None:
         decorated = ALL[name](ten)
-        pairs = list(zip(decorated(), decorated(), strict=True))
+        pairs = list(zip_strict(decorated(), decorated()))
         assert sorted(a for a, _ in pairs) == sorted(b for _, b in pairs) == list(range(10))
 
     def test_takes_none_and_arrays_for_items(self, name: str) -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 import millhopper
 import numpy as np
 import pytest
+from millhopper.base.zipped import zip_strict
 from millhopper.recordio_writer import create_recordio_writer
 
 tiktoken = pytest.importorskip("tiktoken", reason="tiktoken is not installed")
@@ -89,7 +90,7 @@ def make_merges(count: int) -> list[tuple[bytes, bytes]]:
     while len(merges) < count:
         pairs: collections.Counter[tuple[bytes, bytes]] = collections.Counter()
         for word, some in parts.items():
-            for pair in zip(some, some[1:], strict=False):
+            for pair in zip(some, some[1:]):
                 if pair[0] + pair[1] not in made:
                     pairs[pair] += words[word]
         if not pairs:
@@ -146,7 +147,7 @@ def test_tokens_are_those_of_tiktoken(files: dict[str, Path], pattern: str, tmp_
     tokens = tokens.tokenize(
         files["merges"], vocab=files["vocab"], pattern=pattern, slot="text", output="vocab"
     )
-    for element, text in zip(tokens, made, strict=True):
+    for element, text in zip_strict(tokens, made):
         wanted = encoding.encode_ordinary(text)
         for form in files:
             assert np.asarray(element[form].values).tolist() == wanted, (form, text[:200])

@@ -10,6 +10,7 @@ from pathlib import Path
 import millhopper
 import numpy as np
 import pytest
+from millhopper.base.zipped import zip_strict
 from number_files import open_mixed, open_numbers, write_mixed, write_numbers
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
@@ -72,7 +73,7 @@ def test_memory_stays_as_it_is_while_tensors_show_it(numbers: Path) -> None:
         list(view)
     del view
     gc.collect()
-    assert all(torch.equal(tensor, copy) for tensor, copy in zip(kept, expected, strict=True))
+    assert all(torch.equal(tensor, copy) for tensor, copy in zip_strict(kept, expected))
     del kept
     gc.collect()
     list(open_numbers(numbers).batch(100).torch())

@@ -14,6 +14,7 @@ import millhopper
 import numpy as np
 import pytest
 from millhopper import dataset
+from millhopper.base.zipped import zip_strict
 from test_vision import png
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
@@ -59,7 +60,7 @@ def check(
 ) -> None:
     """Expects values that differ by ``most`` at most, and that no larger share of them does."""
     farthest, differing, values = 0, 0, 0
-    for element, image in zip(reader, images, strict=True):
+    for element, image in zip_strict(reader, images):
         wanted = function(torch.from_numpy(image).permute(2, 0, 1)).permute(1, 2, 0).numpy()
         difference = np.abs(element["image"][0].astype(int) - wanted.astype(int))
         farthest = max(farthest, int(difference.max()))
@@ -191,7 +192,7 @@ def test_turns(
 
 
 def test_gray_is_pillows(decoded: Reader, images: list[np.ndarray]) -> None:
-    for element, image in zip(decoded.grayscale(), images, strict=True):
+    for element, image in zip_strict(decoded.grayscale(), images):
         wanted = np.asarray(Image.fromarray(image).convert("L"))
         np.testing.assert_array_equal(element["image"][0, ..., 0], wanted)
 
@@ -204,9 +205,7 @@ def test_augmentations_are_among_torchvisions(
     """Each image becomes what one of the 14 changes makes of it, and all of them are met."""
     met = set()
     for seed in range(12):
-        for element, image in zip(
-            decoded.rand_augment(1, magnitude, seed=seed), images, strict=True
-        ):
+        for element, image in zip_strict(decoded.rand_augment(1, magnitude, seed=seed), images):
             pixels = torch.from_numpy(image).permute(2, 0, 1)
             differing = {}
             space = autoaugment.RandAugment()._augmentation_space(31, image.shape[:2])

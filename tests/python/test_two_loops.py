@@ -10,6 +10,7 @@ from typing import Any
 import millhopper
 import numpy as np
 import pytest
+from millhopper.base.zipped import zip_strict
 from number_files import open_numbers, write_numbers
 
 RECORDS = 100
@@ -59,7 +60,7 @@ def test_each_loop_is_a_pass_of_its_own(numbers: millhopper.Reader) -> None:
     loops = [iter(shuffled) for _ in range(3)]
     interleaved: list[list[int]] = [[], [], []]
     for _ in range(RECORDS):
-        for order, loop in zip(interleaved, loops, strict=True):
+        for order, loop in zip_strict(interleaved, loops):
             order += first_column([next(loop)])
     assert interleaved == orders
 

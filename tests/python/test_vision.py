@@ -15,6 +15,7 @@ import millhopper
 import numpy as np
 import pytest
 from millhopper import dataset, vision
+from millhopper.base.zipped import zip_strict
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
@@ -65,7 +66,7 @@ def test_decoded_pixels_are_those_of_the_file(
     folder: Path, pictures: list[np.ndarray], threads: int
 ) -> None:
     decoded = dataset.image_folder(folder).decode_image("image")
-    for element, picture in zip(decoded, pictures, strict=True):
+    for element, picture in zip_strict(decoded, pictures):
         np.testing.assert_array_equal(element["image"], picture[np.newaxis])
 
 
@@ -80,7 +81,7 @@ def test_methods_follow_one_another(folder: Path, pictures: list[np.ndarray], th
     )
     (batch,) = reader
     assert batch["image"].shape == (6, 3, 16, 12)
-    for image, picture in zip(batch["image"], pictures, strict=True):
+    for image, picture in zip_strict(batch["image"], pictures):
         y, x = round((picture.shape[0] - 16) / 2), round((picture.shape[1] - 12) / 2)
         part = picture[y : y + 16, x : x + 12].astype(np.float64)
         np.testing.assert_allclose(
@@ -162,7 +163,7 @@ def test_random_crop_pads_first(folder: Path) -> None:
     cropped = crops(vision.RandomCrop(32, 10, padding_mode="reflect", seed=4))
     expected = crops(vision.Pad(10, padding_mode="reflect"), vision.RandomCrop(32, seed=4))
     assert [image.shape for image in cropped] == [(1, 32, 32, 3)] * 6
-    assert all((one == other).all() for one, other in zip(cropped, expected, strict=True))
+    assert all((one == other).all() for one, other in zip_strict(cropped, expected))
     filled = crops(vision.RandomCrop(61, padding=30, fill=7, seed=4))
     assert all((image == 7).any() for image in filled)
 
@@ -195,7 +196,7 @@ def test_colors_are_changed_with_a_probability(
         return [element["image"][0] for element in reader]
 
     def expect(reader: millhopper.Reader, wanted: Callable[[np.ndarray], np.ndarray]) -> None:
-        for image, picture in zip(images(reader), pictures, strict=True):
+        for image, picture in zip_strict(images(reader), pictures):
             np.testing.assert_array_equal(image, wanted(picture))
 
     expect(decoded.random_posterize(3, p=1), lambda picture: picture & 0xE0)
@@ -232,9 +233,7 @@ def test_rand_augment_takes_torchvisions_arguments(folder: Path) -> None:
     augment = vision.RandAugment(3, magnitude=5, num_magnitude_bins=10, fill=[1, 2, 3], seed=7)
     changed = [element["image"] for element in augment(decoded)]
     assert [image.shape for image in changed] == [element["image"].shape for element in decoded]
-    assert any(
-        (image != element["image"]).any() for image, element in zip(changed, decoded, strict=True)
-    )
+    assert any((image != element["image"]).any() for image, element in zip_strict(changed, decoded))
     vision.RandAugment(interpolation="bilinear", fill=7)(decoded)
     with pytest.raises(millhopper.Error, match="'magnitude' is 31; it is from 0 to"):
         decoded.rand_augment(magnitude=31)

@@ -57,13 +57,13 @@ ARRAYS = [
 
 def same(a: Any, b: Any) -> bool:
     """Whether two values are equal and of the same types throughout."""
-    if isinstance(a, np.ndarray | np.generic) and isinstance(b, np.ndarray | np.generic):
+    if isinstance(a, (np.ndarray, np.generic)) and isinstance(b, (np.ndarray, np.generic)):
         arrays = isinstance(a, np.ndarray), isinstance(b, np.ndarray)
         layout = (a.dtype, a.shape) == (b.dtype, b.shape)
         return arrays[0] == arrays[1] and layout and a.tobytes() == b.tobytes()
     if type(a) is not type(b):
         return False
-    if isinstance(a, tuple | list):
+    if isinstance(a, (tuple, list)):
         return len(a) == len(b) and all(map(same, a, b))
     if isinstance(a, dict):
         return same(list(a.items()), list(b.items()))

@@ -101,14 +101,14 @@ Case RecordIOCase(RecordIODialect dialect, RecordIOCompressor compressor, Record
   return item;
 }
 
-// With the manifest that `recordio write` leaves.
-Case WithManifest(Case item, size_t records) {
+// With the manifest that `recordio write` leaves; `slots` is what it says of them, behind a comma.
+Case WithManifest(Case item, size_t records, const std::string& slots = "") {
   item.name += "_manifest";
   item.manifest = StrCat(R"({"format": "recordio-manifest", "version": 1, "files": [)"
                          "\n "
                          R"({"name": "a.recordio", "bytes": )",
                          item.content.size(), R"(, "chunks": )", item.whole_at.size(),
-                         R"(, "records": )", records, "}\n]}\n");
+                         R"(, "records": )", records, slots, "}\n]}\n");
   item.whole_at.clear();
   return item;
 }
@@ -138,6 +138,8 @@ std::vector<Case> RecordIOCases() {
   }
   Case item = RecordIOCase(kGo, RecordIOCompressor::kSnappy, kGo, tensors, "tensors");
   item.arguments.declared = {{DataType::kUint8, {-1}, 1, true}, Slot(DataType::kInt64, {1, 1})};
+  cases.push_back(WithManifest(item, tensors.size(),
+                               R"(, "format": "d93af76a name uint8[-1]:1 label int64[1,1]")"));
   cases.push_back(std::move(item));
   return cases;
 }

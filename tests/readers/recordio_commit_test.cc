@@ -9,7 +9,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -20,7 +23,9 @@
 #include <vector>
 
 #include "framework/reader/file_format.h"
+#include "readers/named_slots.h"
 #include "readers/open_files.h"
+#include "readers/recordio_manifest.h"
 #include "tests/record_files.h"
 #include "tests/testing.h"
 
@@ -107,6 +112,38 @@ bool KilledAfter(size_t steps, const std::string& folder, int count, const std::
            PublishInOrder({all.begin(), all.begin() + static_cast<std::ptrdiff_t>(steps)});
            return 0;
          }) == 0;
+}
+
+// The slots that the manifest tells of a file after so many steps of its replacement; "none" if it
+// tells none.
+std::string SlotsAfter(size_t steps, const std::string& before, const std::string& after) {
+  const std::string file = NewFolder("slots") + "/a.recordio";
+  const auto write = [&](const std::string& slots, size_t published) {
+    RecordIOWriter writer(file, RecordIOOptions());
+    writer.Write(slots);
+    writer.set_slots(ParseSlots(slots));
+    const RecordIOCommit commit({&writer}, false);
+    const auto& all = commit.steps();
+    const auto count = static_cast<std::ptrdiff_t>(std::min(published, all.size()));
+    PublishInOrder({all.begin(), all.begin() + count});
+  };
+  write(before, SIZE_MAX);
+  write(after, steps);
+  const std::optional<NamedSlots> stored = StoredSlots({file});
+  return stored ? ToText(*stored) : "none";
+}
+
+TEST(RecordIOCommit, TellsSlotsThatTheFileHasWheneverItEnds) {
+  const auto told = [](const std::string& before, const std::string& after) {
+    std::vector<std::string> slots;
+    for (const size_t steps : {0, 1, 2, 3}) slots.push_back(SlotsAfter(steps, before, after));
+    return slots;
+  };
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(told("x int8[1]", "x int8[1]"), Texts(4, "x int8[1]"));
+  EXPECT_EQ(told("x int8[1]", "y int8[1]"), Texts({"x int8[1]", "none", "none", "y int8[1]"}));
+  EXPECT_EQ(told("x int8[1]", ""), Texts({"x int8[1]", "none", "none", "none"}));
+  EXPECT_EQ(told("", "x int8[1]"), Texts({"none", "none", "none", "x int8[1]"}));
 }
 
 TEST(RecordIOCommit, IsAllOfTheOldOrAllOfTheNewOrSaysThatItIsNeither) {

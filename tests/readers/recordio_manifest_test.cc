@@ -8,13 +8,16 @@
 #include <unistd.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "framework/base/error.h"
 #include "framework/reader/file_format.h"
 #include "readers/file_list.h"
+#include "readers/named_slots.h"
 #include "readers/open_files.h"
+#include "tests/bytes.h"
 #include "tests/file_watch.h"
 #include "tests/record_files.h"
 #include "tests/testing.h"
@@ -65,7 +68,7 @@ TEST(RecordIOManifest, KeepsWhatItIsTold) {
   RecordIOManifest manifest;
   const std::string odd = "a \"name\"\n\xff with \\ all";
   manifest.Set("some/folder/" + odd, {{1, 2, 3}, std::nullopt});
-  manifest.Set("b", {{uint64_t{1} << 60, 0, 0}, RecordIOCounts{4, 5, 6}});
+  manifest.Set("b", {{uint64_t{1} << 60, 0, 0}, RecordIOCounts{4, 5, 6}, "x float32[1]"});
   manifest.SetReplacing("some/d");
   manifest.SetReplacing("e");
   WriteFile(path, manifest.ToText());
@@ -74,9 +77,134 @@ TEST(RecordIOManifest, KeepsWhatItIsTold) {
   EXPECT_EQ(manifest.Find("another/" + odd)->old, std::nullopt);
   EXPECT_EQ(manifest.Find("b")->counts, (RecordIOCounts{uint64_t{1} << 60, 0, 0}));
   EXPECT_EQ(manifest.Find("b")->old, (RecordIOCounts{4, 5, 6}));
+  EXPECT_EQ(manifest.Find("b")->slots, "x float32[1]");
   EXPECT_FALSE(manifest.Find("c").has_value());
   ExpectError(ErrorCode::kDataLoss, "x/d: is one of 2 files that were being replaced together",
               [&] { manifest.Find("x/d"); });
+}
+
+// Files of records (x float32 [1, 2], label int64 [1, 1]), and the manifest that tells their slots.
+std::string WriteStored(const std::string& folder, const std::vector<std::string>& slots) {
+  WriteNumbers(folder, static_cast<int>(slots.size()), 5);
+  RecordIOManifest manifest;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    const std::string shard = StrCat(folder, "/s-0000", i, ".recordio");
+    const std::string bytes = ReadFile(StrCat(folder, "/numbers-", i, ".recordio"));
+    WriteFile(shard, bytes);
+    manifest.Set(shard, {{bytes.size(), 3, 5}, std::nullopt, slots[i]});
+  }
+  WriteFile(folder + "/s.recordio.manifest.json", manifest.ToText());
+  return folder + "/s-0000";
+}
+
+std::string StoredText(const std::vector<std::string>& files) {
+  const std::optional<NamedSlots> stored = StoredSlots(files);
+  return stored ? ToText(*stored) : "none";
+}
+
+std::unique_ptr<ReaderBase> Tensors(const std::vector<std::string>& names,
+                                    const std::string& declared = "") {
+  FormatArguments arguments;
+  arguments.declared = ParseSlots(declared).slots;
+  auto reader = OpenFiles(names, {}, arguments, {});
+  reader->set_origin("reader 'files'");
+  return reader;
+}
+
+TEST(RecordIOManifest, TellsSlots) {
+  const std::string slots = "x float32[1,2] label int64[1,1]";
+  const std::string stem = WriteStored(NewFolder("told"), {slots, slots});
+  const std::string first = stem + "0.recordio", second = stem + "1.recordio";
+  EXPECT_EQ(StoredText({first, second}), slots);
+  const auto reader = Tensors({stem + "*"});
+  EXPECT_EQ(reader->slots(), ParseSlots(slots).slots);
+  EXPECT_EQ(ReadAll(reader.get()), ReadAll(Tensors({stem + "*"}, slots).get()));
+  EXPECT_EQ(StoredText({}), "none");
+  EXPECT_EQ(StoredText({first, stem + "2.recordio"}), "none");
+}
+
+TEST(RecordIOManifest, TellsSlotsThatFitAllFiles) {
+  const auto stored = [](const std::string& left, const std::string& right) {
+    const std::string stem = WriteStored(NewFolder("kinds"), {left, right});
+    return StoredText({stem + "0.recordio", stem + "1.recordio"});
+  };
+  EXPECT_EQ(stored("x float32[1,2] y int64[1,1]", "x float32[1,-1] y int64[7,1]"),
+            "x float32[1,-1] y int64[-1,1]");
+  EXPECT_EQ(stored("x float32[1,2]", "y float32[1,2]"), "float32[1,2]");
+  EXPECT_EQ(stored("x float32[1,2]", "float32[1,2]"), "float32[1,2]");
+  EXPECT_EQ(stored("float32[1,2]", "float64[1,2]"), "none");
+  EXPECT_EQ(stored("float32[1,2]", ""), "none");
+}
+
+TEST(RecordIOManifest, AnswersAWrongDeclaration) {
+  const std::string slots = "x float32[1,2] label int64[1,1]";
+  const std::string stem = WriteStored(NewFolder("wrong"), {slots});
+  const auto expect = [&](const std::string& declared, const std::string& words) {
+    const auto reader = Tensors({stem + "*"}, declared);
+    EXPECT_EQ(ReadUntilError(reader.get(), "s-00000.recordio: " + words +
+                                               "; its records have the "
+                                               "slots " +
+                                               slots),
+              0u);
+  };
+  expect("float32[1,3] int64[1,1]",
+         "slot 0: float32 [1, 3] is declared, but the manifest of the file says float32 [1, 2]");
+  expect("float32[1,2]", "1 slots are declared, but the manifest of the file says 2");
+  EXPECT_EQ(ReadAll(Tensors({stem + "*"}, "float32[-1,-1] int64[1,1]").get()).size(), 5u);
+}
+
+TEST(RecordIOManifest, LeavesSlotsOutRatherThanGrowTooLarge) {
+  RecordIOManifest manifest;
+  manifest.Set("a", {{1, 2, 3}, std::nullopt, "x float32[1,2]"});
+  const std::string text = manifest.ToText();
+  EXPECT_NE(text.find("x float32[1,2]"), std::string::npos) << text;
+  EXPECT_EQ(manifest.ToText(text.size()), text);
+  const std::string bare = manifest.ToText(text.size() - 1);
+  EXPECT_EQ(bare, Manifest("\n " + Entry("a", 1, 2, 3) + "\n") + "\n");
+}
+
+// A manifest is data that nobody vouches for: what it says of slots is what was written, or it is
+// refused.
+TEST(RecordIOManifest, WithDamagedSlotsIsRefused) {
+  const std::string slots = "x float32[1,2] \"a label\" int64[1,1]";
+  const std::string folder = NewFolder("damaged");
+  const std::string file = WriteStored(folder, {slots}) + "0.recordio";
+  const std::string manifest = RecordIOManifest::PathOf(file);
+  const std::string text = ReadFile(manifest);
+  size_t refused = 0, kept = 0;
+  const auto check = [&](const std::string& damaged) {
+    WriteFile(manifest, damaged);
+    try {
+      const std::string told = StoredText({file});
+      EXPECT_TRUE(told == slots || told == "none") << told;
+      ++kept;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kDataLoss) << error.what();
+      EXPECT_EQ(error.file(), manifest);
+      ++refused;
+    }
+  };
+  for (size_t bit = 0; bit < 8 * text.size(); ++bit) check(FlipBit(text, bit));
+  for (size_t size = 0; size < text.size(); ++size) check(text.substr(0, size));
+  EXPECT_GT(refused, 8 * slots.size());
+  EXPECT_GT(kept, 0u);  // where the number of bytes, chunks or records is another
+  const size_t at = text.find("x float32");
+  const auto expect = [&](const std::string& damaged, const std::string& words) {
+    WriteFile(manifest, damaged);
+    ExpectError(ErrorCode::kDataLoss, words, [&] { StoredText({file}); });
+  };
+  expect(text.substr(0, at) + "y" + text.substr(at + 1), "that do not fit their checksum, '");
+  expect(text.substr(0, at - 10) + "7}]}", "slots of a file that are no text");
+}
+
+TEST(RecordIOManifest, WithSlotsThatAreNoneIsRefused) {
+  for (const char* slots : {"x", "float32[1] float32", "x float32[1] x float32[1]", "int64[-7]"}) {
+    const std::string stem = WriteStored(NewFolder("none"), {slots});
+    ExpectError(ErrorCode::kDataLoss, "s.recordio.manifest.json: the slots of 's-00000.recordio': ",
+                [&] { StoredText({stem + "0.recordio"}); });
+    EXPECT_EQ(ReadUntilError(Tensors({stem + "*"}, "float32[1]").get(), "the slots of 's-00000"),
+              0u);
+  }
 }
 
 // A missing file is an error for programs whose pattern it matches, and only for those.

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "readers/named_slots.h"
 #include "readers/recordio_writer.h"
 #include "tests/record_files.h"
 #include "tests/testing.h"
@@ -31,7 +32,7 @@ std::string SlotsOf(const std::vector<std::string>& records) {
   for (const std::string& record : records) writer.Write(record);
   writer.Close();
   const std::optional<std::vector<SlotSpec>> slots = SlotsOfFirstRecords(path);
-  return slots ? SlotsText(*slots) : "none";
+  return slots ? ToText({*slots, {}}) : "none";
 }
 
 TEST(RecordIOSlots, AreWhatTheTensorsSay) {

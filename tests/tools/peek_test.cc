@@ -92,18 +92,40 @@ TEST(PeekAtFiles, ProposesFieldsAndShowsWhatTheyGive) {
             "  [\"id int64[]\",\n"
             "   '\"user name\" bytes']\n"
             "reader 'files' (open_files, peek: operator 0 of block 0)\n"
-            "  slot 0 is declared int64 [1]\n"
-            "  slot 1 is declared uint8 [-1] with 1 level of detail\n"
+            "  slot 0 (id) is declared int64 [1]\n"
+            "  slot 1 (user name) is declared uint8 [-1] with 1 level of detail\n"
             "element 0\n"
-            "  slot 0: int64 [1]\n"
+            "  slot 0 (id): int64 [1]\n"
             "    7\n"
-            "  slot 1: uint8 [2], lod [[0, 2]], 97 to 98\n"
-            "    97 98\n"
+            "  slot 1 (user name): uint8 [2], lod [[0, 2]]\n"
+            "    \"ab\"\n"
             "and more elements\n");
   result = RunChild({"tools/peek", file.path(), "--field=id int32[]", "--json"});
   EXPECT_EQ(result.exit_code, 0) << result.errors;
   EXPECT_EQ(result.errors, "");
-  EXPECT_EQ(std::count(result.output.begin(), result.output.end(), '\n'), 2);
+  EXPECT_EQ(
+      result.output,
+      "{\"slots\":[{\"name\":\"id\",\"dtype\":\"int32\",\"dims\":[1],\"lod\":[],\"data\":[7]}]}\n"
+      "{\"slots\":[{\"name\":\"id\",\"dtype\":\"int32\",\"dims\":[1],\"lod\":[],\"data\":[8]}]}\n");
+  result = RunChild({"tools/peek", file.path(), "--all"});
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_NE(result.output.find("\nslot 1 (user name): uint8 [0], uint8 [2]\n"), std::string::npos)
+      << result.output;
+}
+
+TEST(PeekAtFiles, ShowsTextAsText) {
+  const std::string umlauts(63, 'u');
+  const TempFile file("lines.txt", "to be\tor\n\n\x01\n\xff\n" + umlauts + "\xc3\xbc!\n");
+  const ChildResult result = RunChild({"tools/peek", file.path(), "--count=5"});
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  const std::string elements = result.output.substr(result.output.find("element 0"));
+  EXPECT_EQ(elements,
+            "element 0\n  slot 0: uint8 [8], lod [[0, 8]]\n    \"to be\\tor\"\n"
+            "element 1\n  slot 0: uint8 [0], lod [[0, 0]]\n    \"\"\n"
+            "element 2\n  slot 0: uint8 [1], lod [[0, 1]]\n    1\n"
+            "element 3\n  slot 0: uint8 [1], lod [[0, 1]]\n    255\n"
+            "element 4\n  slot 0: uint8 [66], lod [[0, 66]]\n    \"" +
+                umlauts + "\"...\nno more elements\n");
 }
 
 TEST(PeekAtFiles, TakesSlotsOfAFormatThatTellsNone) {
@@ -184,16 +206,35 @@ TEST(PeekAtFiles, FindsTheSlotsOfRecordsOfTensors) {
             0);
   const ChildResult result = RunChild({"tools/peek", file});
   EXPECT_EQ(result.exit_code, 0) << result.errors;
-  EXPECT_EQ(result.output.rfind("slots that fit the first records, for recordio write:\n"
-                                "  --slots='float32[1] int64[1]'\n",
-                                0),
+  EXPECT_EQ(result.output.rfind(
+                "slots that are stored beside the files, for recordio write:\n"
+                "  --slots='x float32[1] label int64[1]'\n"
+                "for a program:\n"
+                "  type { type: READER reader { lod_tensor { tensor { data_type: FP32 dims: 1 } } "
+                "lod_tensor { tensor { data_type: INT64 dims: 1 } } } }\n"
+                "for Python:\n"
+                "  slots={\"x\": (\"float32\", [1]), \"label\": (\"int64\", [1])}, in layers "
+                "shapes=[[1], [1]], dtypes=[\"float32\", \"int64\"]\n",
+                0),
             0u)
       << result.output;
-  EXPECT_NE(
-      result.output.find("  slots={\"slot0\": (\"float32\", [1]), \"slot1\": (\"int64\", [1])}\n"),
-      std::string::npos)
+  EXPECT_NE(result.output.find("slot 1 (label): int64 [1]\n    3\n"), std::string::npos)
       << result.output;
-  EXPECT_NE(result.output.find("slot 1: int64 [1]\n    3\n"), std::string::npos) << result.output;
+  // Without the manifest the records tell the same, except for the names.
+  const std::string copy = TempName("copy.recordio");
+  WriteFile(copy, ReadFile(file));
+  const ChildResult nameless = RunChild({"tools/peek", copy});
+  EXPECT_EQ(nameless.exit_code, 0) << nameless.errors;
+  EXPECT_EQ(nameless.output.rfind("slots that fit the first records, for recordio write:\n"
+                                  "  --slots='float32[1] int64[1]'\n",
+                                  0),
+            0u)
+      << nameless.output;
+  EXPECT_NE(nameless.output.find("slots={\"slot0\": (\"float32\", [1]), \"slot1\": "),
+            std::string::npos)
+      << nameless.output;
+  EXPECT_NE(nameless.output.find("slot 1: int64 [1]\n    3\n"), std::string::npos)
+      << nameless.output;
   // What it prints for a program is taken by one.
   const std::string declared = "  type { type: READER reader {";
   const size_t begin = result.output.find(declared);
@@ -217,7 +258,7 @@ TEST_F(Peek, ShowsFirstElementsOfTheReaderCreatedLast) {
   EXPECT_NE(result.output.find("'pairs' (create_batch_reader, " + startup_.path() + ":"),
             std::string::npos)
       << result.output;
-  EXPECT_NE(result.output.find("slot 0: uint8 [2], lod [[0, 2, 2]], 97 to 98\n    97 98\n"
+  EXPECT_NE(result.output.find("slot 0: uint8 [2], lod [[0, 2, 2]]\n    \"ab\" \"\"\n"
                                "and more elements\n"),
             std::string::npos)
       << result.output;

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -16,9 +17,12 @@
 #include "framework/base/error.h"
 #include "framework/reader/file_format.h"
 #include "framework/reader/file_reader.h"
+#include "readers/named_slots.h"
+#include "readers/recordio_manifest.h"
 #include "readers/recordio_writer.h"
 #include "tests/bytes.h"
 #include "tests/child.h"
+#include "tests/record_files.h"
 #include "tests/testing.h"
 
 namespace millhopper {
@@ -486,6 +490,92 @@ TEST(RecordIOCommand, ShowsTheFirstRecords) {
                 "record 0 of chunk 1 at byte 62: 3 bytes\n"
                 "  00000000  74 77 6f                                         |two|\n");
   EXPECT_EQ(RunRecordIO({"head", path, "--count=0"}).output, path + "\n");
+}
+
+// What the manifest of a file tells of its slots.
+std::string StoredText(const std::string& file) {
+  const std::optional<NamedSlots> stored = StoredSlots({file});
+  return stored ? ToText(*stored) : "none";
+}
+
+TEST(RecordIOCommand, StoresSlotsAndNames) {
+  const std::string folder = NewFolder();
+  WriteFile(folder + "/rides.csv", "id,\"user, name\"\n7,ab\n8,\n9,c\n");
+  WriteFile(folder + "/none.csv", "id,user\n");
+  WriteFile(folder + "/lines.txt", "one\n\nthree");
+  WriteFile(folder + "/points", std::string("\1\0\2\0aa\3\0\4\0bb", 12));
+  WriteFile(folder + "/images-idx3-ubyte", ImageFile());
+  const std::string output = folder + "/out.recordio";
+  const auto stored = [&](const Words& arguments) {
+    Words command = {"write", "--output=" + output, "--force"};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    const ChildResult result = RunRecordIO(command);
+    EXPECT_EQ(result.exit_code, 0) << result.errors;
+    return StoredText(output);
+  };
+  const std::string user = "--field=\"user, name\" bytes";
+  const std::string table = folder + "/rides.csv";
+  EXPECT_EQ(stored({"--field=id int64[]", user, table}), "id int64[1] \"user, name\" uint8[-1]:1");
+  EXPECT_EQ(stored({"--field=id int64[]", folder + "/none.csv"}), "id int64[1]");
+  EXPECT_EQ(stored({folder + "/lines.txt"}), "uint8[-1]:1");
+  EXPECT_EQ(stored({folder + "/images-idx3-ubyte"}), "uint8[1,2,3]");
+  const std::string points = "fixed:" + folder + "/points";
+  EXPECT_EQ(stored({"--slots=at int16[1,2] text uint8[1,2]", points}),
+            "at int16[1,2] text uint8[1,2]");
+  EXPECT_EQ(stored({"--slots=int16[1,2] uint8[1,2]", points}), "int16[1,2] uint8[1,2]");
+  EXPECT_EQ(stored({"--slots=int16[1,2] uint8[1,2]", "--content=bytes", points}), "none");
+}
+
+TEST(RecordIOCommand, CopiesSlotsAndNamesWithTheRecords) {
+  const std::string folder = NewFolder();
+  WriteFile(folder + "/rides.csv", "id,user\n7,ab\n8,\n9,c\n");
+  const std::string first = folder + "/first.recordio", output = folder + "/out";
+  ASSERT_EQ(RunRecordIO({"write", "--output=" + first, "--field=id int64[]", "--field=user bytes",
+                         folder + "/rides.csv"})
+                .exit_code,
+            0);
+  const std::string shard = output + "-00001.recordio";
+  ASSERT_EQ(RunRecordIO({"write", "--output=" + output, "--shards=2", first, first}).exit_code, 0);
+  EXPECT_EQ(StoredText(shard), "id int64[1] user uint8[-1]:1");
+  // A file without its manifest has types and dims, and no names.
+  const std::string copy = folder + "/copy.recordio";
+  WriteFile(copy, ReadFile(first));
+  const std::string force = "--force";
+  ASSERT_EQ(
+      RunRecordIO({"write", force, "--output=" + output, "--shards=2", first, copy}).exit_code, 0);
+  EXPECT_EQ(StoredText(shard), "int64[1] uint8[-1]:1");
+  // Records of other kinds side by side, and some that are no tensors.
+  for (const std::string& other : {RecordOf({MakeTensor<float>({1}, {1})}), std::string("bytes")}) {
+    WriteRecords(copy, {other, other}, 1);
+    ASSERT_EQ(
+        RunRecordIO({"write", force, "--output=" + output, "--shards=2", first, copy}).exit_code,
+        0);
+    EXPECT_EQ(StoredText(shard), "none");
+  }
+}
+
+TEST(RecordIOCommand, ShowsNamesAndText) {
+  const std::string folder = NewFolder();
+  WriteFile(folder + "/rides.csv", "id,user\n7,ab\n");
+  const std::string path = folder + "/a.recordio";
+  ASSERT_EQ(RunRecordIO({"write", "--output=" + path, "--field=id int64[]", "--field=user bytes",
+                         folder + "/rides.csv"})
+                .exit_code,
+            0);
+  const std::string with_names =
+      "  slot 0 (id): int64 [1]: 7\n"
+      "  slot 1 (user): uint8 [2], lod [[0, 2]]: \"ab\"\n";
+  ChildResult result = RunRecordIO({"head", path, "--bytes=0"});
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_THAT(result.output, HasSubstr(with_names));
+  result = RunRecordIO({"head", path, "--bytes=0", "--json"});
+  EXPECT_THAT(result.output, HasSubstr(R"("dtype":"int64","lod":[],"name":"id"})"));
+  // A damaged manifest hides the names, not the records; `verify` tells of it.
+  WriteFile(path + ".manifest.json", "{");
+  result = RunRecordIO({"head", path, "--bytes=0"});
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_THAT(result.output, HasSubstr("  slot 0: int64 [1]: 7\n"));
+  ExpectFailure({"verify", path}, 3, "no manifest of RecordIO files");
 }
 
 TEST(RecordIOCommand, SaysWhatIsWrongWithItsArguments) {

@@ -46,7 +46,7 @@ def checked_dims(layer: str, shape: Any) -> list[int]:
         ValueError: the core has no integers as large as one of them.
     """
     try:
-        if isinstance(shape, str | bytes):
+        if isinstance(shape, (str, bytes)):
             raise TypeError
         return [
             -1 if dim is None else integer_within(f"{layer}: a dim", dim, -INT64_MAX, INT64_MAX)

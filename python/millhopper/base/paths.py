@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 import os
-from typing import TypeAlias
+from typing import TYPE_CHECKING
 
-Path: TypeAlias = str | os.PathLike[str]
+if TYPE_CHECKING:
+    from typing_extensions import TypeAlias
+
+Path: TypeAlias = "str | os.PathLike[str]"

@@ -56,7 +56,7 @@ def parts(cls: type) -> dict[str, Any]:
 def _members(cls: type) -> Iterator[tuple[str, Any]]:
     for name, member in sorted(parts(cls).items()):
         if not name.startswith("_") and (
-            inspect.isroutine(member) or isinstance(member, property | classmethod | staticmethod)
+            inspect.isroutine(member) or isinstance(member, (property, classmethod, staticmethod))
         ):
             yield name, member
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from millhopper.base.paths import Path
+from millhopper.base.zipped import zip_strict
 from millhopper.dataset import folders, images
 from millhopper.errors import Error
 from millhopper.generators.python_reader import PythonReader
@@ -82,7 +83,7 @@ def _lines(path: pathlib.Path, for_test: bool) -> Iterator[images.Sample]:
                 digits.append(_parse(line, path, number))
         rows = np.array([pixels for pixels, _ in digits], np.float32).reshape(-1, PIXELS)
         labels = [label for _, label in digits]
-        yield from zip(images.scaled(rows, 0, 1, WHITE), labels, strict=True)
+        yield from zip_strict(images.scaled(rows, 0, 1, WHITE), labels)
 
 
 def _parse(line: bytes, path: pathlib.Path, number: int) -> tuple[list[int], int]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from millhopper.base.zipped import zip_strict
 from millhopper.iterating.reader import Reader
 
 # Pixels as float32 [pixels], and what they show.
@@ -32,7 +33,7 @@ def samples(reader: Reader, low: float, high: float, white: float) -> Iterator[S
         images: Any = batch["image"]
         labels: Any = batch["label"]
         rows = images.reshape(len(images), -1).astype(np.float32)
-        yield from zip(scaled(rows, low, high, white), labels.ravel().tolist(), strict=True)
+        yield from zip_strict(scaled(rows, low, high, white), labels.ravel().tolist())
 
 
 def scaled(

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from millhopper._core import LoDTensor
 from millhopper.base.places import CUDAPlace, cpu_places, cuda_places
+from millhopper.base.zipped import zip_strict
 from millhopper.feeding.feed_values import exactly, numbers_of
 from millhopper.generators.python_reader import PythonReader, opened
 from millhopper.programs.program import Program, default_main_program
@@ -86,7 +87,7 @@ class DataFeeder:
         """
         samples = list(iterable)
         for position, sample in enumerate(samples):
-            if not isinstance(sample, tuple | list):
+            if not isinstance(sample, (tuple, list)):
                 raise TypeError(
                     f"item {position} of the batch is {brief(sample)}; it must be a tuple or list "
                     f"with a field for each of {', '.join(self.feed_names)}"
@@ -96,10 +97,8 @@ class DataFeeder:
                     f"The number of fields in data ({len(sample)}) does not match "
                     f"len(feed_list) ({len(self._slots)}): item {position} of the batch"
                 )
-        fields = zip(*samples, strict=True) if samples else [()] * len(self._slots)
-        return {
-            slot.name: slot.batch(column) for slot, column in zip(self._slots, fields, strict=True)
-        }
+        fields = zip_strict(*samples) if samples else [()] * len(self._slots)
+        return {slot.name: slot.batch(column) for slot, column in zip_strict(self._slots, fields)}
 
     def feed_parallel(
         self, iterable: Iterable[Iterable[Any]], num_places: int | None = None
@@ -273,7 +272,7 @@ class _Slot:
         """The values in the declared shape; if its first dim is -1, it becomes the row count."""
         shape = (rows, *self._shape[1:]) if self._shape[0] < 0 else self._shape
         if values.ndim == len(shape):
-            if all(want in (-1, have) for want, have in zip(shape, values.shape, strict=True)):
+            if all(want in (-1, have) for want, have in zip_strict(shape, values.shape)):
                 return values
             problem = "Shape not match"
         else:

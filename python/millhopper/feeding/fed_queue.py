@@ -6,13 +6,16 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from millhopper import _core
 from millhopper.base.forks import OwnProcess
 from millhopper.base.integers import INT64_MAX, integer
 from millhopper.generators.passes import Pass
 from millhopper.generators.python_reader import opened
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeAlias
 
 # One value for each slot: an array, a LoDTensor, a Ragged or numbers.
 Element: TypeAlias = Sequence[Any]

@@ -34,7 +34,7 @@ def fed_tensors(feed: Mapping[Any, object], program: Program) -> dict[str, _core
     """
     tensors = {}
     for key, value in feed.items():
-        if not isinstance(key, str | Variable):
+        if not isinstance(key, (str, Variable)):
             raise TypeError(f"the keys of feed are variables or names; {key!r} is neither")
         name = key if isinstance(key, str) else key.name
         variable = program.global_block().vars.get(name)
@@ -127,7 +127,7 @@ def _check(name: str, tensor: _core.LoDTensor, variable: Variable) -> None:
         return
     dtype, dims, declared = dtype_name(variable.dtype), tensor.shape(), list(variable.shape)
     fits = len(dims) != len(declared) or all(
-        want in (-1, have) for want, have in zip(declared, dims, strict=False)
+        want in (-1, have) for want, have in zip(declared, dims)
     )
     if tensor.dtype != dtype or not fits:
         raise ValueError(f"feed {name!r} is {tensor.dtype} {dims}; {dtype} {declared} is declared")

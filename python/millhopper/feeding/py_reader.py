@@ -15,6 +15,7 @@ from typing import Any
 
 from millhopper import _core
 from millhopper.base.integers import INT32_MAX, checked_dims, integer, integer_within
+from millhopper.base.zipped import zip_strict
 from millhopper.errors import EndOfData
 from millhopper.feeding.decorated import Decorated, require_declared, slots_of
 from millhopper.feeding.fed_queue import FedQueue
@@ -131,7 +132,7 @@ def py_reader(
         ("shapes", shapes, "[(-1, 784), (-1, 1)]"),
         ("dtypes", dtypes, '["float32", "int64"]'),
     ):
-        if not isinstance(given, list | tuple):
+        if not isinstance(given, (list, tuple)):
             raise TypeError(
                 f"py_reader: {what} is {given!r}; it must be a list with one for each slot, such as"
                 f" {example}"
@@ -141,7 +142,7 @@ def py_reader(
     parts = ("queue", "reader", "double_buffer")
     names = [
         unique_name.generate(kind) if name is None else f"{name}_{part}"
-        for kind, part in zip(kinds, parts, strict=True)
+        for kind, part in zip_strict(kinds, parts)
     ]
     types = [convert_dtype(dtype) for dtype in dtypes]
     levels = [0] * len(dims) if lod_levels is None else list(lod_levels)
@@ -151,7 +152,7 @@ def py_reader(
         block.create_var(
             f"slot{i}", shape=shape, dtype=dtype, lod_level=level, stop_gradient=True, is_data=True
         )
-        for i, (shape, dtype, level) in enumerate(zip(dims, types, levels, strict=True))
+        for i, (shape, dtype, level) in enumerate(zip_strict(dims, types, levels))
     ]
     return _make(names, capacity, feed_list, use_double_buffer)
 
@@ -331,7 +332,7 @@ class PyReader(Decorated):
                     values = self.queue.take()
                 except EndOfData:
                     return
-                yield list(values) if self._return_list else [dict(zip(names, values, strict=True))]
+                yield list(values) if self._return_list else [dict(zip_strict(names, values))]
             raise RuntimeError(
                 "another loop over this PyReader has begun, which ended this one: its queue can be "
                 "read once only, so make a PyReader for each loop that is to go on"

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes what readers in Python yield to RecordIO files, which programs of any language can read.
 
-A record holds one batch of the reader, as a tensor for each slot. ``open_files`` (also in programs
-that ``python -m millhopper`` runs) and the command ``peek`` of a build of the sources read a record
-as one element. So a reader of ``batch(..., 1)`` makes a file whose elements can be shuffled and
-batched again.
+A record holds one batch of the reader, as a tensor for each slot. The manifest beside the file
+keeps the slots and their names, so that readers need no declaration. ``open_files`` (also in
+programs that ``python -m millhopper`` runs) and the command ``peek`` of a build of the sources read
+a record as one element. So a reader of ``batch(..., 1)`` makes a file whose elements can be
+shuffled and batched again.
 
 Names and meaning are those of PaddlePaddle's fluid.recordio_writer, 2018, with these faults mended:
 no batch is lost at the end, every file except the last holds ``batch_per_file`` batches, and an
@@ -26,6 +27,7 @@ import numpy.typing as npt
 
 from millhopper import _core
 from millhopper.base.paths import Path
+from millhopper.base.texts import checked_text
 from millhopper.feeding.data_feeder import DataFeeder
 from millhopper.generators.python_reader import PythonReader, opened
 
@@ -66,10 +68,11 @@ def create_recordio_writer(
     max_num_records: int = 1000,
     *,
     overwrite: bool = True,
+    names: Iterable[str] | None = None,
 ) -> Iterator[RecordIOWriter]:
     """The writer of one file, for a ``with`` block. The file appears at the end of the block. ::
 
-        with create_recordio_writer("digits.recordio") as writer:
+        with create_recordio_writer("digits.recordio", names=["image", "label"]) as writer:
             for image, label in samples:  # arrays or LoDTensors
                 writer.append_tensor(image)
                 writer.append_tensor(label)
@@ -83,16 +86,19 @@ def create_recordio_writer(
         compressor: ``core.RecordIOWriter.Compressor.Snappy`` or ``.NoCompress``.
         max_num_records: the most records in a chunk, which is also limited to 1 MiB.
         overwrite: replace a file that exists.
+        names: of the slots of a record. The manifest beside the file keeps them, with the types and
+            dims that all records have, so that readers need no declaration.
 
     Raises:
-        TypeError: ``compressor`` is no ``Compressor``.
+        TypeError: ``compressor`` is no ``Compressor``, or a name is no text.
+        ValueError: two names are the same.
         Error: the file cannot be written, or it exists and ``overwrite`` is False;
-            ``max_num_records`` is less than 1; or tensors were appended after the last
-            ``complete_append_tensor``.
+            ``max_num_records`` is less than 1; a record has not as many tensors as there are
+            names; or tensors were appended after the last ``complete_append_tensor``.
 
     Source: PaddlePaddle's fluid.recordio_writer, 2018.
     """
-    writer = _begin(filename, compressor, max_num_records, overwrite)
+    writer = _begin(filename, compressor, max_num_records, overwrite, list(names or []))
     try:
         yield writer
         writer.close()
@@ -131,7 +137,7 @@ def convert_reader_to_recordio_file(
     with (
         opened(reader_creator) as batches,
         create_recordio_writer(
-            filename, compressor, max_num_records, overwrite=overwrite
+            filename, compressor, max_num_records, overwrite=overwrite, names=order
         ) as writer,
     ):
         return _append(writer, batches, feeder, order)
@@ -180,7 +186,7 @@ def convert_reader_to_recordio_files(
                     if len(writers) == _MOST_SHARDS:
                         raise ValueError(f"batch_per_file is {batch_per_file}: too many files")
                     name = f"{stem}-{len(writers):05d}{extension}"
-                    writers.append(_begin(name, compressor, max_num_records, overwrite))
+                    writers.append(_begin(name, compressor, max_num_records, overwrite, order))
                     of_file = itertools.chain(first, itertools.islice(batches, batch_per_file - 1))
                     written += _append(writers[-1], of_file, feeder, order)
                     writers[-1].finish()
@@ -204,14 +210,21 @@ def convert_reader_to_recordio_files(
 
 
 def _begin(
-    filename: Path, compressor: Compressor, max_num_records: int, overwrite: bool
+    filename: Path,
+    compressor: Compressor,
+    max_num_records: int,
+    overwrite: bool,
+    names: Sequence[str],
 ) -> RecordIOWriter:
     if not isinstance(compressor, Compressor):
         raise TypeError(
             f"compressor is {compressor!r}; it must be core.RecordIOWriter.Compressor.Snappy or "
             ".NoCompress"
         )
-    return RecordIOWriter(os.fspath(filename), compressor, max_num_records, overwrite)
+    texts = [checked_text("a slot's name", name) for name in names]
+    if len(set(texts)) < len(texts):
+        raise ValueError(f"two slots have one name: {texts}")
+    return RecordIOWriter(os.fspath(filename), compressor, max_num_records, overwrite, texts)
 
 
 def _shards(stem: str) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -20,11 +20,14 @@ from millhopper.generators.python_reader import PythonReader
 from millhopper.iterating import reader as pipeline
 from millhopper.ragged import Ragged
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeAlias
+
 __all__ = ["np_array", "recordio", "text_file"]
 
 T = TypeVar("T")
-Path = str | bytes | os.PathLike[str]
-Paths = Path | Iterable[Path]
+Path: TypeAlias = "str | bytes | os.PathLike[str]"
+Paths: TypeAlias = "Path | Iterable[Path]"
 
 
 def np_array(x: npt.ArrayLike) -> PythonReader[Any]:
@@ -95,7 +98,7 @@ def recordio(
         raise ValueError(f"recordio: buf_size is {buf_size}, it must not be negative")
     if isinstance(paths, str):
         names: list[str] = paths.split(",")
-    elif isinstance(paths, bytes | os.PathLike):
+    elif isinstance(paths, (bytes, os.PathLike)):
         names = [os.fsdecode(paths)]
     else:
         names = [os.fsdecode(path) for path in paths]

@@ -41,7 +41,7 @@ def map_readers(func: Callable[..., R], *readers: PythonReader[Any]) -> PythonRe
         with ExitStack() as passes:
             # map() is not used, because it ends without an error if `func` raises StopIteration.
             items_of_each = [passes.enter_context(opened(reader)) for reader in readers]
-            for items in zip(*items_of_each, strict=False):
+            for items in zip(*items_of_each):
                 yield func(*items)
 
     return read
@@ -73,7 +73,7 @@ def compose(
 
     def rows(passes: list[Iterator[Any]]) -> Iterator[tuple[Any, ...]]:
         if not check_alignment:
-            yield from zip(*passes, strict=False)
+            yield from zip(*passes)
             return
         for count, row in enumerate(itertools.zip_longest(*passes, fillvalue=missing)):
             ended = [str(i) for i, item in enumerate(row) if item is missing]

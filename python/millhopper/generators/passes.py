@@ -27,11 +27,14 @@ import weakref
 from collections.abc import Callable, Iterator
 from queue import SimpleQueue
 from types import TracebackType
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from millhopper import _core
 from millhopper.base.forks import OwnProcess
 from millhopper.generators.python_reader import PythonReader, opened
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeAlias
 
 T = TypeVar("T")
 
@@ -49,7 +52,7 @@ class Failure:
 
 
 # An entry is an item with its number in the pass. A thread puts None when it has ended.
-Entries = SimpleQueue[tuple[int, T | Failure] | None]
+Entries: TypeAlias = "SimpleQueue[tuple[int, T | Failure] | None]"
 
 
 class Pass:

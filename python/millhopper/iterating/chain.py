@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, cast
 
 from millhopper import _core
 from millhopper.base.integers import UINT64_MAX, integer_within
 from millhopper.base.texts import checked_text
+from millhopper.base.zipped import zip_strict
 from millhopper.errors import Error
 from millhopper.iterating.map_function import Held
 from millhopper.iterating.slots import Slot, declared
@@ -17,6 +18,8 @@ from millhopper.programs.program import Program
 from millhopper.programs.reader_creation import append_reader
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeAlias
+
     from millhopper.iterating.reader import Reader
 
 # The names of a reader's slots, or the function of map that tells them in the first pass.
@@ -58,7 +61,7 @@ class Chain:
             TypeError: ``seed`` is no integer, or a name, a setting or the program is no text.
             ValueError: two slots have one name, or ``seed`` is not 0 to 2**64 - 1.
         """
-        if not isinstance(program, str | bytes):
+        if not isinstance(program, (str, bytes)):
             raise TypeError(f"program is {program!r}; it must be protobuf text or bytes")
         self._program = program.encode() if isinstance(program, str) else program
         self._settings = {
@@ -230,7 +233,7 @@ def _with_reader(
         Error: the operator or an attribute is unknown or wrong, or the name is taken.
     """
     given = list(declared(slots).values())
-    dtypes, dims, levels = zip(*given, strict=True) if given else (None, None, None)
+    dtypes, dims, levels = zip_strict(*given) if given else (None, None, None)
     block = program.global_block()
     try:
         append_reader(block, operator, name, attributes, inputs, (dims, dtypes, levels))

@@ -498,6 +498,6 @@ def _pinned(value: Any) -> Any:
         return {key: _pinned(part) for key, part in value.items()}
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value)(*map(_pinned, value))
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         return type(value)(map(_pinned, value))
     return value

@@ -7,9 +7,12 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from millhopper.iterating.memory_sources import Dataset
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeAlias
 
 # What a sampler yields: the number of a sample, or those of the samples of a batch.
 Numbers: TypeAlias = "Any"

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from millhopper.base.zipped import zip_strict
 from millhopper.ragged import Ragged
 
 _PICTURES = 12  # of a slot, at most
@@ -68,7 +69,7 @@ def show(batch: Mapping[str, Any]) -> Shown:
 def batch_html(value: dict[Any, Any]) -> str | None:
     """The view of a dict whose values are arrays, for IPython; None for any other dict."""
     is_batch = value and all(isinstance(name, str) for name in value)
-    if not is_batch or not all(isinstance(part, np.ndarray | Ragged) for part in value.values()):
+    if not is_batch or not all(isinstance(part, (np.ndarray, Ragged)) for part in value.values()):
         return None
     return Shown(value)._repr_html_()
 
@@ -97,7 +98,7 @@ def slots_html(title: str, names: list[str], slots: list[Any]) -> str:
     """A table of slots, as ``Reader.slots`` gives them."""
     rows = "".join(
         f"<tr><td>{html.escape(name)}</td><td>{html.escape(_slot_text(slot))}</td></tr>"
-        for name, slot in zip(names, slots, strict=True)
+        for name, slot in zip_strict(names, slots)
     )
     head = "<tr><th>slot</th><th>of an element</th></tr>"
     return f"<b>{html.escape(title)}</b><table>{head}{rows}</table>"

@@ -4,7 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TypeAlias
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeAlias
 
 Fields: TypeAlias = "Mapping[str, str] | Iterable[str]"
 
@@ -38,7 +41,7 @@ def field_entries(fields: Fields) -> tuple[list[str], list[str]]:
     entries, names = [], []
     pairs = fields.items() if isinstance(fields, Mapping) else ((None, entry) for entry in fields)
     for name, entry in pairs:
-        if not isinstance(entry, str) or not isinstance(name, str | None):
+        if not isinstance(entry, str) or not isinstance(name, (str, type(None))):
             raise TypeError(f"the field {name!r}: {entry!r} is no text such as 'int64[]'")
         if name is not None and _begins_with_type(entry):
             quoted = f'"{name}"' if any(c in name for c in " \t") else name

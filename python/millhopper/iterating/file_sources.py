@@ -47,16 +47,18 @@ class FileSources(Chain):
                 ``https://`` or ``http://`` URL, without a pattern, or ``s3://bucket/key``.
             slots: the slots of a record, in order: name to (dtype, dims) or (dtype, dims, levels of
                 offsets). Dims include the leading axis of one instance: an image is
-                ``("uint8", [1, 28, 28])``. Formats that define their slots (idx, text) need none.
-                ``"infer"`` takes those that the first records of a RecordIO file have: the first
-                file is opened at once, and records behind its first chunk that do not fit are an
-                error, which says what they have.
+                ``("uint8", [1, 28, 28])``. Formats that define their slots (idx, text) need none,
+                and RecordIO files none if their manifest stores slots, as ``recordio write`` and
+                ``create_recordio_writer`` have it do; it may tell their names, too. Of files
+                without, ``"infer"`` takes those that the first records have: the first file is
+                opened at once, and records behind its first chunk that do not fit are an error,
+                which says what they have.
             fields: what structured formats (tables, JSON, Examples ...) cut from a record: entries
                 ``"name dtype[dims] option=value ..."``, or a dict of slots to such entries, in
                 which the name may be left out. ``peek FILE`` prints some that fit a file, and
                 ``readers/formats/README.md`` tells the notation.
             names: names of the slots if neither ``slots`` nor ``fields`` is given, or the slots
-                are inferred.
+                are inferred; by default those that are stored with RecordIO files.
             seed: seed of all random choices in this chain.
             name: the reader's name in error messages and programs.
             attributes: those of ``open_files`` and of the format; ``python -m millhopper ops
@@ -77,14 +79,17 @@ class FileSources(Chain):
             Error: there are no files, or an attribute is unknown or has a wrong value. For missing
                 files, and for slots that are needed and not given, the first pass raises it.
         """
-        paths = [files] if isinstance(files, str | os.PathLike) else list(files)
+        paths = [files] if isinstance(files, (str, os.PathLike)) else list(files)
         if not paths:
             raise Error("open_files: no files are given; give at least one path or pattern")
         attributes["file_names"] = [os.fspath(path) for path in paths]
         if slots == "infer":
-            found = _core.recordio_slots([os.fspath(path) for path in paths])
-            slots = named(names, found)
+            found, stored_names = _core.recordio_slots([os.fspath(path) for path in paths])
+            slots = named(stored_names if names is None else names, found)
             names = None
+        elif slots is names is fields is None and attributes.get("content") != "bytes":
+            stored = _core.stored_slots([os.fspath(path) for path in paths])
+            names = stored and stored[1]
         if fields is not None:
             attributes["fields"], names_of_fields = field_entries(fields)
             names = names_of_fields if names is None and slots is None else names

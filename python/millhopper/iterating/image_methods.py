@@ -10,10 +10,12 @@ from millhopper.base.floats import floats
 from millhopper.iterating.applying import ApplyingMethods
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeAlias
+
     from millhopper.iterating.reader import Reader
 
-Numbers = float | Sequence[float]
-Size = int | Sequence[int]
+Numbers: TypeAlias = "float | Sequence[float]"
+Size: TypeAlias = "int | Sequence[int]"
 
 
 def _sides(size: Size) -> list[int]:

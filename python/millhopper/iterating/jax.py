@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
 from millhopper.iterating.view import RaggedArrays, View, optional_module
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeAlias
+
     from millhopper.iterating.reader import Reader
 
 jax = optional_module("jax", "millhopper.jax", "jax")
@@ -40,7 +42,7 @@ class JaxReader(View[Array]):
         super().__init__(reader)
         self._device = device
 
-    def __iter__(self) -> Iterator[dict[str, Array | RaggedArrays[Array]]]:
+    def __iter__(self) -> Iterator[dict[str, Array | RaggedArrays]]:
         """Begins the next pass. Raises what iterating over the reader raises."""
         device = self._device
         return (jax.device_put(batch, device) for batch in super().__iter__())

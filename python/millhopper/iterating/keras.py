@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from millhopper.iterating.view import optional_module
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeAlias
+
     from millhopper.iterating.reader import Reader
     from millhopper.iterating.slots import Batch
 

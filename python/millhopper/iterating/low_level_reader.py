@@ -59,7 +59,7 @@ class LowLevelReader:
                 files the first pass raises it; for a record that the parser refuses, and where the
                 parser misbehaves, the loop raises it, with file, place, record and plugin.
         """
-        paths = [files] if isinstance(files, str | os.PathLike) else list(files)
+        paths = [files] if isinstance(files, (str, os.PathLike)) else list(files)
         return Reader.create(
             "create_plugin_reader",
             names=names,

@@ -5,10 +5,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from millhopper import _core
 from millhopper.errors import Error
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeAlias
 
 # What a reader keeps alive for its program.
 Held: TypeAlias = "_core.Function | _core.Arrays"

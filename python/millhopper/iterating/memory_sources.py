@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from millhopper import _core
+from millhopper.base.zipped import zip_strict
 from millhopper.iterating.chain import Chain
 from millhopper.iterating.fields import Fields, field_entries
 from millhopper.iterating.map_function import guess_fields, keep_function, keep_stream
@@ -91,7 +92,7 @@ class MemorySources(Chain):
         if not arrays:
             raise ValueError("from_arrays: there are no arrays; give at least one by its name")
         columns = [_column(slot, array) for slot, array in arrays.items()]
-        lengths = {slot: len(column) for slot, column in zip(arrays, columns, strict=True)}
+        lengths = {slot: len(column) for slot, column in zip_strict(arrays, columns)}
         if len(set(lengths.values())) > 1:
             raise ValueError(f"from_arrays: the arrays differ in length: {lengths}")
         count = len(columns[0])
@@ -246,16 +247,16 @@ def _element(sample: Any, names: Sequence[str]) -> dict[str, Any]:
         ValueError: there are not as many values as names.
     """
     if not isinstance(sample, Mapping):
-        is_one = not isinstance(sample, tuple | list) or (
+        is_one = not isinstance(sample, (tuple, list)) or (
             isinstance(sample, list)
             and len(names) < 2
-            and all(isinstance(value, int | float | np.number | np.bool_) for value in sample)
+            and all(isinstance(value, (int, float, np.number, np.bool_)) for value in sample)
         )
         values = [sample] if is_one else sample
         if names and len(values) != len(names):
             raise ValueError(f"the sample has {len(values)} values, for slots {list(names)}")
         names = names or [f"slot{i}" for i in range(len(values))]
-        sample = dict(zip(names, values, strict=True))
+        sample = dict(zip_strict(names, values))
     return {name: _instance(value) for name, value in sample.items()}
 
 
@@ -263,7 +264,7 @@ def _instance(value: Any) -> Any:
     """A value of a sample with a leading axis, so that values are stacked."""
     if isinstance(value, Ragged):
         return value
-    if isinstance(value, str | bytes):
+    if isinstance(value, (str, bytes)):
         text = value.encode() if isinstance(value, str) else value
         characters = np.frombuffer(text, np.uint8)
         return Ragged(characters, (np.array([0, len(characters)], np.int64),))

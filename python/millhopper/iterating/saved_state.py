@@ -76,7 +76,7 @@ def from_json(text: bytes | str) -> object:
         TypeError: it is neither bytes nor a text.
         Error: it is no JSON, or a part of it is no base64.
     """
-    if not isinstance(text, bytes | str):
+    if not isinstance(text, (bytes, str)):
         raise TypeError(f"the state is {text!r}; it must be the bytes that get_state returns")
     try:
         return json.loads(text, object_hook=_decoded)

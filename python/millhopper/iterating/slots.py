@@ -4,17 +4,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
 from millhopper.base.integers import INT32_MAX, INT64_MAX, integer_within
 from millhopper.base.texts import checked_text
+from millhopper.base.zipped import zip_strict
 from millhopper.programs.var_type import convert_dtype, dtype_name
 from millhopper.ragged import Ragged
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeAlias
+
 # Values by slot name: an array, or sequences of different lengths.
-Batch: TypeAlias = dict[str, npt.NDArray[Any] | Ragged]
+Batch: TypeAlias = "dict[str, npt.NDArray[Any] | Ragged]"
 # (dtype, dims, levels of offsets): a dtype of numpy, and dims with the leading axis of one instance
 # (-1 is any length).
 Slot: TypeAlias = Sequence[Any]
@@ -29,7 +33,7 @@ def named(names: Iterable[str] | None, slots: Sequence[Slot]) -> dict[str, Slot]
     given = [f"slot{i}" for i in range(len(slots))] if names is None else list(names)
     if len(given) != len(slots) or len(set(given)) != len(given):
         raise ValueError(f"names is {given}; the records have {len(slots)} slots, each has a name")
-    return dict(zip(given, slots, strict=True))
+    return dict(zip_strict(given, slots))
 
 
 def declared(slots: Mapping[str, Slot] | None) -> dict[str, tuple[str, list[int], int]]:
@@ -46,7 +50,7 @@ def _slot(name: str, slot: Slot) -> tuple[str, list[int], int]:
         raise TypeError(f"slot {name!r}: a slot's name is a text")
     checked_text("a slot's name", name)
     wanted = f"slot {name!r} is {slot!r}; it must be (dtype, dims) or (dtype, dims, levels)"
-    if not isinstance(slot, tuple | list) or len(slot) not in (2, 3):
+    if not isinstance(slot, (tuple, list)) or len(slot) not in (2, 3):
         raise TypeError(f'{wanted}, for example ("float32", [1, 64])')
     dtype, dims, levels = (*slot, 0)[:3]
     try:

@@ -5,11 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
+from millhopper.base.zipped import zip_strict
 from millhopper.programs.block import Block
 from millhopper.programs.program import Program
 from millhopper.programs.schemas import ArgumentSchema, did_you_mean, schema_of
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeAlias
 
 # The slots of an operator's inputs or outputs: the slot of the first one, or a dict of their names.
 Slots: TypeAlias = "str | Mapping[str, str | Sequence[str]]"
@@ -118,7 +122,7 @@ def append_steps(
             dtype=below.dtypes[i] if known and below.dtypes else None,
             lod_level=below.lod_levels[i] if known and below.lod_levels else None,
         )
-    held = dict(zip(slots, sources, strict=True))  # the variable that holds each slot
+    held = dict(zip_strict(slots, sources))  # the variable that holds each slot
     for step in steps:
         _append(block, step, held)
     program.rollback()

@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from millhopper.iterating.view import View, optional_module
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeAlias
 
 torch = optional_module("torch", "millhopper.torch", "torch")
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy.typing as npt
 
+from millhopper.base.zipped import zip_strict
 from millhopper.iterating.saving import StateInJson
 from millhopper.ragged import Ragged
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 Array = TypeVar("Array")
 
 
-class RaggedArrays(NamedTuple, Generic[Array]):
+class RaggedArrays(NamedTuple):
     """Sequences of different lengths: a ``Ragged`` whose arrays are those of another library.
 
     Attributes:
@@ -27,8 +28,8 @@ class RaggedArrays(NamedTuple, Generic[Array]):
         offsets: for each level, outermost first, an array that begins with 0.
     """
 
-    values: Array
-    offsets: tuple[Array, ...]
+    values: Any
+    offsets: tuple[Any, ...]
 
 
 class View(StateInJson, Generic[Array]):
@@ -62,7 +63,7 @@ class View(StateInJson, Generic[Array]):
         """The next loop goes on from a state; see ``Reader.load_state_dict``."""
         self.reader.load_state_dict(state_dict)
 
-    def __iter__(self) -> Iterator[dict[str, Array | RaggedArrays[Array]]]:
+    def __iter__(self) -> Iterator[dict[str, Array | RaggedArrays]]:
         """Begins the next pass. Raises what iterating over the reader raises."""
         return map(_Conversion(self.reader, self._array), iter(self.reader))
 
@@ -82,12 +83,12 @@ class _Conversion(Generic[Array]):
         self._convert = convert
         self._bfloat16: frozenset[str] | None = None  # bfloat16 slots, set at the first batch
 
-    def __call__(self, batch: Batch) -> dict[str, Array | RaggedArrays[Array]]:
+    def __call__(self, batch: Batch) -> dict[str, Array | RaggedArrays]:
         if self._bfloat16 is None:
-            dtypes = zip(batch, self._reader.dtypes(), strict=True)
+            dtypes = zip_strict(batch, self._reader.dtypes())
             self._bfloat16 = frozenset(name for name, dtype in dtypes if dtype == "bfloat16")
         convert = self._convert
-        converted: dict[str, Array | RaggedArrays[Array]] = {}
+        converted: dict[str, Array | RaggedArrays] = {}
         for name, value in batch.items():
             bfloat16 = name in self._bfloat16
             if type(value) is Ragged:

@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from types import TracebackType
 
+from millhopper.base.zipped import zip_strict
 from millhopper.layers import helper
 from millhopper.layers.tensor import assign
 from millhopper.programs.block import Block
@@ -231,7 +232,7 @@ class IfElse:
                 f" {len(self._results)}"
             )
         self._given[self._open] = len(outs)
-        for out, result in zip(outs, self._results, strict=True):
+        for out, result in zip_strict(outs, self._results):
             shape = _common_shape(out.shape, result.shape)
             assign(out, result)
             result.shape = shape
@@ -253,7 +254,7 @@ def _common_shape(a: Sequence[int] | None, b: Sequence[int] | None) -> tuple[int
     """The dims that two variables have in common, -1 where they differ; None if in number."""
     if a is None or b is None or len(a) != len(b):
         return None
-    return tuple(i if i == j else -1 for i, j in zip(a, b, strict=True))
+    return tuple(i if i == j else -1 for i, j in zip_strict(a, b))
 
 
 class Switch:

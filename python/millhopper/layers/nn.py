@@ -8,6 +8,7 @@ import numbers
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from millhopper.base.zipped import zip_strict
 from millhopper.layers import helper
 from millhopper.programs.initializer import NormalInitializer
 from millhopper.programs.param_attr import ParamAttrLike
@@ -52,13 +53,15 @@ def fc(
     """
     size = _at_least("fc", "size", size, 1)
     inputs = [input] if isinstance(input, Variable) else list(input)
-    attrs = list(param_attr) if isinstance(param_attr, list | tuple) else [param_attr] * len(inputs)
+    attrs = (
+        list(param_attr) if isinstance(param_attr, (list, tuple)) else [param_attr] * len(inputs)
+    )
     if len(attrs) != len(inputs):
         raise ValueError(f"fc: {len(inputs)} inputs, but {len(attrs)} param_attr")
     layer = helper.layer_name("fc", name)
     block = helper.current_block()
     products = []
-    for variable, attr in zip(inputs, attrs, strict=True):
+    for variable, attr in zip_strict(inputs, attrs):
         shape = helper.known_shape(layer, variable)
         if variable.dtype is not None and not is_float(variable.dtype):
             raise ValueError(
@@ -269,7 +272,7 @@ def _at_least(layer: str, name: str, value: object, least: int) -> int:
 
 def _pair(layer: str, name: str, value: int | Sequence[int], least: int) -> list[int]:
     """The values for height and width of an argument that has one for both or one for each."""
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         if len(value) != 2:
             raise ValueError(
                 f"{layer}: {name} is {value!r}; it is one integer, or two: of height and width"

@@ -14,12 +14,15 @@ import inspect
 import keyword
 import re
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from millhopper.layers import helper
 from millhopper.programs.reader_creation import create_reader
 from millhopper.programs.schemas import ArgumentSchema, OperatorSchema, find_schema, operator_types
 from millhopper.programs.variable import Variable
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeAlias
 
 _Result: TypeAlias = "Variable | tuple[Variable | list[Variable] | None, ...] | None"
 _made: dict[str, Callable[..., Any]] = {}

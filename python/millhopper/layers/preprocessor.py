@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
+from millhopper.base.zipped import zip_strict
 from millhopper.programs import unique_name
 from millhopper.programs.block import Block
 from millhopper.programs.program import default_startup_program, program_guard
@@ -92,7 +93,7 @@ class Preprocessor:
                 lod_level=level,
                 stop_gradient=True,
             )
-            for shape, dtype, level in zip(shapes, dtypes, levels, strict=True)
+            for shape, dtype, level in zip_strict(shapes, dtypes, levels)
         ]
         self._sources = [variable.name for variable in variables]
         return variables

@@ -11,18 +11,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
+from millhopper import _core
 from millhopper.layers import helper
 from millhopper.programs import unique_name
 from millhopper.programs.reader_creation import (
     Shapes,
+    Slots,
     create_reader,
     decorate_reader,
     slot_shapes,
 )
 from millhopper.programs.var_type import VarType
 from millhopper.programs.variable import Variable, check_reader
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeAlias
 
 __all__ = [
     "batch",
@@ -62,7 +67,8 @@ def open_files(
     Args:
         filenames: paths, patterns and ranges (``{00000..00127}``), each with an optional format and
             a colon before it.
-        shapes: dims of one record in each slot, the leading axis included: [1, 784] is one row.
+        shapes: dims of one record in each slot, the leading axis included: [1, 784] is one row. By
+            default the slots are those that manifests of RecordIO files tell, if they do.
         lod_levels: levels of offsets of each slot; none by default.
         dtypes: types of the slots' values; float32 by default.
         thread_num: workers on these files at once; all that there are by default.
@@ -80,9 +86,12 @@ def open_files(
 
     Source: PaddlePaddle's fluid.layers.io, 2018.
     """
-    paths = [filenames] if isinstance(filenames, str | os.PathLike) else list(filenames)
+    paths = [filenames] if isinstance(filenames, (str, os.PathLike)) else list(filenames)
     if is_test:
         attributes.setdefault("cycle_length", 1)
+    slots = (shapes, dtypes, lod_levels)
+    if slots == (None, None, None) and attributes.get("content") != "bytes":
+        slots = _stored(paths)
     return create_reader(
         "open_files",
         name,
@@ -93,13 +102,13 @@ def open_files(
             "pass_num": pass_num,
             **attributes,
         },
-        slots=(shapes, dtypes, lod_levels),
+        slots=slots,
     )
 
 
 def open_recordio_file(
     filename: _Path,
-    shapes: Shapes,
+    shapes: Shapes | None = None,
     lod_levels: Sequence[int] | None = None,
     dtypes: Sequence[Any] | None = None,
     pass_num: int = 1,
@@ -112,13 +121,22 @@ def open_recordio_file(
 
     Source: PaddlePaddle's fluid.layers.io, 2018.
     """
+    slots = (shapes, dtypes, lod_levels)
+    if slots == (None, None, None):
+        slots = _stored([f"recordio:{os.fspath(filename)}"])
     reader = create_reader(
-        "create_recordio_file_reader",
-        name,
-        attrs={"filename": filename},
-        slots=(shapes, dtypes, lod_levels),
+        "create_recordio_file_reader", name, attrs={"filename": filename}, slots=slots
     )
     return multi_pass(reader, pass_num) if pass_num > 1 else reader
+
+
+def _stored(paths: Iterable[_Path]) -> Slots:
+    """The slots that manifests of RecordIO files tell; None each if they do not."""
+    stored = _core.stored_slots([os.fspath(path) for path in paths])
+    if stored is None:
+        return None, None, None
+    dtypes, shapes, lod_levels = zip(*stored[0])
+    return shapes, dtypes, lod_levels
 
 
 def random_data_generator(

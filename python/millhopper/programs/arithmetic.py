@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import numbers
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from millhopper.programs.var_type import VarType, common_type, constant_of, convert_dtype, is_float
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeAlias
+
     from millhopper.programs.block import Block
     from millhopper.programs.operator import Operator
     from millhopper.programs.variable import Variable

@@ -47,7 +47,7 @@ _LARGEST_FLOAT = float(np.finfo(np.float32).max)
 
 
 def _whole(value: Any, bounds: tuple[int, int]) -> int:
-    if isinstance(value, bool | np.bool_):
+    if isinstance(value, (bool, np.bool_)):
         raise TypeError
     number = operator.index(value)
     if not bounds[0] <= number <= bounds[1]:
@@ -66,7 +66,7 @@ def _long(value: Any) -> int:
 def _double(value: Any) -> float:
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value.item()
-    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
         raise TypeError
     try:
         return float(value)
@@ -142,7 +142,7 @@ def convert(type: str, value: Any) -> Any:
     try:
         if not is_list:
             return convert_item(value)
-        if isinstance(value, str | bytes | Mapping):
+        if isinstance(value, (str, bytes, Mapping)):
             raise TypeError
         return [convert_item(item) for item in value]
     except TypeError:
@@ -157,15 +157,15 @@ def guess_type(value: Any) -> str:
     Raises:
         TypeError: no attribute can hold it.
     """
-    if isinstance(value, list | tuple | np.ndarray):
+    if isinstance(value, (list, tuple, np.ndarray)):
         return guess_type(value[0]) + "S" if len(value) else "INTS"
-    if isinstance(value, bool | np.bool_):
+    if isinstance(value, (bool, np.bool_)):
         return "BOOLEAN"
     if isinstance(value, numbers.Integral):
         return "INT" if _INT[0] <= int(value) <= _INT[1] else "LONG"
     if isinstance(value, numbers.Real):
         return "FLOAT"
-    if isinstance(value, str | os.PathLike):
+    if isinstance(value, (str, os.PathLike)):
         return "STRING"
     if hasattr(value, "append_op"):
         return "BLOCK"

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TypeAlias
+from typing import TYPE_CHECKING
 
 from millhopper.programs import unique_name
 from millhopper.programs.block import Block
@@ -13,6 +13,9 @@ from millhopper.programs.program import BACKWARD_ROLE
 from millhopper.programs.schemas import find_schema, schema_of
 from millhopper.programs.var_type import is_float
 from millhopper.programs.variable import Parameter, Variable
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeAlias
 
 _GRAD = "@GRAD"
 _LOSS_ROLE = 0x100  # of the lineage, beside BACKWARD_ROLE, for the loss's own gradient

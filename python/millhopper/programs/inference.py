@@ -11,6 +11,7 @@ import json
 from typing import TYPE_CHECKING
 
 from millhopper import _core
+from millhopper.base.zipped import zip_strict
 from millhopper.errors import Error
 from millhopper.programs.var_type import VarType
 from millhopper.programs.variable import Variable
@@ -58,7 +59,7 @@ def _known(variable: Variable) -> Known:
         levels = variable.lod_levels or (0,) * count
         slots = [
             (None if dtype is None else int(dtype), list(shape), level)
-            for shape, dtype, level in zip(variable.shapes, dtypes, levels, strict=True)
+            for shape, dtype, level in zip_strict(variable.shapes, dtypes, levels)
         ]
     dtype = None if variable.dtype is None else int(variable.dtype)
     shape = None if variable.shape is None else list(variable.shape)

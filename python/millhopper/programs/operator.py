@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from millhopper.programs.attributes import (
     AttrType,
@@ -27,6 +27,8 @@ from millhopper.programs.var_type import VarType
 from millhopper.programs.variable import Variable
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeAlias
+
     from millhopper.programs.block import Block
 
 # What an input or output takes: variables or their names, one or several.
@@ -281,7 +283,7 @@ def _arguments(
 
 def _variable_names(schema: OperatorSchema, argument: ArgumentSchema, given: Argument) -> list[str]:
     names = []
-    for variable in [given] if isinstance(given, Variable | str) else given:
+    for variable in [given] if isinstance(given, (Variable, str)) else given:
         if isinstance(variable, Variable):
             is_reader = variable.type is VarType.READER
             if argument.kind != "any" and is_reader != (argument.kind == "reader"):

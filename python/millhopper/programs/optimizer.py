@@ -46,7 +46,7 @@ class Optimizer(abc.ABC):
         """
         if regularization is not None:
             raise NotImplementedError("optimizers have no regularization here; add it to the loss")
-        if isinstance(learning_rate, bool) or not isinstance(learning_rate, int | float | Variable):
+        if isinstance(learning_rate, bool) or not isinstance(learning_rate, (int, float, Variable)):
             raise TypeError(f"a learning rate is a number or a variable, not {learning_rate!r}")
         self._learning_rate = learning_rate
         self._rates: WeakKeyDictionary[Program, Variable] = WeakKeyDictionary()

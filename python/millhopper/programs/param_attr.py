@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeAlias
+
     from millhopper.programs.initializer import Initializer
 
 # What layers take as param_attr and bias_attr: a ParamAttr, a name, an initializer, None for all

@@ -12,6 +12,7 @@ from typing import Any
 
 from millhopper import _core
 from millhopper.base.integers import UINT64_MAX
+from millhopper.base.zipped import zip_strict
 from millhopper.programs import unique_name
 from millhopper.programs.block import Block
 from millhopper.programs.extras import load_extras
@@ -119,7 +120,7 @@ class Program:
         other = Program()
         other.random_seed = self.random_seed
         other._blocks = [Block(other, block.idx, block.parent_idx) for block in self._blocks]
-        for block, mine in zip(self._blocks, other._blocks, strict=True):
+        for block, mine in zip_strict(self._blocks, other._blocks):
             mine.forward_block_idx = block.forward_block_idx
             for variable in block.vars.values():
                 mine.add_var(_copy_var(variable, mine, variable.name))
@@ -154,10 +155,10 @@ class Program:
             blocks.append(self.create_block(blocks[block.parent_idx].idx))
         self.current_block_idx = current
         renamed: list[dict[str, str]] = []  # by block, what the variables that it sees are called
-        for block, mine in zip(other._blocks[1:], blocks[1:], strict=True):
+        for block, mine in zip_strict(other._blocks[1:], blocks[1:]):
             forward = block.forward_block_idx
             mine.forward_block_idx = forward if forward < 0 else blocks[forward].idx
-        for block, mine in zip(other._blocks, blocks, strict=True):
+        for block, mine in zip_strict(other._blocks, blocks):
             seen = {} if block.idx == 0 else dict(renamed[block.parent_idx])
             seen.update(names if block.idx == 0 else {name: name for name in block.vars})
             renamed.append(seen)
@@ -267,7 +268,7 @@ def program_from_dict(message: Mapping[str, Any]) -> Program:
     for index, block in enumerate(program._blocks):
         if block.idx != index:
             raise ValueError(f"block {index} of the program says that its idx is {block.idx}")
-    for block, content in zip(program._blocks, described, strict=True):
+    for block, content in zip_strict(program._blocks, described):
         block.forward_block_idx = content.get("forward_block_idx", -1)
         for variable in content.get("vars", ()):
             block.add_var(variable_from_dict(block, variable))

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from millhopper.programs import unique_name
 from millhopper.programs.block import Block
@@ -14,7 +14,12 @@ from millhopper.programs.schemas import schema_of
 from millhopper.programs.var_type import VarType
 from millhopper.programs.variable import Variable, check_reader
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeAlias
+
 Shapes: TypeAlias = Sequence[Sequence[int]]
+# Shapes, dtypes and lod_levels of slots, each as far as it is declared.
+Slots: TypeAlias = "tuple[Shapes | None, Sequence[Any] | None, Sequence[int] | None]"
 
 
 def share_reader(reader: Variable) -> Variable:
@@ -32,7 +37,7 @@ def append_reader(
     name: str,
     attrs: Mapping[str, Any],
     inputs: Mapping[str, Argument] | None = None,
-    slots: tuple[Shapes | None, Sequence[Any] | None, Sequence[int] | None] = (None, None, None),
+    slots: Slots = (None, None, None),
 ) -> Variable:
     """Declares a reader in a block of a startup program, and appends the operator that creates it.
 
@@ -69,7 +74,7 @@ def create_reader(
     name: str | None,
     attrs: Mapping[str, Any],
     inputs: Mapping[str, Argument] | None = None,
-    slots: tuple[Shapes | None, Sequence[Any] | None, Sequence[int] | None] = (None, None, None),
+    slots: Slots = (None, None, None),
 ) -> Variable:
     """A reader of the startup program that is in use; arguments and errors as in ``append_reader``.
 
@@ -84,7 +89,7 @@ def create_reader(
     for argument in schema_of(operator).inputs:
         if argument.kind == "reader" and inputs is not None and argument.name in inputs:
             given = inputs[argument.name]
-            for reader in given if argument.list and isinstance(given, list | tuple) else [given]:
+            for reader in given if argument.list and isinstance(given, (list, tuple)) else [given]:
                 check_created(reader)
     if name is not None and block.has_var(name):
         raise ValueError(taken_name(operator, name))

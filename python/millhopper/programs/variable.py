@@ -7,6 +7,7 @@ import operator
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from millhopper.base.zipped import zip_strict
 from millhopper.programs.arithmetic import Arithmetic
 from millhopper.programs.scope import global_scope
 from millhopper.programs.var_type import VarType, convert_dtype, dtype_name
@@ -163,7 +164,7 @@ class Variable(Arithmetic):
         if self.type is VarType.READER and self.shapes is not None and self.dtypes is not None:
             about += " of " + ", ".join(
                 f"{dtype_name(dtype)} {list(shape)}"
-                for shape, dtype in zip(self.shapes, self.dtypes, strict=False)
+                for shape, dtype in zip(self.shapes, self.dtypes)
             )
         if self.dtype is not None and self.shape is not None:
             about += f" {dtype_name(self.dtype)} {list(self.shape)}"
@@ -184,7 +185,7 @@ class Variable(Arithmetic):
             described["reader"] = {
                 "lod_tensor": [
                     _tensor(shape, dtype, level)
-                    for shape, dtype, level in zip(self.shapes, self.dtypes, levels, strict=True)
+                    for shape, dtype, level in zip_strict(self.shapes, self.dtypes, levels)
                 ]
             }
         message: dict[str, Any] = {"name": self.name, "type": described}

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -20,8 +20,11 @@ from millhopper.programs.scope import global_scope
 from millhopper.programs.variable import Variable
 from millhopper.ragged import Ragged
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeAlias
+
 # A fetched value: an array, or sequences of different lengths.
-Fetched: TypeAlias = npt.NDArray[Any] | Ragged
+Fetched: TypeAlias = "npt.NDArray[Any] | Ragged"
 
 
 def _as_array(tensor: _core.LoDTensor) -> Fetched:
@@ -124,7 +127,7 @@ class Executor:
             program = default_main_program()
         if not isinstance(program, Program):
             raise TypeError(f"Executor.run takes a Program, not {program!r}")
-        if isinstance(feed, list | tuple) and len(feed) == 1:
+        if isinstance(feed, (list, tuple)) and len(feed) == 1:
             (feed,) = feed
         if feed is not None and not isinstance(feed, Mapping):
             raise TypeError(f"feed is a dict of values by name, not {type(feed).__name__}")
@@ -164,13 +167,13 @@ def fetch_names(fetch_list: object) -> list[str]:
     """The names of the variables to fetch."""
     if fetch_list is None:
         return []
-    if isinstance(fetch_list, Variable | str):
+    if isinstance(fetch_list, (Variable, str)):
         fetch_list = [fetch_list]
     if not isinstance(fetch_list, Iterable):
         raise TypeError(f"fetch_list is a list of variables or their names, not {fetch_list!r}")
     names = []
     for item in fetch_list:
-        if not isinstance(item, Variable | str):
+        if not isinstance(item, (Variable, str)):
             raise TypeError(f"fetch_list holds variables or their names; {item!r} is neither")
         names.append(item if isinstance(item, str) else item.name)
     return names

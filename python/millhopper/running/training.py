@@ -6,8 +6,7 @@ from __future__ import annotations
 import numbers
 import reprlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import EllipsisType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from millhopper._core import Scope
 from millhopper.base.places import CPUPlace, CUDAPlace
@@ -23,6 +22,9 @@ from millhopper.programs.program import (
 )
 from millhopper.programs.variable import Variable
 from millhopper.running.executor import Executor, fetch_names
+
+if TYPE_CHECKING:
+    from types import EllipsisType  # novm: Python has it from 3.10 on
 
 __all__ = ["train"]
 
@@ -152,7 +154,7 @@ def _batches(
     columns = list(mapping.values())
     with opened(reader) as batches:
         for count, batch in enumerate(batches):
-            if not isinstance(batch, list | tuple):
+            if not isinstance(batch, (list, tuple)):
                 raise TypeError(
                     f"batch {count} is {brief(batch)}; it must be a list of tuples, "
                     "which millhopper.batch(reader, batch_size) makes of single entries"

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operators/slot_declaration.h"
+
+#include "framework/base/error.h"
+#include "proto/framework.pb.h"
+
+namespace millhopper {
+namespace {
+
+// A literal of Python.
+std::string PythonText(const std::string& text) {
+  std::string literal;
+  for (const char c : text) {
+    if (c == '"' || c == '\\') literal.push_back('\\');
+    literal.push_back(c);
+  }
+  return "\"" + Escaped(literal) + "\"";
+}
+
+}  // namespace
+
+void DeclareSlots(const std::vector<SlotSpec>& slots, proto::VarDesc* variable) {
+  variable->mutable_type()->set_type(proto::VarType::READER);
+  for (const SlotSpec& slot : slots) {
+    auto* const tensor = variable->mutable_type()->mutable_reader()->add_lod_tensor();
+    tensor->mutable_tensor()->set_data_type(
+        static_cast<proto::VarType::Type>(static_cast<int>(slot.dtype)));
+    for (const int64_t dim : slot.dims) tensor->mutable_tensor()->add_dims(dim);
+    if (slot.lod_level > 0) tensor->set_lod_level(slot.lod_level);
+  }
+}
+
+std::string ProgramDeclaration(const std::vector<SlotSpec>& slots,
+                               const std::vector<std::string>&) {
+  proto::VarDesc variable;
+  DeclareSlots(slots, &variable);
+  return StrCat("type { ", variable.type().ShortDebugString(), " }");
+}
+
+std::string PythonDeclaration(const std::vector<SlotSpec>& slots,
+                              const std::vector<std::string>& names) {
+  std::string by_name, shapes, dtypes, levels;
+  bool any_levels = false;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    const SlotSpec& slot = slots[i];
+    const std::string name = names.empty() ? StrCat("slot", i) : names[i];
+    const char* const comma = i == 0 ? "" : ", ";
+    by_name +=
+        StrCat(comma, PythonText(name), ": (\"", ToString(slot.dtype), "\", ", ToString(slot.dims),
+               slot.lod_level > 0 ? StrCat(", ", slot.lod_level) : "", ")");
+    shapes += comma + ToString(slot.dims);
+    dtypes += StrCat(comma, "\"", ToString(slot.dtype), "\"");
+    levels += StrCat(comma, slot.lod_level);
+    any_levels = any_levels || slot.lod_level > 0;
+  }
+  return StrCat("slots={", by_name, "}, in layers shapes=[", shapes, "], dtypes=[", dtypes, "]",
+                any_levels ? StrCat(", lod_levels=[", levels, "]") : "");
+}
+
+Declaration DeclarationIn(const Program& program) {
+  const bool is_text = program.OperatorPlace(0, 0).line > 0;
+  return is_text ? &ProgramDeclaration : &PythonDeclaration;
+}
+
+}  // namespace millhopper

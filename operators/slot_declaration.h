@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Slots as programs and Python declare them, ready to be pasted.
+#ifndef MILLHOPPER_OPERATORS_SLOT_DECLARATION_H_
+#define MILLHOPPER_OPERATORS_SLOT_DECLARATION_H_
+
+#include <string>
+#include <vector>
+
+#include "framework/program/declarations.h"
+#include "framework/program/program.h"
+#include "framework/tensor/rows.h"
+
+namespace millhopper {
+
+// Makes a variable a reader with these slots.
+void DeclareSlots(const std::vector<SlotSpec>& slots, proto::VarDesc* variable);
+
+// For a program in text: "type { type: READER reader { lod_tensor { ... } } }". It has no names.
+std::string ProgramDeclaration(const std::vector<SlotSpec>& slots,
+                               const std::vector<std::string>& names);
+
+// For Python, as Reader and as layers take them:
+// 'slots={"x": ("uint8", [-1, 4], 1)}, in layers shapes=[[-1, 4]], dtypes=["uint8"],
+// lod_levels=[1]'. Where there are no names, they are slot0, slot1 ...
+std::string PythonDeclaration(const std::vector<SlotSpec>& slots,
+                              const std::vector<std::string>& names);
+
+// The one of these two for whoever wrote the program: in text, or by Python.
+using Declaration = decltype(&ProgramDeclaration);
+Declaration DeclarationIn(const Program& program);
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_OPERATORS_SLOT_DECLARATION_H_
