@@ -33,11 +33,15 @@ FixedSizeSource::FixedSizeSource(std::vector<Column> columns, std::optional<uint
     }
   }
   // For records of 0 bytes nothing else limits their number.
-  const File& file = columns_[0].stream->file();
-  if (record_bytes_ == 0 && records_ > file.size()) {
-    Fail(*columns_[0].stream, 0,
-         StrCat("its header promises ", records_, " records without any bytes; a file of ",
-                file.size(), " bytes can have as many at most"));
+  const ByteStream& first = *columns_[0].stream;
+  if (record_bytes_ == 0) {
+    // What can be read once only ends behind its header.
+    const uint64_t size = first.can_be_read_once_only() ? first.position() : first.file().size();
+    if (records_ > size) {
+      Fail(first, 0,
+           StrCat("its header promises ", records_, " records without any bytes; a file of ", size,
+                  " bytes can have as many at most"));
+    }
   }
   records_per_chunk_ = std::clamp<uint64_t>(kReadBlockBytes / std::max<size_t>(1, record_bytes_), 1,
                                             kMostRecordsPerChunk);

@@ -15,7 +15,7 @@
 namespace millhopper {
 
 // A record is one piece of each column, one behind another. Chunks of plain files are found by
-// arithmetic and read in parallel; compressed ones are read in order.
+// arithmetic and read in parallel; those of others are read in order.
 class FixedSizeSource final : public FileSource {
  public:
   struct Column {

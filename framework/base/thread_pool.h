@@ -33,6 +33,9 @@ class Job : public Kept {
   // Makes queued calls void and waits for running ones (a forked child has none). Submit may be
   // called again afterwards. Work must not call Cancel on its own job.
   void Cancel();
+  // For Work that waits for what other processes do: throws kCancelled if this thread runs a call
+  // of Work whose job is being cancelled, and on a request to stop (stop.h). Any thread.
+  static void CheckGoesOn();
 
  protected:
   // Called on a worker thread, perhaps on several at once. Must not throw.

@@ -42,7 +42,7 @@ bool Prefetcher::Ready(ChunkQueue* queue) {
 
 bool Prefetcher::FillSlowly(ChunkQueue* queue) {
   for (Backoff backoff; !Ready(queue);) {
-    CheckStop();
+    CheckGoesOn();
     // The waiting thread works itself: on this file if no thread fetches its next chunk, else on
     // any file.
     const Result result = Fetch(queue, MemoryScope::Need::kNow);
