@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "framework/io/command.h"
 #include "framework/plugin.h"
 #include "tests/child.h"
 #include "tests/compressed.h"
@@ -92,6 +93,7 @@ std::string Replaced(std::string text, const std::string& from, const std::strin
 std::string OutputOf(const std::string& folder, const std::string& data) {
   const std::string parser = Runfile("tests/libscores.so");
   LoadPlugin(parser);
+  AllowExec();
   ProgramRunner runner({{"data", data}, {"count", "3"}, {"parser", parser}});
   std::string error;
   try {

@@ -21,8 +21,8 @@
 namespace millhopper {
 
 // The whole of a command's main function, which calls it once. It loads the plugins, parses the
-// flags (also those of --flagfile), applies --threads, --timeout, --memory_limit and the flags of
-// glog, and calls `body`, whose result is the exit code. If an error is thrown, it prints the error
+// flags (also those of --flagfile), applies --threads, --timeout, --memory_limit, --allow_exec and
+// the flags of glog, and calls `body`, whose result is the exit code. If an error is thrown, it prints the error
 // and returns the error's exit code. The first SIGINT, SIGTERM, SIGHUP (unless the process was
 // started to ignore it, as nohup does) or SIGXCPU requests a stop (framework/base/stop.h). If the
 // process has not ended 80 ms later, or gets a second signal, it is ended at once and its

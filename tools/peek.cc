@@ -14,6 +14,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/spelling.h"
+#include "framework/io/one_pass.h"
 #include "framework/io/output_file.h"
 #include "framework/program/executor.h"
 #include "framework/program/operator.h"
@@ -86,14 +87,13 @@ CommandHelp Help() {
       "Shows what files hold, or what a reader of a startup program yields: slots, types, dims,\n"
       "levels of detail, ranges and first values of some elements; or statistics over all of\n"
       "one pass. For files of a format that needs fields or slots it prints some that fit, ready\n"
-      "to be pasted into a program. A file named -, or FORMAT:-, is standard input; what comes "
-      "from a\n"
-      "pipe is first copied into a file in $TMPDIR.\n"
+      "to be pasted into a program. A file named -, or FORMAT:-, is standard input, which is read\n"
+      "once; with --allow_exec, 'pipe:COMMAND' or 'FORMAT:pipe:COMMAND' is what a command writes.\n"
       "\n"
       "With --json it prints one line for each element: {\"slots\": [...]} with dtype, dims, lod\n"
       "and data of each; with --digest, index and SHA-256; with --all, one line of statistics.\n";
   help.groups = {
-      {"What to look at", {"field", "startup", "reader", "state", "count", "set", "plugin"}},
+      {"What to look at", {"field", "startup", "reader", "state", "count", "set", "plugin", "allow_exec"}},
       {"How to show it", {"all", "json", "digest", "png", "passes", "force", "stats"}},
       {"Running", {"threads", "seed", "memory_limit", "timeout"}},
   };
@@ -102,6 +102,7 @@ CommandHelp Help() {
       "  peek train.csv\n"
       "  peek 'train-*.tfrecord' --field='label int64[]' --all\n"
       "  zcat train.csv.gz | peek csv:-\n"
+      "  peek --allow_exec 'tar:pipe:ssh store cat train.tar'\n"
       "  peek --startup=startup.pbtxt\n"
       "  peek --startup=startup.pbtxt --reader=files --all\n"
       "  peek --startup=startup.pbtxt --digest --threads=7\n"
@@ -277,7 +278,7 @@ int RunPeek(const Arguments& arguments) {
     Require(
         arguments.words.empty() && FLAGS_startup.empty(),
         "--state shows what was saved and reads no other files or programs (--help tells more)");
-    PrintState(DataName(FLAGS_state));
+    PrintState(StateName(FLAGS_state));
     return 0;
   }
   Require(arguments.words.empty() != FLAGS_startup.empty(),
@@ -295,9 +296,10 @@ int RunPeek(const Arguments& arguments) {
           ": 0 or more are possible, and -1 for as many as fit what is shown");
   // Where standard output is for other programs, people read standard error.
   std::ostream& hints = FLAGS_digest || FLAGS_json || png ? std::cerr : std::cout;
+  OnePassLook look;
   const std::shared_ptr<const Program> program =
       FLAGS_startup.empty()
-          ? ProgramForFiles(arguments.words, arguments.all("field"), &hints)
+          ? ProgramForFiles(arguments.words, arguments.all("field"), look.files(), &hints)
           : Program::FromFile(ProgramName(FLAGS_startup), ParseSettings(arguments.all("set")));
   RunState run;
   run.seed = FLAGS_seed;

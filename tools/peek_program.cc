@@ -55,7 +55,8 @@ void Declare(const std::vector<SlotSpec>& slots, proto::VarDesc* variable) {
 }  // namespace
 
 std::shared_ptr<const Program> ProgramForFiles(const Strings& names, const Strings& given_fields,
-                                               std::ostream* hints) {
+                                               OnePassFiles* once, std::ostream* hints) {
+  const OnePassScope scope(once);
   Strings given;
   for (const std::string& name : names) given.push_back(DataName(name));
   const Strings files = ExpandFileNames(given);

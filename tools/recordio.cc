@@ -49,7 +49,8 @@ CommandHelp Help() {
       "  head     prints the first records: their bytes, and their tensors, if any\n"
       "\n"
       "Names may contain *, ?, [a-z], {a,b} and {00000..00127}. An input named -, or FORMAT:-,\n"
-      "or a file of labels named - is standard input; --output=- is standard output, for one\n"
+      "or a file of labels named - is standard input; with --allow_exec, 'pipe:COMMAND' or\n"
+      "'FORMAT:pipe:COMMAND' is what a command writes; --output=- is standard output, for one\n"
       "file. With --json, write prints a line for each file, inspect one for each chunk and\n"
       "file, verify for each file, head for each record.\n";
   help.groups = {
@@ -57,7 +58,7 @@ CommandHelp Help() {
       {"Output of write",
        {"output", "shards", "content", "dialect", "compressor", "chunk_bytes", "force"}},
       {"head", {"count", "bytes"}},
-      {"Running", {"threads", "timeout", "json"}},
+      {"Running", {"threads", "timeout", "json", "allow_exec"}},
   };
   help.repeatable = {"field", "plugin"};
   help.examples =

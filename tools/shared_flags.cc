@@ -27,12 +27,16 @@ DEFINE_string(
     "process; may be repeated. A relative path is looked for in the current folder, then "
     "beside the first program; which file it is, is printed");
 
+DEFINE_bool(allow_exec, false,
+            "run the commands that names of files tell to run, such as 'pipe:zcat a.gz', and read "
+            "what they write; without it, none is run");
+
 namespace millhopper {
 
 bool IsSharedFlag(const void* variable) {
   static const void* const kShared[] = {&FLAGS_threads, &FLAGS_memory_limit, &FLAGS_timeout,
                                         &FLAGS_force,   &FLAGS_json,         &FLAGS_seed,
-                                        &FLAGS_set,     &FLAGS_plugin};
+                                        &FLAGS_set,     &FLAGS_plugin,       &FLAGS_allow_exec};
   return std::count(std::begin(kShared), std::end(kShared), variable) > 0;
 }
 

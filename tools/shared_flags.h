@@ -14,6 +14,7 @@ DECLARE_bool(json);
 DECLARE_uint64(seed);
 DECLARE_string(set);
 DECLARE_string(plugin);
+DECLARE_bool(allow_exec);
 
 namespace millhopper {
 

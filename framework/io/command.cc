@@ -148,7 +148,7 @@ void AllowExec(bool allowed) { exec_allowed.store(allowed); }
 
 bool ExecIsAllowed() { return exec_allowed.load(); }
 
-std::vector<std::string> WordsOf(const std::string& line) {
+std::vector<std::string> CommandWords(const std::string& line) {
   constexpr char kBlanks[] = " \t\n\r\v\f";
   std::vector<std::string> words;
   bool in_word = false;

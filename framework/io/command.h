@@ -22,7 +22,7 @@ bool ExecIsAllowed();
 // The words of a command line: what stands between blanks (spaces, tabs and line ends). A pair of '
 // or of " holds a word together, and everything else means itself: no shell sees it. Throws
 // kInvalidArgument if there is no word, for a quote that is not closed, and for a zero byte.
-std::vector<std::string> WordsOf(const std::string& line);
+std::vector<std::string> CommandWords(const std::string& line);
 
 // A running command. It has no standard input, leads a process group of its own, and inherits
 // nothing but the environment and the working folder. What it writes is read; of what it writes to

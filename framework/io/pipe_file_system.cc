@@ -59,7 +59,7 @@ class PipeFileSystem final : public OnePassFileSystem {
 
  private:
   static std::vector<std::string> Words(const std::string& path) {
-    return WordsOf(path.substr(path.find(':') + 1));
+    return CommandWords(path.substr(path.find(':') + 1));
   }
 };
 
