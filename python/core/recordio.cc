@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "framework/base/error.h"
+#include "framework/io/one_pass.h"
 #include "framework/reader/file_format.h"
 #include "framework/tensor/tensor.h"
 #include "framework/tensor/tensor_stream.h"
@@ -142,6 +143,9 @@ std::vector<std::tuple<std::string, std::vector<int64_t>, int>> SlotsOf(
   {
     const InterpreterRelease released;
     const std::string path = ChooseFormat(ExpandFileNames(files).front()).path;
+    if (CanBeReadOnceOnly(path)) {
+      throw ReadOnceOnly(path, "its records cannot be looked at beforehand, so declare its slots");
+    }
     slots = SlotsOfFirstRecords(path);
     Require(slots.has_value(), Escaped(path),
             ": its first records tell no slots: they are no lists of tensors of the same types");
