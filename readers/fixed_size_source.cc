@@ -52,6 +52,7 @@ size_t FixedSizeSource::RecordsFrom(uint64_t first) const {
 }
 
 bool FixedSizeSource::Claim(Chunk* chunk) {
+  if (error_ != nullptr) std::rethrow_exception(error_);
   chunk->offset = begins_[0] + next_ * columns_[0].bytes;
   const uint64_t first = next_;
   if (!plain_) {
@@ -126,6 +127,19 @@ void FixedSizeSource::ListPieces(Chunk* chunk, size_t records) const {
   }
 }
 
+size_t FixedSizeSource::ReadColumn(const Column& column, size_t records, char* out) {
+  try {
+    size_t whole = 0;
+    for (; whole < records; ++whole, out += record_bytes_) {
+      if (column.stream->Read(out, column.bytes) < column.bytes) break;
+    }
+    return whole;
+  } catch (const Error&) {
+    error_ = std::current_exception();
+    throw;
+  }
+}
+
 void FixedSizeSource::ReadInOrder(Chunk* chunk) {
   size_t records = RecordsFrom(next_);
   for (const Column& column : columns_) {  // a header may promise what no file can hold
@@ -144,11 +158,7 @@ void FixedSizeSource::ReadInOrder(Chunk* chunk) {
     if (bytes == record_bytes_) {
       records = column.stream->Read(out, records * bytes) / bytes;
     } else {
-      size_t whole = 0;
-      while (whole < records && column.stream->Read(out + whole * record_bytes_, bytes) == bytes) {
-        ++whole;
-      }
-      records = whole;
+      records = ReadColumn(column, records, out);
     }
     out += bytes;
   }

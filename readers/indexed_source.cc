@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "framework/base/error.h"
-#include "framework/io/one_pass.h"
 #include "framework/base/limits.h"
+#include "framework/io/one_pass.h"
 
 namespace millhopper {
 namespace {
@@ -22,8 +22,9 @@ struct Claimed {
 void CheckCanBeIndexed(const ByteStream& stream) {
   if (stream.plain()) return;
   if (stream.can_be_read_once_only()) {
-    throw ReadOnceOnly(stream.path(), "an index is of use where any place of a file can be read, so "
-                                      "read it without the index, or copy it to a file");
+    throw ReadOnceOnly(stream.path(),
+                       "an index is of use where any place of a file can be read, so "
+                       "read it without the index, or copy it to a file");
   }
   throw Error(ErrorCode::kInvalidArgument,
               "the file is compressed, so its index cannot tell where records begin; read it "

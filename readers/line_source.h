@@ -20,7 +20,8 @@ using LineFilter = std::function<bool(std::string_view* line, uint64_t offset)>;
 
 // The lines of a file, each without its end (LF or CR LF); an LF at the end of the file opens no
 // further line. Plain files are claimed by arithmetic and read in parallel; compressed ones, and
-// those that can be read once only, are read in order. Throws kResourceLimit for a line of more than kMaxLineBytes.
+// those that can be read once only, are read in order. Throws kResourceLimit for a line of more
+// than kMaxLineBytes.
 std::unique_ptr<FileSource> MakeLineSource(std::unique_ptr<ByteStream> stream, LineFilter filter);
 
 // The bytes at the beginning of a text that say that it is in UTF-8: 3 or none.

@@ -39,7 +39,8 @@ MultiFileReader::MultiFileReader(std::unique_ptr<FileFormat> format, std::vector
   Require(options_.buffer_size > 0, "buffer_size is 0; it must be at least 1");
   Require(options_.cycle_length > 0, "cycle_length is 0; it must be at least 1");
   Require(options_.pass_num > 0, "pass_num is 0; it must be at least 1");
-  if (options_.pass_num > 1) RefuseReadOnce(StrCat("there are to be ", options_.pass_num, " passes"));
+  if (options_.pass_num > 1)
+    RefuseReadOnce(StrCat("there are to be ", options_.pass_num, " passes"));
 }
 
 std::optional<uint64_t> MultiFileReader::PassLength() const {

@@ -14,8 +14,8 @@
 #include "framework/base/error.h"
 #include "framework/base/stop.h"
 #include "framework/base/url.h"
-#include "framework/io/one_pass.h"
 #include "framework/io/file.h"
+#include "framework/io/one_pass.h"
 
 namespace millhopper {
 namespace {

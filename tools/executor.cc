@@ -96,7 +96,8 @@ CommandHelp Help() {
       "program stay for the next. All programs are checked before the first one runs. What\n"
       "`print` operators and --fetch print goes to standard output, all else to standard error.\n"
       "A program named - is read from standard input; or a file of a program may be named -, or,\n"
-      "with --allow_exec, 'pipe:COMMAND', and is read once. With --json, a run ends with a line that "
+      "with --allow_exec, 'pipe:COMMAND', and is read once. With --json, a run ends with a line "
+      "that "
       "has\n"
       "what --stats_json writes, --check prints {\"problems\": [...]}, --list_ops and\n"
       "--list_formats a line for each, --print protobuf's JSON.\n";

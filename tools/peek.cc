@@ -93,7 +93,8 @@ CommandHelp Help() {
       "With --json it prints one line for each element: {\"slots\": [...]} with dtype, dims, lod\n"
       "and data of each; with --digest, index and SHA-256; with --all, one line of statistics.\n";
   help.groups = {
-      {"What to look at", {"field", "startup", "reader", "state", "count", "set", "plugin", "allow_exec"}},
+      {"What to look at",
+       {"field", "startup", "reader", "state", "count", "set", "plugin", "allow_exec"}},
       {"How to show it", {"all", "json", "digest", "png", "passes", "force", "stats"}},
       {"Running", {"threads", "seed", "memory_limit", "timeout"}},
   };

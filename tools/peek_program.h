@@ -18,8 +18,7 @@ namespace millhopper {
 // `hints`, ready to be pasted. Files that can be read once only are opened in `once`.
 std::shared_ptr<const Program> ProgramForFiles(const std::vector<std::string>& names,
                                                const std::vector<std::string>& given_fields,
-                                               OnePassFiles* once,
-                                               std::ostream* hints);
+                                               OnePassFiles* once, std::ostream* hints);
 
 }  // namespace millhopper
 

@@ -128,8 +128,8 @@ std::vector<std::string> SplitAtCommas(const std::string& text) {
 // One file that records are taken from.
 class Input {
  public:
-  // `patterns` are the wildcards by which the inputs were found. It looks at a file that can be read
-  // once only as one of `once`.
+  // `patterns` are the wildcards by which the inputs were found. It looks at a file that can be
+  // read once only as one of `once`.
   Input(const std::string& name, const std::string& labels, const std::vector<SlotSpec>& slots,
         const std::vector<std::string>& fields, const std::vector<std::string>& patterns,
         OnePassFiles* once) {

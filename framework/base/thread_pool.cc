@@ -64,9 +64,13 @@ void Job::RunQueued(uint64_t epoch) {
   running_.fetch_sub(1);
 }
 
+bool Job::IsCancelled() {
+  return running_call.now != nullptr && running_call.now->load() != running_call.epoch;
+}
+
 void Job::CheckGoesOn() {
   CheckStop();
-  if (running_call.now != nullptr && running_call.now->load() != running_call.epoch) ThrowStopped();
+  if (IsCancelled()) ThrowStopped();
 }
 
 ThreadPool& ThreadPool::Get() {

@@ -33,8 +33,11 @@ class Job : public Kept {
   // Makes queued calls void and waits for running ones (a forked child has none). Submit may be
   // called again afterwards. Work must not call Cancel on its own job.
   void Cancel();
-  // For Work that waits for what other processes do: throws kCancelled if this thread runs a call
-  // of Work whose job is being cancelled, and on a request to stop (stop.h). Any thread.
+  // Whether this thread runs a call of Work whose job is being cancelled. Then nobody wants what it
+  // is doing, and Cancel waits for it. Any thread.
+  static bool IsCancelled();
+  // For what may wait long, such as for another process: throws kCancelled if IsCancelled, and on a
+  // request to stop (stop.h).
   static void CheckGoesOn();
 
  protected:

@@ -59,9 +59,7 @@ class ByteStream::Decompressor {
   }
 
   // The most bytes that can follow.
-  uint64_t most_left() const {
-    return end_ - begin_ + MostContent(compression_, size_ - place());
-  }
+  uint64_t most_left() const { return end_ - begin_ + MostContent(compression_, size_ - place()); }
 
  private:
   // Gets the next bytes; false at the end of the file.
@@ -202,12 +200,12 @@ ByteStream::ByteStream(const std::string& path, BufferType buffer_type)
     Decompress(*compression, 0);
   } else if (const Compression* const named = CompressionByName(path)) {
     char first;
-    throw Error(ErrorCode::kDataLoss,
-                StrCat("its name ends in ", named->extension,
-                       head(0, &first, 1) == 0
-                           ? ", but it is empty, as if it was cut off"
-                           : StrCat(", but the bytes at byte 0 are not the first of a ",
-                                    named->name, " stream")))
+    throw Error(
+        ErrorCode::kDataLoss,
+        StrCat("its name ends in ", named->extension,
+               head(0, &first, 1) == 0 ? ", but it is empty, as if it was cut off"
+                                       : StrCat(", but the bytes at byte 0 are not the first of a ",
+                                                named->name, " stream")))
         .InFile(path, 0);
   }
 }
@@ -254,24 +252,31 @@ size_t ByteStream::Head(char* out, size_t size) const {
 
 size_t ByteStream::Read(char* out, size_t size) {
   if (error_ != nullptr) std::rethrow_exception(error_);
-  size_t got = 0;
-  if (!compressed()) {
-    got = ReadStored(position_, out, size);
-  } else {
-    try {
-      decompressor_->Read(out, size, &got);
-    } catch (...) {
-      // A request to stop is no fault of the file: reading can go on after it.
-      if (!CurrentError().interrupts()) error_ = std::current_exception();
-      if (got == 0) throw;
-    }
-  }
+  const size_t got =
+      compressed() ? ReadDecompressed(out, size) : ReadStored(position_, out, size);
   position_ += got;
   return got;
 }
 
+size_t ByteStream::ReadDecompressed(char* out, size_t size) {
+  size_t got = given_back_.copy(out, size);
+  given_back_.erase(0, got);
+  try {
+    decompressor_->Read(out + got, size - got, &got);
+  } catch (...) {
+    // A request to stop is no fault of the file: reading can go on after it.
+    if (CurrentError().interrupts()) {
+      given_back_.insert(0, out, got);
+      throw;
+    }
+    error_ = std::current_exception();
+    if (got == 0) throw;
+  }
+  return got;
+}
+
 uint64_t ByteStream::most_left() const {
-  if (compressed()) return decompressor_->most_left();
+  if (compressed()) return given_back_.size() + decompressor_->most_left();
   return (once_ == nullptr ? file_->size() : kUnknownSize) - position_;
 }
 

@@ -16,9 +16,9 @@ namespace millhopper {
 class OnePassStream;
 struct Compression;
 
-// The bytes of a file, which may be one that can be read once only (one_pass.h), decompressed if the file begins as gzip, zstd or lz4 does (compression.h). A
-// file whose name ends in .gz, .zst or .lz4 must begin so; an empty one was cut off. One thread at
-// a time.
+// The bytes of a file, which may be one that can be read once only (one_pass.h), decompressed if
+// the file begins as gzip, zstd or lz4 does (compression.h). A file whose name ends in .gz, .zst or
+// .lz4 must begin so; an empty one was cut off. One thread at a time.
 class ByteStream {
  public:
   // Throws what File::Open and OnePassFiles::Open throw, kDataLoss if the file is not what its name
@@ -37,8 +37,8 @@ class ByteStream {
   // Reads `size` bytes. It returns fewer only at the end of the stream or before an error, which
   // each later call throws. Errors are kDataLoss, kResourceLimit or kIo with the file and the byte
   // in it: the stream is damaged, ends early, or something else follows it (only frames of its kind
-  // may, and zeros to the end of the file after gzip). A request to stop is thrown as kCancelled;
-  // reading can go on after it. Content that was read before an error is right, with one exception:
+  // may, and zeros to the end of the file after gzip). A request to stop is thrown as kCancelled,
+  // and nothing is read then; reading can go on after it. Content that was read before an error is right, with one exception:
   // whether a frame of kReadBlockBytes or more is right is known only at its end.
   size_t Read(char* out, size_t size);
   // How many bytes were read so far.
@@ -64,12 +64,14 @@ class ByteStream {
 
   // Reads what is stored; fewer bytes only at the end.
   size_t ReadStored(uint64_t offset, char* out, size_t size) const;
+  size_t ReadDecompressed(char* out, size_t size);
   void Decompress(const Compression& compression, uint64_t begin);
 
   const std::shared_ptr<OnePassStream> once_;  // one of these two is null
   const std::unique_ptr<const File> file_;
   std::unique_ptr<Decompressor> decompressor_;
   uint64_t position_ = 0;
+  std::string given_back_;  // content that was read before a request to stop
   std::exception_ptr error_;
 };
 

@@ -108,8 +108,8 @@ class Spawning {
     ::sigfillset(&signals);
     Try(::posix_spawnattr_setsigdefault(&attributes_, &signals));
     Try(::posix_spawnattr_setpgroup(&attributes_, 0));
-    Try(::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF |
-                                                     POSIX_SPAWN_SETSIGMASK));
+    Try(::posix_spawnattr_setflags(
+        &attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK));
   }
   ~Spawning() {
     ::posix_spawnattr_destroy(&attributes_);
@@ -125,8 +125,7 @@ class Spawning {
     pointers.push_back(nullptr);
     pid_t id = -1;
     if (failed_ == 0) {
-      failed_ =
-          ::posix_spawnp(&id, pointers[0], &actions_, &attributes_, pointers.data(), environ);
+      failed_ = ::posix_spawnp(&id, pointers[0], &actions_, &attributes_, pointers.data(), environ);
     }
     if (failed_ != 0) ThrowCannotRun(words[0], failed_);
     return id;
@@ -282,8 +281,9 @@ void Command::Reap() {
 void Command::CheckStatus() const {
   std::string how;
   if (!status_is_known_) {
-    how = "ended in a way that is not known, because this process ignores SIGCHLD or has waited "
-          "for it elsewhere";
+    how =
+        "ended in a way that is not known, because this process ignores SIGCHLD or has waited "
+        "for it elsewhere";
   } else if (WIFSIGNALED(status_)) {
     how = StrCat("was ended by signal ", WTERMSIG(status_), " (", ::strsignal(WTERMSIG(status_)),
                  ")");

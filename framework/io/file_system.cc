@@ -25,7 +25,7 @@ Systems& Registry() {
 
 // "" if the path has none.
 std::string_view SchemeOf(const std::string& path) {
-  if (path == "-" ) return "-";
+  if (path == "-") return "-";
   if (IsCommand(path)) return "pipe";
   const size_t end = path.find(kBehindScheme);
   return end == std::string::npos ? std::string_view() : std::string_view(path).substr(0, end);

@@ -64,16 +64,16 @@ void OnePassStream::CheckNoError() const {
   if (error_ != nullptr) std::rethrow_exception(error_);
 }
 
-size_t OnePassStream::Fill(char* out, size_t size) {
+size_t OnePassStream::Fill(char* out, size_t size, std::exception_ptr* stop) {
   size_t got = 0;
-  while (got < size && !ended_ && error_ == nullptr) {
+  while (got < size && !ended_) {
     size_t more = 0;
     try {
       more = input_->Read(out + got, size - got);
     } catch (const Error& error) {
       if (error.interrupts()) {
-        if (got == 0) throw;
-        return got;  // the next call throws it
+        *stop = std::current_exception();
+        return got;
       }
       error_ = std::make_exception_ptr(error.InFile(path_, static_cast<int64_t>(taken_)));
     }
@@ -90,20 +90,16 @@ size_t OnePassStream::Has(uint64_t offset, size_t size) {
   while (offset + size > end() && !ended_) {
     const size_t had = window_.size();
     window_.resize(had + std::min<uint64_t>(kBlock, offset + size - end()));
-    size_t got = 0;
-    try {
-      got = Fill(window_.data() + had, window_.size() - had);
-    } catch (...) {
-      window_.resize(had);
-      throw;
-    }
+    std::exception_ptr stop;
+    const size_t got = Fill(window_.data() + had, window_.size() - had, &stop);
     window_.resize(had + got);
+    if (stop != nullptr) std::rethrow_exception(stop);
   }
   return std::min<uint64_t>(size, end() - std::min(offset, end()));
 }
 
 size_t OnePassStream::Look(uint64_t offset, char* out, size_t size) const {
-  std::memcpy(out, window_.data() + (offset - begin_), size);
+  if (size > 0) std::memcpy(out, window_.data() + (offset - begin_), size);
   return size;
 }
 
@@ -118,23 +114,19 @@ size_t OnePassStream::Read(uint64_t offset, char* out, size_t size) {
     throw Error(ErrorCode::kInternal, StrCat("byte ", offset, " is read again")).InFile(path_, -1);
   }
   if (keeps_) Has(offset, size);
-  size_t got = 0;
-  if (offset < end()) {
-    got = std::min<uint64_t>(size, end() - offset);
-    std::memcpy(out, window_.data() + (offset - begin_), got);
-  }
-  if (!keeps_ && offset + got == end()) {
-    begin_ = end();
-    std::string().swap(window_);
-    if (got < size) {
-      try {
-        const size_t more = Fill(out + got, size - got);
-        begin_ += more;
-        got += more;
-      } catch (const Error&) {  // a request to stop
-        if (got == 0) throw;
-      }
+  size_t got = Look(offset, out, std::min<uint64_t>(size, end() - std::min(offset, end())));
+  if (!keeps_ && got < size) {  // the rest need not go through the window
+    std::exception_ptr stop;
+    got += Fill(out + got, size - got, &stop);
+    if (stop != nullptr) {
+      window_.assign(out, got);
+      begin_ = offset;
+      std::rethrow_exception(stop);
     }
+  }
+  if (!keeps_ && offset + got >= end()) {
+    begin_ = offset + got;
+    std::string().swap(window_);
   }
   if (got == 0 && size > 0) CheckNoError();
   return got;

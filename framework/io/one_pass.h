@@ -42,8 +42,8 @@ class OnePassStream {
 
   const std::string& path() const { return path_; }
   // Reads `size` bytes from `offset` on, which must not have been let go of. It returns fewer only
-  // at the end or before an error, which the next call throws with file and byte. kCancelled is
-  // thrown as OnePassInput does.
+  // at the end or before an error, which the next call throws with file and byte. Throws kCancelled
+  // as OnePassInput does, and has read nothing then.
   size_t Read(uint64_t offset, char* out, size_t size);
   // Looks ahead: how many of the `size` bytes from `offset` on there are. Fewer are at the end or
   // before an error, which Read and CheckNoError throw. Throws kCancelled.
@@ -59,8 +59,9 @@ class OnePassStream {
 
  private:
   uint64_t end() const { return begin_ + window_.size(); }
-  // Reads up to `size` bytes of the input; fewer at its end or before its error.
-  size_t Fill(char* out, size_t size);
+  // Reads `size` bytes of the input; fewer at its end or before its error, or before a request to
+  // stop, which it puts into *stop.
+  size_t Fill(char* out, size_t size, std::exception_ptr* stop);
 
   const std::string path_;
   const std::unique_ptr<OnePassInput> input_;

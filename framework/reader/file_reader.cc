@@ -25,6 +25,7 @@ constexpr size_t kPrefetchedBytes = 384;  // of a record: the cache fetches the 
 
 // "" or, for a path such as "cvs:x", that "cvs" is no format, and which there are.
 std::string UnknownFormatHint(const std::string& path) {
+  if (IsCommand(path)) return "";
   const std::string prefix = path.substr(0, path.find(':'));
   const bool is_word = prefix.size() < path.size() && prefix.size() > 1 &&
                        path.compare(prefix.size(), 3, "://") != 0 &&

@@ -47,7 +47,10 @@ bool Prefetcher::FillSlowly(ChunkQueue* queue) {
     // any file.
     const Result result = Fetch(queue, MemoryScope::Need::kNow);
     if (result == Result::kFetched) continue;
-    if (result == Result::kNoMemory) MemoryScope::ThrowRefused();  // the caller is ahead of need
+    if (result == Result::kNoMemory) {
+      Job::CheckGoesOn();
+      MemoryScope::ThrowRefused();  // the caller is ahead of need
+    }
     if (!Help()) backoff.Pause();
   }
   return queue->available() > 0;

@@ -506,7 +506,9 @@ class PlainArchive final : public FileSource {
 class StreamedArchive final : public StreamSource {
  public:
   StreamedArchive(std::unique_ptr<ByteStream> stream, const MemberParser* skips)
-      : StreamSource(std::move(stream)), skips_(skips), archive_(this->stream().path(), this->stream().compressed()) {}
+      : StreamSource(std::move(stream)),
+        skips_(skips),
+        archive_(this->stream().path(), this->stream().compressed()) {}
 
   void Fetch(Chunk* chunk) const override {
     const char* const bytes = chunk->bytes->data() + chunk->lead();

@@ -65,8 +65,10 @@ TEST(CommandWords, MayBeWrong) {
   ExpectError(ErrorCode::kInvalidArgument, "without a word", [] { CommandWords(""); });
   ExpectError(ErrorCode::kInvalidArgument, "without a word", [] { CommandWords("  \n"); });
   ExpectError(ErrorCode::kInvalidArgument, "without a word", [] { CommandWords("'' a"); });
-  ExpectError(ErrorCode::kInvalidArgument, "a ' that is not closed", [] { CommandWords("cat 'a b"); });
-  ExpectError(ErrorCode::kInvalidArgument, "a \" that is not closed", [] { CommandWords("cat a\"'"); });
+  ExpectError(ErrorCode::kInvalidArgument, "a ' that is not closed",
+              [] { CommandWords("cat 'a b"); });
+  ExpectError(ErrorCode::kInvalidArgument, "a \" that is not closed",
+              [] { CommandWords("cat a\"'"); });
   ExpectError(ErrorCode::kInvalidArgument, "zero byte",
               [] { CommandWords(std::string("cat a\0b", 7)); });
 }
@@ -138,8 +140,10 @@ TEST_F(CommandTest, MayFailAfterItsLastByte) {
 }
 
 TEST_F(CommandTest, MayBeEndedByASignal) {
-  ExpectError(ErrorCode::kIo, "'sh' was ended by signal 9 (Killed)",
-              [] { Command command(Shell("kill -9 $$")); ReadAllOf(&command); });
+  ExpectError(ErrorCode::kIo, "'sh' was ended by signal 9 (Killed)", [] {
+    Command command(Shell("kill -9 $$"));
+    ReadAllOf(&command);
+  });
   // What is left of a line counts, and what cannot be printed is not.
   ExpectError(ErrorCode::kIo, "its standard error: half \\x1b", [] {
     Command command(Shell("printf 'a\\n\\nhalf \\033' >&2; kill $$"));

@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,7 @@
 #include "framework/io/command.h"
 #include "framework/reader/file_format.h"
 #include "framework/reader/reader.h"
+#include "framework/reader/reader_holder.h"
 #include "readers/double_buffer_reader.h"
 #include "readers/multi_pass_reader.h"
 #include "readers/open_files.h"
@@ -59,8 +61,7 @@ struct FormatSample {
   }
   std::unique_ptr<ReaderBase> Open(const std::string& path,
                                    const MultiFileOptions& options = {}) const {
-    std::unique_ptr<ReaderBase> reader =
-        OpenFiles({format + ":" + path}, {}, arguments(), options);
+    std::unique_ptr<ReaderBase> reader = OpenFiles({format + ":" + path}, {}, arguments(), options);
     reader->set_origin("reader 'files'");
     return reader;
   }
@@ -90,8 +91,8 @@ std::vector<FormatSample> Samples() {
     }
   }
   for (int i = 0; i < 2000; i += 2) {
-    chunks += ChunkOf({RecordOf({MakeTensor<int32_t>({1}, {i})}),
-                       RecordOf({MakeTensor<int32_t>({1}, {i + 1})})});
+    chunks += ChunkOf(
+        {RecordOf({MakeTensor<int32_t>({1}, {i})}), RecordOf({MakeTensor<int32_t>({1}, {i + 1})})});
   }
   const SlotSpec number = Slot(DataType::kInt32, {1});
   const std::string images = std::string("\0\0\x08\x03\0\0\0\x64\0\0\0\x02\0\0\0\x03", 16);
@@ -352,6 +353,49 @@ TEST_F(ReadOnce, AStopEndsTheCommand) {
     }
   }
   EXPECT_TRUE(HoldingsReturnTo(before));
+}
+
+// A reader that goes away while it waits leaves what it has not planned to those that share the
+// source.
+TEST_F(ReadOnce, AStoppedWaitLosesNothing) {
+  constexpr int kFirst = 300000, kLines = 400000;  // the first ones end within a chunk
+  for (const bool compressed : {false, true}) {
+    for (const int threads : {1, 2, 7}) {
+      SCOPED_TRACE(threads);
+      const PoolSize pool(threads);
+      const Fifo fifo("fifo");
+      ReaderHolder holder;
+      const FormatSample sample = {"text", "", {}, {}};
+      holder.Reset(sample.Open(compressed ? "pipe:gzip -c " + fifo.path() : fifo.path()));
+      auto buffered = std::make_unique<DoubleBufferReader>(holder.NewHandle(), Place(), 1);
+      Gate gate;
+      std::thread writer([&] {
+        std::ofstream out(fifo.path());
+        for (int i = 0; i < kLines; ++i) {
+          if (i == kFirst) {
+            out.flush();
+            gate.Wait();
+          }
+          out << i << "\n";
+        }
+      });
+      std::vector<LoDTensor> element;
+      buffered->ReadNext(&element);
+      ::usleep(20000);  // usually a thread waits for the second part of a chunk by now
+      buffered.reset();
+      gate.Open();
+      const auto rest = holder.NewHandle();
+      const Outcome outcome = OutcomeOf(rest.get());
+      EXPECT_FALSE(outcome.error) << outcome.error->what();
+      ASSERT_FALSE(outcome.elements.empty());
+      int number = kLines - static_cast<int>(outcome.elements.size());
+      EXPECT_LT(number, 100);
+      for (const ElementValue& line : outcome.elements) {
+        ASSERT_EQ(line[0].bytes, std::to_string(number++));
+      }
+      writer.join();
+    }
+  }
 }
 
 TEST_F(ReadOnce, MemoryIsBounded) {
