@@ -55,7 +55,7 @@ class FixedSizeSource final : public FileSource {
   uint64_t records_per_chunk_ = 0;
   uint64_t records_ = 0;  // an upper bound
   bool plain_ = true;
-  uint64_t next_ = 0;  // record to be claimed
+  uint64_t next_ = 0;         // record to be claimed
   std::exception_ptr error_;  // of a read that has moved some columns on, and others not
 };
 

@@ -252,8 +252,7 @@ size_t ByteStream::Head(char* out, size_t size) const {
 
 size_t ByteStream::Read(char* out, size_t size) {
   if (error_ != nullptr) std::rethrow_exception(error_);
-  const size_t got =
-      compressed() ? ReadDecompressed(out, size) : ReadStored(position_, out, size);
+  const size_t got = compressed() ? ReadDecompressed(out, size) : ReadStored(position_, out, size);
   position_ += got;
   return got;
 }

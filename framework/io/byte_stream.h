@@ -38,8 +38,9 @@ class ByteStream {
   // each later call throws. Errors are kDataLoss, kResourceLimit or kIo with the file and the byte
   // in it: the stream is damaged, ends early, or something else follows it (only frames of its kind
   // may, and zeros to the end of the file after gzip). A request to stop is thrown as kCancelled,
-  // and nothing is read then; reading can go on after it. Content that was read before an error is right, with one exception:
-  // whether a frame of kReadBlockBytes or more is right is known only at its end.
+  // and nothing is read then; reading can go on after it. Content that was read before an error is
+  // right, with one exception: whether a frame of kReadBlockBytes or more is right is known only at
+  // its end.
   size_t Read(char* out, size_t size);
   // How many bytes were read so far.
   uint64_t position() const { return position_; }

@@ -74,7 +74,7 @@ def test_there_is_one_pass() -> None:
 
 @pytest.mark.usefixtures("allowed")
 def test_a_loop_that_is_left_ends_its_command(tmp_path: Path) -> None:
-    script = f"echo $$ >{tmp_path}/id; seq 100000; exec sleep 1000"
+    script = f"echo $$ >{tmp_path}/id; seq 300000; exec sleep 1000"
     loop = iter(millhopper.Reader.open_files(f"text:pipe:sh -c '{script}'").double_buffer())
     next(loop)
     number = int((tmp_path / "id").read_text())
