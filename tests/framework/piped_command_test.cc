@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Commands whose output is read: how they are started, how they end, and that nothing is left.
-#include "framework/io/command.h"
-
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -17,6 +15,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/stop.h"
+#include "framework/io/command.h"
 #include "tests/gate.h"
 #include "tests/testing.h"
 
