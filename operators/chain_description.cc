@@ -14,6 +14,7 @@
 #include "framework/base/stop.h"
 #include "framework/base/version.h"
 #include "framework/io/file_system.h"
+#include "framework/io/one_pass.h"
 #include "framework/program/operator_check.h"
 #include "framework/program/program.h"
 #include "framework/program/run_state.h"
@@ -95,6 +96,9 @@ std::string Absolute(const std::string& path) {
 void AddFile(const std::string& path, std::set<std::string>* lines) {
   CheckStop();  // there may be millions
   const FileStatus status = FileSystemOf(path).Stat(path);
+  if (status.kind == FileStatus::Kind::kOnce) {
+    throw ReadOnceOnly(path, "nothing tells whether a cache of it is right, so copy it to a file");
+  }
   if (status.kind != FileStatus::Kind::kFile) return;
   lines->insert(StrCat(Escaped(Absolute(path)), " ", status.size, " ", status.version));
 }

@@ -55,8 +55,9 @@ OpSchema OpenFilesSchema() {
       ReaderCreationSchema("Reads many files as one stream, one record of each file in turn.")
           .Attr(AttributeSchema("file_names", Strings{},
                                 "files, globs and ranges {00000..00127}, each with an optional "
-                                "format and colon before it; the attributes of the format are "
-                                "accepted, too")
+                                "format and colon before it; or, to be read once, pipe:COMMAND "
+                                "(needs --allow_exec), FIFOs, and - for standard input; the "
+                                "attributes of the format are accepted, too")
                     .Required())
           .Attr(AttributeSchema("thread_num", int32_t{0},
                                 "how many worker threads read these files at once; 0: all of them")

@@ -33,11 +33,15 @@ FixedSizeSource::FixedSizeSource(std::vector<Column> columns, std::optional<uint
     }
   }
   // For records of 0 bytes nothing else limits their number.
-  const File& file = columns_[0].stream->file();
-  if (record_bytes_ == 0 && records_ > file.size()) {
-    Fail(*columns_[0].stream, 0,
-         StrCat("its header promises ", records_, " records without any bytes; a file of ",
-                file.size(), " bytes can have as many at most"));
+  const ByteStream& first = *columns_[0].stream;
+  if (record_bytes_ == 0) {
+    // What can be read once only ends behind its header.
+    const uint64_t size = first.can_be_read_once_only() ? first.position() : first.file().size();
+    if (records_ > size) {
+      Fail(first, 0,
+           StrCat("its header promises ", records_, " records without any bytes; a file of ", size,
+                  " bytes can have as many at most"));
+    }
   }
   records_per_chunk_ = std::clamp<uint64_t>(kReadBlockBytes / std::max<size_t>(1, record_bytes_), 1,
                                             kMostRecordsPerChunk);
@@ -48,6 +52,7 @@ size_t FixedSizeSource::RecordsFrom(uint64_t first) const {
 }
 
 bool FixedSizeSource::Claim(Chunk* chunk) {
+  if (error_ != nullptr) std::rethrow_exception(error_);
   chunk->offset = begins_[0] + next_ * columns_[0].bytes;
   const uint64_t first = next_;
   if (!plain_) {
@@ -122,6 +127,19 @@ void FixedSizeSource::ListPieces(Chunk* chunk, size_t records) const {
   }
 }
 
+size_t FixedSizeSource::ReadColumn(const Column& column, size_t records, char* out) {
+  try {
+    size_t whole = 0;
+    for (; whole < records; ++whole, out += record_bytes_) {
+      if (column.stream->Read(out, column.bytes) < column.bytes) break;
+    }
+    return whole;
+  } catch (const Error&) {
+    error_ = std::current_exception();
+    throw;
+  }
+}
+
 void FixedSizeSource::ReadInOrder(Chunk* chunk) {
   size_t records = RecordsFrom(next_);
   for (const Column& column : columns_) {  // a header may promise what no file can hold
@@ -140,11 +158,7 @@ void FixedSizeSource::ReadInOrder(Chunk* chunk) {
     if (bytes == record_bytes_) {
       records = column.stream->Read(out, records * bytes) / bytes;
     } else {
-      size_t whole = 0;
-      while (whole < records && column.stream->Read(out + whole * record_bytes_, bytes) == bytes) {
-        ++whole;
-      }
-      records = whole;
+      records = ReadColumn(column, records, out);
     }
     out += bytes;
   }

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -15,7 +16,7 @@
 namespace millhopper {
 
 // A record is one piece of each column, one behind another. Chunks of plain files are found by
-// arithmetic and read in parallel; compressed ones are read in order.
+// arithmetic and read in parallel; those of others are read in order.
 class FixedSizeSource final : public FileSource {
  public:
   struct Column {
@@ -39,6 +40,8 @@ class FixedSizeSource final : public FileSource {
   size_t RecordsFrom(uint64_t first) const;
   void ListPieces(Chunk* chunk, size_t records) const;
   void ReadInOrder(Chunk* chunk);
+  // Reads the next records' pieces of one column of several; returns how many are whole.
+  size_t ReadColumn(const Column& column, size_t records, char* out);
   // Throws unless the columns end with the last record.
   void CheckEnd() const;
   // The length of a column. A compressed column is read to find it, and only until the length is
@@ -52,7 +55,8 @@ class FixedSizeSource final : public FileSource {
   uint64_t records_per_chunk_ = 0;
   uint64_t records_ = 0;  // an upper bound
   bool plain_ = true;
-  uint64_t next_ = 0;  // record to be claimed
+  uint64_t next_ = 0;         // record to be claimed
+  std::exception_ptr error_;  // of a read that has moved some columns on, and others not
 };
 
 }  // namespace millhopper

@@ -53,7 +53,7 @@ FortranFile::FortranFile(std::unique_ptr<ByteStream> stream, const NpyHeader& he
   for (size_t i = 1; i < rank; ++i) axes_.push_back(static_cast<size_t>(dims[i]));
   steps_.assign(axes_.size(), 1);
   for (size_t i = axes_.size(); i-- > 1;) steps_[i - 1] = steps_[i] * axes_[i];
-  set_id(stream_->file().id());
+  if (!stream_->can_be_read_once_only()) set_id(stream_->file().id());
   set_is_view();
   const uint64_t bytes = header.records * header.record_bytes;
   if (stream_->plain()) {
@@ -76,10 +76,11 @@ FortranFile::FortranFile(std::unique_ptr<ByteStream> stream, const NpyHeader& he
 void FortranFile::ReadContent(uint64_t bytes) {
   if (bytes > kMaxUnsizedBytes) {
     throw Error(ErrorCode::kResourceLimit,
-                StrCat("a compressed array in Fortran order of ", bytes,
-                       " bytes; such arrays are "
-                       "held in memory, and the limit is ",
-                       kMaxUnsizedBytes, "; store it uncompressed or in C order"))
+                StrCat(stream_->compressed() ? "a compressed array" : "an array from a pipe",
+                       " in Fortran order of ", bytes,
+                       " bytes; such arrays are held in memory, and the limit is ",
+                       kMaxUnsizedBytes, "; store it ",
+                       stream_->compressed() ? "uncompressed" : "in a file", " or in C order"))
         .InFile(path(), 0);
   }
   content_.resize(std::min(bytes + 1, stream_->most_left()));

@@ -6,6 +6,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
+#include "framework/io/one_pass.h"
 
 namespace millhopper {
 namespace {
@@ -20,6 +21,11 @@ struct Claimed {
 
 void CheckCanBeIndexed(const ByteStream& stream) {
   if (stream.plain()) return;
+  if (stream.can_be_read_once_only()) {
+    throw ReadOnceOnly(stream.path(),
+                       "an index is of use where any place of a file can be read, so "
+                       "read it without the index, or copy it to a file");
+  }
   throw Error(ErrorCode::kInvalidArgument,
               "the file is compressed, so its index cannot tell where records begin; read it "
               "without an index")

@@ -22,7 +22,8 @@ struct RecordBegins {
   size_t count = 0;
 };
 
-// Throws kInvalidArgument if the file is compressed, so that an index of its records is of no use.
+// Throws kInvalidArgument if the file is compressed or can be read once only, so that an index of
+// its records is of no use.
 void CheckCanBeIndexed(const ByteStream& stream);
 
 // Claims stretches of whole records by arithmetic. A format reads and lists them in Fetch.

@@ -9,6 +9,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
+#include "framework/io/one_pass.h"
 #include "readers/stream_source.h"
 
 namespace millhopper {
@@ -99,10 +100,11 @@ class PlainText final : public FileSource {
   uint64_t next_ = 0;
 };
 
-// Compressed text is a stream: its chunks end after the last line end of a block.
-class CompressedText final : public StreamSource {
+// Compressed text, and what can be read once only, is a stream: its chunks end after the last line
+// end of a block.
+class StreamedText final : public StreamSource {
  public:
-  CompressedText(std::unique_ptr<ByteStream> stream, LineFilter filter)
+  StreamedText(std::unique_ptr<ByteStream> stream, LineFilter filter)
       : StreamSource(std::move(stream)), filter_(std::move(filter)) {}
 
   void Fetch(Chunk* chunk) const override {
@@ -133,7 +135,7 @@ class CompressedText final : public StreamSource {
 
 std::unique_ptr<FileSource> MakeLineSource(std::unique_ptr<ByteStream> stream, LineFilter filter) {
   if (stream->plain()) return std::make_unique<PlainText>(std::move(stream), std::move(filter));
-  return std::make_unique<CompressedText>(std::move(stream), std::move(filter));
+  return std::make_unique<StreamedText>(std::move(stream), std::move(filter));
 }
 
 size_t Utf8MarkBytes(std::string_view text) { return text.substr(0, 3) == "\xef\xbb\xbf" ? 3 : 0; }
@@ -162,6 +164,7 @@ std::vector<std::string> FirstLines(const std::string& path) {
 
 std::string LineName(const std::string& path, uint64_t offset) {
   try {
+    if (CanBeReadOnceOnly(path)) return "";
     ByteStream stream(path);
     std::vector<char> block(kReadBlockBytes);
     uint64_t line = 1;

@@ -20,8 +20,9 @@ namespace millhopper {
 using LineFilter = std::function<bool(std::string_view* line, uint64_t offset)>;
 
 // The lines of a file, each without its end (LF or CR LF); an LF at the end of the file opens no
-// further line. Plain files are claimed by arithmetic and read in parallel, compressed ones are
-// read in order. Throws kResourceLimit for a line of more than kMaxLineBytes.
+// further line. Plain files are claimed by arithmetic and read in parallel; compressed ones, and
+// those that can be read once only, are read in order. Throws kResourceLimit for a line of more
+// than kMaxLineBytes.
 std::unique_ptr<FileSource> MakeLineSource(std::unique_ptr<ByteStream> stream, LineFilter filter);
 
 // The bytes at the beginning of a text that say that it is in UTF-8: 3 or none.
@@ -35,7 +36,7 @@ bool IsBlank(std::string_view line);
 std::vector<std::string> FirstLines(const std::string& path);
 
 // "line 17", for a line that begins with this byte of the file's text. Reads the file up to there;
-// "" if that is not possible.
+// "" if that is not possible, as of a file that can be read once only.
 std::string LineName(const std::string& path, uint64_t offset);
 
 }  // namespace millhopper

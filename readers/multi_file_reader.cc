@@ -39,6 +39,8 @@ MultiFileReader::MultiFileReader(std::unique_ptr<FileFormat> format, std::vector
   Require(options_.buffer_size > 0, "buffer_size is 0; it must be at least 1");
   Require(options_.cycle_length > 0, "cycle_length is 0; it must be at least 1");
   Require(options_.pass_num > 0, "pass_num is 0; it must be at least 1");
+  if (options_.pass_num > 1)
+    RefuseReadOnce(StrCat("there are to be ", options_.pass_num, " passes"));
 }
 
 std::optional<uint64_t> MultiFileReader::PassLength() const {
@@ -48,9 +50,9 @@ std::optional<uint64_t> MultiFileReader::PassLength() const {
 }
 
 void MultiFileReader::Rewind(uint64_t pass) {
-  prefetcher().Stop();
   places_.clear();
   waiting_.clear();
+  CloseFiles();
   pass_ = pass;
   begun_ = false;
 }
@@ -156,7 +158,7 @@ void MultiFileReader::FindReadyPlace() {
     }
     // No thread works on this place's next chunk: stop here, and the caller's Fill fetches it.
     if (places_[cursor_]->backlog().idle) return;
-    CheckStop();
+    Job::CheckGoesOn();
     if (!prefetcher().Help()) backoff.Pause();
   }
 }

@@ -105,6 +105,7 @@ RandomChunksReader::RandomChunksReader(std::unique_ptr<FileFormat> format,
                                        const RandomKey& key)
     : FileReader(std::move(format), std::move(entries), read_ahead), key_(key) {
   Require(!files().empty(), "there is no file to read");
+  RefuseReadOnce("shuffle_chunks looks for the chunks before it reads them");
 }
 
 RandomChunksReader::~RandomChunksReader() { prefetcher().Stop(); }

@@ -27,6 +27,7 @@ RandomOrderReader::RandomOrderReader(std::unique_ptr<FileFormat> format,
                  ReadAhead{SIZE_MAX, 0, RandomOrderSource::kChunksPerThread}),
       key_(key) {
   Require(!files().empty(), "there is no file to read");
+  RefuseReadOnce("shuffle_records reads records at any place");
 }
 
 RandomOrderReader::~RandomOrderReader() = default;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "readers/recordio_file.h"
 
+#include <algorithm>
 #include <cstring>
 #include <iterator>
 #include <optional>
@@ -24,18 +25,61 @@ template <typename... Parts>
 
 }  // namespace
 
+RecordIOFile::RecordIOFile(const std::string& path, std::optional<RecordIOPromise> promised,
+                           BufferType buffer_type)
+    : once_(OnePassFiles::Open(path)),
+      file_(once_ == nullptr ? File::Open(path, buffer_type) : nullptr),
+      promised_(std::move(promised)) {
+  if (once_ != nullptr && buffer_type == BufferType::kMmap) {
+    throw ReadOnceOnly(path, "buffer_type \"mmap\" is for files on local disks");
+  }
+}
+
+const std::string& RecordIOFile::path() const {
+  return once_ == nullptr ? file_->path() : once_->path();
+}
+
+uint64_t RecordIOFile::NumberOf(const Chunk& chunk) {
+  const auto* const once = std::any_cast<ReadOnce>(&chunk.claimed);
+  return once == nullptr ? std::any_cast<uint64_t>(chunk.claimed) : once->number;
+}
+
+uint64_t RecordIOFile::LeftFrom(uint64_t offset, uint64_t wanted) const {
+  if (once_ == nullptr) return file_->size() - offset;
+  const uint64_t has = once_->Has(offset, wanted);
+  if (has < wanted) once_->CheckNoError();
+  return has;
+}
+
+void RecordIOFile::Look(uint64_t offset, char* out, size_t size) const {
+  if (once_ == nullptr) {
+    file_->Read(offset, out, size);
+  } else {
+    once_->Look(offset, out, size);
+  }
+}
+
+void RecordIOFile::ReadChunk(Chunk* chunk, uint64_t length) const {
+  if (once_ == nullptr) {
+    chunk->Read(*file_, chunk->offset, length);
+    return;
+  }
+  chunk->bytes = BufferPool::At(Place()).Take(chunk->lead() + length);
+  once_->Look(chunk->offset, chunk->bytes->data() + chunk->lead(), length);
+  chunk->SetAsInFile();
+}
+
 void RecordIOFile::Rethrow(const Position& at) const {
   const Error error = CurrentError();
   // A failed read names its own byte; a stop or a lack of memory tells nothing of the file.
   if (!error.file().empty() || error.interrupts()) throw;
   const std::string chunk = at.chunk == kUnknown ? "" : StrCat(" ", at.chunk);
   throw Error(error.code(), StrCat("chunk", chunk, " at byte ", at.offset, ": ", error.message()))
-      .InFile(file_->path(), static_cast<int64_t>(at.offset));
+      .InFile(path(), static_cast<int64_t>(at.offset));
 }
 
 RecordIOFile::Dialects RecordIOFile::WhereRight(const char* header, const Dialects& possible,
                                                 Chunk* chunk, RecordIODialect* likely) const {
-  const uint64_t payload_left = file_->size() - chunk->offset - kRecordIOHeaderBytes;
   Dialects right;
   std::optional<RecordIODialect> known, fitting;
   uint64_t read = 0;
@@ -43,12 +87,14 @@ RecordIOFile::Dialects RecordIOFile::WhereRight(const char* header, const Dialec
     const RecordIOHeader fields = ReadRecordIOHeader(header, dialect);
     if (!RecordIOCompressorOf(dialect, fields.compressor_code)) continue;
     if (!known) known = dialect;
-    if (fields.payload_bytes > payload_left || fields.payload_bytes > kMaxChunkBytes) continue;
+    const uint64_t begin = chunk->offset + kRecordIOHeaderBytes;
+    if (fields.payload_bytes > kMaxChunkBytes) continue;
+    if (fields.payload_bytes > LeftFrom(begin, fields.payload_bytes)) continue;
     if (!fitting) fitting = dialect;
     const char* payload = nullptr;
     if (fields.payload_bytes > 0) {
       const uint64_t length = kRecordIOHeaderBytes + fields.payload_bytes;
-      if (length != read) chunk->Read(*file_, chunk->offset, length);
+      if (length != read) ReadChunk(chunk, length);
       read = length;
       payload = chunk->bytes->data() + chunk->lead() + kRecordIOHeaderBytes;
     }
@@ -71,9 +117,10 @@ void RecordIOFile::Recognise(const char* header, Chunk* chunk) {
     dialect_ = right.front();
     offset += kRecordIOHeaderBytes;
     char bytes[kRecordIOHeaderBytes];
-    if (right.size() == 1 || file_->size() - offset < kRecordIOHeaderBytes) return;
+    if (right.size() == 1) return;
+    if (LeftFrom(offset, kRecordIOHeaderBytes) < kRecordIOHeaderBytes) return;
     CheckStop();
-    file_->Read(offset, bytes, kRecordIOHeaderBytes);
+    Look(offset, bytes, kRecordIOHeaderBytes);
     if (!HasRecordIOMagic(bytes, sizeof(bytes))) return;
     const Ref<Chunk> ahead = Pool<Chunk>::Take();
     ahead->offset = offset;
@@ -82,7 +129,7 @@ void RecordIOFile::Recognise(const char* header, Chunk* chunk) {
 }
 
 bool RecordIOFile::Seek(uint64_t offset, std::optional<uint64_t> number) {
-  if (offset < next_.offset || offset >= file_->size()) return false;
+  if (once_ != nullptr || offset < next_.offset || offset >= file_->size()) return false;
   if (next_.chunk == 0) {
     if (offset == 0) return true;
     const Ref<Chunk> first = Pool<Chunk>::Take();
@@ -112,12 +159,13 @@ void RecordIOFile::CheckPromise() const {
       StrCat("the file ends at byte ", found.bytes, seen_all_ ? " with " + text(found) : "",
              ", but its manifest says ", text(promised_->counts),
              promised_->old ? StrCat(", or while it is replaced ", text(*promised_->old)) : "",
-             " (", Escaped(RecordIOManifest::PathOf(file_->path())), ")"))
-      .InFile(file_->path(), static_cast<int64_t>(found.bytes));
+             " (", Escaped(RecordIOManifest::PathOf(path())), ")"))
+      .InFile(path(), static_cast<int64_t>(found.bytes));
 }
 
 bool RecordIOFile::Claim(Chunk* chunk) {
-  if (left() == 0) {
+  const uint64_t left = LeftFrom(next_.offset, kRecordIOHeaderBytes);
+  if (left == 0) {
     CheckPromise();
     return false;
   }
@@ -125,10 +173,10 @@ bool RecordIOFile::Claim(Chunk* chunk) {
     chunk->offset = next_.offset;
     chunk->claimed = next_.chunk;
     char bytes[kRecordIOHeaderBytes];
-    if (left() < kRecordIOHeaderBytes) {
-      Damaged("the file ends ", left(), " bytes into a header of ", kRecordIOHeaderBytes);
+    if (left < kRecordIOHeaderBytes) {
+      Damaged("the file ends ", left, " bytes into a header of ", kRecordIOHeaderBytes);
     }
-    file_->Read(next_.offset, bytes, kRecordIOHeaderBytes);
+    Look(next_.offset, bytes, kRecordIOHeaderBytes);
     if (!HasRecordIOMagic(bytes, sizeof(bytes))) {
       uint32_t found;
       std::memcpy(&found, bytes, sizeof(found));
@@ -141,8 +189,10 @@ bool RecordIOFile::Claim(Chunk* chunk) {
       Damaged("compressor ", header.compressor_code, " is unknown in the ", ToString(dialect_),
               " dialect");
     }
-    const uint64_t payload_left = left() - kRecordIOHeaderBytes;
-    if (header.payload_bytes > payload_left) {
+    const uint64_t looked_for = std::min<uint64_t>(header.payload_bytes, kMaxChunkBytes);
+    const uint64_t payload_left = LeftFrom(next_.offset + kRecordIOHeaderBytes, looked_for);
+    const bool may_have_more = once_ != nullptr && payload_left == looked_for;
+    if (header.payload_bytes > payload_left && !may_have_more) {
       Damaged("the header says ", header.payload_bytes, " bytes of payload, but the file has ",
               payload_left);
     }
@@ -151,6 +201,11 @@ bool RecordIOFile::Claim(Chunk* chunk) {
             " bytes; the limit is ", kMaxChunkBytes);
     }
     chunk->length = kRecordIOHeaderBytes + header.payload_bytes;
+    if (once_ != nullptr) {
+      ReadChunk(chunk, chunk->length);
+      once_->Forget(next_.offset + chunk->length);
+      chunk->claimed = ReadOnce{next_.chunk, header};
+    }
     chunk->records = header.records;
     records_ += header.records;
   } catch (...) {
@@ -163,7 +218,7 @@ bool RecordIOFile::Claim(Chunk* chunk) {
 
 void RecordIOFile::Fetch(Chunk* chunk) const {
   try {
-    if (!chunk->bytes) chunk->Read(*file_, chunk->offset, chunk->length);
+    if (!chunk->bytes) ReadChunk(chunk, chunk->length);
     const size_t begin = chunk->lead();
     const char* bytes = chunk->bytes->data() + begin;
     RecordIOHeader header = ReadRecordIOHeader(bytes, dialect_);
@@ -199,6 +254,7 @@ void RecordIOFile::Fetch(Chunk* chunk) const {
 }
 
 RecordIOHeader RecordIOFile::Header(const Chunk& chunk) const {
+  if (const auto* const once = std::any_cast<ReadOnce>(&chunk.claimed)) return once->header;
   char bytes[kRecordIOHeaderBytes];
   file_->Read(chunk.offset, bytes, kRecordIOHeaderBytes);
   return ReadRecordIOHeader(bytes, dialect_);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "framework/io/file.h"
+#include "framework/io/one_pass.h"
 #include "framework/reader/file_format.h"
 #include "readers/recordio_chunk.h"
 #include "readers/recordio_manifest.h"
@@ -25,15 +26,15 @@ namespace millhopper {
 //   train-00002.recordio: chunk 17 at byte 18350080: payload checksum 1f0a33c2, header says
 //   77e1904b
 //
-// Claim is called by one thread at a time, Fetch and Header by any.
+// Claim is called by one thread at a time, Fetch and Header by any. Of a file that can be read once
+// only, Claim reads the chunks.
 class RecordIOFile final : public FileSource {
  public:
   // `promised` is what the file's manifest says. Another number of bytes, chunks or records is an
   // error at the end of the file, behind everything that it has. Throws kIo.
   explicit RecordIOFile(const std::string& path,
                         std::optional<RecordIOPromise> promised = std::nullopt,
-                        BufferType buffer_type = BufferType::kMemory)
-      : file_(File::Open(path, buffer_type)), promised_(promised) {}
+                        BufferType buffer_type = BufferType::kMemory);
 
   bool Claim(Chunk* chunk) override;
   // Looks at the first chunk, which tells the dialect, unless that is known.
@@ -45,11 +46,16 @@ class RecordIOFile final : public FileSource {
   // The number in the file, from 0, of a chunk that Claim has found, or kUnknown: behind a chunk
   // that was sought without its number.
   static constexpr uint64_t kUnknown = UINT64_MAX;
-  static uint64_t NumberOf(const Chunk& chunk) { return std::any_cast<uint64_t>(chunk.claimed); }
+  static uint64_t NumberOf(const Chunk& chunk);
   // The header of a chunk that Claim has found.
   RecordIOHeader Header(const Chunk& chunk) const;
 
  private:
+  // What Claim says of a chunk of a file that can be read once only. Of others it says the number.
+  struct ReadOnce {
+    uint64_t number;
+    RecordIOHeader header;
+  };
   struct Position {
     uint64_t chunk;
     uint64_t offset;
@@ -57,8 +63,14 @@ class RecordIOFile final : public FileSource {
 
   // Throws the current exception, naming the chunk and the file.
   [[noreturn]] void Rethrow(const Position& at) const;
-  // How many bytes there are from here to the end, as the file was when it was opened.
-  uint64_t left() const { return file_->size() - next_.offset; }
+  const std::string& path() const;
+  // How many bytes there are from `offset` to the end of the file, as it was when it was opened; of
+  // one that can be read once only, how many of the first `wanted`.
+  uint64_t LeftFrom(uint64_t offset, uint64_t wanted) const;
+  // Copies bytes that are there.
+  void Look(uint64_t offset, char* out, size_t size) const;
+  // Has the chunk hold `length` bytes of the file, from chunk->offset on, that are there.
+  void ReadChunk(Chunk* chunk, uint64_t length) const;
   void CheckPromise() const;
   // Sets dialect_ when the first chunk is claimed.
   void Recognise(const char* header, Chunk* chunk);
@@ -69,6 +81,7 @@ class RecordIOFile final : public FileSource {
   Dialects WhereRight(const char* header, const Dialects& possible, Chunk* chunk,
                       RecordIODialect* likely) const;
 
+  const std::shared_ptr<OnePassStream> once_;  // one of these two is null
   const std::unique_ptr<const File> file_;
   const std::optional<RecordIOPromise> promised_;
   Position next_ = {0, 0};

@@ -15,6 +15,7 @@
 #include "framework/base/stop.h"
 #include "framework/base/url.h"
 #include "framework/io/file.h"
+#include "framework/io/one_pass.h"
 #include "readers/checksums.h"
 
 namespace millhopper {
@@ -183,6 +184,7 @@ RecordIOManifest RecordIOManifest::Load(const std::string& path) {
 }
 
 RecordIOManifest RecordIOManifest::LoadIfThere(const std::string& path) {
+  if (CanBeReadOnceOnly(path)) return RecordIOManifest();
   return FileSystemOf(path).Stat(path).exists() ? Load(path) : RecordIOManifest();
 }
 
@@ -319,6 +321,7 @@ Error MissingFile(const std::string& file) {
 }
 
 std::optional<RecordIOPromise> RecordIOManifests::Find(const std::string& file) {
+  if (CanBeReadOnceOnly(file)) return std::nullopt;
   const std::string path = RecordIOManifest::PathOf(file);
   const FileStatus status = FileSystemOf(path).Stat(path);
   if (status.kind == FileStatus::Kind::kUnknown) {

@@ -116,8 +116,8 @@ class RecordIOManifests {
       : patterns_(std::move(patterns)) {}
 
   // What the file should hold, as its manifest says at this moment; nothing if there is none or it
-  // does not list the file. Throws what RecordIOManifest::Load and Find throw, and kDataLoss for a
-  // missing file.
+  // does not list the file, or if the file can be read once only. Throws what
+  // RecordIOManifest::Load and Find throw, and kDataLoss for a missing file.
   std::optional<RecordIOPromise> Find(const std::string& file);
 
  private:

@@ -8,6 +8,7 @@
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
 #include "framework/base/memory.h"
+#include "framework/base/thread_pool.h"
 
 namespace millhopper {
 
@@ -24,6 +25,10 @@ bool StreamSource::Claim(Chunk* chunk) {
     for (size_t seen = size;;) {
       char* const bytes = chunk->bytes->data() + chunk->lead();
       if (!ended_) size += Read(bytes + size, chunk->bytes->capacity() - chunk->lead() - size);
+      if (stop_ != nullptr) {
+        rest_.assign(bytes, size);
+        std::rethrow_exception(std::exchange(stop_, nullptr));
+      }
       // After an error nobody knows how the record goes on, so it is no end.
       whole = size == 0
                   ? 0
@@ -63,7 +68,11 @@ size_t StreamSource::Read(char* out, size_t size) {
     got = stream_->Read(out, size);
     char next;
     ended_ = got < size && stream_->Read(&next, 1) == 0;
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    if (error.interrupts() && Job::IsCancelled()) {
+      stop_ = std::current_exception();
+      return got;
+    }
     error_ = std::current_exception();
     ended_ = true;
   }

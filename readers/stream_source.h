@@ -42,7 +42,8 @@ class StreamSource : public FileSource {
 
  private:
   void Enlarge(Chunk* chunk, size_t used, size_t at_least) const;
-  // Sets ended_ at the end, and after an error also error_.
+  // Sets ended_ at the end, and after an error also error_; or stop_ if this call is not wanted any
+  // more (Job::IsCancelled) and another may be made.
   size_t Read(char* out, size_t size);
 
   const std::unique_ptr<ByteStream> stream_;
@@ -50,6 +51,7 @@ class StreamSource : public FileSource {
   bool refused_ = false;  // whether memory for more of it was refused
   bool ended_ = false;
   std::exception_ptr error_;  // comes after the bytes that were read
+  std::exception_ptr stop_;
 };
 
 }  // namespace millhopper

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "framework/io/command.h"
 #include "framework/plugin.h"
 #include "readers/recordio_manifest.h"
 #include "tests/child.h"
@@ -107,6 +108,7 @@ std::string Replaced(std::string text, const std::string& from, const std::strin
 std::string OutputOf(const std::string& folder, const std::string& data) {
   const std::string parser = Runfile("tests/libscores.so");
   LoadPlugin(parser);
+  AllowExec();
   ProgramRunner runner({{"data", data}, {"count", "3"}, {"parser", parser}});
   std::string error;
   try {

@@ -21,6 +21,7 @@
 #include "framework/base/memory_limit.h"
 #include "framework/base/thread_pool.h"
 #include "framework/base/version.h"
+#include "framework/io/command.h"
 #include "framework/io/files_in_use.h"
 #include "framework/io/http_transfers.h"
 #include "framework/plugin.h"
@@ -147,6 +148,7 @@ int ParseAndRun(const CommandHelp& help, const std::vector<std::string>& words,
   SetTimeLimit(help, flags, watcher);
   LoadPlugins(help, arguments, flags);
   SetFlags(help, flags);
+  AllowExec(FLAGS_allow_exec);
   StartLogging(words[0].c_str());
   Require(FLAGS_threads >= -1, "--threads=", FLAGS_threads,
           ": 0 to 1024 are possible, and -1 for one per core but the first");

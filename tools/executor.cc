@@ -96,12 +96,14 @@ CommandHelp Help() {
       "main programs read and compute. All share one scope: persistable variables of one\n"
       "program stay for the next. All programs are checked before the first one runs. What\n"
       "`print` operators and --fetch print goes to standard output, all else to standard error.\n"
-      "A program named - is read from standard input. With --json, a run ends with a line that "
+      "A program named - is read from standard input; or a file of a program may be named -, or,\n"
+      "with --allow_exec, 'pipe:COMMAND', and is read once. With --json, a run ends with a line "
+      "that "
       "has\n"
       "what --stats_json writes, --check prints {\"problems\": [...]}, --list_ops and\n"
       "--list_formats a line for each, --print protobuf's JSON.\n";
   help.groups = {
-      {"Programs", {"startup", "main", "set", "check", "explain", "plugin"}},
+      {"Programs", {"startup", "main", "set", "check", "explain", "plugin", "allow_exec"}},
       {"Running", {"threads", "seed", "memory_limit", "max_steps", "timeout"}},
       {"Servers", {"requests", "connect_timeout", "silence_timeout", "request_timeout"}},
       {"Going on", {"checkpoint_dir", "checkpoint_every", "keep", "resume"}},

@@ -14,6 +14,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/spelling.h"
+#include "framework/io/one_pass.h"
 #include "framework/io/output_file.h"
 #include "framework/program/executor.h"
 #include "framework/program/operator.h"
@@ -95,16 +96,17 @@ CommandHelp Help() {
       "Shows what files hold, or what a reader of a startup program yields: slots, types, dims,\n"
       "levels of detail, ranges and first values of some elements; or statistics over all of\n"
       "one pass. For files of a format that needs fields or slots it prints some that fit, ready\n"
-      "to be pasted into a program. A file named -, or FORMAT:-, is standard input; what comes "
-      "from a\n"
-      "pipe is first copied into a file in $TMPDIR. Files may also be https://host/name and\n"
-      "s3://bucket/name, with the credentials and settings of the AWS tools (AWS_PROFILE ...).\n"
+      "to be pasted into a program. A file named -, or FORMAT:-, is standard input, which is read\n"
+      "once; with --allow_exec, 'pipe:COMMAND' or 'FORMAT:pipe:COMMAND' is what a command writes.\n"
+      "Files may also be https://host/name and s3://bucket/name, with the credentials and "
+      "settings\n"
+      "of the AWS tools (AWS_PROFILE ...).\n"
       "\n"
       "With --json it prints one line for each element: {\"slots\": [...]} with dtype, dims, lod\n"
       "and data of each; with --digest, index and SHA-256; with --all, one line of statistics.\n";
   help.groups = {
       {"What to look at",
-       {"field", "slots", "startup", "reader", "state", "count", "set", "plugin"}},
+       {"field", "slots", "startup", "reader", "state", "count", "set", "plugin", "allow_exec"}},
       {"How to show it", {"all", "json", "digest", "png", "passes", "force", "stats"}},
       {"Running", {"threads", "seed", "memory_limit", "timeout"}},
       {"Servers", {"requests", "connect_timeout", "silence_timeout", "request_timeout"}},
@@ -115,6 +117,7 @@ CommandHelp Help() {
       "  peek 'train-*.tfrecord' --field='label int64[]' --all\n"
       "  zcat train.csv.gz | peek csv:-\n"
       "  peek --slots='uint8[1,1] uint8[1,3,32,32]' fixed:data_batch_1.bin\n"
+      "  peek --allow_exec 'tar:pipe:ssh store cat train.tar'\n"
       "  peek --startup=startup.pbtxt\n"
       "  peek --startup=startup.pbtxt --reader=files --all\n"
       "  peek --startup=startup.pbtxt --digest --threads=7\n"
@@ -317,7 +320,7 @@ int RunPeek(const Arguments& arguments) {
     Require(
         arguments.words.empty() && FLAGS_startup.empty(),
         "--state shows what was saved and reads no other files or programs (--help tells more)");
-    PrintState(DataName(FLAGS_state));
+    PrintState(StateName(FLAGS_state));
     return 0;
   }
   Require(arguments.words.empty() != FLAGS_startup.empty(),
@@ -335,13 +338,14 @@ int RunPeek(const Arguments& arguments) {
           ": 0 or more are possible, and -1 for as many as fit what is shown");
   // Where standard output is for other programs, people read standard error.
   std::ostream& hints = FLAGS_digest || FLAGS_json || png ? std::cerr : std::cout;
-  const auto [program, slot_names] =
-      FLAGS_startup.empty()
-          ? ProgramForFiles(arguments.words, arguments.all("field"), SlotsOfFlag(FLAGS_slots),
-                            &hints)
-          : PeekProgram{
-                Program::FromFile(ProgramName(FLAGS_startup), ParseSettings(arguments.all("set"))),
-                {}};
+  OnePassLook look;
+  const PeekProgram peeked =
+      FLAGS_startup.empty() ? ProgramForFiles(arguments.words, arguments.all("field"),
+                                              SlotsOfFlag(FLAGS_slots), look.files(), &hints)
+                            : PeekProgram{Program::FromFile(ProgramName(FLAGS_startup),
+                                                            ParseSettings(arguments.all("set"))),
+                                          {}};
+  const std::shared_ptr<const Program>& program = peeked.program;
   RunState run;
   run.seed = FLAGS_seed;
   const Executor executor(run);
@@ -367,17 +371,17 @@ int RunPeek(const Arguments& arguments) {
   if (FLAGS_digest) {
     PrintDigests(reader);
   } else if (FLAGS_json) {
-    FLAGS_all ? PrintStatisticsAsJson(reader) : PrintJson(reader, slot_names);
+    FLAGS_all ? PrintStatisticsAsJson(reader) : PrintJson(reader, peeked.slot_names);
   } else if (png) {
     FLAGS_all ? WriteHistograms(reader) : WriteSheet(reader, open_again);
   } else {
     std::cout << reader->origin() << "\n";
     for (size_t i = 0; i < reader->slots().size(); ++i) {
-      std::cout << "  " << SlotTitle(i, slot_names) << " is declared "
+      std::cout << "  " << SlotTitle(i, peeked.slot_names) << " is declared "
                 << (reader->slots()[i].known ? ToString(reader->slots()[i]) : "by its file")
                 << "\n";
     }
-    FLAGS_all ? PrintStatistics(reader, slot_names) : PrintElements(reader, slot_names);
+    FLAGS_all ? PrintStatistics(reader, peeked.slot_names) : PrintElements(reader, slot_names);
   }
   if (FLAGS_stats) {
     FlushOutput();

@@ -41,7 +41,9 @@ void PrintSlots(const NamedSlots& found, bool are_stored, std::ostream* out) {
 }  // namespace
 
 PeekProgram ProgramForFiles(const Strings& names, const Strings& given_fields,
-                            const NamedSlots& given_slots, std::ostream* hints) {
+                            const NamedSlots& given_slots, OnePassFiles* once,
+                            std::ostream* hints) {
+  const OnePassScope scope(once);
   Strings given;
   for (const std::string& name : names) given.push_back(DataName(name));
   const Strings files = ExpandFileNames(given);

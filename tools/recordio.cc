@@ -51,7 +51,8 @@ CommandHelp Help() {
       "Names may contain *, ?, [a-z], {a,b} and {00000..00127}, and be of the kinds\n"
       "https://host/name (without *, ? and [a-z]) and s3://bucket/name, with the credentials\n"
       "and settings of the AWS tools (AWS_PROFILE ...). An input named -, or FORMAT:-,\n"
-      "or a file of labels named - is standard input; --output=- is standard output, for one\n"
+      "or a file of labels named - is standard input; with --allow_exec, 'pipe:COMMAND' or\n"
+      "'FORMAT:pipe:COMMAND' is what a command writes; --output=- is standard output, for one\n"
       "file. With --json, write prints a line for each file, inspect one for each chunk and\n"
       "file, verify for each file, head for each record.\n";
   help.groups = {
@@ -59,7 +60,7 @@ CommandHelp Help() {
       {"Output of write",
        {"output", "shards", "content", "dialect", "compressor", "chunk_bytes", "force"}},
       {"head", {"count", "bytes"}},
-      {"Running", {"threads", "timeout", "json"}},
+      {"Running", {"threads", "timeout", "json", "allow_exec"}},
       {"Servers", {"requests", "connect_timeout", "silence_timeout", "request_timeout"}},
   };
   help.repeatable = {"field", "plugin"};

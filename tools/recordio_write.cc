@@ -19,7 +19,8 @@
 #include "framework/base/attribute.h"
 #include "framework/base/error.h"
 #include "framework/base/stop.h"
-#include "framework/io/file.h"
+#include "framework/io/byte_stream.h"
+#include "framework/io/one_pass.h"
 #include "framework/reader/file_format.h"
 #include "framework/reader/file_reader.h"
 #include "framework/tensor/tensor_stream.h"
@@ -95,14 +96,17 @@ std::vector<std::string> SplitAtCommas(const std::string& text) {
 // One file that records are taken from.
 class Input {
  public:
-  // `patterns` are the wildcards by which the inputs were found.
+  // `patterns` are the wildcards by which the inputs were found. It looks at a file that can be
+  // read once only as one of `once`.
   Input(const std::string& name, const std::string& labels, const NamedSlots& slots,
-        const std::vector<std::string>& fields, const std::vector<std::string>& patterns)
+        const std::vector<std::string>& fields, const std::vector<std::string>& patterns,
+        OnePassFiles* once)
       : names_(slots.names) {
     const FormatChoice choice = ChooseFormat(name);
     const FormatSchema* schema = choice.schema;
-    if (schema == nullptr && slots.slots.empty() && IsRecordIO(choice.path)) {
-      schema = FindFileFormat("recordio");
+    if (schema == nullptr && slots.slots.empty()) {
+      const OnePassScope scope(once);
+      if (IsRecordIO(choice.path)) schema = FindFileFormat("recordio");
     }
     FormatArguments arguments;
     arguments.declared = slots.slots;
@@ -147,11 +151,9 @@ class Input {
 
  private:
   static bool IsRecordIO(const std::string& path) {
-    const std::unique_ptr<const File> file = File::Open(path);
+    const ByteStream stream(path);
     char head[kRecordIOHeaderBytes];
-    const size_t size = std::min<uint64_t>(file->size(), sizeof(head));
-    file->Read(0, head, size);
-    return HasRecordIOMagic(head, size);
+    return !stream.compressed() && HasRecordIOMagic(head, stream.Head(head, sizeof(head)));
   }
 
   bool verbatim_ = false;
@@ -369,10 +371,11 @@ int WriteRecordIO(const std::vector<std::string>& patterns,
           " files, but there are ", names.size(), " inputs");
   const std::vector<std::string> wildcards = WildcardsOf(patterns);
   // All inputs are opened before anything is written, so that a wrong name costs nothing.
+  OnePassLook look;
   std::vector<std::unique_ptr<Input>> inputs;
   for (size_t i = 0; i < names.size(); ++i) {
     inputs.push_back(std::make_unique<Input>(names[i], labels.empty() ? std::string() : labels[i],
-                                             slots, fields, wildcards));
+                                             slots, fields, wildcards, look.files()));
   }
   OutputRules rules = RulesOfFlags();
   rules.stream = outputs.size() == 1;

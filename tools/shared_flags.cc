@@ -32,6 +32,9 @@ DEFINE_double(connect_timeout, 10, "seconds that a server has to let us connect"
 DEFINE_double(silence_timeout, 30,
               "seconds that a server may send nothing; then it is asked again");
 DEFINE_double(request_timeout, 1800, "seconds that a request may take with all its tries");
+DEFINE_bool(allow_exec, false,
+            "run the commands that names of files tell to run, such as 'pipe:zcat a.gz', and read "
+            "what they write; without it, none is run");
 
 namespace millhopper {
 
@@ -44,6 +47,7 @@ bool IsSharedFlag(const void* variable) {
                                         &FLAGS_seed,
                                         &FLAGS_set,
                                         &FLAGS_plugin,
+                                        &FLAGS_allow_exec,
                                         &FLAGS_requests,
                                         &FLAGS_connect_timeout,
                                         &FLAGS_silence_timeout,

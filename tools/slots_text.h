@@ -9,8 +9,8 @@
 
 namespace millhopper {
 
-// The slots that the text of --slots names (named_slots.h); none of "". Throws kInvalidArgument with
-// what is no slot, and the flag's name.
+// The slots that the text of --slots names (named_slots.h); none of "". Throws kInvalidArgument
+// with what is no slot, and the flag's name.
 NamedSlots SlotsOfFlag(const std::string& text);
 
 }  // namespace millhopper

@@ -13,6 +13,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/stop.h"
+#include "framework/io/one_pass.h"
 #include "framework/reader/file_format.h"
 #include "tools/amounts.h"
 #include "tools/status_line.h"
@@ -22,13 +23,6 @@ namespace {
 
 [[noreturn]] void ThrowIo(const std::string& what) {
   Throw(ErrorCode::kIo, "standard input: ", what, ": ", strerror(errno));
-}
-
-// Says that standard input is used; throws if it was used before.
-void UseStandardInput() {
-  static bool used = false;
-  Require(!used, "-: standard input can be read only once");
-  used = true;
 }
 
 bool IsRegular() {
@@ -86,9 +80,16 @@ std::string DataName(const std::string& given) {
   const bool prefixed = colon != std::string::npos && colon > 0 && given.substr(colon + 1) == "-" &&
                         FindFileFormat(given.substr(0, colon)) != nullptr;
   if (!bare && !prefixed) return given;
+  if (!IsRegular() || IsPartlyRead()) return given;
+  UseStandardInput();
+  return bare ? "/dev/stdin" : given.substr(0, colon + 1) + "/dev/stdin";
+}
+
+std::string StateName(const std::string& given) {
+  if (given != "-") return given;
   UseStandardInput();
   if (!IsRegular() || IsPartlyRead()) CopyRest();
-  return bare ? "/dev/stdin" : given.substr(0, colon + 1) + "/dev/stdin";
+  return "/dev/stdin";
 }
 
 }  // namespace millhopper

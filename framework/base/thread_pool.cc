@@ -16,6 +16,13 @@
 namespace millhopper {
 namespace {
 
+// The call of Work that the thread runs: its epoch, and the job's.
+struct RunningCall {
+  const std::atomic<uint64_t>* now = nullptr;
+  uint64_t epoch = 0;
+};
+thread_local RunningCall running_call;
+
 thread_local bool is_worker = false;
 thread_local int forks_at_once = 0;
 
@@ -49,8 +56,21 @@ void Job::Cancel() {
 // Either this sees the new epoch, or Cancel sees that it runs: both are sequentially consistent.
 void Job::RunQueued(uint64_t epoch) {
   running_.fetch_add(1);
-  if (epoch_.load() == epoch) Work();
+  if (epoch_.load() == epoch) {
+    running_call = {&epoch_, epoch};
+    Work();
+    running_call = {};
+  }
   running_.fetch_sub(1);
+}
+
+bool Job::IsCancelled() {
+  return running_call.now != nullptr && running_call.now->load() != running_call.epoch;
+}
+
+void Job::CheckGoesOn() {
+  CheckStop();
+  if (IsCancelled()) ThrowStopped();
 }
 
 ThreadPool& ThreadPool::Get() {

@@ -33,6 +33,12 @@ class Job : public Kept {
   // Makes queued calls void and waits for running ones (a forked child has none). Submit may be
   // called again afterwards. Work must not call Cancel on its own job.
   void Cancel();
+  // Whether this thread runs a call of Work whose job is being cancelled. Then nobody wants what it
+  // is doing, and Cancel waits for it. Any thread.
+  static bool IsCancelled();
+  // For what may wait long, such as for another process: throws kCancelled if IsCancelled, and on a
+  // request to stop (stop.h).
+  static void CheckGoesOn();
 
  protected:
   // Called on a worker thread, perhaps on several at once. Must not throw.

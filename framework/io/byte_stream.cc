@@ -10,9 +10,13 @@
 #include "framework/base/limits.h"
 #include "framework/base/stop.h"
 #include "framework/io/compression.h"
+#include "framework/io/one_pass.h"
 
 namespace millhopper {
 namespace {
+
+// Of a file that ends when it ends: more than any has, and less than a sum of two may overflow.
+constexpr uint64_t kUnknownSize = uint64_t{1} << 62;
 
 constexpr size_t kInputBytes = size_t{256} << 10;  // one read of a compressed file
 
@@ -30,14 +34,17 @@ uint64_t MostContent(const Compression& compression, uint64_t bytes) {
 // back: a frame that fits into content_ is checked before any of it is given out.
 class ByteStream::Decompressor {
  public:
-  Decompressor(const File& file, const Compression& compression, uint64_t begin = 0)
-      : file_(file),
+  // A file of `size` bytes, or of kUnknownSize; its content begins at `begin`.
+  Decompressor(std::string path, ReadAt read, uint64_t size, const Compression& compression,
+               uint64_t begin)
+      : path_(std::move(path)),
+        read_at_(std::move(read)),
+        size_(size),
         compression_(compression),
         decoder_(compression.make()),
-        input_(std::min<uint64_t>(kInputBytes, file.size() - begin)),
+        input_(std::min<uint64_t>(kInputBytes, size - begin)),
         read_(begin),
-        content_(
-            std::min<uint64_t>(kReadBlockBytes, MostContent(compression, file.size() - begin))) {}
+        content_(std::min<uint64_t>(kReadBlockBytes, MostContent(compression, size - begin))) {}
 
   // Adds the number of bytes that it has read to *got, also if it throws.
   void Read(char* out, size_t size, size_t* got) {
@@ -52,9 +59,7 @@ class ByteStream::Decompressor {
   }
 
   // The most bytes that can follow.
-  uint64_t most_left() const {
-    return end_ - begin_ + MostContent(compression_, file_.size() - place());
-  }
+  uint64_t most_left() const { return end_ - begin_ + MostContent(compression_, size_ - place()); }
 
  private:
   // Gets the next bytes; false at the end of the file.
@@ -107,12 +112,11 @@ class ByteStream::Decompressor {
     std::memmove(input_.data(), input_.data() + used_, filled_ - used_);
     filled_ -= used_;
     used_ = 0;
-    const size_t size = std::min<uint64_t>(input_.size() - filled_, file_.size() - read_);
-    if (size == 0) return false;
-    file_.Read(read_, input_.data() + filled_, size);
+    const size_t room = std::min<uint64_t>(input_.size() - filled_, size_ - read_);
+    const size_t size = read_at_(read_, input_.data() + filled_, room);
     read_ += size;
     filled_ += size;
-    return true;
+    return size > 0;
   }
 
   // False at the end of the file.
@@ -153,10 +157,12 @@ class ByteStream::Decompressor {
   }
 
   [[noreturn]] void Fail(ErrorCode code, const std::string& problem) {
-    throw Error(code, problem).InFile(file_.path(), static_cast<int64_t>(place()));
+    throw Error(code, problem).InFile(path_, static_cast<int64_t>(place()));
   }
 
-  const File& file_;
+  const std::string path_;
+  const ReadAt read_at_;
+  const uint64_t size_;
   const Compression& compression_;
   const std::unique_ptr<FrameDecoder> decoder_;
   std::vector<char> input_;
@@ -174,28 +180,40 @@ class ByteStream::Decompressor {
 };
 
 ByteStream::ByteStream(const std::string& path, BufferType buffer_type)
-    : file_(File::Open(path, buffer_type)) {
-  if (const Compression* const compression = CompressionOf(*file_)) {
-    if (buffer_type == BufferType::kMmap) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  StrCat("the file is compressed with ", compression->name,
-                         ", and buffer_type \"mmap\" is for plain ones; read it with \"memory\""))
-          .InFile(path, 0);
-    }
-    decompressor_ = std::make_unique<Decompressor>(*file_, *compression);
+    : once_(OnePassFiles::Open(path)),
+      file_(once_ == nullptr ? File::Open(path, buffer_type) : nullptr) {
+  const auto refuse_mapping = [&](const std::string& what) {
+    if (buffer_type != BufferType::kMmap) return;
+    throw Error(ErrorCode::kInvalidArgument,
+                StrCat("the file ", what,
+                       ", and buffer_type \"mmap\" is for plain ones; read it with \"memory\""))
+        .InFile(path, 0);
+  };
+  if (once_ != nullptr) refuse_mapping("can be read once only");
+  const ReadAt head = [this](uint64_t offset, char* out, size_t size) {
+    if (once_ == nullptr) return ReadStored(offset, out, size);
+    // An error comes behind what precedes it. What is looked at is kept, so it is not much.
+    return offset > kReadBlockBytes ? 0 : once_->Look(offset, out, once_->Has(offset, size));
+  };
+  if (const Compression* const compression = CompressionOf(path, head)) {
+    refuse_mapping(StrCat("is compressed with ", compression->name));
+    Decompress(*compression, 0);
   } else if (const Compression* const named = CompressionByName(path)) {
+    char first;
     throw Error(
         ErrorCode::kDataLoss,
         StrCat("its name ends in ", named->extension,
-               file_->size() == 0 ? ", but it is empty, as if it was cut off"
-                                  : StrCat(", but the bytes at byte 0 are not the first of a ",
-                                           named->name, " stream")))
+               head(0, &first, 1) == 0 ? ", but it is empty, as if it was cut off"
+                                       : StrCat(", but the bytes at byte 0 are not the first of a ",
+                                                named->name, " stream")))
         .InFile(path, 0);
   }
 }
 
 ByteStream::ByteStream(const std::string& path, const Compression& compression)
-    : file_(File::Open(path)), decompressor_(std::make_unique<Decompressor>(*file_, compression)) {}
+    : once_(OnePassFiles::Open(path)), file_(once_ == nullptr ? File::Open(path) : nullptr) {
+  Decompress(compression, 0);
+}
 
 ByteStream::ByteStream(std::unique_ptr<const File> file, uint64_t begin,
                        const Compression* compression)
@@ -203,38 +221,66 @@ ByteStream::ByteStream(std::unique_ptr<const File> file, uint64_t begin,
   if (compression == nullptr) {
     position_ = begin;
   } else {
-    decompressor_ = std::make_unique<Decompressor>(*file_, *compression, begin);
+    Decompress(*compression, begin);
   }
 }
 
 ByteStream::~ByteStream() = default;
 
+const std::string& ByteStream::path() const {
+  return once_ == nullptr ? file_->path() : once_->path();
+}
+
+void ByteStream::Decompress(const Compression& compression, uint64_t begin) {
+  decompressor_ = std::make_unique<Decompressor>(
+      path(),
+      [this](uint64_t offset, char* out, size_t size) { return ReadStored(offset, out, size); },
+      once_ == nullptr ? file_->size() : kUnknownSize, compression, begin);
+}
+
+size_t ByteStream::ReadStored(uint64_t offset, char* out, size_t size) const {
+  if (once_ != nullptr) return once_->Read(offset, out, size);
+  if (offset >= file_->size()) return 0;
+  const size_t got = std::min<uint64_t>(size, file_->size() - offset);
+  file_->Read(offset, out, got);
+  return got;
+}
+
+size_t ByteStream::Head(char* out, size_t size) const {
+  return once_ == nullptr ? ReadStored(0, out, size) : once_->Look(0, out, once_->Has(0, size));
+}
+
 size_t ByteStream::Read(char* out, size_t size) {
   if (error_ != nullptr) std::rethrow_exception(error_);
-  size_t got = 0;
-  if (plain()) {
-    got = std::min<uint64_t>(size, file_->size() - position_);
-    file_->Read(position_, out, got);
-  } else {
-    try {
-      decompressor_->Read(out, size, &got);
-    } catch (...) {
-      // A request to stop is no fault of the file: reading can go on after it.
-      if (!CurrentError().interrupts()) error_ = std::current_exception();
-      if (got == 0) throw;
-    }
-  }
+  const size_t got = compressed() ? ReadDecompressed(out, size) : ReadStored(position_, out, size);
   position_ += got;
   return got;
 }
 
+size_t ByteStream::ReadDecompressed(char* out, size_t size) {
+  size_t got = given_back_.copy(out, size);
+  given_back_.erase(0, got);
+  try {
+    decompressor_->Read(out + got, size - got, &got);
+  } catch (...) {
+    // A request to stop is no fault of the file: reading can go on after it.
+    if (CurrentError().interrupts()) {
+      given_back_.insert(0, out, got);
+      throw;
+    }
+    error_ = std::current_exception();
+    if (got == 0) throw;
+  }
+  return got;
+}
+
 uint64_t ByteStream::most_left() const {
-  if (plain()) return file_->size() - position_;
-  return decompressor_->most_left();
+  if (compressed()) return given_back_.size() + decompressor_->most_left();
+  return (once_ == nullptr ? file_->size() : kUnknownSize) - position_;
 }
 
 std::string ByteStream::Describe(uint64_t position) const {
-  return StrCat("byte ", position, plain() ? "" : " of the decompressed content");
+  return StrCat("byte ", position, compressed() ? " of the decompressed content" : "");
 }
 
 }  // namespace millhopper

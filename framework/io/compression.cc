@@ -7,6 +7,7 @@
 
 #include "framework/base/stop.h"
 #include "framework/base/url.h"
+#include "framework/io/one_pass.h"
 
 namespace millhopper {
 namespace {
@@ -31,11 +32,11 @@ bool IsSkippableFrame(const char* head, size_t size) {
   return HasMagic(bytes, size, kMagic);
 }
 
-const Compression* CompressionOf(const File& file) {
-  for (uint64_t place = 0; place < file.size();) {
+const Compression* CompressionOf(const std::string& path, const ReadAt& read) {
+  for (uint64_t place = 0;;) {
     char head[kSkippableHeadBytes];
-    const size_t size = std::min<uint64_t>(sizeof(head), file.size() - place);
-    file.Read(place, head, size);
+    const size_t size = read(place, head, sizeof(head));
+    if (size == 0 && place == 0) return nullptr;
     if (size < sizeof(uint32_t) || !IsSkippableFrame(head, size)) {
       for (const Compression* compression : kCompressions) {
         if (size >= compression->head_bytes && compression->begins(head, size)) return compression;
@@ -49,13 +50,13 @@ const Compression* CompressionOf(const File& file) {
     place += kSkippableHeadBytes + skipped;
     CheckStop();  // a file may be nothing but such frames
   }
-  if (file.size() == 0) return nullptr;
   // The file has only skippable frames. The decoder of the name's extension reports that.
-  const Compression* const named = CompressionByName(file.path());
+  const Compression* const named = CompressionByName(path);
   return named == &kLz4 ? named : &kZstd;
 }
 
 const Compression* CompressionByName(const std::string& path) {
+  if (IsCommand(path)) return nullptr;
   const std::string_view name = WithoutQuery(path);
   for (const Compression* compression : kCompressions) {
     const size_t size = std::strlen(compression->extension);

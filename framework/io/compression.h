@@ -6,10 +6,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
-
-#include "framework/io/file.h"
 
 namespace millhopper {
 
@@ -60,11 +59,13 @@ extern const Compression kLz4;
 // it.
 extern const Compression kZlib;
 
+// Reads up to `size` bytes of a file from `offset` on; fewer only where it ends.
+using ReadAt = std::function<size_t(uint64_t offset, char* out, size_t size)>;
 // By the first bytes of a file; null if it is not compressed. The skippable frames of zstd and lz4
-// may come first. Throws what File::Read throws.
-const Compression* CompressionOf(const File& file);
+// may come first. Throws what `read` throws.
+const Compression* CompressionOf(const std::string& path, const ReadAt& read);
 // By the extension of a name, which the query of a URL may follow; null if no compression has this
-// extension.
+// extension, and for a command (one_pass.h).
 const Compression* CompressionByName(const std::string& path);
 // The name without the extension of a compression and without the query of a URL.
 std::string WithoutCompression(const std::string& path);

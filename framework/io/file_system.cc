@@ -9,6 +9,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/registration.h"
+#include "framework/io/one_pass.h"
 
 namespace millhopper {
 namespace {
@@ -24,6 +25,8 @@ Systems& Registry() {
 
 // "" if the path has none.
 std::string_view SchemeOf(const std::string& path) {
+  if (path == "-") return "-";
+  if (IsCommand(path)) return "pipe";
   const size_t end = path.find(kBehindScheme);
   return end == std::string::npos ? std::string_view() : std::string_view(path).substr(0, end);
 }
@@ -35,6 +38,8 @@ const FileSystem& FileSystemOf(const std::string& path) {
   if (found == Registry().end()) found = Registry().find(std::string_view());
   return *found->second;
 }
+
+std::unique_ptr<OnePassInput> FileSystem::OpenOnce(const std::string&) const { return nullptr; }
 
 std::unique_ptr<const File> FileSystem::OpenMapped(const std::string& path) const {
   throw Error(ErrorCode::kInvalidArgument,

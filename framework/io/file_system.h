@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where files come from. A path "scheme://..." belongs to the file system that is registered for
-// the scheme. Every other path is a local one, and so is "scheme://..." if no file system is
-// registered for the scheme. The prefix of a format comes first: "recordio:scheme://...".
+// the scheme; "pipe:..." is a command (command.h) and "-" standard input. Every other path is a
+// local one, and so is "scheme://..." if no file system is registered for the scheme. The prefix of
+// a format comes first: "recordio:scheme://...".
 //
 // A file system is one source file with one REGISTER_FILE_SYSTEM line. Files are written to the
 // local file system only (output_file.h).
@@ -17,11 +18,14 @@
 
 namespace millhopper {
 
+class OnePassInput;
+
 // What a name stands for.
 struct FileStatus {
   enum class Kind {
     kFile,       // it can be opened
     kDirectory,  // or what the file system has in place of directories
+    kOnce,       // it can be read once only (one_pass.h)
     kOther,      // such as a device
     kMissing,    // nothing has this name
     kUnknown,    // the file system could not tell
@@ -46,8 +50,11 @@ class FileSystem {
  public:
   virtual ~FileSystem() = default;
 
-  // Throws as File::Open.
+  // Throws as File::Open, and kInvalidArgument for what can be read once only.
   virtual std::unique_ptr<const File> Open(const std::string& path) const = 0;
+  // What can be read once only (one_pass.h); null if the file is none such. Throws kIo with the
+  // path, and kInvalidArgument if it must not be read. Call OnePassFiles::Open instead.
+  virtual std::unique_ptr<OnePassInput> OpenOnce(const std::string& path) const;
   // For BufferType::kMmap. Throws kInvalidArgument if the file system cannot map files.
   virtual std::unique_ptr<const File> OpenMapped(const std::string& path) const;
   // Reads a file that has `size` bytes. For many small files, since a file system may do it without
@@ -72,7 +79,8 @@ const FileSystem& FileSystemOf(const std::string& path);
 // scheme; "" otherwise.
 std::string UnknownSchemeHint(const std::string& path);
 
-// Registers a file system for a scheme; "" stands for paths without one. Called before main or
+// Registers a file system for a scheme; "" stands for paths without one, "-" for that path. Called
+// before main or
 // while a plugin is loaded. If the scheme is taken, the process ends with a message, or the plugin
 // is refused.
 bool RegisterFileSystem(const std::string& scheme, std::unique_ptr<const FileSystem> system);

@@ -28,7 +28,9 @@
 #include "framework/base/memory.h"
 #include "framework/base/stop.h"
 #include "framework/io/counted_reads.h"
+#include "framework/io/descriptor_input.h"
 #include "framework/io/file_system.h"
+#include "framework/io/one_pass.h"
 
 namespace millhopper {
 namespace {
@@ -212,6 +214,8 @@ LocalFile::LocalFile(const std::string& path, BufferType buffer_type)
   std::string problem;
   if (::fstat(descriptor_, &status) != 0) {
     problem = StrCat("cannot tell its size: ", std::strerror(errno));
+  } else if (S_ISFIFO(status.st_mode)) {
+    throw ReadOnceOnly(path, kCopyIt);
   } else if (!S_ISREG(status.st_mode)) {
     problem = "is not a regular file";
   }
@@ -314,6 +318,12 @@ class LocalFileSystem final : public FileSystem {
     return std::make_unique<LocalFile>(path);
   }
 
+  std::unique_ptr<OnePassInput> OpenOnce(const std::string& path) const override {
+    struct stat status;
+    const bool is_fifo = ::stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode);
+    return is_fifo ? OpenFifo(path) : nullptr;
+  }
+
   std::unique_ptr<const File> OpenMapped(const std::string& path) const override {
     return std::make_unique<LocalFile>(path, BufferType::kMmap);
   }
@@ -333,9 +343,10 @@ class LocalFileSystem final : public FileSystem {
       found.problem = std::strerror(errno);
       return found;
     }
-    found.kind = S_ISREG(status.st_mode)   ? FileStatus::Kind::kFile
-                 : S_ISDIR(status.st_mode) ? FileStatus::Kind::kDirectory
-                                           : FileStatus::Kind::kOther;
+    found.kind = S_ISREG(status.st_mode)    ? FileStatus::Kind::kFile
+                 : S_ISDIR(status.st_mode)  ? FileStatus::Kind::kDirectory
+                 : S_ISFIFO(status.st_mode) ? FileStatus::Kind::kOnce
+                                            : FileStatus::Kind::kOther;
     found.size = static_cast<uint64_t>(status.st_size);
     found.version = static_cast<uint64_t>(status.st_mtim.tv_sec) * 1000000000 +
                     static_cast<uint64_t>(status.st_mtim.tv_nsec);

@@ -6,6 +6,7 @@
 
 #include "framework/base/at_work.h"
 #include "framework/base/stop.h"
+#include "framework/base/thread_pool.h"
 #include "framework/io/counted_reads.h"
 #include "framework/reader/reader_counters.h"
 
@@ -218,7 +219,7 @@ Ref<Chunk> ChunkQueue::Claim(MemoryScope::Need need) {
     found = ClaimShare(chunk.get());
     chunk->claimed_pieces_ = chunk->pieces.size();
   } catch (...) {
-    if (MemoryScope::IsAhead() && MemoryScope::WasRefused()) {
+    if ((MemoryScope::IsAhead() && MemoryScope::WasRefused()) || Job::IsCancelled()) {
       std::lock_guard<std::mutex> lock(mutex_);
       claiming_ = false;
       chunks_.pop_back();

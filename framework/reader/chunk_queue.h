@@ -94,7 +94,8 @@ class ChunkQueue final : public Kept {
   Backlog backlog() const;
   // A chunk for the caller to Fetch: the one that is planned next or, ahead of need, any later one
   // that no thread works on. Null if there is none or another thread is claiming. Throws only if
-  // the caller is refused memory ahead of need (MemoryScope); then nothing is lost.
+  // the caller is refused memory ahead of need (MemoryScope) or its job is cancelled; then nothing
+  // is lost.
   Ref<Chunk> Claim(MemoryScope::Need need);
   // Fetches a claimed chunk; its memory counts for `account`. An error is kept in the chunk until
   // Poll gets there. False if there was no memory ahead of need; then the chunk can be claimed

@@ -14,6 +14,7 @@
 #include "framework/io/byte_stream.h"
 #include "framework/io/compression.h"
 #include "framework/io/counted_reads.h"
+#include "framework/io/one_pass.h"
 
 namespace millhopper {
 namespace {
@@ -248,7 +249,7 @@ FormatChoice SplitFormatPrefix(const std::string& file_name) {
 
 FormatChoice ChooseFormat(const std::string& file_name) {
   FormatChoice choice = SplitFormatPrefix(file_name);
-  if (choice.schema != nullptr) return choice;
+  if (choice.schema != nullptr || IsCommand(file_name)) return choice;
   const std::string name = WithoutCompression(file_name);
   for (const auto& [tag, schema] : Registry()) {
     const bool fits = std::any_of(schema.extensions.begin(), schema.extensions.end(),

@@ -25,6 +25,7 @@ constexpr size_t kPrefetchedBytes = 384;  // of a record: the cache fetches the 
 
 // "" or, for a path such as "cvs:x", that "cvs" is no format, and which there are.
 std::string UnknownFormatHint(const std::string& path) {
+  if (IsCommand(path)) return "";
   const std::string prefix = path.substr(0, path.find(':'));
   const bool is_word = prefix.size() < path.size() && prefix.size() > 1 &&
                        path.compare(prefix.size(), 3, "://") != 0 &&
@@ -41,30 +42,43 @@ std::string UnknownFormatHint(const std::string& path) {
   return hint;
 }
 
+// What a reader notes of the files that it will read.
+struct Noted {
+  FilesRead* read;
+  OnePassFiles* once;
+  std::vector<uint64_t>* sizes;
+};
+
 // "" or what is wrong with the path of a file or folder that will be read.
-std::string Missing(const std::string& path, bool folder, FilesRead* read,
-                    std::vector<uint64_t>* sizes) {
+std::string Missing(const std::string& path, bool folder, const Noted* noted) {
   if (path.find('\0') != std::string::npos) return "a name with a zero byte";
   const FileStatus status = FileSystemOf(path).Stat(path);
-  // The size that the system says a folder has depends on the system.
-  sizes->push_back(status.kind == FileStatus::Kind::kFile ? status.size : 0);
+  if (noted != nullptr) {
+    // The size that the system says a folder has depends on the system.
+    noted->sizes->push_back(status.kind == FileStatus::Kind::kFile ? status.size : 0);
+  }
   if (!status.exists()) return status.problem + UnknownSchemeHint(path) + UnknownFormatHint(path);
   if (folder) return status.kind == FileStatus::Kind::kDirectory ? "" : "is not a directory";
   if (status.kind == FileStatus::Kind::kDirectory) return "is a directory";
-  if (status.kind != FileStatus::Kind::kFile) return "is not a regular file";
-  if (read != nullptr) read->Add(path, status.id);
+  const bool once = status.kind == FileStatus::Kind::kOnce;
+  if (status.kind != FileStatus::Kind::kFile && !once) return "is not a regular file";
+  if (noted == nullptr) return "";
+  if (once) {
+    noted->once->Add(path, status.id);
+  } else {
+    noted->read->Add(path, status.id);
+  }
   return "";
 }
 
-// The error is about the first file that is missing, and lists the others. Adds those that there
-// are to `read`, if it is not null, and the sizes of files and companions to `sizes`.
-void CheckAllExist(const std::vector<FileEntry>& files, bool folders, FilesRead* read,
-                   std::vector<uint64_t>* sizes) {
+// The error is about the first file that is missing, and lists the others. Notes those that there
+// are, if `noted` is not null.
+void CheckAllExist(const std::vector<FileEntry>& files, bool folders, const Noted* noted) {
   constexpr int kMostListed = 20;
   std::string first, text;
   int missing = 0;
   const auto check = [&](const std::string& path, bool folder) {
-    const std::string problem = Missing(path, folder, read, sizes);
+    const std::string problem = Missing(path, folder, noted);
     if (problem.empty()) return;
     ++missing;
     if (missing == 1) {
@@ -159,12 +173,12 @@ FileReader::FileReader(std::unique_ptr<FileFormat> format, std::vector<FileEntry
       library_(format_->library()),
       files_(std::move(files)),
       prefetcher_(new Prefetcher(read_ahead, account())) {
-  CheckAllExist(files_, format_->reads_folders(), &read_, &sizes_);
+  const Noted noted = {&read_, &once_, &sizes_};
+  CheckAllExist(files_, format_->reads_folders(), &noted);
 }
 
 void FileReader::CheckExist(const std::vector<FileEntry>& files, bool folders) {
-  std::vector<uint64_t> sizes;
-  CheckAllExist(files, folders, nullptr, &sizes);
+  CheckAllExist(files, folders, nullptr);
 }
 
 FileReader::~FileReader() { prefetcher_->Stop(); }
@@ -183,7 +197,7 @@ std::optional<uint64_t> FileReader::PassLength() const {
   // Whoever asks, such as a status line, reads no elements: what the reader has read stays the
   // same.
   const CountedReads nobody(nullptr);
-  return is_share() ? std::nullopt : format_->CountRecords(files_);
+  return is_share() || !once_.empty() ? std::nullopt : format_->CountRecords(files_);
 }
 
 bool FileReader::FillTimed(ChunkQueue* queue) {
@@ -193,10 +207,12 @@ bool FileReader::FillTimed(ChunkQueue* queue) {
 
 std::unique_ptr<FileSource> FileReader::OpenSource(size_t index) {
   const CountedReads reads(counters()->sum_of_bytes_read());
+  const OnePassScope scope(&once_);
   AtWork at_work;
   at_work->library = library_;
   at_work->file = files_[index].path.c_str();
   std::unique_ptr<FileSource> source = format_->Open(files_[index]);
+  once_.Seal();
   if (source == nullptr) {
     throw Error(ErrorCode::kInternal, "its format has opened nothing")
         .InFile(files_[index].path, -1);
@@ -249,9 +265,18 @@ void FileReader::PlanNext(size_t n, TicketRun* run) {
 
 void FileReader::Rewind(uint64_t pass) {
   pass_ = pass;
-  prefetcher_->Stop();
   queue_ = Ref<ChunkQueue>();
+  CloseFiles();
   sample_ = 0;
+}
+
+void FileReader::CloseFiles() {
+  prefetcher_->Stop();
+  once_.Close();
+}
+
+void FileReader::RefuseReadOnce(const std::string& why) const {
+  once_.Refuse(StrCat(why, ", so copy it to a file and read that"));
 }
 
 uint64_t FileReader::FingerprintOf(const FileEntry& file) const {
@@ -265,6 +290,7 @@ uint64_t FileReader::FingerprintOf(const FileEntry& file) const {
 }
 
 void FileReader::SaveFiles(ReaderState* state) const {
+  RefuseReadOnce("to go on from a place needs to read it again");
   if (!list_) {
     std::vector<FileList::File> listed;
     listed.reserve(sizes_.size());

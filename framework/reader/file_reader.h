@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "framework/io/files_in_use.h"
+#include "framework/io/one_pass.h"
 #include "framework/reader/chunk_queue.h"
 #include "framework/reader/file_format.h"
 #include "framework/reader/prefetcher.h"
@@ -24,9 +25,11 @@ class FileReader : public ReaderBase {
  public:
   // Throws what the constructor throws for files that are missing; `folders` says what they are.
   static void CheckExist(const std::vector<FileEntry>& files, bool folders);
-  // Reads nothing. Throws kIo unless the file (and its companion) exists and is a regular file, or
-  // a folder if the format reads folders, and kInvalidArgument if this process is rewriting it
-  // (files_in_use.h).
+  // Reads nothing. Throws kIo unless the file (and its companion) exists and is a regular file, one
+  // that can be read once only (one_pass.h), or a folder if the format reads folders; and
+  // kInvalidArgument if this process is rewriting it (files_in_use.h), or if it can be read once
+  // only and another reader has it. A second pass of such a file is an error, as is saving a place
+  // in it.
   FileReader(std::unique_ptr<FileFormat> format, FileEntry file);
   ~FileReader() override;
 
@@ -56,10 +59,15 @@ class FileReader : public ReaderBase {
   // Throws unless the place is one that OpenFile can go on from, as far as numbers tell.
   void CheckPlace(const ReaderState& state, const FilePlace& place) const;
 
+  // For readers that need files which can be read at any place, any number of times: throws
+  // kInvalidArgument if there is another; `why` is what they do.
+  void RefuseReadOnce(const std::string& why) const;
   FileFormat& format() const { return *format_; }
   const std::vector<FileEntry>& files() const { return files_; }
   // Opens a file.
   std::unique_ptr<FileSource> OpenSource(size_t index);
+  // Ends the reading of all files. Who calls it holds no more queue of one.
+  void CloseFiles();
   // Begins to read a source of this file ahead, for this pass, from `start` on if it is given.
   Ref<ChunkQueue> Enqueue(std::unique_ptr<FileSource> source, size_t index, uint64_t pass,
                           const ChunkShare& share,
@@ -103,6 +111,7 @@ class FileReader : public ReaderBase {
   const char* const library_;  // of the format
   const std::vector<FileEntry> files_;
   FilesRead read_{FileRole::kData};
+  OnePassFiles once_;
   // Of the files and their companions, when the reader was made; 0 for folders.
   std::vector<uint64_t> sizes_;
   mutable std::optional<FileList> list_;  // once it was asked for

@@ -42,12 +42,15 @@ bool Prefetcher::Ready(ChunkQueue* queue) {
 
 bool Prefetcher::FillSlowly(ChunkQueue* queue) {
   for (Backoff backoff; !Ready(queue);) {
-    CheckStop();
+    CheckGoesOn();
     // The waiting thread works itself: on this file if no thread fetches its next chunk, else on
     // any file.
     const Result result = Fetch(queue, MemoryScope::Need::kNow);
     if (result == Result::kFetched) continue;
-    if (result == Result::kNoMemory) MemoryScope::ThrowRefused();  // the caller is ahead of need
+    if (result == Result::kNoMemory) {
+      Job::CheckGoesOn();
+      MemoryScope::ThrowRefused();  // the caller is ahead of need
+    }
     if (!Help()) backoff.Pause();
   }
   return queue->available() > 0;

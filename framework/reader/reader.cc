@@ -165,7 +165,9 @@ size_t ReaderBase::Plan(size_t n, TicketRun* run) {
   try {
     PlanNext(n, run);
   } catch (...) {
-    const bool goes_on = MemoryScope::IsAhead() && MemoryScope::WasRefused();
+    // A thread whose work is not wanted any more leaves the reader to others as it is.
+    const bool goes_on =
+        (MemoryScope::IsAhead() && MemoryScope::WasRefused()) || Job::IsCancelled();
     if (!goes_on) KeepError("while planning what is read from ");
     if (run->tickets.size() == before) {
       if (goes_on) throw;

@@ -219,7 +219,7 @@ void StageReader::PlanNext(size_t n, TicketRun* run) {
       if (!timer) timer.emplace(counters());
       if (Advance(MemoryScope::Need::kNow)) continue;
       backoff.Pause();
-      CheckStop();
+      Job::CheckGoesOn();
     }
   }
 }
@@ -484,7 +484,7 @@ StageReader::State StageReader::Wait(const Group& group) const {
     if (now != State::kWorking) return now;
     if (ahead_->Step()) continue;
     backoff.Pause();
-    CheckStop();
+    Job::CheckGoesOn();
   }
 }
 

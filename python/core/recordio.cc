@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "framework/base/error.h"
+#include "framework/io/one_pass.h"
 #include "framework/reader/file_format.h"
 #include "framework/tensor/tensor.h"
 #include "framework/tensor/tensor_stream.h"
@@ -195,6 +196,9 @@ ToldSlots SlotsOfFiles(const std::vector<std::string>& names) {
   const InterpreterRelease released;
   if (const std::optional<NamedSlots> stored = Stored(names)) return ToldAs(*stored);
   const std::string path = ChooseFormat(ExpandFileNames(names).front()).path;
+  if (CanBeReadOnceOnly(path)) {
+    throw ReadOnceOnly(path, "its records cannot be looked at beforehand, so declare its slots");
+  }
   const std::optional<std::vector<SlotSpec>> found = SlotsOfFirstRecords(path);
   Require(found.has_value(), Escaped(path),
           ": its first records tell no slots: they are no lists of tensors of the same types");

@@ -181,6 +181,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     plugins = argparse.ArgumentParser(add_help=False)
     plugins.add_argument(
+        "--allow_exec",
+        action="store_true",
+        help="run the commands that names of files tell to run, such as 'pipe:zcat a.gz', and read "
+        "what they write; without it, none is run",
+    )
+    plugins.add_argument(
         "--plugin",
         action="append",
         default=[],
@@ -241,6 +247,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         if parsed.function in (_run, _check) and not parsed.startup and not parsed.main:
             parser.error("no program is given: --startup=FILE or --main=FILE")
+        if parsed.allow_exec:
+            millhopper.allow_exec()
         for path in parsed.plugin:
             millhopper.load_plugin(_plugin_path(path, parsed))
         if getattr(parsed, "threads", -1) >= 0:

@@ -23,6 +23,7 @@
 #include "framework/base/memory.h"
 #include "framework/base/stop.h"
 #include "framework/io/byte_stream.h"
+#include "framework/io/one_pass.h"
 #include "framework/reader/file_format.h"
 #include "readers/claimed_list.h"
 #include "readers/field_rows.h"
@@ -502,12 +503,14 @@ class PlainArchive final : public FileSource {
   std::exception_ptr error_;  // comes behind them
 };
 
-// --- Compressed archives ---
+// --- Archives that are compressed or can be read once only ---
 
 class StreamedArchive final : public StreamSource {
  public:
   StreamedArchive(std::unique_ptr<ByteStream> stream, const MemberParser* skips)
-      : StreamSource(std::move(stream)), skips_(skips), archive_(this->stream().path(), true) {}
+      : StreamSource(std::move(stream)),
+        skips_(skips),
+        archive_(this->stream().path(), this->stream().compressed()) {}
 
   void Fetch(Chunk* chunk) const override {
     const char* const bytes = chunk->bytes->data() + chunk->lead();
@@ -602,6 +605,10 @@ class StreamedArchive final : public StreamSource {
 };
 
 std::unique_ptr<FileSource> OpenArchive(const FileEntry& entry, const MemberParser* skips) {
+  if (CanBeReadOnceOnly(entry.path)) {
+    return std::make_unique<StreamedArchive>(
+        std::make_unique<ByteStream>(entry.path, entry.buffer_type), skips);
+  }
   std::unique_ptr<const File> file = File::Open(entry.path, entry.buffer_type);
   char head[kTarBlockBytes];
   bool plain = file->size() >= sizeof(head);

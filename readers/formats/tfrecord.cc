@@ -221,7 +221,7 @@ class TFRecordFormat : public FileFormat {
       std::vector<uint64_t> begins = ReadIndex(file.companion, stream->file().size());
       return std::make_unique<IndexedRecords>(std::move(stream), std::move(begins), skips());
     }
-    if (stream->plain() && IsZlib(stream->file())) {
+    if (!stream->compressed() && IsZlib(*stream)) {
       stream = std::make_unique<ByteStream>(file.path, kZlib);
     }
     return std::make_unique<StreamedRecords>(std::move(stream), skips());
@@ -243,10 +243,9 @@ class TFRecordFormat : public FileFormat {
   virtual const ExampleParser* skips() const { return nullptr; }
 
   // zlib's two first bytes could also be those of a length, whose checksum then follows.
-  static bool IsZlib(const File& file) {
+  static bool IsZlib(const ByteStream& stream) {
     char head[kHeaderBytes];
-    const size_t size = std::min<uint64_t>(sizeof(head), file.size());
-    file.Read(0, head, size);
+    const size_t size = stream.Head(head, sizeof(head));
     if (size < kZlib.head_bytes || !kZlib.begins(head, size)) return false;
     return size < kHeaderBytes || !IsHeader(head);
   }

@@ -154,7 +154,7 @@ TEST(CommandLine, ReadsStandardInput) {
   EXPECT_EQ(OutputOf("gzip -c $TEST_TMPDIR/in.txt | tools/peek --digest text:-"), expected);
   const ChildResult twice = Bash("tools/peek text:- text:- </dev/null");
   EXPECT_EQ(twice.exit_code, 2);
-  EXPECT_THAT(twice.errors, HasSubstr("standard input can be read only once"));
+  EXPECT_THAT(twice.errors, HasSubstr("-: can be read once only, because it is standard input"));
 }
 
 // A shell, or head, may have read the beginning: what a command gets is the rest.

@@ -95,8 +95,9 @@ class Reader(
         find it, but none is read. For a damaged file it is the number that the file should have.
 
         Raises:
-            TypeError: the number is not known: the files would have to be read first, or several
-                readers share the source, so that each gets what the others leave.
+            TypeError: the number is not known: the files would have to be read first, or can be
+                read once only, or several readers share the source, so that each gets what the
+                others leave.
             Error: a file is missing, or its header or manifest is damaged.
         """
         length = self._core.length()
@@ -104,7 +105,8 @@ class Reader(
             raise TypeError(
                 f"how many elements a pass of {self!r} has is not known without reading it; it is "
                 "known for idx files, uncompressed fixed files, RecordIO files with a manifest and "
-                "random data with a count, if no other reader reads them"
+                "random data with a count, if no other reader reads them, but never for what can "
+                "be read once only: pipes, FIFOs, standard input"
             )
         return length
 

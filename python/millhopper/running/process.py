@@ -44,6 +44,35 @@ def set_threads(threads: int) -> None:
     _core.set_threads(integer("threads", threads))
 
 
+def allow_exec(allowed: bool = True) -> None:
+    """Allows names of files to be commands, as ``--allow_exec`` does; without it, none is run. ::
+
+        millhopper.allow_exec()
+        reader = millhopper.Reader.open_files("csv:pipe:zcat train.csv.gz", fields=[...])
+
+    A name ``pipe:COMMAND`` stands for what the command writes. Its words stand between blanks, a
+    pair of ``'`` or ``"`` holds a word together, and everything else means itself, because no shell
+    sees it. The command is started when the first record is read, and gets no standard input. If it
+    ends with another status than 0, that is an error behind all that it has written, with the last
+    line of its standard error. When its reader is reset or goes away, it is ended: by SIGTERM and,
+    50 ms later, by SIGKILL, for all that it has started, too.
+
+    Such a file can be read once only, as a FIFO or standard input (``-``) can: a second pass, a
+    length, saved positions and shuffles of chunks or records in place need a copy in a file.
+
+    Args:
+        allowed: ``False`` forbids it again, for commands that are not started yet.
+
+    Raises:
+        TypeError: ``allowed`` is no bool.
+
+    Source: Millhopper's own.
+    """
+    if not isinstance(allowed, bool):
+        raise TypeError(f"allowed is {allowed!r}; it must be True or False")
+    _core.allow_exec(allowed)
+
+
 def load_plugin(path: str | os.PathLike[str]) -> None:
     """Loads a shared library that adds operators, readers and formats, as ``--plugin`` does.
 
