@@ -122,7 +122,7 @@ class Prepared {
 
   // Tells the readers that were made that they may be saved, while nothing of them has been read.
   void ExpectSave() const {
-    for (const auto& entry : ReadersOf(scope_->scope())) {
+    for (const auto& entry : ReadersOf(*scope_->scope().root())) {
       try {
         ReaderHolder::ExpectSaveOfAll({entry});
       } catch (const Error& error) {

@@ -45,21 +45,23 @@ void Work(const ScopePtr& scope, Function function) {
 
 py::bytes Save(const ScopePtr& scope, const ProgramPtr& program, uint64_t seed) {
   std::string bytes;
-  Work(scope,
-       [&] { bytes = SerializeCheckpoint(SaveScope(scope->scope(), SettingsOf(*program, seed))); });
+  Work(scope, [&] {
+    bytes = SerializeCheckpoint(SaveScope(*scope->scope().root(), SettingsOf(*program, seed)));
+  });
   return bytes;
 }
 
 void Restore(const ScopePtr& scope, const ProgramPtr& program, uint64_t seed,
              const std::string& bytes) {
-  Work(scope,
-       [&] { RestoreScope(ParseCheckpoint(bytes), SettingsOf(*program, seed), &scope->scope()); });
+  Work(scope, [&] {
+    RestoreScope(ParseCheckpoint(bytes), SettingsOf(*program, seed), scope->scope().root());
+  });
 }
 
 void Write(const ScopePtr& scope, const ProgramPtr& program, uint64_t seed,
            const std::string& folder, size_t keep) {
   Work(scope, [&] {
-    const Checkpoint checkpoint = SaveScope(scope->scope(), SettingsOf(*program, seed));
+    const Checkpoint checkpoint = SaveScope(*scope->scope().root(), SettingsOf(*program, seed));
     CheckpointFolder(folder, keep).Write(checkpoint);
   });
 }
@@ -72,7 +74,7 @@ std::pair<bool, std::vector<std::string>> Read(const ScopePtr& scope, const Prog
   Work(scope, [&] {
     std::optional<Checkpoint> newest = CheckpointFolder(folder, 1).Newest(&damaged);
     found = newest.has_value();
-    if (found) RestoreScope(*std::move(newest), SettingsOf(*program, seed), &scope->scope());
+    if (found) RestoreScope(*std::move(newest), SettingsOf(*program, seed), scope->scope().root());
   });
   return {found, damaged};
 }

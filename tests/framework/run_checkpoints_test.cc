@@ -126,7 +126,6 @@ TEST_F(RunCheckpointsTest, RefusesARunWithFewerProgramsThanTheOneThatWasSaved) {
 
 TEST_F(RunCheckpointsTest, SaysWhichReaderCannotBeSaved) {
   SavedRun job = NewRun({Plain()});
-  // Two readers stand on one.
   job.startup = BlockText(
       0, -1,
       {ReaderText("files", {{"FP32", {1, 2}}, {"INT64", {1, 1}}}), ReaderText("data"),
@@ -135,10 +134,76 @@ TEST_F(RunCheckpointsTest, SaysWhichReaderCannotBeSaved) {
               {{"file_names", StrCat("strings: \"", data_, "/numbers-*.recordio\"")}}),
        OpText("create_batch_reader", {{"UnderlyingReader", {"files"}}}, {{"Out", {"data"}}},
               {{"batch_size", "i: 3"}}),
-       OpText("create_batch_reader", {{"UnderlyingReader", {"files"}}}, {{"Out", {"other"}}},
-              {{"batch_size", "i: 3"}})});
-  ExpectError(ErrorCode::kInvalidArgument, "while preparing reader 'data' for checkpoints",
+       OpText("create_cache_reader", {{"UnderlyingReader", {"files"}}}, {{"Out", {"other"}}},
+              {{"directory", StrCat("s: \"", data_, "\"")}, {"disk_bytes", "l: 1000000"}})});
+  ExpectError(ErrorCode::kInvalidArgument, "reader 'other' (create_cache_reader",
               [&] { RunSteps(job, -1); });
+}
+
+// Both loops of a step read from one source, batches of 2 and of 3.
+TEST_F(RunCheckpointsTest, GoesOnWithTwoReadersOnOneSource) {
+  const auto batches = [](const std::string& name, int size) {
+    return OpText("create_batch_reader", {{"UnderlyingReader", {"files"}}}, {{"Out", {name}}},
+                  {{"batch_size", StrCat("i: ", size)}});
+  };
+  const auto read = [](const std::string& name) {
+    return OpText("read", {{"Reader", {name}}}, {{"Out", {"x", "y"}}}) +
+           OpText("print", {{"In", {"y"}}}, {});
+  };
+  SavedRun whole = NewRun(
+      {BlockText(0, -1,
+                 {TensorText("more", "BOOL", {1}), FillText("more", "BOOL", 1),
+                  OpText("while", {{"Condition", {"more"}}}, {}, {{"sub_block", SubBlock(1)}})}) +
+       BlockText(1, 0,
+                 {TensorText("x", "FP32", {-1, 2}), TensorText("y", "INT64", {-1, 1}), read("two"),
+                  read("three"), OpText("has_next", {{"Reader", {"two"}}}, {{"Out", {"more"}}})})});
+  whole.startup =
+      BlockText(0, -1,
+                {ReaderText("files", {{"FP32", {1, 2}}, {"INT64", {1, 1}}}), ReaderText("two"),
+                 ReaderText("three"),
+                 OpText("open_files", {}, {{"Out", {"files"}}},
+                        {{"file_names", StrCat("strings: \"", data_, "/numbers-*.recordio\"")}}),
+                 batches("two", 2), batches("three", 3)});
+  whole.every_steps = 0;
+  const std::string expected = RunSteps(whole, -1).text;
+  SavedRun pieces = whole;
+  pieces.folder = NewFolder("saved");
+  pieces.every_steps = 1;
+  std::string text;
+  for (bool stopped = true; stopped;) {
+    const SavedRunOutput piece = RunSteps(pieces, 1);
+    text += piece.text;
+    stopped = piece.stopped;
+  }
+  EXPECT_EQ(text, expected);
+}
+
+// A loop of quick steps over values that take long to write.
+TEST_F(RunCheckpointsTest, ALoopDoesNotWaitForTheDisk) {
+  constexpr int kSteps = 200;
+  const std::string large = StrCat(int64_t{16} << 20);
+  SavedRun job = NewRun(
+      {BlockText(0, -1,
+                 {TensorText("i", "INT64", {1}), TensorText("n", "INT64", {1}),
+                  TensorText("more", "BOOL", {1}), FillText("i", "INT64", 0),
+                  FillText("n", "INT64", kSteps), FillText("more", "BOOL", 1),
+                  OpText("while", {{"Condition", {"more"}}}, {}, {{"sub_block", SubBlock(1)}})}) +
+       BlockText(1, 0,
+                 {OpText("increment", {{"X", {"i"}}}, {{"Out", {"i"}}}),
+                  OpText("less_than", {{"X", {"i"}}, {"Y", {"n"}}}, {{"Out", {"more"}}})})});
+  job.startup = BlockText(
+      0, -1,
+      {TensorText("w", "FP32", {int64_t{16} << 20}, 0, true),
+       OpText("fill_constant", {}, {{"Out", {"w"}}},
+              {{"shape", StrCat("ints: ", large)}, {"dtype", "i: 5"}, {"value", "f: 1"}})});
+  job.keep = kSteps;
+  EXPECT_FALSE(RunSteps(job, -1).stopped);
+  size_t files = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(job.folder)) {
+    ++files;
+  }
+  EXPECT_GE(files, 1u);
+  EXPECT_LT(files, size_t{kSteps} / 4);
 }
 
 TEST_F(RunCheckpointsTest, AFailedWriteEndsTheRunAndLeavesWhatWasSaved) {
