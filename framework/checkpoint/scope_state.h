@@ -36,8 +36,8 @@ void TakeTensors(Scope* scope, const std::string& prefix, Checkpoint* checkpoint
 // value. Long texts are compared line by line.
 void CheckSameSetting(const std::string& name, const std::string& now, const Checkpoint& saved);
 
-// A checkpoint of a scope alone, between runs of programs: its variables and readers. `settings` are
-// what they depend on. Throws as ReaderHolder::SaveAll.
+// A checkpoint of a scope alone, between runs of programs: its variables and readers. `settings`
+// are what they depend on. Throws as ReaderHolder::SaveAll.
 Checkpoint SaveScope(const Scope& scope, std::map<std::string, std::string> settings);
 // Sets them in a scope whose readers are those of the same startup program and have not been read.
 // Creates variables that are missing. Throws kInvalidArgument, saying what differs and before

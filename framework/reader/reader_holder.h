@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "framework/reader/chain_stats.h"
-#include "framework/reader/position.h"
 #include "framework/tensor/rows.h"
 
 namespace millhopper {
 
+class Position;
 class ReaderBase;
 
 // What was read through a holder so far.

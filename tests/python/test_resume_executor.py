@@ -84,8 +84,10 @@ def test_another_executor_goes_on(path: Path, expected: list[Any], steps: int) -
     state = pickle.loads(pickle.dumps(job.state()))
     again = Job(path)
     again.load(state)
-    assert again.state() == state
+    third = Job(path)
+    third.load(again.state())
     assert again.steps(STEPS - steps) == expected[steps:]
+    assert third.steps(STEPS - steps) == expected[steps:]
     assert job.steps(STEPS - steps) == expected[steps:], "saving changes nothing"
 
 
@@ -113,7 +115,9 @@ def test_checkpoints_are_those_of_the_command(
         job.executor.save_checkpoint(folder, job.main, job.scope, keep=2)
     names = sorted(file.name for file in folder.iterdir())
     assert names == ["checkpoint-00000011.save", "checkpoint-00000012.save"]
-    assert (folder / names[1]).read_bytes() == job.state()["checkpoint"]
+    again = Job(path)
+    again.load({**job.state(), "checkpoint": (folder / names[1]).read_bytes()})
+    assert again.steps(STEPS - 12) == expected[12:]
     again = Job(path)
     assert again.executor.load_checkpoint(folder, again.main, again.scope)
     assert again.steps(STEPS - 12) == expected[12:]

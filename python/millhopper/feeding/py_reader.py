@@ -234,9 +234,9 @@ class PyReader(Decorated, StateInJson):
             executor.run(feed=data, fetch_list=[loss])
 
     Each loop is a pass; leaving it early ends the provider. ``state_dict`` and ``get_state`` tell
-    where the loop stands, as those of ``Reader`` do, so that another one goes on from there. With ``iterable=False`` it is a
-    ``py_reader`` whose batches the main program reads into the variables of ``feed_list``, between
-    ``start`` and ``reset``.
+    where the loop stands, as those of ``Reader`` do, so that another one goes on from there. With
+    ``iterable=False`` it is a ``py_reader`` whose batches the main program reads into the variables
+    of ``feed_list``, between ``start`` and ``reset``.
 
     Attributes:
         iterable: whether it yields batches, instead of the program reading them.
