@@ -4,8 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
+#include <memory>
+#include <optional>
+#include <thread>
 
+#include "framework/program/scope.h"
+#include "readers/element_queue.h"
 #include "tests/program_runner.h"
 #include "tests/record_files.h"
 #include "tests/saved_loop.h"
@@ -176,6 +182,55 @@ TEST_F(RunCheckpointsTest, GoesOnWithTwoReadersOnOneSource) {
     stopped = piece.stopped;
   }
   EXPECT_EQ(text, expected);
+}
+
+// The process makes each pass again where the program goes on in it, and drops what was taken.
+TEST_F(RunCheckpointsTest, GoesOnWithWhatTheProcessFeeds) {
+  using Queue = std::shared_ptr<ElementQueue>;
+  Queue queue;
+  std::thread provider;
+  const auto stop = [&] {
+    if (queue != nullptr) queue->Detach();
+    if (provider.joinable()) provider.join();
+  };
+  SavedRun job = NewRun({SavedLoopMain(2, true)});
+  job.startup =
+      BlockText(0, -1,
+                {"vars { name: \"queue\" persistable: true type { type: RAW } }",
+                 ReaderText("fed", {{"FP32", {1, 2}}, {"INT64", {1, 1}}}), ReaderText("data"),
+                 TensorText("w", "FP32", {1}, 0, true), FillText("w", "FP32", 1),
+                 OpText("create_py_reader", {{"blocking_queue", {"queue"}}}, {{"Out", {"fed"}}}),
+                 OpText("create_double_buffer_reader", {{"UnderlyingReader", {"fed"}}},
+                        {{"Out", {"data"}}})});
+  job.prepare = [&](Scope* scope) {
+    stop();
+    queue = std::make_shared<ElementQueue>(3);
+    *scope->Var("queue")->GetMutable<Queue>() = queue;
+    provider = std::thread([queue, generation = queue->Attach()] {
+      for (std::optional<uint64_t> pass = generation; pass;
+           pass = queue->AwaitNext(std::chrono::minutes(1), *pass)) {
+        for (int64_t i = 0; i < 17; ++i) {
+          if (!queue->Push(*pass,
+                           {MakeTensor<float>({1, 2}, {1, 2}), MakeTensor<int64_t>({1, 1}, {i})})) {
+            break;
+          }
+        }
+        queue->Close(*pass);
+      }
+    });
+  };
+  SavedRun whole = job;
+  whole.folder = NewFolder("saved");
+  whole.every_steps = 0;
+  const std::string expected = RunSteps(whole, -1).text;
+  std::string text;
+  for (bool stopped = true; stopped;) {
+    const SavedRunOutput piece = RunSteps(job, 3);
+    text += piece.text;
+    stopped = piece.stopped;
+  }
+  EXPECT_EQ(text, expected);
+  stop();
 }
 
 // A loop of quick steps over values that take long to write.
