@@ -202,9 +202,11 @@ TEST(SequentialReader, SaysThatAPositionIsBehindItsEnd) {
   Short before(9);
   ReadSome(&before, 7);
   Short now(5);
+  now.set_origin("reader 'fed'");
   now.Restore(before.Save());
   ExpectError(ErrorCode::kInvalidArgument,
-              "the position is behind 7 elements of a reader, which has 5", [&] { now.HasNext(); });
+              "the position is behind 7 elements of reader 'fed', which has 5",
+              [&] { now.HasNext(); });
 }
 
 }  // namespace

@@ -133,6 +133,7 @@ def test_checkpoints_are_those_of_the_command(
 
 def test_readers_that_share_a_source_go_on_together(path: Path) -> None:
     # Workers of the double buffer decide which batch gets which record.
+    write_numbers(path, 10 * RECORDS)
     job = Job(path, two=True)
     seen = []
     for _ in range(4):

@@ -7,7 +7,7 @@ import functools
 import json
 from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import Any
+from typing import Any, ClassVar
 
 import millhopper as fluid
 import numpy as np
@@ -144,6 +144,8 @@ def test_wrong_states_are_refused() -> None:
 class Fed:
     """A program that reads a py_reader, in a scope of its own."""
 
+    made: ClassVar[list[Fed]] = []
+
     def __init__(self, provider: Callable[..., Iterator[Element]], double_buffer: bool) -> None:
         self.scope, self.executor = fluid.core.Scope(), fluid.Executor()
         self.main, self.startup = fluid.Program(), fluid.Program()
@@ -158,6 +160,7 @@ class Fed:
             self.out = fluid.layers.read_file(self.reader)
             self.executor.run(self.startup)
         self.reader.decorate_tensor_provider(provider)
+        self.made.append(self)
 
     def read(self, most: int = 1000) -> list[int]:
         numbers: list[int] = []
@@ -175,6 +178,13 @@ class Fed:
 
     def load(self, state: dict[str, Any]) -> None:
         self.executor.load_state_dict(state, self.main, self.scope)
+
+
+@pytest.fixture(autouse=True)
+def ends_providers() -> Iterator[None]:
+    yield
+    while Fed.made:
+        Fed.made.pop().reader.feeding.stop()
 
 
 @pytest.mark.parametrize("double_buffer", [False, True])
@@ -222,6 +232,7 @@ def test_with_elements_in_store_it_must_have_been_started() -> None:
     first = Fed(Provider().from_anywhere, double_buffer=True)
     first.reader.start()
     first.read(7)
+    assert first.scope.find_var(first.reader.name).get_reader().has_next()
     fed = Fed(Provider().from_anywhere, double_buffer=True)
     with pytest.raises(fluid.Error, match=r"has not been started: .* call its start\(\)"):
         fed.load(first.state())
