@@ -4,9 +4,11 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/util/json_util.h>
+#include <google/protobuf/util/type_resolver_util.h>
 #include <zlib.h>
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
 #include <tuple>
 #include <utility>
@@ -340,6 +342,23 @@ void ReaderState::ThrowWrong(const std::string& problem) const {
   Throw(ErrorCode::kInvalidArgument, "the position of ", Called(), " is wrong: ", problem);
 }
 
+bool SharedReaders::Meet(const void* reader, size_t count, const std::string& origin) {
+  Met& known = readers_[reader];
+  known.count = count;
+  known.origin = origin;
+  return ++known.met == 1;
+}
+
+void SharedReaders::CheckAllMet() const {
+  for (const auto& entry : readers_) {
+    const Met& one = entry.second;
+    Require(one.met == one.count, one.origin.empty() ? "a reader" : one.origin, " is read by ",
+            one.count, " readers, and only ", one.met,
+            " of them would be saved or restored. Where one stands says nothing of what the others "
+            "have taken, so that all must be saved together, and restored together");
+  }
+}
+
 const ReaderState& PositionCursor::Next() {
   if (next_ == position_.readers_.size()) {
     Throw(ErrorCode::kInternal, "a chain has more readers than it has said");
@@ -363,6 +382,15 @@ void Position::CheckSameChain(const Position& now) const {
     }
     return text + (readers.size() > 20 ? ", ..." : "");
   };
+  const auto shared = [](const std::vector<ReaderState>& readers) {
+    return std::find_if(readers.begin(), readers.end(),
+                        [](const ReaderState& reader) { return reader.kind_ == kSharedReader; });
+  };
+  const auto with_others = shared(readers_);
+  if (with_others != readers_.end() && shared(now.readers_) == now.readers_.end()) {
+    differ("", StrCat("it was saved together with those of others that read '",
+                      Escaped(with_others->name_), "', too, and can only be restored with them"));
+  }
   if (readers_.size() != now.readers_.size()) {
     differ("", StrCat("it was saved by ", readers_.size(), " readers (", list(readers_),
                       "), here are ", now.readers_.size(), " (", list(now.readers_), ")"));
@@ -481,8 +509,15 @@ std::string Position::ToJson() const {
   google::protobuf::util::JsonPrintOptions options;
   options.add_whitespace = true;
   options.preserve_proto_field_names = true;
+  // Printed from its bytes, whose maps are in order; those of a message are in any.
+  const std::string prefix = "type.googleapis.com";
+  const std::unique_ptr<google::protobuf::util::TypeResolver> types(
+      google::protobuf::util::NewTypeResolverForDescriptorPool(
+          prefix, position_proto::ChainPosition::descriptor()->file()->pool()));
   std::string json;
-  const auto status = google::protobuf::util::MessageToJsonString(chain, &json, options);
+  const auto status = google::protobuf::util::BinaryToJsonString(
+      types.get(), prefix + "/" + position_proto::ChainPosition::descriptor()->full_name(),
+      Bytes(chain), &json, options);
   if (!status.ok()) {
     Throw(ErrorCode::kInternal, "a position cannot be printed: ", status.ToString());
   }

@@ -15,6 +15,8 @@ struct ChainWishes {
   bool counted = false;
   // There is one reader at the top, and the order of its elements is defined.
   bool ordered = false;
+  // Several readers share one, unless `ordered`.
+  bool shared = false;
 };
 
 // What sequences are padded with where the order of elements is not defined, so that their values
