@@ -343,10 +343,53 @@ void MdsParser::Load(const Ticket* tickets, size_t n, Rows* rows) const {
   }
 }
 
-std::vector<std::string> GuessMdsFields(const std::vector<MdsColumn>& columns,
-                                        const std::string_view* sample) {
+namespace {
+
+// Adds the arrays of a sample to those of their columns, all or none of them.
+void AddArrays(std::string_view sample, const std::vector<MdsColumn>& columns,
+               std::vector<std::vector<Array>>* arrays) {
   std::vector<std::string_view> values;
-  if (sample != nullptr) CutMdsSample(*sample, columns, &values);
+  CutMdsSample(sample, columns, &values);
+  std::vector<std::pair<size_t, Array>> found;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const MdsEncoding encoding = MdsEncoding::Of(columns[i]);
+    if (encoding.kind == Kind::kArray) found.emplace_back(i, Array(encoding, values[i]));
+  }
+  for (auto& [column, array] : found) (*arrays)[column].push_back(std::move(array));
+}
+
+// "" if there is none.
+std::string TypeThatFits(const std::vector<Array>& arrays) {
+  if (arrays.empty()) return "";
+  const Array& first = arrays[0];
+  bool sequence = false;
+  for (const Array& other : arrays) {
+    if (other.type != first.type || other.shape.size() != first.shape.size()) return "";
+    for (size_t axis = 0; axis < first.shape.size(); ++axis) {
+      if (other.shape[axis] == first.shape[axis]) continue;
+      if (axis > 0) return "";
+      sequence = true;
+    }
+  }
+  if (!sequence) return first.type->field + first.Text();
+  std::string inner;
+  for (size_t axis = 1; axis < first.shape.size(); ++axis) inner += StrCat(", ", first.shape[axis]);
+  return StrCat(first.type->field, "[-1", inner, "]");
+}
+
+}  // namespace
+
+std::vector<std::string> GuessMdsFields(const std::vector<MdsColumn>& columns,
+                                        const std::vector<std::string_view>& samples) {
+  std::vector<std::vector<Array>> arrays(columns.size());
+  for (const std::string_view sample : samples) {
+    try {
+      AddArrays(sample, columns, &arrays);
+    } catch (const Error& error) {
+      if (sample.data() == samples[0].data() || error.interrupts()) throw;
+      break;
+    }
+  }
   std::vector<std::string> fields;
   for (size_t i = 0; i < columns.size(); ++i) {
     const MdsEncoding encoding = MdsEncoding::Of(columns[i]);
@@ -364,9 +407,8 @@ std::vector<std::string> GuessMdsFields(const std::vector<MdsColumn>& columns,
         type = StrCat(TypeOf(*encoding.type)->field, "[]");
         break;
       case Kind::kArray: {
-        if (values.empty()) continue;
-        const Array array(encoding, values[i]);
-        type = StrCat(array.type->field, array.Text());
+        type = TypeThatFits(arrays[i]);
+        if (type.empty()) continue;
         break;
       }
       default:

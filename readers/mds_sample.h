@@ -70,10 +70,11 @@ class MdsParser {
 void CutMdsSample(std::string_view sample, const std::vector<MdsColumn>& columns,
                   std::vector<std::string_view>* values);
 
-// Fields that fit the columns; pickles have none. `sample`, which may be null, tells the shapes and
-// types that the columns do not tell.
+// Fields that fit the columns; pickles have none. Samples tell the shapes and types that the
+// columns do not tell; arrays that fit no one field have none. Throws what CutMdsSample throws for
+// the first one; another that is wrong, and those behind it, are not looked at.
 std::vector<std::string> GuessMdsFields(const std::vector<MdsColumn>& columns,
-                                        const std::string_view* sample);
+                                        const std::vector<std::string_view>& samples);
 
 }  // namespace millhopper
 

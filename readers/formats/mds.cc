@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -379,11 +380,14 @@ std::vector<std::string> GuessFields(const std::string& path, const AttributeMap
   const MdsIndex index = ReadMdsIndex(path);
   MdsSource source({path, "", BufferType::kMemory}, index);
   const Ref<Chunk> chunk = Pool<Chunk>::Take();
-  if (!source.Claim(chunk.get())) return GuessMdsFields(index.columns, nullptr);
+  if (!source.Claim(chunk.get())) return GuessMdsFields(index.columns, {});
   source.Fetch(chunk.get());
-  const Piece first = chunk->pieces.front();
-  const std::string_view sample(chunk->bytes->data() + first.offset, first.size);
-  return GuessMdsFields(index.columns, &sample);
+  constexpr size_t kLookedAt = 1000;
+  std::vector<std::string_view> samples;
+  for (size_t i = 0; i < std::min(chunk->pieces.size(), kLookedAt); ++i) {
+    samples.emplace_back(chunk->bytes->data() + chunk->pieces[i].offset, chunk->pieces[i].size);
+  }
+  return GuessMdsFields(index.columns, samples);
 }
 
 // Writers sort the keys, so that the shards come first and their columns come first in them.

@@ -19,6 +19,7 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -424,7 +425,7 @@ class ImagesFormat final : public MxnetFormat {
   const std::vector<Field> fields_;
 };
 
-// By the first record; none if it is no image that is known.
+// By the first records that are images; none if the first one is no image that is known.
 std::vector<std::string> GuessFields(const std::string& path, const AttributeMap& attributes) {
   FormatArguments arguments;
   arguments.attributes = attributes;
@@ -433,17 +434,23 @@ std::vector<std::string> GuessFields(const std::string& path, const AttributeMap
   const Ref<Chunk> chunk = Pool<Chunk>::Take();
   if (!source->Claim(chunk.get())) return {};
   source->Fetch(chunk.get());
-  const Piece first = chunk->pieces.front();
+  constexpr size_t kLookedAt = 1000;
+  std::set<size_t> labels;  // how many an image has
   try {
-    const ImageRecord record({chunk->bytes->data() + first.offset, first.size});
-    if (KindOfFile(record.image).empty()) return {};
-    const size_t labels = record.labels.size() / sizeof(float);
-    return {StrCat("label float32[", labels == 1 ? "" : std::to_string(labels), "]"),
-            "image bytes"};
+    for (size_t i = 0; i < std::min(chunk->pieces.size(), kLookedAt); ++i) {
+      const Piece piece = chunk->pieces[i];
+      const ImageRecord record({chunk->bytes->data() + piece.offset, piece.size});
+      if (KindOfFile(record.image).empty()) break;
+      labels.insert(record.labels.size() / sizeof(float));
+    }
   } catch (const Error& error) {
     if (error.interrupts()) throw;
-    return {};
   }
+  if (labels.empty()) return {};
+  const std::string dims = labels.size() > 1      ? "-1"
+                           : *labels.begin() == 1 ? ""
+                                                  : StrCat(*labels.begin());
+  return {StrCat("label float32[", dims, "]"), "image bytes"};
 }
 
 bool Matches(const char* head, size_t size) { return HasMagic(head, size, kMagic); }

@@ -181,6 +181,24 @@ TEST(Mds, GuessesFieldsAndKnowsItsFirstBytes) {
   EXPECT_EQ(FormatByContent(folder.index()).tag, "mds");
 }
 
+// What is guessed fits all of the samples, not only the first.
+TEST(Mds, GuessesFieldsOfSeveralSamples) {
+  const MdsTestColumns columns = {
+      {"n", "uint8", 1}, {"first", "ndarray", 0}, {"same", "ndarray", 0}, {"other", "ndarray", 0}};
+  const Folder folder;
+  // u8 [1, 2] and [2, 2]; [2] and [2]; [1] and [1, 1].
+  folder.WriteShards(columns,
+                     {MdsSample(columns, {"a", FromHex("08 08 0102 0102"), FromHex("08 04 02 0304"),
+                                          FromHex("08 04 01 05")}),
+                      MdsSample(columns, {"b", FromHex("08 08 0202 01020304"),
+                                          FromHex("08 04 02 0506"), FromHex("08 08 0101 07")})},
+                     2);
+  const Strings fields = {"n uint8[]", "first uint8[-1, 2]", "same uint8[2]"};
+  EXPECT_EQ(FindFileFormat("mds")->guess_fields(folder.index(), {}), fields);
+  EXPECT_EQ(TextsOf(Reader(folder, fields).get()),
+            (Strings{"97 | 1 2 | 3 4", "98 | 1 2 3 4 | 5 6"}));
+}
+
 // ---- Chunks. ----
 
 TEST(Mds, KeepsTheOrderForAnyNumberOfThreads) {
