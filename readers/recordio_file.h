@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "framework/io/file.h"
@@ -33,7 +34,7 @@ class RecordIOFile final : public FileSource {
   explicit RecordIOFile(const std::string& path,
                         std::optional<RecordIOPromise> promised = std::nullopt,
                         BufferType buffer_type = BufferType::kMemory)
-      : file_(File::Open(path, buffer_type)), promised_(promised) {}
+      : file_(File::Open(path, buffer_type)), promised_(std::move(promised)) {}
 
   bool Claim(Chunk* chunk) override;
   // Looks at the first chunk, which tells the dialect, unless that is known.
