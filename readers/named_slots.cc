@@ -5,7 +5,6 @@
 #include <charconv>
 #include <set>
 #include <string_view>
-#include <utility>
 
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
@@ -170,7 +169,7 @@ NamedSlots ParseSlots(const std::string& text) {
   SlotsParser parser(text);
   std::string name;
   for (SlotSpec slot; parser.Next(&name, &slot); slot = SlotSpec()) {
-    parsed.slots.push_back(std::move(slot));
+    parsed.slots.push_back(slot);
     if (!name.empty()) parsed.names.push_back(name);
     if (parsed.slots.size() > kMaxSlots) break;  // CheckSlots refuses them
   }

@@ -31,8 +31,8 @@ struct NamedSlots {
 // the same then are left out, and so is an empty one.
 std::string ToText(const NamedSlots& slots);
 // Reads such a text; names are as they stand in it. Throws kInvalidArgument for what is none, for
-// slots that cannot be (CheckSlots), and if only some have names or two have one name. The text of
-// no slots is empty.
+// slots that cannot be (CheckSlots), and if only some have names or two have one name;
+// kResourceLimit for more dims than a tensor can have. The text of no slots is empty.
 NamedSlots ParseSlots(const std::string& text);
 
 // What all elements that it is shown have in common: the slots that fit each of them. An axis in

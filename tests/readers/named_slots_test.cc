@@ -61,6 +61,9 @@ TEST(NamedSlots, ThatAreWrongAreRefused) {
   std::string many;
   for (size_t i = 0; i <= kMaxSlots; ++i) many += "bool[1] ";
   expect(many, "the limit is 4096");
+  std::string deep = "bool[1";
+  for (int i = 0; i < 1000; ++i) deep += ",1";
+  ExpectError(ErrorCode::kResourceLimit, "the limit is", [&] { ParseSlots(deep + "]"); });
 }
 
 TEST(CommonSlots, FitEveryElement) {

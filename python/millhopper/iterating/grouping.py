@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from millhopper.base.floats import floats
+from millhopper.base.zipped import zip_strict
 from millhopper.iterating.chain import Chain, Names
 
 if TYPE_CHECKING:
@@ -306,5 +307,5 @@ class GroupingMethods(Chain):
                 "the reader is made, or to map"
             )
         levels = [slot[2] for slot in slots if slot is not None]
-        padded = [name for name, of in zip(self._names, levels, strict=True) if of == 1]
+        padded = [name for name, of in zip_strict(self._names, levels) if of == 1]
         return [*self._names, *(f"{name}_length" for name in padded)]
