@@ -12,7 +12,6 @@
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
 #include "readers/checksums.h"
-#include "readers/snappy_block.h"
 
 namespace millhopper {
 namespace {
@@ -80,8 +79,8 @@ size_t SnappyLength(const char* block, size_t size) {
   return length;
 }
 
-void ExpandWholeBlock(const char* block, size_t size, char* out, size_t expanded) {
-  if (!ExpandSnappyBlock(block, size, out, expanded)) {
+void ExpandSnappyBlock(const char* block, size_t size, char* out) {
+  if (!snappy::RawUncompress(block, size, out)) {
     Damaged("a damaged snappy block of ", size, " bytes");
   }
 }
@@ -172,7 +171,7 @@ Ref<Buffer> ExpandBlocks(const Blocks& all, bool (*next)(Blocks*, Block*), size_
   char* out = buffer->data();
   for (Blocks rest = all; next(&rest, &block); out += block.expanded) {
     if (block.compressed) {
-      ExpandWholeBlock(block.data, block.stored, out, block.expanded);
+      ExpandSnappyBlock(block.data, block.stored, out);
     } else if (block.expanded > 0) {
       std::memcpy(out, block.data, block.expanded);
     }
@@ -191,7 +190,7 @@ Ref<Buffer> ExpandSnappy(RecordIODialect dialect, const char* payload, size_t si
     *expanded = SnappyLength(payload, size);
     CheckExpanded(*expanded);
     Ref<Buffer> buffer = BufferPool::At(Place()).Take(*expanded);
-    ExpandWholeBlock(payload, size, buffer->data(), *expanded);
+    ExpandSnappyBlock(payload, size, buffer->data());
     return buffer;
   }
   Blocks blocks{payload, size};

