@@ -86,7 +86,7 @@ def test_lengths_come_as_slots(words: millhopper.Reader) -> None:
         read = []
         for batch in reader:
             assert batch["word_length"].shape == (len(batch["word"]), 1)
-            rows = zip(batch["word"], batch["word_length"][:, 0], strict=True)
+            rows = zip(batch["word"], batch["word_length"][:, 0])
             read += [bytes(row[:length]).decode() for row, length in rows]
         assert sorted(read) == sorted(WORDS)
     late = words.map(lambda e: e)
