@@ -68,6 +68,12 @@ void ElementQueue::WaitABit(Lock* lock, Clock::time_point until) {
 ElementQueue::Pushed ElementQueue::PushWithin(std::chrono::milliseconds patience,
                                               uint64_t generation, Element* element) {
   Lock lock = TakeLock();
+  if (open(generation) && skip_ > 0) {
+    const Element dropped = std::exchange(*element, {});
+    --skip_;
+    lock.unlock();
+    return Pushed::kDone;
+  }
   if (open(generation) && full()) {
     const auto until = Clock::now() + patience;
     while (open(generation) && full()) {
@@ -86,6 +92,11 @@ bool ElementQueue::Push(uint64_t generation, Element element) {
     if (pushed != Pushed::kFull) return pushed == Pushed::kDone;
     CheckStop();
   }
+}
+
+uint64_t ElementQueue::TakeSkip(uint64_t generation) {
+  const Lock lock = TakeLock();
+  return open(generation) ? std::exchange(skip_, 0) : 0;
 }
 
 void ElementQueue::Close(uint64_t generation) {
@@ -144,7 +155,11 @@ bool ElementQueue::Take(Element* element) {
   Lock lock = TakeLock();
   for (Backoff backoff; elements_.empty();) {
     if (error_) throw Error(*error_);
-    if (closed_) return false;
+    if (closed_) {
+      Require(skip_ == 0, "the producer has ended the pass ", skip_,
+              " elements before the position that the reader goes on from");
+      return false;
+    }
     Require(attached_ || missing_.empty(), missing_);
     lock.unlock();
     backoff.Pause();
@@ -160,12 +175,13 @@ bool ElementQueue::Take(Element* element) {
   return true;
 }
 
-void ElementQueue::Restart() {
+void ElementQueue::Restart(uint64_t skip) {
   std::deque<Element> dropped;
   std::optional<Error> error;
   {
     const Lock lock = TakeLock();
     ++generation_;
+    skip_ = skip;
     dropped.swap(elements_);
     error_.swap(error);
     closed_ = false;

@@ -24,6 +24,9 @@ namespace millhopper {
 // generation. The producer names it with each push: an element made for a pass that is over by then
 // is refused, so that it cannot get into the next pass.
 //
+// A reader that goes on in the middle of a pass does not want its first elements. A producer pushes
+// them all the same, and they are dropped; or it asks (TakeSkip) and begins behind them.
+//
 // A pass takes elements from its beginning. After Expect all elements come from a provider, a
 // producer that calls Attach; taking an element while no provider is attached is then an error
 // instead of an endless wait.
@@ -53,6 +56,9 @@ class ElementQueue {
   // The same, but waits as long as it takes; false if the element was refused. Throws kCancelled on
   // a request to stop.
   bool Push(uint64_t generation, Element element);
+  // How many elements at the beginning of that pass are still to be pushed and dropped. From now on
+  // none is: the producer that asks leaves them out. 0 if that pass is closed or over.
+  uint64_t TakeSkip(uint64_t generation);
   // Ends that pass after the elements that were pushed. Close and Fail do nothing if the pass is
   // closed or over already.
   void Close(uint64_t generation);
@@ -74,9 +80,11 @@ class ElementQueue {
 
   // Moves the next element to *element, or returns false at the end of the pass. Waits for
   // an element; throws kCancelled on a request to stop. After Fail every call throws its error.
+  // Throws kInvalidArgument if the pass was closed before the elements that are to be dropped.
   bool Take(Element* element);
-  // Begins the next pass and drops the elements that are left of this one.
-  void Restart();
+  // Begins the next pass and drops the elements that are left of this one, and the first `skip`
+  // ones of the next.
+  void Restart(uint64_t skip = 0);
 
   size_t size() const;
   size_t capacity() const { return capacity_; }
@@ -109,6 +117,7 @@ class ElementQueue {
   Sync* const sync_;  // its mutex guards all below; it is not held while elements are destroyed
   std::deque<Element> elements_;
   uint64_t generation_ = 0;
+  uint64_t skip_ = 0;  // elements that are still to be dropped
   bool closed_ = false;
   std::optional<Error> error_;  // thrown at the end of the pass
   std::string missing_;         // error text if a provider is expected and missing

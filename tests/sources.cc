@@ -151,6 +151,7 @@ class SequentialSource final : public SequentialReader {
     next_ = 0;
     over_ = false;
   }
+  bool IsRepeatable() const override { return true; }
 
   const SourceSpec spec_;
   int64_t next_ = 0;

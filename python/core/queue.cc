@@ -51,9 +51,10 @@ class PythonQueue {
     return PushElement(ToElement(std::move(item), form_), generation);
   }
 
-  // Pushes all that an iterator yields. Returns false if the queue wants no more of that pass.
-  bool Pump(const py::object& iterator, uint64_t generation) {
-    for (uint64_t number = 0;; ++number) {
+  // Pushes all that an iterator yields; the first one is element `number` of the pass. Returns
+  // false if the queue wants no more of that pass.
+  bool Pump(const py::object& iterator, uint64_t generation, uint64_t number) {
+    for (;; ++number) {
       PyObject* const next = PyIter_Next(iterator.ptr());
       if (next == nullptr) {
         if (PyErr_Occurred() != nullptr) throw py::error_already_set();
@@ -130,7 +131,8 @@ void DefineQueue(py::module_* module) {
            py::arg("slots").noconvert())
       .def("put_into", &PythonQueue::PutInto, py::arg("variable"))
       .def("push", &PythonQueue::Push, py::arg("element"))
-      .def("pump", &PythonQueue::Pump, py::arg("iterator"), py::arg("generation"))
+      .def("pump", &PythonQueue::Pump, py::arg("iterator"), py::arg("generation"),
+           py::arg("number"))
       .def("take", &PythonQueue::Take)
       .def("fail", &PythonQueue::Fail, py::arg("generation"), py::arg("who"), py::arg("exception"))
       .def("await_next", &PythonQueue::AwaitNext, py::arg("generation"))
@@ -153,7 +155,12 @@ void DefineQueue(py::module_* module) {
       .def(
           "attached", [](PythonQueue& self) { return self.queue().attached(); }, released)
       .def(
-          "restart", [](PythonQueue& self) { self.queue().Restart(); }, released)
+          "take_skip",
+          [](PythonQueue& self, uint64_t generation) { return self.queue().TakeSkip(generation); },
+          py::arg("generation"), released)
+      .def(
+          "restart", [](PythonQueue& self, uint64_t skip) { self.queue().Restart(skip); },
+          py::arg("skip") = 0, released)
       .def(
           "size", [](PythonQueue& self) { return self.queue().size(); }, released)
       .def("capacity", [](PythonQueue& self) { return self.queue().capacity(); })

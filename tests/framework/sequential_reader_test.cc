@@ -131,5 +131,83 @@ TEST(SequentialReader, MayWriteOneTensorAgainAndAgain) {
   EXPECT_EQ(device->TakeViolations(), std::vector<std::string>{});
 }
 
+// Numbers up to 20, which can be made again. With `jumps` it begins where it is told to.
+class Repeatable final : public SequentialReader {
+ public:
+  explicit Repeatable(bool jumps) : SequentialReader(SlotsOf(SourceSpec())), jumps_(jumps) {}
+
+  const std::vector<int64_t>& made() const { return made_; }
+
+ private:
+  bool ReadNextImpl(std::vector<LoDTensor>* out) override {
+    if (next_ == 20) return false;
+    made_.push_back(next_);
+    *out = {MakeTensor<int64_t>({1, 1}, {next_++})};
+    return true;
+  }
+  void ReInitImpl() override { next_ = 0; }
+  bool IsRepeatable() const override { return true; }
+  void GoToImpl(uint64_t pass, uint64_t count) override {
+    if (!jumps_) return SequentialReader::GoToImpl(pass, count);
+    next_ = static_cast<int64_t>(count);
+  }
+
+  const bool jumps_;
+  int64_t next_ = 0;
+  std::vector<int64_t> made_;
+};
+
+TEST(SequentialReader, GoesThroughWhatWasTakenOrToItsPlace) {
+  Repeatable reader(false);
+  ReadSome(&reader, 5);
+  reader.HasNext();
+  const Position position = reader.Save();
+  for (const bool jumps : {false, true}) {
+    Repeatable next(jumps);
+    next.Restore(position);
+    EXPECT_EQ(ReadAll(&next).size(), 15u);
+    EXPECT_EQ(next.made().size(), jumps ? 15u : 20u);
+    next.ReInit();
+    EXPECT_EQ(ReadAll(&next).size(), 20u);
+  }
+}
+
+TEST(SequentialReader, CannotBeSavedUnlessItsAuthorSaysSo) {
+  FunctionReader reader([](int, std::vector<LoDTensor>*) { return false; });
+  ExpectError(ErrorCode::kInvalidArgument, "cannot say where it stands", [&] { reader.Save(); });
+}
+
+TEST(SequentialReader, SaysThatAPositionIsBehindItsEnd) {
+  Repeatable all(false);
+  ReadAll(&all);
+  const Position position = all.Save();
+  Repeatable again(false);
+  again.Restore(position);
+  EXPECT_FALSE(again.HasNext());
+
+  class Short final : public SequentialReader {
+   public:
+    explicit Short(int64_t count) : SequentialReader(SlotsOf(SourceSpec())), count_(count) {}
+
+   private:
+    bool ReadNextImpl(std::vector<LoDTensor>* out) override {
+      *out = {MakeTensor<int64_t>({1, 1}, {next_})};
+      return next_++ < count_;
+    }
+    void ReInitImpl() override { next_ = 0; }
+    bool IsRepeatable() const override { return true; }
+    const int64_t count_;
+    int64_t next_ = 0;
+  };
+  Short before(9);
+  ReadSome(&before, 7);
+  Short now(5);
+  now.set_origin("reader 'fed'");
+  now.Restore(before.Save());
+  ExpectError(ErrorCode::kInvalidArgument,
+              "the position is behind 7 elements of reader 'fed', which has 5",
+              [&] { now.HasNext(); });
+}
+
 }  // namespace
 }  // namespace millhopper

@@ -242,5 +242,39 @@ TEST(ElementQueue, KeepsPassesApartUnderLoad) {
   }
 }
 
+TEST(ElementQueue, DropsTheFirstElementsOfAPassThatGoesOn) {
+  ElementQueue queue(1);
+  TryPush(&queue, 0, 0);
+  queue.Restart(3);
+  EXPECT_EQ(TryPush(&queue, 0, 1), Pushed::kRefused);
+  for (int64_t i = 0; i < 4; ++i) EXPECT_EQ(TryPush(&queue, 1, i), Pushed::kDone);
+  EXPECT_EQ(TryPush(&queue, 1, 4), Pushed::kFull);
+  queue.Close(1);
+  EXPECT_EQ(TakeAll(&queue), std::vector<int64_t>{3});
+}
+
+TEST(ElementQueue, LetsItsProducerBeginBehindThem) {
+  ElementQueue queue(5);
+  queue.Restart(3);
+  EXPECT_EQ(queue.TakeSkip(0), 0u);
+  EXPECT_EQ(queue.TakeSkip(1), 3u);
+  EXPECT_EQ(queue.TakeSkip(1), 0u);
+  TryPush(&queue, 1, 3);
+  queue.Close(1);
+  EXPECT_EQ(TakeAll(&queue), std::vector<int64_t>{3});
+  queue.Restart();
+  EXPECT_EQ(queue.TakeSkip(2), 0u);
+}
+
+TEST(ElementQueue, SaysThatAPassIsShorterThanItWas) {
+  ElementQueue queue(5);
+  queue.Restart(3);
+  TryPush(&queue, 1, 0);
+  queue.Close(1);
+  Element element;
+  ExpectError(ErrorCode::kInvalidArgument, "ended the pass 2 elements before the position",
+              [&] { queue.Take(&element); });
+}
+
 }  // namespace
 }  // namespace millhopper

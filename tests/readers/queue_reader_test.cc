@@ -4,7 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -148,6 +151,81 @@ TEST(QueueReader, DropsWhatIsLeftOfAPassThatIsCutShort) {
     queue->Detach();
     provider.join();
   }
+}
+
+// A producer of the numbers up to 20 that can begin anywhere.
+class Producer {
+ public:
+  explicit Producer(Queue queue)
+      : queue_(std::move(queue)), thread_([this, pass = queue_->Attach()] { Provide(pass); }) {}
+  ~Producer() {
+    queue_->Detach();
+    thread_.join();
+  }
+  Producer(const Producer&) = delete;
+  Producer& operator=(const Producer&) = delete;
+
+  // Where it was told to begin each pass.
+  std::vector<uint64_t> begun() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return begun_;
+  }
+
+ private:
+  void Provide(std::optional<uint64_t> pass) {
+    for (; pass; pass = queue_->AwaitNext(std::chrono::minutes(1), *pass)) {
+      const uint64_t first = queue_->TakeSkip(*pass);
+      {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        begun_.push_back(first);
+      }
+      for (auto i = static_cast<int64_t>(first); i < 20; ++i) {
+        if (!queue_->Push(*pass, Of(i))) break;
+      }
+      queue_->Close(*pass);
+    }
+  }
+
+  const Queue queue_;
+  std::mutex mutex_;
+  std::vector<uint64_t> begun_;
+  std::thread thread_;
+};
+
+TEST(QueueReader, TellsItsProducerWhereToBegin) {
+  const std::unique_ptr<ReaderBase> reader = Reading(Filled(20));
+  ReadSome(reader.get(), 7);
+  const Position position = Position::Parse(reader->Save().Serialize());
+  const auto queue = std::make_shared<ElementQueue>(2);
+  const std::unique_ptr<ReaderBase> next = Reading(queue);
+  next->Restore(position);
+  Producer producer(queue);
+  EXPECT_EQ(NumbersOf(next.get()),
+            (std::vector<int64_t>{7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19}));
+  EXPECT_EQ(producer.begun(), std::vector<uint64_t>{7});
+  next->ReInit();
+  EXPECT_EQ(NumbersOf(next.get()).size(), 20u);
+  EXPECT_EQ(producer.begun(), (std::vector<uint64_t>{7, 0}));
+}
+
+// What a double buffer had in store is made again, and nothing before it.
+TEST(QueueReader, TakesWhatWasInStoreFromItsProducerAgain) {
+  DoubleBufferReader reader(Reading(Filled(20)), Place(), 3);
+  reader.ExpectSave();
+  ReadSome(&reader, 7);
+  reader.HasNext();
+  const Position position = Position::Parse(reader.Save().Serialize());
+  const auto queue = std::make_shared<ElementQueue>(2);
+  DoubleBufferReader next(Reading(queue), Place(), 3);
+  queue->Expect("the producer must be at work");
+  DoubleBufferReader early(Reading(queue), Place(), 3);
+  ExpectError(ErrorCode::kInvalidArgument, "the producer must be at work",
+              [&] { early.Restore(position); });
+  Producer producer(queue);
+  next.Restore(position);
+  EXPECT_EQ(NumbersOf(&next),
+            (std::vector<int64_t>{7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19}));
+  EXPECT_EQ(producer.begun().back(), 7u);
 }
 
 }  // namespace

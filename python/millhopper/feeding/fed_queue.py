@@ -16,7 +16,7 @@ from millhopper.generators.python_reader import opened
 
 # One value for each slot: an array, a LoDTensor, a Ragged or numbers.
 Element: TypeAlias = Sequence[Any]
-Provider: TypeAlias = Callable[[], Iterable[Element]]
+Provider: TypeAlias = Callable[..., Iterable[Element]]
 
 
 class FedQueue:
@@ -24,7 +24,9 @@ class FedQueue:
 
     When the core begins a new pass (by the operator ``reset`` of a program, or in a multi-pass
     reader), the same thread calls the provider again; elements of the previous pass are dropped. If
-    the provider raises an exception, the consumer gets an error in place of an element. The thread
+    the provider raises an exception, the consumer gets an error in place of an element. Where the
+    core goes on in the middle of a pass, the provider is asked for the rest, as ``opened`` of
+    ``millhopper.generators.python_reader`` does. The thread
     ends with ``stop``, when this object is collected, and at interpreter exit;
     ``millhopper.generators.passes`` says how long each of them waits.
     """
@@ -112,8 +114,9 @@ def _fill(
 ) -> None:
     while generation is not None and not this_pass.left:
         try:
-            with opened(provider) as elements:
-                complete = queue.pump(elements, generation)
+            start = queue.take_skip(generation)
+            with opened(provider, start) as elements:
+                complete = queue.pump(elements, generation, start)
             if complete:
                 queue.close(generation)
         except BaseException as error:

@@ -6,11 +6,14 @@ queue. The program's reader takes the elements out, without another copy. Names 
 those of Paddle Fluid, 2018 and 2019, with these faults mended: the training loop gets the exception
 of a provider; ``reset`` is allowed at any time, and no element of the previous pass gets into the
 next one; and reading without ``start`` is an error, where Fluid waited forever.
+
+The place of such a reader is the number of elements that were taken. To go on from there, the
+provider is called again: with ``start=n`` if it has such a parameter, or it is skipped through.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from millhopper import _core
@@ -18,6 +21,8 @@ from millhopper.base.integers import INT32_MAX, checked_dims, integer, integer_w
 from millhopper.errors import EndOfData
 from millhopper.feeding.decorated import Decorated, require_declared, slots_of
 from millhopper.feeding.fed_queue import FedQueue
+from millhopper.iterating.saved_state import checked_state, new_state, number_in
+from millhopper.iterating.saving import StateInJson
 from millhopper.programs import unique_name
 from millhopper.programs.program import Program, default_main_program, default_startup_program
 from millhopper.programs.reader_creation import decorate_reader, share_reader, taken_name
@@ -217,7 +222,7 @@ def _make(
     return top
 
 
-class PyReader(Decorated):
+class PyReader(Decorated, StateInJson):
     """Feeds variables with data that Python makes, in a loop over batches or inside the program.
 
     If it is iterable, which is the default, it yields the feeds for ``Executor.run``, and the
@@ -228,9 +233,10 @@ class PyReader(Decorated):
         for data in reader():
             executor.run(feed=data, fetch_list=[loss])
 
-    Each loop is a pass; leaving it early ends the provider. With ``iterable=False`` it is a
-    ``py_reader`` whose batches the main program reads into the variables of ``feed_list``, between
-    ``start`` and ``reset``.
+    Each loop is a pass; leaving it early ends the provider. ``state_dict`` and ``get_state`` tell
+    where the loop stands, as those of ``Reader`` do, so that another one goes on from there. With
+    ``iterable=False`` it is a ``py_reader`` whose batches the main program reads into the variables
+    of ``feed_list``, between ``start`` and ``reset``.
 
     Attributes:
         iterable: whether it yields batches, instead of the program reading them.
@@ -263,6 +269,8 @@ class PyReader(Decorated):
         self.iterable = iterable
         self.feed_list = list(feed_list)
         self._return_list = return_list
+        self._taken = 0  # batches that the last loop has delivered, of the pass that it is in
+        self._start = 0  # where the next loop begins
         self._reader: ReaderVariable | None = None
         if iterable:
             names = ", ".join(variable.name for variable in self.feed_list)
@@ -299,6 +307,31 @@ class PyReader(Decorated):
         """
         self._require_not_iterable("reset").reset()
 
+    def state_dict(self) -> dict[str, Any]:
+        """Where the last loop stands: how many batches of its pass it has delivered.
+
+        The state of a loop that has ended is the beginning of a pass.
+
+        Raises:
+            RuntimeError: the reader is not iterable: its place is in the state of the executor that
+                runs the program.
+        """
+        self._require_iterable("the state of Executor has its place")
+        return new_state("PyReader", taken=self._taken)
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """The next loop goes on from a state.
+
+        The provider is asked for the rest of the pass, as ``decorate_tensor_provider`` says.
+
+        Raises:
+            RuntimeError: the reader is not iterable.
+            TypeError: the state is no dict.
+            Error: it is no state of a PyReader.
+        """
+        self._require_iterable("the state of Executor has its place")
+        self._taken = self._start = number_in(checked_state("PyReader", state_dict), "taken")
+
     def __call__(self) -> Iterator[list[Any]]:
         """Begins a pass: ``iter(self)``."""
         return iter(self)
@@ -315,14 +348,14 @@ class PyReader(Decorated):
             Error: the provider raised an exception, which is the ``__cause__``; the error comes in
                 place of a batch.
         """
-        if not self.iterable:
-            raise RuntimeError("this PyReader is not iterable: the program reads it")
+        self._require_iterable("the program reads it")
         self.feeding.require_provider()
         return self._batches()
 
     def _batches(self) -> Iterator[list[Any]]:
         names = [variable.name for variable in self.feed_list]
-        self._end_pass()
+        self._taken, self._start = self._start, 0
+        self._end_pass(self._taken)
         self.feeding.start()
         generation = self.queue.generation()
         try:
@@ -330,7 +363,9 @@ class PyReader(Decorated):
                 try:
                     values = self.queue.take()
                 except EndOfData:
+                    self._taken = 0
                     return
+                self._taken += 1
                 yield list(values) if self._return_list else [dict(zip(names, values, strict=True))]
             raise RuntimeError(
                 "another loop over this PyReader has begun, which ended this one: its queue can be "
@@ -340,9 +375,13 @@ class PyReader(Decorated):
             if not self.feeding.is_forked and generation == self.queue.generation():
                 self._end_pass()
 
-    def _end_pass(self) -> None:
+    def _end_pass(self, skip: int = 0) -> None:
         self.feeding.stop()
-        self.queue.restart()
+        self.queue.restart(skip)
+
+    def _require_iterable(self, instead: str) -> None:
+        if not self.iterable:
+            raise RuntimeError(f"this PyReader is not iterable: {instead}")
 
     def _require_not_iterable(self, function: str) -> ReaderVariable:
         if self._reader is None:

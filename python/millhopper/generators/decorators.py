@@ -37,10 +37,10 @@ def map_readers(func: Callable[..., R], *readers: PythonReader[Any]) -> PythonRe
     """
     _require_readers("map_readers", readers)
 
-    def read() -> Iterator[R]:
+    def read(start: int = 0) -> Iterator[R]:
         with ExitStack() as passes:
             # map() is not used, because it ends without an error if `func` raises StopIteration.
-            items_of_each = [passes.enter_context(opened(reader)) for reader in readers]
+            items_of_each = [passes.enter_context(opened(reader, start)) for reader in readers]
             for items in zip(*items_of_each, strict=False):
                 yield func(*items)
 
@@ -149,9 +149,9 @@ def firstn(reader: PythonReader[T], n: int) -> PythonReader[T]:
     if integer("firstn: n", n) < 0:
         raise ValueError(f"firstn: n is {n}, it must not be negative")
 
-    def read() -> Iterator[T]:
-        with opened(reader) as items:
-            yield from itertools.islice(items, n)
+    def read(start: int = 0) -> Iterator[T]:
+        with opened(reader, start) as items:
+            yield from itertools.islice(items, n - start)
 
     return read
 

@@ -33,8 +33,8 @@ def batch(
     if size <= 0 or size != batch_size:
         raise ValueError(f"batch: batch_size is {batch_size!r}, it must be a positive integer")
 
-    def read() -> Iterator[list[T]]:
-        with opened(reader) as items:
+    def read(start: int = 0) -> Iterator[list[T]]:
+        with opened(reader, start * size) as items:
             while items_of_batch := list(itertools.islice(items, size)):
                 if drop_last and len(items_of_batch) < size:
                     return

@@ -5,25 +5,56 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from inspect import Parameter, signature
+from itertools import islice
+from typing import Any, TypeVar
+
+from millhopper.errors import Error
 
 T = TypeVar("T")
 
-PythonReader = Callable[[], Iterable[T]]
-"""A function that starts a pass over data and returns its items."""
+PythonReader = Callable[..., Iterable[T]]
+"""A function that starts a pass over data and returns its items.
+
+It is called without arguments, or, if it has a parameter ``start`` whose default is 0, also with
+``start=n``: then the pass begins behind its first n items.
+"""
 
 
 @contextmanager
-def opened(reader: PythonReader[T]) -> Iterator[Iterator[T]]:
-    """One pass over `reader`, which ends with the `with` block.
+def opened(reader: PythonReader[T], start: int = 0) -> Iterator[Iterator[T]]:
+    """One pass over `reader`, which ends with the `with` block, without its first `start` items.
+
+    A reader that has no parameter ``start`` makes them, and they are dropped.
 
     A generator is closed at the end of the block. The garbage collector would come too late,
     because the traceback of an exception keeps the generator alive, with its threads and files.
     Other iterators are not closed: they may not belong to the pass alone.
+
+    Raises:
+        Error: the pass ends before `start` items.
     """
-    items = iter(reader())
+    begins_there = start > 0 and _takes_start(reader)
+    items = iter(reader(start=start) if begins_there else reader())
     try:
+        if not begins_there and sum(1 for _ in islice(items, start)) < start:
+            raise Error(f"a pass was to go on behind {start} items, but it has ended before them")
         yield items
     finally:
         if isinstance(items, Generator):
             items.close()
+
+
+def _takes_start(reader: Callable[..., Any]) -> bool:
+    try:
+        start = signature(reader).parameters.get("start")
+    except (TypeError, ValueError):  # a function in C has none
+        return False
+    # With another default it would mean something else.
+    by_name = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+    return (
+        start is not None
+        and start.kind in by_name
+        and type(start.default) is int
+        and start.default == 0
+    )
