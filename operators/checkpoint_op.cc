@@ -15,7 +15,8 @@ OpSchema CheckpointSchema() {
              "appears when it is whole and on the disk; until then an older one stays.")
       .Inputs("X", "tensors at any place")
       .Inputs("Readers",
-              "the top-most readers of chains; `restore` must have run before they were read")
+              "the top-most readers of chains, and all that stand on the same readers; `restore` "
+              "must have run before they were read")
       .Reader()
       .Attr(AttributeSchema("file_path", "", "the file, in a folder that exists").Required())
       .SideEffects();
@@ -26,10 +27,7 @@ void WriteValues(OpContext& context) {
   for (size_t i = 0; i < context.InCount("X"); ++i) {
     checkpoint.tensors[context.InVar("X", i).name()] = context.In("X", i).OnHost();
   }
-  for (size_t i = 0; i < context.InCount("Readers"); ++i) {
-    checkpoint.positions.insert_or_assign(context.InVar("Readers", i).name(),
-                                          ReaderOf(context, "Readers", i).Save());
-  }
+  checkpoint.positions = ReaderHolder::SaveAll(ReadersOf(context, "Readers"));
   WriteCheckpoint(checkpoint, context.Attr<std::string>("file_path"));
 }
 

@@ -44,4 +44,12 @@ ReaderHolder& ReaderOf(const OpContext& context, std::string_view input, size_t 
   return *variable.GetMutable<ReaderHolder>();
 }
 
+ReaderHolder::ReadersByName ReadersOf(const OpContext& context, std::string_view input) {
+  ReaderHolder::ReadersByName readers;
+  for (size_t i = 0; i < context.InCount(input); ++i) {
+    readers.insert_or_assign(context.InVar(input, i).name(), &ReaderOf(context, input, i));
+  }
+  return readers;
+}
+
 }  // namespace millhopper

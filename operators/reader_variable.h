@@ -14,6 +14,9 @@ namespace millhopper {
 // The reader of an input; throws kInvalidArgument if it has not been created.
 ReaderHolder& ReaderOf(const OpContext& context, std::string_view input, size_t i = 0);
 
+// All readers of an input, by the names of their variables; throws as ReaderOf.
+ReaderHolder::ReadersByName ReadersOf(const OpContext& context, std::string_view input);
+
 // The rule of `read`: each variable of Out is one slot of Reader, or stays as it was if HasData, a
 // bool, is connected. Throws if Out does not have as many variables as Reader has slots.
 void InferRead(InferContext& context);

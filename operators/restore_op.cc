@@ -27,38 +27,27 @@ OpSchema RestoreSchema() {
       .SideEffects();
 }
 
-// Throws unless the checkpoint has as many values as the operator wants.
-void CheckCount(const char* what, size_t saved, size_t wanted) {
-  Require(saved == wanted, "the checkpoint has ", saved, " ", what, ", but ", wanted,
-          " are to be restored");
-}
-
 void ReadValues(OpContext& context) {
   const std::string& path = context.Attr<std::string>("file_path");
   const bool found = context.Attr<bool>("required") ||
                      FileSystemOf(path).Stat(path).kind != FileStatus::Kind::kMissing;
   if (context.OutCount("Found") > 0) *context.Out("Found")->Allocate<bool>({1}) = found;
-  const size_t readers = context.InCount("Readers");
+  const ReaderHolder::ReadersByName readers = ReadersOf(context, "Readers");
   if (!found) {
-    for (size_t i = 0; i < readers; ++i) ReaderOf(context, "Readers", i).ExpectSave();
+    ReaderHolder::ExpectSaveOfAll(readers);
     return;
   }
   Checkpoint checkpoint = ReadCheckpoint(path);
   try {
-    CheckCount("tensors", checkpoint.tensors.size(), context.OutCount("Out"));
-    CheckCount("readers", checkpoint.positions.size(), readers);
+    Require(checkpoint.tensors.size() == context.OutCount("Out"), "the checkpoint has ",
+            checkpoint.tensors.size(), " tensors, but ", context.OutCount("Out"),
+            " are to be restored");
     for (size_t i = 0; i < context.OutCount("Out"); ++i) {
       const std::string& name = context.OutVar("Out", i).name();
       Require(checkpoint.tensors.count(name) > 0, "the checkpoint has no tensor '", Escaped(name),
               "'");
     }
-    for (size_t i = 0; i < readers; ++i) {
-      const std::string& name = context.InVar("Readers", i).name();
-      const auto position = checkpoint.positions.find(name);
-      Require(position != checkpoint.positions.end(), "the checkpoint has no reader '",
-              Escaped(name), "'");
-      ReaderOf(context, "Readers", i).Restore(position->second);
-    }
+    ReaderHolder::RestoreAll(readers, checkpoint.positions);
   } catch (const Error& error) {
     throw error.WithContext(StrCat("while restoring checkpoint ", Escaped(path)));
   }

@@ -25,6 +25,7 @@ SavedRunOutput RunSteps(const SavedRun& saved, int64_t steps) {
   checkpoints.Resume(&damaged);
   std::ostringstream ignored;
   Scope scope;
+  if (saved.prepare != nullptr) saved.prepare(&scope);
   RunState run;
   run.max_steps = saved.max_steps;
   run.output = checkpoints.resumes() ? &ignored : &out;

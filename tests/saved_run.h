@@ -5,10 +5,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 namespace millhopper {
+
+class Scope;
 
 struct SavedRun {
   std::string folder;  // of checkpoints
@@ -17,6 +20,8 @@ struct SavedRun {
   int64_t every_steps = 1;
   size_t keep = 3;
   int64_t max_steps = -1;
+  // Called with the scope before the startup program.
+  std::function<void(Scope*)> prepare = nullptr;
 };
 
 // What a run prints, until its end or until it is stopped.

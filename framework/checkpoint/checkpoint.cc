@@ -9,9 +9,11 @@
 #include "framework/checkpoint/checkpoint.h"
 
 #include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <zlib.h>
 
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -64,11 +66,13 @@ bool HasFewNames(const char* bytes, uint64_t size) {
 
 // ---- Writing. ----
 
+using Sink = std::function<void(const void* bytes, size_t size)>;
+
 // Writes one part and adds it to the manifest.
 class PartWriter {
  public:
-  PartWriter(OutputFile* file, Manifest* manifest, Part::Kind kind, const std::string& name)
-      : file_(file), part_(manifest->add_parts()) {
+  PartWriter(const Sink& write, Manifest* manifest, Part::Kind kind, const std::string& name)
+      : write_(write), part_(manifest->add_parts()) {
     part_->set_kind(kind);
     part_->set_name(name);
   }
@@ -77,18 +81,85 @@ class PartWriter {
   PartWriter& operator=(const PartWriter&) = delete;
 
   void Write(const void* bytes, size_t size) {
-    file_->Write(static_cast<const char*>(bytes), size);
+    write_(bytes, size);
     checksum_.Add(bytes, size);
     part_->set_size(part_->size() + size);
   }
 
  private:
-  OutputFile* const file_;
+  const Sink& write_;
   Part* const part_;
   Checksum checksum_;
 };
 
+// Writes the bytes of a checkpoint, in order.
+void WriteWith(const Sink& write, const Checkpoint& checkpoint) {
+  Manifest manifest;
+  manifest.set_version(kVersion);
+  for (const auto& [name, value] : checkpoint.settings) {
+    (*manifest.mutable_settings())[name] = value;
+  }
+  for (const auto& [name, number] : checkpoint.numbers) {
+    (*manifest.mutable_numbers())[name] = number;
+  }
+  write(kBegin, kMarkBytes);
+  for (const auto& [name, tensor] : checkpoint.tensors) {
+    Require(tensor.initialized() && tensor.on_host(), "variable '", Escaped(name),
+            "' has no values on the host that could be saved");
+    PartWriter part(write, &manifest, Part::TENSOR, name);
+    std::string header;
+    AppendTensorHeader(tensor.dtype(), tensor.dims(), tensor.lod(), &header);
+    part.Write(header.data(), header.size());
+    part.Write(tensor.raw_data(), tensor.bytes());
+  }
+  for (const auto& [name, position] : checkpoint.positions) {
+    const std::string bytes = position.Serialize();
+    PartWriter part(write, &manifest, Part::READER, name);
+    part.Write(bytes.data(), bytes.size());
+  }
+  std::string list;
+  {
+    google::protobuf::io::StringOutputStream stream(&list);
+    google::protobuf::io::CodedOutputStream out(&stream);
+    out.SetSerializationDeterministic(true);  // the same checkpoint always gives the same bytes
+    manifest.SerializeToCodedStream(&out);
+  }
+  const uint64_t size = list.size();
+  if (size > kMaxManifestBytes) {
+    Throw(ErrorCode::kResourceLimit, "the names and settings of a checkpoint take ", size,
+          " bytes; the limit is ", kMaxManifestBytes);
+  }
+  if (!HasFewNames(list.data(), size)) {
+    Throw(ErrorCode::kResourceLimit, "the names and settings of a checkpoint are more than ",
+          kMaxManifestItems, ", which is the limit");
+  }
+  Checksum checksum;
+  checksum.Add(list.data(), list.size());
+  checksum.Add(&size, sizeof(size));
+  const uint32_t sum = checksum.sum();
+  write(list.data(), list.size());
+  write(&size, sizeof(size));
+  write(&sum, sizeof(sum));
+  write(kEnd, kMarkBytes);
+}
+
 // ---- Reading. ----
+
+// Bytes in memory, which outlive it.
+class BytesFile final : public File {
+ public:
+  explicit BytesFile(std::string_view bytes) : File("in memory"), bytes_(bytes) {
+    set_size(bytes.size());
+    set_is_view();
+  }
+
+ private:
+  size_t ReadSome(uint64_t offset, char* out, size_t size) const override {
+    return bytes_.copy(out, size, offset);
+  }
+
+  const std::string_view bytes_;
+};
 
 [[noreturn]] void Fail(const File& file, uint64_t offset, const std::string& problem) {
   throw Error(ErrorCode::kDataLoss, StrCat("this is no whole checkpoint: ", problem))
@@ -153,52 +224,60 @@ Position ParsePosition(const File& file, uint64_t offset, std::string_view bytes
   }
 }
 
+Checkpoint ReadFrom(const File& file) {
+  uint64_t end = 0;
+  const Manifest manifest = ReadManifest(file, &end);
+  Checkpoint checkpoint;
+  checkpoint.settings.insert(manifest.settings().begin(), manifest.settings().end());
+  checkpoint.numbers.insert(manifest.numbers().begin(), manifest.numbers().end());
+  uint64_t at = kMarkBytes;
+  for (const Part& part : manifest.parts()) {
+    const std::string what = StrCat("part '", Escaped(part.name()), "'");
+    if (part.size() > end - at) {
+      Fail(file, at, StrCat(what, " would have ", part.size(), " bytes, ", end - at, " are left"));
+    }
+    const Ref<Buffer> bytes = ReadBytes(file, at, part.size());
+    Checksum checksum;
+    checksum.Add(bytes->data(), part.size());
+    if (checksum.sum() != part.checksum()) {
+      Fail(file, at, what + " was changed after it was saved");
+    }
+    try {
+      if (part.kind() == Part::TENSOR) {
+        const TensorView view = ParseTensor(bytes->data(), part.size());
+        if (view.size != part.size()) Fail(file, at, what + " is longer than its tensor");
+        checkpoint.tensors[part.name()] = ToTensor(view);
+      } else if (part.kind() == Part::READER) {
+        checkpoint.positions[part.name()] = ParsePosition(file, at, {bytes->data(), part.size()});
+      } else {
+        Fail(file, at, what + " is of no kind that this program knows");
+      }
+    } catch (const Error& error) {
+      throw error.WithContext(
+          StrCat("while reading ", what, " of checkpoint ", Escaped(file.path())));
+    }
+    at += part.size();
+  }
+  if (at != end) Fail(file, at, StrCat(end - at, " bytes belong to no part"));
+  return checkpoint;
+}
+
 }  // namespace
 
 void WriteCheckpoint(const Checkpoint& checkpoint, const std::string& path) {
   OutputFile file(path);
-  Manifest manifest;
-  manifest.set_version(kVersion);
-  for (const auto& [name, value] : checkpoint.settings) {
-    (*manifest.mutable_settings())[name] = value;
-  }
-  for (const auto& [name, number] : checkpoint.numbers) {
-    (*manifest.mutable_numbers())[name] = number;
-  }
-  file.Write(kBegin, kMarkBytes);
-  for (const auto& [name, tensor] : checkpoint.tensors) {
-    Require(tensor.initialized() && tensor.on_host(), "variable '", Escaped(name),
-            "' has no values on the host that could be saved");
-    PartWriter part(&file, &manifest, Part::TENSOR, name);
-    std::string header;
-    AppendTensorHeader(tensor.dtype(), tensor.dims(), tensor.lod(), &header);
-    part.Write(header.data(), header.size());
-    part.Write(tensor.raw_data(), tensor.bytes());
-  }
-  for (const auto& [name, position] : checkpoint.positions) {
-    const std::string bytes = position.Serialize();
-    PartWriter part(&file, &manifest, Part::READER, name);
-    part.Write(bytes.data(), bytes.size());
-  }
-  const std::string list = manifest.SerializeAsString();
-  const uint64_t size = list.size();
-  if (size > kMaxManifestBytes) {
-    Throw(ErrorCode::kResourceLimit, "the names and settings of a checkpoint take ", size,
-          " bytes; the limit is ", kMaxManifestBytes);
-  }
-  if (!HasFewNames(list.data(), size)) {
-    Throw(ErrorCode::kResourceLimit, "the names and settings of a checkpoint are more than ",
-          kMaxManifestItems, ", which is the limit");
-  }
-  Checksum checksum;
-  checksum.Add(list.data(), list.size());
-  checksum.Add(&size, sizeof(size));
-  const uint32_t sum = checksum.sum();
-  file.Write(list);
-  file.Write(reinterpret_cast<const char*>(&size), sizeof(size));
-  file.Write(reinterpret_cast<const char*>(&sum), sizeof(sum));
-  file.Write(kEnd, kMarkBytes);
+  WriteWith([&file](const void* bytes,
+                    size_t size) { file.Write(static_cast<const char*>(bytes), size); },
+            checkpoint);
   file.Publish();
+}
+
+std::string SerializeCheckpoint(const Checkpoint& checkpoint) {
+  std::string all;
+  WriteWith(
+      [&all](const void* bytes, size_t size) { all.append(static_cast<const char*>(bytes), size); },
+      checkpoint);
+  return all;
 }
 
 bool IsCheckpoint(const File& file) {
@@ -208,42 +287,8 @@ bool IsCheckpoint(const File& file) {
   return std::memcmp(mark, kBegin, sizeof(mark)) == 0;
 }
 
-Checkpoint ReadCheckpoint(const std::string& path) {
-  const std::unique_ptr<const File> file = File::Open(path);
-  uint64_t end = 0;
-  const Manifest manifest = ReadManifest(*file, &end);
-  Checkpoint checkpoint;
-  checkpoint.settings.insert(manifest.settings().begin(), manifest.settings().end());
-  checkpoint.numbers.insert(manifest.numbers().begin(), manifest.numbers().end());
-  uint64_t at = kMarkBytes;
-  for (const Part& part : manifest.parts()) {
-    const std::string what = StrCat("part '", Escaped(part.name()), "'");
-    if (part.size() > end - at) {
-      Fail(*file, at, StrCat(what, " would have ", part.size(), " bytes, ", end - at, " are left"));
-    }
-    const Ref<Buffer> bytes = ReadBytes(*file, at, part.size());
-    Checksum checksum;
-    checksum.Add(bytes->data(), part.size());
-    if (checksum.sum() != part.checksum()) {
-      Fail(*file, at, what + " was changed after it was saved");
-    }
-    try {
-      if (part.kind() == Part::TENSOR) {
-        const TensorView view = ParseTensor(bytes->data(), part.size());
-        if (view.size != part.size()) Fail(*file, at, what + " is longer than its tensor");
-        checkpoint.tensors[part.name()] = ToTensor(view);
-      } else if (part.kind() == Part::READER) {
-        checkpoint.positions[part.name()] = ParsePosition(*file, at, {bytes->data(), part.size()});
-      } else {
-        Fail(*file, at, what + " is of no kind that this program knows");
-      }
-    } catch (const Error& error) {
-      throw error.WithContext(StrCat("while reading ", what, " of checkpoint ", Escaped(path)));
-    }
-    at += part.size();
-  }
-  if (at != end) Fail(*file, at, StrCat(end - at, " bytes belong to no part"));
-  return checkpoint;
-}
+Checkpoint ReadCheckpoint(const std::string& path) { return ReadFrom(*File::Open(path)); }
+
+Checkpoint ParseCheckpoint(std::string_view bytes) { return ReadFrom(BytesFile(bytes)); }
 
 }  // namespace millhopper

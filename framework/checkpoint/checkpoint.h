@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "framework/io/file.h"
 #include "framework/reader/position.h"
@@ -34,6 +35,10 @@ void WriteCheckpoint(const Checkpoint& checkpoint, const std::string& path);
 // The file may come from anybody: every size is checked before memory is taken, and numbers that
 // only a reader or a program can judge are checked where they are used.
 Checkpoint ReadCheckpoint(const std::string& path);
+
+// The same bytes in memory.
+std::string SerializeCheckpoint(const Checkpoint& checkpoint);
+Checkpoint ParseCheckpoint(std::string_view bytes);
 
 // Whether a file begins as checkpoints do. Throws kIo if it cannot be read.
 bool IsCheckpoint(const File& file);

@@ -2,11 +2,11 @@
 #include "framework/checkpoint/run_checkpoints.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "framework/base/error.h"
 #include "framework/base/stop.h"
+#include "framework/checkpoint/scope_state.h"
 #include "framework/program/executor.h"
 #include "framework/program/operator.h"
 #include "framework/program/program.h"
@@ -23,57 +23,6 @@ constexpr char kOperator[] = "operator";
 constexpr char kSteps[] = "steps";
 constexpr char kScopes[] = "scopes";
 constexpr char kTimes[] = "times ";
-
-// Variables are named by program, by scope within it and by name: "1.2 loss". What all programs
-// share is "0.0".
-std::string Prefix(size_t program, size_t scope) { return StrCat(program, ".", scope, " "); }
-const std::string& SharedPrefix() {
-  static const auto* const prefix = new std::string(Prefix(0, 0));
-  return *prefix;
-}
-
-std::string ProgramSetting(size_t program) { return StrCat("main program ", program); }
-
-// The reader to be saved in a variable; null if there is none.
-ReaderHolder* ReaderIn(Variable* variable) {
-  if (!variable->Holds<ReaderHolder>()) return nullptr;
-  auto* const reader = variable->GetMutable<ReaderHolder>();
-  return reader->has_reader() && !reader->IsBelowOthers() ? reader : nullptr;
-}
-
-// Calls function(name, reader) for every reader of a scope that is to be saved.
-template <typename Function>
-void ForEachReader(const Scope& scope, Function function) {
-  for (const std::string& name : scope.LocalNames()) {
-    if (ReaderHolder* const reader = ReaderIn(scope.FindLocal(name))) function(name, reader);
-  }
-}
-
-void AddTensors(const Scope& scope, const std::string& prefix, Checkpoint* checkpoint) {
-  for (const std::string& name : scope.LocalNames()) {
-    const Variable* const variable = scope.FindLocal(name);
-    if (!variable->has_value() || variable->Holds<ReaderHolder>()) continue;
-    Require(variable->Holds<LoDTensor>(), "variable '", Escaped(name),
-            "' holds neither a tensor nor a reader, so that the run cannot be saved");
-    const auto& tensor = variable->Get<LoDTensor>();
-    if (tensor.initialized()) checkpoint->tensors[prefix + name] = tensor.OnHost();
-  }
-}
-
-// Gives the variables of a scope the tensors of a checkpoint and removes these there.
-void TakeTensors(Scope* scope, const std::string& prefix, Checkpoint* checkpoint) {
-  for (const std::string& name : scope->LocalNames()) {
-    Variable* const variable = scope->FindLocal(name);
-    if (variable->Holds<ReaderHolder>()) continue;
-    const auto saved = checkpoint->tensors.find(prefix + name);
-    if (saved == checkpoint->tensors.end()) {
-      variable->Reset();
-    } else {
-      *variable->GetMutable<LoDTensor>() = std::move(saved->second);
-      checkpoint->tensors.erase(saved);
-    }
-  }
-}
 
 // The scopes of the blocks that an operator is in, the innermost first, up to the shared one.
 std::vector<Scope*> ScopesOf(OpContext* context, const Scope* shared) {
@@ -127,39 +76,6 @@ std::vector<OperatorNumber> WayTo(const Program& program, const OperatorNumber& 
   return way;
 }
 
-// What differs between two texts, for people: the first line if they have several.
-std::string Difference(const std::string& name, const std::string& was, const std::string& is) {
-  const auto split = [](const std::string& text) {
-    std::vector<std::string> lines(1);
-    for (const char c : text) {
-      if (c == '\n') {
-        lines.emplace_back();
-      } else {
-        lines.back().push_back(c);
-      }
-    }
-    return lines;
-  };
-  const std::vector<std::string> before = split(was);
-  const std::vector<std::string> now = split(is);
-  size_t line = 0;
-  while (line < before.size() && line < now.size() && before[line] == now[line]) ++line;
-  const auto shown = [line](const std::vector<std::string>& lines) {
-    return line < lines.size() ? StrCat("'", Escaped(lines[line].substr(0, 200)), "'")
-                               : std::string("its end");
-  };
-  const std::string place = before.size() + now.size() > 2 ? StrCat(" in line ", line + 1) : "";
-  return StrCat(name, ":", place, " it was ", shown(before), ", now it is ", shown(now));
-}
-
-void CheckSame(const std::string& name, const std::string& now, const Checkpoint& saved) {
-  const auto found = saved.settings.find(name);
-  Require(found != saved.settings.end() && found->second == now,
-          "the checkpoint is one of another run: ",
-          found == saved.settings.end() ? StrCat("it was saved without ", name)
-                                        : Difference(name, found->second, now));
-}
-
 uint64_t Number(const Checkpoint& checkpoint, const std::string& name) {
   const auto found = checkpoint.numbers.find(name);
   Require(found != checkpoint.numbers.end() && found->second <= static_cast<uint64_t>(INT32_MAX),
@@ -183,21 +99,20 @@ bool RunCheckpoints::Resume(std::vector<std::string>* damaged) {
   from_ = folder_.Newest(damaged);
   resumes_ = from_.has_value();
   if (!resumes_) return false;
-  for (const auto& [name, value] : settings_) CheckSame(name, value, *from_);
+  for (const auto& [name, value] : settings_) CheckSameSetting(name, value, *from_);
   return true;
 }
 
 void RunCheckpoints::Watch(Scope* scope) {
   scope_ = scope;
-  ForEachReader(*scope, [](const std::string& name, ReaderHolder* reader) {
-    try {
-      reader->ExpectSave();
-      reader->Save();
-    } catch (const Error& error) {
-      throw error.WithContext(StrCat("while preparing reader '", Escaped(name),
-                                     "' for checkpoints, which save all readers of a run"));
-    }
-  });
+  try {
+    const ReaderHolder::ReadersByName readers = ReadersOf(*scope);
+    ReaderHolder::ExpectSaveOfAll(readers);
+    ReaderHolder::SaveAll(readers);
+  } catch (const Error& error) {
+    throw error.WithContext(
+        "while preparing the readers for checkpoints, which save all readers of a run");
+  }
 }
 
 void RunCheckpoints::Run(const std::shared_ptr<const Program>& program, PreparedProgram* prepared) {
@@ -210,9 +125,9 @@ void RunCheckpoints::Run(const std::shared_ptr<const Program>& program, Prepared
     prepared->Run();
     return;
   }
-  CheckSame(ProgramSetting(number), programs_.back().text, *from_);
+  CheckSameSetting(ProgramSetting(number), programs_.back().text, *from_);
   if (number < Number(*from_, kProgram)) {
-    TakeTensors(&prepared->scope(), Prefix(number, 1), &*from_);
+    TakeTensors(&prepared->scope(), ScopePrefix(number, 1), &*from_);
     return;
   }
   const OperatorNumber place = {static_cast<int>(Number(*from_, kBlock)),
@@ -254,16 +169,14 @@ Checkpoint RunCheckpoints::Take(OpContext& loop) const {
   for (size_t i = 0; i < number; ++i) {
     checkpoint.settings[ProgramSetting(i + 1)] = programs_[i].text;
   }
-  ForEachReader(*scope_, [&checkpoint](const std::string& name, ReaderHolder* reader) {
-    checkpoint.positions.emplace(name, reader->Save());
-  });
+  checkpoint.positions = ReaderHolder::SaveAll(ReadersOf(*scope_));
   AddTensors(*scope_, SharedPrefix(), &checkpoint);
   for (size_t i = 0; i + 1 < number; ++i) {
-    AddTensors(programs_[i].prepared->scope(), Prefix(i + 1, 1), &checkpoint);
+    AddTensors(programs_[i].prepared->scope(), ScopePrefix(i + 1, 1), &checkpoint);
   }
   const std::vector<Scope*> scopes = ScopesOf(&loop, scope_);
   for (size_t i = 0; i < scopes.size(); ++i) {
-    AddTensors(*scopes[i], Prefix(number, scopes.size() - i), &checkpoint);
+    AddTensors(*scopes[i], ScopePrefix(number, scopes.size() - i), &checkpoint);
   }
   checkpoint.numbers = {{kProgram, number},
                         {kBlock, place.block},
@@ -315,22 +228,11 @@ void RunCheckpoints::Restore(OpContext& loop) {
           "in ", scopes.size(), " blocks, it was saved in ", Number(from, kScopes));
   TakeTensors(scope_, SharedPrefix(), &from);
   for (size_t i = 0; i < scopes.size(); ++i) {
-    TakeTensors(scopes[i], Prefix(number, scopes.size() - i), &from);
+    TakeTensors(scopes[i], ScopePrefix(number, scopes.size() - i), &from);
   }
   Require(from.tensors.empty(), "this is no checkpoint of this run: it has a variable '",
           from.tensors.empty() ? "" : Escaped(from.tensors.begin()->first), "' too many");
-  std::set<std::string> readers;
-  ForEachReader(*scope_, [&](const std::string& name, ReaderHolder* reader) {
-    const auto position = from.positions.find(name);
-    Require(position != from.positions.end(), "the checkpoint is one of another run: it has no ",
-            "reader '", Escaped(name), "'");
-    reader->Restore(position->second);
-    readers.insert(name);
-  });
-  for (const auto& entry : from.positions) {
-    Require(readers.count(entry.first) > 0, "the checkpoint is one of another run: it was saved ",
-            "with a reader '", Escaped(entry.first), "'");
-  }
+  ReaderHolder::RestoreAll(ReadersOf(*scope_), from.positions);
   run.times.clear();
   for (int block = 0; block < program.desc().blocks_size(); ++block) {
     const auto& ops = program.desc().blocks(block).ops();

@@ -7,6 +7,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
 #include <tuple>
 #include <utility>
@@ -340,6 +341,23 @@ void ReaderState::ThrowWrong(const std::string& problem) const {
   Throw(ErrorCode::kInvalidArgument, "the position of ", Called(), " is wrong: ", problem);
 }
 
+bool SharedReaders::Meet(const void* reader, size_t count, const std::string& origin) {
+  Met& known = readers_[reader];
+  known.count = count;
+  known.origin = origin;
+  return ++known.met == 1;
+}
+
+void SharedReaders::CheckAllMet() const {
+  for (const auto& entry : readers_) {
+    const Met& one = entry.second;
+    Require(one.met == one.count, one.origin.empty() ? "a reader" : one.origin, " is read by ",
+            one.count, " readers, and only ", one.met,
+            " of them would be saved or restored. Where one stands says nothing of what the others "
+            "have taken, so that all must be saved together, and restored together");
+  }
+}
+
 const ReaderState& PositionCursor::Next() {
   if (next_ == position_.readers_.size()) {
     Throw(ErrorCode::kInternal, "a chain has more readers than it has said");
@@ -363,6 +381,15 @@ void Position::CheckSameChain(const Position& now) const {
     }
     return text + (readers.size() > 20 ? ", ..." : "");
   };
+  const auto shared = [](const std::vector<ReaderState>& readers) {
+    return std::find_if(readers.begin(), readers.end(),
+                        [](const ReaderState& reader) { return reader.kind_ == kSharedReader; });
+  };
+  const auto with_others = shared(readers_);
+  if (with_others != readers_.end() && shared(now.readers_) == now.readers_.end()) {
+    differ("", StrCat("it was saved together with those of others that read '",
+                      Escaped(with_others->name_), "', too, and can only be restored with them"));
+  }
   if (readers_.size() != now.readers_.size()) {
     differ("", StrCat("it was saved by ", readers_.size(), " readers (", list(readers_),
                       "), here are ", now.readers_.size(), " (", list(now.readers_), ")"));

@@ -25,6 +25,8 @@ namespace millhopper {
 constexpr size_t kMaxPositionBytes = size_t{128} << 20;
 constexpr size_t kMaxPositionItems = 4000000;            // messages and strings in one
 constexpr size_t kMaxListedFileBytes = size_t{4} << 10;  // of the names of files that are listed
+// The kind of what stands in a position for a reader that several others read, before that reader.
+constexpr char kSharedReader[] = "shared";
 
 // The names of elements that one reader has planned, in an order: what it needs to plan them again
 // after the chunks that they lay in are gone. The names of some elements and those of others behind
@@ -174,15 +176,38 @@ class Position {
   int order_version_ = 0;
 };
 
+// The readers that several others read, while chains are saved or restored together. Such a reader
+// is in the position of the chain that comes to it first, and in no other.
+class SharedReaders {
+ public:
+  // Another of the `count` readers that read it is there; `origin` names what they read. Whether it
+  // is the first one.
+  bool Meet(const void* reader, size_t count, const std::string& origin);
+  // Throws kInvalidArgument, naming the reader, unless all were there that read one of them: where
+  // some of them stand says nothing of what the others have taken.
+  void CheckAllMet() const;
+
+ private:
+  struct Met {
+    size_t met = 0;
+    size_t count = 0;
+    std::string origin;
+  };
+  std::map<const void*, Met> readers_;
+};
+
 // Deals out the states of the readers of a chain, in the order in which they were saved.
 class PositionCursor {
  public:
-  // The position outlives the cursor.
-  explicit PositionCursor(const Position& position) : position_(position) {}
+  // Position and shared readers outlive the cursor.
+  PositionCursor(const Position& position, SharedReaders* shared)
+      : position_(position), shared_(shared) {}
   const ReaderState& Next();
+  SharedReaders* shared() const { return shared_; }
 
  private:
   const Position& position_;
+  SharedReaders* const shared_;
   size_t next_ = 0;
 };
 

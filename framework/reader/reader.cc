@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/reader/reader.h"
 
+#include <algorithm>
 #include <new>
+#include <set>
 #include <utility>
 
 #include "framework/base/error.h"
@@ -12,6 +14,36 @@
 #include "framework/base/thread_pool.h"
 
 namespace millhopper {
+
+// Nobody else plans in these chains while it lives. Readers come before those below them, whichever
+// chain they are in: a thread that plans takes the locks of its chain in this order, too.
+class ReaderBase::Hold {
+ public:
+  explicit Hold(const std::vector<ReaderBase*>& chains) {
+    for (ReaderBase* const chain : chains) Add(chain);
+    for (size_t i = readers_.size(); i-- > 0;) readers_[i]->HoldPlanning();
+  }
+  ~Hold() {
+    for (ReaderBase* const reader : readers_) {
+      try {
+        reader->LetPlan();
+      } catch (...) {  // nobody works ahead for a while
+      }
+    }
+  }
+  Hold(const Hold&) = delete;
+  Hold& operator=(const Hold&) = delete;
+
+ private:
+  void Add(ReaderBase* reader) {
+    if (!planners_.insert(reader->planner()).second) return;
+    for (ReaderBase* const below : reader->Below()) Add(below);
+    readers_.push_back(reader);
+  }
+
+  std::set<const void*> planners_;
+  std::vector<ReaderBase*> readers_;  // each behind those below it
+};
 
 ReaderBase::ReaderBase(std::vector<SlotSpec> slots, int depth, int readers)
     : slots_(std::move(slots)),
@@ -36,8 +68,11 @@ ReaderBase::ReaderBase(const ReaderBase* reader)
       readers_(reader->readers_),
       is_handle_(true),
       origin_(reader->origin_),
+      kind_(kSharedReader),
+      name_(reader->name_),
       counters_(reader->counters_),
-      account_(reader->account_) {}
+      account_(reader->account_),
+      expects_save_(reader->expects_save_) {}
 
 ReaderBase::~ReaderBase() = default;
 
@@ -200,8 +235,10 @@ void ReaderBase::ExpectSave() {
   if (expects_save_) return;
   Require(!planned_, Name(), " has been read already; ExpectSave must be called before that");
   try {
+    const Hold hold({this});
     Position none;
-    SaveChain(&none);
+    SharedReaders shared;
+    SaveChain(&none, &shared);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kInvalidArgument) throw;
     return;  // nothing is kept for a Save that will throw this
@@ -218,27 +255,51 @@ void ReaderBase::NameFailed() {
   }
 }
 
-Position ReaderBase::Save() {
-  CheckProcess();
-  Require(!dropped_, Name(), " has dropped an element for which the memory limit leaves no room, ",
-          "so that nobody can go on from there");
-  Position position;
-  SaveChain(&position);
-  position.order_version_ = kOrderVersion;
-  position.pass_ = passes_;
-  position.begun_ = begun_;
-  position.end_ = end_;
-  position.ahead_ = failed_;
-  if (!ahead_.tickets.empty()) NameElements(ahead_.tickets.data(), 1, &position.ahead_);
-  return position;
+Position ReaderBase::Save() { return std::move(SaveAll({this}).front()); }
+
+void ReaderBase::Restore(const Position& position) { RestoreAll({this}, {&position}); }
+
+std::vector<Position> ReaderBase::SaveAll(const std::vector<ReaderBase*>& chains) {
+  for (const ReaderBase* const chain : chains) {
+    chain->CheckProcess();
+    Require(!chain->dropped_, chain->Name(),
+            " has dropped an element for which the memory limit leaves no room, so that nobody can "
+            "go on from there");
+  }
+  const Hold hold(chains);
+  SharedReaders shared;
+  std::vector<Position> positions(chains.size());
+  for (size_t i = 0; i < chains.size(); ++i) chains[i]->SavePosition(&positions[i], &shared);
+  shared.CheckAllMet();
+  return positions;
 }
 
-void ReaderBase::Restore(const Position& position) {
-  CheckProcess();
-  Require(!planned_, Name(), " has been read already; Restore must be called before that");
-  position.CheckSameChain(Save());
-  ExpectSave();
-  PositionCursor cursor(position);
+void ReaderBase::RestoreAll(const std::vector<ReaderBase*>& chains,
+                            const std::vector<const Position*>& positions) {
+  for (const ReaderBase* const chain : chains) {
+    chain->CheckProcess();
+    Require(!chain->planned_, chain->Name(),
+            " has been read already; Restore must be called before that");
+  }
+  const std::vector<Position> now = SaveAll(chains);
+  for (size_t i = 0; i < chains.size(); ++i) positions.at(i)->CheckSameChain(now[i]);
+  for (ReaderBase* const chain : chains) chain->ExpectSave();
+  SharedReaders shared;
+  for (size_t i = 0; i < chains.size(); ++i) chains[i]->RestorePosition(*positions[i], &shared);
+}
+
+void ReaderBase::SavePosition(Position* position, SharedReaders* shared) {
+  SaveChain(position, shared);
+  position->order_version_ = kOrderVersion;
+  position->pass_ = passes_;
+  position->begun_ = begun_;
+  position->end_ = end_;
+  position->ahead_ = failed_;
+  if (!ahead_.tickets.empty()) NameElements(ahead_.tickets.data(), 1, &position->ahead_);
+}
+
+void ReaderBase::RestorePosition(const Position& position, SharedReaders* shared) {
+  PositionCursor cursor(position, shared);
   RestoreChain(&cursor);
   PlanRunAgain(position.ahead_, &ahead_);
   Require(ahead_.tickets.size() <= 1, "the position names ", ahead_.tickets.size(),
@@ -249,13 +310,17 @@ void ReaderBase::Restore(const Position& position) {
   planned_ = true;
 }
 
-void ReaderBase::SaveChain(Position* position) {
+void ReaderBase::SaveChain(Position* position, SharedReaders* shared) {
+  AddState(position);
+  for (ReaderBase* const below : Below()) below->SaveChain(position, shared);
+}
+
+void ReaderBase::AddState(Position* position) {
   ReaderState state;
   state.kind_ = Escaped(kind_);  // what is stored is UTF-8
   state.name_ = Escaped(name_);
   state.end_ = end_;
-  const std::vector<ReaderBase*> readers = Below();
-  if (readers.empty()) {
+  if (Below().empty()) {
     std::vector<std::string> slots;
     slots.reserve(slots_.size());
     for (const SlotSpec& slot : slots_) slots.push_back(ToString(slot));
@@ -264,7 +329,6 @@ void ReaderBase::SaveChain(Position* position) {
   SaveState(&state);
   for (auto& setting : state.settings_) setting.second = Escaped(setting.second);
   position->readers_.push_back(std::move(state));
-  for (ReaderBase* const below : readers) below->SaveChain(position);
 }
 
 void ReaderBase::RestoreChain(PositionCursor* position) {

@@ -63,8 +63,8 @@ class ReaderBase {
   // the position is that of the element with the error, which will be thrown in its place again.
   // Changes nothing that can be seen and waits for no element that is being loaded, but may wait
   // for one that is being planned. Throws kInvalidArgument, and changes nothing, if a reader of the
-  // chain cannot say where it stands: one whose elements come from a queue, one that others read,
-  // too, or one that does not say so (SaveState). Throws kIo if a list of files cannot be read.
+  // chain cannot say where it stands (SaveState), or if others read it that are not in the chain.
+  // Throws kIo if a list of files cannot be read.
   Position Save();
   // Goes to a position that a chain like this one has saved, in this process or another one. Called
   // before anything of the chain is read; implies ExpectSave. Fetches the chunks of the elements
@@ -73,6 +73,12 @@ class ReaderBase {
   // the position is of another chain, other files or another order of records, saying what differs,
   // and what reading the files throws. After that the chain can only be destroyed.
   void Restore(const Position& position);
+  // The same for several chains, which may stand on the same readers: one position for each, in the
+  // order of the chains. What they share is saved once, so that the positions can only be restored
+  // together, by chains in the same order. Nobody reads meanwhile.
+  static std::vector<Position> SaveAll(const std::vector<ReaderBase*>& chains);
+  static void RestoreAll(const std::vector<ReaderBase*>& chains,
+                         const std::vector<const Position*>& positions);
 
   // The type and shape of each slot. A reader that learns them from its file returns what it knows
   // so far.
@@ -147,8 +153,14 @@ class ReaderBase {
   virtual std::optional<uint64_t> PassLength() const { return std::nullopt; }
   // The readers that this one stands on.
   virtual std::vector<ReaderBase*> Below() const { return {}; }
-  // Adds the states of this reader and of those below it to a position. The thread that plans.
-  virtual void SaveChain(Position* position);
+  // For saving: no other thread plans here from HoldPlanning to LetPlan, which are called once for
+  // each `planner`: this reader, or what a handle stands for. A reader's comes before those of the
+  // readers below it, as in a thread that plans.
+  virtual void HoldPlanning() {}
+  virtual void LetPlan() {}
+  virtual const void* planner() const { return this; }
+  // Adds the states of this reader and of those below it to a position. Nobody else plans.
+  virtual void SaveChain(Position* position, SharedReaders* shared);
   // Goes to the place that SaveChain has written, with the readers below. Before the first Plan.
   virtual void RestoreChain(PositionCursor* position);
   // Adds the names of elements to those in *names. Only their tickets tell them: what a run holds
@@ -195,6 +207,8 @@ class ReaderBase {
   bool expects_save() const { return expects_save_; }
   // "while reading record 17201 of reader 'files' (open_files, startup.pbtxt:12)".
   std::string ReadingRecord(uint64_t sample) const;
+  // Adds the state of this reader alone to a position.
+  void AddState(Position* position);
   // Whether Plan was ever called.
   bool planned() const { return planned_; }
   // The account of this reader's memory. Put a MemoryScope with it around code that takes much
@@ -202,12 +216,17 @@ class ReaderBase {
   const Ref<MemoryAccount>& account() const { return account_; }
 
  private:
+  class Hold;
+
   void CheckProcess() const;
   // The name of this reader in error texts.
   std::string Name() const;
   // Keeps the error that is being handled. An out-of-memory error without context gets this step
   // and the reader's name.
   void KeepError(const char* step);
+  // What Save and Restore do for one of several chains.
+  void SavePosition(Position* position, SharedReaders* shared);
+  void RestorePosition(const Position& position, SharedReaders* shared);
   // Names the element that HasNext has planned in failed_, because it cannot be loaded.
   void NameFailed();
   // Throws unless there is memory for a second element beside the first one of a pass.

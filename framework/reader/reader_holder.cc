@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <mutex>
+#include <set>
 #include <utility>
 
 #include "framework/base/error.h"
@@ -64,6 +65,9 @@ struct ReaderHolder::Held : std::enable_shared_from_this<Held> {
 
   // The caller holds `use`.
   ReaderBase& Own();
+  // Whether anybody reads it through the holder, as far as one can tell: nobody else does, or
+  // somebody has done so. The caller holds `use`.
+  bool IsRead() { return own != nullptr || Above().empty(); }
   // The holder goes away, or takes another reader.
   void LetGo() {
     std::lock_guard<std::mutex> lock(use);  // ReInit of a reader below may be at work here
@@ -162,16 +166,30 @@ class ReaderHolder::Handle final : public ReaderBase {
     held_->reader->ExpectWindow();
   }
   std::vector<ReaderBase*> Below() const override { return {held_->reader.get()}; }
-  // The handle itself has no state: there is one of it, which is in the reader's generation.
-  void SaveChain(Position* position) override {
-    std::lock_guard<std::mutex> lock(held_->planning);
-    CheckAlone();
-    held_->reader->SaveChain(position);
+  void HoldPlanning() override { held_->planning.lock(); }
+  void LetPlan() override { held_->planning.unlock(); }
+  const void* planner() const override { return held_.get(); }
+  // The only handle has no state: it is in the reader's generation.
+  void SaveChain(Position* position, SharedReaders* shared) override {
+    const int handles = held_->handles.load();
+    if (handles > 1) AddState(position);
+    if (handles == 1 || Meet(shared)) held_->reader->SaveChain(position, shared);
   }
   void RestoreChain(PositionCursor* position) override {
     std::lock_guard<std::mutex> lock(held_->planning);
-    CheckAlone();
-    held_->reader->RestoreChain(position);
+    if (held_->handles.load() == 1) {
+      held_->reader->RestoreChain(position);
+      return;
+    }
+    const ReaderState& state = position->Next();
+    if (Meet(position->shared())) {
+      held_->generation = state.Get("generation");
+      held_->begun = state.Get("begun", 1) == 1;
+      held_->due = state.Get("due", 1) == 1;
+      held_->reader->RestoreChain(position);
+    }
+    // Of an earlier pass, it does not matter which.
+    generation_ = held_->generation - (state.Get("joined", 1) == 1 ? 0 : 1);
   }
   void NameElements(const Ticket* tickets, size_t n, ElementNames* names) const override {
     held_->reader->NameElements(tickets, n, names);
@@ -210,11 +228,16 @@ class ReaderHolder::Handle final : public ReaderBase {
     held_->reader->Restart(held_->handles == 1 ? pass : held_->generation);
   }
 
-  // Throws unless nobody else reads the reader.
-  void CheckAlone() const {
-    Require(held_->handles == 1, origin(), " is read by ", held_->handles.load(),
-            " readers; where one of them stands says nothing of what the others have taken, so "
-            "that it cannot be saved or restored alone");
+  void SaveState(ReaderState* state) const override {
+    state->Setting("readers", static_cast<uint64_t>(held_->handles.load()));
+    state->Set("generation", held_->generation);
+    state->Set("begun", held_->begun ? 1 : 0);
+    state->Set("due", held_->due ? 1 : 0);
+    state->Set("joined", generation_ == held_->generation ? 1 : 0);
+  }
+
+  bool Meet(SharedReaders* shared) const {
+    return shared->Meet(held_.get(), static_cast<size_t>(held_->handles.load()), origin());
   }
 
   const std::shared_ptr<Held> held_;
@@ -249,8 +272,6 @@ void ReaderHolder::Reset(std::unique_ptr<ReaderBase> reader,
   if (has_reader()) held_->LetGo();
   held_ = std::move(held);
 }
-
-bool ReaderHolder::IsBelowOthers() const { return !held().Above().empty(); }
 
 std::unique_ptr<ReaderBase> ReaderHolder::NewHandle() const {
   return std::make_unique<Handle>(held().shared_from_this());
@@ -296,6 +317,60 @@ Position ReaderHolder::Save() {
 void ReaderHolder::Restore(const Position& position) {
   std::lock_guard<std::mutex> lock(held().use);
   held().Own().Restore(position);
+}
+
+// Nobody reads through these holders while it lives.
+class ReaderHolder::Unread {
+ public:
+  explicit Unread(const ReadersByName& readers) {
+    std::set<Held*> held;  // in one order for all callers, so that none waits for another one
+    for (const auto& entry : readers) held.insert(&entry.second->held());
+    for (Held* const one : held) locks_.emplace_back(one->use);
+  }
+
+ private:
+  std::vector<std::unique_lock<std::mutex>> locks_;
+};
+
+void ReaderHolder::ExpectSaveOfAll(const ReadersByName& readers) {
+  const Unread unread(readers);
+  for (const auto& entry : readers) {
+    Held& held = entry.second->held();
+    if (held.IsRead()) held.Own().ExpectSave();
+  }
+}
+
+ReaderHolder::PositionsByName ReaderHolder::SaveAll(const ReadersByName& readers) {
+  const Unread unread(readers);
+  std::vector<std::string> names;
+  std::vector<ReaderBase*> chains;
+  for (const auto& [name, holder] : readers) {
+    if (!holder->held().IsRead()) continue;
+    names.push_back(name);
+    chains.push_back(&holder->held().Own());
+  }
+  std::vector<Position> positions = ReaderBase::SaveAll(chains);
+  PositionsByName named;
+  for (size_t i = 0; i < names.size(); ++i) named.emplace(names[i], std::move(positions[i]));
+  return named;
+}
+
+void ReaderHolder::RestoreAll(const ReadersByName& readers, const PositionsByName& positions) {
+  const Unread unread(readers);
+  for (const auto& [name, holder] : readers) {
+    Require(positions.count(name) > 0 || !holder->held().IsRead(),
+            "these are positions of other readers: there is none of '", Escaped(name), "'");
+  }
+  std::vector<ReaderBase*> chains;
+  std::vector<const Position*> places;
+  for (const auto& [name, position] : positions) {
+    const auto reader = readers.find(name);
+    Require(reader != readers.end(), "these are positions of other readers: there is one of '",
+            Escaped(name), "', which is not here");
+    chains.push_back(&reader->second->held().Own());
+    places.push_back(&position);
+  }
+  ReaderBase::RestoreAll(chains, places);
 }
 
 std::optional<uint64_t> ReaderHolder::PassLength() const {

@@ -4,6 +4,7 @@
 #define MILLHOPPER_FRAMEWORK_READER_READER_HOLDER_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,9 +44,6 @@ class ReaderHolder {
   void Reset(std::unique_ptr<ReaderBase> reader,
              const std::vector<const ReaderHolder*>& below = {});
   bool has_reader() const { return held_ != nullptr; }
-  // Whether readers that are read through other holders stand on this one. What they save has its
-  // place in it, so that it is not saved by itself.
-  bool IsBelowOthers() const;
 
   // A reader that shares the held one, for a decorator to own. Throws kInvalidArgument if none is
   // held, as do the functions below.
@@ -61,6 +59,15 @@ class ReaderHolder {
   void ExpectSave();
   Position Save();
   void Restore(const Position& position);
+  // As in ReaderBase, for readers by their names, such as those of a scope, and what they stand on.
+  // Readers that only others read have no positions of their own: they are in those of the others.
+  // Readers that share one are restored together, under the names that they were saved with. Throw
+  // as ReaderBase does; RestoreAll also throws kInvalidArgument if the positions have other names.
+  using ReadersByName = std::map<std::string, ReaderHolder*>;
+  using PositionsByName = std::map<std::string, Position>;
+  static void ExpectSaveOfAll(const ReadersByName& readers);
+  static PositionsByName SaveAll(const ReadersByName& readers);
+  static void RestoreAll(const ReadersByName& readers, const PositionsByName& positions);
   const std::vector<SlotSpec>& slots() const;
   const std::string& origin() const;
 
@@ -76,6 +83,7 @@ class ReaderHolder {
  private:
   struct Held;
   class Handle;
+  class Unread;
   Held& held() const;
 
   std::shared_ptr<Held> held_;

@@ -333,11 +333,8 @@ void StageReader::Name(const Ticket& below, Group* group) const {
 }
 
 // Whoever finds the lock taken goes away, so a worker may be missing afterwards.
-void StageReader::SaveChain(Position* position) {
-  {
-    std::lock_guard<std::mutex> planning(planning_);
-    DecoratedReader::SaveChain(position);
-  }
+void StageReader::LetPlan() {
+  planning_.unlock();
   if (started_ && wanted_.load() > 0) CallWorker();
 }
 

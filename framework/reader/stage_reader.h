@@ -98,7 +98,8 @@ class StageReader : public DecoratedReader {
   size_t ElementsReady() const override;
   std::optional<uint64_t> PassLength() const override;
   void ExpectWindow() override {}  // its elements are loaded, and keep nothing else
-  void SaveChain(Position* position) override;
+  void HoldPlanning() override { planning_.lock(); }
+  void LetPlan() override;
   // Of each ticket: how many elements below come between it and the one that it was made of,
   // counted from the last of those named so far, from 1; 0 for the next one, which is named now.
   // Then the part.

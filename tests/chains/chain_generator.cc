@@ -65,7 +65,7 @@ class ChainWriter {
       sizes_.push_back(dice_.OneIn(8) ? dice_.Between(30, 120) : dice_.Between(1, 17));
     }
     free_order_ = dice_.OneIn(12) && !wishes_.ordered && !wishes_.counted;
-    shared_ = dice_.OneIn(12) && !wishes_.ordered;
+    shared_ = (dice_.OneIn(12) || wishes_.shared) && !wishes_.ordered;
     DrawSource();
     const auto below = shared_ ? static_cast<size_t>(dice_.Between(0, depth)) : sizes_.size();
     for (size_t i = 0; i < below; ++i) Decorate(sizes_[i]);

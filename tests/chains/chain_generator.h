@@ -15,6 +15,8 @@ struct ChainWishes {
   bool counted = false;
   // There is one reader at the top, and the order of its elements is defined.
   bool ordered = false;
+  // Several readers share one, unless `ordered`.
+  bool shared = false;
 };
 
 // The text of the program, the same for the same seed. Names of files begin with ${folder} and are

@@ -263,4 +263,54 @@ std::vector<std::string> ResumedOutcomeOf(const std::string& text, uint64_t pass
   return outcome;
 }
 
+bool ResumeShared(const std::string& text, uint64_t seed) {
+  constexpr int kWorkers[] = {0, 1, 2, 7};
+  const std::shared_ptr<const Program> program = LoadChain(text);
+  const ChainModel model(program->desc());
+  Dice dice(seed);
+  std::optional<PoolSize> pool;
+  std::unique_ptr<Scope> scope;
+  ReaderHolder::ReadersByName readers;
+  const auto make = [&] {
+    scope.reset();
+    pool.reset();
+    pool.emplace(kWorkers[dice.Between(0, 3)]);
+    scope = std::make_unique<Scope>();
+    Executor().Run(program, ProgramRole::kStartup, scope.get());
+    for (const std::string& top : model.Tops()) {
+      readers[top] = scope->Var(top)->GetMutable<ReaderHolder>();
+    }
+  };
+  make();
+  ReaderHolder::ExpectSaveOfAll(readers);
+  const std::string why = TextOf([&] { ReaderHolder::SaveAll(readers); });
+  if (!why.empty()) {
+    EXPECT_NE(why.find("keeps elements on a disk"), std::string::npos) << why;
+    return false;
+  }
+  for (uint64_t pass = 0; pass < kPasses; ++pass) {
+    Values want, got;
+    for (const ExpectedElement& element : model.Pass(model.Shared(), pass).elements) {
+      Count(element.value, &want);
+    }
+    for (bool more = true; more;) {
+      more = false;
+      for (const auto& [name, reader] : readers) {
+        ReadInto(reader, dice.Between(0, 4), &got);
+        more = reader->HasNext() || more;
+      }
+      if (!dice.OneIn(3)) continue;
+      ReaderHolder::PositionsByName saved;
+      for (const auto& [name, position] : ReaderHolder::SaveAll(readers)) {
+        saved.emplace(name, Position::Parse(position.Serialize()));
+      }
+      make();
+      ReaderHolder::RestoreAll(readers, saved);
+    }
+    EXPECT_EQ(got, want) << "in pass " << pass;
+    for (const auto& entry : readers) entry.second->ReInit();
+  }
+  return true;
+}
+
 }  // namespace millhopper

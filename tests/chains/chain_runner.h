@@ -33,6 +33,11 @@ std::vector<std::string> OutcomeOf(const std::string& text, uint64_t passes);
 std::vector<std::string> ResumedOutcomeOf(const std::string& text, uint64_t passes, uint64_t seed,
                                           std::string* why);
 
+// Reads the readers of a program that share one by turns, and saves all of them at places that
+// `seed` draws, to go on with new ones. Fails the test unless a pass yields what the model says, in
+// whichever order. False if they cannot be saved.
+bool ResumeShared(const std::string& text, uint64_t seed);
+
 }  // namespace millhopper
 
 #endif  // MILLHOPPER_TESTS_CHAINS_CHAIN_RUNNER_H_

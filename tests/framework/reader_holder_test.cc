@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <numeric>
@@ -13,7 +14,9 @@
 #include <utility>
 #include <vector>
 
+#include "framework/base/place.h"
 #include "framework/base/random.h"
+#include "framework/base/thread_pool.h"
 #include "framework/reader/chunk_queue.h"
 #include "framework/reader/reader.h"
 #include "readers/batch_reader.h"
@@ -398,6 +401,120 @@ TEST(Handles, StandRestartsAtAnyMoment) {
     });
   }
   for (std::thread& thread : threads) thread.join();
+}
+
+// ---- Positions of readers that share one. ----
+
+ReaderHolder::ReadersByName TopsOf(Tree* tree) {
+  return {{"left", &tree->left}, {"right", &tree->right}, {"root", &tree->root}};
+}
+
+// Two readers on one, and sometimes the one itself is read.
+std::unique_ptr<Tree> Shared(int64_t records) {
+  auto tree = std::make_unique<Tree>(records);
+  tree->Batch(&tree->root, &tree->middle, 1);
+  tree->Batch(&tree->middle, &tree->left, 2);
+  tree->Batch(&tree->root, &tree->right, 3);
+  return tree;
+}
+
+// What a call yields that depends on the number of the step only.
+Values Step(Tree* tree, int step) {
+  ReaderHolder* const readers[] = {&tree->left, &tree->right, &tree->left, &tree->root};
+  if (step % 17 == 16) {
+    tree->root.ReInit();
+    return {-1};
+  }
+  if (step % 5 == 4) return {readers[step % 4]->HasNext() ? 1 : 0};
+  return Read(readers[step % 4], 1);
+}
+
+TEST(SaveAll, ReadersOnOneGoOnTogether) {
+  constexpr int kSteps = 60;
+  const std::unique_ptr<Tree> whole = Shared(23);
+  std::vector<Values> wanted;
+  for (int step = 0; step < kSteps; ++step) wanted.push_back(Step(whole.get(), step));
+  for (const int every : {1, 2, 3, 7, 30}) {
+    std::unique_ptr<Tree> tree = Shared(23);
+    ReaderHolder::ExpectSaveOfAll(TopsOf(tree.get()));
+    for (int step = 0; step < kSteps; ++step) {
+      if (step % every == 0) {
+        ReaderHolder::PositionsByName stored;
+        for (const auto& [name, position] : ReaderHolder::SaveAll(TopsOf(tree.get()))) {
+          stored.emplace(name, Position::Parse(position.Serialize()));
+        }
+        EXPECT_EQ(stored.count("root"), step > 3 ? 1u : 0u) << "it was read at step 3";
+        tree = Shared(23);
+        ReaderHolder::RestoreAll(TopsOf(tree.get()), stored);
+      }
+      ASSERT_EQ(Step(tree.get(), step), wanted[static_cast<size_t>(step)]) << "at step " << step;
+    }
+  }
+}
+
+// Workers of both readers take elements of the one below while the place of all is saved.
+TEST(SaveAll, NothingIsLostOrDoubledWhereThreadsWorkAhead) {
+  static constexpr int64_t kRecords = 200;
+  const PoolSize pool(3);
+  const auto make = [] {
+    auto tree = std::make_unique<Tree>(kRecords);
+    for (ReaderHolder* const top : {&tree->left, &tree->right}) {
+      auto batches =
+          std::make_unique<BatchReader>(tree->root.NewHandle(), 3, false, BatchMode::kConcat);
+      top->Reset(std::make_unique<DoubleBufferReader>(std::move(batches), Place(), 4),
+                 {&tree->root});
+    }
+    return tree;
+  };
+  for (size_t repeat = 0; repeat < 20; ++repeat) {
+    std::unique_ptr<Tree> tree = make();
+    ReaderHolder::ExpectSaveOfAll(TopsOf(tree.get()));
+    Values all;
+    for (bool more = true; more;) {
+      const size_t before = all.size();
+      for (ReaderHolder* const top : {&tree->left, &tree->right}) {
+        for (const int64_t value : Read(top, 1 + (repeat + all.size()) % 5)) all.push_back(value);
+      }
+      more = all.size() > before;
+      const ReaderHolder::PositionsByName saved = ReaderHolder::SaveAll(TopsOf(tree.get()));
+      tree = make();
+      ReaderHolder::RestoreAll(TopsOf(tree.get()), saved);
+    }
+    std::sort(all.begin(), all.end());
+    ASSERT_EQ(all, UpTo(kRecords));
+  }
+}
+
+TEST(SaveAll, OneAloneIsAnError) {
+  const std::unique_ptr<Tree> tree = Shared(23);
+  const std::string words = "is read by 2 readers, and only 1 of them would be saved or restored";
+  ExpectError(ErrorCode::kInvalidArgument, words, [&] { tree->left.Save(); });
+  ExpectError(ErrorCode::kInvalidArgument, words, [&] {
+    ReaderHolder::SaveAll({{"left", &tree->left}});
+  });
+  ReaderHolder::PositionsByName both = ReaderHolder::SaveAll(TopsOf(tree.get()));
+  ASSERT_EQ(both.size(), 2u);
+  const Position left = both.at("left");
+  const std::unique_ptr<Tree> again = Shared(23);
+  ExpectError(ErrorCode::kInvalidArgument, words, [&] { again->left.Restore(left); });
+  ExpectError(ErrorCode::kInvalidArgument, "there is none of 'right'", [&] {
+    ReaderHolder::RestoreAll(TopsOf(again.get()), {{"left", left}});
+  });
+  ExpectError(ErrorCode::kInvalidArgument, "there is one of 'right', which is not here", [&] {
+    ReaderHolder::RestoreAll({{"left", &again->left}}, both);
+  });
+  Tree alone(23);
+  alone.Batch(&alone.root, &alone.left, 2);
+  ExpectError(ErrorCode::kInvalidArgument,
+              "it was saved together with those of others that read '', too, and can only be "
+              "restored with them",
+              [&] { alone.left.Restore(left); });
+  const std::unique_ptr<Tree> third = Shared(23);
+  const std::unique_ptr<ReaderBase> more = third->root.NewHandle();
+  ExpectError(ErrorCode::kInvalidArgument, "is read by 3 readers, and only 2 of them",
+              [&] { ReaderHolder::SaveAll(TopsOf(third.get())); });
+  ReaderHolder::RestoreAll(TopsOf(again.get()), both);
+  EXPECT_EQ(Read(&again->right), UpTo(23));
 }
 
 }  // namespace

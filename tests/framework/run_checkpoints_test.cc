@@ -4,8 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
+#include <memory>
+#include <optional>
+#include <thread>
 
+#include "framework/program/scope.h"
+#include "readers/element_queue.h"
 #include "tests/program_runner.h"
 #include "tests/record_files.h"
 #include "tests/saved_loop.h"
@@ -126,7 +132,6 @@ TEST_F(RunCheckpointsTest, RefusesARunWithFewerProgramsThanTheOneThatWasSaved) {
 
 TEST_F(RunCheckpointsTest, SaysWhichReaderCannotBeSaved) {
   SavedRun job = NewRun({Plain()});
-  // Two readers stand on one.
   job.startup = BlockText(
       0, -1,
       {ReaderText("files", {{"FP32", {1, 2}}, {"INT64", {1, 1}}}), ReaderText("data"),
@@ -135,10 +140,97 @@ TEST_F(RunCheckpointsTest, SaysWhichReaderCannotBeSaved) {
               {{"file_names", StrCat("strings: \"", data_, "/numbers-*.recordio\"")}}),
        OpText("create_batch_reader", {{"UnderlyingReader", {"files"}}}, {{"Out", {"data"}}},
               {{"batch_size", "i: 3"}}),
-       OpText("create_batch_reader", {{"UnderlyingReader", {"files"}}}, {{"Out", {"other"}}},
-              {{"batch_size", "i: 3"}})});
-  ExpectError(ErrorCode::kInvalidArgument, "while preparing reader 'data' for checkpoints",
+       OpText("create_cache_reader", {{"UnderlyingReader", {"files"}}}, {{"Out", {"other"}}},
+              {{"directory", StrCat("s: \"", data_, "\"")}, {"disk_bytes", "l: 1000000"}})});
+  ExpectError(ErrorCode::kInvalidArgument, "reader 'other' (create_cache_reader",
               [&] { RunSteps(job, -1); });
+}
+
+// Both loops of a step read from one source, batches of 2 and of 3.
+TEST_F(RunCheckpointsTest, GoesOnWithTwoReadersOnOneSource) {
+  const auto batches = [](const std::string& name, int size) {
+    return OpText("create_batch_reader", {{"UnderlyingReader", {"files"}}}, {{"Out", {name}}},
+                  {{"batch_size", StrCat("i: ", size)}});
+  };
+  const auto read = [](const std::string& name) {
+    return OpText("read", {{"Reader", {name}}}, {{"Out", {"x", "y"}}}) +
+           OpText("print", {{"In", {"y"}}}, {});
+  };
+  SavedRun whole = NewRun(
+      {BlockText(0, -1,
+                 {TensorText("more", "BOOL", {1}), FillText("more", "BOOL", 1),
+                  OpText("while", {{"Condition", {"more"}}}, {}, {{"sub_block", SubBlock(1)}})}) +
+       BlockText(1, 0,
+                 {TensorText("x", "FP32", {-1, 2}), TensorText("y", "INT64", {-1, 1}), read("two"),
+                  read("three"), OpText("has_next", {{"Reader", {"two"}}}, {{"Out", {"more"}}})})});
+  whole.startup =
+      BlockText(0, -1,
+                {ReaderText("files", {{"FP32", {1, 2}}, {"INT64", {1, 1}}}), ReaderText("two"),
+                 ReaderText("three"),
+                 OpText("open_files", {}, {{"Out", {"files"}}},
+                        {{"file_names", StrCat("strings: \"", data_, "/numbers-*.recordio\"")}}),
+                 batches("two", 2), batches("three", 3)});
+  whole.every_steps = 0;
+  const std::string expected = RunSteps(whole, -1).text;
+  SavedRun pieces = whole;
+  pieces.folder = NewFolder("saved");
+  pieces.every_steps = 1;
+  std::string text;
+  for (bool stopped = true; stopped;) {
+    const SavedRunOutput piece = RunSteps(pieces, 1);
+    text += piece.text;
+    stopped = piece.stopped;
+  }
+  EXPECT_EQ(text, expected);
+}
+
+// The process makes each pass again where the program goes on in it, and drops what was taken.
+TEST_F(RunCheckpointsTest, GoesOnWithWhatTheProcessFeeds) {
+  using Queue = std::shared_ptr<ElementQueue>;
+  Queue queue;
+  std::thread provider;
+  const auto stop = [&] {
+    if (queue != nullptr) queue->Detach();
+    if (provider.joinable()) provider.join();
+  };
+  SavedRun job = NewRun({SavedLoopMain(2, true)});
+  job.startup =
+      BlockText(0, -1,
+                {"vars { name: \"queue\" persistable: true type { type: RAW } }",
+                 ReaderText("fed", {{"FP32", {1, 2}}, {"INT64", {1, 1}}}), ReaderText("data"),
+                 TensorText("w", "FP32", {1}, 0, true), FillText("w", "FP32", 1),
+                 OpText("create_py_reader", {{"blocking_queue", {"queue"}}}, {{"Out", {"fed"}}}),
+                 OpText("create_double_buffer_reader", {{"UnderlyingReader", {"fed"}}},
+                        {{"Out", {"data"}}})});
+  job.prepare = [&](Scope* scope) {
+    stop();
+    queue = std::make_shared<ElementQueue>(3);
+    *scope->Var("queue")->GetMutable<Queue>() = queue;
+    provider = std::thread([queue, generation = queue->Attach()] {
+      for (std::optional<uint64_t> pass = generation; pass;
+           pass = queue->AwaitNext(std::chrono::minutes(1), *pass)) {
+        for (int64_t i = 0; i < 17; ++i) {
+          if (!queue->Push(*pass,
+                           {MakeTensor<float>({1, 2}, {1, 2}), MakeTensor<int64_t>({1, 1}, {i})})) {
+            break;
+          }
+        }
+        queue->Close(*pass);
+      }
+    });
+  };
+  SavedRun whole = job;
+  whole.folder = NewFolder("saved");
+  whole.every_steps = 0;
+  const std::string expected = RunSteps(whole, -1).text;
+  std::string text;
+  for (bool stopped = true; stopped;) {
+    const SavedRunOutput piece = RunSteps(job, 3);
+    text += piece.text;
+    stopped = piece.stopped;
+  }
+  EXPECT_EQ(text, expected);
+  stop();
 }
 
 TEST_F(RunCheckpointsTest, AFailedWriteEndsTheRunAndLeavesWhatWasSaved) {

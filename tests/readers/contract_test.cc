@@ -252,7 +252,8 @@ ReaderPtr Jittering(Fault fault) { return MakePlannedSource(Spec(fault, false, 3
 ReaderPtr Sequential(Fault fault) { return MakeSequentialSource(Spec(fault, false, 0)); }
 ReaderPtr RaggedSequential(Fault fault) { return MakeSequentialSource(Spec(fault, true, 0)); }
 
-// A queue together with a thread that fills it, which starts when a pass is first read.
+// A queue together with a thread that fills it, which starts when a pass is first read. It makes a
+// pass from the beginning wherever the reader goes on.
 class FedQueue final : public DecoratedReader {
  public:
   using Queue = std::shared_ptr<ElementQueue>;
@@ -265,14 +266,28 @@ class FedQueue final : public DecoratedReader {
 
  private:
   void PlanNext(size_t n, TicketRun* run) override {
-    if (!provider_.joinable()) {
-      provider_ = std::thread([this, generation = queue_->generation()] { Provide(generation); });
-    }
+    Start();
     DecoratedReader::PlanNext(n, run);
   }
   void Rewind(uint64_t pass) override {
     Leave();
     DecoratedReader::Rewind(pass);
+  }
+  void SaveState(ReaderState* /*state*/) const override {}
+  void RestoreState(const ReaderState& /*state*/) override {}
+  void PlanAgain(const ElementNames& names, const TakeElement& take) override {
+    if (names.count > 0) Start();
+    DecoratedReader::PlanAgain(names, take);
+  }
+  void Start() {
+    if (provider_.joinable()) return;
+    provider_ = std::thread([this, generation = queue_->Attach()] {
+      std::optional<uint64_t> pass = generation;
+      while (pass) {
+        Provide(*pass);
+        pass = queue_->AwaitNext(std::chrono::minutes(1), *pass);
+      }
+    });
   }
   void Provide(uint64_t generation) {
     for (int64_t i = 0; i < kRecords; ++i) {
@@ -286,8 +301,9 @@ class FedQueue final : public DecoratedReader {
     queue_->Close(generation);
   }
   void Leave() {
-    queue_->Close(queue_->generation());
+    queue_->Detach();
     if (provider_.joinable()) provider_.join();
+    provider_ = std::thread();
   }
 
   const Queue queue_;
@@ -890,41 +906,6 @@ ReaderPtr Jpegs(Fault fault, Where where) {
 
 // ---- The cases. ----
 
-// Chains that cannot be saved: a source gives out elements that it cannot name.
-const std::set<std::string>& CannotBeSaved() {
-  static const auto* const names = new std::set<std::string>{
-      "sequential",
-      "ragged_sequential",
-      "fed_queue",
-      "shuffle_sequential",
-      "batch_sequential",
-      "shard_of_one",
-      "double_buffer_sequential",
-      "to_device_sequential",
-      "filter_sequential",
-      "unbatch_sequential",
-      "pack_best_fit",
-      "bucket_sequential",
-      "dedupe_sequential",
-      "cache_ragged_sequential",
-      "take_more_than_all",
-      "skip_a_fault",
-      "fake_batch_double_buffer",
-      "chain",
-      "chain_ragged",
-      "chain_shuffle_batch_double_buffer",
-      "chain_batch_to_device",
-      "zip_to_the_shortest",
-      "zip_map_to_device",
-      "fed_queue_filter_batch",
-      "fed_queue_window_batch",
-      "sequential_map_batch_to_device",
-      "fed_queue_batch_double_buffer",
-      "fed_queue_handle_shuffle_multi_pass_double_buffer",
-  };
-  return *names;
-}
-
 // A chain over a source, with the number of elements before a planning and a loading error.
 ContractCase Chain(std::string name, const std::function<ReaderPtr(Fault)>& source,
                    const std::vector<Decorator>& decorators, std::vector<int64_t> values,
@@ -940,11 +921,9 @@ ContractCase Chain(std::string name, const std::function<ReaderPtr(Fault)>& sour
   contract.faults.assign(faults, faults + before_fault.size());
   contract.before_fault = std::move(before_fault);
   contract.values = std::move(values);
-  if (CannotBeSaved().count(contract.name) > 0) contract.cannot_save = "cannot say where it stands";
   if (contract.name.find("disk_cache") != std::string::npos) {
     contract.cannot_save = "keeps elements on a disk";
   }
-  if (contract.name == "chain_on_one") contract.cannot_save = "is read by 2 readers";
   return contract;
 }
 

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/checkpoint/scope_state.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "framework/base/error.h"
+#include "framework/program/scope.h"
+
+namespace millhopper {
+namespace {
+
+// What differs between two texts, for people: the first line if they have several.
+std::string Difference(const std::string& name, const std::string& was, const std::string& is) {
+  const auto split = [](const std::string& text) {
+    std::vector<std::string> lines(1);
+    for (const char c : text) {
+      if (c == '\n') {
+        lines.emplace_back();
+      } else {
+        lines.back().push_back(c);
+      }
+    }
+    return lines;
+  };
+  const std::vector<std::string> before = split(was);
+  const std::vector<std::string> now = split(is);
+  size_t line = 0;
+  while (line < before.size() && line < now.size() && before[line] == now[line]) ++line;
+  const auto shown = [line](const std::vector<std::string>& lines) {
+    return line < lines.size() ? StrCat("'", Escaped(lines[line].substr(0, 200)), "'")
+                               : std::string("its end");
+  };
+  const std::string place = before.size() + now.size() > 2 ? StrCat(" in line ", line + 1) : "";
+  return StrCat(name, ":", place, " it was ", shown(before), ", now it is ", shown(now));
+}
+
+}  // namespace
+
+std::string ScopePrefix(size_t program, size_t scope) { return StrCat(program, ".", scope, " "); }
+
+const std::string& SharedPrefix() {
+  static const auto* const prefix = new std::string(ScopePrefix(0, 0));
+  return *prefix;
+}
+
+std::string ProgramSetting(size_t program) { return StrCat("main program ", program); }
+
+ReaderHolder::ReadersByName ReadersOf(const Scope& scope) {
+  ReaderHolder::ReadersByName readers;
+  for (const std::string& name : scope.LocalNames()) {
+    Variable* const variable = scope.FindLocal(name);
+    if (!variable->Holds<ReaderHolder>()) continue;
+    auto* const reader = variable->GetMutable<ReaderHolder>();
+    if (reader->has_reader()) readers.emplace(name, reader);
+  }
+  return readers;
+}
+
+void AddTensors(const Scope& scope, const std::string& prefix, Checkpoint* checkpoint) {
+  for (const std::string& name : scope.LocalNames()) {
+    const Variable* const variable = scope.FindLocal(name);
+    if (!variable->Holds<LoDTensor>()) continue;
+    const auto& tensor = variable->Get<LoDTensor>();
+    if (tensor.initialized()) checkpoint->tensors[prefix + name] = tensor.OnHost();
+  }
+}
+
+void TakeTensors(Scope* scope, const std::string& prefix, Checkpoint* checkpoint) {
+  for (const std::string& name : scope->LocalNames()) {
+    Variable* const variable = scope->FindLocal(name);
+    const auto saved = checkpoint->tensors.find(prefix + name);
+    if (saved != checkpoint->tensors.end()) {
+      *variable->GetMutable<LoDTensor>() = std::move(saved->second);
+      checkpoint->tensors.erase(saved);
+    } else if (variable->Holds<LoDTensor>()) {
+      variable->Reset();
+    }
+  }
+}
+
+void CheckSameSetting(const std::string& name, const std::string& now, const Checkpoint& saved) {
+  const auto found = saved.settings.find(name);
+  Require(found != saved.settings.end() && found->second == now,
+          "the checkpoint is one of another run: ",
+          found == saved.settings.end() ? StrCat("it was saved without ", name)
+                                        : Difference(name, found->second, now));
+}
+
+Checkpoint SaveScope(const Scope& scope, std::map<std::string, std::string> settings) {
+  Checkpoint checkpoint;
+  checkpoint.settings = std::move(settings);
+  checkpoint.positions = ReaderHolder::SaveAll(ReadersOf(scope));
+  AddTensors(scope, SharedPrefix(), &checkpoint);
+  return checkpoint;
+}
+
+void RestoreScope(Checkpoint checkpoint, const std::map<std::string, std::string>& settings,
+                  Scope* scope) {
+  for (const auto& [name, value] : settings) CheckSameSetting(name, value, checkpoint);
+  const std::string& prefix = SharedPrefix();
+  for (const auto& entry : checkpoint.tensors) {
+    Require(entry.first.compare(0, prefix.size(), prefix) == 0,
+            "the checkpoint is one of another run: it has a variable of a block, '",
+            Escaped(entry.first), "'");
+  }
+  ReaderHolder::RestoreAll(ReadersOf(*scope), checkpoint.positions);
+  for (const auto& entry : checkpoint.tensors) scope->Var(entry.first.substr(prefix.size()));
+  TakeTensors(scope, prefix, &checkpoint);
+}
+
+}  // namespace millhopper
