@@ -145,7 +145,9 @@ void RunCheckpoints::BetweenSteps(OpContext& loop) {
     return;
   }
   const bool stops = options_.stop_wanted != nullptr && options_.stop_wanted();
-  if (!stops && !IsDue(loop.run().steps)) return;
+  // A checkpoint that is due while the last one is being written is taken when that is done: the
+  // loop does not wait for disks.
+  if (!stops && (writing_ || !IsDue(loop.run().steps))) return;
   Save(loop);
   if (!stops) return;
   Finish();
@@ -194,12 +196,14 @@ void RunCheckpoints::Save(OpContext& loop) {
   if (options_.before_save != nullptr) options_.before_save();
   Checkpoint checkpoint = Take(loop);
   Finish();  // what was saved before
+  writing_ = true;
   writer_ = std::thread([this, checkpoint = std::move(checkpoint)] {
     try {
       folder_.Write(checkpoint);
     } catch (...) {
       failure_ = std::current_exception();
     }
+    writing_ = false;
   });
   saved_steps_ = loop.run().steps;
   saved_at_ = Clock::now();

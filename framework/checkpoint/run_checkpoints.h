@@ -26,6 +26,7 @@
 #ifndef MILLHOPPER_FRAMEWORK_CHECKPOINT_RUN_CHECKPOINTS_H_
 #define MILLHOPPER_FRAMEWORK_CHECKPOINT_RUN_CHECKPOINTS_H_
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -61,8 +62,10 @@ struct RunCheckpointOptions {
 };
 
 // Saves a run and goes on with one. All calls come from the thread that runs the programs; another
-// thread writes the files. An error of writing is thrown by the next call that saves, and by
-// Finish: a run whose checkpoints are not written should not look as if they were.
+// thread writes the files. While it does, the loop goes on, and the next checkpoint is not taken:
+// if writing takes longer than what lies between two checkpoints, there are fewer. An error of
+// writing is thrown by the next call that saves, and by Finish: a run whose checkpoints are not
+// written should not look as if they were.
 class RunCheckpoints final : public RunWatcher {
  public:
   // `settings` are what the run depends on beside its main programs and files, by names for people.
@@ -120,7 +123,8 @@ class RunCheckpoints final : public RunWatcher {
   int64_t saved_steps_ = 0;    // RunState::steps when it was saved last
   Clock::time_point saved_at_ = Clock::now();
   std::thread writer_;
-  std::exception_ptr failure_;  // of writer_, to be looked at after it was joined
+  std::atomic<bool> writing_{false};  // whether writer_ is still at work
+  std::exception_ptr failure_;        // of writer_, to be looked at after it was joined
 };
 
 }  // namespace millhopper

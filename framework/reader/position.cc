@@ -4,6 +4,7 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/util/json_util.h>
+#include <google/protobuf/util/type_resolver_util.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -508,8 +509,15 @@ std::string Position::ToJson() const {
   google::protobuf::util::JsonPrintOptions options;
   options.add_whitespace = true;
   options.preserve_proto_field_names = true;
+  // Printed from its bytes, whose maps are in order; those of a message are in any.
+  const std::string prefix = "type.googleapis.com";
+  const std::unique_ptr<google::protobuf::util::TypeResolver> types(
+      google::protobuf::util::NewTypeResolverForDescriptorPool(
+          prefix, position_proto::ChainPosition::descriptor()->file()->pool()));
   std::string json;
-  const auto status = google::protobuf::util::MessageToJsonString(chain, &json, options);
+  const auto status = google::protobuf::util::BinaryToJsonString(
+      types.get(), prefix + "/" + position_proto::ChainPosition::descriptor()->full_name(),
+      Bytes(chain), &json, options);
   if (!status.ok()) {
     Throw(ErrorCode::kInternal, "a position cannot be printed: ", status.ToString());
   }

@@ -157,7 +157,7 @@ class Position {
   static Position Parse(std::string_view bytes);
   // The same position always gives the same bytes. Throws kResourceLimit if they are too many.
   std::string Serialize() const;
-  // The same as JSON, for people. It shows single records.
+  // The same as JSON, for people: always the same text. It shows single records.
   std::string ToJson() const;
 
  private:

@@ -233,6 +233,34 @@ TEST_F(RunCheckpointsTest, GoesOnWithWhatTheProcessFeeds) {
   stop();
 }
 
+// A loop of quick steps over values that take long to write.
+TEST_F(RunCheckpointsTest, ALoopDoesNotWaitForTheDisk) {
+  constexpr int kSteps = 200;
+  const std::string large = StrCat(int64_t{16} << 20);
+  SavedRun job = NewRun(
+      {BlockText(0, -1,
+                 {TensorText("i", "INT64", {1}), TensorText("n", "INT64", {1}),
+                  TensorText("more", "BOOL", {1}), FillText("i", "INT64", 0),
+                  FillText("n", "INT64", kSteps), FillText("more", "BOOL", 1),
+                  OpText("while", {{"Condition", {"more"}}}, {}, {{"sub_block", SubBlock(1)}})}) +
+       BlockText(1, 0,
+                 {OpText("increment", {{"X", {"i"}}}, {{"Out", {"i"}}}),
+                  OpText("less_than", {{"X", {"i"}}, {"Y", {"n"}}}, {{"Out", {"more"}}})})});
+  job.startup = BlockText(
+      0, -1,
+      {TensorText("w", "FP32", {int64_t{16} << 20}, 0, true),
+       OpText("fill_constant", {}, {{"Out", {"w"}}},
+              {{"shape", StrCat("ints: ", large)}, {"dtype", "i: 5"}, {"value", "f: 1"}})});
+  job.keep = kSteps;
+  EXPECT_FALSE(RunSteps(job, -1).stopped);
+  size_t files = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(job.folder)) {
+    ++files;
+  }
+  EXPECT_GE(files, 1u);
+  EXPECT_LT(files, size_t{kSteps} / 4);
+}
+
 TEST_F(RunCheckpointsTest, AFailedWriteEndsTheRunAndLeavesWhatWasSaved) {
   const SavedRun job = NewRun({Plain()});
   EXPECT_TRUE(RunSteps(job, 4).stopped);

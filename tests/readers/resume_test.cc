@@ -113,6 +113,12 @@ TEST(ResumeTest, PrintsWhatAPersonWantsToKnow) {
   }
 }
 
+TEST(ResumeTest, PrintsTheSameTextEachTime) {
+  const std::string position = SavedAfter(Quickstart(), 3);
+  const std::string json = Position::Parse(position).ToJson();
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(Position::Parse(position).ToJson(), json);
+}
+
 TEST(ResumeTest, RefusesBytesThatAreNoPosition) {
   const std::string good = SavedAfter(Quickstart(), 5);
   ASSERT_NO_THROW(Position::Parse(good));
