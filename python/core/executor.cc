@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "framework/base/error.h"
+#include "framework/checkpoint/scope_state.h"
 #include "framework/program/executor.h"
 #include "framework/program/operator.h"
 #include "framework/program/program.h"
@@ -65,8 +66,9 @@ class Prepared {
     run.place = Place::Parse(place);
     run.seed = seed;
     run.output = &output_;
+    role_ = RoleOf(*program);
     const InterpreterRelease released;
-    prepared_ = Executor(run).Prepare(program, RoleOf(*program), &scope_->scope());
+    prepared_ = Executor(run).Prepare(program, role_, &scope_->scope());
   }
   ~Prepared() {
     // The prepared program points into the scope, so the task keeps both.
@@ -94,6 +96,7 @@ class Prepared {
       const OpensReader opens(scope_->number());
       output_.clear();
       prepared_->Run(feed);
+      if (role_ == ProgramRole::kStartup) ExpectSave();
       for (size_t i = 0; i < fetch.size(); ++i) {
         const auto first = std::find(fetch.begin(), fetch.end(), fetch[i]) - fetch.begin();
         const bool again = static_cast<size_t>(first) < i;
@@ -117,6 +120,17 @@ class Prepared {
     std::atomic<std::thread::id>* const runs_on_;
   };
 
+  // Tells the readers that were made that they may be saved, while nothing of them has been read.
+  void ExpectSave() const {
+    for (const auto& entry : ReadersOf(*scope_->scope().root())) {
+      try {
+        ReaderHolder::ExpectSaveOfAll({entry});
+      } catch (const Error& error) {
+        if (error.interrupts()) throw;  // whoever reads or saves the reader will meet all others
+      }
+    }
+  }
+
   // The program's own variables are new in the next run, so their values are moved out.
   LoDTensor Fetch(const std::string& name) const {
     Variable* const variable = prepared_->Find(name);
@@ -128,6 +142,7 @@ class Prepared {
 
   const std::shared_ptr<PythonScope> scope_;
   const bool may_wait_;
+  ProgramRole role_;
   PythonOutput output_;
   std::mutex mutex_;                           // taken without the interpreter
   std::atomic<std::thread::id> runs_on_{};     // the thread that holds mutex_

@@ -29,6 +29,7 @@
 #include "python/core/queue.h"
 #include "python/core/reader.h"
 #include "python/core/recordio.h"
+#include "python/core/saved_scope.h"
 #include "python/core/schemas.h"
 #include "python/core/scope.h"
 #include "python/core/slots.h"
@@ -87,6 +88,7 @@ void Define(py::module_ module) {
   module.attr("version") = kVersion;
   DefineTensor(&module);
   DefineScope(&module);
+  DefineSavedScope(&module);
   DefineProgram(&module);
   DefineSchemas(&module);
   DefineInference(&module);

@@ -79,10 +79,8 @@ class SavingMethods(StateInJson):
         nothing else: a few bytes for each element in a window, and a few kilobytes.
 
         Raises:
-            Error: a reader of the chain cannot say where it stands: one whose elements come from a
-                queue or a stream that cannot be read again, or one that others read, too. The
-                message names it. Such a chain can be put behind ``Reader.cache``, or its data
-                written to files first.
+            Error: a reader of the chain cannot say where it stands: one of a stream that cannot be
+                read again, or one that keeps its elements on a disk. The message names it.
         """
         if self._loaded:
             return new_state("Reader", epoch=self._epoch, position=self._position)

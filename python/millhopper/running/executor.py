@@ -19,6 +19,7 @@ from millhopper.programs.program import Program, default_main_program
 from millhopper.programs.scope import global_scope
 from millhopper.programs.variable import Variable
 from millhopper.ragged import Ragged
+from millhopper.running.saving import SavingPrograms
 
 # A fetched value: an array, or sequences of different lengths.
 Fetched: TypeAlias = npt.NDArray[Any] | Ragged
@@ -60,13 +61,13 @@ class _Preparations:
         return prepared
 
 
-class Executor:
+class Executor(SavingPrograms):
     """Runs programs in a scope: startup programs, which create readers and parameters, and others.
 
     A program is checked and prepared when it first runs in a scope, and again when it has changed
     or has run in several other scopes since. While the core works, other threads can use the
     interpreter. Ctrl-C stops the core between two operators or while it waits. Only one thread at a
-    time may run programs in one scope.
+    time may run programs in one scope, or save or load its state.
 
     Source: PaddlePaddle's fluid.executor, 2018.
     """
