@@ -92,23 +92,22 @@ bool LookUp(PackedBytes places, uint32_t bits, size_t values, const T* dictionar
   };
   const auto packed = [&](PackedBytes bytes, size_t count) {
     const uint64_t mask = (uint64_t{1} << bits) - 1;
+    T* const to = out;
     uint64_t most = 0;
-    const auto look_up = [&](uint64_t word, size_t bit) {
-      const uint64_t place = word >> bit % 8 & mask;
+    // Each place is cut from the eight bytes that it begins in.
+    const auto look_up = [&](size_t i, size_t within) {
+      uint64_t word = 0;
+      std::memcpy(&word, bytes.begin + i * bits / 8, within);
+      const uint64_t place = word >> i * bits % 8 & mask;
       most = std::max(most, place);
-      *out++ = dictionary[place < size ? place : 0];
+      to[i] = dictionary[place < size ? place : 0];
     };
-    size_t bit = 0;
-    uint64_t word = 0;
-    for (; count > 0 && bit / 8 + sizeof(word) <= bytes.size(); --count, bit += bits) {
-      std::memcpy(&word, bytes.begin + bit / 8, sizeof(word));
-      look_up(word, bit);
-    }
-    for (; count > 0; --count, bit += bits) {
-      word = 0;
-      std::memcpy(&word, bytes.begin + bit / 8, bytes.size() - bit / 8);
-      look_up(word, bit);
-    }
+    constexpr size_t kWord = sizeof(uint64_t);
+    size_t whole = bytes.size() < kWord ? 0 : count;  // places with eight bytes
+    if (bits > 0) whole = std::min(whole, ((bytes.size() - kWord) * 8 + 7) / bits + 1);
+    for (size_t i = 0; i < whole; ++i) look_up(i, kWord);
+    for (size_t i = whole; i < count; ++i) look_up(i, bytes.size() - i * bits / 8);
+    out += count;
     return most < size;
   };
   return ForEachRun(places, bits, values, run, packed);
