@@ -146,13 +146,14 @@ def decorate(kind: str, below: list[str], attributes: str) -> str:
 
 def block_of(*ops: tuple[str, str]) -> str:
     """The block of a custom reader or a filter: operators one behind another, from x0 to x1 ..."""
+    outputs = {"sequence_mask": "Y"}
     parts = [
         f"""
         vars {{ name: "x{i + 1}" type {{ type: LOD_TENSOR }} }}
         ops {{
           type: "{type}"
           inputs {{ parameter: "X" arguments: "x{i}" }}
-          outputs {{ parameter: "Out" arguments: "x{i + 1}" }}
+          outputs {{ parameter: "{outputs.get(type, "Out")}" arguments: "x{i + 1}" }}
           {attributes_of(attributes)}
         }}
         """
