@@ -84,7 +84,9 @@ def test_gray_is_pillows(tmp_path: Path) -> None:
 def test_png_images_are_pillows(tmp_path: Path) -> None:
     """Every depth, palettes, gray, interlaced or not; those with alpha are compared without it."""
     paths = files("png/pngsuite")
-    for path, element in zip(paths, reader_of(paths, tmp_path).decode_image("image")):
+    elements = list(reader_of(paths, tmp_path).decode_image("image"))
+    assert len(elements) == len(paths)
+    for path, element in zip(paths, elements):
         with Image.open(path) as image:
             if image.mode.startswith("I"):  # 16 bits: Pillow keeps them
                 upper = (np.asarray(image).astype(int) >> 8).astype(np.uint8)

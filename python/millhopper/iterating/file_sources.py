@@ -44,9 +44,9 @@ class FileSources(Chain):
         Args:
             files: paths, patterns (``train-*.recordio``) and ranges (``{00000..00127}``), each with
                 an optional format and a colon before it (``text:notes``). A path may be an
-                ``https://`` or ``http://`` URL, without a pattern, or ``s3://bucket/key``. What can be
-                read once only, for one pass, is ``-`` (standard input), the path of a FIFO, and what
-                a command writes: ``pipe:zcat a.gz``, after ``millhopper.allow_exec()``.
+                ``https://`` or ``http://`` URL, without a pattern, or ``s3://bucket/key``. What can
+                be read once only, for one pass, is ``-`` (standard input), the path of a FIFO, and
+                what a command writes: ``pipe:zcat a.gz``, after ``millhopper.allow_exec()``.
             slots: the slots of a record, in order: name to (dtype, dims) or (dtype, dims, levels of
                 offsets). Dims include the leading axis of one instance: an image is
                 ``("uint8", [1, 28, 28])``. Formats that define their slots (idx, text) need none,
