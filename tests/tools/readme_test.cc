@@ -24,7 +24,7 @@ namespace {
 void Train(const RunCheckpointOptions& options, const std::string& startup_path,
            const std::string& main_path) {
   const auto startup = Program::FromFile(startup_path);
-  const auto main = Program::FromFile(main_path);
+  const auto program = Program::FromFile(main_path);
   Scope scope;
   RunState run;
   std::vector<std::string> damaged;
