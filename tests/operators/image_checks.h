@@ -11,18 +11,11 @@
 #include <vector>
 
 #include "framework/base/random.h"
+#include "tests/images.h"
 #include "tests/run_op.h"
 #include "tests/testing.h"
 
 namespace millhopper {
-
-// Images of random bytes.
-inline LoDTensor RandomImages(const Dims& dims, uint64_t seed = 1) {
-  const RandomKey key(seed, 0, "images");
-  std::vector<uint8_t> values(static_cast<size_t>(dims[0] * dims[1] * dims[2] * dims[3]));
-  for (size_t k = 0; k < values.size(); ++k) values[k] = static_cast<uint8_t>(key.Bits(0, k));
-  return MakeTensor<uint8_t>(dims, values);
-}
 
 // Images whose values change slowly, so that a place that is off by little changes them little.
 inline LoDTensor SmoothImages(const Dims& dims) {
