@@ -137,6 +137,7 @@ class RecordIOManifest::Parser {
                             NumberOf(entry, "old_records")};
       }
     }
+    if (entry.contains("format")) file.promise.slots = SlotsIn(entry["format"]);
     if (!files_->emplace(name->get<std::string>(), file).second) {
       Refuse(StrCat("'", Escaped(name->get<std::string>()), "' is listed twice"));
     }
