@@ -293,6 +293,7 @@ std::optional<NamedSlots> StoredSlots(const std::vector<std::string>& files) {
   bool named = true;
   for (const std::string& file : files) {
     CheckStop();
+    if (CanBeReadOnceOnly(file)) return std::nullopt;
     const std::string path = RecordIOManifest::PathOf(file);
     auto known = manifests.find(path);
     if (known == manifests.end()) {
