@@ -381,7 +381,8 @@ int RunPeek(const Arguments& arguments) {
                 << (reader->slots()[i].known ? ToString(reader->slots()[i]) : "by its file")
                 << "\n";
     }
-    FLAGS_all ? PrintStatistics(reader, peeked.slot_names) : PrintElements(reader, slot_names);
+    FLAGS_all ? PrintStatistics(reader, peeked.slot_names)
+              : PrintElements(reader, peeked.slot_names);
   }
   if (FLAGS_stats) {
     FlushOutput();
