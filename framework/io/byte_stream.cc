@@ -67,7 +67,8 @@ class ByteStream::Decompressor {
     if (error_ != nullptr) std::rethrow_exception(error_);
     std::memmove(content_.data(), content_.data() + given_, end_ - given_);
     end_ -= given_;
-    begin_ = given_ = right_ = 0;
+    right_ -= std::min(right_, given_);  // a call that was stopped may have finished frames
+    begin_ = given_ = 0;
     try {
       while (end_ < content_.size() && (in_frame_ || BeginFrame())) {
         CheckStop();  // frames may have no content at all

@@ -311,9 +311,10 @@ bool StageReader::Advance(MemoryScope::Need need) {
       std::lock_guard<std::mutex> lock(mutex_);
       planned_.push_back(group);
     } catch (...) {
-      if (MemoryScope::WasRefused()) {
+      const bool stopped = Job::IsCancelled() && CurrentError().code() == ErrorCode::kCancelled;
+      if (MemoryScope::WasRefused() || stopped) {
         if (ahead) return false;
-        throw;  // the caller plans ahead of need and will call again
+        throw;  // the caller plans ahead of need and will call again, or leaves that to others
       }
       error_ = std::current_exception();
       end_.store(true, std::memory_order_release);
