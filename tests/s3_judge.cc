@@ -186,7 +186,11 @@ std::optional<HttpAnswer> S3Judge::Check(const std::string& head) {
   if (old_keys_.count(scope[0]) > 0 && scope[0] != key_) {
     return Refusal("400 Bad Request", "ExpiredToken");
   }
-  if (scope[0] != key_) return Refusal("403 Forbidden", "InvalidAccessKeyId");
+  if (scope[0] != key_) {
+    return Refusal("403 Forbidden", "InvalidAccessKeyId",
+                   StrCat("<Message>who is ", scope[0], " with ",
+                          HeaderOf(head, "x-amz-security-token"), "?</Message>"));
+  }
   if (scope[2] != region_) {
     HttpAnswer answer = Refusal("400 Bad Request", "AuthorizationHeaderMalformed",
                                 StrCat("<Region>", region_, "</Region>"));

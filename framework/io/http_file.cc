@@ -314,7 +314,7 @@ FileStatus StatHttpFile(const HttpRequest& object) {
     transfer = HttpTransfer::Start(object);
     transfer->Wait();
   } catch (const Error& error) {
-    if (error.code() == ErrorCode::kCancelled) {
+    if (error.interrupts()) {  // the transfer may go on
       if (transfer != nullptr) HttpTransfer::Cancel(std::move(transfer));
       throw;
     }

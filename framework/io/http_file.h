@@ -16,7 +16,7 @@ namespace millhopper {
 
 // Throws as File::Open.
 std::unique_ptr<const File> OpenHttpFile(const HttpRequest& object);
-// Throws nothing but kCancelled. What the server says 404 or 403 of is missing.
+// Throws nothing but an error that interrupts. What the server says 404 or 403 of is missing.
 FileStatus StatHttpFile(const HttpRequest& object);
 
 }  // namespace millhopper

@@ -72,13 +72,13 @@ class HttpTransfer {
   HttpTransfer& operator=(const HttpTransfer&) = delete;
 
   // Waits until the bytes are there, and gets the credentials that they need meanwhile. Throws kIo,
-  // kDataLoss or kResourceLimit with the URL and the first byte, or kCancelled on a request to
-  // stop; then the transfer goes on.
+  // kDataLoss or kResourceLimit with the URL and the first byte; or an error that interrupts, and
+  // then the transfer may go on.
   void Wait() const;
 
   const HttpRequest& request() const { return request_; }
 
-  // ---- When it has ended: Wait has returned, or thrown anything but kCancelled. ----
+  // ---- When it has ended: Wait has returned, or thrown an error that does not interrupt. ----
 
   const HttpObject& object() const { return object_; }
   // How many bytes have come. None come of an object that the server does not give in parts, unless

@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "framework/base/error.h"
 #include "framework/io/own_object.h"
@@ -19,6 +20,7 @@ constexpr size_t kMostNameBytes = 255;        // of a bucket
 constexpr size_t kMostRegionBytes = 64;
 constexpr size_t kMostRegions = 10'000;    // of buckets, that are remembered
 constexpr size_t kMostMessageBytes = 300;  // of what a server says
+constexpr std::string_view kTokenHeader = "x-amz-security-token: ";
 constexpr char kEmptyHash[] = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 bool IsLetterOrDigit(char c) {
@@ -63,6 +65,27 @@ std::string Endpoint(std::string text) {
   return text;
 }
 
+// What a server says, which may repeat what it was sent: keys and tokens are no part of it.
+std::string Shown(std::string text, const HttpTicket& ticket) {
+  constexpr std::string_view kHidden = "...";
+  std::vector<std::string> secrets;
+  for (const std::string& header : ticket.headers) {
+    if (StartsWith(header, kTokenHeader)) secrets.push_back(header.substr(kTokenHeader.size()));
+  }
+  secrets.insert(secrets.end(), {ticket.user, ticket.password});
+  for (const std::string& secret : secrets) {
+    if (secret.empty()) continue;
+    std::string shown;
+    size_t begin = 0;
+    for (size_t at = 0; (at = text.find(secret, begin)) != std::string::npos;) {
+      shown.append(text, begin, at - begin).append(kHidden);
+      begin = at + secret.size();
+    }
+    text = shown.append(text, begin);
+  }
+  return Escaped(text.substr(0, kMostMessageBytes));
+}
+
 // The store that was used last.
 struct StoreInUse {
   std::mutex mutex;  // guards what is below
@@ -84,7 +107,7 @@ class BucketAccess final : public HttpAccess {
     if (!credentials) return std::nullopt;
     ticket.headers.push_back(StrCat("x-amz-content-sha256: ", kEmptyHash));
     if (!credentials->token.empty()) {
-      ticket.headers.push_back(StrCat("x-amz-security-token: ", credentials->token));
+      ticket.headers.push_back(StrCat(kTokenHeader, credentials->token));
     }
     ticket.user = std::move(credentials->key);
     ticket.password = std::move(credentials->secret);
@@ -100,8 +123,8 @@ class BucketAccess final : public HttpAccess {
     const S3Error error = ReadS3Error(body);
     Explanation explanation;
     if (!error.code.empty()) {
-      explanation.text = StrCat(" (", Escaped(error.code.substr(0, kMostMessageBytes)), ": ",
-                                Escaped(error.message.substr(0, kMostMessageBytes)), ")");
+      explanation.text =
+          StrCat(" (", Shown(error.code, ticket), ": ", Shown(error.message, ticket), ")");
     }
     const std::string region = head.region.empty() ? error.region : head.region;
     const bool moved = error.code == "PermanentRedirect" ||

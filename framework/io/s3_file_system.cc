@@ -25,11 +25,17 @@ class S3FileSystem final : public FileSystem {
   FileStatus Stat(const std::string& path) const override {
     FileStatus status;
     try {
-      if (!S3Path::Of(path).key.empty()) status = StatHttpFile(RequestFor(path));
+      if (S3Path::Of(path).key.empty()) {
+        if (HasNames(path)) {
+          status.kind = FileStatus::Kind::kDirectory;
+        } else {
+          status.problem = "there is nothing in the bucket";
+        }
+        return status;
+      }
+      status = StatHttpFile(RequestFor(path));
       if (status.kind == FileStatus::Kind::kMissing && HasFolder(path)) {
         status.kind = FileStatus::Kind::kDirectory;
-      } else if (status.kind == FileStatus::Kind::kMissing && status.problem.empty()) {
-        status.problem = "there is nothing in the bucket";
       }
     } catch (const Error& error) {
       if (error.code() == ErrorCode::kCancelled) throw;
@@ -80,12 +86,17 @@ class S3FileSystem final : public FileSystem {
     return folder;
   }
 
+  // Whether anything lies in a folder.
+  static bool HasNames(const std::string& path) {
+    const S3Folder list = ListS3(path, FolderOf(path), 1);
+    return !list.keys.empty() || !list.prefixes.empty();
+  }
+
   static bool HasFolder(const std::string& path) {
     try {
-      const S3Folder list = ListS3(path, FolderOf(path), 1);
-      return !list.keys.empty() || !list.prefixes.empty();
+      return HasNames(path);
     } catch (const Error& error) {
-      if (error.code() == ErrorCode::kCancelled) throw;
+      if (error.interrupts()) throw;
       return false;  // one may be allowed to read objects and not to list them
     }
   }

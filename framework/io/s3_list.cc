@@ -20,6 +20,7 @@ namespace {
 
 // A page has 1000 keys of at most 1024 bytes, each of which may be %XX.
 constexpr size_t kMostPageBytes = size_t{4} << 20;
+constexpr int kMostEmptyPages = 10'000;
 constexpr char kWildcards[] = "*?[";
 
 int DigitOf(char c) {
@@ -52,6 +53,24 @@ std::string Decoded(const std::string& text) {
   }
   return decoded;
 }
+
+// How much a list holds so far.
+class Amount {
+ public:
+  // Throws kResourceLimit if a name more is too much.
+  void Add(const std::string& path, size_t bytes) {
+    ++names_;
+    bytes_ += bytes;
+    if (names_ <= kMaxListLength && bytes_ <= kMaxListBytes) return;
+    throw Error(ErrorCode::kResourceLimit, StrCat("the bucket has more than ", kMaxListLength,
+                                                  " names here, or they are longer than ",
+                                                  kMaxListBytes, " bytes; the pattern is too wide"))
+        .InFile(path, -1);
+  }
+
+ private:
+  size_t names_ = 0, bytes_ = 0;
+};
 
 S3Page FetchPage(const std::string& path, const S3Path& prefix, int most,
                  const std::string& token) {
@@ -100,18 +119,19 @@ size_t FirstWildcard(const std::string& pattern) {
 
 S3Page ReadS3Page(std::string_view document) {
   S3Page page;
-  bool is_list = false, goes_on = false, is_encoded = false;
+  bool is_list = false, is_encoded = false;
+  std::string goes_on;
   ReadXml(document, [&](const std::string& element, const std::string& text) {
     if (element == "ListBucketResult") is_list = true;
-    if (element == "ListBucketResult/IsTruncated") goes_on = text == "true";
+    if (element == "ListBucketResult/IsTruncated") goes_on = text;
     if (element == "ListBucketResult/NextContinuationToken") page.next = text;
     if (element == "ListBucketResult/EncodingType") is_encoded = text == "url";
     if (element == "ListBucketResult/Contents/Key") page.folder.keys.push_back(text);
     if (element == "ListBucketResult/CommonPrefixes/Prefix") page.folder.prefixes.push_back(text);
   });
   if (!is_list) Throw(ErrorCode::kDataLoss, "what the server sends is no list of a bucket");
-  if (!goes_on) page.next.clear();
-  if (goes_on && page.next.empty()) {
+  if (goes_on == "false") page.next.clear();
+  if (goes_on != "false" && (goes_on != "true" || page.next.empty())) {
     Throw(ErrorCode::kDataLoss, "the server's list of a bucket does not say how it goes on");
   }
   if (is_encoded) {
@@ -123,7 +143,8 @@ S3Page ReadS3Page(std::string_view document) {
 
 S3Folder ListS3(const std::string& path, const S3Path& prefix, int most) {
   S3Folder folder;
-  size_t count = 0, bytes = 0;
+  Amount amount;
+  int empty_pages = 0;
   std::string token;
   do {
     CheckStop();
@@ -133,28 +154,38 @@ S3Folder ListS3(const std::string& path, const S3Path& prefix, int most) {
           .InFile(path, -1);
     }
     token = std::move(page.next);
+    const bool is_empty = page.folder.keys.empty() && page.folder.prefixes.empty();
+    if (is_empty && ++empty_pages > kMostEmptyPages) {
+      throw Error(ErrorCode::kDataLoss,
+                  StrCat("the server sends ", empty_pages, " pages of a list without a name"))
+          .InFile(path, -1);
+    }
     for (auto [from, to] : {std::pair(&page.folder.keys, &folder.keys),
                             std::pair(&page.folder.prefixes, &folder.prefixes)}) {
       for (std::string& name : *from) {
-        if (name.compare(0, prefix.key.size(), prefix.key) != 0) {
+        const bool is_folder = to == &folder.prefixes;
+        if (name.compare(0, prefix.key.size(), prefix.key) != 0 ||
+            (is_folder && (name.size() == prefix.key.size() || name.back() != '/'))) {
           throw Error(ErrorCode::kDataLoss,
-                      StrCat("the server lists '", Escaped(name), "', asked for what begins with '",
-                             Escaped(prefix.key), "'"))
+                      StrCat("the server lists ", is_folder ? "folder '" : "'", Escaped(name),
+                             "', asked for what begins with '", Escaped(prefix.key), "'"))
               .InFile(path, -1);
         }
-        ++count;
-        bytes += name.size();
+        amount.Add(path, name.size());
         to->push_back(std::move(name));
       }
     }
-    if (count > kMaxListLength || bytes > kMaxListBytes) {
-      throw Error(ErrorCode::kResourceLimit,
-                  StrCat("the bucket has more than ", kMaxListLength,
-                         " names here, or they are longer than ", kMaxListBytes,
-                         " bytes; the pattern is too wide"))
-          .InFile(path, -1);
-    }
-  } while (!token.empty() && most == 0);
+  } while (!token.empty() && (most == 0 || (folder.keys.empty() && folder.prefixes.empty())));
+  std::sort(folder.keys.begin(), folder.keys.end());
+  const auto twice = std::adjacent_find(folder.keys.begin(), folder.keys.end());
+  if (twice != folder.keys.end()) {
+    throw Error(ErrorCode::kDataLoss,
+                StrCat("the server lists '", Escaped(*twice), "' twice, so others may be missing"))
+        .InFile(path, -1);
+  }
+  std::sort(folder.prefixes.begin(), folder.prefixes.end());
+  folder.prefixes.erase(std::unique(folder.prefixes.begin(), folder.prefixes.end()),
+                        folder.prefixes.end());
   return folder;
 }
 
@@ -171,6 +202,7 @@ std::vector<std::string> MatchS3(const std::string& pattern) {
     const std::string part = left.substr(0, slash);
     const std::string begin = Unescaped(part.substr(0, wildcard));
     std::vector<std::string> found;
+    Amount amount;
     for (const std::string& folder : folders) {
       S3Folder list = ListS3(pattern, {wanted.bucket, folder + begin});
       for (std::string& name : is_last ? list.keys : list.prefixes) {
@@ -179,7 +211,9 @@ std::vector<std::string> MatchS3(const std::string& pattern) {
         const bool matches =
             !behind.empty() && behind.back() != '/' &&
             ::fnmatch(part.c_str(), behind.c_str(), FNM_PATHNAME | FNM_PERIOD) == 0;
-        if (matches) found.push_back(std::move(name));
+        if (!matches) continue;
+        amount.Add(pattern, name.size());
+        found.push_back(std::move(name));
       }
     }
     if (is_last) {

@@ -18,9 +18,10 @@ struct S3Folder {
       prefixes;  // of those that have slashes behind the prefix, with the slash
 };
 
-// All of it, by as many requests as that takes; with `most`, that many names at most. Errors name
-// `path`. Throws kIo, kDataLoss for an answer that is not whole, kResourceLimit if there is more
-// than a list of files may hold, and kCancelled.
+// All of it, sorted, by as many requests as that takes; with `most`, that many names at most, which
+// the server chooses. Errors name `path`. Throws kIo, kDataLoss for an answer that is not whole and
+// for names that are listed twice, kResourceLimit if there is more than a list of files may hold,
+// and kCancelled.
 S3Folder ListS3(const std::string& path, const S3Path& prefix, int most = 0);
 
 // The paths of the objects that match a pattern with * ? or [a-z] in its key. Throws as ListS3.

@@ -167,6 +167,9 @@ TEST_F(S3FileSystemTest, NamesOfBucketsAreChecked) {
   ExpectError(ErrorCode::kInvalidArgument, "the name of a bucket without that of an object",
               [] { File::Open("s3://bucket/"); });
   EXPECT_EQ(FileSystemOf("s3://").Stat("s3://bucket").kind, FileStatus::Kind::kDirectory);
+  const FileStatus other = FileSystemOf("s3://").Stat("s3://other");
+  EXPECT_EQ(other.kind, FileStatus::Kind::kUnknown);
+  EXPECT_NE(other.problem.find("(NoSuchBucket: "), std::string::npos) << other.problem;
   ExpectError(ErrorCode::kIo, "(NoSuchBucket: ", [] { File::Open("s3://other/a"); });
 }
 
@@ -460,7 +463,7 @@ TEST_F(S3FileSystemTest, FoldersAreListed) {
 TEST_F(S3FileSystemTest, ListsThatAreNoneAreErrors) {
   SetS3User();
   const std::string begin = "<ListBucketResult><EncodingType>url</EncodingType>";
-  const std::string end = "</ListBucketResult>";
+  const std::string end = "<IsTruncated>false</IsTruncated></ListBucketResult>";
   const auto key = [](const std::string& name) {
     return StrCat("<Contents><Key>", name, "</Key></Contents>");
   };
@@ -474,12 +477,20 @@ TEST_F(S3FileSystemTest, ListsThatAreNoneAreErrors) {
        "it has a document type"},
       {deep, "it is nested too deeply"},
       {"<Other/>", "no list of a bucket"},
-      {begin + "<IsTruncated>true</IsTruncated>" + end, "does not say how it goes on"},
+      {begin + key("part-1") + "</ListBucketResult>", "does not say how it goes on"},
+      {begin + key("part-1") + "<IsTruncated>true</IsTruncated></ListBucketResult>",
+       "does not say how it goes on"},
+      {begin + "<CommonPrefixes><Prefix>part-</Prefix></CommonPrefixes>" + end,
+       "the server lists folder 'part-', asked for what begins with 'part-'"},
+      {begin + "<CommonPrefixes><Prefix>part-1</Prefix></CommonPrefixes>" + end,
+       "the server lists folder 'part-1', asked for what begins with 'part-'"},
+      {begin + key("part-1") + key("part-2") + key("part-1") + end,
+       "the server lists 'part-1' twice"},
       {begin + key("%4") + end, "a key that is encoded wrongly"},
       {begin + key("%zz") + end, "a key that is encoded wrongly"},
       {begin + key("other") + end, "the server lists 'other', asked for what begins with 'part-'"},
       {begin + "<IsTruncated>true</IsTruncated><NextContinuationToken>1</NextContinuationToken>" +
-           end,
+           "</ListBucketResult>",
        "the server gives the same page of a list again"},
       {std::string(5 * kMiB, ' '), "the object has 5242880 bytes"}};
   for (const auto& [list, words] : lists) {
