@@ -215,7 +215,7 @@ def test_saved_tensors_do_not_replace_readers(path: Path) -> None:
     job = Job(path)
     reader = next(name for name in job.scope.names() if name.startswith("multi_pass"))
     other = fluid.core.Scope()
-    other.var(reader).get_tensor().set(np.zeros((1,), np.float32), fluid.CPUPlace())
+    other.var(reader).get_tensor().set(np.zeros((1,), np.float32))
     state = job.executor.state_dict(job.main, other)
     with pytest.raises(fluid.Error, match=f"variable '{reader}' was a tensor, and is none now"):
         job.load(state)

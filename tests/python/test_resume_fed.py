@@ -80,6 +80,18 @@ def test_a_loop_goes_on_where_another_one_was_left(taken: int, anywhere: bool) -
     assert numbers_of(loop) == list(range(taken, COUNT)), "nobody has noticed the state"
 
 
+def test_a_state_that_was_loaded_stays_while_the_last_loop_goes_on() -> None:
+    reader = iterable(lambda reader: reader.decorate_tensor_provider(Provider().from_anywhere))
+    loop = reader()
+    list(islice(loop, 5))
+    state = reader.state_dict()
+    list(islice(loop, 3))
+    reader.load_state_dict(state)
+    assert numbers_of(loop) == list(range(8, COUNT))
+    assert reader.state_dict() == state
+    assert numbers_of(reader()) == list(range(5, COUNT))
+
+
 def test_batches_are_passed_over_as_samples() -> None:
     def decorate(provider: Provider, reader: fluid.io.PyReader) -> None:
         doubled = fluid.reader.map_readers(lambda sample: (sample[0],), provider.samples)
