@@ -89,7 +89,12 @@ CheckpointFolder::Lock::Lock(const std::string& folder)
       .InFile(folder, -1);
 }
 
-CheckpointFolder::Lock::~Lock() { ::close(descriptor_); }
+// A child that was forked meanwhile has the descriptor, too. Closing alone would leave it the lock,
+// which is the parent's to give up.
+CheckpointFolder::Lock::~Lock() {
+  if (process_.IsThis()) ::flock(descriptor_, LOCK_UN);
+  ::close(descriptor_);
+}
 
 CheckpointFolder::CheckpointFolder(std::string path, size_t keep)
     : path_(std::move(path)), keep_(keep) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "framework/base/forks.h"
 #include "framework/checkpoint/checkpoint.h"
 
 namespace millhopper {
@@ -48,6 +49,7 @@ class CheckpointFolder {
     Lock& operator=(const Lock&) = delete;
 
    private:
+    const OwnProcess process_;
     const int descriptor_;  // of the folder
   };
 

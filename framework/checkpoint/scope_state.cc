@@ -36,6 +36,11 @@ std::string Difference(const std::string& name, const std::string& was, const st
   return StrCat(name, ":", place, " it was ", shown(before), ", now it is ", shown(now));
 }
 
+// Whether a saved tensor may get into the variable without destroying a reader or the like.
+bool MayHoldTensor(const Variable& variable) {
+  return !variable.has_value() || variable.Holds<LoDTensor>();
+}
+
 }  // namespace
 
 std::string ScopePrefix(size_t program, size_t scope) { return StrCat(program, ".", scope, " "); }
@@ -71,7 +76,7 @@ void TakeTensors(Scope* scope, const std::string& prefix, Checkpoint* checkpoint
   for (const std::string& name : scope->LocalNames()) {
     Variable* const variable = scope->FindLocal(name);
     const auto saved = checkpoint->tensors.find(prefix + name);
-    if (saved != checkpoint->tensors.end()) {
+    if (saved != checkpoint->tensors.end() && MayHoldTensor(*variable)) {
       *variable->GetMutable<LoDTensor>() = std::move(saved->second);
       checkpoint->tensors.erase(saved);
     } else if (variable->Holds<LoDTensor>()) {
@@ -99,11 +104,17 @@ Checkpoint SaveScope(const Scope& scope, std::map<std::string, std::string> sett
 void RestoreScope(Checkpoint checkpoint, const std::map<std::string, std::string>& settings,
                   Scope* scope) {
   for (const auto& [name, value] : settings) CheckSameSetting(name, value, checkpoint);
+  Require(checkpoint.numbers.empty(),
+          "the checkpoint is one of another run: it was saved within a program, not between two");
   const std::string& prefix = SharedPrefix();
   for (const auto& entry : checkpoint.tensors) {
     Require(entry.first.compare(0, prefix.size(), prefix) == 0,
             "the checkpoint is one of another run: it has a variable of a block, '",
             Escaped(entry.first), "'");
+    const Variable* const variable = scope->FindLocal(entry.first.substr(prefix.size()));
+    Require(variable == nullptr || MayHoldTensor(*variable), "the checkpoint is one of another ",
+            "run: variable '", Escaped(variable == nullptr ? "" : variable->name()),
+            "' was a tensor, and is none now");
   }
   ReaderHolder::RestoreAll(ReadersOf(*scope), checkpoint.positions);
   for (const auto& entry : checkpoint.tensors) scope->Var(entry.first.substr(prefix.size()));

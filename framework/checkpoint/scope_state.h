@@ -29,7 +29,8 @@ ReaderHolder::ReadersByName ReadersOf(const Scope& scope);
 // process, such as a queue that it fills, and is left out. No other thread uses the scope.
 void AddTensors(const Scope& scope, const std::string& prefix, Checkpoint* checkpoint);
 // Gives the variables of a scope the tensors of a checkpoint, and takes them out of it. Variables
-// without one there have no value afterwards. No other thread uses the scope.
+// without one there have no value afterwards; those that hold something else keep it, and a tensor
+// of that name stays in the checkpoint. No other thread uses the scope.
 void TakeTensors(Scope* scope, const std::string& prefix, Checkpoint* checkpoint);
 
 // Throws kInvalidArgument, saying what differs, unless the checkpoint has a setting with this

@@ -336,7 +336,15 @@ void ReaderHolder::ExpectSaveOfAll(const ReadersByName& readers) {
   const Unread unread(readers);
   for (const auto& entry : readers) {
     Held& held = entry.second->held();
-    if (held.IsRead()) held.Own().ExpectSave();
+    if (!held.IsRead()) continue;
+    if (held.own != nullptr) {
+      held.own->ExpectSave();
+      continue;
+    }
+    // Handles that come learn it from the reader. One that was made here would stay, and a reader
+    // that is put on top later would have to share with it.
+    std::lock_guard<std::mutex> lock(held.planning);
+    held.reader->ExpectSave();
   }
 }
 

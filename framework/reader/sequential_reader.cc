@@ -76,7 +76,11 @@ void SequentialReader::GoTo(uint64_t pass, uint64_t count) {
     made_of_pass_ = pass;
     made_ = 0;
     end_ = false;
-    GoToImpl(pass, count);
+    try {
+      GoToImpl(pass, count);
+    } catch (const EndOfData&) {  // of another reader, as in Make
+      throw CurrentError().WithContext(ReadingRecord(count));
+    }
     made_ = count;
   } else {
     PassOver(count);

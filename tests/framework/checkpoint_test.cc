@@ -3,6 +3,8 @@
 #include "framework/checkpoint/checkpoint.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include <filesystem>
@@ -201,6 +203,26 @@ TEST(CheckpointFolderTest, IsOneOwnersAtATime) {
     folder.Write(Some());
   }
   EXPECT_FALSE(CheckpointFolder(path, 1).empty());
+}
+
+// A child has the descriptor of the folder, but not the lock.
+TEST(CheckpointFolderTest, IsNotHeldByAForkedChild) {
+  const std::string path = NewFolder("checkpoints");
+  int until[2];
+  ASSERT_EQ(::pipe(until), 0);
+  std::optional<CheckpointFolder> folder(std::in_place, path, 1);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::close(until[1]);
+    char byte;
+    static_cast<void>(!::read(until[0], &byte, 1));  // until the parent has closed it
+    _exit(0);
+  }
+  folder.reset();
+  EXPECT_TRUE(CheckpointFolder(path, 1).empty());
+  ::close(until[0]);
+  ::close(until[1]);
+  EXPECT_EQ(::waitpid(child, nullptr, 0), child);
 }
 
 TEST(CheckpointFolderTest, NamesAFolderThatCannotBeUsed) {

@@ -485,6 +485,20 @@ TEST(SaveAll, NothingIsLostOrDoubledWhereThreadsWorkAhead) {
   }
 }
 
+// Who stands on the reader later need not share it with a handle that nobody reads.
+TEST(SaveAll, ExpectingItMakesNoHandles) {
+  Tree tree(6);
+  ReaderHolder::ExpectSaveOfAll({{"root", &tree.root}});
+  const std::unique_ptr<ReaderBase> later = tree.root.NewHandle();
+  EXPECT_EQ(later->PassLength(), 6u) << "unknown where several handles share the reader";
+  EXPECT_EQ(Read(later.get(), 2), UpTo(2));
+  const Position position = later->Save();
+  Tree again(6);
+  const std::unique_ptr<ReaderBase> rest = again.root.NewHandle();
+  rest->Restore(position);
+  EXPECT_EQ(Read(rest.get()), UpTo(6, 2));
+}
+
 TEST(SaveAll, OneAloneIsAnError) {
   const std::unique_ptr<Tree> tree = Shared(23);
   const std::string words = "is read by 2 readers, and only 1 of them would be saved or restored";

@@ -172,6 +172,28 @@ TEST(SequentialReader, GoesThroughWhatWasTakenOrToItsPlace) {
   }
 }
 
+// A reader that goes to its place with ReadNext of another one, which has become shorter.
+TEST(SequentialReader, DoesNotTakeEndOfDataForTheEndWhereItGoesOn) {
+  class Lost final : public SequentialReader {
+   public:
+    Lost() : SequentialReader(SlotsOf(SourceSpec())) {}
+
+   private:
+    bool ReadNextImpl(std::vector<LoDTensor>*) override { return false; }
+    void ReInitImpl() override {}
+    bool IsRepeatable() const override { return true; }
+    void GoToImpl(uint64_t, uint64_t) override { throw EndOfData("there is no next element"); }
+  };
+  Repeatable reader(false);
+  ReadSome(&reader, 5);
+  Lost lost;
+  lost.Restore(reader.Save());
+  const std::optional<Thrown> error = ErrorOf([&] { lost.HasNext(); });
+  ASSERT_TRUE(error);
+  EXPECT_FALSE(error->is_end);
+  EXPECT_NE(error->text.find("while reading record 5"), std::string::npos) << error->text;
+}
+
 TEST(SequentialReader, CannotBeSavedUnlessItsAuthorSaysSo) {
   FunctionReader reader([](int, std::vector<LoDTensor>*) { return false; });
   ExpectError(ErrorCode::kInvalidArgument, "cannot say where it stands", [&] { reader.Save(); });

@@ -203,6 +203,25 @@ def test_readers_must_not_have_been_read(path: Path) -> None:
     assert job.steps(4) == rest
 
 
+def test_a_folder_that_cannot_be_read_is_not_taken_for_an_empty_one(path: Path) -> None:
+    job = Job(path)
+    assert not job.executor.load_checkpoint(path.parent / "none", job.main, job.scope)
+    for folder in (path, path / "within"):  # a file
+        with pytest.raises(fluid.Error, match="this folder of checkpoints"):
+            job.executor.load_checkpoint(folder, job.main, job.scope)
+
+
+def test_saved_tensors_do_not_replace_readers(path: Path) -> None:
+    job = Job(path)
+    reader = next(name for name in job.scope.names() if name.startswith("multi_pass"))
+    other = fluid.core.Scope()
+    other.var(reader).get_tensor().set(np.zeros((1,), np.float32))
+    state = job.executor.state_dict(job.main, other)
+    with pytest.raises(fluid.Error, match=f"variable '{reader}' was a tensor, and is none now"):
+        job.load(state)
+    assert job.step()
+
+
 def test_bad_states_are_refused(path: Path) -> None:
     job = Job(path)
     job.steps(2)

@@ -80,6 +80,18 @@ def test_a_loop_goes_on_where_another_one_was_left(taken: int, anywhere: bool) -
     assert numbers_of(loop) == list(range(taken, COUNT)), "nobody has noticed the state"
 
 
+def test_a_state_that_was_loaded_stays_while_the_last_loop_goes_on() -> None:
+    reader = iterable(lambda reader: reader.decorate_tensor_provider(Provider().from_anywhere))
+    loop = reader()
+    list(islice(loop, 5))
+    state = reader.state_dict()
+    list(islice(loop, 3))
+    reader.load_state_dict(state)
+    assert numbers_of(loop) == list(range(8, COUNT))
+    assert reader.state_dict() == state
+    assert numbers_of(reader()) == list(range(5, COUNT))
+
+
 def test_batches_are_passed_over_as_samples() -> None:
     def decorate(provider: Provider, reader: fluid.io.PyReader) -> None:
         doubled = fluid.reader.map_readers(lambda sample: (sample[0],), provider.samples)
@@ -91,7 +103,40 @@ def test_batches_are_passed_over_as_samples() -> None:
     again = iterable(functools.partial(decorate, provider))
     again.load_state_dict(reader.state_dict())
     assert numbers_of(again()) == list(range(12, COUNT))
-    assert provider.starts == [12]
+    assert provider.starts == [9], "the batch before is made again"
+
+
+@pytest.mark.parametrize("anywhere", [False, True])
+@pytest.mark.parametrize("first", [False, True])
+def test_behind_a_short_last_batch_is_the_end(anywhere: bool, first: bool) -> None:
+    def make() -> fluid.io.PyReader:
+        provider = Provider()
+
+        def from_the_beginning() -> Iterator[tuple[int]]:
+            return provider.samples()
+
+        source = provider.samples if anywhere else from_the_beginning
+        limited = fluid.reader.firstn(source, COUNT) if first else source
+        batches = fluid.batch(limited, 3)
+        return iterable(lambda reader: reader.decorate_sample_list_generator(batches))
+
+    reader = make()
+    loop = reader()
+    assert numbers_of(islice(loop, 7)) == list(range(COUNT))
+    again = make()
+    again.load_state_dict(reader.state_dict())
+    assert numbers_of(again()) == []
+    assert numbers_of(again()) == list(range(COUNT))
+    again.load_state_dict({**reader.state_dict(), "taken": 8})
+    with pytest.raises(fluid.Error, match=r"to go on behind (8 batches|21 items), but it"):
+        list(again())
+
+
+def test_a_batch_that_was_dropped_was_not_taken() -> None:
+    batches = fluid.batch(Provider().samples, 3, drop_last=True)
+    assert list(batches(start=6)) == []
+    with pytest.raises(fluid.Error, match="behind 7 batches, but it has fewer"):
+        list(batches(start=7))
 
 
 def test_a_start_of_another_meaning_is_left_alone() -> None:

@@ -318,7 +318,8 @@ class PyReader(Decorated, StateInJson):
                 runs the program.
         """
         self._require_iterable("the state of Executor has its place")
-        return new_state("PyReader", taken=self._taken)
+        # A state that was loaded holds for the next loop, also if the last one goes on.
+        return new_state("PyReader", taken=self._start or self._taken)
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """The next loop goes on from a state.

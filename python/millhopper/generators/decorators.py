@@ -19,6 +19,7 @@ from contextlib import ExitStack
 from typing import Any, TypeVar
 
 from millhopper.base.integers import integer
+from millhopper.errors import Error
 from millhopper.generators.python_reader import PythonReader, opened
 
 T = TypeVar("T")
@@ -150,6 +151,8 @@ def firstn(reader: PythonReader[T], n: int) -> PythonReader[T]:
         raise ValueError(f"firstn: n is {n}, it must not be negative")
 
     def read(start: int = 0) -> Iterator[T]:
+        if start > n:
+            raise Error(f"firstn: a pass was to go on behind {start} items, but it has {n} at most")
         with opened(reader, start) as items:
             yield from itertools.islice(items, n - start)
 

@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Iterator
 from typing import TypeVar
 
+from millhopper.errors import Error
 from millhopper.generators.python_reader import PythonReader, opened
 
 __all__ = ["batch"]
@@ -34,7 +35,12 @@ def batch(
         raise ValueError(f"batch: batch_size is {batch_size!r}, it must be a positive integer")
 
     def read(start: int = 0) -> Iterator[list[T]]:
-        with opened(reader, start * size) as items:
+        # The last batch before `start` is made again, because it may have been the last one of all,
+        # and shorter than others.
+        with opened(reader, max(start - 1, 0) * size) as items:
+            before = sum(1 for _ in itertools.islice(items, size)) if start > 0 else size
+            if before < (size if drop_last else 1):
+                raise Error(f"batch: a pass was to go on behind {start} batches, but it has fewer")
             while items_of_batch := list(itertools.islice(items, size)):
                 if drop_last and len(items_of_batch) < size:
                     return

@@ -124,7 +124,7 @@ class SavingPrograms:
             TypeError: an argument is of the wrong type.
             ValueError: ``keep`` is below 1.
             Error: as ``state_dict``; or the file cannot be written, or another process saves into
-                the folder at this moment.
+                the folder, or loads from it, at this moment.
         """
         most = integer_within("save_checkpoint: keep", keep, 1, INT64_MAX)
         core, seed, scope = _program_and_scope(program, scope)
@@ -147,10 +147,15 @@ class SavingPrograms:
 
         Raises:
             TypeError: an argument is of the wrong type.
-            Error: as ``load_state_dict``; or the folder cannot be read.
+            Error: as ``load_state_dict``; or the folder cannot be read, or another process saves
+                into it, or loads from it, at this moment.
         """
-        if not os.path.isdir(directory):
+        try:
+            os.stat(directory)
+        except FileNotFoundError:
             return False
+        except OSError:  # the core says what is wrong: a run must not begin anew because of it
+            pass
         core, seed, scope = _program_and_scope(program, scope)
         found, damaged = _core.read_scope(scope, core, seed, os.fspath(directory))
         for problem in damaged:
