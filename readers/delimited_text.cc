@@ -314,7 +314,12 @@ Head ReadHead(const std::string& path, const TableSyntax& syntax) {
     const char* const limit = text.data() + text.size();
     const char* row = text.data() + Utf8MarkBytes(text);
     while (row < limit) {
-      const RowEnd end = FindRowEnd(row, limit, ended, syntax);
+      RowEnd end = FindRowEnd(row, limit, false, syntax);
+      if (end.next == nullptr && ended) {
+        char next;
+        stream.Read(&next, 1);  // throws if the text ends where an error is
+        end = FindRowEnd(row, limit, true, syntax);
+      }
       if (end.next == nullptr) break;
       if (IsRecord({row, static_cast<size_t>(end.end - row)}, syntax)) {
         try {

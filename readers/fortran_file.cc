@@ -72,7 +72,8 @@ FortranFile::FortranFile(std::unique_ptr<ByteStream> stream, const NpyHeader& he
   }
 }
 
-// Reads one byte more than the array has, so that more than that can be noticed.
+// Reads one byte more than the array has, so that more than that, or an error that follows, can be
+// noticed. Memory is taken as the bytes come, because a header may promise what no pipe holds.
 void FortranFile::ReadContent(uint64_t bytes) {
   if (bytes > kMaxUnsizedBytes) {
     throw Error(ErrorCode::kResourceLimit,
@@ -83,8 +84,13 @@ void FortranFile::ReadContent(uint64_t bytes) {
                        stream_->compressed() ? "uncompressed" : "in a file", " or in C order"))
         .InFile(path(), 0);
   }
-  content_.resize(std::min(bytes + 1, stream_->most_left()));
-  content_.resize(stream_->Read(content_.data(), content_.size()));
+  const uint64_t most = std::min(bytes + 1, stream_->most_left());
+  for (size_t got = 1; got > 0 && content_.size() < most;) {
+    const size_t had = content_.size();
+    content_.resize(had + std::min<uint64_t>(kReadBlockBytes, most - had));
+    got = stream_->Read(content_.data() + had, content_.size() - had);
+    content_.resize(had + got);
+  }
   set_size(begin_ + content_.size());
 }
 

@@ -16,12 +16,13 @@ namespace millhopper {
 
 // In Fortran order the first axis varies fastest, so the values of a record lie one axis length
 // apart. Records are gathered when they are read, with memory for a block at most; a compressed
-// array cannot be read so, and is held in memory. Reads begin at a record, at begin() or behind it,
-// and are of whole records. Any thread may read.
+// array, or one that can be read once only, cannot be read so, and is held in memory. Reads begin
+// at a record, at begin() or behind it, and are of whole records. Any thread may read.
 class FortranFile final : public File {
  public:
   // The stream is at the first value. Throws kDataLoss with file and byte if values are missing,
-  // and kResourceLimit for a compressed array of more than kMaxUnsizedBytes.
+  // kResourceLimit for an array to be held of more than kMaxUnsizedBytes, and what reading throws,
+  // also behind its last value.
   FortranFile(std::unique_ptr<ByteStream> stream, const NpyHeader& header);
 
   uint64_t begin() const { return begin_; }
@@ -41,7 +42,7 @@ class FortranFile final : public File {
   size_t values_;              // of a record
   std::vector<size_t> axes_;   // lengths, without the first one
   std::vector<size_t> steps_;  // along each of these axes, in values of a record in C order
-  std::vector<char> content_;  // of a compressed array
+  std::vector<char> content_;  // of an array that is held
 };
 
 }  // namespace millhopper

@@ -182,7 +182,7 @@ NamedSlots ParseSlots(const std::string& text) {
 
 void CommonSlots::Add(const std::vector<SlotSpec>& element) {
   if (slots_.empty()) slots_ = element;
-  differ_ = differ_ || element.size() != slots_.size();
+  differ_ = differ_ || element.empty() || element.size() != slots_.size();
   for (size_t i = 0; !differ_ && i < element.size(); ++i) {
     Widen(i, element[i].dtype, element[i].dims, static_cast<size_t>(element[i].lod_level));
   }
@@ -194,7 +194,7 @@ void CommonSlots::Add(const std::vector<LoDTensor>& element) {
       slots_.push_back({tensor.dtype(), tensor.dims(), static_cast<int>(tensor.lod().size())});
     }
   }
-  differ_ = differ_ || element.size() != slots_.size();
+  differ_ = differ_ || element.empty() || element.size() != slots_.size();
   for (size_t i = 0; !differ_ && i < element.size(); ++i) {
     Widen(i, element[i].dtype(), element[i].dims(), element[i].lod().size());
   }

@@ -315,6 +315,8 @@ NpyHeader ReadNpyHeader(ByteStream* stream) {
   };
   const auto read = [&](char* out, size_t size) {
     if (stream->Read(out, size) < size) {
+      char next;
+      stream->Read(&next, 1);  // throws if the array ends where an error is
       fail(ErrorCode::kDataLoss, StrCat("the array ends at ", stream->Describe(stream->position()),
                                         " in its npy header"));
     }

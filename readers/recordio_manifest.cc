@@ -137,6 +137,7 @@ class RecordIOManifest::Parser {
                             NumberOf(entry, "old_records")};
       }
     }
+    if (entry.contains("format")) file.promise.slots = SlotsIn(entry["format"]);
     if (!files_->emplace(name->get<std::string>(), file).second) {
       Refuse(StrCat("'", Escaped(name->get<std::string>()), "' is listed twice"));
     }
@@ -292,6 +293,7 @@ std::optional<NamedSlots> StoredSlots(const std::vector<std::string>& files) {
   bool named = true;
   for (const std::string& file : files) {
     CheckStop();
+    if (CanBeReadOnceOnly(file)) return std::nullopt;
     const std::string path = RecordIOManifest::PathOf(file);
     auto known = manifests.find(path);
     if (known == manifests.end()) {

@@ -138,8 +138,8 @@ class RecordIOManifests {
 std::optional<NamedSlots> SlotsOf(const RecordIOPromise& promise, const std::string& file);
 
 // The slots that fit every record of all these files, as their manifests say now; nothing if there
-// are no files, if one of them has none stored, or if they are of several kinds. There are names if
-// all have the same. Throws what RecordIOManifest::Load and Find throw.
+// are no files, if one of them has none stored or can be read once only, or if they are of several
+// kinds. There are names if all have the same. Throws what RecordIOManifest::Load and Find throw.
 std::optional<NamedSlots> StoredSlots(const std::vector<std::string>& files);
 
 // The error for a listed file that does not exist.

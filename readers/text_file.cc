@@ -20,6 +20,8 @@ std::string ReadTextFile(const std::string& path, const char* what) {
                 StrCat("the ", what, " is larger than ", kMaxUnsizedBytes, " bytes"))
         .InFile(path, 0);
   }
+  char next;
+  stream.Read(&next, 1);  // throws if the text ends where an error is
   return text;
 }
 

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -183,14 +184,15 @@ Command::Command(const std::vector<std::string>& words) : name_(words.at(0)) {
 }
 
 Command::~Command() {
-  if (process_.IsThis() && !reaped_) {
+  // If somebody else has waited for it, its id may be another group's by now.
+  if (process_.IsThis() && (!HasEnded() || !reaped_)) {
     const auto since = std::chrono::steady_clock::now();
     const auto wait = [&](milliseconds most, const auto& is_over) {
       while (!is_over() && std::chrono::steady_clock::now() - since < most) {
         std::this_thread::sleep_for(kLook);
       }
     };
-    // The id is taken until it is reaped, so that no other group can have it.
+    // Until it is reaped, no other group can have its id.
     ::kill(-id_, SIGTERM);
     wait(kUntilKill, [this] { return HasEnded() && HasHungUp(); });
     ::kill(-id_, SIGKILL);
@@ -213,8 +215,9 @@ void Command::Close(int* descriptor) {
 size_t Command::Read(char* out, size_t size) {
   for (;;) {
     Job::CheckGoesOn();
-    if (output_ < 0 && (reaped_ || HasEnded())) {
+    if (output_ < 0 && HasEnded()) {
       ReadErrors();
+      Close(&errors_);  // which what it has started may still hold
       Reap();
       CheckStatus();
       return 0;
@@ -235,10 +238,17 @@ size_t Command::Read(char* out, size_t size) {
 }
 
 void Command::ReadErrors() {
-  char block[4096];
-  while (errors_ >= 0) {
-    const ssize_t got = ::read(errors_, block, sizeof(block));
-    if (got < 0 && errno == EINTR) continue;
+  if (errors_ < 0) return;
+  // It may be written without end. So this is one block, which keeps the output waiting for a
+  // moment only, and behind the output what is there now.
+  int there = 0;
+  if (output_ < 0) ::ioctl(errors_, FIONREAD, &there);
+  do {
+    char block[4096];
+    ssize_t got;
+    do {
+      got = ::read(errors_, block, sizeof(block));
+    } while (got < 0 && errno == EINTR);
     if (got < 0 && errno == EAGAIN) return;
     if (got <= 0) return Close(&errors_);
     for (const char* c = block; c < block + got; ++c) {
@@ -249,17 +259,21 @@ void Command::ReadErrors() {
         line_ += *c;
       }
     }
-    if (output_ >= 0) return;  // what it writes without end must not keep its output waiting
-  }
+    there -= static_cast<int>(got);
+  } while (there > 0);
 }
 
 bool Command::HasEnded() {
+  if (reaped_) return true;
   siginfo_t info = {};
   for (;;) {
     if (::waitid(P_PID, static_cast<id_t>(id_), &info, WEXITED | WNOHANG | WNOWAIT) == 0) {
       return info.si_pid == id_;
     }
-    if (errno != EINTR) return true;  // somebody else has waited for it
+    if (errno == EINTR) continue;
+    // Somebody else has waited for it.
+    status_is_known_ = false;
+    return reaped_ = true;
   }
 }
 

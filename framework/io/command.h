@@ -42,9 +42,9 @@ class Command final : public OnePassInput {
   pid_t id() const { return id_; }  // for tests
 
  private:
-  // Reads what it has written to its standard error.
+  // Reads of what it has written to its standard error; of a command that has ended, all.
   void ReadErrors();
-  // Looks whether it has ended; its id stays taken.
+  // Looks whether it has ended; its id stays taken, unless somebody else has reaped it.
   bool HasEnded();
   // Looks whether it, and all that it has started, have let go of its output.
   bool HasHungUp() const;
@@ -58,8 +58,8 @@ class Command final : public OnePassInput {
   pid_t id_ = -1;
   int output_ = -1;  // -1 once it has ended
   int errors_ = -1;
-  bool reaped_ = false;
-  int status_ = 0;  // as waitpid says
+  bool reaped_ = false;  // by this object or by somebody else
+  int status_ = 0;       // as waitpid says
   bool status_is_known_ = true;
   std::string last_line_, line_;
 };

@@ -6,7 +6,7 @@
 #include <mutex>
 
 #include "framework/base/url.h"
-#include "framework/io/fork_mutex.h"
+#include "framework/io/own_object.h"
 
 namespace millhopper {
 namespace {
@@ -14,34 +14,33 @@ namespace {
 constexpr size_t kMostHosts = 1000;
 constexpr char kOthers[] = "others";
 
-using Hosts = std::map<std::string, HttpHostStats>;
-
-Hosts& Counts() {
-  static auto* const hosts = new Hosts;  // threads count until the very end
-  return *hosts;
-}
+struct Counts {
+  std::mutex mutex;  // guards what is below
+  std::map<std::string, HttpHostStats> hosts;
+};
 
 }  // namespace
 
 std::vector<HttpHostStats> HttpStats() {
-  const std::lock_guard<std::mutex> lock(ForkMutex<HttpHostStats>());
+  Counts& counts = OwnObject<Counts>();
+  const std::lock_guard<std::mutex> lock(counts.mutex);
   std::vector<HttpHostStats> stats;
-  for (const auto& [host, counts] : Counts()) stats.push_back(counts);
+  for (const auto& [host, of_host] : counts.hosts) stats.push_back(of_host);
   return stats;
 }
 
 void CountHttp(const HttpHostStats& more) {
   if (more.host.empty()) return;
-  const std::lock_guard<std::mutex> lock(ForkMutex<HttpHostStats>());
-  Hosts& hosts = Counts();
-  const bool is_new = hosts.count(more.host) == 0;
-  const std::string name = is_new && hosts.size() >= kMostHosts ? kOthers : more.host;
-  HttpHostStats& counts = hosts[name];
-  counts.host = name;
-  counts.requests += more.requests;
-  counts.retries += more.retries;
-  counts.bytes += more.bytes;
-  counts.wait_seconds += more.wait_seconds;
+  Counts& counts = OwnObject<Counts>();
+  const std::lock_guard<std::mutex> lock(counts.mutex);
+  const bool is_new = counts.hosts.count(more.host) == 0;
+  const std::string name = is_new && counts.hosts.size() >= kMostHosts ? kOthers : more.host;
+  HttpHostStats& of_host = counts.hosts[name];
+  of_host.host = name;
+  of_host.requests += more.requests;
+  of_host.retries += more.retries;
+  of_host.bytes += more.bytes;
+  of_host.wait_seconds += more.wait_seconds;
 }
 
 std::string HttpHostOf(const std::string& url) {

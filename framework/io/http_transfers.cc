@@ -186,8 +186,8 @@ class Transfers {
           pausing_.insert(task);
           continue;
         }
-      } catch (const Error& error) {
-        task->Fail(error);
+      } catch (...) {
+        task->Fail(CurrentError());
         tasks_.erase(task);
         continue;
       }
@@ -204,7 +204,7 @@ class Transfers {
       char* owner = nullptr;
       curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &owner);
       auto* const task = reinterpret_cast<HttpTask*>(owner);
-      EndTry(task, task->Settle(result));
+      EndTry(task, [&] { return task->Settle(result); });
     }
   }
 
@@ -214,10 +214,18 @@ class Transfers {
     for (HttpTask* const task : running_) {
       if (task->patience() <= now) silent.push_back(task);
     }
-    for (HttpTask* const task : silent) EndTry(task, task->GiveUp(now));
+    for (HttpTask* const task : silent) EndTry(task, [&] { return task->GiveUp(now); });
   }
 
-  void EndTry(HttpTask* task, bool again) {
+  // `end` returns whether there is another try.
+  template <typename End>
+  void EndTry(HttpTask* task, const End& end) {
+    bool again = false;
+    try {
+      again = end();
+    } catch (...) {  // there is no memory for what the answer means
+      task->Fail(CurrentError());
+    }
     Leave(task);
     if (again) {
       pausing_.insert(task);
@@ -306,8 +314,9 @@ std::shared_ptr<const HttpTransfer> HttpTransfer::Run(HttpRequest request) {
 }
 
 void HttpTransfer::Wait() const {
-  const Clock::time_point begin = Clock::now();
   std::unique_lock<std::mutex> lock(mutex_);
+  const bool has_waited = !ended_;
+  const Clock::time_point begin = Clock::now();
   while (!ended_) {
     if (request_.access != nullptr) {
       lock.unlock();
@@ -318,10 +327,12 @@ void HttpTransfer::Wait() const {
     when_ended_.wait_for(lock, kStopCheck);
     if (!ended_) CheckStop();
   }
-  HttpHostStats waited;
-  waited.host = host_;
-  waited.wait_seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  CountHttp(waited);
+  if (has_waited) {
+    HttpHostStats waited;
+    waited.host = host_;
+    waited.wait_seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    CountHttp(waited);
+  }
   if (error_) throw Error(*error_);
 }
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "framework/base/error.h"
-#include "framework/io/fork_mutex.h"
+#include "framework/io/own_object.h"
 #include "framework/io/s3_xml.h"
 
 namespace millhopper {
@@ -63,8 +63,11 @@ std::string Endpoint(std::string text) {
   return text;
 }
 
-// The store that was used last, guarded by the mutex of S3Store. A forked child makes its own.
-std::shared_ptr<S3Store> store_in_use;
+// The store that was used last.
+struct StoreInUse {
+  std::mutex mutex;  // guards what is below
+  std::shared_ptr<S3Store> store;
+};
 
 // Asks for an object, or for what is in a bucket.
 class BucketAccess final : public HttpAccess {
@@ -167,18 +170,20 @@ std::string S3Encoded(const std::string& text, bool keep_slashes) {
 }
 
 std::shared_ptr<S3Store> S3Store::Get() {
-  AwsSettings environment = AwsEnvironment();
+  const AwsSettings environment = AwsEnvironment();
+  StoreInUse& last = OwnObject<StoreInUse>();
+  const auto is_for_now = [&] {
+    return last.store != nullptr && last.store->environment_ == environment;
+  };
   {
-    const std::lock_guard<std::mutex> lock(ForkMutex<S3Store>());
-    if (store_in_use != nullptr && store_in_use->process_.IsThis() &&
-        store_in_use->environment_ == environment) {
-      return store_in_use;
-    }
+    const std::lock_guard<std::mutex> lock(last.mutex);
+    if (is_for_now()) return last.store;
   }
-  auto store = std::make_shared<S3Store>(std::move(environment));
-  const std::lock_guard<std::mutex> lock(ForkMutex<S3Store>());
-  store_in_use = store;
-  return store;
+  auto store = std::make_shared<S3Store>(environment);
+  const std::lock_guard<std::mutex> lock(last.mutex);
+  // Of threads that come at once all use the same store, so that one of them asks for credentials.
+  if (!is_for_now()) last.store = std::move(store);
+  return last.store;
 }
 
 S3Store::S3Store(AwsSettings environment)

@@ -9,7 +9,6 @@
 #include <mutex>
 #include <string>
 
-#include "framework/base/forks.h"
 #include "framework/io/aws_settings.h"
 #include "framework/io/http_transfers.h"
 #include "framework/io/s3_credentials.h"
@@ -47,7 +46,6 @@ class S3Store {
   std::string UrlOf(const std::string& bucket) const;
 
  private:
-  const OwnProcess process_;
   const AwsSettings environment_;
   const bool anonymous_;
   std::string endpoint_;  // "" for AWS

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "framework/base/memory.h"
+#include "framework/base/url.h"
 #include "framework/io/counted_reads.h"
 #include "framework/io/file_system.h"
 #include "framework/io/http_transfers.h"
@@ -58,7 +59,8 @@ class CredentialsAccess final : public HttpAccess {
 
 std::string Fetch(HttpTicket ticket) {
   HttpRequest request;
-  request.url = ticket.url;
+  // Errors name the server alone: who knows the path may get the credentials, too.
+  request.url = ticket.url.substr(0, ticket.url.find_first_of("/?#", FindUrl(ticket.url)));
   request.access = std::make_shared<CredentialsAccess>(std::move(ticket));
   HttpLimits limits = HttpLimits::Get();
   limits.connecting = std::min(limits.connecting, kConnecting);
@@ -96,7 +98,9 @@ std::chrono::system_clock::time_point TimeIn(const std::string& text) {
   if (::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &parts) == nullptr) {
     Throw(ErrorCode::kIo, "the server of credentials does not say when they expire");
   }
-  return std::chrono::system_clock::from_time_t(::timegm(&parts));
+  // Clocks count nanoseconds in 64 bits, which end in 2262.
+  constexpr time_t kLatest = time_t{200} * 365 * 24 * 3600;
+  return std::chrono::system_clock::from_time_t(std::clamp<time_t>(::timegm(&parts), 0, kLatest));
 }
 
 S3Credentials FromJson(const std::string& answer) {
@@ -128,6 +132,7 @@ void CheckContainerUrl(const std::string& url) {
   if (url.substr(0, kHttps.size()) == kHttps) return;
   std::string host = url.substr(0, kHttp.size()) == kHttp ? url.substr(kHttp.size()) : "";
   host = host.substr(0, host.find_first_of("/?#"));
+  if (host.find('@') != std::string::npos) host.clear();  // what is before it is a user
   host = host.substr(0, host[0] == '[' ? host.find(']') + 1 : host.find(':'));
   const auto is_number = [&host] {
     return host.find_first_not_of("0123456789.") == std::string::npos;
@@ -148,7 +153,9 @@ std::string ReadToken(const std::string& path) {
   const std::unique_ptr<const File> file = FileSystemOf("").Open(path);
   std::string token(std::min<uint64_t>(file->size(), kMostValueBytes + 1), '\0');
   file->Read(0, token.data(), token.size());
-  return FirstLine(token);
+  token = FirstLine(token);
+  Require(token.size() <= kMostValueBytes, "the container's authorization token is too long");
+  return token;
 }
 
 S3Credentials FromContainer(const AwsSettings& environment) {
@@ -175,7 +182,7 @@ S3Credentials FromContainer(const AwsSettings& environment) {
 S3Credentials FromInstance(const AwsSettings& environment) {
   std::string host = ValueOf(environment, "AWS_EC2_METADATA_SERVICE_ENDPOINT");
   if (host.empty()) host = kInstanceHost;
-  while (host.back() == '/') host.pop_back();
+  while (!host.empty() && host.back() == '/') host.pop_back();
   HttpTicket ticket;
   ticket.url = host + "/latest/api/token";
   ticket.put = true;

@@ -211,15 +211,21 @@ Ref<Chunk> ChunkQueue::Claim(MemoryScope::Need need) {
     claiming_ = true;
   }
   bool found = false;
+  bool stopped = false;  // because nobody wants this call any more; an error of the file stays one
   try {
     const CountedFetch counted(file_.counters);
     AtWork at_work;
     at_work->library = file_.library;
     at_work->file = file_.path.c_str();
-    found = ClaimShare(chunk.get());
+    try {
+      found = ClaimShare(chunk.get());
+    } catch (const Error& error) {
+      stopped = error.code() == ErrorCode::kCancelled && Job::IsCancelled();
+      throw;
+    }
     chunk->claimed_pieces_ = chunk->pieces.size();
   } catch (...) {
-    if ((MemoryScope::IsAhead() && MemoryScope::WasRefused()) || Job::IsCancelled()) {
+    if ((MemoryScope::IsAhead() && MemoryScope::WasRefused()) || stopped) {
       std::lock_guard<std::mutex> lock(mutex_);
       claiming_ = false;
       chunks_.pop_back();

@@ -269,12 +269,15 @@ FormatChoice ChooseFormat(const std::string& file_name) {
 
 const FormatSchema& FormatByContent(const std::string& path) {
   char head[64];
-  const size_t size = ByteStream(path).Read(head, sizeof(head));
+  ByteStream stream(path);
+  const size_t size = stream.Read(head, sizeof(head));
   std::vector<const FormatSchema*> found;
   for (const auto& [tag, schema] : Registry()) {
     if (schema.matches != nullptr && schema.matches(head, size)) found.push_back(&schema);
   }
   if (found.size() == 1) return *found[0];
+  char next;
+  if (size < sizeof(head)) stream.Read(&next, 1);  // throws if the file ends where an error is
   for (const ColumnarFormat& format : kColumnarFormats) {
     if (!found.empty() ||
         std::string_view(head, size).substr(0, format.magic.size()) != format.magic)

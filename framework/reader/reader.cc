@@ -200,9 +200,10 @@ size_t ReaderBase::Plan(size_t n, TicketRun* run) {
   try {
     PlanNext(n, run);
   } catch (...) {
-    // A thread whose work is not wanted any more leaves the reader to others as it is.
-    const bool goes_on =
-        (MemoryScope::IsAhead() && MemoryScope::WasRefused()) || Job::IsCancelled();
+    // A thread that stops because its work is not wanted any more leaves the reader to others as it
+    // is.
+    const bool goes_on = (MemoryScope::IsAhead() && MemoryScope::WasRefused()) ||
+                         (Job::IsCancelled() && CurrentError().code() == ErrorCode::kCancelled);
     if (!goes_on) KeepError("while planning what is read from ");
     if (run->tickets.size() == before) {
       if (goes_on) throw;

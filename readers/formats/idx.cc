@@ -55,6 +55,8 @@ Header ReadHeader(ByteStream* stream) {
   unsigned char head[4 * (1 + kMaxRank)];
   const auto read = [&](unsigned char* out, size_t size) {
     if (stream->Read(reinterpret_cast<char*>(out), size) < size) {
+      char next;
+      stream->Read(&next, 1);  // throws if the file ends where an error is
       Fail(ErrorCode::kDataLoss, *stream,
            StrCat("the file ends at ", stream->Describe(stream->position()), " in its idx header"));
     }

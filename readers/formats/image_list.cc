@@ -47,6 +47,8 @@ class ListParser {
       block.resize(rest + kReadBlockBytes);
       block.resize(rest + stream_.Read(block.data() + rest, kReadBlockBytes));
       more = block.size() == rest + kReadBlockBytes;
+      char next;
+      if (!more) stream_.Read(&next, 1);  // throws if the list ends where an error is
       block.erase(0, AddLines(block, !more));
     }
     return std::move(files_);

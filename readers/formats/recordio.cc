@@ -15,6 +15,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
+#include "framework/io/one_pass.h"
 #include "framework/reader/file_format.h"
 #include "framework/tensor/tensor_stream.h"
 #include "readers/byte_records.h"
@@ -310,7 +311,7 @@ std::vector<SlotSpec> SlotsFor(const FormatArguments& arguments) {
   try {
     return AgreeOnSlots(arguments.declared, {});
   } catch (const Error& error) {
-    if (paths.empty()) throw;
+    if (paths.empty() || CanBeReadOnceOnly(paths.front())) throw;
     const auto found = SlotsOfFirstRecords(paths.front());
     if (!found) throw;
     throw error.WithMessage(

@@ -164,6 +164,33 @@ TEST_F(CommandTest, MayWriteMuchToItsStandardError) {
   EXPECT_EQ(ReadAllOf(&command), "a\nb\n");
 }
 
+TEST_F(CommandTest, MayWriteToItsStandardErrorWithoutEnd) {
+  // What it has started goes on, until nobody reads it any more.
+  ExpectError(ErrorCode::kIo, "the status 3; the last line of its standard error: y", [] {
+    Command command(Shell("yes >&2 & sleep 0.1; exit 3"));
+    ReadAllOf(&command);
+  });
+  Command command(Shell("exec >&-; exec yes >&2"));
+  std::thread other([] {
+    ::usleep(20000);  // usually it waits for the command by now
+    RequestStop();
+  });
+  ExpectError(ErrorCode::kCancelled, "stopped on request", [&] { ReadAllOf(&command); });
+  other.join();
+  ClearStop();
+}
+
+// Then nothing tells how it has ended, and its id may be another's.
+TEST_F(CommandTest, MayBeWaitedForBySomebodyElse) {
+  Command command(Words{"echo", "a"});
+  char bytes[2];
+  EXPECT_EQ(command.Read(bytes, 2), 2u);
+  EXPECT_EQ(::waitpid(command.id(), nullptr, 0), command.id());
+  for (int i = 0; i < 2; ++i) {
+    ExpectError(ErrorCode::kIo, "in a way that is not known", [&] { command.Read(bytes, 2); });
+  }
+}
+
 // The end of its output is not its end.
 TEST_F(CommandTest, IsWaitedForBehindItsOutput) {
   Command command(Shell("echo a; exec >&- 2>&-; sleep 0.2; exit 7"));

@@ -84,6 +84,10 @@ TEST(CommonSlots, FitEveryElement) {
   }
   common.GiveUp();
   EXPECT_EQ(common.slots(), std::nullopt);
+  CommonSlots none_first;
+  none_first.Add(std::vector<SlotSpec>());
+  none_first.Add(ParseSlots("float32[1]").slots);
+  EXPECT_EQ(none_first.slots(), std::nullopt);
 }
 
 }  // namespace

@@ -26,10 +26,12 @@
 #include "readers/multi_pass_reader.h"
 #include "readers/open_files.h"
 #include "readers/shuffle_reader.h"
+#include "readers/text_file.h"
 #include "tests/bytes.h"
 #include "tests/compressed.h"
 #include "tests/fifo.h"
 #include "tests/gate.h"
+#include "tests/npy_files.h"
 #include "tests/outcome.h"
 #include "tests/record_files.h"
 #include "tests/tars.h"
@@ -222,6 +224,40 @@ TEST_F(ReadOnce, ACutRecordIsNotDelivered) {
   EXPECT_EQ(outcome.elements[0][0].bytes, "a");
   ASSERT_TRUE(outcome.error);
   EXPECT_THAT(outcome.error->what(), HasSubstr("the status 1"));
+}
+
+// Nothing of it is known to be right, so nothing is delivered.
+TEST_F(ReadOnce, WhatIsReadAsAWholeMayFailBehindItsLastByte) {
+  const TempFile array("array.npy", Npy("|u1", "(3, 2)", "adbecf", true));
+  const FormatSample npy = {"npy", "", {}, {}};
+  const std::vector<ElementValue> expected = ReadAll(npy.Open(array.path()).get());
+  EXPECT_EQ(expected.size(), 3u);
+  EXPECT_TRUE(ReadAll(npy.Open("pipe:cat " + array.path()).get()) == expected);
+  const FormatSample list = {"image_list", "", {}, {}};
+  for (const auto& [sample, prints] :
+       {std::pair<FormatSample, std::string>{npy, "cat " + array.path()}, {list, "echo a.png 1"}}) {
+    const auto reader = sample.Open("pipe:sh -c '" + prints + "; exit 5'");
+    const Outcome outcome = OutcomeOf(reader.get());
+    EXPECT_TRUE(outcome.elements.empty());
+    ASSERT_TRUE(outcome.error) << sample.format;
+    EXPECT_THAT(outcome.error->what(), HasSubstr("the status 5"));
+  }
+  ExpectError(ErrorCode::kIo, "the status 5", [] { Vocabulary("pipe:sh -c 'echo a; exit 5'"); });
+}
+
+// The command's failure is why the beginning of a file is cut off.
+TEST_F(ReadOnce, AFailureWithinAHeaderIsTold) {
+  const std::string path = "pipe:sh -c 'printf abc; exit 5'";
+  const std::vector<std::string> fields = {"abcd int64[]"};
+  for (const FormatSample& sample :
+       {FormatSample{"npy", "", {}, {}}, {"idx", "", {}, {}}, {"csv", "", fields, {}}}) {
+    const auto reader = sample.Open(path);
+    ExpectError(ErrorCode::kIo, "the status 5", [&] { reader->HasNext(); });
+  }
+  FormatArguments arguments;
+  arguments.declared = {Slot(DataType::kUint8, {1})};
+  const auto reader = OpenFiles({path}, {}, arguments, {});
+  ExpectError(ErrorCode::kIo, "the status 5", [&] { reader->HasNext(); });
 }
 
 TEST_F(ReadOnce, ASecondPassIsAnError) {

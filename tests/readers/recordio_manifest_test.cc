@@ -123,6 +123,16 @@ TEST(RecordIOManifest, TellsSlots) {
   EXPECT_EQ(StoredText({first, stem + "2.recordio"}), "none");
 }
 
+// A manifest beside it is of another file. A look at its records would wait for a writer.
+TEST(RecordIOManifest, TellsNothingOfAFifo) {
+  const std::string file = WriteStored(NewFolder("fifo"), {"float32[1,2]"}) + "0.recordio";
+  ASSERT_EQ(::unlink(file.c_str()), 0);
+  ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+  EXPECT_EQ(StoredText({file}), "none");
+  ExpectError(ErrorCode::kInvalidArgument, "the slots of this reader must be declared",
+              [&] { Tensors({file}); });
+}
+
 TEST(RecordIOManifest, TellsSlotsThatFitAllFiles) {
   const auto stored = [](const std::string& left, const std::string& right) {
     const std::string stem = WriteStored(NewFolder("kinds"), {left, right});
