@@ -65,9 +65,9 @@ DEFINE_string(png, "",
               "devices are possible");
 DEFINE_int32(
     passes, 1,
-    "with --png: how many passes to draw. By default what each makes of the first image of "
-    "the first pass, which shows what random operators do; with --count the first elements "
-    "of each");
+    "with --png: how many passes to draw, up to 100 images. By default what each makes of the "
+    "first image of the first pass, which shows what random operators do; with --count the first "
+    "elements of each");
 DEFINE_string(
     state, "",
     "print what was saved in this file, or last in this folder of checkpoints, as JSON: of the "
