@@ -49,8 +49,8 @@ def bazel(command, *arguments):
 
 def compile_commands(root):
     """{source: arguments} of every C++ source that is ours and not generated."""
-    # Generates the headers that the sources include.
-    bazel("build", "//proto/...")
+    # Generates what the sources include.
+    bazel("build", "//proto/...", "//tests:readme/resume.cc")
     external = bazel("info", "output_base").strip() + "/external/"
     actions = bazel("aquery", "--output=jsonproto", 'mnemonic("CppCompile", //...)')
     commands = {}

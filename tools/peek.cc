@@ -65,9 +65,9 @@ DEFINE_string(png, "",
               "devices are possible");
 DEFINE_int32(
     passes, 1,
-    "with --png: how many passes to draw. By default what each makes of the first image of "
-    "the first pass, which shows what random operators do; with --count the first elements "
-    "of each");
+    "with --png: how many passes to draw, up to 100 images. By default what each makes of the "
+    "first image of the first pass, which shows what random operators do; with --count the first "
+    "elements of each");
 DEFINE_string(
     state, "",
     "print what was saved in this file, or last in this folder of checkpoints, as JSON: of the "
@@ -230,10 +230,10 @@ int64_t AddElements(ReaderHolder* reader, ContactSheet* sheet) {
 
 // Adds the first image of the first element as each pass makes it; returns false, having added
 // nothing, if that cannot be found in every pass. `same` is another reader like the one held.
-bool AddPasses(ReaderBase* same, const ReaderHolder& reader, ContactSheet* sheet) {
+bool AddPasses(ReaderBase* same, const ReaderHolder& reader, int passes, ContactSheet* sheet) {
   try {
     size_t images = 0;
-    VisitPasses(same, reader.NewHandle().get(), FLAGS_passes,
+    VisitPasses(same, reader.NewHandle().get(), passes,
                 [&](const auto& element) { sheet->Add(element, ++images); });
     return true;
   } catch (const Error& error) {
@@ -248,8 +248,9 @@ void WriteSheet(ReaderHolder* reader,
   OutputFile file(OutputName(FLAGS_png), RulesOfFlags());
   ContactSheet sheet;
   const bool one_element = FLAGS_passes > 1 && FLAGS_count < 0;
-  if (one_element && AddPasses(open_again().get(), *reader, &sheet)) {
-    const std::string what = StrCat("an image as ", FLAGS_passes, " passes make it");
+  const int passes = std::min(FLAGS_passes, static_cast<int>(kSheetImages));
+  if (one_element && AddPasses(open_again().get(), *reader, passes, &sheet)) {
+    const std::string what = StrCat("an image as ", passes, " passes make it");
     return WritePicture(sheet.ToPng(), what, &file);
   }
   const int64_t count = AddElements(reader, &sheet);

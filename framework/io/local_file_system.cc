@@ -208,8 +208,8 @@ bool LocalFile::ReadAll(const std::string& path, uint64_t size, char* out) {
   return goes_on;
 }
 
-LocalFile::LocalFile(const std::string& path, BufferType buffer_type)
-    : LocalFile(path, OpenOrThrow(path)) {
+LocalFile::LocalFile(const std::string& path, BufferType buffer_type) : LocalFile(path, -1) {
+  descriptor_ = OpenOrThrow(path);
   struct stat status;
   std::string problem;
   if (::fstat(descriptor_, &status) != 0) {

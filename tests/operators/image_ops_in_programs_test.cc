@@ -26,7 +26,9 @@ constexpr size_t kImages = 8;
 
 std::vector<Case> Cases() {
   const std::string size = R"(attrs { name: "size" ints: [12, 10] })";
-  const std::string sometimes = R"(attrs { name: "p" f: 0.5 })";
+  // With this seed some images are changed in a block and in a main program, and others are not.
+  const std::string seed = R"(attrs { name: "seed" i: 2 })";
+  const std::string sometimes = R"(attrs { name: "p" f: 0.5 })" + seed;
   return {
       {{"adjust_sharpness", R"(attrs { name: "factor" f: 3 })" + sometimes}, true},
       {{"affine", R"(attrs { name: "degrees" floats: 40 })"}, true},
@@ -35,7 +37,7 @@ std::vector<Case> Cases() {
       {{"center_crop", size}},
       {{"color_jitter", R"(attrs { name: "brightness" floats: 0.5 })"}, true},
       {{"crop", size + R"(attrs { name: "top" i: 3 } attrs { name: "left" i: 1 })"}},
-      {{"cutout", ""}, true},
+      {{"cutout", seed}, true},
       {{"equalize", ""}},
       {{"flip", sometimes}, true},
       {{"gaussian_blur", R"(attrs { name: "kernel_size" ints: [5, 3] })"}, true},

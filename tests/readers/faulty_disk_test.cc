@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -143,6 +144,10 @@ class FaultyDisk : public ::testing::Test {
     WriteFile(folder_ + "/images.gz", Gzipped(images));
     WriteFile(folder_ + "/labels.gz", Gzipped(labels));
     WriteFile(folder_ + "/lines.txt.gz", Gzipped("one\ntwo\n") + Gzipped("three\nfour\n"));
+    std::filesystem::create_directories(folder_ + "/photos/all");
+    for (const char* name : {"1", "2", "3"}) {
+      WriteFile(StrCat(folder_, "/photos/all/", name, ".jpg"), StrCat("image ", name));
+    }
   }
   ~FaultyDisk() override { Disk::Get().Mend(); }
 
@@ -160,6 +165,8 @@ class FaultyDisk : public ::testing::Test {
       cases.push_back({StrCat("fixed", end),
                        [=] { return OpenAs("fixed", folder + "/images" + end, "", fixed); }});
     }
+    cases.push_back(
+        {"image_folder", [=] { return OpenAs("image_folder", folder + "/photos", "", {}); }});
     cases.push_back({"recordio", [=] { return OpenNumbers(folder); }});
     cases.push_back(
         {"batches", [=] {

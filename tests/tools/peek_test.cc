@@ -361,6 +361,9 @@ TEST_F(Peek, DrawsImages) {
   EXPECT_EQ(passes.output, png + ": an image as 5 passes make it\n") << passes.errors;
   EXPECT_EQ(ReadFile(png).substr(16, 8), bytes.substr(16, 8));
   EXPECT_NE(ReadFile(png), bytes);
+  const ChildResult many = RunChild({"tools/peek", "--startup=" + startup.path(), "--set=count=5",
+                                     "--png=" + png, "--passes=2000000000", "--force"});
+  EXPECT_EQ(many.output, png + ": an image as 100 passes make it\n") << many.errors;
 
   const ChildResult histograms = RunChild({"tools/peek", "--startup=" + startup.path(),
                                            "--set=count=5", "--png=" + png, "--all", "--force"});

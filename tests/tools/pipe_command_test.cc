@@ -92,7 +92,9 @@ TEST(PipeCommand, PeekFindsTheFormat) {
     if (const size_t name = piped.find('-'); action != "head" && name == 0) {
       piped.replace(0, 1, file);
     }
-    if (action != "head") EXPECT_EQ(piped, named);
+    if (action != "head") {
+      EXPECT_EQ(piped, named);
+    }
     EXPECT_FALSE(piped.empty());
   }
 }

@@ -28,7 +28,7 @@ void Train(const RunCheckpointOptions& options, const std::string& startup_path,
   Scope scope;
   RunState run;
   std::vector<std::string> damaged;
-#include "tests/readme/resume.cc"
+#include "tests/readme/resume.cc"  // NOLINT(bugprone-suspicious-include): lines, no file of its own
 }
 
 // The fenced block with this title.
