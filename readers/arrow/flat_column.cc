@@ -188,6 +188,7 @@ std::shared_ptr<arrow::Array> ReadFlatColumn(arrow::io::RandomAccessFile* file,
                                              const parquet::ReaderProperties& properties) {
   const std::unique_ptr<parquet::RowGroupMetaData> rows = footer.RowGroup(group);
   const auto chunk = rows->ColumnChunk(column);
+  if (chunk->crypto_metadata() != nullptr) return nullptr;  // Arrow's reader says what it is
   if (chunk->num_values() != rows->num_rows() || chunk->num_values() <= 0) return nullptr;
   int64_t begin = chunk->data_page_offset();
   if (chunk->has_dictionary_page() && chunk->dictionary_page_offset() > 0) {
