@@ -161,11 +161,13 @@ const char* ReadBool(const Field&, const char* begin, const char* end, char* pla
   return nullptr;
 }
 
-// False for a number that the type cannot hold: it would become infinite.
-bool PutFloat(DataType type, double value, char* place) {
+// Puts a number times the scale. False for one that the type cannot hold: it would become infinite.
+bool PutFloat(const Field& field, double number, char* place) {
+  const DataType type = field.slot.dtype;
+  const double value = number * field.scale;
   if (type == DataType::kFp64) {
     Put(value, place);
-    return true;
+    return !std::isinf(value) || std::isinf(number);
   }
   auto rounded = static_cast<float>(value);
   if (type == DataType::kFp16) {
@@ -179,7 +181,7 @@ bool PutFloat(DataType type, double value, char* place) {
   } else {
     Put(rounded, place);
   }
-  return !std::isinf(rounded) || std::isinf(value);
+  return !std::isinf(rounded) || std::isinf(number);
 }
 
 template <typename T>
@@ -214,7 +216,7 @@ const char* ReadFloat(const char* begin, const char* end, T* value) {
 const char* ReadAnyFloat(const Field& field, const char* begin, const char* end, char* place) {
   double value;
   const char* const read = ReadFloat(begin, end, &value);
-  return read != nullptr && PutFloat(field.slot.dtype, value * field.scale, place) ? read : nullptr;
+  return read != nullptr && PutFloat(field, value, place) ? read : nullptr;
 }
 
 template <typename T>
@@ -358,7 +360,7 @@ void WriteInteger(const Field& field, Number number, char* place) {
     case DataType::kBf16:
     case DataType::kFp32:
     case DataType::kFp64:
-      if (!PutFloat(field.slot.dtype, static_cast<double>(number) * field.scale, place)) {
+      if (!PutFloat(field, static_cast<double>(number), place)) {
         OutOfRange(field, StrCat(number));
       }
   }
@@ -578,7 +580,7 @@ void Field::Write(uint64_t number, char* place) const { WriteInteger(*this, numb
 
 void Field::Write(double number, char* place) const {
   if (IsFloat(slot.dtype)) {
-    if (!PutFloat(slot.dtype, number * scale, place)) OutOfRange(*this, StrCat(number));
+    if (!PutFloat(*this, number, place)) OutOfRange(*this, StrCat(number));
     return;
   }
   if (slot.dtype == DataType::kUint64 && number >= 0x1p63 && number < 0x1p64) {

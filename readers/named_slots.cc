@@ -9,6 +9,7 @@
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
 #include "framework/base/spelling.h"
+#include "readers/text_file.h"
 
 namespace millhopper {
 namespace {
@@ -65,7 +66,7 @@ class SlotsParser {
 
  private:
   [[noreturn]] void Refuse() const {
-    Throw(ErrorCode::kInvalidArgument, "'", Escaped(std::string(slot_)),
+    Throw(ErrorCode::kInvalidArgument, "'", Shown(slot_),
           "' is no slot; one looks like float32[1,784] or, with a name and a level of detail, "
           "title uint8[-1]:1");
   }
@@ -108,7 +109,7 @@ class SlotsParser {
       rest_.remove_prefix(name.size() + 1);
       return type;
     }
-    Throw(ErrorCode::kInvalidArgument, "no type '", Escaped(name), "'", DidYouMean(name, known));
+    Throw(ErrorCode::kInvalidArgument, "no type '", Shown(name), "'", DidYouMean(name, known));
   }
 
   template <typename T>

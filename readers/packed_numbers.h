@@ -56,8 +56,9 @@ bool ForEachRun(PackedBytes bytes, uint32_t bits, size_t values, const Run& run,
       if (count == 0 || !run(number, count)) return false;
     } else {
       const size_t stored = count * bits;
-      count = std::min(count * 8, values);
       // The last group may end early, where the numbers do.
+      if (stored > bytes.size() && count > (values + 7) / 8) return false;
+      count = std::min(count * 8, values);
       const PackedBytes here{bytes.begin, bytes.begin + std::min(stored, bytes.size())};
       if (count == 0 || (count * bits + 7) / 8 > here.size() || !packed(here, count)) return false;
       bytes.begin = here.end;

@@ -17,6 +17,7 @@
 #include "framework/io/file.h"
 #include "framework/io/one_pass.h"
 #include "readers/checksums.h"
+#include "readers/text_file.h"
 
 namespace millhopper {
 namespace {
@@ -150,7 +151,7 @@ class RecordIOManifest::Parser {
     constexpr size_t kSlots = 9;  // where they begin, behind checksum and space
     std::string slots = text.substr(std::min(kSlots, text.size()));
     if (slots.empty() || text != Sealed(slots)) {
-      Refuse(StrCat("slots of a file that do not fit their checksum, '", Escaped(text), "'"));
+      Refuse(StrCat("slots of a file that do not fit their checksum, '", Shown(text), "'"));
     }
     return slots;
   }

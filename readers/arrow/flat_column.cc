@@ -188,7 +188,9 @@ std::shared_ptr<arrow::Array> ReadFlatColumn(arrow::io::RandomAccessFile* file,
                                              const parquet::ReaderProperties& properties) {
   const std::unique_ptr<parquet::RowGroupMetaData> rows = footer.RowGroup(group);
   const auto chunk = rows->ColumnChunk(column);
+  if (chunk->crypto_metadata() != nullptr) return nullptr;  // Arrow's reader says what it is
   if (chunk->num_values() != rows->num_rows() || chunk->num_values() <= 0) return nullptr;
+  if (chunk->type() != footer.schema()->Column(column)->physical_type()) return nullptr;
   int64_t begin = chunk->data_page_offset();
   if (chunk->has_dictionary_page() && chunk->dictionary_page_offset() > 0) {
     begin = std::min(begin, chunk->dictionary_page_offset());

@@ -221,6 +221,8 @@ TEST(Fields, RefuseTextThatIsNoValue) {
       {"x float16[]", "65520"},
       {"x bfloat16[]", "3.4e38"},
       {"x float32[] scale=10", "1e38"},
+      {"x float32[] scale=10", "1e308"},
+      {"x float64[] scale=10", "1e308"},
   };
   for (const auto& [entry, text] : wrong) {
     SCOPED_TRACE(StrCat(entry, " ", text));

@@ -56,6 +56,7 @@ TEST(NamedSlots, ThatAreWrongAreRefused) {
   expect("\"\" int64[1]", "is no slot");
   expect("x", "'x' is no slot");
   expect("[1]", "'[1]' is no slot");
+  expect("x" + std::string(1000, '?'), "x" + std::string(59, '?') + "...' is no slot");
   expect("x int64[1] int64[1]", "only some of the slots have names");
   expect("x int64[1] x int64[1]", "two slots have one name");
   std::string many;

@@ -93,6 +93,9 @@ TEST(PackedNumbers, MayEndWithinTheLastGroup) {
   ASSERT_EQ(bytes.size(), 6u);
   bytes.resize(3);
   EXPECT_EQ(Values(bytes, 5, 3, 4), (std::vector<uint64_t>{4, 7, 10}));
+  Bytes two_groups = bytes;
+  two_groups[0] = 2 << 1 | 1;
+  EXPECT_EQ(Values(two_groups, 5, 3, 4), std::nullopt);
   bytes.resize(2);
   EXPECT_EQ(Values(bytes, 5, 3, 4), std::nullopt);
 }

@@ -89,8 +89,8 @@ def open_files(
     paths = [filenames] if isinstance(filenames, (str, os.PathLike)) else list(filenames)
     if is_test:
         attributes.setdefault("cycle_length", 1)
-    slots = (shapes, dtypes, lod_levels)
-    if slots == (None, None, None) and attributes.get("content") != "bytes":
+    slots: Slots = (shapes, dtypes, lod_levels)
+    if shapes is dtypes is lod_levels is None and attributes.get("content") != "bytes":
         slots = _stored(paths)
     return create_reader(
         "open_files",
@@ -121,8 +121,8 @@ def open_recordio_file(
 
     Source: PaddlePaddle's fluid.layers.io, 2018.
     """
-    slots = (shapes, dtypes, lod_levels)
-    if slots == (None, None, None):
+    slots: Slots = (shapes, dtypes, lod_levels)
+    if shapes is dtypes is lod_levels is None:
         slots = _stored([f"recordio:{os.fspath(filename)}"])
     reader = create_reader(
         "create_recordio_file_reader", name, attrs={"filename": filename}, slots=slots
