@@ -196,7 +196,7 @@ TEST(Mds, GuessesFieldsOfSeveralSamples) {
   const Strings fields = {"n uint8[]", "first uint8[-1, 2]", "same uint8[2]"};
   EXPECT_EQ(FindFileFormat("mds")->guess_fields(folder.index(), {}), fields);
   EXPECT_EQ(TextsOf(Reader(folder, fields).get()),
-            (Strings{"97 | 1 2 | 3 4", "98 | 1 2 3 4 | 5 6"}));
+            (Strings{"97 | '\x01\x02' | 3 4", "98 | '\x01\x02\x03\x04' | 5 6"}));
 }
 
 // ---- Chunks. ----
