@@ -166,7 +166,7 @@ TEST(ImageFolder, NamesAnImageThatCannotBeRead) {
   EXPECT_NE(missing->text.find("while reading record 1 of"), std::string::npos);
   std::filesystem::remove(folder + "/a/15.jpg");
   ASSERT_EQ(mkfifo((folder + "/b/0.png").c_str(), 0600), 0);
-  ExpectProblem(folder, "is not a regular file", folder + "/b/0.png");
+  ExpectProblem(folder, "can be read once only", folder + "/b/0.png");
   std::filesystem::remove(folder + "/b/0.png");
   WriteFile(folder + "/b/0.png", "");
   ExpectProblem(folder, "the file is empty", folder + "/b/0.png");
