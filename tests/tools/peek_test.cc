@@ -430,7 +430,7 @@ TEST_F(Peek, DrawsOneImageAsPassesMakeIt) {
         image.rows += static_cast<char>(blue);
       }
     }
-    WriteFile(StrCat(folder, "/all/", i, ".png"), EncodePng(image));
+    WriteFile(StrCat(folder, "/all/", int{i}, ".png"), EncodePng(image));
   }
   const TempFile startup("colors.pbtxt", kShuffledColors);
   const std::string png = TempName("sheet.png");
