@@ -25,7 +25,8 @@ std::string ProgramDeclaration(const std::vector<SlotSpec>& slots,
 std::string PythonDeclaration(const std::vector<SlotSpec>& slots,
                               const std::vector<std::string>& names);
 
-// The one of these two for whoever wrote the program: in text, or by Python.
+// The one of these two for the program: that of programs in text, which those of layers become, or
+// that of Reader.
 using Declaration = decltype(&ProgramDeclaration);
 Declaration DeclarationIn(const Program& program);
 

@@ -24,7 +24,7 @@ def allowed() -> Iterator[None]:
 
 def _lines(name: str) -> list[bytes]:
     reader = millhopper.Reader.open_files(name, names=["line"])
-    return [element["line"].tobytes() for element in reader]
+    return [line for element in reader for line in element["line"].to_bytes()]
 
 
 @pytest.mark.usefixtures("allowed")
@@ -50,7 +50,7 @@ def test_a_late_failure_is_an_error() -> None:
     seen = []
     with pytest.raises(millhopper.Error, match="the status 3; the last line .*: lost") as raised:
         for element in millhopper.Reader.open_files(name, names=["line"]):
-            seen.append(element["line"].tobytes())
+            seen += element["line"].to_bytes()
     assert seen == [b"a"]
     assert raised.value.file == name.removeprefix("text:")
     assert raised.value.offset == 2
@@ -65,7 +65,7 @@ def test_there_is_one_pass() -> None:
     with pytest.raises(millhopper.Error, match="can be read once only, because it is a pipe"):
         list(reader)
     with pytest.raises(millhopper.Error, match="can be read once only"):
-        millhopper.Reader.open_files("text:pipe:seq 3", shuffle_chunks=True)
+        list(millhopper.Reader.open_files("text:pipe:seq 3", shuffle_chunks=True))
     reader = millhopper.Reader.open_files("text:pipe:seq 3", names=["line"])
     with pytest.raises(millhopper.Error, match="can be read once only"):
         for _ in reader:
@@ -98,7 +98,7 @@ def test_standard_input_is_read() -> None:
     program = (
         "import millhopper\n"
         "r = millhopper.Reader.open_files('text:-', names=['line'])\n"
-        "print([e['line'].tobytes() for e in r])\n"
+        "print([line for e in r for line in e['line'].to_bytes()])\n"
     )
     ran = subprocess.run(
         [sys.executable, "-c", program], input=b"a\nb\n", capture_output=True, check=True
