@@ -159,7 +159,8 @@ void OnePassFiles::Refuse(const std::string& advice) const {
 
 void OnePassFiles::Seal() {
   for (auto& [path, file] : files_) {
-    if (file.stream == nullptr) continue;
+    // Other threads may read what was sealed before.
+    if (file.stream == nullptr || file.sealed) continue;
     file.stream->set_keeps(false);
     file.sealed = true;
   }
