@@ -184,6 +184,9 @@ std::shared_ptr<OnePassStream> OnePassFiles::OpenHere(const std::string& path) {
   if (stream == nullptr) {
     std::unique_ptr<OnePassInput> input = FileSystemOf(path).OpenOnce(path);
     if (input == nullptr) return nullptr;
+    if (found == files_.end() && !takes_all_) {
+      throw Error(ErrorCode::kIo, "is not a regular file").InFile(path, -1);
+    }
     stream = std::make_shared<OnePassStream>(path, std::move(input));
   }
   stream->set_keeps(true);
@@ -205,6 +208,7 @@ OnePassScope::OnePassScope(OnePassFiles* files) : before_(std::exchange(scope, f
 OnePassScope::~OnePassScope() { scope = before_; }
 
 OnePassLook::OnePassLook() {
+  files_.takes_all_ = true;
   const std::lock_guard<std::mutex> lock(LookMutex());
   look = this;
 }

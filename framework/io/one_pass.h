@@ -85,8 +85,8 @@ class OnePassFiles {
   OnePassFiles& operator=(const OnePassFiles&) = delete;
 
   // Says that this reader will read the file, whose status gives `id`, if it is none of a command.
-  // Throws kInvalidArgument if
-  // it is named twice, or if another reader of the process reads the same FIFO or standard input.
+  // Throws kInvalidArgument if it is named twice, or if another reader of the process reads the
+  // same FIFO or standard input.
   void Add(const std::string& path, const FileId& id);
   // Whether there are none.
   bool empty() const { return files_.empty(); }
@@ -100,8 +100,8 @@ class OnePassFiles {
   void Close();
 
   // Opens in the innermost scope of the calling thread or, without one, for the caller alone. Null
-  // if the file can be read at any place. Throws what FileSystem::OpenOnce throws, and
-  // kInvalidArgument if it was sealed.
+  // if the file can be read at any place. Throws what FileSystem::OpenOnce throws, kInvalidArgument
+  // if it was sealed, and kIo if it was not added, because it was a file when the reader was made.
   static std::shared_ptr<OnePassStream> Open(const std::string& path);
 
  private:
@@ -112,6 +112,7 @@ class OnePassFiles {
   };
   std::shared_ptr<OnePassStream> OpenHere(const std::string& path);
 
+  bool takes_all_ = false;  // also files that were not added
   std::map<std::string, OneFile> files_;
   std::vector<FileId> ids_;  // that no other reader of the process may read
 };

@@ -210,7 +210,7 @@ TEST(HostileFiles, ThatMayNotBeReadAreNamed) {
   EXPECT_EQ(ReadSome(reader.get(), 2).size(), 1u);
 }
 
-// FIFOs are read, see read_once_test.cc.
+// What is a FIFO from the beginning is read, see read_once_test.cc.
 TEST(HostileFiles, ThatAreNoFilesAreRefusedWithoutWaiting) {
   const std::string folder = NewFolder("kinds");
   const std::string loop = folder + "/loop.recordio";
@@ -226,11 +226,15 @@ TEST(HostileFiles, ThatAreNoFilesAreRefusedWithoutWaiting) {
   expect(file + "/under.recordio", ": No such file");
   expect(std::string("a\0b", 3), ": a name with a zero byte");
   expect("", ": No such file");
-  // A file that becomes a folder after the reader was made.
+  // A file that becomes a FIFO or a folder after the reader was made.
   WriteFile(file, FileOf({"0"}));
   const auto reader = Reader(file, "recordio");
   ASSERT_EQ(::unlink(file.c_str()), 0);
+  ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+  ExpectError(ErrorCode::kIo, file + ": is not a regular file", [&] { reader->HasNext(); });
+  ASSERT_EQ(::unlink(file.c_str()), 0);
   ASSERT_EQ(::mkdir(file.c_str(), 0700), 0);
+  reader->ReInit();
   ExpectError(ErrorCode::kIo, file + ": is not a regular file", [&] { reader->HasNext(); });
 }
 
@@ -248,6 +252,9 @@ TEST(HostileFiles, WhoseFormatIsNotKnownAreRefusedWithoutWaiting) {
     reader.ReInit();
   };
   expect(": cannot open: No such file");
+  ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+  expect(": is not a regular file");
+  ASSERT_EQ(::unlink(file.c_str()), 0);
   ASSERT_EQ(::mkdir(file.c_str(), 0700), 0);
   expect(": is not a regular file");
   ASSERT_EQ(::rmdir(file.c_str()), 0);
