@@ -323,7 +323,7 @@ FileStatus StatHttpFile(const HttpRequest& object) {
     status.kind = said == kForbidden || said == kNotFound || said == kGone
                       ? FileStatus::Kind::kMissing
                       : FileStatus::Kind::kUnknown;
-    status.problem = error.message();
+    status.problem = ProblemOf(error);
     return status;
   }
   status.kind = FileStatus::Kind::kFile;
@@ -331,6 +331,12 @@ FileStatus StatHttpFile(const HttpRequest& object) {
   status.version = VersionOf(transfer->object());
   status.id = IdOf(object.url, transfer->object());
   return status;
+}
+
+std::string ProblemOf(const Error& error) {
+  const std::string place = Escaped(error.file()) + ": ";
+  const std::string& message = error.message();
+  return message.rfind(place, 0) == 0 ? message.substr(place.size()) : message;
 }
 
 }  // namespace millhopper

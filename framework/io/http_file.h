@@ -4,7 +4,9 @@
 #define MILLHOPPER_FRAMEWORK_IO_HTTP_FILE_H_
 
 #include <memory>
+#include <string>
 
+#include "framework/base/error.h"
 #include "framework/io/file.h"
 #include "framework/io/file_system.h"
 #include "framework/io/http_transfers.h"
@@ -18,6 +20,9 @@ namespace millhopper {
 std::unique_ptr<const File> OpenHttpFile(const HttpRequest& object);
 // Throws nothing but an error that interrupts. What the server says 404 or 403 of is missing.
 FileStatus StatHttpFile(const HttpRequest& object);
+// What FileStatus::problem says of an error: its message without the file, which whoever asked
+// knows.
+std::string ProblemOf(const Error& error);
 
 }  // namespace millhopper
 

@@ -26,7 +26,7 @@ class HttpFileSystem : public FileSystem {
       if (error.code() == ErrorCode::kCancelled) throw;
       FileStatus status;
       status.kind = FileStatus::Kind::kUnknown;
-      status.problem = error.message();
+      status.problem = ProblemOf(error);
       return status;
     }
   }

@@ -40,7 +40,7 @@ class S3FileSystem final : public FileSystem {
     } catch (const Error& error) {
       if (error.code() == ErrorCode::kCancelled) throw;
       status.kind = FileStatus::Kind::kUnknown;
-      status.problem = error.message();
+      status.problem = ProblemOf(error);
     }
     return status;
   }

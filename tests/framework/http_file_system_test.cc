@@ -497,8 +497,7 @@ TEST_F(HttpFileSystemTest, ToldOfFilesThatAreMissing) {
   const std::string url = server_.Url("/none");
   const FileSystem& system = FileSystemOf(url);
   EXPECT_EQ(system.Stat(url).kind, FileStatus::Kind::kMissing);
-  EXPECT_EQ(system.Stat(url).problem,
-            url + ": cannot open: the server said 'HTTP/1.1 404 Not Found'");
+  EXPECT_EQ(system.Stat(url).problem, "cannot open: the server said 'HTTP/1.1 404 Not Found'");
   EXPECT_FALSE(system.Exists(url));
   ExpectError(ErrorCode::kIo, url + ": cannot open: the server said 'HTTP/1.1 404 Not Found'",
               [&] { File::Open(url); });

@@ -76,6 +76,16 @@ TEST_F(HttpCommand, ShowsNoSecretOfAUrlThatFails) {
   }
 }
 
+TEST_F(HttpCommand, NamesAMissingFileOnce) {
+  for (const std::string& file : {server_.Url("/none.txt"), server_.Url("/none.txt?sig=hidden")}) {
+    const ChildResult result = RunChild({"tools/peek", "text:" + file});
+    EXPECT_EQ(result.exit_code, 4) << result.errors;
+    const size_t named = result.errors.find("/none.txt");
+    ASSERT_NE(named, std::string::npos) << result.errors;
+    EXPECT_EQ(result.errors.find("/none.txt", named + 1), std::string::npos) << result.errors;
+  }
+}
+
 TEST_F(HttpCommand, ShowsNoSecretOfAProgramThatIsRight) {
   const std::string program = "--startup=" + server_.Url("/lines.pbtxt?sig=hidden");
   const std::string file = "--set=file=" + server_.Url("/0.txt?sig=hidden");
