@@ -34,34 +34,19 @@ void ExpectFailure(const std::string& line, int exit_code, const std::string& wo
 
 constexpr char kReads[] = R"(
 blocks {
-  idx: 0
-  parent_idx: -1
-  vars {
-    name: "lines"
-    persistable: true
-    type { type: READER reader { lod_tensor { tensor { data_type: UINT8 dims: -1 } lod_level: 1 } } }
-  }
-  ops {
-    type: "open_files"
-    outputs { parameter: "Out" arguments: "lines" }
-    attrs { name: "file_names" strings: "${file}" }
-  }
+  idx: 0 parent_idx: -1
+  vars { name: "lines" persistable: true type { type: READER } }
+  ops { type: "open_files" outputs { parameter: "Out" arguments: "lines" }
+        attrs { name: "file_names" strings: "${file}" } }
 }
 )";
 
 constexpr char kPrints[] = R"(
 blocks {
-  idx: 0
-  parent_idx: -1
-  vars {
-    name: "line"
-    type { type: LOD_TENSOR lod_tensor { tensor { data_type: UINT8 dims: -1 } lod_level: 1 } }
-  }
-  ops {
-    type: "read"
-    inputs { parameter: "Reader" arguments: "lines" }
-    outputs { parameter: "Out" arguments: "line" }
-  }
+  idx: 0 parent_idx: -1
+  vars { name: "line" type { type: LOD_TENSOR } }
+  ops { type: "read" inputs { parameter: "Reader" arguments: "lines" }
+        outputs { parameter: "Out" arguments: "line" } }
   ops { type: "print" inputs { parameter: "In" arguments: "line" } }
 }
 )";
