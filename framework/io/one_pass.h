@@ -90,6 +90,7 @@ class OnePassFiles {
   void Add(const std::string& path, const FileId& id);
   // Whether there are none.
   bool empty() const { return files_.empty(); }
+  bool Has(const std::string& path) const { return files_.count(path) > 0; }
   // Throws kInvalidArgument, if there are any, that the first can be read once only, and why; and
   // `advice`, what to do.
   void Refuse(const std::string& advice) const;

@@ -35,6 +35,7 @@ struct QueuedFile {
   const char* library = nullptr;  // of the source's code (LibraryOf)
   ChunkShare share;
   ReaderCounters* counters = nullptr;  // of the reader; may be null
+  bool once = false;  // can be read once only (one_pass.h): its next bytes may come much later
 };
 
 // One pass over one file. A run keeps the chunks that its tickets point into.
@@ -92,6 +93,9 @@ class ChunkQueue final : public Kept {
     size_t bytes = 0;        // of memory
   };
   Backlog backlog() const;
+  // Whether Claim may wait for as long as a writer is silent. Only a worker thread, or a consumer
+  // that has nothing else to wait for, should call it then.
+  bool may_wait() const { return file_.once; }
   // A chunk for the caller to Fetch: the one that is planned next or, ahead of need, any later one
   // that no thread works on. Null if there is none or another thread is claiming. Throws only if
   // the caller is refused memory ahead of need (MemoryScope) or its job is cancelled; then nothing

@@ -123,7 +123,9 @@ Ref<ChunkQueue> Prefetcher::Choose(bool worker) {
     chunks += load.chunks;
     records += load.records;
     bytes += load.bytes;
-    if (!load.claimable) continue;
+    // The planning thread waits for a chunk that is being fetched. It would deliver that late if a
+    // command or a FIFO did not let it go.
+    if (!load.claimable || (!worker && queue->may_wait())) continue;
     if (best == nullptr || load.chunks < least.chunks ||
         (load.chunks == least.chunks && load.records < least.records)) {
       best = &queue;
