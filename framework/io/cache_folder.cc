@@ -244,7 +244,8 @@ void CacheFolder::TidyUp(uint64_t pages) const {
     }
   }
   const uint64_t now = used.Get();
-  used.Set(kept + (now > before ? now - before : 0));
+  const uint64_t right = kept + (now > before ? now - before : 0);
+  if (right != now) used.Set(right);
 }
 
 }  // namespace millhopper

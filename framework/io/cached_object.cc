@@ -52,7 +52,7 @@ std::string WithoutSecrets(std::string_view url) {
   name += url.substr(host + user_end, query - host - user_end);
   for (url.remove_prefix(query); !url.empty();) {
     const std::string_view part = url.substr(0, url.find('&', 1));
-    if (!IsSignature(part.substr(1))) name += part;
+    if (!IsSignature(part.substr(1))) name += StrCat("?", part.substr(1));
     url.remove_prefix(part.size());
   }
   return name;
