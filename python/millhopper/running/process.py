@@ -76,11 +76,11 @@ def allow_exec(allowed: bool = True) -> None:
 def set_cache(directory: str | os.PathLike[str] | None, max_bytes: int = 64_000_000_000) -> None:
     """Keeps files of servers in a folder, as ``--cache_dir`` and ``--cache_bytes`` do. ::
 
-        millhopper.set_cache("/var/tmp/me/millhopper")
+        millhopper.set_cache("/data/cache")
         reader = millhopper.Reader.open_files("s3://bucket/train-*.recordio")
 
-    What is read of ``http://``, ``https://`` and ``s3://`` is kept in blocks of 1 MiB, so that it is
-    not sent again: not for the next pass, and not for another process that uses the same folder.
+    What is read of ``http://``, ``https://`` and ``s3://`` is kept in blocks of 1 MiB, so that it
+    is not sent again: not for the next pass, and not for another process with the same folder.
     When a file is opened, its server is asked whether it has another version of it. Damaged blocks
     are noticed and sent again. If the folder cannot be written any more, such as on a full disk,
     files are read past it.
