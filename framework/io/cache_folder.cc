@@ -33,9 +33,10 @@ constexpr int64_t kNanoseconds = 1'000'000'000;
 constexpr mode_t kPrivateFolder = 0700, kPrivateFile = 0600;
 constexpr char kHex[] = "0123456789abcdef";
 constexpr std::string_view kPart = ".part";
-constexpr char kNotWritten[] = "the cache cannot be written";
 
 uint64_t PagesOf(uint64_t bytes) { return (bytes + kPageBytes - 1) / kPageBytes; }
+
+[[noreturn]] void ThrowErrno() { Throw(ErrorCode::kIo, std::strerror(errno)); }
 
 [[noreturn]] void ThrowErrno(const std::string& path, const char* what) {
   const int reason = errno;
@@ -71,7 +72,7 @@ int OpenLock(const std::string& folder) {
 class FolderLock {
  public:
   explicit FolderLock(const std::string& folder) : file_(OpenLock(folder)) {
-    if (!file_.is_open()) ThrowErrno(folder, kNotWritten);
+    if (!file_.is_open()) ThrowErrno(folder, "the cache cannot be written");
     is_held_ = ::flock(file_.get(), LOCK_EX | LOCK_NB) == 0;
     if (!is_held_ && errno != EWOULDBLOCK) ThrowErrno(folder, "the cache cannot be locked");
   }
@@ -92,32 +93,31 @@ class FolderLock {
 class UsedPages {
  public:
   explicit UsedPages(const std::string& folder)
-      : path_(folder + "/used"),
-        file_(::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, kPrivateFile)) {
-    if (!file_.is_open()) ThrowErrno(path_, kNotWritten);
+      : file_(::open((folder + "/used").c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC,
+                     kPrivateFile)) {
+    if (!file_.is_open()) ThrowErrno();
   }
 
   uint64_t Get() const {
     struct stat status;
-    if (::fstat(file_.get(), &status) != 0) ThrowErrno(path_, "the cache cannot be read");
+    if (::fstat(file_.get(), &status) != 0) ThrowErrno();
     return static_cast<uint64_t>(status.st_size);
   }
   void Add(uint64_t pages) const {
     CheckFileSizeLimit(Get() + pages);
     const std::string zeros(pages, '\0');
     if (::write(file_.get(), zeros.data(), zeros.size()) != static_cast<ssize_t>(zeros.size())) {
-      ThrowErrno(path_, kNotWritten);
+      ThrowErrno();
     }
   }
   void Set(uint64_t pages) const {
     CheckFileSizeLimit(pages);
     if (::ftruncate(file_.get(), static_cast<off_t>(pages)) != 0) {
-      ThrowErrno(path_, kNotWritten);
+      ThrowErrno();
     }
   }
 
  private:
-  const std::string path_;
   const OwnDescriptor file_;
 };
 
@@ -177,8 +177,9 @@ CacheFolder::CacheFolder(const std::string& path, uint64_t most_bytes)
           "' is on no local disk");
   Require(most_pages_ >= kLeastPages, "a cache of ", most_bytes, " bytes; it needs at least ",
           kLeastPages * kPageBytes);
-  std::error_code ignored;  // what is wrong shows below
-  std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), ignored);
+  std::error_code failed;  // on a full disk the cache is not made before there is room
+  std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), failed);
+  if (IsFull(failed.value())) return;
   if (::mkdir(path_.c_str(), kPrivateFolder) != 0 && IsFull(errno)) return;
   struct stat status;
   if (::stat(path_.c_str(), &status) != 0) ThrowErrno(path_, "the cache cannot be made");
@@ -215,7 +216,7 @@ void CacheFolder::MakeFolderOf(const Name& name) const {
   const std::filesystem::path folder = std::filesystem::path(PathOf(name)).parent_path();
   for (const std::string& each : {path_, folder.string()}) {
     if (::mkdir(each.c_str(), kPrivateFolder) != 0 && errno != EEXIST) {
-      ThrowErrno(each, "the cache cannot be made");
+      ThrowErrno();
     }
   }
 }

@@ -94,10 +94,7 @@ class Stretches {
 class HttpFile final : public File {
  public:
   explicit HttpFile(const HttpRequest& object) : File(object.url), asked_(object) {
-    HttpRequest request = asked_;
-    request.size = CachedObject::Knows(asked_) ? 0 : BeginningBytes();
-    if (request.size > 0) request.buffer = BufferPool::At(Place()).Take(request.size);
-    Transfer transfer = HttpTransfer::Run(std::move(request));
+    Transfer transfer = HttpTransfer::Run(Beginning());
     if (!transfer->object().has_parts) transfer = HttpTransfer::Run(Whole(transfer->object()));
     object_ = transfer->object();
     cached_ = CachedObject::Of(asked_, object_);
@@ -124,10 +121,24 @@ class HttpFile final : public File {
   };
   using Blocks = std::map<uint64_t, Block>;
 
-  // How much comes when a file is opened: with a cache, a block for it.
-  static size_t BeginningBytes() {
-    const bool block = FileCache::Get() != nullptr && MemoryLimit::HasRoomAhead(kBlockBytes);
-    return block ? kBlockBytes : kHeadBytes;
+  // What is asked for when a file is opened: its version if a cache has its beginning, a block for
+  // a cache that does not, or the first bytes.
+  HttpRequest Beginning() const {
+    HttpRequest request = asked_;
+    if (CachedObject::Knows(asked_)) return request;
+    if (FileCache::Get() != nullptr) {
+      const MemoryScope scope(MemoryScope::Current(), MemoryScope::Need::kAhead);
+      try {
+        request.buffer = BufferPool::At(Place()).Take(kBlockBytes);
+        request.size = kBlockBytes;
+        return request;
+      } catch (const Error&) {
+        if (!MemoryScope::WasRefused()) throw;
+      }
+    }
+    request.size = kHeadBytes;
+    request.buffer = BufferPool::At(Place()).Take(kHeadBytes);
+    return request;
   }
 
   // Keeps what came when the file was opened.
@@ -198,11 +209,11 @@ class HttpFile final : public File {
     }
     try {
       block->Wait();
+      if (cached_ != nullptr && IsFirstOffer(index)) cached_->Write(index, *block);
     } catch (const Error& error) {
       Leave(index, 0, error.code() != ErrorCode::kCancelled);
       throw;
     }
-    if (cached_ != nullptr && IsFirstOffer(index)) cached_->Write(index, *block);
     const size_t before = offset - block->request().offset;
     const size_t got = std::min(size, block->received() - before);
     std::memcpy(out, block->request().buffer->data() + before, got);
