@@ -17,7 +17,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -34,6 +33,7 @@
 #include "framework/base/memory_limit.h"
 #include "framework/base/url.h"
 #include "framework/io/cached_object.h"
+#include "framework/io/stretches.h"
 
 namespace millhopper {
 namespace {
@@ -44,7 +44,6 @@ constexpr size_t kHeadBytes = size_t{64} << 10;  // that come when a file is ope
 constexpr size_t kBlockBytes = kReadBlockBytes;  // of one request
 constexpr size_t kSmallRead = kBlockBytes / 4;   // is not worth a block
 constexpr size_t kBlocksPerRequest = 2;          // kept or requested ahead, for each under way
-constexpr size_t kMostStretches = 64;            // that are remembered of a file
 constexpr size_t kUsedBlocks = 4;                // that are kept after all of it has been read
 constexpr uint64_t kVolume = FileId::kFirstOtherVolume + 1;
 
@@ -59,37 +58,6 @@ uint64_t VersionOf(const HttpObject& object) {
 FileId IdOf(const std::string& url, const HttpObject& object) {
   return {kVolume, HashOf(StrCat(WithoutQuery(url), "\n", VersionOf(object)))};
 }
-
-// What has been read of a file, as stretches without gaps. A gap of a block is none.
-class Stretches {
- public:
-  struct Stretch {
-    uint64_t begin, end;
-  };
-  // Notes a read, and returns the stretch that it belongs to now.
-  Stretch Add(uint64_t begin, uint64_t end) {
-    auto after = stretches_.upper_bound(begin);
-    if (after != stretches_.begin() && std::prev(after)->second + kBlockBytes >= begin) {
-      --after;
-      begin = after->first;
-    }
-    while (after != stretches_.end() && after->first <= end + kBlockBytes) {
-      end = std::max(end, after->second);
-      after = stretches_.erase(after);
-    }
-    if (stretches_.size() >= kMostStretches) {
-      stretches_.erase(std::min_element(
-          stretches_.begin(), stretches_.end(), [](const auto& left, const auto& right) {
-            return left.second - left.first < right.second - right.first;
-          }));
-    }
-    stretches_[begin] = end;
-    return {begin, end};
-  }
-
- private:
-  std::map<uint64_t, uint64_t> stretches_;  // their ends by their beginnings
-};
 
 class HttpFile final : public File {
  public:
