@@ -46,10 +46,11 @@ std::string WithoutSecrets(std::string_view url) {
   url = url.substr(0, url.find('#', host));
   const size_t query = std::min(url.find('?', host), url.size());
   const std::string_view server = url.substr(host, url.find_first_of("/?", host) - host);
-  const size_t user_end = std::min(server.rfind('@'), server.size());
-  const size_t password = std::min(server.find(':'), user_end);
-  std::string name(url.substr(0, host + password));
-  name += url.substr(host + user_end, query - host - user_end);
+  std::string name(url.substr(0, query));
+  if (const size_t user = server.rfind('@'); user != std::string_view::npos) {
+    const size_t password = std::min(server.find(':'), user);
+    name.erase(host + password, user - password);
+  }
   for (url.remove_prefix(query); !url.empty();) {
     const std::string_view part = url.substr(0, url.find('&', 1));
     if (!IsSignature(part.substr(1))) name += StrCat("?", part.substr(1));
