@@ -63,6 +63,10 @@ bool TakeName(std::string_view text, CacheFolder::Name* name) {
   return true;
 }
 
+void MakeFolder(const std::string& path) {
+  if (::mkdir(path.c_str(), kPrivateFolder) != 0 && errno != EEXIST) ThrowErrno();
+}
+
 int OpenLock(const std::string& folder) {
   return ::open((folder + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kPrivateFile);
 }
@@ -203,6 +207,7 @@ std::string CacheFolder::PathOf(const Name& name) const {
 }
 
 bool CacheFolder::Reserve(uint64_t bytes) {
+  MakeFolder(path_);  // somebody may have removed it
   if (!tidied_.exchange(true)) TidyUp(0);
   const uint64_t pages = PagesOf(bytes);
   const UsedPages used(path_);
@@ -213,12 +218,7 @@ bool CacheFolder::Reserve(uint64_t bytes) {
 }
 
 void CacheFolder::MakeFolderOf(const Name& name) const {
-  const std::filesystem::path folder = std::filesystem::path(PathOf(name)).parent_path();
-  for (const std::string& each : {path_, folder.string()}) {
-    if (::mkdir(each.c_str(), kPrivateFolder) != 0 && errno != EEXIST) {
-      ThrowErrno();
-    }
-  }
+  MakeFolder(std::filesystem::path(PathOf(name)).parent_path().string());
 }
 
 // What others reserve meanwhile is added to what was found, so that it is counted once or twice,
