@@ -61,7 +61,9 @@ CommandHelp Help() {
        {"output", "shards", "content", "dialect", "compressor", "chunk_bytes", "force"}},
       {"head", {"count", "bytes"}},
       {"Running", {"threads", "timeout", "json", "allow_exec"}},
-      {"Servers", {"requests", "connect_timeout", "silence_timeout", "request_timeout"}},
+      {"Servers",
+       {"cache_dir", "cache_bytes", "requests", "connect_timeout", "silence_timeout",
+        "request_timeout"}},
   };
   help.repeatable = {"field", "plugin"};
   help.examples =
