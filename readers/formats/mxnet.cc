@@ -31,6 +31,7 @@
 #include "readers/byte_records.h"
 #include "readers/field_rows.h"
 #include "readers/fields.h"
+#include "readers/indexable_format.h"
 #include "readers/indexed_source.h"
 #include "readers/stored_number.h"
 #include "readers/stream_source.h"
@@ -252,7 +253,7 @@ class StreamedRecords final : public StreamSource {
 
 // Reads the offsets of an index file: where the records begin, in order, of a file of `file_size`
 // bytes.
-std::vector<uint64_t> ReadIndex(const std::string& path, uint64_t file_size) {
+std::vector<uint64_t> ReadRecordIndex(const std::string& path, uint64_t file_size) {
   const std::string text = ReadTextFile(path, "index");
   std::vector<uint64_t> offsets;
   const char* const end = text.data() + text.size();
@@ -302,34 +303,44 @@ class IndexedRecords final : public IndexedSource {
 };
 
 // The files, whatever their records hold.
-class MxnetFormat : public FileFormat {
+class MxnetFormat : public IndexableFormat {
  public:
   MxnetFormat(const FormatArguments& arguments, const std::vector<SlotSpec>& slots)
-      : FileFormat(AgreeOnSlots(arguments.declared, slots)), has_index_(arguments.has_companions) {
+      : IndexableFormat(arguments, AgreeOnSlots(arguments.declared, slots)),
+        has_index_(arguments.has_companions) {
     Require(has_index_ || arguments.buffer_type == BufferType::kMemory,
             "buffer_type \"mmap\" needs index files: without one a file is read as a stream");
   }
 
   std::unique_ptr<FileSource> Open(const FileEntry& file) override {
+    if (!has_index_) return IndexableFormat::Open(file);
     auto stream = std::make_unique<ByteStream>(file.path, file.buffer_type);
-    if (!has_index_) return std::make_unique<StreamedRecords>(std::move(stream));
     CheckCanBeIndexed(*stream);
-    std::vector<uint64_t> offsets = ReadIndex(file.companion, stream->file().size());
+    std::vector<uint64_t> offsets = ReadRecordIndex(file.companion, stream->file().size());
     return std::make_unique<IndexedRecords>(std::move(stream), std::move(offsets));
   }
 
   std::optional<uint64_t> CountRecords(const std::vector<FileEntry>& files) const override {
-    if (!has_index_) return std::nullopt;
+    if (!has_index_) return IndexableFormat::CountRecords(files);
     uint64_t records = 0;
     for (const FileEntry& file : files) {
-      records += ReadIndex(file.companion, File::Open(file.path)->size()).size();
+      records += ReadRecordIndex(file.companion, File::Open(file.path)->size()).size();
     }
     return records;
   }
 
-  bool chunks_tell_records() const override { return has_index_; }
+  bool chunks_tell_records() const override {
+    return has_index_ || IndexableFormat::chunks_tell_records();
+  }
 
  private:
+  std::unique_ptr<IndexableSource> OpenIndexable(const FileEntry& file) override {
+    return std::make_unique<StreamedRecords>(
+        std::make_unique<ByteStream>(file.path, file.buffer_type));
+  }
+  std::string Rules() const override { return "mxnet"; }
+  bool leaves_out_records() const override { return false; }
+
   const bool has_index_;
 };
 

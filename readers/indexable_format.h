@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Formats in which only reading tells where records begin, or how many there are, and which read
+// with an index (chunk_index.h) where there is one. The chunks are the same with and without it, so
+// that orders, shares and positions are the same, too.
+#ifndef MILLHOPPER_READERS_INDEXABLE_FORMAT_H_
+#define MILLHOPPER_READERS_INDEXABLE_FORMAT_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/io/byte_stream.h"
+#include "framework/reader/file_format.h"
+#include "readers/chunk_index.h"
+
+namespace millhopper {
+
+// A file whose chunks, if it is plain, are known by their places alone.
+class IndexableSource : public FileSource {
+ public:
+  // Is given the XXH3-64 of the bytes that decide which records a chunk has.
+  using CheckSum = std::function<void(uint64_t checksum)>;
+
+  explicit IndexableSource(std::unique_ptr<ByteStream> stream) : stream_(std::move(stream)) {}
+
+  // Does what Fetch does, for a chunk that Claim has found or one that has offset and length only,
+  // in a file that is plain. It calls `check`, which may throw, once; what the chunk then lists is
+  // not to be used. Any thread.
+  virtual void FetchChecked(Chunk* chunk, const CheckSum& check) const = 0;
+
+  const ByteStream& stream() const { return *stream_; }
+
+ protected:
+  ByteStream* mutable_stream() { return stream_.get(); }
+
+ private:
+  const std::unique_ptr<ByteStream> stream_;
+};
+
+class IndexableFormat : public FileFormat {
+ public:
+  IndexableFormat(const FormatArguments& arguments, std::vector<SlotSpec> slots)
+      : FileFormat(std::move(slots)), files_(arguments.files) {}
+
+  // With the index that lies beside the file, if one does that was made by these rules.
+  std::unique_ptr<FileSource> Open(const FileEntry& file) override;
+  // Known if all of the files have one.
+  std::optional<uint64_t> CountRecords(const std::vector<FileEntry>& files) const override;
+  bool chunks_tell_records() const override;
+
+  // Reads the file and makes its index; adds to *bytes, which any thread may read, what was read so
+  // far. Throws kInvalidArgument if the file is compressed or can be read once only, or if this
+  // format leaves records out; kResourceLimit for a chunk of more than kMaxChunkBytes; and what
+  // reading throws.
+  ChunkIndex MakeIndex(const FileEntry& file, std::atomic<uint64_t>* bytes);
+
+ protected:
+  // Opens the file without an index.
+  virtual std::unique_ptr<IndexableSource> OpenIndexable(const FileEntry& file) = 0;
+  // What decides, besides the bytes of the file, which chunks and records it has.
+  virtual std::string Rules() const = 0;
+  // Whether a record may be left out because of what is in it.
+  virtual bool leaves_out_records() const = 0;
+
+ private:
+  const std::vector<FileEntry> files_;  // none if they are not known
+};
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_READERS_INDEXABLE_FORMAT_H_
