@@ -139,11 +139,14 @@ std::string ChunkIndex::ToBytes() const {
 
 std::string IndexPathOf(const std::string& file) { return file + kIndexSuffix; }
 
+bool MayHaveIndex(const std::string& file) {
+  return &FileSystemOf(file) == &FileSystemOf("a local path");
+}
+
 std::optional<std::string> FindIndex(const std::string& file) {
-  const FileSystem& system = FileSystemOf(file);
-  if (&system != &FileSystemOf("a local path")) return std::nullopt;
+  if (!MayHaveIndex(file)) return std::nullopt;
   std::string path = IndexPathOf(file);
-  if (system.Stat(path).kind != FileStatus::Kind::kFile) return std::nullopt;
+  if (FileSystemOf(path).Stat(path).kind != FileStatus::Kind::kFile) return std::nullopt;
   return path;
 }
 
@@ -189,12 +192,12 @@ ChunkIndex ReadIndex(const std::string& path, const File& file) {
   return index;
 }
 
-std::optional<uint64_t> RecordsByIndex(const std::string& path, const File& file,
-                                       std::string_view rules) {
+std::optional<IndexTotals> ReadTotals(const std::string& path, const File& file,
+                                      std::string_view rules) {
   const Head head = ReadHead(*File::Open(path));
   if (head.rules != rules) return std::nullopt;
   CheckFits(head, path, file);
-  return head.records;
+  return IndexTotals{head.file_bytes, head.chunks, head.records};
 }
 
 void FailStale(const std::string& index_path, const std::string& file_path,

@@ -45,19 +45,24 @@ struct ChunkIndex {
   std::string ToBytes() const;
 };
 
+// What an index tells of the whole file.
+struct IndexTotals {
+  uint64_t bytes, chunks, records;
+};
+
 // Where the index of a file is, if it has one.
 std::string IndexPathOf(const std::string& file);
-// The path of the index that lies beside a local file; nothing if there is none, and for a file
-// elsewhere, or one that can be read once only, which is not even looked at.
+// Whether a file lies where an index is looked for: in the local file system.
+bool MayHaveIndex(const std::string& file);
+// The path of the index that lies beside a file; nothing if there is none.
 std::optional<std::string> FindIndex(const std::string& file);
 
 // Reads an index. Throws kDataLoss, naming the index, if it is damaged or does not fit the file any
 // more, and kIo.
 ChunkIndex ReadIndex(const std::string& path, const File& file);
-// The same, but only how many records it tells, without reading what it says of the chunks; nothing
-// if it was made by other rules than these.
-std::optional<uint64_t> RecordsByIndex(const std::string& path, const File& file,
-                                       std::string_view rules);
+// The same, but only what it tells of the whole file; nothing if it was made by other rules.
+std::optional<IndexTotals> ReadTotals(const std::string& path, const File& file,
+                                      std::string_view rules);
 
 // Throws the error for an index that does not fit its file, at this byte of the file.
 [[noreturn]] void FailStale(const std::string& index_path, const std::string& file_path,

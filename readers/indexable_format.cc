@@ -96,9 +96,9 @@ std::optional<uint64_t> IndexableFormat::CountRecords(const std::vector<FileEntr
   for (const FileEntry& file : files) {
     const std::optional<std::string> path = FindIndex(file.path);
     if (!path) return std::nullopt;
-    const std::optional<uint64_t> counted = RecordsByIndex(*path, *File::Open(file.path), Rules());
-    if (!counted) return std::nullopt;
-    records += *counted;
+    const std::optional<IndexTotals> totals = ReadTotals(*path, *File::Open(file.path), Rules());
+    if (!totals) return std::nullopt;
+    records += totals->records;
   }
   return records;
 }

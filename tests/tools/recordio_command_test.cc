@@ -582,7 +582,7 @@ TEST(RecordIOCommand, SaysWhatIsWrongWithItsArguments) {
   const std::string folder = NewFolder();
   const std::string input = folder + "/a.recordio";
   WriteRecords(input, {"a"}, 1);
-  ExpectFailure({}, 2, "write, inspect, verify or head");
+  ExpectFailure({}, 2, "write, inspect, verify, head or index");
   ExpectFailure({"inspekt", input}, 2, "did you mean 'inspect'?");
   ExpectFailure({"inspect"}, 2, "no file is named");
   ExpectFailure({"write", input}, 2, "--output is missing");
