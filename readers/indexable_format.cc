@@ -77,16 +77,20 @@ class SourceByIndex final : public FileSource {
 }  // namespace
 
 std::unique_ptr<FileSource> IndexableFormat::Open(const FileEntry& file) {
+  const std::optional<std::string> path = FindIndex(file.path);
+  return path ? OpenByIndex(file, *path) : OpenIndexable(file);
+}
+
+std::unique_ptr<FileSource> IndexableFormat::OpenByIndex(const FileEntry& file,
+                                                         const std::string& index_path) {
   std::unique_ptr<IndexableSource> source = OpenIndexable(file);
   if (source->stream().can_be_read_once_only()) return source;
-  const std::optional<std::string> path = FindIndex(file.path);
-  if (!path) return source;
-  ChunkIndex index = ReadIndex(*path, source->stream().file());
+  ChunkIndex index = ReadIndex(index_path, source->stream().file());
   if (index.rules != Rules()) return source;
   if (!source->stream().plain()) {
-    FailStale(*path, file.path, "the file is compressed, of which there is no index", 0);
+    FailStale(index_path, file.path, "it is compressed now", 0);
   }
-  return std::make_unique<SourceByIndex>(std::move(source), *path, std::move(index),
+  return std::make_unique<SourceByIndex>(std::move(source), index_path, std::move(index),
                                          !leaves_out_records());
 }
 

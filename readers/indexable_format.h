@@ -47,8 +47,11 @@ class IndexableFormat : public FileFormat {
   IndexableFormat(const FormatArguments& arguments, std::vector<SlotSpec> slots)
       : FileFormat(std::move(slots)), files_(arguments.files) {}
 
-  // With the index that lies beside the file, if one does that was made by these rules.
+  // With the index that lies beside the file, if one does.
   std::unique_ptr<FileSource> Open(const FileEntry& file) override;
+  // With the index at this path, unless it was made by other rules. Throws also what ReadIndex
+  // throws.
+  std::unique_ptr<FileSource> OpenByIndex(const FileEntry& file, const std::string& index_path);
   // Known if all of the files have one.
   std::optional<uint64_t> CountRecords(const std::vector<FileEntry>& files) const override;
   bool chunks_tell_records() const override;

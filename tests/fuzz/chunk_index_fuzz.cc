@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fuzzes the index of a file: the first byte says how long the index is, and the file follows it.
+// Read with the index, the file gives the records that it gives without, or an error. So it is also
+// with checksums that let the table behind them be reached.
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "framework/io/file.h"
+#include "readers/chunk_index.h"
+#include "readers/indexable_format.h"
+#include "tests/fuzz/target.h"
+#include "tests/index_files.h"
+
+namespace millhopper {
+namespace {
+
+constexpr size_t kMostRecords = 10000;
+
+// Opens each file with one index.
+class ByIndex final : public FileFormat {
+ public:
+  ByIndex(IndexableFormat* format, const std::string& index)
+      : FileFormat(format->slots()), format_(format), index_(index) {}
+
+  std::unique_ptr<FileSource> Open(const FileEntry& file) override {
+    return format_->OpenByIndex(file, index_);
+  }
+  void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
+    format_->Load(tickets, n, rows);
+  }
+
+ private:
+  IndexableFormat* const format_;
+  const std::string index_;
+};
+
+void Read(IndexableFormat* format, const std::string& path, const std::string& index,
+          size_t most_bytes) {
+  static auto* index_file = new InputFile;
+  index_file->Write(reinterpret_cast<const uint8_t*>(index.data()), index.size());
+  Outcome([&] {
+    const auto file = File::Open(path);
+    const ChunkIndex read = ReadIndex(index_file->path(), *file);
+    uint64_t bytes = 0;
+    for (const IndexedChunk& chunk : read.chunks) bytes += chunk.length;
+    CHECK_EQ(bytes, file->size());
+    CHECK(read.ToBytes() == index);
+  });
+  const FileEntry entry = {path, "", BufferType::kMemory};
+  ByIndex by_index(format, index_file->path());
+  const FileContent without = ReadThrough(format, entry, kMostRecords, most_bytes);
+  const FileContent with = ReadThrough(&by_index, entry, kMostRecords, most_bytes);
+  if (!with.errors.empty()) return;
+  CHECK(with.records == without.records);
+}
+
+}  // namespace
+}  // namespace millhopper
+
+int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size == 0) return 0;
+  static auto* file = new millhopper::InputFile;
+  const size_t index_size = std::min<size_t>(data[0], size - 1);
+  const std::string index(reinterpret_cast<const char*>(data + 1), index_size);
+  file->Write(data + 1 + index_size, size - 1 - index_size);
+  const size_t most_bytes = 4 * ((size_t{1} << 20) + size);
+  for (const char* tag : {"text", "mxnet", "tfrecord"}) {
+    const auto format = millhopper::FindFileFormat(tag)->Make({});
+    auto& indexable = dynamic_cast<millhopper::IndexableFormat&>(*format);
+    millhopper::Read(&indexable, file->path(), index, most_bytes);
+    millhopper::Read(&indexable, file->path(), millhopper::WithRightIndexChecksums(index),
+                     most_bytes);
+  }
+  return 0;
+}
