@@ -10,6 +10,7 @@
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
 #include "framework/io/file_system.h"
+#include "framework/io/one_pass.h"
 #include "readers/stored_number.h"
 
 namespace millhopper {
@@ -110,12 +111,6 @@ uint64_t ChunkIndex::EndsOf(const File& file) {
   return XXH3_64bits(bytes, 2 * size);
 }
 
-uint64_t ChunkIndex::records() const {
-  uint64_t records = 0;
-  for (const IndexedChunk& chunk : chunks) records += chunk.records;
-  return records;
-}
-
 std::string ChunkIndex::ToBytes() const {
   std::string table;
   table.reserve(chunks.size() * kEntryBytes);
@@ -130,7 +125,7 @@ std::string ChunkIndex::ToBytes() const {
   Put(file_bytes, &bytes);
   Put(ends, &bytes);
   Put(static_cast<uint64_t>(chunks.size()), &bytes);
-  Put(records(), &bytes);
+  Put(records, &bytes);
   Put(static_cast<uint64_t>(XXH3_64bits(table.data(), table.size())), &bytes);
   bytes += rules;
   Put(static_cast<uint64_t>(XXH3_64bits(bytes.data(), bytes.size())), &bytes);
@@ -147,12 +142,15 @@ std::optional<std::string> FindIndex(const std::string& file) {
   if (!MayHaveIndex(file)) return std::nullopt;
   std::string path = IndexPathOf(file);
   if (FileSystemOf(path).Stat(path).kind != FileStatus::Kind::kFile) return std::nullopt;
+  if (CanBeReadOnceOnly(file)) return std::nullopt;
   return path;
 }
 
-ChunkIndex ReadIndex(const std::string& path, const File& file) {
+std::optional<ChunkIndex> ReadIndex(const std::string& path, const File& file,
+                                    std::string_view rules) {
   const std::unique_ptr<const File> index_file = File::Open(path);
   const Head head = ReadHead(*index_file);
+  if (head.rules != rules) return std::nullopt;
   CheckFits(head, path, file);
   const uint64_t table_bytes = index_file->size() - head.size;
   if (table_bytes > ChunkIndex::kMaxBytes) {
@@ -169,8 +167,9 @@ ChunkIndex ReadIndex(const std::string& path, const File& file) {
   index.rules = head.rules;
   index.file_bytes = head.file_bytes;
   index.ends = head.ends;
+  index.records = head.records;
   index.chunks.reserve(head.chunks);
-  uint64_t end = 0;
+  uint64_t end = 0, records = 0;
   for (size_t at = 0; at < table.size(); at += kEntryBytes) {
     const IndexedChunk chunk = {StoredNumber<uint32_t>(&table[at]),
                                 StoredNumber<uint32_t>(&table[at + 4]),
@@ -182,22 +181,23 @@ ChunkIndex ReadIndex(const std::string& path, const File& file) {
                      " records in a file of ", head.file_bytes, " bytes"));
     }
     end += chunk.length;
+    records += chunk.records;
     index.chunks.push_back(chunk);
   }
-  if (end != head.file_bytes || index.records() != head.records) {
+  if (end != head.file_bytes || records != head.records) {
     Damaged(path, head.size,
-            StrCat("its chunks have ", end, " bytes and ", index.records(),
-                   " records, but its head says ", head.file_bytes, " and ", head.records));
+            StrCat("its chunks have ", end, " bytes and ", records, " records, but its head says ",
+                   head.file_bytes, " and ", head.records));
   }
   return index;
 }
 
-std::optional<IndexTotals> ReadTotals(const std::string& path, const File& file,
-                                      std::string_view rules) {
+std::optional<uint64_t> ReadCount(const std::string& path, const File& file,
+                                  std::string_view rules) {
   const Head head = ReadHead(*File::Open(path));
   if (head.rules != rules) return std::nullopt;
   CheckFits(head, path, file);
-  return IndexTotals{head.file_bytes, head.chunks, head.records};
+  return head.records;
 }
 
 void FailStale(const std::string& index_path, const std::string& file_path,

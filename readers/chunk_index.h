@@ -36,33 +36,30 @@ struct ChunkIndex {
   std::string rules;
   uint64_t file_bytes = 0;
   uint64_t ends = 0;  // EndsOf the file
-  std::vector<IndexedChunk> chunks;
+  uint64_t records = 0;
+  std::vector<IndexedChunk> chunks;  // none if the file tells by itself what they are
 
   // XXH3-64 of the first and the last bytes of a file, which another file has only by chance.
   // Throws what File::Read throws.
   static uint64_t EndsOf(const File& file);
-  uint64_t records() const;
   std::string ToBytes() const;
-};
-
-// What an index tells of the whole file.
-struct IndexTotals {
-  uint64_t bytes, chunks, records;
 };
 
 // Where the index of a file is, if it has one.
 std::string IndexPathOf(const std::string& file);
 // Whether a file lies where an index is looked for: in the local file system.
 bool MayHaveIndex(const std::string& file);
-// The path of the index that lies beside a file; nothing if there is none.
+// The path of the index that lies beside a file; nothing if there is none, or if the file can be
+// read once only.
 std::optional<std::string> FindIndex(const std::string& file);
 
-// Reads an index. Throws kDataLoss, naming the index, if it is damaged or does not fit the file any
-// more, and kIo.
-ChunkIndex ReadIndex(const std::string& path, const File& file);
-// The same, but only what it tells of the whole file; nothing if it was made by other rules.
-std::optional<IndexTotals> ReadTotals(const std::string& path, const File& file,
-                                      std::string_view rules);
+// Reads an index of which every chunk is known; nothing if it was made by other rules. Throws
+// kDataLoss if it is damaged or does not fit the file any more, and kIo.
+std::optional<ChunkIndex> ReadIndex(const std::string& path, const File& file,
+                                    std::string_view rules);
+// The same, but only how many records it tells.
+std::optional<uint64_t> ReadCount(const std::string& path, const File& file,
+                                  std::string_view rules);
 
 // Throws the error for an index that does not fit its file, at this byte of the file.
 [[noreturn]] void FailStale(const std::string& index_path, const std::string& file_path,

@@ -341,7 +341,7 @@ Head ReadHead(const std::string& path, const TableSyntax& syntax) {
   }
 }
 
-class TableFormat final : public IndexableFormat {
+class TableFormat final : public SearchedFormat {
  public:
   explicit TableFormat(const FormatArguments& arguments)
       : TableFormat(arguments, RequiredFields(arguments.attributes)) {}
@@ -369,7 +369,7 @@ class TableFormat final : public IndexableFormat {
   };
 
   TableFormat(const FormatArguments& arguments, std::vector<Field> fields)
-      : IndexableFormat(arguments, AgreeOnSlots(arguments.declared, SlotsOf(fields))),
+      : SearchedFormat(arguments, AgreeOnSlots(arguments.declared, SlotsOf(fields))),
         fields_(std::move(fields)),
         syntax_(SyntaxOf(arguments.attributes)),
         skips_(AnySkips(fields_)) {
@@ -393,7 +393,7 @@ class TableFormat final : public IndexableFormat {
     has_header_ = named || header == "yes";
   }
 
-  std::unique_ptr<IndexableSource> OpenIndexable(const FileEntry& file) override {
+  std::unique_ptr<IndexableSource> OpenWithoutIndex(const FileEntry& file) override {
     auto stream = std::make_unique<ByteStream>(file.path, file.buffer_type);
     const Head head = ReadHead(file.path, syntax_);
     Learn(file.path, head);

@@ -74,64 +74,109 @@ class SourceByIndex final : public FileSource {
   size_t next_ = 0;
 };
 
+// A file that has another number of records than its index says is an error at its end.
+class CountedSource final : public FileSource {
+ public:
+  CountedSource(std::unique_ptr<FileSource> source, const std::string& index_path,
+                const std::string& path, uint64_t records)
+      : source_(std::move(source)), index_path_(index_path), path_(path), records_(records) {}
+
+  bool Claim(Chunk* chunk) override {
+    if (source_->Claim(chunk)) {
+      found_ += chunk->records.value_or(0);
+      end_ = chunk->offset + chunk->length;
+      return true;
+    }
+    if (seen_all_ && found_ != records_) {
+      FailStale(index_path_, path_, StrCat("it has ", found_, " records, not ", records_), end_);
+    }
+    return false;
+  }
+  bool Seek(uint64_t offset, std::optional<uint64_t> number) override {
+    if (!source_->Seek(offset, number)) return false;
+    seen_all_ = false;
+    return true;
+  }
+  void Fetch(Chunk* chunk) const override { source_->Fetch(chunk); }
+
+ private:
+  const std::unique_ptr<FileSource> source_;
+  const std::string index_path_, path_;
+  const uint64_t records_;
+  uint64_t found_ = 0;
+  uint64_t end_ = 0;
+  bool seen_all_ = true;  // whether no chunk was passed over unclaimed
+};
+
+[[noreturn]] void RefuseCompressed(const FileEntry& file) {
+  throw Error(ErrorCode::kInvalidArgument,
+              "the file is compressed as a whole, so it can be read from its beginning only, and "
+              "an index would be of no use; index it decompressed")
+      .InFile(file.path, 0);
+}
+
 }  // namespace
-
-std::unique_ptr<FileSource> IndexableFormat::Open(const FileEntry& file) {
-  const std::optional<std::string> path = FindIndex(file.path);
-  return path ? OpenByIndex(file, *path) : OpenIndexable(file);
-}
-
-std::unique_ptr<FileSource> IndexableFormat::OpenByIndex(const FileEntry& file,
-                                                         const std::string& index_path) {
-  std::unique_ptr<IndexableSource> source = OpenIndexable(file);
-  if (source->stream().can_be_read_once_only()) return source;
-  ChunkIndex index = ReadIndex(index_path, source->stream().file());
-  if (index.rules != Rules()) return source;
-  if (!source->stream().plain()) {
-    FailStale(index_path, file.path, "it is compressed now", 0);
-  }
-  return std::make_unique<SourceByIndex>(std::move(source), index_path, std::move(index),
-                                         !leaves_out_records());
-}
-
-std::optional<uint64_t> IndexableFormat::CountRecords(const std::vector<FileEntry>& files) const {
-  if (leaves_out_records()) return std::nullopt;
-  uint64_t records = 0;
-  for (const FileEntry& file : files) {
-    const std::optional<std::string> path = FindIndex(file.path);
-    if (!path) return std::nullopt;
-    const std::optional<IndexTotals> totals = ReadTotals(*path, *File::Open(file.path), Rules());
-    if (!totals) return std::nullopt;
-    records += totals->records;
-  }
-  return records;
-}
-
-bool IndexableFormat::chunks_tell_records() const {
-  return !leaves_out_records() && !files_.empty() &&
-         std::all_of(files_.begin(), files_.end(),
-                     [](const FileEntry& file) { return FindIndex(file.path).has_value(); });
-}
 
 ChunkIndex IndexableFormat::MakeIndex(const FileEntry& file, std::atomic<uint64_t>* bytes) {
   Require(!leaves_out_records(),
           "a field has missing=skip, so that this reader leaves records out, but an index lists "
           "all; make it without the field");
-  const std::unique_ptr<IndexableSource> source = OpenIndexable(file);
-  const ByteStream& stream = source->stream();
-  if (stream.can_be_read_once_only()) {
+  if (CanBeReadOnceOnly(file.path)) {
     throw ReadOnceOnly(file.path, "an index is of use where any place of a file can be read");
   }
-  if (!stream.plain()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "the file is compressed as a whole, so it can be read from its beginning only, and "
-                "an index would be of no use; index it decompressed")
-        .InFile(file.path, 0);
-  }
+  const std::unique_ptr<const File> opened = File::Open(file.path);
   ChunkIndex index;
   index.rules = Rules();
-  index.file_bytes = stream.file().size();
-  index.ends = ChunkIndex::EndsOf(stream.file());
+  index.file_bytes = opened->size();
+  index.ends = ChunkIndex::EndsOf(*opened);
+  AddChunks(file, bytes, &index);
+  return index;
+}
+
+std::optional<uint64_t> IndexableFormat::CountByIndex(const std::string& path) const {
+  if (leaves_out_records()) return std::nullopt;
+  const std::optional<std::string> index = FindIndex(path);
+  return index ? ReadCount(*index, *File::Open(path), Rules()) : std::nullopt;
+}
+
+std::optional<uint64_t> IndexableFormat::CountRecords(const std::vector<FileEntry>& files) const {
+  uint64_t records = 0;
+  for (const FileEntry& file : files) {
+    const std::optional<uint64_t> counted = CountByIndex(file.path);
+    if (!counted) return std::nullopt;
+    records += *counted;
+  }
+  return records;
+}
+
+std::unique_ptr<FileSource> SearchedFormat::Open(const FileEntry& file) {
+  const std::optional<std::string> path = FindIndex(file.path);
+  return path ? OpenByIndex(file, *path) : OpenWithoutIndex(file);
+}
+
+std::unique_ptr<FileSource> SearchedFormat::OpenByIndex(const FileEntry& file,
+                                                        const std::string& index_path) {
+  std::unique_ptr<IndexableSource> source = OpenWithoutIndex(file);
+  if (source->stream().can_be_read_once_only()) return source;
+  std::optional<ChunkIndex> index = ReadIndex(index_path, source->stream().file(), Rules());
+  if (!index) return source;
+  if (!source->stream().plain()) {
+    FailStale(index_path, file.path, "it is compressed now", 0);
+  }
+  return std::make_unique<SourceByIndex>(std::move(source), index_path, std::move(*index),
+                                         !leaves_out_records());
+}
+
+bool SearchedFormat::chunks_tell_records() const {
+  return !leaves_out_records() && !files_.empty() &&
+         std::all_of(files_.begin(), files_.end(),
+                     [](const FileEntry& file) { return FindIndex(file.path).has_value(); });
+}
+
+void SearchedFormat::AddChunks(const FileEntry& file, std::atomic<uint64_t>* bytes,
+                               ChunkIndex* index) {
+  const std::unique_ptr<IndexableSource> source = OpenWithoutIndex(file);
+  if (!source->stream().plain()) RefuseCompressed(file);
   uint64_t end = 0;
   const auto at_once = static_cast<size_t>(std::max(1, ThreadPool::Get().size()));
   for (bool more = true; more;) {
@@ -161,17 +206,42 @@ ChunkIndex IndexableFormat::MakeIndex(const FileEntry& file, std::atomic<uint64_
             .InFile(file.path, static_cast<int64_t>(chunk.offset));
       }
       end = chunk.offset + chunk.length;
-      index.chunks.push_back({static_cast<uint32_t>(chunk.length),
-                              static_cast<uint32_t>(chunk.pieces.size()), sums[i]});
+      index->chunks.push_back({static_cast<uint32_t>(chunk.length),
+                               static_cast<uint32_t>(chunk.pieces.size()), sums[i]});
+      index->records += chunk.pieces.size();
       *bytes += chunk.length;
     }
   }
-  if (end != index.file_bytes) {
+  if (end != index->file_bytes) {
     throw Error(ErrorCode::kDataLoss, StrCat("its chunks end at byte ", end, " of ",
-                                             index.file_bytes, "; it changed while it was read"))
+                                             index->file_bytes, "; it changed while it was read"))
         .InFile(file.path, static_cast<int64_t>(end));
   }
-  return index;
+}
+
+std::unique_ptr<FileSource> CountedFormat::Open(const FileEntry& file) {
+  bool counted = false;
+  std::unique_ptr<FileSource> source = OpenUncounted(file, &counted);
+  if (counted) return source;
+  const std::optional<std::string> path = FindIndex(file.path);
+  if (!path) return source;
+  const std::optional<uint64_t> records = ReadCount(*path, *File::Open(file.path), Rules());
+  if (!records) return source;
+  return std::make_unique<CountedSource>(std::move(source), *path, file.path, *records);
+}
+
+void CountedFormat::AddChunks(const FileEntry& file, std::atomic<uint64_t>* bytes,
+                              ChunkIndex* index) {
+  bool counted;
+  const std::unique_ptr<FileSource> source = OpenUncounted(file, &counted);
+  for (;;) {
+    CheckStop();
+    const Ref<Chunk> chunk = Pool<Chunk>::Take();
+    if (!source->Claim(chunk.get())) return;
+    if (!chunk->records) RefuseCompressed(file);
+    index->records += *chunk->records;
+    *bytes = chunk->offset + chunk->length;
+  }
 }
 
 }  // namespace millhopper

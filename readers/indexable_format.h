@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formats in which only reading tells where records begin, or how many there are, and which read
-// with an index (chunk_index.h) where there is one. The chunks are the same with and without it, so
-// that orders, shares and positions are the same, too.
+// Formats that read with an index (chunk_index.h) where there is one. The chunks are the same with
+// and without it, so that orders, shares and positions are the same, too.
 #ifndef MILLHOPPER_READERS_INDEXABLE_FORMAT_H_
 #define MILLHOPPER_READERS_INDEXABLE_FORMAT_H_
 
@@ -42,36 +41,71 @@ class IndexableSource : public FileSource {
   const std::unique_ptr<ByteStream> stream_;
 };
 
+// What all formats have in common of which there are indexes.
 class IndexableFormat : public FileFormat {
  public:
-  IndexableFormat(const FormatArguments& arguments, std::vector<SlotSpec> slots)
-      : FileFormat(std::move(slots)), files_(arguments.files) {}
-
-  // With the index that lies beside the file, if one does.
-  std::unique_ptr<FileSource> Open(const FileEntry& file) override;
-  // With the index at this path, unless it was made by other rules. Throws also what ReadIndex
-  // throws.
-  std::unique_ptr<FileSource> OpenByIndex(const FileEntry& file, const std::string& index_path);
-  // Known if all of the files have one.
-  std::optional<uint64_t> CountRecords(const std::vector<FileEntry>& files) const override;
-  bool chunks_tell_records() const override;
+  using FileFormat::FileFormat;
 
   // Reads the file and makes its index; adds to *bytes, which any thread may read, what was read so
   // far. Throws kInvalidArgument if the file is compressed or can be read once only, or if this
   // format leaves records out; kResourceLimit for a chunk of more than kMaxChunkBytes; and what
   // reading throws.
   ChunkIndex MakeIndex(const FileEntry& file, std::atomic<uint64_t>* bytes);
+  // What the indexes say, if all of the files have one.
+  std::optional<uint64_t> CountRecords(const std::vector<FileEntry>& files) const override;
 
  protected:
-  // Opens the file without an index.
-  virtual std::unique_ptr<IndexableSource> OpenIndexable(const FileEntry& file) = 0;
+  // How many records the file has by its index; nothing if there is none.
+  std::optional<uint64_t> CountByIndex(const std::string& path) const;
   // What decides, besides the bytes of the file, which chunks and records it has.
   virtual std::string Rules() const = 0;
   // Whether a record may be left out because of what is in it.
   virtual bool leaves_out_records() const = 0;
 
  private:
+  // Adds what the file has to an index that says which file it is.
+  virtual void AddChunks(const FileEntry& file, std::atomic<uint64_t>* bytes,
+                         ChunkIndex* index) = 0;
+};
+
+// Formats in which only reading tells where records begin, or how many there are.
+class SearchedFormat : public IndexableFormat {
+ public:
+  SearchedFormat(const FormatArguments& arguments, std::vector<SlotSpec> slots)
+      : IndexableFormat(std::move(slots)), files_(arguments.files) {}
+
+  // With the index that lies beside the file, if one does.
+  std::unique_ptr<FileSource> Open(const FileEntry& file) override;
+  // With the index at this path, unless it was made by other rules. Throws also what ReadIndex
+  // throws.
+  std::unique_ptr<FileSource> OpenByIndex(const FileEntry& file, const std::string& index_path);
+  bool chunks_tell_records() const override;
+
+ protected:
+  // Opens the file without an index.
+  virtual std::unique_ptr<IndexableSource> OpenWithoutIndex(const FileEntry& file) = 0;
+
+ private:
+  void AddChunks(const FileEntry& file, std::atomic<uint64_t>* bytes, ChunkIndex* index) final;
+
   const std::vector<FileEntry> files_;  // none if they are not known
+};
+
+// Formats whose chunks tell how many records they have, so that an index adds only the number in
+// the whole file. It has no table, and is noticed to be stale when the file has another number.
+class CountedFormat : public IndexableFormat {
+ public:
+  using IndexableFormat::IndexableFormat;
+
+  std::unique_ptr<FileSource> Open(const FileEntry& file) final;
+  bool chunks_tell_records() const override { return !leaves_out_records(); }
+
+ protected:
+  // Opens the file; *counted says whether something else tells how many records it has.
+  virtual std::unique_ptr<FileSource> OpenUncounted(const FileEntry& file, bool* counted) = 0;
+
+ private:
+  void AddChunks(const FileEntry& file, std::atomic<uint64_t>* bytes, ChunkIndex* index) final;
 };
 
 }  // namespace millhopper

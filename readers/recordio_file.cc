@@ -11,7 +11,6 @@
 #include "framework/base/limits.h"
 #include "framework/base/stop.h"
 #include "readers/checksums.h"
-#include "readers/chunk_index.h"
 
 namespace millhopper {
 namespace {
@@ -155,10 +154,6 @@ void RecordIOFile::CheckPromise() const {
     return StrCat(counts.records, " records in ", counts.chunks, " chunks and ", counts.bytes,
                   " bytes");
   };
-  if (!promised_->index.empty()) {
-    FailStale(promised_->index, path(),
-              StrCat("it ends with ", text(found), ", not ", text(promised_->counts)), found.bytes);
-  }
   throw Error(
       ErrorCode::kDataLoss,
       StrCat("the file ends at byte ", found.bytes, seen_all_ ? " with " + text(found) : "",

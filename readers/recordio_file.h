@@ -31,7 +31,7 @@ namespace millhopper {
 // only, Claim reads the chunks.
 class RecordIOFile final : public FileSource {
  public:
-  // `promised` is what the file's manifest or index says. Another number of bytes, chunks or records is an
+  // `promised` is what the file's manifest says. Another number of bytes, chunks or records is an
   // error at the end of the file, behind everything that it has. Throws kIo.
   explicit RecordIOFile(const std::string& path,
                         std::optional<RecordIOPromise> promised = std::nullopt,

@@ -58,11 +58,10 @@ struct RecordIOCounts {
   }
 };
 
-// What a manifest, or in its place an index, says about a file.
+// What a manifest says about a file.
 struct RecordIOPromise {
   RecordIOCounts counts;
   std::optional<RecordIOCounts> old;  // a file that is being replaced may still hold these
-  std::string index = {};             // the path of the index that says it, if no manifest does
   std::string slots = {};  // that fit each record, as text (named_slots.h); "" if nobody told them
 };
 

@@ -71,7 +71,7 @@ class SeenNumbers {
 
 // A format of such lines; a subclass says what the tokens are. Blank lines are no records, and
 // neither are those that begin with '#'.
-class SparseTextFormat : public IndexableFormat {
+class SparseTextFormat : public SearchedFormat {
  public:
   SparseTextFormat(const FormatArguments& arguments, std::vector<Field> fields);
 
@@ -86,7 +86,7 @@ class SparseTextFormat : public IndexableFormat {
   virtual bool IsLeftOut(std::string_view line) const = 0;
 
  private:
-  std::unique_ptr<IndexableSource> OpenIndexable(const FileEntry& file) final;
+  std::unique_ptr<IndexableSource> OpenWithoutIndex(const FileEntry& file) final;
   std::string Rules() const final { return "sparse text"; }
   bool leaves_out_records() const final { return skips_; }
 

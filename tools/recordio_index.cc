@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // recordio index: writes the indexes of files of any format that has them.
-#include "readers/recordio_index.h"
 
 #include <atomic>
 #include <iostream>
@@ -33,6 +32,7 @@ std::unique_ptr<FileFormat> FormatFor(const FormatSchema& schema, const std::str
                                       const std::vector<std::string>& fields) {
   FormatArguments arguments;
   if (!fields.empty()) arguments.attributes.Set("fields", fields);
+  if (schema.tag == "recordio") arguments.attributes.Set("content", std::string("bytes"));
   try {
     return schema.Make(arguments);
   } catch (const Error&) {
@@ -51,13 +51,12 @@ ChunkIndex MakeIndex(const FormatChoice& choice, const std::vector<std::string>&
   Require(MayHaveIndex(path), Escaped(path),
           ": an index lies beside its file, so only files on local disks can have one");
   const FormatSchema& schema = choice.schema == nullptr ? FormatByContent(path) : *choice.schema;
-  if (schema.tag == "recordio") return MakeRecordIOIndex(path, bytes);
   const std::unique_ptr<FileFormat> format = FormatFor(schema, path, fields);
   auto* const indexable = dynamic_cast<IndexableFormat*>(format.get());
   Require(indexable != nullptr, Escaped(path), ": there is no index for files of the format ",
           schema.tag,
-          ", whose chunks are found without one; those that have one are recordio, tfrecord, "
-          "mxnet, text, csv, tsv, jsonl, libsvm, multislot and ctr_svm");
+          ", which needs none: its files tell how many records they have; there are indexes of "
+          "recordio, tar, tfrecord, mxnet, text, csv, tsv, jsonl, libsvm, multislot and ctr_svm");
   return indexable->MakeIndex({path, "", BufferType::kMemory}, bytes);
 }
 
@@ -93,12 +92,12 @@ int IndexFiles(const std::vector<std::string>& patterns, const std::vector<std::
       if (FLAGS_json) {
         PrintJsonLine({{"file", choice.path},
                        {"index", output.path()},
-                       {"records", index.records()},
+                       {"records", index.records},
                        {"chunks", index.chunks.size()},
                        {"bytes", index.file_bytes}});
         continue;
       }
-      std::cout << Escaped(output.path()) << ": " << Counted(index.records(), "record") << ", "
+      std::cout << Escaped(output.path()) << ": " << Counted(index.records, "record") << ", "
                 << Counted(index.chunks.size(), "chunk") << ", "
                 << Counted(index.file_bytes, "byte") << "\n";
     } catch (const Error& error) {

@@ -16,7 +16,7 @@
 namespace millhopper {
 namespace {
 
-class JsonlFormat final : public IndexableFormat {
+class JsonlFormat final : public SearchedFormat {
  public:
   explicit JsonlFormat(const FormatArguments& arguments)
       : JsonlFormat(arguments, RequiredFields(arguments.attributes)) {}
@@ -31,11 +31,11 @@ class JsonlFormat final : public IndexableFormat {
 
  private:
   JsonlFormat(const FormatArguments& arguments, std::vector<Field> fields)
-      : IndexableFormat(arguments, AgreeOnSlots(arguments.declared, SlotsOf(fields))),
+      : SearchedFormat(arguments, AgreeOnSlots(arguments.declared, SlotsOf(fields))),
         parser_(std::move(fields)),
         skips_(AnySkips(parser_.fields())) {}
 
-  std::unique_ptr<IndexableSource> OpenIndexable(const FileEntry& file) override {
+  std::unique_ptr<IndexableSource> OpenWithoutIndex(const FileEntry& file) override {
     return MakeLineSource(std::make_unique<ByteStream>(file.path, file.buffer_type),
                           [this](std::string_view* line, uint64_t offset) {
                             if (offset == 0) line->remove_prefix(Utf8MarkBytes(*line));

@@ -303,17 +303,17 @@ class IndexedRecords final : public IndexedSource {
 };
 
 // The files, whatever their records hold.
-class MxnetFormat : public IndexableFormat {
+class MxnetFormat : public SearchedFormat {
  public:
   MxnetFormat(const FormatArguments& arguments, const std::vector<SlotSpec>& slots)
-      : IndexableFormat(arguments, AgreeOnSlots(arguments.declared, slots)),
+      : SearchedFormat(arguments, AgreeOnSlots(arguments.declared, slots)),
         has_index_(arguments.has_companions) {
     Require(has_index_ || arguments.buffer_type == BufferType::kMemory,
             "buffer_type \"mmap\" needs index files: without one a file is read as a stream");
   }
 
   std::unique_ptr<FileSource> Open(const FileEntry& file) override {
-    if (!has_index_) return IndexableFormat::Open(file);
+    if (!has_index_) return SearchedFormat::Open(file);
     auto stream = std::make_unique<ByteStream>(file.path, file.buffer_type);
     CheckCanBeIndexed(*stream);
     std::vector<uint64_t> offsets = ReadRecordIndex(file.companion, stream->file().size());
@@ -321,7 +321,7 @@ class MxnetFormat : public IndexableFormat {
   }
 
   std::optional<uint64_t> CountRecords(const std::vector<FileEntry>& files) const override {
-    if (!has_index_) return IndexableFormat::CountRecords(files);
+    if (!has_index_) return SearchedFormat::CountRecords(files);
     uint64_t records = 0;
     for (const FileEntry& file : files) {
       records += ReadRecordIndex(file.companion, File::Open(file.path)->size()).size();
@@ -330,11 +330,11 @@ class MxnetFormat : public IndexableFormat {
   }
 
   bool chunks_tell_records() const override {
-    return has_index_ || IndexableFormat::chunks_tell_records();
+    return has_index_ || SearchedFormat::chunks_tell_records();
   }
 
  private:
-  std::unique_ptr<IndexableSource> OpenIndexable(const FileEntry& file) override {
+  std::unique_ptr<IndexableSource> OpenWithoutIndex(const FileEntry& file) override {
     return std::make_unique<StreamedRecords>(
         std::make_unique<ByteStream>(file.path, file.buffer_type));
   }

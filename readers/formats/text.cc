@@ -14,10 +14,10 @@
 namespace millhopper {
 namespace {
 
-class TextFormat final : public IndexableFormat {
+class TextFormat final : public SearchedFormat {
  public:
   explicit TextFormat(const FormatArguments& arguments)
-      : IndexableFormat(arguments, AgreeOnSlots(arguments.declared, {BytesSlot()})) {}
+      : SearchedFormat(arguments, AgreeOnSlots(arguments.declared, {BytesSlot()})) {}
 
   void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
     LoadBytes(tickets, n, rows);
@@ -28,7 +28,7 @@ class TextFormat final : public IndexableFormat {
   }
 
  private:
-  std::unique_ptr<IndexableSource> OpenIndexable(const FileEntry& file) override {
+  std::unique_ptr<IndexableSource> OpenWithoutIndex(const FileEntry& file) override {
     auto stream = std::make_unique<ByteStream>(file.path, file.buffer_type);
     return MakeLineSource(std::move(stream), nullptr);
   }

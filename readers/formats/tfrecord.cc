@@ -207,17 +207,17 @@ class IndexedRecords final : public IndexedSource {
 };
 
 // The files, whatever their records hold.
-class TFRecordFormat : public IndexableFormat {
+class TFRecordFormat : public SearchedFormat {
  public:
   TFRecordFormat(const FormatArguments& arguments, const std::vector<SlotSpec>& slots)
-      : IndexableFormat(arguments, AgreeOnSlots(arguments.declared, slots)),
+      : SearchedFormat(arguments, AgreeOnSlots(arguments.declared, slots)),
         has_index_(arguments.has_companions) {
     Require(has_index_ || arguments.buffer_type == BufferType::kMemory,
             "buffer_type \"mmap\" needs index files: without one a file is read as a stream");
   }
 
   std::unique_ptr<FileSource> Open(const FileEntry& file) override {
-    if (!has_index_) return IndexableFormat::Open(file);
+    if (!has_index_) return SearchedFormat::Open(file);
     auto stream = std::make_unique<ByteStream>(file.path, file.buffer_type);
     CheckCanBeIndexed(*stream);
     std::vector<uint64_t> begins = ReadRecordIndex(file.companion, stream->file().size());
@@ -225,7 +225,7 @@ class TFRecordFormat : public IndexableFormat {
   }
 
   std::optional<uint64_t> CountRecords(const std::vector<FileEntry>& files) const override {
-    if (!has_index_) return IndexableFormat::CountRecords(files);
+    if (!has_index_) return SearchedFormat::CountRecords(files);
     if (leaves_out_records()) return std::nullopt;
     uint64_t records = 0;
     for (const FileEntry& file : files) {
@@ -235,14 +235,14 @@ class TFRecordFormat : public IndexableFormat {
   }
 
   bool chunks_tell_records() const override {
-    return has_index_ ? !leaves_out_records() : IndexableFormat::chunks_tell_records();
+    return has_index_ ? !leaves_out_records() : SearchedFormat::chunks_tell_records();
   }
 
  private:
   // What tells which records are left out; null if none is.
   virtual const ExampleParser* skips() const { return nullptr; }
 
-  std::unique_ptr<IndexableSource> OpenIndexable(const FileEntry& file) override {
+  std::unique_ptr<IndexableSource> OpenWithoutIndex(const FileEntry& file) override {
     auto stream = std::make_unique<ByteStream>(file.path, file.buffer_type);
     if (!stream->compressed() && IsZlib(*stream)) {
       stream = std::make_unique<ByteStream>(file.path, kZlib);

@@ -4,6 +4,7 @@
 // with checksums that let the table behind them be reached.
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "framework/io/file.h"
@@ -20,7 +21,7 @@ constexpr size_t kMostRecords = 10000;
 // Opens each file with one index.
 class ByIndex final : public FileFormat {
  public:
-  ByIndex(IndexableFormat* format, const std::string& index)
+  ByIndex(SearchedFormat* format, const std::string& index)
       : FileFormat(format->slots()), format_(format), index_(index) {}
 
   std::unique_ptr<FileSource> Open(const FileEntry& file) override {
@@ -31,21 +32,22 @@ class ByIndex final : public FileFormat {
   }
 
  private:
-  IndexableFormat* const format_;
+  SearchedFormat* const format_;
   const std::string index_;
 };
 
-void Read(IndexableFormat* format, const std::string& path, const std::string& index,
-          size_t most_bytes) {
+void Read(const std::string& rules, SearchedFormat* format, const std::string& path,
+          const std::string& index, size_t most_bytes) {
   static auto* index_file = new InputFile;
   index_file->Write(reinterpret_cast<const uint8_t*>(index.data()), index.size());
   Outcome([&] {
     const auto file = File::Open(path);
-    const ChunkIndex read = ReadIndex(index_file->path(), *file);
+    const std::optional<ChunkIndex> read = ReadIndex(index_file->path(), *file, rules);
+    if (!read) return;
     uint64_t bytes = 0;
-    for (const IndexedChunk& chunk : read.chunks) bytes += chunk.length;
+    for (const IndexedChunk& chunk : read->chunks) bytes += chunk.length;
     CHECK_EQ(bytes, file->size());
-    CHECK(read.ToBytes() == index);
+    CHECK(read->ToBytes() == index);
   });
   const FileEntry entry = {path, "", BufferType::kMemory};
   ByIndex by_index(format, index_file->path());
@@ -67,9 +69,9 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const size_t most_bytes = 4 * ((size_t{1} << 20) + size);
   for (const char* tag : {"text", "mxnet", "tfrecord"}) {
     const auto format = millhopper::FindFileFormat(tag)->Make({});
-    auto& indexable = dynamic_cast<millhopper::IndexableFormat&>(*format);
-    millhopper::Read(&indexable, file->path(), index, most_bytes);
-    millhopper::Read(&indexable, file->path(), millhopper::WithRightIndexChecksums(index),
+    auto& indexable = dynamic_cast<millhopper::SearchedFormat&>(*format);
+    millhopper::Read(tag, &indexable, file->path(), index, most_bytes);
+    millhopper::Read(tag, &indexable, file->path(), millhopper::WithRightIndexChecksums(index),
                      most_bytes);
   }
   return 0;

@@ -31,6 +31,7 @@
 #include "tests/mxnet_records.h"
 #include "tests/outcome.h"
 #include "tests/record_files.h"
+#include "tests/tars.h"
 #include "tests/testing.h"
 #include "tests/tfrecords.h"
 
@@ -463,6 +464,7 @@ TEST(ChunkIndex, IsReadByReadersThatLeaveRecordsOut) {
   EXPECT_EQ(ReadAll(reader.get()).size(), 2u);
 }
 
+// Formats whose chunks tell their counts have an index without a table.
 class RecordIOIndexes : public ::testing::Test {
  protected:
   std::unique_ptr<ReaderBase> Open() const {
@@ -491,7 +493,7 @@ TEST_F(RecordIOIndexes, AreNoticedWhenTheyAreStale) {
   WriteIndex("recordio", path_);
   EXPECT_EQ(ReadAll(Open().get()).size(), 3u);
   const std::string two = ChunkOf({"123", "456"});
-  ASSERT_EQ(two.size(), middle.size() + 0u);
+  ASSERT_EQ(two.size(), middle.size());
   for (const std::string& stale :
        {file + end, file.substr(0, file.size() - end.size()), end + two + end, std::string()}) {
     WriteFile(path_, stale);
@@ -499,17 +501,54 @@ TEST_F(RecordIOIndexes, AreNoticedWhenTheyAreStale) {
   }
 }
 
-TEST_F(RecordIOIndexes, AreErrorsWhereTheHeadIsDamaged) {
+TEST_F(RecordIOIndexes, AreLeftAsideByOtherFormats) {
+  WriteFile(path_, ChunkOf({"one\n", "two\n"}));
+  WriteIndex("recordio", path_);
+  const std::unique_ptr<ReaderBase> lines = OpenFiles({"text:" + path_}, {}, {}, {});
+  EXPECT_EQ(lines->PassLength(), std::nullopt);
+  EXPECT_GE(ReadAll(lines.get()).size(), 2u);
+}
+
+TEST_F(RecordIOIndexes, AreErrorsWhereTheyAreDamaged) {
   WriteFile(path_, ChunkOf({"one", "two"}));
   WriteIndex("recordio", path_);
   const std::string index = ReadFile(IndexPathOf(path_));
-  for (size_t byte = 0; byte < index.size() - 16; ++byte) {
+  for (size_t byte = 0; byte < index.size(); ++byte) {
     std::string damaged = index;
     damaged[byte] = static_cast<char>(damaged[byte] ^ 0x10);
     WriteFile(IndexPathOf(path_), damaged);
     ExpectError(ErrorCode::kDataLoss, "recordio index", [&] { ReadAll(Open().get()); });
     ExpectError(ErrorCode::kDataLoss, "recordio index", [&] { Open()->PassLength(); });
   }
+}
+
+TEST(TarIndex, TellsTheLengthAndIsNoticedWhenItIsStale) {
+  const std::string path = NewFolder("tar_index") + "/a.tar";
+  const auto open = [&](const std::string& field = "a bytes") {
+    FormatArguments arguments;
+    arguments.attributes.Set("fields", Texts{field});
+    return OpenFiles({path}, {}, std::move(arguments), {});
+  };
+  const std::string large(9000, 'x');  // what is at the ends is another matter
+  const std::string file =
+      TarOf({{"0.a", large}, {"1.a", "x"}, {"2.a", "y"}, {"2.b", "z"}, {"3.a", large}});
+  WriteFile(path, file);
+  EXPECT_EQ(open()->PassLength(), std::nullopt);
+  WriteIndex("tar", path, {"a bytes"});
+  EXPECT_EQ(open()->PassLength(), 4u);
+  EXPECT_EQ(ReadAll(open().get()).size(), 4u);
+  EXPECT_EQ(open("b bytes missing=skip")->PassLength(), std::nullopt);
+  EXPECT_EQ(ReadAll(open("b bytes missing=skip").get()).size(), 1u);
+  const std::string other =
+      TarOf({{"0.a", large}, {"1.a", "x"}, {"2.a", "y"}, {"4.a", "z"}, {"3.a", large}});
+  ASSERT_EQ(other.size(), file.size());
+  for (const std::string& stale : {other, file + std::string(512, '\0')}) {
+    WriteFile(path, stale);
+    ExpectError(ErrorCode::kDataLoss, "recordio index", [&] { ReadAll(open().get()); });
+  }
+  WriteFile(path, Gzipped(file));
+  ExpectError(ErrorCode::kInvalidArgument, "compressed as a whole",
+              [&] { IndexOf("tar", path, {"a bytes"}); });
 }
 
 }  // namespace
