@@ -26,8 +26,9 @@
 namespace millhopper {
 namespace {
 
-// A format that finds the records of this file. Which fields it has matters for a header only, so
-// those that fit are guessed where the format needs some and none are given.
+// A format that finds the records of this file, or null if it needs more than fields to do it.
+// Which fields it has matters for a header only, so those that fit are guessed where the format
+// needs some and none are given.
 std::unique_ptr<FileFormat> FormatFor(const FormatSchema& schema, const std::string& path,
                                       const std::vector<std::string>& fields) {
   FormatArguments arguments;
@@ -36,7 +37,8 @@ std::unique_ptr<FileFormat> FormatFor(const FormatSchema& schema, const std::str
   try {
     return schema.Make(arguments);
   } catch (const Error&) {
-    if (!fields.empty() || schema.guess_fields == nullptr) throw;
+    if (!fields.empty()) throw;
+    if (schema.guess_fields == nullptr) return nullptr;
     const std::vector<std::string> guessed =
         schema.guess_fields(path, schema.WithDefaults(arguments.attributes));
     if (guessed.empty()) throw;
@@ -55,9 +57,24 @@ ChunkIndex MakeIndex(const FormatChoice& choice, const std::vector<std::string>&
   auto* const indexable = dynamic_cast<IndexableFormat*>(format.get());
   Require(indexable != nullptr, Escaped(path), ": there is no index for files of the format ",
           schema.tag,
-          ", which needs none: its files tell how many records they have; there are indexes of "
-          "recordio, tar, tfrecord, mxnet, text, csv, tsv, jsonl, libsvm, multislot and ctr_svm");
+          "; there are indexes of recordio, tar, tfrecord, mxnet, text, csv, tsv, jsonl, libsvm, "
+          "multislot and ctr_svm");
   return indexable->MakeIndex({path, "", BufferType::kMemory}, bytes);
+}
+
+void Print(const std::string& path, const std::string& index_path, const ChunkIndex& index) {
+  if (FLAGS_json) {
+    nlohmann::json json = {{"file", path},
+                           {"index", index_path},
+                           {"records", index.records},
+                           {"bytes", index.file_bytes}};
+    if (!index.chunks.empty()) json["chunks"] = index.chunks.size();
+    PrintJsonLine(json);
+    return;
+  }
+  std::cout << Escaped(index_path) << ": " << Counted(index.records, "record") << ", "
+            << (index.chunks.empty() ? "" : Counted(index.chunks.size(), "chunk") + ", ")
+            << Counted(index.file_bytes, "byte") << "\n";
 }
 
 double BytesOf(const std::vector<std::string>& names) {
@@ -89,17 +106,7 @@ int IndexFiles(const std::vector<std::string>& patterns, const std::vector<std::
       OutputFile output(IndexPathOf(choice.path));
       output.Write(index.ToBytes());
       output.Publish();
-      if (FLAGS_json) {
-        PrintJsonLine({{"file", choice.path},
-                       {"index", output.path()},
-                       {"records", index.records},
-                       {"chunks", index.chunks.size()},
-                       {"bytes", index.file_bytes}});
-        continue;
-      }
-      std::cout << Escaped(output.path()) << ": " << Counted(index.records, "record") << ", "
-                << Counted(index.chunks.size(), "chunk") << ", "
-                << Counted(index.file_bytes, "byte") << "\n";
+      Print(choice.path, output.path(), index);
     } catch (const Error& error) {
       if (error.code() == ErrorCode::kCancelled) throw;
       std::cout << std::flush;
