@@ -29,7 +29,7 @@ constexpr size_t kFixedBytes = 56;
 constexpr size_t kChecksumBytes = 8;
 constexpr size_t kEntryBytes = 16;
 constexpr uint32_t kMaxRulesBytes = 4096;
-constexpr size_t kEndBytes = 4096;  // how much of each end of a file is looked at
+constexpr size_t kEndBytes = size_t{64} << 10;  // how much of each end of a file is looked at
 
 template <typename T>
 void Put(T value, std::string* out) {
@@ -103,12 +103,13 @@ void CheckFits(const Head& head, const std::string& path, const File& file) {
 }  // namespace
 
 uint64_t ChunkIndex::EndsOf(const File& file) {
-  char bytes[2 * kEndBytes];
   const auto size = static_cast<size_t>(std::min<uint64_t>(file.size(), kEndBytes));
-  if (size == 0) return XXH3_64bits(bytes, 0);
-  file.Read(0, bytes, size);
-  file.Read(file.size() - size, bytes + size, size);
-  return XXH3_64bits(bytes, 2 * size);
+  std::string bytes(2 * size, '\0');
+  if (size > 0) {
+    file.Read(0, bytes.data(), size);
+    file.Read(file.size() - size, bytes.data() + size, size);
+  }
+  return XXH3_64bits(bytes.data(), bytes.size());
 }
 
 std::string ChunkIndex::ToBytes() const {

@@ -57,6 +57,7 @@ class SourceByIndex final : public FileSource {
                 StrCat("the ", chunk->length, " bytes from byte ", chunk->offset, " on ", problem),
                 chunk->offset);
     };
+    chunk->bytes = Ref<Buffer>();  // of a call that was refused memory, perhaps changed since
     source_->FetchChecked(chunk, [&](uint64_t checksum) {
       if (checksum != indexed.checksum) fail("are others");
     });
@@ -240,7 +241,7 @@ void CountedFormat::AddChunks(const FileEntry& file, std::atomic<uint64_t>* byte
     if (!source->Claim(chunk.get())) return;
     if (!chunk->records) RefuseCompressed(file);
     index->records += *chunk->records;
-    *bytes = chunk->offset + chunk->length;
+    *bytes += chunk->length;
   }
 }
 

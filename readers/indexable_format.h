@@ -28,8 +28,8 @@ class IndexableSource : public FileSource {
   explicit IndexableSource(std::unique_ptr<ByteStream> stream) : stream_(std::move(stream)) {}
 
   // Does what Fetch does, for a chunk that Claim has found or one that has offset and length only,
-  // in a file that is plain. It calls `check`, which may throw, once; what the chunk then lists is
-  // not to be used. Any thread.
+  // in a file that is plain. It calls `check` once; if that throws, what the chunk lists is not to
+  // be used. Any thread.
   virtual void FetchChecked(Chunk* chunk, const CheckSum& check) const = 0;
 
   const ByteStream& stream() const { return *stream_; }

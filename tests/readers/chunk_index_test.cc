@@ -259,7 +259,7 @@ TEST_P(ChunkIndexes, LetAShardReadItsChunksAlone) {
       for (const Name& name : NamesOf(&shard)) EXPECT_TRUE(together.insert(name).second);
       const uint64_t read = BytesRead() - before;
       // A chunk, its neighbours' ends, the indexes and the ends of the files.
-      const uint64_t beside = 2 * ((1 << 20) + (64 << 10));
+      const uint64_t beside = 2 * ((1 << 20) + (160 << 10));
       EXPECT_LE(read, bytes / 8 + beside) << "shard " << index << " of " << bytes << " bytes";
       EXPECT_GE(read, bytes / 8 - beside);
     }
@@ -487,7 +487,7 @@ TEST_F(RecordIOIndexes, TellTheLengthWithoutAManifest) {
 
 TEST_F(RecordIOIndexes, AreNoticedWhenTheyAreStale) {
   const std::string middle = ChunkOf({"1234567890"});
-  const std::string end = ChunkOf({std::string(5000, 'x')});
+  const std::string end = ChunkOf({std::string(70000, 'x')});
   const std::string file = end + middle + end;
   WriteFile(path_, file);
   WriteIndex("recordio", path_);
@@ -529,7 +529,7 @@ TEST(TarIndex, TellsTheLengthAndIsNoticedWhenItIsStale) {
     arguments.attributes.Set("fields", Texts{field});
     return OpenFiles({path}, {}, std::move(arguments), {});
   };
-  const std::string large(9000, 'x');  // what is at the ends is another matter
+  const std::string large(70000, 'x');  // what is at the ends is another matter
   const std::string file =
       TarOf({{"0.a", large}, {"1.a", "x"}, {"2.a", "y"}, {"2.b", "z"}, {"3.a", large}});
   WriteFile(path, file);
