@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -68,14 +69,12 @@ const std::vector<Kind>& Kinds() {
       {"jsonl",
        {"text bytes"},
        [](const Texts& texts) { return Lines(texts, "{\"text\": \"", "\"}\n\n"); }},
-      {"ctr_svm",
-       {"label int64[]", "3 int64[-1]"},
+      {"libsvm",
+       {"label int64[]"},
        [](const Texts& texts) {
          std::string file;
          for (const std::string& text : texts) {
-           file += "1";
-           for (const char c : text) file += StrCat(" ", int{c}, ":3");
-           file += "\n";
+           file += StrCat(std::atoi(text.c_str()), " 1:2 # ", text, "\n");
          }
          return file;
        }},
@@ -196,9 +195,9 @@ TEST_P(ChunkIndexes, ChangeNoElementItsNameItsPlaceOrTheOrder) {
   const std::vector<Name> expected_names = names();
   ASSERT_EQ(expected[0].size(), 490u);
   Index(one);
-  EXPECT_EQ(streams(), expected) << "one file has an index";
+  EXPECT_TRUE(streams() == expected) << "one file has an index";
   Index(two);
-  EXPECT_EQ(streams(), expected);
+  EXPECT_TRUE(streams() == expected);
   EXPECT_EQ(names(), expected_names);
 }
 
@@ -218,8 +217,9 @@ TEST_P(ChunkIndexes, TakePositionsOfReadersWithoutThemAndGiveThem) {
       if (!saves_with_index) Index(path);
       const std::unique_ptr<ReaderBase> other = Open({path});
       other->Restore(position);
-      EXPECT_EQ(ReadAll(other.get()),
-                std::vector<ElementValue>(all.begin() + static_cast<int64_t>(at), all.end()));
+      EXPECT_TRUE(ReadAll(other.get()) ==
+                  std::vector<ElementValue>(all.begin() + static_cast<int64_t>(at), all.end()))
+          << "from element " << at;
     }
   }
 }
@@ -367,9 +367,9 @@ TEST_P(ChunkIndexes, AreNoticedWhenTheyAreStale) {
   write(changed);
   Index(path);
   EXPECT_NE(ReadFile(IndexPathOf(path)), index);
-  EXPECT_EQ(ReadAll(Open({path}).get()), Unindexed(path)) << "the index was made again";
+  EXPECT_TRUE(ReadAll(Open({path}).get()) == Unindexed(path)) << "the index was made again";
   fs::remove(IndexPathOf(path));
-  EXPECT_EQ(ReadAll(Open({path}).get()), Unindexed(path)) << "the index was deleted";
+  EXPECT_TRUE(ReadAll(Open({path}).get()) == Unindexed(path)) << "the index was deleted";
 }
 
 TEST_P(ChunkIndexes, AreErrorsWhereverTheyAreDamaged) {
