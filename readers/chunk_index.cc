@@ -147,6 +147,14 @@ std::optional<std::string> FindIndex(const std::string& file) {
   return path;
 }
 
+bool IsChunkIndex(const std::string& path) {
+  const std::unique_ptr<const File> file = File::Open(path);
+  char bytes[kMagic.size()];
+  if (file->size() < sizeof(bytes)) return false;
+  file->Read(0, bytes, sizeof(bytes));
+  return std::string_view(bytes, sizeof(bytes)) == kMagic;
+}
+
 std::optional<ChunkIndex> ReadIndex(const std::string& path, const File& file,
                                     std::string_view rules) {
   const std::unique_ptr<const File> index_file = File::Open(path);

@@ -53,6 +53,8 @@ bool MayHaveIndex(const std::string& file);
 // read once only.
 std::optional<std::string> FindIndex(const std::string& file);
 
+// Whether a file is such an index, by its first bytes. Throws what File::Open throws.
+bool IsChunkIndex(const std::string& path);
 // Reads an index of which every chunk is known; nothing if it was made by other rules. Throws
 // kDataLoss if it is damaged or does not fit the file any more, and kIo.
 std::optional<ChunkIndex> ReadIndex(const std::string& path, const File& file,

@@ -684,6 +684,7 @@ void AddTableAttributes(const TableSyntax& defaults, FormatSchema* schema) {
   schema->Attr(
       {"separator", text(defaults.separator), "between the values of a cell that has several"});
   schema->GuessFields(&GuessTableFields);
+  schema->Companion(kIndexAttribute, kIndexListAttribute, kIndexDoc);
 }
 
 std::unique_ptr<FileFormat> MakeTableFormat(const FormatArguments& arguments) {

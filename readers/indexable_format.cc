@@ -109,6 +109,13 @@ class CountedSource final : public FileSource {
   bool seen_all_ = true;  // whether no chunk was passed over unclaimed
 };
 
+constexpr char kNoUse[] = "an index is of use where any place of a file can be read";
+
+// The index that is named with a file, or lies beside it.
+std::optional<std::string> IndexPathFor(const FileEntry& file) {
+  return file.companion.empty() ? FindIndex(file.path) : file.companion;
+}
+
 [[noreturn]] void RefuseCompressed(const FileEntry& file) {
   throw Error(ErrorCode::kInvalidArgument,
               "the file is compressed as a whole, so it can be read from its beginning only, and "
@@ -123,7 +130,7 @@ ChunkIndex IndexableFormat::MakeIndex(const FileEntry& file, std::atomic<uint64_
           "a field has missing=skip, so that this reader leaves records out, but an index lists "
           "all; make it without the field");
   if (CanBeReadOnceOnly(file.path)) {
-    throw ReadOnceOnly(file.path, "an index is of use where any place of a file can be read");
+    throw ReadOnceOnly(file.path, kNoUse);
   }
   const std::unique_ptr<const File> opened = File::Open(file.path);
   ChunkIndex index;
@@ -134,16 +141,16 @@ ChunkIndex IndexableFormat::MakeIndex(const FileEntry& file, std::atomic<uint64_
   return index;
 }
 
-std::optional<uint64_t> IndexableFormat::CountByIndex(const std::string& path) const {
+std::optional<uint64_t> IndexableFormat::CountByIndex(const FileEntry& file) const {
   if (leaves_out_records()) return std::nullopt;
-  const std::optional<std::string> index = FindIndex(path);
-  return index ? ReadCount(*index, *File::Open(path), Rules()) : std::nullopt;
+  const std::optional<std::string> index = IndexPathFor(file);
+  return index ? ReadCount(*index, *File::Open(file.path), Rules()) : std::nullopt;
 }
 
 std::optional<uint64_t> IndexableFormat::CountRecords(const std::vector<FileEntry>& files) const {
   uint64_t records = 0;
   for (const FileEntry& file : files) {
-    const std::optional<uint64_t> counted = CountByIndex(file.path);
+    const std::optional<uint64_t> counted = CountByIndex(file);
     if (!counted) return std::nullopt;
     records += *counted;
   }
@@ -151,27 +158,29 @@ std::optional<uint64_t> IndexableFormat::CountRecords(const std::vector<FileEntr
 }
 
 std::unique_ptr<FileSource> SearchedFormat::Open(const FileEntry& file) {
-  const std::optional<std::string> path = FindIndex(file.path);
-  return path ? OpenByIndex(file, *path) : OpenWithoutIndex(file);
-}
-
-std::unique_ptr<FileSource> SearchedFormat::OpenByIndex(const FileEntry& file,
-                                                        const std::string& index_path) {
+  const std::optional<std::string> path = IndexPathFor(file);
   std::unique_ptr<IndexableSource> source = OpenWithoutIndex(file);
-  if (source->stream().can_be_read_once_only()) return source;
-  std::optional<ChunkIndex> index = ReadIndex(index_path, source->stream().file(), Rules());
-  if (!index) return source;
-  if (!source->stream().plain()) {
-    FailStale(index_path, file.path, "it is compressed now", 0);
+  if (!path) return source;
+  const bool is_named = !file.companion.empty();
+  if (source->stream().can_be_read_once_only()) {
+    if (!is_named) return source;
+    throw ReadOnceOnly(file.path, kNoUse);
   }
-  return std::make_unique<SourceByIndex>(std::move(source), index_path, std::move(*index),
+  std::optional<ChunkIndex> index = ReadIndex(*path, source->stream().file(), Rules());
+  if (!index) {
+    Require(!is_named, Escaped(*path), " was not made by the rules of this reader (",
+            Escaped(Rules()), "); make it again with recordio index");
+    return source;
+  }
+  if (!source->stream().plain()) FailStale(*path, file.path, "it is compressed now", 0);
+  return std::make_unique<SourceByIndex>(std::move(source), *path, std::move(*index),
                                          !leaves_out_records());
 }
 
 bool SearchedFormat::chunks_tell_records() const {
   return !leaves_out_records() && !files_.empty() &&
          std::all_of(files_.begin(), files_.end(),
-                     [](const FileEntry& file) { return FindIndex(file.path).has_value(); });
+                     [](const FileEntry& file) { return IndexPathFor(file).has_value(); });
 }
 
 void SearchedFormat::AddChunks(const FileEntry& file, std::atomic<uint64_t>* bytes,

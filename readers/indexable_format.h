@@ -56,7 +56,7 @@ class IndexableFormat : public FileFormat {
 
  protected:
   // How many records the file has by its index; nothing if there is none.
-  std::optional<uint64_t> CountByIndex(const std::string& path) const;
+  std::optional<uint64_t> CountByIndex(const FileEntry& file) const;
   // What decides, besides the bytes of the file, which chunks and records it has.
   virtual std::string Rules() const = 0;
   // Whether a record may be left out because of what is in it.
@@ -68,17 +68,24 @@ class IndexableFormat : public FileFormat {
                          ChunkIndex* index) = 0;
 };
 
-// Formats in which only reading tells where records begin, or how many there are.
+// The attributes that name indexes, for the schema of a SearchedFormat.
+constexpr char kIndexAttribute[] = "index_filename";
+constexpr char kIndexListAttribute[] = "index_file_names";
+constexpr char kIndexDoc[] =
+    "the index that recordio index has made of the file. With it the number of records is known, "
+    "and shards leave chunks out. Beside a local file, as FILE.mhi, it is found by itself";
+
+// Formats in which only reading tells where records begin, or how many there are. The companion of
+// a file is its index.
 class SearchedFormat : public IndexableFormat {
  public:
   SearchedFormat(const FormatArguments& arguments, std::vector<SlotSpec> slots)
       : IndexableFormat(std::move(slots)), files_(arguments.files) {}
 
-  // With the index that lies beside the file, if one does.
+  // With the companion of the file, or the index that lies beside it, if one does. One that was
+  // made by other rules is left aside, but as a companion it is an error. Throws also what
+  // ReadIndex throws.
   std::unique_ptr<FileSource> Open(const FileEntry& file) override;
-  // With the index at this path, unless it was made by other rules. Throws also what ReadIndex
-  // throws.
-  std::unique_ptr<FileSource> OpenByIndex(const FileEntry& file, const std::string& index_path);
   bool chunks_tell_records() const override;
 
  protected:

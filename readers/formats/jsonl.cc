@@ -59,7 +59,8 @@ FormatSchema Schema() {
           .Extension(".jsonl")
           .Extension(".ndjson")
           .Attr(FieldsAttribute("keys of the outermost object, or JSON pointers such as /user/id"))
-          .GuessFields(&Guess));
+          .GuessFields(&Guess)
+          .Companion(kIndexAttribute, kIndexListAttribute, kIndexDoc));
 }
 
 std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) {

@@ -313,7 +313,7 @@ class MxnetFormat : public SearchedFormat {
   }
 
   std::unique_ptr<FileSource> Open(const FileEntry& file) override {
-    if (!has_index_) return SearchedFormat::Open(file);
+    if (!HasRecordIndex(file)) return SearchedFormat::Open(file);
     auto stream = std::make_unique<ByteStream>(file.path, file.buffer_type);
     CheckCanBeIndexed(*stream);
     std::vector<uint64_t> offsets = ReadRecordIndex(file.companion, stream->file().size());
@@ -321,9 +321,14 @@ class MxnetFormat : public SearchedFormat {
   }
 
   std::optional<uint64_t> CountRecords(const std::vector<FileEntry>& files) const override {
-    if (!has_index_) return SearchedFormat::CountRecords(files);
     uint64_t records = 0;
     for (const FileEntry& file : files) {
+      if (!HasRecordIndex(file)) {
+        const std::optional<uint64_t> counted = CountByIndex(file);
+        if (!counted) return std::nullopt;
+        records += *counted;
+        continue;
+      }
       records += ReadRecordIndex(file.companion, File::Open(file.path)->size()).size();
     }
     return records;
@@ -334,6 +339,10 @@ class MxnetFormat : public SearchedFormat {
   }
 
  private:
+  // Whether the file has an index of each record, and not of chunks.
+  static bool HasRecordIndex(const FileEntry& file) {
+    return !file.companion.empty() && !IsChunkIndex(file.companion);
+  }
   std::unique_ptr<IndexableSource> OpenWithoutIndex(const FileEntry& file) override {
     return std::make_unique<StreamedRecords>(
         std::make_unique<ByteStream>(file.path, file.buffer_type));
@@ -477,10 +486,11 @@ FormatSchema Schema() {
                                        " of records that begin with MXNet's image header; "
                                        "without fields a record is its bytes")))
           .GuessFields(&GuessFields)
-          .Companion("index_filename", "index_file_names",
+          .Companion(kIndexAttribute, kIndexListAttribute,
                      "index of the records, as MXIndexedRecordIO writes it: a line "
-                     "\"key\\toffset\" for each. With it chunks are read in parallel "
-                     "and shards leave chunks out"));
+                     "\"key\\toffset\" for each; or as recordio index makes it. With it "
+                     "chunks are read in parallel and shards leave chunks out. One of recordio "
+                     "index, beside a local file as FILE.mhi, is found by itself"));
 }
 
 std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) {

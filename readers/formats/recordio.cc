@@ -44,7 +44,7 @@ class RecordIOFormat : public CountedFormat {
     for (const FileEntry& file : files) {
       const std::optional<RecordIOPromise> promise = manifests.Find(file.path);
       if (!promise) {
-        const std::optional<uint64_t> counted = CountByIndex(file.path);
+        const std::optional<uint64_t> counted = CountByIndex(file);
         if (!counted) return std::nullopt;
         records += *counted;
         continue;

@@ -37,8 +37,10 @@ class TextFormat final : public SearchedFormat {
 };
 
 FormatSchema Schema() {
-  return FormatSchema("lines of text as bytes, without their ends; plain, gzip, zstd, lz4")
-      .Extension(".txt");
+  return std::move(
+      FormatSchema("lines of text as bytes, without their ends; plain, gzip, zstd, lz4")
+          .Extension(".txt")
+          .Companion(kIndexAttribute, kIndexListAttribute, kIndexDoc));
 }
 
 std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) {

@@ -217,7 +217,7 @@ class TFRecordFormat : public SearchedFormat {
   }
 
   std::unique_ptr<FileSource> Open(const FileEntry& file) override {
-    if (!has_index_) return SearchedFormat::Open(file);
+    if (!HasRecordIndex(file)) return SearchedFormat::Open(file);
     auto stream = std::make_unique<ByteStream>(file.path, file.buffer_type);
     CheckCanBeIndexed(*stream);
     std::vector<uint64_t> begins = ReadRecordIndex(file.companion, stream->file().size());
@@ -225,10 +225,15 @@ class TFRecordFormat : public SearchedFormat {
   }
 
   std::optional<uint64_t> CountRecords(const std::vector<FileEntry>& files) const override {
-    if (!has_index_) return SearchedFormat::CountRecords(files);
     if (leaves_out_records()) return std::nullopt;
     uint64_t records = 0;
     for (const FileEntry& file : files) {
+      if (!HasRecordIndex(file)) {
+        const std::optional<uint64_t> counted = CountByIndex(file);
+        if (!counted) return std::nullopt;
+        records += *counted;
+        continue;
+      }
       records += ReadRecordIndex(file.companion, File::Open(file.path)->size()).size();
     }
     return records;
@@ -251,6 +256,11 @@ class TFRecordFormat : public SearchedFormat {
   }
   std::string Rules() const override { return "tfrecord"; }
   bool leaves_out_records() const override { return skips() != nullptr; }
+
+  // Whether the file has an index of each record, and not of chunks.
+  static bool HasRecordIndex(const FileEntry& file) {
+    return !file.companion.empty() && !IsChunkIndex(file.companion);
+  }
 
   // zlib's two first bytes could also be those of a length, whose checksum then follows.
   static bool IsZlib(const ByteStream& stream) {
@@ -324,10 +334,12 @@ FormatSchema Schema() {
                        .Attr(FieldsAttribute("features of an Example or SequenceExample; without "
                                              "fields a record is its bytes"))
                        .GuessFields(&GuessFields)
-                       .Companion("index_filename", "index_file_names",
+                       .Companion(kIndexAttribute, kIndexListAttribute,
                                   "index of the records, as DALI's tfrecord2idx writes it: a line "
-                                  "\"offset size\" for each. With it chunks are read in parallel "
-                                  "and shards leave chunks out"));
+                                  "\"offset size\" for each; or as recordio index makes it. With "
+                                  "it chunks are read in parallel and shards leave chunks out. One "
+                                  "of recordio index, beside a local file as FILE.mhi, is found by "
+                                  "itself"));
 }
 
 std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) {

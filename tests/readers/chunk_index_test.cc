@@ -29,6 +29,7 @@
 #include "readers/shuffle_reader.h"
 #include "tests/bytes.h"
 #include "tests/index_files.h"
+#include "tests/memory_files.h"
 #include "tests/mxnet_records.h"
 #include "tests/outcome.h"
 #include "tests/record_files.h"
@@ -428,6 +429,41 @@ TEST_P(ChunkIndexes, AreOfPlainFilesAndPassedOverByPatterns) {
   EXPECT_EQ(ExpandFileNames({folder_ + "/*"}), (Texts{path, gzipped}));
   EXPECT_EQ(ExpandFileNames({folder_ + "/*.mhi"}), Texts{IndexPathOf(path)});
   EXPECT_EQ(ReadAll(Open({path, gzipped}).get()), expected);
+}
+
+// Of files elsewhere none is looked for, but it may be named.
+TEST_P(ChunkIndexes, MayBeNamedAndLieElsewhere) {
+  const std::string local = WriteTexts("1", TextsOf(400, 10000));
+  const std::string content = ReadFile(local);
+  const std::string path = "memory://indexed/1", index_path = "memory://indexed/its_index";
+  MemoryFiles& files = MemoryFiles::Get();
+  files.Write(path, content);
+  files.Write(IndexPathOf(path), "no index");
+  files.Write(index_path, IndexOf(GetParam().tag, local, GetParam().fields));
+  const auto open = [&](const std::string& index) {
+    FormatArguments arguments;
+    if (!GetParam().fields.empty()) arguments.attributes.Set("fields", GetParam().fields);
+    return OpenFiles({GetParam().tag + ":" + path}, {index}, std::move(arguments), {});
+  };
+  EXPECT_EQ(Open({path})->PassLength(), std::nullopt);
+  const std::vector<ElementValue> expected = ReadAll(Open({path}).get());
+  EXPECT_EQ(open(index_path)->PassLength(), 400u);
+  EXPECT_TRUE(ReadAll(open(index_path).get()) == expected);
+  ShardReader shard(open(index_path), 8, 3, ShardBy::kChunk);
+  const uint64_t before = files.bytes_read();
+  EXPECT_LE(NamesOf(&shard).size(), 200u);
+  EXPECT_LE(files.bytes_read() - before, content.size() / 2);
+  std::string stale = content;
+  stale[stale.size() / 2] = static_cast<char>(stale[stale.size() / 2] ^ 1);
+  files.Write(path, stale);
+  ExpectError(ErrorCode::kDataLoss, "recordio index", [&] { ReadAll(open(index_path).get()); });
+  files.Write(path, content);
+  ChunkIndex other;
+  other.rules = "other";
+  files.Write(index_path, other.ToBytes());
+  ExpectError(ErrorCode::kInvalidArgument, "was not made by the rules of this reader",
+              [&] { ReadAll(open(index_path).get()); });
+  for (const std::string& name : {path, IndexPathOf(path), index_path}) files.Remove(name);
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, ChunkIndexes, ::testing::ValuesIn(Kinds()),
