@@ -168,9 +168,11 @@ std::unique_ptr<FileSource> SearchedFormat::Open(const FileEntry& file) {
   }
   std::optional<ChunkIndex> index = ReadIndex(*path, source->stream().file(), Rules());
   if (!index) {
-    Require(!is_named, Escaped(*path), " was not made by the rules of this reader (",
-            Escaped(Rules()), "); make it again with recordio index");
-    return source;
+    if (!is_named) return source;
+    throw Error(ErrorCode::kDataLoss,
+                StrCat("the index was not made by the rules of this reader, '", Escaped(Rules()),
+                       "'; make it again with recordio index"))
+        .InFile(*path, 0);
   }
   if (!source->stream().plain()) FailStale(*path, file.path, "it is compressed now", 0);
   return std::make_unique<SourceByIndex>(std::move(source), *path, std::move(*index),

@@ -461,7 +461,7 @@ TEST_P(ChunkIndexes, MayBeNamedAndLieElsewhere) {
   ChunkIndex other;
   other.rules = "other";
   files.Write(index_path, other.ToBytes());
-  ExpectError(ErrorCode::kInvalidArgument, "was not made by the rules of this reader",
+  ExpectError(ErrorCode::kDataLoss, "was not made by the rules of this reader",
               [&] { ReadAll(open(index_path).get()); });
   for (const std::string& name : {path, IndexPathOf(path), index_path}) files.Remove(name);
 }
