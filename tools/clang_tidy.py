@@ -60,8 +60,9 @@ def compile_commands(root):
         if os.path.exists(source) and not source.startswith(("bazel-out/", "external/")):
             commands[source] = [
                 re.sub("^external/", external, argument)
-                for argument in arguments
-                if argument not in NOT_FOR_CLANG
+                for argument, before in zip(arguments, [""] + arguments)
+                # Nor what gcc has precompiled: a source includes what it uses itself.
+                if argument not in NOT_FOR_CLANG and "-include" not in (argument, before)
             ]
     entries = [
         {"directory": root, "file": source, "arguments": arguments}
