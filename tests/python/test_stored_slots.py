@@ -20,9 +20,7 @@ from millhopper.recordio_writer import (
 
 SLOTS = [("float32", [1, 3], 0), ("int64", [1, 1], 0)]
 ARGUMENTS = 'shapes=[[1, 3], [1, 1]], dtypes=["float32", "int64"]'
-DECLARATION = (
-    'slots={"x": ("float32", [1, 3]), "label": ("int64", [1, 1])}, in layers ' + ARGUMENTS
-)
+DECLARATION = 'slots={"x": ("float32", [1, 3]), "label": ("int64", [1, 1])}, in layers ' + ARGUMENTS
 
 
 def write(path: Path, *numbers: int, names: list[str] | None = None) -> Path:
