@@ -20,7 +20,7 @@ def _precompiled_header(ctx):
     used = cc_common.merge_cc_infos(cc_infos = [dep[CcInfo] for dep in ctx.attr.deps])
     context = used.compilation_context
 
-    # Not beside the source: what is found first without its precompiled form is read as text.
+    # Not a source: gcc looks for the precompiled form beside the header that it finds first.
     header = ctx.actions.declare_file(ctx.label.name + ".h")
     ctx.actions.expand_template(template = ctx.file.header, output = header, substitutions = {})
     files = [header]
@@ -67,7 +67,7 @@ def _precompiled_header(ctx):
 precompiled_header = rule(
     implementation = _precompiled_header,
     attrs = {
-        "header": attr.label(allow_single_file = [".h"], mandatory = True),
+        "header": attr.label(allow_single_file = [".inc"], mandatory = True),
         "deps": attr.label_list(providers = [CcInfo], doc = "What the header includes."),
         "copts": attr.string_list(doc = "Options that the sources have besides the usual ones."),
         "as_text": attr.bool(doc = "For compilers that are not gcc."),
