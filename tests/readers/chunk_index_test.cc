@@ -242,8 +242,8 @@ TEST_P(ChunkIndexes, TellHowManyElementsThereAre) {
 }
 
 TEST_P(ChunkIndexes, LetAShardReadItsChunksAlone) {
-  const std::string one = WriteTexts("1", TextsOf(1000, 16000));
-  const std::string two = WriteTexts("2", TextsOf(1000, 16000));
+  const std::string one = WriteTexts("1", TextsOf(16000, 1000));
+  const std::string two = WriteTexts("2", TextsOf(16000, 1000));
   const uint64_t bytes = fs::file_size(one) + fs::file_size(two);
   ExpectError(ErrorCode::kInvalidArgument, "recordio index", [&] {
     ShardReader(Open({one, two}), 8, 0, ShardBy::kChunk);
@@ -269,8 +269,8 @@ TEST_P(ChunkIndexes, LetAShardReadItsChunksAlone) {
 }
 
 TEST_P(ChunkIndexes, LetChunksBeShuffledWithoutAFirstPass) {
-  const std::string one = WriteTexts("1", TextsOf(1000, 16000));
-  const std::string two = WriteTexts("2", TextsOf(50, 16000));
+  const std::string one = WriteTexts("1", TextsOf(16000, 1000));
+  const std::string two = WriteTexts("2", TextsOf(800, 1000));
   const uint64_t bytes = fs::file_size(one) + fs::file_size(two);
   std::map<std::string, int> expected;
   for (const ElementValue& element : ReadAll(Open({one, two}).get())) ++expected[DigestOf(element)];
@@ -298,11 +298,11 @@ TEST_P(ChunkIndexes, LetChunksBeShuffledWithoutAFirstPass) {
 }
 
 TEST_P(ChunkIndexes, LetAPositionBeFoundWithoutReadingUpToIt) {
-  const std::string path = WriteTexts("1", TextsOf(1000, 16000));
+  const std::string path = WriteTexts("1", TextsOf(16000, 1000));
   Index(path);
   const std::unique_ptr<ReaderBase> reader = Open({path});
   reader->ExpectSave();
-  ReadSome(reader.get(), 990);
+  ReadSome(reader.get(), 15990);
   const auto position = reader->Save();
   const std::unique_ptr<ReaderBase> other = Open({path});
   const uint64_t before = BytesRead();
