@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <memory>
 
+#include "framework/base/buffer.h"
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
 #include "framework/io/file_system.h"
 #include "framework/io/one_pass.h"
+#include "readers/indexed_source.h"
 #include "readers/stored_number.h"
 
 namespace millhopper {
@@ -25,6 +27,11 @@ namespace {
 // and then the table, for each chunk u32 length | u32 records | u64 checksum.
 constexpr std::string_view kMagic = "\x89MHI\r\n\x1a\n";
 constexpr uint32_t kVersion = 1;
+// A new version is also due when chunks begin at other places: readers with an index and without it
+// would not exchange positions any more. What decides, besides the formats and SizeClass:
+static_assert(kReadBlockBytes == size_t{1} << 20 && kBufferAlignment == 64 &&
+                  kMostIndexedRecords == 1 << 16,
+              "with these the places where chunks begin are others, so kVersion must be another");
 constexpr size_t kFixedBytes = 56;
 constexpr size_t kChecksumBytes = 8;
 constexpr size_t kEntryBytes = 16;
