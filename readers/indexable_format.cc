@@ -270,7 +270,7 @@ std::unique_ptr<FileSource> CountedFormat::Open(const FileEntry& file) {
 
 void CountedFormat::AddChunks(const FileEntry& file, std::atomic<uint64_t>* bytes,
                               ChunkIndex* index) {
-  bool counted;
+  bool counted = false;
   const std::unique_ptr<FileSource> source = OpenUncounted(file, &counted);
   for (;;) {
     CheckStop();
