@@ -40,8 +40,7 @@ struct ChunkIndex {
   std::vector<IndexedChunk> chunks;  // none if the file tells by itself what they are
 
   // XXH3-64 of the first and the last bytes of a file, which another file has only by chance. How
-  // many depends on its size alone.
-  // Throws what File::Read throws.
+  // many depends on its size alone. Throws what File::Read throws.
   static uint64_t EndsOf(const File& file);
   std::string ToBytes() const;
 };
