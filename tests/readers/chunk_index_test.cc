@@ -3,6 +3,7 @@
 #include "readers/chunk_index.h"
 
 #include <gtest/gtest.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <chrono>
@@ -19,6 +20,7 @@
 #include <ostream>
 #include <set>
 #include <string>
+#include <system_error>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -717,6 +719,32 @@ TEST(ChunkIndex, OfAChunkThatEndsWithinQuotesIsAnError) {
   const std::unique_ptr<ReaderBase> reader = OpenFiles({path}, {}, arguments, {});
   ExpectError(ErrorCode::kDataLoss, "not closed where the chunk ends",
               [&] { ReadAll(reader.get()); });
+}
+
+// Each file could have as many records as its index says, but not both.
+TEST(ChunkIndex, SaysNoMoreRecordsThanCanBeCounted) {
+  const std::string folder = NewFolder("sparse");
+  ChunkIndex index;
+  index.rules = "recordio";
+  index.file_bytes = uint64_t{1} << 37;
+  index.records = uint64_t{1} << 63;
+  Texts names;
+  for (const char* name : {"1", "2"}) {
+    const std::string path = folder + "/" + name;
+    WriteFile(path, "");
+    std::error_code refused;
+    fs::resize_file(path, index.file_bytes, refused);
+    if (refused) GTEST_SKIP() << "no file of this size can be made here: " << refused.message();
+    index.ends = ChunkIndex::EndsOf(*File::Open(path));
+    WriteFile(IndexPathOf(path), index.ToBytes());
+    names.push_back("recordio:" + path);
+  }
+  FormatArguments arguments;
+  arguments.attributes.Set("content", std::string("bytes"));
+  EXPECT_EQ(OpenFiles({names[0]}, {}, arguments, {})->PassLength(), index.records);
+  ExpectError(ErrorCode::kDataLoss, "more than files can have",
+              [&] { OpenFiles(names, {}, arguments, {})->PassLength(); });
+  fs::remove_all(folder);
 }
 
 // An index of another kind, which the format knows, may be what a command writes.
