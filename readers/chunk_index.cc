@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <memory>
 
+#include "framework/base/buffer.h"
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
 #include "framework/io/file_system.h"
 #include "framework/io/one_pass.h"
+#include "readers/indexed_source.h"
 #include "readers/stored_number.h"
 
 namespace millhopper {
@@ -25,11 +27,26 @@ namespace {
 // and then the table, for each chunk u32 length | u32 records | u64 checksum.
 constexpr std::string_view kMagic = "\x89MHI\r\n\x1a\n";
 constexpr uint32_t kVersion = 1;
+// A new version is also due when chunks begin at other places: readers with an index and without it
+// would not exchange positions any more. What decides, besides the formats and SizeClass:
+static_assert(kReadBlockBytes == size_t{1} << 20 && kBufferAlignment == 64 &&
+                  kMostIndexedRecords == 1 << 16,
+              "with these the places where chunks begin are others, so kVersion must be another");
 constexpr size_t kFixedBytes = 56;
 constexpr size_t kChecksumBytes = 8;
 constexpr size_t kEntryBytes = 16;
 constexpr uint32_t kMaxRulesBytes = 4096;
-constexpr size_t kEndBytes = size_t{64} << 10;  // how much of each end of a file is looked at
+
+// How much of each end of a file is looked at: a small part of it, so that whoever opens many files
+// to read a few chunks of them does not read more to check them.
+constexpr uint64_t kLeastEndBytes = uint64_t{4} << 10;
+constexpr uint64_t kMostEndBytes = uint64_t{64} << 10;
+constexpr uint64_t kEndPart = 64;
+
+size_t EndBytes(uint64_t file_bytes) {
+  return static_cast<size_t>(
+      std::min(file_bytes, std::clamp(file_bytes / kEndPart, kLeastEndBytes, kMostEndBytes)));
+}
 
 template <typename T>
 void Put(T value, std::string* out) {
@@ -87,6 +104,10 @@ Head ReadHead(const File& index) {
   if (table % kEntryBytes != 0 || head.chunks != table / kEntryBytes) {
     Damaged(path, 32, StrCat("it has ", table, " bytes for ", head.chunks, " chunks"));
   }
+  // A chunk has a byte at least.
+  if (head.records / kMaxChunkRecords > head.file_bytes) {
+    Damaged(path, 40, StrCat(head.records, " records in a file of ", head.file_bytes, " bytes"));
+  }
   return head;
 }
 
@@ -103,7 +124,7 @@ void CheckFits(const Head& head, const std::string& path, const File& file) {
 }  // namespace
 
 uint64_t ChunkIndex::EndsOf(const File& file) {
-  const auto size = static_cast<size_t>(std::min<uint64_t>(file.size(), kEndBytes));
+  const size_t size = EndBytes(file.size());
   std::string bytes(2 * size, '\0');
   if (size > 0) {
     file.Read(0, bytes.data(), size);
@@ -146,6 +167,8 @@ std::optional<std::string> FindIndex(const std::string& file) {
   if (CanBeReadOnceOnly(file)) return std::nullopt;
   return path;
 }
+
+std::string RulesOf(const std::string& path) { return ReadHead(*File::Open(path)).rules; }
 
 bool IsChunkIndex(const std::string& path) {
   const std::unique_ptr<const File> file = File::Open(path);

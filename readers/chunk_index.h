@@ -39,8 +39,8 @@ struct ChunkIndex {
   uint64_t records = 0;
   std::vector<IndexedChunk> chunks;  // none if the file tells by itself what they are
 
-  // XXH3-64 of the first and the last bytes of a file, which another file has only by chance.
-  // Throws what File::Read throws.
+  // XXH3-64 of the first and the last bytes of a file, which another file has only by chance. How
+  // many depends on its size alone. Throws what File::Read throws.
   static uint64_t EndsOf(const File& file);
   std::string ToBytes() const;
 };
@@ -55,6 +55,8 @@ std::optional<std::string> FindIndex(const std::string& file);
 
 // Whether a file is such an index, by its first bytes. Throws what File::Open throws.
 bool IsChunkIndex(const std::string& path);
+// By which rules an index was made. Throws kDataLoss if its head is damaged, and kIo.
+std::string RulesOf(const std::string& path);
 // Reads an index of which every chunk is known; nothing if it was made by other rules. Throws
 // kDataLoss if it is damaged or does not fit the file any more, and kIo.
 std::optional<ChunkIndex> ReadIndex(const std::string& path, const File& file,

@@ -82,6 +82,13 @@ class QuotedRows final : public StreamSource {
     for (const char* next = FirstRow(begin, limit, chunk->offset); next < limit;) {
       const RowEnd end = FindRowEnd(next, limit, true, syntax_);
       const uint64_t offset = chunk->offset + static_cast<uint64_t>(next - begin);
+      if (end.next == nullptr) {  // an index may say so of any place
+        throw Error(ErrorCode::kDataLoss,
+                    StrCat("the row at ", stream().Describe(offset), " (",
+                           LineName(stream().path(), offset),
+                           ") has a quote that is not closed where the chunk ends"))
+            .InFile(stream().path(), static_cast<int64_t>(offset));
+      }
       std::string_view row(next, static_cast<size_t>(end.end - next));
       CheckSize(row.size(), offset);
       if (filter_(&row, offset)) {

@@ -58,9 +58,17 @@ class SourceByIndex final : public FileSource {
                 chunk->offset);
     };
     chunk->bytes = Ref<Buffer>();  // of a call that was refused memory, perhaps changed since
-    source_->FetchChecked(chunk, [&](uint64_t checksum) {
-      if (checksum != indexed.checksum) fail("are others");
-    });
+    bool checked = false;
+    try {
+      source_->FetchChecked(chunk, [&](uint64_t checksum) {
+        if (checksum != indexed.checksum) fail("are others");
+        checked = true;
+      });
+    } catch (...) {
+      // What was listed before an error is delivered, but only if the bytes are those of the index.
+      if (!checked) chunk->pieces.clear();
+      throw;
+    }
     if (all_are_listed_ && chunk->pieces.size() != indexed.records) {
       fail(StrCat("have ", chunk->pieces.size(), " records, not ", indexed.records));
     }
@@ -88,16 +96,13 @@ class CountedSource final : public FileSource {
       end_ = chunk->offset + chunk->length;
       return true;
     }
-    if (seen_all_ && found_ != records_) {
+    if (found_ != records_) {
       FailStale(index_path_, path_, StrCat("it has ", found_, " records, not ", records_), end_);
     }
     return false;
   }
-  bool Seek(uint64_t offset, std::optional<uint64_t> number) override {
-    if (!source_->Seek(offset, number)) return false;
-    seen_all_ = false;
-    return true;
-  }
+  // Chunks that are passed over would not be counted. To claim them reads their headers only.
+  bool Seek(uint64_t, std::optional<uint64_t>) override { return false; }
   void Fetch(Chunk* chunk) const override { source_->Fetch(chunk); }
 
  private:
@@ -106,7 +111,6 @@ class CountedSource final : public FileSource {
   const uint64_t records_;
   uint64_t found_ = 0;
   uint64_t end_ = 0;
-  bool seen_all_ = true;  // whether no chunk was passed over unclaimed
 };
 
 constexpr char kNoUse[] = "an index is of use where any place of a file can be read";
@@ -147,14 +151,32 @@ std::optional<uint64_t> IndexableFormat::CountByIndex(const FileEntry& file) con
   return index ? ReadCount(*index, *File::Open(file.path), Rules()) : std::nullopt;
 }
 
-std::optional<uint64_t> IndexableFormat::CountRecords(const std::vector<FileEntry>& files) const {
+std::optional<uint64_t> IndexableFormat::SumOf(const std::vector<FileEntry>& files,
+                                               const Count& count) {
   uint64_t records = 0;
   for (const FileEntry& file : files) {
-    const std::optional<uint64_t> counted = CountByIndex(file);
+    const std::optional<uint64_t> counted = count(file);
     if (!counted) return std::nullopt;
-    records += *counted;
+    if (__builtin_add_overflow(records, *counted, &records)) {
+      throw Error(ErrorCode::kDataLoss,
+                  StrCat("its index or manifest says ", *counted,
+                         " records, which with those of the files before it are more than files "
+                         "can have"))
+          .InFile(file.path, -1);
+    }
   }
   return records;
+}
+
+std::optional<uint64_t> IndexableFormat::CountRecords(const std::vector<FileEntry>& files) const {
+  return SumOf(files, [this](const FileEntry& file) { return CountByIndex(file); });
+}
+
+bool SearchedFormat::HasForeignIndex(const FileEntry& file) {
+  if (file.companion.empty()) return false;
+  // What can be read once only is left to the format, and no index of chunks: that is read at any
+  // place.
+  return CanBeReadOnceOnly(file.companion) || !IsChunkIndex(file.companion);
 }
 
 std::unique_ptr<FileSource> SearchedFormat::Open(const FileEntry& file) {
@@ -180,9 +202,13 @@ std::unique_ptr<FileSource> SearchedFormat::Open(const FileEntry& file) {
 }
 
 bool SearchedFormat::chunks_tell_records() const {
-  return !leaves_out_records() && !files_.empty() &&
-         std::all_of(files_.begin(), files_.end(),
-                     [](const FileEntry& file) { return IndexPathFor(file).has_value(); });
+  if (leaves_out_records() || files_.empty()) return false;
+  const std::string rules = Rules();
+  return std::all_of(files_.begin(), files_.end(), [&](const FileEntry& file) {
+    if (!file.companion.empty()) return true;  // by other rules it is an error of Open
+    const std::optional<std::string> path = FindIndex(file.path);
+    return path && RulesOf(*path) == rules;
+  });
 }
 
 void SearchedFormat::AddChunks(const FileEntry& file, std::atomic<uint64_t>* bytes,

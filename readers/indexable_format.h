@@ -57,6 +57,10 @@ class IndexableFormat : public FileFormat {
  protected:
   // How many records the file has by its index; nothing if there is none.
   std::optional<uint64_t> CountByIndex(const FileEntry& file) const;
+  // How many all files have together; nothing if it is not known of one. Throws kDataLoss for more
+  // than files can have, and what `count` throws.
+  using Count = std::function<std::optional<uint64_t>(const FileEntry& file)>;
+  static std::optional<uint64_t> SumOf(const std::vector<FileEntry>& files, const Count& count);
   // What decides, besides the bytes of the file, which chunks and records it has.
   virtual std::string Rules() const = 0;
   // Whether a record may be left out because of what is in it.
@@ -86,9 +90,13 @@ class SearchedFormat : public IndexableFormat {
   // made by other rules is left aside, but as a companion it is an error. Throws also what
   // ReadIndex throws.
   std::unique_ptr<FileSource> Open(const FileEntry& file) override;
+  // Throws what RulesOf throws.
   bool chunks_tell_records() const override;
 
  protected:
+  // Whether a companion is named that recordio index has not made: an index that the format itself
+  // knows.
+  static bool HasForeignIndex(const FileEntry& file);
   // Opens the file without an index.
   virtual std::unique_ptr<IndexableSource> OpenWithoutIndex(const FileEntry& file) = 0;
 
@@ -99,7 +107,8 @@ class SearchedFormat : public IndexableFormat {
 };
 
 // Formats whose chunks tell how many records they have, so that an index adds only the number in
-// the whole file. It has no table, and is noticed to be stale when the file has another number.
+// the whole file. It has no table, and is noticed to be stale when the file has another number, so
+// every chunk is claimed, also those before a saved position.
 class CountedFormat : public IndexableFormat {
  public:
   using IndexableFormat::IndexableFormat;

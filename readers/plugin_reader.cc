@@ -382,6 +382,7 @@ std::unique_ptr<ReaderBase> OpenPluginReader(const std::vector<std::string>& nam
     entries.push_back({SplitFormatPrefix(file).path, "", arguments.buffer_type});
   }
   arguments.patterns = WildcardsOf(names);
+  arguments.files = entries;
   return std::make_unique<MultiFileReader>(
       std::make_unique<ParsedFormat>(records.Make(arguments), records.tag, plugin,
                                      options.thread_num),

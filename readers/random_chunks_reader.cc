@@ -40,8 +40,8 @@ class RandomChunksReader::Table {
             ErrorCode::kInvalidArgument,
             "shuffle_chunks needs files whose chunks can be found without reading them, "
             "but this one is a stream: a file that is compressed as a whole, one of quoted "
-            "text, or one of tfrecord or mxnet without an index; make indexes with recordio index, "
-            "or use create_shuffle_reader")
+            "text, or one of tfrecord or mxnet without an index; use create_shuffle_reader or, "
+            "unless it is compressed, make an index of it (recordio index)")
             .InFile(file.path, -1);
       }
       parts_.push_back({chunk->offset, chunk->length, std::move(chunk->claimed), chunk->records,

@@ -17,15 +17,13 @@ namespace millhopper {
 enum class ShardBy {
   // Elements index, index + num_shards, index + 2 * num_shards ... of any reader below. The sizes
   // of the parts differ by one at most, and not at all if they are to be even. Elements of other
-  // parts are planned but not loaded: their
-  // files are read, but the records are not decoded.
+  // parts are planned but not loaded: their files are read, but the records are not decoded.
   kRecord,
   // The records of chunks of files: of chunk c of file f if (f + c) % num_shards is the index.
   // Chunks of other shards are not read, except their headers, and the first chunk of a file whose
   // layout only its content tells. The sizes of the parts differ as chunks do. The reader below
   // must be one of files that no other reader reads, and their format must know how many records a
-  // chunk has before it is read: recordio, idx and fixed do, text
-  // does with an index.
+  // chunk has before it is read: recordio, idx and fixed do, text does with an index.
   kChunk,
 };
 

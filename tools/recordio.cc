@@ -52,10 +52,12 @@ CommandHelp Help() {
       "  index    writes FILE.mhi beside each file: where its chunks begin, and how many\n"
       "           records they have. Readers find it there: then the length of a pass is\n"
       "           known, create_shard_reader takes by: \"chunk\", shuffle_chunks needs no\n"
-      "           look at the files, and seeking reads nothing. For recordio, tfrecord,\n"
-      "           mxnet, text, csv, tsv, jsonl, libsvm, multislot and ctr_svm on local\n"
-      "           disks, not for a file that is compressed as a whole. A file that has\n"
-      "           changed since is an error that says so: make its index again\n"
+      "           look at the files, and seeking reads nothing. For recordio and tar, of\n"
+      "           which it tells only how many records there are, and tfrecord, mxnet,\n"
+      "           text, csv, tsv, jsonl, libsvm, multislot and ctr_svm, on local disks,\n"
+      "           not for a file that is compressed as a whole. A file that has changed\n"
+      "           since is an error that says so: make its index again. Another file\n"
+      "           that has the name of the index is replaced only with --force\n"
       "\n"
       "Names may contain *, ?, [a-z], {a,b} and {00000..00127}, and be of the kinds\n"
       "https://host/name (without *, ? and [a-z]) and s3://bucket/name, with the credentials\n"
@@ -66,7 +68,7 @@ CommandHelp Help() {
       "file, verify and index for each file, head for each record.\n";
   help.groups = {
       {"Input of write and index", {"slots", "field", "label_filename", "plugin"}},
-      {"Output of write",
+      {"Output of write and index",
        {"output", "shards", "content", "dialect", "compressor", "chunk_bytes", "force"}},
       {"head", {"count", "bytes"}},
       {"Running", {"threads", "timeout", "json", "allow_exec"}},

@@ -10,6 +10,7 @@
 
 #include "framework/base/error.h"
 #include "framework/io/file.h"
+#include "framework/io/file_system.h"
 #include "framework/io/output_file.h"
 #include "framework/reader/file_format.h"
 #include "readers/chunk_index.h"
@@ -62,6 +63,15 @@ ChunkIndex MakeIndex(const FormatChoice& choice, const std::vector<std::string>&
   return indexable->MakeIndex({path, "", BufferType::kMemory}, bytes);
 }
 
+// An index may be made again at any time, but another file of its name is not destroyed unasked.
+OutputRules RulesFor(const std::string& index_path) {
+  OutputRules rules;
+  const bool is_file = FileSystemOf(index_path).Stat(index_path).kind == FileStatus::Kind::kFile;
+  rules.overwrite = FLAGS_force || (is_file && IsChunkIndex(index_path));
+  rules.refusal = "the file exists and is no index; delete it, or replace it with --force";
+  return rules;
+}
+
 void Print(const std::string& path, const std::string& index_path, const ChunkIndex& index) {
   if (FLAGS_json) {
     nlohmann::json json = {{"file", path},
@@ -103,7 +113,7 @@ int IndexFiles(const std::vector<std::string>& patterns, const std::vector<std::
     try {
       const FormatChoice choice = ChooseFormat(name);
       const ChunkIndex index = MakeIndex(choice, fields, &bytes);
-      OutputFile output(IndexPathOf(choice.path));
+      OutputFile output(IndexPathOf(choice.path), RulesFor(IndexPathOf(choice.path)));
       output.Write(index.ToBytes());
       output.Publish();
       Print(choice.path, output.path(), index);

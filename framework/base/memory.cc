@@ -35,6 +35,8 @@ BufferPool& FindPool(Place place, bool pinned,
 
 }  // namespace
 
+// Streams are cut into chunks by it, so with other classes indexes are of another version (kVersion
+// in readers/chunk_index.cc).
 size_t SizeClass(size_t bytes) {
   if (bytes <= kSmallest) return kSmallest;
   // Four classes an octave: 1.0, 1.25, 1.5 and 1.75 times a power of two.

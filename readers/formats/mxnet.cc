@@ -313,7 +313,7 @@ class MxnetFormat : public SearchedFormat {
   }
 
   std::unique_ptr<FileSource> Open(const FileEntry& file) override {
-    if (!HasRecordIndex(file)) return SearchedFormat::Open(file);
+    if (!HasForeignIndex(file)) return SearchedFormat::Open(file);
     auto stream = std::make_unique<ByteStream>(file.path, file.buffer_type);
     CheckCanBeIndexed(*stream);
     std::vector<uint64_t> offsets = ReadRecordIndex(file.companion, stream->file().size());
@@ -321,17 +321,10 @@ class MxnetFormat : public SearchedFormat {
   }
 
   std::optional<uint64_t> CountRecords(const std::vector<FileEntry>& files) const override {
-    uint64_t records = 0;
-    for (const FileEntry& file : files) {
-      if (!HasRecordIndex(file)) {
-        const std::optional<uint64_t> counted = CountByIndex(file);
-        if (!counted) return std::nullopt;
-        records += *counted;
-        continue;
-      }
-      records += ReadRecordIndex(file.companion, File::Open(file.path)->size()).size();
-    }
-    return records;
+    return SumOf(files, [this](const FileEntry& file) -> std::optional<uint64_t> {
+      if (!HasForeignIndex(file)) return CountByIndex(file);
+      return ReadRecordIndex(file.companion, File::Open(file.path)->size()).size();
+    });
   }
 
   bool chunks_tell_records() const override {
@@ -339,10 +332,6 @@ class MxnetFormat : public SearchedFormat {
   }
 
  private:
-  // Whether the file has an index of each record, and not of chunks.
-  static bool HasRecordIndex(const FileEntry& file) {
-    return !file.companion.empty() && !IsChunkIndex(file.companion);
-  }
   std::unique_ptr<IndexableSource> OpenWithoutIndex(const FileEntry& file) override {
     return std::make_unique<StreamedRecords>(
         std::make_unique<ByteStream>(file.path, file.buffer_type));

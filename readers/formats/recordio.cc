@@ -40,20 +40,13 @@ class RecordIOFormat : public CountedFormat {
   // Only a manifest tells the number of records, or an index where it does not list the file.
   std::optional<uint64_t> CountRecords(const std::vector<FileEntry>& files) const override {
     RecordIOManifests manifests(patterns_);
-    uint64_t records = 0;
-    for (const FileEntry& file : files) {
+    return SumOf(files, [&](const FileEntry& file) -> std::optional<uint64_t> {
       const std::optional<RecordIOPromise> promise = manifests.Find(file.path);
-      if (!promise) {
-        const std::optional<uint64_t> counted = CountByIndex(file);
-        if (!counted) return std::nullopt;
-        records += *counted;
-        continue;
-      }
+      if (!promise) return CountByIndex(file);
       const RecordIOCounts& counts = promise->counts;
       if (promise->old && promise->old->records != counts.records) return std::nullopt;
-      records += counts.records;
-    }
-    return records;
+      return counts.records;
+    });
   }
 
  protected:

@@ -217,7 +217,7 @@ class TFRecordFormat : public SearchedFormat {
   }
 
   std::unique_ptr<FileSource> Open(const FileEntry& file) override {
-    if (!HasRecordIndex(file)) return SearchedFormat::Open(file);
+    if (!HasForeignIndex(file)) return SearchedFormat::Open(file);
     auto stream = std::make_unique<ByteStream>(file.path, file.buffer_type);
     CheckCanBeIndexed(*stream);
     std::vector<uint64_t> begins = ReadRecordIndex(file.companion, stream->file().size());
@@ -226,17 +226,10 @@ class TFRecordFormat : public SearchedFormat {
 
   std::optional<uint64_t> CountRecords(const std::vector<FileEntry>& files) const override {
     if (leaves_out_records()) return std::nullopt;
-    uint64_t records = 0;
-    for (const FileEntry& file : files) {
-      if (!HasRecordIndex(file)) {
-        const std::optional<uint64_t> counted = CountByIndex(file);
-        if (!counted) return std::nullopt;
-        records += *counted;
-        continue;
-      }
-      records += ReadRecordIndex(file.companion, File::Open(file.path)->size()).size();
-    }
-    return records;
+    return SumOf(files, [this](const FileEntry& file) -> std::optional<uint64_t> {
+      if (!HasForeignIndex(file)) return CountByIndex(file);
+      return ReadRecordIndex(file.companion, File::Open(file.path)->size()).size();
+    });
   }
 
   bool chunks_tell_records() const override {
@@ -256,11 +249,6 @@ class TFRecordFormat : public SearchedFormat {
   }
   std::string Rules() const override { return "tfrecord"; }
   bool leaves_out_records() const override { return skips() != nullptr; }
-
-  // Whether the file has an index of each record, and not of chunks.
-  static bool HasRecordIndex(const FileEntry& file) {
-    return !file.companion.empty() && !IsChunkIndex(file.companion);
-  }
 
   // zlib's two first bytes could also be those of a length, whose checksum then follows.
   static bool IsZlib(const ByteStream& stream) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "framework/io/file.h"
 #include "readers/chunk_index.h"
@@ -47,11 +48,16 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string index(reinterpret_cast<const char*>(data + 1), index_size);
   file->Write(data + 1 + index_size, size - 1 - index_size);
   const size_t most_bytes = 4 * ((size_t{1} << 20) + size);
-  for (const char* tag : {"text", "mxnet", "tfrecord"}) {
-    const auto format = millhopper::FindFileFormat(tag)->Make({});
-    millhopper::Read(tag, format.get(), file->path(), index, most_bytes);
-    millhopper::Read(tag, format.get(), file->path(), millhopper::WithRightIndexChecksums(index),
+  const auto read = [&](const char* tag, const std::string& rules,
+                        const std::vector<std::string>& fields) {
+    millhopper::FormatArguments arguments;
+    if (!fields.empty()) arguments.attributes.Set("fields", fields);
+    const auto format = millhopper::FindFileFormat(tag)->Make(arguments);
+    millhopper::Read(rules, format.get(), file->path(), index, most_bytes);
+    millhopper::Read(rules, format.get(), file->path(), millhopper::WithRightIndexChecksums(index),
                      most_bytes);
-  }
+  };
+  for (const char* tag : {"text", "mxnet", "tfrecord"}) read(tag, tag, {});
+  read("csv", "table, delimiter 44, quote 34, comment 0, no header", {"#1 bytes"});
   return 0;
 }

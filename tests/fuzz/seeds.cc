@@ -96,12 +96,14 @@ void WriteTFRecords(const std::string& folder) {
 void WriteIndexes(const std::string& folder) {
   std::filesystem::create_directories(folder);
   const std::vector<std::string> records = {"one", "", std::string(300, 'a')};
-  const auto write = [&folder](const std::string& tag, const std::string& content) {
+  const auto write = [&folder](const std::string& tag, const std::string& content,
+                               const std::vector<std::string>& fields = {}) {
     const TempFile file("indexed", content);
-    const std::string index = IndexOf(tag, file.path());
+    const std::string index = IndexOf(tag, file.path(), fields);
     WriteFile(StrCat(folder, "/", tag), static_cast<char>(index.size()) + index + content);
   };
   write("text", "one\n\r\nlast");
+  write("csv", "1,\"two\nlines\"\n3,four\n", {"#1 bytes"});
   write("tfrecord", TFRecords(records));
   write("mxnet", MxnetRecords(records));
 }

@@ -3,7 +3,9 @@
 #include "readers/chunk_index.h"
 
 #include <gtest/gtest.h>
+#include <xxhash.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -11,12 +13,14 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
 #include <ostream>
 #include <set>
 #include <string>
+#include <system_error>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -28,6 +32,7 @@
 #include "readers/shard_reader.h"
 #include "readers/shuffle_reader.h"
 #include "tests/bytes.h"
+#include "tests/fifo.h"
 #include "tests/index_files.h"
 #include "tests/memory_files.h"
 #include "tests/mxnet_records.h"
@@ -176,6 +181,20 @@ std::vector<Name> NamesOf(ReaderBase* reader) {
   return names;
 }
 
+// Those of one chunk of the only file, by its number among the chunks that have records.
+std::vector<Name> OfChunk(const std::vector<Name>& names, size_t number) {
+  std::set<uint64_t> chunks;
+  for (const Name& name : names) chunks.insert(std::get<2>(name));
+  EXPECT_GT(chunks.size(), number);
+  EXPECT_LE(chunks.size(), 8u);
+  std::vector<Name> of_chunk;
+  for (const Name& name : names) {
+    const auto before = std::distance(chunks.begin(), chunks.find(std::get<2>(name)));
+    if (static_cast<size_t>(before) == number) of_chunk.push_back(name);
+  }
+  return of_chunk;
+}
+
 TEST_P(ChunkIndexes, ChangeNoElementItsNameItsPlaceOrTheOrder) {
   const std::string one = WriteTexts("1", TextsOf(400, 10000));
   const std::string two = WriteTexts("2", TextsOf(90, 30000));
@@ -225,6 +244,32 @@ TEST_P(ChunkIndexes, TakePositionsOfReadersWithoutThemAndGiveThem) {
   }
 }
 
+TEST_P(ChunkIndexes, TakePositionsOfShuffleBuffersAndGiveThem) {
+  const std::string path = WriteTexts("1", TextsOf(400, 10000));
+  const std::string index_path = IndexPathOf(path);
+  const RandomKey key(1, 2, "shuffled");
+  ShuffleReader whole(Open({path}), 50, key);
+  const std::vector<ElementValue> all = ReadAll(&whole);
+  ASSERT_EQ(all.size(), 400u);
+  for (const bool saves_with_index : {false, true}) {
+    for (const size_t at : {size_t{0}, size_t{1}, size_t{250}, size_t{399}, size_t{400}}) {
+      fs::remove(index_path);
+      if (saves_with_index) Index(path);
+      ShuffleReader reader(Open({path}), 50, key);
+      reader.ExpectSave();
+      ReadSome(&reader, at);
+      const auto position = reader.Save();
+      fs::remove(index_path);
+      if (!saves_with_index) Index(path);
+      ShuffleReader other(Open({path}), 50, key);
+      other.Restore(position);
+      EXPECT_TRUE(ReadAll(&other) ==
+                  std::vector<ElementValue>(all.begin() + static_cast<int64_t>(at), all.end()))
+          << "from element " << at;
+    }
+  }
+}
+
 TEST_P(ChunkIndexes, TellHowManyElementsThereAre) {
   const std::string one = WriteTexts("1", TextsOf(400, 10000));
   const std::string two = WriteTexts("2", TextsOf(7, 10));
@@ -266,6 +311,31 @@ TEST_P(ChunkIndexes, LetAShardReadItsChunksAlone) {
     }
     EXPECT_EQ(together, std::set<Name>(whole.begin(), whole.end()));
   }
+}
+
+// To see that an index fits takes little of a small file, and less than to read it.
+TEST_P(ChunkIndexes, LetAShardReadItsPartOfManySmallFiles) {
+  Texts paths;
+  uint64_t bytes = 0;
+  for (int i = 0; i < 40; ++i) {
+    paths.push_back(WriteTexts(std::to_string(i), TextsOf(100, 1000)));
+    bytes += fs::file_size(paths.back());
+    Index(paths.back());
+  }
+  const PoolSize pool(0);
+  uint64_t before = BytesRead();
+  EXPECT_EQ(Open(paths)->PassLength(), 4000u);
+  EXPECT_LE(BytesRead() - before, bytes / 4);
+  const std::vector<Name> whole = NamesOf(Open(paths).get());
+  EXPECT_EQ(whole.size(), 4000u);
+  std::set<Name> together;
+  for (int64_t index = 0; index < 8; ++index) {
+    before = BytesRead();
+    ShardReader shard(Open(paths), 8, index, ShardBy::kChunk);
+    for (const Name& name : NamesOf(&shard)) EXPECT_TRUE(together.insert(name).second);
+    EXPECT_LE(BytesRead() - before, bytes / 2) << "shard " << index << " of " << bytes << " bytes";
+  }
+  EXPECT_EQ(together, std::set<Name>(whole.begin(), whole.end()));
 }
 
 TEST_P(ChunkIndexes, LetChunksBeShuffledWithoutAFirstPass) {
@@ -356,8 +426,12 @@ TEST_P(ChunkIndexes, AreNoticedWhenTheyAreStale) {
 
   // Another file of that size, under the same name.
   changed = texts;
-  for (std::string& text : changed) text = Letters(text.size(), 13);
+  for (std::string& text : changed) {
+    const size_t digits = text.find_first_not_of("0123456789");  // libsvm has them as numbers
+    text = text.substr(0, digits) + Letters(text.size() - digits, 13);
+  }
   WriteTexts("2", changed);
+  ASSERT_EQ(ReadFile(folder_ + "/2").size(), content.size());
   fs::rename(folder_ + "/2", path);
   ExpectNoticed(path, "another file");
 
@@ -371,6 +445,49 @@ TEST_P(ChunkIndexes, AreNoticedWhenTheyAreStale) {
   EXPECT_TRUE(ReadAll(Open({path}).get()) == Unindexed(path)) << "the index was made again";
   fs::remove(IndexPathOf(path));
   EXPECT_TRUE(ReadAll(Open({path}).get()) == Unindexed(path)) << "the index was deleted";
+}
+
+// Whoever reads the chunk that has changed notices it, however it got there.
+TEST_P(ChunkIndexes, AreNoticedWhenTheyAreStaleByOtherReaders) {
+  const Texts texts = TextsOf(400, 10000);
+  const std::string path = WriteTexts("1", texts);
+  Index(path);
+  std::set<std::string> known;
+  for (const ElementValue& element : ReadAll(Open({path}).get())) known.insert(DigestOf(element));
+  const auto position = [&] {
+    const std::unique_ptr<ReaderBase> reader = Open({path});
+    reader->ExpectSave();
+    ReadSome(reader.get(), 50);
+    return reader->Save();
+  }();
+  const uint64_t size = fs::file_size(path);
+  Texts changed = texts;
+  changed[300][50] = 'X';
+  WriteTexts("1", changed);
+  ASSERT_EQ(fs::file_size(path), size);
+  const auto expect_noticed = [&](const std::string& what, ReaderBase* reader) {
+    const Outcome outcome = OutcomeOf(reader);
+    ASSERT_TRUE(outcome.error.has_value()) << what;
+    EXPECT_EQ(outcome.error->code(), ErrorCode::kDataLoss) << what;
+    EXPECT_NE(std::string(outcome.error->what()).find("recordio index"), std::string::npos)
+        << what << ": " << outcome.error->what();
+    EXPECT_LT(outcome.elements.size(), texts.size()) << what;
+    for (const ElementValue& element : outcome.elements) {
+      EXPECT_EQ(known.count(DigestOf(element)), 1u) << what;
+    }
+  };
+  const std::unique_ptr<ReaderBase> restored = Open({path});
+  restored->Restore(position);
+  expect_noticed("from a position on", restored.get());
+  MultiFileOptions options;
+  options.shuffle_chunks = true;
+  options.key = RandomKey(3, 4, "files");
+  const std::unique_ptr<ReaderBase> in_random_chunks = Open({path}, options);
+  expect_noticed("in random chunks", in_random_chunks.get());
+  ShuffleReader shuffled(Open({path}), 50, RandomKey(1, 2, "shuffled"));
+  expect_noticed("through a shuffle buffer", &shuffled);
+  ShardReader shard(Open({path}), 3, 1);
+  expect_noticed("in a shard by record", &shard);
 }
 
 TEST_P(ChunkIndexes, AreErrorsWhereverTheyAreDamaged) {
@@ -449,9 +566,10 @@ TEST_P(ChunkIndexes, MayBeNamedAndLieElsewhere) {
   const std::vector<ElementValue> expected = ReadAll(Open({path}).get());
   EXPECT_EQ(open(index_path)->PassLength(), 400u);
   EXPECT_TRUE(ReadAll(open(index_path).get()) == expected);
-  ShardReader shard(open(index_path), 8, 3, ShardBy::kChunk);
+  const std::vector<Name> whole = NamesOf(open(index_path).get());
+  ShardReader shard(open(index_path), 8, 1, ShardBy::kChunk);
   const uint64_t before = files.bytes_read();
-  EXPECT_LE(NamesOf(&shard).size(), 200u);
+  EXPECT_EQ(NamesOf(&shard), OfChunk(whole, 1));
   EXPECT_LE(files.bytes_read() - before, content.size() / 2);
   std::string stale = content;
   stale[stale.size() / 2] = static_cast<char>(stale[stale.size() / 2] ^ 1);
@@ -464,6 +582,23 @@ TEST_P(ChunkIndexes, MayBeNamedAndLieElsewhere) {
   ExpectError(ErrorCode::kDataLoss, "was not made by the rules of this reader",
               [&] { ReadAll(open(index_path).get()); });
   for (const std::string& name : {path, IndexPathOf(path), index_path}) files.Remove(name);
+}
+
+// Named, because mxnet and tfrecord map no file unless they know that it has an index.
+TEST_P(ChunkIndexes, AreOfMappedFilesToo) {
+  if (GetParam().tag == "csv") GTEST_SKIP() << "a file with quotes is not mapped";
+  const std::string path = WriteTexts("1", TextsOf(400, 10000));
+  const std::vector<ElementValue> expected = ReadAll(Open({path}).get());
+  Index(path);
+  FormatArguments arguments;
+  arguments.buffer_type = BufferType::kMmap;
+  if (!GetParam().fields.empty()) arguments.attributes.Set("fields", GetParam().fields);
+  for (const int threads : {0, 2}) {
+    const PoolSize pool(threads);
+    const std::unique_ptr<ReaderBase> reader =
+        OpenFiles({GetParam().tag + ":" + path}, {IndexPathOf(path)}, arguments, {});
+    EXPECT_TRUE(ReadAll(reader.get()) == expected);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, ChunkIndexes, ::testing::ValuesIn(Kinds()),
@@ -482,6 +617,11 @@ TEST(ChunkIndex, ByOtherRulesIsLeftAside) {
   const std::unique_ptr<ReaderBase> without_header = open({"#0 bytes"});
   EXPECT_EQ(without_header->PassLength(), std::nullopt);
   EXPECT_EQ(ReadAll(without_header.get()).size(), 4u);
+  // Said when the shard is made, and not when its files are read.
+  ExpectError(ErrorCode::kInvalidArgument, "recordio index",
+              [&] { ShardReader(open({"#0 bytes"}), 2, 0, ShardBy::kChunk); });
+  ShardReader shard(open({"n int64[]"}), 2, 0, ShardBy::kChunk);
+  EXPECT_EQ(ReadAll(&shard).size(), 3u);
   const std::unique_ptr<ReaderBase> text = OpenFiles({"text:" + path}, {}, {}, {});
   EXPECT_EQ(text->PassLength(), std::nullopt);
   EXPECT_EQ(ReadAll(text.get()).size(), 4u);
@@ -498,6 +638,131 @@ TEST(ChunkIndex, IsReadByReadersThatLeaveRecordsOut) {
   const std::unique_ptr<ReaderBase> reader = OpenFiles({path}, {}, std::move(arguments), {});
   EXPECT_EQ(reader->PassLength(), std::nullopt);
   EXPECT_EQ(ReadAll(reader.get()).size(), 2u);
+}
+
+// Chunks in which no line begins, one that ends with the file without a line end, and none between.
+TEST(ChunkIndex, KnowsLinesThatAreLongerThanAChunk) {
+  const std::string path = NewFolder("long_lines") + "/lines";
+  const std::string content = "one\n" + Letters(size_t{3} << 20, 0) + "\ntwo\n" +
+                              Letters(size_t{2} << 20, 5) + "\nthree\nlast";
+  WriteFile(path, content);
+  const auto open = [&] { return OpenFiles({"text:" + path}, {}, {}, {}); };
+  const std::vector<ElementValue> all = ReadAll(open().get());
+  const std::vector<Name> names = NamesOf(open().get());
+  ASSERT_EQ(all.size(), 6u);
+  for (size_t at = 0; at <= all.size(); ++at) {
+    fs::remove(IndexPathOf(path));
+    const std::unique_ptr<ReaderBase> reader = open();
+    reader->ExpectSave();
+    ReadSome(reader.get(), at);
+    const auto position = reader->Save();
+    WriteIndex("text", path);
+    const std::unique_ptr<ReaderBase> other = open();
+    other->Restore(position);
+    EXPECT_TRUE(ReadAll(other.get()) ==
+                std::vector<ElementValue>(all.begin() + static_cast<int64_t>(at), all.end()))
+        << "from line " << at;
+  }
+  EXPECT_TRUE(ReadAll(open().get()) == all);
+  EXPECT_EQ(NamesOf(open().get()), names);
+  EXPECT_EQ(open()->PassLength(), 6u);
+  std::set<Name> together;
+  for (int64_t index = 0; index < 3; ++index) {
+    ShardReader shard(open(), 3, index, ShardBy::kChunk);
+    for (const Name& name : NamesOf(&shard)) EXPECT_TRUE(together.insert(name).second);
+  }
+  EXPECT_EQ(together, std::set<Name>(names.begin(), names.end()));
+  std::string stale = content;
+  stale[size_t{2} << 20] = 'X';  // in a chunk where no line begins
+  WriteFile(path, stale);
+  ExpectError(ErrorCode::kDataLoss, "recordio index", [&] { ReadAll(open().get()); });
+}
+
+// Lines that were found before an error are given out, but not if the chunk is another one.
+TEST(ChunkIndex, GivesNoLineOfAChunkThatCannotBeChecked) {
+  const std::string path = NewFolder("too_long") + "/lines";
+  std::string content;
+  for (int i = 0; content.size() < (size_t{20} << 20); ++i) {
+    content += std::to_string(i) + " is the number of a line\n";
+  }
+  WriteFile(path, content);
+  WriteIndex("text", path);
+  content[content.find("number", 100000)] = 'X';
+  std::replace(content.begin() + 200000, content.end() - 200000, '\n', ' ');
+  WriteFile(path, content);
+  const Outcome outcome = OutcomeOf(OpenFiles({"text:" + path}, {}, {}, {}).get());
+  EXPECT_TRUE(outcome.error.has_value());
+  EXPECT_EQ(outcome.elements.size(), 0u);
+}
+
+// An index that says so with right checksums.
+TEST(ChunkIndex, OfAChunkThatEndsWithinQuotesIsAnError) {
+  const std::string path = NewFolder("quotes") + "/a.csv";
+  const std::string content = "1,\"two\nlines\"\n3,four\n";
+  WriteFile(path, content);
+  WriteIndex("csv", path, {"#1 bytes"});
+  ChunkIndex index;
+  index.rules = RulesOf(IndexPathOf(path));
+  index.file_bytes = content.size();
+  index.ends = ChunkIndex::EndsOf(*File::Open(path));
+  index.records = 2;
+  const size_t cut = content.find("lines");
+  const auto add = [&](size_t begin, size_t end) {
+    index.chunks.push_back(
+        {static_cast<uint32_t>(end - begin), 1, XXH3_64bits(content.data() + begin, end - begin)});
+  };
+  add(0, cut);
+  add(cut, content.size());
+  WriteFile(IndexPathOf(path), index.ToBytes());
+  FormatArguments arguments;
+  arguments.attributes.Set("fields", Texts{"#1 bytes"});
+  const std::unique_ptr<ReaderBase> reader = OpenFiles({path}, {}, arguments, {});
+  ExpectError(ErrorCode::kDataLoss, "not closed where the chunk ends",
+              [&] { ReadAll(reader.get()); });
+}
+
+// Each file could have as many records as its index says, but not both.
+TEST(ChunkIndex, SaysNoMoreRecordsThanCanBeCounted) {
+  const std::string folder = NewFolder("sparse");
+  ChunkIndex index;
+  index.rules = "recordio";
+  index.file_bytes = uint64_t{1} << 37;
+  index.records = uint64_t{1} << 63;
+  Texts names;
+  for (const char* name : {"1", "2"}) {
+    const std::string path = folder + "/" + name;
+    WriteFile(path, "");
+    std::error_code refused;
+    fs::resize_file(path, index.file_bytes, refused);
+    if (refused) GTEST_SKIP() << "no file of this size can be made here: " << refused.message();
+    index.ends = ChunkIndex::EndsOf(*File::Open(path));
+    WriteFile(IndexPathOf(path), index.ToBytes());
+    names.push_back("recordio:" + path);
+  }
+  FormatArguments arguments;
+  arguments.attributes.Set("content", std::string("bytes"));
+  EXPECT_EQ(OpenFiles({names[0]}, {}, arguments, {})->PassLength(), index.records);
+  ExpectError(ErrorCode::kDataLoss, "more than files can have",
+              [&] { OpenFiles(names, {}, arguments, {})->PassLength(); });
+  fs::remove_all(folder);
+}
+
+// An index of another kind, which the format knows, may be what a command writes.
+TEST(ChunkIndex, LeavesIndexesThatAreReadOnceToTheirFormats) {
+  const Texts texts = TextsOf(20, 100);
+  const std::string folder = NewFolder("read_once");
+  const auto expect_read = [&](const std::string& tag, const std::string& file,
+                               const std::string& index) {
+    const std::string path = folder + "/" + tag;
+    WriteFile(path, file);
+    const Fifo fifo("index");
+    const std::unique_ptr<ReaderBase> reader =
+        OpenFile(*FindFileFormat(tag), path, fifo.path(), {});
+    const FifoWriter writer(fifo, index);
+    EXPECT_EQ(ReadAll(reader.get()).size(), texts.size()) << tag;
+  };
+  expect_read("tfrecord", TFRecords(texts), TFRecordIndex(texts));
+  expect_read("mxnet", MxnetRecords(texts), MxnetIndex(texts));
 }
 
 // Formats whose chunks tell their counts have an index without a table.
@@ -537,6 +802,36 @@ TEST_F(RecordIOIndexes, AreNoticedWhenTheyAreStale) {
   }
 }
 
+TEST_F(RecordIOIndexes, AreNoticedWhenTheyAreStaleBehindAPosition) {
+  const std::string end = ChunkOf({std::string(70000, 'x')});
+  const std::string one = ChunkOf({"1234567890"});
+  const std::string two = ChunkOf({"123", "456"});
+  ASSERT_EQ(one.size(), two.size());
+  const std::string file = end + one + one + end;
+  WriteFile(path_, file);
+  const auto save = [&] {
+    const std::unique_ptr<ReaderBase> reader = Open();
+    reader->ExpectSave();
+    EXPECT_EQ(ReadSome(reader.get(), 3).size(), 3u);
+    return reader->Save();
+  };
+  const auto left_behind = [&](const auto& position) {
+    const std::unique_ptr<ReaderBase> reader = Open();
+    reader->Restore(position);
+    return ReadAll(reader.get()).size();
+  };
+  const auto without_index = save();
+  WriteIndex("recordio", path_);
+  const auto with_index = save();
+  EXPECT_EQ(left_behind(without_index), 1u);
+  EXPECT_EQ(left_behind(with_index), 1u);
+  WriteFile(path_, end + two + one + end);  // before the position
+  ExpectError(ErrorCode::kDataLoss, "recordio index", [&] { left_behind(with_index); });
+  WriteFile(path_, file);
+  fs::remove(IndexPathOf(path_));
+  EXPECT_EQ(left_behind(with_index), 1u);
+}
+
 TEST_F(RecordIOIndexes, AreLeftAsideByOtherFormats) {
   WriteFile(path_, ChunkOf({"one\n", "two\n"}));
   WriteIndex("recordio", path_);
@@ -556,6 +851,10 @@ TEST_F(RecordIOIndexes, AreErrorsWhereTheyAreDamaged) {
     ExpectError(ErrorCode::kDataLoss, "recordio index", [&] { ReadAll(Open().get()); });
     ExpectError(ErrorCode::kDataLoss, "recordio index", [&] { Open()->PassLength(); });
   }
+  std::string lying = index;  // with right checksums
+  std::memset(&lying[40], '\xff', 8);
+  WriteFile(IndexPathOf(path_), WithRightIndexChecksums(lying));
+  ExpectError(ErrorCode::kDataLoss, "records in a file of", [&] { Open()->PassLength(); });
 }
 
 TEST(TarIndex, TellsTheLengthAndIsNoticedWhenItIsStale) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -717,14 +718,23 @@ ReaderPtr IndexedTFRecord(Fault fault, Where where) {
 
 // The faulty file is stale: it has a bit that the file of the index does not have.
 const std::string& FileWithIndexPath(Fault fault) {
-  static const TempFile good("with_index.tfrecord", ReadFile(TFRecordPath(Fault::kNone)));
-  static const TempFile bad("stale.tfrecord", ReadFile(TFRecordPath(Fault::kPlan)));
-  static const bool written = [] {
-    WriteIndex("tfrecord", good.path());
-    WriteFile(IndexPathOf(bad.path()), ReadFile(IndexPathOf(good.path())));
-    return true;
-  }();
-  EXPECT_TRUE(written);
+  class FileWithIndex {
+   public:
+    FileWithIndex(const std::string& name, Fault fault)
+        : file_(name, ReadFile(TFRecordPath(fault))) {
+      WriteFile(IndexPathOf(path()), IndexOf("tfrecord", TFRecordPath(Fault::kNone)));
+    }
+    ~FileWithIndex() { std::remove(IndexPathOf(path()).c_str()); }
+    FileWithIndex(const FileWithIndex&) = delete;
+    FileWithIndex& operator=(const FileWithIndex&) = delete;
+
+    const std::string& path() const { return file_.path(); }
+
+   private:
+    const TempFile file_;
+  };
+  static const FileWithIndex good("with_index.tfrecord", Fault::kNone);
+  static const FileWithIndex bad("stale.tfrecord", Fault::kPlan);
   return fault == Fault::kNone ? good.path() : bad.path();
 }
 

@@ -18,8 +18,11 @@
 #include "framework/reader/parser_plugins.h"
 #include "readers/batch_reader.h"
 #include "readers/double_buffer_reader.h"
+#include "readers/shard_reader.h"
 #include "tests/child.h"
 #include "tests/compressed.h"
+#include "tests/index_files.h"
+#include "tests/record_files.h"
 #include "tests/testing.h"
 #include "tests/tfrecords.h"
 
@@ -90,6 +93,25 @@ TEST(PluginReader, TakesBytesFromAnyFormat) {
   EXPECT_EQ(ReadAll(Open(plugin, packed.path()).get()), elements);
   EXPECT_EQ(ReadAll(Open(plugin, tfrecord.path()).get()), elements);
   EXPECT_EQ(ReadAll(Open(plugin, text.path(), 0, BufferType::kMmap).get()), elements);
+}
+
+TEST(PluginReader, IsShardedByChunkWhereFilesHaveIndexes) {
+  const ParserPlugin& plugin = Plugin("libscores.so");
+  const std::string folder = NewFolder("plugin_indexes");
+  for (const char* name : {"1.tfrecord", "2.tfrecord"}) {
+    const std::string path = folder + "/" + name;
+    WriteFile(path, TFRecords({"1 0.5", "2", "3 1 2"}));
+  }
+  const std::string pattern = "tfrecord:" + folder + "/*.tfrecord";
+  ExpectError(ErrorCode::kInvalidArgument, "recordio index",
+              [&] { ShardReader(Open(plugin, pattern), 2, 0, ShardBy::kChunk); });
+  WriteIndex("tfrecord", folder + "/1.tfrecord");
+  WriteIndex("tfrecord", folder + "/2.tfrecord");
+  EXPECT_EQ(Open(plugin, pattern)->PassLength(), 6u);
+  for (int64_t index = 0; index < 2; ++index) {
+    ShardReader shard(Open(plugin, pattern), 2, index, ShardBy::kChunk);
+    EXPECT_EQ(ReadAll(&shard).size(), 3u);
+  }
 }
 
 TEST(PluginReader, RefusesAFormatWhoseRecordsAreNoBytes) {

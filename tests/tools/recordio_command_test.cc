@@ -615,6 +615,12 @@ TEST(RecordIOCommand, WritesIndexes) {
   ASSERT_EQ(RunRecordIO({"index", "--field=#0 bytes", csv}).exit_code, 0);
   EXPECT_EQ(length("csv", csv, {"#0 bytes"}), 2u);
   EXPECT_EQ(length("csv", csv, {"text bytes"}), std::nullopt);
+  // Another file has the name of the index.
+  WriteFile(text + ".mhi", "notes\n");
+  ExpectFailure({"index", text}, 4, "is no index; delete it, or replace it with --force");
+  EXPECT_EQ(ReadFile(text + ".mhi"), "notes\n");
+  ASSERT_EQ(RunRecordIO({"index", "--force", text}).exit_code, 0);
+  EXPECT_EQ(length("text", text, {}), 1u);
   ExpectFailure({"index", "https://127.0.0.1:1/a.txt"}, 2, "only files on local disks");
   ExpectFailure({"index", "text:" + folder + "/none"}, 4, "No such file");
   ExpectFailure({"index", "fixed:" + text}, 2, "no index for files of the format fixed");

@@ -93,8 +93,9 @@ class Reader(
         The number is known for idx and uncompressed fixed files, RecordIO files that have a
         manifest, files that have an index (``recordio index FILE`` makes it: of text, csv, jsonl,
         tfrecord, tar and others), random data with a count, and every chain on one of these. Files
-        may be opened to find it, but none is read. For a damaged file it is the number that the
-        file should have.
+        may be opened to find it, but none is read: of a file that has an index, at most 64 KiB at
+        each end, which tell whether it is still the file of the index. For a damaged file it is
+        the number that the file should have.
 
         Raises:
             TypeError: the number is not known: the files would have to be read first, or can be
