@@ -111,7 +111,9 @@ CommandHelp Help() {
        {"field", "slots", "startup", "reader", "state", "count", "set", "plugin", "allow_exec"}},
       {"How to show it", {"all", "json", "digest", "png", "passes", "force", "stats"}},
       {"Running", {"threads", "seed", "memory_limit", "timeout"}},
-      {"Servers", {"requests", "connect_timeout", "silence_timeout", "request_timeout"}},
+      {"Servers",
+       {"cache_dir", "cache_bytes", "requests", "connect_timeout", "silence_timeout",
+        "request_timeout"}},
   };
   help.repeatable = {"field", "set", "plugin"};
   help.examples =
@@ -392,7 +394,7 @@ int RunPeek(const Arguments& arguments) {
   }
   if (FLAGS_stats) {
     FlushOutput();
-    std::cerr << ToTable({reader->Chain()}) << ToTable(HttpStats());
+    std::cerr << ToTable({reader->Chain()}) << ServersTable();
   }
   return 0;
 }
