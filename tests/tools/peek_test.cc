@@ -342,7 +342,7 @@ TEST(PeekAtPrograms, ShowsTheNamesThatFilesAndProgramsTell) {
   EXPECT_THAT(peek("rows"), HasSubstr("  slot 1 (user name): uint8 [2], lod [[0, 2]]\n"));
   EXPECT_THAT(peek("both"), HasSubstr("  slot 2 (label): int64 [1]\n    3\n"));
   EXPECT_THAT(peek("doubled"), HasSubstr("  slot 0 (b): int64 [1]\n    3\n"
-                                         "  slot 1 (twice_a): float32 [1]\n    1\n"));
+                                         "  slot 1 (twice_a): float32 [1]\n    1.0\n"));
   EXPECT_THAT(peek("random"), HasSubstr("  slot 0: float32 [1, 2]"));
   EXPECT_THAT(peek("points", {"--all"}), HasSubstr("slot 1 (label):"));
   EXPECT_EQ(peek("points", {"--json"}),
