@@ -127,11 +127,12 @@ blocks {
   }
 }
 )";
+  server_.Put("/few.txt", Lines(10'000, 3));
   const TempFile startup("startup.pbtxt", kProgram), main("main.pbtxt", kMain);
   for (const bool again : {false, true}) {
     const ChildResult result = RunChild(
         {"tools/executor", "--startup=" + startup.path(), "--main=" + main.path(), "--json",
-         "--set=file=" + server_.Url("/1.txt"), "--cache_dir=" + folder_, "--cache_bytes=1GB"});
+         "--set=file=" + server_.Url("/few.txt"), "--cache_dir=" + folder_, "--cache_bytes=1GB"});
     ASSERT_EQ(result.exit_code, 0) << result.errors;
     const nlohmann::json json = nlohmann::json::parse(result.output);
     EXPECT_EQ(json["cache"]["written"] > 0, !again) << json;
