@@ -98,37 +98,24 @@ TEST_F(CacheCommand, ASecondRunTakesNoBytesFromTheServer) {
 }
 
 TEST_F(CacheCommand, ExecutorCountsWhatTheCacheHas) {
-  constexpr char kProgram[] = R"(
+  constexpr char kOpens[] = R"(
 blocks {
-  idx: 0
-  parent_idx: -1
-  vars {
-    name: "lines"
-    persistable: true
-    type { type: READER reader { lod_tensor { tensor { data_type: UINT8 dims: -1 } lod_level: 1 } } }
-  }
-  ops {
-    type: "open_files"
-    outputs { parameter: "Out" arguments: "lines" }
-    attrs { name: "file_names" strings: "${file}" }
-  }
+  idx: 0 parent_idx: -1
+  vars { name: "lines" persistable: true type { type: READER } }
+  ops { type: "open_files" outputs { parameter: "Out" arguments: "lines" }
+        attrs { name: "file_names" strings: "${file}" } }
 }
 )";
-  constexpr char kMain[] = R"(
+  constexpr char kReads[] = R"(
 blocks {
-  idx: 0
-  parent_idx: -1
-  vars { name: "lines" type { type: READER } persistable: true }
+  idx: 0 parent_idx: -1
   vars { name: "line" type { type: LOD_TENSOR } }
-  ops {
-    type: "read"
-    inputs { parameter: "Reader" arguments: "lines" }
-    outputs { parameter: "Out" arguments: "line" }
-  }
+  ops { type: "read" inputs { parameter: "Reader" arguments: "lines" }
+        outputs { parameter: "Out" arguments: "line" } }
 }
 )";
   server_.Put("/few.txt", Lines(10'000, 3));
-  const TempFile startup("startup.pbtxt", kProgram), main("main.pbtxt", kMain);
+  const TempFile startup("startup.pbtxt", kOpens), main("main.pbtxt", kReads);
   for (const bool again : {false, true}) {
     const ChildResult result = RunChild(
         {"tools/executor", "--startup=" + startup.path(), "--main=" + main.path(), "--json",
