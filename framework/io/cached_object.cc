@@ -6,7 +6,6 @@
 #include <strings.h>
 
 #include <algorithm>
-#include <ctime>
 #include <initializer_list>
 #include <string_view>
 
@@ -72,18 +71,20 @@ CacheFolder::Name EntryName(const std::string& name, uint64_t number) {
   return entry;
 }
 
-bool HasVersion(const HttpObject& object) {
-  if (!object.etag.empty() && object.etag.substr(0, 2) != "W/") return true;
+bool HasVersion(const HttpObject& object, time_t asked_at) {
   const time_t modified = ::curl_getdate(object.modified.c_str(), nullptr);
-  return modified >= 0 && modified <= std::time(nullptr) - kSettledSeconds;
+  const time_t said = ::curl_getdate(object.date.c_str(), nullptr);
+  const bool settled = modified >= 0 && modified <= (said >= 0 ? said : asked_at) - kSettledSeconds;
+  const bool strong = !object.etag.empty() && object.etag.substr(0, 2) != "W/";
+  return settled || (strong && modified < 0);
 }
 
 }  // namespace
 
 std::unique_ptr<const CachedObject> CachedObject::Of(const HttpRequest& asked,
-                                                     const HttpObject& object) {
+                                                     const HttpObject& object, time_t asked_at) {
   FileCache* const cache = FileCache::Get();
-  if (cache == nullptr || !object.has_parts || !HasVersion(object)) return nullptr;
+  if (cache == nullptr || !object.has_parts || !HasVersion(object, asked_at)) return nullptr;
   return std::unique_ptr<const CachedObject>(new CachedObject(cache, NameOf(asked), object));
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
 #include <memory>
 #include <string>
 
@@ -24,8 +25,11 @@ class CachedObject {
   static constexpr size_t kBlockBytes = kReadBlockBytes;
 
   // Null if no cache is used, or if the server does not tell versions of the object apart: by a
-  // strong ETag, or by a date that was over when it was asked for the object.
-  static std::unique_ptr<const CachedObject> Of(const HttpRequest& asked, const HttpObject& object);
+  // date that was over when it was asked for the object, or by a strong ETag without a date. Beside
+  // a date that was not over, an ETag is not enough: some servers make it of the date. When the
+  // server was asked is told by its own clock, or by `asked_at` if it does not say its time.
+  static std::unique_ptr<const CachedObject> Of(const HttpRequest& asked, const HttpObject& object,
+                                                time_t asked_at);
   // Whether the cache has the beginning of some version of the object.
   static bool Knows(const HttpRequest& asked);
 

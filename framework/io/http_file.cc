@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <ctime>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -62,10 +63,11 @@ FileId IdOf(const std::string& url, const HttpObject& object) {
 class HttpFile final : public File {
  public:
   explicit HttpFile(const HttpRequest& object) : File(object.url), asked_(object) {
+    const time_t asked_at = std::time(nullptr);
     Transfer transfer = HttpTransfer::Run(Beginning());
     if (!transfer->object().has_parts) transfer = HttpTransfer::Run(Whole(transfer->object()));
     object_ = transfer->object();
-    cached_ = CachedObject::Of(asked_, object_);
+    cached_ = CachedObject::Of(asked_, object_, asked_at);
     TakeBeginning(std::move(transfer));
     set_size(*object_.size);
     set_id(IdOf(path(), object_));
