@@ -31,6 +31,8 @@ constexpr size_t kDigits = 2 * sizeof(CacheFolder::Name);
 constexpr int kFolders = 256;
 constexpr int64_t kNanoseconds = 1'000'000'000;
 constexpr mode_t kPrivateFolder = 0700, kPrivateFile = 0600;
+// What is opened is a file of the folder, not one that somebody has led us to by a link.
+constexpr int kOwnFile = O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 constexpr char kHex[] = "0123456789abcdef";
 constexpr std::string_view kPart = ".part";
 
@@ -68,7 +70,7 @@ void MakeFolder(const std::string& path) {
 }
 
 int OpenLock(const std::string& folder) {
-  return ::open((folder + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kPrivateFile);
+  return ::open((folder + "/lock").c_str(), O_RDWR | kOwnFile, kPrivateFile);
 }
 
 // The lock on looking through a folder, held from construction on if nobody else holds it. A child
@@ -97,8 +99,7 @@ class FolderLock {
 class UsedPages {
  public:
   explicit UsedPages(const std::string& folder)
-      : file_(::open((folder + "/used").c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC,
-                     kPrivateFile)) {
+      : file_(::open((folder + "/used").c_str(), O_WRONLY | O_APPEND | kOwnFile, kPrivateFile)) {
     if (!file_.is_open()) ThrowErrno();
   }
 
@@ -187,12 +188,12 @@ CacheFolder::CacheFolder(const std::string& path, uint64_t most_bytes)
   if (::mkdir(path_.c_str(), kPrivateFolder) != 0 && IsFull(errno)) return;
   struct stat status;
   if (::stat(path_.c_str(), &status) != 0) ThrowErrno(path_, "the cache cannot be made");
-  const bool is_ours = status.st_uid == ::geteuid() || status.st_uid == 0 || ::geteuid() == 0;
-  if (!is_ours || (status.st_mode & S_IWOTH) != 0) {
+  const bool is_ours = status.st_uid == ::geteuid() || status.st_uid == 0;
+  if (!is_ours || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
     throw Error(
         ErrorCode::kInvalidArgument,
         "other users can write to this cache, and what lies there is taken for what servers "
-        "have sent; name a folder that only you can write to")
+        "have sent; name a folder of your own, or keep them off (chmod go-w)")
         .InFile(path_, -1);
   }
   // On a full disk no lock can be made, but entries that are there can be read.

@@ -29,8 +29,9 @@ class CacheFolder {
   using Name = std::array<uint8_t, 16>;
 
   // Makes the folder if it is not there. Throws kIo with the path if it cannot be written or
-  // locked, unless the disk is full; and kInvalidArgument if other users can write there, because
-  // what lies there is taken for what a server has sent.
+  // locked, unless the disk is full; and kInvalidArgument if it belongs to another user but root,
+  // or if its group or everybody may write there, because what lies there is taken for what a
+  // server has sent.
   CacheFolder(const std::string& path, uint64_t most_bytes);
   CacheFolder(const CacheFolder&) = delete;
   CacheFolder& operator=(const CacheFolder&) = delete;

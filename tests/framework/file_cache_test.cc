@@ -8,10 +8,12 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -328,7 +330,7 @@ TEST_F(FileCacheTest, AnObjectThatIsReplacedMeanwhileIsAnErrorAndNoMixture) {
     for (const size_t had : {size_t{0}, 2 * kMiB}) {
       for (int64_t request = 0;; ++request) {
         SCOPED_TRACE(StrCat("trouble ", static_cast<int>(trouble), " at request ", request));
-        FileCache::Use(NewFolder("replaced"));
+        FileCache::Use(NewFolder("replaced") + "/new");
         std::string part(had, '\0');
         if (had > 0) File::Open(url)->Read(0, part.data(), part.size());
         server_.Break(trouble, request);
@@ -513,8 +515,14 @@ TEST_F(DamagedCacheTest, OnlyDamagedBlocksComeAgain) {
 
 TEST_F(FileCacheTest, AFullDiskIsReadPast) {
   const std::string url = Put("/object", content_);
-  fs::create_directories(folder_);
-  fs::create_symlink("/dev/full", folder_ + "/used");  // as the first file that finds no room
+  // The first file that finds no room.
+  const std::string used = folder_ + "/used";
+  constexpr int kMemoryDevices = 1, kFull = 7;
+  ::mknod(used.c_str(), S_IFCHR | 0600, ::makedev(kMemoryDevices, kFull));
+  const OwnDescriptor full(::open(used.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!full.is_open() || ::write(full.get(), "x", 1) == 1 || errno != ENOSPC) {
+    GTEST_SKIP() << "this test needs to make a device like /dev/full";
+  }
   const uint64_t not_written = FileCache::Stats().not_written;
   const std::string errors = ErrorsOf([&] {
     for (int pass = 0; pass < 3; ++pass) EXPECT_TRUE(ReadAllOf(url) == content_);
@@ -593,10 +601,30 @@ TEST_F(FileCacheTest, FoldersThatCannotBeUsedAreErrorsAtOnce) {
   ExpectError(ErrorCode::kInvalidArgument, "it needs at least 16777216",
               [&] { FileCache::Use(folder_, kSmallCache - 1); });
   const std::string open = NewFolder("open");
-  fs::permissions(open, fs::perms::others_write, fs::perm_options::add);
-  ExpectError(ErrorCode::kInvalidArgument, "other users can write to this cache",
-              [&] { FileCache::Use(open); });
+  for (const fs::perms writes : {fs::perms::others_write, fs::perms::group_write}) {
+    fs::permissions(open, fs::perms::owner_all | writes);
+    ExpectError(ErrorCode::kInvalidArgument, "other users can write to this cache",
+                [&] { FileCache::Use(open); });
+  }
+  fs::permissions(open, fs::perms::owner_all);
+  if (constexpr uid_t kOther = 12'345; ::chown(open.c_str(), kOther, kOther) == 0) {
+    ExpectError(ErrorCode::kInvalidArgument, "other users can write to this cache",
+                [&] { FileCache::Use(open); });
+  }
   ASSERT_EQ(FileCache::Get()->HasAny({}), false) << "the one before stays";
+}
+
+TEST_F(FileCacheTest, LinksToOtherFilesAreNotFollowed) {
+  const TempFile victim("victim", "do not touch");
+  const std::string url = Put("/object", content_);
+  fs::create_symlink(victim.path(), folder_ + "/used");
+  const std::string errors = ErrorsOf([&] { EXPECT_TRUE(ReadAllOf(url) == content_); });
+  EXPECT_NE(errors.find("symbolic links"), std::string::npos) << errors;
+  EXPECT_TRUE(Entries().empty());
+  fs::remove(folder_ + "/lock");
+  fs::create_symlink(victim.path(), folder_ + "/lock");
+  ExpectError(ErrorCode::kIo, "symbolic links", [&] { FileCache::Use(folder_); });
+  EXPECT_EQ(ReadFile(victim.path()), "do not touch");
 }
 
 // ---- Room ----

@@ -69,6 +69,7 @@ class CacheCommand : public ::testing::Test {
     WriteFile(file, content);
   }
   void SetUp() override {
+    fs::permissions(folder_, fs::perms::owner_all);
     server_.Put("/0.txt", Lines(6 * kMiB, 1));
     server_.Put("/1.txt", Lines(3 * kMiB + 1234, 2));
     const ChildResult result = RunChild(Peek());
