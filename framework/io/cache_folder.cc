@@ -141,15 +141,22 @@ void RemoveIfLeft(int folder, const char* file) {
   ::flock(part.get(), LOCK_UN);
 }
 
-// Adds the entries of one of the folders.
+// Adds the entries of one of the folders. Throws kIo if it cannot be read.
 void AddEntries(const std::string& path, int number, std::vector<Entry>* entries) {
   struct Close {
     void operator()(DIR* folder) const { ::closedir(folder); }
   };
   const std::unique_ptr<DIR, Close> folder(::opendir(path.c_str()));
-  if (folder == nullptr) return;
+  if (folder == nullptr) {
+    if (errno == ENOENT || errno == ENOTDIR) return;
+    ThrowErrno();
+  }
   const int descriptor = ::dirfd(folder.get());
-  while (const dirent* const file = ::readdir(folder.get())) {
+  for (;;) {
+    errno = 0;
+    const dirent* const file = ::readdir(folder.get());
+    if (file == nullptr && errno != 0) ThrowErrno();
+    if (file == nullptr) return;
     Entry entry{};
     const std::string_view name = file->d_name;
     if (!TakeName(name, &entry.name) || entry.name[0] != number) continue;
@@ -209,7 +216,7 @@ std::string CacheFolder::PathOf(const Name& name) const {
 
 bool CacheFolder::Reserve(uint64_t bytes) {
   MakeFolder(path_);  // somebody may have removed it
-  if (!tidied_.exchange(true)) TidyUp(0);
+  if (!tidied_) tidied_ = TidyUp(0);
   const uint64_t pages = PagesOf(bytes);
   const UsedPages used(path_);
   used.Add(pages);
@@ -224,14 +231,14 @@ void CacheFolder::MakeFolderOf(const Name& name) const {
 
 // What others reserve meanwhile is added to what was found, so that it is counted once or twice,
 // but not left out.
-void CacheFolder::TidyUp(uint64_t pages) const {
+bool CacheFolder::TidyUp(uint64_t pages) const {
   const FolderLock lock(path_);
-  if (!lock.is_held()) return;
+  if (!lock.is_held()) return false;
   const UsedPages used(path_);
   const uint64_t before = used.Get();
   std::vector<Entry> entries;
   for (int number = 0; number < kFolders; ++number) {
-    if (StopRequested()) return;
+    if (StopRequested()) return false;
     AddEntries(StrCat(path_, "/", kHex[number >> 4], kHex[number & 15]), number, &entries);
   }
   uint64_t kept = pages;
@@ -248,6 +255,7 @@ void CacheFolder::TidyUp(uint64_t pages) const {
   const uint64_t now = used.Get();
   const uint64_t right = kept + (now > before ? now - before : 0);
   if (right != now) used.Set(right);
+  return true;
 }
 
 }  // namespace millhopper

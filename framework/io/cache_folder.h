@@ -47,8 +47,9 @@ class CacheFolder {
 
  private:
   // Looks through all entries, unless somebody else does: removes what killed processes have left
-  // and the oldest entries until there is room for `pages` more, and sets what `used` says.
-  void TidyUp(uint64_t pages) const;
+  // and the oldest entries until there is room for `pages` more, and sets what `used` says. Returns
+  // whether it has done that. Throws kIo.
+  bool TidyUp(uint64_t pages) const;
 
   const std::string path_;
   const uint64_t most_pages_;

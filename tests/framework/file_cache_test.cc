@@ -29,6 +29,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/stop.h"
+#include "framework/io/cache_folder.h"
 #include "framework/io/file.h"
 #include "framework/io/http_stats.h"
 #include "framework/io/http_transfers.h"
@@ -64,6 +65,11 @@ std::string ReadAllOf(const std::string& url) {
   std::string content(file->size(), '\0');
   file->Read(0, content.data(), content.size());
   return content;
+}
+
+// As if nobody had touched the file for an hour.
+void SetBackTimeOf(const fs::path& file) {
+  fs::last_write_time(file, fs::file_time_type::clock::now() - std::chrono::hours(1));
 }
 
 class FileCacheTest : public ::testing::Test {
@@ -643,9 +649,7 @@ TEST_F(FileCacheTest, TheOldestEntriesMakeRoom) {
     return Sent() == 0;
   };
   for (int i = 0; i < 14; ++i) EXPECT_FALSE(is_there(i));
-  for (const fs::path& entry : Entries()) {
-    fs::last_write_time(entry, fs::file_time_type::clock::now() - std::chrono::hours(1));
-  }
+  for (const fs::path& entry : Entries()) SetBackTimeOf(entry);
   EXPECT_TRUE(is_there(0));
   for (int i = 14; i < 24; ++i) {
     EXPECT_FALSE(is_there(i));
@@ -677,6 +681,21 @@ TEST_F(FileCacheTest, ACountThatIsWrongIsPutRight) {
     EXPECT_EQ(Entries().size(), 5u);
     EXPECT_EQ(fs::file_size(used), 4u * 257 + 4);
   }
+}
+
+TEST(CacheFolderTest, AFolderThatCannotBeReadIsNotTakenForEmpty) {
+  const std::string path = NewFolder("cache") + "/new", used = path + "/used";
+  CacheFolder folder(path, kSmallCache);
+  SetBackTimeOf(path + "/lock");
+  WriteFile(used, std::string(1000, '\0'));
+  fs::create_symlink("ab", path + "/ab");  // leads nowhere
+  for (int i = 0; i < 2; ++i) {
+    ExpectError(ErrorCode::kIo, "symbolic links", [&] { folder.MakeRoom(kMiB); });
+    EXPECT_EQ(fs::file_size(used), 1000u);
+  }
+  fs::remove(path + "/ab");
+  EXPECT_TRUE(folder.MakeRoom(kMiB));
+  EXPECT_EQ(fs::file_size(used), 0u);
 }
 
 TEST_F(FileCacheTest, OnlyWhatIsItsOwnIsRemoved) {
