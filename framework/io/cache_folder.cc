@@ -214,14 +214,19 @@ std::string CacheFolder::PathOf(const Name& name) const {
   return StrCat(path_, "/", std::string_view(digits).substr(0, 2), "/", digits);
 }
 
-bool CacheFolder::Reserve(uint64_t bytes) {
+bool CacheFolder::MakeRoom(uint64_t bytes) {
   MakeFolder(path_);  // somebody may have removed it
   if (!tidied_) tidied_ = TidyUp(0);
   const uint64_t pages = PagesOf(bytes);
   const UsedPages used(path_);
-  used.Add(pages);
-  if (used.Get() <= most_pages_) return true;
+  if (used.Get() + pages <= most_pages_) return true;
   TidyUp(pages);
+  return used.Get() + pages <= most_pages_;
+}
+
+bool CacheFolder::Reserve(uint64_t bytes) const {
+  const UsedPages used(path_);
+  used.Add(PagesOf(bytes));
   return used.Get() <= most_pages_;
 }
 
@@ -241,14 +246,14 @@ bool CacheFolder::TidyUp(uint64_t pages) const {
     if (StopRequested()) return false;
     AddEntries(StrCat(path_, "/", kHex[number >> 4], kHex[number & 15]), number, &entries);
   }
-  uint64_t kept = pages;
+  uint64_t kept = 0;
   for (const Entry& entry : entries) kept += entry.pages;
-  if (kept > most_pages_) {
+  if (kept + pages > most_pages_) {
     std::sort(entries.begin(), entries.end(),
               [](const Entry& left, const Entry& right) { return left.last_use < right.last_use; });
     const uint64_t enough = most_pages_ - most_pages_ / kShareRemoved;
     for (const Entry& entry : entries) {
-      if (kept <= enough || StopRequested()) break;
+      if (kept + pages <= enough || StopRequested()) break;
       if (::unlink(PathOf(entry.name).c_str()) == 0 || errno == ENOENT) kept -= entry.pages;
     }
   }

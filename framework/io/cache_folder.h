@@ -38,10 +38,13 @@ class CacheFolder {
 
   const std::string& path() const { return path_; }
   std::string PathOf(const Name& name) const;
-  // Counts an entry that is about to be written, and removes those that have not been used for the
-  // longest time if there is no room for it. Returns whether there is room. There may be none while
-  // another process or thread makes some; nobody waits for that. Throws kIo.
-  bool Reserve(uint64_t bytes);
+  // Whether there is room for an entry. If there is none, removes those that have not been used for
+  // the longest time. There may still be none while another process or thread does that; nobody
+  // waits for it. Throws kIo.
+  bool MakeRoom(uint64_t bytes);
+  // Counts an entry that is written next. Call MakeRoom first. False if others have taken the room
+  // meanwhile. Throws kIo.
+  bool Reserve(uint64_t bytes) const;
   // Makes the folder that an entry lies in. Throws kIo.
   void MakeFolderOf(const Name& name) const;
 

@@ -160,9 +160,11 @@ void FileCache::Write(const Key& key, const char* block, size_t size) {
 }
 
 bool FileCache::WriteEntry(const Key& key, const char* block, size_t size) {
+  if (Has(key, size)) return true;  // somebody was faster
   const std::string head = CacheEntryHead(key.digest, block, size);
-  CheckFileSizeLimit(head.size() + size);
-  if (!folder_.Reserve(head.size() + size)) return false;
+  const size_t bytes = head.size() + size;
+  CheckFileSizeLimit(bytes);
+  if (!folder_.MakeRoom(bytes) || !folder_.Reserve(bytes)) return false;
   PartFile file(folder_, key.name);
   file.Write(head.data(), head.size());
   file.Write(block, size);

@@ -61,7 +61,7 @@ class FileCache {
  private:
   FileCache(const std::string& folder, uint64_t most_bytes, FileCache* before)
       : before_(before), folder_(folder, most_bytes) {}
-  // Throws kIo. Returns whether there was room.
+  // Throws kIo. Returns whether the entry is there now.
   bool WriteEntry(const Key& key, const char* block, size_t size);
 
   static inline std::atomic<FileCache*> current{nullptr}, newest{nullptr};

@@ -726,7 +726,7 @@ TEST_F(FileCacheTest, OnlyWhatIsItsOwnIsRemoved) {
 TEST_F(FileCacheTest, NobodyWaitsForWhoMakesRoom) {
   FileCache::Use(folder_, kSmallCache);
   for (uint32_t i = 0; i < 15; ++i) ReadAllOf(Put(StrCat("/", i), RandomBytes(kMiB, i)));
-  const uint64_t bytes = EntryBytes();
+  const uint64_t bytes = EntryBytes(), used = fs::file_size(folder_ + "/used");
   const OwnDescriptor lock(::open((folder_ + "/lock").c_str(), O_RDWR | O_CLOEXEC));
   ASSERT_EQ(::flock(lock.get(), LOCK_EX), 0);
   for (uint32_t i = 0; i < 5; ++i) {
@@ -734,6 +734,55 @@ TEST_F(FileCacheTest, NobodyWaitsForWhoMakesRoom) {
     EXPECT_TRUE(ReadAllOf(Put(StrCat("/more", i), content)) == content);
   }
   EXPECT_EQ(EntryBytes(), bytes);
+  EXPECT_EQ(fs::file_size(folder_ + "/used"), used) << "what was not kept is not counted";
+  ASSERT_EQ(::flock(lock.get(), LOCK_UN), 0);
+  const std::string url = Put("/last", RandomBytes(kMiB, 200));
+  ReadAllOf(url);
+  Sent();
+  ReadAllOf(url);
+  EXPECT_EQ(Sent(), 0u) << "there is room again";
+}
+
+TEST_F(FileCacheTest, WhatIsThereIsNotWrittenAgain) {
+  FileCache* const cache = FileCache::Get();
+  FileCache::Key key{};
+  cache->Write(key, content_.data(), kMiB);
+  const uint64_t used = fs::file_size(folder_ + "/used");
+  SetBackTimeOf(Entries().at(0));
+  const fs::file_time_type before = fs::last_write_time(Entries().at(0));
+  cache->Write(key, content_.data(), kMiB);
+  EXPECT_EQ(fs::last_write_time(Entries().at(0)), before);
+  EXPECT_EQ(fs::file_size(folder_ + "/used"), used);
+  key.digest[0] = 1;  // another version
+  cache->Write(key, content_.data() + 1, kMiB);
+  EXPECT_EQ(Entries().size(), 1u);
+  std::string got(kMiB, '\0');
+  EXPECT_TRUE(cache->Read(key, kMiB, 0, got.data(), got.size()));
+  EXPECT_TRUE(got == content_.substr(1, kMiB));
+}
+
+// Threads are to each other as processes are: each writes through a cache of its own.
+TEST_F(FileCacheTest, WhoeverWritesKeepsMostWhileOthersMakeRoom) {
+  constexpr size_t kThreads = 4, kBlocks = 40;
+  const FileCacheStats before = FileCache::Stats();
+  std::vector<std::thread> threads;
+  threads.reserve(kThreads);
+  for (size_t thread = 0; thread < kThreads; ++thread) {
+    FileCache::Use(folder_, kSmallCache);
+    threads.emplace_back([&, thread, cache = FileCache::Get()] {
+      FileCache::Key key{};
+      for (size_t i = 0; i < kBlocks; ++i) {
+        key.name[0] = static_cast<uint8_t>(thread * kBlocks + i);
+        cache->Write(key, content_.data(), kMiB);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const FileCacheStats after = FileCache::Stats();
+  EXPECT_EQ(after.written + after.not_written - before.written - before.not_written,
+            kThreads * kBlocks);
+  EXPECT_GT(after.written - before.written, kThreads * kBlocks / 4);
+  EXPECT_LE(EntryBytes(), kSmallCache);
 }
 
 // ---- Memory and stops ----
