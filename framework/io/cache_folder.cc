@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "framework/base/error.h"
+#include "framework/base/limits.h"
 #include "framework/base/stop.h"
 #include "framework/io/file_system.h"
 #include "framework/io/own_descriptor.h"
@@ -26,7 +27,8 @@ namespace {
 
 constexpr uint64_t kPageBytes = 4096;   // that disks give at once
 constexpr uint64_t kLeastPages = 4096;  // of a cache: 16 MiB
-constexpr uint64_t kShareRemoved = 8;   // one of so many parts of a cache that is full
+constexpr uint64_t kMostEntryPages = kReadBlockBytes / kPageBytes + 1;
+constexpr uint64_t kShareRemoved = 8;  // one of so many parts of a cache that is full
 constexpr size_t kDigits = 2 * sizeof(CacheFolder::Name);
 constexpr int kFolders = 256;
 constexpr int64_t kNanoseconds = 1'000'000'000;
@@ -133,16 +135,28 @@ struct Entry {
 };
 
 // Removes a file that is being written if its writer is gone: nobody else lets go of the lock
-// before the file has its name.
-void RemoveIfLeft(int folder, const char* file) {
+// before the file has its name. False if somebody writes it, or has done so just now.
+bool RemoveIfLeft(int folder, const char* file) {
   const OwnDescriptor part(::openat(folder, file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  if (!part.is_open() || ::flock(part.get(), LOCK_EX | LOCK_NB) != 0) return;
+  if (!part.is_open() || ::flock(part.get(), LOCK_EX | LOCK_NB) != 0) return false;
   ::unlinkat(folder, file, 0);
   ::flock(part.get(), LOCK_UN);
+  return true;
 }
 
-// Adds the entries of one of the folders. Throws kIo if it cannot be read.
-void AddEntries(const std::string& path, int number, std::vector<Entry>* entries) {
+bool IsPart(std::string_view name) {
+  return name.size() > kDigits + kPart.size() && name[kDigits] == '.' &&
+         name.substr(name.size() - kPart.size()) == kPart;
+}
+
+// What is in the folder of a cache.
+struct Contents {
+  std::vector<Entry> entries;
+  uint64_t parts = 0;  // entries that are being written
+};
+
+// Adds what is in one of the folders of entries. Throws kIo if it cannot be read.
+void AddContents(const std::string& path, int number, Contents* contents) {
   struct Close {
     void operator()(DIR* folder) const { ::closedir(folder); }
   };
@@ -160,17 +174,16 @@ void AddEntries(const std::string& path, int number, std::vector<Entry>* entries
     Entry entry{};
     const std::string_view name = file->d_name;
     if (!TakeName(name, &entry.name) || entry.name[0] != number) continue;
+    if (IsPart(name) && !RemoveIfLeft(descriptor, file->d_name)) ++contents->parts;
     struct stat status;
-    if (::fstatat(descriptor, file->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
-    if (!S_ISREG(status.st_mode)) continue;
-    if (name.size() == kDigits) {
-      entry.last_use = status.st_mtim.tv_sec * kNanoseconds + status.st_mtim.tv_nsec;
-      entry.pages = PagesOf(static_cast<uint64_t>(status.st_size));
-      entries->push_back(entry);
-    } else if (name.size() > kDigits + kPart.size() && name[kDigits] == '.' &&
-               name.substr(name.size() - kPart.size()) == kPart) {
-      RemoveIfLeft(descriptor, file->d_name);
+    if (name.size() != kDigits ||
+        ::fstatat(descriptor, file->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !S_ISREG(status.st_mode)) {
+      continue;
     }
+    entry.last_use = status.st_mtim.tv_sec * kNanoseconds + status.st_mtim.tv_nsec;
+    entry.pages = PagesOf(static_cast<uint64_t>(status.st_size));
+    contents->entries.push_back(entry);
   }
 }
 
@@ -234,19 +247,20 @@ void CacheFolder::MakeFolderOf(const Name& name) const {
   MakeFolder(std::filesystem::path(PathOf(name)).parent_path().string());
 }
 
-// What others reserve meanwhile is added to what was found, so that it is counted once or twice,
-// but not left out.
+// What others reserve meanwhile is added to what was found, and what they write counts as found. So
+// it is counted once or twice, but not left out.
 bool CacheFolder::TidyUp(uint64_t pages) const {
   const FolderLock lock(path_);
   if (!lock.is_held()) return false;
   const UsedPages used(path_);
   const uint64_t before = used.Get();
-  std::vector<Entry> entries;
+  Contents contents;
   for (int number = 0; number < kFolders; ++number) {
     if (StopRequested()) return false;
-    AddEntries(StrCat(path_, "/", kHex[number >> 4], kHex[number & 15]), number, &entries);
+    AddContents(StrCat(path_, "/", kHex[number >> 4], kHex[number & 15]), number, &contents);
   }
-  uint64_t kept = 0;
+  std::vector<Entry>& entries = contents.entries;
+  uint64_t kept = contents.parts * kMostEntryPages;
   for (const Entry& entry : entries) kept += entry.pages;
   if (kept + pages > most_pages_) {
     std::sort(entries.begin(), entries.end(),

@@ -42,8 +42,9 @@ class CacheFolder {
   // the longest time. There may still be none while another process or thread does that; nobody
   // waits for it. Throws kIo.
   bool MakeRoom(uint64_t bytes);
-  // Counts an entry that is written next. Call MakeRoom first. False if others have taken the room
-  // meanwhile. Throws kIo.
+  // Counts an entry that is written next. Call MakeRoom first, and then make the file of the entry:
+  // until it is written, others count it by that file. False if they have taken the room meanwhile.
+  // Throws kIo.
   bool Reserve(uint64_t bytes) const;
   // Makes the folder that an entry lies in. Throws kIo.
   void MakeFolderOf(const Name& name) const;

@@ -164,8 +164,9 @@ bool FileCache::WriteEntry(const Key& key, const char* block, size_t size) {
   const std::string head = CacheEntryHead(key.digest, block, size);
   const size_t bytes = head.size() + size;
   CheckFileSizeLimit(bytes);
-  if (!folder_.MakeRoom(bytes) || !folder_.Reserve(bytes)) return false;
+  if (!folder_.MakeRoom(bytes)) return false;
   PartFile file(folder_, key.name);
+  if (!folder_.Reserve(bytes)) return false;
   file.Write(head.data(), head.size());
   file.Write(block, size);
   return file.Publish();

@@ -698,6 +698,26 @@ TEST(CacheFolderTest, AFolderThatCannotBeReadIsNotTakenForEmpty) {
   EXPECT_EQ(fs::file_size(used), 0u);
 }
 
+TEST(CacheFolderTest, WhatIsBeingWrittenIsCounted) {
+  const std::string path = NewFolder("cache") + "/new", used = path + "/used";
+  const std::string part = path + "/00/" + std::string(32, '0') + ".1-2.part";
+  CacheFolder folder(path, kSmallCache);
+  folder.MakeFolderOf({});
+  WriteFile(part, "");
+  WriteFile(used, std::string(1000, '\0'));
+  SetBackTimeOf(path + "/lock");
+  const OwnDescriptor writer(::open(part.c_str(), O_RDWR | O_CLOEXEC));
+  ASSERT_EQ(::flock(writer.get(), LOCK_EX), 0);
+  EXPECT_TRUE(folder.MakeRoom(kMiB));
+  EXPECT_EQ(fs::file_size(used), 257u);
+  ASSERT_EQ(::flock(writer.get(), LOCK_UN), 0);
+  SetBackTimeOf(path + "/lock");
+  CacheFolder next(path, kSmallCache);
+  EXPECT_TRUE(next.MakeRoom(kMiB));
+  EXPECT_EQ(fs::file_size(used), 0u);
+  EXPECT_FALSE(fs::exists(part));
+}
+
 TEST_F(FileCacheTest, OnlyWhatIsItsOwnIsRemoved) {
   FileCache::Use(folder_, kSmallCache);
   const std::string digits = "ab0123456789abcdef0123456789abcd";
