@@ -50,9 +50,13 @@ std::string WithoutSecrets(std::string_view url) {
     const size_t password = std::min(server.find(':'), user);
     name.erase(host + password, user - password);
   }
+  char mark = '?';
   for (url.remove_prefix(query); !url.empty();) {
     const std::string_view part = url.substr(0, url.find('&', 1));
-    if (!IsSignature(part.substr(1))) name += StrCat("?", part.substr(1));
+    if (!IsSignature(part.substr(1))) {
+      name += StrCat(mark, part.substr(1));
+      mark = '&';
+    }
     url.remove_prefix(part.size());
   }
   return name;

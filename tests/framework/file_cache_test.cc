@@ -281,12 +281,25 @@ TEST_F(FileCacheTest, QueriesTellObjectsApartAndSignaturesDoNot) {
   EXPECT_TRUE(ReadAllOf(url + "?id=1&x-amz-signature=s2&X-Amz-Date=3") == one);
   EXPECT_TRUE(ReadAllOf(url + "?X-Goog-Signature=s3&id=2#part") == two);
   EXPECT_EQ(Sent(), 0u);
+  server_.set_judge([&](const std::string& head) {
+    return PartOf(head.find("?a&b") == std::string::npos ? two : one, head, "ETag: \"a\"");
+  });
+  EXPECT_TRUE(ReadAllOf(url + "?a&b") == one);
+  EXPECT_TRUE(ReadAllOf(url + "?a?b") == two);
+  Sent();
+  EXPECT_TRUE(ReadAllOf(url + "?X-Amz-Date=3&a&b") == one);
+  EXPECT_TRUE(ReadAllOf(url + "?a?b&X-Amz-Date=3") == two);
+  EXPECT_EQ(Sent(), 0u);
+}
+
+TEST_F(FileCacheTest, PasswordsDoNotTellObjectsApart) {
+  const std::string url = Put("/object", content_);
   std::string with_password = url + "?X-Amz-Signature=s4";
   with_password.insert(with_password.find("//") + 2, "me:word@");
-  EXPECT_TRUE(ReadAllOf(with_password) == one);
+  EXPECT_TRUE(ReadAllOf(with_password) == content_);
   Sent();
   with_password.replace(with_password.find("word"), 4, "other");
-  EXPECT_TRUE(ReadAllOf(with_password) == one);
+  EXPECT_TRUE(ReadAllOf(with_password) == content_);
   EXPECT_EQ(Sent(), 0u);
 }
 
