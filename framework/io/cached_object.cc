@@ -104,25 +104,31 @@ CachedObject::CachedObject(FileCache* cache, const std::string& name, const Http
       version_(DigestOf({name, object.etag, object.modified, object.coding,
                          std::to_string(*object.size), std::to_string(kBlockBytes)})) {}
 
-bool CachedObject::Has(uint64_t number) const {
+bool CachedObject::Has(uint64_t number) const try {
   return cache_->Has(KeyOf(number), BytesOf(number));
+} catch (...) {
+  return false;
 }
 
-size_t CachedObject::Read(uint64_t offset, char* out, size_t size) const {
+size_t CachedObject::Read(uint64_t offset, char* out, size_t size) const try {
   const uint64_t number = offset / kBlockBytes;
   const size_t begin = offset % kBlockBytes;
   const size_t block_size = BytesOf(number);
   size = std::min(size, block_size - begin);
   return cache_->Read(KeyOf(number), block_size, begin, out, size) ? size : 0;
+} catch (...) {
+  return 0;
 }
 
-void CachedObject::Write(uint64_t number, const HttpTransfer& transfer) const {
+void CachedObject::Write(uint64_t number, const HttpTransfer& transfer) const try {
   const size_t size = BytesOf(number);
   const HttpObject& said = transfer.object();
   const bool is_this = said.etag == object_.etag && said.modified == object_.modified &&
                        said.coding == object_.coding && said.size == object_.size;
-  if (!is_this || transfer.received() != size) return;
+  if (!is_this || transfer.is_mixed() || transfer.received() != size) return;
   cache_->Write(KeyOf(number), transfer.request().buffer->data(), size);
+} catch (...) {
+  return;
 }
 
 FileCache::Key CachedObject::KeyOf(uint64_t number) const {

@@ -33,12 +33,14 @@ class CachedObject {
   // Whether the cache has the beginning of some version of the object.
   static bool Knows(const HttpRequest& asked);
 
+  // What goes wrong with the cache, such as a lack of memory, is no error here: what it would be
+  // asked for is not there, and what it would keep is not kept.
   bool Has(uint64_t number) const;
   // Reads 1 to `size` bytes of the block that has the byte at `offset`. Returns 0 if it is not
   // there.
   size_t Read(uint64_t offset, char* out, size_t size) const;
   // Keeps a block that has come from the server: the first one or all bytes of the request. What
-  // the server has said with it must be what it said when the object was opened.
+  // the server has said with all of it must be what it said when the object was opened.
   void Write(uint64_t number, const HttpTransfer& transfer) const;
 
  private:

@@ -183,6 +183,9 @@ class HttpFile final : public File {
     } catch (const Error& error) {
       Leave(index, 0, error.code() != ErrorCode::kCancelled);
       throw;
+    } catch (...) {
+      Leave(index, 0, false);
+      throw;
     }
     const size_t before = offset - block->request().offset;
     const size_t got = std::min(size, block->received() - before);

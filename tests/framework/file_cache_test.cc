@@ -374,6 +374,25 @@ TEST_F(FileCacheTest, AnObjectThatIsReplacedMeanwhileIsAnErrorAndNoMixture) {
   }
 }
 
+// The first try for the second block gets half of another object, from a server that says no ETag.
+TEST_F(FileCacheTest, ABlockOfWhichOnlyAPartHasAVersionIsNotKept) {
+  const std::string content = content_.substr(0, 2 * kMiB);
+  std::atomic<int> odd{0};
+  server_.set_judge([&](const std::string& head) -> HttpAnswer {
+    if (HeaderOf(head, "Range") != "bytes=1048576-2097151" || odd++ > 0) {
+      return PartOf(content, head, "ETag: \"a\"");
+    }
+    return {"206 Partial Content", "Content-Range: bytes 1048576-1572863/2097152\r\n",
+            std::string(kMiB / 2, 'x')};
+  });
+  const std::string url = server_.Url("/object");
+  EXPECT_TRUE(ReadAllOf(url) != content) << "nobody can tell";
+  EXPECT_EQ(odd, 1);
+  EXPECT_EQ(Entries().size(), 1u);
+  EXPECT_TRUE(ReadAllOf(url) == content);
+  EXPECT_EQ(Entries().size(), 2u);
+}
+
 TEST_F(FileCacheTest, ObjectsWithoutAVersionAreNotKept) {
   using Validators = HttpServer::Validators;
   const std::string url = Put("/object", content_);
