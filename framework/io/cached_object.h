@@ -36,6 +36,8 @@ class CachedObject {
   // What goes wrong with the cache, such as a lack of memory, is no error here: what it would be
   // asked for is not there, and what it would keep is not kept.
   bool Has(uint64_t number) const;
+  // Whether whole blocks are worth asking for, because they would be kept.
+  bool Takes() const { return cache_->Takes(); }
   // Reads 1 to `size` bytes of the block that has the byte at `offset`. Returns 0 if it is not
   // there.
   size_t Read(uint64_t offset, char* out, size_t size) const;

@@ -138,10 +138,14 @@ bool FileCache::Read(const Key& key, size_t block_size, size_t offset, char* out
   return true;
 }
 
+bool FileCache::Takes() const {
+  return Clock::now().time_since_epoch().count() >= idle_until_.load();
+}
+
 void FileCache::Write(const Key& key, const char* block, size_t size) {
   Counts& counts = OwnObject<Counts>();
   bool written = false;
-  if (Clock::now().time_since_epoch().count() >= idle_until_.load()) {
+  if (Takes()) {
     try {
       written = WriteEntry(key, block, size);
     } catch (...) {

@@ -72,6 +72,23 @@ void SetBackTimeOf(const fs::path& file) {
   fs::last_write_time(file, fs::file_time_type::clock::now() - std::chrono::hours(1));
 }
 
+// This process may write no large files while one of these lives.
+class SmallFiles {
+ public:
+  SmallFiles() {
+    EXPECT_EQ(::getrlimit(RLIMIT_FSIZE, &before_), 0);
+    rlimit limit = before_;
+    limit.rlim_cur = 100'000;
+    EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+  }
+  ~SmallFiles() { EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &before_), 0); }
+  SmallFiles(const SmallFiles&) = delete;
+  SmallFiles& operator=(const SmallFiles&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
 class FileCacheTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -607,17 +624,28 @@ TEST_F(FileCacheTest, ADiskThatFillsUpIsReadPast) {
 
 TEST_F(FileCacheTest, ALimitOnTheSizesOfFilesIsReadPast) {
   const std::string url = Put("/object", content_);
-  struct rlimit before;
-  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
-  rlimit limit = before;
-  limit.rlim_cur = 100'000;
-  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
-  const std::string errors = ErrorsOf([&] {
-    for (int pass = 0; pass < 2; ++pass) EXPECT_TRUE(ReadAllOf(url) == content_);
-  });
-  EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::string errors;
+  {
+    const SmallFiles small;
+    errors = ErrorsOf([&] {
+      for (int pass = 0; pass < 2; ++pass) EXPECT_TRUE(ReadAllOf(url) == content_);
+    });
+  }
   EXPECT_EQ(Entries().size(), 0u);
   EXPECT_NE(errors.find("ulimit -f"), std::string::npos) << errors;
+}
+
+TEST_F(FileCacheTest, SmallReadsPastTheCacheAreSmall) {
+  const std::string url = Put("/object", content_);
+  const SmallFiles small;
+  ErrorsOf([&] { EXPECT_TRUE(ReadAllOf(url) == content_); });
+  Sent();
+  const std::unique_ptr<const File> file = File::Open(url);
+  constexpr size_t kBegin = 3 * kMiB;
+  std::string part(1000, '\0');
+  file->Read(kBegin, part.data(), part.size());
+  EXPECT_TRUE(content_.compare(kBegin, part.size(), part) == 0);
+  EXPECT_LT(Sent(), 100'000u);
 }
 
 TEST_F(FileCacheTest, AFolderThatIsGoneIsMadeAgain) {
