@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <string_view>
@@ -31,6 +32,7 @@ constexpr uint64_t kMostEntryPages = kReadBlockBytes / kPageBytes + 1;
 constexpr uint64_t kShareRemoved = 8;  // one of so many parts of a cache that is full
 constexpr size_t kDigits = 2 * sizeof(CacheFolder::Name);
 constexpr int kFolders = 256;
+constexpr time_t kTidySeconds = 600;
 constexpr int64_t kNanoseconds = 1'000'000'000;
 constexpr mode_t kPrivateFolder = 0700, kPrivateFile = 0600;
 // What is opened is a file of the folder, not one that somebody has led us to by a link.
@@ -91,6 +93,8 @@ class FolderLock {
   FolderLock& operator=(const FolderLock&) = delete;
 
   bool is_held() const { return is_held_; }
+  // Notes that somebody has looked through the folder just now.
+  void Note() const { ::futimens(file_.get(), nullptr); }
 
  private:
   const OwnDescriptor file_;
@@ -127,6 +131,16 @@ class UsedPages {
  private:
   const OwnDescriptor file_;
 };
+
+// Whether somebody has looked through the folder a short while ago. The time of the lock tells it,
+// if there is a count beside the lock: a lock alone has just been made.
+bool WasTidied(const std::string& folder) {
+  struct stat lock, used;
+  if (::stat((folder + "/lock").c_str(), &lock) != 0) return false;
+  if (::stat((folder + "/used").c_str(), &used) != 0) return false;
+  const time_t seconds = std::time(nullptr) - lock.st_mtime;
+  return seconds >= 0 && seconds < kTidySeconds;
+}
 
 struct Entry {
   int64_t last_use;
@@ -229,7 +243,7 @@ std::string CacheFolder::PathOf(const Name& name) const {
 
 bool CacheFolder::MakeRoom(uint64_t bytes) {
   MakeFolder(path_);  // somebody may have removed it
-  if (!tidied_) tidied_ = TidyUp(0);
+  if (!tidied_) tidied_ = WasTidied(path_) || TidyUp(0);
   const uint64_t pages = PagesOf(bytes);
   const UsedPages used(path_);
   if (used.Get() + pages <= most_pages_) return true;
@@ -274,6 +288,7 @@ bool CacheFolder::TidyUp(uint64_t pages) const {
   const uint64_t now = used.Get();
   const uint64_t right = kept + (now > before ? now - before : 0);
   if (right != now) used.Set(right);
+  lock.Note();
   return true;
 }
 

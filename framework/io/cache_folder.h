@@ -3,15 +3,31 @@
 // and which of them go when that is too much. Many processes work in it at once, and each may be
 // killed at any time.
 //
-//   4f/4f0c..e1             an entry: a name of 32 hexadecimal digits, in the folder of the first
-//   two 4f/4f0c..e1.<any>.part  an entry that is being written, locked by who writes it lock locked
-//   by who looks through all entries and removes some used                    as many bytes as the
-//   entries take pages; only its size is of interest
+//   4f/4f0c..e1
+//
+// is an entry: a name of 32 hexadecimal digits, in the folder of the first two.
+//
+//   4f/4f0c..e1.<any>.part
+//
+// is an entry that is being written, locked by who writes it.
+//
+//   lock
+//
+// is locked by who looks through all entries and removes some. Its time is that of the last such
+// look.
+//
+//   used
+//
+// has as many bytes as the entries take pages; only its size is of interest.
 //
 // Whoever writes an entry first makes `used` longer, by one system call. So the size of all entries
 // is known to all processes without a lock. A process that is killed, or a disk that is full, makes
-// it too large, never too small; it is put right when somebody looks through the folder, as each
-// process does before it writes for the first time. Files that are called otherwise are left alone.
+// it too large. It is put right when somebody looks through the folder: a process does so when the
+// cache is full, and before it writes for the first time unless another one has in the last ten
+// minutes. Files that are called otherwise are left alone.
+//
+// The folder must lie on a local disk: by the time of a file and by its locks, all processes must
+// see the same.
 #ifndef MILLHOPPER_FRAMEWORK_IO_CACHE_FOLDER_H_
 #define MILLHOPPER_FRAMEWORK_IO_CACHE_FOLDER_H_
 

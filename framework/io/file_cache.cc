@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
+#include <optional>
 #include <random>
 
 #include "framework/base/error.h"
@@ -22,6 +24,7 @@ using Clock = std::chrono::steady_clock;
 
 // A disk that is full is left alone for so long: what others write is of more use there.
 constexpr std::chrono::seconds kIdle(10);
+constexpr time_t kUseSeconds = 60;  // after which a read makes an entry a new one
 constexpr mode_t kPrivateFile = 0600;
 
 struct Counts {
@@ -116,7 +119,8 @@ bool FileCache::HasAny(const CacheFolder::Name& name) const {
 
 bool FileCache::Has(const Key& key, size_t block_size) const {
   const OwnDescriptor file(OpenEntry(folder_.PathOf(key.name)));
-  return file.is_open() && ReadCacheEntry(file.get(), key.digest, block_size, 0, nullptr, 0);
+  return file.is_open() &&
+         ReadCacheEntry(file.get(), key.digest, block_size, 0, nullptr, 0).has_value();
 }
 
 bool FileCache::Read(const Key& key, size_t block_size, size_t offset, char* out,
@@ -125,14 +129,17 @@ bool FileCache::Read(const Key& key, size_t block_size, size_t offset, char* out
   const OwnDescriptor file(OpenEntry(path));
   if (!file.is_open()) return false;
   Counts& counts = OwnObject<Counts>();
-  if (!ReadCacheEntry(file.get(), key.digest, block_size, offset, out, size)) {
+  const std::optional<time_t> used =
+      ReadCacheEntry(file.get(), key.digest, block_size, offset, out, size);
+  if (!used) {
     // Another process may have put a whole one in its place meanwhile. Then that one is lost, and
     // comes again.
-    ::unlink(path.c_str());
+    std::remove(path.c_str());  // also an empty folder
     Count(1, &counts.unfit);
     return false;
   }
-  ::futimens(file.get(), nullptr);  // by this time it is known which entries are the oldest
+  // By this time it is known which entries are the oldest. Small reads are many.
+  if (std::time(nullptr) - *used >= kUseSeconds) ::futimens(file.get(), nullptr);
   Count(1, &counts.reads);
   Count(size, &counts.read_bytes);
   return true;
