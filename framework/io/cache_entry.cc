@@ -66,8 +66,8 @@ std::string CacheEntryHead(const BlockDigest& digest, const char* block, size_t 
   return head;
 }
 
-bool ReadCacheEntry(int descriptor, const BlockDigest& digest, size_t block_size, size_t offset,
-                    char* out, size_t size) {
+std::optional<time_t> ReadCacheEntry(int descriptor, const BlockDigest& digest, size_t block_size,
+                                     size_t offset, char* out, size_t size) {
   std::string head(HeadBytes(block_size), '\0');
   const size_t checked = head.size() - kNumberBytes;
   struct stat status;
@@ -76,7 +76,7 @@ bool ReadCacheEntry(int descriptor, const BlockDigest& digest, size_t block_size
       !ReadAll(descriptor, 0, head.data(), head.size()) ||
       head.compare(0, kTitleBytes, Title(digest, block_size)) != 0 ||
       NumberAt(head, checked) != XXH3_64bits(head.data(), checked)) {
-    return false;
+    return std::nullopt;
   }
   std::unique_ptr<char[]> piece;  // of which only a part is wanted
   while (size > 0) {
@@ -88,14 +88,14 @@ bool ReadCacheEntry(int descriptor, const BlockDigest& digest, size_t block_size
     char* const to = whole ? out : piece.get();
     if (!ReadAll(descriptor, head.size() + begin, to, piece_size) ||
         NumberAt(head, kTitleBytes + number * kNumberBytes) != XXH3_64bits(to, piece_size)) {
-      return false;
+      return std::nullopt;
     }
     if (!whole) std::memcpy(out, to + (offset - begin), wanted);
     out += wanted;
     offset += wanted;
     size -= wanted;
   }
-  return true;
+  return status.st_mtime;
 }
 
 }  // namespace millhopper

@@ -16,6 +16,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
+#include <optional>
 #include <string>
 
 namespace millhopper {
@@ -27,10 +29,10 @@ using BlockDigest = std::array<uint8_t, 32>;
 std::string CacheEntryHead(const BlockDigest& digest, const char* block, size_t size);
 
 // Reads bytes of the block of an open entry, which must be this one and have `block_size` bytes.
-// False if it is not, or if a piece that they lie in is not what was written; `out` may have any
-// bytes then.
-bool ReadCacheEntry(int descriptor, const BlockDigest& digest, size_t block_size, size_t offset,
-                    char* out, size_t size);
+// Returns the time of the file's last change. Nothing if it is another entry, or if a piece that
+// the bytes lie in is not what was written; `out` may have any bytes then.
+std::optional<time_t> ReadCacheEntry(int descriptor, const BlockDigest& digest, size_t block_size,
+                                     size_t offset, char* out, size_t size);
 
 }  // namespace millhopper
 

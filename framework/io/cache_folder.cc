@@ -11,12 +11,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <string_view>
 #include <vector>
 
 #include "framework/base/error.h"
+#include "framework/base/limits.h"
 #include "framework/base/stop.h"
 #include "framework/io/file_system.h"
 #include "framework/io/own_descriptor.h"
@@ -26,11 +28,15 @@ namespace {
 
 constexpr uint64_t kPageBytes = 4096;   // that disks give at once
 constexpr uint64_t kLeastPages = 4096;  // of a cache: 16 MiB
-constexpr uint64_t kShareRemoved = 8;   // one of so many parts of a cache that is full
+constexpr uint64_t kMostEntryPages = kReadBlockBytes / kPageBytes + 1;
+constexpr uint64_t kShareRemoved = 8;  // one of so many parts of a cache that is full
 constexpr size_t kDigits = 2 * sizeof(CacheFolder::Name);
 constexpr int kFolders = 256;
+constexpr time_t kTidySeconds = 600;
 constexpr int64_t kNanoseconds = 1'000'000'000;
 constexpr mode_t kPrivateFolder = 0700, kPrivateFile = 0600;
+// What is opened is a file of the folder, not one that somebody has led us to by a link.
+constexpr int kOwnFile = O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 constexpr char kHex[] = "0123456789abcdef";
 constexpr std::string_view kPart = ".part";
 
@@ -68,7 +74,7 @@ void MakeFolder(const std::string& path) {
 }
 
 int OpenLock(const std::string& folder) {
-  return ::open((folder + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kPrivateFile);
+  return ::open((folder + "/lock").c_str(), O_RDWR | kOwnFile, kPrivateFile);
 }
 
 // The lock on looking through a folder, held from construction on if nobody else holds it. A child
@@ -87,6 +93,8 @@ class FolderLock {
   FolderLock& operator=(const FolderLock&) = delete;
 
   bool is_held() const { return is_held_; }
+  // Notes that somebody has looked through the folder just now.
+  void Note() const { ::futimens(file_.get(), nullptr); }
 
  private:
   const OwnDescriptor file_;
@@ -97,8 +105,7 @@ class FolderLock {
 class UsedPages {
  public:
   explicit UsedPages(const std::string& folder)
-      : file_(::open((folder + "/used").c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC,
-                     kPrivateFile)) {
+      : file_(::open((folder + "/used").c_str(), O_WRONLY | O_APPEND | kOwnFile, kPrivateFile)) {
     if (!file_.is_open()) ThrowErrno();
   }
 
@@ -125,6 +132,16 @@ class UsedPages {
   const OwnDescriptor file_;
 };
 
+// Whether somebody has looked through the folder a short while ago. The time of the lock tells it,
+// if there is a count beside the lock: a lock alone has just been made.
+bool WasTidied(const std::string& folder) {
+  struct stat lock, used;
+  if (::stat((folder + "/lock").c_str(), &lock) != 0) return false;
+  if (::stat((folder + "/used").c_str(), &used) != 0) return false;
+  const time_t seconds = std::time(nullptr) - lock.st_mtime;
+  return seconds >= 0 && seconds < kTidySeconds;
+}
+
 struct Entry {
   int64_t last_use;
   uint64_t pages;
@@ -132,37 +149,55 @@ struct Entry {
 };
 
 // Removes a file that is being written if its writer is gone: nobody else lets go of the lock
-// before the file has its name.
-void RemoveIfLeft(int folder, const char* file) {
+// before the file has its name. False if somebody writes it, or has done so just now.
+bool RemoveIfLeft(int folder, const char* file) {
   const OwnDescriptor part(::openat(folder, file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  if (!part.is_open() || ::flock(part.get(), LOCK_EX | LOCK_NB) != 0) return;
+  if (!part.is_open() || ::flock(part.get(), LOCK_EX | LOCK_NB) != 0) return false;
   ::unlinkat(folder, file, 0);
   ::flock(part.get(), LOCK_UN);
+  return true;
 }
 
-// Adds the entries of one of the folders.
-void AddEntries(const std::string& path, int number, std::vector<Entry>* entries) {
+bool IsPart(std::string_view name) {
+  return name.size() > kDigits + kPart.size() && name[kDigits] == '.' &&
+         name.substr(name.size() - kPart.size()) == kPart;
+}
+
+// What is in the folder of a cache.
+struct Contents {
+  std::vector<Entry> entries;
+  uint64_t parts = 0;  // entries that are being written
+};
+
+// Adds what is in one of the folders of entries. Throws kIo if it cannot be read.
+void AddContents(const std::string& path, int number, Contents* contents) {
   struct Close {
     void operator()(DIR* folder) const { ::closedir(folder); }
   };
   const std::unique_ptr<DIR, Close> folder(::opendir(path.c_str()));
-  if (folder == nullptr) return;
+  if (folder == nullptr) {
+    if (errno == ENOENT || errno == ENOTDIR) return;
+    ThrowErrno();
+  }
   const int descriptor = ::dirfd(folder.get());
-  while (const dirent* const file = ::readdir(folder.get())) {
+  for (;;) {
+    errno = 0;
+    const dirent* const file = ::readdir(folder.get());
+    if (file == nullptr && errno != 0) ThrowErrno();
+    if (file == nullptr) return;
     Entry entry{};
     const std::string_view name = file->d_name;
     if (!TakeName(name, &entry.name) || entry.name[0] != number) continue;
+    if (IsPart(name) && !RemoveIfLeft(descriptor, file->d_name)) ++contents->parts;
     struct stat status;
-    if (::fstatat(descriptor, file->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
-    if (!S_ISREG(status.st_mode)) continue;
-    if (name.size() == kDigits) {
-      entry.last_use = status.st_mtim.tv_sec * kNanoseconds + status.st_mtim.tv_nsec;
-      entry.pages = PagesOf(static_cast<uint64_t>(status.st_size));
-      entries->push_back(entry);
-    } else if (name.size() > kDigits + kPart.size() && name[kDigits] == '.' &&
-               name.substr(name.size() - kPart.size()) == kPart) {
-      RemoveIfLeft(descriptor, file->d_name);
+    if (name.size() != kDigits ||
+        ::fstatat(descriptor, file->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !S_ISREG(status.st_mode)) {
+      continue;
     }
+    entry.last_use = status.st_mtim.tv_sec * kNanoseconds + status.st_mtim.tv_nsec;
+    entry.pages = PagesOf(static_cast<uint64_t>(status.st_size));
+    contents->entries.push_back(entry);
   }
 }
 
@@ -187,12 +222,12 @@ CacheFolder::CacheFolder(const std::string& path, uint64_t most_bytes)
   if (::mkdir(path_.c_str(), kPrivateFolder) != 0 && IsFull(errno)) return;
   struct stat status;
   if (::stat(path_.c_str(), &status) != 0) ThrowErrno(path_, "the cache cannot be made");
-  const bool is_ours = status.st_uid == ::geteuid() || status.st_uid == 0 || ::geteuid() == 0;
-  if (!is_ours || (status.st_mode & S_IWOTH) != 0) {
+  const bool is_ours = status.st_uid == ::geteuid() || status.st_uid == 0;
+  if (!is_ours || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
     throw Error(
         ErrorCode::kInvalidArgument,
         "other users can write to this cache, and what lies there is taken for what servers "
-        "have sent; name a folder that only you can write to")
+        "have sent; name a folder of your own, or keep them off (chmod go-w)")
         .InFile(path_, -1);
   }
   // On a full disk no lock can be made, but entries that are there can be read.
@@ -206,14 +241,19 @@ std::string CacheFolder::PathOf(const Name& name) const {
   return StrCat(path_, "/", std::string_view(digits).substr(0, 2), "/", digits);
 }
 
-bool CacheFolder::Reserve(uint64_t bytes) {
+bool CacheFolder::MakeRoom(uint64_t bytes) {
   MakeFolder(path_);  // somebody may have removed it
-  if (!tidied_.exchange(true)) TidyUp(0);
+  if (!tidied_) tidied_ = WasTidied(path_) || TidyUp(0);
   const uint64_t pages = PagesOf(bytes);
   const UsedPages used(path_);
-  used.Add(pages);
-  if (used.Get() <= most_pages_) return true;
+  if (used.Get() + pages <= most_pages_) return true;
   TidyUp(pages);
+  return used.Get() + pages <= most_pages_;
+}
+
+bool CacheFolder::Reserve(uint64_t bytes) const {
+  const UsedPages used(path_);
+  used.Add(PagesOf(bytes));
   return used.Get() <= most_pages_;
 }
 
@@ -221,32 +261,35 @@ void CacheFolder::MakeFolderOf(const Name& name) const {
   MakeFolder(std::filesystem::path(PathOf(name)).parent_path().string());
 }
 
-// What others reserve meanwhile is added to what was found, so that it is counted once or twice,
-// but not left out.
-void CacheFolder::TidyUp(uint64_t pages) const {
+// What others reserve meanwhile is added to what was found, and what they write counts as found. So
+// it is counted once or twice, but not left out.
+bool CacheFolder::TidyUp(uint64_t pages) const {
   const FolderLock lock(path_);
-  if (!lock.is_held()) return;
+  if (!lock.is_held()) return false;
   const UsedPages used(path_);
   const uint64_t before = used.Get();
-  std::vector<Entry> entries;
+  Contents contents;
   for (int number = 0; number < kFolders; ++number) {
-    if (StopRequested()) return;
-    AddEntries(StrCat(path_, "/", kHex[number >> 4], kHex[number & 15]), number, &entries);
+    if (StopRequested()) return false;
+    AddContents(StrCat(path_, "/", kHex[number >> 4], kHex[number & 15]), number, &contents);
   }
-  uint64_t kept = pages;
+  std::vector<Entry>& entries = contents.entries;
+  uint64_t kept = contents.parts * kMostEntryPages;
   for (const Entry& entry : entries) kept += entry.pages;
-  if (kept > most_pages_) {
+  if (kept + pages > most_pages_) {
     std::sort(entries.begin(), entries.end(),
               [](const Entry& left, const Entry& right) { return left.last_use < right.last_use; });
     const uint64_t enough = most_pages_ - most_pages_ / kShareRemoved;
     for (const Entry& entry : entries) {
-      if (kept <= enough || StopRequested()) break;
+      if (kept + pages <= enough || StopRequested()) break;
       if (::unlink(PathOf(entry.name).c_str()) == 0 || errno == ENOENT) kept -= entry.pages;
     }
   }
   const uint64_t now = used.Get();
   const uint64_t right = kept + (now > before ? now - before : 0);
   if (right != now) used.Set(right);
+  lock.Note();
+  return true;
 }
 
 }  // namespace millhopper

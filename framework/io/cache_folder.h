@@ -3,15 +3,31 @@
 // and which of them go when that is too much. Many processes work in it at once, and each may be
 // killed at any time.
 //
-//   4f/4f0c..e1             an entry: a name of 32 hexadecimal digits, in the folder of the first
-//   two 4f/4f0c..e1.<any>.part  an entry that is being written, locked by who writes it lock locked
-//   by who looks through all entries and removes some used                    as many bytes as the
-//   entries take pages; only its size is of interest
+//   4f/4f0c..e1
+//
+// is an entry: a name of 32 hexadecimal digits, in the folder of the first two.
+//
+//   4f/4f0c..e1.<any>.part
+//
+// is an entry that is being written, locked by who writes it.
+//
+//   lock
+//
+// is locked by who looks through all entries and removes some. Its time is that of the last such
+// look.
+//
+//   used
+//
+// has as many bytes as the entries take pages; only its size is of interest.
 //
 // Whoever writes an entry first makes `used` longer, by one system call. So the size of all entries
 // is known to all processes without a lock. A process that is killed, or a disk that is full, makes
-// it too large, never too small; it is put right when somebody looks through the folder, as each
-// process does before it writes for the first time. Files that are called otherwise are left alone.
+// it too large. It is put right when somebody looks through the folder: a process does so when the
+// cache is full, and before it writes for the first time unless another one has in the last ten
+// minutes. Files that are called otherwise are left alone.
+//
+// The folder must lie on a local disk: by the time of a file and by its locks, all processes must
+// see the same.
 #ifndef MILLHOPPER_FRAMEWORK_IO_CACHE_FOLDER_H_
 #define MILLHOPPER_FRAMEWORK_IO_CACHE_FOLDER_H_
 
@@ -29,25 +45,31 @@ class CacheFolder {
   using Name = std::array<uint8_t, 16>;
 
   // Makes the folder if it is not there. Throws kIo with the path if it cannot be written or
-  // locked, unless the disk is full; and kInvalidArgument if other users can write there, because
-  // what lies there is taken for what a server has sent.
+  // locked, unless the disk is full; and kInvalidArgument if it belongs to another user but root,
+  // or if its group or everybody may write there, because what lies there is taken for what a
+  // server has sent.
   CacheFolder(const std::string& path, uint64_t most_bytes);
   CacheFolder(const CacheFolder&) = delete;
   CacheFolder& operator=(const CacheFolder&) = delete;
 
   const std::string& path() const { return path_; }
   std::string PathOf(const Name& name) const;
-  // Counts an entry that is about to be written, and removes those that have not been used for the
-  // longest time if there is no room for it. Returns whether there is room. There may be none while
-  // another process or thread makes some; nobody waits for that. Throws kIo.
-  bool Reserve(uint64_t bytes);
+  // Whether there is room for an entry. If there is none, removes those that have not been used for
+  // the longest time. There may still be none while another process or thread does that; nobody
+  // waits for it. Throws kIo.
+  bool MakeRoom(uint64_t bytes);
+  // Counts an entry that is written next. Call MakeRoom first, and then make the file of the entry:
+  // until it is written, others count it by that file. False if they have taken the room meanwhile.
+  // Throws kIo.
+  bool Reserve(uint64_t bytes) const;
   // Makes the folder that an entry lies in. Throws kIo.
   void MakeFolderOf(const Name& name) const;
 
  private:
   // Looks through all entries, unless somebody else does: removes what killed processes have left
-  // and the oldest entries until there is room for `pages` more, and sets what `used` says.
-  void TidyUp(uint64_t pages) const;
+  // and the oldest entries until there is room for `pages` more, and sets what `used` says. Returns
+  // whether it has done that. Throws kIo.
+  bool TidyUp(uint64_t pages) const;
 
   const std::string path_;
   const uint64_t most_pages_;

@@ -6,7 +6,6 @@
 #include <strings.h>
 
 #include <algorithm>
-#include <ctime>
 #include <initializer_list>
 #include <string_view>
 
@@ -51,9 +50,13 @@ std::string WithoutSecrets(std::string_view url) {
     const size_t password = std::min(server.find(':'), user);
     name.erase(host + password, user - password);
   }
+  char mark = '?';
   for (url.remove_prefix(query); !url.empty();) {
     const std::string_view part = url.substr(0, url.find('&', 1));
-    if (!IsSignature(part.substr(1))) name += StrCat("?", part.substr(1));
+    if (!IsSignature(part.substr(1))) {
+      name += StrCat(mark, part.substr(1));
+      mark = '&';
+    }
     url.remove_prefix(part.size());
   }
   return name;
@@ -72,18 +75,20 @@ CacheFolder::Name EntryName(const std::string& name, uint64_t number) {
   return entry;
 }
 
-bool HasVersion(const HttpObject& object) {
-  if (!object.etag.empty() && object.etag.substr(0, 2) != "W/") return true;
+bool HasVersion(const HttpObject& object, time_t asked_at) {
   const time_t modified = ::curl_getdate(object.modified.c_str(), nullptr);
-  return modified >= 0 && modified <= std::time(nullptr) - kSettledSeconds;
+  const time_t said = ::curl_getdate(object.date.c_str(), nullptr);
+  const bool settled = modified >= 0 && modified <= (said >= 0 ? said : asked_at) - kSettledSeconds;
+  const bool strong = !object.etag.empty() && object.etag.substr(0, 2) != "W/";
+  return settled || (strong && modified < 0);
 }
 
 }  // namespace
 
 std::unique_ptr<const CachedObject> CachedObject::Of(const HttpRequest& asked,
-                                                     const HttpObject& object) {
+                                                     const HttpObject& object, time_t asked_at) {
   FileCache* const cache = FileCache::Get();
-  if (cache == nullptr || !object.has_parts || !HasVersion(object)) return nullptr;
+  if (cache == nullptr || !object.has_parts || !HasVersion(object, asked_at)) return nullptr;
   return std::unique_ptr<const CachedObject>(new CachedObject(cache, NameOf(asked), object));
 }
 
@@ -99,25 +104,31 @@ CachedObject::CachedObject(FileCache* cache, const std::string& name, const Http
       version_(DigestOf({name, object.etag, object.modified, object.coding,
                          std::to_string(*object.size), std::to_string(kBlockBytes)})) {}
 
-bool CachedObject::Has(uint64_t number) const {
+bool CachedObject::Has(uint64_t number) const try {
   return cache_->Has(KeyOf(number), BytesOf(number));
+} catch (...) {
+  return false;
 }
 
-size_t CachedObject::Read(uint64_t offset, char* out, size_t size) const {
+size_t CachedObject::Read(uint64_t offset, char* out, size_t size) const try {
   const uint64_t number = offset / kBlockBytes;
   const size_t begin = offset % kBlockBytes;
   const size_t block_size = BytesOf(number);
   size = std::min(size, block_size - begin);
   return cache_->Read(KeyOf(number), block_size, begin, out, size) ? size : 0;
+} catch (...) {
+  return 0;
 }
 
-void CachedObject::Write(uint64_t number, const HttpTransfer& transfer) const {
+void CachedObject::Write(uint64_t number, const HttpTransfer& transfer) const try {
   const size_t size = BytesOf(number);
   const HttpObject& said = transfer.object();
   const bool is_this = said.etag == object_.etag && said.modified == object_.modified &&
                        said.coding == object_.coding && said.size == object_.size;
-  if (!is_this || transfer.received() != size) return;
+  if (!is_this || transfer.is_mixed() || transfer.received() != size) return;
   cache_->Write(KeyOf(number), transfer.request().buffer->data(), size);
+} catch (...) {
+  return;
 }
 
 FileCache::Key CachedObject::KeyOf(uint64_t number) const {

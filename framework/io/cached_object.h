@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
 #include <memory>
 #include <string>
 
@@ -24,17 +25,24 @@ class CachedObject {
   static constexpr size_t kBlockBytes = kReadBlockBytes;
 
   // Null if no cache is used, or if the server does not tell versions of the object apart: by a
-  // strong ETag, or by a date that was over when it was asked for the object.
-  static std::unique_ptr<const CachedObject> Of(const HttpRequest& asked, const HttpObject& object);
+  // date that was over when it was asked for the object, or by a strong ETag without a date. Beside
+  // a date that was not over, an ETag is not enough: some servers make it of the date. When the
+  // server was asked is told by its own clock, or by `asked_at` if it does not say its time.
+  static std::unique_ptr<const CachedObject> Of(const HttpRequest& asked, const HttpObject& object,
+                                                time_t asked_at);
   // Whether the cache has the beginning of some version of the object.
   static bool Knows(const HttpRequest& asked);
 
+  // What goes wrong with the cache, such as a lack of memory, is no error here: what it would be
+  // asked for is not there, and what it would keep is not kept.
   bool Has(uint64_t number) const;
+  // Whether whole blocks are worth asking for, because they would be kept.
+  bool Takes() const { return cache_->Takes(); }
   // Reads 1 to `size` bytes of the block that has the byte at `offset`. Returns 0 if it is not
   // there.
   size_t Read(uint64_t offset, char* out, size_t size) const;
   // Keeps a block that has come from the server: the first one or all bytes of the request. What
-  // the server has said with it must be what it said when the object was opened.
+  // the server has said with all of it must be what it said when the object was opened.
   void Write(uint64_t number, const HttpTransfer& transfer) const;
 
  private:

@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
+#include <optional>
 #include <random>
 
 #include "framework/base/error.h"
@@ -22,6 +24,7 @@ using Clock = std::chrono::steady_clock;
 
 // A disk that is full is left alone for so long: what others write is of more use there.
 constexpr std::chrono::seconds kIdle(10);
+constexpr time_t kUseSeconds = 60;  // after which a read makes an entry a new one
 constexpr mode_t kPrivateFile = 0600;
 
 struct Counts {
@@ -116,7 +119,8 @@ bool FileCache::HasAny(const CacheFolder::Name& name) const {
 
 bool FileCache::Has(const Key& key, size_t block_size) const {
   const OwnDescriptor file(OpenEntry(folder_.PathOf(key.name)));
-  return file.is_open() && ReadCacheEntry(file.get(), key.digest, block_size, 0, nullptr, 0);
+  return file.is_open() &&
+         ReadCacheEntry(file.get(), key.digest, block_size, 0, nullptr, 0).has_value();
 }
 
 bool FileCache::Read(const Key& key, size_t block_size, size_t offset, char* out,
@@ -125,23 +129,30 @@ bool FileCache::Read(const Key& key, size_t block_size, size_t offset, char* out
   const OwnDescriptor file(OpenEntry(path));
   if (!file.is_open()) return false;
   Counts& counts = OwnObject<Counts>();
-  if (!ReadCacheEntry(file.get(), key.digest, block_size, offset, out, size)) {
+  const std::optional<time_t> used =
+      ReadCacheEntry(file.get(), key.digest, block_size, offset, out, size);
+  if (!used) {
     // Another process may have put a whole one in its place meanwhile. Then that one is lost, and
     // comes again.
-    ::unlink(path.c_str());
+    std::remove(path.c_str());  // also an empty folder
     Count(1, &counts.unfit);
     return false;
   }
-  ::futimens(file.get(), nullptr);  // by this time it is known which entries are the oldest
+  // By this time it is known which entries are the oldest. Small reads are many.
+  if (std::time(nullptr) - *used >= kUseSeconds) ::futimens(file.get(), nullptr);
   Count(1, &counts.reads);
   Count(size, &counts.read_bytes);
   return true;
 }
 
+bool FileCache::Takes() const {
+  return Clock::now().time_since_epoch().count() >= idle_until_.load();
+}
+
 void FileCache::Write(const Key& key, const char* block, size_t size) {
   Counts& counts = OwnObject<Counts>();
   bool written = false;
-  if (Clock::now().time_since_epoch().count() >= idle_until_.load()) {
+  if (Takes()) {
     try {
       written = WriteEntry(key, block, size);
     } catch (...) {
@@ -160,10 +171,13 @@ void FileCache::Write(const Key& key, const char* block, size_t size) {
 }
 
 bool FileCache::WriteEntry(const Key& key, const char* block, size_t size) {
+  if (Has(key, size)) return true;  // somebody was faster
   const std::string head = CacheEntryHead(key.digest, block, size);
-  CheckFileSizeLimit(head.size() + size);
-  if (!folder_.Reserve(head.size() + size)) return false;
+  const size_t bytes = head.size() + size;
+  CheckFileSizeLimit(bytes);
+  if (!folder_.MakeRoom(bytes)) return false;
   PartFile file(folder_, key.name);
+  if (!folder_.Reserve(bytes)) return false;
   file.Write(head.data(), head.size());
   file.Write(block, size);
   return file.Publish();

@@ -55,13 +55,15 @@ class FileCache {
   // Reads bytes of a block that has `block_size` bytes. False if it is not there or not whole, and
   // then the entry is removed and `out` may have any bytes.
   bool Read(const Key& key, size_t block_size, size_t offset, char* out, size_t size) const;
+  // Whether blocks are kept now. None are for a while after something went wrong.
+  bool Takes() const;
   // Keeps a block if that is possible.
   void Write(const Key& key, const char* block, size_t size);
 
  private:
   FileCache(const std::string& folder, uint64_t most_bytes, FileCache* before)
       : before_(before), folder_(folder, most_bytes) {}
-  // Throws kIo. Returns whether there was room.
+  // Throws kIo. Returns whether the entry is there now.
   bool WriteEntry(const Key& key, const char* block, size_t size);
 
   static inline std::atomic<FileCache*> current{nullptr}, newest{nullptr};

@@ -5,8 +5,8 @@
 // here and there has none in vain. Small reads here and there are requests of their own.
 //
 // With a cache, the blocks that it has are read from it when they are needed, and no others are
-// requested in small parts. A file whose beginning it has is opened by a request for no bytes,
-// which tells the version of the object.
+// requested in small parts, unless the cache takes none for a while. A file whose beginning it has
+// is opened by a request for no bytes, which tells the version of the object.
 //
 // A server that does not give parts of an object gives the whole when the file is opened. Such a
 // file is kept in memory, so its size is limited.
@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <ctime>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -62,10 +63,11 @@ FileId IdOf(const std::string& url, const HttpObject& object) {
 class HttpFile final : public File {
  public:
   explicit HttpFile(const HttpRequest& object) : File(object.url), asked_(object) {
+    const time_t asked_at = std::time(nullptr);
     Transfer transfer = HttpTransfer::Run(Beginning());
     if (!transfer->object().has_parts) transfer = HttpTransfer::Run(Whole(transfer->object()));
     object_ = transfer->object();
-    cached_ = CachedObject::Of(asked_, object_);
+    cached_ = CachedObject::Of(asked_, object_, asked_at);
     TakeBeginning(std::move(transfer));
     set_size(*object_.size);
     set_id(IdOf(path(), object_));
@@ -90,11 +92,11 @@ class HttpFile final : public File {
   using Blocks = std::map<uint64_t, Block>;
 
   // What is asked for when a file is opened: its version if a cache has its beginning, a block for
-  // a cache that does not, or the first bytes.
+  // a cache that does not and takes blocks, or the first bytes.
   HttpRequest Beginning() const {
     HttpRequest request = asked_;
     if (CachedObject::Knows(asked_)) return request;
-    if (FileCache::Get() != nullptr) {
+    if (const FileCache* const cache = FileCache::Get(); cache != nullptr && cache->Takes()) {
       const MemoryScope scope(MemoryScope::Current(), MemoryScope::Need::kAhead);
       try {
         request.buffer = BufferPool::At(Place()).Take(kBlockBytes);
@@ -181,6 +183,9 @@ class HttpFile final : public File {
     } catch (const Error& error) {
       Leave(index, 0, error.code() != ErrorCode::kCancelled);
       throw;
+    } catch (...) {
+      Leave(index, 0, false);
+      throw;
     }
     const size_t before = offset - block->request().offset;
     const size_t got = std::min(size, block->received() - before);
@@ -216,7 +221,8 @@ class HttpFile final : public File {
     const Stretches::Stretch stretch = stretches_.Add(offset, offset + size);
     auto block = blocks_.find(index);
     if (block == blocks_.end()) {
-      if (stretch.end - stretch.begin < kSmallRead && cached_ == nullptr) return nullptr;
+      const bool is_kept = cached_ != nullptr && cached_->Takes();
+      if (stretch.end - stretch.begin < kSmallRead && !is_kept) return nullptr;
       // What is read again is requested again ahead of need.
       requested_.erase(requested_.find(index), requested_.end());
       if (blocks_.size() >= MostBlocks()) DropOldest();

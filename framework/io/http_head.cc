@@ -81,6 +81,7 @@ void HttpHead::Take(std::string_view line) {
   if (is("ETag")) object.etag = value;
   if (is("Content-Encoding")) object.coding = value;
   if (is("Last-Modified")) object.modified = value;
+  if (is("Date")) object.date = value;
   if (is("Content-Length")) length = NumberIn(value);
   if (is("Content-Range")) TakeRange(value);
   if (is("x-amz-bucket-region")) region = value;

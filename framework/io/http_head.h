@@ -17,6 +17,7 @@ struct HttpObject {
   bool has_parts = false;  // the server gives parts of it
   std::string etag;        // as the server writes it; "" if it says none
   std::string modified;    // the same of the date
+  std::string date;        // the same of the time at which it says all this
   std::string coding;      // the same of the Content-Encoding
 
   // Whether the server said something else of the same URL later: it is another object now.

@@ -311,6 +311,10 @@ void HttpTask::JudgePart(HttpObject object) {
     return lie(StrCat("the server says that bytes ", *head_.first, "-", *head_.last, " are ",
                       *head_.length, " bytes"));
   }
+  if (received_ > 0) {
+    is_mixed_ = is_mixed_ || object.etag != object_.etag || object.modified != object_.modified;
+    object.date = object_.date;  // of the first bytes: the object may be newer than they are
+  }
   object_ = object;
   room_ = size;
   const uint64_t behind = *object.size - request_.offset;

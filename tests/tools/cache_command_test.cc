@@ -6,10 +6,13 @@
 #include <chrono>
 #include <cstddef>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -60,15 +63,20 @@ class CacheCommand : public ::testing::Test {
       }
     }
   }
-  // Changes, cuts off or empties a file of the cache.
+  // Changes, cuts off or empties a file of the cache, if it is still there: other processes remove
+  // and rename files meanwhile.
   void Damage(std::mt19937* random) const {
     std::vector<fs::path> files;
-    for (const auto& file : fs::recursive_directory_iterator(folder_)) {
-      if (file.is_regular_file()) files.push_back(file.path());
+    std::error_code gone;
+    for (fs::recursive_directory_iterator file(folder_, gone), end; file != end && !gone;
+         file.increment(gone)) {
+      std::error_code ignored;
+      if (file->is_regular_file(ignored)) files.push_back(file->path());
     }
     if (files.empty()) return;
     const fs::path& file = files[(*random)() % files.size()];
-    std::string content = ReadFile(file);
+    std::ifstream in(file, std::ios::binary);
+    std::string content(std::istreambuf_iterator<char>(in), {});
     if (content.empty()) return;
     const size_t at = (*random)() % content.size();
     if ((*random)() % 3 == 0) {
@@ -76,9 +84,10 @@ class CacheCommand : public ::testing::Test {
     } else {
       content[at] = static_cast<char>(content[at] ^ 1 << (*random)() % 8);
     }
-    WriteFile(file, content);
+    std::ofstream(file, std::ios::binary) << content;
   }
   void SetUp() override {
+    fs::permissions(folder_, fs::perms::owner_all);
     server_.Put("/0.txt", Lines(6 * kMiB, 1));
     server_.Put("/1.txt", Lines(3 * kMiB + 1234, 2));
     const ChildResult result = RunChild(Peek());
