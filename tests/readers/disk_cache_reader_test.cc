@@ -381,6 +381,24 @@ TEST_F(SavedDiskCache, GoesOnBesideADamagedFile) {
   }
 }
 
+// Some of the elements in the window are from the file, and some from the reader below.
+TEST_F(SavedDiskCache, GoesOnWhereItHasLeftADamagedFile) {
+  spec_.records = 30000;
+  ReadAll(Cached().get());
+  const std::string whole = ReadFile(FilePath());
+  const size_t last_block =
+      29999 - CacheFileFormat::Read(File::Open(FilePath()), CacheKeyOf(description_))
+                  ->PlacesOf({29999})[0]
+                  .record;
+  ASSERT_GT(last_block, 10000u);
+  WriteFile(FilePath(), FlipBit(whole, 8 * (whole.size() - 100)));
+  Read(last_block - 20);
+  ASSERT_TRUE(ReadFile(FilePath()) == whole) << "the next pass has written it";
+  ExpectRest("with a new file");
+  fs::remove_all(folder_);
+  ExpectRest("without a file");
+}
+
 TEST_F(SavedDiskCache, RefusesNumbersThatTheReaderBelowDoesNotHave) {
   ReadAll(Cached().get());
   Read(137, 1);
