@@ -7,6 +7,8 @@
 namespace millhopper {
 namespace {
 
+thread_local bool runs_layers = false;
+
 // A literal of Python.
 std::string PythonText(const std::string& text) {
   std::string literal;
@@ -39,27 +41,39 @@ std::string ProgramDeclaration(const std::vector<SlotSpec>& slots,
 
 std::string PythonDeclaration(const std::vector<SlotSpec>& slots,
                               const std::vector<std::string>& names) {
-  std::string by_name, shapes, dtypes, levels;
-  bool any_levels = false;
+  std::string by_name;
   for (size_t i = 0; i < slots.size(); ++i) {
     const SlotSpec& slot = slots[i];
     const std::string name = names.empty() ? StrCat("slot", i) : names[i];
-    const char* const comma = i == 0 ? "" : ", ";
     by_name +=
-        StrCat(comma, PythonText(name), ": (\"", ToString(slot.dtype), "\", ", ToString(slot.dims),
-               slot.lod_level > 0 ? StrCat(", ", slot.lod_level) : "", ")");
+        StrCat(i == 0 ? "" : ", ", PythonText(name), ": (\"", ToString(slot.dtype), "\", ",
+               ToString(slot.dims), slot.lod_level > 0 ? StrCat(", ", slot.lod_level) : "", ")");
+  }
+  return StrCat("slots={", by_name, "}, in layers ", LayersDeclaration(slots, names));
+}
+
+std::string LayersDeclaration(const std::vector<SlotSpec>& slots, const std::vector<std::string>&) {
+  std::string shapes, dtypes, levels;
+  bool any_levels = false;
+  for (const SlotSpec& slot : slots) {
+    const char* const comma = shapes.empty() ? "" : ", ";
     shapes += comma + ToString(slot.dims);
     dtypes += StrCat(comma, "\"", ToString(slot.dtype), "\"");
     levels += StrCat(comma, slot.lod_level);
     any_levels = any_levels || slot.lod_level > 0;
   }
-  return StrCat("slots={", by_name, "}, in layers shapes=[", shapes, "], dtypes=[", dtypes, "]",
+  return StrCat("shapes=[", shapes, "], dtypes=[", dtypes, "]",
                 any_levels ? StrCat(", lod_levels=[", levels, "]") : "");
 }
 
+RunsLayers::RunsLayers() : outer_(runs_layers) { runs_layers = true; }
+
+RunsLayers::~RunsLayers() { runs_layers = outer_; }
+
 Declaration DeclarationIn(const Program& program) {
   const bool is_text = program.OperatorPlace(0, 0).line > 0;
-  return is_text ? &ProgramDeclaration : &PythonDeclaration;
+  if (!is_text) return &PythonDeclaration;
+  return runs_layers ? &LayersDeclaration : &ProgramDeclaration;
 }
 
 }  // namespace millhopper

@@ -25,8 +25,25 @@ std::string ProgramDeclaration(const std::vector<SlotSpec>& slots,
 std::string PythonDeclaration(const std::vector<SlotSpec>& slots,
                               const std::vector<std::string>& names);
 
-// The one of these two for the program: that of programs in text, which those of layers become, or
-// that of Reader.
+// For layers alone: 'shapes=[[-1, 4]], dtypes=["uint8"], lod_levels=[1]'.
+std::string LayersDeclaration(const std::vector<SlotSpec>& slots,
+                              const std::vector<std::string>& names);
+
+// While one exists, the programs that this thread runs are those that layers made. Nothing else
+// tells them from programs in text, which they become so that errors can name lines.
+class RunsLayers {
+ public:
+  RunsLayers();
+  ~RunsLayers();
+  RunsLayers(const RunsLayers&) = delete;
+  RunsLayers& operator=(const RunsLayers&) = delete;
+
+ private:
+  const bool outer_;
+};
+
+// The one of these for a program that this thread runs: that of layers, that of programs in text,
+// or that of Reader.
 using Declaration = decltype(&ProgramDeclaration);
 Declaration DeclarationIn(const Program& program);
 

@@ -11,6 +11,7 @@
 #include "framework/base/limits.h"
 #include "framework/io/byte_stream.h"
 #include "readers/field_rows.h"
+#include "readers/indexable_format.h"
 #include "readers/line_source.h"
 #include "readers/stream_source.h"
 
@@ -340,24 +341,10 @@ Head ReadHead(const std::string& path, const TableSyntax& syntax) {
   }
 }
 
-class TableFormat final : public FileFormat {
+class TableFormat final : public SearchedFormat {
  public:
   explicit TableFormat(const FormatArguments& arguments)
       : TableFormat(arguments, RequiredFields(arguments.attributes)) {}
-
-  std::unique_ptr<FileSource> Open(const FileEntry& file) override {
-    auto stream = std::make_unique<ByteStream>(file.path, file.buffer_type);
-    const Head head = ReadHead(file.path, syntax_);
-    Learn(file.path, head);
-    const uint64_t begin = has_header_ ? head.first_end : head.first_begin;
-    LineFilter filter = [this, begin](std::string_view* row, uint64_t offset) {
-      if (offset + row->size() <= begin) return false;
-      if (offset == 0) row->remove_prefix(Utf8MarkBytes(*row));
-      return IsRecord(*row, syntax_) && (!skips_ || !IsLeftOut(*row));
-    };
-    if (syntax_.quote == 0) return MakeLineSource(std::move(stream), std::move(filter));
-    return std::make_unique<QuotedRows>(std::move(stream), syntax_, std::move(filter));
-  }
 
   std::string PlaceName(const FileEntry& file, uint64_t offset) const override {
     return LineName(file.path, offset);
@@ -382,7 +369,7 @@ class TableFormat final : public FileFormat {
   };
 
   TableFormat(const FormatArguments& arguments, std::vector<Field> fields)
-      : FileFormat(AgreeOnSlots(arguments.declared, SlotsOf(fields))),
+      : SearchedFormat(arguments, AgreeOnSlots(arguments.declared, SlotsOf(fields))),
         fields_(std::move(fields)),
         syntax_(SyntaxOf(arguments.attributes)),
         skips_(AnySkips(fields_)) {
@@ -405,6 +392,29 @@ class TableFormat final : public FileFormat {
             "column is #0");
     has_header_ = named || header == "yes";
   }
+
+  std::unique_ptr<IndexableSource> OpenWithoutIndex(const FileEntry& file) override {
+    auto stream = std::make_unique<ByteStream>(file.path, file.buffer_type);
+    const Head head = ReadHead(file.path, syntax_);
+    Learn(file.path, head);
+    const uint64_t begin = has_header_ ? head.first_end : head.first_begin;
+    LineFilter filter = [this, begin](std::string_view* row, uint64_t offset) {
+      if (offset + row->size() <= begin) return false;
+      if (offset == 0) row->remove_prefix(Utf8MarkBytes(*row));
+      return IsRecord(*row, syntax_) && (!skips_ || !IsLeftOut(*row));
+    };
+    if (syntax_.quote == 0) return MakeLineSource(std::move(stream), std::move(filter));
+    return std::make_unique<QuotedRows>(std::move(stream), syntax_, std::move(filter));
+  }
+
+  // Characters as numbers. Where there are no quotes, it does not matter what lies between cells.
+  std::string Rules() const override {
+    const int delimiter = syntax_.quote == 0 ? 0 : syntax_.delimiter;
+    return StrCat("table, delimiter ", delimiter, ", quote ", int{syntax_.quote}, ", comment ",
+                  int{syntax_.comment}, has_header_ ? ", header" : ", no header");
+  }
+
+  bool leaves_out_records() const override { return skips_; }
 
   // Finds the columns of the fields in the first file; other files must have the same.
   void Learn(const std::string& path, const Head& head) {
@@ -674,6 +684,7 @@ void AddTableAttributes(const TableSyntax& defaults, FormatSchema* schema) {
   schema->Attr(
       {"separator", text(defaults.separator), "between the values of a cell that has several"});
   schema->GuessFields(&GuessTableFields);
+  schema->Companion(kIndexAttribute, kIndexListAttribute, kIndexDoc);
 }
 
 std::unique_ptr<FileFormat> MakeTableFormat(const FormatArguments& arguments) {

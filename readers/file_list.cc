@@ -15,6 +15,7 @@
 #include "framework/base/url.h"
 #include "framework/io/file_system.h"
 #include "framework/reader/file_format.h"
+#include "readers/chunk_index.h"
 #include "readers/recordio_manifest.h"
 
 namespace millhopper {
@@ -183,12 +184,13 @@ bool HasWildcard(const std::string& name) {
 // Names of existing files that match; throws if there are none.
 std::vector<std::string> Glob(const std::string& pattern) {
   std::vector<std::string> names = FileSystemOf(pattern).List(pattern);
-  if (!EndsWith(pattern, ".json")) {
-    names.erase(
-        std::remove_if(names.begin(), names.end(),
-                       [](const std::string& name) { return EndsWith(name, kManifestSuffix); }),
-        names.end());
-  }
+  const auto drop = [&names](const char* suffix) {
+    names.erase(std::remove_if(names.begin(), names.end(),
+                               [&](const std::string& name) { return EndsWith(name, suffix); }),
+                names.end());
+  };
+  if (!EndsWith(pattern, ".json")) drop(kManifestSuffix);
+  if (!EndsWith(pattern, kIndexSuffix)) drop(kIndexSuffix);
   Require(!names.empty(), "no file matches '", Escaped(pattern), "'");
   return names;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "readers/line_source.h"
 
+#include <xxhash.h>
+
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -35,25 +37,39 @@ void AddLine(const ByteStream& stream, const LineFilter& filter, uint64_t offset
 
 // Chunks are stretches of the file of one size. A line is of the chunk that it begins in, so that
 // Fetch reads on behind the chunk until the last line ends.
-class PlainText final : public FileSource {
+class PlainText final : public IndexableSource {
  public:
   PlainText(std::unique_ptr<ByteStream> stream, LineFilter filter)
-      : stream_(std::move(stream)), filter_(std::move(filter)) {}
+      : IndexableSource(std::move(stream)), filter_(std::move(filter)) {}
 
   bool Claim(Chunk* chunk) override {
     chunk->offset = next_;
-    chunk->length = std::min<uint64_t>(kStretch, stream_->file().size() - next_);
+    chunk->length = std::min<uint64_t>(kStretch, stream().file().size() - next_);
     next_ += chunk->length;
     return chunk->length > 0;
   }
 
   bool Seek(uint64_t offset, std::optional<uint64_t>) override {
-    if (offset % kStretch != 0 || offset >= stream_->file().size()) return false;
+    if (offset % kStretch != 0 || offset >= stream().file().size()) return false;
     next_ = offset;
     return true;
   }
 
-  void Fetch(Chunk* chunk) const override {
+  void Fetch(Chunk* chunk) const override { List(chunk); }
+
+  void FetchChecked(Chunk* chunk, const CheckSum& check) const override {
+    const std::string_view bytes = List(chunk);
+    check(XXH3_64bits(bytes.data(), bytes.size()));
+  }
+
+ private:
+  // Together they fill one block.
+  static constexpr size_t kReadBehind = size_t{8} << 10;
+  static constexpr size_t kStretch = kReadBlockBytes - kReadBehind - kBufferAlignment;
+
+  // Lists the lines. Returns the bytes that decide which they are: from the one before the chunk to
+  // its end, or to the end of its last line, if that lies behind.
+  std::string_view List(Chunk* chunk) const {
     // The byte before tells whether a line begins with the chunk.
     const uint64_t from = chunk->offset == 0 ? 0 : chunk->offset - 1;
     const uint64_t end = chunk->offset + chunk->length;
@@ -62,40 +78,37 @@ class PlainText final : public FileSource {
     const char* line = bytes;
     if (chunk->offset > 0) {
       const void* before = std::memchr(bytes, '\n', chunk->length);
-      if (before == nullptr) return;  // the whole chunk is part of a line that began earlier
+      // Otherwise the whole chunk is part of a line that began earlier.
+      if (before == nullptr) return {bytes, static_cast<size_t>(end - from)};
       line = static_cast<const char*>(before) + 1;
     }
     while (line < bytes + (end - from)) {
       const size_t left = size - static_cast<size_t>(line - bytes);
       const void* found = std::memchr(line, '\n', left);
-      const bool more = from + size < stream_->file().size();
+      const bool more = from + size < stream().file().size();
       if (found == nullptr && more) {
         if (left > kMaxLineBytes + 1)
-          FailTooLong(*stream_, from + (line - bytes));  // even with a CR
+          FailTooLong(stream(), from + (line - bytes));  // even with a CR
         const size_t at = static_cast<size_t>(line - bytes);
         bytes = ReadOn(chunk, from, &size, 2 * size);
         line = bytes + at;
         continue;
       }
       const char* const line_end = found == nullptr ? line + left : static_cast<const char*>(found);
-      AddLine(*stream_, filter_, from + (line - bytes), line, line_end, found != nullptr, chunk);
+      AddLine(stream(), filter_, from + (line - bytes), line, line_end, found != nullptr, chunk);
       line = line_end + 1;
     }
+    // The last line of a file may have no end.
+    return {bytes, std::min(size, static_cast<size_t>(line - bytes))};
   }
-
- private:
-  // Together they fill one block.
-  static constexpr size_t kReadBehind = size_t{8} << 10;
-  static constexpr size_t kStretch = kReadBlockBytes - kReadBehind - kBufferAlignment;
 
   // Has the chunk hold `wanted` bytes of the file, or all that there are, from `from` on, of which
   // it holds *size; returns the first of them.
   const char* ReadOn(Chunk* chunk, uint64_t from, size_t* size, size_t wanted) const {
-    wanted = std::min<uint64_t>(wanted, stream_->file().size() - from);
-    return chunk->Read(stream_->file(), from, wanted, std::exchange(*size, wanted));
+    wanted = std::min<uint64_t>(wanted, stream().file().size() - from);
+    return chunk->Read(stream().file(), from, wanted, std::exchange(*size, wanted));
   }
 
-  const std::unique_ptr<ByteStream> stream_;
   const LineFilter filter_;
   uint64_t next_ = 0;
 };
@@ -133,7 +146,8 @@ class StreamedText final : public StreamSource {
 
 }  // namespace
 
-std::unique_ptr<FileSource> MakeLineSource(std::unique_ptr<ByteStream> stream, LineFilter filter) {
+std::unique_ptr<IndexableSource> MakeLineSource(std::unique_ptr<ByteStream> stream,
+                                                LineFilter filter) {
   if (stream->plain()) return std::make_unique<PlainText>(std::move(stream), std::move(filter));
   return std::make_unique<StreamedText>(std::move(stream), std::move(filter));
 }

@@ -12,6 +12,7 @@
 
 #include "framework/io/byte_stream.h"
 #include "framework/reader/file_format.h"
+#include "readers/indexable_format.h"
 
 namespace millhopper {
 
@@ -23,7 +24,8 @@ using LineFilter = std::function<bool(std::string_view* line, uint64_t offset)>;
 // further line. Plain files are claimed by arithmetic and read in parallel; compressed ones, and
 // those that can be read once only, are read in order. Throws kResourceLimit for a line of more
 // than kMaxLineBytes.
-std::unique_ptr<FileSource> MakeLineSource(std::unique_ptr<ByteStream> stream, LineFilter filter);
+std::unique_ptr<IndexableSource> MakeLineSource(std::unique_ptr<ByteStream> stream,
+                                                LineFilter filter);
 
 // The bytes at the beginning of a text that say that it is in UTF-8: 3 or none.
 size_t Utf8MarkBytes(std::string_view text);

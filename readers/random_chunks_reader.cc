@@ -36,10 +36,12 @@ class RandomChunksReader::Table {
       // A stream has read the chunk to find its end. What recordio may have read to recognise its
       // dialect is read again.
       if (!chunk->pieces.empty() || (chunk->bytes && !chunk->records)) {
-        throw Error(ErrorCode::kInvalidArgument,
-                    "shuffle_chunks needs files whose chunks can be found without reading them, "
-                    "but this one is a stream: a file that is compressed as a whole, one of quoted "
-                    "text, or one of tfrecord or mxnet without an index; use create_shuffle_reader")
+        throw Error(
+            ErrorCode::kInvalidArgument,
+            "shuffle_chunks needs files whose chunks can be found without reading them, "
+            "but this one is a stream: a file that is compressed as a whole, one of quoted "
+            "text, or one of tfrecord or mxnet without an index; make indexes with recordio index, "
+            "or use create_shuffle_reader")
             .InFile(file.path, -1);
       }
       parts_.push_back({chunk->offset, chunk->length, std::move(chunk->claimed), chunk->records,

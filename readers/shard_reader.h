@@ -24,7 +24,8 @@ enum class ShardBy {
   // Chunks of other shards are not read, except their headers, and the first chunk of a file whose
   // layout only its content tells. The sizes of the parts differ as chunks do. The reader below
   // must be one of files that no other reader reads, and their format must know how many records a
-  // chunk has before it is read: recordio, idx and fixed do, text does not.
+  // chunk has before it is read: recordio, idx and fixed do, text
+  // does with an index.
   kChunk,
 };
 

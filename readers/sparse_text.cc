@@ -38,11 +38,11 @@ void SeenNumbers::Add(const std::vector<std::string_view>& values) {
 const char* SeenNumbers::type() const { return int64_ ? "int64" : uint64_ ? "uint64" : "float32"; }
 
 SparseTextFormat::SparseTextFormat(const FormatArguments& arguments, std::vector<Field> fields)
-    : FileFormat(AgreeOnSlots(arguments.declared, SlotsOf(fields))),
+    : SearchedFormat(arguments, AgreeOnSlots(arguments.declared, SlotsOf(fields))),
       fields_(std::move(fields)),
       skips_(AnySkips(fields_)) {}
 
-std::unique_ptr<FileSource> SparseTextFormat::Open(const FileEntry& file) {
+std::unique_ptr<IndexableSource> SparseTextFormat::OpenWithoutIndex(const FileEntry& file) {
   return MakeLineSource(std::make_unique<ByteStream>(file.path, file.buffer_type),
                         [this](std::string_view* line, uint64_t) {
                           const size_t begin = line->find_first_not_of(" \t");

@@ -13,6 +13,7 @@
 #include "framework/reader/file_format.h"
 #include "readers/field_rows.h"
 #include "readers/fields.h"
+#include "readers/indexable_format.h"
 
 namespace millhopper {
 
@@ -70,11 +71,10 @@ class SeenNumbers {
 
 // A format of such lines; a subclass says what the tokens are. Blank lines are no records, and
 // neither are those that begin with '#'.
-class SparseTextFormat : public FileFormat {
+class SparseTextFormat : public SearchedFormat {
  public:
   SparseTextFormat(const FormatArguments& arguments, std::vector<Field> fields);
 
-  std::unique_ptr<FileSource> Open(const FileEntry& file) final;
   std::string PlaceName(const FileEntry& file, uint64_t offset) const final;
   void Load(const Ticket* tickets, size_t n, Rows* rows) const final;
 
@@ -86,6 +86,10 @@ class SparseTextFormat : public FileFormat {
   virtual bool IsLeftOut(std::string_view line) const = 0;
 
  private:
+  std::unique_ptr<IndexableSource> OpenWithoutIndex(const FileEntry& file) final;
+  std::string Rules() const final { return "sparse text"; }
+  bool leaves_out_records() const final { return skips_; }
+
   const std::vector<Field> fields_;
   const bool skips_;
 };

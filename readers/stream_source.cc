@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "readers/stream_source.h"
 
+#include <xxhash.h>
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -15,7 +17,7 @@ namespace millhopper {
 bool StreamSource::Claim(Chunk* chunk) {
   size_t whole = 0;  // bytes of whole records
   if (!ended_ || !rest_.empty()) {
-    chunk->offset = stream_->position() - rest_.size();
+    chunk->offset = stream().position() - rest_.size();
     size_t size = rest_.size();
     // After a refusal of memory the call asks for the same size again, so that the chunks do not
     // depend on memory.
@@ -53,10 +55,18 @@ bool StreamSource::Claim(Chunk* chunk) {
   return whole > 0;
 }
 
+void StreamSource::FetchChecked(Chunk* chunk, const CheckSum& check) const {
+  const char* const bytes = chunk->bytes
+                                ? chunk->bytes->data() + chunk->lead()
+                                : chunk->Read(stream().file(), chunk->offset, chunk->length);
+  check(XXH3_64bits(bytes, chunk->length));
+  Fetch(chunk);
+}
+
 // Makes room for another block after the chunk's first `used` bytes, and for `at_least` more.
 void StreamSource::Enlarge(Chunk* chunk, size_t used, size_t at_least) const {
   // One byte more than can be left, so that the read reaches the end.
-  const size_t block = std::min<uint64_t>(kReadBlockBytes, stream_->most_left() + 1);
+  const size_t block = std::min<uint64_t>(kReadBlockBytes, stream().most_left() + 1);
   Ref<Buffer> larger = BufferPool::At(Place()).Take(chunk->lead() + used + at_least + block);
   if (used > 0) std::memcpy(larger->data(), chunk->bytes->data(), chunk->lead() + used);
   chunk->bytes = std::move(larger);
@@ -65,9 +75,9 @@ void StreamSource::Enlarge(Chunk* chunk, size_t used, size_t at_least) const {
 size_t StreamSource::Read(char* out, size_t size) {
   size_t got = 0;
   try {
-    got = stream_->Read(out, size);
+    got = mutable_stream()->Read(out, size);
     char next;
-    ended_ = got < size && stream_->Read(&next, 1) == 0;
+    ended_ = got < size && mutable_stream()->Read(&next, 1) == 0;
   } catch (const Error& error) {
     if (error.interrupts() && Job::IsCancelled()) {
       stop_ = std::current_exception();

@@ -7,22 +7,24 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <memory>
 #include <string>
 
 #include "framework/io/byte_stream.h"
 #include "framework/reader/file_format.h"
+#include "readers/indexable_format.h"
 
 namespace millhopper {
 
 // Claim reads a block of the stream and cuts it after its last whole record; the rest begins the
 // next chunk. A format says where records end, and Fetch lists them.
-class StreamSource : public FileSource {
+class StreamSource : public IndexableSource {
  public:
-  explicit StreamSource(std::unique_ptr<ByteStream> stream) : stream_(std::move(stream)) {}
+  using IndexableSource::IndexableSource;
 
   // Sets offset, length and bytes of the chunk; the bytes begin at lead().
   bool Claim(Chunk* chunk) final;
+  // The bytes of a chunk are what decides.
+  void FetchChecked(Chunk* chunk, const CheckSum& check) const final;
 
  protected:
   // The bytes of a stream from the beginning of a record on.
@@ -38,15 +40,12 @@ class StreamSource : public FileSource {
   // first record is wrong; records before a wrong one are returned first.
   virtual size_t WholeRecords(const Block& block) const = 0;
 
-  const ByteStream& stream() const { return *stream_; }
-
  private:
   void Enlarge(Chunk* chunk, size_t used, size_t at_least) const;
   // Sets ended_ at the end, and after an error also error_; or stop_ if this call is not wanted any
   // more (Job::IsCancelled) and another may be made.
   size_t Read(char* out, size_t size);
 
-  const std::unique_ptr<ByteStream> stream_;
   std::string rest_;      // the beginning of a record whose end is not read yet
   bool refused_ = false;  // whether memory for more of it was refused
   bool ended_ = false;

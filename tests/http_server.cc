@@ -297,7 +297,7 @@ bool HttpServer::AnswerTo(const std::string& head, Connection* connection) {
       validator = StrCat('"', std::string(5000, replaced_ ? 'n' : 'o'), '"');
     }
     if (validators_ == Validators::kDate) {
-      validator = replaced_ ? "Wed, 02 Jan 2030 00:00:00 GMT" : "Tue, 01 Jan 2030 00:00:00 GMT";
+      validator = replaced_ ? "Thu, 02 Jan 2020 00:00:00 GMT" : "Wed, 01 Jan 2020 00:00:00 GMT";
     }
     const auto redirect = redirects_.find(path);
     if (redirect != redirects_.end()) target = redirect->second;

@@ -22,6 +22,7 @@
 #include "framework/base/thread_pool.h"
 #include "framework/base/version.h"
 #include "framework/io/command.h"
+#include "framework/io/file_cache.h"
 #include "framework/io/files_in_use.h"
 #include "framework/io/http_transfers.h"
 #include "framework/plugin.h"
@@ -86,6 +87,16 @@ void SetHttpLimits() {
   limits.silence = Seconds("silence_timeout", FLAGS_silence_timeout);
   limits.in_all = Seconds("request_timeout", FLAGS_request_timeout);
   HttpLimits::Set(limits);
+}
+
+void UseFileCache() {
+  const uint64_t bytes = ParseBytes("cache_bytes", FLAGS_cache_bytes);
+  if (FLAGS_cache_dir.empty()) return;
+  try {
+    FileCache::Use(FLAGS_cache_dir, bytes);
+  } catch (const Error& error) {
+    throw Error(error.code(), StrCat("--cache_dir: ", error.what()));
+  }
 }
 
 // Prints what the words ask to be told of the command itself; returns false if they ask nothing.
@@ -157,6 +168,7 @@ int ParseAndRun(const CommandHelp& help, const std::vector<std::string>& words,
     MemoryLimit::Set(ParseBytes("memory_limit", FLAGS_memory_limit));
   }
   SetHttpLimits();
+  UseFileCache();
   const int code = body(arguments);
   FlushOutput();
   return code;

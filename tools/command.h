@@ -21,13 +21,13 @@
 namespace millhopper {
 
 // The whole of a command's main function, which calls it once. It loads the plugins, parses the
-// flags (also those of --flagfile), applies --threads, --timeout, --memory_limit, --allow_exec and
-// the flags of glog, and calls `body`, whose result is the exit code. If an error is thrown, it
-// prints the error and returns the error's exit code. The first SIGINT, SIGTERM, SIGHUP (unless the
-// process was started to ignore it, as nohup does) or SIGXCPU requests a stop
-// (framework/base/stop.h). If the process has not ended 80 ms later, or gets a second signal, it is
-// ended at once and its unfinished outputs are removed. A command that saves what it does
-// (Watcher::LetSave) is first asked to, after SIGTERM, and has five seconds for it. --timeout,
+// flags (also those of --flagfile), applies --threads, --timeout, --memory_limit, --allow_exec, the
+// flags about servers and those of glog, and calls `body`, whose result is the exit code. If an
+// error is thrown, it prints the error and returns the error's exit code. The first SIGINT,
+// SIGTERM, SIGHUP (unless the process was started to ignore it, as nohup does) or SIGXCPU requests
+// a stop (framework/base/stop.h). If the process has not ended 80 ms later, or gets a second
+// signal, it is ended at once and its unfinished outputs are removed. A command that saves what it
+// does (Watcher::LetSave) is first asked to, after SIGTERM, and has five seconds for it. --timeout,
 // counted from the call of RunCommand, does the same with 500 ms.
 int RunCommand(int argc, char** argv, const CommandHelp& help,
                const std::function<int(const Arguments& arguments)>& body);

@@ -20,6 +20,7 @@
 #include "framework/base/spelling.h"
 #include "framework/base/thread_pool.h"
 #include "framework/checkpoint/run_checkpoints.h"
+#include "framework/io/file_cache.h"
 #include "framework/io/output_file.h"
 #include "framework/program/operator.h"
 #include "framework/program/program.h"
@@ -105,7 +106,9 @@ CommandHelp Help() {
   help.groups = {
       {"Programs", {"startup", "main", "set", "check", "explain", "plugin", "allow_exec"}},
       {"Running", {"threads", "seed", "memory_limit", "max_steps", "timeout"}},
-      {"Servers", {"requests", "connect_timeout", "silence_timeout", "request_timeout"}},
+      {"Servers",
+       {"cache_dir", "cache_bytes", "requests", "connect_timeout", "silence_timeout",
+        "request_timeout"}},
       {"Going on", {"checkpoint_dir", "checkpoint_every", "keep", "resume"}},
       {"Results", {"fetch", "stats", "stats_json", "json", "force", "quiet"}},
       {"Looking things up", {"list_ops", "list_formats", "print"}},
@@ -203,7 +206,7 @@ void Report(const std::vector<Usage>& usages, const Scope& scope, const std::str
   if (!FLAGS_quiet && !FLAGS_json) {
     for (const Usage& usage : usages) std::cerr << ToLine(usage) << "\n";
   }
-  if (FLAGS_stats) std::cerr << ToTable(ChainsIn(scope)) << ToTable(HttpStats());
+  if (FLAGS_stats) std::cerr << ToTable(ChainsIn(scope)) << ServersTable();
   if (stats == nullptr && !FLAGS_json) return;
   Usage all;
   nlohmann::json programs = nlohmann::json::array();
@@ -218,6 +221,7 @@ void Report(const std::vector<Usage>& usages, const Scope& scope, const std::str
   json["readers"] = nlohmann::json::array();
   for (const ChainStats& chain : ChainsIn(scope)) json["readers"].push_back(ToJson(chain));
   json["servers"] = ToJson(HttpStats());
+  if (FileCache::Get() != nullptr) json["cache"] = ToJson(FileCache::Stats());
   json["threads"] = ThreadPool::Get().size();
   json["seed"] = FLAGS_seed;
   if (!error.empty()) json["error"] = error;

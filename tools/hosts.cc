@@ -20,6 +20,16 @@ std::string ToTable(const std::vector<HttpHostStats>& hosts) {
   return TextTable(rows);
 }
 
+std::string ServersTable() {
+  if (FileCache::Get() == nullptr) return ToTable(HttpStats());
+  const FileCacheStats cache = FileCache::Stats();
+  return ToTable(HttpStats()) +
+         TextTable({{"cache", "reads", "bytes", "kept", "bytes", "not kept", "unfit"},
+                    {"blocks", std::to_string(cache.reads), ShortBytes(cache.read_bytes),
+                     std::to_string(cache.written), ShortBytes(cache.written_bytes),
+                     std::to_string(cache.not_written), std::to_string(cache.unfit)}});
+}
+
 nlohmann::json ToJson(const std::vector<HttpHostStats>& hosts) {
   nlohmann::json json = nlohmann::json::array();
   for (const HttpHostStats& host : hosts) {
@@ -30,6 +40,15 @@ nlohmann::json ToJson(const std::vector<HttpHostStats>& hosts) {
                     {"wait_seconds", host.wait_seconds}});
   }
   return json;
+}
+
+nlohmann::json ToJson(const FileCacheStats& cache) {
+  return {{"reads", cache.reads},
+          {"read_bytes", cache.read_bytes},
+          {"written", cache.written},
+          {"written_bytes", cache.written_bytes},
+          {"not_written", cache.not_written},
+          {"unfit", cache.unfit}};
 }
 
 }  // namespace millhopper

@@ -31,6 +31,7 @@
 #include "tools/pass_length.h"
 #include "tools/peek_passes.h"
 #include "tools/peek_program.h"
+#include "tools/peek_slot_names.h"
 #include "tools/peek_state.h"
 #include "tools/peek_statistics.h"
 #include "tools/shared_flags.h"
@@ -93,23 +94,26 @@ CommandHelp Help() {
       "peek --startup=FILE [--reader=NAME] [flags]\n"
       "peek --state=FILE|FOLDER\n";
   help.text =
-      "Shows what files hold, or what a reader of a startup program yields: slots, types, dims,\n"
-      "levels of detail, ranges and first values of some elements; or statistics over all of\n"
-      "one pass. For files of a format that needs fields or slots it prints some that fit, ready\n"
-      "to be pasted into a program. A file named -, or FORMAT:-, is standard input, which is read\n"
-      "once; with --allow_exec, 'pipe:COMMAND' or 'FORMAT:pipe:COMMAND' is what a command writes.\n"
-      "Files may also be https://host/name and s3://bucket/name, with the credentials and "
-      "settings\n"
-      "of the AWS tools (AWS_PROFILE ...).\n"
+      "Shows what files hold, or what a reader of a startup program yields: slots with the names\n"
+      "that the files or the program tell, types, dims, levels of detail, ranges and first values\n"
+      "of some elements; or statistics over all of one pass. For files of a format that needs\n"
+      "fields or slots it prints some that fit, ready to be pasted into a program. A file named "
+      "-,\n"
+      "or FORMAT:-, is standard input, which is read once; with --allow_exec, 'pipe:COMMAND' or\n"
+      "'FORMAT:pipe:COMMAND' is what a command writes. Files may also be https://host/name and\n"
+      "s3://bucket/name, with the credentials and settings of the AWS tools (AWS_PROFILE ...).\n"
       "\n"
-      "With --json it prints one line for each element: {\"slots\": [...]} with dtype, dims, lod\n"
-      "and data of each; with --digest, index and SHA-256; with --all, one line of statistics.\n";
+      "With --json it prints one line for each element: {\"slots\": [...]} with name, if it has\n"
+      "one, dtype, dims, lod and data of each; with --digest, index and SHA-256; with --all, one\n"
+      "line of statistics.\n";
   help.groups = {
       {"What to look at",
        {"field", "slots", "startup", "reader", "state", "count", "set", "plugin", "allow_exec"}},
       {"How to show it", {"all", "json", "digest", "png", "passes", "force", "stats"}},
       {"Running", {"threads", "seed", "memory_limit", "timeout"}},
-      {"Servers", {"requests", "connect_timeout", "silence_timeout", "request_timeout"}},
+      {"Servers",
+       {"cache_dir", "cache_bytes", "requests", "connect_timeout", "silence_timeout",
+        "request_timeout"}},
   };
   help.repeatable = {"field", "set", "plugin"};
   help.examples =
@@ -340,12 +344,12 @@ int RunPeek(const Arguments& arguments) {
   // Where standard output is for other programs, people read standard error.
   std::ostream& hints = FLAGS_digest || FLAGS_json || png ? std::cerr : std::cout;
   OnePassLook look;
-  const PeekProgram peeked =
-      FLAGS_startup.empty() ? ProgramForFiles(arguments.words, arguments.all("field"),
-                                              SlotsOfFlag(FLAGS_slots), look.files(), &hints)
-                            : PeekProgram{Program::FromFile(ProgramName(FLAGS_startup),
-                                                            ParseSettings(arguments.all("set"))),
-                                          {}};
+  PeekProgram peeked = FLAGS_startup.empty()
+                           ? ProgramForFiles(arguments.words, arguments.all("field"),
+                                             SlotsOfFlag(FLAGS_slots), look.files(), &hints)
+                           : PeekProgram{Program::FromFile(ProgramName(FLAGS_startup),
+                                                           ParseSettings(arguments.all("set"))),
+                                         {}};
   const std::shared_ptr<const Program>& program = peeked.program;
   RunState run;
   run.seed = FLAGS_seed;
@@ -369,6 +373,9 @@ int RunPeek(const Arguments& arguments) {
     throw error.WithContext("the first records tell none; --slots and --field declare them here");
   }
   auto* reader = prepared->Find(name)->GetMutable<ReaderHolder>();
+  if (!FLAGS_startup.empty() && !FLAGS_digest && !png) {
+    peeked.slot_names = SlotNamesOf(*program, name, reader->slots());
+  }
   if (FLAGS_digest) {
     PrintDigests(reader);
   } else if (FLAGS_json) {
@@ -387,7 +394,7 @@ int RunPeek(const Arguments& arguments) {
   }
   if (FLAGS_stats) {
     FlushOutput();
-    std::cerr << ToTable({reader->Chain()}) << ToTable(HttpStats());
+    std::cerr << ToTable({reader->Chain()}) << ServersTable();
   }
   return 0;
 }

@@ -259,6 +259,9 @@ struct Training {
   fs::path folder;  // for the settings
 };
 
+// How many batches a pass over so many images has.
+size_t BatchesOf(size_t images) { return (images + kBatchSize - 1) / kBatchSize; }
+
 Training TrainOnRecords() {
   const DataSet data = WriteData(DataFolder(FLAGS_mnist.empty() ? "digits" : "mnist"));
   if (FLAGS_json) {
@@ -270,7 +273,6 @@ Training TrainOnRecords() {
               << data.folder.string() << "\n";
   }
   FlushOutput();
-  const size_t batches = (data.train_count + kBatchSize - 1) / kBatchSize;
   return {FLAGS_program + "_startup.pbtxt",
           FLAGS_program + "_main.pbtxt",
           "test.pbtxt",
@@ -281,7 +283,7 @@ Training TrainOnRecords() {
               {"passes", std::to_string(FLAGS_passes)},
               // The fewer passes there are, the sooner the steps must become small.
               {"decay", FLAGS_mnist.empty() ? "0.95" : "0.7"},
-              {"batches", std::to_string(batches)},
+              {"batches", std::to_string(BatchesOf(data.train_count))},
           },
           data.folder};
 }
@@ -318,6 +320,7 @@ Training TrainOnImages() {
               {"smallest", are_digits ? "0.8" : "0.25"},
               {"mirrored", are_digits ? "0" : "0.5"},
               {"passes", std::to_string(FLAGS_passes)},
+              {"batches", std::to_string(BatchesOf(files.train_count))},
               {"rate", are_digits ? "0.01" : "0.002"},
               {"decay", "0.95"},
           },

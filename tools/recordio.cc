@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recordio command: writes RecordIO files from files of any format, and shows what they hold.
+// The recordio command: writes RecordIO files from files of any format, shows what they hold, and
+// writes indexes.
 #include <functional>
 #include <map>
 #include <string>
@@ -17,7 +18,7 @@ namespace {
 CommandHelp Help() {
   CommandHelp help;
   help.name = "recordio";
-  help.actions = {"write", "inspect", "verify", "head"};
+  help.actions = {"write", "inspect", "verify", "head", "index"};
   help.choices = {{"compressor", {"none", "snappy", "gzip"}},
                   {"dialect", {"fluid", "go", "crc32c"}},
                   {"content", {"tensors", "bytes"}}};
@@ -25,9 +26,10 @@ CommandHelp Help() {
       "recordio write --output=FILE INPUT... [flags]\n"
       "recordio inspect FILE...\n"
       "recordio verify FILE...\n"
-      "recordio head FILE... [--count=N] [--bytes=N]\n";
+      "recordio head FILE... [--count=N] [--bytes=N]\n"
+      "recordio index FILE... [--field='NAME TYPE']\n";
   help.text =
-      "Writes RecordIO files and shows what they hold.\n"
+      "Writes RecordIO files, shows what they hold, and indexes files of many formats.\n"
       "\n"
       "  write    stores the records of the inputs, one input after another. Inputs may\n"
       "           have any known format (idx, text, fixed, recordio), told by a prefix\n"
@@ -47,6 +49,13 @@ CommandHelp Help() {
       "           file that was cut off between two chunks looks whole unless it has a\n"
       "           manifest: compare the totals\n"
       "  head     prints the first records: their bytes, and their tensors, if any\n"
+      "  index    writes FILE.mhi beside each file: where its chunks begin, and how many\n"
+      "           records they have. Readers find it there: then the length of a pass is\n"
+      "           known, create_shard_reader takes by: \"chunk\", shuffle_chunks needs no\n"
+      "           look at the files, and seeking reads nothing. For recordio, tfrecord,\n"
+      "           mxnet, text, csv, tsv, jsonl, libsvm, multislot and ctr_svm on local\n"
+      "           disks, not for a file that is compressed as a whole. A file that has\n"
+      "           changed since is an error that says so: make its index again\n"
       "\n"
       "Names may contain *, ?, [a-z], {a,b} and {00000..00127}, and be of the kinds\n"
       "https://host/name (without *, ? and [a-z]) and s3://bucket/name, with the credentials\n"
@@ -54,14 +63,16 @@ CommandHelp Help() {
       "or a file of labels named - is standard input; with --allow_exec, 'pipe:COMMAND' or\n"
       "'FORMAT:pipe:COMMAND' is what a command writes; --output=- is standard output, for one\n"
       "file. With --json, write prints a line for each file, inspect one for each chunk and\n"
-      "file, verify for each file, head for each record.\n";
+      "file, verify and index for each file, head for each record.\n";
   help.groups = {
-      {"Input of write", {"slots", "field", "label_filename", "plugin"}},
+      {"Input of write and index", {"slots", "field", "label_filename", "plugin"}},
       {"Output of write",
        {"output", "shards", "content", "dialect", "compressor", "chunk_bytes", "force"}},
       {"head", {"count", "bytes"}},
       {"Running", {"threads", "timeout", "json", "allow_exec"}},
-      {"Servers", {"requests", "connect_timeout", "silence_timeout", "request_timeout"}},
+      {"Servers",
+       {"cache_dir", "cache_bytes", "requests", "connect_timeout", "silence_timeout",
+        "request_timeout"}},
   };
   help.repeatable = {"field", "plugin"};
   help.examples =
@@ -72,7 +83,8 @@ CommandHelp Help() {
       "      rows.csv.gz\n"
       "  recordio write --output=points.recordio --slots='float32[1,2] int64[1,1]' fixed:points\n"
       "  recordio write --output=again.recordio --dialect=go --chunk_bytes=32MiB old.recordio\n"
-      "  recordio verify 'train-*.recordio'\n";
+      "  recordio verify 'train-*.recordio'\n"
+      "  recordio index 'train-*.tfrecord'\n";
   return help;
 }
 
@@ -82,15 +94,16 @@ int RunRecordIO(const Arguments& arguments) {
       {"write", [&](const auto& files) { return WriteRecordIO(files, arguments.all("field")); }},
       {"inspect", &InspectRecordIO},
       {"verify", &VerifyRecordIO},
-      {"head", &HeadOfRecordIO}};
+      {"head", &HeadOfRecordIO},
+      {"index", [&](const auto& files) { return IndexFiles(files, arguments.all("field")); }}};
   Require(!arguments.words.empty(),
-          "say what to do: write, inspect, verify or head "
+          "say what to do: write, inspect, verify, head or index "
           "(--help tells more)");
   const std::string& name = arguments.words[0];
   const auto action = actions.find(name);
   Require(action != actions.end(), "'", Escaped(name),
-          "' is none of write, inspect, verify and head",
-          DidYouMean(name, {"write", "inspect", "verify", "head"}));
+          "' is none of write, inspect, verify, head and index",
+          DidYouMean(name, {"write", "inspect", "verify", "head", "index"}));
   std::vector<std::string> files(arguments.words.begin() + 1, arguments.words.end());
   for (std::string& file : files) file = DataName(file);
   Require(!files.empty(), name, ": no file is named (--help tells more)");

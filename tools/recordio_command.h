@@ -11,6 +11,7 @@ namespace millhopper {
 
 // `fields` are the entries of --field.
 int WriteRecordIO(const std::vector<std::string>& patterns, const std::vector<std::string>& fields);
+int IndexFiles(const std::vector<std::string>& patterns, const std::vector<std::string>& fields);
 int InspectRecordIO(const std::vector<std::string>& patterns);
 int VerifyRecordIO(const std::vector<std::string>& patterns);
 int HeadOfRecordIO(const std::vector<std::string>& patterns);

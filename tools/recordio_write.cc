@@ -75,7 +75,8 @@ DEFINE_string(
 
 DEFINE_string(field, "",
               "write: for inputs of a format with fields: \"name dtype[dims] option=value ...\", "
-              "may be repeated; peek prints some that fit a file");
+              "may be repeated; peek prints some that fit a file. index: only whether they name "
+              "columns of a table by its header matters; those that peek prints if none are given");
 
 namespace millhopper {
 namespace {

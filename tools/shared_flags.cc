@@ -32,6 +32,14 @@ DEFINE_double(connect_timeout, 10, "seconds that a server has to let us connect"
 DEFINE_double(silence_timeout, 30,
               "seconds that a server may send nothing; then it is asked again");
 DEFINE_double(request_timeout, 1800, "seconds that a request may take with all its tries");
+DEFINE_string(
+    cache_dir, "",
+    "a folder on a local disk in which files of servers are kept, block by block, so that "
+    "they are not sent again to later runs and to other processes; it is made if need be. "
+    "If it cannot be written any more, files are read past it. Empty: nothing is kept");
+DEFINE_string(cache_bytes, "64GB",
+              "the most that --cache_dir takes, such as 500GB, 16MiB at least; what has not been "
+              "used for the longest time makes room");
 DEFINE_bool(allow_exec, false,
             "run the commands that names of files tell to run, such as 'pipe:zcat a.gz', and read "
             "what they write; without it, none is run");
@@ -51,7 +59,9 @@ bool IsSharedFlag(const void* variable) {
                                         &FLAGS_requests,
                                         &FLAGS_connect_timeout,
                                         &FLAGS_silence_timeout,
-                                        &FLAGS_request_timeout};
+                                        &FLAGS_request_timeout,
+                                        &FLAGS_cache_dir,
+                                        &FLAGS_cache_bytes};
   return std::count(std::begin(kShared), std::end(kShared), variable) > 0;
 }
 

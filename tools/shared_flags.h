@@ -18,6 +18,8 @@ DECLARE_int32(requests);
 DECLARE_double(connect_timeout);
 DECLARE_double(silence_timeout);
 DECLARE_double(request_timeout);
+DECLARE_string(cache_dir);
+DECLARE_string(cache_bytes);
 DECLARE_bool(allow_exec);
 
 namespace millhopper {

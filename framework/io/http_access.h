@@ -42,6 +42,9 @@ class HttpAccess {
   // Gets credentials if there are none or they expire soon. Threads that wait for a request call it
   // again and again. It may wait for a server. Throws nothing but an error that interrupts.
   virtual void Renew() const {}
+  // What tells the object from one of the same name elsewhere, such as an endpoint, without
+  // secrets. It stays the same.
+  virtual std::string Server() const { return ""; }
   // What the answer to a try with this ticket means; `body` is the first part of its body.
   virtual Explanation Explain(const HttpTicket& ticket, const HttpHead& head,
                               const std::string& body) const = 0;

@@ -4,6 +4,10 @@
 // read from its beginning soon has as many requests under way as there may be, and one that is read
 // here and there has none in vain. Small reads here and there are requests of their own.
 //
+// With a cache, the blocks that it has are read from it when they are needed, and no others are
+// requested in small parts. A file whose beginning it has is opened by a request for no bytes,
+// which tells the version of the object.
+//
 // A server that does not give parts of an object gives the whole when the file is opened. Such a
 // file is kept in memory, so its size is limited.
 #include "framework/io/http_file.h"
@@ -13,7 +17,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -29,6 +32,8 @@
 #include "framework/base/memory.h"
 #include "framework/base/memory_limit.h"
 #include "framework/base/url.h"
+#include "framework/io/cached_object.h"
+#include "framework/io/stretches.h"
 
 namespace millhopper {
 namespace {
@@ -39,7 +44,6 @@ constexpr size_t kHeadBytes = size_t{64} << 10;  // that come when a file is ope
 constexpr size_t kBlockBytes = kReadBlockBytes;  // of one request
 constexpr size_t kSmallRead = kBlockBytes / 4;   // is not worth a block
 constexpr size_t kBlocksPerRequest = 2;          // kept or requested ahead, for each under way
-constexpr size_t kMostStretches = 64;            // that are remembered of a file
 constexpr size_t kUsedBlocks = 4;                // that are kept after all of it has been read
 constexpr uint64_t kVolume = FileId::kFirstOtherVolume + 1;
 
@@ -55,52 +59,14 @@ FileId IdOf(const std::string& url, const HttpObject& object) {
   return {kVolume, HashOf(StrCat(WithoutQuery(url), "\n", VersionOf(object)))};
 }
 
-// What has been read of a file, as stretches without gaps. A gap of a block is none.
-class Stretches {
- public:
-  struct Stretch {
-    uint64_t begin, end;
-  };
-  // Notes a read, and returns the stretch that it belongs to now.
-  Stretch Add(uint64_t begin, uint64_t end) {
-    auto after = stretches_.upper_bound(begin);
-    if (after != stretches_.begin() && std::prev(after)->second + kBlockBytes >= begin) {
-      --after;
-      begin = after->first;
-    }
-    while (after != stretches_.end() && after->first <= end + kBlockBytes) {
-      end = std::max(end, after->second);
-      after = stretches_.erase(after);
-    }
-    if (stretches_.size() >= kMostStretches) {
-      stretches_.erase(std::min_element(
-          stretches_.begin(), stretches_.end(), [](const auto& left, const auto& right) {
-            return left.second - left.first < right.second - right.first;
-          }));
-    }
-    stretches_[begin] = end;
-    return {begin, end};
-  }
-
- private:
-  std::map<uint64_t, uint64_t> stretches_;  // their ends by their beginnings
-};
-
 class HttpFile final : public File {
  public:
   explicit HttpFile(const HttpRequest& object) : File(object.url), asked_(object) {
-    HttpRequest request = asked_;
-    request.size = kHeadBytes;
-    request.buffer = BufferPool::At(Place()).Take(kHeadBytes);
-    Transfer transfer = HttpTransfer::Run(std::move(request));
+    Transfer transfer = HttpTransfer::Run(Beginning());
     if (!transfer->object().has_parts) transfer = HttpTransfer::Run(Whole(transfer->object()));
     object_ = transfer->object();
-    content_ = transfer->request().buffer;
-    content_bytes_ = transfer->received();
-    if (content_->capacity() > SizeClass(content_bytes_)) {
-      content_ = BufferPool::At(Place()).Take(content_bytes_);
-      std::memcpy(content_->data(), transfer->request().buffer->data(), content_bytes_);
-    }
+    cached_ = CachedObject::Of(asked_, object_);
+    TakeBeginning(std::move(transfer));
     set_size(*object_.size);
     set_id(IdOf(path(), object_));
     ++open_files;
@@ -119,8 +85,48 @@ class HttpFile final : public File {
     size_t read = 0;        // bytes that have been asked of it
     uint64_t last_use = 0;  // in the order of all uses
     bool failed = false;    // and is to be requested again by the next read
+    bool offered = false;   // to the cache
   };
   using Blocks = std::map<uint64_t, Block>;
+
+  // What is asked for when a file is opened: its version if a cache has its beginning, a block for
+  // a cache that does not, or the first bytes.
+  HttpRequest Beginning() const {
+    HttpRequest request = asked_;
+    if (CachedObject::Knows(asked_)) return request;
+    if (FileCache::Get() != nullptr) {
+      const MemoryScope scope(MemoryScope::Current(), MemoryScope::Need::kAhead);
+      try {
+        request.buffer = BufferPool::At(Place()).Take(kBlockBytes);
+        request.size = kBlockBytes;
+        return request;
+      } catch (const Error&) {
+        if (!MemoryScope::WasRefused()) throw;
+      }
+    }
+    request.size = kHeadBytes;
+    request.buffer = BufferPool::At(Place()).Take(kHeadBytes);
+    return request;
+  }
+
+  // Keeps what came when the file was opened.
+  void TakeBeginning(Transfer transfer) {
+    const size_t size = transfer->received();
+    if (cached_ != nullptr && size > 0) cached_->Write(0, *transfer);
+    if (size == kBlockBytes && *object_.size > size && object_.has_parts) {
+      requested_.insert(0);
+      blocks_[0].transfer = std::move(transfer);
+      blocks_[0].offered = true;
+      return;
+    }
+    if (size == 0) return;
+    content_ = transfer->request().buffer;
+    content_bytes_ = size;
+    if (content_->capacity() > SizeClass(size)) {
+      content_ = BufferPool::At(Place()).Take(size);
+      std::memcpy(content_->data(), transfer->request().buffer->data(), size);
+    }
+  }
 
   // The request for an object that its server does not give in parts.
   HttpRequest Whole(const HttpObject& object) const {
@@ -161,6 +167,7 @@ class HttpFile final : public File {
       return got;
     }
     const uint64_t index = offset / kBlockBytes;
+    if (const size_t got = ReadCached(index, offset, out, size); got > 0) return got;
     const Transfer block = BlockFor(index, offset, size);
     if (block == nullptr) {
       size = std::min(size, kBlockBytes);
@@ -170,6 +177,7 @@ class HttpFile final : public File {
     }
     try {
       block->Wait();
+      if (cached_ != nullptr && IsFirstOffer(index)) cached_->Write(index, *block);
     } catch (const Error& error) {
       Leave(index, 0, error.code() != ErrorCode::kCancelled);
       throw;
@@ -181,6 +189,26 @@ class HttpFile final : public File {
     return got;
   }
 
+  // Reads from the cache what is in no block here. Returns 0 if the cache does not have it.
+  size_t ReadCached(uint64_t index, uint64_t offset, char* out, size_t size) const {
+    if (cached_ == nullptr) return 0;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (blocks_.count(index) > 0) return 0;
+    }
+    const size_t got = cached_->Read(offset, out, size);
+    if (got == 0) return 0;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    stretches_.Add(offset, offset + got);
+    return got;
+  }
+
+  // Whether a block that the calling thread has waited for is to be offered to the cache by it.
+  bool IsFirstOffer(uint64_t index) const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return !std::exchange(blocks_.at(index).offered, true);
+  }
+
   // The block for a read, and the calling thread waits for it from now on; or null if the read is
   // to be a request of its own: it is small and stands alone, or there is no memory for blocks.
   Transfer BlockFor(uint64_t index, uint64_t offset, size_t size) const {
@@ -188,7 +216,7 @@ class HttpFile final : public File {
     const Stretches::Stretch stretch = stretches_.Add(offset, offset + size);
     auto block = blocks_.find(index);
     if (block == blocks_.end()) {
-      if (stretch.end - stretch.begin < kSmallRead) return nullptr;
+      if (stretch.end - stretch.begin < kSmallRead && cached_ == nullptr) return nullptr;
       // What is read again is requested again ahead of need.
       requested_.erase(requested_.find(index), requested_.end());
       if (blocks_.size() >= MostBlocks()) DropOldest();
@@ -237,6 +265,10 @@ class HttpFile final : public File {
     while (++index < last && index * kBlockBytes < end && blocks_.size() < most) {
       const bool is_needed = index * kBlockBytes < needed;
       if (blocks_.count(index) > 0 || (!is_needed && requested_.count(index) > 0)) continue;
+      if (cached_ != nullptr && cached_->Has(index)) {
+        requested_.insert(index);
+        continue;
+      }
       if (AddBlock(index, is_needed) == blocks_.end()) return;
     }
   }
@@ -289,6 +321,7 @@ class HttpFile final : public File {
   const OwnProcess process_;
   const HttpRequest asked_;  // for the object; what it is copied for says for which part
   HttpObject object_;
+  std::unique_ptr<const CachedObject> cached_;  // null: the file is read past any cache
   Ref<Buffer> content_;  // the first bytes, or all of them if the server gives no parts
   size_t content_bytes_ = 0;
 

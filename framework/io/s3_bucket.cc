@@ -118,6 +118,8 @@ class BucketAccess final : public HttpAccess {
     if (!store_->anonymous()) store_->credentials()->Renew();
   }
 
+  std::string Server() const override { return store_->endpoint(); }
+
   Explanation Explain(const HttpTicket& ticket, const HttpHead& head,
                       const std::string& body) const override {
     const S3Error error = ReadS3Error(body);

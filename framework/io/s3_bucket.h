@@ -38,6 +38,8 @@ class S3Store {
 
   bool anonymous() const { return anonymous_; }
   S3CredentialStore* credentials() { return &credentials_; }
+  // "" for AWS.
+  const std::string& endpoint() const { return endpoint_; }
   // Where a bucket lies: what its server said last, or what the environment says.
   std::string RegionOf(const std::string& bucket) const;
   // Notes what a server has said, unless it is no region.

@@ -189,7 +189,8 @@ void FileReader::TakeShare(const ChunkShare& share) {
   Require(
       format_->chunks_tell_records(), origin(),
       " reads files whose chunks do not tell how many records they have before they are read, so "
-      "that a shard cannot leave any out; use by: \"record\"");
+      "that a shard cannot leave any out; use by: \"record\", or make indexes of them (recordio "
+      "index)");
   share_ = share;
 }
 

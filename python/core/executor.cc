@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -18,6 +19,7 @@
 #include "framework/program/executor.h"
 #include "framework/program/operator.h"
 #include "framework/program/program.h"
+#include "operators/slot_declaration.h"
 #include "python/core/deferred_teardown.h"
 #include "python/core/interpreter_release.h"
 #include "python/core/interrupt.h"
@@ -60,8 +62,8 @@ bool MayWaitForReaders(const Program& program) {
 class Prepared {
  public:
   Prepared(const std::shared_ptr<Program>& program, std::shared_ptr<PythonScope> scope,
-           const std::string& place, uint64_t seed)
-      : scope_(std::move(scope)), may_wait_(MayWaitForReaders(*program)) {
+           const std::string& place, uint64_t seed, bool of_layers)
+      : scope_(std::move(scope)), may_wait_(MayWaitForReaders(*program)), of_layers_(of_layers) {
     RunState run;
     run.place = Place::Parse(place);
     run.seed = seed;
@@ -94,6 +96,8 @@ class Prepared {
       const std::lock_guard<std::mutex> lock(mutex_);
       const RunsHere runs_here(&runs_on_);
       const OpensReader opens(scope_->number());
+      std::optional<RunsLayers> runs_layers;
+      if (of_layers_) runs_layers.emplace();
       output_.clear();
       prepared_->Run(feed);
       if (role_ == ProgramRole::kStartup) ExpectSave();
@@ -142,6 +146,7 @@ class Prepared {
 
   const std::shared_ptr<PythonScope> scope_;
   const bool may_wait_;
+  const bool of_layers_;
   ProgramRole role_;
   PythonOutput output_;
   std::mutex mutex_;                           // taken without the interpreter
@@ -157,9 +162,11 @@ void DefineExecutor(py::module_* module) {
   module->def(
       "prepare",
       [](const std::shared_ptr<Program>& program, const std::shared_ptr<PythonScope>& scope,
-         const std::string& place,
-         uint64_t seed) { return std::make_unique<Prepared>(program, scope, place, seed); },
-      py::arg("program"), py::arg("scope"), py::arg("place"), py::arg("seed"));
+         const std::string& place, uint64_t seed, bool of_layers) {
+        return std::make_unique<Prepared>(program, scope, place, seed, of_layers);
+      },
+      py::arg("program"), py::arg("scope"), py::arg("place"), py::arg("seed"),
+      py::arg("of_layers") = false);
 }
 
 }  // namespace millhopper

@@ -12,6 +12,7 @@
 #include "framework/base/thread_pool.h"
 #include "framework/base/version.h"
 #include "framework/io/command.h"
+#include "framework/io/file_cache.h"
 #include "framework/plugin.h"
 #include "python/core/arrow.h"
 #include "python/core/collected.h"
@@ -114,6 +115,7 @@ void Define(py::module_ module) {
       "come_back", [] {}, py::call_guard<InterpreterRelease>());
   module.def("load_plugin", &LoadPlugin, py::arg("path"));
   module.def("allow_exec", &AllowExec, py::arg("allowed"));
+  module.def("set_cache", &FileCache::Use, py::arg("folder"), py::arg("most_bytes"));
   module.def("set_threads", &SetThreads, py::arg("threads"));
   DefineLoop(&module);
   py::class_<PythonReader, std::shared_ptr<PythonReader>>(

@@ -14,131 +14,64 @@
 #include <parquet/exception.h>
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
-#include "readers/packed_numbers.h"
+#include "readers/flat_pages.h"
 #include "readers/snappy_block.h"
 
 namespace millhopper {
 namespace {
 
-// A column chunk that is being decoded into values of T.
-template <typename T>
-class Decoder {
- public:
-  Decoder(const parquet::ReaderProperties& properties, parquet::Compression::type compression,
-          const parquet::ColumnDescriptor& column)
-      : pool_(properties.memory_pool()),
-        compression_(compression),
-        may_be_null_(column.max_definition_level() > 0) {
-    if (is_compressed() && compression != parquet::Compression::SNAPPY) {
-      PARQUET_ASSIGN_OR_THROW(codec_, arrow::util::Codec::Create(compression));
+// What the header of a page says.
+FlatPage AsFlatPage(const parquet::Page& page) {
+  FlatPage flat;
+  flat.stored = {page.data(), page.data() + page.size()};
+  if (page.type() == parquet::PageType::DICTIONARY_PAGE) {
+    const auto& dictionary = static_cast<const parquet::DictionaryPage&>(page);
+    flat.values = dictionary.num_values();
+    if (dictionary.encoding() == parquet::Encoding::PLAIN ||
+        dictionary.encoding() == parquet::Encoding::PLAIN_DICTIONARY) {
+      flat.kind = FlatPageKind::kDictionary;
+    }
+  } else if (page.type() == parquet::PageType::DATA_PAGE) {
+    const auto& data = static_cast<const parquet::DataPageV1&>(page);
+    flat.values = data.num_values();
+    flat.expanded = data.uncompressed_size();
+    flat.levels_packed = data.definition_level_encoding() == parquet::Encoding::RLE;
+    if (data.encoding() == parquet::Encoding::PLAIN) {
+      flat.kind = FlatPageKind::kNumbers;
+    } else if (data.encoding() == parquet::Encoding::PLAIN_DICTIONARY ||
+               data.encoding() == parquet::Encoding::RLE_DICTIONARY) {
+      flat.kind = FlatPageKind::kPlaces;
     }
   }
+  return flat;
+}
 
-  // Writes the values of all pages, `left` of them, to `out`.
-  bool Decode(parquet::PageReader* pages, size_t left, T* out) {
-    while (left > 0) {
-      const std::shared_ptr<parquet::Page> page = pages->NextPage();
-      if (page == nullptr) return false;
-      if (page->type() == parquet::PageType::DICTIONARY_PAGE) {
-        if (!ReadDictionary(static_cast<const parquet::DictionaryPage&>(*page))) return false;
-        continue;
-      }
-      if (page->type() != parquet::PageType::DATA_PAGE) return false;
-      const auto& data = static_cast<const parquet::DataPageV1&>(*page);
-      const auto values = static_cast<size_t>(std::max(data.num_values(), 0));
-      if (values > left || !DecodePage(data, values, out)) return false;
-      out += values;
-      left -= values;
-    }
-    return true;
+FlatPageTools ToolsFor(parquet::Compression::type compression, arrow::MemoryPool* pool) {
+  FlatPageTools tools;
+  tools.allocate = [pool](size_t bytes) {
+    PARQUET_ASSIGN_OR_THROW(std::shared_ptr<arrow::Buffer> buffer,
+                            arrow::AllocateBuffer(static_cast<int64_t>(bytes), pool));
+    return std::shared_ptr<uint8_t>(buffer, buffer->mutable_data());
+  };
+  if (compression == parquet::Compression::SNAPPY) {
+    tools.expand = [](PackedBytes stored, uint8_t* out, size_t expanded) {
+      return ExpandSnappyBlock(reinterpret_cast<const char*>(stored.begin), stored.size(),
+                               reinterpret_cast<char*>(out), expanded);
+    };
+  } else if (compression != parquet::Compression::UNCOMPRESSED) {
+    PARQUET_ASSIGN_OR_THROW(std::shared_ptr<arrow::util::Codec> codec,
+                            arrow::util::Codec::Create(compression));
+    tools.expand = [codec](PackedBytes stored, uint8_t* out, size_t expanded) {
+      const auto size = static_cast<int64_t>(expanded);
+      const auto written =
+          codec->Decompress(static_cast<int64_t>(stored.size()), stored.begin, size, out);
+      return written.ok() && *written == size;
+    };
   }
-
- private:
-  bool is_compressed() const { return compression_ != parquet::Compression::UNCOMPRESSED; }
-
-  // The bytes of a page: in `room` if they were compressed.
-  bool Expand(const parquet::Page& page, int64_t expanded, std::shared_ptr<arrow::Buffer>* room,
-              PackedBytes* bytes) {
-    if (!is_compressed()) {
-      *bytes = {page.data(), page.data() + page.size()};
-      return page.size() == expanded;
-    }
-    if (expanded <= 0) return false;
-    if (*room == nullptr || (*room)->size() < expanded) {
-      PARQUET_ASSIGN_OR_THROW(*room, arrow::AllocateBuffer(expanded, pool_));
-    }
-    uint8_t* const out = (*room)->mutable_data();
-    *bytes = {out, out + expanded};
-    if (compression_ == parquet::Compression::SNAPPY) {
-      return ExpandSnappyBlock(reinterpret_cast<const char*>(page.data()),
-                               static_cast<size_t>(page.size()), reinterpret_cast<char*>(out),
-                               static_cast<size_t>(expanded));
-    }
-    const auto written = codec_->Decompress(page.size(), page.data(), expanded, out);
-    return written.ok() && *written == expanded;
-  }
-
-  bool ReadDictionary(const parquet::DictionaryPage& page) {
-    const auto values = static_cast<size_t>(std::max(page.num_values(), 0));
-    const bool plain = page.encoding() == parquet::Encoding::PLAIN ||
-                       page.encoding() == parquet::Encoding::PLAIN_DICTIONARY;
-    const int64_t bytes = static_cast<int64_t>(values * sizeof(T));
-    if (!plain || values == 0 || has_dictionary_) return false;
-    has_dictionary_ = Expand(page, bytes, &dictionary_room_, &dictionary_);
-    // Without compression the bytes are those of the file, which need not be aligned.
-    if (has_dictionary_ && !is_compressed()) {
-      PARQUET_ASSIGN_OR_THROW(dictionary_room_, arrow::AllocateBuffer(bytes, pool_));
-      std::memcpy(dictionary_room_->mutable_data(), dictionary_.begin, dictionary_.size());
-      dictionary_.begin = dictionary_room_->data();
-      dictionary_.end = dictionary_.begin + bytes;
-    }
-    return has_dictionary_;
-  }
-
-  bool DecodePage(const parquet::DataPageV1& page, size_t values, T* out) {
-    PackedBytes bytes;
-    if (!Expand(page, page.uncompressed_size(), &page_room_, &bytes)) return false;
-    if (may_be_null_) {
-      uint32_t size;
-      if (page.definition_level_encoding() != parquet::Encoding::RLE ||
-          !bytes.TakeLittleEndian(4, &size) || size > bytes.size() ||
-          !AllAreSet({bytes.begin, bytes.begin + size}, values)) {
-        return false;
-      }
-      bytes.begin += size;
-    }
-    switch (page.encoding()) {
-      case parquet::Encoding::PLAIN:
-        if (bytes.size() < values * sizeof(T)) return false;
-        if (values > 0) std::memcpy(out, bytes.begin, values * sizeof(T));
-        return true;
-      case parquet::Encoding::PLAIN_DICTIONARY:
-      case parquet::Encoding::RLE_DICTIONARY:
-        return has_dictionary_ && DecodePlaces(bytes, values, out);
-      default:
-        return false;
-    }
-  }
-
-  bool DecodePlaces(PackedBytes bytes, size_t values, T* out) const {
-    uint32_t bits;
-    if (values == 0) return true;
-    if (!bytes.TakeLittleEndian(1, &bits)) return false;
-    const auto* const dictionary = reinterpret_cast<const T*>(dictionary_.begin);
-    return LookUp(bytes, bits, values, dictionary, dictionary_.size() / sizeof(T), out);
-  }
-
-  arrow::MemoryPool* const pool_;
-  const parquet::Compression::type compression_;
-  const bool may_be_null_;
-  std::unique_ptr<arrow::util::Codec> codec_;  // not for snappy
-  std::shared_ptr<arrow::Buffer> dictionary_room_, page_room_;
-  bool has_dictionary_ = false;
-  PackedBytes dictionary_{};
-};
+  return tools;
+}
 
 template <typename T>
 std::shared_ptr<arrow::Buffer> Decode(parquet::PageReader* pages,
@@ -148,9 +81,13 @@ std::shared_ptr<arrow::Buffer> Decode(parquet::PageReader* pages,
   const int64_t bytes = chunk.num_values() * static_cast<int64_t>(sizeof(T));
   PARQUET_ASSIGN_OR_THROW(std::shared_ptr<arrow::Buffer> values,
                           arrow::AllocateBuffer(bytes, properties.memory_pool()));
-  Decoder<T> decoder(properties, chunk.compression(), column);
-  auto* const out = reinterpret_cast<T*>(values->mutable_data());
-  if (!decoder.Decode(pages, static_cast<size_t>(chunk.num_values()), out)) return nullptr;
+  FlatPages<T> decoder(ToolsFor(chunk.compression(), properties.memory_pool()),
+                       column.max_definition_level() > 0, static_cast<size_t>(chunk.num_values()),
+                       reinterpret_cast<T*>(values->mutable_data()));
+  while (!decoder.is_done()) {
+    const std::shared_ptr<parquet::Page> page = pages->NextPage();
+    if (page == nullptr || !decoder.Take(AsFlatPage(*page))) return nullptr;
+  }
   return values;
 }
 

@@ -130,6 +130,7 @@ FormatSchema Schema() {
       FormatSchema(
           "lines \"label feasign:slot ...\" of Paddle's CTR reader; plain, gzip, zstd, lz4")
           .GuessFields(Guess)
+          .Companion(kIndexAttribute, kIndexListAttribute, kIndexDoc)
           .Attr(FieldsAttribute("label, which is 1 for numbers above 0 and else 0, and slots such "
                                 "as \"101 int64[-1] default=0\"; other slots are passed over")));
 }

@@ -9,24 +9,17 @@
 #include "framework/io/byte_stream.h"
 #include "framework/reader/file_format.h"
 #include "readers/fields.h"
+#include "readers/indexable_format.h"
 #include "readers/json_fields.h"
 #include "readers/line_source.h"
 
 namespace millhopper {
 namespace {
 
-class JsonlFormat final : public FileFormat {
+class JsonlFormat final : public SearchedFormat {
  public:
   explicit JsonlFormat(const FormatArguments& arguments)
       : JsonlFormat(arguments, RequiredFields(arguments.attributes)) {}
-
-  std::unique_ptr<FileSource> Open(const FileEntry& file) override {
-    return MakeLineSource(std::make_unique<ByteStream>(file.path, file.buffer_type),
-                          [this](std::string_view* line, uint64_t offset) {
-                            if (offset == 0) line->remove_prefix(Utf8MarkBytes(*line));
-                            return !IsBlank(*line) && (!skips_ || !parser_.IsLeftOut(*line));
-                          });
-  }
 
   std::string PlaceName(const FileEntry& file, uint64_t offset) const override {
     return LineName(file.path, offset);
@@ -38,9 +31,19 @@ class JsonlFormat final : public FileFormat {
 
  private:
   JsonlFormat(const FormatArguments& arguments, std::vector<Field> fields)
-      : FileFormat(AgreeOnSlots(arguments.declared, SlotsOf(fields))),
+      : SearchedFormat(arguments, AgreeOnSlots(arguments.declared, SlotsOf(fields))),
         parser_(std::move(fields)),
         skips_(AnySkips(parser_.fields())) {}
+
+  std::unique_ptr<IndexableSource> OpenWithoutIndex(const FileEntry& file) override {
+    return MakeLineSource(std::make_unique<ByteStream>(file.path, file.buffer_type),
+                          [this](std::string_view* line, uint64_t offset) {
+                            if (offset == 0) line->remove_prefix(Utf8MarkBytes(*line));
+                            return !IsBlank(*line) && (!skips_ || !parser_.IsLeftOut(*line));
+                          });
+  }
+  std::string Rules() const override { return "jsonl"; }
+  bool leaves_out_records() const override { return skips_; }
 
   const JsonParser parser_;
   const bool skips_;
@@ -56,7 +59,8 @@ FormatSchema Schema() {
           .Extension(".jsonl")
           .Extension(".ndjson")
           .Attr(FieldsAttribute("keys of the outermost object, or JSON pointers such as /user/id"))
-          .GuessFields(&Guess));
+          .GuessFields(&Guess)
+          .Companion(kIndexAttribute, kIndexListAttribute, kIndexDoc));
 }
 
 std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) {

@@ -145,6 +145,7 @@ FormatSchema Schema() {
   return std::move(
       FormatSchema("lines \"label index:value ...\" of LIBSVM and SVMlight; plain, gzip, zstd, lz4")
           .Extension(".svm")
+          .Companion(kIndexAttribute, kIndexListAttribute, kIndexDoc)
           .Extension(".libsvm")
           .Extension(".svmlight")
           .Attr(FieldsAttribute(StrCat(kNames,

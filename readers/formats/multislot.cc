@@ -119,6 +119,7 @@ FormatSchema Schema() {
       FormatSchema("lines \"n v1 ... vn\" for each slot, as Paddle's MultiSlotDataFeed reads them; "
                    "plain, gzip, zstd, lz4")
           .GuessFields(Guess)
+          .Companion(kIndexAttribute, kIndexListAttribute, kIndexDoc)
           .Attr(FieldsAttribute("any, in the order of the file, or #3 for a slot of the file, by "
                                 "its number from 0 on; other slots are passed over")));
 }

@@ -31,6 +31,7 @@
 #include "readers/byte_records.h"
 #include "readers/field_rows.h"
 #include "readers/fields.h"
+#include "readers/indexable_format.h"
 #include "readers/indexed_source.h"
 #include "readers/stored_number.h"
 #include "readers/stream_source.h"
@@ -252,7 +253,7 @@ class StreamedRecords final : public StreamSource {
 
 // Reads the offsets of an index file: where the records begin, in order, of a file of `file_size`
 // bytes.
-std::vector<uint64_t> ReadIndex(const std::string& path, uint64_t file_size) {
+std::vector<uint64_t> ReadRecordIndex(const std::string& path, uint64_t file_size) {
   const std::string text = ReadTextFile(path, "index");
   std::vector<uint64_t> offsets;
   const char* const end = text.data() + text.size();
@@ -302,34 +303,53 @@ class IndexedRecords final : public IndexedSource {
 };
 
 // The files, whatever their records hold.
-class MxnetFormat : public FileFormat {
+class MxnetFormat : public SearchedFormat {
  public:
   MxnetFormat(const FormatArguments& arguments, const std::vector<SlotSpec>& slots)
-      : FileFormat(AgreeOnSlots(arguments.declared, slots)), has_index_(arguments.has_companions) {
+      : SearchedFormat(arguments, AgreeOnSlots(arguments.declared, slots)),
+        has_index_(arguments.has_companions) {
     Require(has_index_ || arguments.buffer_type == BufferType::kMemory,
             "buffer_type \"mmap\" needs index files: without one a file is read as a stream");
   }
 
   std::unique_ptr<FileSource> Open(const FileEntry& file) override {
+    if (!HasRecordIndex(file)) return SearchedFormat::Open(file);
     auto stream = std::make_unique<ByteStream>(file.path, file.buffer_type);
-    if (!has_index_) return std::make_unique<StreamedRecords>(std::move(stream));
     CheckCanBeIndexed(*stream);
-    std::vector<uint64_t> offsets = ReadIndex(file.companion, stream->file().size());
+    std::vector<uint64_t> offsets = ReadRecordIndex(file.companion, stream->file().size());
     return std::make_unique<IndexedRecords>(std::move(stream), std::move(offsets));
   }
 
   std::optional<uint64_t> CountRecords(const std::vector<FileEntry>& files) const override {
-    if (!has_index_) return std::nullopt;
     uint64_t records = 0;
     for (const FileEntry& file : files) {
-      records += ReadIndex(file.companion, File::Open(file.path)->size()).size();
+      if (!HasRecordIndex(file)) {
+        const std::optional<uint64_t> counted = CountByIndex(file);
+        if (!counted) return std::nullopt;
+        records += *counted;
+        continue;
+      }
+      records += ReadRecordIndex(file.companion, File::Open(file.path)->size()).size();
     }
     return records;
   }
 
-  bool chunks_tell_records() const override { return has_index_; }
+  bool chunks_tell_records() const override {
+    return has_index_ || SearchedFormat::chunks_tell_records();
+  }
 
  private:
+  // Whether the file has an index of each record, and not of chunks.
+  static bool HasRecordIndex(const FileEntry& file) {
+    return !file.companion.empty() && !IsChunkIndex(file.companion);
+  }
+  std::unique_ptr<IndexableSource> OpenWithoutIndex(const FileEntry& file) override {
+    return std::make_unique<StreamedRecords>(
+        std::make_unique<ByteStream>(file.path, file.buffer_type));
+  }
+  std::string Rules() const override { return "mxnet"; }
+  bool leaves_out_records() const override { return false; }
+
   const bool has_index_;
 };
 
@@ -466,10 +486,11 @@ FormatSchema Schema() {
                                        " of records that begin with MXNet's image header; "
                                        "without fields a record is its bytes")))
           .GuessFields(&GuessFields)
-          .Companion("index_filename", "index_file_names",
+          .Companion(kIndexAttribute, kIndexListAttribute,
                      "index of the records, as MXIndexedRecordIO writes it: a line "
-                     "\"key\\toffset\" for each. With it chunks are read in parallel "
-                     "and shards leave chunks out"));
+                     "\"key\\toffset\" for each; or as recordio index makes it. With it "
+                     "chunks are read in parallel and shards leave chunks out. One of recordio "
+                     "index, beside a local file as FILE.mhi, is found by itself"));
 }
 
 std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) {

@@ -19,6 +19,7 @@
 #include "framework/reader/file_format.h"
 #include "framework/tensor/tensor_stream.h"
 #include "readers/byte_records.h"
+#include "readers/indexable_format.h"
 #include "readers/named_slots.h"
 #include "readers/recordio_file.h"
 #include "readers/recordio_manifest.h"
@@ -29,28 +30,25 @@ namespace {
 
 constexpr size_t kCountBytes = 4;
 
-class RecordIOFormat : public FileFormat {
+class RecordIOFormat : public CountedFormat {
  public:
   RecordIOFormat(std::vector<SlotSpec> slots, const FormatArguments& arguments)
-      : FileFormat(std::move(slots)),
+      : CountedFormat(std::move(slots)),
         patterns_(arguments.patterns),
         manifests_(arguments.patterns) {}
 
-  std::unique_ptr<FileSource> Open(const FileEntry& file) override {
-    const std::optional<RecordIOPromise> promise = manifests_.Find(file.path);
-    if (promise) CheckStored(*promise, file.path);
-    return std::make_unique<RecordIOFile>(file.path, promise, file.buffer_type);
-  }
-
-  bool chunks_tell_records() const override { return true; }
-
-  // Only a manifest tells the number of records.
+  // Only a manifest tells the number of records, or an index where it does not list the file.
   std::optional<uint64_t> CountRecords(const std::vector<FileEntry>& files) const override {
     RecordIOManifests manifests(patterns_);
     uint64_t records = 0;
     for (const FileEntry& file : files) {
       const std::optional<RecordIOPromise> promise = manifests.Find(file.path);
-      if (!promise) return std::nullopt;
+      if (!promise) {
+        const std::optional<uint64_t> counted = CountByIndex(file);
+        if (!counted) return std::nullopt;
+        records += *counted;
+        continue;
+      }
       const RecordIOCounts& counts = promise->counts;
       if (promise->old && promise->old->records != counts.records) return std::nullopt;
       records += counts.records;
@@ -63,6 +61,15 @@ class RecordIOFormat : public FileFormat {
   virtual void CheckStored(const RecordIOPromise&, const std::string&) const {}
 
  private:
+  std::unique_ptr<FileSource> OpenUncounted(const FileEntry& file, bool* counted) override {
+    const std::optional<RecordIOPromise> promise = manifests_.Find(file.path);
+    if (promise) CheckStored(*promise, file.path);
+    *counted = promise.has_value();
+    return std::make_unique<RecordIOFile>(file.path, promise, file.buffer_type);
+  }
+  std::string Rules() const override { return "recordio"; }
+  bool leaves_out_records() const override { return false; }
+
   const std::vector<std::string> patterns_;
   RecordIOManifests manifests_;
 };

@@ -28,6 +28,7 @@
 #include "readers/claimed_list.h"
 #include "readers/field_rows.h"
 #include "readers/fields.h"
+#include "readers/indexable_format.h"
 #include "readers/json_fields.h"
 #include "readers/stream_source.h"
 #include "readers/tar_member.h"
@@ -623,18 +624,12 @@ std::unique_ptr<FileSource> OpenArchive(const FileEntry& entry, const MemberPars
   return std::make_unique<PlainArchive>(std::move(file), skips);
 }
 
-class TarFormat final : public FileFormat {
+class TarFormat final : public CountedFormat {
  public:
   TarFormat(const FormatArguments& arguments, std::vector<Field> fields)
-      : FileFormat(AgreeOnSlots(arguments.declared, SlotsOf(fields))),
+      : CountedFormat(AgreeOnSlots(arguments.declared, SlotsOf(fields))),
         parser_(std::move(fields)),
         skips_(AnySkips(parser_.fields())) {}
-
-  std::unique_ptr<FileSource> Open(const FileEntry& file) override {
-    return OpenArchive(file, skips_ ? &parser_ : nullptr);
-  }
-
-  bool chunks_tell_records() const override { return !skips_; }
 
   std::string PlaceName(const FileEntry&, uint64_t) const override { return "the group of files"; }
 
@@ -643,6 +638,13 @@ class TarFormat final : public FileFormat {
   }
 
  private:
+  std::unique_ptr<FileSource> OpenUncounted(const FileEntry& file, bool* counted) override {
+    *counted = skips_;
+    return OpenArchive(file, skips_ ? &parser_ : nullptr);
+  }
+  std::string Rules() const override { return "tar"; }
+  bool leaves_out_records() const override { return skips_; }
+
   const MemberParser parser_;
   const bool skips_;
 };

@@ -2,25 +2,22 @@
 // The format `text`: a record is a line without its end (LF or CR LF), as bytes; an LF at the end
 // of the file opens no further line.
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "framework/io/byte_stream.h"
 #include "framework/reader/file_format.h"
 #include "readers/byte_records.h"
+#include "readers/indexable_format.h"
 #include "readers/line_source.h"
 
 namespace millhopper {
 namespace {
 
-class TextFormat final : public FileFormat {
+class TextFormat final : public SearchedFormat {
  public:
   explicit TextFormat(const FormatArguments& arguments)
-      : FileFormat(AgreeOnSlots(arguments.declared, {BytesSlot()})) {}
-
-  std::unique_ptr<FileSource> Open(const FileEntry& file) override {
-    auto stream = std::make_unique<ByteStream>(file.path, file.buffer_type);
-    return MakeLineSource(std::move(stream), nullptr);
-  }
+      : SearchedFormat(arguments, AgreeOnSlots(arguments.declared, {BytesSlot()})) {}
 
   void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
     LoadBytes(tickets, n, rows);
@@ -29,11 +26,21 @@ class TextFormat final : public FileFormat {
   std::string PlaceName(const FileEntry& file, uint64_t offset) const override {
     return LineName(file.path, offset);
   }
+
+ private:
+  std::unique_ptr<IndexableSource> OpenWithoutIndex(const FileEntry& file) override {
+    auto stream = std::make_unique<ByteStream>(file.path, file.buffer_type);
+    return MakeLineSource(std::move(stream), nullptr);
+  }
+  std::string Rules() const override { return "text"; }
+  bool leaves_out_records() const override { return false; }
 };
 
 FormatSchema Schema() {
-  return FormatSchema("lines of text as bytes, without their ends; plain, gzip, zstd, lz4")
-      .Extension(".txt");
+  return std::move(
+      FormatSchema("lines of text as bytes, without their ends; plain, gzip, zstd, lz4")
+          .Extension(".txt")
+          .Companion(kIndexAttribute, kIndexListAttribute, kIndexDoc));
 }
 
 std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) {

@@ -26,6 +26,7 @@
 #include "readers/checksums.h"
 #include "readers/example.h"
 #include "readers/fields.h"
+#include "readers/indexable_format.h"
 #include "readers/indexed_source.h"
 #include "readers/stored_number.h"
 #include "readers/stream_source.h"
@@ -145,7 +146,7 @@ class StreamedRecords final : public StreamSource {
 
 // Reads an index file: where the records begin. They must lie one behind another, from the
 // beginning of a file of `file_size` bytes to its end.
-std::vector<uint64_t> ReadIndex(const std::string& path, uint64_t file_size) {
+std::vector<uint64_t> ReadRecordIndex(const std::string& path, uint64_t file_size) {
   const std::string text = ReadTextFile(path, "index");
   std::vector<uint64_t> begins;
   uint64_t next = 0;
@@ -206,41 +207,60 @@ class IndexedRecords final : public IndexedSource {
 };
 
 // The files, whatever their records hold.
-class TFRecordFormat : public FileFormat {
+class TFRecordFormat : public SearchedFormat {
  public:
   TFRecordFormat(const FormatArguments& arguments, const std::vector<SlotSpec>& slots)
-      : FileFormat(AgreeOnSlots(arguments.declared, slots)), has_index_(arguments.has_companions) {
+      : SearchedFormat(arguments, AgreeOnSlots(arguments.declared, slots)),
+        has_index_(arguments.has_companions) {
     Require(has_index_ || arguments.buffer_type == BufferType::kMemory,
             "buffer_type \"mmap\" needs index files: without one a file is read as a stream");
   }
 
   std::unique_ptr<FileSource> Open(const FileEntry& file) override {
+    if (!HasRecordIndex(file)) return SearchedFormat::Open(file);
     auto stream = std::make_unique<ByteStream>(file.path, file.buffer_type);
-    if (has_index_) {
-      CheckCanBeIndexed(*stream);
-      std::vector<uint64_t> begins = ReadIndex(file.companion, stream->file().size());
-      return std::make_unique<IndexedRecords>(std::move(stream), std::move(begins), skips());
+    CheckCanBeIndexed(*stream);
+    std::vector<uint64_t> begins = ReadRecordIndex(file.companion, stream->file().size());
+    return std::make_unique<IndexedRecords>(std::move(stream), std::move(begins), skips());
+  }
+
+  std::optional<uint64_t> CountRecords(const std::vector<FileEntry>& files) const override {
+    if (leaves_out_records()) return std::nullopt;
+    uint64_t records = 0;
+    for (const FileEntry& file : files) {
+      if (!HasRecordIndex(file)) {
+        const std::optional<uint64_t> counted = CountByIndex(file);
+        if (!counted) return std::nullopt;
+        records += *counted;
+        continue;
+      }
+      records += ReadRecordIndex(file.companion, File::Open(file.path)->size()).size();
     }
+    return records;
+  }
+
+  bool chunks_tell_records() const override {
+    return has_index_ ? !leaves_out_records() : SearchedFormat::chunks_tell_records();
+  }
+
+ private:
+  // What tells which records are left out; null if none is.
+  virtual const ExampleParser* skips() const { return nullptr; }
+
+  std::unique_ptr<IndexableSource> OpenWithoutIndex(const FileEntry& file) override {
+    auto stream = std::make_unique<ByteStream>(file.path, file.buffer_type);
     if (!stream->compressed() && IsZlib(*stream)) {
       stream = std::make_unique<ByteStream>(file.path, kZlib);
     }
     return std::make_unique<StreamedRecords>(std::move(stream), skips());
   }
+  std::string Rules() const override { return "tfrecord"; }
+  bool leaves_out_records() const override { return skips() != nullptr; }
 
-  std::optional<uint64_t> CountRecords(const std::vector<FileEntry>& files) const override {
-    if (!chunks_tell_records()) return std::nullopt;
-    uint64_t records = 0;
-    for (const FileEntry& file : files) {
-      records += ReadIndex(file.companion, File::Open(file.path)->size()).size();
-    }
-    return records;
+  // Whether the file has an index of each record, and not of chunks.
+  static bool HasRecordIndex(const FileEntry& file) {
+    return !file.companion.empty() && !IsChunkIndex(file.companion);
   }
-
-  bool chunks_tell_records() const override { return has_index_ && skips() == nullptr; }
-
- private:
-  // What tells which records are left out; null if none is.
-  virtual const ExampleParser* skips() const { return nullptr; }
 
   // zlib's two first bytes could also be those of a length, whose checksum then follows.
   static bool IsZlib(const ByteStream& stream) {
@@ -314,10 +334,12 @@ FormatSchema Schema() {
                        .Attr(FieldsAttribute("features of an Example or SequenceExample; without "
                                              "fields a record is its bytes"))
                        .GuessFields(&GuessFields)
-                       .Companion("index_filename", "index_file_names",
+                       .Companion(kIndexAttribute, kIndexListAttribute,
                                   "index of the records, as DALI's tfrecord2idx writes it: a line "
-                                  "\"offset size\" for each. With it chunks are read in parallel "
-                                  "and shards leave chunks out"));
+                                  "\"offset size\" for each; or as recordio index makes it. With "
+                                  "it chunks are read in parallel and shards leave chunks out. One "
+                                  "of recordio index, beside a local file as FILE.mhi, is found by "
+                                  "itself"));
 }
 
 std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) {

@@ -26,6 +26,7 @@ DEFINE_int32(rounds, 5, "rounds that this time is divided into");
 DECLARE_int32(threads);  // a flag of every command: workers of the loading pool
 DEFINE_string(data, "", "folder for the data, which is kept; by default one that is removed");
 DEFINE_string(peek, "", "the peek command, for workloads that start a process");
+DEFINE_string(programs, "tools/programs", "the folder of the programs of the quickstart");
 DEFINE_int64(while_steps, 100000000, "steps of the loop whose memory is measured");
 DEFINE_string(count_copies, "", "print what a workload copies, and its payload, in bytes");
 
@@ -104,6 +105,7 @@ Workloads AllWorkloads() {
   AddTextWorkloads(&workloads);
   AddStartWorkloads(&workloads);
   AddResumeWorkloads(&workloads);
+  AddTrainingWorkloads(&workloads);
   AddHttpWorkloads(&workloads);
   return workloads;
 }
@@ -113,6 +115,7 @@ int RunAll() {
   Options().rounds = std::max(1, FLAGS_rounds);
   Options().workers = FLAGS_threads >= 0 ? FLAGS_threads : ThreadPool::DefaultSize();
   Options().peek = FLAGS_peek;
+  Options().programs = FLAGS_programs;
   Options().while_steps = FLAGS_while_steps;
   const BenchmarkFolder folder;
   const Workloads workloads = AllWorkloads();

@@ -19,6 +19,7 @@ struct BenchmarkOptions {
   int rounds = 5;          // the time is divided into these; the limit is measured before each
   int workers = 1;         // of the pool; the calling thread works too
   std::string peek;        // the command
+  std::string programs;    // the folder of the quickstart's programs
   int64_t while_steps = 0;
 
   // Processors that a reader can keep busy.
@@ -113,6 +114,7 @@ void AddGatherWorkloads(Workloads* workloads);
 void AddTextWorkloads(Workloads* workloads);
 void AddStartWorkloads(Workloads* workloads);
 void AddResumeWorkloads(Workloads* workloads);
+void AddTrainingWorkloads(Workloads* workloads);
 
 }  // namespace millhopper
 

@@ -17,6 +17,7 @@
 #include "readers/recordio_writer.h"
 #include "tests/bytes.h"
 #include "tests/fuzz/checkpoint_target.h"
+#include "tests/index_files.h"
 #include "tests/mds_shards.h"
 #include "tests/mxnet_records.h"
 #include "tests/npy_files.h"
@@ -90,6 +91,19 @@ void WriteTFRecords(const std::string& folder) {
   WriteFile(folder + "/records.gz", Gzipped(file));
   const std::string index = TFRecordIndex(records);
   WriteFile(folder + "/with_index", static_cast<char>(index.size()) + index + file);
+}
+
+void WriteIndexes(const std::string& folder) {
+  std::filesystem::create_directories(folder);
+  const std::vector<std::string> records = {"one", "", std::string(300, 'a')};
+  const auto write = [&folder](const std::string& tag, const std::string& content) {
+    const TempFile file("indexed", content);
+    const std::string index = IndexOf(tag, file.path());
+    WriteFile(StrCat(folder, "/", tag), static_cast<char>(index.size()) + index + content);
+  };
+  write("text", "one\n\r\nlast");
+  write("tfrecord", TFRecords(records));
+  write("mxnet", MxnetRecords(records));
 }
 
 void WriteMxnet(const std::string& folder) {
@@ -264,6 +278,7 @@ int main(int argc, char** argv) {
   millhopper::WriteRecordIO(folder);
   millhopper::WriteIdx(folder + "/idx");
   millhopper::WriteTFRecords(folder + "/tfrecord");
+  millhopper::WriteIndexes(folder + "/chunk_index");
   millhopper::WriteMxnet(folder + "/mxnet");
   millhopper::WriteMds(folder + "/mds");
   millhopper::WriteImageLists(folder + "/image_list");

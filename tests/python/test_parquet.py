@@ -63,7 +63,7 @@ def number_type(kind: Any) -> str | None:
     if pa.types.is_floating(kind):
         return {16: "float16", 32: "float32", 64: "float64"}[kind.bit_width]
     if pa.types.is_unsigned_integer(kind):
-        return {8: "uint8", 16: "int32", 32: "int64", 64: "int64"}[kind.bit_width]
+        return f"uint{kind.bit_width}"
     if pa.types.is_integer(kind) or pa.types.is_temporal(kind):
         return f"int{kind.bit_width}" if not pa.types.is_interval(kind) else None
     return None

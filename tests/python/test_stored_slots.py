@@ -19,10 +19,8 @@ from millhopper.recordio_writer import (
 )
 
 SLOTS = [("float32", [1, 3], 0), ("int64", [1, 1], 0)]
-DECLARATION = (
-    'slots={"x": ("float32", [1, 3]), "label": ("int64", [1, 1])}, in layers '
-    'shapes=[[1, 3], [1, 1]], dtypes=["float32", "int64"]'
-)
+ARGUMENTS = 'shapes=[[1, 3], [1, 1]], dtypes=["float32", "int64"]'
+DECLARATION = 'slots={"x": ("float32", [1, 3]), "label": ("int64", [1, 1])}, in layers ' + ARGUMENTS
 
 
 def write(path: Path, *numbers: int, names: list[str] | None = None) -> Path:
@@ -175,5 +173,27 @@ def test_layers_say_what_is_missing(tmp_path: Path) -> None:
     path = write(tmp_path / "a.recordio", 1)
     (tmp_path / "a.recordio.manifest.json").unlink()
     layers.open_files(str(path))
-    with pytest.raises(millhopper.Error, match="data_type: FP32 dims: 1 dims: 3"):
+    with pytest.raises(millhopper.Error, match="the slots of a record are not known") as caught:
         millhopper.Executor().run(millhopper.default_startup_program())
+    assert caught.value.message.endswith(f"the first records of {path} have {ARGUMENTS}")
+    # The same program as text is answered as texts declare slots.
+    text = millhopper.default_startup_program().to_text()
+    parsed = millhopper.Program.parse_from_string(text)
+    for program in (parsed, parsed.clone()):
+        with pytest.raises(millhopper.Error, match="have type { type: READER reader { lod_tensor"):
+            millhopper.Executor().run(program)
+
+
+@pytest.mark.usefixtures("fresh_programs")
+def test_layers_say_which_arguments_are_right(path: Path) -> None:
+    x = layers.read_file(layers.open_files(str(path), shapes=[[1, 4]], name="wrong"))
+    executor = millhopper.Executor()
+    with pytest.raises(millhopper.Error, match="1 slots are declared") as caught:
+        executor.run(millhopper.default_startup_program())
+        executor.run(fetch_list=[x])
+    assert caught.value.message.endswith(f"; its records have {ARGUMENTS}")
+    right = eval(f"dict({ARGUMENTS})")
+    with millhopper.program_guard(millhopper.Program(), millhopper.Program()):
+        reader = layers.open_files(str(path), **right)
+        executor.run(millhopper.default_startup_program())
+        assert len(executor.run(fetch_list=list(layers.read_file(reader)))) == 2

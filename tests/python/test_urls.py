@@ -65,3 +65,60 @@ def test_errors_hide_what_is_secret(server: str) -> None:
         list(millhopper.Reader.open_files(url))
     assert "hidden" not in str(raised.value)
     assert "?..." in str(raised.value)
+
+
+class Parts(Quiet):
+    """A server of one object, which gives parts and counts the bytes of their bodies."""
+
+    content = b"".join(b"line %d\n" % line for line in range(300_000))
+    sent = 0
+
+    def do_GET(self) -> None:
+        first, last = map(int, self.headers["Range"].removeprefix("bytes=").split("-"))
+        body = self.content[first : last + 1]
+        type(self).sent += len(body)
+        self.send_response(206)
+        self.send_header("ETag", '"1"')
+        end = first + len(body) - 1
+        self.send_header("Content-Range", f"bytes {first}-{end}/{len(self.content)}")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+def test_a_cache_keeps_what_a_server_has_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    millhopper.set_cache(tmp_path / "cache", max_bytes=16 * 2**20)
+    with ThreadingHTTPServer(("127.0.0.1", 0), Parts) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            url = f"http://127.0.0.1:{server.server_port}/lines.txt"
+            for again in (False, True):
+                before = Parts.sent
+                reader = millhopper.Reader.open_files(url, names=["line"]).batch(100_000)
+                lines = [line for batch in reader for line in batch["line"].to_bytes()]
+                assert b"".join(line + b"\n" for line in lines) == Parts.content
+                assert (Parts.sent - before < 100) == again
+        finally:
+            millhopper.set_cache(None)
+            server.shutdown()
+            thread.join()
+
+
+def test_caches_that_cannot_be(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(millhopper.Error, match="cannot be written"):
+        millhopper.set_cache(tmp_path / "file")
+    with pytest.raises(millhopper.Error, match="at least 16777216"):
+        millhopper.set_cache(tmp_path, 1000)
+    with pytest.raises(ValueError, match="max_bytes -1 is not 0 to"):
+        millhopper.set_cache(tmp_path, -1)
+    with pytest.raises(ValueError, match="directory is empty"):
+        millhopper.set_cache("")
+    with pytest.raises(TypeError, match="max_bytes is 1.5"):
+        millhopper.set_cache(tmp_path, 1.5)  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        millhopper.set_cache(3)  # type: ignore[arg-type]

@@ -50,6 +50,7 @@
 #include "tests/child.h"
 #include "tests/compressed.h"
 #include "tests/faulty_files_contract.h"
+#include "tests/index_files.h"
 #include "tests/mds_shards.h"
 #include "tests/memory_files.h"
 #include "tests/mxnet_records.h"
@@ -714,6 +715,31 @@ ReaderPtr IndexedTFRecord(Fault fault, Where where) {
   return std::make_unique<FileReader>(FindFileFormat("tfrecord")->Make(arguments), std::move(file));
 }
 
+// The faulty file is stale: it has a bit that the file of the index does not have.
+const std::string& FileWithIndexPath(Fault fault) {
+  static const TempFile good("with_index.tfrecord", ReadFile(TFRecordPath(Fault::kNone)));
+  static const TempFile bad("stale.tfrecord", ReadFile(TFRecordPath(Fault::kPlan)));
+  static const bool written = [] {
+    WriteIndex("tfrecord", good.path());
+    WriteFile(IndexPathOf(bad.path()), ReadFile(IndexPathOf(good.path())));
+    return true;
+  }();
+  EXPECT_TRUE(written);
+  return fault == Fault::kNone ? good.path() : bad.path();
+}
+
+ReaderPtr TFRecordWithIndex(Fault fault, Where) {
+  const FileEntry file = {FileWithIndexPath(fault), "", BufferType::kMemory};
+  FormatArguments arguments;
+  arguments.files = {file};
+  return std::make_unique<FileReader>(FindFileFormat("tfrecord")->Make(arguments), file);
+}
+
+std::vector<std::string> FilesWithIndex() {
+  const std::string& path = FileWithIndexPath(Fault::kNone);
+  return {path, IndexPathOf(path)};
+}
+
 ReaderPtr MxnetAt(FileEntry file) {
   FormatArguments arguments;
   arguments.has_companions = !file.companion.empty();
@@ -1259,6 +1285,17 @@ std::vector<ContractCase> Files(Where where) {
   };
 }
 
+std::vector<ContractCase> FilesByIndex() {
+  const Where where = Where::kDisk;
+  return {
+      Reads("tfrecord_with_index", TFRecordWithIndex, where, FilesWithIndex, {}, {}, {0}),
+      Reads("tfrecord_with_index_shuffle_batch", TFRecordWithIndex, where, FilesWithIndex,
+            {Shuffle(7), Batch(4)}, {}, {0}),
+      Reads("tfrecord_with_index_shard_by_chunk", TFRecordWithIndex, where, FilesWithIndex,
+            {ShardByChunk(2, 0)}, {}),
+  };
+}
+
 // Mapped records, and records of mapped files that have to be expanded.
 std::vector<ContractCase> MappedFiles() {
   const std::vector<int64_t> numbers = Numbers(kRecords);
@@ -1299,6 +1336,7 @@ INSTANTIATE_TEST_SUITE_P(Decorators, ReaderContract, WithPools(Decorators()), Na
 INSTANTIATE_TEST_SUITE_P(Combined, ReaderContract, WithPools(Combined()), NameOfCase);
 INSTANTIATE_TEST_SUITE_P(Chains, ReaderContract, WithPools(Chains()), NameOfCase);
 INSTANTIATE_TEST_SUITE_P(Files, ReaderContract, WithPools(Files(Where::kDisk)), NameOfCase);
+INSTANTIATE_TEST_SUITE_P(FilesByIndex, ReaderContract, WithPools(FilesByIndex()), NameOfCase);
 INSTANTIATE_TEST_SUITE_P(MemoryFiles, ReaderContract, WithPools(Files(Where::kMemory)), NameOfCase);
 INSTANTIATE_TEST_SUITE_P(MappedFiles, ReaderContract, WithPools(MappedFiles()), NameOfCase);
 INSTANTIATE_TEST_SUITE_P(MemoryFiles, FaultyFilesContract,

@@ -75,9 +75,9 @@ TEST(OpenFiles, SecondFilesArePairedByPosition) {
   ExpectError(ErrorCode::kInvalidArgument, "2 files, but 1 second files", [&] {
     OpenFiles({a.path(), b.path()}, {la.path()}, {}, {});
   });
-  const TempFile text("a.txt", "");
-  ExpectError(ErrorCode::kInvalidArgument, "files of the format text take no second file",
-              [&] { OpenFiles({text.path()}, {la.path()}, {}, {}); });
+  const TempFile fixed("a.bin", "");
+  ExpectError(ErrorCode::kInvalidArgument, "files of the format fixed take no second file",
+              [&] { OpenFiles({"fixed:" + fixed.path()}, {la.path()}, {}, {}); });
   ExpectError(ErrorCode::kIo, "no such",
               [&] { OpenFile(*FindFileFormat("idx"), a.path(), "no such", {}); });
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The peek command, run as a child process on the random generator and on lines of text.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -249,6 +250,105 @@ TEST(PeekAtFiles, FindsTheSlotsOfRecordsOfTensors) {
   const ChildResult same = RunChild({"tools/peek", "--startup=" + startup.path(), "--digest"});
   EXPECT_EQ(same.exit_code, 0) << same.errors;
   EXPECT_EQ(same.output, RunChild({"tools/peek", file, "--digest"}).output);
+}
+
+constexpr char kNamed[] = R"(
+blocks {
+  idx: 0
+  parent_idx: -1
+  vars { name: "points" persistable: true type { type: READER } }
+  ops {
+    type: "open_files"
+    outputs { parameter: "Out" arguments: "points" }
+    attrs { name: "file_names" strings: "${points}" }
+  }
+  vars { name: "shuffled" persistable: true type { type: READER } }
+  ops {
+    type: "create_shuffle_reader"
+    inputs { parameter: "UnderlyingReader" arguments: "points" }
+    outputs { parameter: "Out" arguments: "shuffled" }
+    attrs { name: "buffer_size" i: 9 }
+  }
+  vars { name: "rows" persistable: true type { type: READER } }
+  ops {
+    type: "create_csv_file_reader"
+    outputs { parameter: "Out" arguments: "rows" }
+    attrs { name: "filename" s: "${table}" }
+    attrs { name: "fields" strings: ["label int64[]", '"user name" bytes'] }
+  }
+  vars { name: "both" persistable: true type { type: READER } }
+  ops {
+    type: "create_zip_reader"
+    inputs { parameter: "UnderlyingReaders" arguments: ["shuffled", "rows"] }
+    outputs { parameter: "Out" arguments: "both" }
+    attrs { name: "check_alignment" b: false }
+  }
+  vars { name: "doubled" persistable: true type { type: READER } }
+  ops {
+    type: "create_custom_reader"
+    inputs { parameter: "UnderlyingReader" arguments: "points" }
+    outputs { parameter: "Out" arguments: "doubled" }
+    attrs { name: "sub_block" block_idx: 1 }
+    attrs { name: "source_var_names" strings: ["a", "b"] }
+    attrs { name: "sink_var_names" strings: ["b", "twice_a"] }
+  }
+  vars { name: "random" persistable: true type { type: READER } }
+  ops {
+    type: "create_random_data_generator"
+    outputs { parameter: "Out" arguments: "random" }
+    attrs { name: "shape_concat" ints: [1, 2] }
+    attrs { name: "ranks" ints: [2] }
+    attrs { name: "count" i: 1 }
+  }
+}
+blocks {
+  idx: 1
+  parent_idx: 0
+  vars { name: "a" type { type: LOD_TENSOR } }
+  vars { name: "b" type { type: LOD_TENSOR } }
+  vars { name: "twice_a" type { type: LOD_TENSOR } }
+  ops {
+    type: "scale"
+    inputs { parameter: "X" arguments: "a" }
+    outputs { parameter: "Out" arguments: "twice_a" }
+    attrs { name: "scale" f: 2 }
+  }
+}
+)";
+
+TEST(PeekAtPrograms, ShowsTheNamesThatFilesAndProgramsTell) {
+  const TempFile table("points.csv", "x,label,user name\n0.5,3,ab\n");
+  const std::string points = TempName("points.recordio");
+  ASSERT_EQ(RunChild({"tools/recordio", "write", "--output=" + points, "--field=x float32[]",
+                      "--field=label int64[]", table.path()})
+                .exit_code,
+            0);
+  const TempFile startup("startup.pbtxt", kNamed);
+  const auto peek = [&](const std::string& reader, const Words& flags = {}) {
+    Words command = {"tools/peek", "--startup=" + startup.path(), "--reader=" + reader,
+                     "--set=points=" + points, "--set=table=" + table.path()};
+    command.insert(command.end(), flags.begin(), flags.end());
+    const ChildResult result = RunChild(command);
+    EXPECT_EQ(result.exit_code, 0) << result.errors;
+    return result.output;
+  };
+  using testing::HasSubstr;
+  for (const char* reader : {"points", "shuffled"}) {
+    const std::string output = peek(reader);
+    EXPECT_THAT(output, HasSubstr("  slot 0 (x) is declared float32 [1]\n"
+                                  "  slot 1 (label) is declared int64 [1]\n"));
+    EXPECT_THAT(output, HasSubstr("  slot 1 (label): int64 [1]\n    3\n"));
+  }
+  EXPECT_THAT(peek("rows"), HasSubstr("  slot 1 (user name): uint8 [2], lod [[0, 2]]\n"));
+  EXPECT_THAT(peek("both"), HasSubstr("  slot 2 (label): int64 [1]\n    3\n"));
+  EXPECT_THAT(peek("doubled"), HasSubstr("  slot 0 (b): int64 [1]\n    3\n"
+                                         "  slot 1 (twice_a): float32 [1]\n    1\n"));
+  EXPECT_THAT(peek("random"), HasSubstr("  slot 0: float32 [1, 2]"));
+  EXPECT_THAT(peek("points", {"--all"}), HasSubstr("slot 1 (label):"));
+  EXPECT_EQ(peek("points", {"--json"}),
+            "{\"slots\":[{\"name\":\"x\",\"dtype\":\"float32\",\"dims\":[1],\"lod\":[],"
+            "\"data\":[0.5]},{\"name\":\"label\",\"dtype\":\"int64\",\"dims\":[1],\"lod\":[],"
+            "\"data\":[3]}]}\n");
 }
 
 TEST_F(Peek, ShowsFirstElementsOfTheReaderCreatedLast) {

@@ -578,11 +578,55 @@ TEST(RecordIOCommand, ShowsNamesAndText) {
   ExpectFailure({"verify", path}, 3, "no manifest of RecordIO files");
 }
 
+TEST(RecordIOCommand, WritesIndexes) {
+  const std::string folder = NewFolder();
+  const auto length = [](const std::string& tag, const std::string& path,
+                         const std::vector<std::string>& fields) {
+    FormatArguments arguments;
+    if (!fields.empty()) arguments.attributes.Set("fields", fields);
+    if (tag == "recordio") arguments.attributes.Set("content", std::string("bytes"));
+    FileReader reader(FindFileFormat(tag)->Make(arguments), FileEntry{path, ""});
+    return reader.PassLength();
+  };
+  const std::string csv = folder + "/a.csv";
+  WriteFile(csv, "n,text\n1,one\n2,\"two\nlines\"\n");
+  const std::string text = folder + "/b.txt";
+  WriteFile(text, "1\n2\n3");
+  const std::string recordio = folder + "/c.recordio";
+  WriteRecords(recordio, {"a", "b"}, 1);
+  ChildResult result = RunRecordIO({"index", folder + "/*"});
+  ASSERT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_EQ(result.output, StrCat(csv, ".mhi: 2 records, 1 chunk, 27 bytes\n", text,
+                                  ".mhi: 3 records, 1 chunk, 5 bytes\n", recordio,
+                                  ".mhi: 2 records, ", ReadFile(recordio).size(), " bytes\n"));
+  EXPECT_EQ(length("csv", csv, {"text bytes"}), 2u);
+  EXPECT_EQ(length("text", text, {}), 3u);
+  EXPECT_EQ(length("recordio", recordio, {}), 2u);
+  // A changed file: its index is made again, here in spite of what it says now.
+  WriteFile(csv, "n,text\n1,one\n");
+  WriteFile(text, "1\n");
+  result = RunRecordIO({"index", "--json", "--field=n int64[]", csv});
+  ASSERT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_EQ(result.output, R"({"bytes":13,"chunks":1,"file":")" + csv + R"(","index":")" + csv +
+                               R"(.mhi","records":1})" + "\n");
+  EXPECT_EQ(length("csv", csv, {"text bytes"}), 1u);
+  ExpectError(ErrorCode::kDataLoss, "recordio index", [&] { length("text", text, {}); });
+  // Without a header, by the fields that are given.
+  ASSERT_EQ(RunRecordIO({"index", "--field=#0 bytes", csv}).exit_code, 0);
+  EXPECT_EQ(length("csv", csv, {"#0 bytes"}), 2u);
+  EXPECT_EQ(length("csv", csv, {"text bytes"}), std::nullopt);
+  ExpectFailure({"index", "https://127.0.0.1:1/a.txt"}, 2, "only files on local disks");
+  ExpectFailure({"index", "text:" + folder + "/none"}, 4, "No such file");
+  ExpectFailure({"index", "fixed:" + text}, 2, "no index for files of the format fixed");
+  ExpectFailure({"index", "idx:" + text}, 2, "no index for files of the format idx");
+  ExpectFailure({"index"}, 2, "no file is named");
+}
+
 TEST(RecordIOCommand, SaysWhatIsWrongWithItsArguments) {
   const std::string folder = NewFolder();
   const std::string input = folder + "/a.recordio";
   WriteRecords(input, {"a"}, 1);
-  ExpectFailure({}, 2, "write, inspect, verify or head");
+  ExpectFailure({}, 2, "write, inspect, verify, head or index");
   ExpectFailure({"inspekt", input}, 2, "did you mean 'inspect'?");
   ExpectFailure({"inspect"}, 2, "no file is named");
   ExpectFailure({"write", input}, 2, "--output is missing");

@@ -91,22 +91,26 @@ class Reader(
         """How many batches (or elements, without ``batch``) a pass has.
 
         The number is known for idx and uncompressed fixed files, RecordIO files that have a
-        manifest, random data with a count, and every chain on one of these. Files may be opened to
-        find it, but none is read. For a damaged file it is the number that the file should have.
+        manifest, files that have an index (``recordio index FILE`` makes it: of text, csv, jsonl,
+        tfrecord, tar and others), random data with a count, and every chain on one of these. Files
+        may be opened to find it, but none is read. For a damaged file it is the number that the
+        file should have.
 
         Raises:
             TypeError: the number is not known: the files would have to be read first, or can be
                 read once only, or several readers share the source, so that each gets what the
                 others leave.
-            Error: a file is missing, or its header or manifest is damaged.
+            Error: a file is missing, its header, manifest or index is damaged, or it has changed
+                since its index was made.
         """
         length = self._core.length()
         if length is None:
             raise TypeError(
                 f"how many elements a pass of {self!r} has is not known without reading it; it is "
-                "known for idx files, uncompressed fixed files, RecordIO files with a manifest and "
-                "random data with a count, if no other reader reads them, but never for what can "
-                "be read once only: pipes, FIFOs, standard input"
+                "known for idx files, uncompressed fixed files, RecordIO files with a manifest, "
+                "files with an index (made by `recordio index FILE`) and random data with a count, "
+                "if no other reader reads them, but never for what can be read once only: pipes, "
+                "FIFOs, standard input"
             )
         return length
 

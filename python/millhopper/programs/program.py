@@ -41,6 +41,8 @@ class Program:
         self._random_seed = 0
         self.current_block_idx = 0
         self.current_name_scope = ""
+        # Whether people wrote it as text, so that errors say what to write there.
+        self.is_parsed = False
         self._changes = 0
         self._blocks = [Block(self, 0, -1)]
         self._core: tuple[int, str, _core.Program] | None = None
@@ -119,6 +121,7 @@ class Program:
         """
         other = Program()
         other.random_seed = self.random_seed
+        other.is_parsed = self.is_parsed
         other._blocks = [Block(other, block.idx, block.parent_idx) for block in self._blocks]
         for block, mine in zip_strict(self._blocks, other._blocks):
             mine.forward_block_idx = block.forward_block_idx
@@ -226,7 +229,9 @@ class Program:
             Error: it cannot be parsed; every problem is named with its line.
         """
         parsed = _core.Program(content, "program", dict(settings or {}))
-        return program_from_dict(json.loads(parsed.to_json()))
+        program = program_from_dict(json.loads(parsed.to_json()))
+        program.is_parsed = True
+        return program
 
     def to_string(self, throw_on_error: bool = False, with_details: bool = False) -> str:
         """Blocks, variables and operators, one a line. The arguments have no effect here."""

@@ -128,7 +128,7 @@ def schema_of(type: str) -> OperatorSchema:
     """
     schema = find_schema(type)
     if schema is None:
-        hint = did_you_mean(type, operator_types()) or "."
+        hint = _meant_operator(type) or "."
         raise ValueError(f'Operator "{type}" has not been registered{hint}')
     return schema
 
@@ -167,6 +167,16 @@ def format_schemas() -> list[FormatSchema]:
         )
         for format in _core.format_schemas()
     ]
+
+
+def _meant_operator(word: str) -> str:
+    """The end of an error text; create_shuffle_reader is near to what is near to shuffle, too."""
+    types = operator_types()
+    middles = {type.removeprefix("create_").removesuffix("_reader"): type for type in types}
+    near = difflib.get_close_matches(word, [*types, *middles], n=1)
+    if not near:
+        return ""
+    return f"; did you mean {near[0] if near[0] in types else middles[near[0]]!r}?"
 
 
 def did_you_mean(word: str, candidates: list[str]) -> str:

@@ -46,9 +46,10 @@ _SCOPES = 8
 class _Preparations:
     """One version of a program, prepared for the scopes in which it was run."""
 
-    def __init__(self, program: _core.Program, seed: int) -> None:
+    def __init__(self, program: _core.Program, seed: int, of_layers: bool) -> None:
         self.program = program
         self.seed = seed
+        self.of_layers = of_layers
         self._by_scope: WeakKeyDictionary[Scope, _core.Prepared] = WeakKeyDictionary()
         self._lock = threading.Lock()
 
@@ -56,7 +57,7 @@ class _Preparations:
         """The program prepared for a scope. If there are too many scopes, the oldest is dropped."""
         prepared = self._by_scope.get(scope)
         if prepared is None:
-            prepared = _core.prepare(self.program, scope, place, self.seed)
+            prepared = _core.prepare(self.program, scope, place, self.seed, self.of_layers)
             with self._lock:
                 while len(self._by_scope) >= _SCOPES:
                     del self._by_scope[next(iter(self._by_scope))]
@@ -147,7 +148,7 @@ class Executor(SavingPrograms):
         seed = program.random_seed
         known = self._prepared.get(program)
         if known is None or known.program is not core or known.seed != seed:
-            known = self._prepared[program] = _Preparations(core, seed)
+            known = self._prepared[program] = _Preparations(core, seed, not program.is_parsed)
         return known.of(scope, self.place.name)
 
 

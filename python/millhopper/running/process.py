@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings of the whole process: worker threads, plugins and the exit."""
+"""Settings of the whole process: worker threads, a cache of files, plugins and the exit."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import atexit
 import os
 
 from millhopper import _core
-from millhopper.base.integers import integer
+from millhopper.base.integers import integer, integer_within
 from millhopper.generators.passes import PATIENCE, leave_all
 
 
@@ -71,6 +71,41 @@ def allow_exec(allowed: bool = True) -> None:
     if not isinstance(allowed, bool):
         raise TypeError(f"allowed is {allowed!r}; it must be True or False")
     _core.allow_exec(allowed)
+
+
+def set_cache(directory: str | os.PathLike[str] | None, max_bytes: int = 64_000_000_000) -> None:
+    """Keeps files of servers in a folder, as ``--cache_dir`` and ``--cache_bytes`` do. ::
+
+        millhopper.set_cache("/data/cache")
+        reader = millhopper.Reader.open_files("s3://bucket/train-*.recordio")
+
+    What is read of ``http://``, ``https://`` and ``s3://`` is kept in blocks of 1 MiB, so that it
+    is not sent again: not for the next pass, and not for another process with the same folder.
+    When a file is opened, its server is asked whether it has another version of it. Damaged blocks
+    are noticed and sent again. If the folder cannot be written any more, such as on a full disk,
+    files are read past it.
+
+    The folder must be on a local disk, and no other user may write there. Set it before files are
+    opened: files that are open go on as they were.
+
+    Args:
+        directory: the folder, which is made if need be; ``None`` keeps nothing from now on.
+        max_bytes: the most that it takes, 16 MiB at least. What has not been used for the longest
+            time makes room.
+
+    Raises:
+        TypeError: ``directory`` is no path, or ``max_bytes`` no integer.
+        ValueError: ``directory`` is empty, or ``max_bytes`` is less than 0.
+        Error: the folder cannot be written, or other users can write there; or ``max_bytes`` is too
+            little.
+
+    Source: Millhopper's own.
+    """
+    most_bytes = integer_within("max_bytes", max_bytes, 0, 2**63 - 1)
+    folder = b"" if directory is None else os.fsencode(directory)
+    if directory is not None and not folder:
+        raise ValueError("directory is empty; it must name a folder, or be None")
+    _core.set_cache(folder, most_bytes)
 
 
 def load_plugin(path: str | os.PathLike[str]) -> None:

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The blocks of one version of a remote object in the cache of the process.
+#ifndef MILLHOPPER_FRAMEWORK_IO_CACHED_OBJECT_H_
+#define MILLHOPPER_FRAMEWORK_IO_CACHED_OBJECT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "framework/base/limits.h"
+#include "framework/io/file_cache.h"
+#include "framework/io/http_head.h"
+#include "framework/io/http_transfers.h"
+
+namespace millhopper {
+
+// An object is told by its URL without what is secret there: a password, and what signs a request
+// (X-Amz-..., X-Goog-...). Other parts of a query may say which object it is. They are a part of a
+// digest (SHA-256), from which nobody gets them back. Its version is what the server says: the
+// ETag, date, size and coding. Any thread.
+class CachedObject {
+ public:
+  static constexpr size_t kBlockBytes = kReadBlockBytes;
+
+  // Null if no cache is used, or if the server does not tell versions of the object apart: by a
+  // strong ETag, or by a date that was over when it was asked for the object.
+  static std::unique_ptr<const CachedObject> Of(const HttpRequest& asked, const HttpObject& object);
+  // Whether the cache has the beginning of some version of the object.
+  static bool Knows(const HttpRequest& asked);
+
+  bool Has(uint64_t number) const;
+  // Reads 1 to `size` bytes of the block that has the byte at `offset`. Returns 0 if it is not
+  // there.
+  size_t Read(uint64_t offset, char* out, size_t size) const;
+  // Keeps a block that has come from the server: the first one or all bytes of the request. What
+  // the server has said with it must be what it said when the object was opened.
+  void Write(uint64_t number, const HttpTransfer& transfer) const;
+
+ private:
+  CachedObject(FileCache* cache, const std::string& name, const HttpObject& object);
+  FileCache::Key KeyOf(uint64_t number) const;
+  size_t BytesOf(uint64_t number) const;
+
+  FileCache* const cache_;
+  const HttpObject object_;
+  const std::string name_;     // a digest
+  const std::string version_;  // a digest of the name, too
+};
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_FRAMEWORK_IO_CACHED_OBJECT_H_
