@@ -222,7 +222,7 @@ def test_bad_states_are_refused(path: Path) -> None:
 def test_a_reader_that_cannot_say_where_it_stands_is_named(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    writer = threading.Thread(target=pipe.write_text, args=("a\nb\n",))
+    writer = threading.Thread(target=pipe.write_text, args=("a\nb\n",), daemon=True)
     writer.start()
     reader = millhopper.Reader.open_files(f"text:{pipe}")
     loop = iter(reader)

@@ -54,6 +54,28 @@ class Walk:
         self.at, self.sum = state_dict["at"], state_dict["sum"]
 
 
+class Restarts:
+    """Has a state, and goes back to its start when a pass begins, not when one ends."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.at = 0
+        self.start = 0
+
+    def __iter__(self) -> Iterator[int]:
+        start, self.start = self.start, 0
+        for number in range(start, SAMPLES):
+            self.asked += 1
+            self.at = number + 1
+            yield number
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"at": self.at}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self.at = self.start = state_dict["at"]
+
+
 class Steps:
     """Its iterators have a state."""
 
@@ -114,7 +136,7 @@ def loader_of(dataset: Any, batch_size: int | None = 4) -> millhopper.DataLoader
     return millhopper.DataLoader(dataset, batch_size=batch_size)
 
 
-@pytest.mark.parametrize("make", [Plain, Walk, Steps])
+@pytest.mark.parametrize("make", [Plain, Walk, Restarts, Steps])
 @pytest.mark.parametrize("batch_size", [4, None])
 def test_a_new_loader_yields_the_rest_and_the_passes_after(
     make: Callable[[], Any], batch_size: int | None
@@ -139,10 +161,22 @@ def test_a_new_loader_yields_the_rest_and_the_passes_after(
         again = loader_of(make(), batch_size)
         again.set_state(loader.get_state())
         assert values(again) == passes[1]
+        # When the next pass has begun, and nobody has taken a batch of it.
+        iter(loader)
+        again = loader_of(make(), batch_size)
+        again.load_state_dict(loader.state_dict())
+        assert values(again) == passes[1]
+        assert values(again) == passes[2]
 
 
 def test_a_state_is_given_back_and_not_skipped_to() -> None:
-    for make, asked in ((Plain, SAMPLES), (Walk, SAMPLES - 8), (Steps, SAMPLES - 8)):
+    rest_only = SAMPLES - 8
+    for make, asked in (
+        (Plain, SAMPLES),
+        (Walk, rest_only),
+        (Restarts, rest_only),
+        (Steps, rest_only),
+    ):
         loader = loader_of(make())
         loop = iter(loader)
         values(islice(loop, 2))
@@ -155,7 +189,7 @@ def test_a_state_is_given_back_and_not_skipped_to() -> None:
 
 
 def test_a_resume_of_a_resume() -> None:
-    for make in (Plain, Walk, Steps, Endless):
+    for make in (Plain, Walk, Restarts, Steps, Endless):
         expected = values(islice(loader_of(make()), 5))
         state: dict[str, Any] | None = None
         for batch in expected:
@@ -164,6 +198,93 @@ def test_a_resume_of_a_resume() -> None:
                 loader.load_state_dict(state)
             assert values(islice(loader, 1)) == [batch]
             state = loader.state_dict()
+
+
+def test_an_empty_pass_stays_empty() -> None:
+    class Empty(Restarts):
+        def __iter__(self) -> Iterator[int]:
+            self.asked += 1
+            return iter(())
+
+    loader = loader_of(Empty())
+    assert values(loader) == []
+    dataset = Empty()
+    again = loader_of(dataset)
+    again.load_state_dict(loader.state_dict())
+    assert values(again) == []
+    assert dataset.asked == 2, "it may have been at the end of the pass before"
+    assert values(again) == []
+    assert dataset.asked == 3
+
+
+@pytest.mark.parametrize("make", [Plain, Walk, Restarts, Steps, Endless])
+def test_within_a_batch_there_is_no_state(make: Callable[[], Any]) -> None:
+    made: list[int] = []
+
+    def collate(samples: list[int]) -> list[int]:
+        made.append(len(samples))
+        if len(made) == 3:
+            raise KeyboardInterrupt
+        return samples
+
+    expected = values(islice(loader_of(make()), 5))
+    loader = millhopper.DataLoader(make(), batch_size=4, collate_fn=collate)
+    loop = iter(loader)
+    assert values(islice(loop, 2)) == expected[:2]
+    state = loader.state_dict()
+    with pytest.raises(KeyboardInterrupt):
+        next(loop)
+    if make is Plain:
+        assert loader.state_dict() == state, "its passes are skipped through by batches"
+    else:
+        with pytest.raises(millhopper.Error, match="within a batch.*was saved before"):
+            loader.state_dict()
+    loader.load_state_dict(state)
+    assert loader.state_dict() == state
+    assert values(islice(loader, 3)) == expected[2:]
+    loader.state_dict()
+
+
+@pytest.mark.parametrize("fails", ["load_state_dict", "__iter__"])
+def test_a_state_that_could_not_be_given_back_is_kept(fails: str) -> None:
+    class Once(Restarts):
+        failed = False
+
+        def fail(self, name: str) -> None:
+            if name == fails and not self.failed:
+                self.failed = True
+                raise OSError("not now")
+
+        def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+            self.fail("load_state_dict")
+            super().load_state_dict(state_dict)
+
+        def __iter__(self) -> Iterator[int]:
+            self.fail("__iter__")
+            return super().__iter__()
+
+    loader = loader_of(Restarts())
+    loop = iter(loader)
+    values(islice(loop, 2))
+    state, rest = loader.state_dict(), values(loop)
+    again = loader_of(Once())
+    again.load_state_dict(state)
+    with pytest.raises(OSError, match="not now"):
+        iter(again)
+    assert again.state_dict() == state
+    assert values(again) == rest
+    assert values(again) == values(loader)
+
+
+def test_each_rank_goes_on_from_its_own_state(alone: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setenv("RANK", "0")
+    state = loader_of(Walk()).state_dict()
+    assert (state["rank"], state["world_size"]) == (0, 2)
+    loader_of(Walk()).load_state_dict(state)
+    monkeypatch.setenv("RANK", "1")
+    with pytest.raises(millhopper.Error, match="that of rank 0 of 2; this is rank 1 of 2"):
+        loader_of(Walk()).load_state_dict(state)
 
 
 def test_nothing_is_pickled() -> None:

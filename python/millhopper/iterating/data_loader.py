@@ -263,6 +263,15 @@ class DataLoader(StateInJson):
             return self._given_ranks
         return None if self._is_sharded else find_ranks()
 
+    def _part(self) -> tuple[int, int]:
+        """Whose state this process saves, and of how many.
+
+        Data that can only be iterated over deals its samples itself, so that each process has a
+        state of its own even though the loader deals none.
+        """
+        ranks = find_ranks() if self._iterated is not None else self._ranks()
+        return (0, 1) if ranks is None else (ranks.rank, ranks.size)
+
     def _order(self) -> Reader:
         """What the next pass reads: batches, elements, or numbers of a data set's samples."""
         ranks = self._ranks()
@@ -363,15 +372,18 @@ class DataLoader(StateInJson):
 
         A data set that can only be iterated over is skipped through, unless it, or its iterator,
         has ``state_dict`` and ``load_state_dict`` itself: then its state is in this one, as JSON,
-        and is given back before the next loop asks it for a sample.
+        and is given back before the next loop asks it for a sample. After an exception within a
+        batch such a loop has no state, because its data set has passed samples of that batch.
+
+        An ``IterableDataset`` of Hugging Face's ``datasets`` goes to the state that it was given in
+        each loop until its own ``set_epoch`` is called: call that before each loop.
 
         Raises:
             Error: as ``Reader.state_dict``; or the state of a data set has something else than JSON
-                gives back as it was.
+                gives back as it was, or the loop stands within a batch, see above.
         """
-        ranks = self._ranks()
-        fields: dict[str, Any] = {"seed": self._order_seed(ranks)}
-        fields["rank"], fields["world_size"] = (0, 1) if ranks is None else (ranks.rank, ranks.size)
+        fields: dict[str, Any] = {"seed": self._order_seed(self._ranks())}
+        fields["rank"], fields["world_size"] = self._part()
         if isinstance(self.dataset, Reader):
             return new_state("DataLoader", reader=self._order().state_dict(), **fields)
         epoch, taken = self._taken or (self._epoch, self._skipped)
@@ -392,7 +404,7 @@ class DataLoader(StateInJson):
         """
         state = checked_state("DataLoader", state_dict)
         ranks = self._ranks()
-        part, parts = (0, 1) if ranks is None else (ranks.rank, ranks.size)
+        part, parts = self._part()
         saved = (number_in(state, "rank"), number_in(state, "world_size"))
         if saved != (part, parts):
             raise Error(
@@ -490,7 +502,7 @@ class DataLoader(StateInJson):
         collate = self._collate
         assert collate is not None
         # map() is not used, because it ends without an error if collate_fn raises StopIteration.
-        yield from self._counted((collate(item) for item in items), taken)
+        yield from self._counted(iterated.watched(collate(item) for item in items), taken)
         if self._taken is None:
             iterated.end()
 

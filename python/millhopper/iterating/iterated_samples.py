@@ -39,15 +39,25 @@ class IteratedSamples:
         self._iterator: Iterator[Any] | None = None  # of the pass that runs
         self._over = False  # whether that has no more samples
         self._loaded: dict[str, Any] | None = None  # what the next pass goes on from
+        self._between = False  # whether the data set was given the state of an end of a pass
+        self._asked = False  # for samples of a batch that is not delivered yet
 
     def state(self) -> dict[str, Any]:
         """What ``load`` takes.
 
         Raises:
-            Error: a state is not what JSON gives back as it was.
+            Error: a state is not what JSON gives back as it was, or it is one behind samples of a
+                batch that nobody has.
         """
         if self._loaded is not None:
             return dict(self._loaded)
+        if self._asked and any(
+            isinstance(one, Stateful) for one in (self._dataset, self._iterator)
+        ):
+            raise Error(
+                "the pass stands within a batch, whose samples its data set has passed: go on from "
+                "a state that was saved before, or save between two batches"
+            )
         iterator = None if self._over or self._iterator is self._dataset else self._iterator
         return {"samples": _text(self._dataset), "iterator": _text(iterator), "over": self._over}
 
@@ -84,17 +94,20 @@ class IteratedSamples:
     def begin(self, size: int | None, drop_last: bool, taken: int) -> Iterator[Any]:
         """Samples, or lists of ``size`` of them, of the next pass, behind ``taken`` of these.
 
+        If it raises, the pass after goes on from the same state.
+
         Raises:
             Error: the data set's iterator has no ``load_state_dict``, or the pass ends before.
         """
-        loaded, self._loaded = self._loaded, None
-        has_place = False
+        loaded, has_place = self._loaded, False
         if loaded is not None and loaded["samples"] is not None:
             assert isinstance(self._dataset, Stateful)
             self._dataset.load_state_dict(_state(loaded["samples"]))
             has_place = True
+            self._between = loaded["over"] or taken == 0
+        self._asked = False
         if loaded is not None and loaded["over"]:
-            self._iterator, self._over = None, True
+            self._iterator, self._over, self._loaded = None, True, None
             return iter(())
         samples = iter(self._dataset)
         self._iterator, self._over = samples, False
@@ -106,16 +119,34 @@ class IteratedSamples:
                 )
             samples.load_state_dict(_state(loaded["iterator"]))
             has_place = True
-        noticed = self._noticed(samples)
+        noticed = self._noticed(samples, self._between)
         items = noticed if size is None else batched(noticed, size, drop_last)
         if not has_place and sum(1 for _ in islice(items, taken)) < taken:
             raise Error(f"a pass was to go on behind {taken} batches, but it has ended before them")
+        self._loaded, self._between = None, False
         return items
 
-    def _noticed(self, samples: Iterator[Any]) -> Iterator[Any]:
-        yield from samples
-        if self._iterator is samples:
+    def watched(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """The same batches; while one is asked for, there is no state to go on from."""
+        self._asked = True
+        for batch in batches:
+            self._asked = False
+            yield batch
+            self._asked = True
+        self._asked = False
+
+    def _noticed(self, samples: Iterator[Any], between: bool) -> Iterator[Any]:
+        for sample in samples:
+            between = False
+            yield sample
+        if self._iterator is not samples:
+            return
+        if not between:
             self._over = True
+            return
+        # Only now has the data set left the pass that was over when it was saved.
+        self._iterator = iter(self._dataset)
+        yield from self._noticed(self._iterator, False)
 
 
 def _text(holder: object) -> str | None:
