@@ -173,7 +173,7 @@ def test_layers_say_what_is_missing(tmp_path: Path) -> None:
     path = write(tmp_path / "a.recordio", 1)
     (tmp_path / "a.recordio.manifest.json").unlink()
     layers.open_files(str(path))
-    with pytest.raises(millhopper.Error, match="the slots of a record are not known") as caught:
+    with pytest.raises(millhopper.Error, match="the slots of this reader must be") as caught:
         millhopper.Executor().run(millhopper.default_startup_program())
     assert caught.value.message.endswith(f"the first records of {path} have {ARGUMENTS}")
     # The same program as text is answered as texts declare slots.
@@ -192,6 +192,7 @@ def test_layers_say_which_arguments_are_right(path: Path) -> None:
         executor.run(millhopper.default_startup_program())
         executor.run(fetch_list=[x])
     assert caught.value.message.endswith(f"; its records have {ARGUMENTS}")
+    del caught  # its traceback holds the executor, which holds the open file
     right = eval(f"dict({ARGUMENTS})")
     with millhopper.program_guard(millhopper.Program(), millhopper.Program()):
         reader = layers.open_files(str(path), **right)

@@ -358,7 +358,7 @@ TEST(PeekAtPrograms, ShowsTheNamesThatFilesAndProgramsTell) {
   EXPECT_THAT(peek("pairs"), HasSubstr("  slot 1 (label) is declared int64 [1]\n"
                                        "  slot 2 (x) is declared float32 [1]\n"));
   EXPECT_THAT(peek("doubled"), HasSubstr("  slot 0 (b): int64 [1]\n    3\n"
-                                         "  slot 1 (twice_a): float32 [1]\n    1\n"));
+                                         "  slot 1 (twice_a): float32 [1]\n    1.0\n"));
   EXPECT_THAT(peek("random"), HasSubstr("  slot 0: float32 [1, 2]"));
   EXPECT_THAT(peek("points", {"--all"}), HasSubstr("slot 1 (label):"));
   EXPECT_EQ(peek("points", {"--json"}),
