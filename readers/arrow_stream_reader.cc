@@ -111,6 +111,7 @@ size_t ArrowStreamReader::GoToStart() {
 }
 
 bool ArrowStreamReader::FillChunk() {
+  CheckStop();
   if (pass_ == nullptr) pass_ = Begin();
   // Nothing may stop it between going there and having the chunk: what was taken would be lost.
   size_t taken = start_ ? GoToStart() : 0;
