@@ -58,8 +58,13 @@ bool ArrowStreamReader::NextBatch(Pass* pass) const {
   ArrowArrayStream* const stream = pass->stream.out();
   Check(stream, stream->get_next(stream, batch->out()), "the stream gives no more");
   if ((*batch)->release == nullptr) return false;
+  const auto rows = static_cast<uint64_t>(std::max<int64_t>((*batch)->length, 0));
+  if (expects_save() && rows > UINT32_MAX) {
+    Throw(ErrorCode::kResourceLimit, "a batch of ", rows, " rows; a position can name ",
+          UINT32_MAX);
+  }
   pass->rows_before += pass->batch_rows;
-  pass->batch_rows = static_cast<uint64_t>(std::max<int64_t>((*batch)->length, 0));
+  pass->batch_rows = rows;
   pass->batch = std::move(batch);
   pass->next_row = 0;
   ++pass->batches_begun;
@@ -106,18 +111,19 @@ size_t ArrowStreamReader::GoToStart() {
 }
 
 bool ArrowStreamReader::FillChunk() {
+  CheckStop();
   if (pass_ == nullptr) pass_ = Begin();
+  // Nothing may stop it between going there and having the chunk: what was taken would be lost.
   size_t taken = start_ ? GoToStart() : 0;
-  for (;;) {
-    CheckStop();
+  for (;; CheckStop()) {
     while (pass_->next_row == pass_->batch_rows) {
       CheckStop();  // a stream may give batches without rows for ever
       if (!NextBatch(pass_.get())) return false;
     }
     const uint64_t begin = pass_->next_row;
     const uint64_t end = std::min(pass_->batch_rows, begin + kRowsAtOnce);
-    pass_->next_row = end;
     chunk_ = Pool<Chunk>::Take();
+    pass_->next_row = end;
     chunk_->offset = pass_->batches_begun - 1;
     first_record_ = begin;
     try {
@@ -126,7 +132,7 @@ bool ArrowStreamReader::FillChunk() {
       error_ = std::make_exception_ptr(
           CurrentError().WithContext(ReadingBatch(pass_->batches_begun - 1)));
     }
-    next_ = std::min(std::exchange(taken, 0), chunk_->pieces.size());
+    next_ = std::exchange(taken, 0);  // more than there are, if an error comes before them
     if (error_ != nullptr || !chunk_->pieces.empty()) return true;
   }
 }
@@ -151,7 +157,7 @@ void ArrowStreamReader::PlanNext(size_t n, TicketRun* run) {
   const MemoryScope scope(account());
   try {
     while (n > 0 && !end_) {
-      if (!chunk_ || next_ == chunk_->pieces.size()) {
+      if (!chunk_ || next_ >= chunk_->pieces.size()) {
         if (error_ != nullptr) std::rethrow_exception(error_);
         chunk_ = Ref<Chunk>();
         end_ = !FillChunk();
@@ -193,7 +199,10 @@ void ArrowStreamReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) co
 
 void ArrowStreamReader::SaveState(ReaderState* state) const {
   std::vector<std::string> columns;
-  for (const Field& field : fields_.fields()) columns.push_back(field.name);
+  for (const Field& field : fields_.fields()) {
+    const bool skips = field.missing == Field::Missing::kSkip;  // so that rows have other numbers
+    columns.push_back(StrCat(field.name, skips ? " missing=skip" : ""));
+  }
   state->Setting("columns", columns);
   state->Set("pass", pass_number_);
   state->Set("sample", sample_);

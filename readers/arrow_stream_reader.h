@@ -86,7 +86,7 @@ class ArrowStreamReader final : public ReaderBase {
   std::optional<Start> start_;  // until the pass has gone there
   std::unique_ptr<Pass> pass_;  // null before its first element is planned
   Ref<Chunk> chunk_;            // of rows, of which some may have been planned
-  size_t next_ = 0;             // record of the chunk
+  size_t next_ = 0;             // record of the chunk; behind its end, too, if error_ comes first
   uint64_t first_record_ = 0;   // of the chunk: the row of its batch at which the chunk begins
   std::exception_ptr error_;    // comes behind the records of the chunk
   bool end_ = false;

@@ -179,9 +179,9 @@ void DiskCacheReader::StopWriting() {
   if (entry_ != nullptr) entry_->Unlock();
 }
 
-std::unique_ptr<CacheFileFormat> DiskCacheReader::OpenFile() {
+std::unique_ptr<CacheFileFormat> DiskCacheReader::OpenFile(FileId* id) {
   std::unique_ptr<const File> file = File::Open(entry_->path());
-  stored_id_ = file->id();
+  *id = file->id();
   std::unique_ptr<CacheFileFormat> format = CacheFileFormat::Read(std::move(file), entry_->key());
   // Later, threads may be asking for what is known by then.
   if (first_pass_) stored_slots_ = format->slots();
@@ -191,7 +191,7 @@ std::unique_ptr<CacheFileFormat> DiskCacheReader::OpenFile() {
 bool DiskCacheReader::Find(uint64_t first) {
   stored_id_ = FileId();
   try {
-    std::unique_ptr<CacheFileFormat> format = OpenFile();
+    std::unique_ptr<CacheFileFormat> format = OpenFile(&stored_id_);
     left_in_file_ = first == 0 ? 0 : first - format->StartWith(first);
     stored_ = std::make_unique<FileReader>(std::move(format), FileEntry{entry_->path(), "", {}});
   } catch (const Error& error) {
@@ -258,7 +258,14 @@ void DiskCacheReader::PlanNext(size_t n, TicketRun* run) {
     Throw(ErrorCode::kDataLoss, "the reader below yields ", yielded_ - left_,
           " elements now, and has yielded at least ", yielded_, " before");
   }
-  GatherReader::PlanNext(n, run);
+  const size_t first = run->tickets.size();
+  try {
+    GatherReader::PlanNext(n, run);
+  } catch (...) {
+    yielded_ += run->tickets.size() - first;
+    throw;
+  }
+  yielded_ += run->tickets.size() - first;
 }
 
 bool DiskCacheReader::PlanStored(size_t n, TicketRun* run) {
@@ -379,7 +386,8 @@ void DiskCacheReader::PlanStoredAgain(const std::vector<uint64_t>& numbers, cons
   if (entry_ == nullptr) return;
   std::exception_ptr refused;  // what `take` has thrown
   try {
-    std::unique_ptr<CacheFileFormat> format = OpenFile();
+    FileId id;
+    std::unique_ptr<CacheFileFormat> format = OpenFile(&id);
     ElementNames places;
     places.count = numbers.size();
     places.records = format->PlacesOf(numbers);
@@ -405,9 +413,8 @@ void DiskCacheReader::PlanBelowAgain(const std::vector<uint64_t>& numbers, const
                                      const std::vector<bool>& taken) {
   if (std::find(taken.begin(), taken.end(), false) == taken.end()) return;
   if (below_begun_) {
-    Throw(ErrorCode::kDataLoss, "the position names elements that ", origin(),
-          " has read from a file in '", Escaped(options_.directory),
-          "', and that file is gone or damaged");
+    GatherReader::Rewind(0);
+    left_ = yielded_;
   }
   ElementNames below;
   std::vector<size_t> places;

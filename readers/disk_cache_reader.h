@@ -81,10 +81,10 @@ class DiskCacheReader final : public GatherReader {
   // Has the elements, from number `first` on, come from the file if there is one that can be read.
   // Removes one that is damaged if this reader holds the lock.
   bool Find(uint64_t first);
-  // Opens the file. Sets stored_id_, and for the first pass the slots.
-  std::unique_ptr<CacheFileFormat> OpenFile();
+  // Opens the file. Sets its id, and for the first pass the slots.
+  std::unique_ptr<CacheFileFormat> OpenFile(FileId* id);
   // Plans elements again that came from the file, by their numbers in the pass: from the file, as
-  // far as it is there and whole, which `taken` notes, or from the reader below.
+  // far as it is there and whole, which `taken` notes, or else from the reader below.
   void PlanStoredAgain(const std::vector<uint64_t>& numbers, const TakeElement& take,
                        std::vector<bool>* taken);
   void PlanBelowAgain(const std::vector<uint64_t>& numbers, const TakeElement& take,
@@ -117,7 +117,7 @@ class DiskCacheReader final : public GatherReader {
   std::unique_ptr<CacheFileWriter> writer_;  // null before the first element
   uint64_t others_ = 0;       // bytes of the other files in the folder, when it was last listed
   uint64_t list_from_ = 0;    // the size of the file at which the folder is listed again
-  size_t yielded_ = 0;        // elements from the file
+  size_t yielded_ = 0;        // elements
   size_t left_in_file_ = 0;   // elements that the file has still to pass over
   size_t left_ = 0;           // elements that the reader below has still to pass over
   bool below_begun_ = false;  // whether the reader below has been read

@@ -50,13 +50,18 @@ class FlatPages {
  public:
   // Room for `values` numbers at `out`.
   FlatPages(FlatPageTools tools, bool may_be_null, size_t values, T* out)
-      : tools_(std::move(tools)), may_be_null_(may_be_null), left_(values), out_(out) {}
+      : tools_(std::move(tools)),
+        may_be_null_(may_be_null),
+        most_(values),
+        left_(values),
+        out_(out) {}
 
   // Whether all numbers have been decoded.
   bool is_done() const { return left_ == 0; }
 
   // Decodes a page. Returns false if it has a null, is stored in another way, has more numbers than
-  // are left, or makes no sense. Then no further page may be decoded.
+  // are left (a dictionary: than the column), or makes no sense. Then no further page may be
+  // decoded.
   bool Take(const FlatPage& page) {
     if (page.values < 0 || page.values > std::numeric_limits<int32_t>::max()) return false;
     const auto values = static_cast<size_t>(page.values);
@@ -99,7 +104,7 @@ class FlatPages {
   }
 
   bool TakeDictionary(PackedBytes stored, size_t values) {
-    if (values == 0 || dictionary_ != nullptr) return false;
+    if (values == 0 || values > most_ || dictionary_ != nullptr) return false;
     const size_t size = values * sizeof(T);
     PackedBytes bytes;
     if (!Expand(stored, static_cast<int64_t>(size), &dictionary_room_, &bytes)) return false;
@@ -137,6 +142,7 @@ class FlatPages {
 
   const FlatPageTools tools_;
   const bool may_be_null_;
+  const size_t most_;  // numbers in the column
   size_t left_;
   T* out_;
   Room dictionary_room_, page_room_;

@@ -12,10 +12,6 @@
 #include "framework/reader/reader_holder.h"
 
 namespace millhopper {
-
-// What no variable holds.
-struct TensorOrReader {};
-
 namespace {
 
 struct Known {
@@ -27,16 +23,6 @@ struct Known {
 Known& All() {
   static auto* const known = new Known;
   return *known;
-}
-
-// "variable 'x' holds a std::vector<millhopper::LoDTensor>, not a millhopper::TensorOrReader"
-std::string Description(const Variable& variable) {
-  try {
-    variable.Get<TensorOrReader>();
-  } catch (const Error& error) {  // which alone knows the type
-    return error.message();
-  }
-  return "";
 }
 
 }  // namespace
@@ -57,7 +43,8 @@ void TellOfUnsaved(const Scope& scope) {
     const auto is_left = [&](bool (*holds)(const Variable&)) { return holds(variable); };
     if (std::any_of(All().left.begin(), All().left.end(), is_left)) continue;
     if (!All().told.insert(name).second) continue;
-    text += StrCat("warning: a checkpoint does not hold what is in ", Description(variable), "\n");
+    text += StrCat("warning: a checkpoint does not hold variable '", Escaped(name), "', a ",
+                   variable.TypeName(), "\n");
   }
   if (!text.empty()) std::fputs(text.c_str(), stderr);
 }

@@ -26,10 +26,12 @@ void Variable::Drop() {
   holds_tensor_ = false;
 }
 
+std::string Variable::TypeName() const { return type_ == nullptr ? "LoDTensor" : Readable(*type_); }
+
 void Variable::ThrowNotHeld(const std::type_info& wanted) const {
   Require(has_value(), "variable '", name_, "' has no value yet: nothing has written to it");
-  Throw(ErrorCode::kInvalidArgument, "variable '", name_, "' holds a ",
-        type_ == nullptr ? "LoDTensor" : Readable(*type_), ", not a ", Readable(wanted));
+  Throw(ErrorCode::kInvalidArgument, "variable '", name_, "' holds a ", TypeName(), ", not a ",
+        Readable(wanted));
 }
 
 Variable* Scope::Var(const std::string& name) {

@@ -26,6 +26,8 @@ class Variable : public std::enable_shared_from_this<Variable> {
 
   const std::string& name() const { return name_; }
   bool has_value() const { return holds_tensor_ || type_ != nullptr; }
+  // The type of the value, as a person would write it in this namespace. There must be a value.
+  std::string TypeName() const;
 
   template <typename T>
   bool Holds() const {

@@ -34,7 +34,7 @@ std::shared_ptr<uint8_t> Allocate(size_t bytes) {
   return {new uint8_t[bytes], [](const uint8_t* memory) { delete[] memory; }};
 }
 
-// The numbers of a dictionary that was taken.
+// The numbers of a dictionary that was taken, sorted.
 template <typename T>
 std::vector<T> NumbersOf(const FlatPage& page, bool compressed) {
   std::vector<T> numbers(static_cast<size_t>(page.values));
@@ -45,6 +45,7 @@ std::vector<T> NumbersOf(const FlatPage& page, bool compressed) {
     CHECK_EQ(page.stored.size(), bytes);
     std::memcpy(numbers.data(), page.stored.begin, bytes);
   }
+  std::sort(numbers.begin(), numbers.end());
   return numbers;
 }
 
@@ -79,7 +80,7 @@ std::optional<std::vector<T>> Decode(uint8_t flags, PackedBytes bytes) {
     CHECK_LE(end, numbers.data() + values);
     if (page.kind == FlatPageKind::kPlaces) {
       CHECK(std::all_of(next, end, [&](T number) {
-        return std::find(dictionary.begin(), dictionary.end(), number) != dictionary.end();
+        return std::binary_search(dictionary.begin(), dictionary.end(), number);
       }));
     }
     next = end;

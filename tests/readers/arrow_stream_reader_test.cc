@@ -292,6 +292,77 @@ TEST(ArrowStreamReader, GoesOnBetweenRowsThatAreLeftOut) {
   }
 }
 
+TEST(ArrowStreamReader, MustLeaveOutTheSameRows) {
+  Script script({SomeNumbers(100)});
+  const std::unique_ptr<ReaderBase> reader = ReaderOf(&script, {"n int64[] missing=skip"});
+  reader->ExpectSave();
+  ReadSome(reader.get(), 10);
+  const std::string position = reader->Save().Serialize();
+  const std::unique_ptr<ReaderBase> other = ReaderOf(&script, {"n int64[] default=0"});
+  ExpectError(ErrorCode::kInvalidArgument, "columns",
+              [&] { other->Restore(millhopper::Position::Parse(position)); });
+}
+
+// Where it goes on, something ends the reading before the first row that is still to come.
+TEST(ArrowStreamReader, AStopOnTheWayLosesNoPlace) {
+  Script script({NumbersFrom(0, 300), NumbersFrom(300, 20000)});
+  const std::unique_ptr<ReaderBase> reader = ReaderOf(&script, {"n int64[]"});
+  reader->ExpectSave();
+  ReadSome(reader.get(), 400);
+  const std::string position = reader->Save().Serialize();
+  const Strings rest = TextsOf(reader.get());
+  static int (*next_of)(ArrowArrayStream*, ArrowArray*);
+  ArrowStreamReader stopped(
+      [&](ArrowArrayStream* out) {
+        Open(&script, out);
+        next_of = out->get_next;
+        out->get_next = [](ArrowArrayStream* stream, ArrowArray* array) {
+          if (PositionOf(stream)->next == 1) RequestStop();
+          return next_of(stream, array);
+        };
+      },
+      ParseFields({"n int64[]"}));
+  stopped.Restore(millhopper::Position::Parse(position));
+  EXPECT_TRUE(stopped.HasNext()) << "the stop comes when the place is reached";
+  EXPECT_TRUE(StopRequested());
+  ClearStop();
+  const std::unique_ptr<ReaderBase> next = ReaderOf(&script, {"n int64[]"});
+  next->Restore(millhopper::Position::Parse(stopped.Save().Serialize()));
+  EXPECT_EQ(TextsOf(next.get()), rest);
+}
+
+TEST(ArrowStreamReader, AnErrorOnTheWayLosesNoPlace) {
+  const auto make = [](Script* script) {
+    std::unique_ptr<ReaderBase> reader = ReaderOf(script, {"n int8[]"});
+    reader->ExpectWindow();  // so that rows are converted when they are planned
+    return reader;
+  };
+  Script script({NumbersFrom(0, 120)});
+  const std::unique_ptr<ReaderBase> reader = make(&script);
+  reader->ExpectSave();
+  ReadSome(reader.get(), 100);
+  const std::string position = reader->Save().Serialize();
+  const Strings rest = TextsOf(reader.get());
+  ASSERT_EQ(rest.size(), 20u);
+  Script wrong({NumbersFrom(78, 120)});  // row 50 has 128
+  const std::unique_ptr<ReaderBase> failed = make(&wrong);
+  failed->Restore(millhopper::Position::Parse(position));
+  ExpectError(ErrorCode::kDataLoss, "128 is no int8", [&] { failed->HasNext(); });
+  const std::unique_ptr<ReaderBase> next = make(&script);
+  next->Restore(millhopper::Position::Parse(failed->Save().Serialize()));
+  EXPECT_EQ(TextsOf(next.get()), rest);
+}
+
+TEST(ArrowStreamReader, OfABatchWithMoreRowsThanAPositionCanNameIsRefused) {
+  const ColumnPtr large = NumbersFrom(0, 1);
+  large->array.length = int64_t{1} << 33;
+  Script script({NumbersFrom(0, 1), large});
+  const std::unique_ptr<ReaderBase> reader = ReaderOf(&script, {"n int64[]"});
+  reader->ExpectSave();
+  EXPECT_EQ(ReadSome(reader.get(), 1).size(), 1u);
+  ExpectError(ErrorCode::kResourceLimit, "a batch of 8589934592 rows", [&] { reader->HasNext(); });
+}
+
 TEST(ArrowStreamReader, MeetsItsErrorAgain) {
   Script script({NumbersFrom(0, 3), NumbersFrom(3, 2)}, "the disk is on fire");
   const auto make = [&] { return ReaderOf(&script, {"n int64[]"}); };

@@ -97,18 +97,26 @@ TEST(FlatPages, OfNumbersThatMayBeNullBeginWithLevels) {
 
 TEST(FlatPages, ThatMakeNoSenseAreRefused) {
   const TestPage dictionary = Dictionary(3, kThree);
-  EXPECT_FALSE(Decode({Places(1, "02 0200")}, 1));    // no dictionary
-  EXPECT_FALSE(Decode({dictionary, dictionary}, 1));  // two of them
-  EXPECT_FALSE(Decode({Dictionary(0, "")}, 1));       // an empty one
-  EXPECT_FALSE(Decode({Dictionary(4, kThree)}, 1));   // a short one
-  EXPECT_FALSE(Decode({Dictionary(4, kThree)}, 1, false, true));
-  EXPECT_FALSE(Decode({dictionary, Places(1, "02 0203")}, 1));  // place 3 of 3
-  EXPECT_FALSE(Decode({dictionary, Places(1, "")}, 1));
-  EXPECT_FALSE(Decode({dictionary, Places(1, "21 0200")}, 1));    // 33 bits
+  const TestPage numbers = NumberPage(3, kThree);
+  const TestPage places = Places(3, "02 0600");
+  EXPECT_EQ(Decode({dictionary, places}, 3), (Numbers{5, 5, 5}));
+  EXPECT_FALSE(Decode({places}, 3));                          // no dictionary
+  EXPECT_FALSE(Decode({dictionary, dictionary, places}, 3));  // two of them
+  EXPECT_FALSE(Decode({Dictionary(0, ""), numbers}, 3));      // an empty one
+  for (const bool compressed : {false, true}) {
+    const TestPage more = NumberPage(1, "08000000");
+    EXPECT_TRUE(Decode({dictionary, numbers, more}, 4, false, compressed));
+    EXPECT_FALSE(Decode({Dictionary(4, kThree), numbers, more}, 4, false, compressed));  // short
+    EXPECT_FALSE(Decode({dictionary, NumberPage(2, "01000000 02000000")}, 2, false,
+                        compressed));  // one that is larger than the column
+  }
+  EXPECT_FALSE(Decode({dictionary, Places(3, "02 0603")}, 3));  // place 3 of 3
+  EXPECT_FALSE(Decode({dictionary, Places(3, "")}, 3));
+  EXPECT_FALSE(Decode({dictionary, Places(3, "21 0600")}, 3));    // 33 bits
   EXPECT_FALSE(Decode({NumberPage(2, "01000000 02000000")}, 1));  // more than wanted
   EXPECT_FALSE(Decode({NumberPage(2, "01000000 020000")}, 2));    // cut off
   EXPECT_FALSE(Decode({NumberPage(-1, "")}, 1));
-  EXPECT_FALSE(Decode({Dictionary(INT64_MAX, "")}, 1));
+  EXPECT_FALSE(Decode({Dictionary(INT64_MAX, ""), NumberPage(1, "01000000")}, 1));
   EXPECT_FALSE(Decode({{FlatPageKind::kOther, 1, FromHex("01000000")}}, 1));
   EXPECT_FALSE(Decode({NumberPage(1, "01000000")}, 2));  // fewer than wanted
 }

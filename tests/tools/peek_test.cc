@@ -283,6 +283,20 @@ blocks {
     outputs { parameter: "Out" arguments: "both" }
     attrs { name: "check_alignment" b: false }
   }
+  vars { name: "later" persistable: true type { type: READER } }
+  ops {
+    type: "create_skip_reader"
+    inputs { parameter: "UnderlyingReader" arguments: "points" }
+    outputs { parameter: "Out" arguments: "later" }
+    attrs { name: "count" i: 0 }
+  }
+  vars { name: "pairs" persistable: true type { type: READER } }
+  ops {
+    type: "create_zip_reader"
+    inputs { parameter: "UnderlyingReaders" arguments: ["shuffled", "later"] }
+    outputs { parameter: "Out" arguments: "pairs" }
+    attrs { name: "check_alignment" b: false }
+  }
   vars { name: "doubled" persistable: true type { type: READER } }
   ops {
     type: "create_custom_reader"
@@ -341,6 +355,8 @@ TEST(PeekAtPrograms, ShowsTheNamesThatFilesAndProgramsTell) {
   }
   EXPECT_THAT(peek("rows"), HasSubstr("  slot 1 (user name): uint8 [2], lod [[0, 2]]\n"));
   EXPECT_THAT(peek("both"), HasSubstr("  slot 2 (label): int64 [1]\n    3\n"));
+  EXPECT_THAT(peek("pairs"), HasSubstr("  slot 1 (label) is declared int64 [1]\n"
+                                       "  slot 2 (x) is declared float32 [1]\n"));
   EXPECT_THAT(peek("doubled"), HasSubstr("  slot 0 (b): int64 [1]\n    3\n"
                                          "  slot 1 (twice_a): float32 [1]\n    1.0\n"));
   EXPECT_THAT(peek("random"), HasSubstr("  slot 0: float32 [1, 2]"));
