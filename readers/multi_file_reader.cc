@@ -238,14 +238,16 @@ void MultiFileReader::SaveState(ReaderState* state) const {
   state->Set("cursor", cursor_);
   state->Set("opening_round", waiting_.empty() ? opening_round_ : waiting_.front().round);
   state->Set("next_to_open", waiting_.empty() ? next_to_open_ : waiting_.front().place);
-  std::vector<uint64_t> filled;
+  std::vector<uint64_t> filled, within_chunk;
   for (size_t i = 0; i < places_.size(); ++i) {
     if (!places_[i]) continue;
     filled.push_back(i);
     state->AddPlace(places_[i]->place());
+    if (places_[i]->available() > 0) within_chunk.push_back(i);
   }
   state->Set("places", places_.size());
   state->SetList("filled", std::move(filled));
+  state->SetList("within_chunk", std::move(within_chunk));
 }
 
 void MultiFileReader::RestoreState(const ReaderState& state) {
@@ -270,6 +272,17 @@ void MultiFileReader::RestoreState(const ReaderState& state) {
       state.Fail("two files have one place");
     }
     places_[filled[i]] = OpenFile(place.file, pass_, place);
+  }
+  // A Plan ends with the chunks that are there. What it gives decides which records are left to
+  // others, if several read from here, so that they must be there again.
+  for (const uint64_t i : state.List("within_chunk")) {
+    if (i >= places_.size() || !places_[i])
+      state.Fail("there is no file at a place within a chunk");
+    try {
+      Fill(places_[i].get());
+    } catch (...) {  // an error of the file comes in its place
+      if (CurrentError().interrupts()) throw;
+    }
   }
 }
 
