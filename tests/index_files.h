@@ -39,19 +39,22 @@ inline void WriteIndex(const std::string& tag, const std::string& path,
   WriteFile(IndexPathOf(path), IndexOf(tag, path, fields));
 }
 
+inline std::string ChecksumOf(const std::string& bytes) {
+  const uint64_t checksum = XXH3_64bits(bytes.data(), bytes.size());
+  return std::string(reinterpret_cast<const char*>(&checksum), sizeof(checksum));
+}
+
 // The index with checksums that are right for what it says, if it is long enough to have any.
-inline std::string WithRightIndexChecksums(std::string index) {
+inline std::string WithRightIndexChecksums(const std::string& index) {
   constexpr size_t kFixed = 56;
   if (index.size() < kFixed + 8) return index;
   uint32_t rules = 0;
-  std::memcpy(&rules, &index[12], sizeof(rules));
+  std::memcpy(&rules, index.data() + 12, sizeof(rules));
   if (rules > index.size() - kFixed - 8) return index;
-  const size_t head = kFixed + rules + 8;
-  const uint64_t table = XXH3_64bits(&index[0] + head, index.size() - head);
-  std::memcpy(&index[48], &table, sizeof(table));
-  const uint64_t checksum = XXH3_64bits(&index[0], kFixed + rules);
-  std::memcpy(&index[kFixed + rules], &checksum, sizeof(checksum));
-  return index;
+  const std::string table = index.substr(kFixed + rules + 8);
+  const std::string head =
+      index.substr(0, kFixed - 8) + ChecksumOf(table) + index.substr(kFixed, rules);
+  return head + ChecksumOf(head) + table;
 }
 
 }  // namespace millhopper
