@@ -185,8 +185,6 @@ void ShuffleReader::SaveState(ReaderState* state) const {
   state->Setting("random_key", key_.Bits(0, 0));
   state->Set("pass", pass_);
   state->Set("draws", draws_ - (drawn_ - taken_));
-  // Decides which elements are left to others, where they read the reader below, too.
-  state->Set("planned_at_once", planned_at_once_);
   state->SetElements("window", NamesOf(window_.data(), window_.size()));
   if (handed_ < taken_) {
     state->SetElements("drawn", NamesOf(&out_[handed_], taken_ - handed_));
@@ -211,9 +209,6 @@ ElementNames ShuffleReader::NamesOf(Ticket* const* slots, size_t n) const {
 void ShuffleReader::RestoreState(const ReaderState& state) {
   pass_ = state.Get("pass");
   draws_ = state.Get("draws");
-  if (state.Has("planned_at_once")) {
-    planned_at_once_ = std::max<size_t>(1, state.Get("planned_at_once", kMostPlannedAtOnce));
-  }
   const ElementNames& window = state.Elements("window");
   if (window.count > buffer_size_) state.Fail(window.count, " elements in the window");
   reader().PlanAgain(window, [this](size_t place, const Ticket& ticket) {
