@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Golden programs: every folder of tests/programs holds a startup program, in most cases a main
-// program, and the output that they print, with the error that ends them if there is one. Each is
-// run with several numbers of threads.
+// program, and the output that they print, with the error that ends them if there is one. Where
+// there is a resumed.pbtxt, too, it is run afterwards as another process would run it: in a new
+// scope, behind the startup program, with the files that the main program has written. Each is run
+// with several numbers of threads.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -104,22 +106,31 @@ std::string Replaced(std::string text, const std::string& from, const std::strin
   return text;
 }
 
-// What the programs of a folder print, followed by "error: ..." if they end with an error.
+// What a startup program prints, and a main program behind it if there is one, followed by
+// "error: ..." if they end with an error.
+std::string OutputOfRun(const std::string& folder, const std::string& main,
+                        const Settings& settings) {
+  ProgramRunner runner(settings);
+  std::string error;
+  try {
+    runner.Startup(ReadFile(folder + "/startup.pbtxt"));
+    if (std::filesystem::exists(folder + main)) runner.Main(ReadFile(folder + main));
+  } catch (const Error& caught) {
+    error = StrCat("error: ", caught.what(), "\n");
+  }
+  return runner.printed() + error;
+}
+
 std::string OutputOf(const std::string& folder, const std::string& data) {
   const std::string parser = Runfile("tests/libscores.so");
   LoadPlugin(parser);
   AllowExec();
-  ProgramRunner runner({{"data", data}, {"count", "3"}, {"parser", parser}});
-  std::string error;
-  try {
-    runner.Startup(ReadFile(folder + "/startup.pbtxt"));
-    if (std::filesystem::exists(folder + "/main.pbtxt")) {
-      runner.Main(ReadFile(folder + "/main.pbtxt"));
-    }
-  } catch (const Error& caught) {
-    error = StrCat("error: ", caught.what(), "\n");
+  const Settings settings = {{"data", data}, {"count", "3"}, {"parser", parser}};
+  std::string output = OutputOfRun(folder, "/main.pbtxt", settings);
+  if (std::filesystem::exists(folder + "/resumed.pbtxt")) {
+    output += "resumed:\n" + OutputOfRun(folder, "/resumed.pbtxt", settings);
   }
-  return Replaced(Replaced(runner.printed() + error, data, "${data}"), parser, "${parser}");
+  return Replaced(Replaced(output, data, "${data}"), parser, "${parser}");
 }
 
 class ProgramsTest : public testing::TestWithParam<std::string> {};
