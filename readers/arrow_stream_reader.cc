@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "framework/base/error.h"
@@ -14,6 +16,8 @@ namespace millhopper {
 namespace {
 
 constexpr uint64_t kRowsAtOnce = 1 << 14;  // of a batch, which may be a whole table
+// More than a stream can have. Positions may name any number.
+constexpr uint64_t kMostBatches = uint64_t{1} << 62;
 
 // Throws unless a function of the stream has returned 0.
 void Check(ArrowArrayStream* stream, int status, const char* what) {
@@ -47,42 +51,68 @@ std::unique_ptr<ArrowStreamReader::Pass> ArrowStreamReader::Begin() const {
   return pass;
 }
 
-bool ArrowStreamReader::NextBatch() {
-  pass_->batch = nullptr;
-  pass_->table = Ref<ArrowTable>();
+bool ArrowStreamReader::NextBatch(Pass* pass) const {
+  pass->batch = nullptr;
+  pass->table = Ref<ArrowTable>();
   auto batch = std::make_unique<ArrowOwned<ArrowArray>>();
-  ArrowArrayStream* const stream = pass_->stream.out();
+  ArrowArrayStream* const stream = pass->stream.out();
   Check(stream, stream->get_next(stream, batch->out()), "the stream gives no more");
   if ((*batch)->release == nullptr) return false;
-  pass_->batch_rows = static_cast<uint64_t>(std::max<int64_t>((*batch)->length, 0));
-  pass_->batch = std::move(batch);
-  pass_->next_row = 0;
-  ++pass_->batches_begun;
+  pass->rows_before += pass->batch_rows;
+  pass->batch_rows = static_cast<uint64_t>(std::max<int64_t>((*batch)->length, 0));
+  pass->batch = std::move(batch);
+  pass->next_row = 0;
+  ++pass->batches_begun;
   return true;
 }
 
-void ArrowStreamReader::ListRows(uint64_t begin, uint64_t end) {
+void ArrowStreamReader::ListRows(uint64_t begin, uint64_t end, Pass* pass, Chunk* chunk) const {
   if (window_) {
-    return pass_->rows->AppendRecords(**pass_->batch, static_cast<int64_t>(begin),
-                                      static_cast<int64_t>(end), 0, chunk_.get());
+    return pass->rows->AppendRecords(**pass->batch, static_cast<int64_t>(begin),
+                                     static_cast<int64_t>(end), 0, chunk);
   }
-  if (!pass_->table) {
-    Ref<ArrowPart> columns(new ArrowPart(pass_->rows, nullptr));
-    columns->Add(std::move(pass_->batch));
-    pass_->table = Ref<ArrowTable>(new ArrowTable(1, ""));
-    pass_->table->Set(0, std::move(columns));
+  if (!pass->table) {
+    Ref<ArrowPart> columns(new ArrowPart(pass->rows, nullptr));
+    columns->Add(std::move(pass->batch));
+    pass->table = Ref<ArrowTable>(new ArrowTable(1, ""));
+    pass->table->Set(0, std::move(columns));
   }
-  chunk_->holder = Ref<RecordHolder>(pass_->table.get());
-  pass_->table->ListRows(begin, end, chunk_.get());
+  chunk->holder = Ref<RecordHolder>(pass->table.get());
+  pass->table->ListRows(begin, end, chunk);
+}
+
+void ArrowStreamReader::GoTo(uint64_t batch, Pass* pass) const {
+  while (pass->batches_begun <= batch) {
+    CheckStop();
+    if (NextBatch(pass)) continue;
+    Throw(ErrorCode::kDataLoss, "the stream has ", pass->batches_begun,
+          " batches now, and had more when the position was saved");
+  }
+}
+
+size_t ArrowStreamReader::GoToStart() {
+  GoTo(start_->batch, pass_.get());
+  if (pass_->rows_before != start_->rows_before || start_->record > pass_->batch_rows) {
+    Throw(ErrorCode::kDataLoss,
+          "the stream has other batches than when the position was saved: ", pass_->rows_before,
+          " rows before batch ", start_->batch, ", which has ", pass_->batch_rows,
+          "; it stood at row ", start_->record, " behind ", start_->rows_before);
+  }
+  const size_t taken =
+      start_->record == pass_->batch_rows ? 0 : static_cast<size_t>(start_->record % kRowsAtOnce);
+  pass_->next_row = start_->record - taken;
+  start_.reset();
+  return taken;
 }
 
 bool ArrowStreamReader::FillChunk() {
   if (pass_ == nullptr) pass_ = Begin();
+  size_t taken = start_ ? GoToStart() : 0;
   for (;;) {
     CheckStop();
     while (pass_->next_row == pass_->batch_rows) {
       CheckStop();  // a stream may give batches without rows for ever
-      if (!NextBatch()) return false;
+      if (!NextBatch(pass_.get())) return false;
     }
     const uint64_t begin = pass_->next_row;
     const uint64_t end = std::min(pass_->batch_rows, begin + kRowsAtOnce);
@@ -90,15 +120,28 @@ bool ArrowStreamReader::FillChunk() {
     chunk_ = Pool<Chunk>::Take();
     chunk_->offset = pass_->batches_begun - 1;
     first_record_ = begin;
-    next_ = 0;
     try {
-      ListRows(begin, end);
+      ListRows(begin, end, pass_.get(), chunk_.get());
     } catch (...) {
       error_ = std::make_exception_ptr(
           CurrentError().WithContext(ReadingBatch(pass_->batches_begun - 1)));
     }
+    next_ = std::min(std::exchange(taken, 0), chunk_->pieces.size());
     if (error_ != nullptr || !chunk_->pieces.empty()) return true;
   }
+}
+
+Ticket ArrowStreamReader::TicketOf(Chunk* chunk, size_t record) {
+  const Piece piece = chunk->pieces[record];
+  Ticket ticket;
+  if (chunk->holder) {
+    ticket.index = piece.offset;
+  } else {
+    ticket.bytes = chunk->bytes->data() + piece.offset;
+    ticket.size = piece.size;
+  }
+  ticket.owner = chunk;
+  return ticket;
 }
 
 void ArrowStreamReader::PlanNext(size_t n, TicketRun* run) {
@@ -109,24 +152,16 @@ void ArrowStreamReader::PlanNext(size_t n, TicketRun* run) {
   try {
     while (n > 0 && !end_) {
       if (!chunk_ || next_ == chunk_->pieces.size()) {
-        chunk_ = Ref<Chunk>();
         if (error_ != nullptr) std::rethrow_exception(error_);
+        chunk_ = Ref<Chunk>();
         end_ = !FillChunk();
         continue;
       }
-      const Piece piece = chunk_->pieces[next_];
-      Ticket ticket;
+      Ticket ticket = TicketOf(chunk_.get(), next_);
       ticket.id.pass = pass_number_;
       ticket.id.sample = sample_;
       ticket.id.chunk = chunk_->offset;
       ticket.id.record = static_cast<uint32_t>(first_record_ + next_);
-      if (chunk_->holder) {
-        ticket.index = piece.offset;
-      } else {
-        ticket.bytes = chunk_->bytes->data() + piece.offset;
-        ticket.size = piece.size;
-      }
-      ticket.owner = chunk_.get();
       run->Add(ticket);
       ++next_;
       ++sample_;
@@ -156,9 +191,101 @@ void ArrowStreamReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) co
   }
 }
 
+void ArrowStreamReader::SaveState(ReaderState* state) const {
+  std::vector<std::string> columns;
+  for (const Field& field : fields_.fields()) columns.push_back(field.name);
+  state->Setting("columns", columns);
+  state->Set("pass", pass_number_);
+  state->Set("sample", sample_);
+  state->Set("ended", end_ ? 1 : 0);
+  std::optional<Start> start = start_;
+  if (!start && pass_ != nullptr && pass_->batches_begun > 0) {
+    const bool listed = chunk_ && (next_ < chunk_->pieces.size() || error_ != nullptr);
+    start = Start{pass_->batches_begun - 1, listed ? first_record_ + next_ : pass_->next_row,
+                  pass_->rows_before};
+  }
+  if (!start) return;
+  state->Set("batch", start->batch);
+  state->Set("record", start->record);
+  state->Set("rows_before", start->rows_before);
+}
+
+void ArrowStreamReader::RestoreState(const ReaderState& state) {
+  pass_number_ = state.Get("pass");
+  sample_ = state.Get("sample");
+  end_ = state.Get("ended", 1) == 1;
+  if (!state.Has("batch")) return;
+  start_ = Start{state.Get("batch", kMostBatches), state.Get("record"), state.Get("rows_before")};
+}
+
+ArrowStreamReader::Pass* ArrowStreamReader::PassTo(uint64_t pass, uint64_t batch,
+                                                   std::unique_ptr<Pass>* own) {
+  const auto leads_there = [batch](const std::unique_ptr<Pass>& one) {
+    return one == nullptr || one->batches_begun <= batch + 1;
+  };
+  if (pass == pass_number_ && start_ && batch <= start_->batch && leads_there(pass_)) {
+    if (pass_ == nullptr) pass_ = Begin();
+    return pass_.get();
+  }
+  if (*own == nullptr || !leads_there(*own)) *own = Begin();
+  return own->get();
+}
+
+// Rows lie in the same pieces of a batch as before, because each piece begins at a multiple of
+// kRowsAtOnce: so rows that are left out need not be counted from the beginning of the batch.
+void ArrowStreamReader::PlanAgain(const ElementNames& names, const TakeElement& take) {
+  names.CheckRecords(origin());
+  const std::vector<RecordId>& records = names.records;
+  std::vector<size_t> order(records.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return std::tie(records[a].pass, records[a].chunk, records[a].record) <
+           std::tie(records[b].pass, records[b].chunk, records[b].record);
+  });
+  std::unique_ptr<Pass> own;
+  Pass* pass = nullptr;
+  Ref<Chunk> chunk;
+  const RecordId* last = nullptr;
+  for (const size_t place : order) {
+    const RecordId& id = records[place];
+    const size_t record = id.record % kRowsAtOnce;
+    const uint64_t begin = id.record - record;
+    try {
+      const bool same_batch = last != nullptr && id.pass == last->pass && id.chunk == last->chunk;
+      if (!same_batch) {
+        Require(id.chunk <= kMostBatches, "the position names batch ", id.chunk);
+        pass = PassTo(id.pass, id.chunk, &own);
+        GoTo(id.chunk, pass);
+      }
+      if (!same_batch || last->record - last->record % kRowsAtOnce != begin) {
+        chunk = Pool<Chunk>::Take();
+        chunk->offset = id.chunk;
+        try {
+          const uint64_t end = std::min<uint64_t>(pass->batch_rows, begin + kRowsAtOnce);
+          if (begin < end) ListRows(begin, end, pass, chunk.get());
+        } catch (...) {  // the rows before the one that is wrong are in the chunk
+          if (CurrentError().interrupts()) throw;
+        }
+      }
+      if (record >= chunk->pieces.size()) {
+        Throw(ErrorCode::kDataLoss, "the stream does not have this row any more");
+      }
+      last = &id;
+      Ticket ticket = TicketOf(chunk.get(), record);
+      ticket.id = id;
+      take(place, ticket);
+    } catch (...) {
+      throw CurrentError()
+          .WithContext(ReadingBatch(id.chunk))
+          .WithContext(ReadingRecord(id.sample));
+    }
+  }
+}
+
 void ArrowStreamReader::Rewind(uint64_t pass) {
   chunk_ = Ref<Chunk>();
   pass_ = nullptr;
+  start_.reset();
   error_ = nullptr;
   end_ = false;
   next_ = 0;

@@ -7,10 +7,12 @@
 #include <cstddef>
 #include <cstring>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
+#include "framework/base/stop.h"
 #include "framework/tensor/tensor_stream.h"
 
 namespace millhopper {
@@ -138,11 +140,20 @@ class FileHeadReader {
 
 class CacheFileSource final : public FileSource {
  public:
-  CacheFileSource(std::shared_ptr<const File> file, uint64_t first_block)
-      : file_(std::move(file)), next_(first_block) {}
+  struct Block {
+    uint64_t offset;
+    uint64_t length;
+    uint64_t first;     // the number of its first element in the file
+    uint32_t elements;  // at least 1
+  };
 
-  bool Claim(Chunk* chunk) override {
-    if (ended_) return false;
+  // Begins with the block at a byte, before which the file has so many elements.
+  CacheFileSource(std::shared_ptr<const File> file, uint64_t byte, uint64_t element)
+      : file_(std::move(file)), next_(byte), claimed_(element) {}
+
+  // The next block, or none at the end of the file. Reads its head.
+  std::optional<Block> NextBlock() {
+    if (ended_) return std::nullopt;
     const uint64_t left = file_->size() - next_;
     if (left < kHeadBytes) Damaged(file_->path(), next_, "the file ends before its last element");
     char head[kHeadBytes];
@@ -156,18 +167,25 @@ class CacheFileSource final : public FileSource {
         Damaged(file_->path(), next_, "neither a block nor the end of the file");
       }
       ended_ = true;
-      return false;
+      return std::nullopt;
     }
     if (body > left - kHeadBytes || body > kMaxChunkBytes - kHeadBytes ||
         elements > body / (sizeof(uint32_t) + kIdBytes)) {
       Damaged(file_->path(), next_,
               StrCat("the block has ", elements, " elements in ", body, " bytes"));
     }
-    chunk->offset = next_;
-    chunk->length = kHeadBytes + body;
-    chunk->records = elements;
+    const Block block = {next_, kHeadBytes + body, claimed_, elements};
     claimed_ += elements;
-    next_ += chunk->length;
+    next_ += block.length;
+    return block;
+  }
+
+  bool Claim(Chunk* chunk) override {
+    const std::optional<Block> block = NextBlock();
+    if (!block) return false;
+    chunk->offset = block->offset;
+    chunk->length = block->length;
+    chunk->records = block->elements;
     return true;
   }
 
@@ -309,8 +327,54 @@ std::unique_ptr<CacheFileFormat> CacheFileFormat::Read(std::unique_ptr<const Fil
       new CacheFileFormat(std::move(slots), std::move(file), head.size()));
 }
 
+// A count that has changed in a head would be noticed only with the checksum of its block, which is
+// not read. The end of the file has the sum of all, so the heads are read to there.
+template <typename F>
+uint64_t CacheFileFormat::ForEachBlock(const F& f) const {
+  CacheFileSource blocks(file_, first_block_, 0);
+  uint64_t elements = 0;
+  while (const std::optional<CacheFileSource::Block> block = blocks.NextBlock()) {
+    CheckStop();
+    f(*block);
+    elements = block->first + block->elements;
+  }
+  return elements;
+}
+
+uint64_t CacheFileFormat::StartWith(uint64_t element) {
+  uint64_t byte = file_->size() - kHeadBytes;  // the end of the file has the form of a head
+  uint64_t first = element;
+  const uint64_t elements = ForEachBlock([&](const CacheFileSource::Block& block) {
+    if (element < block.first || element - block.first >= block.elements) return;
+    byte = block.offset;
+    first = block.first;
+  });
+  Require(element <= elements, "the file has ", elements, " elements, and none with the number ",
+          element);
+  start_byte_ = byte;
+  start_element_ = first;
+  return first;
+}
+
+std::vector<RecordId> CacheFileFormat::PlacesOf(const std::vector<uint64_t>& elements) const {
+  std::vector<RecordId> places;
+  places.reserve(elements.size());
+  const uint64_t end = ForEachBlock([&](const CacheFileSource::Block& block) {
+    while (places.size() < elements.size() &&
+           elements[places.size()] - block.first < block.elements) {
+      RecordId place;
+      place.chunk = block.offset;
+      place.record = static_cast<uint32_t>(elements[places.size()] - block.first);
+      places.push_back(place);
+    }
+  });
+  Require(places.size() == elements.size(), "the file has ", end,
+          " elements, and none with the number ", elements.empty() ? 0 : elements.back());
+  return places;
+}
+
 std::unique_ptr<FileSource> CacheFileFormat::Open(const FileEntry&) {
-  return std::make_unique<CacheFileSource>(file_, first_block_);
+  return std::make_unique<CacheFileSource>(file_, start_byte_, start_element_);
 }
 
 void CacheFileFormat::Load(const Ticket* tickets, size_t n, Rows* rows) const {

@@ -74,6 +74,15 @@ class CacheFileFormat final : public FileFormat {
   static std::unique_ptr<CacheFileFormat> Read(std::unique_ptr<const File> file,
                                                const CacheKey& key);
 
+  // Has what is opened from now on begin with the block that holds an element, counted from 0;
+  // returns how many elements come before that block. Reads the heads of all blocks, and not what
+  // is in them. Throws kInvalidArgument if the file has fewer elements, and kDataLoss for heads
+  // that are damaged.
+  uint64_t StartWith(uint64_t element);
+  // Where elements lie, as tickets of what is opened name them: Chunk::offset and the number within
+  // the chunk. `elements` ascend. Reads and throws as StartWith.
+  std::vector<RecordId> PlacesOf(const std::vector<uint64_t>& elements) const;
+
   // The elements of that file, which `file` must name. Damage is kDataLoss.
   std::unique_ptr<FileSource> Open(const FileEntry& file) override;
   void Load(const Ticket* tickets, size_t n, Rows* rows) const override;
@@ -86,10 +95,20 @@ class CacheFileFormat final : public FileFormat {
  private:
   CacheFileFormat(std::vector<SlotSpec> slots, std::unique_ptr<const File> file,
                   uint64_t first_block)
-      : FileFormat(std::move(slots)), file_(std::move(file)), first_block_(first_block) {}
+      : FileFormat(std::move(slots)),
+        file_(std::move(file)),
+        first_block_(first_block),
+        start_byte_(first_block) {}
+
+  // Calls f with each block of the file; returns how many elements they have.
+  template <typename F>
+  uint64_t ForEachBlock(const F& f) const;
 
   const std::shared_ptr<const File> file_;
   const uint64_t first_block_;  // the byte at which it begins
+  // The block that what is opened begins with, and the elements before it.
+  uint64_t start_byte_;
+  uint64_t start_element_ = 0;
 };
 
 }  // namespace millhopper

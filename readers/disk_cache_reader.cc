@@ -5,9 +5,11 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <exception>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -26,6 +28,24 @@ constexpr char kExtension[] = ".mhcache";
 // How much a file may grow until the reader looks again at what the others take.
 constexpr uint64_t kBytesBetweenListings = uint64_t{64} << 20;
 constexpr char kPartial[] = ".partial";  // the end of the name of a file that is being written
+
+// Tickets from the file have their number in the pass as an index, or this, if it is larger.
+constexpr uint32_t kNoNumber = UINT32_MAX;
+
+void SetStored(uint64_t number, Ticket* ticket) {
+  ticket->id = CacheFileFormat::IdOf(*ticket);
+  ticket->index = static_cast<uint32_t>(std::min<uint64_t>(number, kNoNumber));
+}
+
+// Has an element of the reader below take the place of one that was planned again.
+void TakePart(const Ref<GatheredPart>& part, size_t place, const TakeElement& take) {
+  const Ref<Gathered> element = Pool<Gathered>::Take();
+  element->Add(part);
+  Ticket ticket;
+  ticket.id = element->id();
+  ticket.owner = element.get();
+  take(place, ticket);
+}
 
 bool EndsWith(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
@@ -159,38 +179,44 @@ void DiskCacheReader::StopWriting() {
   if (entry_ != nullptr) entry_->Unlock();
 }
 
-bool DiskCacheReader::Find() {
-  std::optional<FileId> id;
-  std::vector<SlotSpec> slots;
+std::unique_ptr<CacheFileFormat> DiskCacheReader::OpenFile(FileId* id) {
+  std::unique_ptr<const File> file = File::Open(entry_->path());
+  *id = file->id();
+  std::unique_ptr<CacheFileFormat> format = CacheFileFormat::Read(std::move(file), entry_->key());
+  // Later, threads may be asking for what is known by then.
+  if (first_pass_) stored_slots_ = format->slots();
+  return format;
+}
+
+bool DiskCacheReader::Find(uint64_t first) {
+  stored_id_ = FileId();
   try {
-    std::unique_ptr<const File> file = File::Open(entry_->path());
-    id = file->id();
-    std::unique_ptr<CacheFileFormat> format = CacheFileFormat::Read(std::move(file), entry_->key());
-    slots = format->slots();
+    std::unique_ptr<CacheFileFormat> format = OpenFile(&stored_id_);
+    left_in_file_ = first == 0 ? 0 : first - format->StartWith(first);
     stored_ = std::make_unique<FileReader>(std::move(format), FileEntry{entry_->path(), "", {}});
   } catch (const Error& error) {
     if (error.interrupts()) throw;
-    if (error.code() == ErrorCode::kDataLoss && entry_->is_locked()) entry_->Remove(*id);
+    if (error.code() == ErrorCode::kDataLoss && entry_->is_locked()) entry_->Remove(stored_id_);
     return false;
   }
-  stored_id_ = *id;
   stored_->set_origin(origin());
-  // Later, threads may be asking for what is known by then.
-  if (first_pass_) stored_slots_ = std::move(slots);
   return true;
 }
 
+void DiskCacheReader::Describe() {
+  if (entry_ != nullptr || gave_up_) return;
+  Write([this] {
+    description_ = options_.describe();
+    entry_ = std::make_unique<Entry>(options_.directory, CacheKeyOf(description_));
+  });
+}
+
 void DiskCacheReader::Begin() {
-  if (entry_ == nullptr && !gave_up_) {
-    Write([this] {
-      description_ = options_.describe();
-      entry_ = std::make_unique<Entry>(options_.directory, CacheKeyOf(description_));
-    });
-  }
-  if (entry_ == nullptr || Find() || gave_up_) return;
+  Describe();
+  if (entry_ == nullptr || Find(0) || gave_up_) return;
   Write([this] {
     if (!entry_->Lock()) return;  // another reader writes it
-    if (Find()) {                 // another reader has written it
+    if (Find(0)) {                // another reader has written it
       entry_->Unlock();
       return;
     }
@@ -224,19 +250,28 @@ void DiskCacheReader::PlanNext(size_t n, TicketRun* run) {
   if (!begun_) {
     Begin();
     begun_ = true;
-    first_pass_ = false;
   }
+  first_pass_ = false;
   if (stored_ != nullptr && PlanStored(n, run)) return;
+  below_begun_ = true;
   if (!PlanPast(&reader(), &left_)) {
     Throw(ErrorCode::kDataLoss, "the reader below yields ", yielded_ - left_,
           " elements now, and has yielded at least ", yielded_, " before");
   }
-  GatherReader::PlanNext(n, run);
+  const size_t first = run->tickets.size();
+  try {
+    GatherReader::PlanNext(n, run);
+  } catch (...) {
+    yielded_ += run->tickets.size() - first;
+    throw;
+  }
+  yielded_ += run->tickets.size() - first;
 }
 
 bool DiskCacheReader::PlanStored(size_t n, TicketRun* run) {
   const size_t first = run->tickets.size();
   try {
+    PlanPast(stored_.get(), &left_in_file_);
     stored_->Plan(n, run);
   } catch (...) {
     const Error error = CurrentError();
@@ -248,7 +283,7 @@ bool DiskCacheReader::PlanStored(size_t n, TicketRun* run) {
     return false;
   }
   for (size_t i = first; i < run->tickets.size(); ++i) {
-    run->tickets[i].id = CacheFileFormat::IdOf(run->tickets[i]);
+    SetStored(yielded_ + (i - first), &run->tickets[i]);
   }
   yielded_ += run->tickets.size() - first;
   return true;
@@ -297,17 +332,139 @@ void DiskCacheReader::LoadGathered(const Gathered& gathered, Rows* rows) const {
   rows->Append(gathered.pieces().front().part->tensors);
 }
 
-void DiskCacheReader::SaveState(ReaderState*) const {
-  Throw(ErrorCode::kInvalidArgument, origin().empty() ? "a reader" : origin(),
-        " keeps elements on a disk and cannot say where it stands, so that its chain cannot be "
-        "saved; without `directory` it can");
+// Of each element: its number in the pass plus one, if it came from the file; or 0, and then the
+// reader below names what it is.
+void DiskCacheReader::NameElements(const Ticket* tickets, size_t n, ElementNames* names) const {
+  names->count += n;
+  names->below.resize(1);
+  for (size_t i = 0; i < n; ++i) {
+    if (tickets[i].bytes == nullptr) {
+      names->numbers.push_back(0);
+      names->below[0].Append(NamesOf({tickets[i].object<Gathered>()}).below[0]);
+      continue;
+    }
+    if (tickets[i].index == kNoNumber) {
+      Throw(ErrorCode::kResourceLimit, origin(), " can name the first ", kNoNumber,
+            " elements of a pass, and this is a later one");
+    }
+    names->numbers.push_back(uint64_t{tickets[i].index} + 1);
+  }
+}
+
+void DiskCacheReader::PlanAgain(const ElementNames& names, const TakeElement& take) {
+  if (names.count == 0) return;
+  std::vector<std::pair<uint64_t, size_t>> stored;  // the number in the pass, and the place
+  std::vector<size_t> gathered;                     // the places
+  for (size_t place = 0; place < names.numbers.size(); ++place) {
+    if (names.numbers[place] == 0) {
+      gathered.push_back(place);
+    } else {
+      stored.emplace_back(names.numbers[place] - 1, place);
+    }
+  }
+  Require(names.numbers.size() == names.count && names.records.empty() && names.below.size() == 1 &&
+              names.below[0].count == gathered.size(),
+          "the position names elements of ", origin(), " that make no sense");
+  const std::vector<Ref<GatheredPart>> parts = LoadPartsAgain(names.below[0]);
+  for (size_t i = 0; i < gathered.size(); ++i) TakePart(parts[i], gathered[i], take);
+  if (stored.empty()) return;
+  std::sort(stored.begin(), stored.end());
+  std::vector<uint64_t> numbers;
+  numbers.reserve(stored.size());
+  for (const auto& one : stored) numbers.push_back(one.first);
+  const TakeElement take_stored = [&](size_t i, const Ticket& ticket) {
+    take(stored[i].second, ticket);
+  };
+  std::vector<bool> taken(numbers.size());
+  PlanStoredAgain(numbers, take_stored, &taken);
+  PlanBelowAgain(numbers, take_stored, taken);
+}
+
+void DiskCacheReader::PlanStoredAgain(const std::vector<uint64_t>& numbers, const TakeElement& take,
+                                      std::vector<bool>* taken) {
+  Describe();
+  if (entry_ == nullptr) return;
+  std::exception_ptr refused;  // what `take` has thrown
+  try {
+    FileId id;
+    std::unique_ptr<CacheFileFormat> format = OpenFile(&id);
+    ElementNames places;
+    places.count = numbers.size();
+    places.records = format->PlacesOf(numbers);
+    FileReader file(std::move(format), FileEntry{entry_->path(), "", {}});
+    file.PlanAgain(places, [&](size_t i, const Ticket& planned) {
+      Ticket ticket = planned;
+      SetStored(numbers[i], &ticket);
+      (*taken)[i] = true;
+      try {
+        take(i, ticket);
+      } catch (...) {
+        refused = std::current_exception();
+        throw;
+      }
+    });
+  } catch (const Error& error) {
+    if (error.interrupts() || refused != nullptr) throw;  // else the reader below has them, too
+  }
+}
+
+// They are named by planning alone, and then loaded.
+void DiskCacheReader::PlanBelowAgain(const std::vector<uint64_t>& numbers, const TakeElement& take,
+                                     const std::vector<bool>& taken) {
+  if (std::find(taken.begin(), taken.end(), false) == taken.end()) return;
+  if (below_begun_) {
+    GatherReader::Rewind(0);
+    left_ = yielded_;
+  }
+  ElementNames below;
+  std::vector<size_t> places;
+  TicketRun run;
+  uint64_t planned = 0;  // elements of the reader below; the last one is in the run
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    if (taken[i]) continue;
+    if (planned != numbers[i] + 1) {  // else it is named twice
+      size_t left = numbers[i] - planned;
+      run.Clear();
+      if (!PlanPast(&reader(), &left) || reader().Plan(1, &run) == 0) {
+        Throw(ErrorCode::kDataLoss, "the reader below yields ", numbers[i] - left,
+              " elements now, and has yielded at least ", numbers[i] + 1, " before");
+      }
+      planned = numbers[i] + 1;
+    }
+    reader().NameElements(run.tickets.data(), 1, &below);
+    places.push_back(i);
+  }
+  run.Clear();
+  reader().Restart(0);
+  const std::vector<Ref<GatheredPart>> parts = LoadPartsAgain(below);
+  for (size_t i = 0; i < places.size(); ++i) TakePart(parts[i], places[i], take);
+}
+
+void DiskCacheReader::SaveState(ReaderState* state) const {
+  GatherReader::SaveState(state);
+  state->Set("begun", begun_ ? 1 : 0);
+  state->Set("from_file", stored_ != nullptr ? 1 : 0);
+  state->Set("yielded", yielded_);
+  state->Set("left", left_);
+}
+
+void DiskCacheReader::RestoreState(const ReaderState& state) {
+  GatherReader::RestoreState(state);
+  begun_ = state.Get("begun", 1) == 1;
+  const bool from_file = state.Get("from_file", 1) == 1;
+  below_begun_ = begun_ && !from_file;
+  yielded_ = state.Get("yielded");
+  left_ = state.Get("left", yielded_);
+  if (!from_file || state.end()) return;
+  Describe();
+  if (entry_ == nullptr || !Find(yielded_)) left_ = yielded_;
 }
 
 void DiskCacheReader::Rewind(uint64_t) {
   StopWriting();
   stored_.reset();
-  begun_ = false;
-  yielded_ = left_ = 0;
+  begun_ = below_begun_ = false;
+  yielded_ = left_in_file_ = left_ = 0;
   GatherReader::Rewind(0);
 }
 

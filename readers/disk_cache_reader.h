@@ -42,6 +42,11 @@ struct DiskCacheOptions {
 // written, because the disk is full or `directory_bytes` would be exceeded, it says so once on
 // standard error, and reads on.
 //
+// A position says whether the pass comes from the file or from the reader below. What came from the
+// file is named by its number in the pass; where the file is gone when it is gone on, it comes from
+// the reader below, which is read through for it. A pass that was being written goes on from the
+// reader below, and is not written: the next one is.
+//
 // Any number of processes may use the directory. One of them writes a file, which it holds a lock
 // for (flock on <file>.lock); the others read the reader below meanwhile. What a process has left
 // that was killed is removed by the next one that writes the same file. A process that is forked
@@ -56,6 +61,8 @@ class DiskCacheReader final : public GatherReader {
   std::optional<uint64_t> PassLength() const override { return reader().PassLength(); }
   const std::vector<SlotSpec>& row_slots() const override;
   void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override;
+  void NameElements(const Ticket* tickets, size_t n, ElementNames* names) const override;
+  void PlanAgain(const ElementNames& names, const TakeElement& take) override;
 
  private:
   class Entry;
@@ -65,13 +72,23 @@ class DiskCacheReader final : public GatherReader {
   void GatherRest() override;
   void LoadGathered(const Gathered& gathered, Rows* rows) const override;
   void Rewind(uint64_t pass) override;
-  // Throws: an element that comes from the file now may have to come from the reader below later.
   void SaveState(ReaderState* state) const override;
+  void RestoreState(const ReaderState& state) override;
   // Decides where the elements of this pass come from.
   void Begin();
-  // Has the elements come from the file if there is one that can be read. Removes one that is
-  // damaged if this reader holds the lock.
-  bool Find();
+  // Finds out which file the elements may be in, unless that is done or cannot be done.
+  void Describe();
+  // Has the elements, from number `first` on, come from the file if there is one that can be read.
+  // Removes one that is damaged if this reader holds the lock.
+  bool Find(uint64_t first);
+  // Opens the file. Sets its id, and for the first pass the slots.
+  std::unique_ptr<CacheFileFormat> OpenFile(FileId* id);
+  // Plans elements again that came from the file, by their numbers in the pass: from the file, as
+  // far as it is there and whole, which `taken` notes, or else from the reader below.
+  void PlanStoredAgain(const std::vector<uint64_t>& numbers, const TakeElement& take,
+                       std::vector<bool>* taken);
+  void PlanBelowAgain(const std::vector<uint64_t>& numbers, const TakeElement& take,
+                      const std::vector<bool>& taken);
   // Plans from the file; false if it is damaged or cannot be read, and is no longer used.
   bool PlanStored(size_t n, TicketRun* run);
   // Removes the file that elements have come from.
@@ -98,10 +115,12 @@ class DiskCacheReader final : public GatherReader {
   FileId stored_id_;                         // of its file
   bool writes_ = false;                      // whether this reader holds the lock, and writes
   std::unique_ptr<CacheFileWriter> writer_;  // null before the first element
-  uint64_t others_ = 0;     // bytes of the other files in the folder, when it was last listed
-  uint64_t list_from_ = 0;  // the size of the file at which the folder is listed again
-  size_t yielded_ = 0;      // elements from the file
-  size_t left_ = 0;         // elements that the reader below has still to pass over
+  uint64_t others_ = 0;       // bytes of the other files in the folder, when it was last listed
+  uint64_t list_from_ = 0;    // the size of the file at which the folder is listed again
+  size_t yielded_ = 0;        // elements
+  size_t left_in_file_ = 0;   // elements that the file has still to pass over
+  size_t left_ = 0;           // elements that the reader below has still to pass over
+  bool below_begun_ = false;  // whether the reader below has been read
 };
 
 }  // namespace millhopper

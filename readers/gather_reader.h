@@ -69,9 +69,9 @@ void CheckSameSteps(const LoDTensor& like, const LoDTensor& tensor, size_t slot)
 class GatherReader : public StageReader {
  public:
   void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override;
-  void NameElements(const Ticket* tickets, size_t n, ElementNames* names) const final;
+  void NameElements(const Ticket* tickets, size_t n, ElementNames* names) const override;
   // Loads the elements below.
-  void PlanAgain(const ElementNames& names, const TakeElement& take) final;
+  void PlanAgain(const ElementNames& names, const TakeElement& take) override;
 
  protected:
   // `slots` are those of the elements that it makes. If they are those of the reader below, also as
@@ -105,13 +105,13 @@ class GatherReader : public StageReader {
   void RestoreState(const ReaderState& state) override;
   ElementNames NamesOf(const std::vector<const Gathered*>& gathered) const;
   std::vector<Ref<Gathered>> GatherAgain(const ElementNames& names);
+  // Loads elements of the reader below that a position names.
+  std::vector<Ref<GatheredPart>> LoadPartsAgain(const ElementNames& names);
   void Yield(Ref<Gathered> gathered) { ready_.push_back(std::move(gathered)); }
 
  private:
   // Gathers one more element, or the rest. False at the end of the pass.
   bool Advance();
-  // Loads elements of the reader below that a position names.
-  std::vector<Ref<GatheredPart>> LoadPartsAgain(const ElementNames& names);
   // Plans more elements of the reader below; false at the end of its pass.
   bool Refill();
 

@@ -10,6 +10,7 @@
 #include <optional>
 #include <thread>
 
+#include "framework/io/command.h"
 #include "framework/program/scope.h"
 #include "readers/element_queue.h"
 #include "tests/program_runner.h"
@@ -131,6 +132,7 @@ TEST_F(RunCheckpointsTest, RefusesARunWithFewerProgramsThanTheOneThatWasSaved) {
 }
 
 TEST_F(RunCheckpointsTest, SaysWhichReaderCannotBeSaved) {
+  AllowExec();
   SavedRun job = NewRun({Plain()});
   job.startup = BlockText(
       0, -1,
@@ -140,9 +142,9 @@ TEST_F(RunCheckpointsTest, SaysWhichReaderCannotBeSaved) {
               {{"file_names", StrCat("strings: \"", data_, "/numbers-*.recordio\"")}}),
        OpText("create_batch_reader", {{"UnderlyingReader", {"files"}}}, {{"Out", {"data"}}},
               {{"batch_size", "i: 3"}}),
-       OpText("create_cache_reader", {{"UnderlyingReader", {"files"}}}, {{"Out", {"other"}}},
-              {{"directory", StrCat("s: \"", data_, "\"")}, {"disk_bytes", "l: 1000000"}})});
-  ExpectError(ErrorCode::kInvalidArgument, "reader 'other' (create_cache_reader",
+       OpText("create_text_file_reader", {}, {{"Out", {"other"}}},
+              {{"filename", "s: \"pipe:echo line\""}})});
+  ExpectError(ErrorCode::kInvalidArgument, "to go on from a place needs to read it again",
               [&] { RunSteps(job, -1); });
 }
 

@@ -219,14 +219,59 @@ def test_bad_states_are_refused(path: Path) -> None:
             iter(reader)
 
 
-def test_a_reader_that_cannot_say_where_it_stands_is_named(path: Path) -> None:
-    arrow = pytest.importorskip("pyarrow")
-    reader = millhopper.Reader.from_arrow(arrow.table({"x": [1, 2, 3]}), name="table")
+def test_a_reader_that_cannot_say_where_it_stands_is_named(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=("a\nb\n",))
+    writer.start()
+    reader = millhopper.Reader.open_files(f"text:{pipe}")
     loop = iter(reader)
     next(loop)
-    with pytest.raises(millhopper.Error, match="'table'.* cannot say where it stands"):
+    with pytest.raises(millhopper.Error, match="pipe.*to go on from a place"):
         reader.state_dict()
-    assert [batch["x"].tolist() for batch in loop] == [[2], [3]]
+    assert len(list(loop)) == 1
+    writer.join()
+
+
+@pytest.mark.parametrize("window", [False, True])
+def test_a_table_of_arrow_is_asked_for_anew(window: bool) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    table = arrow.table({"x": list(range(RECORDS))})
+
+    def make() -> millhopper.Reader:
+        reader = millhopper.Reader.from_arrow(arrow.Table.from_batches(table.to_batches(30)))
+        return (reader.shuffle(20) if window else reader).batch(7).double_buffer(3)
+
+    def numbers(batches: Any) -> list[list[int]]:
+        return [batch["x"].tolist() for batch in batches]
+
+    reader = make()
+    passes = [numbers(reader), numbers(reader)]
+    for taken in (0, 1, 11, len(passes[0])):
+        reader = make()
+        loop = iter(reader)
+        assert numbers(islice(loop, taken)) == passes[0][:taken]
+        again = make()
+        again.load_state_dict(reader.state_dict())
+        assert numbers(again) == passes[0][taken:]
+        assert numbers(again) == passes[1]
+
+
+def test_an_iterator_of_arrow_is_asked_for_once() -> None:
+    arrow = pytest.importorskip("pyarrow")
+    batches = arrow.table({"x": list(range(RECORDS))}).to_batches(30)
+
+    def make() -> millhopper.Reader:
+        stream = arrow.RecordBatchReader.from_batches(batches[0].schema, batches)
+        return millhopper.Reader.from_arrow(stream, fields=["x int64[]"]).batch(7)
+
+    reader = make()
+    loop = iter(reader)
+    list(islice(loop, 11))
+    again = make()
+    again.load_state_dict(reader.state_dict())
+    rest = [batch["x"].tolist() for batch in loop]
+    assert [batch["x"].tolist() for batch in again] == rest
 
 
 def test_after_an_error_the_loop_goes_on_at_the_element(path: Path) -> None:

@@ -14,6 +14,8 @@
 #include "framework/base/error.h"
 #include "framework/base/stop.h"
 #include "readers/batch_reader.h"
+#include "readers/double_buffer_reader.h"
+#include "readers/shuffle_reader.h"
 #include "tests/arrow_arrays.h"
 #include "tests/field_readers.h"
 
@@ -79,6 +81,17 @@ ColumnPtr NumbersFrom(int64_t first, int64_t count) {
   std::vector<int64_t> numbers;
   for (int64_t i = 0; i < count; ++i) numbers.push_back(first + i);
   return Batch({Numbers<int64_t>("n", "l", numbers)});
+}
+
+// Numbers of which every third one is missing.
+ColumnPtr SomeNumbers(int64_t count) {
+  std::vector<int64_t> numbers;
+  std::vector<int> present;
+  for (int64_t i = 0; i < count; ++i) {
+    numbers.push_back(i);
+    present.push_back(i % 3 == 0 ? 0 : 1);
+  }
+  return Batch({Numbers<int64_t>("n", "l", numbers, Bits(present))});
 }
 
 TEST(ArrowStreamReader, YieldsRowsPassAfterPass) {
@@ -195,6 +208,125 @@ TEST(ArrowStreamReader, AWindowKeepsRecordsAndNoBatches) {
 TEST(ArrowStreamReader, AStreamThatWasReadIsRefused) {
   ArrowStreamReader reader([](ArrowArrayStream*) {}, ParseFields({"n int64[]"}));
   EXPECT_THROW(reader.HasNext(), Error);
+}
+
+// Rows of two fields, of which some are left out, in batches that end anywhere.
+class SavedStream : public testing::TestWithParam<bool> {
+ protected:
+  // With a window, or with batches that are loaded ahead.
+  std::unique_ptr<ReaderBase> Reader(Script* script) const {
+    std::unique_ptr<ReaderBase> reader = ReaderOf(script, {"n int64[]"});
+    if (GetParam()) {
+      reader = std::make_unique<ShuffleReader>(std::move(reader), 1000, RandomKey(1, 2, "x"));
+    }
+    reader = std::make_unique<BatchReader>(std::move(reader), 70, false, BatchMode::kConcat);
+    return std::make_unique<DoubleBufferReader>(std::move(reader), Place(), 3);
+  }
+  static std::unique_ptr<ReaderBase> From(const std::string& position,
+                                          std::unique_ptr<ReaderBase> reader) {
+    reader->Restore(millhopper::Position::Parse(position));
+    return reader;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(WindowOrNot, SavedStream, testing::Bool());
+
+TEST_P(SavedStream, GoesOnFromEverywhere) {
+  Script script(
+      {NumbersFrom(0, 3), NumbersFrom(3, 0), NumbersFrom(3, 40000), NumbersFrom(40003, 97)});
+  const std::vector<ElementValue> wanted = ReadAll(Reader(&script).get());
+  ASSERT_EQ(wanted.size(), 573u);
+  std::unique_ptr<ReaderBase> reader = Reader(&script);
+  reader->ExpectSave();
+  reader->ReInit();
+  size_t read = 0;
+  const auto pass = [&] {
+    const std::unique_ptr<ReaderBase> whole = Reader(&script);
+    whole->ReInit();
+    return ReadAll(whole.get());
+  }();
+  for (const size_t place :
+       {size_t{0}, size_t{1}, size_t{100}, size_t{235}, size_t{572}, size_t{573}}) {
+    SCOPED_TRACE(place);
+    for (; read < place; ++read) ASSERT_EQ(ReadSome(reader.get(), 1).at(0), pass[read]);
+    reader = From(reader->Save().Serialize(), Reader(&script));
+    const std::unique_ptr<ReaderBase> next = From(reader->Save().Serialize(), Reader(&script));
+    EXPECT_EQ(
+        ReadAll(next.get()),
+        std::vector<ElementValue>(pass.begin() + static_cast<std::ptrdiff_t>(place), pass.end()));
+    next->ReInit();
+    EXPECT_EQ(ReadAll(next.get()).size(), wanted.size());
+  }
+  reader.reset();
+  EXPECT_EQ(script.released, script.streams);
+}
+
+TEST_P(SavedStream, MustHaveTheSameBatches) {
+  Script script({NumbersFrom(0, 300), NumbersFrom(300, 20000)});
+  const std::unique_ptr<ReaderBase> reader = Reader(&script);
+  reader->ExpectSave();
+  ReadSome(reader.get(), 100);
+  const std::string position = reader->Save().Serialize();
+  Script shorter({NumbersFrom(0, 300)});
+  ExpectError(ErrorCode::kDataLoss, "the stream has 1 batches now",
+              [&] { ReadAll(From(position, Reader(&shorter)).get()); });
+  Script other({NumbersFrom(0, 200), NumbersFrom(200, 20000)});
+  ExpectError(ErrorCode::kDataLoss, "other batches than when the position was saved",
+              [&] { ReadAll(From(position, Reader(&other)).get()); });
+}
+
+TEST(ArrowStreamReader, GoesOnBetweenRowsThatAreLeftOut) {
+  Script script({SomeNumbers(40000)});
+  const auto make = [&] { return ReaderOf(&script, {"n int64[] missing=skip"}); };
+  const Strings wanted = TextsOf(make().get());
+  ASSERT_LT(wanted.size(), 30000u);
+  for (const size_t place : {size_t{1}, size_t{9000}, size_t{20000}, wanted.size()}) {
+    const std::unique_ptr<ReaderBase> reader = make();
+    reader->ExpectSave();
+    ReadSome(reader.get(), place);
+    reader->HasNext();
+    const std::unique_ptr<ReaderBase> next = make();
+    next->Restore(millhopper::Position::Parse(reader->Save().Serialize()));
+    EXPECT_EQ(TextsOf(next.get()),
+              Strings(wanted.begin() + static_cast<std::ptrdiff_t>(place), wanted.end()));
+  }
+}
+
+TEST(ArrowStreamReader, MeetsItsErrorAgain) {
+  Script script({NumbersFrom(0, 3), NumbersFrom(3, 2)}, "the disk is on fire");
+  const auto make = [&] { return ReaderOf(&script, {"n int64[]"}); };
+  const std::unique_ptr<ReaderBase> reader = make();
+  reader->ExpectSave();
+  ReadSome(reader.get(), 4);
+  for (const bool behind : {false, true}) {
+    if (behind) {
+      EXPECT_TRUE(ErrorOf([&] { ReadAll(reader.get()); }));
+    }
+    const std::unique_ptr<ReaderBase> next = make();
+    next->Restore(millhopper::Position::Parse(reader->Save().Serialize()));
+    EXPECT_EQ(ReadSome(next.get(), behind ? 0 : 1).size(), behind ? 0u : 1u);
+    ExpectError(ErrorCode::kDataLoss, "the disk is on fire", [&] { next->HasNext(); });
+  }
+}
+
+// What is made of an iterator of batches. Rows behind those in flight are skipped through once.
+TEST(ArrowStreamReader, AStreamThatCanBeMadeOnceIsGoneOnWith) {
+  Script script({NumbersFrom(0, 300), NumbersFrom(300, 20000)});
+  const auto make = [&]() -> std::unique_ptr<ReaderBase> {
+    auto reader = ReaderOf(&script, {"n int64[]"});
+    reader = std::make_unique<BatchReader>(std::move(reader), 70, false, BatchMode::kConcat);
+    return std::make_unique<DoubleBufferReader>(std::move(reader), Place(), 3);
+  };
+  const std::unique_ptr<ReaderBase> reader = make();
+  reader->ExpectSave();
+  ReadSome(reader.get(), 10);
+  const std::string position = reader->Save().Serialize();
+  const std::vector<ElementValue> rest = ReadAll(reader.get());
+  const int before = script.streams;
+  const std::unique_ptr<ReaderBase> next = make();
+  next->Restore(millhopper::Position::Parse(position));
+  EXPECT_EQ(ReadAll(next.get()), rest);
+  EXPECT_EQ(script.streams, before + 1);
 }
 
 }  // namespace

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "framework/base/error.h"
 #include "framework/io/file.h"
@@ -94,6 +96,55 @@ TEST(CacheFile, HasElementsOfItsSlots) {
   ExpectDamage(With(kLevels, int32_t{1}), "is declared");
   ExpectDamage(With(kFirstAxis + 8, int64_t{3}), "float32 [-1, 3] is declared");
   ExpectDamage(With(kFirstElement + kIdBytes, uint32_t{77}), "in record 0 of the chunk at byte 68");
+}
+
+// Blocks of one element of a mebibyte, and of several.
+TEST(CacheFile, BeginsAtAnyElement) {
+  const std::string path = TempName("blocks.mhcache");
+  SlotSpec slot;
+  slot.dims = {-1};
+  {
+    CacheFileWriter writer(path, kKey, {slot}, [](uint64_t) {});
+    for (uint64_t i = 0; i < 10; ++i) {
+      RecordId id;
+      id.sample = i;
+      const auto length = static_cast<size_t>(i % 4 == 0 ? 300000 : 1000);
+      writer.Add(id,
+                 {MakeTensor<float>({static_cast<int64_t>(length)}, std::vector<float>(length))});
+    }
+    writer.Publish();
+  }
+  const auto format = [&] { return CacheFileFormat::Read(File::Open(path), kKey); };
+  const auto samples = [](const TicketRun& run) {
+    std::vector<uint64_t> found;
+    for (const Ticket& ticket : run.tickets) found.push_back(CacheFileFormat::IdOf(ticket).sample);
+    return found;
+  };
+  for (uint64_t first = 0; first <= 10; ++first) {
+    std::unique_ptr<CacheFileFormat> from = format();
+    const uint64_t block = from->StartWith(first);
+    ASSERT_LE(block, first);
+    FileReader reader(std::move(from), FileEntry{path, "", {}});
+    TicketRun run;
+    while (reader.Plan(7, &run) > 0) continue;
+    const std::vector<uint64_t> found = samples(run);
+    ASSERT_EQ(found.size(), 10 - block);
+    for (uint64_t i = block; i < 10; ++i) EXPECT_EQ(found[i - block], i);
+  }
+  ExpectError(ErrorCode::kInvalidArgument, "has 10 elements, and none with the number 11",
+              [&] { format()->StartWith(11); });
+
+  const std::vector<uint64_t> wanted = {0, 1, 1, 3, 4, 9};
+  ElementNames places;
+  places.count = wanted.size();
+  places.records = format()->PlacesOf(wanted);
+  FileReader reader(format(), FileEntry{path, "", {}});
+  TicketRun run;
+  reader.PlanRunAgain(places, &run);
+  EXPECT_EQ(samples(run), wanted);
+  ExpectError(ErrorCode::kInvalidArgument, "none with the number 10", [&] {
+    format()->PlacesOf({2, 10});
+  });
 }
 
 }  // namespace

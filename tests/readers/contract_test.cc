@@ -921,9 +921,6 @@ ContractCase Chain(std::string name, const std::function<ReaderPtr(Fault)>& sour
   contract.faults.assign(faults, faults + before_fault.size());
   contract.before_fault = std::move(before_fault);
   contract.values = std::move(values);
-  if (contract.name.find("disk_cache") != std::string::npos) {
-    contract.cannot_save = "keeps elements on a disk";
-  }
   return contract;
 }
 

@@ -293,6 +293,125 @@ TEST_F(DiskCache, GoesOnBehindWhatADamagedFileHasYielded) {
   }
 }
 
+// Elements wait in a window above the cache when it is saved: 40 of them, unless the pass is over.
+class SavedDiskCache : public DiskCache {
+ protected:
+  static std::unique_ptr<ReaderBase> Shuffled(std::unique_ptr<ReaderBase> reader) {
+    return std::make_unique<ShuffleReader>(std::move(reader), 40, RandomKey(1, 2, "x"));
+  }
+  // Reads some elements of a pass, saves and reads the rest.
+  void Read(size_t some, int pass = 0) {
+    const auto reader = Shuffled(Cached());
+    reader->ExpectSave();
+    for (int i = 0; i < pass; ++i) reader->ReInit();
+    ReadSome(reader.get(), some);
+    position_ = reader->Save().Serialize();
+    rest_ = ReadAll(reader.get());
+    reader->ReInit();
+    next_pass_ = ReadAll(reader.get());
+  }
+  // Expects that a new reader goes on from there. Its loads count.
+  void ExpectRest(const std::string& how) {
+    const auto reader = Shuffled(Counted());
+    reader->Restore(Position::Parse(position_));
+    ASSERT_EQ(ReadAll(reader.get()), rest_) << how;
+    reader->ReInit();
+    ASSERT_EQ(ReadAll(reader.get()), next_pass_) << how;
+  }
+
+  std::string position_;
+  std::vector<ElementValue> rest_, next_pass_;
+};
+
+TEST_F(SavedDiskCache, GoesOnInTheFile) {
+  for (const int threads : {0, 2, 7}) {
+    const PoolSize size(threads);
+    ReadAll(Cached().get());
+    for (const size_t some : {0, 1, 137, 299, 300}) {
+      for (const int pass : {0, 1}) {
+        Read(some, pass);
+        ExpectRest(StrCat("after ", some, " in pass ", pass));
+        EXPECT_EQ(Loads(), 0);
+      }
+    }
+  }
+}
+
+TEST_F(SavedDiskCache, GoesOnWithoutTheFile) {
+  for (const size_t some : {0, 1, 137, 299, 300}) {
+    ReadAll(Cached().get());
+    Read(some, 1);
+    fs::remove_all(folder_);
+    ExpectRest(StrCat("after ", some));
+    EXPECT_GT(Loads(), 0);
+    EXPECT_NE(FilePath(), "") << "the next pass is written";
+  }
+}
+
+// The file gets its name after the reader was saved, or never.
+TEST_F(SavedDiskCache, GoesOnFromAPassThatWasWritten) {
+  for (const bool published : {true, false}) {
+    for (const size_t some : {1, 137, 299, 300}) {
+      fs::remove_all(folder_);
+      Read(some);
+      ASSERT_NE(FilePath(), "");
+      if (!published) fs::remove(FilePath());
+      ExpectRest(StrCat("after ", some, published ? ", written" : ""));
+      EXPECT_NE(FilePath(), "");
+    }
+  }
+}
+
+// Also where the damage lies in what is passed over.
+TEST_F(SavedDiskCache, GoesOnBesideADamagedFile) {
+  spec_.records = 30000;  // between two and three blocks
+  ReadAll(Cached().get());
+  Read(29000);
+  const std::string path = FilePath();
+  const std::string whole = ReadFile(path);
+  constexpr size_t kFirstBlock = 68;  // behind the head of a file with one slot of two axes
+  // The count of elements in the head of a block, what is in it, the last block, the end.
+  for (const size_t byte : {kFirstBlock, whole.size() / 2, whole.size() - 100, whole.size() - 1}) {
+    WriteFile(path, FlipBit(whole, 8 * byte));
+    ExpectRest(StrCat("byte ", byte));
+  }
+  for (const size_t length : {size_t{0}, size_t{10}, whole.size() / 2, whole.size() - 1}) {
+    WriteFile(path, whole.substr(0, length));
+    ExpectRest(StrCat(length, " bytes"));
+  }
+}
+
+// Some of the elements in the window are from the file, and some from the reader below.
+TEST_F(SavedDiskCache, GoesOnWhereItHasLeftADamagedFile) {
+  spec_.records = 30000;
+  ReadAll(Cached().get());
+  const std::string whole = ReadFile(FilePath());
+  const size_t last_block =
+      29999 - CacheFileFormat::Read(File::Open(FilePath()), CacheKeyOf(description_))
+                  ->PlacesOf({29999})[0]
+                  .record;
+  ASSERT_GT(last_block, 10000u);
+  WriteFile(FilePath(), FlipBit(whole, 8 * (whole.size() - 100)));
+  Read(last_block - 20);
+  ASSERT_TRUE(ReadFile(FilePath()) == whole) << "the next pass has written it";
+  ExpectRest("with a new file");
+  fs::remove_all(folder_);
+  ExpectRest("without a file");
+}
+
+// A description that does not say all leads to it.
+TEST_F(SavedDiskCache, GoesOnBesideAFileWithFewerElements) {
+  ReadAll(Cached().get());
+  Read(137, 1);
+  fs::remove_all(folder_);
+  spec_.records = 60;
+  ReadAll(Cached().get());
+  spec_.records = 300;
+  const auto reader = Shuffled(Cached());
+  reader->Restore(Position::Parse(position_));
+  EXPECT_EQ(ReadAll(reader.get()), rest_);
+}
+
 // What cannot be read now, because the process has no descriptors left, may be whole.
 TEST_F(DiskCache, AFileThatCannotBeReadStays) {
   const PoolSize size(0);

@@ -143,7 +143,9 @@ class DecoratingMethods(Chain):
         used as long as the steps before ``cache``, the seed of this reader, and the paths, sizes
         and times of change of the files that these steps name are the same; otherwise another one
         is written. A damaged file is noticed and written again. Where a disk has no room, the
-        reader says so once on standard error, and reads on without. ::
+        reader says so once on standard error, and reads on without. A loop that goes on from a
+        state needs no file: what it lacks is read again. A pass in which it was saved while the
+        file was written is not kept; the next one is. ::
 
             reader = images.apply("resize", height=64, width=64).cache(
                 directory="/scratch/cache", disk_bytes=50 << 30

@@ -79,8 +79,8 @@ class SavingMethods(StateInJson):
         nothing else: a few bytes for each element in a window, and a few kilobytes.
 
         Raises:
-            Error: a reader of the chain cannot say where it stands: one of a stream that cannot be
-                read again, or one that keeps its elements on a disk. The message names it.
+            Error: a reader of the chain cannot say where it stands, such as one of a command or a
+                FIFO, which cannot be read again. The message names it.
         """
         if self._loaded:
             return new_state("Reader", epoch=self._epoch, position=self._position)
