@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "framework/base/error.h"
+#include "framework/checkpoint/unsaved.h"
 #include "framework/program/scope.h"
 #include "operators/reader_creation.h"
 #include "readers/queue_reader.h"
@@ -22,8 +23,12 @@ OpSchema PyReaderSchema() {
           .AnyKind());
 }
 
+using Queue = std::shared_ptr<ElementQueue>;
+
+// What was taken of it is in the position of its reader.
+const LeftToProcess<Queue> kQueues;
+
 void CreatePyReader(OpContext& context) {
-  using Queue = std::shared_ptr<ElementQueue>;
   const Variable& variable = context.InVar("blocking_queue");
   Require(variable.Holds<Queue>(), "variable '", variable.name(),
           "' holds no queue: the process that runs this program has to make it first, as "

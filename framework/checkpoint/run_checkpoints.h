@@ -22,7 +22,8 @@
 // is: the variables of the scope and of the blocks that the loop is in, those of the main programs
 // before, the places of the readers, the place in the program, and the counters of operators. What
 // startup programs do is not saved but done again, so that they should make readers and initial
-// values and nothing else. Variables that hold neither a tensor nor a reader are not saved.
+// values and nothing else. Variables that hold neither a tensor nor a reader are not saved; a
+// warning on standard error names them (unsaved.h).
 #ifndef MILLHOPPER_FRAMEWORK_CHECKPOINT_RUN_CHECKPOINTS_H_
 #define MILLHOPPER_FRAMEWORK_CHECKPOINT_RUN_CHECKPOINTS_H_
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "framework/base/error.h"
+#include "framework/checkpoint/unsaved.h"
 #include "framework/program/scope.h"
 
 namespace millhopper {
@@ -64,6 +65,7 @@ ReaderHolder::ReadersByName ReadersOf(const Scope& scope) {
 }
 
 void AddTensors(const Scope& scope, const std::string& prefix, Checkpoint* checkpoint) {
+  TellOfUnsaved(scope);
   for (const std::string& name : scope.LocalNames()) {
     const Variable* const variable = scope.FindLocal(name);
     if (!variable->Holds<LoDTensor>()) continue;

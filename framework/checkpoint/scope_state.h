@@ -25,8 +25,8 @@ std::string ProgramSetting(size_t program);
 // The readers of a scope itself, by the names of their variables.
 ReaderHolder::ReadersByName ReadersOf(const Scope& scope);
 
-// Adds the tensors of a scope itself, on the host. What is neither tensor nor reader belongs to the
-// process, such as a queue that it fills, and is left out. No other thread uses the scope.
+// Adds the tensors of a scope itself, on the host. What is neither tensor nor reader is left out,
+// and told of (unsaved.h). No other thread uses the scope.
 void AddTensors(const Scope& scope, const std::string& prefix, Checkpoint* checkpoint);
 // Gives the variables of a scope the tensors of a checkpoint, and takes them out of it. Variables
 // without one there have no value afterwards; those that hold something else keep it, and a tensor

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include "framework/io/command.h"
 #include "framework/program/scope.h"
@@ -146,6 +147,7 @@ TEST_F(RunCheckpointsTest, SaysWhichReaderCannotBeSaved) {
               {{"filename", "s: \"pipe:echo line\""}})});
   ExpectError(ErrorCode::kInvalidArgument, "to go on from a place needs to read it again",
               [&] { RunSteps(job, -1); });
+  AllowExec(false);
 }
 
 // Both loops of a step read from one source, batches of 2 and of 3.
@@ -184,6 +186,24 @@ TEST_F(RunCheckpointsTest, GoesOnWithTwoReadersOnOneSource) {
     stopped = piece.stopped;
   }
   EXPECT_EQ(text, expected);
+}
+
+// It is said once, whatever is saved how often.
+TEST_F(RunCheckpointsTest, TellsOfVariablesThatAreNotSaved) {
+  SavedRun job = NewRun({Plain()});
+  job.prepare = [](Scope* scope) {
+    scope->Var("pages")->GetMutable<std::vector<LoDTensor>>();
+    scope->Var("empty");
+  };
+  testing::internal::CaptureStderr();
+  EXPECT_TRUE(RunSteps(job, 3).stopped);
+  EXPECT_FALSE(RunSteps(job, -1).stopped);
+  const std::string told = testing::internal::GetCapturedStderr();
+  const std::string words = "warning: a checkpoint does not hold what is in variable 'pages'";
+  const size_t at = told.find(words);
+  ASSERT_NE(at, std::string::npos) << told;
+  EXPECT_NE(told.find("LoDTensor", at), std::string::npos) << told;
+  EXPECT_EQ(told.find("warning", at + 1), std::string::npos) << told;
 }
 
 // The process makes each pass again where the program goes on in it, and drops what was taken.
@@ -226,11 +246,13 @@ TEST_F(RunCheckpointsTest, GoesOnWithWhatTheProcessFeeds) {
   whole.every_steps = 0;
   const std::string expected = RunSteps(whole, -1).text;
   std::string text;
+  testing::internal::CaptureStderr();
   for (bool stopped = true; stopped;) {
     const SavedRunOutput piece = RunSteps(job, 3);
     text += piece.text;
     stopped = piece.stopped;
   }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "") << "of the queue, which is the process's";
   EXPECT_EQ(text, expected);
   stop();
 }

@@ -25,7 +25,8 @@ class SavingPrograms:
 
     What is saved is what lies between two runs of a main program: the variables of the scope,
     parameters and all others, the places of its readers, and the program, which must be the same
-    one when it goes on. ::
+    one when it goes on. Variables that hold neither a tensor nor a reader, such as lists of
+    tensors, are left out, and named in a warning on standard error, once. ::
 
         executor.run(startup)  # makes the readers and the parameters
         executor.load_checkpoint("checkpoints")  # False, and nothing is changed, if there is none
