@@ -11,7 +11,9 @@ import textwrap
 import threading
 import time
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 
 import millhopper as fluid
 import pytest
@@ -99,3 +101,19 @@ def fresh_programs() -> Iterator[None]:
         fluid.scope_guard(fluid.Scope()),
     ):
         yield
+
+
+@pytest.fixture
+def torch_or_stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is no torch: what a DataLoader of a data set needs of it."""
+    if find_spec("torch") is not None:
+        return
+    torch, utils, data = (ModuleType(f"torch{name}") for name in ("", ".utils", ".utils.data"))
+    as_it_is = {"default_collate": list, "default_convert": lambda sample: sample}
+    vars(data).update(as_it_is, IterableDataset=type("IterableDataset", (), {}))
+    vars(torch).update(
+        utils=utils, initial_seed=lambda: 5, cuda=SimpleNamespace(is_available=lambda: False)
+    )
+    vars(utils)["data"] = data
+    for module in (torch, utils, data):
+        monkeypatch.setitem(sys.modules, module.__name__, module)

@@ -377,7 +377,7 @@ def test_how_many_batches_are_kept_ready_is_checked(alone: None) -> None:
             millhopper.DataLoader([1], num_workers=2, prefetch_factor=wrong)
 
 
-def test_a_data_set_without_numbers_is_named(alone: None) -> None:
+def test_a_data_set_without_numbers_is_iterated_over(alone: None) -> None:
     class Stream(torch.utils.data.IterableDataset[int]):
         def __iter__(self) -> Iterator[int]:
             return iter([1, 2, 3])
@@ -385,8 +385,12 @@ def test_a_data_set_without_numbers_is_named(alone: None) -> None:
         def __len__(self) -> int:
             return 3
 
-    with pytest.raises(TypeError, match="^dataset is an IterableDataset, 'Stream', whose samples"):
-        millhopper.DataLoader(Stream())
+    loader = millhopper.DataLoader(Stream(), batch_size=2)
+    assert [batch.tolist() for batch in loader] == [[1, 2], [3]]
+    assert len(loader) == 2
+    assert [batch.tolist() for batch in millhopper.DataLoader(Stream(), 2, drop_last=True)] == [
+        [1, 2]
+    ]
 
 
 @pytest.mark.parametrize("workers", [0, 3])

@@ -11,6 +11,7 @@ from millhopper.base.integers import INT32_MAX, INT64_MAX, UINT64_MAX, integer, 
 from millhopper.base.ranks import Ranks, find_ranks
 from millhopper.errors import Error
 from millhopper.iterating.dataset_batches import Numbers, batched, samples_of
+from millhopper.iterating.iterated_samples import IteratedSamples
 from millhopper.iterating.memory_sources import Dataset, indices
 from millhopper.iterating.reader import Reader
 from millhopper.iterating.reader_stats import ReaderStats
@@ -23,6 +24,10 @@ _OWN_ORDER = (
     "num_shards=1 "
 )
 _NO_WORKERS = "there are no worker processes: "
+_NO_NUMBERS = (
+    "it can only be iterated over, so that its samples have no numbers, which threads and ranks "
+    "could share: it decides about its order itself"
+)
 _EVEN = ("pad", "drop", "none")
 
 
@@ -38,7 +43,8 @@ class DataLoader(StateInJson):
                 step(batch["image"], batch["label"])
 
     A data set of torch, a list, or whatever else has ``__len__`` and ``__getitem__``, is read as
-    torch's loader reads it: batches are what its ``default_collate`` makes.
+    torch's loader reads it: batches are what its ``default_collate`` makes. What can only be
+    iterated over, such as an ``IterableDataset``, is read in its own order, by the loop itself.
 
     There are no worker processes: threads load ahead, and batches are not pickled. Each loop is the
     next pass, and each pass has its own order; ``set_epoch`` chooses the pass. A reader that
@@ -53,6 +59,8 @@ class DataLoader(StateInJson):
     ``state_dict`` and ``load_state_dict`` are those of torchdata's StatefulDataLoader, so that
     whatever saves one (``torch.save``, Lightning, Accelerate) saves this one, too. A loop that goes
     on yields the batches that the first one would still have yielded, in any number of threads.
+    ``torch.distributed.checkpoint`` keeps one value for a key, so give each rank a key of its own:
+    ``{f"loader_{rank}": loader}``.
 
     Attributes:
         dataset: the reader or data set, as given.
@@ -64,7 +72,7 @@ class DataLoader(StateInJson):
 
     def __init__(
         self,
-        dataset: Reader | Dataset,
+        dataset: Reader | Dataset | Iterable[Any],
         batch_size: int | None = 1,
         shuffle: bool | None = None,
         sampler: Iterable[Any] | None = None,
@@ -93,7 +101,8 @@ class DataLoader(StateInJson):
 
         Args:
             dataset: a reader of single elements, with ``batch_size=None`` any reader; or a data set
-                that has ``__len__`` and ``__getitem__``.
+                that has ``__len__`` and ``__getitem__``, or only ``__iter__``. The latter decides
+                itself about its order and which samples this process gets.
             batch_size: elements in a batch, which ``mode`` puts together; None if the elements are
                 batches already.
             shuffle: draw elements at random: of a data set and of ``Reader.from_arrays`` and
@@ -137,7 +146,8 @@ class DataLoader(StateInJson):
             TypeError: the dataset is neither, a number is no integer, ``shuffle`` no bool,
                 ``generator`` no Generator, ``collate_fn`` no function, or a sampler is no iterable.
             ValueError: ``worker_init_fn`` or ``timeout`` is given, or a sampler for a reader (the
-                message says what to use instead), a number is out of range, ``mode`` or ``even`` is
+                message says what to use instead), or what needs numbers of samples for a data set
+                that can only be iterated over; a number is out of range, ``mode`` or ``even`` is
                 none of those above, or two keywords exclude each other.
             Error: ``shuffle_buffer`` is wrong.
             ImportError: torch is not installed.
@@ -145,17 +155,27 @@ class DataLoader(StateInJson):
         torch = optional_module("torch", "millhopper.DataLoader", "torch")
         data = optional_module("torch.utils.data", "millhopper.DataLoader", "torch")
         is_reader = isinstance(dataset, Reader)
-        if isinstance(dataset, data.IterableDataset):
-            raise TypeError(
-                f"dataset is an IterableDataset, {type(dataset).__name__!r}, whose samples have no "
-                "numbers, so that threads cannot share them: read its files by millhopper.Reader, "
-                "or stay with torch's loader for it"
-            )
-        if not is_reader and not isinstance(dataset, Dataset):
-            raise TypeError(
-                f"dataset is {type(dataset).__name__!r}; it must be a millhopper.Reader, for "
-                "example millhopper.Reader.open_files(...), or have __len__ and __getitem__"
-            )
+        self._iterated: IteratedSamples | None = None
+        # An IterableDataset has a __getitem__ that raises, and may have a __len__.
+        is_iterated = isinstance(dataset, data.IterableDataset) or not isinstance(
+            dataset, (Reader, Dataset)
+        )
+        if is_iterated:
+            if isinstance(dataset, Reader) or not isinstance(dataset, Iterable):
+                raise TypeError(
+                    f"dataset is {type(dataset).__name__!r}; it must be a millhopper.Reader, for "
+                    "example millhopper.Reader.open_files(...), or have __len__ and __getitem__, "
+                    "or __iter__"
+                )
+            self._iterated = IteratedSamples(dataset)
+            for name, given in {
+                "sampler": sampler,
+                "batch_sampler": batch_sampler,
+                "shuffle": shuffle or None,
+                "num_workers": num_workers or None,
+                "num_shards": num_shards,
+            }.items():
+                _refuse(f"{name} for {type(dataset).__name__!r}", given, _NO_NUMBERS)
         if is_reader:
             _refuse("sampler for a reader", sampler, _OWN_ORDER + "is given")
             _refuse("batch_sampler for a reader", batch_sampler, _OWN_ORDER + "is given")
@@ -232,12 +252,12 @@ class DataLoader(StateInJson):
         if not is_reader and collate_fn is None:
             self._collate = data.default_collate if self._in_batches else data.default_convert
         self._made: tuple[Ranks | None, Reader] | None = None
-        if sampler is None and batch_sampler is None:
+        if self._iterated is None and sampler is None and batch_sampler is None:
             self._order()  # refuses what is wrong
 
     def _ranks(self) -> Ranks | None:
         """The processes among which this loader deals the samples; None if it does not."""
-        if self.sampler is not None or self.batch_sampler is not None:
+        if self._iterated or self.sampler is not None or self.batch_sampler is not None:
             return None
         if self._given_ranks is not None:
             return self._given_ranks
@@ -262,6 +282,7 @@ class DataLoader(StateInJson):
                     dataset.shuffle(self._shuffle_buffer, seed=seed) if whole is None else whole
                 )
         else:
+            assert isinstance(dataset, Dataset)
             reader = indices(Reader, len(dataset), shuffle=self._shuffle, seed=seed)
         if several and ranks is not None:
             reader = reader.shard(ranks.size, ranks.rank, even=self._even)
@@ -309,6 +330,8 @@ class DataLoader(StateInJson):
         epoch = integer_within("epoch", epoch, 0, INT64_MAX)
         if epoch != self._epoch:
             self._skipped = 0
+            if self._iterated is not None:
+                self._iterated.forget()
         self._epoch = epoch
         if isinstance(self.dataset, Reader):
             self._order().set_epoch(epoch)
@@ -322,7 +345,9 @@ class DataLoader(StateInJson):
         if self.batch_sampler is not None:
             return settings
         settings |= {"batch_size": self.batch_size, "drop_last": self.drop_last}
-        if self.sampler is None and not isinstance(self.dataset, Reader):
+        if self._iterated is not None:
+            settings["iterated"] = True
+        elif self.sampler is None and isinstance(self.dataset, Dataset):
             samples = len(self.dataset)
             settings |= {"shuffle": self._shuffle, "even": self._even, "samples": samples}
         return settings
@@ -336,8 +361,13 @@ class DataLoader(StateInJson):
         which part of how many this process has; for a data set also how many samples there are, and
         what makes batches of them.
 
+        A data set that can only be iterated over is skipped through, unless it, or its iterator,
+        has ``state_dict`` and ``load_state_dict`` itself: then its state is in this one, as JSON,
+        and is given back before the next loop asks it for a sample.
+
         Raises:
-            Error: as ``Reader.state_dict``.
+            Error: as ``Reader.state_dict``; or the state of a data set has something else than JSON
+                gives back as it was.
         """
         ranks = self._ranks()
         fields: dict[str, Any] = {"seed": self._order_seed(ranks)}
@@ -345,6 +375,8 @@ class DataLoader(StateInJson):
         if isinstance(self.dataset, Reader):
             return new_state("DataLoader", reader=self._order().state_dict(), **fields)
         epoch, taken = self._taken or (self._epoch, self._skipped)
+        if self._iterated is not None:
+            fields |= self._iterated.state()
         return new_state("DataLoader", epoch=epoch, taken=taken, **self._settings(), **fields)
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
@@ -389,6 +421,8 @@ class DataLoader(StateInJson):
                         f"{name}={now}: its batches are other ones"
                     )
             epoch, skipped = number_in(state, "epoch"), number_in(state, "taken")
+            if self._iterated is not None:
+                self._iterated.load(state)
         self._loaded_seed, self._made = seed, None
         self._epoch, self._skipped, self._taken = epoch, skipped, None
         if reader is not None:
@@ -402,7 +436,9 @@ class DataLoader(StateInJson):
         """
         if self.batch_sampler is not None:
             return len(self.batch_sampler)  # type: ignore[arg-type]
-        order: Any = self._order() if self.sampler is None else self.sampler
+        order: Any = self.sampler
+        if order is None:
+            order = self.dataset if self._iterated else self._order()
         elements = len(order)
         if self.batch_size is None or (isinstance(self.dataset, Reader) and self._collate is None):
             return elements
@@ -432,7 +468,13 @@ class DataLoader(StateInJson):
         return (collate(sample) for sample in samples)
 
     def _of_samples(self) -> Iterator[Any]:
-        assert not isinstance(self.dataset, Reader) and self._collate is not None
+        assert self._collate is not None
+        if self._iterated is not None:
+            taken = [self._epoch, self._skipped]
+            items = self._iterated.begin(self.batch_size, self.drop_last, self._skipped)
+            self._taken, self._skipped = taken, 0
+            return self._of_iterated(items, self._iterated, taken)
+        assert isinstance(self.dataset, Dataset) and not isinstance(self.dataset, Reader)
         ahead = self.num_workers * (2 if self._depth is None else self._depth)
         skipped, self._skipped = self._skipped, 0
         numbers = islice(self._numbers(), skipped, None)
@@ -442,6 +484,16 @@ class DataLoader(StateInJson):
         self._taken = [self._epoch, skipped]
         return self._counted(batches, self._taken)
 
+    def _of_iterated(
+        self, items: Iterator[Any], iterated: IteratedSamples, taken: list[int]
+    ) -> Iterator[Any]:
+        collate = self._collate
+        assert collate is not None
+        # map() is not used, because it ends without an error if collate_fn raises StopIteration.
+        yield from self._counted((collate(item) for item in items), taken)
+        if self._taken is None:
+            iterated.end()
+
     def _counted(self, batches: Iterator[Any], taken: list[int]) -> Iterator[Any]:
         for batch in batches:
             taken[1] += 1
@@ -450,7 +502,9 @@ class DataLoader(StateInJson):
             self._taken = None
 
     def __repr__(self) -> str:
-        if self.sampler is not None or self.batch_sampler is not None:
+        if self._iterated is not None:
+            part = "in its own order"
+        elif self.sampler is not None or self.batch_sampler is not None:
             part = "in the order of its sampler"
         elif self._given_ranks is None and self._ranks() is None:
             part = (
