@@ -7,6 +7,7 @@ import re
 
 # The name of a library up to its version: the package of Debian 12 that brings it.
 _PACKAGES = {
+    "libcrypto": "libssl3",
     "libcurl": "libcurl4",
     "libdeflate": "libdeflate0",
     "libexpat": "libexpat1",
