@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
@@ -161,11 +161,11 @@ class DataLoader(StateInJson):
             dataset, (Reader, Dataset)
         )
         if is_iterated:
-            if isinstance(dataset, Reader) or not isinstance(dataset, Iterable):
+            if isinstance(dataset, (Reader, Generator)) or not isinstance(dataset, Iterable):
                 raise TypeError(
                     f"dataset is {type(dataset).__name__!r}; it must be a millhopper.Reader, for "
                     "example millhopper.Reader.open_files(...), or have __len__ and __getitem__, "
-                    "or __iter__"
+                    "or an __iter__ that begins anew for each pass"
                 )
             self._iterated = IteratedSamples(dataset)
             for name, given in {
