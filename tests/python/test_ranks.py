@@ -9,7 +9,7 @@ from types import ModuleType, SimpleNamespace
 
 import millhopper
 import pytest
-from millhopper.base.ranks import LAUNCHERS, Ranks, find_ranks
+from millhopper.base.ranks import LAUNCHERS, NotKnownYet, Ranks, find_ranks
 from number_files import open_numbers, write_numbers
 
 
@@ -94,6 +94,24 @@ def test_what_makes_no_sense_is_named(
     with pytest.raises(ValueError) as caught:
         find_ranks()
     assert str(caught.value) == message
+
+
+def test_the_rank_comes_later_where_lightning_has_started_the_process(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name, value in {"WORLD_SIZE": "2", "NODE_RANK": "0", "LOCAL_RANK": "1"}.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(NotKnownYet, match="tells its rank when the trainer begins"):
+        find_ranks()
+    torch = pytest.importorskip("torch")
+    loader = millhopper.DataLoader([1, 2, 3, 4])
+    assert "among the ranks of Lightning's trainer" in repr(loader)
+    with pytest.raises(NotKnownYet):
+        next(iter(loader))
+    monkeypatch.setattr(torch.distributed, "is_initialized", lambda: True)
+    monkeypatch.setattr(torch.distributed, "get_world_size", lambda: 2)
+    monkeypatch.setattr(torch.distributed, "get_rank", lambda: 1)
+    assert [int(batch) for batch in loader] == [2, 4]
 
 
 @pytest.mark.parametrize("shards", [1, 2, 3, 7])

@@ -25,6 +25,10 @@ class Ranks(NamedTuple):
         return f"rank {self.rank} of {self.size} ({self.source})"
 
 
+class NotKnownYet(ValueError):
+    """Lightning has started this process, but has not told it yet which of them it is."""
+
+
 # The environment variables of torchrun, Open MPI's mpirun, Slurm's srun and JAX. The first that
 # says how many processes there are counts: mpirun within a job of Slurm's has been started by it,
 # and not the other way round. SLURM_NTASKS does not count, because an allocation has it where
@@ -44,6 +48,7 @@ def find_ranks() -> Ranks | None:
         None if nothing says that there are several processes, or even one.
 
     Raises:
+        NotKnownYet: Lightning will initialise torch.distributed, but has not done so.
         ValueError: an environment variable is missing beside its other, or is no such number.
     """
     torch: Any = sys.modules.get("torch")
@@ -57,6 +62,11 @@ def find_ranks() -> Ranks | None:
     for size_name, index_name in LAUNCHERS:
         if size_name in os.environ:
             if index_name not in os.environ:
+                if index_name == "RANK" and {"NODE_RANK", "LOCAL_RANK"} <= os.environ.keys():
+                    raise NotKnownYet(
+                        "Lightning has started this process, and tells its rank when the trainer "
+                        "begins; until then nothing can be read in parts"
+                    )
                 raise ValueError(f"the environment has {size_name}, but no {index_name}")
             size, rank = _number(size_name), _number(index_name)
             if not 0 <= rank < size:

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import islice
 from typing import Any
 
 from millhopper.base.integers import INT32_MAX, INT64_MAX, UINT64_MAX, integer, integer_within
-from millhopper.base.ranks import Ranks, find_ranks
+from millhopper.base.ranks import NotKnownYet, Ranks, find_ranks
 from millhopper.errors import Error
 from millhopper.iterating.dataset_batches import Numbers, batched, samples_of
 from millhopper.iterating.iterated_samples import IteratedSamples
@@ -253,7 +254,8 @@ class DataLoader(StateInJson):
             self._collate = data.default_collate if self._in_batches else data.default_convert
         self._made: tuple[Ranks | None, Reader] | None = None
         if self._iterated is None and sampler is None and batch_sampler is None:
-            self._order()  # refuses what is wrong
+            with suppress(NotKnownYet):
+                self._order()  # refuses what is wrong
 
     def _ranks(self) -> Ranks | None:
         """The processes among which this loader deals the samples; None if it does not."""
@@ -513,17 +515,22 @@ class DataLoader(StateInJson):
         if self._taken is taken:
             self._taken = None
 
+    def _part_in_words(self) -> str:
+        try:
+            ranks = self._ranks()
+        except NotKnownYet:
+            return "among the ranks of Lightning's trainer"
+        if ranks is not None:
+            return str(ranks)
+        return "sharded by its reader" if self._is_sharded else "alone: no other ranks are found"
+
     def __repr__(self) -> str:
         if self._iterated is not None:
             part = "in its own order"
         elif self.sampler is not None or self.batch_sampler is not None:
             part = "in the order of its sampler"
-        elif self._given_ranks is None and self._ranks() is None:
-            part = (
-                "sharded by its reader" if self._is_sharded else "alone: no other ranks are found"
-            )
         else:
-            part = str(self._ranks())
+            part = self._part_in_words()
         shown = (
             repr(self.dataset) if isinstance(self.dataset, Reader) else type(self.dataset).__name__
         )
