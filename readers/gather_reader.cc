@@ -163,8 +163,6 @@ void GatherReader::Rewind(uint64_t pass) {
 void GatherReader::SaveState(ReaderState* state) const {
   StageReader::SaveState(state);
   state->Set("gathered_all", end_ ? 1 : 0);
-  // Decides which elements are left to others, where they read the reader below, too.
-  state->Set("planned_at_once", planned_at_once_);
   std::vector<const Gathered*> ready;
   ready.reserve(ready_.size());
   for (const Ref<Gathered>& one : ready_) ready.push_back(one.get());
@@ -180,9 +178,6 @@ void GatherReader::SaveState(ReaderState* state) const {
 void GatherReader::RestoreState(const ReaderState& state) {
   StageReader::RestoreState(state);
   end_ = state.Get("gathered_all", 1) == 1;
-  if (state.Has("planned_at_once")) {
-    planned_at_once_ = std::max<size_t>(1, state.Get("planned_at_once", kMostPlannedAtOnce));
-  }
   for (Ref<Gathered>& one : GatherAgain(state.Elements("ready"))) ready_.push_back(std::move(one));
   const ElementNames& fresh = state.Elements("fresh");
   StageReader::PlanAgain(fresh, [this](size_t place, const Ticket& ticket) {

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "framework/base/error.h"
-#include "framework/io/file.h"
 #include "framework/io/file_system.h"
 #include "framework/io/output_file.h"
 #include "framework/reader/file_format.h"
@@ -20,8 +19,8 @@
 #include "tools/command.h"
 #include "tools/json_line.h"
 #include "tools/recordio_command.h"
+#include "tools/recordio_files.h"
 #include "tools/shared_flags.h"
-#include "tools/standard_streams.h"
 #include "tools/status_line.h"
 
 namespace millhopper {
@@ -87,17 +86,6 @@ void Print(const std::string& path, const std::string& index_path, const ChunkIn
             << Counted(index.file_bytes, "byte") << "\n";
 }
 
-double BytesOf(const std::vector<std::string>& names) {
-  uint64_t bytes = 0;
-  for (const std::string& name : names) {
-    try {
-      bytes += File::Open(ChooseFormat(name).path)->size();
-    } catch (const Error&) {  // making its index reports it
-    }
-  }
-  return static_cast<double>(bytes);
-}
-
 }  // namespace
 
 int IndexFiles(const std::vector<std::string>& patterns, const std::vector<std::string>& fields) {
@@ -108,23 +96,13 @@ int IndexFiles(const std::vector<std::string>& patterns, const std::vector<std::
     const auto done = static_cast<double>(bytes.load());
     return progress.Line(done, HumanBytes(done));
   });
-  int code = 0;
-  for (const std::string& name : names) {
-    try {
-      const FormatChoice choice = ChooseFormat(name);
-      const ChunkIndex index = MakeIndex(choice, fields, &bytes);
-      OutputFile output(IndexPathOf(choice.path), RulesFor(IndexPathOf(choice.path)));
-      output.Write(index.ToBytes());
-      output.Publish();
-      Print(choice.path, output.path(), index);
-    } catch (const Error& error) {
-      if (error.code() == ErrorCode::kCancelled) throw;
-      std::cout << std::flush;
-      PrintError(error.what());
-      if (code == 0) code = static_cast<int>(error.code());
-    }
-  }
-  return code;
+  return VisitFiles(names, [&](const FormatChoice& choice) {
+    const ChunkIndex index = MakeIndex(choice, fields, &bytes);
+    OutputFile output(IndexPathOf(choice.path), RulesFor(IndexPathOf(choice.path)));
+    output.Write(index.ToBytes());
+    output.Publish();
+    Print(choice.path, output.path(), index);
+  });
 }
 
 }  // namespace millhopper

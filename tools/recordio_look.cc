@@ -34,6 +34,7 @@
 #include "tools/digest.h"
 #include "tools/json_line.h"
 #include "tools/recordio_command.h"
+#include "tools/recordio_files.h"
 #include "tools/shared_flags.h"
 #include "tools/standard_streams.h"
 #include "tools/status_line.h"
@@ -111,24 +112,6 @@ void VisitChunks(RecordIOFile* file,
   if (end) throw Error(*end);
 }
 
-// Calls visit(name) for the files that the patterns name. If it throws, prints the error and goes
-// on with the next file. Returns the exit code of the first error, or 0.
-int VisitFiles(const std::vector<std::string>& patterns,
-               const std::function<void(const std::string& name)>& visit) {
-  int code = 0;
-  for (const std::string& name : ExpandFileNames(patterns)) {
-    try {
-      visit(ChooseFormat(name).path);
-    } catch (const Error& error) {
-      if (error.code() == ErrorCode::kCancelled) throw;
-      std::cout << std::flush;
-      PrintError(error.what());
-      if (code == 0) code = static_cast<int>(error.code());
-    }
-  }
-  return code;
-}
-
 void PrintChunk(const RecordIOFile& file, const std::string& name, const Chunk& chunk,
                 const Error* error) {
   const RecordIOHeader header = file.Header(chunk);
@@ -168,18 +151,6 @@ std::vector<Error> MissingOfSet(const std::string& name) {
   return errors;
 }
 
-// How many bytes the files have.
-double BytesOf(const std::vector<std::string>& patterns) {
-  uint64_t bytes = 0;
-  for (const std::string& name : ExpandFileNames(patterns)) {
-    try {
-      bytes += File::Open(ChooseFormat(name).path)->size();
-    } catch (const Error&) {  // the visit of the file reports it
-    }
-  }
-  return static_cast<double>(bytes);
-}
-
 // Reads every chunk of the files and reports errors; prints each chunk if `print_chunks`.
 int LookAtChunks(const std::vector<std::string>& patterns, bool print_chunks) {
   Totals all;
@@ -193,13 +164,15 @@ int LookAtChunks(const std::vector<std::string>& patterns, bool print_chunks) {
     if (code == 0) code = static_cast<int>(error.code());
   };
   std::atomic<uint64_t> bytes{0};
+  const std::vector<std::string> names = ExpandFileNames(patterns);
   {
-    const Progress progress(StatusLine::IsShown() ? BytesOf(patterns) : 0);
+    const Progress progress(StatusLine::IsShown() ? BytesOf(names) : 0);
     const StatusLine status([&] {
       const auto done = static_cast<double>(bytes.load());
       return progress.Line(done, HumanBytes(done));
     });
-    const int file_code = VisitFiles(patterns, [&](const std::string& name) {
+    const int file_code = VisitFiles(names, [&](const FormatChoice& choice) {
+      const std::string& name = choice.path;
       if (manifests_seen.insert(RecordIOManifest::PathOf(name)).second) {
         for (const Error& error : MissingOfSet(name)) report(error);
       }
@@ -363,7 +336,8 @@ int VerifyRecordIO(const std::vector<std::string>& patterns) {
 
 int HeadOfRecordIO(const std::vector<std::string>& patterns) {
   Require(FLAGS_count >= 0 && FLAGS_bytes >= 0, "--count and --bytes are 0 or more");
-  return VisitFiles(patterns, [](const std::string& name) {
+  return VisitFiles(ExpandFileNames(patterns), [](const FormatChoice& choice) {
+    const std::string& name = choice.path;
     RecordIOFile file(name);
     if (!FLAGS_json) std::printf("%s\n", Escaped(name).c_str());
     const std::vector<std::string> slot_names = NamesIn(name);

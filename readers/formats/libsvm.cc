@@ -145,9 +145,9 @@ FormatSchema Schema() {
   return std::move(
       FormatSchema("lines \"label index:value ...\" of LIBSVM and SVMlight; plain, gzip, zstd, lz4")
           .Extension(".svm")
-          .Companion(kIndexAttribute, kIndexListAttribute, kIndexDoc)
           .Extension(".libsvm")
           .Extension(".svmlight")
+          .Companion(kIndexAttribute, kIndexListAttribute, kIndexDoc)
           .Attr(FieldsAttribute(StrCat(kNames,
                                        " (the values at their indices, and default= "
                                        "elsewhere); without fields they are \"label "

@@ -30,6 +30,7 @@
 #include "tests/gate.h"
 #include "tests/http_server.h"
 #include "tests/outcome.h"
+#include "tests/read_by_threads.h"
 #include "tests/record_files.h"
 #include "tests/s3_judge.h"
 #include "tests/testing.h"
@@ -204,21 +205,7 @@ TEST_P(RemoteFileTest, ReadsAnyPartOfAFile) {
 TEST_P(RemoteFileTest, ManyThreadsReadOneFile) {
   server_.Put("/object", content_);
   const std::unique_ptr<const File> file = File::Open(server_.Url("/object"));
-  std::atomic<size_t> next{0};
-  std::string got(content_.size(), '\0');
-  constexpr size_t kPiece = 77'777;
-  constexpr size_t kThreads = 7;
-  std::vector<std::thread> threads;
-  threads.reserve(kThreads);
-  while (threads.size() < kThreads) {
-    threads.emplace_back([&] {
-      for (size_t begin = 0; (begin = next.fetch_add(kPiece)) < got.size();) {
-        file->Read(begin, &got[begin], std::min(kPiece, got.size() - begin));
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_TRUE(got == content_);
+  EXPECT_TRUE(ReadByThreads(*file) == content_);
 }
 
 TEST_P(RemoteFileTest, ReadsAheadOnlyWhatFollowsAStretch) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -429,13 +430,14 @@ Values Step(Tree* tree, int step) {
   return Read(readers[step % 4], 1);
 }
 
-TEST(SaveAll, ReadersOnOneGoOnTogether) {
+// Saved and restored after every few steps, the readers yield what they yield otherwise.
+void ExpectToGoOn(const std::function<std::unique_ptr<Tree>()>& make) {
   constexpr int kSteps = 60;
-  const std::unique_ptr<Tree> whole = Shared(23);
+  const std::unique_ptr<Tree> whole = make();
   std::vector<Values> wanted;
   for (int step = 0; step < kSteps; ++step) wanted.push_back(Step(whole.get(), step));
   for (const int every : {1, 2, 3, 7, 30}) {
-    std::unique_ptr<Tree> tree = Shared(23);
+    std::unique_ptr<Tree> tree = make();
     ReaderHolder::ExpectSaveOfAll(TopsOf(tree.get()));
     for (int step = 0; step < kSteps; ++step) {
       if (step % every == 0) {
@@ -444,12 +446,41 @@ TEST(SaveAll, ReadersOnOneGoOnTogether) {
           stored.emplace(name, Position::Parse(position.Serialize()));
         }
         EXPECT_EQ(stored.count("root"), step > 3 ? 1u : 0u) << "it was read at step 3";
-        tree = Shared(23);
+        tree = make();
         ReaderHolder::RestoreAll(TopsOf(tree.get()), stored);
       }
       ASSERT_EQ(Step(tree.get(), step), wanted[static_cast<size_t>(step)]) << "at step " << step;
     }
   }
+}
+
+TEST(SaveAll, ReadersOnOneGoOnTogether) {
+  ExpectToGoOn([] { return Shared(23); });
+}
+
+// How many records a reader takes at once decides which are left to the other one.
+TEST(SaveAll, ReadersOfFilesGoOnWithTheSameRecords) {
+  const PoolSize pool(0);
+  std::vector<std::string> names;
+  for (int64_t file = 0; file < 3; ++file) {
+    const Values values = UpTo(1000 * file + 60, 1000 * file);
+    names.push_back("fixed:" + TempName("numbers" + std::to_string(file)));
+    WriteFile(names.back().substr(6),
+              {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(int64_t)});
+  }
+  ExpectToGoOn([&] {
+    FormatArguments arguments;
+    arguments.declared = {SlotSpec{DataType::kInt64, {1, 1}, 0}};
+    MultiFileOptions options;
+    options.cycle_length = 3;
+    auto tree = std::make_unique<Tree>(0);
+    tree->root.Reset(OpenFiles(names, {}, std::move(arguments), options));
+    tree->left.Reset(
+        std::make_unique<ShuffleReader>(tree->root.NewHandle(), 5, RandomKey(1, 2, "left")),
+        {&tree->root});
+    tree->Batch(&tree->root, &tree->right, 3);
+    return tree;
+  });
 }
 
 // Workers of both readers take elements of the one below while the place of all is saved.

@@ -32,6 +32,7 @@
 #include "readers/shard_reader.h"
 #include "readers/shuffle_reader.h"
 #include "tests/bytes.h"
+#include "tests/bytes_read.h"
 #include "tests/fifo.h"
 #include "tests/index_files.h"
 #include "tests/memory_files.h"
@@ -152,15 +153,6 @@ class ChunkIndexes : public ::testing::TestWithParam<Kind> {
     const std::string copy = folder_ + "/unindexed";
     fs::copy_file(path, copy, fs::copy_options::overwrite_existing);
     return ReadAll(Open({copy}).get());
-  }
-
-  static uint64_t BytesRead() {
-    std::ifstream file("/proc/self/io");
-    std::string name;
-    uint64_t bytes = 0;
-    file >> name >> bytes;
-    EXPECT_EQ(name, "rchar:");
-    return bytes;
   }
 
   const std::string folder_ = NewFolder("chunk_indexes");

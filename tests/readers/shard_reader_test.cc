@@ -21,6 +21,7 @@
 #include "readers/recordio_commit.h"
 #include "readers/recordio_writer.h"
 #include "readers/shuffle_reader.h"
+#include "tests/bytes_read.h"
 #include "tests/record_files.h"
 #include "tests/sources.h"
 #include "tests/testing.h"
@@ -269,16 +270,6 @@ class ShardsByChunk : public ::testing::Test {
       run.Clear();
     }
     return records;
-  }
-
-  // What this process has read from files so far.
-  static uint64_t BytesRead() {
-    std::ifstream file("/proc/self/io");
-    std::string name;
-    uint64_t bytes = 0;
-    file >> name >> bytes;
-    EXPECT_EQ(name, "rchar:");
-    return bytes;
   }
 
   const std::string folder_;
