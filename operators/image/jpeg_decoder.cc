@@ -272,9 +272,6 @@ void JpegDecoder::Session::BeginOutput(const DecodePart& part, int64_t channels)
   jpeg_start_decompress(&cinfo);
 }
 
-// libjpeg blends chroma across a distance of one sample, which is at most so many pixels.
-constexpr int64_t kMargin = MAX_SAMP_FACTOR;
-
 void JpegDecoder::Session::ReadPart(const DecodePart& part, const PixelsOf<uint8_t>& out) {
   const Box& box = part.box;
   const int64_t width = cinfo.output_width, height = cinfo.output_height;
@@ -285,8 +282,10 @@ void JpegDecoder::Session::ReadPart(const DecodePart& part, const PixelsOf<uint8
   // begins.
   const bool may_crop = is_one_pass && (part.scale == 1 || std::max(cinfo.max_h_samp_factor,
                                                                     cinfo.max_v_samp_factor) <= 2);
-  auto left = static_cast<JDIMENSION>(may_crop ? std::max<int64_t>(box.x - kMargin, 0) : 0);
-  const int64_t right = may_crop ? std::min(box.x + box.width + kMargin, width) : width;
+  // Chroma is blended across a distance of one sample, which is at most so many pixels.
+  const int64_t margin = cinfo.max_h_samp_factor;
+  auto left = static_cast<JDIMENSION>(may_crop ? std::max<int64_t>(box.x - margin, 0) : 0);
+  const int64_t right = may_crop ? std::min(box.x + box.width + margin, width) : width;
   auto columns = static_cast<JDIMENSION>(right - left);
   if (columns != cinfo.output_width) jpeg_crop_scanline(&cinfo, &left, &columns);
   if (box.y > 0) jpeg_skip_scanlines(&cinfo, static_cast<JDIMENSION>(box.y));

@@ -57,6 +57,9 @@ int32_t ToFixed(double weight) {
   return static_cast<int32_t>(weight * (1 << kWeightBits) + (weight < 0 ? -0.5 : 0.5));
 }
 
+// The smallest number of whole groups of taps, in taps.
+int64_t InGroups(int64_t taps) { return (taps + kTapGroup - 1) / kTapGroup * kTapGroup; }
+
 }  // namespace
 
 void ResampleWeights::Compute(int64_t in_size, double begin, double end, int64_t size,
@@ -69,8 +72,7 @@ void ResampleWeights::Compute(int64_t in_size, double begin, double end, int64_t
   const Filter filter = FilterOf(interpolation);
   const double support = filter.support * stretch;
   const auto most = static_cast<int64_t>(std::ceil(std::min(support, kMostTaps))) * 2 + 1;
-  taps_ = nearest ? kTapGroup : (most + kTapGroup - 1) / kTapGroup * kTapGroup;
-  if (support >= kMostTaps || count > kMostWeights / taps_) {
+  if (support >= kMostTaps || count > kMostWeights / InGroups(most)) {
     Throw(ErrorCode::kResourceLimit, "to resize ", in_size, " pixels to ", size,
           " is out of reach");
   }
@@ -78,48 +80,67 @@ void ResampleWeights::Compute(int64_t in_size, double begin, double end, int64_t
   const auto results = static_cast<size_t>(count);
   starts_.resize(results);
   used_.resize(results);
-  weights_.assign(results * static_cast<size_t>(taps_), 0);
-  fractions_.assign(weights_.size(), 0);
   begin_ = in_size;
   end_ = 0;
+  taps_ = 0;
+  const auto center_of = [&](size_t i) {
+    return begin + (static_cast<double>(first + static_cast<int64_t>(i)) + 0.5) * scale;
+  };
   // Pillow finds the nearest pixels by adding the scale again and again, which is rounded.
   double nearest_center = begin + 0.5 * scale;
   for (int64_t i = 0; nearest && i < first; ++i) nearest_center += scale;
   for (size_t i = 0; i < results; ++i) {
-    const double center =
-        nearest ? nearest_center
-                : begin + (static_cast<double>(first + static_cast<int64_t>(i)) + 0.5) * scale;
-    nearest_center += scale;
-    const size_t at = i * static_cast<size_t>(taps_);
     int64_t low = 0, high = 0;
     if (nearest) {
-      low = std::clamp<int64_t>(static_cast<int64_t>(std::floor(center)), 0, in_size - 1);
+      low = std::clamp<int64_t>(static_cast<int64_t>(std::floor(nearest_center)), 0, in_size - 1);
       high = low + 1;
-      fractions_[at] = 1;
+      nearest_center += scale;
     } else {
+      const double center = center_of(i);
       low = std::max<int64_t>(static_cast<int64_t>(std::floor(center - support + 0.5)), 0);
       high = std::min(static_cast<int64_t>(std::floor(center + support + 0.5)), in_size);
       // Rounding may leave a result of the area filter without any pixel.
       low = std::min(low, in_size - 1);
       high = std::max(high, low + 1);
-      double sum = 0;
-      for (int64_t x = low; x < high; ++x) {
-        const double weight = filter.value((static_cast<double>(x) - center + 0.5) * (1 / stretch));
-        fractions_[at + static_cast<size_t>(x - low)] = weight;
-        sum += weight;
-      }
-      for (int64_t x = 0; x < high - low; ++x) {
-        double& fraction = fractions_[at + static_cast<size_t>(x)];
-        fraction = sum == 0 ? (x == 0 ? 1 : 0) : fraction / sum;
-      }
-    }
-    for (size_t x = 0; x < static_cast<size_t>(high - low); ++x) {
-      weights_[at + x] = ToFixed(fractions_[at + x]);
     }
     starts_[i] = low;
     used_[i] = high - low;
     begin_ = std::min(begin_, low);
     end_ = std::max(end_, high);
+    taps_ = std::max(taps_, high - low);
+  }
+
+  taps_ = InGroups(taps_);
+  fractions_.assign(results * static_cast<size_t>(taps_), 0);
+  for (size_t i = 0; i < results; ++i) {
+    double* const fractions = &fractions_[i * static_cast<size_t>(taps_)];
+    if (nearest) {
+      fractions[0] = 1;
+      continue;
+    }
+    const double center = center_of(i);
+    double sum = 0;
+    for (int64_t x = 0; x < used_[i]; ++x) {
+      fractions[x] =
+          filter.value((static_cast<double>(starts_[i] + x) - center + 0.5) * (1 / stretch));
+      sum += fractions[x];
+    }
+    for (int64_t x = 0; x < used_[i]; ++x) {
+      fractions[x] = sum == 0 ? (x == 0 ? 1 : 0) : fractions[x] / sum;
+    }
+  }
+  RoundFractions();
+}
+
+void ResampleWeights::RoundFractions() {
+  weights_.resize(fractions_.size());
+  halves_.resize(2 * fractions_.size());
+  for (size_t i = 0; i < weights_.size(); ++i) {
+    const int32_t weight = ToFixed(fractions_[i]);
+    weights_[i] = weight;
+    int16_t* const halves = &halves_[i / kTapGroup * 2 * kTapGroup + i % kTapGroup];
+    halves[0] = static_cast<int16_t>(weight & ((1 << kLowBits) - 1));
+    halves[kTapGroup] = static_cast<int16_t>(weight >> kLowBits);
   }
 }
 

@@ -49,11 +49,14 @@ class ResampleWeights {
   // The pixels that any result uses are from begin() to end().
   int64_t begin() const { return begin_; }
   int64_t end() const { return end_; }
-  // The first of the pixels that make result i.
+  // The first of the pixels that make result i; that of the next result is no smaller.
   int64_t start(int64_t i) const { return starts_[static_cast<size_t>(i)]; }
   // The weights of these pixels, in units of 2^-22; their number is taps(), a multiple of 4. The
   // last ones may be 0, for pixels that are not used and need not exist.
   const int32_t* weights(int64_t i) const { return &weights_[static_cast<size_t>(i * taps_)]; }
+  // The same for instructions that multiply numbers of 16 bits: for each four weights their lower
+  // bits (kLowBits of them), which are not negative, then their upper bits.
+  const int16_t* halves(int64_t i) const { return &halves_[static_cast<size_t>(2 * i * taps_)]; }
   // The same as fractions.
   const double* fractions(int64_t i) const { return &fractions_[static_cast<size_t>(i * taps_)]; }
   int64_t taps() const { return taps_; }
@@ -61,9 +64,13 @@ class ResampleWeights {
   int64_t used(int64_t i) const { return used_[static_cast<size_t>(i)]; }
 
  private:
+  // Makes weights_ and halves_ of fractions_.
+  void RoundFractions();
+
   int64_t begin_ = 0, end_ = 0, taps_ = 0;
   std::vector<int64_t> starts_, used_;
   std::vector<int32_t> weights_;
+  std::vector<int16_t> halves_;
   std::vector<double> fractions_;
 };
 

@@ -11,6 +11,8 @@ namespace millhopper {
 
 // Bits of a weight behind the point.
 constexpr int kWeightBits = 22;
+// Bits of the lower half of a weight; two halves of 16 bits hold any weight from -16 to 16.
+constexpr int kLowBits = 11;
 
 // Resizes each row of `pixels`, which begin with pixel weights.begin(); the results lie end to end
 // in `out`.

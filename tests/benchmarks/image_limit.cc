@@ -19,11 +19,17 @@ namespace {
 constexpr uint64_t kMostPhotos = 128;
 constexpr size_t kSide = 224;
 constexpr size_t kChannels = 3;
+constexpr size_t kValues = kSide * kSide * kChannels;
+
+// With a count that is known, and without a division, the compiler uses vectors.
+void ToFloats(const uint8_t* __restrict from, float* __restrict to) {
+  for (size_t i = 0; i < kValues; ++i) to[i] = static_cast<float>(from[i]) * (1 / 255.0f);
+}
 
 }  // namespace
 
 ImageLimit::ImageLimit(uint64_t photos)
-    : pixels_(size_t{kPhotoWidth} * kPhotoHeight * kChannels), out_(kSide * kSide * kChannels) {
+    : pixels_(size_t{kPhotoWidth} * kPhotoHeight * kChannels), out_(kValues) {
   const RandomKey key(0, 0, "limit");
   for (uint64_t i = 0; i < std::min(photos, kMostPhotos); ++i) {
     // An area of 8 to 100 %, its sides in a ratio from 3/4 to 4/3.
@@ -63,7 +69,7 @@ void ImageLimit::Work(const Photo& photo) {
   }
   jpeg_abort_decompress(&jpeg);
   jpeg_destroy_decompress(&jpeg);
-  for (size_t i = 0; i < out_.size(); ++i) out_[i] = static_cast<float>(pixels_[i]) / 255.0f;
+  ToFloats(pixels_.data(), out_.data());
   benchmark::DoNotOptimize(out_.data());
   benchmark::ClobberMemory();
 }

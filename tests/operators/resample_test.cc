@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "operators/image/resample_kernels.h"
 #include "tests/images.h"
 
 namespace millhopper {
@@ -120,10 +121,10 @@ struct Case {
   int64_t height, width;
 };
 
-const Case kCases[] = {{{7, 9, 3}, 7, 9},   {{7, 9, 3}, 4, 5}, {{7, 9, 3}, 15, 20},
-                       {{20, 31, 3}, 3, 2}, {{5, 4, 1}, 9, 3}, {{9, 12, 4}, 5, 7},
-                       {{6, 6, 2}, 3, 9},   {{1, 1, 3}, 4, 5}, {{16, 40, 3}, 1, 1},
-                       {{13, 64, 3}, 6, 23}};
+const Case kCases[] = {{{7, 9, 3}, 7, 9},    {{7, 9, 3}, 4, 5},   {{7, 9, 3}, 15, 20},
+                       {{20, 31, 3}, 3, 2},  {{5, 4, 1}, 9, 3},   {{9, 12, 4}, 5, 7},
+                       {{6, 6, 2}, 3, 9},    {{1, 1, 3}, 4, 5},   {{16, 40, 3}, 1, 1},
+                       {{13, 64, 3}, 6, 23}, {{9, 60, 3}, 4, 17}, {{6, 20, 4}, 5, 50}};
 
 TEST(Resampler, AgreesWithSumsInDouble) {
   for (const Case& one : kCases) {
@@ -164,6 +165,40 @@ TEST(Resampler, MakesAPartLikeTheWhole) {
     for (int64_t x = 0; x < window.width * 3; ++x) {
       ASSERT_EQ(part[static_cast<size_t>(y * window.width * 3 + x)],
                 whole[static_cast<size_t>((window.y + y) * 25 * 3 + window.x * 3 + x)]);
+    }
+  }
+}
+
+// One channel is made number by number, three and four by instructions that take several.
+TEST(Resampler, TreatsEachChannelAsAnImage) {
+  for (const Case& one : kCases) {
+    const std::vector<uint8_t> pixels = RandomBytes(one.shape.values(), 4);
+    const auto channels = static_cast<size_t>(one.shape.channels);
+    for (const Interpolation interpolation : kAll) {
+      const Resize resize{one.height, one.width, interpolation, true};
+      const std::vector<uint8_t> result = Resized(pixels, one.shape, resize);
+      for (size_t c = 0; c < channels; ++c) {
+        std::vector<uint8_t> channel, expected;
+        for (size_t i = c; i < pixels.size(); i += channels) channel.push_back(pixels[i]);
+        for (size_t i = c; i < result.size(); i += channels) expected.push_back(result[i]);
+        EXPECT_EQ(Resized(channel, {one.shape.height, one.shape.width, 1}, resize), expected)
+            << "channel " << c << " of " << one.height << " x " << one.width << ", filter "
+            << static_cast<int>(interpolation);
+      }
+    }
+  }
+}
+
+TEST(ResampleWeights, AreTheirHalvesTogether) {
+  for (const Interpolation interpolation : kAll) {
+    ResampleWeights weights;
+    weights.Compute(20, 0.5, 19.25, 7, 0, 7, interpolation, true);
+    for (int64_t i = 0; i < weights.count(); ++i) {
+      for (int64_t k = 0; k < weights.taps(); ++k) {
+        const int16_t* const lower = weights.halves(i) + k / 4 * 8 + k % 4;
+        EXPECT_GE(lower[0], 0);
+        EXPECT_EQ(lower[4] * (1 << kLowBits) + lower[0], weights.weights(i)[k]);
+      }
     }
   }
 }
