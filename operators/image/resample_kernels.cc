@@ -64,7 +64,7 @@ constexpr int64_t kMostRows = HWY_MIN(HWY_MAX_BYTES / 16, 4);
 template <typename T, int64_t kRows>
 using TagOf = hn::FixedTag<T, 16 / sizeof(T) * kRows>;
 template <typename T, int64_t kRows>
-using VectorOf = hn::VFromD<TagOf<T, kRows>>;
+using VectorOf = hn::VFromD<TagOf<T, kRows> >;
 
 template <int64_t kRows>
 HWY_INLINE VectorOf<uint8_t, kRows> LoadPixels(const uint8_t* at, int64_t row_stride) {
