@@ -51,6 +51,7 @@ class ResampleWeights {
   int64_t end() const { return end_; }
   // The first of the pixels that make result i; that of the next result is no smaller.
   int64_t start(int64_t i) const { return starts_[static_cast<size_t>(i)]; }
+  const int64_t* starts() const { return starts_.data(); }
   // The weights of these pixels, in units of 2^-22; their number is taps(), a multiple of 4. The
   // last ones may be 0, for pixels that are not used and need not exist.
   const int32_t* weights(int64_t i) const { return &weights_[static_cast<size_t>(i * taps_)]; }

@@ -84,21 +84,21 @@ HWY_INLINE int32_t PairAt(const int16_t* numbers) {
   return pair;
 }
 
-// Result x of kRows rows, a number from 0 to 255 for each of four channels. The lookups take each
-// channel of the left two and of the right two of four pixels as pairs of numbers of 16 bits, which
-// are multiplied by the halves of their weights and added at once.
+// Result x of kRows rows, a number from 0 to 255 for each of four channels. `at` is the first of
+// its pixels and `half` the first half of its weights. The lookups take each channel of the left
+// two and of the right two of four pixels as pairs of numbers of 16 bits, which are multiplied by
+// the halves of their weights and added at once.
 template <int64_t kChannels, int64_t kRows>
-HWY_INLINE VectorOf<int32_t, kRows> OneResult(const uint8_t* row, int64_t row_stride,
-                                              const ResampleWeights& weights, int64_t x,
+HWY_INLINE VectorOf<int32_t, kRows> OneResult(const uint8_t* at, int64_t row_stride,
+                                              const int16_t* half, int64_t taps,
                                               VectorOf<uint8_t, kRows> left_pairs,
                                               VectorOf<uint8_t, kRows> right_pairs) {
   const TagOf<int16_t, kRows> halves;
   const TagOf<int32_t, kRows> numbers;
-  const uint8_t* at = row + (weights.start(x) - weights.begin()) * kChannels;
-  const int16_t* half = weights.halves(x);
   // Highway adds a pair's products to one of two sums.
   auto low = hn::Zero(numbers), high = low, more_low = low, more_high = low;
-  for (int64_t k = 0; k < weights.taps(); k += 4, at += 4 * kChannels, half += 8) {
+  const int16_t* const end = half + 2 * taps;
+  do {
     const auto pixels = LoadPixels<kRows>(at, row_stride);
     const auto left = hn::BitCast(halves, hn::TableLookupBytesOr0(pixels, left_pairs));
     const auto right = hn::BitCast(halves, hn::TableLookupBytesOr0(pixels, right_pairs));
@@ -110,7 +110,9 @@ HWY_INLINE VectorOf<int32_t, kRows> OneResult(const uint8_t* row, int64_t row_st
     add(right, half + 2, low, more_low);
     add(left, half + 4, high, more_high);
     add(right, half + 6, high, more_high);
-  }
+    at += 4 * kChannels;
+    half += 8;
+  } while (half != end);
   low = hn::RearrangeToOddPlusEven(low, more_low);
   high = hn::RearrangeToOddPlusEven(high, more_high);
   const auto sum = hn::Add(hn::Add(hn::ShiftLeft<kLowBits>(high), low), hn::Set(numbers, kHalf));
@@ -142,9 +144,15 @@ void ResampleSome(const uint8_t* row, int64_t row_stride, const uint8_t* end,
   const auto pixel_order = hn::LoadDup128(bytes, order);
 
   const int64_t out_stride = weights.count() * kChannels;
+  // Copies, since the compiler cannot know that no result is stored over them.
+  const int64_t begin = weights.begin(), taps = weights.taps();
+  const int64_t* const starts = weights.starts();
+  const int16_t* const halves = weights.halves(0);
   const auto store = [&](int64_t x) HWY_ATTR {
     const auto result = [&](int64_t i) HWY_ATTR {
-      return OneResult<kChannels, kRows>(row, row_stride, weights, x + i, left_pairs, right_pairs);
+      return OneResult<kChannels, kRows>(row + (starts[x + i] - begin) * kChannels, row_stride,
+                                         halves + 2 * (x + i) * taps, taps, left_pairs,
+                                         right_pairs);
     };
     // Each number takes up the same channel of four results, and then gives them to their pixels.
     const auto results = hn::Or(hn::Or(result(0), hn::ShiftLeft<8>(result(1))),
@@ -159,9 +167,7 @@ void ResampleSome(const uint8_t* row, int64_t row_stride, const uint8_t* end,
   // The last load ends 16 bytes behind the last four pixels' beginning.
   const int64_t readable = end - row - (kRows - 1) * row_stride;
   int64_t count = weights.count();
-  while (count > 0 &&
-         (weights.start(count - 1) - weights.begin() + weights.taps() - 4) * kChannels >
-             readable - 16) {
+  while (count > 0 && (starts[count - 1] - begin + taps - 4) * kChannels > readable - 16) {
     --count;
   }
   if (count < kResults) count = 0;
