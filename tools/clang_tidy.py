@@ -10,9 +10,9 @@ only after a change of the file, of a header of ours that it includes, of the li
 or of its command line.
 
 Most of the time for a file is spent on the headers that it includes. So files that can be
-compiled as one are checked as one, which takes a third of the time. If that finds anything,
-be it only that they do not go together, each half is checked by itself, and so on down to
-single files. So what is reported is always what a file alone has.
+compiled as one are checked as one, which takes a third of the time. One that does not go with
+the others is checked alone. If a check finds anything, each half is checked by itself, and so on
+down to single files. So what is reported is always what a file alone has.
 """
 
 import collections
@@ -37,6 +37,9 @@ NOT_FOR_CLANG = {
     "-Werror",
 }
 GROUP_SIZE = 16
+# Functions that many programs define, each its own.
+PROGRAM_WIDE = {"main", "LLVMFuzzerTestOneInput", "LLVMFuzzerCustomMutator"}
+KEYWORDS = {"const", "false", "nullptr", "sizeof", "static_assert", "true", "using", "void"}
 
 
 def output(*command):
@@ -96,14 +99,19 @@ def fingerprint(source, arguments, common):
 
 
 def own_names(text):
-    """Names that a source defines in its unnamed namespaces, as far as its lines tell."""
-    names = set()
+    """Names that a source shares with no other: those of its unnamed namespaces, as far as its lines
+    tell, and functions of the whole program.
+    """
+    names = {name for name in PROGRAM_WIDE if name in text}
     for namespace in re.findall(r"^namespace \{$.*?^\}  // namespace$", text, re.M | re.S):
-        for line in re.findall(r"^(?!namespace\b|using namespace\b)[A-Za-z].*", namespace, re.M):
-            name = re.search(r"(?<!::)\b(\w+)(?=( final| [:={]|[({[;]))", line)
+        for line in re.findall(r"^(?!namespace\b|using namespace\b)[A-Za-z[].*", namespace, re.M):
+            if line.startswith("static_assert") or "operator" in line:
+                continue
+            found = re.findall(r"(?<!::)\b(\w+)(?=(?: final| [:={]|[({[;]))", line)
+            name = next((name for name in found if name not in KEYWORDS), None)
             # What is all in capitals is a macro, which many files use.
-            if name and not name[1].isupper():
-                names.add(name[1])
+            if name and not name.isupper():
+                names.add(name)
     return names
 
 
@@ -114,10 +122,14 @@ def joined(group):
         text = content_and_includes(source)[0].decode()
         names = "|".join(sorted(own_names(text)))
         # Members and names of other namespaces stay, and so do directives.
-        name = re.compile(rf"(?<![.:>\w])({names})\b")
+        name = re.compile(rf"(?<![.:>\w])((?:millhopper::)?)({names})\b")
+        # A constructor or destructor has the name of its class.
+        constructor = re.compile(rf"\b(({names})_{number}::~?)\2\b")
         for line in text.splitlines():
-            renamed = names and not line.startswith("#")
-            lines.append(name.sub(rf"\g<1>_{number}", line) if renamed else line)
+            if names and not line.startswith("#"):
+                line = name.sub(rf"\g<1>\g<2>_{number}", line)
+                line = constructor.sub(rf"\g<1>\g<2>_{number}", line)
+            lines.append(line)
     return "\n".join(lines) + "\n"
 
 
@@ -125,7 +137,12 @@ def grouped(sources, commands):
     """Lists of sources that have the same options and the same list of checks."""
     alike = collections.defaultdict(list)
     for source in sources:
-        options = [a for a in commands[source] if a != source and "/_objs/" not in a]
+        options = [
+            a
+            for a in commands[source]
+            # Where a target finds its corpus is no difference.
+            if a != source and "/_objs/" not in a and not a.startswith("-DFUZZ_CORPUS=")
+        ]
         alike[source.startswith("tests/"), tuple(options)].append(source)
     return [
         group[start : start + GROUP_SIZE]
@@ -134,25 +151,41 @@ def grouped(sources, commands):
     ]
 
 
-def is_clean(group, arguments):
-    """Whether clang-tidy finds nothing in sources that are compiled as one."""
+def check_together(group, arguments):
+    """Runs clang-tidy on sources that are compiled as one.
+
+    Returns whether it finds nothing, and the source with the first error of the compiler, if any.
+    """
     with tempfile.TemporaryDirectory() as folder:
         # We set no options of checks, and clang-tidy does not take all that it prints of them.
         config = output("clang-tidy", "--dump-config", group[0], "--").split("CheckOptions:")[0]
         pathlib.Path(folder, ".clang-tidy").write_text(config)
-        source = pathlib.Path(folder, "joined.cc")
-        source.write_text(joined(group))
+        text = pathlib.Path(folder, "joined.cc")
+        text.write_text(joined(group))
         options = arguments[1 : arguments.index("-c")]
-        command = ["clang-tidy", "--quiet", str(source), "--", *options]
-        return subprocess.run(command, capture_output=True).returncode == 0
+        command = ["clang-tidy", "--quiet", str(text), "--", *options]
+        result = subprocess.run(command, capture_output=True, text=True)
+    error = re.search(r"joined\.cc:(\d+):.* error: .*\[clang-diagnostic-error\]", result.stdout)
+    line = int(error[1]) if error else 0
+    for source in group if line else []:
+        line -= len(content_and_includes(source)[0].splitlines())
+        if line <= 0:
+            return False, source
+    return result.returncode == 0, None
 
 
 def findings(group, commands, marks):
     """Runs clang-tidy on sources of one group; returns a text for each that is not clean."""
     if len(group) > 1:
-        if not is_clean(group, commands[group[0]]):
-            half = len(group) // 2
-            return findings(group[:half], commands, marks) + findings(group[half:], commands, marks)
+        clean, stranger = check_together(group, commands[group[0]])
+        if stranger:
+            parts = [[stranger], [source for source in group if source != stranger]]
+        elif not clean:
+            parts = [group[: len(group) // 2], group[len(group) // 2 :]]
+        else:
+            parts = []
+        if parts:
+            return [text for part in parts for text in findings(part, commands, marks)]
     else:
         result = subprocess.run(
             ["clang-tidy", "-p", ".", "--quiet", *group], capture_output=True, text=True
