@@ -641,6 +641,21 @@ std::vector<SlotSpec> SlotsOf(const std::vector<Field>& fields) {
   return slots;
 }
 
+std::string QuotedEntry(const std::string& entry) {
+  const char quote = entry.find('"') == std::string::npos ? '"' : '\'';
+  return quote + Escaped(entry) + quote;
+}
+
+std::string Listed(const std::vector<std::string>& names) {
+  constexpr size_t kMostNames = 20;
+  constexpr size_t kMostBytes = 60;  // of a name
+  std::string listed;
+  for (size_t i = 0; i < std::min(kMostNames, names.size()); ++i) {
+    listed += StrCat(i > 0 ? ", '" : "'", Escaped(names[i].substr(0, kMostBytes)), "'");
+  }
+  return names.size() > kMostNames ? listed + " and more" : listed;
+}
+
 bool AnySkips(const std::vector<Field>& fields) {
   return std::any_of(fields.begin(), fields.end(),
                      [](const Field& field) { return field.missing == Field::Missing::kSkip; });

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "framework/base/error.h"
+#include "framework/base/spelling.h"
 #include "readers/field_rows.h"
 #include "readers/text_file.h"
 
@@ -136,9 +137,42 @@ void WriteArray(const Field& field, dom::array array, char** place) {
   }
 }
 
+// Throws that a record has no value for a field, saying which keys it has.
+[[noreturn]] void NoValue(const Field& field, dom::element record) {
+  constexpr size_t kMostKeys = 1000;
+  dom::element value;
+  if (record.at_key(field.name).get(value) == simdjson::SUCCESS) {
+    Throw(ErrorCode::kDataLoss, "it is null; default= or missing=skip allow that");
+  }
+  dom::object object;
+  if (record.get_object().get(object) != simdjson::SUCCESS) {
+    Throw(ErrorCode::kDataLoss, "the record has no value for it: it is ", NameOf(record.type()),
+          ", not an object");
+  }
+  std::vector<std::string> keys, pointers;
+  for (const auto& [key, outer] : object) {
+    if (keys.size() + pointers.size() >= kMostKeys) break;
+    keys.emplace_back(key);
+    dom::object inner;
+    if (outer.get_object().get(inner) != simdjson::SUCCESS) continue;
+    for (const auto& within : inner) {
+      if (pointers.size() >= kMostKeys) break;
+      pointers.push_back(StrCat("/", key, "/", within.key));
+    }
+  }
+  // "user.id" and "user/id" are what other readers call /user/id.
+  std::string pointer = field.name[0] == '/' ? field.name : "/" + field.name;
+  std::replace(pointer.begin(), pointer.end(), '.', '/');
+  const bool is_within = std::count(pointers.begin(), pointers.end(), pointer) > 0;
+  Throw(ErrorCode::kDataLoss, "the record has no value for it; its keys are ",
+        Listed(keys), is_within ? DidYouMean(pointer) : DidYouMean(field.name, keys),
+        " (default= or missing=skip allow records without one)");
+}
+
 void LoadField(const Field& field, size_t slot, dom::element record, FieldRows* rows) {
   dom::element value;
   if (!Find(record, field, &value)) {
+    if (field.missing == Field::Missing::kError) NoValue(field, record);
     return rows->AppendDefault(slot, "the record has no value for it");
   }
   if (field.bytes) {

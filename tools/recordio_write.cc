@@ -27,6 +27,7 @@
 #include "readers/fields.h"
 #include "readers/file_list.h"
 #include "readers/named_slots.h"
+#include "readers/open_files.h"
 #include "readers/recordio_commit.h"
 #include "readers/recordio_file.h"
 #include "readers/recordio_manifest.h"
@@ -94,6 +95,13 @@ std::vector<std::string> SplitAtCommas(const std::string& text) {
   return parts;
 }
 
+// A word of a command line, as a shell reads it.
+std::string ShellQuoted(const std::string& word) {
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return Escaped(quoted + "'");
+}
+
 // One file that records are taken from.
 class Input {
  public:
@@ -130,6 +138,7 @@ class Input {
           FileEntry{choice.path, labels});
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kInvalidArgument) throw;
+      if (schema != nullptr) CheckFieldsGiven(name, *schema, choice.path, arguments);
       throw error.WithContext(StrCat("for ", Escaped(name), " (--slots declares them here)"));
     }
     reader_->set_origin(Escaped(name));
@@ -151,6 +160,17 @@ class Input {
   }
 
  private:
+  // Throws, with the flags to type, if the format needs fields and has none.
+  static void CheckFieldsGiven(const std::string& name, const FormatSchema& schema,
+                               const std::string& path, const FormatArguments& arguments) {
+    std::string flags;
+    for (const std::string& entry : FieldsThatFit(schema, path, arguments)) {
+      flags += " --field=" + ShellQuoted(entry);
+    }
+    Require(flags.empty(), Escaped(name), ": ", schema.tag,
+            " needs --field for each slot; the first records fit", flags);
+  }
+
   static bool IsRecordIO(const std::string& path) {
     const ByteStream stream(path);
     char head[kRecordIOHeaderBytes];
