@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "framework/base/error.h"
-#include "framework/base/spelling.h"
 #include "framework/base/limits.h"
 #include "framework/io/byte_stream.h"
 #include "readers/field_rows.h"
@@ -460,8 +459,7 @@ class TableFormat final : public SearchedFormat {
         for (const std::string& name : head.first_row) {
           if (names.size() < 200) names += StrCat(names.empty() ? "" : ", ", Escaped(name));
         }
-        fail(StrCat("no column is named '", Escaped(field.name), "'; the header has ", names,
-                    DidYouMean(field.name, head.first_row)));
+        fail(StrCat("no column is named '", Escaped(field.name), "'; the header has ", names));
       }
       if (columns->first + columns->count > head.first_row.size()) {
         fail(StrCat("there is no column ", Escaped(field.name), ": the first row has ",

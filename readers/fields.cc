@@ -629,7 +629,8 @@ std::vector<std::string> NamesOf(const std::vector<std::string>& entries) {
 std::vector<Field> RequiredFields(const AttributeMap& attributes) {
   std::vector<Field> fields = ParseFields(attributes.Get<std::vector<std::string>>("fields"));
   Require(!fields.empty(),
-          "this format needs the attribute fields, such as fields: \"label int64[]\"; `peek FILE` "
+          "this format needs the attribute fields, such as fields: \"label int64[]\"; "
+          "`millhopper-peek FILE` "
           "prints some that fit a file");
   return fields;
 }
@@ -639,11 +640,6 @@ std::vector<SlotSpec> SlotsOf(const std::vector<Field>& fields) {
   slots.reserve(fields.size());
   for (const Field& field : fields) slots.push_back(field.slot);
   return slots;
-}
-
-std::string QuotedEntry(const std::string& entry) {
-  const char quote = entry.find('"') == std::string::npos ? '"' : '\'';
-  return quote + Escaped(entry) + quote;
 }
 
 std::string Listed(const std::vector<std::string>& names) {

@@ -102,8 +102,6 @@ std::vector<std::string> NamesOf(const std::vector<std::string>& entries);
 // is empty, too.
 std::vector<Field> RequiredFields(const AttributeMap& attributes);
 std::vector<SlotSpec> SlotsOf(const std::vector<Field>& fields);
-// An entry in quotes, to be pasted into a list of a program or of Python.
-std::string QuotedEntry(const std::string& entry);
 // The names that there are, for an error about another one: "'a', 'b' and more".
 std::string Listed(const std::vector<std::string>& names);
 // Whether a record can be left out, so that formats must look into records before they list them.

@@ -4,9 +4,7 @@
 #include <utility>
 
 #include "framework/base/error.h"
-#include "framework/io/one_pass.h"
 #include "framework/reader/file_reader.h"
-#include "readers/fields.h"
 #include "readers/file_list.h"
 #include "readers/random_chunks_reader.h"
 #include "readers/random_order_reader.h"
@@ -23,43 +21,18 @@ void CheckCompanions(const FormatSchema& schema) {
           " take no second file each");
 }
 
-// If the format cannot be made, a file that is missing is what the error is about; then, where no
-// fields are declared, those that would fit.
+// If the format cannot be made, a file that is missing is what the error is about.
 std::unique_ptr<FileFormat> FormatFor(const FormatSchema* schema,
                                       const FormatArguments& arguments) {
   try {
     return schema == nullptr ? MakeFormatByContent(arguments) : schema->Make(arguments);
-  } catch (const Error& error) {
+  } catch (const Error&) {
     FileReader::CheckExist(arguments.files, schema != nullptr && schema->reads_folders);
-    if (schema == nullptr || error.code() != ErrorCode::kInvalidArgument) throw;
-    const std::string& path = arguments.files.front().path;
-    std::string list;
-    for (const std::string& entry : FieldsThatFit(*schema, path, arguments)) {
-      list += (list.empty() ? "" : ", ") + QuotedEntry(entry);
-    }
-    if (list.empty()) throw;
-    throw error.WithMessage(StrCat(schema->tag, " needs the attribute fields; the first records of ",
-                                   Escaped(path), " fit fields: [", list, "]"));
+    throw;
   }
 }
 
 }  // namespace
-
-std::vector<std::string> FieldsThatFit(const FormatSchema& schema, const std::string& path,
-                                       FormatArguments arguments) {
-  if (schema.guess_fields == nullptr || CanBeReadOnceOnly(path)) return {};
-  const AttributeMap attributes = schema.WithDefaults(arguments.attributes);
-  if (!attributes.Get<std::vector<std::string>>("fields").empty()) return {};
-  try {
-    const std::vector<std::string> fields = schema.guess_fields(path, attributes);
-    arguments.attributes.Set("fields", fields);
-    schema.Make(arguments);
-    return fields;
-  } catch (const Error& error) {
-    if (error.interrupts()) throw;
-    return {};
-  }
-}
 
 const FormatSchema* FormatOf(const std::vector<std::string>& names) {
   const FormatSchema* first = nullptr;

@@ -18,18 +18,12 @@ namespace millhopper {
 // them, if they are not all of one format.
 const FormatSchema* FormatOf(const std::vector<std::string>& names);
 
-// For an error about a format that cannot be made of `arguments`: entries of `fields` with which it
-// can, and which fit the first records of the file. Empty if there are some already, if nothing
-// tells them, and for what can be read once only. Throws kCancelled and kResourceLimit.
-std::vector<std::string> FieldsThatFit(const FormatSchema& schema, const std::string& path,
-                                       FormatArguments arguments);
-
 // What create_<tag>_file_reader makes: a reader of one file, whose name may have that format's
 // prefix and is otherwise taken literally. `companion` is "" if there is none.
 // `arguments.attributes` are checked by the schema, defaults filled in; `has_companions` and
 // `files` are set here. Throws kInvalidArgument and kIo; opens nothing but, where no slots are
 // declared, what may tell them: manifests of RecordIO files, of which it throws what reading them
-// throws, and, for the text of an error, a file whose format needs fields.
+// throws.
 std::unique_ptr<ReaderBase> OpenFile(const FormatSchema& schema, const std::string& name,
                                      const std::string& companion, FormatArguments arguments);
 

@@ -29,6 +29,7 @@
 #include "tools/hosts.h"
 #include "tools/json_line.h"
 #include "tools/pass_length.h"
+#include "tools/peek_images.h"
 #include "tools/peek_passes.h"
 #include "tools/peek_program.h"
 #include "tools/peek_slot_names.h"
@@ -61,9 +62,9 @@ DEFINE_bool(
     "at the end, print on standard error what every reader of the chain has done (elements, "
     "bytes, seconds) and what it holds");
 DEFINE_string(png, "",
-              "a file for a contact sheet of the slots that look like images or, with --all, for "
-              "histograms of the values. An existing file is replaced only with --force; pipes and "
-              "devices are possible");
+              "a file for a contact sheet of the slots that look like images, or hold JPEG, PNG or "
+              "WebP images, or, with --all, for histograms of the values. An existing file is "
+              "replaced only with --force; pipes and devices are possible");
 DEFINE_int32(
     passes, 1,
     "with --png: how many passes to draw, up to 100 images. By default what each makes of the "
@@ -215,6 +216,12 @@ std::string OfElements(int64_t count) {
                 count == 1 ? " element" : " elements");
 }
 
+// Adds the images of an element, those as files have them, too, until a slot has `most`.
+void AddImages(const std::vector<LoDTensor>& element, size_t most, ContactSheet* sheet) {
+  sheet->Add(element, most);
+  for (const std::vector<LoDTensor>& image : DecodedImages(element)) sheet->Add(image, most);
+}
+
 // Adds the first elements of each pass; returns how many.
 int64_t AddElements(ReaderHolder* reader, ContactSheet* sheet) {
   int64_t count = 0;
@@ -223,7 +230,7 @@ int64_t AddElements(ReaderHolder* reader, ContactSheet* sheet) {
     const int64_t standard = FLAGS_passes > 1 ? 1 : -1;
     count += VisitElements(reader, standard, [&](int64_t, const auto& element) {
       const size_t before = sheet->image_count();
-      sheet->Add(element, kSheetImages);
+      AddImages(element, kSheetImages, sheet);
       // Without --count, stops when the sheet is full or an element has added no image.
       return FLAGS_count >= 0 ||
              (sheet->image_count() > before && sheet->image_count() < kSheetImages);
@@ -238,7 +245,7 @@ bool AddPasses(ReaderBase* same, const ReaderHolder& reader, int passes, Contact
   try {
     size_t images = 0;
     VisitPasses(same, reader.NewHandle().get(), passes,
-                [&](const auto& element) { sheet->Add(element, ++images); });
+                [&](const auto& element) { AddImages(element, ++images, sheet); });
     return true;
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kInvalidArgument || sheet->image_count() > 0) throw;

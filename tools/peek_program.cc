@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "framework/base/error.h"
@@ -13,6 +14,7 @@
 #include "readers/file_list.h"
 #include "readers/recordio_manifest.h"
 #include "readers/recordio_slots.h"
+#include "tools/folders.h"
 #include "tools/standard_streams.h"
 
 namespace millhopper {
@@ -24,9 +26,17 @@ using Strings = std::vector<std::string>;
 void PrintFields(const Strings& fields, std::ostream* out) {
   *out << "fields that fit the first records:\n";
   for (size_t i = 0; i < fields.size(); ++i) {
-    *out << (i == 0 ? "  [" : "   ") << QuotedEntry(fields[i])
+    const char quote = fields[i].find('"') == std::string::npos ? '"' : '\'';
+    *out << (i == 0 ? "  [" : "   ") << quote << Escaped(fields[i]) << quote
          << (i + 1 == fields.size() ? "]\n" : ",\n");
   }
+}
+
+// Whether the name is that of a program in text.
+bool IsProgram(const std::string& path) {
+  constexpr std::string_view kExtension = ".pbtxt";
+  return path.size() > kExtension.size() &&
+         path.compare(path.size() - kExtension.size(), kExtension.size(), kExtension) == 0;
 }
 
 // The slots as lines to be pasted: into a command, into a program, and into Python.
@@ -47,6 +57,11 @@ PeekProgram ProgramForFiles(const Strings& names, const Strings& given_fields,
   for (const std::string& name : names) given.push_back(DataName(name));
   const Strings files = ExpandFileNames(given);
   const FormatChoice choice = ChooseFormat(files.front());
+  if (choice.schema == nullptr) {
+    Require(!IsProgram(choice.path), Escaped(choice.path),
+            ": is a program; --startup=", Escaped(choice.path), " shows what its reader yields");
+    RefuseFolder(choice.path);
+  }
   const FormatSchema& format =
       choice.schema != nullptr ? *choice.schema : FormatByContent(choice.path);
   const auto has_attribute = [&](const char* name) {

@@ -27,7 +27,6 @@
 #include "readers/fields.h"
 #include "readers/file_list.h"
 #include "readers/named_slots.h"
-#include "readers/open_files.h"
 #include "readers/recordio_commit.h"
 #include "readers/recordio_file.h"
 #include "readers/recordio_manifest.h"
@@ -35,6 +34,7 @@
 #include "readers/recordio_writer.h"
 #include "tools/amounts.h"
 #include "tools/command.h"
+#include "tools/folders.h"
 #include "tools/json_line.h"
 #include "tools/pass_length.h"
 #include "tools/recordio_command.h"
@@ -114,6 +114,7 @@ class Input {
     const FormatChoice choice = ChooseFormat(name);
     const FormatSchema* schema = choice.schema;
     if (schema == nullptr && slots.slots.empty()) {
+      RefuseFolder(choice.path);
       const OnePassScope scope(once);
       if (IsRecordIO(choice.path)) schema = FindFileFormat("recordio");
     }
@@ -138,7 +139,7 @@ class Input {
           FileEntry{choice.path, labels});
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kInvalidArgument) throw;
-      if (schema != nullptr) CheckFieldsGiven(name, *schema, choice.path, arguments);
+      if (schema != nullptr) CheckFieldsGiven(choice.path, *schema, arguments);
       throw error.WithContext(StrCat("for ", Escaped(name), " (--slots declares them here)"));
     }
     reader_->set_origin(Escaped(name));
@@ -160,14 +161,17 @@ class Input {
   }
 
  private:
-  // Throws, with the flags to type, if the format needs fields and has none.
-  static void CheckFieldsGiven(const std::string& name, const FormatSchema& schema,
-                               const std::string& path, const FormatArguments& arguments) {
+  // Throws, with the flags to type, if the format could be made with fields, and has none.
+  static void CheckFieldsGiven(const std::string& path, const FormatSchema& schema,
+                               FormatArguments arguments) {
+    if (schema.guess_fields == nullptr || arguments.attributes.Has("fields")) return;
+    if (CanBeReadOnceOnly(path)) return;
+    const std::vector<std::string> fields = schema.guess_fields(path, schema.WithDefaults({}));
+    arguments.attributes.Set("fields", fields);
+    schema.Make(arguments);
     std::string flags;
-    for (const std::string& entry : FieldsThatFit(schema, path, arguments)) {
-      flags += " --field=" + ShellQuoted(entry);
-    }
-    Require(flags.empty(), Escaped(name), ": ", schema.tag,
+    for (const std::string& entry : fields) flags += " --field=" + ShellQuoted(entry);
+    Require(flags.empty(), Escaped(path), ": ", schema.tag,
             " needs --field for each slot; the first records fit", flags);
   }
 

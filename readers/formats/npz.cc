@@ -116,8 +116,8 @@ class NpzFormat final : public NpyArrays {
     if (found == nullptr) {
       std::vector<std::string> names;
       for (const auto& entry : zip.entries()) names.push_back(entry.name);
-      Fail(path, StrCat("no member is named '", Escaped(name), "'; there are ",
-                        Listed(names), DidYouMean(name, names)));
+      Fail(path, StrCat("no member is named '", Escaped(name), "'; there are ", Listed(names),
+                        DidYouMean(name, names)));
     }
     return *found;
   }

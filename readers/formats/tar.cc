@@ -19,9 +19,9 @@
 #include <vector>
 
 #include "framework/base/error.h"
-#include "framework/base/spelling.h"
 #include "framework/base/limits.h"
 #include "framework/base/memory.h"
+#include "framework/base/spelling.h"
 #include "framework/base/stop.h"
 #include "framework/io/byte_stream.h"
 #include "framework/io/one_pass.h"
@@ -225,8 +225,9 @@ class MemberParser {
       if (ReadTarHeaders(rest.data(), rest.size(), &member) != TarHeaders::kMember) break;
       if (member.in_record) there.push_back(std::string(member.extension));
     }
-    Throw(ErrorCode::kDataLoss, kNoFile, "; it has ", Listed(there),
-          DidYouMean(part.name, there));
+    Throw(ErrorCode::kDataLoss, "the record has no such file; it has ", Listed(there),
+          DidYouMean(part.name, there),
+          " (missing=default or missing=skip behind the field allow that)");
   }
 
   // Appends what stands for the file of a part that the record, of these bytes, does not have.
@@ -741,8 +742,9 @@ std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) {
       ParseFields(arguments.attributes.Get<std::vector<std::string>>("fields"));
   Require(!fields.empty(),
           "tar needs the attribute fields, the extensions of a record's files, such as fields: "
-          "\"jpg;jpeg;png bytes\", \"cls int64[] decode=text\"; `peek FILE` prints some that fit a "
-          "file");
+          "\"jpg;jpeg;png bytes\", \"cls int64[] decode=text\"; `millhopper-peek FILE` prints some "
+          "that "
+          "fit a file");
   return std::make_unique<TarFormat>(arguments, std::move(fields));
 }
 
