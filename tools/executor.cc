@@ -47,7 +47,7 @@ DEFINE_bool(explain, false,
             "only check the programs and print what running them does that they do not show, such "
             "as operators on images that are run as one; open no data file");
 DEFINE_bool(list_ops, false, "list all operators, or describe in full the types that follow");
-DEFINE_bool(list_formats, false, "list all file formats");
+DEFINE_bool(list_formats, false, "list all file formats, or those whose tags follow");
 DEFINE_string(print, "",
               "print a program file, text or binary, as text; it is not checked, so it may use "
               "unknown operators");
@@ -90,7 +90,7 @@ CommandHelp Help() {
   help.usage =
       "executor --startup=FILE --main=FILE [--main=FILE ...] [flags]\n"
       "executor --list_ops [TYPE ...]\n"
-      "executor --list_formats\n"
+      "executor --list_formats [FORMAT ...]\n"
       "executor --print=FILE\n";
   help.text =
       "Runs programs. The startup program creates readers and initial values, once; the\n"

@@ -216,6 +216,13 @@ def test_keras_fits_a_reader(monkeypatch: pytest.MonkeyPatch) -> None:
     assert reader.batch(16).keras(["x", "y"])[0].keys() == {"x", "y"}
 
 
+def test_keras_says_which_slots_there_are() -> None:
+    pytest.importorskip("keras", reason="Keras is not installed")
+    batches = millhopper.Reader.from_arrays({"x": IMAGES, "y": np.arange(3)}).keras("X", "y")
+    with pytest.raises(ValueError, match=r"there is no slot 'X'; there are \['x', 'y'\]"):
+        batches[0]
+
+
 def test_an_epoch_of_keras_is_a_pass() -> None:
     pytest.importorskip("torch", reason="PyTorch, Keras's backend here, is not installed")
     pytest.importorskip("keras", reason="Keras is not installed")
