@@ -43,7 +43,8 @@ def test_an_unknown_name_is_answered_with_the_known_one(owner: Any, name: str, h
 def test_hints_name_what_there_is() -> None:
     for name, hint in _NAMES.items():
         assert not hasattr(millhopper.Reader, name)
-        for owner, method in re.findall(r"\b(?:(Reader|first|io|layers|millhopper)\.)?(\w+)\(", hint):
+        calls = re.findall(r"\b(?:(Reader|first|io|layers|millhopper)\.)?(\w+)\(", hint)
+        for owner, method in calls:
             there: Any = millhopper.Reader
             if owner in ("io", "layers"):
                 there = getattr(millhopper, owner)

@@ -25,7 +25,7 @@ _NAMES = {
     "from_tensor_slices": 'Reader.from_arrays({"x": array, ...}) reads arrays by their rows',
     "interleave": "mix(others) takes elements by turns; open_files does so with its files",
     "prefetch": "double_buffer() works ahead",
-    "random_map": "map(function) calls it; millhopper.current_record() tells the pass and the sample",
+    "random_map": "map(function) calls it; millhopper.current_record() tells pass and sample",
     "seed": "shuffle(n, seed=...) has a seed, and so has the source, such as open_files(seed=...)",
     "sample_from_datasets": "first.mix(second, weights=[...]) draws by weight",
     "source": "Reader.from_dataset(source) reads what has __len__ and __getitem__",
@@ -54,7 +54,7 @@ class OtherNames(type):
 
 
 def no_attribute(owner: object, name: str) -> AttributeError:
-    """The error that an object has no such attribute, saying what to type instead if it is known."""
+    """The error that an object has no such attribute, saying what to type if that is known."""
     called = type(owner).__name__
     return AttributeError(f"{called!r} object has no attribute {name!r}{_hint(name, dir(owner))}")
 

@@ -111,9 +111,9 @@ class Reader(
             raise TypeError(
                 f"how many elements a pass of {self!r} has is not known without reading it; it is "
                 "known for idx files, uncompressed fixed files, RecordIO files with a manifest, "
-                "files with an index (made by `millhopper-recordio index FILE`) and random data with "
-                "a count, if no other reader reads them, but never for what can be read once only: "
-                "pipes, FIFOs, standard input"
+                "files with an index (made by `millhopper-recordio index FILE`) and random data "
+                "with a count, if no other reader reads them, but never for what can be read once "
+                "only: pipes, FIFOs, standard input"
             )
         return length
 
