@@ -45,6 +45,10 @@ DEFINE_string(startup, "", "the startup program that creates the reader");
 DEFINE_string(field, "",
               "for files of a format with fields: \"name dtype[dims] option=value ...\", may be "
               "repeated; by default fields that fit the first records");
+DEFINE_string(
+    attribute, "",
+    "for files: NAME=VALUE: an attribute of the format of the files, such as 'delimiter=;' "
+    "(executor --list_formats tells them), may be repeated");
 DEFINE_string(slots, "",
               "for files: the slots of an element, if their format does not tell them (fixed), as "
               "recordio write takes them: 'uint8[1,1] uint8[1,3,32,32]'");
@@ -109,17 +113,19 @@ CommandHelp Help() {
       "line of statistics.\n";
   help.groups = {
       {"What to look at",
-       {"field", "slots", "startup", "reader", "state", "count", "set", "plugin", "allow_exec"}},
+       {"field", "attribute", "slots", "startup", "reader", "state", "count", "set", "plugin",
+        "allow_exec"}},
       {"How to show it", {"all", "json", "digest", "png", "passes", "force", "stats"}},
       {"Running", {"threads", "seed", "memory_limit", "timeout"}},
       {"Servers",
        {"cache_dir", "cache_bytes", "requests", "connect_timeout", "silence_timeout",
         "request_timeout"}},
   };
-  help.repeatable = {"field", "set", "plugin"};
+  help.repeatable = {"field", "attribute", "set", "plugin"};
   help.examples =
       "  peek train.csv\n"
       "  peek 'train-*.tfrecord' --field='label int64[]' --all\n"
+      "  peek --attribute='delimiter=;' prices.csv\n"
       "  zcat train.csv.gz | peek csv:-\n"
       "  peek --slots='uint8[1,1] uint8[1,3,32,32]' fixed:data_batch_1.bin\n"
       "  peek --allow_exec 'tar:pipe:ssh store cat train.tar'\n"
@@ -339,8 +345,9 @@ int RunPeek(const Arguments& arguments) {
           arguments.words.empty() ? "nothing to look at: give a file, or --startup"
                                   : "files and --startup exclude each other",
           " (--help tells more)");
-  Require(FLAGS_startup.empty() || (arguments.all("field").empty() && FLAGS_slots.empty()),
-          "--field and --slots are for files; a program has its own");
+  Require(FLAGS_startup.empty() || (arguments.all("field").empty() && FLAGS_slots.empty() &&
+                                    arguments.all("attribute").empty()),
+          "--field, --slots and --attribute are for files; a program has its own");
   const bool png = !FLAGS_png.empty();
   Require(FLAGS_digest + (FLAGS_all || png) <= 1, "--digest excludes --all and --png");
   Require(!FLAGS_json || !png, "--json excludes --png");
@@ -351,12 +358,13 @@ int RunPeek(const Arguments& arguments) {
   // Where standard output is for other programs, people read standard error.
   std::ostream& hints = FLAGS_digest || FLAGS_json || png ? std::cerr : std::cout;
   OnePassLook look;
-  PeekProgram peeked = FLAGS_startup.empty()
-                           ? ProgramForFiles(arguments.words, arguments.all("field"),
-                                             SlotsOfFlag(FLAGS_slots), look.files(), &hints)
-                           : PeekProgram{Program::FromFile(ProgramName(FLAGS_startup),
-                                                           ParseSettings(arguments.all("set"))),
-                                         {}};
+  PeekProgram peeked =
+      FLAGS_startup.empty()
+          ? ProgramForFiles(arguments.words, arguments.all("field"), SlotsOfFlag(FLAGS_slots),
+                            arguments.all("attribute"), look.files(), &hints)
+          : PeekProgram{
+                Program::FromFile(ProgramName(FLAGS_startup), ParseSettings(arguments.all("set"))),
+                {}};
   const std::shared_ptr<const Program>& program = peeked.program;
   RunState run;
   run.seed = FLAGS_seed;

@@ -15,6 +15,7 @@
 #include "readers/recordio_manifest.h"
 #include "readers/recordio_slots.h"
 #include "tools/folders.h"
+#include "tools/format_attributes.h"
 #include "tools/standard_streams.h"
 
 namespace millhopper {
@@ -50,8 +51,8 @@ void PrintSlots(const NamedSlots& found, bool are_stored, std::ostream* out) {
 }  // namespace
 
 PeekProgram ProgramForFiles(const Strings& names, const Strings& given_fields,
-                            const NamedSlots& given_slots, OnePassFiles* once,
-                            std::ostream* hints) {
+                            const NamedSlots& given_slots, const Strings& given_attributes,
+                            OnePassFiles* once, std::ostream* hints) {
   const OnePassScope scope(once);
   Strings given;
   for (const std::string& name : names) given.push_back(DataName(name));
@@ -70,9 +71,11 @@ PeekProgram ProgramForFiles(const Strings& names, const Strings& given_fields,
   };
   Require(given_fields.empty() || has_attribute("fields"), "--field: the format ", format.tag,
           " takes no fields");
+  const AttributeMap attributes = AttributesOfFlags(format, given_attributes);
   Strings fields = given_fields;
   if (given_slots.slots.empty() && fields.empty() && format.guess_fields != nullptr) {
-    fields = format.guess_fields(SplitFormatPrefix(files.front()).path, format.WithDefaults({}));
+    fields =
+        format.guess_fields(SplitFormatPrefix(files.front()).path, format.WithDefaults(attributes));
     if (!fields.empty()) PrintFields(fields, hints);
   }
   proto::ProgramDesc program;
@@ -100,6 +103,7 @@ PeekProgram ProgramForFiles(const Strings& names, const Strings& given_fields,
   }
   add_attribute("file_names", with_format);
   if (!fields.empty()) add_attribute("fields", fields);
+  SetAttributes(attributes, open);
   Strings slot_names = NamesOf(fields);
   std::optional<NamedSlots> slots;
   if (!given_slots.slots.empty()) {
@@ -117,7 +121,8 @@ PeekProgram ProgramForFiles(const Strings& names, const Strings& given_fields,
   if (slots) {
     DeclareSlots(slots->slots, variable);
     slot_names = slots->names;
-  } else if (has_attribute("content")) {  // no declaration fits records of tensors
+  } else if (has_attribute("content") &&
+             !attributes.Has("content")) {  // no declaration fits records of tensors
     proto::OpDesc::Attr* const attribute = open->add_attrs();
     attribute->set_name("content");
     attribute->set_type(proto::STRING);

@@ -68,7 +68,7 @@ CommandHelp Help() {
       "file. With --json, write prints a line for each file, inspect one for each chunk and\n"
       "file, verify and index for each file, head for each record.\n";
   help.groups = {
-      {"Input of write and index", {"slots", "field", "label_filename", "plugin"}},
+      {"Input of write and index", {"slots", "field", "attribute", "label_filename", "plugin"}},
       {"Output of write and index",
        {"output", "shards", "content", "dialect", "compressor", "chunk_bytes", "force"}},
       {"head", {"count", "bytes"}},
@@ -77,7 +77,7 @@ CommandHelp Help() {
        {"cache_dir", "cache_bytes", "requests", "connect_timeout", "silence_timeout",
         "request_timeout"}},
   };
-  help.repeatable = {"field", "plugin"};
+  help.repeatable = {"field", "attribute", "plugin"};
   help.examples =
       "  recordio write --output=train --shards=4 --label_filename=train-labels-idx1-ubyte.gz \\\n"
       "      train-images-idx3-ubyte.gz\n"
@@ -96,9 +96,11 @@ void CheckFlagsOf(const std::string& action, const Arguments& arguments) {
   const std::vector<std::string> write = {"write"}, head = {"head"};
   const std::vector<std::string> both = {"write", "index"};
   const std::map<std::string, std::vector<std::string>> actions = {
-      {"slots", write},   {"label_filename", write}, {"output", write},     {"shards", write},
-      {"content", write}, {"dialect", write},        {"compressor", write}, {"chunk_bytes", write},
-      {"field", both},    {"force", both},           {"count", head},       {"bytes", head}};
+      {"slots", write},   {"attribute", write},  {"label_filename", write},
+      {"output", write},  {"shards", write},     {"content", write},
+      {"dialect", write}, {"compressor", write}, {"chunk_bytes", write},
+      {"field", both},    {"force", both},       {"count", head},
+      {"bytes", head}};
   for (const auto& [flag, of] : actions) {
     if (!IsGiven(flag) && arguments.all(flag).empty()) continue;
     Require(std::count(of.begin(), of.end(), action) > 0, action, ": --", flag, " is a flag of ",
@@ -109,7 +111,10 @@ void CheckFlagsOf(const std::string& action, const Arguments& arguments) {
 int RunRecordIO(const Arguments& arguments) {
   using Action = std::function<int(const std::vector<std::string>& files)>;
   const std::map<std::string, Action> actions = {
-      {"write", [&](const auto& files) { return WriteRecordIO(files, arguments.all("field")); }},
+      {"write",
+       [&](const auto& files) {
+         return WriteRecordIO(files, arguments.all("field"), arguments.all("attribute"));
+       }},
       {"inspect", &InspectRecordIO},
       {"verify", &VerifyRecordIO},
       {"head", &HeadOfRecordIO},

@@ -131,6 +131,22 @@ TEST(PeekAtFiles, SaysHowFoldersAndProgramsAreShown) {
                                   program.path(), " shows what its reader yields\n"));
 }
 
+TEST(PeekAtFiles, SetsAttributesOfTheFormat) {
+  const TempFile table("rows.csv", "7\t0.5\n8\t2.5\n");
+  const ChildResult rows = RunChild({"tools/peek", "--attribute", "delimiter=\\t", table.path()});
+  EXPECT_EQ(rows.exit_code, 0) << rows.errors;
+  EXPECT_EQ(rows.output.rfind("fields that fit the first records:\n"
+                              "  [\"#0 int64[]\",\n   \"#1 float32[]\"]\n",
+                              0),
+            0u)
+      << rows.output;
+  const TempFile values("values.libsvm", "1 0:0.5\n");
+  const ChildResult zero = RunChild({"tools/peek", "--attribute=first_index=0",
+                                     "--field=dense float32[2]", "--json", values.path()});
+  EXPECT_EQ(zero.exit_code, 0) << zero.errors;
+  EXPECT_NE(zero.output.find("\"data\":[0.5,0.0]"), std::string::npos) << zero.output;
+}
+
 TEST(PeekAtFiles, PrintsElementsBeforeTheErrorThatFollowsThem) {
   const TempFile rows("rows.csv", "a,b\n1,2\n3,\n");
   const ChildResult result = RunChild(

@@ -171,6 +171,33 @@ TEST(RecordIOCommand, WritesTheFieldsOfATable) {
                    "the first records fit --field='id int64[]' --field='name bytes'", "\n"));
 }
 
+TEST(RecordIOCommand, SetsAttributesOfTheFormat) {
+  const TempFile table("rows.csv", "id;price\n7;1,5\n8;2\n");
+  const std::string output = "--output=" + TempName("out.recordio");
+  ExpectFailure(
+      {"write", output, "--field=id int64[]", table.path()}, 3,
+      "the row has 2 columns, the header has 1; perhaps the attribute delimiter should be");
+  const ChildResult result =
+      RunRecordIO({"write", output, "--attribute=delimiter=;", "--field=id int64[]", table.path()});
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_THAT(result.output, HasSubstr(": 2 records, "));
+  ExpectFailure({"write", output, "--attribute=delimiter=;", "--force", table.path()}, 2,
+                "the first records fit --field='id int64[]' --field='price bytes'\n");
+  const auto refused = [&](const std::string& attribute, const std::string& words) {
+    ExpectFailure({"write", output, "--attribute=" + attribute, table.path()}, 2,
+                  StrCat("error: --attribute=", attribute, ": ", words));
+  };
+  refused("delimiter", "an attribute is NAME=VALUE, such as delimiter=';'");
+  refused("delimeter=;", "the format csv has no attribute 'delimeter'; did you mean 'delimiter'?");
+  refused("header=perhaps", "attribute 'header' is \"perhaps\"");
+  refused("fields=a", "it is a list, which programs can have");
+  ExpectFailure({"write", output, "--attribute=first_index=one", "libsvm:" + table.path()}, 2,
+                "'one' is no INT");
+  const TempFile unknown("rows.dat", "1\n");
+  ExpectFailure({"write", output, "--attribute=delimiter=;", unknown.path()}, 2,
+                "--attribute needs the format");
+}
+
 TEST(RecordIOCommand, PrintsFlagsThatAShellReads) {
   const std::string folder = NewFolder();
   WriteFile(folder + "/rows.csv", "it's id,b c\n7,ab\n8,x\n");
