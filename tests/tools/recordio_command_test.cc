@@ -175,8 +175,8 @@ TEST(RecordIOCommand, SetsAttributesOfTheFormat) {
   const TempFile table("rows.csv", "id;price\n7;1,5\n8;2\n");
   const std::string output = "--output=" + TempName("out.recordio");
   ExpectFailure(
-      {"write", output, "--field=id int64[]", table.path()}, 3,
-      "the row has 2 columns, the header has 1; perhaps the attribute delimiter should be");
+      {"write", output, "--field=#0 bytes", table.path()}, 3,
+      "the row has 2 columns, the first row has 1; perhaps the attribute delimiter should be");
   const ChildResult result =
       RunRecordIO({"write", output, "--attribute=delimiter=;", "--field=id int64[]", table.path()});
   EXPECT_EQ(result.exit_code, 0) << result.errors;
