@@ -529,8 +529,10 @@ class TableFormat final : public SearchedFormat {
   }
 
   [[noreturn]] void FailColumns(size_t found) const {
-    Throw(ErrorCode::kDataLoss, "the row has ", found, found == 1 ? " column, " : " columns, ",
-          has_header_ ? "the header has " : "the first row has ", column_count_);
+    Throw(
+        ErrorCode::kDataLoss, "the row has ", found, found == 1 ? " column, " : " columns, ",
+        has_header_ ? "the header has " : "the first row has ", column_count_,
+        column_count_ == 1 ? "; perhaps the attribute delimiter should be ';' or another one" : "");
   }
 
   void LoadCell(const Target& target, std::string_view cell, FieldRows* rows) const {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "framework/base/error.h"
+#include "framework/base/spelling.h"
 #include "readers/field_rows.h"
 
 namespace millhopper {
@@ -368,6 +369,24 @@ void ExampleParser::Find(std::string_view record, std::vector<Found>* found) con
   }
 }
 
+namespace {
+
+// Throws that a record has no feature for a field, saying which ones it has.
+[[noreturn]] void NoFeature(const Field& field, std::string_view record) {
+  std::vector<std::string> names;
+  for (Message message(record); message.Next();) {
+    const bool has_entries = message.number() == kFeatures || message.number() == kFeatureLists;
+    if (!message.is_bytes() || !has_entries) continue;
+    ForEachEntry(message.bytes(),
+                 [&](std::string_view key, std::string_view) { names.emplace_back(key); });
+  }
+  Throw(ErrorCode::kDataLoss, "the record does not have it; ",
+        names.empty() ? "it has none" : "it has " + Listed(names), DidYouMean(field.name, names),
+        " (default= or missing=skip allow records without one)");
+}
+
+}  // namespace
+
 bool ExampleParser::IsLeftOut(std::string_view record) const {
   thread_local std::vector<Found> found;
   try {
@@ -388,8 +407,10 @@ bool ExampleParser::IsLeftOut(std::string_view record) const {
   return false;
 }
 
-void ExampleParser::LoadFeature(size_t slot, const Found& found, FieldRows* rows) const {
+void ExampleParser::LoadFeature(size_t slot, const Found& found, std::string_view record,
+                                FieldRows* rows) const {
   const Field& field = fields_[slot];
+  if (!found.present && field.missing == Field::Missing::kError) NoFeature(field, record);
   if (!found.present) return rows->AppendDefault(slot, "the record does not have it");
   const auto [kind, values] = found.SimpleValues();
   if (kind != Kind::kNone && !values.empty()) {
@@ -415,10 +436,11 @@ void ExampleParser::Load(const Ticket* tickets, size_t n, Rows* rows) const {
   thread_local std::vector<Found> found;
   FieldRows field_rows(fields_, n, rows);
   for (size_t i = 0; i < n; ++i) {
-    Find(std::string_view(tickets[i].bytes, tickets[i].size), &found);
+    const std::string_view record(tickets[i].bytes, tickets[i].size);
+    Find(record, &found);
     for (size_t slot = 0; slot < fields_.size(); ++slot) {
       try {
-        LoadFeature(slot, found[slot], &field_rows);
+        LoadFeature(slot, found[slot], record, &field_rows);
       } catch (const Error& error) {
         if (error.interrupts()) throw;
         throw error.WithMessage(

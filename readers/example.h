@@ -38,7 +38,7 @@ class ExampleParser {
   void Find(std::string_view record, std::vector<Found>* found) const;
   void FindAmong(std::string_view features, bool lists, size_t* next,
                  std::vector<Found>* found) const;
-  void LoadFeature(size_t slot, const Found& found, FieldRows* rows) const;
+  void LoadFeature(size_t slot, const Found& found, std::string_view record, FieldRows* rows) const;
 
   const std::vector<Field> fields_;
   std::unordered_map<std::string_view, size_t> by_name_;

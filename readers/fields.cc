@@ -629,7 +629,8 @@ std::vector<std::string> NamesOf(const std::vector<std::string>& entries) {
 std::vector<Field> RequiredFields(const AttributeMap& attributes) {
   std::vector<Field> fields = ParseFields(attributes.Get<std::vector<std::string>>("fields"));
   Require(!fields.empty(),
-          "this format needs the attribute fields, such as fields: \"label int64[]\"; `peek FILE` "
+          "this format needs the attribute fields, such as fields: \"label int64[]\"; "
+          "`millhopper-peek FILE` "
           "prints some that fit a file");
   return fields;
 }
@@ -639,6 +640,16 @@ std::vector<SlotSpec> SlotsOf(const std::vector<Field>& fields) {
   slots.reserve(fields.size());
   for (const Field& field : fields) slots.push_back(field.slot);
   return slots;
+}
+
+std::string Listed(const std::vector<std::string>& names) {
+  constexpr size_t kMostNames = 20;
+  constexpr size_t kMostBytes = 60;  // of a name
+  std::string listed;
+  for (size_t i = 0; i < std::min(kMostNames, names.size()); ++i) {
+    listed += StrCat(i > 0 ? ", '" : "'", Escaped(names[i].substr(0, kMostBytes)), "'");
+  }
+  return names.size() > kMostNames ? listed + " and more" : listed;
 }
 
 bool AnySkips(const std::vector<Field>& fields) {

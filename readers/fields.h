@@ -102,6 +102,8 @@ std::vector<std::string> NamesOf(const std::vector<std::string>& entries);
 // is empty, too.
 std::vector<Field> RequiredFields(const AttributeMap& attributes);
 std::vector<SlotSpec> SlotsOf(const std::vector<Field>& fields);
+// The names that there are, for an error about another one: "'a', 'b' and more".
+std::string Listed(const std::vector<std::string>& names);
 // Whether a record can be left out, so that formats must look into records before they list them.
 bool AnySkips(const std::vector<Field>& fields);
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "framework/base/error.h"
+#include "framework/base/spelling.h"
 #include "readers/field_rows.h"
 #include "readers/text_file.h"
 
@@ -136,9 +137,49 @@ void WriteArray(const Field& field, dom::array array, char** place) {
   }
 }
 
+// A key as a step of a JSON pointer (RFC 6901).
+std::string PointerStep(std::string_view key) {
+  std::string step;
+  for (const char c : key) step += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
+  return step;
+}
+
+// Throws that a record has no value for a field, saying which keys it has.
+[[noreturn]] void NoValue(const Field& field, dom::element record) {
+  constexpr size_t kMostKeys = 1000;
+  dom::element value;
+  if (record.at_key(field.name).get(value) == simdjson::SUCCESS) {
+    Throw(ErrorCode::kDataLoss, "it is null; default= or missing=skip allow that");
+  }
+  dom::object object;
+  if (record.get_object().get(object) != simdjson::SUCCESS) {
+    Throw(ErrorCode::kDataLoss, "the record has no value for it: it is ", NameOf(record.type()),
+          ", not an object");
+  }
+  std::vector<std::string> keys, pointers;
+  for (const auto& [key, outer] : object) {
+    if (keys.size() + pointers.size() >= kMostKeys) break;
+    keys.emplace_back(key);
+    dom::object inner;
+    if (outer.get_object().get(inner) != simdjson::SUCCESS) continue;
+    for (const auto& within : inner) {
+      if (pointers.size() >= kMostKeys) break;
+      pointers.push_back(StrCat("/", PointerStep(key), "/", PointerStep(within.key)));
+    }
+  }
+  // "user.id" and "user/id" are what other readers call /user/id.
+  std::string pointer = field.name[0] == '/' ? field.name : "/" + field.name;
+  std::replace(pointer.begin(), pointer.end(), '.', '/');
+  const bool is_within = std::count(pointers.begin(), pointers.end(), pointer) > 0;
+  Throw(ErrorCode::kDataLoss, "the record has no value for it; its keys are ", Listed(keys),
+        is_within ? DidYouMean(pointer) : DidYouMean(field.name, keys),
+        " (default= or missing=skip allow records without one)");
+}
+
 void LoadField(const Field& field, size_t slot, dom::element record, FieldRows* rows) {
   dom::element value;
   if (!Find(record, field, &value)) {
+    if (field.missing == Field::Missing::kError) NoValue(field, record);
     return rows->AppendDefault(slot, "the record has no value for it");
   }
   if (field.bytes) {
@@ -237,7 +278,7 @@ std::vector<std::string> GuessJsonFields(const std::vector<std::string>& records
       case Type::DOUBLE:
         seen->floats = true;
         break;
-      case Type::OBJECT:
+      case Type::OBJECT:  // of an array; those in objects are looked into
         seen->other = true;
         break;
       case Type::NULL_VALUE:
@@ -247,18 +288,32 @@ std::vector<std::string> GuessJsonFields(const std::vector<std::string>& records
         break;
     }
   };
-  for (const std::string& record : records) {
-    dom::object object;
-    if (Parse(record).get_object().get(object) != simdjson::SUCCESS) continue;
+  // `pointer` is that of the object, "" of the outermost one.
+  const auto look_into = [&](dom::object object, const std::string& pointer,
+                             const auto& look_again) -> void {
     for (const auto& [key, value] : object) {
-      Seen* const seen = &keys[std::string(key)];
+      const bool plain = pointer.empty() && (key.empty() || key[0] != '/');
+      const std::string inner = StrCat(pointer, "/", PointerStep(key));
+      dom::object within;
+      if (value.get_object().get(within) == simdjson::SUCCESS) {
+        look_again(within, inner, look_again);
+        continue;
+      }
+      Seen* const seen = &keys[plain ? std::string(key) : inner];
       look(value, seen, look);
       ++seen->times;
     }
+  };
+  for (const std::string& record : records) {
+    dom::object object;
+    if (Parse(record).get_object().get(object) != simdjson::SUCCESS) continue;
+    look_into(object, "", look_into);
   }
   std::vector<std::string> fields;
   for (const auto& [key, seen] : keys) {
-    if (seen.other || key.empty() || key.find('"') != std::string::npos || key[0] == '/') continue;
+    if (seen.other || key.empty() || key.find('"') != std::string::npos) continue;
+    // An object that has other keys in each record is a table, and its keys are no fields.
+    if (key[0] == '/' && seen.times < records.size()) continue;
     const bool quoted = key.find_first_of(" \t") != std::string::npos;
     const std::string dims = seen.sequence      ? "[-1]"
                              : seen.values == 0 ? "[]"

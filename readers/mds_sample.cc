@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "framework/base/error.h"
+#include "framework/base/spelling.h"
 #include "framework/tensor/tensor.h"
 #include "readers/stored_number.h"
 
@@ -300,12 +301,10 @@ MdsParser::MdsParser(const std::vector<Field>& fields, std::vector<MdsColumn> co
       return column.name == field.name;
     });
     if (found == columns_.end()) {
-      std::string names;
-      for (size_t i = 0; i < std::min<size_t>(columns_.size(), 20); ++i) {
-        names += StrCat(i > 0 ? ", '" : "'", Escaped(columns_[i].name.substr(0, 60)), "'");
-      }
+      std::vector<std::string> names;
+      for (const MdsColumn& column : columns_) names.push_back(column.name);
       Throw(ErrorCode::kDataLoss, "no column is named '", Escaped(field.name), "'; there are ",
-            names);
+            Listed(names), DidYouMean(field.name, names));
     }
     const MdsEncoding encoding = MdsEncoding::Of(*found);
     CheckFits(field, *found, encoding.kind);

@@ -202,7 +202,7 @@ std::optional<RecordIOPromise> RecordIOManifest::Find(const std::string& file) c
                      "side by side (",
                      Escaped(PathOf(file)),
                      "). If nobody is writing them now, it was interrupted: write all of them "
-                     "again, with `recordio write --force` or as they were made"))
+                     "again, with `millhopper-recordio write --force` or as they were made"))
       .InFile(file, -1);
 }
 

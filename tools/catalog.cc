@@ -57,6 +57,13 @@ const OpSchema& SchemaOf(const std::string& type) {
   return op->schema;
 }
 
+const FormatSchema& FormatTagged(const std::string& tag) {
+  const FormatSchema* const schema = FindFileFormat(tag);
+  Require(schema != nullptr, "no format '", tag, "'", DidYouMean(tag, FileFormatTags()),
+          " (--list_formats lists all)");
+  return *schema;
+}
+
 void DescribeOperator(const std::string& type) {
   const OpSchema& schema = SchemaOf(type);
   std::cout << type << ": " << schema.doc << "\n";
@@ -126,9 +133,9 @@ void ListOperators(const std::vector<std::string>& types) {
   }
 }
 
-void ListFormats() {
-  for (const std::string& tag : FileFormatTags()) {
-    const FormatSchema& schema = *FindFileFormat(tag);
+void ListFormats(const std::vector<std::string>& tags) {
+  for (const std::string& tag : tags.empty() ? FileFormatTags() : tags) {
+    const FormatSchema& schema = FormatTagged(tag);
     std::cout << tag << ": " << schema.doc << "\n";
     std::cout << "  created by create_" << tag << "_file_reader, or by open_files as '" << tag
               << (schema.reads_folders ? ":FOLDER'" : ":FILE'");
@@ -143,9 +150,9 @@ void ListFormats() {
   }
 }
 
-void ListFormatsAsJson() {
-  for (const std::string& tag : FileFormatTags()) {
-    const FormatSchema& schema = *FindFileFormat(tag);
+void ListFormatsAsJson(const std::vector<std::string>& tags) {
+  for (const std::string& tag : tags.empty() ? FileFormatTags() : tags) {
+    const FormatSchema& schema = FormatTagged(tag);
     nlohmann::json json = {{"tag", tag},
                            {"doc", schema.doc},
                            {"extensions", schema.extensions},

@@ -15,10 +15,11 @@ namespace millhopper {
 void ListOperators(const std::vector<std::string>& types);
 // The same as JSON: a line for each operator, of those given or, without types, of all.
 void ListOperatorsAsJson(const std::vector<std::string>& types);
-// Prints every format, how its files are recognised, and its attributes.
-void ListFormats();
+// Prints the given formats or, without tags, all: how its files are recognised, and its attributes.
+// Throws kInvalidArgument for a tag that no format has.
+void ListFormats(const std::vector<std::string>& tags);
 // The same as JSON: a line for each format.
-void ListFormatsAsJson();
+void ListFormatsAsJson(const std::vector<std::string>& tags);
 
 }  // namespace millhopper
 

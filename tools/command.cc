@@ -55,6 +55,10 @@ void StartLogging(const char* program) {
 
 int ReportError() {
   const Error error = CurrentError();
+  // What was printed before comes first where both go to one place. Why it cannot be written is the
+  // error, or less than that.
+  std::cout.flush();
+  fflush(stdout);
   PrintError(error.what());
   return static_cast<int>(error.code());
 }

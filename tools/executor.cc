@@ -47,7 +47,7 @@ DEFINE_bool(explain, false,
             "only check the programs and print what running them does that they do not show, such "
             "as operators on images that are run as one; open no data file");
 DEFINE_bool(list_ops, false, "list all operators, or describe in full the types that follow");
-DEFINE_bool(list_formats, false, "list all file formats");
+DEFINE_bool(list_formats, false, "list all file formats, or those whose tags follow");
 DEFINE_string(print, "",
               "print a program file, text or binary, as text; it is not checked, so it may use "
               "unknown operators");
@@ -90,7 +90,7 @@ CommandHelp Help() {
   help.usage =
       "executor --startup=FILE --main=FILE [--main=FILE ...] [flags]\n"
       "executor --list_ops [TYPE ...]\n"
-      "executor --list_formats\n"
+      "executor --list_formats [FORMAT ...]\n"
       "executor --print=FILE\n";
   help.text =
       "Runs programs. The startup program creates readers and initial values, once; the\n"
@@ -169,6 +169,18 @@ std::vector<std::string> LoadPrograms(const Settings& settings, std::vector<Prog
   return problems;
 }
 
+// What to do about a variable that only a block within others declares; "" if none does.
+std::string InnerBlockHint(const std::vector<ProgramFile>& files, const std::string& name) {
+  for (const ProgramFile& file : files) {
+    for (int block = 1; block < file.program->desc().blocks_size(); ++block) {
+      if (file.program->FindOwnDeclaration(block, name) == nullptr) continue;
+      return StrCat("; block ", block, " of ", file.program->name(),
+                    " has it for a step at a time: declare it in block 0 instead");
+    }
+  }
+  return "";
+}
+
 std::vector<std::string> FetchNames(const std::vector<ProgramFile>& files) {
   std::vector<std::string> declared;
   for (const ProgramFile& file : files) {
@@ -179,9 +191,12 @@ std::vector<std::string> FetchNames(const std::vector<ProgramFile>& files) {
   std::vector<std::string> names;
   std::istringstream list(FLAGS_fetch);
   for (std::string name; std::getline(list, name, ',');) {
-    Require(std::count(declared.begin(), declared.end(), name) > 0, "--fetch=", FLAGS_fetch,
+    if (std::count(declared.begin(), declared.end(), name) == 0) {
+      const std::string hint = InnerBlockHint(files, name);
+      Throw(ErrorCode::kInvalidArgument, "--fetch=", FLAGS_fetch,
             ": no program declares a variable '", name, "' in its first block",
-            DidYouMean(name, declared));
+            hint.empty() ? DidYouMean(name, declared) : hint);
+    }
     names.push_back(name);
   }
   return names;
@@ -315,7 +330,9 @@ std::unique_ptr<RunCheckpoints> CheckpointsOfFlags(const std::vector<ProgramFile
   Require(FLAGS_resume.empty() || FLAGS_resume == "if-any" || required, "--resume=", FLAGS_resume,
           ": --resume and --resume=required are possible");
   if (folder.empty()) {
-    Require(FLAGS_resume.empty(), "--resume needs --checkpoint_dir, the folder of the checkpoints");
+    for (const char* const flag : {"resume", "checkpoint_every", "keep"}) {
+      Require(!IsGiven(flag), "--", flag, " needs --checkpoint_dir, the folder of the checkpoints");
+    }
     return nullptr;
   }
   RunCheckpointOptions options;
@@ -428,11 +445,13 @@ int RunExecutor(const Arguments& arguments) {
     FLAGS_json ? ListOperatorsAsJson(arguments.words) : ListOperators(arguments.words);
     return 0;
   }
+  if (FLAGS_list_formats) {
+    FLAGS_json ? ListFormatsAsJson(arguments.words) : ListFormats(arguments.words);
+    return 0;
+  }
   Require(arguments.words.empty(), "'", arguments.words.empty() ? "" : arguments.words.front(),
           "' is no flag; programs are named by --startup and --main");
-  if (FLAGS_list_formats) {
-    FLAGS_json ? ListFormatsAsJson() : ListFormats();
-  } else if (!FLAGS_print.empty()) {
+  if (!FLAGS_print.empty()) {
     const std::shared_ptr<const Program> program =
         Program::FromFile(ProgramName(FLAGS_print), ParseSettings(arguments.all("set")));
     std::cout << (FLAGS_json ? AsJson(*program) + "\n" : program->ToText());

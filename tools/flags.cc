@@ -67,7 +67,13 @@ bool IsFlag(const CommandHelp& help, const std::string& name, gflags::CommandLin
   for (const FlagGroup& group : help.groups) {
     known.insert(known.end(), group.flags.begin(), group.flags.end());
   }
-  Throw(ErrorCode::kInvalidArgument, "no flag --", name, DidYouMean(name, known),
+  std::string nearest = NearestWord(name, known);
+  if (nearest.empty()) {  // perhaps the beginning of a flag, such as -o
+    const auto begins = [&](const std::string& flag) { return flag.rfind(name, 0) == 0; };
+    const auto found = std::find_if(known.begin(), known.end(), begins);
+    if (found != known.end()) nearest = *found;
+  }
+  Throw(ErrorCode::kInvalidArgument, "no flag --", name, DidYouMean(nearest),
         " (--help lists them)");
 }
 
@@ -116,6 +122,8 @@ Arguments SplitArguments(const CommandHelp& help, const std::vector<std::string>
         flag.has_value = true;
       } else if (IsFlag(help, flag.name, &info) && info.type != "bool") {
         Require(i + 1 < arguments.size(), "--", flag.name, " needs a value");
+        Require(arguments[i + 1].rfind("--", 0) != 0, "--", flag.name, " needs a value; '",
+                Escaped(arguments[i + 1]), "' is a flag (a value that begins so follows '=')");
         flag.value = arguments[++i];
         flag.has_value = true;
       }
@@ -127,6 +135,10 @@ Arguments SplitArguments(const CommandHelp& help, const std::vector<std::string>
     }
   }
   return result;
+}
+
+bool IsGiven(const std::string& flag) {
+  return !gflags::GetCommandLineFlagInfoOrDie(flag.c_str()).is_default;
 }
 
 void SetFlags(const CommandHelp& help, const std::vector<GivenFlag>& flags) {

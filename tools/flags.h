@@ -40,6 +40,9 @@ std::vector<std::string> ExpandFlagfiles(const std::vector<std::string>& from, F
 Arguments SplitArguments(const CommandHelp& help, const std::vector<std::string>& arguments,
                          std::vector<GivenFlag>* flags);
 
+// Whether SetFlags has set a flag.
+bool IsGiven(const std::string& flag);
+
 // Sets the flags; those of shared_flags.h only if the command names them in a group of its help.
 // Throws kInvalidArgument for an unknown flag and a value that does not fit.
 void SetFlags(const CommandHelp& help, const std::vector<GivenFlag>& flags);

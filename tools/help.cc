@@ -25,12 +25,13 @@ std::string Wrapped(const std::string& text, const std::string& indent) {
   return wrapped + line + "\n";
 }
 
-// Replaces `name` by `called` where it is the first word of a line.
+// Replaces `name` by `called` where it is the first word of a line or behind a pipe.
 std::string Renamed(const std::string& text, const std::string& name, const std::string& called) {
   std::istringstream lines(text);
   std::string renamed;
   for (std::string line; std::getline(lines, line); renamed += line + "\n") {
-    const size_t begin = line.find_first_not_of(' ');
+    const size_t pipe = line.find(" | ");
+    const size_t begin = line.find_first_not_of(' ', pipe == std::string::npos ? 0 : pipe + 3);
     if (begin == std::string::npos || line.compare(begin, name.size() + 1, name + " ") != 0) {
       continue;
     }

@@ -29,6 +29,7 @@
 #include "tools/hosts.h"
 #include "tools/json_line.h"
 #include "tools/pass_length.h"
+#include "tools/peek_images.h"
 #include "tools/peek_passes.h"
 #include "tools/peek_program.h"
 #include "tools/peek_slot_names.h"
@@ -44,6 +45,10 @@ DEFINE_string(startup, "", "the startup program that creates the reader");
 DEFINE_string(field, "",
               "for files of a format with fields: \"name dtype[dims] option=value ...\", may be "
               "repeated; by default fields that fit the first records");
+DEFINE_string(
+    attribute, "",
+    "for files: NAME=VALUE: an attribute of the format of the files, such as 'delimiter=;' "
+    "(executor --list_formats tells them), may be repeated");
 DEFINE_string(slots, "",
               "for files: the slots of an element, if their format does not tell them (fixed), as "
               "recordio write takes them: 'uint8[1,1] uint8[1,3,32,32]'");
@@ -61,9 +66,9 @@ DEFINE_bool(
     "at the end, print on standard error what every reader of the chain has done (elements, "
     "bytes, seconds) and what it holds");
 DEFINE_string(png, "",
-              "a file for a contact sheet of the slots that look like images or, with --all, for "
-              "histograms of the values. An existing file is replaced only with --force; pipes and "
-              "devices are possible");
+              "a file for a contact sheet of the slots that look like images, or hold JPEG, PNG or "
+              "WebP images, or, with --all, for histograms of the values. An existing file is "
+              "replaced only with --force; pipes and devices are possible");
 DEFINE_int32(
     passes, 1,
     "with --png: how many passes to draw, up to 100 images. By default what each makes of the "
@@ -108,17 +113,19 @@ CommandHelp Help() {
       "line of statistics.\n";
   help.groups = {
       {"What to look at",
-       {"field", "slots", "startup", "reader", "state", "count", "set", "plugin", "allow_exec"}},
+       {"field", "attribute", "slots", "startup", "reader", "state", "count", "set", "plugin",
+        "allow_exec"}},
       {"How to show it", {"all", "json", "digest", "png", "passes", "force", "stats"}},
       {"Running", {"threads", "seed", "memory_limit", "timeout"}},
       {"Servers",
        {"cache_dir", "cache_bytes", "requests", "connect_timeout", "silence_timeout",
         "request_timeout"}},
   };
-  help.repeatable = {"field", "set", "plugin"};
+  help.repeatable = {"field", "attribute", "set", "plugin"};
   help.examples =
       "  peek train.csv\n"
       "  peek 'train-*.tfrecord' --field='label int64[]' --all\n"
+      "  peek --attribute='delimiter=;' prices.csv\n"
       "  zcat train.csv.gz | peek csv:-\n"
       "  peek --slots='uint8[1,1] uint8[1,3,32,32]' fixed:data_batch_1.bin\n"
       "  peek --allow_exec 'tar:pipe:ssh store cat train.tar'\n"
@@ -215,6 +222,12 @@ std::string OfElements(int64_t count) {
                 count == 1 ? " element" : " elements");
 }
 
+// Adds the images of an element, those as files have them, too, until a slot has `most`.
+void AddImages(const std::vector<LoDTensor>& element, size_t most, ContactSheet* sheet) {
+  sheet->Add(element, most);
+  for (const std::vector<LoDTensor>& image : DecodedImages(element)) sheet->Add(image, most);
+}
+
 // Adds the first elements of each pass; returns how many.
 int64_t AddElements(ReaderHolder* reader, ContactSheet* sheet) {
   int64_t count = 0;
@@ -223,7 +236,7 @@ int64_t AddElements(ReaderHolder* reader, ContactSheet* sheet) {
     const int64_t standard = FLAGS_passes > 1 ? 1 : -1;
     count += VisitElements(reader, standard, [&](int64_t, const auto& element) {
       const size_t before = sheet->image_count();
-      sheet->Add(element, kSheetImages);
+      AddImages(element, kSheetImages, sheet);
       // Without --count, stops when the sheet is full or an element has added no image.
       return FLAGS_count >= 0 ||
              (sheet->image_count() > before && sheet->image_count() < kSheetImages);
@@ -238,7 +251,7 @@ bool AddPasses(ReaderBase* same, const ReaderHolder& reader, int passes, Contact
   try {
     size_t images = 0;
     VisitPasses(same, reader.NewHandle().get(), passes,
-                [&](const auto& element) { sheet->Add(element, ++images); });
+                [&](const auto& element) { AddImages(element, ++images, sheet); });
     return true;
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kInvalidArgument || sheet->image_count() > 0) throw;
@@ -332,8 +345,9 @@ int RunPeek(const Arguments& arguments) {
           arguments.words.empty() ? "nothing to look at: give a file, or --startup"
                                   : "files and --startup exclude each other",
           " (--help tells more)");
-  Require(FLAGS_startup.empty() || (arguments.all("field").empty() && FLAGS_slots.empty()),
-          "--field and --slots are for files; a program has its own");
+  Require(FLAGS_startup.empty() || (arguments.all("field").empty() && FLAGS_slots.empty() &&
+                                    arguments.all("attribute").empty()),
+          "--field, --slots and --attribute are for files; a program has its own");
   const bool png = !FLAGS_png.empty();
   Require(FLAGS_digest + (FLAGS_all || png) <= 1, "--digest excludes --all and --png");
   Require(!FLAGS_json || !png, "--json excludes --png");
@@ -344,12 +358,13 @@ int RunPeek(const Arguments& arguments) {
   // Where standard output is for other programs, people read standard error.
   std::ostream& hints = FLAGS_digest || FLAGS_json || png ? std::cerr : std::cout;
   OnePassLook look;
-  PeekProgram peeked = FLAGS_startup.empty()
-                           ? ProgramForFiles(arguments.words, arguments.all("field"),
-                                             SlotsOfFlag(FLAGS_slots), look.files(), &hints)
-                           : PeekProgram{Program::FromFile(ProgramName(FLAGS_startup),
-                                                           ParseSettings(arguments.all("set"))),
-                                         {}};
+  PeekProgram peeked =
+      FLAGS_startup.empty()
+          ? ProgramForFiles(arguments.words, arguments.all("field"), SlotsOfFlag(FLAGS_slots),
+                            arguments.all("attribute"), look.files(), &hints)
+          : PeekProgram{
+                Program::FromFile(ProgramName(FLAGS_startup), ParseSettings(arguments.all("set"))),
+                {}};
   const std::shared_ptr<const Program>& program = peeked.program;
   RunState run;
   run.seed = FLAGS_seed;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "framework/base/error.h"
@@ -13,6 +14,8 @@
 #include "readers/file_list.h"
 #include "readers/recordio_manifest.h"
 #include "readers/recordio_slots.h"
+#include "tools/folders.h"
+#include "tools/format_attributes.h"
 #include "tools/standard_streams.h"
 
 namespace millhopper {
@@ -30,6 +33,13 @@ void PrintFields(const Strings& fields, std::ostream* out) {
   }
 }
 
+// Whether the name is that of a program in text.
+bool IsProgram(const std::string& path) {
+  constexpr std::string_view kExtension = ".pbtxt";
+  return path.size() > kExtension.size() &&
+         path.compare(path.size() - kExtension.size(), kExtension.size(), kExtension) == 0;
+}
+
 // The slots as lines to be pasted: into a command, into a program, and into Python.
 void PrintSlots(const NamedSlots& found, bool are_stored, std::ostream* out) {
   *out << "slots that " << (are_stored ? "are stored beside the files" : "fit the first records")
@@ -41,13 +51,18 @@ void PrintSlots(const NamedSlots& found, bool are_stored, std::ostream* out) {
 }  // namespace
 
 PeekProgram ProgramForFiles(const Strings& names, const Strings& given_fields,
-                            const NamedSlots& given_slots, OnePassFiles* once,
-                            std::ostream* hints) {
+                            const NamedSlots& given_slots, const Strings& given_attributes,
+                            OnePassFiles* once, std::ostream* hints) {
   const OnePassScope scope(once);
   Strings given;
   for (const std::string& name : names) given.push_back(DataName(name));
   const Strings files = ExpandFileNames(given);
   const FormatChoice choice = ChooseFormat(files.front());
+  if (choice.schema == nullptr) {
+    Require(!IsProgram(choice.path), Escaped(choice.path),
+            ": is a program; --startup=", Escaped(choice.path), " shows what its reader yields");
+    RefuseFolder(choice.path);
+  }
   const FormatSchema& format =
       choice.schema != nullptr ? *choice.schema : FormatByContent(choice.path);
   const auto has_attribute = [&](const char* name) {
@@ -56,9 +71,11 @@ PeekProgram ProgramForFiles(const Strings& names, const Strings& given_fields,
   };
   Require(given_fields.empty() || has_attribute("fields"), "--field: the format ", format.tag,
           " takes no fields");
+  const AttributeMap attributes = AttributesOfFlags(format, given_attributes);
   Strings fields = given_fields;
   if (given_slots.slots.empty() && fields.empty() && format.guess_fields != nullptr) {
-    fields = format.guess_fields(SplitFormatPrefix(files.front()).path, format.WithDefaults({}));
+    fields =
+        format.guess_fields(SplitFormatPrefix(files.front()).path, format.WithDefaults(attributes));
     if (!fields.empty()) PrintFields(fields, hints);
   }
   proto::ProgramDesc program;
@@ -86,6 +103,7 @@ PeekProgram ProgramForFiles(const Strings& names, const Strings& given_fields,
   }
   add_attribute("file_names", with_format);
   if (!fields.empty()) add_attribute("fields", fields);
+  SetAttributes(attributes, open);
   Strings slot_names = NamesOf(fields);
   std::optional<NamedSlots> slots;
   if (!given_slots.slots.empty()) {
@@ -103,7 +121,8 @@ PeekProgram ProgramForFiles(const Strings& names, const Strings& given_fields,
   if (slots) {
     DeclareSlots(slots->slots, variable);
     slot_names = slots->names;
-  } else if (has_attribute("content")) {  // no declaration fits records of tensors
+  } else if (has_attribute("content") &&
+             !attributes.Has("content")) {  // no declaration fits records of tensors
     proto::OpDesc::Attr* const attribute = open->add_attrs();
     attribute->set_name("content");
     attribute->set_type(proto::STRING);

@@ -22,10 +22,13 @@ struct PeekProgram {
 // A program that reads the files. Where neither fields nor slots are given and their format takes
 // fields, it has those that fit the first records; of recordio it has the slots that are stored
 // beside the files, or else those of the first records. They are written to `hints`, ready to be
-// pasted. Files that can be read once only are opened in `once`.
+// pasted. `attributes` are those of --attribute. Files that can be read once only are opened in
+// `once`.
 PeekProgram ProgramForFiles(const std::vector<std::string>& names,
                             const std::vector<std::string>& given_fields,
-                            const NamedSlots& given_slots, OnePassFiles* once, std::ostream* hints);
+                            const NamedSlots& given_slots,
+                            const std::vector<std::string>& attributes, OnePassFiles* once,
+                            std::ostream* hints);
 
 }  // namespace millhopper
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The recordio command: writes RecordIO files from files of any format, shows what they hold, and
 // writes indexes.
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <string>
@@ -32,8 +33,8 @@ CommandHelp Help() {
       "Writes RecordIO files, shows what they hold, and indexes files of many formats.\n"
       "\n"
       "  write    stores the records of the inputs, one input after another. Inputs may\n"
-      "           have any known format (idx, text, fixed, recordio), told by a prefix\n"
-      "           (idx:FILE), the extension or the first bytes. Records of RecordIO files\n"
+      "           have any format of executor --list_formats, told by a prefix (idx:FILE),\n"
+      "           the extension or the first bytes. Records of RecordIO files\n"
       "           are copied unchanged, unless --slots is given: then they are checked and\n"
       "           written anew. Existing outputs are replaced only with --force, and an\n"
       "           input never is. The files get their names when all are complete; until\n"
@@ -67,7 +68,7 @@ CommandHelp Help() {
       "file. With --json, write prints a line for each file, inspect one for each chunk and\n"
       "file, verify and index for each file, head for each record.\n";
   help.groups = {
-      {"Input of write and index", {"slots", "field", "label_filename", "plugin"}},
+      {"Input of write and index", {"slots", "field", "attribute", "label_filename", "plugin"}},
       {"Output of write and index",
        {"output", "shards", "content", "dialect", "compressor", "chunk_bytes", "force"}},
       {"head", {"count", "bytes"}},
@@ -76,7 +77,7 @@ CommandHelp Help() {
        {"cache_dir", "cache_bytes", "requests", "connect_timeout", "silence_timeout",
         "request_timeout"}},
   };
-  help.repeatable = {"field", "plugin"};
+  help.repeatable = {"field", "attribute", "plugin"};
   help.examples =
       "  recordio write --output=train --shards=4 --label_filename=train-labels-idx1-ubyte.gz \\\n"
       "      train-images-idx3-ubyte.gz\n"
@@ -90,10 +91,30 @@ CommandHelp Help() {
   return help;
 }
 
+// Throws if a flag was given that another action has.
+void CheckFlagsOf(const std::string& action, const Arguments& arguments) {
+  const std::vector<std::string> write = {"write"}, head = {"head"};
+  const std::vector<std::string> both = {"write", "index"};
+  const std::map<std::string, std::vector<std::string>> actions = {
+      {"slots", write},   {"attribute", write},  {"label_filename", write},
+      {"output", write},  {"shards", write},     {"content", write},
+      {"dialect", write}, {"compressor", write}, {"chunk_bytes", write},
+      {"field", both},    {"force", both},       {"count", head},
+      {"bytes", head}};
+  for (const auto& [flag, of] : actions) {
+    if (!IsGiven(flag) && arguments.all(flag).empty()) continue;
+    Require(std::count(of.begin(), of.end(), action) > 0, action, ": --", flag, " is a flag of ",
+            of.front(), of.size() > 1 ? " and " + of.back() : "", " (--help tells more)");
+  }
+}
+
 int RunRecordIO(const Arguments& arguments) {
   using Action = std::function<int(const std::vector<std::string>& files)>;
   const std::map<std::string, Action> actions = {
-      {"write", [&](const auto& files) { return WriteRecordIO(files, arguments.all("field")); }},
+      {"write",
+       [&](const auto& files) {
+         return WriteRecordIO(files, arguments.all("field"), arguments.all("attribute"));
+       }},
       {"inspect", &InspectRecordIO},
       {"verify", &VerifyRecordIO},
       {"head", &HeadOfRecordIO},
@@ -109,6 +130,7 @@ int RunRecordIO(const Arguments& arguments) {
   std::vector<std::string> files(arguments.words.begin() + 1, arguments.words.end());
   for (std::string& file : files) file = DataName(file);
   Require(!files.empty(), name, ": no file is named (--help tells more)");
+  CheckFlagsOf(name, arguments);
   return action->second(files);
 }
 

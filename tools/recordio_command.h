@@ -9,8 +9,9 @@
 
 namespace millhopper {
 
-// `fields` are the entries of --field.
-int WriteRecordIO(const std::vector<std::string>& patterns, const std::vector<std::string>& fields);
+// `fields` are the entries of --field, `attributes` those of --attribute.
+int WriteRecordIO(const std::vector<std::string>& patterns, const std::vector<std::string>& fields,
+                  const std::vector<std::string>& attributes);
 int IndexFiles(const std::vector<std::string>& patterns, const std::vector<std::string>& fields);
 int InspectRecordIO(const std::vector<std::string>& patterns);
 int VerifyRecordIO(const std::vector<std::string>& patterns);

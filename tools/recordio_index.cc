@@ -17,6 +17,7 @@
 #include "readers/indexable_format.h"
 #include "tools/amounts.h"
 #include "tools/command.h"
+#include "tools/folders.h"
 #include "tools/json_line.h"
 #include "tools/recordio_command.h"
 #include "tools/recordio_files.h"
@@ -52,6 +53,7 @@ ChunkIndex MakeIndex(const FormatChoice& choice, const std::vector<std::string>&
   const std::string& path = choice.path;
   Require(MayHaveIndex(path), Escaped(path),
           ": an index lies beside its file, so only files on local disks can have one");
+  if (choice.schema == nullptr) RefuseFolder(path);
   const FormatSchema& schema = choice.schema == nullptr ? FormatByContent(path) : *choice.schema;
   const std::unique_ptr<FileFormat> format = FormatFor(schema, path, fields);
   auto* const indexable = dynamic_cast<IndexableFormat*>(format.get());

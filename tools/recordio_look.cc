@@ -135,6 +135,17 @@ void PrintChunk(const RecordIOFile& file, const std::string& name, const Chunk& 
             << Hex(header.checksum) << (error != nullptr ? "  damaged" : "") << "\n";
 }
 
+// Throws that a file is none of RecordIO if its name and its first bytes say so: it is no damage.
+void CheckIsRecordIO(const FormatChoice& choice) {
+  if (choice.schema == nullptr || choice.schema->tag == "recordio") return;
+  const auto file = File::Open(choice.path);
+  char head[kRecordIOHeaderBytes];
+  const size_t size = std::min<uint64_t>(sizeof(head), file->size());
+  file->Read(0, head, size);
+  Require(HasRecordIOMagic(head, size), Escaped(choice.path), ": is a file of the format ",
+          choice.schema->tag, ", not RecordIO; millhopper-peek shows what it holds");
+}
+
 // An error for each file that the manifest of `name` lists but that does not exist.
 std::vector<Error> MissingOfSet(const std::string& name) {
   const std::string path = RecordIOManifest::PathOf(name);
@@ -173,6 +184,7 @@ int LookAtChunks(const std::vector<std::string>& patterns, bool print_chunks) {
     });
     const int file_code = VisitFiles(names, [&](const FormatChoice& choice) {
       const std::string& name = choice.path;
+      CheckIsRecordIO(choice);
       if (manifests_seen.insert(RecordIOManifest::PathOf(name)).second) {
         for (const Error& error : MissingOfSet(name)) report(error);
       }
@@ -338,6 +350,7 @@ int HeadOfRecordIO(const std::vector<std::string>& patterns) {
   Require(FLAGS_count >= 0 && FLAGS_bytes >= 0, "--count and --bytes are 0 or more");
   return VisitFiles(ExpandFileNames(patterns), [](const FormatChoice& choice) {
     const std::string& name = choice.path;
+    CheckIsRecordIO(choice);
     RecordIOFile file(name);
     if (!FLAGS_json) std::printf("%s\n", Escaped(name).c_str());
     const std::vector<std::string> slot_names = NamesIn(name);

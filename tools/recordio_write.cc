@@ -34,6 +34,8 @@
 #include "readers/recordio_writer.h"
 #include "tools/amounts.h"
 #include "tools/command.h"
+#include "tools/folders.h"
+#include "tools/format_attributes.h"
 #include "tools/json_line.h"
 #include "tools/pass_length.h"
 #include "tools/recordio_command.h"
@@ -73,6 +75,9 @@ DEFINE_string(
     ":1 "
     "after a slot means one level of detail: 'uint8[-1]:1'. The format fixed needs this flag");
 
+DEFINE_string(attribute, "",
+              "write: NAME=VALUE: an attribute of the format of the files, such as 'delimiter=;' "
+              "(executor --list_formats tells them), may be repeated");
 DEFINE_string(field, "",
               "write: for inputs of a format with fields: \"name dtype[dims] option=value ...\", "
               "may be repeated; peek prints some that fit a file. index: only whether they name "
@@ -94,18 +99,26 @@ std::vector<std::string> SplitAtCommas(const std::string& text) {
   return parts;
 }
 
+// A word of a command line, as a shell reads it.
+std::string ShellQuoted(const std::string& word) {
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return Escaped(quoted + "'");
+}
+
 // One file that records are taken from.
 class Input {
  public:
   // `patterns` are the wildcards by which the inputs were found. It looks at a file that can be
   // read once only as one of `once`.
   Input(const std::string& name, const std::string& labels, const NamedSlots& slots,
-        const std::vector<std::string>& fields, const std::vector<std::string>& patterns,
-        OnePassFiles* once)
+        const std::vector<std::string>& fields, const std::vector<std::string>& attributes,
+        const std::vector<std::string>& patterns, OnePassFiles* once)
       : names_(slots.names) {
     const FormatChoice choice = ChooseFormat(name);
     const FormatSchema* schema = choice.schema;
     if (schema == nullptr && slots.slots.empty()) {
+      RefuseFolder(choice.path);
       const OnePassScope scope(once);
       if (IsRecordIO(choice.path)) schema = FindFileFormat("recordio");
     }
@@ -113,6 +126,9 @@ class Input {
     arguments.declared = slots.slots;
     arguments.patterns = patterns;
     arguments.has_companions = !labels.empty();
+    Require(schema != nullptr || attributes.empty(), Escaped(name),
+            ": --attribute needs the format, by the name or as a prefix such as csv:");
+    if (schema != nullptr) arguments.attributes = AttributesOfFlags(*schema, attributes);
     verbatim_ = schema != nullptr && schema->tag == "recordio" && slots.slots.empty();
     if (!fields.empty()) {
       arguments.attributes.Set("fields", fields);
@@ -130,6 +146,7 @@ class Input {
           FileEntry{choice.path, labels});
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kInvalidArgument) throw;
+      if (schema != nullptr) CheckFieldsGiven(choice.path, *schema, arguments);
       throw error.WithContext(StrCat("for ", Escaped(name), " (--slots declares them here)"));
     }
     reader_->set_origin(Escaped(name));
@@ -151,6 +168,21 @@ class Input {
   }
 
  private:
+  // Throws, with the flags to type, if the format could be made with fields, and has none.
+  static void CheckFieldsGiven(const std::string& path, const FormatSchema& schema,
+                               FormatArguments arguments) {
+    if (schema.guess_fields == nullptr || arguments.attributes.Has("fields")) return;
+    if (CanBeReadOnceOnly(path)) return;
+    const std::vector<std::string> fields =
+        schema.guess_fields(path, schema.WithDefaults(arguments.attributes));
+    arguments.attributes.Set("fields", fields);
+    schema.Make(arguments);
+    std::string flags;
+    for (const std::string& entry : fields) flags += " --field=" + ShellQuoted(entry);
+    Require(flags.empty(), Escaped(path), ": ", schema.tag,
+            " needs --field for each slot; the first records fit", flags);
+  }
+
   static bool IsRecordIO(const std::string& path) {
     const ByteStream stream(path);
     char head[kRecordIOHeaderBytes];
@@ -354,8 +386,8 @@ void Copy(std::vector<std::unique_ptr<Input>>* inputs, const std::vector<RecordI
 
 }  // namespace
 
-int WriteRecordIO(const std::vector<std::string>& patterns,
-                  const std::vector<std::string>& fields) {
+int WriteRecordIO(const std::vector<std::string>& patterns, const std::vector<std::string>& fields,
+                  const std::vector<std::string>& attributes) {
   const std::vector<std::string> outputs = OutputNames();
   RecordIOOptions options;
   options.compressor = RecordIOCompressorFromName(FLAGS_compressor);
@@ -376,7 +408,7 @@ int WriteRecordIO(const std::vector<std::string>& patterns,
   std::vector<std::unique_ptr<Input>> inputs;
   for (size_t i = 0; i < names.size(); ++i) {
     inputs.push_back(std::make_unique<Input>(names[i], labels.empty() ? std::string() : labels[i],
-                                             slots, fields, wildcards, look.files()));
+                                             slots, fields, attributes, wildcards, look.files()));
   }
   OutputRules rules = RulesOfFlags();
   rules.stream = outputs.size() == 1;

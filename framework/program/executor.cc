@@ -9,6 +9,7 @@
 #include "framework/base/at_work.h"
 #include "framework/base/attribute.h"
 #include "framework/base/error.h"
+#include "framework/base/spelling.h"
 #include "framework/base/stop.h"
 #include "framework/program/bound_operator.h"
 #include "framework/program/operator.h"
@@ -204,7 +205,8 @@ void PreparedProgram::Run(const std::map<std::string, LoDTensor>& feed) {
   block_.Refresh();
   for (const auto& [name, tensor] : feed) {
     Variable* const variable = Find(name);
-    Require(variable != nullptr, "no variable '", Escaped(name), "' to feed");
+    Require(variable != nullptr, "no variable '", Escaped(name), "' to feed",
+            DidYouMean(name, scope().LocalNames()));
     *variable->GetMutable<LoDTensor>() = tensor;
   }
   block_.RunOperators();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "framework/base/error.h"
+#include "framework/base/spelling.h"
 #include "framework/io/byte_stream.h"
 #include "framework/io/file.h"
 #include "framework/reader/file_format.h"
@@ -113,18 +114,12 @@ class NpzFormat final : public NpyArrays {
       found = &entry;
     }
     if (found == nullptr) {
-      Fail(path, StrCat("no member is named '", Escaped(name), "'; there are ", NamesIn(zip)));
+      std::vector<std::string> names;
+      for (const auto& entry : zip.entries()) names.push_back(entry.name);
+      Fail(path, StrCat("no member is named '", Escaped(name), "'; there are ", Listed(names),
+                        DidYouMean(name, names)));
     }
     return *found;
-  }
-
-  static std::string NamesIn(const ZipFile& zip) {
-    constexpr size_t kMostNames = 20;
-    std::string names;
-    for (size_t i = 0; i < std::min(kMostNames, zip.entries().size()); ++i) {
-      names += StrCat(i > 0 ? ", " : "", "'", Escaped(zip.entries()[i].name.substr(0, 60)), "'");
-    }
-    return zip.entries().size() > kMostNames ? names + " and more" : names;
   }
 
   [[noreturn]] static void Fail(const std::string& path, const std::string& problem) {

@@ -21,6 +21,7 @@
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
 #include "framework/base/memory.h"
+#include "framework/base/spelling.h"
 #include "framework/base/stop.h"
 #include "framework/io/byte_stream.h"
 #include "framework/io/one_pass.h"
@@ -84,7 +85,8 @@ class MemberParser {
     Record& record = RecordOfThread();
     for (size_t i = 0; i < n; ++i) {
       Find({tickets[i].bytes, tickets[i].size}, &record);
-      for (const Part& part : parts_) LoadPart(part, record, &field_rows);
+      const std::string_view bytes(tickets[i].bytes, tickets[i].size);
+      for (const Part& part : parts_) LoadPart(part, bytes, record, &field_rows);
     }
   }
 
@@ -214,12 +216,33 @@ class MemberParser {
     return nullptr;
   }
 
-  void LoadPart(const Part& part, const Record& record, FieldRows* rows) const {
+  // Throws that a record has no file for a field, saying which ones it has.
+  [[noreturn]] static void NoFile(const Part& part, std::string_view bytes) {
+    std::vector<std::string> there;
+    TarMember member;
+    for (uint64_t at = 0; at < bytes.size(); at += member.end()) {
+      const std::string_view rest = bytes.substr(at);
+      if (ReadTarHeaders(rest.data(), rest.size(), &member) != TarHeaders::kMember) break;
+      if (member.in_record) there.push_back(std::string(member.extension));
+    }
+    Throw(ErrorCode::kDataLoss, "the record has no such file; it has ", Listed(there),
+          DidYouMean(part.name, there),
+          " (missing=default or missing=skip behind the field allow that)");
+  }
+
+  // Appends what stands for the file of a part that the record, of these bytes, does not have.
+  void AppendNoFile(size_t slot, const Part& part, std::string_view bytes, FieldRows* rows) const {
+    if (fields_[slot].missing == Field::Missing::kError) NoFile(part, bytes);
+    rows->AppendDefault(slot, kNoFile);
+  }
+
+  void LoadPart(const Part& part, std::string_view bytes, const Record& record,
+                FieldRows* rows) const {
     const std::string_view* const content = ContentOf(part, record);
     try {
       for (const size_t slot : part.slots) {
         if (content == nullptr) {
-          rows->AppendDefault(slot, kNoFile);
+          AppendNoFile(slot, part, bytes, rows);
         } else {
           LoadContent(slot, *content, rows);
         }
@@ -227,7 +250,7 @@ class MemberParser {
       if (part.json != nullptr && content != nullptr) {
         part.json->LoadPart(*content, part.json_slots.data(), rows);
       } else {
-        for (const size_t slot : part.json_slots) rows->AppendDefault(slot, kNoFile);
+        for (const size_t slot : part.json_slots) AppendNoFile(slot, part, bytes, rows);
       }
     } catch (const Error& error) {
       if (error.interrupts()) throw;
@@ -719,8 +742,9 @@ std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) {
       ParseFields(arguments.attributes.Get<std::vector<std::string>>("fields"));
   Require(!fields.empty(),
           "tar needs the attribute fields, the extensions of a record's files, such as fields: "
-          "\"jpg;jpeg;png bytes\", \"cls int64[] decode=text\"; `peek FILE` prints some that fit a "
-          "file");
+          "\"jpg;jpeg;png bytes\", \"cls int64[] decode=text\"; `millhopper-peek FILE` prints some "
+          "that "
+          "fit a file");
   return std::make_unique<TarFormat>(arguments, std::move(fields));
 }
 

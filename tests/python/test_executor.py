@@ -113,6 +113,8 @@ def test_wrong_levels_are_refused(executor: fluid.Executor) -> None:
 def test_misuse_is_named(program: fluid.Program, executor: fluid.Executor) -> None:
     with pytest.raises(fluid.Error, match="'z' to feed"):
         executor.run(program, {"x": ROW, "z": ROW})
+    with pytest.raises(fluid.Error, match="'X' to feed; did you mean 'x'"):
+        executor.run(program, {"X": ROW})
     with pytest.raises(fluid.Error, match="'z' to fetch"):
         executor.run(program, {"x": ROW}, ["z"])
     with pytest.raises(fluid.Error, match="'x'"):

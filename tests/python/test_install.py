@@ -66,6 +66,8 @@ def test_the_example_is_built_by_cmake_and_runs(prefix: Path, built_by_cmake: Pa
     )
     assert found.returncode == 2
     assert "main.pbtxt:" in found.stderr and "example_scale" in found.stderr
+    loop = built_by_cmake / "loop"
+    assert run(loop, "startup.pbtxt", "batches", folder=examples) == "total 30\n"
 
 
 def test_the_example_is_built_by_plain_gxx_and_runs(prefix: Path, tmp_path: Path) -> None:

@@ -216,6 +216,25 @@ def test_keras_fits_a_reader(monkeypatch: pytest.MonkeyPatch) -> None:
     assert reader.batch(16).keras(["x", "y"])[0].keys() == {"x", "y"}
 
 
+def test_texts_of_a_batch_are_shown(tmp_path: Path) -> None:
+    long = "ö" * 80
+    lines = tmp_path / "lines.txt"
+    lines.write_text(f"a <b>\n{long}\n\nthe fourth\n", encoding="utf-8")
+    (batch,) = millhopper.Reader.open_files(f"text:{lines}", names=["line"]).batch(4)
+    view = millhopper.show(batch)._repr_html_()
+    assert f"<td>a &lt;b&gt;<br>{'ö' * 50} ...<br></td>" in view
+    lines.write_bytes(b"ab\xff\n")  # is no text
+    (batch,) = millhopper.Reader.open_files(f"text:{lines}", names=["line"]).batch(4)
+    assert "<td>1 sequences of uint8 []</td><td></td>" in millhopper.show(batch)._repr_html_()
+
+
+def test_keras_says_which_slots_there_are() -> None:
+    pytest.importorskip("keras", reason="Keras is not installed")
+    batches = millhopper.Reader.from_arrays({"x": IMAGES, "y": np.arange(3)}).keras("X", "y")
+    with pytest.raises(ValueError, match=r"there is no slot 'X'; there are \['x', 'y'\]"):
+        batches[0]
+
+
 def test_an_epoch_of_keras_is_a_pass() -> None:
     pytest.importorskip("torch", reason="PyTorch, Keras's backend here, is not installed")
     pytest.importorskip("keras", reason="Keras is not installed")

@@ -136,7 +136,11 @@ TEST(Example, HasDefaultsForMissingFeatures) {
   EXPECT_EQ(Read(records, {"a int64[] missing=skip"}), (Strings{"1"}));
   EXPECT_EQ(Read({""}, {"a int64[-1] missing=default", "b bytes missing=default"}),
             (Strings{" | ''"}));
-  ExpectExampleError("", "a int64[]", "feature 'a': the record does not have it");
+  ExpectExampleError("", "a int64[]", "feature 'a': the record does not have it; it has none (");
+  const std::string two = ExampleOf({{"label", Integers({1})}, {"image", Integers({2})}});
+  ExpectExampleError(two, "lable int64[]",
+                     "feature 'lable': the record does not have it; it has 'label', 'image'; did "
+                     "you mean 'label'? (default= or missing=skip allow records without one)");
 }
 
 TEST(Example, SaysWhatDoesNotFit) {

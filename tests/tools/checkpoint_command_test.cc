@@ -167,7 +167,9 @@ TEST_F(CheckpointCommandTest, KeepsTheNewestAndPassesOverADamagedOne) {
 }
 
 TEST_F(CheckpointCommandTest, RefusesWhatWouldLoseOrMixRuns) {
-  ExpectRefused(Command({"--resume"}), "--resume needs --checkpoint_dir");
+  for (const char* flag : {"--resume", "--checkpoint_every=60s", "--keep=2"}) {
+    ExpectRefused(Command({flag}), " needs --checkpoint_dir");
+  }
   ExpectRefused(Saving({"--resume=always"}), "--resume=always: --resume and --resume=required");
   ExpectRefused(Saving({"--resume=required"}), "no whole checkpoint is in " + saved_);
   for (const char* every : {"", "0s", "60", "1.5steps", "nans", "-1s", "steps", "1e99s"}) {

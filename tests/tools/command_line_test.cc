@@ -129,6 +129,23 @@ TEST(CommandLine, SpeaksOfItselfByTheNameThatItIsCalledBy) {
   EXPECT_THAT(OutputOf(link + " --help"),
               HasSubstr("usage: " + link.substr(link.rfind('/') + 1) + " FILE... [flags]\n"));
   EXPECT_THAT(OutputOf(link + " --man"), HasSubstr(".SH SYNOPSIS\n.nf\n"));
+  EXPECT_THAT(OutputOf(link + " --help"),
+              HasSubstr("  zcat train.csv.gz | " + link.substr(link.rfind('/') + 1) + " csv:-\n"));
+}
+
+TEST(CommandLine, SaysWhichFlagWasMeantAndWhichLacksItsValue) {
+  const auto error_of = [](const std::string& line) {
+    const ChildResult result = Bash("tools/" + line);
+    EXPECT_EQ(result.exit_code, 2) << line;
+    return result.errors;
+  };
+  EXPECT_EQ(error_of("recordio write -o x y"),
+            "error: no flag --o; did you mean 'output'? (--help lists them)\n");
+  EXPECT_EQ(error_of("recordio write -z x y"), "error: no flag --z (--help lists them)\n");
+  EXPECT_EQ(
+      error_of("executor --stats_json --quiet"),
+      "error: --stats_json needs a value; '--quiet' is a flag (a value that begins so follows "
+      "'=')\n");
 }
 
 constexpr char kReads[] = R"(

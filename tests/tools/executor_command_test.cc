@@ -291,6 +291,14 @@ TEST(ExecutorCommand, RefusesToFetchWhatNoProgramDeclares) {
   const ChildResult result = Execute({"--startup=" + program.path(), "--fetch=z"});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_EQ(result.output, "");
+  const TempFile inner("inner.pbtxt", R"(
+      blocks { idx: 0 parent_idx: -1 }
+      blocks { idx: 1 parent_idx: 0 vars { name: "loss" type { type: LOD_TENSOR } } })");
+  EXPECT_EQ(
+      Execute({"--main=" + inner.path(), "--fetch=loss"}).errors,
+      StrCat("error: --fetch=loss: no program declares a variable 'loss' in its first block; ",
+             "block 1 of ", inner.path(),
+             " has it for a step at a time: declare it in block 0 instead\n"));
 }
 
 TEST(ExecutorCommand, ChecksWithoutRunningAndReportsAllProblems) {
@@ -387,6 +395,13 @@ TEST(ExecutorCommand, ListsFormats) {
   }
   EXPECT_NE(result.output.find("'recordio:FILE'"), std::string::npos);
   EXPECT_NE(result.output.find("'image_folder:FOLDER'"), std::string::npos);
+  const ChildResult two = Execute({"--list_formats", "npz", "--json", "idx"});
+  EXPECT_EQ(two.output.rfind("{\"attributes\":", 0), 0u) << two.output;
+  EXPECT_EQ(std::count(two.output.begin(), two.output.end(), '\n'), 2);
+  const ChildResult none = Execute({"--list_formats", "cvs"});
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_EQ(none.errors,
+            "error: no format 'cvs'; did you mean 'csv'? (--list_formats lists all)\n");
 }
 
 TEST(ExecutorCommand, ExplainsItsFlags) {

@@ -114,6 +114,68 @@ TEST(PeekAtFiles, ProposesFieldsAndShowsWhatTheyGive) {
       << result.output;
 }
 
+TEST(PeekAtFiles, SaysHowFoldersAndProgramsAreShown) {
+  const std::string folder = TempName("folder");
+  std::filesystem::create_directory(folder);
+  ChildResult result = RunChild({"tools/peek", folder});
+  EXPECT_EQ(result.exit_code, 4);
+  EXPECT_EQ(result.errors.rfind(StrCat("error: ", folder, ": is a directory; '", folder,
+                                       "/*' names the files in it, and image_folder:", folder),
+                                0),
+            0u)
+      << result.errors;
+  const TempFile program("startup.pbtxt", kLines);
+  result = RunChild({"tools/peek", program.path()});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.errors, StrCat("error: ", program.path(), ": is a program; --startup=",
+                                  program.path(), " shows what its reader yields\n"));
+}
+
+TEST(PeekAtFiles, SetsAttributesOfTheFormat) {
+  const TempFile table("rows.csv", "7\t0.5\n8\t2.5\n");
+  const ChildResult rows = RunChild({"tools/peek", "--attribute", "delimiter=\\t", table.path()});
+  EXPECT_EQ(rows.exit_code, 0) << rows.errors;
+  EXPECT_EQ(rows.output.rfind("fields that fit the first records:\n"
+                              "  [\"#0 int64[]\",\n   \"#1 float32[]\"]\n",
+                              0),
+            0u)
+      << rows.output;
+  const TempFile values("values.libsvm", "1 0:0.5\n");
+  const ChildResult zero = RunChild({"tools/peek", "--attribute=first_index=0",
+                                     "--field=dense float32[2]", "--json", values.path()});
+  EXPECT_EQ(zero.exit_code, 0) << zero.errors;
+  EXPECT_NE(zero.output.find("\"data\":[0.5,0.0]"), std::string::npos) << zero.output;
+}
+
+TEST(PeekAtFiles, PrintsElementsBeforeTheErrorThatFollowsThem) {
+  const TempFile rows("rows.csv", "a,b\n1,2\n3,\n");
+  const ChildResult result = RunChild(
+      {"/bin/bash", "-c", "tools/peek --field='b int64[]' " + rows.path() + " 2>&1 | tail -n 4"});
+  EXPECT_EQ(result.output.rfind("    2\nerror: ", 0), 0u) << result.output;
+}
+
+TEST(PeekAtFiles, DrawsImagesAsFilesHaveThem) {
+  // Two pictures of one colour each, of different sizes, and bytes that are none.
+  PngImage red, blue;
+  red.height = 8;
+  red.width = 6;
+  blue.height = 4;
+  blue.width = 8;
+  for (int i = 0; i < 8 * 6; ++i) red.rows += std::string("\xff\0\0", 3);
+  for (int i = 0; i < 4 * 8; ++i) blue.rows += std::string("\0\0\xff", 3);
+  const std::string folder = TempName("pictures");
+  std::filesystem::create_directory(folder);
+  WriteFile(folder + "/1.png", EncodePng(red));
+  WriteFile(folder + "/2.png", EncodePng(blue));
+  const std::string png = TempName("sheet.png");
+  const ChildResult result = RunChild({"tools/peek", folder + "/*.png", "--png=" + png});
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_EQ(result.output, png + ": images of 2 elements\n");
+  const std::string rows = ReadPng(ReadFile(png)).rows;
+  EXPECT_NE(rows.find(std::string("\xff\0\0\xff\0\0", 6)), std::string::npos);
+  EXPECT_NE(rows.find(std::string("\0\0\xff\0\0\xff", 6)), std::string::npos);
+}
+
 TEST(PeekAtFiles, ShowsTextAsText) {
   const std::string umlauts(63, 'u');
   const TempFile file("lines.txt", "to be\tor\n\n\x01\n\xff\n" + umlauts + "\xc3\xbc!\n");

@@ -166,7 +166,84 @@ TEST(RecordIOCommand, WritesTheFieldsOfATable) {
   EXPECT_EQ(elements[1][1].bytes, std::string("\10\0\0\0\0\0\0\0", 8));
   result = RunRecordIO({"write", "--output", output, "--force", folder + "/rows.csv"});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.errors, HasSubstr("this format needs the attribute fields"));
+  EXPECT_EQ(result.errors,
+            StrCat("error: ", folder, "/rows.csv: csv needs --field for each slot; ",
+                   "the first records fit --field='id int64[]' --field='name bytes'", "\n"));
+}
+
+TEST(RecordIOCommand, SetsAttributesOfTheFormat) {
+  const TempFile table("rows.csv", "id;price\n7;1,5\n8;2\n");
+  const std::string output = "--output=" + TempName("out.recordio");
+  ExpectFailure(
+      {"write", output, "--field=#0 bytes", table.path()}, 3,
+      "the row has 2 columns, the first row has 1; perhaps the attribute delimiter should be");
+  const ChildResult result =
+      RunRecordIO({"write", output, "--attribute=delimiter=;", "--field=id int64[]", table.path()});
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_THAT(result.output, HasSubstr(": 2 records, "));
+  ExpectFailure({"write", output, "--attribute=delimiter=;", "--force", table.path()}, 2,
+                "the first records fit --field='id int64[]' --field='price bytes'\n");
+  const auto refused = [&](const std::string& attribute, const std::string& words) {
+    ExpectFailure({"write", output, "--attribute=" + attribute, table.path()}, 2,
+                  StrCat("error: --attribute=", attribute, ": ", words));
+  };
+  refused("delimiter", "an attribute is NAME=VALUE, such as delimiter=';'");
+  refused("delimeter=;", "the format csv has no attribute 'delimeter'; did you mean 'delimiter'?");
+  refused("header=perhaps", "attribute 'header' is \"perhaps\"");
+  refused("fields=a", "it is a list, which programs can have");
+  ExpectFailure({"write", output, "--attribute=first_index=one", "libsvm:" + table.path()}, 2,
+                "'one' is no INT");
+  const TempFile unknown("rows.dat", "1\n");
+  ExpectFailure({"write", output, "--attribute=delimiter=;", unknown.path()}, 2,
+                "--attribute needs the format");
+}
+
+TEST(RecordIOCommand, PrintsFlagsThatAShellReads) {
+  const std::string folder = NewFolder();
+  WriteFile(folder + "/rows.csv", "it's id,b c\n7,ab\n8,x\n");
+  const ChildResult result =
+      RunRecordIO({"write", "--output", folder + "/out.recordio", folder + "/rows.csv"});
+  const size_t flags = result.errors.find("--field=");
+  ASSERT_NE(flags, std::string::npos) << result.errors;
+  const std::string line = StrCat("tools/recordio write --output=", folder, "/out.recordio ",
+                                  folder, "/rows.csv ", result.errors.substr(flags));
+  const ChildResult typed = RunChild({"/bin/bash", "-c", line});
+  EXPECT_EQ(typed.exit_code, 0) << line << typed.errors;
+  EXPECT_THAT(typed.output, HasSubstr(": 2 records, "));
+}
+
+TEST(RecordIOCommand, RefusesFlagsOfOtherActions) {
+  const TempFile lines("lines.txt", "a\nb\n");
+  const std::string output = "--output=" + TempName("out.recordio");
+  ExpectFailure({"write", output, lines.path(), "--count=1"}, 2,
+                "write: --count is a flag of head (");
+  ExpectFailure({"head", lines.path(), "--shards=1"}, 2, "head: --shards is a flag of write (");
+  ExpectFailure({"verify", lines.path(), "--field=x bytes"}, 2,
+                "verify: --field is a flag of write and index (");
+}
+
+TEST(RecordIOCommand, SaysThatAFileOfAnotherFormatIsNotDamaged) {
+  const TempFile lines("lines.csv", "a,b\n1,2\n");
+  for (const char* action : {"head", "inspect", "verify"}) {
+    const ChildResult result = RunRecordIO({action, lines.path()});
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_EQ(result.output, "");
+    EXPECT_EQ(result.errors, StrCat("error: ", lines.path(), ": is a file of the format csv, not ",
+                                    "RecordIO; millhopper-peek shows what it holds\n"));
+  }
+  // The bytes are what counts.
+  const std::string named = TempName("records.csv");
+  WriteRecords(named, {"a", "b"}, 1);
+  EXPECT_EQ(RunRecordIO({"verify", named}).exit_code, 0);
+}
+
+TEST(RecordIOCommand, SaysHowFoldersAreRead) {
+  const std::string folder = NewFolder();
+  const std::string words =
+      StrCat(folder, ": is a directory; '", folder,
+             "/*' names the files in it, and image_folder:", folder, " reads");
+  ExpectFailure({"write", "--output=" + TempName("out.recordio"), folder}, 4, words);
+  ExpectFailure({"index", folder}, 4, words);
 }
 
 TEST(RecordIOCommand, CopiesRecordsOfRecordIOAsTheyAre) {

@@ -11,6 +11,7 @@ from millhopper.base.texts import checked_text
 from millhopper.errors import Error
 from millhopper.iterating.chain import Chain
 from millhopper.iterating.map_function import keep_function
+from millhopper.iterating.other_names import other_keywords
 from millhopper.iterating.slots import Slot, declared
 from millhopper.iterating.steps import append_steps
 from millhopper.programs.program import Program
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 class CallingMethods(Chain):
     """What Reader can do with functions of Python. Each method returns a new reader."""
 
+    @other_keywords(
+        num_parallel_calls="millhopper.set_threads(n) says how many threads call it",
+        num_workers="millhopper.set_threads(n) says how many threads call it",
+    )
     def map(
         self,
         function: Callable[[dict[str, Any]], object],

@@ -153,7 +153,12 @@ class DataLoader(StateInJson):
             Error: ``shuffle_buffer`` is wrong.
             ImportError: torch is not installed.
         """
-        torch = optional_module("torch", "millhopper.DataLoader", "torch")
+        torch = optional_module(
+            "torch",
+            "millhopper.DataLoader",
+            "torch",
+            "without it, Reader.from_dataset(dataset).batch(n) yields arrays of numpy",
+        )
         data = optional_module("torch.utils.data", "millhopper.DataLoader", "torch")
         is_reader = isinstance(dataset, Reader)
         self._iterated: IteratedSamples | None = None

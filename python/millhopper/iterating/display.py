@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import base64
+import codecs
 import html
 import struct
 import zlib
@@ -17,6 +18,8 @@ from millhopper.base.zipped import zip_strict
 from millhopper.ragged import Ragged
 
 _PICTURES = 12  # of a slot, at most
+_TEXTS = 3  # the same
+_TEXT_BYTES = 100  # of a text, at most
 _SMALLEST, _LARGEST = 4, 1024  # pixels of a side that an image has
 _MARGIN = 2
 
@@ -37,7 +40,7 @@ class Shown:
     def _repr_html_(self) -> str:
         rows = "".join(
             f"<tr><td>{html.escape(name)}</td><td>{html.escape(_kind(value))}</td>"
-            f"<td>{_picture_html(value)}</td></tr>"
+            f"<td>{_picture_html(value) or _texts_html(value)}</td></tr>"
             for name, value in self._batch.items()
         )
         return f"<table><tr><th>slot</th><th>values</th><th></th></tr>{rows}</table>"
@@ -125,6 +128,26 @@ def _picture_html(value: Any) -> str:
         return ""
     image = base64.b64encode(png(_sheet(images))).decode()
     return f'<img src="data:image/png;base64,{image}">'
+
+
+def _texts_html(value: Any) -> str:
+    """The beginnings of the first texts of a slot; nothing if it has no texts."""
+    if not isinstance(value, Ragged) or len(value.offsets) != 1:
+        return ""
+    if value.values.dtype != np.uint8 or value.values.ndim != 1:
+        return ""
+    texts = []
+    offsets = value.offsets[0][: _TEXTS + 1].tolist()
+    for begin, end in zip(offsets, offsets[1:]):
+        part = value.values[begin : min(end, begin + _TEXT_BYTES)].tobytes()
+        try:  # a character may be cut off
+            text = codecs.getincrementaldecoder("utf-8")().decode(part, end - begin <= len(part))
+        except UnicodeDecodeError:
+            return ""
+        if not all(character.isprintable() or character in "\t\r\n" for character in text):
+            return ""
+        texts.append(html.escape(text) + (" ..." if end - begin > len(part) else ""))
+    return "<br>".join(texts)
 
 
 def _images(value: Any) -> npt.NDArray[np.uint8] | None:

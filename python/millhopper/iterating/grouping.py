@@ -9,14 +9,22 @@ from typing import TYPE_CHECKING
 from millhopper.base.floats import floats
 from millhopper.base.zipped import zip_strict
 from millhopper.iterating.chain import Chain, Names
+from millhopper.iterating.other_names import other_keywords
 
 if TYPE_CHECKING:
     from millhopper.iterating.reader import Reader
+
+# Of tf.data and Grain.
+_BATCH_KEYWORDS = {
+    "drop_remainder": "drop_last=True leaves out a last batch that is not full",
+    "num_parallel_calls": "millhopper.set_threads(n) says how many threads load",
+}
 
 
 class GroupingMethods(Chain):
     """How Reader makes batches, rows and windows of elements. Each method returns a new reader."""
 
+    @other_keywords(**_BATCH_KEYWORDS)
     def batch(
         self, batch_size: int, *, drop_last: bool = False, mode: str = "concat", name: str = ""
     ) -> Reader:
@@ -51,6 +59,7 @@ class GroupingMethods(Chain):
         """
         return self.decorate("create_unbatch_reader", name=name, mode=mode)
 
+    @other_keywords(**_BATCH_KEYWORDS)
     def padded_batch(
         self,
         batch_size: int,

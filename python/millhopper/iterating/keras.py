@@ -42,6 +42,7 @@ class KerasReader(keras.utils.PyDataset):  # type: ignore[misc]
 
         Raises:
             IndexError: a pass has no batches.
+            ValueError: batches have no slot of a name that ``Reader.keras`` was given.
         """
         if self._loop is None:
             self._loop = iter(self._reader)
@@ -64,6 +65,9 @@ class KerasReader(keras.utils.PyDataset):  # type: ignore[misc]
 
 
 def _part(batch: Batch, names: str | Sequence[str]) -> Any:
+    missing = [name for name in ([names] if isinstance(names, str) else names) if name not in batch]
+    if missing:
+        raise ValueError(f"keras: there is no slot {missing[0]!r}; there are {sorted(batch)}")
     if isinstance(names, str):
         return batch[names]
     return {name: batch[name] for name in names}

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from millhopper import _core
 from millhopper.base.integers import INT64_MAX, integer_within
@@ -18,6 +18,7 @@ from millhopper.iterating.file_sources import FileSources
 from millhopper.iterating.grouping import GroupingMethods
 from millhopper.iterating.image_methods import ImageMethods
 from millhopper.iterating.memory_sources import MemorySources
+from millhopper.iterating.other_names import OtherNames, no_attribute, other_keywords
 from millhopper.iterating.reader_stats import ReaderStats
 from millhopper.iterating.saving import SavingMethods
 from millhopper.iterating.text_methods import TextMethods
@@ -42,6 +43,7 @@ class Reader(
     TextMethods,
     CombiningMethods,
     SavingMethods,
+    metaclass=OtherNames,
 ):
     """An iterable of batches, which the C++ core reads with all processor cores, without Python.
 
@@ -109,14 +111,19 @@ class Reader(
             raise TypeError(
                 f"how many elements a pass of {self!r} has is not known without reading it; it is "
                 "known for idx files, uncompressed fixed files, RecordIO files with a manifest, "
-                "files with an index (made by `recordio index FILE`) and random data with a count, "
-                "if no other reader reads them, but never for what can be read once only: pipes, "
-                "FIFOs, standard input"
+                "files with an index (made by `millhopper-recordio index FILE`) and random data "
+                "with a count, if no other reader reads them, but never for what can be read once "
+                "only: pipes, FIFOs, standard input"
             )
         return length
 
     def __bool__(self) -> bool:
         return True
+
+    if not TYPE_CHECKING:  # checkers of types know the names that there are
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise no_attribute(self, name)
 
     def torch(self) -> TorchReader:
         """This reader, with batches as torch tensors, without a copy.
@@ -128,6 +135,7 @@ class Reader(
 
         return TorchReader(self)
 
+    @other_keywords(sharding="device=sharding puts arrays there")
     def jax(self, device: Any = None) -> JaxReader:
         """This reader, with batches as JAX arrays, without a copy if they stay on the CPU.
 

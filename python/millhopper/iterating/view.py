@@ -99,8 +99,14 @@ class _Conversion(Generic[Array]):
         return converted
 
 
-def optional_module(name: str, wanted_by: str, install: str) -> Any:
+def optional_module(name: str, wanted_by: str, install: str, otherwise: str = "") -> Any:
     """Imports an optional module, when a feature that needs it is used.
+
+    Args:
+        name: of the module.
+        wanted_by: the feature.
+        install: what pip calls its package.
+        otherwise: what does without the module, if anything.
 
     Raises:
         ImportError: it is not installed (the message says what to install), or its import fails.
@@ -111,4 +117,5 @@ def optional_module(name: str, wanted_by: str, install: str) -> Any:
         if error.name != name:
             raise
         text = f"{wanted_by} needs {name}, which is not installed here: pip install {install}"
+        text += f"; {otherwise}" if otherwise else ""
         raise ModuleNotFoundError(text, name=name) from None

@@ -82,6 +82,36 @@ TEST(Jsonl, HasDefaultsForMissingValues) {
   ExpectJsonlError(content, "x int64[]", "field 'x': the record has no value for it");
 }
 
+TEST(Jsonl, SaysWhichKeysThereAre) {
+  const std::string content = "{\"stars\": 1, \"user\": {\"id\": 7, \"a/b\": 8}, \"n\": null}\n";
+  ExpectJsonlError(content, "star int64[]",
+                   "field 'star': the record has no value for it; its keys are 'stars', 'user', "
+                   "'n'; did you mean 'stars'? (default= or missing=skip allow records without "
+                   "one)");
+  for (const char* name : {"user.id", "user/id"}) {
+    ExpectJsonlError(content, StrCat(name, " int64[]"), "; did you mean '/user/id'? (default=");
+  }
+  EXPECT_EQ(Jsonl(content, {"/user/id int64[]", "/user/a~1b int64[]"}), (Texts{"7 | 8"}));
+  ExpectJsonlError(content, "n int64[]",
+                   "field 'n': it is null; default= or missing=skip allow that");
+  ExpectJsonlError("7", "x int64[]", "the record has no value for it: it is a number, not an");
+}
+
+TEST(Jsonl, GuessesFieldsWithinObjects) {
+  const auto guess = [](const std::string& content) {
+    const TempFile file("guess.jsonl", content);
+    return FindFileFormat("jsonl")->guess_fields(file.path(), {});
+  };
+  EXPECT_EQ(guess("{\"b\": 1, \"user\": {\"id\": 7, \"a/b\": {\"c\": 0.5}}}\n"
+                  "{\"b\": 2, \"user\": {\"id\": 8, \"a/b\": {\"c\": 1.5}}}\n"),
+            (Texts{"/user/a~1b/c float32[]", "/user/id int64[]", "b int64[]"}));
+  // Keys that are not in every record are values of a table, not names.
+  EXPECT_EQ(guess("{\"b\": 1, \"counts\": {\"x\": 7}}\n{\"b\": 1, \"counts\": {\"y\": 7}}\n"),
+            (Texts{"b int64[]"}));
+  // Of objects in an array nothing is known.
+  EXPECT_EQ(guess("{\"b\": [{\"x\": 7}], \"c\": true}\n"), (Texts{"c int64[]"}));
+}
+
 TEST(Jsonl, TellsTheLine) {
   const std::string content = "{\"x\": 1}\n\n  \n{\"x\": }\n";
   ExpectJsonlError(content, "x int64[]", "the record is no JSON: ");

@@ -155,7 +155,8 @@ TEST(Mds, RefusesPicklesByName) {
 TEST(Mds, RefusesFieldsThatDoNotFit) {
   const MdsTestColumns columns = {{"n", "uint64", 8}, {"a", "ndarray", 0}, {"s", "str", 0}};
   const Strings values = {std::string(8, '\xff'), FromHex("08 08 0102 0000"), "x"};
-  ExpectNoFit(columns, values, {"m int64[]"}, "no column is named 'm'; there are 'n', 'a', 's'");
+  ExpectNoFit(columns, values, {"m int64[]"},
+              "no column is named 'm'; there are 'n', 'a', 's'; did you mean 'n'?");
   ExpectNoFit(columns, values, {"n int64[]"}, "field 'n': 18446744073709551615 is no int64");
   ExpectNoFit(columns, values, {"n bytes"}, "its column is 'uint64', which are numbers");
   ExpectNoFit(columns, values, {"s int64[]"}, "so it is bytes, or a number with decode=text");

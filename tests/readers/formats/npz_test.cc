@@ -155,6 +155,7 @@ TEST(Npz, RefusesWhatItDoesNotReadByName) {
   ExpectProblem(Zip({member}), "member 'a.npy' is compressed by method 12");
   ExpectProblem(Zip({Member(), Member()}), "more than one member is named 'a'");
   ExpectProblem(Zip({Member()}), "no member is named 'b'; there are 'a.npy'", {"b"});
+  ExpectProblem(Zip({Member()}), "'a.npy'; did you mean 'a.npy'?", {"a.nyp"});
   ExpectProblem(Zip({{"a.npy", "text"}}), "the array ends at byte 39 in its npy header");
   ExpectProblem(Zip({Member(), {"b.npy", Npy("|u1", "(2,)", "ab")}}),
                 "slot 1 has 2 records, but slot 0 has 3", {"a", "b"});

@@ -378,7 +378,10 @@ TEST(Tar, SaysWhichValueIsWrong) {
                 "field 'cls' of 'd/2': 'two' is no int64\n"
                 "  in the group of files, which begins at byte 1024",
                 1024, 1);
-  ExpectProblem(archive, {"b bytes"}, "field 'b' of 'd/1': the record has no such file", 0);
+  ExpectProblem(archive, {"class int64[] decode=text"},
+                "field 'class' of 'd/1': the record has no such file; it has 'cls' (missing=", 0);
+  ExpectProblem(archive, {"csl int64[] decode=text"}, "it has 'cls'; did you mean 'cls'? (", 0);
+  ExpectProblem(archive, {"json:n int64[]"}, "the record has no such file; it has 'cls' (", 0);
   ExpectProblem(archive, {"cls int64[2] decode=text"},
                 "field 'cls' of 'd/1': it has 1 value, 2 are declared", 0);
   ExpectProblem(archive, {"json:n int64[] missing=skip"},

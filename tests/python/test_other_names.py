@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Reader says to the names that tf.data, Grain, JAX and torch have for what it does."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import pickle
+import re
+from typing import Any
+
+import millhopper
+import numpy as np
+import pytest
+from millhopper.iterating.other_names import _NAMES
+
+READER = millhopper.Reader.from_arrays({"x": np.arange(6)})
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "hint"),
+    [
+        (READER, "prefetch", "; double_buffer() works ahead"),
+        (READER, "shufle", "; did you mean 'shuffle'?"),
+        (READER, "nothing_like_it", ""),
+        (READER, "_repr_png_", ""),
+        (READER, "__array__", ""),
+        (millhopper.Reader, "open_file", "; did you mean 'open_files'?"),
+        (
+            millhopper.Reader,
+            "from_tensor_slices",
+            '; Reader.from_arrays({"x": array, ...}) reads arrays by their rows',
+        ),
+    ],
+)
+def test_an_unknown_name_is_answered_with_the_known_one(owner: Any, name: str, hint: str) -> None:
+    with pytest.raises(AttributeError) as error:
+        getattr(owner, name)
+    assert str(error.value).endswith(f" no attribute {name!r}{hint}")
+    assert not hasattr(owner, name)
+
+
+def test_hints_name_what_there_is() -> None:
+    for name, hint in _NAMES.items():
+        assert not hasattr(millhopper.Reader, name)
+        calls = re.findall(r"\b(?:(Reader|first|io|layers|millhopper)\.)?(\w+)\(", hint)
+        for owner, method in calls:
+            there: Any = millhopper.Reader
+            if owner in ("io", "layers"):
+                there = getattr(millhopper, owner)
+            elif owner == "millhopper":
+                there = millhopper
+            known = hasattr(there, method) or method in ("enumerate", "to")
+            assert known, (name, hint)
+
+
+@pytest.mark.parametrize(
+    ("method", "words", "keyword", "hint"),
+    [
+        ("batch", (2,), "drop_remainder", "drop_last=True"),
+        ("batch", (2,), "num_parallel_calls", "millhopper.set_threads(n)"),
+        ("padded_batch", (2,), "drop_remainder", "drop_last=True"),
+        ("map", (dict,), "num_parallel_calls", "millhopper.set_threads(n)"),
+        ("map", (dict,), "num_workers", "millhopper.set_threads(n)"),
+        ("jax", (), "sharding", "device=sharding"),
+    ],
+)
+def test_a_keyword_of_others_is_answered_with_ours(
+    method: str, words: tuple[Any, ...], keyword: str, hint: str
+) -> None:
+    with pytest.raises(TypeError) as error:
+        getattr(READER, method)(*words, **{keyword: 1})
+    assert str(error.value).startswith(f"{method}() has no keyword {keyword}; {hint}")
+    ours = hint.partition("=")[0]
+    assert "." in ours or ours in inspect.signature(getattr(READER, method)).parameters
+
+
+def test_a_keyword_that_nobody_has_is_an_error_of_python() -> None:
+    with pytest.raises(TypeError, match="unexpected keyword argument 'nothing'"):
+        READER.batch(2, nothing=1)  # type: ignore[call-arg]
+
+
+def test_readers_are_copied_and_pickled_as_before() -> None:
+    lines = millhopper.Reader.open_files("text:" + __file__, names=["line"]).batch(1000)
+    for other in copy.copy(lines), pickle.loads(pickle.dumps(lines)):
+        assert [len(batch["line"]) for batch in other] == [len(batch["line"]) for batch in lines]
