@@ -136,10 +136,29 @@ void WriteArray(const Field& field, dom::array array, char** place) {
   }
 }
 
+// What is wrong if there is no value: whether it is null, and which values there are.
+std::string Absence(dom::element record, const Field& field) {
+  std::string problem = "the record has no value for it";
+  dom::object object;
+  if (record.get(object) != simdjson::SUCCESS) return problem;
+  std::string keys;
+  for (const dom::key_value_pair pair : object) {
+    if (pair.key == field.name) return problem + ", but null";
+    if (keys.size() < 200) keys += StrCat(keys.empty() ? "" : ", ", Shown(pair.key));
+  }
+  std::string pointer = StrCat("/", field.name);
+  std::replace(pointer.begin(), pointer.end(), '.', '/');
+  if (record.at_pointer(pointer).error() == simdjson::SUCCESS) {
+    return StrCat(problem, ", but one for ", Escaped(pointer));
+  }
+  return StrCat(problem, "; it has ", keys);
+}
+
 void LoadField(const Field& field, size_t slot, dom::element record, FieldRows* rows) {
   dom::element value;
   if (!Find(record, field, &value)) {
-    return rows->AppendDefault(slot, "the record has no value for it");
+    const bool allowed = field.missing == Field::Missing::kDefault;
+    return rows->AppendDefault(slot, allowed ? "" : Absence(record, field).c_str());
   }
   if (field.bytes) {
     if (!IsArray(value) || !field.bytes_list) return rows->AppendBytes(slot, TextOf(field, value));

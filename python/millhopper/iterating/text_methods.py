@@ -36,6 +36,7 @@ class TextMethods(ApplyingMethods):
         vocab: Path | None = None,
         pattern: str = "gpt2",
         dtype: str = "int64",
+        eos: int | None = None,
         slot: str | None = None,
         output: str | None = None,
     ) -> Reader:
@@ -51,6 +52,8 @@ class TextMethods(ApplyingMethods):
             pattern: how text is divided before bytes are merged: ``"gpt2"``, ``"cl100k"`` or
                 ``"none"``.
             dtype: ``"int64"`` or ``"int32"``.
+            eos: a token that stands behind those of each text, such as 50256 of GPT-2's
+                ``<|endoftext|>``; None: none does.
             slot: the text.
             output: the slot for the tokens.
 
@@ -69,6 +72,7 @@ class TextMethods(ApplyingMethods):
             vocab=None if vocab is None else os.fspath(vocab),
             pattern=pattern,
             dtype=_number_of(dtype),
+            eos=eos,
         )
 
     def lookup(

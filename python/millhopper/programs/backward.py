@@ -335,7 +335,8 @@ class _Backward:
         self._append_to_each(op, "scale", {"scale": op.attr("scale")})
 
     def _append_cast(self, op: Operator) -> None:
-        attrs = {"in_dtype": op.attr("out_dtype"), "out_dtype": op.attr("in_dtype")}
+        (x,) = _variables(self._block, op.input("X"))
+        attrs = {"in_dtype": op.attr("out_dtype"), "out_dtype": x.dtype}
         self._append_to_each(op, "cast", attrs)
 
     def _append_to_each(self, op: Operator, type: str, attrs: dict[str, object]) -> None:

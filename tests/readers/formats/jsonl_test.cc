@@ -79,7 +79,18 @@ TEST(Jsonl, HasDefaultsForMissingValues) {
   EXPECT_EQ(Jsonl("{}\n", {"x int64[2] missing=default", "y int64[-1] missing=default",
                            "z bytes missing=default", "w int64[-1] default=7"}),
             (Texts{"0 0 |  | '' | 7"}));
-  ExpectJsonlError(content, "x int64[]", "field 'x': the record has no value for it");
+  ExpectJsonlError(content, "x int64[]",
+                   "field 'x': the record has no value for it; it has ; default= or missing=skip");
+}
+
+TEST(Jsonl, TellsWhichValuesThereAre) {
+  const std::string content = "{\"id\": 7, \"meta\": {\"score\": 0.5}, \"text\": null}\n";
+  const std::string none = "the record has no value for it";
+  ExpectJsonlError(content, "url bytes", none + "; it has id, meta, text; missing=default");
+  ExpectJsonlError(content, "text bytes", none + ", but null; missing=default or missing=skip");
+  ExpectJsonlError(content, "meta.score float32[]", none + ", but one for /meta/score; default=");
+  ExpectJsonlError(content, "meta.size int64[]", none + "; it has id");
+  ExpectJsonlError("{\"" + std::string(999, 'k') + "\": 1}", "x int64[]", none + "; it has kkk");
 }
 
 TEST(Jsonl, TellsTheLine) {
