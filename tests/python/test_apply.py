@@ -75,13 +75,18 @@ def test_slots_without_names_are_counted(tmp_path: Path) -> None:
 
 def test_a_slot_of_any_type_is_cast(tmp_path: Path) -> None:
     np.save(tmp_path / "tokens.npy", np.array([7, 65535], np.uint16))
-    stored = millhopper.Reader.open_files(tmp_path / "tokens.npy", names=["tokens"])
+    stored = millhopper.Reader.open_files(
+        tmp_path / "tokens.npy", slots={"tokens": ("uint16", [1])}
+    )
     held = millhopper.Reader.from_arrays({"tokens": np.array([7.9, 65535.0])})
     mapped = held.map(lambda element: {"tokens": element["tokens"].astype(np.int32)})
     for reader in (stored, held, mapped):
         (batch,) = reader.cast("int64").batch(2)
         assert batch["tokens"].dtype == np.int64
         assert batch["tokens"].tolist() == [7, 65535]
+    undeclared = millhopper.Reader.open_files(tmp_path / "tokens.npy", names=["tokens"])
+    with pytest.raises(millhopper.Error, match='^the slots .* are not known: pass slots={"name"'):
+        next(iter(undeclared.cast("int64")))
     (batch,) = held.cast("float32", slot="tokens", output="floats").batch(2)
     assert {name: values.dtype for name, values in batch.items()} == {
         "tokens": np.float64,
