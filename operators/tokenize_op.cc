@@ -32,8 +32,8 @@ void Infer(InferContext& context) {
   const TensorSpec& x = context.In("X");
   TensorSpec spec;
   spec.dtype = DataTypeFromNumber(context.Attr<int32_t>("dtype"));
-  const bool same_length = context.Attr<std::string>("mode") == "bytes" &&
-                           context.Attr<int32_t>("eos") == kNoToken;
+  const bool same_length =
+      context.Attr<std::string>("mode") == "bytes" && context.Attr<int32_t>("eos") == kNoToken;
   spec.dims = same_length ? x.dims : Dims{-1};
   spec.lod_level = LevelsOfSequences(x);
   context.SetOut("Out", spec);
@@ -127,8 +127,7 @@ void Run(OpContext& context) {
     return store(text, std::move(offsets));
   }
   const BytePairEncoder* const encoder =
-      is_bytes ? nullptr
-               : &LoadedFile<BytePairEncoder>(context, [&] { return FilesOf(context); });
+      is_bytes ? nullptr : &LoadedFile<BytePairEncoder>(context, [&] { return FilesOf(context); });
   const PiecePattern pattern = PatternOf(context.Attr<std::string>("pattern"));
   // No text has more tokens than bytes, and then one at its end.
   const Ref<Buffer> buffer =

@@ -306,7 +306,8 @@ std::string_view ArrowView::TextOrDefault(int64_t place) const {
 
 size_t ArrowView::MissingCount() const {
   if (field_.missing != Field::Missing::kDefault) {
-    Throw(ErrorCode::kDataLoss, kIsNull, "; default=, missing=default or missing=skip say what to do");
+    Throw(ErrorCode::kDataLoss, kIsNull,
+          "; default=, missing=default or missing=skip say what to do");
   }
   return !field_.sequence || field_.has_default ? field_.values : 0;
 }

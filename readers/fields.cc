@@ -539,7 +539,8 @@ Field ParseField(const std::string& entry) {
     } else {
       Throw(ErrorCode::kInvalidArgument, "there is no option '", Escaped(option),
             "'; there are default, missing, base, hash, vocab, scale, decode",
-            option == "separator" ? "; separator is an attribute beside fields, for all of them" : "");
+            option == "separator" ? "; separator is an attribute beside fields, for all of them"
+                                  : "");
     }
   }
   Require(!field.bytes || !(field.names_things() || field.base != 10 || field.has_default),

@@ -60,8 +60,9 @@ std::string Missing(const std::string& path, bool folder, const Noted* noted) {
   if (!status.exists()) return status.problem + UnknownSchemeHint(path) + UnknownFormatHint(path);
   if (folder) return status.kind == FileStatus::Kind::kDirectory ? "" : "is not a directory";
   if (status.kind == FileStatus::Kind::kDirectory) {
-    return StrCat("is a directory; ", Escaped(path), "/* names the files in it, and image_folder:",
-                  Escaped(path), " reads images from its folders, one for each class");
+    return StrCat("is a directory; ", Escaped(path),
+                  "/* names the files in it, and image_folder:", Escaped(path),
+                  " reads images from its folders, one for each class");
   }
   const bool once = status.kind == FileStatus::Kind::kOnce;
   if (status.kind != FileStatus::Kind::kFile && !once) return "is not a regular file";

@@ -128,9 +128,7 @@ class ApplyingMethods(Chain):
 
         Source: operator cast; Paddle Fluid.
         """
-        return self.apply(
-            "cast", slot, output, name=name, out_dtype=int(convert_dtype(dtype))
-        )
+        return self.apply("cast", slot, output, name=name, out_dtype=int(convert_dtype(dtype)))
 
     def _default_slot(self) -> str:
         """The slot that apply works on if none is given."""

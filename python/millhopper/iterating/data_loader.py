@@ -137,7 +137,8 @@ class DataLoader(StateInJson):
                 the loop calls them. It has no effect for a reader, which works on the threads of
                 ``millhopper.set_threads``.
             collate_fn: a function of Python that makes a batch from the list of its elements, which
-                are dicts of tensors, or the samples of a data set. With ``batch_size=None`` it gets
+                are dicts of tensors (of sequences ``RaggedArrays``, whose ``values`` is one), or
+                the samples of a data set. With ``batch_size=None`` it gets
                 one element.
             pin_memory: copy batches into pinned memory if torch has CUDA; otherwise ignored.
             drop_last: leave out a last batch that is not full.
@@ -479,7 +480,9 @@ class DataLoader(StateInJson):
         if order is None:
             order = self.dataset if self._iterated else self._order()
         elements = len(order)
-        if self.batch_size is None or (isinstance(self.dataset, Reader) and self.collate_fn is None):
+        if self.batch_size is None or (
+            isinstance(self.dataset, Reader) and self.collate_fn is None
+        ):
             return elements
         whole, rest = divmod(elements, self.batch_size)
         return whole + (1 if rest and not self.drop_last else 0)

@@ -86,7 +86,9 @@ class MemorySources(Chain):
             Error: Millhopper does not support the dtype of an array.
         """
         if not isinstance(arrays, Mapping):
-            frame = "; dict(frame) makes one of a pandas.DataFrame" if hasattr(arrays, "keys") else ""
+            frame = (
+                "; dict(frame) makes one of a pandas.DataFrame" if hasattr(arrays, "keys") else ""
+            )
             raise TypeError(
                 f'arrays is {type(arrays).__name__!r}; it must be a dict: {{"name": array}}{frame}'
             )
