@@ -23,7 +23,7 @@ from millhopper.iterating.view import optional_module
 
 _OWN_ORDER = (
     "a reader decides its order: use shuffle=True; each process gets its own part, unless "
-    "num_shards=1 is given. A data set with __len__ and __getitem__ takes one in place of the reader"
+    "num_shards=1 is given. With one give a data set, which has __len__ and __getitem__"
 )
 _NO_WORKERS = "there are no worker processes. Leave it out: "
 _NO_NUMBERS = (

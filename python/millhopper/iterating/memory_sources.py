@@ -86,11 +86,11 @@ class MemorySources(Chain):
             Error: Millhopper does not support the dtype of an array.
         """
         if not isinstance(arrays, Mapping):
-            frame = (
-                "; dict(frame) makes one of a pandas.DataFrame" if hasattr(arrays, "keys") else ""
-            )
+            hint = ""
+            if hasattr(arrays, "keys"):
+                hint = "; dict(frame) makes one of a pandas.DataFrame"
             raise TypeError(
-                f'arrays is {type(arrays).__name__!r}; it must be a dict: {{"name": array}}{frame}'
+                f'arrays is {type(arrays).__name__!r}; it must be a dict: {{"name": array}}{hint}'
             )
         if not arrays:
             raise ValueError("from_arrays: there are no arrays; give at least one by its name")
