@@ -151,7 +151,7 @@ std::string Absence(dom::element record, const Field& field) {
   if (record.at_pointer(pointer).error() == simdjson::SUCCESS) {
     return StrCat(problem, ", but one for ", Escaped(pointer));
   }
-  return StrCat(problem, "; it has ", keys);
+  return keys.empty() ? problem : StrCat(problem, "; it has ", keys);
 }
 
 void LoadField(const Field& field, size_t slot, dom::element record, FieldRows* rows) {

@@ -135,6 +135,11 @@ std::pair<uint64_t, std::string> PlaceOf(const FileFormat& format, const FileEnt
     const std::string name = format.PlaceName(file, offset);
     if (!name.empty()) return {offset, StrCat("in ", name, ", which begins at byte ", offset)};
   }
+  if (format.reads_folders()) {
+    // What a chunk of a folder begins with is the number of a file in it.
+    const std::string name = format.PlaceName(file, ticket.id.chunk + ticket.id.record);
+    if (!name.empty()) return {ticket.id.chunk, StrCat("in ", name)};
+  }
   return {ticket.id.chunk,
           StrCat("in record ", ticket.id.record, " of the chunk at byte ", ticket.id.chunk)};
 }

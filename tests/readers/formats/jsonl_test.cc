@@ -80,7 +80,7 @@ TEST(Jsonl, HasDefaultsForMissingValues) {
                            "z bytes missing=default", "w int64[-1] default=7"}),
             (Texts{"0 0 |  | '' | 7"}));
   ExpectJsonlError(content, "x int64[]",
-                   "field 'x': the record has no value for it; it has ; default= or missing=skip");
+                   "field 'x': the record has no value for it; default= or missing=skip");
 }
 
 TEST(Jsonl, TellsWhichValuesThereAre) {
