@@ -115,16 +115,21 @@ class ApplyingMethods(Chain):
     def cast(
         self, dtype: str, *, slot: str | None = None, output: str | None = None, name: str = ""
     ) -> Reader:
-        """Converts the values of a slot to another type, for example ``"int64"``.
+        """Converts the values of a slot to another type, as operator ``cast`` does.
+
+        For example uint16 tokens, of which torch's ``Embedding`` takes none::
+
+            millhopper.Reader.from_arrays({"tokens": memory_map.reshape(-1, 1024)}).cast("int64")
 
         Args:
             dtype: the type.
-            slot: as for ``apply``; the slots are read to learn its type.
+            slot: as for ``apply``.
             output: as for ``apply``.
             name: of the new reader.
 
         Raises:
             ValueError: there is no such type.
+            Error: as ``apply``.
 
         Source: operator cast; Paddle Fluid.
         """
