@@ -6,6 +6,7 @@ from __future__ import annotations
 import gc
 import os
 import pickle
+import re
 import subprocess
 import sys
 import threading
@@ -16,6 +17,7 @@ import millhopper
 import numpy as np
 import pytest
 from millhopper.base.zipped import zip_strict
+from millhopper.iterating import other_names
 
 RECORDS = 1000
 
@@ -275,6 +277,18 @@ def test_a_program_is_read_as_it_is(numbers: Path) -> None:
     files = millhopper.Reader(text, variable="files", settings={"data": str(numbers)})
     assert len(list(files)) == RECORDS
     assert len(list(again.batch(10))) == RECORDS // 100
+
+
+def test_names_of_other_libraries_are_told_apart(numbers: Path) -> None:
+    reader = open_numbers(numbers)
+    with pytest.raises(AttributeError, match=r"'prefetch'; here it is double_buffer\(depth\)$"):
+        reader.prefetch(2)
+    with pytest.raises(AttributeError, match="no attribute 'shufle'$"):
+        reader.shufle(2)
+    assert not hasattr(reader, "rename")
+    for here in other_names._HERE.values():
+        method = re.match(r"(\w+)\(", here)
+        assert method is None or method[1] == "enumerate" or hasattr(reader, method[1]), here
 
 
 def test_wrong_programs_are_refused_with_all_problems() -> None:

@@ -176,6 +176,11 @@ class DataLoader(StateInJson):
         torch = optional_module("torch", "millhopper.DataLoader", "torch")
         data = optional_module("torch.utils.data", "millhopper.DataLoader", "torch")
         is_reader = isinstance(dataset, Reader)
+        if isinstance(dataset, (str, bytes)):
+            raise TypeError(
+                f"dataset is {dataset!r}, a data set of its characters; files are read by "
+                "millhopper.Reader.open_files(...)"
+            )
         self._iterated: IteratedSamples | None = None
         # An IterableDataset has a __getitem__ that raises, and may have a __len__.
         is_iterated = isinstance(dataset, data.IterableDataset) or not isinstance(

@@ -148,7 +148,7 @@ class MemorySources(Chain):
             Error: at an element: ``__getitem__`` raised an exception, which is the ``__cause__``,
                 or a sample is not as declared.
         """
-        if not isinstance(dataset, Dataset):
+        if isinstance(dataset, (str, bytes)) or not isinstance(dataset, Dataset):
             raise TypeError(
                 f"from_dataset takes an object with __len__ and __getitem__, not {dataset!r}"
             )

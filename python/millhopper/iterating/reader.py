@@ -18,6 +18,7 @@ from millhopper.iterating.file_sources import FileSources
 from millhopper.iterating.grouping import GroupingMethods
 from millhopper.iterating.image_methods import ImageMethods
 from millhopper.iterating.memory_sources import MemorySources
+from millhopper.iterating.other_names import OtherNames
 from millhopper.iterating.reader_stats import ReaderStats
 from millhopper.iterating.saving import SavingMethods
 from millhopper.iterating.text_methods import TextMethods
@@ -44,6 +45,7 @@ class Reader(
     TextMethods,
     CombiningMethods,
     SavingMethods,
+    OtherNames,
 ):
     """An iterable of batches, which the C++ core reads with all processor cores, without Python.
 
