@@ -336,7 +336,9 @@ class _Backward:
 
     def _append_cast(self, op: Operator) -> None:
         (x,) = _variables(self._block, op.input("X"))
-        attrs = {"in_dtype": op.attr("out_dtype"), "out_dtype": x.dtype}
+        declared = op.attr("in_dtype")
+        of_x = x.dtype if declared == -1 else declared
+        attrs = {"in_dtype": op.attr("out_dtype"), "out_dtype": of_x}
         self._append_to_each(op, "cast", attrs)
 
     def _append_to_each(self, op: Operator, type: str, attrs: dict[str, object]) -> None:
