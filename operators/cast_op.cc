@@ -7,6 +7,8 @@
 namespace millhopper {
 namespace {
 
+constexpr int32_t kAnyType = -1;
+
 OpSchema Schema() {
   return OpSchema("The values of X in another type.")
       .Input("X", "any dims and type")
@@ -14,11 +16,11 @@ OpSchema Schema() {
               "dims and levels of detail of X; may be X. Fractions are cut off; a float that an "
               "integer type cannot hold becomes the nearest value that it can, and NaN becomes 0; "
               "integers wrap around; every number except 0 is true")
-      .Attr(AttributeSchema("in_dtype", int32_t{}, "type of X, by its number in framework.proto")
-                .Required())
+      .Attr({"in_dtype", kAnyType, "type of X, by its number in framework.proto; -1: any"})
       .Attr(AttributeSchema("out_dtype", int32_t{}, "type of Out").Required())
       .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
-        DataTypeFromNumber(attributes.Get<int32_t>("in_dtype"));
+        const auto declared = attributes.Get<int32_t>("in_dtype");
+        if (declared != kAnyType) DataTypeFromNumber(declared);
         DataTypeFromNumber(attributes.Get<int32_t>("out_dtype"));
       })
       .Infer([](InferContext& context) {
@@ -29,10 +31,13 @@ OpSchema Schema() {
 }
 
 void Run(OpContext& context) {
-  const DataType declared = DataTypeFromNumber(context.Attr<int32_t>("in_dtype"));
+  const auto declared = context.Attr<int32_t>("in_dtype");
   const DataType type = DataTypeFromNumber(context.Attr<int32_t>("out_dtype"));
-  RequireInput(context.In("X").dtype() == declared, context, "X", "attribute 'in_dtype' says ",
-               ToString(declared));
+  if (declared != kAnyType) {
+    const DataType in_type = DataTypeFromNumber(declared);
+    RequireInput(context.In("X").dtype() == in_type, context, "X", "attribute 'in_dtype' says ",
+                 ToString(in_type));
+  }
   RequireInput(context.In("X").on_host(), context, "X", "it is needed on the cpu");
   LoDTensor* output = context.Out("Out");
   const StableInput input(context.In("X"), output);

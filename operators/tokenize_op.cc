@@ -25,12 +25,16 @@ PiecePattern PatternOf(const std::string& name) {
   return name == "cl100k" ? PiecePattern::kCl100k : PiecePattern::kNone;
 }
 
+constexpr int32_t kNoToken = -1;
+
 void Infer(InferContext& context) {
   RequireText(context, "X");
   const TensorSpec& x = context.In("X");
   TensorSpec spec;
   spec.dtype = DataTypeFromNumber(context.Attr<int32_t>("dtype"));
-  spec.dims = context.Attr<std::string>("mode") == "bytes" ? x.dims : Dims{-1};
+  const bool same_length =
+      context.Attr<std::string>("mode") == "bytes" && context.Attr<int32_t>("eos") == kNoToken;
+  spec.dims = same_length ? x.dims : Dims{-1};
   spec.lod_level = LevelsOfSequences(x);
   context.SetOut("Out", spec);
 }
@@ -71,6 +75,10 @@ OpSchema Schema() {
               .OneOf({"gpt2", "cl100k", "none"}))
       .Attr({"dtype", static_cast<int32_t>(DataType::kInt64),
              "type of Out, by its number in framework.proto: int64 or int32"})
+      .Attr(AttributeSchema("eos", kNoToken,
+                            "a token that stands behind those of each text, such as that of "
+                            "<|endoftext|>; -1: none")
+                .AtLeast(kNoToken))
       .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
         const DataType type = DataTypeFromNumber(attributes.Get<int32_t>("dtype"));
         Require(IdTypes::Has(type), "attribute 'dtype' is ", ToString(type),
@@ -112,19 +120,29 @@ void Run(OpContext& context) {
   LodLevel offsets;
   offsets.reserve(texts.size() + 1);
   offsets.push_back(0);
-  if (context.Attr<std::string>("mode") == "bytes") {
+  const auto eos = context.Attr<int32_t>("eos");
+  const bool is_bytes = context.Attr<std::string>("mode") == "bytes";
+  if (is_bytes && eos == kNoToken) {
     for (size_t i = 0; i < texts.size(); ++i) offsets.push_back(texts.end(i));
     return store(text, std::move(offsets));
   }
-  const auto& encoder = LoadedFile<BytePairEncoder>(context, [&] { return FilesOf(context); });
+  const BytePairEncoder* const encoder =
+      is_bytes ? nullptr : &LoadedFile<BytePairEncoder>(context, [&] { return FilesOf(context); });
   const PiecePattern pattern = PatternOf(context.Attr<std::string>("pattern"));
-  // No text has more tokens than bytes.
+  // No text has more tokens than bytes, and then one at its end.
   const Ref<Buffer> buffer =
-      BufferPool::At(Place()).Take(CheckedProduct(x.bytes(), sizeof(int32_t)));
+      BufferPool::At(Place()).Take(CheckedProduct(x.bytes() + texts.size(), sizeof(int32_t)));
   auto* const ids = reinterpret_cast<int32_t*>(buffer->data());
   for (size_t i = 0; i < texts.size(); ++i) {
-    offsets.push_back(offsets.back() + encoder.Encode(pattern, text + texts.begin(i),
-                                                      texts.length(i), ids + offsets.back()));
+    const uint8_t* const begin = text + texts.begin(i);
+    int32_t* end = ids + offsets.back();
+    if (encoder == nullptr) {
+      end = std::copy_n(begin, texts.length(i), end);
+    } else {
+      end += encoder->Encode(pattern, begin, texts.length(i), end);
+    }
+    if (eos != kNoToken) *end++ = eos;
+    offsets.push_back(static_cast<size_t>(end - ids));
   }
   store(ids, std::move(offsets));
 }

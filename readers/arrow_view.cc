@@ -13,7 +13,7 @@
 namespace millhopper {
 namespace {
 
-constexpr char kIsNull[] = "it is null; default=, missing=default or missing=skip say what to do";
+constexpr char kIsNull[] = "it is null";
 constexpr char kHasNull[] =
     "a value of it is null; default=, missing=default or missing=skip say what to do";
 
@@ -305,7 +305,10 @@ std::string_view ArrowView::TextOrDefault(int64_t place) const {
 }
 
 size_t ArrowView::MissingCount() const {
-  if (field_.missing != Field::Missing::kDefault) Throw(ErrorCode::kDataLoss, kIsNull);
+  if (field_.missing != Field::Missing::kDefault) {
+    Throw(ErrorCode::kDataLoss, kIsNull,
+          "; default=, missing=default or missing=skip say what to do");
+  }
   return !field_.sequence || field_.has_default ? field_.values : 0;
 }
 

@@ -84,7 +84,7 @@ size_t CollatingReader::PaddedLength(size_t longest) const {
   if (fixed > 0) {
     if (longest > fixed) {
       Throw(ErrorCode::kDataLoss, "a sequence of ", longest, " steps is longer than pad_length, ",
-            fixed);
+            fixed, "; truncate sequences before");
     }
     return fixed;
   }

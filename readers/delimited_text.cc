@@ -271,7 +271,10 @@ char OneCharacter(const AttributeMap& attributes, const char* name, bool may_be_
   if (text.empty() && may_be_empty) return 0;
   Require(text.size() == 1 && text[0] != '\n' && text[0] != '\r', name,
           " is one character other than a line end, ", may_be_empty ? "or empty, " : "", "not '",
-          Escaped(text), "'");
+          Escaped(text), "'",
+          text.size() == 2 && text[0] == text[1]
+              ? "; one of the two leaves every second column empty: #0, #2, #4 ..."
+              : "");
   return text[0];
 }
 
@@ -363,7 +366,7 @@ class TableFormat final : public SearchedFormat {
   }
 
  private:
-  static constexpr char kEmptyCell[] = "the cell is empty; default= or missing=skip allow that";
+  static constexpr char kEmptyCell[] = "the cell is empty";
 
   // Columns, one behind the other, that are read for a slot.
   struct Target {
@@ -459,7 +462,8 @@ class TableFormat final : public SearchedFormat {
         for (const std::string& name : head.first_row) {
           if (names.size() < 200) names += StrCat(names.empty() ? "" : ", ", Escaped(name));
         }
-        fail(StrCat("no column is named '", Escaped(field.name), "'; the header has ", names));
+        fail(StrCat("no column is named '", Escaped(field.name), "'; the header has ", names,
+                    "; the columns of a file without a header are #0, #1 ..."));
       }
       if (columns->first + columns->count > head.first_row.size()) {
         fail(StrCat("there is no column ", Escaped(field.name), ": the first row has ",
@@ -549,7 +553,7 @@ class TableFormat final : public SearchedFormat {
       if (field.missing == Field::Missing::kDefault && field.IsMissing(cell)) {
         field.WriteDefault(1, place);
       } else if (cell.empty()) {
-        Throw(ErrorCode::kDataLoss, kEmptyCell);
+        Throw(ErrorCode::kDataLoss, kEmptyCell, "; default= or missing=skip allow that");
       } else {
         field.ReadAll(cell, place);
       }

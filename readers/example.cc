@@ -382,7 +382,7 @@ namespace {
   }
   Throw(ErrorCode::kDataLoss, "the record does not have it; ",
         names.empty() ? "it has none" : "it has " + Listed(names), DidYouMean(field.name, names),
-        " (default= or missing=skip allow records without one)");
+        " (", field.options_for_missing(), " allow records without one)");
 }
 
 }  // namespace

@@ -490,7 +490,8 @@ Field ParseField(const std::string& entry) {
   Words words(entry);
   std::string word, default_text;
   Require(words.Next(&field.name) && words.Next(&word),
-          "an entry is \"name dtype[dims] option=value ...\", such as \"label int64[]\"");
+          "an entry is \"name dtype[dims] option=value ...\", such as \"label int64[]\"; a scalar "
+          "is int64[] or float32[], text is bytes");
   ParseType(word, &field);
   bool missing_given = false;
   while (words.Next(&word)) {
@@ -537,7 +538,9 @@ Field ParseField(const std::string& entry) {
       Require(!field.bytes, "decode= is for numbers; bytes stay as they are");
     } else {
       Throw(ErrorCode::kInvalidArgument, "there is no option '", Escaped(option),
-            "'; there are default, missing, base, hash, vocab, scale, decode");
+            "'; there are default, missing, base, hash, vocab, scale, decode",
+            option == "separator" ? "; separator is an attribute beside fields, for all of them"
+                                  : "");
     }
   }
   Require(!field.bytes || !(field.names_things() || field.base != 10 || field.has_default),

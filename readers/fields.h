@@ -80,6 +80,10 @@ struct Field {
   void Write(double number, char* place) const;
   // Writes `n` values of the default.
   void WriteDefault(size_t n, char* place) const;
+  // The options that allow records without a value, for errors: "default= or missing=skip".
+  const char* options_for_missing() const {
+    return bytes ? "missing=default or missing=skip" : "default= or missing=skip";
+  }
   // Whether text is no value for this field, so that `missing` says what to do.
   bool IsMissing(std::string_view text) const;
 

@@ -149,7 +149,8 @@ std::string PointerStep(std::string_view key) {
   constexpr size_t kMostKeys = 1000;
   dom::element value;
   if (record.at_key(field.name).get(value) == simdjson::SUCCESS) {
-    Throw(ErrorCode::kDataLoss, "it is null; default= or missing=skip allow that");
+    Throw(ErrorCode::kDataLoss, "it is null; ", field.options_for_missing(),
+          " behind the field allow that");
   }
   dom::object object;
   if (record.get_object().get(object) != simdjson::SUCCESS) {
@@ -172,8 +173,8 @@ std::string PointerStep(std::string_view key) {
   std::replace(pointer.begin(), pointer.end(), '.', '/');
   const bool is_within = std::count(pointers.begin(), pointers.end(), pointer) > 0;
   Throw(ErrorCode::kDataLoss, "the record has no value for it; its keys are ", Listed(keys),
-        is_within ? DidYouMean(pointer) : DidYouMean(field.name, keys),
-        " (default= or missing=skip allow records without one)");
+        is_within ? DidYouMean(pointer) : DidYouMean(field.name, keys), " (",
+        field.options_for_missing(), " allow records without one)");
 }
 
 void LoadField(const Field& field, size_t slot, dom::element record, FieldRows* rows) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "framework/base/error.h"
+#include "framework/io/file_system.h"
 #include "framework/reader/file_reader.h"
 #include "readers/file_list.h"
 #include "readers/random_chunks_reader.h"
@@ -21,14 +22,40 @@ void CheckCompanions(const FormatSchema& schema) {
           " take no second file each");
 }
 
+// What to write where a format needs fields, none are given, and some fit the first file; or "".
+std::string FittingFields(const FormatSchema* schema, const FormatArguments& arguments) {
+  const AttributeMap& given = arguments.attributes;
+  if (schema == nullptr || schema->guess_fields == nullptr || !arguments.declared.empty() ||
+      arguments.files.empty() ||
+      (given.Has("fields") && !given.Get<std::vector<std::string>>("fields").empty())) {
+    return "";
+  }
+  const std::string& path = arguments.files.front().path;
+  if (FileSystemOf(path).Stat(path).kind != FileStatus::Kind::kFile) return "";  // read once only
+  std::string list;
+  try {
+    for (const std::string& entry : schema->guess_fields(path, schema->WithDefaults(given))) {
+      const char quote = entry.find('"') == std::string::npos ? '"' : '\'';
+      list += StrCat(list.empty() ? "" : ", ", quote, Escaped(entry), quote);
+    }
+  } catch (const Error& error) {
+    if (error.interrupts()) throw;
+    return "";  // of a damaged file, which is not what the error is about
+  }
+  return list.empty() ? "" : StrCat("; these fit ", Escaped(path), ": fields: [", list, "]");
+}
+
 // If the format cannot be made, a file that is missing is what the error is about.
 std::unique_ptr<FileFormat> FormatFor(const FormatSchema* schema,
                                       const FormatArguments& arguments) {
   try {
     return schema == nullptr ? MakeFormatByContent(arguments) : schema->Make(arguments);
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    if (error.interrupts()) throw;
     FileReader::CheckExist(arguments.files, schema != nullptr && schema->reads_folders);
-    throw;
+    const std::string fields = FittingFields(schema, arguments);
+    if (fields.empty()) throw;
+    throw error.WithMessage(error.message() + fields);
   }
 }
 

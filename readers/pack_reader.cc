@@ -55,7 +55,7 @@ size_t PackReader::LengthOfAll(const GatheredPart& document) {
     const size_t other = LengthOf(document, k);
     if (other == length) continue;
     Throw(ErrorCode::kDataLoss, "slot ", k, " has ", other, " steps, but slot 0 has ", length,
-          "; a document has as many in each slot");
+          "; a document has as many in each slot, so pass on only slots of tokens");
   }
   return length;
 }

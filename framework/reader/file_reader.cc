@@ -59,7 +59,11 @@ std::string Missing(const std::string& path, bool folder, const Noted* noted) {
   }
   if (!status.exists()) return status.problem + UnknownSchemeHint(path) + UnknownFormatHint(path);
   if (folder) return status.kind == FileStatus::Kind::kDirectory ? "" : "is not a directory";
-  if (status.kind == FileStatus::Kind::kDirectory) return "is a directory";
+  if (status.kind == FileStatus::Kind::kDirectory) {
+    return StrCat("is a directory; ", Escaped(path),
+                  "/* names the files in it, and image_folder:", Escaped(path),
+                  " reads images from its folders, one for each class");
+  }
   const bool once = status.kind == FileStatus::Kind::kOnce;
   if (status.kind != FileStatus::Kind::kFile && !once) return "is not a regular file";
   if (noted == nullptr) return "";
@@ -130,6 +134,11 @@ std::pair<uint64_t, std::string> PlaceOf(const FileFormat& format, const FileEnt
     const uint64_t offset = ticket.id.chunk + ticket.index;
     const std::string name = format.PlaceName(file, offset);
     if (!name.empty()) return {offset, StrCat("in ", name, ", which begins at byte ", offset)};
+  }
+  if (format.reads_folders()) {
+    // What a chunk of a folder begins with is the number of a file in it.
+    const std::string name = format.PlaceName(file, ticket.id.chunk + ticket.id.record);
+    if (!name.empty()) return {ticket.id.chunk, StrCat("in ", name)};
   }
   return {ticket.id.chunk,
           StrCat("in record ", ticket.id.record, " of the chunk at byte ", ticket.id.chunk)};

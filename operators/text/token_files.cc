@@ -325,6 +325,14 @@ TokenTable WithIds(const TokenTable& tokens, const std::string& json, const std:
 TokenTable ReadTokens(const std::string& path, const std::string& vocabulary) {
   const std::string text = ReadTextFile(path, "file of tokens");
   if (!HoldsMerges(text, path)) {
+    if (text[0] == '{') {
+      throw Error(
+          ErrorCode::kDataLoss,
+          "it is JSON, perhaps a tokenizer.json of Hugging Face, which is not read; the "
+          "merges of one are: Tokenizer.from_file(...).model.save(folder) of its tokenizers "
+          "writes merges.txt and vocab.json")
+          .InFile(path, 0);
+    }
     Require(vocabulary.empty(), "the file '", path,
             "' holds ranks, as tiktoken's do, which are the ids; the vocabulary '", vocabulary,
             "' is for a file of merges, whose first line begins with #version");

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -74,6 +74,19 @@ class Ragged:
         at = self.offsets[0].tolist()
         return [whole[begin:end] for begin, end in zip(at, at[1:])]
 
+    def decode(self, encoding: str = "utf-8") -> str:
+        """The only sequence as a text, such as the text of an element before it is in a batch.
+
+        Raises:
+            TypeError: the values are not uint8, or there are several levels.
+            UnicodeDecodeError: the sequence is not in that encoding.
+            ValueError: there is not exactly one sequence.
+        """
+        sequences = self.to_bytes()
+        if len(sequences) != 1:
+            raise ValueError(f"{self!r} is not one text; to_numpy() makes an array of all")
+        return sequences[0].decode(encoding)
+
     def to_numpy(self, encoding: str | None = "utf-8") -> npt.NDArray[Any]:
         """The sequences as one array of texts (dtype ``U``), such as the lines of a text file.
 
@@ -93,6 +106,10 @@ class Ragged:
         if encoding is None:
             return np.array(sequences, np.bytes_)
         return np.array([sequence.decode(encoding) for sequence in sequences], np.str_)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        hint = f"; decode() makes a text of it, which has {name}" if hasattr(str, name) else ""
+        raise AttributeError(f"'Ragged' object has no attribute {name!r}{hint}")
 
     def __repr__(self) -> str:
         shape = list(self.values.shape)

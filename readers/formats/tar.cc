@@ -114,8 +114,7 @@ class MemberParser {
   }
 
  private:
-  static constexpr char kNoFile[] =
-      "the record has no such file; missing=default or missing=skip behind the field allow that";
+  static constexpr char kNoFile[] = "the record has no such file";
 
   // What the fields of one name take their values from.
   struct Part {
@@ -175,9 +174,11 @@ class MemberParser {
     Require(field.decode != Field::Decode::kJson, "field '", Escaped(name),
             "': decode=json needs the name of a value in it, such as '", Escaped(name),
             ":label' or '", Escaped(name), ":/boxes/0'");
-    Require(field.bytes || field.decode == Field::Decode::kText || field.names_things(), "field '",
-            Escaped(name), "': a file is bytes, so write ", Escaped(name),
-            " bytes; or decode=text behind a number that stands there as text");
+    Require(
+        field.bytes || field.decode == Field::Decode::kText || field.names_things(), "field '",
+        Escaped(name), "': a file is bytes, so write ", Escaped(name),
+        " bytes; or decode=text behind a number that stands there as text; a value in a file of "
+        "JSON is json:label or json:/boxes/0");
     part.slots.push_back(slot);
   }
 
@@ -264,7 +265,7 @@ class MemberParser {
     if (field.bytes) return rows->AppendBytes(slot, content);
     std::string_view text = Trimmed(content);
     if (text.empty() && field.IsMissing(text)) {
-      return rows->AppendDefault(slot, "the file is empty; default= or missing=skip allow that");
+      return rows->AppendDefault(slot, "the file is empty");
     }
     if (!field.sequence && field.values == 1) {
       char value[8];

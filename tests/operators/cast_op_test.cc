@@ -93,6 +93,14 @@ TEST(CastOp, RoundsTo16BitFloats) {
   EXPECT_NEAR(ValuesOf<double>(brain)[2], 1e30, 1e28);
 }
 
+TEST(CastOp, NeedNotBeToldTheTypeOfX) {
+  for (const DataType from : AllTypes()) {
+    const LoDTensor x = Cast(MakeTensor<double>({2}, {1, 0}), from);
+    const LoDTensor out = RunOp("cast", {{"X", x}}, {"Out"}, {{"out_dtype", 3}}).at("Out");
+    EXPECT_EQ(ValuesOf<int64_t>(out), (std::vector<int64_t>{1, 0})) << ToString(from);
+  }
+}
+
 TEST(CastOp, TakesNoRows) {
   EXPECT_EQ(Cast(MakeTensor<uint8_t>({0, 28}, {}), DataType::kFp32).dims(), (Dims{0, 28}));
 }

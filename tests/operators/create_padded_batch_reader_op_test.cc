@@ -39,10 +39,11 @@ TEST(CreatePaddedBatchReaderOp, PadsToAFixedLength) {
   EXPECT_EQ(ShownOf("create_padded_batch_reader", {{"batch_size", "i: 4"}, {"pad_length", "i: 3"}},
                     kDocuments),
             (Texts{"[4, 3] 1 1 1 2 0 0 0 0 0 4 4 0", "[1, 3] 5 0 0"}));
-  ExpectError(ErrorCode::kDataLoss, "a sequence of 3 steps is longer than pad_length, 2", [&] {
-    ShownOf("create_padded_batch_reader", {{"batch_size", "i: 4"}, {"pad_length", "i: 2"}},
-            kDocuments);
-  });
+  ExpectError(ErrorCode::kDataLoss, "a sequence of 3 steps is longer than pad_length, 2; truncate",
+              [&] {
+                ShownOf("create_padded_batch_reader",
+                        {{"batch_size", "i: 4"}, {"pad_length", "i: 2"}}, kDocuments);
+              });
 }
 
 TEST(CreatePaddedBatchReaderOp, KeepsTheStepsOfSlotsWithAxes) {

@@ -54,6 +54,20 @@ TEST(TokenizeOp, KeepsOuterLevelsAndGivesOneWhereThereIsNone) {
   EXPECT_EQ(Tokenize(TextsOf({}), Bpe(file)).dims(), (Dims{0}));
 }
 
+TEST(TokenizeOp, EndsEachTextWithAToken) {
+  const TempFile file("t.tiktoken", TiktokenFile({"ab"}));
+  for (Attributes attributes : {Attributes{}, Bpe(file)}) {
+    attributes.emplace_back("eos", int32_t{50256});
+    const LoDTensor out = Tokenize(TextsOf({"a", "", "bc"}), attributes);
+    EXPECT_EQ(ValuesOf<int64_t>(out), (std::vector<int64_t>{'a', 50256, 50256, 'b', 'c', 50256}));
+    EXPECT_EQ(out.lod(), (Lod{{0, 2, 3, 6}}));
+    const LoDTensor one = Tokenize(MakeTensor<uint8_t>({1}, {'c'}), attributes);
+    EXPECT_EQ(ValuesOf<int64_t>(one), (std::vector<int64_t>{'c', 50256}));
+    EXPECT_EQ(one.lod(), (Lod{{0, 2}}));
+    EXPECT_EQ(Tokenize(TextsOf({}), attributes).dims(), (Dims{0}));
+  }
+}
+
 TEST(TokenizeOp, TakesMergesAndTheirVocabulary) {
   const TempFile merges("merges.txt", "#version: 0.2\nt h\n");
   EXPECT_EQ(ValuesOf<int64_t>(Tokenize(TextsOf({"th!"}), Bpe(merges))),

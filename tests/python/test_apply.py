@@ -73,6 +73,43 @@ def test_slots_without_names_are_counted(tmp_path: Path) -> None:
     assert column(floats, "length").tolist() == [2.0, 1.0]
 
 
+def test_a_slot_of_any_type_is_cast(tmp_path: Path) -> None:
+    np.save(tmp_path / "tokens.npy", np.array([7, 65535], np.uint16))
+    stored = millhopper.Reader.open_files(
+        tmp_path / "tokens.npy", slots={"tokens": ("uint16", [1])}
+    )
+    held = millhopper.Reader.from_arrays({"tokens": np.array([7.9, 65535.0])})
+    mapped = held.map(lambda element: {"tokens": element["tokens"].astype(np.int32)})
+    for reader in (stored, held, mapped):
+        (batch,) = reader.cast("int64").batch(2)
+        assert batch["tokens"].dtype == np.int64
+        assert batch["tokens"].tolist() == [7, 65535]
+    undeclared = millhopper.Reader.open_files(tmp_path / "tokens.npy", names=["tokens"])
+    with pytest.raises(millhopper.Error, match='^the slots .* are not known: pass slots={"name"'):
+        next(iter(undeclared.cast("int64")))
+    (batch,) = held.cast("float32", slot="tokens", output="floats").batch(2)
+    assert {name: values.dtype for name, values in batch.items()} == {
+        "tokens": np.float64,
+        "floats": np.float32,
+    }
+
+
+def test_slots_are_selected(tmp_path: Path) -> None:
+    (tmp_path / "lines.txt").write_text("ab\nc\n")
+    lines = millhopper.Reader.open_files(f"text:{tmp_path / 'lines.txt'}", names=["text"])
+    tokens = lines.tokenize(output="tokens")
+    (batch,) = tokens.select("tokens").batch(2)
+    assert list(batch) == ["tokens"]
+    assert [row.tolist() for row in batch["tokens"]] == [[97, 98], [99]]
+    (packed,) = tokens.select("tokens").pack(4)
+    assert packed["tokens"].tolist() == [[97, 98, 99, 0]]
+    (batch,) = tokens.select("tokens", "text").batch(2)
+    assert list(batch) == ["tokens", "text"]
+    assert batch["text"].to_bytes() == [b"ab", b"c"]
+    with pytest.raises(millhopper.Error, match="are not different slots of"):
+        tokens.select("text", "text")
+
+
 def test_levels_of_slots_that_are_not_declared_are_found(tmp_path: Path) -> None:
     path = tmp_path / "lines.txt"
     path.write_text("ab\nc\n")

@@ -126,7 +126,9 @@ def test_what_is_read_more_than_once_gets_the_sum() -> None:
 
 def test_float_casts_let_gradients_through() -> None:
     w = parameter("w", [2], "float32")
-    loss = layers.mean(layers.cast(w, "float64") * layers.cast(w, "float64"))
+    wide = layers.cast(w, "float64")
+    untold = layers.ops.cast(w, out_dtype=6)  # without in_dtype
+    loss = layers.mean(wide * untold)
     ((_, gradient),) = fluid.append_backward(loss)
     value, found = run(w, gradient)
     assert found.dtype == np.float32

@@ -146,6 +146,26 @@ def test_what_would_do_nothing_here_is_ignored(dataset: millhopper.Reader) -> No
     assert first_numbers(loader) == sorted(ALL)
 
 
+def test_keywords_are_attributes(dataset: millhopper.Reader) -> None:
+    generator = torch.Generator().manual_seed(3)
+    given = {
+        "batch_size": 8,
+        "num_workers": 2,
+        "collate_fn": list,
+        "pin_memory": True,
+        "drop_last": True,
+        "generator": generator,
+        "prefetch_factor": 3,
+    }
+    loader = millhopper.DataLoader(dataset, **given)
+    assert {name: getattr(loader, name) for name in given} == given
+    assert millhopper.DataLoader([1]).collate_fn is torch.utils.data.default_collate
+
+
+def test_it_is_a_type_in_annotations(dataset: millhopper.Reader) -> None:
+    assert millhopper.DataLoader[torch.Tensor].__origin__ is millhopper.DataLoader
+
+
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [

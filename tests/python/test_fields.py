@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import ast
+import os
 from pathlib import Path
 
 import millhopper
@@ -47,11 +49,33 @@ def test_errors_name_line_and_column(rides: Path) -> None:
         list(millhopper.Reader.open_files(rides, fields=["fare int65[]"]))
 
 
+def test_fields_that_fit_are_told(rides: Path, tmp_path: Path) -> None:
+    with pytest.raises(millhopper.Error, match="these fit .*rides.csv: fields: ") as caught:
+        list(millhopper.Reader.open_files(rides))
+    told = caught.value.message.partition(": fields: ")[2]
+    assert told == """['"vendor id" int64[]', "fare float32[] default=0", "stops bytes"]"""
+    (batch,) = millhopper.Reader.open_files(rides, fields=ast.literal_eval(told)).batch(3)
+    assert batch["fare"].tolist() == [2.5, 0, 4]
+    np.savez(tmp_path / "two.npz", x=np.zeros((4, 3), np.float32), y=np.arange(4))
+    with pytest.raises(millhopper.Error, match=r'fields: \["x float32\[3\]", "y int64\[\]"\]'):
+        list(millhopper.Reader.open_files(tmp_path / "two.npz"))
+    (tmp_path / "bad.jsonl").write_text("{")
+    with pytest.raises(millhopper.Error, match="such as fields: [^;]*; `peek FILE` prints[^;]*$"):
+        list(millhopper.Reader.open_files(tmp_path / "bad.jsonl"))
+
+
+def test_what_can_be_read_once_is_not_read_for_fields(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo.jsonl")  # opening it would wait for a writer
+    with pytest.raises(millhopper.Error, match="needs the attribute fields"):
+        list(millhopper.Reader.open_files(tmp_path / "fifo.jsonl"))
+
+
 def test_entries() -> None:
     assert field_entries({"a": "int64[]", "b c": "bytes", "d": "x/y float32[2] scale=2"}) == (
         ["a int64[]", '"b c" bytes', "x/y float32[2] scale=2"],
         ["a", "b c", "d"],
     )
+    assert field_entries({"a": "int64 default=1", "b": "c"})[0] == ["a int64 default=1", "c"]
     assert field_entries(['"b c" bytes', "jpg;png bytes"]) == (
         ['"b c" bytes', "jpg;png bytes"],
         ["b c", "jpg;png"],

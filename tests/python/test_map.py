@@ -168,6 +168,12 @@ def test_elements_may_differ_in_dims_and_not_in_dtype(numbers: millhopper.Reader
         next(elements)
 
 
+def test_images_of_other_sizes_are_no_batch(numbers: millhopper.Reader) -> None:
+    images = numbers.map(lambda element: np.ones((1, int(element["row"][0, 0]) + 1, 2, 3)))
+    with pytest.raises(millhopper.Error, match="images are resized or cropped to one height and"):
+        next(iter(images.batch(2)))
+
+
 def test_text_and_ragged_values_go_in_and_out(tmp_path: Path) -> None:
     path = tmp_path / "lines.txt"
     path.write_text("one two three\nfour\nfive six\n")

@@ -130,10 +130,23 @@ def test_the_other_methods_stand_on_them() -> None:
     assert [int(row["x"][0]) for row in doubled] == [2, 6, 10, 14, 18]
 
 
+class Frame:
+    """As a pandas.DataFrame, which is no Mapping."""
+
+    def keys(self) -> list[str]:
+        return ["x"]
+
+
 @pytest.mark.parametrize(
     ("arrays", "error", "message"),
     [
         ([1, 2], TypeError, "arrays is 'list'; it must be a dict: {\"name\": array}"),
+        (
+            Frame(),
+            TypeError,
+            "arrays is 'Frame'; it must be a dict: {\"name\": array}; dict(frame) makes one of a "
+            "pandas.DataFrame",
+        ),
         ({}, ValueError, "from_arrays: there are no arrays; give at least one by its name"),
         ({"x": 3}, ValueError, "from_arrays: 'x' is 3, which has no rows"),
         (

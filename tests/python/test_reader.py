@@ -6,6 +6,7 @@ from __future__ import annotations
 import gc
 import os
 import pickle
+import re
 import subprocess
 import sys
 import threading
@@ -219,6 +220,22 @@ def test_lines_are_ragged_bytes(tmp_path: Path) -> None:
     assert bytes(line[-2]) == lines[-2]
     with pytest.raises(IndexError):
         line[4]
+    with pytest.raises(ValueError, match="is not one text; to_numpy"):
+        line.decode()
+
+
+def test_the_line_of_an_element_is_decoded(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("one\n\nzwölf\n")
+    lines = millhopper.Reader.open_files(f"text:{path}", names=["line"])
+    assert [element["line"].decode() for element in lines] == ["one", "", "zwölf"]
+    first, *_, last = lines
+    assert last["line"].decode("latin-1") == "zwÃ¶lf"
+    with pytest.raises(AttributeError, match=r"attribute 'split'; decode\(\) makes a text of it"):
+        first["line"].split()
+    with pytest.raises(AttributeError, match="attribute 'tokens'$"):
+        first["line"].tokens()
+    assert pickle.loads(pickle.dumps(last["line"])).decode() == "zwölf"
 
 
 def test_ragged_of_two_levels() -> None:

@@ -38,6 +38,26 @@ def test_text_becomes_tokens(lines: Reader, merges: Path) -> None:
 
 
 @pytest.mark.usefixtures("threads")
+def test_a_token_ends_each_text(lines: Reader, merges: Path) -> None:
+    tokens = lines.tokenize(merges, eos=50256)
+    (batch,) = tokens.batch(4)
+    assert [row.tolist() for row in batch["text"]] == [
+        [257, 258, 259, 50256],
+        [50256],
+        [257, 50256],
+        [99, 259, 115, 50256],
+    ]
+    (row,) = tokens.pack(12, method="concat_then_split")
+    assert row["document_ids"].tolist() == [[1, 1, 1, 1, 2, 3, 3, 4, 4, 4, 4, 0]]
+
+
+def test_a_tokenizer_of_hugging_face_is_explained(lines: Reader, tmp_path: Path) -> None:
+    (tmp_path / "tokenizer.json").write_text('{"version": "1.0"}')
+    with pytest.raises(millhopper.Error, match="writes merges.txt and vocab.json"):
+        next(iter(lines.tokenize(tmp_path / "tokenizer.json")))
+
+
+@pytest.mark.usefixtures("threads")
 def test_sequences_are_cut_padded_and_masked(lines: Reader, merges: Path) -> None:
     tokens = lines.tokenize(merges, pattern="cl100k").truncate(2, keep="last")
     (batch,) = tokens.batch(4).sequence_mask(3, output="mask").pad_sequence(slot="text", value=-1)

@@ -126,6 +126,9 @@ def test_ragged_slots_are_values_and_offsets(tmp_path: Path) -> None:
         nested = torch.nested.nested_tensor_from_jagged(line.values, line.offsets[0])
         assert [bytes(sequence) for sequence in nested.unbind()] == lines
         assert nested.values().data_ptr() == line.values.data_ptr()
+    moved = line.to("cpu", dtype=torch.int32)
+    assert [part.dtype for part in (moved.values, *moved.offsets)] == [torch.int32] * 2
+    assert moved.values.tolist() == list(b"".join(lines))
 
 
 def test_epochs_and_lengths_are_the_readers(numbers: Path) -> None:

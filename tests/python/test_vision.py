@@ -284,3 +284,11 @@ def test_a_file_that_is_no_image_is_an_error(folder: Path) -> None:
     (folder / "cats" / "1.png").write_bytes(b"this is no image")
     with pytest.raises(millhopper.Error, match="they do not begin like JPEG, PNG or WebP"):
         list(dataset.image_folder(folder).decode_image("image"))
+
+
+def test_an_error_names_the_image_of_a_folder(folder: Path) -> None:
+    (folder / "dogs" / "4.png").write_bytes(b"this is no image")
+    images = dataset.image_folder(folder)
+    for reader in (images, images.shuffle(4, seed=3), images.shard(2, 0)):
+        with pytest.raises(millhopper.Error, match=r"\n  in .*/photos/dogs/4\.png\n"):
+            list(reader.decode_image("image"))

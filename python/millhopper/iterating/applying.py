@@ -10,6 +10,7 @@ from millhopper.errors import Error
 from millhopper.iterating.chain import Chain
 from millhopper.iterating.steps import Slots, Step, append_steps, make_step
 from millhopper.programs.program import Program
+from millhopper.programs.var_type import convert_dtype
 
 if TYPE_CHECKING:
     from millhopper.iterating.reader import Reader
@@ -80,11 +81,68 @@ class ApplyingMethods(Chain):
         reader._applied = (below, steps)
         return reader
 
+    def select(self, *slots: str, name: str = "") -> Reader:
+        """Yields elements with these slots only, in this order.
+
+        What makes the others is still done. ::
+
+            reader.tokenize("merges.txt", slot="text", output="input_ids").select("input_ids")
+
+        Args:
+            slots: their names.
+            name: of the new reader.
+
+        Raises:
+            Error: no slot is given, or one twice, or there is none of this name.
+
+        Source: Dataset.select_columns of Hugging Face's datasets.
+        """
+        variable = checked_text("name", name) or f"{self._variable}.select"
+        program = Program.parse_from_string(self._program, self._settings)
+        names, block = append_steps(program, self._variable, self._slot_names(), ())
+        for slot in slots:
+            if slot not in names:
+                raise Error(f"{self._name}: select: there is no slot {slot!r} among {names}")
+        if not slots or len(set(slots)) < len(slots):
+            raise Error(f"{self._name}: select: {list(slots)} are not different slots of {names}")
+        sources = block["source_var_names"]
+        block["sink_var_names"] = [sources[names.index(slot)] for slot in slots]
+        inputs = {"UnderlyingReader": self._variable}
+        return self._created(
+            program, inputs, "create_custom_reader", variable, None, block, slots, self._functions
+        )
+
+    def cast(
+        self, dtype: str, *, slot: str | None = None, output: str | None = None, name: str = ""
+    ) -> Reader:
+        """Converts the values of a slot to another type, as operator ``cast`` does.
+
+        For example uint16 tokens, of which torch's ``Embedding`` takes none::
+
+            millhopper.Reader.from_arrays({"tokens": memory_map.reshape(-1, 1024)}).cast("int64")
+
+        Args:
+            dtype: the type.
+            slot: as for ``apply``.
+            output: as for ``apply``.
+            name: of the new reader.
+
+        Raises:
+            ValueError: there is no such type.
+            Error: as ``apply``.
+
+        Source: operator cast; Paddle Fluid.
+        """
+        return self.apply("cast", slot, output, name=name, out_dtype=int(convert_dtype(dtype)))
+
     def _default_slot(self) -> str:
         """The slot that apply works on if none is given."""
         if self._applied is not None:
             return next(iter(self._applied[1][-1].outputs.values()))
         names = self._slot_names()
         if len(names) > 1:
-            raise Error(f"{self._name}: apply: slot is not given; it must be one of {names}")
+            unnamed = "" if self._naming else "; names=[...] where the reader is made names them"
+            raise Error(
+                f"{self._name}: apply: slot is not given; it must be one of {names}{unnamed}"
+            )
         return names[0]

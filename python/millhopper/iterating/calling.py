@@ -50,8 +50,9 @@ class CallingMethods(Chain):
                 leading axis of one instance (it may write to them), or ``Ragged``. It returns a
                 dict by slot name, a tuple or list with one value for each slot, or the only value.
                 A value is an array, a ``Ragged``, a number or lists of numbers. A value without
-                axes gets one of length 1. Large new arrays are not copied if the function keeps no
-                reference to them.
+                axes gets one of length 1; others keep theirs, and ``batch`` lays them end to end,
+                so give a row of numbers a leading axis: ``values[np.newaxis]``. Large new arrays
+                are not copied if the function keeps no reference to them.
             slots: what the function returns, as for ``open_files``; numbers and lists are converted
                 to the dtype, arrays must have it. By default the reader learns dtypes, ranks and
                 names when the first pass begins: it calls the function once more, for the first
@@ -79,7 +80,7 @@ class CallingMethods(Chain):
         A slot is looked at in C++; ``apply`` makes one. A function is called as that of ``map``
         is, by several threads at once. ::
 
-            reader.filter(lambda e: len(e["text"]) > 20)
+            reader.filter(lambda e: len(e["text"].decode()) > 20)
             reader.apply("is_empty", "text", "empty").apply("logical_not", "empty").filter("empty")
 
         Args:

@@ -78,7 +78,13 @@ class Chain:
         self._functions = tuple(functions)
         variable = checked_text("variable", variable)
         load_extras(self._program)
-        self._core = _core.Reader(self._program, name, variable, self._seed, self._settings)
+        try:
+            self._core = _core.Reader(self._program, name, variable, self._seed, self._settings)
+        except Error as error:
+            if b"{" in self._program:
+                raise
+            hint = f"{program!r} is no program; Reader.open_files(...) reads files"
+            raise Error(f"{error.message}\n{hint}", error.code, context=error.context) from None
         self._core.functions = self._functions  # loops need them, even after this object is deleted
         if self._names is not None:
             self._core.set_names(self._names)

@@ -113,14 +113,18 @@ class CombiningMethods(Chain):
         return _combined("create_mix_reader", readers, _same_names(readers), attributes, name)
 
 
-def _readers(first: CombiningMethods, others: Iterable[object]) -> list[Reader]:
+def _readers(first: object, others: Iterable[object]) -> list[Reader]:
     """Raises:
     TypeError: one of them is no Reader.
     """
-    for reader in others:
-        if not isinstance(reader, CombiningMethods):
-            raise TypeError(f"{reader!r} is no Reader")
-    return cast("list[Reader]", [first, *others])
+    readers = [first, *others]
+    for reader in readers:
+        if isinstance(reader, CombiningMethods):
+            continue
+        is_list = isinstance(reader, (list, tuple))
+        hint = "; each reader is an argument of its own, without a list" if is_list else ""
+        raise TypeError(f"{reader!r} is no Reader{hint}")
+    return cast("list[Reader]", readers)
 
 
 def _combined(
@@ -165,7 +169,10 @@ def _same_names(readers: list[Reader]) -> list[str] | None:
     known = [names for names in map(_names_of, readers) if names is not None]
     for names in known[1:]:
         if names != known[0]:
-            raise ValueError(f"the readers call their slots {known[0]} and {names}")
+            raise ValueError(
+                f"the readers call their slots {known[0]} and {names}; names=[...] or a dict of "
+                "fields, where they are made, gives them the same names"
+            )
     return known[0] if known else None
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
+from types import GenericAlias
 from typing import Any
 
 from millhopper.base.integers import INT32_MAX, INT64_MAX, UINT64_MAX, integer, integer_within
@@ -22,13 +23,21 @@ from millhopper.iterating.view import optional_module
 
 _OWN_ORDER = (
     "a reader decides its order: use shuffle=True; each process gets its own part, unless "
-    "num_shards=1 "
+    "num_shards=1 is given. With one give a data set, which has __len__ and __getitem__"
 )
-_NO_WORKERS = "there are no worker processes: "
+_NO_WORKERS = "there are no worker processes. Leave it out: "
 _NO_NUMBERS = (
     "it can only be iterated over, so that its samples have no numbers, which threads and ranks "
-    "could share: it decides about its order itself"
+    "could share. Leave it out: "
 )
+# What such a data set does in place of these keywords.
+_ITERATED = {
+    "sampler": "its __iter__ decides about the order",
+    "batch_sampler": "its __iter__ decides about the order",
+    "shuffle": "its __iter__ decides about the order",
+    "num_workers": "the loop itself asks for its samples",
+    "num_shards": "its __iter__ decides what this process gets",
+}
 _EVEN = ("pad", "drop", "none")
 
 
@@ -67,9 +76,19 @@ class DataLoader(StateInJson):
         dataset: the reader or data set, as given.
         batch_size: elements in a batch, or None.
         drop_last: whether a last batch that is not full is left out.
+        sampler: as given.
+        batch_sampler: as given.
+        num_workers: how many threads.
+        collate_fn: as given; for a data set without one, torch's.
+        generator: as given.
+        pin_memory: whether batches are copied into pinned memory, if torch has CUDA.
+        prefetch_factor: as given.
 
     Source: Millhopper's own; the keywords are those of torch.utils.data.DataLoader.
     """
+
+    # DataLoader[tuple[Tensor, Tensor]] is a type in annotations, as that of torch.
+    __class_getitem__ = classmethod(GenericAlias)
 
     def __init__(
         self,
@@ -118,7 +137,8 @@ class DataLoader(StateInJson):
                 the loop calls them. It has no effect for a reader, which works on the threads of
                 ``millhopper.set_threads``.
             collate_fn: a function of Python that makes a batch from the list of its elements, which
-                are dicts of tensors, or the samples of a data set. With ``batch_size=None`` it gets
+                are dicts of tensors (of sequences ``RaggedArrays``, whose ``values`` is one), or
+                the samples of a data set. With ``batch_size=None`` it gets
                 one element.
             pin_memory: copy batches into pinned memory if torch has CUDA; otherwise ignored.
             drop_last: leave out a last batch that is not full.
@@ -161,6 +181,11 @@ class DataLoader(StateInJson):
         )
         data = optional_module("torch.utils.data", "millhopper.DataLoader", "torch")
         is_reader = isinstance(dataset, Reader)
+        if isinstance(dataset, (str, bytes)):
+            raise TypeError(
+                f"dataset is {dataset!r}, a data set of its characters; files are read by "
+                "millhopper.Reader.open_files(...)"
+            )
         self._iterated: IteratedSamples | None = None
         # An IterableDataset has a __getitem__ that raises, and may have a __len__.
         is_iterated = isinstance(dataset, data.IterableDataset) or not isinstance(
@@ -181,12 +206,17 @@ class DataLoader(StateInJson):
                 "num_workers": num_workers or None,
                 "num_shards": num_shards,
             }.items():
-                _refuse(f"{name} for {type(dataset).__name__!r}", given, _NO_NUMBERS)
+                instead = _NO_NUMBERS + _ITERATED[name]
+                _refuse(f"{name} for {type(dataset).__name__!r}", given, instead)
         if is_reader:
-            _refuse("sampler for a reader", sampler, _OWN_ORDER + "is given")
-            _refuse("batch_sampler for a reader", batch_sampler, _OWN_ORDER + "is given")
-        _refuse("worker_init_fn", worker_init_fn, _NO_WORKERS + "Reader.map works on elements")
-        _refuse("timeout", timeout or None, _NO_WORKERS + "the loop raises errors of the core")
+            _refuse("sampler for a reader", sampler, _OWN_ORDER)
+            _refuse("batch_sampler for a reader", batch_sampler, _OWN_ORDER)
+        _refuse(
+            "worker_init_fn",
+            worker_init_fn,
+            _NO_WORKERS + "threads of this process call __getitem__, so set up here what it needs",
+        )
+        _refuse("timeout", timeout or None, _NO_WORKERS + "the loop raises the errors of threads")
         num_workers = integer("num_workers", num_workers)
         if num_workers < 0:
             raise ValueError(f"num_workers is {num_workers}; it must be at least 0")
@@ -243,20 +273,21 @@ class DataLoader(StateInJson):
         self._mode = mode
         self._even = even
         self._seed = seed
-        self._generator = generator
+        self.generator = generator
         self._first_seed = torch.initial_seed()
         self._loaded_seed: int | None = None  # of the state that was loaded last
         self._given_ranks = _given_ranks(num_shards, index)
         self._is_sharded = isinstance(dataset, Reader) and _is_sharded(dataset.stats())
-        self._depth = prefetch_factor
+        self.prefetch_factor = prefetch_factor
+        self.pin_memory = pin_memory
         self._pin = pin_memory and torch.cuda.is_available()
         self._epoch = 0
         self._taken: list[int] | None = None  # the pass of the loop that runs, and its batches
         self._skipped = 0  # batches of the next pass that were delivered before it was saved
         self._in_batches = batch_size is not None or batch_sampler is not None
-        self._collate = collate_fn
+        self.collate_fn = collate_fn
         if not is_reader and collate_fn is None:
-            self._collate = data.default_collate if self._in_batches else data.default_convert
+            self.collate_fn = data.default_collate if self._in_batches else data.default_convert
         self._made: tuple[Ranks | None, Reader] | None = None
         if self._iterated is None and sampler is None and batch_sampler is None:
             with suppress(NotKnownYet):
@@ -304,17 +335,17 @@ class DataLoader(StateInJson):
             reader = reader.shard(ranks.size, ranks.rank, even=self._even)
         if not isinstance(dataset, Reader):
             return reader
-        if self.batch_size is not None and self._collate is None:
+        if self.batch_size is not None and self.collate_fn is None:
             reader = reader.batch(self.batch_size, drop_last=self.drop_last, mode=self._mode)
-        depth = 2 if self._depth is None else self._depth
-        if self.batch_size is not None and self._collate is not None:
+        depth = 2 if self.prefetch_factor is None else self.prefetch_factor
+        if self.batch_size is not None and self.collate_fn is not None:
             depth *= self.batch_size
         return reader.double_buffer(depth)
 
     def _order_seed(self, ranks: Ranks | None) -> int:
         seed = self._seed
-        if seed is None and self._generator is not None:
-            seed = self._generator.initial_seed()
+        if seed is None and self.generator is not None:
+            seed = self.generator.initial_seed()
         if seed is None:
             seed = self._loaded_seed
         if seed is None:
@@ -421,7 +452,7 @@ class DataLoader(StateInJson):
         if ("reader" in state) != isinstance(self.dataset, Reader):
             raise Error("one of the loaders is for a reader and the other for a data set")
         seed = number_in(state, "seed")
-        given = self._seed is not None or self._generator is not None
+        given = self._seed is not None or self.generator is not None
         if given and seed != self._order_seed(ranks):
             raise Error(
                 f"the state was saved with seed {seed}, this loader has seed "
@@ -459,7 +490,9 @@ class DataLoader(StateInJson):
         if order is None:
             order = self.dataset if self._iterated else self._order()
         elements = len(order)
-        if self.batch_size is None or (isinstance(self.dataset, Reader) and self._collate is None):
+        if self.batch_size is None or (
+            isinstance(self.dataset, Reader) and self.collate_fn is None
+        ):
             return elements
         whole, rest = divmod(elements, self.batch_size)
         return whole + (1 if rest and not self.drop_last else 0)
@@ -477,28 +510,28 @@ class DataLoader(StateInJson):
         order = self._order()
         order.set_epoch(self._epoch)
         batches: Iterator[Any] = iter(order.torch())
-        if self._collate is None:
+        if self.collate_fn is None:
             return batches
         samples = batches
         if self.batch_size is not None:
             samples = batched(batches, self.batch_size, self.drop_last)
-        collate = self._collate
+        collate = self.collate_fn
         # map() is not used, because it ends without an error if collate_fn raises StopIteration.
         return (collate(sample) for sample in samples)
 
     def _of_samples(self) -> Iterator[Any]:
-        assert self._collate is not None
+        assert self.collate_fn is not None
         if self._iterated is not None:
             taken = [self._epoch, self._skipped]
             items = self._iterated.begin(self.batch_size, self.drop_last, self._skipped)
             self._taken, self._skipped = taken, 0
             return self._of_iterated(items, self._iterated, taken)
         assert isinstance(self.dataset, Dataset) and not isinstance(self.dataset, Reader)
-        ahead = self.num_workers * (2 if self._depth is None else self._depth)
+        ahead = self.num_workers * (2 if self.prefetch_factor is None else self.prefetch_factor)
         skipped, self._skipped = self._skipped, 0
         numbers = islice(self._numbers(), skipped, None)
         batches = samples_of(
-            self.dataset, numbers, self._collate, self._in_batches, self.num_workers, ahead
+            self.dataset, numbers, self.collate_fn, self._in_batches, self.num_workers, ahead
         )
         self._taken = [self._epoch, skipped]
         return self._counted(batches, self._taken)
@@ -506,7 +539,7 @@ class DataLoader(StateInJson):
     def _of_iterated(
         self, items: Iterator[Any], iterated: IteratedSamples, taken: list[int]
     ) -> Iterator[Any]:
-        collate = self._collate
+        collate = self.collate_fn
         assert collate is not None
         # map() is not used, because it ends without an error if collate_fn raises StopIteration.
         yield from self._counted(iterated.watched(collate(item) for item in items), taken)

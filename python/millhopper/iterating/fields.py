@@ -21,9 +21,14 @@ def _name_of(entry: str) -> str:
 
 
 def _begins_with_type(text: str) -> bool:
-    """Whether a text begins with a type and dims, such as ``int64[]``, and not with a name."""
-    first = text.split(maxsplit=1)[0] if text.strip() else ""
-    return not first.startswith('"') and (first.startswith("bytes") or "[" in first)
+    """Whether a text begins with a type, such as ``int64[]``, and not with a name.
+
+    A word before an option is a type, too, of which the core tells that it has no dims.
+    """
+    first, second, *_ = [*text.split(maxsplit=2), "", ""]
+    return not first.startswith('"') and (
+        first.startswith("bytes") or "[" in first or "=" in second
+    )
 
 
 def field_entries(fields: Fields) -> tuple[list[str], list[str]]:

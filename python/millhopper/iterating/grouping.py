@@ -258,7 +258,10 @@ class GroupingMethods(Chain):
         in Python; the fullest row is yielded here where Grain yields all.
         """
         if self._names_from is not None:
-            raise ValueError("pack adds slots, so it needs the names of the others: map(slots=...)")
+            raise ValueError(
+                "pack adds slots, so it needs the names of the others: give them to map, for "
+                'example map(..., slots={"tokens": ("int64", [-1], 1)}) for sequences of tokens'
+            )
         names = None if self._names is None else [*self._names, "document_ids", "positions"]
         return self._decorate(
             "create_pack_reader",

@@ -86,8 +86,11 @@ class MemorySources(Chain):
             Error: Millhopper does not support the dtype of an array.
         """
         if not isinstance(arrays, Mapping):
+            hint = ""
+            if hasattr(arrays, "keys"):
+                hint = "; dict(frame) makes one of a pandas.DataFrame"
             raise TypeError(
-                f'arrays is {type(arrays).__name__!r}; it must be a dict: {{"name": array}}'
+                f'arrays is {type(arrays).__name__!r}; it must be a dict: {{"name": array}}{hint}'
             )
         if not arrays:
             raise ValueError("from_arrays: there are no arrays; give at least one by its name")
@@ -145,7 +148,7 @@ class MemorySources(Chain):
             Error: at an element: ``__getitem__`` raised an exception, which is the ``__cause__``,
                 or a sample is not as declared.
         """
-        if not isinstance(dataset, Dataset):
+        if isinstance(dataset, (str, bytes)) or not isinstance(dataset, Dataset):
             raise TypeError(
                 f"from_dataset takes an object with __len__ and __getitem__, not {dataset!r}"
             )

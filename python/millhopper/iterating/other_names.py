@@ -15,7 +15,10 @@ _BATCHES = "a loop over the reader yields numpy arrays, which tf.convert_to_tens
 # What tf.data, Grain, torch and webdataset call things that have another name here.
 _NAMES = {
     "as_numpy_iterator": _BATCHES,
+    "batched": "batch(batch_size) makes batches",
+    "concat": "first.chain(second) yields one reader after another",
     "concatenate": "first.chain(second) yields one reader after another",
+    "decode": 'decode_image("slot") decodes images',
     "enumerate": "enumerate(reader) counts",
     "filter_fn": "filter(function) leaves elements out",
     "from_generator": "io.PyReader and layers.py_reader take what a generator yields; "
@@ -23,16 +26,26 @@ _NAMES = {
     "from_list": "Reader.from_dataset(list) reads it",
     "from_source": "Reader.from_dataset(source) reads what has __len__ and __getitem__",
     "from_tensor_slices": 'Reader.from_arrays({"x": array, ...}) reads arrays by their rows',
+    "head": "take(count) ends after the first ones",
     "interleave": "mix(others) takes elements by turns; open_files does so with its files",
+    "iter_batches": "batch(batch_size) makes batches",
+    "map_batches": "batch(batch_size).map(function) calls it with batches",
+    "mp_prefetch": "double_buffer() works ahead",
+    "padded": "padded_batch(batch_size) pads to the longest",
     "prefetch": "double_buffer() works ahead",
     "random_map": "map(function) calls it; millhopper.current_record() tells pass and sample",
+    "remove_columns": 'select("slot", ...) keeps those that it names',
+    "rename": "names=[...] or a dict of fields names slots where the reader is made",
     "seed": "shuffle(n, seed=...) has a seed, and so has the source, such as open_files(seed=...)",
     "sample_from_datasets": "first.mix(second, weights=[...]) draws by weight",
+    "select_columns": 'select("slot", ...) keeps those that it names',
+    "slice": "skip(count).take(count) is a part",
     "source": "Reader.from_dataset(source) reads what has __len__ and __getitem__",
     "tensorflow": _BATCHES,
     "tf": _BATCHES,
     "to": "jax(device=...) yields arrays on a device; the tensors of torch() have to()",
     "to_iter_dataset": "a reader is iterated over as it is",
+    "to_tuple": 'select("slot", ...) keeps those that it names, in that order',
     "with_epoch": "take(n) ends a pass after n elements",
 }
 

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 # The core's error begins like this if slots are missing. The rest of it says how a program in text
 # declares them.
 _SLOTS_MISSING = "the slots of this reader must be declared"
+# Its error contains this if operators are to make slots whose dims it does not know in time.
+_DIMS_MISSING = "must declare its type {"
 
 
 class Reader(
@@ -179,7 +181,8 @@ class Reader(
         try:
             loop = self._begin()
         except Error as error:
-            if not error.message.startswith(_SLOTS_MISSING):
+            missing = error.message.startswith(_SLOTS_MISSING) or _DIMS_MISSING in error.message
+            if not missing:
                 raise
             text = (
                 'the slots of a record are not known: pass slots={"name": (dtype, dims), ...} where'

@@ -53,7 +53,12 @@ def make_step(
         ValueError: there is no such operator, it works on readers or has side effects, or ``slot``
             and ``output`` name no slot.
     """
-    schema = schema_of(operator)
+    try:
+        schema = schema_of(operator)
+    except ValueError as error:
+        raise ValueError(
+            f"{error} `python -m millhopper ops` lists operators; map calls a function of Python"
+        ) from None
     arguments = (*schema.inputs, *schema.outputs)
     if (
         schema.side_effects

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from millhopper.base.paths import Path
+from millhopper.errors import Error
 from millhopper.iterating.applying import ApplyingMethods
 from millhopper.programs.var_type import convert_dtype
 
@@ -15,8 +16,30 @@ if TYPE_CHECKING:
     from millhopper.iterating.reader import Reader
 
 
+# What tiktoken.get_encoding takes. It knows where their files are; this package does not.
+_ENCODINGS = ("gpt2", "r50k_base", "p50k_base", "cl100k_base", "o200k_base")
+_MERGES = (
+    "it must be a file, such as cl100k_base.tiktoken, or merges.txt with vocab=vocab.json; map "
+    "calls a tokenizer of Python"
+)
+
+
 def _number_of(dtype: str) -> int:
     return int(convert_dtype(dtype))
+
+
+def _file_of(merges: Path) -> str:
+    """Raises:
+    TypeError: it is no path.
+    Error: it is the name of an encoding, and of no file.
+    """
+    try:
+        path = os.fspath(merges)
+    except TypeError:
+        raise TypeError(f"merges is {type(merges).__name__!r}; {_MERGES}") from None
+    if path in _ENCODINGS and not os.path.exists(path):
+        raise Error(f"merges is {path!r}, which is no file here; {_MERGES}")
+    return path
 
 
 class TextMethods(ApplyingMethods):
@@ -36,6 +59,7 @@ class TextMethods(ApplyingMethods):
         vocab: Path | None = None,
         pattern: str = "gpt2",
         dtype: str = "int64",
+        eos: int | None = None,
         slot: str | None = None,
         output: str | None = None,
     ) -> Reader:
@@ -51,10 +75,13 @@ class TextMethods(ApplyingMethods):
             pattern: how text is divided before bytes are merged: ``"gpt2"``, ``"cl100k"`` or
                 ``"none"``.
             dtype: ``"int64"`` or ``"int32"``.
+            eos: a token that stands behind those of each text, such as 50256 of GPT-2's
+                ``<|endoftext|>``; None: none does.
             slot: the text.
             output: the slot for the tokens.
 
         Raises:
+            TypeError: ``merges`` is no path.
             Error: a dtype or pattern is not one of these; at the first element: a file is missing
                 or damaged, with file and line.
 
@@ -65,10 +92,11 @@ class TextMethods(ApplyingMethods):
             slot,
             output,
             mode="bytes" if merges is None else "bpe",
-            merges=None if merges is None else os.fspath(merges),
+            merges=None if merges is None else _file_of(merges),
             vocab=None if vocab is None else os.fspath(vocab),
             pattern=pattern,
             dtype=_number_of(dtype),
+            eos=eos,
         )
 
     def lookup(

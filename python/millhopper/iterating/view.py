@@ -31,6 +31,11 @@ class RaggedArrays(NamedTuple):
     values: Any
     offsets: tuple[Any, ...]
 
+    def to(self, *args: Any, **kwargs: Any) -> RaggedArrays:
+        """The same on another device: calls ``to``, which tensors of torch have, of each array."""
+        offsets = tuple(level.to(*args, **kwargs) for level in self.offsets)
+        return RaggedArrays(self.values.to(*args, **kwargs), offsets)
+
 
 class View(StateInJson, Generic[Array]):
     """The passes of a reader, with batches as arrays of another library.

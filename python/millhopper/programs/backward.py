@@ -335,7 +335,10 @@ class _Backward:
         self._append_to_each(op, "scale", {"scale": op.attr("scale")})
 
     def _append_cast(self, op: Operator) -> None:
-        attrs = {"in_dtype": op.attr("out_dtype"), "out_dtype": op.attr("in_dtype")}
+        (x,) = _variables(self._block, op.input("X"))
+        declared = op.attr("in_dtype")
+        of_x = x.dtype if declared == -1 else declared
+        attrs = {"in_dtype": op.attr("out_dtype"), "out_dtype": of_x}
         self._append_to_each(op, "cast", attrs)
 
     def _append_to_each(self, op: Operator, type: str, attrs: dict[str, object]) -> None:

@@ -320,9 +320,13 @@ def _declared(
         others += more_attributes(schema.type, texts)
     names = [attribute.name for attribute in others]
     if name not in names:
-        raise ValueError(
-            f"operator {schema.type!r}: no attribute {name!r}" + did_you_mean(name, names)
-        )
+        hint = did_you_mean(name, names)
+        if not hint and schema.takes_more:
+            hint = (
+                "; it has those of the files' format, too, which their names tell, or a format and "
+                "a colon before them, such as 'csv:prices.dat'"
+            )
+        raise ValueError(f"operator {schema.type!r}: no attribute {name!r}{hint}")
     return others[names.index(name)]
 
 

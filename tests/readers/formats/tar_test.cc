@@ -249,6 +249,7 @@ TEST(Tar, RefusesFieldsThatItCannotFill) {
     ExpectError(ErrorCode::kInvalidArgument, words, [&] { Reader(file.path(), {field}); });
   };
   expect("cls int64[]", "field 'cls': a file is bytes, so write cls bytes; or decode=text");
+  expect("json/w int64[]", "a value in a file of JSON is json:label or json:/boxes/0");
   expect("json int64[] decode=json", "such as 'json:label' or 'json:/boxes/0'");
   expect("jpg;;png bytes", "field 'jpg;;png' has an empty extension");
   expect("json: bytes", "a field without a name");
