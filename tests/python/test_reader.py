@@ -6,7 +6,6 @@ from __future__ import annotations
 import gc
 import os
 import pickle
-import re
 import subprocess
 import sys
 import threading
