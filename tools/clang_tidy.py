@@ -99,7 +99,7 @@ def fingerprint(source, arguments, common):
 
 
 def own_names(text):
-    """Names that a source shares with no other: those of its unnamed namespaces, as far as its lines
+    """Names that a source shares with no other: those of its unnamed namespaces, as far as lines
     tell, and functions of the whole program.
     """
     names = {name for name in PROGRAM_WIDE if name in text}
