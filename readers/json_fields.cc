@@ -31,7 +31,13 @@ dom::element Parse(std::string_view record) {
           " bytes");
   }
   if (error != simdjson::SUCCESS) {
-    Throw(ErrorCode::kDataLoss, "the record is no JSON: ", simdjson::error_message(error));
+    const size_t first = record.find_first_not_of(" \t");
+    const bool begins_list = first != std::string_view::npos && record[first] == '[';
+    Throw(ErrorCode::kDataLoss, "the record is no JSON: ", simdjson::error_message(error),
+          begins_list
+              ? "; each line is a value of its own, and `jq -c .[] FILE` makes such lines of "
+                "a list"
+              : "");
   }
   return document;
 }

@@ -31,7 +31,9 @@ std::string FittingFields(const FormatSchema* schema, const FormatArguments& arg
     return "";
   }
   const std::string& path = arguments.files.front().path;
-  if (FileSystemOf(path).Stat(path).kind != FileStatus::Kind::kFile) return "";  // read once only
+  const FileStatus status = FileSystemOf(path).Stat(path);
+  if (status.kind != FileStatus::Kind::kFile) return "";  // read once only
+  if (status.size == 0) return StrCat("; ", Escaped(path), " is empty");
   std::string list;
   try {
     for (const std::string& entry : schema->guess_fields(path, schema->WithDefaults(given))) {

@@ -131,6 +131,14 @@ TEST(PeekAtFiles, SaysHowFoldersAndProgramsAreShown) {
                                   program.path(), " shows what its reader yields\n"));
 }
 
+TEST(PeekAtFiles, SaysThatAFileIsEmpty) {
+  const TempFile file("rows.csv", "");
+  const ChildResult result = RunChild({"tools/peek", file.path()});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.errors.find(StrCat("; ", file.path(), " is empty\n")), std::string::npos)
+      << result.errors;
+}
+
 TEST(PeekAtFiles, SetsAttributesOfTheFormat) {
   const TempFile table("rows.csv", "7\t0.5\n8\t2.5\n");
   const ChildResult rows = RunChild({"tools/peek", "--attribute", "delimiter=\\t", table.path()});

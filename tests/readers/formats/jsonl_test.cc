@@ -121,6 +121,8 @@ TEST(Jsonl, TellsTheLine) {
     ExpectJsonlError(line, "x int64[]", "the record is no JSON: ");
   }
   ExpectJsonlError("7", "x int64[]", "the record has no value for it");
+  ExpectJsonlError("[{\"x\": 1},\n {\"x\": 2}]\n", "x int64[]",
+                   "`jq -c .[] FILE` makes such lines of a list");
   const std::string deep = std::string(100000, '[');
   ExpectError(ErrorCode::kDataLoss, "the record is no JSON",
               [&] { Jsonl(deep + "\n", {"x int64[]"}); });
