@@ -46,7 +46,7 @@ PASSING = {
     "slow start": Fault(slowly=True),
 }
 
-# What no second try mends, and the words for it.
+# What no second try mends, and a pattern of the words for it.
 LIES = {
     "other ETag": (
         Fault(head=replaced(rb'(?<=\r\nETag: ")', lambda _: b"0")),
@@ -55,11 +55,10 @@ LIES = {
     "other range": (
         Fault(
             head=replaced(
-                rb"(?<=\r\nContent-Range: bytes )(\d+)-(\d+)",
-                lambda range: b"%d-%d" % (int(range[1]) + 1, int(range[2]) + 1),
+                rb"(?<=\r\nContent-Range: bytes )\d+", lambda first: b"%d" % (int(first[0]) + 1)
             )
         ),
-        "asked for bytes ",
+        "asked for bytes |does not say which part of the object it sends",
     ),
     "no range": (
         Fault(head=replaced(rb"\r\nContent-Range: [^\r]*", lambda _: b"")),
@@ -122,7 +121,7 @@ class FaultProxy:
         self._listener.close()
 
     def spoil(self, fault: Fault, first: int = 0, count: int = 1 << 60) -> None:
-        """Spoils ``count`` answers from number ``first`` on; that to the next request is number 0."""
+        """Spoils ``count`` answers from number ``first`` on; the next one is number 0."""
         with self._lock:
             self._fault, self._first, self._count = fault, first, count
             self._requests, self._hit = 0, False

@@ -13,10 +13,7 @@ from pathlib import Path
 
 from conftest import until
 from fault_proxy import LIES, PASSING, Fault, FaultProxy
-from record_files import BIN, write_record_files
-
-# How many seconds a stop may take, where that is measured: tools/check_servers.
-STOP_SECONDS = float(os.environ.get("MILLHOPPER_STOP_SECONDS", "inf"))
+from record_files import BIN
 
 # What no number of tries mends, and what the error says.
 STAYING = {
@@ -112,25 +109,22 @@ def check_that_it_is_said(files: RemoteFiles, trouble: str) -> None:
 
 
 def check_that_a_stop_does_not_wait(files: RemoteFiles) -> None:
-    """Not even for 64 requests under way, which is as many as there are."""
+    """Not even for 64 requests under way, as many as there are. A file ``large`` has 256 MiB."""
     with FaultProxy(files.port) as proxy:
-        proxy.spoil(Fault(end="stall"), 80)
+        # What is asked for ahead of need is as long as what has been read: 64 of these are ahead.
+        proxy.spoil(Fault(end="stall"), 140)
         far = files.behind(proxy)
         words = [BIN / "peek", "--digest", "--slots=uint8[1,1048576]", f"fixed:{far.url('large')}"]
         environment = {**os.environ, **far.environment}
-        with subprocess.Popen(words, stdout=subprocess.DEVNULL, env=environment) as reader:
+        reader = subprocess.Popen(words, stdout=subprocess.DEVNULL, env=environment)
+        try:
             until(lambda: proxy.stalled == 64)
             started = time.monotonic()
             reader.send_signal(signal.SIGINT)
             code = reader.wait(30)
             seconds = time.monotonic() - started
+        finally:
+            reader.kill()
+            reader.wait()
     print(f"stopped after {1000 * seconds:.0f} ms")
     assert code == 128 + signal.SIGINT
-    assert seconds <= STOP_SECONDS
-
-
-def write_files(folder: Path) -> None:
-    """Files of records, and one of 256 MiB."""
-    write_record_files(folder)
-    with open(folder / "large", "wb") as zeros:
-        zeros.truncate(256 << 20)

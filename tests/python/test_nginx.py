@@ -17,13 +17,13 @@ from pathlib import Path
 import pytest
 from conftest import run_python, until
 from fault_proxy import LIES, PASSING
+from record_files import write_record_files
 from remote_files import (
     STAYING,
     RemoteFiles,
     check_that_a_stop_does_not_wait,
     check_that_it_is_said,
     check_that_it_passes,
-    write_files,
 )
 
 NGINX = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
@@ -80,7 +80,9 @@ class Nginx(RemoteFiles):
 def nginx(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nginx]:
     folder = tmp_path_factory.mktemp("nginx")
     (folder / "files").mkdir()
-    write_files(folder / "files")
+    write_record_files(folder / "files")
+    with open(folder / "files" / "large", "wb") as zeros:
+        zeros.truncate(256 << 20)
     (folder / "users").write_text("me:{PLAIN}hidden\n")
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=127.0.0.1"]
