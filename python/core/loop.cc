@@ -127,12 +127,13 @@ void DefineLoop(py::module_* module) {
       {Py_tp_dealloc, reinterpret_cast<void*>(&Destroy)},
       {0, nullptr},
   };
-  static PyType_Spec spec = {
-      "millhopper._core.Loop", sizeof(Loop), 0,
-      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+  static PyType_Spec spec = {"millhopper._core.Loop", sizeof(Loop), 0,
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, slots};
   PyObject* const type = PyType_FromSpec(&spec);
   if (type == nullptr) throw py::error_already_set();
   loop_type = reinterpret_cast<PyTypeObject*>(type);
+  // Python code makes none. From 3.10 on there is a flag of the type that says so.
+  loop_type->tp_new = nullptr;
   module->attr("Loop") = py::handle(type);
 }
 

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What holds for files on any server: each record comes once, or an error says why not."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import time
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from conftest import until
+from fault_proxy import LIES, PASSING, Fault, FaultProxy
+from record_files import BIN
+
+# What no number of tries mends, and what the error says.
+STAYING = {
+    "status 500": "the server said 'HTTP/1.1 500 Internal Server Error'",
+    "status 429": "the server said 'HTTP/1.1 429 Too Many Requests'",
+    "stall": "nothing came from the server for 200 ms|the request takes more than 500 ms",
+}
+
+
+@dataclass
+class RemoteFiles:
+    """A server of the files in a folder, for the command ``peek``."""
+
+    folder: Path
+    port: int
+    environment: dict[str, str] = field(default_factory=lambda: {"no_proxy": "127.0.0.1"})
+
+    def url(self, name: str) -> str:
+        """What the command calls a file of the server."""
+        return f"http://127.0.0.1:{self.port}/{name}"
+
+    def behind(self, proxy: FaultProxy) -> RemoteFiles:
+        """The same files as they come through a proxy."""
+        return replace(self, port=proxy.port)
+
+    def peek(self, url: str, *flags: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [BIN / "peek", "--digest", url, *flags],
+            capture_output=True,
+            text=True,
+            timeout=50,
+            env={**os.environ, **self.environment, **environment},
+        )
+
+    def digests(self, name: str) -> list[str]:
+        """Of the records as they are without any server, and of their stream."""
+        local = self.peek(str(self.folder / name))
+        assert local.returncode == 0, local.stderr
+        return local.stdout.splitlines()
+
+    def check_whole(self, name: str, url: str, *flags: str, **environment: str) -> None:
+        """Each record comes once, in the order of the file, with the same bytes."""
+        remote = self.peek(url, *flags, **environment)
+        assert remote.returncode == 0, remote.stderr
+        assert remote.stdout.splitlines() == self.digests(name)
+
+    def refusal(self, url: str, *flags: str, **environment: str) -> str:
+        """The error that a reader ends with. No word of it is secret."""
+        remote = self.peek(url, *flags, **environment)
+        assert remote.returncode != 0
+        assert "hidden" not in remote.stdout + remote.stderr
+        return remote.stderr
+
+
+def check_that_it_passes(files: RemoteFiles, trouble: str) -> None:
+    """One spoiled answer, whichever it is, costs time only."""
+    with FaultProxy(files.port) as proxy:
+        url = files.behind(proxy).url("lines.txt")
+        for request in range(100):
+            proxy.spoil(PASSING[trouble], request, 1)
+            threads = f"--threads={7 if request % 2 else 1}"
+            files.behind(proxy).check_whole("lines.txt", url, threads, "--silence_timeout=0.2")
+            if not proxy.hit:
+                assert request > 2
+                return
+
+
+def check_that_it_is_said(files: RemoteFiles, trouble: str) -> None:
+    """A fault that stays, or one lie, is an error behind right records, whenever it comes."""
+    if trouble in LIES:
+        (fault, words), count = LIES[trouble], 1
+    else:
+        (fault, words), count = (PASSING[trouble], STAYING[trouble]), 1 << 60
+    digests = files.digests("lines.txt")
+    errors = 0
+    with FaultProxy(files.port) as proxy:
+        url = files.behind(proxy).url("lines.txt")
+        for request in range(100):
+            proxy.spoil(fault, request, count)
+            remote = files.behind(proxy).peek(url, "--silence_timeout=0.2", "--request_timeout=0.5")
+            said = remote.stderr
+            if not proxy.hit:
+                assert errors > 1
+                return
+            yielded = remote.stdout.splitlines()
+            if remote.returncode == 0:
+                assert yielded == digests
+                continue
+            errors += 1
+            assert yielded == digests[: len(yielded)]
+            assert re.search(re.escape(url) + ": cannot (open|read bytes [0-9]+-[0-9]+): ", said)
+            assert re.search(words, said), said
+
+
+def check_that_a_stop_does_not_wait(files: RemoteFiles) -> None:
+    """Not even for 64 requests under way, as many as there are. A file ``large`` has 256 MiB."""
+    with FaultProxy(files.port) as proxy:
+        # What is asked for ahead of need is as long as what has been read: 64 of these are ahead.
+        proxy.spoil(Fault(end="stall"), 140)
+        far = files.behind(proxy)
+        words = [BIN / "peek", "--digest", "--slots=uint8[1,1048576]", f"fixed:{far.url('large')}"]
+        environment = {**os.environ, **far.environment}
+        reader = subprocess.Popen(words, stdout=subprocess.DEVNULL, env=environment)
+        try:
+            until(lambda: proxy.stalled == 64)
+            started = time.monotonic()
+            reader.send_signal(signal.SIGINT)
+            code = reader.wait(30)
+            seconds = time.monotonic() - started
+        finally:
+            reader.kill()
+            reader.wait()
+    print(f"stopped after {1000 * seconds:.0f} ms")
+    assert code == 128 + signal.SIGINT
