@@ -20,7 +20,7 @@ def integer(name: str, number: Any) -> int:
     try:
         if isinstance(number, bool):
             raise TypeError
-        return operator.index(number)
+        return int(operator.index(number))  # before Python 3.10 it may be a subclass of int
     except TypeError:
         raise TypeError(f"{name} is {number!r}; it must be an integer") from None
 

@@ -297,7 +297,7 @@ def _messages(reader: PythonReader[Any]) -> Generator[bytes, None, None]:
         last = wire.encode((_END, None))
     except Exception as error:
         summary = "".join(traceback.format_exception_only(type(error), error)).strip()
-        text = "".join(traceback.format_exception(error))
+        text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
         last = wire.encode((_ERROR, (summary, text)))
     _flush_output()  # here, because the parent may terminate this process after the last message
     yield last

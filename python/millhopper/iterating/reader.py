@@ -35,6 +35,17 @@ _SLOTS_MISSING = "the slots of this reader must be declared"
 _DIMS_MISSING = "must declare its type {"
 
 
+def _explain(error: Error) -> None:
+    """Raises an error that says what to type in Python, if slots are missing."""
+    if error.message.startswith(_SLOTS_MISSING) or _DIMS_MISSING in error.message:
+        text = (
+            'the slots of a record are not known: pass slots={"name": (dtype, dims), ...} where'
+            " the reader is made, or in a program in text: " + error.message
+        )
+        steps = "".join(f"\n  {step}" for step in error.context)
+        raise Error(text + steps, error.code, text, context=error.context) from None
+
+
 class Reader(
     FileSources,
     MemorySources,
@@ -108,7 +119,11 @@ class Reader(
             Error: a file is missing, its header, manifest or index is damaged, or it has changed
                 since its index was made.
         """
-        length = self._core.length()
+        try:
+            length = self._core.length()
+        except Error as error:
+            _explain(error)
+            raise
         if length is None:
             raise TypeError(
                 f"how many elements a pass of {self!r} has is not known without reading it; it is "
@@ -181,15 +196,8 @@ class Reader(
         try:
             loop = self._begin()
         except Error as error:
-            missing = error.message.startswith(_SLOTS_MISSING) or _DIMS_MISSING in error.message
-            if not missing:
-                raise
-            text = (
-                'the slots of a record are not known: pass slots={"name": (dtype, dims), ...} where'
-                " the reader is made, or in a program in text: " + error.message
-            )
-            steps = "".join(f"\n  {step}" for step in error.context)
-            raise Error(text + steps, error.code, text, context=error.context) from None
+            _explain(error)
+            raise
         if self._names_from is not None:
             self._core.set_names(self._names_from.names() or [])
         return loop

@@ -49,7 +49,7 @@ _LARGEST_FLOAT = float(np.finfo(np.float32).max)
 def _whole(value: Any, bounds: tuple[int, int]) -> int:
     if isinstance(value, (bool, np.bool_)):
         raise TypeError
-    number = operator.index(value)
+    number = int(operator.index(value))  # before Python 3.10 it may be a subclass of int
     if not bounds[0] <= number <= bounds[1]:
         raise ValueError(f"its values are {bounds[0]} to {bounds[1]}")
     return number
@@ -89,7 +89,7 @@ def shortest_float(value: float) -> float:
 def _bool(value: Any) -> bool:
     if isinstance(value, np.bool_):
         return bool(value)
-    number = operator.index(value)  # a bool is one
+    number = int(operator.index(value))  # a bool is one
     if number not in (0, 1):
         raise TypeError
     return number == 1
