@@ -167,7 +167,9 @@ def run(at_work: str, leave: str, delay: float) -> None:
     action, status = LEAVE[leave]
     program = PROGRAM.format(at_work=AT_WORK[at_work], leave=action)
     with subprocess.Popen(
-        [sys.executable, "-X", "faulthandler", "-c", program],
+        # From Python 3.12 on it warns of any fork in a process with threads.
+        [sys.executable, "-X", "faulthandler", "-W", "ignore:This process:DeprecationWarning"]
+        + ["-c", program],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
