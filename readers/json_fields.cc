@@ -285,7 +285,7 @@ std::vector<std::string> GuessJsonFields(const std::vector<std::string>& records
       case Type::DOUBLE:
         seen->floats = true;
         break;
-      case Type::OBJECT:  // of an array; those in objects are looked into
+      case Type::OBJECT:  // which is no value itself
         seen->other = true;
         break;
       case Type::NULL_VALUE:
@@ -301,13 +301,12 @@ std::vector<std::string> GuessJsonFields(const std::vector<std::string>& records
     for (const auto& [key, value] : object) {
       const bool plain = pointer.empty() && (key.empty() || key[0] != '/');
       const std::string inner = StrCat(pointer, "/", PointerStep(key));
+      Seen* const seen = &keys[plain ? std::string(key) : inner];
+      look(value, seen, look);
       dom::object within;
       if (value.get_object().get(within) == simdjson::SUCCESS) {
         look_again(within, inner, look_again);
-        continue;
       }
-      Seen* const seen = &keys[plain ? std::string(key) : inner];
-      look(value, seen, look);
       ++seen->times;
     }
   };
