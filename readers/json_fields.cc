@@ -42,11 +42,16 @@ dom::element Parse(std::string_view record) {
   return document;
 }
 
-// False if there is none, or it is null.
-bool Find(dom::element record, const Field& field, dom::element* value) {
+// False if there is none; it may be null.
+bool FindAny(dom::element record, const Field& field, dom::element* value) {
   const std::string& name = field.name;
   const auto found = name[0] == '/' ? record.at_pointer(name) : record.at_key(name);
-  return found.get(*value) == simdjson::SUCCESS && !value->is_null();
+  return found.get(*value) == simdjson::SUCCESS;
+}
+
+// False if there is none, or it is null.
+bool Find(dom::element record, const Field& field, dom::element* value) {
+  return FindAny(record, field, value) && !value->is_null();
 }
 
 const char* NameOf(Type type) {
@@ -154,7 +159,7 @@ std::string PointerStep(std::string_view key) {
 [[noreturn]] void NoValue(const Field& field, dom::element record) {
   constexpr size_t kMostKeys = 1000;
   dom::element value;
-  if (record.at_key(field.name).get(value) == simdjson::SUCCESS) {
+  if (FindAny(record, field, &value)) {
     Throw(ErrorCode::kDataLoss, "it is null; ", field.options_for_missing(),
           " behind the field allow that");
   }

@@ -94,6 +94,8 @@ TEST(Jsonl, SaysWhichKeysThereAre) {
   EXPECT_EQ(Jsonl(content, {"/user/id int64[]", "/user/a~1b int64[]"}), (Texts{"7 | 8"}));
   ExpectJsonlError(content, "n int64[]",
                    "field 'n': it is null; default= or missing=skip behind the field allow that");
+  ExpectJsonlError("{\"user\": {\"id\": null}}", "/user/id int64[]",
+                   "field '/user/id': it is null; default= or missing=skip behind the field allow");
   ExpectJsonlError("7", "x int64[]", "the record has no value for it: it is a number, not an");
 }
 
