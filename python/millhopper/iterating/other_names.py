@@ -63,7 +63,7 @@ def _hint(name: str, known: list[str]) -> str:
 def _error(text: str) -> AttributeError:
     error = AttributeError(text)
     # Python 3.10 and later append a guess of their own to an error that has the name.
-    error.name = None  # type: ignore[assignment,attr-defined]
+    error.name = None  # type: ignore[assignment]  # novm
     return error
 
 
