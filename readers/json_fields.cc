@@ -42,11 +42,16 @@ dom::element Parse(std::string_view record) {
   return document;
 }
 
-// False if there is none, or it is null.
-bool Find(dom::element record, const Field& field, dom::element* value) {
+// False if there is none; it may be null.
+bool FindAny(dom::element record, const Field& field, dom::element* value) {
   const std::string& name = field.name;
   const auto found = name[0] == '/' ? record.at_pointer(name) : record.at_key(name);
-  return found.get(*value) == simdjson::SUCCESS && !value->is_null();
+  return found.get(*value) == simdjson::SUCCESS;
+}
+
+// False if there is none, or it is null.
+bool Find(dom::element record, const Field& field, dom::element* value) {
+  return FindAny(record, field, value) && !value->is_null();
 }
 
 const char* NameOf(Type type) {
@@ -154,7 +159,7 @@ std::string PointerStep(std::string_view key) {
 [[noreturn]] void NoValue(const Field& field, dom::element record) {
   constexpr size_t kMostKeys = 1000;
   dom::element value;
-  if (record.at_key(field.name).get(value) == simdjson::SUCCESS) {
+  if (FindAny(record, field, &value)) {
     Throw(ErrorCode::kDataLoss, "it is null; ", field.options_for_missing(),
           " behind the field allow that");
   }
@@ -285,7 +290,7 @@ std::vector<std::string> GuessJsonFields(const std::vector<std::string>& records
       case Type::DOUBLE:
         seen->floats = true;
         break;
-      case Type::OBJECT:  // of an array; those in objects are looked into
+      case Type::OBJECT:  // which is no value itself
         seen->other = true;
         break;
       case Type::NULL_VALUE:
@@ -301,13 +306,12 @@ std::vector<std::string> GuessJsonFields(const std::vector<std::string>& records
     for (const auto& [key, value] : object) {
       const bool plain = pointer.empty() && (key.empty() || key[0] != '/');
       const std::string inner = StrCat(pointer, "/", PointerStep(key));
+      Seen* const seen = &keys[plain ? std::string(key) : inner];
+      look(value, seen, look);
       dom::object within;
       if (value.get_object().get(within) == simdjson::SUCCESS) {
         look_again(within, inner, look_again);
-        continue;
       }
-      Seen* const seen = &keys[plain ? std::string(key) : inner];
-      look(value, seen, look);
       ++seen->times;
     }
   };

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <gflags/gflags.h>
 #include <glog/logging.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -56,7 +57,8 @@ void StartLogging(const char* program) {
 int ReportError() {
   const Error error = CurrentError();
   // What was printed before comes first where both go to one place. Why it cannot be written is the
-  // error, or less than that.
+  // error, or less than that, also where nobody reads it any more.
+  signal(SIGPIPE, SIG_IGN);
   std::cout.flush();
   fflush(stdout);
   PrintError(error.what());

@@ -93,6 +93,10 @@ void ContactSheet::Add(const std::vector<LoDTensor>& element, size_t most) {
   }
 }
 
+size_t ContactSheet::image_count(size_t slot) const {
+  return slot < slots_.size() ? slots_[slot].size() : 0;
+}
+
 size_t ContactSheet::image_count() const {
   size_t most = 0;
   for (const std::vector<Image>& images : slots_) most = std::max(most, images.size());

@@ -19,6 +19,8 @@ class ContactSheet {
  public:
   // Takes the images of an element, until a slot has `most` of them in all.
   void Add(const std::vector<LoDTensor>& element, size_t most);
+  // How many images a slot has given so far.
+  size_t image_count(size_t slot) const;
   // The largest number of images that any slot has given so far.
   size_t image_count() const;
   // The sheet as a PNG file. Throws kInvalidArgument if there is no image, kResourceLimit if there

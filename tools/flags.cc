@@ -68,7 +68,7 @@ bool IsFlag(const CommandHelp& help, const std::string& name, gflags::CommandLin
     known.insert(known.end(), group.flags.begin(), group.flags.end());
   }
   std::string nearest = NearestWord(name, known);
-  if (nearest.empty()) {  // perhaps the beginning of a flag, such as -o
+  if (nearest.empty() && !name.empty()) {  // perhaps the beginning of a flag, such as -o
     const auto begins = [&](const std::string& flag) { return flag.rfind(name, 0) == 0; };
     const auto found = std::find_if(known.begin(), known.end(), begins);
     if (found != known.end()) nearest = *found;

@@ -16,10 +16,6 @@ namespace {
 
 namespace proto = paddle::framework::proto;
 
-template <typename T>
-constexpr bool kIsNumber = std::is_same_v<T, int32_t> || std::is_same_v<T, int64_t> ||
-                           std::is_same_v<T, float> || std::is_same_v<T, double>;
-
 const AttributeSchema& SchemaOf(const FormatSchema& format, const std::string& name) {
   std::vector<std::string> names;
   for (const AttributeSchema& schema : format.attributes) {
@@ -30,9 +26,8 @@ const AttributeSchema& SchemaOf(const FormatSchema& format, const std::string& n
         Escaped(name), "'", DidYouMean(name, names), " (executor --list_formats ", format.tag, ")");
 }
 
-template <typename T>
-T NumberOf(const std::string& text) {
-  T number{};
+int32_t NumberOf(const std::string& text) {
+  int32_t number = 0;
   const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
   Require(read.ec == std::errc() && read.ptr == text.data() + text.size(), "'", Escaped(text),
           "' is no ", AttributeTypeName(number));
@@ -46,13 +41,10 @@ Attribute ValueOf(const Attribute& like, const std::string& text) {
         using T = std::decay_t<decltype(value)>;
         if constexpr (std::is_same_v<T, std::string>) {
           return text == "\\t" ? std::string("\t") : text;
-        } else if constexpr (std::is_same_v<T, bool>) {
-          Require(text == "true" || text == "false", "'", Escaped(text), "' is not true or false");
-          return text == "true";
-        } else if constexpr (kIsNumber<T>) {
-          return NumberOf<T>(text);
+        } else if constexpr (std::is_same_v<T, int32_t>) {
+          return NumberOf(text);
         } else {
-          Throw(ErrorCode::kInvalidArgument, "it is a list, which programs can have");
+          Throw(ErrorCode::kInvalidArgument, "it is no text or int, which only programs can have");
         }
       },
       like);
@@ -87,21 +79,9 @@ void SetAttributes(const AttributeMap& attributes, proto::OpDesc* op) {
           if constexpr (std::is_same_v<T, std::string>) {
             attribute->set_type(proto::STRING);
             attribute->set_s(value);
-          } else if constexpr (std::is_same_v<T, bool>) {
-            attribute->set_type(proto::BOOLEAN);
-            attribute->set_b(value);
           } else if constexpr (std::is_same_v<T, int32_t>) {
             attribute->set_type(proto::INT);
             attribute->set_i(value);
-          } else if constexpr (std::is_same_v<T, int64_t>) {
-            attribute->set_type(proto::LONG);
-            attribute->set_l(value);
-          } else if constexpr (std::is_same_v<T, float>) {
-            attribute->set_type(proto::FLOAT);
-            attribute->set_f(value);
-          } else if constexpr (std::is_same_v<T, double>) {
-            attribute->set_type(proto::FLOAT64);
-            attribute->set_float64(value);
           }
         },
         given);

@@ -65,10 +65,12 @@ DEFINE_bool(
     stats, false,
     "at the end, print on standard error what every reader of the chain has done (elements, "
     "bytes, seconds) and what it holds");
-DEFINE_string(png, "",
-              "a file for a contact sheet of the slots that look like images, or hold JPEG, PNG or "
-              "WebP images, or, with --all, for histograms of the values. An existing file is "
-              "replaced only with --force; pipes and devices are possible");
+DEFINE_string(
+    png, "",
+    "a file for a contact sheet of the slots that look like images, or hold JPEG, PNG or "
+    "WebP images (reduced to 256 pixels a side; damaged ones and those of more than 64 Mi "
+    "pixels are passed over), or, with --all, for histograms of the values. An existing file is "
+    "replaced only with --force; pipes and devices are possible");
 DEFINE_int32(
     passes, 1,
     "with --png: how many passes to draw, up to 100 images. By default what each makes of the "
@@ -89,6 +91,7 @@ using Strings = std::vector<std::string>;
 constexpr int64_t kShownElements = 3;
 constexpr int64_t kShownValues = 12;
 constexpr size_t kSheetImages = 100;
+constexpr size_t kMostWithout = 100;  // elements in a row without an image
 
 CommandHelp Help() {
   CommandHelp help;
@@ -225,7 +228,7 @@ std::string OfElements(int64_t count) {
 // Adds the images of an element, those as files have them, too, until a slot has `most`.
 void AddImages(const std::vector<LoDTensor>& element, size_t most, ContactSheet* sheet) {
   sheet->Add(element, most);
-  for (const std::vector<LoDTensor>& image : DecodedImages(element)) sheet->Add(image, most);
+  AddEncodedImages(element, most, sheet);
 }
 
 // Adds the first elements of each pass; returns how many.
@@ -234,12 +237,13 @@ int64_t AddElements(ReaderHolder* reader, ContactSheet* sheet) {
   for (int pass = 0; pass < FLAGS_passes; ++pass) {
     if (pass > 0) reader->ReInit();
     const int64_t standard = FLAGS_passes > 1 ? 1 : -1;
+    size_t without = 0;  // elements in a row that have added no image
     count += VisitElements(reader, standard, [&](int64_t, const auto& element) {
       const size_t before = sheet->image_count();
       AddImages(element, kSheetImages, sheet);
-      // Without --count, stops when the sheet is full or an element has added no image.
-      return FLAGS_count >= 0 ||
-             (sheet->image_count() > before && sheet->image_count() < kSheetImages);
+      without = sheet->image_count() > before ? 0 : without + 1;
+      // Without --count, stops when the sheet is full or many elements have added no image.
+      return FLAGS_count >= 0 || (without < kMostWithout && sheet->image_count() < kSheetImages);
     });
   }
   return count;

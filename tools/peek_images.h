@@ -3,16 +3,19 @@
 #ifndef MILLHOPPER_TOOLS_PEEK_IMAGES_H_
 #define MILLHOPPER_TOOLS_PEEK_IMAGES_H_
 
+#include <cstddef>
 #include <vector>
 
 #include "framework/tensor/tensor.h"
+#include "tools/contact_sheet.h"
 
 namespace millhopper {
 
-// The JPEG, PNG and WebP images in the slots of an element, in order: for each of them an element
-// with the decoded image, uint8 [1, height, width, 3], in its slot and nothing in the others. Bytes
-// that are no whole image are passed over.
-std::vector<std::vector<LoDTensor>> DecodedImages(const std::vector<LoDTensor>& element);
+// Adds the JPEG, PNG and WebP images in the slots of an element, in order, until a slot has `most`
+// of them in all. An image with a side of more than 256 pixels is reduced by a whole number, so
+// that a full sheet takes little memory. Passed over are bytes that are no whole image, images of
+// more than 64 Mi pixels, and those that are too narrow for a sheet.
+void AddEncodedImages(const std::vector<LoDTensor>& element, size_t most, ContactSheet* sheet);
 
 }  // namespace millhopper
 

@@ -130,6 +130,9 @@ class Input {
             ": --attribute needs the format, by the name or as a prefix such as csv:");
     if (schema != nullptr) arguments.attributes = AttributesOfFlags(*schema, attributes);
     verbatim_ = schema != nullptr && schema->tag == "recordio" && slots.slots.empty();
+    Require(!verbatim_ || !arguments.attributes.Has("content"), Escaped(name),
+            ": --attribute=content is of no use here, because records of RecordIO files are copied "
+            "as they are; with --slots they are read as elements");
     if (!fields.empty()) {
       arguments.attributes.Set("fields", fields);
       if (names_.empty()) names_ = NamesOf(fields);
@@ -168,19 +171,25 @@ class Input {
   }
 
  private:
-  // Throws, with the flags to type, if the format could be made with fields, and has none.
+  // Throws, with the flags to type, if the format could be made with fields that fit the file, and
+  // has none.
   static void CheckFieldsGiven(const std::string& path, const FormatSchema& schema,
                                FormatArguments arguments) {
     if (schema.guess_fields == nullptr || arguments.attributes.Has("fields")) return;
     if (CanBeReadOnceOnly(path)) return;
-    const std::vector<std::string> fields =
-        schema.guess_fields(path, schema.WithDefaults(arguments.attributes));
-    arguments.attributes.Set("fields", fields);
-    schema.Make(arguments);
+    std::vector<std::string> fields;
+    try {
+      fields = schema.guess_fields(path, schema.WithDefaults(arguments.attributes));
+      if (fields.empty()) return;
+      arguments.attributes.Set("fields", fields);
+      schema.Make(arguments);
+    } catch (const Error& error) {
+      throw error.WithContext("for " + Escaped(path));
+    }
     std::string flags;
     for (const std::string& entry : fields) flags += " --field=" + ShellQuoted(entry);
-    Require(flags.empty(), Escaped(path), ": ", schema.tag,
-            " needs --field for each slot; the first records fit", flags);
+    Throw(ErrorCode::kInvalidArgument, Escaped(path), ": ", schema.tag,
+          " needs --field for each slot; the first records fit", flags);
   }
 
   static bool IsRecordIO(const std::string& path) {

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import abc
 import copy
 import inspect
 import pickle
 import re
+import traceback
 from typing import Any
 
 import millhopper
@@ -38,6 +40,28 @@ def test_an_unknown_name_is_answered_with_the_known_one(owner: Any, name: str, h
         getattr(owner, name)
     assert str(error.value).endswith(f" no attribute {name!r}{hint}")
     assert not hasattr(owner, name)
+
+
+@pytest.mark.parametrize(("owner", "name"), [(READER, "shufle"), (millhopper.Reader, "open_file")])
+def test_python_adds_no_guess_of_its_own(owner: Any, name: str) -> None:
+    with pytest.raises(AttributeError) as error:
+        getattr(owner, name)
+    assert getattr(error.value, "name", None) is None
+    assert "Did you mean" not in "".join(traceback.format_exception_only(error.type, error.value))
+
+
+def test_subclasses_may_be_abstract_and_have_properties_that_fail() -> None:
+    class Named(millhopper.Reader, abc.ABC):
+        @property
+        def folder(self) -> str:
+            return self.path.lower()  # type: ignore[no-any-return]
+
+        @property
+        def path(self) -> Any:
+            raise AttributeError("no path is set")
+
+    with pytest.raises(AttributeError, match="^no path is set$"):
+        Named.__new__(Named).folder  # noqa: B018
 
 
 def test_hints_name_what_there_is() -> None:

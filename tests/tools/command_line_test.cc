@@ -133,6 +133,16 @@ TEST(CommandLine, SpeaksOfItselfByTheNameThatItIsCalledBy) {
               HasSubstr("  zcat train.csv.gz | " + link.substr(link.rfind('/') + 1) + " csv:-\n"));
 }
 
+TEST(CommandLine, PrintsItsErrorIfNobodyReadsItsOutput) {
+  const TempFile rows("rows.csv", "a,b\n1,2\n3,\n");
+  // The reader of the pipe has ended before the command begins.
+  const ChildResult result =
+      Bash("exec 3> >(exec <&-; exit 0); wait $!; tools/peek --field='b int64[]' " + rows.path() +
+           " >&3");
+  EXPECT_EQ(result.exit_code, 3) << result.errors;
+  EXPECT_THAT(result.errors, HasSubstr("error: "));
+}
+
 TEST(CommandLine, SaysWhichFlagWasMeantAndWhichLacksItsValue) {
   const auto error_of = [](const std::string& line) {
     const ChildResult result = Bash("tools/" + line);
@@ -142,6 +152,7 @@ TEST(CommandLine, SaysWhichFlagWasMeantAndWhichLacksItsValue) {
   EXPECT_EQ(error_of("recordio write -o x y"),
             "error: no flag --o; did you mean 'output'? (--help lists them)\n");
   EXPECT_EQ(error_of("recordio write -z x y"), "error: no flag --z (--help lists them)\n");
+  EXPECT_EQ(error_of("recordio write --=5"), "error: no flag -- (--help lists them)\n");
   EXPECT_EQ(
       error_of("executor --stats_json --quiet"),
       "error: --stats_json needs a value; '--quiet' is a flag (a value that begins so follows "

@@ -163,22 +163,31 @@ TEST(PeekAtFiles, PrintsElementsBeforeTheErrorThatFollowsThem) {
 }
 
 TEST(PeekAtFiles, DrawsImagesAsFilesHaveThem) {
-  // Two pictures of one colour each, of different sizes, and bytes that are none.
-  PngImage red, blue;
+  // Two pictures of one colour each, of different sizes, the second one larger than a sheet takes
+  // whole, one of too many pixels, and bytes that are none.
+  PngImage red, blue, huge;
   red.height = 8;
   red.width = 6;
-  blue.height = 4;
-  blue.width = 8;
+  blue.height = 100;
+  blue.width = 4500;
+  huge.height = 8193;
+  huge.width = 8192;
+  huge.depth = 1;
+  huge.colors = 0;
+  huge.rows.resize(size_t{8193} * 8192 / 8);
   for (int i = 0; i < 8 * 6; ++i) red.rows += std::string("\xff\0\0", 3);
-  for (int i = 0; i < 4 * 8; ++i) blue.rows += std::string("\0\0\xff", 3);
+  for (int i = 0; i < 100 * 4500; ++i) blue.rows += std::string("\0\0\xff", 3);
   const std::string folder = TempName("pictures");
   std::filesystem::create_directory(folder);
+  WriteFile(folder + "/0.png", "no picture");
   WriteFile(folder + "/1.png", EncodePng(red));
-  WriteFile(folder + "/2.png", EncodePng(blue));
+  WriteFile(folder + "/2.png", EncodePng(red).substr(0, EncodePng(red).size() - 20));
+  WriteFile(folder + "/3.png", EncodePng(huge));
+  WriteFile(folder + "/4.png", EncodePng(blue));
   const std::string png = TempName("sheet.png");
   const ChildResult result = RunChild({"tools/peek", folder + "/*.png", "--png=" + png});
   EXPECT_EQ(result.exit_code, 0) << result.errors;
-  EXPECT_EQ(result.output, png + ": images of 2 elements\n");
+  EXPECT_EQ(result.output, png + ": images of 5 elements\n");
   const std::string rows = ReadPng(ReadFile(png)).rows;
   EXPECT_NE(rows.find(std::string("\xff\0\0\xff\0\0", 6)), std::string::npos);
   EXPECT_NE(rows.find(std::string("\0\0\xff\0\0\xff", 6)), std::string::npos);

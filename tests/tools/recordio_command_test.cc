@@ -171,6 +171,27 @@ TEST(RecordIOCommand, WritesTheFieldsOfATable) {
                    "the first records fit --field='id int64[]' --field='name bytes'", "\n"));
 }
 
+TEST(RecordIOCommand, NamesAFileThatNoFieldsFit) {
+  const TempFile empty("empty.csv", ""), damaged("damaged.jsonl", "{\"x\": 1}\n{\"x\": }\n");
+  const std::string output = "--output=" + TempName("out.recordio");
+  ExpectFailure({"write", output, empty.path()}, 2,
+                "for " + empty.path() + " (--slots declares them here)");
+  const ChildResult result = RunRecordIO({"write", output, damaged.path()});
+  EXPECT_EQ(result.exit_code, 3) << result.errors;
+  EXPECT_THAT(result.errors, HasSubstr("the record is no JSON"));
+  EXPECT_THAT(result.errors, HasSubstr("for " + damaged.path() + "\n"));
+}
+
+TEST(RecordIOCommand, RefusesToSetTheContentOfRecordsThatItCopies) {
+  const TempFile lines("lines.txt", "one\n");
+  const std::string records = TempName("records.recordio");
+  const ChildResult result = RunRecordIO({"write", "--output=" + records, lines.path()});
+  ASSERT_EQ(result.exit_code, 0) << result.errors;
+  ExpectFailure(
+      {"write", "--output=" + TempName("out.recordio"), "--attribute=content=tensors", records}, 2,
+      "--attribute=content is of no use here");
+}
+
 TEST(RecordIOCommand, SetsAttributesOfTheFormat) {
   const TempFile table("rows.csv", "id;price\n7;1,5\n8;2\n");
   const std::string output = "--output=" + TempName("out.recordio");
@@ -190,7 +211,7 @@ TEST(RecordIOCommand, SetsAttributesOfTheFormat) {
   refused("delimiter", "an attribute is NAME=VALUE, such as delimiter=';'");
   refused("delimeter=;", "the format csv has no attribute 'delimeter'; did you mean 'delimiter'?");
   refused("header=perhaps", "attribute 'header' is \"perhaps\"");
-  refused("fields=a", "it is a list, which programs can have");
+  refused("fields=a", "it is no text or int, which only programs can have");
   ExpectFailure({"write", output, "--attribute=first_index=one", "libsvm:" + table.path()}, 2,
                 "'one' is no INT");
   const TempFile unknown("rows.dat", "1\n");

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import abc
 import difflib
 import functools
 from collections.abc import Callable
@@ -53,23 +54,32 @@ _NAMES = {
 def _hint(name: str, known: list[str]) -> str:
     if name in _NAMES:
         return f"; {_NAMES[name]}"
+    if name[0] == "_":
+        return ""
     near = difflib.get_close_matches(name, [word for word in known if word[0] != "_"], 1)
-    return f"; did you mean {near[0]!r}?" if near and name[0] != "_" else ""
+    return f"; did you mean {near[0]!r}?" if near else ""
 
 
-class OtherNames(type):
+def _error(text: str) -> AttributeError:
+    error = AttributeError(text)
+    # Python 3.10 and later append a guess of their own to an error that has the name.
+    error.name = None  # type: ignore[assignment]  # novm
+    return error
+
+
+class OtherNames(abc.ABCMeta):
     """The type of a class that tells what it calls a thing that it is asked for by another name."""
 
     if not TYPE_CHECKING:  # checkers of types know the names that there are
 
         def __getattr__(cls, name: str) -> NoReturn:
-            raise AttributeError(f"{cls.__name__} has no attribute {name!r}{_hint(name, dir(cls))}")
+            raise _error(f"{cls.__name__} has no attribute {name!r}{_hint(name, dir(cls))}")
 
 
 def no_attribute(owner: object, name: str) -> AttributeError:
     """The error that an object has no such attribute, saying what to type if that is known."""
     called = type(owner).__name__
-    return AttributeError(f"{called!r} object has no attribute {name!r}{_hint(name, dir(owner))}")
+    return _error(f"{called!r} object has no attribute {name!r}{_hint(name, dir(owner))}")
 
 
 def other_keywords(**meant: str) -> Callable[[_Method], _Method]:

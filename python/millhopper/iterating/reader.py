@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import html
+import inspect
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from millhopper import _core
 from millhopper.base.integers import INT64_MAX, integer_within
@@ -139,7 +140,9 @@ class Reader(
 
     if not TYPE_CHECKING:  # checkers of types know the names that there are
 
-        def __getattr__(self, name: str) -> NoReturn:
+        def __getattr__(self, name: str) -> Any:
+            if inspect.getattr_static(type(self), name, None) is not None:
+                return object.__getattribute__(self, name)  # raises what a property has raised
             raise no_attribute(self, name)
 
     def torch(self) -> TorchReader:

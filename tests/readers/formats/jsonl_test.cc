@@ -94,6 +94,8 @@ TEST(Jsonl, SaysWhichKeysThereAre) {
   EXPECT_EQ(Jsonl(content, {"/user/id int64[]", "/user/a~1b int64[]"}), (Texts{"7 | 8"}));
   ExpectJsonlError(content, "n int64[]",
                    "field 'n': it is null; default= or missing=skip behind the field allow that");
+  ExpectJsonlError("{\"user\": {\"id\": null}}", "/user/id int64[]",
+                   "field '/user/id': it is null; default= or missing=skip behind the field allow");
   ExpectJsonlError("7", "x int64[]", "the record has no value for it: it is a number, not an");
 }
 
@@ -108,6 +110,13 @@ TEST(Jsonl, GuessesFieldsWithinObjects) {
   // Keys that are not in every record are values of a table, not names.
   EXPECT_EQ(guess("{\"b\": 1, \"counts\": {\"x\": 7}}\n{\"b\": 1, \"counts\": {\"y\": 7}}\n"),
             (Texts{"b int64[]"}));
+  // What is an object in one record is no value of the others.
+  EXPECT_EQ(guess("{\"user\": null, \"n\": 1}\n{\"user\": {\"id\": 1}, \"n\": 2}\n"),
+            (Texts{"n int64[]"}));
+  EXPECT_EQ(guess("{\"user\": {\"id\": 1}, \"n\": 1}\n{\"user\": 5, \"n\": 2}\n"),
+            (Texts{"n int64[]"}));
+  EXPECT_EQ(guess("{\"a\": {\"b\": null, \"n\": 1}}\n{\"a\": {\"b\": {\"c\": 1}, \"n\": 2}}\n"),
+            (Texts{"/a/n int64[]"}));
   // Of objects in an array nothing is known.
   EXPECT_EQ(guess("{\"b\": [{\"x\": 7}], \"c\": true}\n"), (Texts{"c int64[]"}));
 }
