@@ -164,7 +164,7 @@ TEST(PeekAtFiles, PrintsElementsBeforeTheErrorThatFollowsThem) {
 
 TEST(PeekAtFiles, DrawsImagesAsFilesHaveThem) {
   // Two pictures of one colour each, of different sizes, the second one larger than a sheet takes
-  // whole, one of too many pixels, and bytes that are none.
+  // whole, one of too many pixels, and two that end early.
   PngImage red, blue, huge;
   red.height = 8;
   red.width = 6;
@@ -179,7 +179,7 @@ TEST(PeekAtFiles, DrawsImagesAsFilesHaveThem) {
   for (int i = 0; i < 100 * 4500; ++i) blue.rows += std::string("\0\0\xff", 3);
   const std::string folder = TempName("pictures");
   std::filesystem::create_directory(folder);
-  WriteFile(folder + "/0.png", "no picture");
+  WriteFile(folder + "/0.png", EncodePng(red).substr(0, 20));
   WriteFile(folder + "/1.png", EncodePng(red));
   WriteFile(folder + "/2.png", EncodePng(red).substr(0, EncodePng(red).size() - 20));
   WriteFile(folder + "/3.png", EncodePng(huge));
