@@ -49,7 +49,7 @@ std::optional<LoDTensor> DecodedImage(const uint8_t* bytes, size_t size) {
     if (header.stored.height > kMostPixels / header.stored.width) return std::nullopt;
     DecodePart part = WholeImage(header.stored);
     while (header.format == ImageFormat::kJpeg && part.scale < 8 &&
-           part.scale * 2 <= ReductionOf(header.stored)) {
+           int64_t{2} * part.scale <= ReductionOf(header.stored)) {
       part.scale *= 2;
     }
     ImageShape shape = Scaled(header.stored, part.scale);
