@@ -60,7 +60,9 @@ def test_fields_that_fit_are_told(rides: Path, tmp_path: Path) -> None:
     with pytest.raises(millhopper.Error, match=r'fields: \["x float32\[3\]", "y int64\[\]"\]'):
         list(millhopper.Reader.open_files(tmp_path / "two.npz"))
     (tmp_path / "bad.jsonl").write_text("{")
-    with pytest.raises(millhopper.Error, match="such as fields: [^;]*; `millhopper-peek FILE` prints[^;]*$"):
+    with pytest.raises(
+        millhopper.Error, match="such as fields: [^;]*; `millhopper-peek FILE` prints[^;]*$"
+    ):
         list(millhopper.Reader.open_files(tmp_path / "bad.jsonl"))
 
 
