@@ -66,6 +66,7 @@ void MakeImages(OpContext& context, int64_t height, int64_t width, Function func
     using T = typename decltype(tag)::type;
     const int64_t images = x.dims()[0];
     T* const values = out->Allocate<T>({images, height, width, shape.channels});
+    if (made.values() == 0) return;  // nor may time be spent on billions of rows without pixels
     for (int64_t i = 0; i < images; ++i) {
       function(static_cast<uint64_t>(i), ImageOf<T>(x, i),
                Contiguous(values + i * made.values(), made));

@@ -99,8 +99,11 @@ py::object ArrayOfNumbers(py::handle value, DataType type) {
   }
   const bool holds =
       array && (array.is(given) || array.attr("__eq__")(given).attr("all")().cast<bool>());
-  Require(holds, ToString(type), " is declared, which does not hold ",
+  // Of what is right no text is made: numpy imports modules for one.
+  if (!holds) {
+    Throw(ErrorCode::kInvalidArgument, ToString(type), " is declared, which does not hold ",
           py::repr(given).cast<std::string>());
+  }
   return array;
 }
 
@@ -156,19 +159,28 @@ void SetSlot(py::handle value, Holders holders, const ElementForm& form, size_t 
         " levels of detail");
 }
 
+// The keys as text, for an error.
+std::string KeysOf(const py::dict& values) {
+  return py::repr(py::list(values)).cast<std::string>();
+}
+
 std::vector<LoDTensor> OfDict(const py::dict& values, bool alone, const ElementForm& form) {
   Require(!form.names.empty(), "a dict, but the slots have no names; a tuple or list is wanted");
   std::vector<LoDTensor> element(form.names.size());
   for (size_t slot = 0; slot < element.size(); ++slot) {
     const py::handle value = PyDict_GetItemString(values.ptr(), form.names[slot].c_str());
-    Require(value.ptr() != nullptr, "no value for slot '", form.names[slot], "'; there are ",
-            py::repr(py::list(values)).cast<std::string>());
+    if (value.ptr() == nullptr) {
+      Throw(ErrorCode::kInvalidArgument, "no value for slot '", form.names[slot], "'; there are ",
+            KeysOf(values));
+    }
     // Other code may take the value out of the dict meanwhile, so a reference keeps it.
     const py::object kept = alone ? py::object() : py::reinterpret_borrow<py::object>(value);
     SetSlot(value, alone ? 1 : kUnknown, form, slot, &element[slot]);
   }
-  Require(values.size() == element.size(), values.size(), " values for ", element.size(),
-          " slots; there are ", py::repr(py::list(values)).cast<std::string>());
+  if (values.size() != element.size()) {
+    Throw(ErrorCode::kInvalidArgument, values.size(), " values for ", element.size(),
+          " slots; there are ", KeysOf(values));
+  }
   return element;
 }
 

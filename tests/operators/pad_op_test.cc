@@ -48,6 +48,13 @@ TEST(PadOp, KeepsChannelsTogetherAndTakesFloats) {
             (Floats{1, 2, -0.5f, -0.5f, 3, 4, -0.5f, -0.5f}));
 }
 
+TEST(PadOp, MakesBillionsOfRowsWithoutPixelsAtOnce) {
+  const LoDTensor x = MakeTensor<uint8_t>({1, 12, 0, 3}, {});
+  const int32_t many = int32_t{1} << 30;
+  const auto made = RunOp("pad", {{"X", x}}, {"Out"}, {{"padding", Ints{0, many}}});
+  EXPECT_EQ(made.at("Out").dims(), (Dims{1, 12 + (int64_t{2} << 30), 0, 3}));
+}
+
 TEST(PadOp, RefusesWhatItCannotDo) {
   const LoDTensor x = NumberedImage(2, 3);
   ExpectRefused("attribute 'padding' has 3 values", "pad", {{"X", x}}, {"Out"},
