@@ -14,8 +14,7 @@ namespace millhopper {
 namespace {
 
 constexpr char kIsNull[] = "it is null";
-constexpr char kHasNull[] =
-    "a value of it is null; default=, missing=default or missing=skip say what to do";
+constexpr char kHasNull[] = "a value of it is null";
 
 std::string Declared(const Field& field) {
   return field.bytes_list ? "bytes[-1]" : field.bytes ? "bytes" : ToString(field.slot);
@@ -271,7 +270,7 @@ void ArrowView::ForEachValue(const Spans& spans, const Function& function) const
 
 void ArrowView::WriteOne(int64_t place, char* to) const {
   if (place >= 0) return path_.write_(field_, values_, place, to);
-  if (field_.missing != Field::Missing::kDefault) Throw(ErrorCode::kDataLoss, kHasNull);
+  if (field_.missing != Field::Missing::kDefault) field_.ThrowMissing(kHasNull);
   field_.WriteDefault(1, to);
 }
 
@@ -300,15 +299,12 @@ void ArrowView::WriteValues(const Spans& spans, char* to) const {
 
 std::string_view ArrowView::TextOrDefault(int64_t place) const {
   if (place >= 0) return TextAt(values_, place);
-  if (field_.missing != Field::Missing::kDefault) Throw(ErrorCode::kDataLoss, kHasNull);
+  if (field_.missing != Field::Missing::kDefault) field_.ThrowMissing(kHasNull);
   return {};
 }
 
 size_t ArrowView::MissingCount() const {
-  if (field_.missing != Field::Missing::kDefault) {
-    Throw(ErrorCode::kDataLoss, kIsNull,
-          "; default=, missing=default or missing=skip say what to do");
-  }
+  if (field_.missing != Field::Missing::kDefault) field_.ThrowMissing(kIsNull);
   return !field_.sequence || field_.has_default ? field_.values : 0;
 }
 

@@ -553,7 +553,7 @@ class TableFormat final : public SearchedFormat {
       if (field.missing == Field::Missing::kDefault && field.IsMissing(cell)) {
         field.WriteDefault(1, place);
       } else if (cell.empty()) {
-        Throw(ErrorCode::kDataLoss, kEmptyCell, "; default= or missing=skip allow that");
+        field.ThrowMissing(kEmptyCell);
       } else {
         field.ReadAll(cell, place);
       }

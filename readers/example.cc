@@ -380,9 +380,8 @@ namespace {
     ForEachEntry(message.bytes(),
                  [&](std::string_view key, std::string_view) { names.emplace_back(key); });
   }
-  Throw(ErrorCode::kDataLoss, "the record does not have it; ",
-        names.empty() ? "it has none" : "it has " + Listed(names), DidYouMean(field.name, names),
-        " (", field.options_for_missing(), " allow records without one)");
+  field.ThrowMissing(StrCat("the record does not have it; it has ",
+                            names.empty() ? "none" : Listed(names), DidYouMean(field.name, names)));
 }
 
 }  // namespace
@@ -410,8 +409,10 @@ bool ExampleParser::IsLeftOut(std::string_view record) const {
 void ExampleParser::LoadFeature(size_t slot, const Found& found, std::string_view record,
                                 FieldRows* rows) const {
   const Field& field = fields_[slot];
-  if (!found.present && field.missing == Field::Missing::kError) NoFeature(field, record);
-  if (!found.present) return rows->AppendDefault(slot, "the record does not have it");
+  if (!found.present) {
+    if (field.missing != Field::Missing::kDefault) NoFeature(field, record);
+    return rows->AppendDefault(slot);
+  }
   const auto [kind, values] = found.SimpleValues();
   if (kind != Kind::kNone && !values.empty()) {
     CheckKind(field, kind);

@@ -71,10 +71,12 @@ void FieldRows::AppendBytes(size_t slot, const std::vector<std::string_view>& va
 
 void FieldRows::AppendDefault(size_t slot, const char* problem) {
   const Field& field = fields_[slot];
-  if (field.missing != Field::Missing::kDefault) {
-    Throw(ErrorCode::kDataLoss, problem, "; ", field.options_for_missing(),
-          " behind the field allow that");
-  }
+  if (field.missing != Field::Missing::kDefault) field.ThrowMissing(problem);
+  AppendDefault(slot);
+}
+
+void FieldRows::AppendDefault(size_t slot) {
+  const Field& field = fields_[slot];
   if (field.bytes_list) return AppendBytes(slot, std::vector<std::string_view>());
   const size_t count = !field.sequence || field.has_default ? field.values : 0;
   field.WriteDefault(count, Take(slot, count));

@@ -30,8 +30,11 @@ class FieldRows {
   // has 2 values, bytes takes one".
   void AppendBytes(size_t slot, const std::vector<std::string_view>& values);
   void AppendBytes(size_t slot, std::string_view value);
-  // What stands for values that are missing. Throws kDataLoss with `problem` if nothing does.
+  // What stands for values that are missing. Throws what ThrowMissing of the field throws, with
+  // `problem`, unless the field says missing=default.
   void AppendDefault(size_t slot, const char* problem);
+  // The same for a field that says so.
+  void AppendDefault(size_t slot);
 
  private:
   const std::vector<Field>& fields_;

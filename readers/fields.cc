@@ -601,6 +601,11 @@ void Field::WriteDefault(size_t n, char* place) const {
   for (size_t i = 0; i < n; ++i) std::memcpy(place + i * size, default_value_, size);
 }
 
+void Field::ThrowMissing(const std::string& problem) const {
+  Throw(ErrorCode::kDataLoss, problem, " (",
+        bytes ? "missing=default" : "default=", " or missing=skip behind the field allow that)");
+}
+
 bool Field::IsMissing(std::string_view text) const {
   if (vocabulary != nullptr) return vocabulary->Find(text) < 0;
   return text.empty() && !bytes;
@@ -633,8 +638,7 @@ std::vector<Field> RequiredFields(const AttributeMap& attributes) {
   std::vector<Field> fields = ParseFields(attributes.Get<std::vector<std::string>>("fields"));
   Require(!fields.empty(),
           "this format needs the attribute fields, such as fields: \"label int64[]\"; "
-          "`millhopper-peek FILE` "
-          "prints some that fit a file");
+          "`millhopper-peek FILE` prints some that fit a file");
   return fields;
 }
 

@@ -80,12 +80,10 @@ struct Field {
   void Write(double number, char* place) const;
   // Writes `n` values of the default.
   void WriteDefault(size_t n, char* place) const;
-  // The options that allow records without a value, for errors: "default= or missing=skip".
-  const char* options_for_missing() const {
-    return bytes ? "missing=default or missing=skip" : "default= or missing=skip";
-  }
   // Whether text is no value for this field, so that `missing` says what to do.
   bool IsMissing(std::string_view text) const;
+  // Throws kDataLoss: the problem, which is that there is no value, and the options that allow it.
+  [[noreturn]] void ThrowMissing(const std::string& problem) const;
 
   using Reader = const char* (*)(const Field&, const char* begin, const char* end, char* place);
   using CellsReader = size_t (*)(const Field&, const char** begin, const char* end, char delimiter,

@@ -159,10 +159,7 @@ std::string PointerStep(std::string_view key) {
 [[noreturn]] void NoValue(const Field& field, dom::element record) {
   constexpr size_t kMostKeys = 1000;
   dom::element value;
-  if (FindAny(record, field, &value)) {
-    Throw(ErrorCode::kDataLoss, "it is null; ", field.options_for_missing(),
-          " behind the field allow that");
-  }
+  if (FindAny(record, field, &value)) field.ThrowMissing("it is null");
   dom::object object;
   if (record.get_object().get(object) != simdjson::SUCCESS) {
     Throw(ErrorCode::kDataLoss, "the record has no value for it: it is ", NameOf(record.type()),
@@ -183,16 +180,15 @@ std::string PointerStep(std::string_view key) {
   std::string pointer = field.name[0] == '/' ? field.name : "/" + field.name;
   std::replace(pointer.begin(), pointer.end(), '.', '/');
   const bool is_within = std::count(pointers.begin(), pointers.end(), pointer) > 0;
-  Throw(ErrorCode::kDataLoss, "the record has no value for it; its keys are ", Listed(keys),
-        is_within ? DidYouMean(pointer) : DidYouMean(field.name, keys), " (",
-        field.options_for_missing(), " allow records without one)");
+  field.ThrowMissing(StrCat("the record has no value for it; its keys are ", Listed(keys),
+                            is_within ? DidYouMean(pointer) : DidYouMean(field.name, keys)));
 }
 
 void LoadField(const Field& field, size_t slot, dom::element record, FieldRows* rows) {
   dom::element value;
   if (!Find(record, field, &value)) {
-    if (field.missing == Field::Missing::kError) NoValue(field, record);
-    return rows->AppendDefault(slot, "the record has no value for it");
+    if (field.missing != Field::Missing::kDefault) NoValue(field, record);
+    return rows->AppendDefault(slot);
   }
   if (field.bytes) {
     if (!IsArray(value) || !field.bytes_list) return rows->AppendBytes(slot, TextOf(field, value));

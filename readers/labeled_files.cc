@@ -29,6 +29,11 @@ uint64_t BeginBehind(uint64_t end) {
   return (end + kLabelBytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
 }
 
+// The line of the list that names a file.
+std::string NameOfLine(const LabeledFiles& files, size_t i) {
+  return StrCat("line ", files.line(i), " of ", Escaped(files.source()));
+}
+
 // Claim asks for the sizes of the next files, and Fetch reads these files.
 class LabeledFilesSource final : public FileSource {
  public:
@@ -76,8 +81,7 @@ class LabeledFilesSource final : public FileSource {
         ReadFile(path, sizes[i], bytes + begin);
       } catch (const Error& error) {
         if (files_.line(file) == 0 || error.interrupts()) throw;
-        throw error.WithContext(
-            StrCat("named in line ", files_.line(file), " of ", Escaped(files_.source())));
+        throw error.WithContext(StrCat("named in ", NameOfLine(files_, file)));
       }
       const int64_t label = files_.label(file);
       std::memcpy(bytes + begin - kLabelBytes, &label, kLabelBytes);
@@ -158,6 +162,21 @@ std::optional<uint64_t> LabeledFilesFormat::CountRecords(
   uint64_t records = 0;
   for (const FileEntry& file : files) records += FilesOf(file.path).size();
   return records;
+}
+
+std::string LabeledFilesFormat::RecordName(const FileEntry& file, uint64_t chunk,
+                                           uint64_t number) const {
+  try {
+    const LabeledFiles files = FilesOf(file.path);
+    const size_t i = chunk + number;
+    if (i >= files.size()) return "";  // the list is another one by now
+    std::string path;
+    files.GetPath(i, &path);
+    return StrCat(Escaped(path), files.line(i) == 0 ? "" : ", named in " + NameOfLine(files, i));
+  } catch (const Error& error) {
+    if (error.interrupts()) throw;
+    return "";
+  }
 }
 
 uint64_t LabeledFilesFormat::Fingerprint(const FileEntry& file) const {

@@ -58,6 +58,8 @@ class LabeledFilesFormat : public FileFormat {
   // Of the names and labels in their order.
   uint64_t Fingerprint(const FileEntry& file) const override;
   bool chunks_tell_records() const override { return true; }
+  // The path of the file, and the line that names it.
+  std::string RecordName(const FileEntry& file, uint64_t chunk, uint64_t number) const override;
   void Load(const Ticket* tickets, size_t n, Rows* rows) const override;
 
  private:

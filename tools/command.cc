@@ -56,8 +56,8 @@ void StartLogging(const char* program) {
 
 int ReportError() {
   const Error error = CurrentError();
-  // What was printed before comes first where both go to one place. Why it cannot be written is the
-  // error, or less than that, also where nobody reads it any more.
+  // What was printed before comes first where both go to one place. If nobody reads standard output
+  // any more, the error is still printed.
   signal(SIGPIPE, SIG_IGN);
   std::cout.flush();
   fflush(stdout);

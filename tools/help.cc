@@ -30,12 +30,13 @@ std::string Renamed(const std::string& text, const std::string& name, const std:
   std::istringstream lines(text);
   std::string renamed;
   for (std::string line; std::getline(lines, line); renamed += line + "\n") {
-    const size_t pipe = line.find(" | ");
-    const size_t begin = line.find_first_not_of(' ', pipe == std::string::npos ? 0 : pipe + 3);
-    if (begin == std::string::npos || line.compare(begin, name.size() + 1, name + " ") != 0) {
-      continue;
+    for (size_t begin = line.find_first_not_of(' '); begin != std::string::npos;) {
+      if (line.compare(begin, name.size() + 1, name + " ") == 0) {
+        line.replace(begin, name.size(), called);
+      }
+      const size_t pipe = line.find(" | ", begin);
+      begin = pipe == std::string::npos ? pipe : line.find_first_not_of(' ', pipe + 3);
     }
-    line.replace(begin, name.size(), called);
   }
   return renamed;
 }

@@ -8,13 +8,13 @@
 
 #include "framework/base/error.h"
 #include "framework/reader/file_format.h"
+#include "framework/reader/file_reader.h"
 #include "operators/slot_declaration.h"
 #include "proto/framework.pb.h"
 #include "readers/fields.h"
 #include "readers/file_list.h"
 #include "readers/recordio_manifest.h"
 #include "readers/recordio_slots.h"
-#include "tools/folders.h"
 #include "tools/format_attributes.h"
 #include "tools/standard_streams.h"
 
@@ -61,7 +61,7 @@ PeekProgram ProgramForFiles(const Strings& names, const Strings& given_fields,
   if (choice.schema == nullptr) {
     Require(!IsProgram(choice.path), Escaped(choice.path),
             ": is a program; --startup=", Escaped(choice.path), " shows what its reader yields");
-    RefuseFolder(choice.path);
+    FileReader::CheckExist({{choice.path, ""}}, false);
   }
   const FormatSchema& format =
       choice.schema != nullptr ? *choice.schema : FormatByContent(choice.path);

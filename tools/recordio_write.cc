@@ -34,7 +34,6 @@
 #include "readers/recordio_writer.h"
 #include "tools/amounts.h"
 #include "tools/command.h"
-#include "tools/folders.h"
 #include "tools/format_attributes.h"
 #include "tools/json_line.h"
 #include "tools/pass_length.h"
@@ -118,7 +117,7 @@ class Input {
     const FormatChoice choice = ChooseFormat(name);
     const FormatSchema* schema = choice.schema;
     if (schema == nullptr && slots.slots.empty()) {
-      RefuseFolder(choice.path);
+      FileReader::CheckExist({{choice.path, ""}}, false);
       const OnePassScope scope(once);
       if (IsRecordIO(choice.path)) schema = FindFileFormat("recordio");
     }

@@ -187,6 +187,9 @@ class FileFormat {
   // What people call the place of a record that begins with this byte of the file, such as "line
   // 17"; "" if they call it nothing. For texts of errors only, so it may read the file. Any thread.
   virtual std::string PlaceName(const FileEntry& file, uint64_t offset) const;
+  // The same of record `number` of the chunk at `chunk`, where a record is more than bytes of the
+  // file, such as the path of an image that a list names.
+  virtual std::string RecordName(const FileEntry& file, uint64_t chunk, uint64_t number) const;
   // What tells, besides its path and size, that a file is what it was: of a list of other files or
   // of a folder, the names and labels in it. 0 if nothing does. Throws what Open throws.
   virtual uint64_t Fingerprint(const FileEntry& file) const;

@@ -42,6 +42,17 @@ std::string UnknownFormatHint(const std::string& path) {
   return hint;
 }
 
+// Which formats read a folder, for a folder that is no file.
+std::string FolderFormatsHint(const std::string& path) {
+  std::string hint;
+  for (const std::string& tag : FileFormatTags()) {
+    const FormatSchema& format = *FindFileFormat(tag);
+    if (!format.reads_folders) continue;
+    hint += StrCat(", and ", tag, ":", Escaped(path), " reads it: ", format.doc);
+  }
+  return hint;
+}
+
 // What a reader notes of the files that it will read.
 struct Noted {
   FilesRead* read;
@@ -60,9 +71,8 @@ std::string Missing(const std::string& path, bool folder, const Noted* noted) {
   if (!status.exists()) return status.problem + UnknownSchemeHint(path) + UnknownFormatHint(path);
   if (folder) return status.kind == FileStatus::Kind::kDirectory ? "" : "is not a directory";
   if (status.kind == FileStatus::Kind::kDirectory) {
-    return StrCat("is a directory; ", Escaped(path),
-                  "/* names the files in it, and image_folder:", Escaped(path),
-                  " reads images from its folders, one for each class");
+    return StrCat("is a directory; '", Escaped(path), "/*' names the files in it",
+                  FolderFormatsHint(path));
   }
   const bool once = status.kind == FileStatus::Kind::kOnce;
   if (status.kind != FileStatus::Kind::kFile && !once) return "is not a regular file";
@@ -135,11 +145,8 @@ std::pair<uint64_t, std::string> PlaceOf(const FileFormat& format, const FileEnt
     const std::string name = format.PlaceName(file, offset);
     if (!name.empty()) return {offset, StrCat("in ", name, ", which begins at byte ", offset)};
   }
-  if (format.reads_folders()) {
-    // What a chunk of a folder begins with is the number of a file in it.
-    const std::string name = format.PlaceName(file, ticket.id.chunk + ticket.id.record);
-    if (!name.empty()) return {ticket.id.chunk, StrCat("in ", name)};
-  }
+  const std::string name = format.RecordName(file, ticket.id.chunk, ticket.id.record);
+  if (!name.empty()) return {ticket.id.chunk, StrCat("in ", name)};
   return {ticket.id.chunk,
           StrCat("in record ", ticket.id.record, " of the chunk at byte ", ticket.id.chunk)};
 }

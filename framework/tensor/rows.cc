@@ -185,8 +185,7 @@ char* Rows::Append(size_t slot_index, DataType dtype, const Dims& dims, const Lo
     wanted[0] = -1;  // the leading axis may differ
     Throw(ErrorCode::kDataLoss, "slot ", slot_index, ": an element of dims ", ToString(dims),
           " cannot follow others of dims ", ToString(wanted),
-          " in a batch: only the leading axis may differ",
-          dims.size() == 4 ? "; images are resized or cropped to one height and width before" : "");
+          " in a batch: only the leading axis may differ; resize, crop or pad before");
   }
   for (size_t level = 0; level < levels; ++level) {
     LodLevel& offsets = slot.lod[level];

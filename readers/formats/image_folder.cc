@@ -88,14 +88,6 @@ class ImageFolderFormat final : public LabeledFilesFormat {
  public:
   using LabeledFilesFormat::LabeledFilesFormat;
 
-  // The path of the image with this number.
-  std::string PlaceName(const FileEntry& folder, uint64_t number) const override {
-    const LabeledFiles files = FilesOf(folder.path);
-    std::string path;
-    if (number < files.size()) files.GetPath(number, &path);
-    return Escaped(path);
-  }
-
  private:
   LabeledFiles FilesOf(const std::string& path) const override {
     const std::string root = path.back() == '/' ? path : path + "/";

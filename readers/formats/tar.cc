@@ -114,8 +114,6 @@ class MemberParser {
   }
 
  private:
-  static constexpr char kNoFile[] = "the record has no such file";
-
   // What the fields of one name take their values from.
   struct Part {
     std::string name;                // without the name of a value in JSON
@@ -218,7 +216,7 @@ class MemberParser {
   }
 
   // Throws that a record has no file for a field, saying which ones it has.
-  [[noreturn]] static void NoFile(const Part& part, std::string_view bytes) {
+  [[noreturn]] void NoFile(size_t slot, const Part& part, std::string_view bytes) const {
     std::vector<std::string> there;
     TarMember member;
     for (uint64_t at = 0; at < bytes.size(); at += member.end()) {
@@ -226,15 +224,14 @@ class MemberParser {
       if (ReadTarHeaders(rest.data(), rest.size(), &member) != TarHeaders::kMember) break;
       if (member.in_record) there.push_back(std::string(member.extension));
     }
-    Throw(ErrorCode::kDataLoss, "the record has no such file; it has ", Listed(there),
-          DidYouMean(part.name, there),
-          " (missing=default or missing=skip behind the field allow that)");
+    fields_[slot].ThrowMissing(StrCat("the record has no such file; it has ", Listed(there),
+                                      DidYouMean(part.name, there)));
   }
 
   // Appends what stands for the file of a part that the record, of these bytes, does not have.
   void AppendNoFile(size_t slot, const Part& part, std::string_view bytes, FieldRows* rows) const {
-    if (fields_[slot].missing == Field::Missing::kError) NoFile(part, bytes);
-    rows->AppendDefault(slot, kNoFile);
+    if (fields_[slot].missing != Field::Missing::kDefault) NoFile(slot, part, bytes);
+    rows->AppendDefault(slot);
   }
 
   void LoadPart(const Part& part, std::string_view bytes, const Record& record,
@@ -744,8 +741,7 @@ std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) {
   Require(!fields.empty(),
           "tar needs the attribute fields, the extensions of a record's files, such as fields: "
           "\"jpg;jpeg;png bytes\", \"cls int64[] decode=text\"; `millhopper-peek FILE` prints some "
-          "that "
-          "fit a file");
+          "that fit a file");
   return std::make_unique<TarFormat>(arguments, std::move(fields));
 }
 

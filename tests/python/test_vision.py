@@ -292,3 +292,14 @@ def test_an_error_names_the_image_of_a_folder(folder: Path) -> None:
     for reader in (images, images.shuffle(4, seed=3), images.shard(2, 0)):
         with pytest.raises(millhopper.Error, match=r"\n  in .*/photos/dogs/4\.png\n"):
             list(reader.decode_image("image"))
+
+
+def test_an_error_names_the_image_of_a_list(folder: Path) -> None:
+    (folder / "cats" / "1.png").write_bytes(b"this is no image")
+    listed = folder / "list.txt"
+    listed.write_text("dogs/4.png 1\n\ncats/1.png 0\n")
+    reader = millhopper.Reader.open_files(f"image_list:{listed}", names=["image", "label"])
+    with pytest.raises(
+        millhopper.Error, match=r"\n  in .*/cats/1\.png, named in line 3 of .*list.txt\n"
+    ):
+        list(reader.decode_image("image"))

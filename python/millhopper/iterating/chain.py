@@ -81,7 +81,8 @@ class Chain:
         try:
             self._core = _core.Reader(self._program, name, variable, self._seed, self._settings)
         except Error as error:
-            if b"{" in self._program:
+            # A path has no braces, as every program in text has, and is no longer than this.
+            if b"{" in self._program or len(self._program) > 4096:
                 raise
             hint = f"{program!r} is no program; Reader.open_files(...) reads files"
             raise Error(f"{error.message}\n{hint}", error.code, context=error.context) from None

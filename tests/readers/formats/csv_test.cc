@@ -112,7 +112,7 @@ TEST(Csv, HasDefaultsForMissingValues) {
   EXPECT_EQ(Csv(content, {"a float32[] missing=default"}), (Texts{"1.0", "0.0", "3.0"}));
   EXPECT_EQ(Csv(content, {"a int64[] missing=skip", "b bytes"}), (Texts{"1 | 'x'", "3 | 'z'"}));
   ExpectCsvError(content, {"a int64[]"},
-                 "column #0 'a': the cell is empty; default= or missing=skip");
+                 "column #0 'a': the cell is empty (default= or missing=skip");
   const TempFile words("words.txt", "y\nz\n");
   EXPECT_EQ(Csv(content, {"b int64[] missing=skip vocab=" + words.path()}), (Texts{"0", "1"}));
   EXPECT_EQ(Csv(content, {"b int64[] default=9 vocab=" + words.path()}), (Texts{"9", "0", "1"}));
