@@ -8,7 +8,6 @@
 
 #include "framework/base/error.h"
 #include "framework/reader/file_format.h"
-#include "framework/reader/file_reader.h"
 #include "operators/slot_declaration.h"
 #include "proto/framework.pb.h"
 #include "readers/fields.h"
@@ -61,7 +60,7 @@ PeekProgram ProgramForFiles(const Strings& names, const Strings& given_fields,
   if (choice.schema == nullptr) {
     Require(!IsProgram(choice.path), Escaped(choice.path),
             ": is a program; --startup=", Escaped(choice.path), " shows what its reader yields");
-    FileReader::CheckExist({{choice.path, ""}}, false);
+    RefuseFolder(choice.path);
   }
   const FormatSchema& format =
       choice.schema != nullptr ? *choice.schema : FormatByContent(choice.path);

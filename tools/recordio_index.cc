@@ -12,7 +12,6 @@
 #include "framework/io/file_system.h"
 #include "framework/io/output_file.h"
 #include "framework/reader/file_format.h"
-#include "framework/reader/file_reader.h"
 #include "readers/chunk_index.h"
 #include "readers/file_list.h"
 #include "readers/indexable_format.h"
@@ -53,7 +52,7 @@ ChunkIndex MakeIndex(const FormatChoice& choice, const std::vector<std::string>&
   const std::string& path = choice.path;
   Require(MayHaveIndex(path), Escaped(path),
           ": an index lies beside its file, so only files on local disks can have one");
-  if (choice.schema == nullptr) FileReader::CheckExist({{path, ""}}, false);
+  if (choice.schema == nullptr) RefuseFolder(path);
   const FormatSchema& schema = choice.schema == nullptr ? FormatByContent(path) : *choice.schema;
   const std::unique_ptr<FileFormat> format = FormatFor(schema, path, fields);
   auto* const indexable = dynamic_cast<IndexableFormat*>(format.get());

@@ -117,7 +117,7 @@ class Input {
     const FormatChoice choice = ChooseFormat(name);
     const FormatSchema* schema = choice.schema;
     if (schema == nullptr && slots.slots.empty()) {
-      FileReader::CheckExist({{choice.path, ""}}, false);
+      RefuseFolder(choice.path);
       const OnePassScope scope(once);
       if (IsRecordIO(choice.path)) schema = FindFileFormat("recordio");
     }

@@ -14,6 +14,7 @@
 #include "framework/io/byte_stream.h"
 #include "framework/io/compression.h"
 #include "framework/io/counted_reads.h"
+#include "framework/io/file_system.h"
 #include "framework/io/one_pass.h"
 
 namespace millhopper {
@@ -267,6 +268,20 @@ FormatChoice ChooseFormat(const std::string& file_name) {
             "': ", kColumnarHint);
   }
   return choice;
+}
+
+std::string FolderProblem(const std::string& path) {
+  std::string problem = StrCat("is a directory; '", Escaped(path), "/*' names the files in it");
+  for (const auto& [tag, schema] : Registry()) {
+    if (!schema.reads_folders) continue;
+    problem += StrCat(", and ", tag, ":", Escaped(path), " reads it: ", schema.doc);
+  }
+  return problem;
+}
+
+void RefuseFolder(const std::string& path) {
+  if (FileSystemOf(path).Stat(path).kind != FileStatus::Kind::kDirectory) return;
+  throw Error(ErrorCode::kIo, FolderProblem(path)).InFile(path, -1);
 }
 
 const FormatSchema& FormatByContent(const std::string& path) {

@@ -297,6 +297,11 @@ FormatChoice SplitFormatPrefix(const std::string& file_name);
 // to several formats, or to one of a plugin of ours that is not loaded.
 FormatChoice ChooseFormat(const std::string& file_name);
 
+// What is wrong with a folder where a file is wanted, with what can be typed instead.
+std::string FolderProblem(const std::string& path);
+// Throws that as kIo if the path is that of a folder.
+void RefuseFolder(const std::string& path);
+
 // The format by the first bytes of a file (decompressed). Throws kDataLoss if they fit none or
 // several, and what reading the file throws.
 const FormatSchema& FormatByContent(const std::string& path);

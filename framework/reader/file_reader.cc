@@ -42,17 +42,6 @@ std::string UnknownFormatHint(const std::string& path) {
   return hint;
 }
 
-// Which formats read a folder, for a folder that is no file.
-std::string FolderFormatsHint(const std::string& path) {
-  std::string hint;
-  for (const std::string& tag : FileFormatTags()) {
-    const FormatSchema& format = *FindFileFormat(tag);
-    if (!format.reads_folders) continue;
-    hint += StrCat(", and ", tag, ":", Escaped(path), " reads it: ", format.doc);
-  }
-  return hint;
-}
-
 // What a reader notes of the files that it will read.
 struct Noted {
   FilesRead* read;
@@ -70,10 +59,7 @@ std::string Missing(const std::string& path, bool folder, const Noted* noted) {
   }
   if (!status.exists()) return status.problem + UnknownSchemeHint(path) + UnknownFormatHint(path);
   if (folder) return status.kind == FileStatus::Kind::kDirectory ? "" : "is not a directory";
-  if (status.kind == FileStatus::Kind::kDirectory) {
-    return StrCat("is a directory; '", Escaped(path), "/*' names the files in it",
-                  FolderFormatsHint(path));
-  }
+  if (status.kind == FileStatus::Kind::kDirectory) return FolderProblem(path);
   const bool once = status.kind == FileStatus::Kind::kOnce;
   if (status.kind != FileStatus::Kind::kFile && !once) return "is not a regular file";
   if (noted == nullptr) return "";

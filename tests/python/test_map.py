@@ -170,7 +170,9 @@ def test_elements_may_differ_in_dims_and_not_in_dtype(numbers: millhopper.Reader
 
 def test_images_of_other_sizes_are_no_batch(numbers: millhopper.Reader) -> None:
     images = numbers.map(lambda element: np.ones((1, int(element["row"][0, 0]) + 1, 2, 3)))
-    with pytest.raises(millhopper.Error, match="only the leading axis may differ; resize, crop or pad before"):
+    with pytest.raises(
+        millhopper.Error, match="only the leading axis may differ; resize, crop or pad before"
+    ):
         next(iter(images.batch(2)))
 
 

@@ -380,7 +380,7 @@ TEST(Tar, SaysWhichValueIsWrong) {
                 "  in the group of files, which begins at byte 1024",
                 1024, 1);
   ExpectProblem(archive, {"class int64[] decode=text"},
-                "field 'class' of 'd/1': the record has no such file; it has 'cls' (missing=", 0);
+                "field 'class' of 'd/1': the record has no such file; it has 'cls' (default=", 0);
   ExpectProblem(archive, {"csl int64[] decode=text"}, "it has 'cls'; did you mean 'cls'? (", 0);
   ExpectProblem(archive, {"json:n int64[]"}, "the record has no such file; it has 'cls' (", 0);
   ExpectProblem(archive, {"cls int64[2] decode=text"},
