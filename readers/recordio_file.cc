@@ -234,10 +234,7 @@ void RecordIOFile::Fetch(Chunk* chunk) const {
       Damaged("its header changed while the file was read");
     }
     const char* payload = bytes + kRecordIOHeaderBytes;
-    const uint32_t checksum = RecordIOChecksum(dialect_, payload, header.payload_bytes);
-    if (checksum != header.checksum) {
-      Damaged("payload checksum ", Hex(checksum), ", header says ", Hex(header.checksum));
-    }
+    CheckPayload(*chunk, header, payload);
     if (*compressor == RecordIOCompressor::kNone || header.payload_bytes == 0) {
       ListRecords(payload, header.payload_bytes,
                   static_cast<uint32_t>(begin + kRecordIOHeaderBytes), header.records,
@@ -251,6 +248,17 @@ void RecordIOFile::Fetch(Chunk* chunk) const {
   } catch (...) {
     Rethrow({NumberOf(*chunk), chunk->offset});
   }
+}
+
+void RecordIOFile::CheckPayload(const Chunk& chunk, const RecordIOHeader& header,
+                                const char* payload) const {
+  const Mapping* const mapping = chunk.mapped() ? chunk.mapping() : nullptr;
+  if (mapping != nullptr && mapping->IsChecked(chunk.offset)) return;
+  const uint32_t checksum = RecordIOChecksum(dialect_, payload, header.payload_bytes);
+  if (checksum != header.checksum) {
+    Damaged("payload checksum ", Hex(checksum), ", header says ", Hex(header.checksum));
+  }
+  if (mapping != nullptr) mapping->SetChecked(chunk.offset);
 }
 
 RecordIOHeader RecordIOFile::Header(const Chunk& chunk) const {

@@ -72,6 +72,9 @@ class RecordIOFile final : public FileSource {
   void Look(uint64_t offset, char* out, size_t size) const;
   // Has the chunk hold `length` bytes of the file, from chunk->offset on, that are there.
   void ReadChunk(Chunk* chunk, uint64_t length) const;
+  // Throws unless the chunk's payload, as it is stored, has its checksum. That of a mapped file is
+  // computed once for each mapping.
+  void CheckPayload(const Chunk& chunk, const RecordIOHeader& header, const char* payload) const;
   void CheckPromise() const;
   // Sets dialect_ when the first chunk is claimed.
   void Recognise(const char* header, Chunk* chunk);

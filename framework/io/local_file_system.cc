@@ -30,6 +30,7 @@
 #include "framework/io/counted_reads.h"
 #include "framework/io/descriptor_input.h"
 #include "framework/io/file_system.h"
+#include "framework/io/kept_mappings.h"
 #include "framework/io/one_pass.h"
 
 namespace millhopper {
@@ -228,7 +229,8 @@ LocalFile::LocalFile(const std::string& path, BufferType buffer_type) : LocalFil
     return;
   }
   if (buffer_type == BufferType::kMmap && size() > 0) {
-    set_mapping(Ref<Mapping>(new Mapping(path, descriptor_, status)));  // which needs it all along
+    set_mapping(KeptMappings::Open(path, descriptor_, status));
+    descriptor_ = mapping()->descriptor();
     return;
   }
   ::posix_fadvise(descriptor_, 0, 0, POSIX_FADV_SEQUENTIAL);

@@ -6,17 +6,31 @@
 
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <utility>
 
 #include "framework/base/error.h"
 
 namespace millhopper {
+namespace {
+
+constexpr std::time_t kSettledSeconds = 2;  // file systems keep times in steps of up to 10 ms
+
+bool SameTime(const struct timespec& one, const struct timespec& other) {
+  return one.tv_sec == other.tv_sec && one.tv_nsec == other.tv_nsec;
+}
+
+}  // namespace
 
 Mapping::Mapping(std::string path, int descriptor, const struct stat& status)
     : path_(std::move(path)),
       descriptor_(descriptor),
       size_(static_cast<uint64_t>(status.st_size)),
-      modified_(status.st_mtim) {
+      device_(status.st_dev),
+      inode_(status.st_ino),
+      modified_(status.st_mtim),
+      changed_(status.st_ctim),
+      settled_(std::time(nullptr) - status.st_ctim.tv_sec >= kSettledSeconds) {
   void* const pages = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, descriptor_, 0);
   if (pages == MAP_FAILED) {
     throw Error(ErrorCode::kIo, StrCat("cannot map it into memory: ", std::strerror(errno),
@@ -46,6 +60,22 @@ Ref<Buffer> Mapping::View(uint64_t offset, size_t size) {
   return Buffer::Foreign(begin_ + offset, size, [self = Ref<Mapping>(this)] {});
 }
 
+bool Mapping::IsOf(const struct stat& status) const {
+  return settled_ && status.st_dev == device_ && status.st_ino == inode_ &&
+         static_cast<uint64_t>(status.st_size) == size_ && SameTime(status.st_ctim, changed_) &&
+         !guard_->lost();
+}
+
+void Mapping::SetChecked(uint64_t offset) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  checked_.insert(offset);
+}
+
+bool Mapping::IsChecked(uint64_t offset) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return checked_.count(offset) > 0;
+}
+
 void Mapping::CheckUnchanged(uint64_t offset) const {
   // This comes before fstat: the caller has not read a page that is lost after it.
   const std::optional<size_t> lost = guard_->lost();
@@ -63,7 +93,7 @@ void Mapping::CheckUnchanged(uint64_t offset) const {
                                              size, " and had ", size_, " bytes"))
         .InFile(path_, static_cast<int64_t>(size));
   }
-  if (status.st_mtim.tv_sec != modified_.tv_sec || status.st_mtim.tv_nsec != modified_.tv_nsec) {
+  if (!SameTime(status.st_mtim, modified_)) {
     throw Error(ErrorCode::kDataLoss,
                 StrCat("file was changed while it was mapped into memory, so that what is read at "
                        "byte ",

@@ -7,8 +7,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <unordered_set>
 
 #include "framework/base/buffer.h"
 #include "framework/base/kept.h"
@@ -26,6 +28,11 @@ class Mapping final : public Kept {
   Mapping(std::string path, int descriptor, const struct stat& status);
 
   uint64_t size() const { return size_; }
+  int descriptor() const { return descriptor_; }
+  // Whether this is a mapping of the file with this status, which has not changed since. False,
+  // too, if nobody can tell: if it had changed so shortly before it was mapped that the clock of
+  // the file system may not have moved on before a later change.
+  bool IsOf(const struct stat& status) const;
   // A part of the file; the mapping lives as long as the buffer. The memory limit does not count
   // it, because the kernel may take its pages back at any time. Throws kInternal if the part lies
   // beyond the end.
@@ -38,6 +45,10 @@ class Mapping final : public Kept {
   // was opened: kDataLoss if the file is shorter or was written to, kIo if the disk failed. The
   // error has the file and the byte, which is `offset` unless the failing byte is known.
   void CheckUnchanged(uint64_t offset) const;
+  // Notes that the checksum of the bytes that begin at `offset` was right, so that it need not be
+  // computed each time that the same mapping is read; and whether that was noted.
+  void SetChecked(uint64_t offset) const;
+  bool IsChecked(uint64_t offset) const;
 
  private:
   ~Mapping() override;
@@ -45,9 +56,15 @@ class Mapping final : public Kept {
   const std::string path_;
   const int descriptor_;
   const uint64_t size_;
-  const struct timespec modified_;
+  const dev_t device_;
+  const ino_t inode_;
+  const struct timespec modified_;  // its content
+  const struct timespec changed_;   // anything, which nobody can set back
+  const bool settled_;              // it had not changed for a while
   char* begin_ = nullptr;
   std::optional<GuardedPages> guard_;
+  mutable std::mutex mutex_;  // guards checked_
+  mutable std::unordered_set<uint64_t> checked_;
 };
 
 }  // namespace millhopper

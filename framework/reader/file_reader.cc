@@ -211,6 +211,7 @@ bool FileReader::FillTimed(ChunkQueue* queue) {
 std::unique_ptr<FileSource> FileReader::OpenSource(size_t index) {
   const CountedReads reads(counters()->sum_of_bytes_read());
   const OnePassScope scope(&once_);
+  const KeptMappingsScope mappings(&mappings_);
   AtWork at_work;
   at_work->library = library_;
   at_work->file = files_[index].path.c_str();

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "framework/io/files_in_use.h"
+#include "framework/io/kept_mappings.h"
 #include "framework/io/one_pass.h"
 #include "framework/reader/chunk_queue.h"
 #include "framework/reader/file_format.h"
@@ -112,6 +113,7 @@ class FileReader : public ReaderBase {
   const std::vector<FileEntry> files_;
   FilesRead read_{FileRole::kData};
   OnePassFiles once_;
+  KeptMappings mappings_;
   // Of the files and their companions, when the reader was made; 0 for folders.
   std::vector<uint64_t> sizes_;
   mutable std::optional<FileList> list_;  // once it was asked for

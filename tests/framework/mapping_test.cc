@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <memory>
@@ -21,6 +22,7 @@
 #include "framework/io/byte_stream.h"
 #include "framework/io/file.h"
 #include "framework/io/guarded_pages.h"
+#include "framework/io/kept_mappings.h"
 #include "tests/bytes.h"
 #include "tests/memory_files.h"
 #include "tests/testing.h"
@@ -214,6 +216,94 @@ TEST(Mapping, StaysTheFileThatWasOpenedWhateverItsName) {
 }
 
 // The disk fails to give a page of an unchanged file.
+// ---- Mappings that are kept. ----
+
+// Waits until a mapping of a file that was just written can be kept.
+void LetSettle() { std::this_thread::sleep_for(std::chrono::milliseconds(2100)); }
+
+Ref<Mapping> Map(const std::string& path) {
+  return Ref<Mapping>(File::Open(path, BufferType::kMmap)->mapping().get());
+}
+
+TEST(KeptMappings, GiveTheSameAgainWithinTheirScope) {
+  const TempFile temp("file", Content(kPage)), other("other", Content(kPage));
+  LetSettle();
+  KeptMappings kept;
+  const void* first = nullptr;
+  {
+    const KeptMappingsScope scope(&kept);
+    const Ref<Mapping> mapping = Map(temp.path());
+    first = mapping.get();
+    mapping->SetChecked(7);
+  }
+  const KeptMappingsScope scope(&kept);
+  const auto again = File::Open(temp.path(), BufferType::kMmap);
+  EXPECT_EQ(again->mapping().get(), first);
+  EXPECT_TRUE(again->mapping()->IsChecked(7));
+  EXPECT_FALSE(again->mapping()->IsChecked(8));
+  char bytes[5];
+  again->Read(100, bytes, sizeof(bytes));
+  EXPECT_EQ(std::string(bytes, sizeof(bytes)), Content(kPage).substr(100, 5));
+  EXPECT_NE(Map(other.path()).get(), first);
+  {
+    KeptMappings others;
+    const KeptMappingsScope inner(&others);
+    EXPECT_NE(Map(temp.path()).get(), first);
+  }
+  EXPECT_EQ(Map(temp.path()).get(), first);
+}
+
+TEST(KeptMappings, AreOfNoFileThatHasChanged) {
+  const auto changes = {
+      +[](const std::string& path) { std::ofstream(path, std::ios::app) << "more"; },
+      +[](const std::string& path) {  // with the same size, and the time of the last writing
+        struct stat before;
+        ASSERT_EQ(::stat(path.c_str(), &before), 0);
+        WriteFile(path, std::string(kPage, 'x'));
+        const struct timespec times[] = {before.st_atim, before.st_mtim};
+        ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), times, 0), 0);
+      },
+      +[](const std::string& path) {  // another one of this name
+        WriteFile(path + ".new", Content(kPage));
+        ASSERT_EQ(::rename((path + ".new").c_str(), path.c_str()), 0);
+      },
+  };
+  for (const auto change : changes) {
+    const TempFile temp("file", Content(kPage));
+    LetSettle();
+    KeptMappings kept;
+    const KeptMappingsScope scope(&kept);
+    const Ref<Mapping> before = Map(temp.path());
+    change(temp.path());
+    const Ref<Mapping> after = Map(temp.path());
+    EXPECT_NE(after.get(), before.get());
+    EXPECT_EQ(ReadAll(after->View(0, after->size())), ReadFile(temp.path()));
+  }
+}
+
+TEST(KeptMappings, AreNotOfAFileThatHasJustChanged) {
+  const TempFile temp("file", Content(kPage));
+  KeptMappings kept;
+  const KeptMappingsScope scope(&kept);
+  const Ref<Mapping> before = Map(temp.path());
+  EXPECT_NE(Map(temp.path()).get(), before.get());
+}
+
+TEST(KeptMappings, AreNotMoreThanDescriptorsAllow) {
+  std::vector<std::unique_ptr<TempFile>> files;
+  for (size_t i = 0; i <= KeptMappings::kMost; ++i) {
+    files.push_back(std::make_unique<TempFile>(StrCat("file", i), Content(kPage)));
+  }
+  LetSettle();
+  KeptMappings kept;
+  const KeptMappingsScope scope(&kept);
+  std::vector<Ref<Mapping>> first;
+  for (const auto& file : files) first.push_back(Map(file->path()));
+  for (size_t i = 0; i < files.size(); ++i) {
+    EXPECT_EQ(Map(files[i]->path()).get() == first[i].get(), i < KeptMappings::kMost) << i;
+  }
+}
+
 TEST(GuardedPages, NotesTheFirstLostPageAndGoesOn) {
   const TempFile temp("file", Content(4 * kPage));
   const int descriptor = ::open(temp.path().c_str(), O_RDWR);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -277,6 +278,29 @@ TEST_P(MappedFiles, TellThatTheyWereWrittenTo) {
             std::string::npos)
       << error->what();
   EXPECT_NE(std::string(error->what()).find("record 3"), std::string::npos) << error->what();
+}
+
+// Checksums that were right in one pass are not computed in the next, unless the file has changed.
+TEST_P(MappedFiles, AreCheckedAgainOnceTheyHaveChanged) {
+  const Sample sample = RecordIO();
+  const TempFile file(sample.name, sample.content);
+  std::this_thread::sleep_for(std::chrono::milliseconds(2100));  // its mapping can be kept
+  const ReaderPtr reader = Open(sample, file.path(), BufferType::kMmap);
+  const std::vector<ElementValue> whole = ReadAll(reader.get());
+  for (int pass = 0; pass < 2; ++pass) {
+    reader->Restart(0);
+    EXPECT_EQ(ReadAll(reader.get()), whole);
+  }
+  std::string damaged = sample.content;
+  damaged.back() = static_cast<char>(damaged.back() ^ 1);
+  WriteFile(file.path(), damaged);
+  reader->Restart(0);
+  std::vector<ElementValue> elements;
+  const std::optional<Error> error = ReadOn(reader.get(), &elements);
+  ASSERT_TRUE(error);
+  EXPECT_NE(std::string(error->what()).find("payload checksum"), std::string::npos)
+      << error->what();
+  ExpectBeginsAs(elements, whole);
 }
 
 // At any moment: right records, then the end or an error.

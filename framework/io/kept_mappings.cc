@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/io/kept_mappings.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+namespace millhopper {
+namespace {
+
+thread_local KeptMappings* scope = nullptr;
+
+}  // namespace
+
+Ref<Mapping> KeptMappings::Open(const std::string& path, int descriptor,
+                                const struct stat& status) {
+  if (scope == nullptr) return Ref<Mapping>(new Mapping(path, descriptor, status));
+  std::map<std::string, Ref<Mapping>>& kept = scope->mappings_;
+  const auto found = kept.find(path);
+  if (found != kept.end()) {
+    if (found->second->IsOf(status)) {
+      ::close(descriptor);
+      return found->second;
+    }
+    kept.erase(found);
+  }
+  Ref<Mapping> mapping(new Mapping(path, descriptor, status));
+  if (kept.size() < kMost) kept.emplace(path, mapping);
+  return mapping;
+}
+
+KeptMappingsScope::KeptMappingsScope(KeptMappings* mappings)
+    : before_(std::exchange(scope, mappings)) {}
+
+KeptMappingsScope::~KeptMappingsScope() { scope = before_; }
+
+}  // namespace millhopper

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mappings that outlive a pass, because to find the pages of a file takes longer than to copy them.
+#ifndef MILLHOPPER_FRAMEWORK_IO_KEPT_MAPPINGS_H_
+#define MILLHOPPER_FRAMEWORK_IO_KEPT_MAPPINGS_H_
+
+#include <sys/stat.h>
+
+#include <cstddef>
+#include <map>
+#include <string>
+
+#include "framework/base/kept.h"
+#include "framework/io/mapping.h"
+
+namespace millhopper {
+
+// The mappings of one reader's files. One thread at a time.
+class KeptMappings {
+ public:
+  // Each has a descriptor, of which a process has 1024 on many systems.
+  static constexpr size_t kMost = 64;
+
+  KeptMappings() = default;
+  KeptMappings(const KeptMappings&) = delete;
+  KeptMappings& operator=(const KeptMappings&) = delete;
+
+  // A mapping of an open file: the one that the innermost scope of the calling thread has kept, if
+  // it is of this file, unchanged; else a new one, which the scope keeps if it has room. Owns the
+  // descriptor unless it throws what Mapping's constructor throws.
+  static Ref<Mapping> Open(const std::string& path, int descriptor, const struct stat& status);
+
+ private:
+  std::map<std::string, Ref<Mapping>> mappings_;  // by path
+};
+
+// Within its life, files that the calling thread maps are kept here. Scopes nest.
+class KeptMappingsScope {
+ public:
+  explicit KeptMappingsScope(KeptMappings* mappings);
+  ~KeptMappingsScope();
+  KeptMappingsScope(const KeptMappingsScope&) = delete;
+  KeptMappingsScope& operator=(const KeptMappingsScope&) = delete;
+
+ private:
+  KeptMappings* const before_;
+};
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_FRAMEWORK_IO_KEPT_MAPPINGS_H_
