@@ -80,6 +80,9 @@ class HttpFile final : public File {
     for (auto& block : blocks_) HttpTransfer::Cancel(std::move(block.second.transfer));
   }
 
+  // Told only where there is a cache, because nothing else is kept of what servers have.
+  std::string version() const override { return cached_ == nullptr ? "" : cached_->version(); }
+
  private:
   struct Block {
     Transfer transfer;
