@@ -30,6 +30,7 @@
 #include "framework/io/counted_reads.h"
 #include "framework/io/descriptor_input.h"
 #include "framework/io/file_system.h"
+#include "framework/io/file_version.h"
 #include "framework/io/one_pass.h"
 
 namespace millhopper {
@@ -51,7 +52,7 @@ bool MayBeMadeUp(const struct stat& status) {
       .InFile(path, static_cast<int64_t>(offset));
 }
 
-class LocalFile final : public File {
+class LocalFile final : public File, public VersionedFile {
  public:
   explicit LocalFile(const std::string& path, BufferType buffer_type = BufferType::kMemory);
   ~LocalFile() override;
@@ -246,7 +247,6 @@ LocalFile::~LocalFile() {
 }
 
 std::string LocalFile::version() const {
-  if (content_) return "";
   return StrCat(id().volume, ' ', id().number, ' ', size(), ' ', changed_.tv_sec, ' ',
                 changed_.tv_nsec);
 }

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Indexes that a first pass leaves: ``set_index``."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 import millhopper
+import pytest
 
 
 @pytest.fixture(autouse=True)

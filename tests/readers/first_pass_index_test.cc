@@ -3,7 +3,6 @@
 // out, was wrong or has changed.
 #include "readers/first_pass_index.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -16,6 +15,7 @@
 
 #include "framework/base/error.h"
 #include "framework/io/file_cache.h"
+#include "framework/io/file_version.h"
 #include "framework/reader/first_pass_indexes.h"
 #include "readers/cached_index.h"
 #include "readers/chunk_index.h"
@@ -36,7 +36,6 @@ namespace millhopper {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::HasSubstr;
 using Texts = std::vector<std::string>;
 
 // Readers leave indexes while one of these lives.
@@ -78,10 +77,10 @@ void TakeNameOfIndex(const std::string& path) { fs::create_directory(IndexPathOf
 
 // Changes the file until that can be seen by its version.
 void Rewrite(const std::string& path, const std::string& content) {
-  const std::string before = File::Open(path)->version();
+  const std::string before = VersionOf(*File::Open(path));
   do {
     WriteFile(path, content);
-  } while (File::Open(path)->version() == before);
+  } while (VersionOf(*File::Open(path)) == before);
 }
 
 class FirstPass : public ::testing::TestWithParam<IndexableKind> {
@@ -358,16 +357,15 @@ TEST_P(FirstPass, IsKeptInTheCacheOfFilesOnServers) {
   EXPECT_LT(server.bytes_sent() - sent, 100u) << "the cache has the blocks";
   EXPECT_EQ(OpenAs(GetParam(), server.Url("/file?which=2"))->PassLength(), std::nullopt);
 
-  // Another version of the same size.
-  Texts changed = texts_;
-  for (std::string& text : changed) text.back() = 'X';
+  // Another version: the server tells it by its size.
+  const Texts changed = TextsOf(390, 10000);
   server.Put("/file", GetParam().file(changed));
   EXPECT_EQ(OpenAs(GetParam(), url)->PassLength(), std::nullopt);
   const std::vector<ElementValue> others = ReadAll(OpenAs(GetParam(), url).get());
-  EXPECT_EQ(others.size(), texts_.size());
+  EXPECT_EQ(others.size(), changed.size());
   const IndexesAreLeft left;
   EXPECT_TRUE(ReadAll(OpenAs(GetParam(), url).get()) == others);
-  EXPECT_EQ(OpenAs(GetParam(), url)->PassLength(), texts_.size());
+  EXPECT_EQ(OpenAs(GetParam(), url)->PassLength(), changed.size());
   EXPECT_TRUE(ReadAll(OpenAs(GetParam(), url).get()) == others);
 }
 
@@ -418,39 +416,6 @@ TEST_P(FirstPass, LeavesNoneOfFilesWithoutAVersion) {
 
 INSTANTIATE_TEST_SUITE_P(Formats, FirstPass, ::testing::ValuesIn(IndexableKinds()),
                          [](const auto& info) { return info.param.tag; });
-
-// The first of those that cannot be written is told.
-TEST(FirstPassIndex, WarnsOnceAndReadsOn) {
-  const std::string folder = NewFolder("cannot_be_written");
-  const IndexableKind& text = IndexableKinds().front();
-  ASSERT_EQ(text.tag, "text");
-  const IndexesAreLeft left;
-  ::testing::internal::CaptureStderr();
-  for (const char* name : {"/one", "/two"}) {
-    WriteFile(folder + name, text.file(TextsOf(20, 100)));
-    TakeNameOfIndex(folder + name);
-    EXPECT_EQ(ReadAll(OpenAs(text, folder + name).get()).size(), 20u);
-  }
-  HttpServer server;
-  server.Put("/file", text.file(TextsOf(20, 100)));
-  EXPECT_EQ(ReadAll(OpenAs(text, server.Url("/file")).get()).size(), 20u);
-  const std::string errors = ::testing::internal::GetCapturedStderr();
-  EXPECT_THAT(errors, HasSubstr("warning: no index of '" + folder + "/one' is left"));
-  EXPECT_THAT(errors, HasSubstr("a directory"));
-  EXPECT_EQ(errors.find('\n'), errors.size() - 1) << errors;
-}
-
-TEST(FirstPassIndex, OfAFileOnAServerNeedsACache) {
-  const IndexableKind& text = IndexableKinds().front();
-  HttpServer server;
-  server.Put("/file", text.file(TextsOf(20, 100)));
-  const IndexesAreLeft left;
-  ::testing::internal::CaptureStderr();
-  EXPECT_EQ(ReadAll(OpenAs(text, server.Url("/file?key=hidden")).get()).size(), 20u);
-  const std::string errors = ::testing::internal::GetCapturedStderr();
-  EXPECT_THAT(errors, HasSubstr("--cache_dir"));
-  EXPECT_EQ(errors.find("hidden"), std::string::npos) << errors;
-}
 
 TEST(FirstPassIndex, IsForTheRulesOfTheReader) {
   const std::string path = NewFolder("rules") + "/a.csv";

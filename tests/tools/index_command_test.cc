@@ -115,6 +115,13 @@ TEST_F(IndexCommand, ThatCannotBeWrittenAreAWarning) {
   EXPECT_NE(warning, std::string::npos) << result.errors;
   EXPECT_EQ(result.errors.find("warning", warning + 1), std::string::npos) << result.errors;
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()), 2);
+  // A folder has the name of an index.
+  fs::create_directory(IndexPathOf(two));
+  const ChildResult taken = Run({"tools/peek", "--digest", one, two, "--index"});
+  EXPECT_EQ(taken.exit_code, 0) << taken.errors;
+  EXPECT_TRUE(taken.output == result.output);
+  EXPECT_TRUE(HasRightIndex(one));
+  EXPECT_THAT(taken.errors, HasSubstr("warning: no index of '" + two + "' is left"));
 }
 
 // Several at once, each killed at any moment: an index is right or not there, and what is left of
