@@ -74,12 +74,12 @@ inline const std::vector<IndexableKind>& IndexableKinds() {
   using Texts = std::vector<std::string>;
   static const auto* const kinds = [] {
     auto* const all = new std::vector<IndexableKind>(SearchedKinds());
-    // A number for each eighth letter, so that the files are about as large as the others.
+    // A number for each fourth letter, so that the files are about as large as the others.
     all->push_back({"multislot", {"a int64[-1]"}, [](const Texts& texts) {
                       std::string file;
                       for (const std::string& text : texts) {
-                        file += std::to_string((text.size() + 7) / 8);
-                        for (size_t i = 0; i < text.size(); i += 8) {
+                        file += std::to_string((text.size() + 3) / 4);
+                        for (size_t i = 0; i < text.size(); i += 4) {
                           file += " " + std::to_string(int{text[i]});
                         }
                         file += "\n";
@@ -90,7 +90,7 @@ inline const std::vector<IndexableKind>& IndexableKinds() {
                       std::string file;
                       for (const std::string& text : texts) {
                         file += "1";
-                        for (size_t i = 0; i < text.size(); i += 8) {
+                        for (size_t i = 0; i < text.size(); i += 4) {
                           file += " " + std::to_string(int{text[i]}) + ":1";
                         }
                         file += "\n";

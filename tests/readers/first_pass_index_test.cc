@@ -451,15 +451,5 @@ TEST(FirstPassIndex, IsOfMappedFilesToo) {
   }
 }
 
-// A record whose values are wrong is an error of loading it; its chunk was read.
-TEST(FirstPassIndex, KnowsChunksAndNotWhatTheirRecordsMean) {
-  const std::string path = NewFolder("wrong_values") + "/a.jsonl";
-  WriteFile(path, "{\"a\": 1}\n{\"a\": \"word\"}\n");
-  const IndexableKind kind = {"jsonl", {"a int64[]"}, nullptr};
-  const IndexesAreLeft left;
-  EXPECT_TRUE(OutcomeOf(OpenAs(kind, path).get()).error.has_value());
-  EXPECT_TRUE(ReadFile(IndexPathOf(path)) == IndexOf("jsonl", path, kind.fields));
-}
-
 }  // namespace
 }  // namespace millhopper
